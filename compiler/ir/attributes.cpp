@@ -1,0 +1,38 @@
+#include "compiler/ir/attributes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace plimsoll {
+namespace {
+
+// `list` is the format of a list of integers, e.g. "{}" or "{{{}}}".
+std::string value_text(const AttributeValue& value, const char* separator, const char* list) {
+  if (const bool* b = std::get_if<bool>(&value)) return *b ? "true" : "false";
+  if (const int64_t* i = std::get_if<int64_t>(&value)) return fmt::format("{}", *i);
+  if (const double* d = std::get_if<double>(&value)) {
+    std::string text = fmt::format("{}", *d);
+    // A real stays a real: 1 prints as 1.0, so that parsing gives back the same type.
+    return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
+  }
+  return fmt::format(fmt::runtime(list), fmt::join(std::get<std::vector<int64_t>>(value), separator));
+}
+
+}  // namespace
+
+std::string to_string(const Attributes& attributes) {
+  std::string text;
+  for (const Attribute& attribute : attributes)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", attribute.name, value_text(attribute.value, ",", "[{}]"));
+  return text;
+}
+
+std::string to_initializer(const Attributes& attributes) {
+  std::string text;
+  for (const Attribute& attribute : attributes)
+    text += fmt::format("{}.{} = {}", text.empty() ? "" : ", ", attribute.name,
+                        value_text(attribute.value, ", ", "{{{}}}"));
+  return "{" + text + "}";
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,58 @@
+// Kernel attributes as data: what a task carries in place of a typed struct, so that passes, codegen and text forms
+// treat every operator alike. Made from a struct of runtime/attrs/ by its visit(); fields that have their default
+// value are left out.
+#pragma once
+
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "runtime/attrs/tensor.h"
+
+namespace plimsoll {
+
+using AttributeValue = std::variant<bool, int64_t, double, std::vector<int64_t>>;
+
+struct Attribute {
+  std::string name;
+  AttributeValue value;
+  friend bool operator==(const Attribute&, const Attribute&) = default;
+};
+
+using Attributes = std::vector<Attribute>;
+
+template <class Attrs>
+Attributes to_attributes(Attrs attrs) {
+  const auto collect = [](Attrs& from) {
+    Attributes all;
+    from.visit([&](const char* name, auto& field) {
+      using Field = std::remove_cvref_t<decltype(field)>;
+      if constexpr (std::is_same_v<Field, IntList>) {
+        all.push_back({name, std::vector<int64_t>(field.begin(), field.end())});
+      } else if constexpr (std::is_same_v<Field, bool>) {
+        all.push_back({name, field});
+      } else if constexpr (std::is_integral_v<Field> || std::is_enum_v<Field>) {
+        all.push_back({name, static_cast<int64_t>(field)});
+      } else {
+        static_assert(std::is_floating_point_v<Field>, "an attribute is a bool, an integer, a real or an IntList");
+        all.push_back({name, static_cast<double>(field)});
+      }
+    });
+    return all;
+  };
+  Attrs defaults{};
+  const Attributes given = collect(attrs), usual = collect(defaults);
+  Attributes kept;
+  for (size_t i = 0; i < given.size(); ++i)
+    if (given[i] != usual[i]) kept.push_back(given[i]);
+  return kept;
+}
+
+// "pads=[1,1,1,1] group=32": for task graph text.
+std::string to_string(const Attributes& attributes);
+
+// "{.pads = {1, 1, 1, 1}, .group = 32}": for generated code.
+std::string to_initializer(const Attributes& attributes);
+
+}  // namespace plimsoll

@@ -1,0 +1,61 @@
+// A model as it was imported: values and nodes in topological order, shapes known but for the number of samples.
+// Plain data; what an operator means is said in compiler/ops/.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "compiler/ir/tensor_type.h"
+#include "compiler/support/ids.h"
+
+namespace plimsoll {
+
+enum class ValueKind {
+  input,         // fed by the trainer, one per iteration: samples, labels
+  intermediate,  // made by a node
+  parameter,     // an initializer that lies in the arena: trained if `trainable`, else a frozen weight
+  statistic,     // running mean or variance of a batch normalization: moved by the forward pass, never by the optimizer
+  constant,      // known while compiling and used by the compiler only (shapes, axes, ratios): never in the arena
+};
+
+// The elements of a constant, row-major. Integers and booleans as int64, reals as double.
+struct ConstantData {
+  std::vector<int64_t> ints = {};
+  std::vector<double> reals = {};
+};
+
+struct Value {
+  std::string name = {};  // the ONNX name, unique in the network
+  ValueKind kind = ValueKind::intermediate;
+  TensorType type = {};
+  bool trainable = false;                          // of parameters
+  std::optional<ConstantData> constant = {};       // of constants
+  std::string initializer = {};                    // of parameters and statistics: the ONNX initializer that holds its data
+};
+
+// An ONNX attribute as it stands in the file. Tensors only as far as the compiler evaluates them.
+using NodeAttribute =
+    std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>, ConstantData>;
+
+struct Node {
+  std::string name = {};                 // never empty: made from the first output where ONNX has none
+  std::string op = {};                   // "Conv"; Plimsoll's own (Reorder) never come from a file
+  int opset = 0;                         // of the operator's domain in this model
+  std::vector<ValueId> inputs = {};      // invalid id: optional input left out
+  std::vector<ValueId> outputs = {};
+  std::map<std::string, NodeAttribute> attributes = {};
+  std::string module_path = {};          // "layer1.0.conv1" of PyTorch, where the model tells
+};
+
+struct Network {
+  std::string name = {};
+  IdVector<ValueId, Value> values = {};
+  IdVector<NodeId, Node> nodes = {};  // topological: a node stands after the makers of its inputs
+  std::vector<ValueId> inputs = {};
+  std::vector<ValueId> outputs = {};
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,24 @@
+#include "compiler/ir/plan.h"
+
+namespace plimsoll {
+
+std::string_view to_string(StreamKind kind) {
+  switch (kind) {
+    case StreamKind::compute: return "compute";
+    case StreamKind::d2h: return "d2h";
+    case StreamKind::h2d: return "h2d";
+  }
+  return "";
+}
+
+std::string_view to_string(StepKind kind) {
+  switch (kind) {
+    case StepKind::compute: return "compute";
+    case StepKind::offload: return "offload";
+    case StepKind::prefetch: return "prefetch";
+    case StepKind::load: return "load";
+  }
+  return "";
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,120 @@
+// A plan: the answer to a task graph and a budget. These structs are plan.json, field by field (docs/plan-format.md);
+// a plan read back from its file can be inspected and verified with nothing else at hand. Bytes are for one
+// sub-batch; times are seconds.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/task_graph.h"
+#include "compiler/support/ids.h"
+
+namespace plimsoll {
+
+inline constexpr int kPlanSchema = 1;
+
+struct PlanTensor {
+  std::string name = {};
+  int64_t bytes = 0;
+  TensorKind kind = TensorKind::activation;
+  bool persistent = false;
+};
+
+struct PlanTask {
+  std::string name = {};
+  std::string op = {};
+  TaskKind kind = TaskKind::forward;
+  std::string layer = {};
+  std::vector<TensorId> reads = {};
+  std::vector<TensorId> writes = {};
+  std::vector<TensorId> updates = {};
+  std::vector<Task::InPlace> in_place = {};
+  int64_t flops = 0;
+  int64_t bytes_moved = 0;
+};
+
+enum class StreamKind { compute, d2h, h2d };
+enum class StepKind { compute, offload, prefetch, load };
+
+// Half-open: [offset, offset + bytes) of the arena.
+struct Block {
+  int64_t offset = 0;
+  int64_t bytes = 0;
+  int64_t end() const { return offset + bytes; }
+  bool overlaps(const Block& other) const {
+    return bytes > 0 && other.bytes > 0 && offset < other.end() && other.offset < end();
+  }
+  friend bool operator==(const Block&, const Block&) = default;
+};
+
+struct Step {
+  StreamKind stream = StreamKind::compute;
+  StepKind kind = StepKind::compute;
+  TaskId task = {};          // of compute steps
+  TensorId tensor = {};      // of copies
+  bool recompute = false;
+  std::string algorithm = {};
+  Block workspace = {};      // of compute steps
+  int64_t host_offset = -1;  // of offload and prefetch
+  std::vector<StepId> waits = {};  // earlier steps of other streams that must have finished
+  double start = 0;          // predicted
+  double end = 0;
+};
+
+// The first and the last step, in issue order, that touch the tensor there. Persistent: first -1, last = steps.size().
+struct Residency {
+  TensorId tensor = {};
+  int64_t offset = 0;
+  int64_t bytes = 0;
+  int32_t first_step = 0;
+  int32_t last_step = 0;
+  Block block() const { return {offset, bytes}; }
+};
+
+struct PlanSummary {
+  int64_t arena_bytes = 0;
+  int64_t persistent_bytes = 0;
+  int64_t live_bytes = 0;
+  int64_t peak_step = 0;
+  int64_t peak_live_tensors = 0;
+  int64_t minimum_bytes = 0;
+  int64_t unconstrained_bytes = 0;
+  int64_t network_wide_bytes = 0;
+  int64_t host_pool_bytes = 0;
+  int64_t offloaded_bytes = 0;
+  int64_t prefetched_bytes = 0;
+  int64_t recomputed_tasks = 0;
+  double recompute_seconds = 0;
+  double iteration_seconds = 0;
+  double ideal_seconds = 0;
+  double stall_seconds = 0;
+  double planning_seconds = 0;
+};
+
+struct Plan {
+  std::string generator = {};
+  std::string model_name = {};
+  std::string model_sha256 = {};
+  int64_t batch = 0;
+  std::string target_kind = {};  // host | cuda
+  std::string device = {};
+  std::string costs = {};        // profiled | modelled
+  std::map<std::string, std::string> libraries = {};
+  std::string policy = {};
+  std::string rules = "true";
+  int64_t budget_bytes = 0;
+  int64_t sub_batch = 0;
+  int64_t rounds = 0;
+  int64_t last_sub_batch = 0;
+  PlanSummary summary = {};
+  IdVector<TensorId, PlanTensor> tensors = {};
+  IdVector<TaskId, PlanTask> tasks = {};
+  IdVector<StepId, Step> steps = {};
+  std::vector<Residency> residencies = {};
+};
+
+std::string_view to_string(StreamKind kind);
+std::string_view to_string(StepKind kind);
+
+}  // namespace plimsoll

@@ -1,0 +1,64 @@
+#include "compiler/ir/task_graph.h"
+
+#include <algorithm>
+
+namespace plimsoll {
+
+std::vector<TensorId> Task::touched(Access access) const {
+  std::vector<TensorId> found;
+  for (const Operand& operand : operands) {
+    if (operand.access != access) continue;
+    if (std::find(found.begin(), found.end(), operand.tensor) == found.end()) found.push_back(operand.tensor);
+  }
+  return found;
+}
+
+int64_t Task::bytes_moved(int64_t samples) const {
+  int64_t bytes = 0;
+  for (const Operand& operand : operands) {
+    if (operand.access == Access::absent) continue;
+    bytes += operand.type.at(samples).bytes() * (operand.access == Access::update ? 2 : 1);
+  }
+  return bytes;
+}
+
+TaskGraph accumulating(TaskGraph graph) {
+  const auto is_gradient = [&](TensorId id) { return graph.tensors[id].kind == TensorKind::weight_gradient; };
+  for (Tensor& tensor : graph.tensors)
+    if (tensor.kind == TensorKind::weight_gradient) tensor.persistent = true;
+  for (Task& task : graph.tasks) {
+    const Access changes = task.kind == TaskKind::update ? Access::read : Access::write;
+    for (Operand& operand : task.operands)
+      if (operand.access == changes && is_gradient(operand.tensor)) operand.access = Access::update;
+    std::erase_if(task.in_place, [&](const Task::InPlace& pair) { return is_gradient(pair.read) || is_gradient(pair.written); });
+  }
+  return graph;
+}
+
+std::string_view to_string(TensorKind kind) {
+  switch (kind) {
+    case TensorKind::input: return "input";
+    case TensorKind::activation: return "activation";
+    case TensorKind::activation_gradient: return "activation_gradient";
+    case TensorKind::weight: return "weight";
+    case TensorKind::weight_gradient: return "weight_gradient";
+    case TensorKind::optimizer_state: return "optimizer_state";
+    case TensorKind::statistic: return "statistic";
+    case TensorKind::stash: return "stash";
+  }
+  return "";
+}
+
+std::string_view to_string(TaskKind kind) {
+  switch (kind) {
+    case TaskKind::forward: return "forward";
+    case TaskKind::loss: return "loss";
+    case TaskKind::backward_data: return "backward_data";
+    case TaskKind::backward_weights: return "backward_weights";
+    case TaskKind::backward: return "backward";
+    case TaskKind::update: return "update";
+  }
+  return "";
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,105 @@
+// The task and data flow graph of one round of a training iteration: the specification that every plan answers.
+// Immutable once built (training/build.h). Offload, prefetch and recomputation are steps of a plan, never edits here.
+//
+//   task  one kernel launch. Its operands have slots, as the kernel has them; each is read, written or updated.
+//   tensor  written by one task (or an input, a parameter, state) and never changed, but for the kinds that `update`
+//           operands change in place: weight, optimizer_state, statistic, weight_gradient.
+//
+// The order of `tasks` is a valid order of execution; so is every order that keeps reads after writes, the updates of a
+// tensor in their order here, and a weight's update (kind update) after all its readers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/attributes.h"
+#include "compiler/ir/tensor_type.h"
+#include "compiler/support/ids.h"
+
+namespace plimsoll {
+
+enum class TensorKind {
+  input,
+  activation,
+  activation_gradient,
+  weight,
+  weight_gradient,
+  optimizer_state,
+  statistic,
+  stash,  // what a forward task leaves for its backward task only: pool indices, saved mean
+};
+
+struct Tensor {
+  std::string name = {};  // "conv1.Y"; unique in the graph
+  TensorKind kind = TensorKind::activation;
+  TensorType type = {};
+  std::string onnx_name = {};    // value or initializer it comes from, where there is one
+  // Weights, optimizer state and statistics live through the whole run. With several rounds so do weight gradients.
+  bool persistent = false;
+  int64_t bytes(int64_t samples) const { return type.at(samples).bytes(); }
+};
+
+enum class TaskKind { forward, loss, backward_data, backward_weights, backward, update };
+
+struct Operand {
+  TensorId tensor = {};  // invalid: absent
+  Access access = Access::absent;
+  TensorType type = {};  // as the kernel sees it: a reshaped view has other dimensions than the tensor
+};
+
+struct Task {
+  std::string name = {};    // "conv1.forward"; unique in the graph
+  std::string op = {};      // ONNX operator: "Conv"
+  TaskKind kind = TaskKind::forward;
+  std::string layer = {};   // the node's name
+  std::string kernel = {};  // a name of runtime/attrs/kernels.def
+  Attributes attributes = {};
+  std::vector<Operand> operands = {};
+  // Permission: the written tensor may lie on the bytes of the read one, whose last use this then is.
+  struct InPlace {
+    TensorId read;
+    TensorId written;
+    friend bool operator==(const InPlace&, const InPlace&) = default;
+  };
+  std::vector<InPlace> in_place = {};
+  Affine flops = {};
+  bool may_run_again = true;   // false: a side effect cannot be left out, or the result would differ
+  bool mixes_samples = false;  // batch statistics: splitting the batch changes the result
+
+  std::vector<TensorId> reads() const { return touched(Access::read); }
+  std::vector<TensorId> writes() const { return touched(Access::write); }
+  std::vector<TensorId> updates() const { return touched(Access::update); }
+  // Sum over the operands' bytes, an updated one counted twice.
+  int64_t bytes_moved(int64_t samples) const;
+
+ private:
+  std::vector<TensorId> touched(Access access) const;
+};
+
+// A trained (or frozen) tensor and the initializer that holds its first value.
+struct Parameter {
+  TensorId tensor = {};
+  std::string initializer = {};     // ONNX name
+  TensorType stored = {};           // dimensions and element type in the model file, plain layout
+};
+
+struct TaskGraph {
+  std::string name = {};
+  int64_t batch = 0;  // samples in one iteration: the loss is the mean over them
+  IdVector<TensorId, Tensor> tensors = {};
+  IdVector<TaskId, Task> tasks = {};
+  std::vector<TensorId> inputs = {};       // in the model's order; labels last
+  std::vector<Parameter> parameters = {};  // weights and statistics
+  TensorId loss = {};                      // f32[1]: this round's share of the iteration's mean loss
+  TensorId correct = {};                   // f32[1]: samples whose largest logit is the label's; invalid for mse
+  TensorId output = {};                    // the model's first output (logits)
+};
+
+// The graph for iterations of several rounds: weight gradients persist and every task that wrote one adds to it
+// (write → update); the update task, executed once after the last round, also clears it (read → update).
+TaskGraph accumulating(TaskGraph graph);
+
+std::string_view to_string(TensorKind kind);  // the words of plan.json
+std::string_view to_string(TaskKind kind);
+
+}  // namespace plimsoll

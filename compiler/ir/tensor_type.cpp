@@ -1,0 +1,56 @@
+#include "compiler/ir/tensor_type.h"
+
+#include <fmt/format.h>
+
+#include "compiler/support/status.h"
+
+namespace plimsoll {
+
+TensorDesc TensorType::at(int64_t samples) const {
+  PLIMSOLL_CHECK(dims.size() <= static_cast<size_t>(kMaxRank), "rank above kMaxRank");
+  TensorDesc desc{.type = type, .layout = layout};
+  for (const Dim& dim : dims) desc.dims.push_back(dim.at(samples));
+  return desc;
+}
+
+bool TensorType::depends_on_batch() const {
+  for (const Dim& dim : dims)
+    if (dim.batch) return true;
+  return false;
+}
+
+Affine TensorType::elements() const {
+  const int64_t n = at(1).elements();
+  return depends_on_batch() ? Affine{0, n} : Affine{n, 0};
+}
+
+namespace {
+
+std::string to_string(const Dim& dim) {
+  if (!dim.batch) return fmt::format("{}", dim.value);
+  return dim.value == 1 ? "N" : fmt::format("{}N", dim.value);
+}
+
+std::string with_layout(std::string text, Layout layout) {
+  return layout == Layout::plain ? text : fmt::format("{}:{}", text, name_of(layout));
+}
+
+}  // namespace
+
+std::string to_string(const Dims& dims) {
+  std::string text = "[";
+  for (const Dim& dim : dims) text += (text.size() > 1 ? "," : "") + to_string(dim);
+  return text + "]";
+}
+
+std::string to_string(const TensorType& type) {
+  return with_layout(fmt::format("{}{}", name_of(type.type), to_string(type.dims)), type.layout);
+}
+
+std::string to_string(const TensorDesc& desc) {
+  std::string text = fmt::format("{}[", name_of(desc.type));
+  for (size_t i = 0; i < desc.rank(); ++i) text += fmt::format("{}{}", i ? "," : "", desc.dim(i));
+  return with_layout(text + "]", desc.layout);
+}
+
+}  // namespace plimsoll

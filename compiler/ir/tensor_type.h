@@ -1,0 +1,53 @@
+// Tensor types whose dimensions may depend on the batch. Sizes are functions of the batch: the same graph serves every
+// sub-batch.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/attrs/tensor.h"
+
+namespace plimsoll {
+
+// `value`, or `value` times the number of samples in the round.  8 is Dim{8}, N is Dim{1, true}, 64·N is Dim{64, true}.
+struct Dim {
+  int64_t value = 0;
+  bool batch = false;
+  constexpr int64_t at(int64_t samples) const { return batch ? value * samples : value; }
+  friend constexpr bool operator==(const Dim&, const Dim&) = default;
+};
+
+inline constexpr Dim kBatch{1, true};
+
+using Dims = std::vector<Dim>;
+
+// fixed + per_sample · N: bytes, flops.
+struct Affine {
+  int64_t fixed = 0;
+  int64_t per_sample = 0;
+  constexpr int64_t at(int64_t samples) const { return fixed + per_sample * samples; }
+  friend constexpr bool operator==(const Affine&, const Affine&) = default;
+};
+
+struct TensorType {
+  DataType type = DataType::f32;
+  Dims dims = {};
+  Layout layout = Layout::plain;
+
+  size_t rank() const { return dims.size(); }
+  // Concrete for a round of `samples`.
+  TensorDesc at(int64_t samples) const;
+  // True when one of the dimensions depends on the batch.
+  bool depends_on_batch() const;
+  // Elements as {fixed, per_sample}; exactly one of them is non-zero. At most one dimension may depend on the batch.
+  Affine elements() const;
+  friend bool operator==(const TensorType&, const TensorType&) = default;
+};
+
+// "f32[N,64,56,56]:nChw16c"; ":plain" is left out. 64·N prints as "64N".
+std::string to_string(const TensorType& type);
+std::string to_string(const Dims& dims);  // "[N,64,56,56]"
+std::string to_string(const TensorDesc& desc);
+
+}  // namespace plimsoll

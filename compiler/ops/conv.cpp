@@ -1,0 +1,99 @@
+// Conv, two spatial dimensions, groups, dilation, asymmetric padding.
+//   ConvForward {x, w, b, y}   ConvBackwardData {w, dy, dx}   ConvBackwardWeights {x, dy, dw, db}
+// w is [C_out, C_in / group, kH, kW]; b is optional in every slot.
+#include "compiler/ops/op.h"
+#include "compiler/ops/window.h"
+#include "runtime/attrs/conv.h"
+
+namespace plimsoll {
+namespace {
+
+ConvAttrs attrs_of(const NodeView& node) {
+  const Window window = window_of(node, node.input_type(1).dims[2].value, node.input_type(1).dims[3].value).value();
+  return {.strides = window.strides,
+          .dilations = window.dilations,
+          .pads = window.pads,
+          .group = node.integer("group", 1)};
+}
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs an input and weights");
+  const TensorType &x = node.input_type(0), &w = node.input_type(1);
+  if (x.rank() != 4 || w.rank() != 4)
+    return node.unsupported("only convolutions over two dimensions have kernels, input is " + to_string(x.dims));
+  const int64_t group = node.integer("group", 1), channels = x.dims[1].value;
+  if (group < 1 || channels % group != 0 || w.dims[1].value * group != channels || w.dims[0].value % group != 0)
+    return node.invalid("weights " + to_string(w.dims) + " do not fit input " + to_string(x.dims) + " in " +
+                        std::to_string(group) + " groups");
+  if (node.has_input(2) && node.input_type(2).dims != Dims{w.dims[0]})
+    return node.invalid("bias is " + to_string(node.input_type(2).dims) + " when it should be " +
+                        to_string(Dims{w.dims[0]}));
+  PLIMSOLL_ASSIGN(const Window window, window_of(node, w.dims[2].value, w.dims[3].value));
+  PLIMSOLL_ASSIGN(const auto spatial, window.output(node, x));
+  return std::vector{TensorType{x.type, {x.dims[0], w.dims[0], {spatial[0]}, {spatial[1]}}}};
+}
+
+// Two per multiplication and addition; the same for each of the three kernels.
+Affine flops(const NodeView& node) {
+  const TensorType& w = node.input_type(1);
+  return flops_per_element(node.output_type(0), 2 * w.dims[1].value * w.dims[2].value * w.dims[3].value);
+}
+
+void forward(TaskBuilder& build) {
+  build.task({.kernel = "ConvForward",
+              .attributes = to_attributes(attrs_of(build.node())),
+              .operands = {build.read_input(0), build.read_input(1), build.read_input(2), build.write_output(0)},
+              .flops = flops(build.node())});
+}
+
+void backward(TaskBuilder& build) {
+  const Attributes attributes = to_attributes(attrs_of(build.node()));
+  if (build.wants_gradient(1) || build.wants_gradient(2)) {
+    build.task({.kernel = "ConvBackwardWeights",
+                .kind = TaskKind::backward_weights,
+                .attributes = attributes,
+                .operands = {build.read_input(0), build.read_gradient(0), build.write_gradient(1),
+                             build.write_gradient(2)},
+                .flops = flops(build.node())});
+  }
+  if (build.wants_gradient(0)) {
+    build.task({.kernel = "ConvBackwardData",
+                .kind = TaskKind::backward_data,
+                .attributes = attributes,
+                .operands = {build.read_input(1), build.read_gradient(0), build.write_gradient(0)},
+                .flops = flops(build.node())});
+  }
+}
+
+std::vector<Sample> samples() {
+  const auto conv = [](std::string name, Dims x, Dims w, std::map<std::string, NodeAttribute> attributes, bool bias) {
+    Sample sample{.name = std::move(name),
+                  .inputs = {{.dims = x}, {.dims = w, .kind = ValueKind::parameter}},
+                  .attributes = std::move(attributes)};
+    if (bias) sample.inputs.push_back({.dims = {w[0]}, .kind = ValueKind::parameter});
+    return sample;
+  };
+  using Ints = std::vector<int64_t>;
+  return {
+      conv("3x3", {kBatch, {3}, {6}, {5}}, {{4}, {3}, {3}, {3}}, {{"pads", Ints{1, 1, 1, 1}}}, true),
+      conv("1x1", {kBatch, {4}, {3}, {3}}, {{5}, {4}, {1}, {1}}, {}, false),
+      conv("strided", {kBatch, {2}, {7}, {8}}, {{3}, {2}, {3}, {3}}, {{"strides", Ints{2, 2}}}, false),
+      conv("dilated", {kBatch, {2}, {8}, {8}}, {{3}, {2}, {3}, {3}}, {{"dilations", Ints{2, 2}}}, true),
+      conv("asymmetric", {kBatch, {2}, {5}, {6}}, {{3}, {2}, {2}, {3}}, {{"pads", Ints{1, 0, 0, 2}}}, true),
+      conv("grouped", {kBatch, {4}, {5}, {5}}, {{6}, {2}, {3}, {3}}, {{"group", int64_t{2}}}, true),
+      conv("depthwise", {kBatch, {4}, {5}, {5}}, {{4}, {1}, {3}, {3}},
+           {{"group", int64_t{4}}, {"pads", Ints{1, 1, 1, 1}}}, true),
+      conv("same_upper", {kBatch, {2}, {5}, {5}}, {{3}, {2}, {2}, {2}}, {{"auto_pad", std::string("SAME_UPPER")}}, false),
+  };
+}
+
+}  // namespace
+
+const Op op_Conv{.name = "Conv",
+                 .infer = infer,
+                 .forward = forward,
+                 .backward = backward,
+                 .layout = LayoutRule::any,
+                 .samples = samples};
+
+}  // namespace plimsoll

@@ -1,0 +1,61 @@
+// What Plimsoll knows of an operator. Its whole meaning is one file, compiler/ops/<op>.cpp, that ends with its table:
+//
+//   const Op op_Relu{.name = "Relu", .infer = …, .forward = …, .backward = …, .layout = …, .samples = …};
+//
+// ops.def has a line for each; the linker names a file that was forgotten.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "compiler/ops/node_view.h"
+#include "compiler/ops/task_builder.h"
+
+namespace plimsoll {
+
+// How an operator gets along with blocked activation layouts (training/layout.h decides who gets which).
+enum class LayoutRule {
+  plain,        // every operand plain
+  elementwise,  // any layout, one for all four-dimensional operands: the memory is a flat array to it
+  channels,     // any layout, one for data inputs and outputs; knows where the channel is (pools, batch normalization)
+  any,          // each operand may have a layout of its own (convolution)
+};
+
+// A small instance of an operator, for the tests that walk the registry: gradients against finite differences, every
+// backend against the host, the in-place and run-again claims.
+struct SampleInput {
+  Dims dims = {};
+  ValueKind kind = ValueKind::intermediate;  // intermediate (differentiated), parameter, statistic or constant
+  std::vector<double> constant = {};         // of constants; integral when `type` is i64
+  DataType type = DataType::f32;
+  double low = -1, high = 1;                 // random data is drawn from [low, high)
+};
+
+struct Sample {
+  std::string name = {};
+  std::vector<SampleInput> inputs = {};
+  std::map<std::string, NodeAttribute> attributes = {};
+  int opset = 20;
+  int outputs = 1;
+  bool check_gradient = true;  // false where a kink or a random mask makes finite differences meaningless
+};
+
+struct Op {
+  std::string_view name;
+  int first_opset = 1;
+  int last_opset = 24;
+  // Types of all outputs. Every error of the model or of what we support is found here: forward and backward cannot fail.
+  Result<std::vector<TensorType>> (*infer)(const NodeView& node) = nullptr;
+  void (*forward)(TaskBuilder& build) = nullptr;
+  // Called when some output has a gradient and some input wants one. nullptr: no gradient passes.
+  void (*backward)(TaskBuilder& build) = nullptr;
+  LayoutRule layout = LayoutRule::plain;
+  std::vector<Sample> (*samples)() = nullptr;
+};
+
+// nullptr: unknown.
+const Op* find_op(std::string_view name);
+std::span<const Op* const> all_ops();
+
+}  // namespace plimsoll

@@ -1,0 +1,40 @@
+// Relu: y = max(x, 0).   ReluForward {x, y}   ReluBackward {y, dy, dx}
+// The backward reads its own output, not its input: x may die, or be overwritten by y.
+#include "compiler/ops/op.h"
+#include "runtime/attrs/none.h"
+
+namespace plimsoll {
+namespace {
+
+Result<std::vector<TensorType>> infer(const NodeView& node) { return std::vector{node.input_type(0)}; }
+
+void forward(TaskBuilder& build) {
+  build.task({.kernel = "ReluForward",
+              .operands = {build.read_input(0), build.write_output(0)},
+              .in_place = {{0, 1}},
+              .flops = flops_per_element(build.node().input_type(0), 1)});
+}
+
+void backward(TaskBuilder& build) {
+  build.task({.kernel = "ReluBackward",
+              .kind = TaskKind::backward_data,
+              .operands = {build.read_output(0), build.read_gradient(0), build.write_gradient(0)},
+              .in_place = {{1, 2}},
+              .flops = flops_per_element(build.node().input_type(0), 1)});
+}
+
+std::vector<Sample> samples() {
+  return {{.name = "flat", .inputs = {{.dims = {kBatch, {7}}}}},
+          {.name = "image", .inputs = {{.dims = {kBatch, {3}, {4}, {5}}}}}};
+}
+
+}  // namespace
+
+const Op op_Relu{.name = "Relu",
+                 .infer = infer,
+                 .forward = forward,
+                 .backward = backward,
+                 .layout = LayoutRule::elementwise,
+                 .samples = samples};
+
+}  // namespace plimsoll

@@ -1,0 +1,186 @@
+#include "compiler/ops/task_builder.h"
+
+#include <fmt/format.h>
+
+namespace plimsoll {
+
+TaskBuilder::TaskBuilder(const Network& network, TaskGraph& graph)
+    : network_(network),
+      graph_(graph),
+      tensor_of_(network.values.size()),
+      gradient_of_(network.values.size()),
+      wants_(network.values.size(), false) {}
+
+Operand TaskBuilder::operand(TensorId tensor, Access access, const TensorType& type) const {
+  if (!tensor.valid()) return Operand{};
+  return Operand{tensor, access, type};
+}
+
+Operand TaskBuilder::read_input(size_t i) {
+  if (!node_->has_input(i)) return Operand{};
+  const ValueId value = node_->node().inputs[i];
+  PLIMSOLL_CHECK(tensor_of_[value].valid(), fmt::format("{}: input {} has no tensor", node_->describe(), i));
+  return operand(tensor_of_[value], Access::read, network_.values[value].type);
+}
+
+Operand TaskBuilder::update_input(size_t i) {
+  Operand input = read_input(i);
+  if (input.tensor.valid()) input.access = Access::update;
+  return input;
+}
+
+Operand TaskBuilder::write_output(size_t i) {
+  if (!node_->has_output(i)) return Operand{};
+  const ValueId value = node_->node().outputs[i];
+  const Value& meaning = network_.values[value];
+  tensor_of_[value] = add_tensor({.name = meaning.name,
+                                  .kind = TensorKind::activation,
+                                  .type = meaning.type,
+                                  .onnx_name = meaning.name});
+  return operand(tensor_of_[value], Access::write, meaning.type);
+}
+
+void TaskBuilder::alias_output(size_t output, size_t input) {
+  tensor_of_[node_->node().outputs[output]] = tensor_of_[node_->node().inputs[input]];
+}
+
+Operand TaskBuilder::write_stash(const std::string& what, const TensorType& type) {
+  const TensorId tensor =
+      add_tensor({.name = node_->node().name + "." + what, .kind = TensorKind::stash, .type = type});
+  const Operand made = operand(tensor, Access::write, type);
+  stashes_[{node_id_, what}] = made;
+  return made;
+}
+
+Operand TaskBuilder::read_stash(const std::string& what) const {
+  const auto found = stashes_.find({node_id_, what});
+  PLIMSOLL_CHECK(found != stashes_.end(), fmt::format("{}: no stash '{}'", node_->describe(), what));
+  return as_read(found->second);
+}
+
+Operand TaskBuilder::read_output(size_t i) {
+  const ValueId value = node_->node().outputs[i];
+  return operand(tensor_of_[value], Access::read, network_.values[value].type);
+}
+
+bool TaskBuilder::has_gradient(size_t output) const {
+  return node_->has_output(output) && gradient_of_[node_->node().outputs[output]].valid();
+}
+
+Operand TaskBuilder::read_gradient(size_t output) {
+  if (!has_gradient(output)) return Operand{};
+  const ValueId value = node_->node().outputs[output];
+  return operand(gradient_of_[value], Access::read, network_.values[value].type);
+}
+
+bool TaskBuilder::wants_gradient(size_t input) const {
+  return node_->has_input(input) && wants_[node_->node().inputs[input]];
+}
+
+Operand TaskBuilder::write_gradient(size_t input) {
+  if (!wants_gradient(input)) return Operand{};
+  const ValueId value = node_->node().inputs[input];
+  const Value& meaning = network_.values[value];
+  const bool weight = meaning.kind == ValueKind::parameter;
+  if (weight && gradient_of_[value].valid()) return operand(gradient_of_[value], Access::update, meaning.type);
+  const TensorId made = add_tensor({.name = "d" + meaning.name,
+                                    .kind = weight ? TensorKind::weight_gradient : TensorKind::activation_gradient,
+                                    .type = meaning.type});
+  const Operand gradient = operand(made, Access::write, meaning.type);
+  if (weight) {
+    gradient_of_[value] = made;
+  } else {
+    give_gradient(input, gradient);
+  }
+  return gradient;
+}
+
+void TaskBuilder::alias_gradient(size_t input, size_t output) {
+  if (!wants_gradient(input) || !has_gradient(output)) return;
+  give_gradient(input, read_gradient(output));
+}
+
+void TaskBuilder::give_gradient(size_t input, const Operand& made) {
+  if (!wants_gradient(input)) return;
+  const ValueId value = node_->node().inputs[input];
+  PLIMSOLL_CHECK(network_.values[value].kind != ValueKind::parameter,
+                 node_->describe() + ": a weight gradient must be written with write_gradient");
+  if (gradient_of_[value].valid()) {
+    arrived_twice_.push_back({value, made.tensor});
+  } else {
+    gradient_of_[value] = made.tensor;
+  }
+}
+
+Operand TaskBuilder::write_scratch(const std::string& what, const TensorType& type) {
+  const TensorId tensor =
+      add_tensor({.name = node_->node().name + "." + what, .kind = TensorKind::activation_gradient, .type = type});
+  return operand(tensor, Access::write, type);
+}
+
+void TaskBuilder::task(TaskSpec spec) {
+  Task task{.op = node_->node().op,
+            .kind = spec.kind,
+            .layer = node_->node().name,
+            .kernel = std::move(spec.kernel),
+            .attributes = std::move(spec.attributes),
+            .operands = std::move(spec.operands),
+            .flops = spec.flops,
+            .may_run_again = spec.may_run_again,
+            .mixes_samples = spec.mixes_samples};
+  for (const auto& [read, written] : spec.in_place) {
+    const Operand& from = task.operands[static_cast<size_t>(read)];
+    const Operand& to = task.operands[static_cast<size_t>(written)];
+    if (from.access == Access::read && to.access == Access::write) task.in_place.push_back({from.tensor, to.tensor});
+  }
+  task.name = unique(task.layer + "." + std::string(to_string(task.kind)), task_names_);
+  graph_.tasks.push_back(std::move(task));
+}
+
+void TaskBuilder::enter_forward(NodeId node) {
+  node_id_ = node;
+  node_.emplace(network_, network_.nodes[node]);
+}
+
+void TaskBuilder::enter_backward(NodeId node) {
+  enter_forward(node);
+  arrived_twice_.clear();
+}
+
+// A value read by several nodes gets several gradients; each is added to the sum as soon as it is there, so that at
+// most two are alive at a time.
+void TaskBuilder::leave_backward() {
+  for (const auto& [value, more] : std::exchange(arrived_twice_, {})) {
+    const Value& meaning = network_.values[value];
+    const TensorId sum = add_tensor({.name = "d" + meaning.name,
+                                     .kind = TensorKind::activation_gradient,
+                                     .type = meaning.type});
+    task({.kernel = "BinaryAdd",
+          .kind = TaskKind::backward,
+          .operands = {operand(gradient_of_[value], Access::read, meaning.type),
+                       operand(more, Access::read, meaning.type), operand(sum, Access::write, meaning.type)},
+          .in_place = {{0, 2}, {1, 2}},
+          .flops = flops_per_element(meaning.type, 1)});
+    gradient_of_[value] = sum;
+  }
+}
+
+void TaskBuilder::seed_gradient(ValueId value, TensorId gradient) { gradient_of_[value] = gradient; }
+
+TensorId TaskBuilder::add_tensor(Tensor tensor) {
+  tensor.name = unique(std::move(tensor.name), tensor_names_);
+  return graph_.tensors.push_back(std::move(tensor));
+}
+
+// The second "dx" is "dx/2": names are unique, and stable when something is added behind.
+std::string TaskBuilder::unique(std::string name, std::map<std::string, int>& taken) {
+  const int uses = ++taken[name];
+  return uses == 1 ? name : fmt::format("{}/{}", name, uses);
+}
+
+Affine flops_per_element(const TensorType& type, int64_t flops) {
+  const Affine elements = type.elements();
+  return {elements.fixed * flops, elements.per_sample * flops};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,73 @@
+// Ids that cannot be mixed: a TaskId does not index tensors.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace plimsoll {
+
+template <class Tag>
+struct Id {
+  int32_t value = -1;
+
+  constexpr Id() = default;
+  constexpr explicit Id(int64_t v) : value(static_cast<int32_t>(v)) {}
+  constexpr bool valid() const { return value >= 0; }
+  constexpr explicit operator bool() const { return valid(); }
+  friend constexpr auto operator<=>(Id, Id) = default;
+};
+
+using ValueId = Id<struct ValueTag>;    // of a Network
+using NodeId = Id<struct NodeTag>;      // of a Network
+using TensorId = Id<struct TensorTag>;  // of a TaskGraph and of its plans
+using TaskId = Id<struct TaskTag>;      // of a TaskGraph and of its plans
+using StepId = Id<struct StepTag>;      // of a Plan
+
+// A vector that is indexed by one kind of id only.
+template <class IdType, class T>
+class IdVector {
+ public:
+  IdVector() = default;
+  explicit IdVector(size_t n, const T& fill = T{}) : items_(n, fill) {}
+
+  IdType push_back(T item) {
+    items_.push_back(std::move(item));
+    return IdType(static_cast<int64_t>(items_.size()) - 1);
+  }
+  typename std::vector<T>::reference operator[](IdType id) { return items_[static_cast<size_t>(id.value)]; }
+  typename std::vector<T>::const_reference operator[](IdType id) const { return items_[static_cast<size_t>(id.value)]; }
+  bool contains(IdType id) const { return id.value >= 0 && static_cast<size_t>(id.value) < items_.size(); }
+  size_t size() const { return items_.size(); }
+  bool empty() const { return items_.empty(); }
+  void resize(size_t n) { items_.resize(n); }
+  void reserve(size_t n) { items_.reserve(n); }
+  auto begin() { return items_.begin(); }
+  auto end() { return items_.end(); }
+  auto begin() const { return items_.begin(); }
+  auto end() const { return items_.end(); }
+  T& back() { return items_.back(); }
+  const T& back() const { return items_.back(); }
+  friend bool operator==(const IdVector&, const IdVector&) = default;
+
+ private:
+  std::vector<T> items_;
+};
+
+// for (TaskId task : ids_of(graph.tasks)) …
+template <class IdType, class T>
+std::vector<IdType> ids_of(const IdVector<IdType, T>& items) {
+  std::vector<IdType> ids;
+  ids.reserve(items.size());
+  for (size_t i = 0; i < items.size(); ++i) ids.push_back(IdType(static_cast<int64_t>(i)));
+  return ids;
+}
+
+}  // namespace plimsoll
+
+template <class Tag>
+struct std::hash<plimsoll::Id<Tag>> {
+  size_t operator()(plimsoll::Id<Tag> id) const noexcept { return std::hash<int32_t>{}(id.value); }
+};

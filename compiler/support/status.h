@@ -1,0 +1,100 @@
+// How anything that can go wrong is told: a Status or a Result<T>, never an exception across a room's door.
+// The exit codes are part of the user's contract and are never renumbered (docs/exit-codes in the README).
+#pragma once
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace plimsoll {
+
+enum class ExitCode : int {
+  ok = 0,
+  internal = 1,             // a bug of ours
+  usage = 2,                // the command line
+  unreadable_input = 3,     // file missing, unreadable
+  invalid_model = 4,        // read, but it is not a valid model (or plan)
+  unsupported = 5,          // operator or attribute without support; all of them are listed at once
+  budget_infeasible = 6,
+  unwritable_output = 7,
+  environment = 8,          // driver, library, device
+  verification_failed = 9,  // the checker refused a plan
+  time_limit = 10,          // stopped early with a valid partial result
+};
+
+// Lower-case, no final period, with the node, the numbers and the way out.
+// `notes` are printed below the message, one `note:` line each.
+struct Error {
+  ExitCode code = ExitCode::internal;
+  std::string message;
+  std::vector<std::string> notes = {};
+};
+
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(Error error) : error_(std::move(error)) {}
+  bool ok() const { return !error_; }
+  explicit operator bool() const { return ok(); }
+  const Error& error() const { return *error_; }
+
+ private:
+  std::optional<Error> error_;
+};
+
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+  bool ok() const { return state_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+  const Error& error() const { return std::get<1>(state_); }
+  T& value() & { return std::get<0>(state_); }
+  const T& value() const& { return std::get<0>(state_); }
+  T&& value() && { return std::get<0>(std::move(state_)); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+// A broken promise inside Plimsoll. main() turns it into exit code 1 and asks for a report.
+class InternalError : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+
+[[noreturn]] void internal_error(const char* file, int line, const std::string& what);
+
+}  // namespace plimsoll
+
+#define PLIMSOLL_CONCAT_(a, b) a##b
+#define PLIMSOLL_CONCAT(a, b) PLIMSOLL_CONCAT_(a, b)
+
+// Leaves the function with the error of `expr`, a Status or a Result.
+#define PLIMSOLL_TRY(expr)                                        \
+  do {                                                            \
+    if (auto plimsoll_status_ = (expr); !plimsoll_status_.ok())   \
+      return plimsoll_status_.error();                            \
+  } while (0)
+
+// PLIMSOLL_ASSIGN(Network network, import_onnx(path));
+#define PLIMSOLL_ASSIGN(declaration, expr) \
+  PLIMSOLL_ASSIGN_(PLIMSOLL_CONCAT(plimsoll_result_, __LINE__), declaration, expr)
+#define PLIMSOLL_ASSIGN_(result, declaration, expr) \
+  auto result = (expr);                             \
+  if (!result.ok()) return result.error();          \
+  declaration = std::move(result).value()
+
+// For what must be true whatever the user gave us.
+#define PLIMSOLL_CHECK(condition, what)                                        \
+  do {                                                                         \
+    if (!(condition)) ::plimsoll::internal_error(__FILE__, __LINE__, (what));  \
+  } while (0)

@@ -1,0 +1,112 @@
+#include "compiler/training/build.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/ops/op.h"
+#include "compiler/training/update.h"
+
+namespace plimsoll {
+namespace {
+
+const Op& op_of(const Node& node) {
+  const Op* op = find_op(node.op);
+  PLIMSOLL_CHECK(op, "operator '" + node.op + "' passed the import unknown");
+  return *op;
+}
+
+// Inputs, weights, statistics: everything that is there before the first task.
+void add_given_tensors(const Network& network, TaskBuilder& builder, TaskGraph& graph) {
+  for (const ValueId id : ids_of(network.values)) {
+    const Value& value = network.values[id];
+    const bool parameter = value.kind == ValueKind::parameter, statistic = value.kind == ValueKind::statistic;
+    if (!parameter && !statistic) continue;
+    const TensorId tensor = builder.add_tensor({.name = value.name,
+                                                .kind = parameter ? TensorKind::weight : TensorKind::statistic,
+                                                .type = value.type,
+                                                .onnx_name = value.initializer,
+                                                .persistent = true});
+    builder.bind(id, tensor);
+    TensorType stored = value.type;
+    stored.layout = Layout::plain;
+    graph.parameters.push_back({tensor, value.initializer, stored});
+  }
+  for (const ValueId id : network.inputs) {
+    const Value& value = network.values[id];
+    const TensorId tensor = builder.add_tensor(
+        {.name = value.name, .kind = TensorKind::input, .type = value.type, .onnx_name = value.name});
+    builder.bind(id, tensor);
+    graph.inputs.push_back(tensor);
+  }
+}
+
+// A value wants a gradient when a trained parameter stands behind it. Remembers one such parameter per value, so that
+// an operator without a gradient can be refused with the name of what could not be trained.
+Result<IdVector<ValueId, ValueId>> find_trained(const Network& network) {
+  IdVector<ValueId, ValueId> behind(network.values.size());
+  for (const ValueId id : ids_of(network.values))
+    if (network.values[id].kind == ValueKind::parameter && network.values[id].trainable) behind[id] = id;
+  Error missing{ExitCode::unsupported, "no gradient for some operators between a trained parameter and the loss"};
+  for (const Node& node : network.nodes) {
+    ValueId parameter;
+    for (const ValueId input : node.inputs)
+      if (input.valid() && behind[input].valid()) parameter = behind[input];
+    if (!parameter.valid()) continue;
+    if (!op_of(node).backward) {
+      missing.notes.push_back(fmt::format("{} has no gradient, needed by parameter '{}'",
+                                          NodeView(network, node).describe(), network.values[parameter].name));
+      continue;
+    }
+    for (const ValueId output : node.outputs)
+      if (output.valid()) behind[output] = parameter;
+  }
+  if (!missing.notes.empty()) return missing;
+  return behind;
+}
+
+}  // namespace
+
+Result<TaskGraph> build_task_graph(const Network& network, const TrainingOptions& options) {
+  PLIMSOLL_ASSIGN(const auto trained, find_trained(network));
+  TaskGraph graph{.name = network.name, .batch = options.batch};
+  TaskBuilder builder(network, graph);
+  add_given_tensors(network, builder, graph);
+  for (const ValueId id : ids_of(network.values))
+    if (trained[id].valid()) builder.set_wants_gradient(id);
+
+  for (const NodeId id : ids_of(network.nodes)) {
+    builder.enter_forward(id);
+    op_of(network.nodes[id]).forward(builder);
+  }
+
+  // Beyond this point every forward value has its tensor.
+
+  for (int64_t i = static_cast<int64_t>(network.nodes.size()) - 1; i >= 0; --i) {
+    const Node& node = network.nodes[NodeId(i)];
+    const auto has_gradient = [&](ValueId v) { return v.valid() && builder.gradient_of(v).valid(); };
+    const auto wants_gradient = [&](ValueId v) { return v.valid() && trained[v].valid(); };
+    if (std::none_of(node.outputs.begin(), node.outputs.end(), has_gradient)) continue;
+    if (std::none_of(node.inputs.begin(), node.inputs.end(), wants_gradient)) continue;
+    builder.enter_backward(NodeId(i));
+    op_of(node).backward(builder);
+    builder.leave_backward();
+  }
+
+  // Beyond this point every weight gradient is complete.
+
+  for (const ValueId id : ids_of(network.values)) {
+    const Value& value = network.values[id];
+    if (value.kind != ValueKind::parameter || !value.trainable || !builder.gradient_of(id).valid()) continue;
+    add_update(graph, builder, value, builder.tensor_of(id), builder.gradient_of(id), options.optimizer);
+  }
+
+  PLIMSOLL_CHECK(network.outputs.size() >= 1, "a training network has outputs");
+  const Node& last = network.nodes.back();
+  graph.loss = builder.tensor_of(last.outputs[0]);
+  if (last.outputs.size() > 1 && last.outputs[1].valid()) graph.correct = builder.tensor_of(last.outputs[1]);
+  graph.output = builder.tensor_of(last.inputs[0]);
+  return graph;
+}
+
+}  // namespace plimsoll

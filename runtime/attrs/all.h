@@ -1,0 +1,6 @@
+// Every attribute struct, for runtime/kernels.h. One line per header, in alphabetical order.
+#pragma once
+
+#include "runtime/attrs/conv.h"
+#include "runtime/attrs/none.h"
+#include "runtime/attrs/optimizer.h"

@@ -1,0 +1,24 @@
+// Attributes of the convolution kernels, shared by compiler/ops/conv.cpp and every backend.
+#pragma once
+
+#include "runtime/attrs/tensor.h"
+
+namespace plimsoll {
+
+// Two spatial dimensions. pads = {top, left, bottom, right}, already resolved from ONNX auto_pad.
+struct ConvAttrs {
+  IntList strides = {1, 1};
+  IntList dilations = {1, 1};
+  IntList pads = {0, 0, 0, 0};
+  int64_t group = 1;
+
+  template <class Visitor>
+  void visit(Visitor&& v) {
+    v("strides", strides);
+    v("dilations", dilations);
+    v("pads", pads);
+    v("group", group);
+  }
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,110 @@
+// What both worlds say of a tensor: element type, dimensions and how they lie in memory.
+// A TensorDesc is concrete (every dimension a number) and constexpr, so generated code carries it as data.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+namespace plimsoll {
+
+enum class DataType : uint8_t { f32, i32, i64, u8 };
+
+constexpr int64_t bytes_of(DataType type) {
+  return type == DataType::i64 ? 8 : type == DataType::u8 ? 1 : 4;
+}
+
+// Physical order of the elements. `plain` is row-major in the order of the dimensions. In a blocked layout the
+// lower-case axis that is repeated with a number is cut into blocks of that many (oneDNN's names); an axis that is
+// not a multiple of its block is padded, so a tensor's bytes are its layout's, not its shape's.
+enum class Layout : uint8_t {
+  plain,
+  nChw8c, nChw16c,          // activations
+  OIhw8i8o, OIhw16i16o,     // convolution weights
+  Ohwi8o, Ohwi16o,          // of a first convolution, few input channels
+  Goihw8g, Goihw16g,        // depthwise
+};
+
+inline constexpr std::array<std::string_view, 9> kLayoutNames = {
+    "plain", "nChw8c", "nChw16c", "OIhw8i8o", "OIhw16i16o", "Ohwi8o", "Ohwi16o", "Goihw8g", "Goihw16g"};
+inline constexpr std::array<std::string_view, 4> kDataTypeNames = {"f32", "i32", "i64", "u8"};
+
+constexpr std::string_view name_of(Layout layout) { return kLayoutNames[static_cast<size_t>(layout)]; }
+constexpr std::string_view name_of(DataType type) { return kDataTypeNames[static_cast<size_t>(type)]; }
+
+inline constexpr int kMaxRank = 8;
+
+// A short list of integers held in place: dimensions, strides, permutations.
+struct IntList {
+  int32_t count = 0;
+  std::array<int64_t, kMaxRank> items = {};
+
+  constexpr IntList() = default;
+  constexpr IntList(std::initializer_list<int64_t> list) {
+    for (int64_t item : list) items[static_cast<size_t>(count++)] = item;
+  }
+  constexpr size_t size() const { return static_cast<size_t>(count); }
+  constexpr int64_t operator[](size_t i) const { return items[i]; }
+  constexpr int64_t& operator[](size_t i) { return items[i]; }
+  constexpr const int64_t* begin() const { return items.data(); }
+  constexpr const int64_t* end() const { return items.data() + count; }
+  constexpr void push_back(int64_t item) { items[static_cast<size_t>(count++)] = item; }
+  friend constexpr bool operator==(const IntList&, const IntList&) = default;
+};
+
+struct TensorDesc {
+  DataType type = DataType::f32;
+  IntList dims = {};  // logical, in ONNX order; rank 0 is a scalar
+  Layout layout = Layout::plain;
+
+  constexpr size_t rank() const { return dims.size(); }
+  constexpr int64_t dim(size_t axis) const { return dims[axis]; }
+  // Logical elements: padding is not counted.
+  constexpr int64_t elements() const {
+    int64_t n = 1;
+    for (int64_t d : dims) n *= d;
+    return n;
+  }
+  // Elements as they lie in memory, padding included.
+  constexpr int64_t padded_elements() const {
+    IntList padded = dims;
+    const auto pad = [&](size_t axis, int64_t block) { padded[axis] = (padded[axis] + block - 1) / block * block; };
+    switch (layout) {
+      case Layout::plain: break;
+      case Layout::nChw8c: pad(1, 8); break;
+      case Layout::nChw16c: pad(1, 16); break;
+      case Layout::OIhw8i8o: pad(0, 8); pad(1, 8); break;
+      case Layout::OIhw16i16o: pad(0, 16); pad(1, 16); break;
+      case Layout::Ohwi8o: case Layout::Goihw8g: pad(0, 8); break;
+      case Layout::Ohwi16o: case Layout::Goihw16g: pad(0, 16); break;
+    }
+    int64_t n = 1;
+    for (int64_t d : padded) n *= d;
+    return n;
+  }
+  constexpr int64_t bytes() const { return padded_elements() * bytes_of(type); }
+  friend constexpr bool operator==(const TensorDesc&, const TensorDesc&) = default;
+};
+
+// How a task touches an operand. An absent operand (an optional bias) keeps its slot.
+enum class Access : uint8_t { absent, read, write, update };
+
+struct OperandDesc {
+  TensorDesc tensor = {};
+  Access access = Access::absent;
+  friend constexpr bool operator==(const OperandDesc&, const OperandDesc&) = default;
+};
+
+// Short forms for generated code: read(f32({n, 64, 56, 56}, Layout::nChw16c)).
+constexpr TensorDesc f32(IntList dims, Layout layout = Layout::plain) { return {DataType::f32, dims, layout}; }
+constexpr TensorDesc i32(IntList dims, Layout layout = Layout::plain) { return {DataType::i32, dims, layout}; }
+constexpr TensorDesc i64(IntList dims, Layout layout = Layout::plain) { return {DataType::i64, dims, layout}; }
+constexpr TensorDesc u8(IntList dims, Layout layout = Layout::plain) { return {DataType::u8, dims, layout}; }
+constexpr OperandDesc read(TensorDesc tensor) { return {tensor, Access::read}; }
+constexpr OperandDesc write(TensorDesc tensor) { return {tensor, Access::write}; }
+constexpr OperandDesc update(TensorDesc tensor) { return {tensor, Access::update}; }
+constexpr OperandDesc absent() { return {}; }
+
+}  // namespace plimsoll

@@ -1,0 +1,24 @@
+// The oneDNN engine and stream of the host backend, and the bridge from our tensor descriptions to oneDNN's.
+// One engine for the process; primitives run on the calling thread with the OpenMP team that the trainer fixed.
+#pragma once
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include "runtime/kernel.h"
+
+namespace plimsoll::host {
+
+dnnl::engine& engine();
+dnnl::stream& stream();
+
+// oneDNN's description of the same bytes. Scalars become [1].
+dnnl::memory::desc to_dnnl(const TensorDesc& desc);
+dnnl::memory::dims to_dims(const IntList& list);
+
+// Attributes that every primitive is made with: the scratchpad is the user's (it lies in the plan's workspace).
+dnnl::primitive_attr scratchpad_by_user();
+
+// An absent memory whose address is given when the primitive runs.
+dnnl::memory unbound(const dnnl::memory::desc& desc);
+
+}  // namespace plimsoll::host

@@ -1,0 +1,36 @@
+// Kernels that are one parallel loop over memory and need no workspace: activations, sums, optimizer updates.
+#pragma once
+
+#include <utility>
+
+#include "runtime/kernel.h"
+
+namespace plimsoll::host {
+
+// Runs `body(context, operands)`; the body holds what it needs of attributes and sizes.
+template <class Body>
+class FlatKernel final : public Kernel {
+ public:
+  explicit FlatKernel(Body body) : body_(std::move(body)) {}
+  void run(const RunContext& context, std::byte* const* operands, std::byte*) override { body_(context, operands); }
+
+ private:
+  Body body_;
+};
+
+template <class Body>
+std::unique_ptr<Kernel> flat_kernel(Body body) {
+  return std::make_unique<FlatKernel<Body>>(std::move(body));
+}
+
+// for_elements(n, [=](int64_t i) { … }): every element by one thread, the same one on every run.
+template <class Body>
+inline void for_elements(int64_t n, Body body) {
+#pragma omp parallel for simd schedule(static) if (n > 16384)
+  for (int64_t i = 0; i < n; ++i) body(i);
+}
+
+inline const float* in(std::byte* const* operands, size_t slot) { return reinterpret_cast<const float*>(operands[slot]); }
+inline float* out(std::byte* const* operands, size_t slot) { return reinterpret_cast<float*>(operands[slot]); }
+
+}  // namespace plimsoll::host
