@@ -1,0 +1,46 @@
+// What a task costs: one entry per distinct task and number of samples, with every algorithm the backend offers.
+// Made by a profiler of the runtime world (tasks.json → profile.json), or by a device model; each figure says where it
+// is from, and nothing modelled is ever reported as measured.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/task_graph.h"
+#include "compiler/support/status.h"
+
+namespace plimsoll {
+
+struct AlgorithmCost {
+  std::string name;
+  int64_t workspace_bytes = 0;
+  double seconds = 0;
+  bool deterministic = true;
+  bool time_measured = false;      // else modelled
+  bool workspace_exact = false;    // else modelled
+};
+
+// Two tasks with one signature are the same work: kernel, attributes, concrete operands. The key of a profile.
+//   "ConvForward{pads=[1,1,1,1]} read f32[8,3,32,32] read f32[16,3,3,3] absent write f32[8,16,32,32]"
+std::string signature(const Task& task, int64_t samples);
+
+struct Profile {
+  std::string device;
+  std::map<std::string, std::string> libraries = {};
+  int64_t threads = 0;                                          // host: what the figures hold for
+  std::map<std::string, std::vector<AlgorithmCost>> costs = {};  // by signature; fastest first, never empty
+};
+
+// The source of costs during planning. Policies try several sub-batches, so costs are asked for as they are needed.
+class Costs {
+ public:
+  virtual ~Costs() = default;
+  // Beyond this call algorithms() answers for every task of the graph at `samples`.
+  virtual Status prepare(const TaskGraph& graph, int64_t samples) = 0;
+  // Fastest first, never empty.
+  virtual std::span<const AlgorithmCost> algorithms(const Task& task, int64_t samples) const = 0;
+};
+
+}  // namespace plimsoll

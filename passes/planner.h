@@ -1,0 +1,30 @@
+// The door of the room: a task graph, costs and a budget in, a placed and synchronized plan out.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "passes/context.h"
+
+namespace plimsoll {
+
+struct PlanRequest {
+  std::string policy = "liveness";  // a name of policies.h
+  int64_t batch = 1;
+  int64_t sub_batch = 0;            // 0: the planner chooses the largest that fits
+  // Budget: bytes, or a share of the unconstrained arena, or none.
+  int64_t budget_bytes = 0;         // 0: none, or by percent
+  double budget_percent = 0;        // of unconstrained_bytes
+  bool refuse_split_batch_norm = false;
+  std::string model_name = {}, model_sha256 = {}, target_kind = "host", device = {}, costs = "modelled";
+  std::map<std::string, std::string> libraries = {};
+  // Called after each pass with its name and the plan, for --print-after and --dump; empty: nobody listens.
+  std::function<void(const std::string& pass, const Plan& plan)> observe = {};
+};
+
+// Error: budget_infeasible, with the step at the peak, what is live there and why it cannot leave, and the least budget
+// for which a plan exists; that budget then works.
+Result<Plan> make_plan(const TaskGraph& graph, Costs& costs, const PlanRequest& request);
+
+}  // namespace plimsoll
