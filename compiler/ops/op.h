@@ -51,6 +51,9 @@ struct Op {
   // Called when some output has a gradient and some input wants one. nullptr: no gradient passes.
   void (*backward)(TaskBuilder& build) = nullptr;
   LayoutRule layout = LayoutRule::plain;
+  LayoutRule (*layout_of)(const NodeView& node) = nullptr;  // instead of `layout`, where it depends on the node
+  // How input `i`, a parameter, had best lie when channels are blocked by `block`. nullptr: plain.
+  Layout (*weight_layout)(const NodeView& node, size_t i, int block) = nullptr;
   std::vector<Sample> (*samples)() = nullptr;
 };
 

@@ -1,0 +1,40 @@
+// Reorder: Plimsoll's own operator, inserted by training/layout.h where two neighbours disagree on a layout.
+//   Reorder {x, y}; its gradient is the reorder back.
+#include "compiler/ops/op.h"
+#include "runtime/attrs/none.h"
+
+namespace plimsoll {
+namespace {
+
+// Never inferred: assign_layouts gives the output its type.
+Result<std::vector<TensorType>> infer(const NodeView& node) { return std::vector{node.input_type(0)}; }
+
+// With one pixel per channel, blocks of channels lie exactly as plain channels do.
+bool same_bytes(const TensorType& type) {
+  return type.rank() == 4 && type.dims[2] == Dim{1} && type.dims[3] == Dim{1};
+}
+
+void forward(TaskBuilder& build) {
+  if (same_bytes(build.node().input_type(0))) return build.alias_output(0, 0);
+  build.task({.kernel = "Reorder", .operands = {build.read_input(0), build.write_output(0)}});
+}
+
+void backward(TaskBuilder& build) {
+  if (same_bytes(build.node().input_type(0))) return build.alias_gradient(0, 0);
+  build.task({.kernel = "Reorder",
+              .kind = TaskKind::backward_data,
+              .operands = {build.read_gradient(0), build.write_gradient(0)}});
+}
+
+std::vector<Sample> samples() { return {{.name = "image", .inputs = {{.dims = {kBatch, {32}, {3}, {2}}}}}}; }
+
+}  // namespace
+
+const Op op_Reorder{.name = "Reorder",
+                    .infer = infer,
+                    .forward = forward,
+                    .backward = backward,
+                    .layout = LayoutRule::any,
+                    .samples = samples};
+
+}  // namespace plimsoll
