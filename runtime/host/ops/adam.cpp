@@ -1,0 +1,39 @@
+// AdamUpdate {w, g, m, v}: torch.optim.Adam, or AdamW when decoupled. The step count is iteration + 1; m and v start at
+// zero.
+#include <cmath>
+
+#include "runtime/host/flat_kernel.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+
+std::vector<Algorithm> AdamUpdate::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> AdamUpdate::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  const int64_t n = operands[0].tensor.padded_elements();
+  const bool clear = operands[1].access == Access::update;
+  return host::flat_kernel([=](const RunContext& context, std::byte* const* operand) {
+    // Scalars in double, as Python has them; elements in float.
+    const double step = static_cast<double>(context.iteration + 1), rate = context.learning_rate;
+    const double seen1 = 1 - std::pow(attrs.beta1, step), seen2 = 1 - std::pow(attrs.beta2, step);
+    const float step_size = static_cast<float>(rate / seen1), root = static_cast<float>(std::sqrt(seen2));
+    const float beta1 = static_cast<float>(attrs.beta1), rest1 = static_cast<float>(1 - attrs.beta1);
+    const float beta2 = static_cast<float>(attrs.beta2), rest2 = static_cast<float>(1 - attrs.beta2);
+    const float epsilon = static_cast<float>(attrs.epsilon);
+    const float decay = attrs.decoupled ? 0 : static_cast<float>(attrs.weight_decay);
+    const float shrink = attrs.decoupled ? static_cast<float>(1 - rate * attrs.weight_decay) : 1;
+    float* w = host::out(operand, 0);
+    float* g = host::out(operand, 1);
+    float* m = host::out(operand, 2);
+    float* v = host::out(operand, 3);
+    host::for_elements(n, [=](int64_t i) {
+      const float gradient = g[i] + decay * w[i];
+      m[i] = beta1 * m[i] + rest1 * gradient;
+      v[i] = beta2 * v[i] + rest2 * gradient * gradient;
+      w[i] = shrink * w[i] - step_size * m[i] / (std::sqrt(v[i]) / root + epsilon);
+    });
+    if (clear) host::for_elements(n, [=](int64_t i) { g[i] = 0; });
+  });
+}
+
+}  // namespace plimsoll
