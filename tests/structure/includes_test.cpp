@@ -1,0 +1,119 @@
+// Reads every #include of the project and refuses those that cross an arrow of docs/ARCHITECTURE.md.
+//
+//   runtime/attrs ◄─ compiler/support ◄─ compiler/ir ◄─┬─ compiler/ops ◄─ compiler/training ◄─ compiler/import ◄─ models
+//                                                      ├─ compiler/{check, report, costs}
+//                                                      ├─ passes
+//                                                      └─ codegen                         … all of them ◄─ tools
+//   runtime/{host, cuda, train, dist, profile} ─► runtime only
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path kRoot = PLIMSOLL_SOURCE_DIR;
+
+// What a room may include besides itself and the standard library. A room is the longest prefix in this table.
+const std::map<std::string, std::set<std::string>> kArrows = {
+    {"runtime/attrs", {}},
+    {"compiler/support", {}},
+    {"compiler/ir", {"compiler/support", "runtime/attrs"}},
+    {"compiler/ops", {"compiler/ir", "compiler/support", "runtime/attrs"}},
+    {"compiler/training", {"compiler/ops", "compiler/ir", "compiler/support", "runtime/attrs"}},
+    {"compiler/import", {"compiler/training", "compiler/ops", "compiler/ir", "compiler/support", "runtime/attrs"}},
+    {"compiler/check", {"compiler/ir", "compiler/support", "runtime/attrs"}},
+    {"compiler/report", {"compiler/ir", "compiler/support", "runtime/attrs"}},
+    {"compiler/costs", {"compiler/ir", "compiler/support", "runtime/attrs"}},
+    {"passes", {"compiler/ir", "compiler/support", "runtime/attrs"}},
+    {"codegen", {"compiler/ir", "compiler/support", "runtime/attrs"}},
+    {"models", {"compiler/import", "compiler/ir", "compiler/support"}},
+    {"tools", {"compiler", "passes", "codegen", "models", "runtime/attrs"}},
+    {"runtime", {"runtime"}},
+};
+
+// Libraries, and the only rooms that may know them.
+const std::map<std::string, std::set<std::string>> kLibraries = {
+    {"google/protobuf", {"compiler/import", "models"}},
+    {"onnx/", {"compiler/import", "models"}},
+    {"onnx.pb.h", {"compiler/import", "models"}},
+    {"llvm/", {"tools"}},
+    {"oneapi/dnnl", {"runtime"}},
+    {"cuda", {"runtime"}},
+    {"cudnn", {"runtime"}},
+    {"omp.h", {"runtime"}},
+    {"fmt/", {"compiler", "passes", "codegen", "models", "tools"}},
+};
+
+bool under(const std::string& path, const std::string& folder) {
+  return path == folder || path.starts_with(folder + "/");
+}
+
+std::string room_of(const std::string& path) {
+  std::string best;
+  for (const auto& [room, allowed] : kArrows)
+    if (under(path, room) && room.size() > best.size()) best = room;
+  return best;
+}
+
+bool any_under(const std::string& path, const std::set<std::string>& folders) {
+  for (const std::string& folder : folders)
+    if (under(path, folder)) return true;
+  return false;
+}
+
+std::vector<std::string> sources() {
+  std::vector<std::string> found;
+  for (const char* folder : {"compiler", "passes", "codegen", "runtime", "models", "tools"}) {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(kRoot / folder)) {
+      const std::string extension = entry.path().extension().string();
+      if (extension == ".h" || extension == ".cpp" || extension == ".cu" || extension == ".def")
+        found.push_back(fs::relative(entry.path(), kRoot).generic_string());
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("no include crosses an arrow") {
+  const std::regex include(R"(^\s*#\s*include\s*[<"]([^>"]+)[>"])");
+  size_t seen = 0;
+  for (const std::string& path : sources()) {
+    const std::string room = room_of(path);
+    INFO(path);
+    REQUIRE_FALSE(room.empty());
+    std::ifstream file(kRoot / path);
+    for (std::string line; std::getline(file, line);) {
+      std::smatch match;
+      if (!std::regex_search(line, match, include)) continue;
+      const std::string target = match[1];
+      INFO(line);
+      ++seen;
+      for (const auto& [library, rooms] : kLibraries)
+        if (target.starts_with(library)) CHECK(any_under(path, rooms));
+      if (!fs::exists(kRoot / target)) continue;
+      const std::string into = room_of(target);
+      if (!into.empty() && into != room) CHECK(any_under(into, kArrows.at(room)));
+    }
+  }
+  CHECK(seen > 100);
+}
+
+TEST_CASE("no source has grown past a thousand lines") {
+  for (const std::string& path : sources()) {
+    std::ifstream file(kRoot / path);
+    int lines = 0;
+    for (std::string line; std::getline(file, line);) ++lines;
+    INFO(path);
+    CHECK(lines <= 1000);
+  }
+}

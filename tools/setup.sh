@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Installs what Plimsoll needs on a fresh Debian machine. `tools/setup.sh` is enough to build and to train;
+# `tools/setup.sh test` adds what only the tests use. Does nothing for what is there already.
+set -euo pipefail
+
+packages=(g++ cmake ninja-build ccache protobuf-compiler libprotobuf-dev nlohmann-json3-dev libfmt-dev libdnnl-dev
+          llvm-14-dev libzstd-dev zlib1g-dev)
+demo=(python3 python3-numpy python3-sklearn)
+tests=(catch2 clang-14 libomp-14-dev python3-torch python3-torchvision python3-onnx)
+
+wanted=("${packages[@]}" "${demo[@]}")
+[[ "${1:-}" == test ]] && wanted+=("${tests[@]}")
+
+missing=()
+for package in "${wanted[@]}"; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+done
+[[ ${#missing[@]} -eq 0 ]] && exit 0
+
+sudo=()
+if [[ $(id -u) -ne 0 ]]; then
+  command -v sudo >/dev/null || { echo "setup: need root (or sudo) to install: ${missing[*]}" >&2; exit 8; }
+  sudo=(sudo)
+fi
+echo "setup: installing ${missing[*]}" >&2
+"${sudo[@]}" apt-get update -qq
+DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

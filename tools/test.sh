@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Installs, builds and runs every test. The last line is ctest's count.
+#   tools/test.sh [ctest arguments]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+tools/setup.sh test
+build=${PLIMSOLL_BUILD:-build}
+jobs=$(nproc)
+started=$SECONDS
+cmake -S . -B "$build" -G Ninja -DBUILD_TESTING=ON >/dev/null
+cmake --build "$build" -j "$jobs"
+echo "test: built in $((SECONDS - started)) s" >&2
+ctest --test-dir "$build" --output-on-failure -j "$jobs" "$@"
