@@ -5,8 +5,6 @@
 //                                                      ├─ passes
 //                                                      └─ codegen                         … all of them ◄─ tools
 //   runtime/{host, cuda, train, dist, profile} ─► runtime only
-#include <fmt/format.h>
-
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
