@@ -96,6 +96,13 @@ std::vector<Sample> samples() {
       conv("depthwise", {kBatch, {4}, {5}, {5}}, {{4}, {1}, {3}, {3}},
            {{"group", int64_t{4}}, {"pads", Ints{1, 1, 1, 1}}}, true),
       conv("same_upper", {kBatch, {2}, {5}, {5}}, {{3}, {2}, {2}, {2}}, {{"auto_pad", std::string("SAME_UPPER")}}, false),
+      // Channels that fill blocks of 8 and 16.
+      conv("blocked", {kBatch, {32}, {6}, {5}}, {{16}, {32}, {3}, {3}}, {{"pads", Ints{1, 1, 1, 1}}}, true),
+      conv("blocked_1x1", {kBatch, {16}, {5}, {5}}, {{32}, {16}, {1}, {1}}, {{"strides", Ints{2, 2}}}, false),
+      conv("first", {kBatch, {3}, {7}, {7}}, {{16}, {3}, {3}, {3}}, {{"strides", Ints{2, 2}}}, true),
+      conv("blocked_depthwise", {kBatch, {32}, {4}, {4}}, {{32}, {1}, {3}, {3}},
+           {{"group", int64_t{32}}, {"pads", Ints{1, 1, 1, 1}}}, true),
+      conv("blocked_grouped", {kBatch, {32}, {4}, {4}}, {{32}, {16}, {3}, {3}}, {{"group", int64_t{2}}}, false),
   };
 }
 

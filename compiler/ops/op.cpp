@@ -3,11 +3,6 @@
 #include <array>
 
 namespace plimsoll {
-
-#define OP(name) extern const Op op_##name;
-#include "compiler/ops/ops.def"
-#undef OP
-
 namespace {
 
 constexpr std::array kAllOps = {

@@ -24,12 +24,13 @@ enum class LayoutRule {
 
 // A small instance of an operator, for the tests that walk the registry: gradients against finite differences, every
 // backend against the host, the in-place and run-again claims.
+// A constant without dimensions and elements stands for an optional input that is left out.
 struct SampleInput {
   Dims dims = {};
   ValueKind kind = ValueKind::intermediate;  // intermediate (differentiated), parameter, statistic or constant
   std::vector<double> constant = {};         // of constants; integral when `type` is i64
   DataType type = DataType::f32;
-  double low = -1, high = 1;                 // random data is drawn from [low, high)
+  double low = -1, high = 1;                 // random data is drawn from [low, high); whole numbers of integer types
 };
 
 struct Sample {
@@ -56,6 +57,11 @@ struct Op {
   Layout (*weight_layout)(const NodeView& node, size_t i, int block) = nullptr;
   std::vector<Sample> (*samples)() = nullptr;
 };
+
+// Declared here, for a constant would otherwise stay within its file.
+#define OP(name) extern const Op op_##name;
+#include "compiler/ops/ops.def"
+#undef OP
 
 // nullptr: unknown.
 const Op* find_op(std::string_view name);

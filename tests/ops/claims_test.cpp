@@ -1,0 +1,133 @@
+// What operators claim of their tasks, proved by running them both ways.
+#include <catch2/catch.hpp>
+
+#include "executor.h"
+
+namespace plimsoll::test {
+namespace {
+
+bool same_results(const Task& task, const Buffers& a, const Buffers& b) {
+  for (const TensorId id : task.writes())
+    if (a.at(id).contents() != b.at(id).contents()) return false;
+  return true;
+}
+
+std::string algorithm_names(const std::vector<Algorithm>& algorithms) {
+  std::string names;
+  for (const Algorithm& algorithm : algorithms) names += algorithm.name + " ";
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("a task in place gives the same bits") {
+  for_each_sample([](const Op& op, const Sample& sample) {
+    const Instance instance = make_instance(op, sample);
+    Executor executor(instance, kSamples);
+    executor.run(instance.given, false, [&](const Task& task, const Buffers& buffers) {
+      for (const Task::InPlace& pair : task.in_place) {
+        INFO(task.name << ": " << instance.graph.tensors[pair.written].name << " on "
+                       << instance.graph.tensors[pair.read].name);
+        REQUIRE(buffers.at(pair.read).size() == buffers.at(pair.written).size());
+        const Buffers apart = executor.run_apart(task, buffers);
+        const Buffers shared = executor.run_apart(task, buffers, {.shared = std::pair(pair.read, pair.written)});
+        CHECK(same_results(task, shared, apart));
+      }
+    });
+  });
+}
+
+TEST_CASE("a task run again gives the same bits and moves nothing") {
+  for_each_sample([](const Op& op, const Sample& sample) {
+    const Instance instance = make_instance(op, sample);
+    Executor executor(instance, kSamples);
+    executor.run(instance.given, false, [&](const Task& task, const Buffers& before) {
+      if (!task.may_run_again) return;
+      INFO(task.name);
+      Buffers after = before;
+      for (auto& [id, buffer] : executor.run_apart(task, before)) after.at(id) = buffer;
+      executor.context.recompute = true;
+      const Buffers again = executor.run_apart(task, after);
+      executor.context.recompute = false;
+      CHECK(same_results(task, again, after));
+      for (const TensorId id : task.updates()) {
+        if (task.kind != TaskKind::forward) continue;
+        INFO("moved " << instance.graph.tensors[id].name);
+        CHECK(again.at(id).contents() == after.at(id).contents());
+      }
+    });
+  });
+}
+
+TEST_CASE("weight gradients accumulate") {
+  for_each_sample([](const Op& op, const Sample& sample) {
+    const Instance instance = make_instance(op, sample);
+    Executor executor(instance, kSamples);
+    executor.run(instance.given, false, [&](const Task& task, const Buffers& before) {
+      std::vector<std::pair<TensorId, TensorType>> gradients;
+      for (const Operand& operand : task.operands)
+        if (operand.access == Access::write &&
+            instance.graph.tensors[operand.tensor].kind == TensorKind::weight_gradient)
+          gradients.push_back({operand.tensor, operand.type});
+      if (gradients.empty()) return;
+      const Buffers once = executor.run_apart(task, before);
+      Buffers filled = before;
+      for (const auto& [id, type] : gradients) {
+        Values old(static_cast<size_t>(type.at(kSamples).elements()));
+        for (size_t i = 0; i < old.size(); ++i) old[i] = 1.0 + 0.25 * static_cast<double>(i % 7);
+        store(type.at(kSamples), old, filled.at(id).data());
+      }
+      for (const Algorithm& algorithm : executor.algorithms(task)) {
+        INFO(task.name << ", algorithm " << algorithm.name);
+        const Buffers added = executor.run_apart(task, filled, {.algorithm = algorithm.name, .accumulate = true});
+        for (const auto& [id, type] : gradients) {
+          Values expected = executor.values(once, id, type);
+          const Values old = executor.values(filled, id, type);
+          for (size_t i = 0; i < old.size(); ++i) expected[i] += old[i];
+          CHECK(distance(executor.values(added, id, type), expected) < 1e-5);
+        }
+      }
+    });
+  });
+}
+
+TEST_CASE("every byte of a written operand is defined, and nothing else decides it") {
+  for_each_sample([](const Op& op, const Sample& sample) {
+    const Instance instance = make_instance(op, sample);
+    Executor one(instance, kSamples), other(instance, kSamples);
+    other.fill = 0x3C;  // other garbage: in outputs, and in the workspace
+    const Buffers a = one.run(instance.given), b = other.run(instance.given);
+    for (const Task& task : instance.graph.tasks) {
+      for (const TensorId id : task.writes()) {
+        INFO(instance.graph.tensors[id].name);
+        CHECK(a.at(id).contents() == b.at(id).contents());
+      }
+    }
+  });
+}
+
+TEST_CASE("all algorithms of a task agree") {
+  for_each_sample([](const Op& op, const Sample& sample) {
+    for (const int block : {0, 16}) {
+      const Blocking blocking{.block = block};
+      if (block != 0 && !can_block(op, sample, blocking)) continue;
+      const Instance instance = make_instance(op, sample, blocking);
+      Executor executor(instance, kSamples);
+      executor.run(instance.given, false, [&](const Task& task, const Buffers& buffers) {
+        const std::vector<Algorithm> offered = executor.algorithms(task);
+        const Buffers expected = executor.run_apart(task, buffers);
+        for (const Algorithm& algorithm : offered) {
+          INFO(task.name << ", algorithm " << algorithm.name << " of " << algorithm_names(offered));
+          const Buffers got = executor.run_apart(task, buffers, {.algorithm = algorithm.name});
+          for (const Operand& operand : task.operands) {
+            if (operand.access != Access::write || operand.type.type != DataType::f32) continue;
+            CHECK(distance(executor.values(got, operand.tensor, operand.type),
+                           executor.values(expected, operand.tensor, operand.type)) < 1e-4);
+          }
+        }
+      });
+    }
+  });
+}
+
+}  // namespace plimsoll::test

@@ -1,0 +1,104 @@
+// The same sample in other layouts and in halves of the batch: the same outputs, the same gradients.
+#include <catch2/catch.hpp>
+
+#include "executor.h"
+
+namespace plimsoll::test {
+namespace {
+
+// Outputs and gradients of inputs by name, in logical order.
+struct Outcome {
+  struct Entry {
+    TensorType type;
+    bool sum;  // of a parameter or a loss: halves add up
+    Values values;
+  };
+  std::map<std::string, Entry> entries;
+};
+
+Outcome outcome_of(const Instance& instance, int64_t samples, const std::map<TensorId, Values>& given, int64_t round) {
+  Executor executor(instance, samples);
+  executor.context.round = round;
+  const Buffers buffers = executor.run(given);
+  Outcome outcome;
+  for (const ValueId output : instance.outputs) {
+    const auto tensor = instance.tensor_of.find(output);
+    if (tensor == instance.tensor_of.end()) continue;
+    const TensorType& type = instance.type_of(output);
+    outcome.entries["output " + instance.network.values[output].name] = {
+        type, instance.is_loss && !type.depends_on_batch(), executor.values(buffers, tensor->second, type)};
+  }
+  for (const ValueId input : instance.inputs) {
+    const auto gradient = instance.gradient_of.find(input);
+    if (!input.valid() || gradient == instance.gradient_of.end()) continue;
+    const TensorType& type = instance.type_of(input);
+    outcome.entries["gradient of " + instance.network.values[input].name] = {
+        type, !type.depends_on_batch(), executor.values(buffers, gradient->second, type)};
+  }
+  return outcome;
+}
+
+std::map<TensorId, Values> part_of(const Instance& instance, int64_t first, int64_t count) {
+  std::map<TensorId, Values> part;
+  for (const auto& [id, values] : instance.given)
+    part[id] = rows_of(values, instance.graph.tensors[id].type, kSamples, first, count);
+  return part;
+}
+
+// A random mask differs from round to round; such results cannot be compared between rounds.
+bool depends_on_round(const Outcome& a, const Outcome& b) {
+  for (const auto& [name, entry] : a.entries)
+    if (entry.values != b.entries.at(name).values) return true;
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("blocked layouts give the same results") {
+  for_each_sample([](const Op& op, const Sample& sample) {
+    const Instance plain = make_instance(op, sample);
+    const Outcome expected = outcome_of(plain, kSamples, plain.given, 0);
+    for (const int block : {8, 16}) {
+      for (const auto& [inputs, outputs] : {std::pair(true, true), {true, false}, {false, true}}) {
+        const Blocking blocking{.block = block, .inputs = inputs, .outputs = outputs};
+        if (!can_block(op, sample, blocking)) continue;
+        const Instance blocked = make_instance(op, sample, blocking);
+        const Outcome actual = outcome_of(blocked, kSamples, blocked.given, 0);
+        for (const auto& [name, entry] : expected.entries) {
+          INFO(name << ", blocks of " << block << (inputs ? ", inputs" : "") << (outputs ? ", outputs" : ""));
+          CHECK(distance(actual.entries.at(name).values, entry.values, 1e-3) < 1e-5);
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("half batches add up to the whole") {
+  for_each_sample([](const Op& op, const Sample& sample) {
+    const Instance instance = make_instance(op, sample);
+    for (const Task& task : instance.graph.tasks)
+      if (task.mixes_samples) return;
+    const int64_t half = kSamples / 2;
+    const Outcome whole = outcome_of(instance, kSamples, instance.given, 0);
+    const bool random = depends_on_round(whole, outcome_of(instance, kSamples, instance.given, 1));
+    const Outcome first = outcome_of(instance, half, part_of(instance, 0, half), 0);
+    const Outcome second = outcome_of(instance, half, part_of(instance, half, half), 1);
+    for (const auto& [name, entry] : whole.entries) {
+      INFO(name);
+      const Values& a = first.entries.at(name).values;
+      const Values& b = second.entries.at(name).values;
+      if (entry.sum) {
+        if (random) continue;
+        Values sum = a;
+        for (size_t i = 0; i < sum.size(); ++i) sum[i] += b[i];
+        CHECK(distance(sum, entry.values, 1e-3) < 1e-5);
+      } else {
+        CHECK(distance(a, rows_of(entry.values, entry.type, kSamples, 0, half), 1e-3) < 1e-5);
+        if (!random && entry.type.depends_on_batch())
+          CHECK(distance(b, rows_of(entry.values, entry.type, kSamples, half, half), 1e-3) < 1e-5);
+      }
+    }
+  });
+}
+
+}  // namespace plimsoll::test

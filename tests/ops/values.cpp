@@ -1,0 +1,127 @@
+#include "values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace plimsoll::test {
+namespace {
+
+// One axis after another, the blocked ones in two parts: {axis, divisor, size}; index = i[axis] / divisor % size.
+struct Part {
+  size_t axis;
+  int64_t divisor, size;
+};
+
+std::vector<Part> parts_of(const TensorDesc& desc) {
+  const auto whole = [&](size_t axis) { return Part{axis, 1, desc.dim(axis)}; };
+  const auto outer = [&](size_t axis, int64_t block) {
+    const int64_t blocks = (desc.dim(axis) + block - 1) / block;
+    return Part{axis, block, blocks};
+  };
+  const auto inner = [](size_t axis, int64_t block) { return Part{axis, 1, block}; };
+  const auto channels = [&](int64_t b) { return std::vector{whole(0), outer(1, b), whole(2), whole(3), inner(1, b)}; };
+  const auto weights = [&](int64_t b) {
+    return std::vector{outer(0, b), outer(1, b), whole(2), whole(3), inner(1, b), inner(0, b)};
+  };
+  const auto first = [&](int64_t b) { return std::vector{outer(0, b), whole(2), whole(3), whole(1), inner(0, b)}; };
+  const auto depthwise = [&](int64_t b) { return std::vector{outer(0, b), whole(1), whole(2), whole(3), inner(0, b)}; };
+  switch (desc.layout) {
+    case Layout::plain: break;
+    case Layout::nChw8c: return channels(8);
+    case Layout::nChw16c: return channels(16);
+    case Layout::OIhw8i8o: return weights(8);
+    case Layout::OIhw16i16o: return weights(16);
+    case Layout::Ohwi8o: return first(8);
+    case Layout::Ohwi16o: return first(16);
+    case Layout::Goihw8g: return depthwise(8);
+    case Layout::Goihw16g: return depthwise(16);
+  }
+  std::vector<Part> parts;
+  for (size_t axis = 0; axis < desc.rank(); ++axis) parts.push_back(whole(axis));
+  return parts;
+}
+
+// body(logical offset, physical offset), in elements.
+template <class Body>
+void for_each_element(const TensorDesc& desc, Body body) {
+  const std::vector<Part> parts = parts_of(desc);
+  std::vector<int64_t> index(desc.rank(), 0);
+  const int64_t count = desc.elements();
+  for (int64_t logical = 0; logical < count; ++logical) {
+    int64_t rest = logical;
+    for (size_t axis = desc.rank(); axis-- > 0; rest /= desc.dim(axis)) index[axis] = rest % desc.dim(axis);
+    int64_t physical = 0;
+    for (const Part& part : parts) physical = physical * part.size + index[part.axis] / part.divisor % part.size;
+    body(static_cast<size_t>(logical), physical);
+  }
+}
+
+template <class T>
+void put(std::byte* bytes, int64_t at, double value) {
+  const T typed = static_cast<T>(value);
+  std::memcpy(bytes + at * static_cast<int64_t>(sizeof(T)), &typed, sizeof(T));
+}
+
+template <class T>
+double get(const std::byte* bytes, int64_t at) {
+  T typed;
+  std::memcpy(&typed, bytes + at * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  return static_cast<double>(typed);
+}
+
+}  // namespace
+
+void store(const TensorDesc& desc, const Values& values, std::byte* bytes) {
+  std::memset(bytes, 0, static_cast<size_t>(desc.bytes()));
+  for_each_element(desc, [&](size_t logical, int64_t physical) {
+    switch (desc.type) {
+      case DataType::f32: return put<float>(bytes, physical, values[logical]);
+      case DataType::i32: return put<int32_t>(bytes, physical, values[logical]);
+      case DataType::i64: return put<int64_t>(bytes, physical, values[logical]);
+      case DataType::u8: return put<uint8_t>(bytes, physical, values[logical]);
+    }
+  });
+}
+
+Values load(const TensorDesc& desc, const std::byte* bytes) {
+  Values values(static_cast<size_t>(desc.elements()));
+  for_each_element(desc, [&](size_t logical, int64_t physical) {
+    switch (desc.type) {
+      case DataType::f32: values[logical] = get<float>(bytes, physical); return;
+      case DataType::i32: values[logical] = get<int32_t>(bytes, physical); return;
+      case DataType::i64: values[logical] = get<int64_t>(bytes, physical); return;
+      case DataType::u8: values[logical] = get<uint8_t>(bytes, physical); return;
+    }
+  });
+  return values;
+}
+
+Values rows_of(const Values& values, const TensorType& type, int64_t samples, int64_t first, int64_t count) {
+  const auto axis = std::find_if(type.dims.begin(), type.dims.end(), [](const Dim& d) { return d.batch; });
+  if (axis == type.dims.end()) return values;
+  int64_t inside = 1;
+  for (auto d = axis + 1; d != type.dims.end(); ++d) inside *= d->value;
+  const int64_t row = axis->value * inside, stride = row * samples;
+  Values part;
+  for (int64_t at = 0; at < static_cast<int64_t>(values.size()); at += stride)
+    part.insert(part.end(), values.begin() + at + first * row, values.begin() + at + (first + count) * row);
+  return part;
+}
+
+double norm(const Values& a) {
+  double sum = 0;
+  for (const double v : a) sum += v * v;
+  return std::sqrt(sum);
+}
+
+double distance(const Values& a, const Values& b, double floor) {
+  if (a.size() != b.size()) return std::numeric_limits<double>::infinity();
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  const double relative = std::sqrt(sum) / std::max(norm(b), floor);
+  return std::isfinite(relative) ? relative : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace plimsoll::test
