@@ -2,5 +2,8 @@
 #pragma once
 
 #include "runtime/attrs/conv.h"
+#include "runtime/attrs/loss.h"
+#include "runtime/attrs/matmul.h"
 #include "runtime/attrs/none.h"
 #include "runtime/attrs/optimizer.h"
+#include "runtime/attrs/scale.h"

@@ -1,0 +1,82 @@
+// MatMul as numpy has it: matrices in the last two dimensions, leading ones broadcast, vectors where an operand has one
+// dimension. Kernels as in compiler/ops/product.h.
+//
+// A matrix on the right (a linear layer over a sequence) is one product over all rows:
+//   [N, S, K] · [K, M]  is seen as  [S·N, K] · [K, M],  and the gradient of the matrix needs no sum over samples.
+#include "compiler/ops/broadcast.h"
+#include "compiler/ops/op.h"
+#include "compiler/ops/product.h"
+
+namespace plimsoll {
+namespace {
+
+// The dimensions before the last, as one.
+Dim rows_of(const Dims& dims) {
+  Dim rows{1};
+  for (size_t i = 0; i + 1 < dims.size(); ++i) rows = {rows.value * dims[i].value, rows.batch || dims[i].batch};
+  return rows;
+}
+
+struct Shapes {
+  Product product;
+  Dims result;  // as ONNX has it
+};
+
+Result<Shapes> shapes_of(const NodeView& node) {
+  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs two operands");
+  Dims a = node.input_type(0).dims, b = node.input_type(1).dims;
+  if (a.empty() || b.empty()) return node.invalid("a scalar has no matrix product");
+  const bool row = a.size() == 1, column = b.size() == 1;
+  if (row) a.insert(a.begin(), Dim{1});
+  if (column) b.push_back(Dim{1});
+  if (a.back() != b[b.size() - 2])
+    return node.invalid(to_string(node.input_type(0).dims) + " times " + to_string(node.input_type(1).dims) +
+                        " has no product");
+  PLIMSOLL_ASSIGN(const Dims leading, broadcast(node, Dims(a.begin(), a.end() - 2), Dims(b.begin(), b.end() - 2)));
+  Dims y = leading;
+  y.push_back(a[a.size() - 2]);
+  y.push_back(b.back());
+
+  Shapes shapes;
+  shapes.result = y;
+  if (column) shapes.result.pop_back();
+  if (row) shapes.result.erase(shapes.result.end() - (column ? 1 : 2));
+  if (b.size() == 2) {
+    const Dim rows = rows_of(a);
+    shapes.product = {.a = {rows, a.back()}, .b = b, .y = {rows, b.back()}};
+  } else {
+    shapes.product = {.a = with_rank(a, y.size()), .b = with_rank(b, y.size()), .y = y};
+  }
+  return shapes;
+}
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  PLIMSOLL_ASSIGN(const Shapes shapes, shapes_of(node));
+  return std::vector{TensorType{node.input_type(0).type, shapes.result}};
+}
+
+Product product_of(const NodeView& node) { return shapes_of(node).value().product; }
+
+void forward(TaskBuilder& build) { forward_product(build, product_of(build.node()), Operand{}, 1); }
+
+void backward(TaskBuilder& build) { backward_product(build, product_of(build.node())); }
+
+std::vector<Sample> samples() {
+  const auto activation = [](Dims dims) { return SampleInput{.dims = std::move(dims)}; };
+  const auto parameter = [](Dims dims) { return SampleInput{.dims = std::move(dims), .kind = ValueKind::parameter}; };
+  return {
+      {.name = "matrices", .inputs = {activation({kBatch, {7}}), parameter({{7}, {5}})}},
+      {.name = "sequence", .inputs = {activation({kBatch, {3}, {7}}), parameter({{7}, {5}})}},
+      {.name = "attention", .inputs = {activation({kBatch, {2}, {3}, {4}}), activation({kBatch, {2}, {4}, {5}})}},
+      {.name = "stretched_left", .inputs = {parameter({{3}, {4}}), activation({kBatch, {4}, {5}})}},
+      {.name = "stretched_both", .inputs = {activation({kBatch, {1}, {3}, {4}}), parameter({{2}, {4}, {5}})}},
+      {.name = "vector_right", .inputs = {activation({kBatch, {3}, {4}}), parameter({{4}})}},
+      {.name = "vector_left", .inputs = {parameter({{4}}), activation({kBatch, {4}, {5}})}},
+  };
+}
+
+}  // namespace
+
+const Op op_MatMul{.name = "MatMul", .infer = infer, .forward = forward, .backward = backward, .samples = samples};
+
+}  // namespace plimsoll

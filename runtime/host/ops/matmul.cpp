@@ -1,0 +1,142 @@
+// MatMul {a, b, c, y}: y = alpha · op(a) · op(b) + beta · c, or added to y where y is an `update` operand.
+//
+//   a [..., M, K] (or [..., K, M] transposed), b [..., K, N], y [..., M, N], all of one rank; leading dimensions of a
+//   and b broadcast. c broadcasts to y and is absent where there is no addend.
+//
+// Transposition is a matter of strides. oneDNN offers several implementations: each is an algorithm.
+#include "runtime/host/loops.h"
+#include "runtime/host/primitive_kernel.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+using dnnl::memory;
+
+memory::desc matrix(const TensorDesc& desc, bool transposed) {
+  memory::dims dims = host::to_dims(desc.dims);
+  memory::dims strides(dims.size(), 1);
+  for (size_t i = dims.size() - 1; i-- > 0;) strides[i] = strides[i + 1] * dims[i + 1];
+  if (transposed) {
+    std::swap(dims[dims.size() - 2], dims[dims.size() - 1]);
+    std::swap(strides[dims.size() - 2], strides[dims.size() - 1]);
+  }
+  return {dims, memory::data_type::f32, strides};
+}
+
+struct Problem {
+  memory::desc a, b, y;
+  memory::desc bias;    // [1, …, N] as the primitive adds it itself; empty: none
+  bool seeded = false;  // y holds beta · c before the primitive runs
+  dnnl::primitive_attr attr = host::scratchpad_by_user();
+
+  Problem(const MatMulAttrs& attrs, std::span<const OperandDesc> operands)
+      : a(matrix(operands[0].tensor, attrs.transpose_a)),
+        b(matrix(operands[1].tensor, attrs.transpose_b)),
+        y(matrix(operands[3].tensor, false)) {
+    const bool accumulates = operands[3].access == Access::update;
+    if (operands[2].access != Access::absent) {
+      if (accumulates) throw KernelError("MatMul: an addend and a result that accumulates");
+      const TensorDesc &c = operands[2].tensor, &result = operands[3].tensor;
+      const int64_t columns = result.dim(result.rank() - 1);
+      const bool row = c.rank() > 0 && c.dim(c.rank() - 1) == columns && c.elements() == columns;
+      if (row && attrs.alpha == 1 && attrs.beta == 1) {
+        memory::dims dims(result.rank(), 1);
+        dims.back() = columns;
+        bias = matrix({.dims = list(dims)}, false);
+      } else {
+        seeded = true;
+      }
+    }
+    if (attrs.alpha != 1) attr.set_output_scales(0, {static_cast<float>(attrs.alpha)});
+    if (accumulates || seeded) {
+      dnnl::post_ops sum;
+      sum.append_sum(1.0F);
+      attr.set_post_ops(sum);
+    }
+  }
+
+  // Whatever oneDNN has, in its order of preference. The reference loops only where there is nothing else.
+  std::vector<dnnl::matmul::primitive_desc> implementations() const {
+    const dnnl::matmul::desc desc = bias ? dnnl::matmul::desc(a, b, bias, y) : dnnl::matmul::desc(a, b, y);
+    std::vector<dnnl::matmul::primitive_desc> found;
+    std::vector<std::string> names;
+    dnnl::matmul::primitive_desc next(desc, attr, host::engine());
+    do {
+      const std::string name = next.impl_info_str();
+      const bool reference = name.starts_with("ref");
+      if (std::find(names.begin(), names.end(), name) == names.end() && (!reference || found.empty())) {
+        found.push_back(next);
+        names.push_back(name);
+      }
+    } while (next.next_impl());
+    return found;
+  }
+
+ private:
+  static IntList list(const memory::dims& dims) {
+    IntList items;
+    for (const int64_t dim : dims) items.push_back(dim);
+    return items;
+  }
+};
+
+class MatMulKernel final : public Kernel {
+ public:
+  MatMulKernel(const Problem& problem, const dnnl::matmul::primitive_desc& desc, const MatMulAttrs& attrs,
+               std::span<const OperandDesc> operands)
+      : seeded_(problem.seeded), beta_(static_cast<float>(attrs.beta)) {
+    std::unordered_map<int, memory> arguments = {{DNNL_ARG_SRC, product_.operand(0, problem.a)},
+                                                 {DNNL_ARG_WEIGHTS, product_.operand(1, problem.b)},
+                                                 {DNNL_ARG_DST, product_.operand(3, problem.y)}};
+    if (problem.bias) arguments[DNNL_ARG_BIAS] = product_.operand(2, problem.bias);
+    product_.add(dnnl::matmul(desc), desc.scratchpad_desc(), arguments);
+    if (seeded_) seed_ = host::loops_over<2>({operands[3].tensor, operands[2].tensor});
+  }
+
+  int64_t workspace_bytes() const { return product_.workspace_bytes(); }
+
+  void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
+    if (seeded_) seed(reinterpret_cast<const float*>(operands[2]), reinterpret_cast<float*>(operands[3]));
+    product_.run(context, operands, workspace);
+  }
+
+ private:
+  void seed(const float* c, float* y) const {
+    const size_t rows = seed_.depth() - 1;
+    const int64_t n = seed_.count(0, rows), length = seed_.counts[rows], step = seed_.strides[1][rows];
+#pragma omp parallel for schedule(static) if (n * length > 16384)
+    for (int64_t i = 0; i < n; ++i) {
+      float* to = y + seed_.offset(0, i, rows);
+      const float* from = c + seed_.offset(1, i, rows);
+      for (int64_t j = 0; j < length; ++j) to[j] = beta_ * from[j * step];
+    }
+  }
+
+  host::PrimitiveKernel product_;
+  bool seeded_;
+  float beta_;
+  host::Loops<2> seed_;
+};
+
+}  // namespace
+
+std::vector<Algorithm> MatMul::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+  const Problem problem(attrs, operands);
+  std::vector<Algorithm> all;
+  for (const auto& desc : problem.implementations())
+    all.push_back({.name = desc.impl_info_str(),
+                   .workspace_bytes = MatMulKernel(problem, desc, attrs, operands).workspace_bytes()});
+  return all;
+}
+
+std::unique_ptr<Kernel> MatMul::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                     std::string_view algorithm) {
+  const Problem problem(attrs, operands);
+  for (const auto& desc : problem.implementations())
+    if (algorithm.empty() || algorithm == desc.impl_info_str())
+      return std::make_unique<MatMulKernel>(problem, desc, attrs, operands);
+  throw KernelError("MatMul: no algorithm '" + std::string(algorithm) + "'");
+}
+
+}  // namespace plimsoll

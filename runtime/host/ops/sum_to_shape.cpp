@@ -1,0 +1,167 @@
+// SumToShape {x, y}          y = scale · x, summed over the dimensions that are 1 in y (aligned at the last dimension)
+// ProductSum {a, b, y}       the same of a · b
+// BroadcastTo {x, y}         y = scale · x, stretched
+//
+// y may be an `update` operand: the result is added. Sums run in a fixed order, each by one thread, in double
+// precision beyond a row: the bits do not depend on how many threads there are.
+#include "runtime/host/flat_kernel.h"
+#include "runtime/host/loops.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kColumns = 128;  // of one thread's accumulators, on its stack
+
+// y is the last operand; the ones before are multiplied.
+template <size_t Factors>
+class SumKernel final : public Kernel {
+ public:
+  static constexpr size_t kY = Factors;
+
+  SumKernel(double scale, std::span<const OperandDesc> operands)
+      : scale_(static_cast<float>(scale)), accumulates_(operands[kY].access == Access::update) {
+    std::array<TensorDesc, Factors + 1> descs;
+    for (size_t k = 0; k <= Factors; ++k) descs[k] = operands[k].tensor;
+    const host::Loops<Factors + 1> all = host::loops_over(descs);
+    const size_t last = all.depth() - 1;
+    inner_kept_ = all.strides[kY][last] != 0;
+    inner_count_ = all.counts[last];
+    for (size_t k = 0; k < Factors; ++k) inner_step_[k] = all.strides[k][last];
+    unit_ = std::all_of(inner_step_.begin(), inner_step_.end(), [](int64_t step) { return step == 1; });
+    for (size_t i = 0; i < last; ++i) {
+      host::Loops<Factors + 1>& to = all.strides[kY][i] != 0 ? kept_ : reduced_;
+      to.counts.push_back(all.counts[i]);
+      for (size_t k = 0; k <= Factors; ++k) to.strides[k].push_back(all.strides[k][i]);
+    }
+    // The innermost reduced loop is walked with a stride, the ones around it by division.
+    if (!reduced_.counts.empty()) {
+      row_count_ = reduced_.counts.back();
+      reduced_.counts.pop_back();
+      for (size_t k = 0; k <= Factors; ++k) {
+        row_step_[k] = reduced_.strides[k].back();
+        reduced_.strides[k].pop_back();
+      }
+    }
+  }
+
+  void run(const RunContext&, std::byte* const* operands, std::byte*) override {
+    std::array<const float*, Factors> x;
+    for (size_t k = 0; k < Factors; ++k) x[k] = host::in(operands, k);
+    float* y = host::out(operands, kY);
+    const int64_t kept = kept_.count(0, kept_.depth());
+    const int64_t blocks = inner_kept_ ? (inner_count_ + kColumns - 1) / kColumns : 1;
+    const int64_t work = kept * inner_count_ * row_count_ * reduced_.count(0, reduced_.depth());
+#pragma omp parallel for schedule(static) if (work > 16384)
+    for (int64_t i = 0; i < kept * blocks; ++i) {
+      std::array<const float*, Factors> from;
+      for (size_t k = 0; k < Factors; ++k) from[k] = x[k] + kept_.offset(k, i / blocks, kept_.depth());
+      float* to = y + kept_.offset(kY, i / blocks, kept_.depth());
+      if (inner_kept_) {
+        unit_ ? columns<true>(from, to, i % blocks * kColumns) : columns<false>(from, to, i % blocks * kColumns);
+      } else {
+        store(to, unit_ ? row_sums<true>(from) : row_sums<false>(from));
+      }
+    }
+  }
+
+ private:
+  void store(float* to, double sum) const {
+    const float value = scale_ * static_cast<float>(sum);
+    *to = accumulates_ ? *to + value : value;
+  }
+
+  // The factors' product at step j of the innermost loop. Unit: every stride is 1, known to the vectoriser.
+  template <bool Unit>
+  float at(const std::array<const float*, Factors>& row, int64_t j) const {
+    float value = row[0][Unit ? j : j * inner_step_[0]];
+    if constexpr (Factors == 2) value *= row[1][Unit ? j : j * inner_step_[1]];
+    return value;
+  }
+
+  // The innermost loop stays: up to kColumns sums at a time.
+  template <bool Unit>
+  void columns(std::array<const float*, Factors> from, float* to, int64_t first) const {
+    const int64_t n = std::min(kColumns, inner_count_ - first);
+    double sums[kColumns] = {};
+    const int64_t outer = reduced_.count(0, reduced_.depth());
+    for (int64_t o = 0; o < outer; ++o) {
+      std::array<const float*, Factors> row;
+      for (size_t k = 0; k < Factors; ++k)
+        row[k] = from[k] + reduced_.offset(k, o, reduced_.depth()) + first * inner_step_[k];
+      for (int64_t r = 0; r < row_count_; ++r) {
+        for (int64_t j = 0; j < n; ++j) sums[j] += static_cast<double>(at<Unit>(row, j));
+        for (size_t k = 0; k < Factors; ++k) row[k] += row_step_[k];
+      }
+    }
+    for (int64_t j = 0; j < n; ++j) store(to + first + j, sums[j]);
+  }
+
+  // The innermost loop goes: rows are summed in lanes.
+  template <bool Unit>
+  double row_sums(std::array<const float*, Factors> from) const {
+    constexpr int64_t kLanes = 32;
+    double sum = 0;
+    const int64_t outer = reduced_.count(0, reduced_.depth());
+    for (int64_t o = 0; o < outer * row_count_; ++o) {
+      std::array<const float*, Factors> row;
+      for (size_t k = 0; k < Factors; ++k)
+        row[k] = from[k] + reduced_.offset(k, o / row_count_, reduced_.depth()) + o % row_count_ * row_step_[k];
+      float lanes[kLanes] = {};
+      int64_t j = 0;
+      for (; j + kLanes <= inner_count_; j += kLanes)
+        for (int64_t l = 0; l < kLanes; ++l) lanes[l] += at<Unit>(row, j + l);
+      for (; j < inner_count_; ++j) lanes[j % kLanes] += at<Unit>(row, j);
+      for (const float lane : lanes) sum += static_cast<double>(lane);
+    }
+    return sum;
+  }
+
+  float scale_;
+  bool accumulates_;
+  bool inner_kept_ = false, unit_ = false;
+  int64_t inner_count_ = 1, row_count_ = 1;
+  std::array<int64_t, Factors> inner_step_ = {};
+  std::array<int64_t, Factors + 1> row_step_ = {};
+  host::Loops<Factors + 1> kept_, reduced_;  // without the innermost loop
+};
+
+}  // namespace
+
+std::vector<Algorithm> SumToShape::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> SumToShape::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  return std::make_unique<SumKernel<1>>(attrs.scale, operands);
+}
+
+std::vector<Algorithm> ProductSum::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> ProductSum::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  return std::make_unique<SumKernel<2>>(attrs.scale, operands);
+}
+
+std::vector<Algorithm> BroadcastTo::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> BroadcastTo::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  const host::Loops<2> loops = host::loops_over<2>({operands[1].tensor, operands[0].tensor});
+  const float scale = static_cast<float>(attrs.scale);
+  const bool accumulates = operands[1].access == Access::update;
+  return host::flat_kernel([loops, scale, accumulates](const RunContext&, std::byte* const* operand) {
+    const float* x = host::in(operand, 0);
+    float* y = host::out(operand, 1);
+    const size_t rows = loops.depth() - 1;
+    const int64_t n = loops.count(0, rows), length = loops.counts[rows], step = loops.strides[1][rows];
+#pragma omp parallel for schedule(static) if (n * length > 16384)
+    for (int64_t i = 0; i < n; ++i) {
+      float* to = y + loops.offset(0, i, rows);
+      const float* from = x + loops.offset(1, i, rows);
+      if (accumulates) {
+        for (int64_t j = 0; j < length; ++j) to[j] += scale * from[j * step];
+      } else {
+        for (int64_t j = 0; j < length; ++j) to[j] = scale * from[j * step];
+      }
+    }
+  });
+}
+
+}  // namespace plimsoll
