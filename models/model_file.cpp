@@ -1,0 +1,193 @@
+#include "models/model_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <span>
+#include <utility>
+
+#include <unistd.h>
+
+#include "compiler/support/bytes.h"
+#include "models/weights.h"
+
+namespace plimsoll {
+namespace {
+
+// A protobuf message ends at 2^31 - 1 bytes; some readers stop a little earlier.
+constexpr int64_t kLargestMessage = (int64_t{1} << 31) - (int64_t{1} << 20);
+constexpr int64_t kPage = 4096;
+constexpr int64_t kPiece = int64_t{1} << 18;  // elements drawn at a time
+
+// Field numbers of onnx.proto.
+constexpr int kGraphOfModel = 7, kInitializerOfGraph = 5, kRawDataOfTensor = 9;
+
+void append_varint(std::string& bytes, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) bytes.push_back(static_cast<char>(value | 0x80));
+  bytes.push_back(static_cast<char>(value));
+}
+
+// Tag and length of a field that is a message or a string.
+void append_header(std::string& bytes, int field, int64_t length) {
+  append_varint(bytes, static_cast<uint64_t>(field) << 3 | 2);
+  append_varint(bytes, static_cast<uint64_t>(length));
+}
+
+// A file that appears under its name only when it is complete.
+class NewFile {
+ public:
+  explicit NewFile(std::string path) : path_(std::move(path)), hidden_(path_ + ".tmp-" + std::to_string(::getpid())) {
+    file_ = std::fopen(hidden_.c_str(), "wb");
+    if (file_ == nullptr) fail();
+  }
+  ~NewFile() {
+    if (file_ != nullptr) std::fclose(file_);
+    if (!done_) std::remove(hidden_.c_str());
+  }
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  void write(const void* data, size_t bytes) {
+    if (status_.ok() && std::fwrite(data, 1, bytes, file_) != bytes) fail();
+  }
+  void write(const std::string& bytes) { write(bytes.data(), bytes.size()); }
+  // Holes as far as `bytes`.
+  void extend(int64_t bytes) {
+    if (status_.ok() && (std::fflush(file_) != 0 || ::ftruncate(::fileno(file_), bytes) != 0)) fail();
+  }
+  Status complete() {
+    if (status_.ok() && std::fclose(std::exchange(file_, nullptr)) != 0) fail();
+    return status_;
+  }
+  Status appear() {
+    PLIMSOLL_TRY(status_);
+    if (std::rename(hidden_.c_str(), path_.c_str()) != 0) {
+      fail();
+    } else {
+      done_ = true;
+    }
+    return status_;
+  }
+
+ private:
+  void fail() {
+    status_ = Error{ExitCode::unwritable_output, "cannot write '" + path_ + "': " + std::strerror(errno)};
+  }
+  std::string path_, hidden_;
+  std::FILE* file_ = nullptr;
+  bool done_ = false;
+  Status status_;
+};
+
+onnx::TensorProto tensor_of(const InitialWeight& weight) {
+  onnx::TensorProto tensor;
+  for (const int64_t dim : weight.dims) tensor.add_dims(dim);
+  tensor.set_data_type(onnx::TensorProto::FLOAT);
+  tensor.set_name(weight.name);
+  return tensor;
+}
+
+void write_elements(NewFile& file, const InitialWeight& weight, uint64_t seed) {
+  const int64_t elements = weight.elements();
+  const uint64_t key = weight_key(seed, weight.name);
+  std::vector<float> piece(static_cast<size_t>(std::min(elements, kPiece)), weight.value);
+  for (int64_t first = 0; first < elements; first += kPiece) {
+    const std::span<float> part(piece.data(), static_cast<size_t>(std::min(kPiece, elements - first)));
+    if (weight.deviation > 0) fill_normal(part, key, first, weight.deviation);
+    file.write(part.data(), part.size_bytes());
+  }
+}
+
+// The model with its initializers described as external data in the file `location`, whose size comes back.
+int64_t describe_outside(onnx::GraphProto& graph, const std::vector<InitialWeight>& weights,
+                         const std::string& location) {
+  int64_t offset = 0;
+  for (const InitialWeight& weight : weights) {
+    onnx::TensorProto& tensor = *graph.add_initializer() = tensor_of(weight);
+    const int64_t bytes = 4 * weight.elements();
+    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+    const auto entry = [&](const std::string& key, const std::string& value) {
+      onnx::StringStringEntryProto& pair = *tensor.add_external_data();
+      pair.set_key(key);
+      pair.set_value(value);
+    };
+    entry("location", location);
+    entry("offset", std::to_string(offset));
+    entry("length", std::to_string(bytes));
+    offset = align_up(offset + bytes, kPage);
+  }
+  return offset;
+}
+
+Status write_outside(onnx::ModelProto model, const std::vector<InitialWeight>& weights, const InitOptions& options,
+                     const std::string& path) {
+  NewFile data(path + ".data"), file(path);
+  const int64_t bytes = describe_outside(*model.mutable_graph(), weights,
+                                         std::filesystem::path(path).filename().string() + ".data");
+  if (!options.zeros) {
+    const std::string padding(kPage, '\0');
+    for (const InitialWeight& weight : weights) {
+      write_elements(data, weight, options.seed);
+      data.write(padding.data(), static_cast<size_t>(align_up(4 * weight.elements(), kPage) - 4 * weight.elements()));
+    }
+  }
+  data.extend(bytes);
+  file.write(model.SerializeAsString());
+  PLIMSOLL_TRY(data.complete());
+  PLIMSOLL_TRY(file.complete());
+  PLIMSOLL_TRY(data.appear());
+  return file.appear();
+}
+
+// A graph is one message whose length stands before it, so all lengths are known before the first element is drawn:
+//   model fields | graph: tag, length | graph fields | initializer: tag, length | tensor fields | raw_data: tag, length | …
+Status write_inside(onnx::ModelProto model, const std::vector<InitialWeight>& weights, const InitOptions& options,
+                    const std::string& path) {
+  const std::string graph = model.graph().SerializeAsString();
+  model.clear_graph();
+  std::vector<std::string> headers;
+  int64_t length = static_cast<int64_t>(graph.size());
+  for (const InitialWeight& weight : weights) {
+    const int64_t bytes = 4 * weight.elements();
+    std::string tensor = tensor_of(weight).SerializeAsString();
+    append_header(tensor, kRawDataOfTensor, bytes);
+    std::string header;
+    append_header(header, kInitializerOfGraph, static_cast<int64_t>(tensor.size()) + bytes);
+    header += tensor;
+    length += static_cast<int64_t>(header.size()) + bytes;
+    headers.push_back(std::move(header));
+  }
+  NewFile file(path);
+  std::string front = model.SerializeAsString();
+  append_header(front, kGraphOfModel, length);
+  file.write(front);
+  file.write(graph);
+  for (size_t i = 0; i < weights.size(); ++i) {
+    file.write(headers[i]);
+    write_elements(file, weights[i], options.seed);
+  }
+  PLIMSOLL_TRY(file.complete());
+  return file.appear();
+}
+
+}  // namespace
+
+Result<bool> write_model_file(const onnx::ModelProto& model, const std::vector<InitialWeight>& weights,
+                              const InitOptions& options, const std::string& path) {
+  int64_t bytes = static_cast<int64_t>(model.ByteSizeLong());
+  for (const InitialWeight& weight : weights) {
+    constexpr int64_t description = 96;  // tags, lengths and dimensions: at most
+    bytes += 4 * weight.elements() + description + static_cast<int64_t>(weight.name.size());
+  }
+  const bool outside = options.zeros || bytes > kLargestMessage;
+  if (outside) {
+    PLIMSOLL_TRY(write_outside(model, weights, options, path));
+  } else {
+    PLIMSOLL_TRY(write_inside(model, weights, options, path));
+  }
+  return outside;
+}
+
+}  // namespace plimsoll
