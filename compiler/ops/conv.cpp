@@ -1,6 +1,7 @@
 // Conv, two spatial dimensions, groups, dilation, asymmetric padding.
 //   ConvForward {x, w, b, y}   ConvBackwardData {w, dy, dx}   ConvBackwardWeights {x, dy, dw, db}
-// w is [C_out, C_in / group, kH, kW]; b is optional in every slot.
+// w is [C_out, C_in / group, kH, kW]; b is optional in every slot. With `relu` the forward kernel ends in one.
+#include "compiler/ops/fused_relu.h"
 #include "compiler/ops/op.h"
 #include "compiler/ops/window.h"
 #include "runtime/attrs/conv.h"
@@ -40,19 +41,22 @@ Affine flops(const NodeView& node) {
 }
 
 void forward(TaskBuilder& build) {
+  ConvAttrs attrs = attrs_of(build.node());
+  attrs.relu = has_relu(build.node());
   build.task({.kernel = "ConvForward",
-              .attributes = to_attributes(attrs_of(build.node())),
+              .attributes = to_attributes(attrs),
               .operands = {build.read_input(0), build.read_input(1), build.read_input(2), build.write_output(0)},
               .flops = flops(build.node())});
 }
 
 void backward(TaskBuilder& build) {
   const Attributes attributes = to_attributes(attrs_of(build.node()));
+  const Operand dy = gradient_before_relu(build);
   if (build.wants_gradient(1) || build.wants_gradient(2)) {
     build.task({.kernel = "ConvBackwardWeights",
                 .kind = TaskKind::backward_weights,
                 .attributes = attributes,
-                .operands = {build.read_input(0), build.read_gradient(0), build.write_gradient(1),
+                .operands = {build.read_input(0), dy, build.write_gradient(1),
                              build.write_gradient(2)},
                 .flops = flops(build.node())});
   }
@@ -60,7 +64,7 @@ void backward(TaskBuilder& build) {
     build.task({.kernel = "ConvBackwardData",
                 .kind = TaskKind::backward_data,
                 .attributes = attributes,
-                .operands = {build.read_input(1), build.read_gradient(0), build.write_gradient(0)},
+                .operands = {build.read_input(1), dy, build.write_gradient(0)},
                 .flops = flops(build.node())});
   }
 }
@@ -96,6 +100,7 @@ std::vector<Sample> samples() {
       conv("depthwise", {kBatch, {4}, {5}, {5}}, {{4}, {1}, {3}, {3}},
            {{"group", int64_t{4}}, {"pads", Ints{1, 1, 1, 1}}}, true),
       conv("same_upper", {kBatch, {2}, {5}, {5}}, {{3}, {2}, {2}, {2}}, {{"auto_pad", std::string("SAME_UPPER")}}, false),
+      conv("relu", {kBatch, {3}, {6}, {5}}, {{4}, {3}, {3}, {3}}, {{"relu", int64_t{1}}}, true),
       // Channels that fill blocks of 8 and 16.
       conv("blocked", {kBatch, {32}, {6}, {5}}, {{16}, {32}, {3}, {3}}, {{"pads", Ints{1, 1, 1, 1}}}, true),
       conv("blocked_1x1", {kBatch, {16}, {5}, {5}}, {{32}, {16}, {1}, {1}}, {{"strides", Ints{2, 2}}}, false),
@@ -114,6 +119,7 @@ const Op op_Conv{.name = "Conv",
                  .backward = backward,
                  .layout = LayoutRule::any,
                  .weight_layout = weight_layout,
+                 .absorbs_relu = [](const NodeView&) { return true; },
                  .samples = samples};
 
 }  // namespace plimsoll

@@ -55,6 +55,8 @@ struct Op {
   LayoutRule (*layout_of)(const NodeView& node) = nullptr;  // instead of `layout`, where it depends on the node
   // How input `i`, a parameter, had best lie when channels are blocked by `block`. nullptr: plain.
   Layout (*weight_layout)(const NodeView& node, size_t i, int block) = nullptr;
+  // True when the node has kernels that end in a Relu, switched on by the attribute "relu" (fused_relu.h).
+  bool (*absorbs_relu)(const NodeView& node) = nullptr;
   std::vector<Sample> (*samples)() = nullptr;
 };
 

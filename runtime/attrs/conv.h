@@ -11,6 +11,7 @@ struct ConvAttrs {
   IntList dilations = {1, 1};
   IntList pads = {0, 0, 0, 0};
   int64_t group = 1;
+  bool relu = false;  // ConvForward: y = relu(conv(x))
 
   template <class Visitor>
   void visit(Visitor&& v) {
@@ -18,6 +19,7 @@ struct ConvAttrs {
     v("dilations", dilations);
     v("pads", pads);
     v("group", group);
+    v("relu", relu);
   }
 };
 

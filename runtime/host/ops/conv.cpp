@@ -47,9 +47,15 @@ struct Problem {
     if (b_.access != Access::absent) b = host::to_dnnl(b_.tensor);
   }
 
-  dnnl::convolution_forward::primitive_desc forward(dnnl::algorithm algorithm) const {
+  dnnl::convolution_forward::primitive_desc forward(dnnl::algorithm algorithm, bool relu = false) const {
+    dnnl::primitive_attr attr = host::scratchpad_by_user();
+    if (relu) {
+      dnnl::post_ops after;
+      after.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
+      attr.set_post_ops(after);
+    }
     return {{dnnl::prop_kind::forward_training, algorithm, x, any_w, b, y, strides, dilates, pads_begin, pads_end},
-            host::scratchpad_by_user(), host::engine()};
+            attr, host::engine()};
   }
 };
 
@@ -57,7 +63,7 @@ using Built = std::unique_ptr<host::PrimitiveKernel>;
 
 Built forward(const ConvAttrs& attrs, std::span<const OperandDesc> operands, dnnl::algorithm algorithm) {
   const Problem p(attrs, operands[0].tensor, operands[1].tensor, operands[2], operands[3].tensor);
-  const auto desc = p.forward(algorithm);
+  const auto desc = p.forward(algorithm, attrs.relu);
   auto kernel = std::make_unique<host::PrimitiveKernel>();
   std::unordered_map<int, memory> arguments = {{DNNL_ARG_SRC, kernel->operand(0, p.x)},
                                                {DNNL_ARG_WEIGHTS, kernel->read_as(desc.weights_desc(), 1, p.w)},
