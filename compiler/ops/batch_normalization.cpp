@@ -1,0 +1,90 @@
+// BatchNormalization over axis 1 of [N, C, …]. In training always by the statistics of the batch, whatever the model's
+// training_mode says; in evaluation by the running ones.
+//   BatchNormForward  {x, scale, bias, running_mean, running_var, y, mean, var}
+//   BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias}
+// mean and var are the batch's, stashed for the backward (var is biased: the sum over its count). y is read only where
+// a Relu is fused (attribute "relu", never from a file): its zeros are the mask.
+#include <algorithm>
+
+#include "compiler/ops/op.h"
+#include "runtime/attrs/batch_norm.h"
+
+namespace plimsoll {
+namespace {
+
+BatchNormAttrs attrs_of(const NodeView& node) {
+  return {.epsilon = node.real("epsilon", 1e-5),
+          .momentum = node.real("momentum", 0.9),
+          .relu = node.integer("relu", 0) != 0};
+}
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  for (size_t i = 0; i < 5; ++i)
+    if (!node.has_input(i)) return node.invalid("needs x, scale, bias, running mean and running variance");
+  const TensorType& x = node.input_type(0);
+  if (x.rank() < 2 || !x.dims[0].batch || x.dims[1].batch)
+    return node.unsupported("input is " + to_string(x.dims) + ", not samples by channels");
+  for (size_t i = 1; i < 5; ++i)
+    if (node.input_type(i).dims != Dims{x.dims[1]})
+      return node.invalid("input " + std::to_string(i) + " is " + to_string(node.input_type(i).dims) +
+                          " when there are " + std::to_string(x.dims[1].value) + " channels");
+  std::vector<TensorType> types(std::max<size_t>(1, node.node().outputs.size()), node.input_type(1));
+  types[0] = x;
+  return types;
+}
+
+void forward(TaskBuilder& build) {
+  const NodeView& node = build.node();
+  const bool trained = build.wants_gradient(0) || build.wants_gradient(1) || build.wants_gradient(2);
+  const auto stash = [&](const char* what) {
+    return trained ? build.write_stash(what, {DataType::f32, {node.input_type(0).dims[1]}}) : Operand{};
+  };
+  build.task({.kernel = "BatchNormForward",
+              .attributes = to_attributes(attrs_of(node)),
+              .operands = {build.read_input(0), build.read_input(1), build.read_input(2), build.update_input(3),
+                           build.update_input(4), build.write_output(0), stash("mean"), stash("var")},
+              .in_place = {{0, 5}},
+              .flops = flops_per_element(node.input_type(0), 7),
+              .mixes_samples = true});
+}
+
+void backward(TaskBuilder& build) {
+  const BatchNormAttrs attrs = attrs_of(build.node());
+  build.task({.kernel = "BatchNormBackward",
+              .kind = TaskKind::backward,
+              .attributes = to_attributes(attrs),
+              .operands = {build.read_input(0), build.read_gradient(0), build.read_input(1), build.read_stash("mean"),
+                           build.read_stash("var"), attrs.relu ? build.read_output(0) : Operand{},
+                           build.write_gradient(0), build.write_gradient(1), build.write_gradient(2)},
+              .in_place = {{1, 6}, {0, 6}},
+              .flops = flops_per_element(build.node().input_type(0), 11),
+              .mixes_samples = true});
+}
+
+std::vector<Sample> samples() {
+  const auto sample = [](std::string name, Dims x, int64_t relu) {
+    const Dims channels = {x[1]};
+    return Sample{.name = std::move(name),
+                  .inputs = {{.dims = x, .low = -1, .high = 2},
+                             {.dims = channels, .kind = ValueKind::parameter, .low = 0.5, .high = 1.5},
+                             {.dims = channels, .kind = ValueKind::parameter},
+                             {.dims = channels, .kind = ValueKind::statistic},
+                             {.dims = channels, .kind = ValueKind::statistic, .low = 0.5, .high = 2}},
+                  .attributes = {{"relu", relu}}};
+  };
+  return {sample("image", {kBatch, {3}, {5}, {5}}, 0), sample("relu", {kBatch, {3}, {4}, {3}}, 1),
+          sample("flat", {kBatch, {5}}, 0), sample("blocked", {kBatch, {16}, {3}, {3}}, 0),
+          sample("blocked_relu", {kBatch, {32}, {2}, {3}}, 1), sample("large", {kBatch, {2}, {21}, {22}}, 0)};
+}
+
+}  // namespace
+
+const Op op_BatchNormalization{.name = "BatchNormalization",
+                               .first_opset = 7,
+                               .infer = infer,
+                               .forward = forward,
+                               .backward = backward,
+                               .layout = LayoutRule::channels,
+                               .samples = samples};
+
+}  // namespace plimsoll

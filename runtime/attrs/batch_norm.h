@@ -1,0 +1,22 @@
+// Attributes of the batch normalization kernels.
+#pragma once
+
+#include "runtime/attrs/tensor.h"
+
+namespace plimsoll {
+
+// running = momentum * running + (1 - momentum) * batch: ONNX's momentum, which is one minus PyTorch's.
+struct BatchNormAttrs {
+  double epsilon = 1e-5;
+  double momentum = 0.9;
+  bool relu = false;  // y = max(normalized, 0); the backward then reads y, too
+
+  template <class Visitor>
+  void visit(Visitor&& v) {
+    v("epsilon", epsilon);
+    v("momentum", momentum);
+    v("relu", relu);
+  }
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,258 @@
+// BatchNormForward  {x, scale, bias, running_mean, running_var, y, mean, var}
+// BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias}
+//
+// x is read from memory twice: once for both moments, once to be normalized. Moments are taken over chunks that stay in
+// the first cache, mean first, and merged as in Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for
+// computing sample variances", 1979; sums of squares without the mean taken off would cancel.
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/host/flat_kernel.h"
+#include "runtime/host/planes.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+using host::PlaneShape;
+
+constexpr int64_t kChunk = 4096;  // floats: 16 KiB, two operands fit a first-level cache
+
+struct Moments {
+  double mean = 0, squares = 0;  // squares: sum of (x - mean)^2
+};
+
+void merge(Moments& into, double count, const Moments& more, double more_count) {
+  const double delta = more.mean - into.mean, total = count + more_count;
+  into.mean += delta * (more_count / total);
+  into.squares += more.squares + delta * delta * (count * more_count / total);
+}
+
+template <int kBlock>
+void moments_of_plane(const float* plane, int64_t floats, Moments* moments) {
+  using P = host::Planes<kBlock>;
+  for (int64_t begin = 0; begin < floats; begin += kChunk) {
+    const int64_t end = std::min(begin + kChunk, floats);
+    const double before = static_cast<double>(begin) / kBlock, count = static_cast<double>(end - begin) / kBlock;
+    double sums[kBlock] = {}, squares[kBlock] = {};
+    float means[kBlock];
+    P::fold(P::sum(begin, end, [&](auto load, int64_t i) { return load(plane + i); }), sums);
+    for (int c = 0; c < kBlock; ++c) means[c] = static_cast<float>(sums[c] / count);
+    const auto mean = P::spread(means);
+    const auto squared = [&](auto load, int64_t i) {
+      const auto off = load(plane + i) - mean;
+      return off * off;
+    };
+    P::fold(P::sum(begin, end, squared), squares);
+    // The squares are about the rounded mean; the rounding's own square is far below what a float resolves.
+    for (int c = 0; c < kBlock; ++c) merge(moments[c], before, {sums[c] / count, squares[c]}, count);
+  }
+}
+
+// workspace: moments[samples][channels], then factor[channels] and offset[channels]: y = factor * x + offset.
+class Forward final : public Kernel {
+ public:
+  Forward(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands)
+      : attrs_(attrs), shape_(operands[0].tensor), layout_(operands[0].tensor.layout) {}
+
+  static int64_t workspace_bytes(const PlaneShape& shape) {
+    return shape.channels *
+           (shape.samples * static_cast<int64_t>(sizeof(Moments)) + 2 * static_cast<int64_t>(sizeof(float)));
+  }
+
+  void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
+    host::by_block(layout_, [&](auto block) { run<block>(context, operands, workspace); });
+  }
+
+ private:
+  template <int kBlock>
+  void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) {
+    const float* x = host::in(operands, 0);
+    const int64_t channels = shape_.channels, floats = shape_.pixels * kBlock;
+    const int64_t planes = shape_.samples * channels / kBlock;
+    Moments* moments = reinterpret_cast<Moments*>(workspace);
+    float* factor = reinterpret_cast<float*>(moments + shape_.samples * channels);
+    float* offset = factor + channels;
+    if (context.training) {
+#pragma omp parallel for schedule(static)
+      for (int64_t plane = 0; plane < planes; ++plane) {
+        std::fill_n(moments + plane * kBlock, kBlock, Moments{});
+        moments_of_plane<kBlock>(x + plane * floats, floats, moments + plane * kBlock);
+      }
+    }
+    settle_channels(context, operands, moments, factor, offset);
+    float* y = host::out(operands, 5);
+    using P = host::Planes<kBlock>;
+#pragma omp parallel for schedule(static)
+    for (int64_t plane = 0; plane < planes; ++plane) {
+      const auto a = P::spread(factor + plane * kBlock % channels), b = P::spread(offset + plane * kBlock % channels);
+      const float* from = x + plane * floats;
+      float* to = y + plane * floats;
+      if (attrs_.relu) {
+        P::map(to, 0, floats, [&](auto load, int64_t i) {
+          const auto v = load(from + i) * a + b;
+          return v > 0 ? v : v - v;
+        });
+      } else {
+        P::map(to, 0, floats, [&](auto load, int64_t i) { return load(from + i) * a + b; });
+      }
+    }
+  }
+
+  // Per channel: merges the samples' moments, moves the running statistics, finds factor and offset.
+  void settle_channels(const RunContext& context, std::byte* const* operands, const Moments* moments, float* factor,
+                       float* offset) const {
+    const float *scale = host::in(operands, 1), *bias = host::in(operands, 2);
+    float *running_mean = host::out(operands, 3), *running_var = host::out(operands, 4);
+    float *saved_mean = host::out(operands, 6), *saved_var = host::out(operands, 7);
+    const double pixels = static_cast<double>(shape_.pixels), count = pixels * static_cast<double>(shape_.samples);
+    const bool moves = context.training && !context.recompute;
+    const double keep = attrs_.momentum;
+#pragma omp parallel for schedule(static)
+    for (int64_t c = 0; c < shape_.channels; ++c) {
+      double mean = running_mean[c], var = running_var[c];
+      if (context.training) {
+        Moments all;
+        for (int64_t n = 0; n < shape_.samples; ++n)
+          merge(all, static_cast<double>(n) * pixels, moments[n * shape_.channels + c], pixels);
+        mean = all.mean;
+        var = all.squares / count;
+        if (moves) {
+          // As PyTorch: normalized by the biased variance, remembered by the unbiased one.
+          const double unbiased = all.squares / std::max(1.0, count - 1);
+          running_mean[c] = static_cast<float>(keep * running_mean[c] + (1 - keep) * mean);
+          running_var[c] = static_cast<float>(keep * running_var[c] + (1 - keep) * unbiased);
+        }
+      }
+      if (saved_mean) saved_mean[c] = static_cast<float>(mean);
+      if (saved_var) saved_var[c] = static_cast<float>(var);
+      const double a = scale[c] / std::sqrt(var + attrs_.epsilon);
+      factor[c] = static_cast<float>(a);
+      offset[c] = static_cast<float>(bias[c] - mean * a);
+    }
+  }
+
+  const BatchNormAttrs attrs_;
+  const PlaneShape shape_;
+  const Layout layout_;
+};
+
+// With g = dy, masked by a fused Relu, and z = (x - mean) / std:
+//   dbias = sum g,   dscale = sum g z,   dx = scale / std * (g - dbias / count - z * dscale / count)
+// workspace: Sums[samples][channels], then three floats per channel: dx = p * g + q * x + r.
+class Backward final : public Kernel {
+ public:
+  Backward(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands)
+      : attrs_(attrs), shape_(operands[0].tensor), layout_(operands[0].tensor.layout) {
+    for (size_t i = 0; i < 2; ++i) adds_[i] = operands[7 + i].access == Access::update;
+  }
+
+  static int64_t workspace_bytes(const PlaneShape& shape) {
+    return shape.channels *
+           (shape.samples * static_cast<int64_t>(sizeof(Sums)) + 3 * static_cast<int64_t>(sizeof(float)));
+  }
+
+  void run(const RunContext&, std::byte* const* operands, std::byte* workspace) override {
+    host::by_block(layout_, [&](auto block) {
+      attrs_.relu ? run<block, true>(operands, workspace) : run<block, false>(operands, workspace);
+    });
+  }
+
+ private:
+  struct Sums {
+    double g, g_off;  // of g, of g * (x - mean)
+  };
+
+  template <int kBlock, bool kRelu>
+  void run(std::byte* const* operands, std::byte* workspace) {
+    using P = host::Planes<kBlock>;
+    const float *x = host::in(operands, 0), *dy = host::in(operands, 1), *mean = host::in(operands, 3);
+    const float* y = host::in(operands, 5);
+    float* dx = host::out(operands, 6);
+    const int64_t channels = shape_.channels, floats = shape_.pixels * kBlock;
+    const int64_t planes = shape_.samples * channels / kBlock;
+    Sums* sums = reinterpret_cast<Sums*>(workspace);
+    float* p = reinterpret_cast<float*>(sums + shape_.samples * channels);
+    float *q = p + channels, *r = q + channels;
+    const auto masked = [=](auto load, int64_t at) {
+      if constexpr (kRelu) {
+        const auto g = load(dy + at);
+        return load(y + at) > 0 ? g : g - g;
+      } else {
+        return load(dy + at);
+      }
+    };
+#pragma omp parallel for schedule(static)
+    for (int64_t plane = 0; plane < planes; ++plane) {
+      const int64_t base = plane * floats;
+      const auto middle = P::spread(mean + plane * kBlock % channels);
+      double g[kBlock] = {}, g_off[kBlock] = {};
+      for (int64_t begin = 0; begin < floats; begin += kChunk) {
+        const int64_t end = std::min(begin + kChunk, floats);
+        P::fold(P::sum(begin, end, [&](auto load, int64_t i) { return masked(load, base + i); }), g);
+        P::fold(P::sum(begin, end, [&](auto load, int64_t i) {
+                  return masked(load, base + i) * (load(x + base + i) - middle);
+                }), g_off);
+      }
+      for (int c = 0; c < kBlock; ++c) sums[plane * kBlock + c] = {g[c], g_off[c]};
+    }
+    settle_channels(operands, sums, p, q, r);
+    if (!dx) return;
+#pragma omp parallel for schedule(static)
+    for (int64_t plane = 0; plane < planes; ++plane) {
+      const int64_t base = plane * floats, c = plane * kBlock % channels;
+      const auto a = P::spread(p + c), b = P::spread(q + c), d = P::spread(r + c);
+      P::map(dx + base, 0, floats, [&](auto load, int64_t i) {
+        return masked(load, base + i) * a + (load(x + base + i) * b + d);
+      });
+    }
+  }
+
+  void settle_channels(std::byte* const* operands, const Sums* sums, float* p, float* q, float* r) const {
+    const float *scale = host::in(operands, 2), *mean = host::in(operands, 3), *var = host::in(operands, 4);
+    float *dscale = host::out(operands, 7), *dbias = host::out(operands, 8);
+    const double count = static_cast<double>(shape_.samples * shape_.pixels);
+#pragma omp parallel for schedule(static)
+    for (int64_t c = 0; c < shape_.channels; ++c) {
+      Sums all = {0, 0};
+      for (int64_t n = 0; n < shape_.samples; ++n) {
+        all.g += sums[n * shape_.channels + c].g;
+        all.g_off += sums[n * shape_.channels + c].g_off;
+      }
+      const double deviation = std::sqrt(static_cast<double>(var[c]) + attrs_.epsilon);
+      const double slope = scale[c] / deviation, across = all.g_off / (deviation * deviation * count);
+      p[c] = static_cast<float>(slope);
+      q[c] = static_cast<float>(-slope * across);
+      r[c] = static_cast<float>(slope * (across * mean[c] - all.g / count));
+      if (dscale) dscale[c] = static_cast<float>(all.g_off / deviation) + (adds_[0] ? dscale[c] : 0);
+      if (dbias) dbias[c] = static_cast<float>(all.g) + (adds_[1] ? dbias[c] : 0);
+    }
+  }
+
+  const BatchNormAttrs attrs_;
+  const PlaneShape shape_;
+  const Layout layout_;
+  bool adds_[2] = {};  // dscale, dbias are updated
+};
+
+}  // namespace
+
+std::vector<Algorithm> BatchNormForward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = Forward::workspace_bytes(PlaneShape(operands[0].tensor))}};
+}
+
+std::unique_ptr<Kernel> BatchNormForward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                               std::string_view) {
+  return std::make_unique<Forward>(attrs, operands);
+}
+
+std::vector<Algorithm> BatchNormBackward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = Backward::workspace_bytes(PlaneShape(operands[0].tensor))}};
+}
+
+std::unique_ptr<Kernel> BatchNormBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                                std::string_view) {
+  return std::make_unique<Backward>(attrs, operands);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,115 @@
+// Loops over images by channel. In every layout a plane, the pixels of kBlock channels of one sample, is one contiguous
+// run of floats, which is walked in vectors:
+//
+//   plain      plane of 1 channel      p0 p1 p2 … p15 | p16 …        a vector is 16 pixels of the channel; there is a tail
+//   nChw16c    plane of 16 channels    c0 c1 c2 … c15 | c0 c1 …      a vector is one pixel of all channels
+//
+// Sums are taken per plane and then over the samples in their order, so the bits do not depend on the number of threads.
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+#include "runtime/kernel.h"
+
+namespace plimsoll::host {
+
+// [samples, channels, …] as planes.
+struct PlaneShape {
+  int64_t samples = 0, channels = 0, pixels = 0;
+  explicit PlaneShape(const TensorDesc& desc) : samples(desc.dim(0)), channels(desc.dim(1)), pixels(1) {
+    for (size_t axis = 2; axis < desc.rank(); ++axis) pixels *= desc.dim(axis);
+  }
+};
+
+// Vectors of floats that the compiler maps to what the machine has.
+template <int kLanes>
+struct VectorOf;
+template <>
+struct VectorOf<8> {
+  typedef float Type __attribute__((vector_size(32)));
+};
+template <>
+struct VectorOf<16> {
+  typedef float Type __attribute__((vector_size(64)));
+};
+
+template <int kBlock>
+struct Planes {
+  static constexpr int kLanes = kBlock == 1 ? 16 : kBlock;
+  using Vector = typename VectorOf<kLanes>::Type;
+
+  static Vector load(const float* from) {
+    Vector v;
+    std::memcpy(&v, from, sizeof v);
+    return v;
+  }
+  static void store(float* to, Vector v) { std::memcpy(to, &v, sizeof v); }
+
+  // One value per channel, to compute with all lanes.
+  static Vector spread(const float* channels) {
+    if constexpr (kBlock == 1) {
+      return Vector{} + channels[0];
+    } else {
+      return load(channels);
+    }
+  }
+  // channels[c] += the lanes that belong to c.
+  template <class T>
+  static void fold(Vector sum, T* channels) {
+    for (int lane = 0; lane < kLanes; ++lane) channels[kBlock == 1 ? 0 : lane] += static_cast<T>(sum[lane]);
+  }
+
+  // The sum of term(load, i) over the vectors of [begin, end), in floats; load(p) gives the vector at p.
+  template <class Term>
+  static Vector sum(int64_t begin, int64_t end, Term term) {
+    const auto whole = [](const float* from) { return load(from); };
+    Vector a{}, b{}, c{}, d{};
+    int64_t i = begin;
+    for (; i + 4 * kLanes <= end; i += 4 * kLanes) {
+      a += term(whole, i);
+      b += term(whole, i + kLanes);
+      c += term(whole, i + 2 * kLanes);
+      d += term(whole, i + 3 * kLanes);
+    }
+    for (; i + kLanes <= end; i += kLanes) a += term(whole, i);
+    if (i < end) {
+      Vector tail = term([rest = end - i](const float* from) { return load_some(from, rest); }, i);
+      for (int64_t lane = end - i; lane < kLanes; ++lane) tail[lane] = 0;
+      b += tail;
+    }
+    return (a + b) + (c + d);
+  }
+
+  // to[i] = value(load, i) for [begin, end).
+  template <class Value>
+  static void map(float* to, int64_t begin, int64_t end, Value value) {
+    const auto whole = [](const float* from) { return load(from); };
+    int64_t i = begin;
+    for (; i + kLanes <= end; i += kLanes) store(to + i, value(whole, i));
+    if (i < end) {
+      const Vector tail = value([rest = end - i](const float* from) { return load_some(from, rest); }, i);
+      std::memcpy(to + i, &tail, static_cast<size_t>(end - i) * sizeof(float));
+    }
+  }
+
+ private:
+  static Vector load_some(const float* from, int64_t count) {
+    Vector v{};
+    std::memcpy(&v, from, static_cast<size_t>(count) * sizeof(float));
+    return v;
+  }
+};
+
+// body(std::integral_constant<int, kBlock>) for the layout of an activation.
+template <class Body>
+auto by_block(Layout layout, Body body) {
+  switch (layout) {
+    case Layout::plain: return body(std::integral_constant<int, 1>{});
+    case Layout::nChw8c: return body(std::integral_constant<int, 8>{});
+    case Layout::nChw16c: return body(std::integral_constant<int, 16>{});
+    default: throw KernelError("no activation lies in layout " + std::string(name_of(layout)));
+  }
+}
+
+}  // namespace plimsoll::host
