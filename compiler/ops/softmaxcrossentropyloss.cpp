@@ -1,0 +1,91 @@
+// SoftmaxCrossEntropyLoss: scores [N, C, d…], labels [N, d…] → mean loss, and as output 1 the number of hits.
+//   SoftmaxCrossEntropy {logits, labels, loss, correct, dlogits}
+//
+// One task: the forward pass has all that the gradient needs at hand. The mean is over the whole iteration, whatever
+// the rounds; labels that are not counted (ignore_index, negative ones) do not change its denominator, which would be
+// known only after the last round. ONNX's output 1, the logarithms of the probabilities, is not offered.
+#include <algorithm>
+
+#include "compiler/ops/op.h"
+#include "runtime/attrs/loss.h"
+
+namespace plimsoll {
+namespace {
+
+bool is_read(const NodeView& node, size_t output) {
+  if (!node.has_output(output)) return false;
+  const ValueId value = node.node().outputs[output];
+  for (const Node& other : node.network().nodes)
+    if (std::find(other.inputs.begin(), other.inputs.end(), value) != other.inputs.end()) return true;
+  return false;
+}
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs scores and labels");
+  if (node.has_input(2)) return node.unsupported("weights of classes have no kernel; remove input 2");
+  if (const std::string reduction = node.text("reduction", "mean"); reduction != "mean")
+    return node.unsupported("reduction '" + reduction + "' has no kernel, only 'mean'");
+  if (is_read(node, 1)) return node.unsupported("its second output, log_prob, is read by another node");
+  const TensorType &scores = node.input_type(0), &labels = node.input_type(1);
+  if (scores.rank() < 2) return node.invalid("scores " + to_string(scores.dims) + " have no dimension of classes");
+  if (scores.dims[1].batch) return node.invalid("the classes of scores " + to_string(scores.dims) + " are samples");
+  if (labels.type != DataType::i32 && labels.type != DataType::i64)
+    return node.invalid("labels are " + to_string(labels) + " when they should be integers");
+  Dims expected = scores.dims;
+  expected.erase(expected.begin() + 1);
+  const bool one_pixel = std::all_of(expected.begin() + 1, expected.end(), [](const Dim& d) { return d == Dim{1}; });
+  if (labels.dims != expected && !(one_pixel && labels.dims == Dims{expected[0]}))
+    return node.invalid("labels are " + to_string(labels.dims) + " when scores " + to_string(scores.dims) +
+                        " need " + to_string(expected));
+  const TensorType number{DataType::f32, {{1}}};
+  return std::vector{number, number};
+}
+
+void forward(TaskBuilder& build) {
+  const NodeView& node = build.node();
+  const int64_t rows = node.input_type(1).elements().at(build.batch());
+  build.task({.kernel = "SoftmaxCrossEntropy",
+              .kind = TaskKind::loss,
+              .attributes = to_attributes(SoftmaxCrossEntropyAttrs{
+                  .scale = 1.0 / static_cast<double>(rows), .ignore_index = node.integer("ignore_index", -1)}),
+              .operands = {build.read_input(0), build.read_input(1), build.write_output(0), build.write_output(1),
+                           build.write_gradient(0)},
+              .in_place = {{0, 4}},
+              .flops = flops_per_element(node.input_type(0), 8)});
+}
+
+// Never called: nothing in front of the loss has a gradient. There, so that parameters behind it count as trained.
+void backward(TaskBuilder&) {}
+
+std::vector<Sample> samples() {
+  const auto labels = [](Dims dims, double classes, DataType type) {
+    return SampleInput{.dims = std::move(dims), .type = type, .low = 0, .high = classes};
+  };
+  SampleInput some = labels({kBatch, {3}}, 6, DataType::i64);
+  some.low = -2;
+  return {
+      {.name = "classes", .inputs = {{.dims = {kBatch, {37}}}, labels({kBatch}, 37, DataType::i32)}, .outputs = 2},
+      {.name = "alone", .inputs = {{.dims = {kBatch, {5}}}, labels({kBatch}, 5, DataType::i64)}},
+      {.name = "pixels",
+       .inputs = {{.dims = {kBatch, {5}, {9}, {11}}}, labels({kBatch, {9}, {11}}, 5, DataType::i32)},
+       .outputs = 2},
+      {.name = "one_pixel",
+       .inputs = {{.dims = {kBatch, {5}, {1}, {1}}}, labels({kBatch}, 5, DataType::i32)},
+       .outputs = 2},
+      {.name = "ignored",
+       .inputs = {{.dims = {kBatch, {6}, {3}}}, some},
+       .attributes = {{"ignore_index", int64_t{2}}},
+       .outputs = 2},
+  };
+}
+
+}  // namespace
+
+const Op op_SoftmaxCrossEntropyLoss{.name = "SoftmaxCrossEntropyLoss",
+                                    .first_opset = 12,
+                                    .infer = infer,
+                                    .forward = forward,
+                                    .backward = backward,
+                                    .samples = samples};
+
+}  // namespace plimsoll

@@ -1,0 +1,132 @@
+#include "compiler/training/loss.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "compiler/ops/op.h"
+#include "compiler/training/prune.h"
+
+namespace plimsoll {
+namespace {
+
+bool is_loss(const Node& node) { return node.op == "SoftmaxCrossEntropyLoss" || node.op == "MseLoss"; }
+
+std::string unused_name(const Network& network, const std::string& wish) {
+  const auto taken = [&](const std::string& name) {
+    return std::any_of(network.values.begin(), network.values.end(), [&](const Value& v) { return v.name == name; }) ||
+           std::any_of(network.nodes.begin(), network.nodes.end(), [&](const Node& n) { return n.name == name; });
+  };
+  std::string name = wish;
+  for (int i = 2; taken(name); ++i) name = fmt::format("{}/{}", wish, i);
+  return name;
+}
+
+ValueId add_value(Network& network, const std::string& name, ValueKind kind, TensorType type) {
+  return network.values.push_back({.name = unused_name(network, name), .kind = kind, .type = std::move(type)});
+}
+
+std::optional<NodeId> maker_of(const Network& network, ValueId value) {
+  for (const NodeId id : ids_of(network.nodes)) {
+    const std::vector<ValueId>& outputs = network.nodes[id].outputs;
+    if (std::find(outputs.begin(), outputs.end(), value) != outputs.end()) return id;
+  }
+  return std::nullopt;
+}
+
+// The loss that the model brings, if one of its outputs is that loss.
+std::optional<NodeId> own_loss(const Network& network) {
+  for (const NodeId id : ids_of(network.nodes)) {
+    const Node& node = network.nodes[id];
+    const auto begin = network.outputs.begin(), end = network.outputs.end();
+    if (is_loss(node) && std::find(begin, end, node.outputs[0]) != end) return id;
+  }
+  return std::nullopt;
+}
+
+void keep_own_loss(Network& network, NodeId id, std::vector<std::string>& notes) {
+  if (network.outputs.size() > 1)
+    notes.push_back(fmt::format("outputs beside the loss of node '{}' are dropped", network.nodes[id].name));
+  const ValueId loss = network.nodes[id].outputs[0];
+  network.outputs = {loss};
+  prune_dead_nodes(network);
+  // Beyond this point the loss depends on every node, so it is the last.
+  if (network.nodes.back().op == "SoftmaxCrossEntropyLoss") {
+    const ValueId correct = add_value(network, "correct", ValueKind::intermediate, {DataType::f32, {{1}}});
+    network.nodes.back().outputs = {loss, correct};
+    network.outputs.push_back(correct);
+  }
+  network.values[loss].type = {DataType::f32, {{1}}};
+  const auto labels = std::find(network.inputs.begin(), network.inputs.end(), network.nodes.back().inputs[1]);
+  if (labels != network.inputs.end()) std::rotate(labels, labels + 1, network.inputs.end());
+}
+
+// The loss works on scores; a softmax in front of it would be applied twice.
+ValueId without_softmax(const Network& network, ValueId output, std::vector<std::string>& notes) {
+  const auto maker = maker_of(network, output);
+  if (!maker) return output;
+  const Node& node = network.nodes[*maker];
+  if (node.op != "Softmax" && node.op != "LogSoftmax") return output;
+  const int64_t rank = static_cast<int64_t>(network.values[output].type.rank());
+  int64_t axis = NodeView(network, node).integer("axis", node.opset < 13 ? 1 : -1);
+  if (axis < 0) axis += rank;
+  if (axis != 1) return output;
+  notes.push_back(fmt::format("{} is removed: the loss includes it", NodeView(network, node).describe()));
+  return node.inputs[0];
+}
+
+}  // namespace
+
+Status attach_loss(Network& network, LossKind kind, std::vector<std::string>& notes) {
+  if (network.outputs.empty()) return Error{ExitCode::invalid_model, "the model has no output"};
+  if (const auto own = own_loss(network)) {
+    keep_own_loss(network, *own, notes);
+    return {};
+  }
+  if (kind == LossKind::none)
+    return Error{ExitCode::usage, "the model has no loss of its own; choose one, as in --loss cross-entropy"};
+
+  const bool classes = kind == LossKind::softmax_cross_entropy;
+  ValueId output = network.outputs[0];
+  for (size_t i = 1; i < network.outputs.size(); ++i)
+    notes.push_back(fmt::format("output '{}' is dropped: the loss is of the first output, '{}'",
+                                network.values[network.outputs[i]].name, network.values[output].name));
+  if (classes) output = without_softmax(network, output, notes);
+  const TensorType type = network.values[output].type;
+  if (type.type != DataType::f32)
+    return Error{ExitCode::invalid_model,
+                 fmt::format("output '{}' is {}: no loss of it can be minimised", network.values[output].name,
+                             to_string(type))};
+  if (classes && (type.rank() < 2 || !type.dims[0].batch))
+    return Error{ExitCode::invalid_model,
+                 fmt::format("output '{}' is {} when scores should be [N,classes]; choose another loss, as in --loss mse",
+                             network.values[output].name, to_string(type))};
+
+  TensorType given = type;
+  given.layout = Layout::plain;
+  if (classes) {
+    given.type = DataType::i32;
+    given.dims.erase(given.dims.begin() + 1);
+    const bool one_pixel =
+        std::all_of(given.dims.begin() + 1, given.dims.end(), [](const Dim& dim) { return dim == Dim{1}; });
+    if (one_pixel) given.dims.resize(1);
+  }
+  const ValueId labels = add_value(network, classes ? "labels" : "target", ValueKind::input, given);
+  network.inputs.push_back(labels);
+  Node node{.name = unused_name(network, "loss"),
+            .op = classes ? "SoftmaxCrossEntropyLoss" : "MseLoss",
+            .opset = 13,
+            .inputs = {output, labels}};
+  const TensorType number{DataType::f32, {{1}}};
+  node.outputs.push_back(add_value(network, "loss", ValueKind::intermediate, number));
+  if (classes) node.outputs.push_back(add_value(network, "correct", ValueKind::intermediate, number));
+  network.outputs = node.outputs;
+  network.nodes.push_back(std::move(node));
+  const auto inferred = find_op(network.nodes.back().op)->infer(NodeView(network, network.nodes.back()));
+  PLIMSOLL_TRY(inferred);
+  prune_dead_nodes(network);
+  return {};
+}
+
+}  // namespace plimsoll

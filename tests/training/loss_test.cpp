@@ -1,0 +1,151 @@
+// attach_loss and prune_dead_nodes on small networks made by hand.
+#include "compiler/training/loss.h"
+
+#include <catch2/catch.hpp>
+
+#include "compiler/ops/op.h"
+#include "compiler/training/build.h"
+#include "compiler/training/prune.h"
+
+namespace plimsoll {
+namespace {
+
+struct Builder {
+  Network network;
+
+  ValueId value(std::string name, ValueKind kind, TensorType type) {
+    const ValueId id = network.values.push_back({.name = name, .kind = kind, .type = std::move(type)});
+    network.values[id].trainable = kind == ValueKind::parameter;
+    network.values[id].initializer = kind == ValueKind::parameter ? name : "";
+    if (kind == ValueKind::input) network.inputs.push_back(id);
+    return id;
+  }
+
+  ValueId node(std::string op, std::vector<ValueId> inputs, size_t outputs = 1) {
+    const std::string name = op + std::to_string(network.nodes.size());
+    Node node{.name = name, .op = op, .opset = 13, .inputs = std::move(inputs)};
+    for (size_t i = 0; i < outputs; ++i)
+      node.outputs.push_back(value(name + "." + std::to_string(i), ValueKind::intermediate, {}));
+    network.nodes.push_back(node);
+    if (const Op* known = find_op(op)) {
+      const auto types = known->infer(NodeView(network, network.nodes.back()));
+      INFO((types.ok() ? "" : types.error().message));
+      REQUIRE(types.ok());
+      for (size_t i = 0; i < outputs; ++i) network.values[node.outputs[i]].type = (*types)[i];
+    }
+    return node.outputs[0];
+  }
+};
+
+// x [N,7] → Gemm → Relu, and a second head that nobody trains.
+Builder classifier() {
+  Builder b;
+  const ValueId x = b.value("x", ValueKind::input, {DataType::f32, {kBatch, {7}}});
+  const ValueId w = b.value("w", ValueKind::parameter, {DataType::f32, {{7}, {5}}});
+  const ValueId v = b.value("v", ValueKind::parameter, {DataType::f32, {{7}, {3}}});
+  const ValueId scores = b.node("Relu", {b.node("Gemm", {x, w})});
+  b.network.outputs = {scores, b.node("Gemm", {x, v})};
+  return b;
+}
+
+}  // namespace
+
+TEST_CASE("a loss is attached to the first output, and other heads go") {
+  Builder b = classifier();
+  std::vector<std::string> notes;
+  const Status status = attach_loss(b.network, LossKind::softmax_cross_entropy, notes);
+  REQUIRE(status.ok());
+  CHECK(notes == std::vector<std::string>{"output 'Gemm2.0' is dropped: the loss is of the first output, 'Relu1.0'"});
+  REQUIRE(b.network.nodes.size() == 3);
+  const Node& loss = b.network.nodes.back();
+  CHECK(loss.op == "SoftmaxCrossEntropyLoss");
+  CHECK(b.network.values[loss.outputs[0]].name == "loss");
+  CHECK(b.network.values[loss.outputs[1]].name == "correct");
+  REQUIRE(b.network.inputs.size() == 2);
+  const Value& labels = b.network.values[b.network.inputs.back()];
+  CHECK(labels.name == "labels");
+  CHECK(labels.type == TensorType{DataType::i32, {kBatch}});
+  CHECK(b.network.outputs == loss.outputs);
+
+  const auto graph = build_task_graph(b.network, {.batch = 8, .optimizer = {.kind = OptimizerKind::sgd}});
+  REQUIRE(graph.ok());
+  std::vector<std::string> names;
+  for (const Task& task : graph->tasks) names.push_back(task.name);
+  CHECK(names == std::vector<std::string>{"Gemm0.forward", "Relu1.forward", "loss.loss", "Relu1.backward_data",
+                                          "Gemm0.backward_weights", "w.update"});
+  CHECK(graph->tensors[graph->output].name == "Relu1.0");
+  CHECK(graph->correct.valid());
+}
+
+TEST_CASE("the target of a mean square has the output's shape") {
+  Builder b = classifier();
+  std::vector<std::string> notes;
+  REQUIRE(attach_loss(b.network, LossKind::mse, notes).ok());
+  CHECK(b.network.nodes.back().op == "MseLoss");
+  CHECK(b.network.outputs.size() == 1);
+  const Value& target = b.network.values[b.network.inputs.back()];
+  CHECK(target.name == "target");
+  CHECK(target.type == TensorType{DataType::f32, {kBatch, {5}}});
+}
+
+TEST_CASE("a trailing softmax is removed") {
+  Builder b = classifier();
+  b.network.outputs = {b.node("Softmax", {b.network.outputs[0]})};
+  b.network.values[b.network.outputs[0]].type = {DataType::f32, {kBatch, {5}}};
+  std::vector<std::string> notes;
+  REQUIRE(attach_loss(b.network, LossKind::softmax_cross_entropy, notes).ok());
+  CHECK(notes == std::vector<std::string>{"node 'Softmax3' (Softmax) is removed: the loss includes it"});
+  CHECK(b.network.nodes.size() == 3);
+}
+
+TEST_CASE("a model keeps its own loss") {
+  Builder b;
+  const ValueId labels = b.value("y", ValueKind::input, {DataType::i64, {kBatch}});
+  const ValueId x = b.value("x", ValueKind::input, {DataType::f32, {kBatch, {7}}});
+  const ValueId w = b.value("w", ValueKind::parameter, {DataType::f32, {{7}, {5}}});
+  const ValueId scores = b.node("Gemm", {x, w});
+  const ValueId loss = b.node("SoftmaxCrossEntropyLoss", {scores, labels}, 2);
+  b.network.outputs = {scores, loss};
+  std::vector<std::string> notes;
+  REQUIRE(attach_loss(b.network, LossKind::none, notes).ok());
+  CHECK(notes.size() == 1);
+  CHECK(b.network.inputs == std::vector<ValueId>{x, labels});
+  REQUIRE(b.network.nodes.size() == 2);
+  CHECK(b.network.nodes.back().outputs.size() == 2);
+  CHECK(b.network.values[b.network.nodes.back().outputs[1]].name == "correct");
+}
+
+TEST_CASE("no loss at all is an error") {
+  Builder b = classifier();
+  std::vector<std::string> notes;
+  const Status status = attach_loss(b.network, LossKind::none, notes);
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.error().code == ExitCode::usage);
+}
+
+TEST_CASE("scores need a dimension of classes") {
+  Builder b;
+  const ValueId x = b.value("x", ValueKind::input, {DataType::f32, {kBatch}});
+  b.network.outputs = {b.node("Relu", {x})};
+  std::vector<std::string> notes;
+  const Status status = attach_loss(b.network, LossKind::softmax_cross_entropy, notes);
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.error().message ==
+        "output 'Relu0.0' is f32[N] when scores should be [N,classes]; choose another loss, as in --loss mse");
+}
+
+TEST_CASE("outputs that nobody reads become invalid, and chains of dead nodes go") {
+  Builder b = classifier();
+  const ValueId live = b.network.outputs[0];
+  const ValueId dead = b.node("Split", {live}, 2);
+  b.node("Relu", {b.node("Relu", {live})});
+  b.network.outputs = {dead};
+  prune_dead_nodes(b.network);
+  REQUIRE(b.network.nodes.size() == 3);
+  const Node& last = b.network.nodes.back();
+  CHECK(last.op == "Split");
+  CHECK(last.outputs[0].valid());
+  CHECK_FALSE(last.outputs[1].valid());
+}
+
+}  // namespace plimsoll
