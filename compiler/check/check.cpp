@@ -1,0 +1,59 @@
+#include "compiler/check/check.h"
+
+#include <fmt/format.h>
+
+#include "compiler/check/verdict.h"
+
+namespace plimsoll {
+
+void touches_of(const Plan& plan, const Step& step, std::vector<Touch>& touches) {
+  touches.clear();
+  switch (step.kind) {
+    case StepKind::compute: {
+      const PlanTask& task = plan.tasks[step.task];
+      for (TensorId tensor : task.reads) touches.push_back({tensor, Access::read});
+      if (!step.recompute)
+        for (TensorId tensor : task.updates) touches.push_back({tensor, Access::update});
+      for (TensorId tensor : task.writes) touches.push_back({tensor, Access::write});
+      break;
+    }
+    case StepKind::offload: touches.push_back({step.tensor, Access::read}); break;
+    case StepKind::prefetch:
+    case StepKind::load: touches.push_back({step.tensor, Access::write}); break;
+  }
+}
+
+std::vector<Violation> check_plan(const Plan& plan) {
+  Verdict verdict(plan);
+  check_form(plan, verdict);
+  if (!verdict.clean()) return verdict.take();
+  check_execution(plan, verdict);
+  check_memory(plan, verdict);
+  check_summary(plan, verdict);
+  return verdict.take();
+}
+
+std::string_view to_string(Rule rule) {
+  switch (rule) {
+    case Rule::form: return "form";
+    case Rule::execution: return "execution";
+    case Rule::residency: return "residency";
+    case Rule::value: return "value";
+    case Rule::overlap: return "overlap";
+    case Rule::host_slot: return "host slot";
+    case Rule::bounds: return "bounds";
+    case Rule::current: return "current";
+    case Rule::result: return "result";
+    case Rule::summary: return "summary";
+    case Rule::graph: return "graph";
+  }
+  return "";
+}
+
+std::string to_string(const std::vector<Violation>& violations) {
+  std::string text;
+  for (const Violation& violation : violations) text += fmt::format("{}: {}\n", to_string(violation.rule), violation.message);
+  return text;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,119 @@
+#include "compiler/check/claims.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace plimsoll {
+namespace {
+
+class Handovers {
+ public:
+  Handovers(const Plan& plan, const HappensBefore& before, bool host, Verdict& verdict)
+      : plan_(plan), before_(before), host_(host), verdict_(verdict) {}
+
+  void run(const std::vector<Claim>& claims) {
+    for (const Claim& claim : claims) {
+      if (claim.block.bytes == 0) continue;
+      for (const Claim* earlier : take(claim)) compare(*earlier, claim);
+    }
+  }
+
+ private:
+  struct Range {
+    int64_t end = 0;
+    const Claim* owner = nullptr;
+  };
+
+  // Lays the claim over its bytes and returns who owned some of them, each once.
+  std::vector<const Claim*> take(const Claim& claim) {
+    const int64_t begin = claim.block.offset, end = claim.block.end();
+    cut(begin);
+    cut(end);
+    std::vector<const Claim*> owners;
+    auto at = ranges_.lower_bound(begin);
+    while (at != ranges_.end() && at->first < end) {
+      owners.push_back(at->second.owner);
+      at = ranges_.erase(at);
+    }
+    std::sort(owners.begin(), owners.end());  // all in one vector: by the order of the claims
+    owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
+    ranges_[begin] = {end, &claim};
+    return owners;
+  }
+
+  void cut(int64_t offset) {
+    auto after = ranges_.upper_bound(offset);
+    if (after == ranges_.begin()) return;
+    auto at = std::prev(after);
+    if (at->first == offset || at->second.end <= offset) return;
+    ranges_[offset] = at->second;
+    at->second.end = offset;
+  }
+
+  void compare(const Claim& earlier, const Claim& later) {
+    if (earlier.forever || earlier.to_the_end) {
+      verdict_.refuse(earlier.forever ? Rule::overlap : Rule::result, step_of(later), later.tensor,
+                      fmt::format("{} and {} share {}, and {} keeps them {}", described(earlier), described(later),
+                                  shared(earlier, later), described(earlier),
+                                  earlier.forever ? "through the whole run" : "until the round ends"));
+      return;
+    }
+    for (StepId a : earlier.last) {
+      if (!a.valid()) continue;
+      for (StepId b : later.first) {
+        if (!b.valid() || before_(a, b) || (a == b && in_place(earlier, later, a))) continue;
+        report(earlier, later, a, b);
+        return;
+      }
+    }
+  }
+
+  // The step reads the one for the last time, and its task may write the other over it: at the same place, for a kernel
+  // that reads ahead of what it writes would otherwise destroy what it has not read yet.
+  bool in_place(const Claim& read, const Claim& written, StepId step) const {
+    if (host_ || plan_.steps[step].kind != StepKind::compute) return false;
+    if (read.block.offset != written.block.offset || written.block.bytes > read.block.bytes) return false;
+    const auto& pairs = plan_.tasks[plan_.steps[step].task].in_place;
+    return std::find(pairs.begin(), pairs.end(), Task::InPlace{read.tensor, written.tensor}) != pairs.end();
+  }
+
+  void report(const Claim& earlier, const Claim& later, StepId a, StepId b) {
+    const std::string where = shared(earlier, later);
+    std::string message;
+    if (a == b)
+      message = fmt::format("{} uses {} for {} and for {} at once", verdict_.name(a), where, described(earlier), described(later));
+    else if (a < b)
+      message = fmt::format("{} uses {} for {} but does not wait for {}, which uses them for {}", verdict_.name(b), where,
+                            described(later), verdict_.name(a), described(earlier));
+    else
+      message = fmt::format("{} uses {} for {} while they hold {}, needed until {}", verdict_.name(b), where,
+                            described(later), described(earlier), verdict_.name(a));
+    verdict_.refuse(host_ ? Rule::host_slot : Rule::overlap, b, later.tensor, std::move(message));
+  }
+
+  std::string shared(const Claim& a, const Claim& b) const {
+    return fmt::format("bytes {}[{:#x}, {:#x})", host_ ? "of the host pool " : "", std::max(a.block.offset, b.block.offset),
+                       std::min(a.block.end(), b.block.end()));
+  }
+  static StepId step_of(const Claim& claim) { return claim.from >= 0 ? StepId(claim.from) : StepId{}; }
+  std::string described(const Claim& claim) const {
+    return claim.tensor.valid() ? verdict_.name(claim.tensor) : "the workspace of " + verdict_.name(step_of(claim));
+  }
+
+  const Plan& plan_;
+  const HappensBefore& before_;
+  const bool host_;
+  Verdict& verdict_;
+  std::map<int64_t, Range> ranges_;  // by where they begin; disjoint
+};
+
+}  // namespace
+
+void check_handovers(const Plan& plan, const HappensBefore& before, std::vector<Claim> claims, bool host, Verdict& verdict) {
+  std::stable_sort(claims.begin(), claims.end(), [](const Claim& a, const Claim& b) { return a.from < b.from; });
+  Handovers(plan, before, host, verdict).run(claims);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,199 @@
+// Is it a plan at all: ids that exist, steps on their streams, tensors with one maker, rounds that add up. And rule 1:
+// each task runs once.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "compiler/check/verdict.h"
+
+namespace plimsoll {
+namespace {
+
+bool lives_through_the_run(TensorKind kind) {
+  return kind == TensorKind::weight || kind == TensorKind::optimizer_state || kind == TensorKind::statistic;
+}
+
+bool may_change_in_place(TensorKind kind) { return lives_through_the_run(kind) || kind == TensorKind::weight_gradient; }
+
+bool holds(const std::vector<TensorId>& list, TensorId tensor) {
+  return std::find(list.begin(), list.end(), tensor) != list.end();
+}
+
+StreamKind stream_of(StepKind kind) {
+  switch (kind) {
+    case StepKind::compute: return StreamKind::compute;
+    case StepKind::offload: return StreamKind::d2h;
+    case StepKind::prefetch:
+    case StepKind::load: return StreamKind::h2d;
+  }
+  return StreamKind::compute;
+}
+
+bool fits(int64_t offset, int64_t bytes) {
+  return offset >= 0 && bytes >= 0 && offset <= std::numeric_limits<int64_t>::max() - bytes;
+}
+
+void check_rounds(const Plan& plan, Verdict& verdict) {
+  if (plan.batch < 1 || plan.sub_batch < 1) {
+    verdict.refuse(Rule::form, fmt::format("batch {} in sub-batches of {}", plan.batch, plan.sub_batch));
+    return;
+  }
+  const int64_t rounds = plan.batch / plan.sub_batch + (plan.batch % plan.sub_batch != 0);
+  const int64_t last = plan.batch - (rounds - 1) * plan.sub_batch;
+  if (plan.rounds != rounds || plan.last_sub_batch != last)
+    verdict.refuse(Rule::form, fmt::format("batch {} in sub-batches of {} is {} rounds, the last of {}, not {} rounds, the "
+                                           "last of {}",
+                                           plan.batch, plan.sub_batch, rounds, last, plan.rounds, plan.last_sub_batch));
+}
+
+void check_tensors(const Plan& plan, Verdict& verdict) {
+  for (TensorId id : ids_of(plan.tensors)) {
+    const PlanTensor& tensor = plan.tensors[id];
+    if (tensor.bytes < 0)
+      verdict.refuse(Rule::form, {}, id, fmt::format("{} has {} bytes", verdict.name(id), tensor.bytes));
+    const bool accumulates = plan.rounds > 1 && tensor.kind == TensorKind::weight_gradient;
+    if ((lives_through_the_run(tensor.kind) || accumulates) && !tensor.persistent)
+      verdict.refuse(Rule::form, {}, id,
+                     fmt::format("{} is of kind {} and has no residency for the whole run{}", verdict.name(id),
+                                 to_string(tensor.kind),
+                                 accumulates ? fmt::format(", when {} rounds add to it", plan.rounds) : ""));
+    if (tensor.persistent && !may_change_in_place(tensor.kind))
+      verdict.refuse(Rule::form, {}, id,
+                     fmt::format("{} is persistent and of kind {}, which lives for a round only", verdict.name(id),
+                                 to_string(tensor.kind)));
+  }
+}
+
+void check_tasks(const Plan& plan, Verdict& verdict) {
+  IdVector<TensorId, TaskId> maker(plan.tensors.size());
+  std::vector<TensorId> seen;
+  for (TaskId id : ids_of(plan.tasks)) {
+    const PlanTask& task = plan.tasks[id];
+    bool ids_ok = true;
+    for (const auto* list : {&task.reads, &task.writes, &task.updates})
+      for (TensorId tensor : *list) ids_ok = ids_ok && plan.tensors.contains(tensor);
+    for (const Task::InPlace& pair : task.in_place)
+      ids_ok = ids_ok && plan.tensors.contains(pair.read) && plan.tensors.contains(pair.written);
+    if (!ids_ok) {
+      verdict.refuse(Rule::form, fmt::format("task {} names a tensor that there is not", verdict.name(id)));
+      continue;
+    }
+    seen.clear();
+    for (const auto* list : {&task.reads, &task.writes, &task.updates}) seen.insert(seen.end(), list->begin(), list->end());
+    std::sort(seen.begin(), seen.end());
+    const auto twice = std::adjacent_find(seen.begin(), seen.end());
+    if (twice != seen.end())
+      verdict.refuse(Rule::form, {}, *twice,
+                     fmt::format("task {} lists {} twice among what it reads, writes and updates", verdict.name(id),
+                                 verdict.name(*twice)));
+    for (TensorId tensor : task.writes) {
+      const PlanTensor& written = plan.tensors[tensor];
+      if (maker[tensor].valid())
+        verdict.refuse(Rule::form, {}, tensor,
+                       fmt::format("{} is made by two tasks, {} and {}", verdict.name(tensor), verdict.name(maker[tensor]),
+                                   verdict.name(id)));
+      else if (written.persistent || written.kind == TensorKind::input)
+        verdict.refuse(Rule::form, {}, tensor,
+                       fmt::format("task {} writes {}, which {}", verdict.name(id), verdict.name(tensor),
+                                   written.persistent ? "is persistent and can only be updated" : "is an input"));
+      maker[tensor] = id;
+    }
+    for (TensorId tensor : task.updates)
+      if (!may_change_in_place(plan.tensors[tensor].kind))
+        verdict.refuse(Rule::form, {}, tensor,
+                       fmt::format("task {} updates {}, and a tensor of kind {} never changes", verdict.name(id),
+                                   verdict.name(tensor), to_string(plan.tensors[tensor].kind)));
+    for (const Task::InPlace& pair : task.in_place)
+      if (!holds(task.reads, pair.read) || !holds(task.writes, pair.written))
+        verdict.refuse(Rule::form, fmt::format("task {} allows {} on the bytes of {}, but does not read the one and write "
+                                               "the other",
+                                               verdict.name(id), verdict.name(pair.written), verdict.name(pair.read)));
+  }
+  // Update tasks are left out of all rounds but the last: what they make is for other update tasks only.
+  if (plan.rounds > 1)
+    for (const PlanTask& task : plan.tasks)
+      for (TensorId tensor : task.reads)
+        if (plan.tensors.contains(tensor) && maker[tensor].valid() && task.kind != TaskKind::update &&
+            plan.tasks[maker[tensor]].kind == TaskKind::update)
+          verdict.refuse(Rule::form, {}, tensor,
+                         fmt::format("task {} reads {} of update task {}, which runs in the last round only",
+                                     spelled(task.name), verdict.name(tensor), verdict.name(maker[tensor])));
+}
+
+void check_steps(const Plan& plan, Verdict& verdict) {
+  for (StepId id : ids_of(plan.steps)) {
+    const Step& step = plan.steps[id];
+    const bool computes = step.kind == StepKind::compute;
+    if (computes ? !plan.tasks.contains(step.task) : !plan.tensors.contains(step.tensor)) {
+      verdict.refuse(Rule::form, id, {}, fmt::format("step {} names a {} that there is not", id.value, computes ? "task" : "tensor"));
+      continue;
+    }
+    if (step.stream != stream_of(step.kind))
+      verdict.refuse(Rule::form, id, {}, fmt::format("{} is on stream {} when it should be on {}", verdict.name(id),
+                                                     to_string(step.stream), to_string(stream_of(step.kind))));
+    for (StepId wait : step.waits) {
+      if (!plan.steps.contains(wait) || wait >= id)
+        verdict.refuse(Rule::form, id, {}, fmt::format("{}, step {}, waits for step {}, which is not before it",
+                                                       verdict.name(id), id.value, wait.value));
+      else if (plan.steps[wait].stream == step.stream)
+        verdict.refuse(Rule::form, id, {}, fmt::format("{} waits for {} on its own stream", verdict.name(id), verdict.name(wait)));
+    }
+    if (computes && !fits(step.workspace.offset, step.workspace.bytes))
+      verdict.refuse(Rule::form, id, {}, fmt::format("{} has a workspace of {} bytes at {}", verdict.name(id),
+                                                     step.workspace.bytes, step.workspace.offset));
+    if ((step.kind == StepKind::offload || step.kind == StepKind::prefetch) &&
+        !fits(step.host_offset, plan.tensors[step.tensor].bytes))
+      verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} has no place in the host pool", verdict.name(id)));
+    if (step.kind == StepKind::load && plan.tensors[step.tensor].kind != TensorKind::input)
+      verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} loads a tensor of kind {}, not an input", verdict.name(id),
+                                                              to_string(plan.tensors[step.tensor].kind)));
+    if (!computes && plan.tensors[step.tensor].persistent)
+      verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} copies a tensor that lives through the whole run", verdict.name(id)));
+  }
+}
+
+void check_residencies(const Plan& plan, Verdict& verdict) {
+  for (size_t i = 0; i < plan.residencies.size(); ++i) {
+    const Residency& residency = plan.residencies[i];
+    if (!plan.tensors.contains(residency.tensor)) {
+      verdict.refuse(Rule::form, fmt::format("residency {} is of a tensor that there is not", i));
+    } else if (!fits(residency.offset, residency.bytes)) {
+      verdict.refuse(Rule::form, {}, residency.tensor,
+                     fmt::format("{} lies at {} with {} bytes", verdict.name(residency.tensor), residency.offset, residency.bytes));
+    }
+  }
+}
+
+}  // namespace
+
+void check_form(const Plan& plan, Verdict& verdict) {
+  check_rounds(plan, verdict);
+  check_tensors(plan, verdict);
+  check_tasks(plan, verdict);
+  check_steps(plan, verdict);
+  check_residencies(plan, verdict);
+}
+
+void check_execution(const Plan& plan, Verdict& verdict) {
+  IdVector<TaskId, StepId> ran(plan.tasks.size());
+  for (StepId id : ids_of(plan.steps)) {
+    const Step& step = plan.steps[id];
+    if (step.kind != StepKind::compute) continue;
+    if (!step.recompute) {
+      if (ran[step.task].valid())
+        verdict.refuse(Rule::execution, id, {}, fmt::format("task {} runs twice, at steps {} and {}", verdict.name(step.task),
+                                                            ran[step.task].value, id.value));
+      ran[step.task] = id;
+    } else if (plan.tasks[step.task].kind != TaskKind::forward) {
+      verdict.refuse(Rule::execution, id, {}, fmt::format("{} runs a task of kind {} again; only forward tasks may be",
+                                                          verdict.name(id), to_string(plan.tasks[step.task].kind)));
+    } else if (!ran[step.task].valid()) {
+      verdict.refuse(Rule::execution, id, {}, fmt::format("{}, step {}, comes before the task itself has run", verdict.name(id), id.value));
+    }
+  }
+  for (TaskId task : ids_of(plan.tasks))
+    if (!ran[task].valid()) verdict.refuse(Rule::execution, fmt::format("task {} never runs", verdict.name(task)));
+}
+
+}  // namespace plimsoll

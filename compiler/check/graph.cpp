@@ -1,0 +1,72 @@
+// Is the plan an answer to this graph?
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/check/verdict.h"
+
+namespace plimsoll {
+namespace {
+
+template <class T>
+void expect_equal(Verdict& verdict, const std::string& of, const char* field, const T& said, const T& wanted) {
+  if (said != wanted)
+    verdict.refuse(Rule::graph, fmt::format("{}: {} is {} in the plan when it is {} in the graph", of, field, said, wanted));
+}
+
+std::string listed(const TaskGraph& graph, const std::vector<TensorId>& tensors) {
+  std::string text = "[";
+  for (TensorId tensor : tensors)
+    text += (text.size() > 1 ? " " : "") + (graph.tensors.contains(tensor) ? spelled_tensor(graph.tensors[tensor].name) : "?");
+  return text + "]";
+}
+
+}  // namespace
+
+std::vector<Violation> check_against_graph(const Plan& plan, const TaskGraph& given) {
+  Verdict verdict(plan);
+  // accumulating() leaves a graph alone that is so already.
+  const TaskGraph graph = plan.rounds > 1 ? accumulating(given) : given;
+  expect_equal(verdict, "batch", "samples", plan.batch, graph.batch);
+  expect_equal(verdict, "tensors", "their number", plan.tensors.size(), graph.tensors.size());
+  expect_equal(verdict, "tasks", "their number", plan.tasks.size(), graph.tasks.size());
+  if (!verdict.clean()) return verdict.take();
+
+  for (TensorId id : ids_of(graph.tensors)) {
+    const PlanTensor& said = plan.tensors[id];
+    const Tensor& tensor = graph.tensors[id];
+    const std::string of = "tensor " + spelled_tensor(tensor.name);
+    expect_equal(verdict, of, "name", said.name, tensor.name);
+    expect_equal(verdict, of, "kind", to_string(said.kind), to_string(tensor.kind));
+    expect_equal(verdict, of, "bytes", said.bytes, tensor.bytes(plan.sub_batch));
+    expect_equal(verdict, of, "persistent", said.persistent, tensor.persistent);
+  }
+  for (TaskId id : ids_of(graph.tasks)) {
+    const PlanTask& said = plan.tasks[id];
+    const Task& task = graph.tasks[id];
+    const std::string of = "task " + spelled(task.name);
+    expect_equal(verdict, of, "name", said.name, task.name);
+    expect_equal(verdict, of, "op", said.op, task.op);
+    expect_equal(verdict, of, "kind", to_string(said.kind), to_string(task.kind));
+    expect_equal(verdict, of, "layer", said.layer, task.layer);
+    expect_equal(verdict, of, "reads", listed(graph, said.reads), listed(graph, task.reads()));
+    expect_equal(verdict, of, "writes", listed(graph, said.writes), listed(graph, task.writes()));
+    expect_equal(verdict, of, "updates", listed(graph, said.updates), listed(graph, task.updates()));
+    expect_equal(verdict, of, "flops", said.flops, task.flops.at(plan.sub_batch));
+    expect_equal(verdict, of, "bytes_moved", said.bytes_moved, task.bytes_moved(plan.sub_batch));
+    // A plan may use less permission than the graph gives.
+    for (const Task::InPlace& pair : said.in_place)
+      if (std::find(task.in_place.begin(), task.in_place.end(), pair) == task.in_place.end())
+        verdict.refuse(Rule::graph, fmt::format("{}: {} in place is allowed in the plan, and not in the graph", of,
+                                                listed(graph, {pair.read, pair.written})));
+  }
+  for (StepId id : ids_of(plan.steps)) {
+    const Step& step = plan.steps[id];
+    if (step.kind == StepKind::compute && step.recompute && graph.tasks.contains(step.task) &&
+        !graph.tasks[step.task].may_run_again)
+      verdict.refuse(Rule::graph, id, {}, fmt::format("{} runs again what may not", verdict.name(id)));
+  }
+  return verdict.take();
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,295 @@
+// Rules 2 to 5: what each step touches lies in a residency, holds the current value, and is handed over in order.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "compiler/check/claims.h"
+#include "compiler/check/happens_before.h"
+#include "compiler/check/verdict.h"
+#include "compiler/support/bytes.h"
+
+namespace plimsoll {
+namespace {
+
+// A residency while the plan is followed in the order of issue.
+struct Life {
+  Claim claim = {};
+  int32_t first_touch = -1, last_touch = -1;
+  PerStream changed = {}, read = {};  // the last of each on each stream
+  int32_t version = 0;                // updates that the value lying there has seen
+};
+
+struct HostCopy {
+  size_t claim = 0;
+  StepId made = {};
+  int32_t version = 0;
+};
+
+class Memory {
+ public:
+  Memory(const Plan& plan, Verdict& verdict) : plan_(plan), verdict_(verdict), before_(plan) {}
+
+  void run() {
+    find_updaters();
+    lay_out();
+    std::vector<Touch> touches;
+    for (StepId step : ids_of(plan_.steps)) {
+      touches_of(plan_, plan_.steps[step], touches);
+      for (const Touch& touch : touches) follow(step, touch);
+      if (plan_.steps[step].kind == StepKind::compute) claim_workspace(step);
+    }
+    check_ends();
+    check_results();
+    std::vector<Claim> claims;
+    claims.reserve(lives_.size() + workspaces_.size());
+    for (const Life& life : lives_) claims.push_back(life.claim);
+    claims.insert(claims.end(), workspaces_.begin(), workspaces_.end());
+    check_handovers(plan_, before_, std::move(claims), false, verdict_);
+    check_handovers(plan_, before_, host_slots_, true, verdict_);
+  }
+
+ private:
+  int32_t step_count() const { return static_cast<int32_t>(plan_.steps.size()); }
+
+  // Updates of a tensor happen in the order of the tasks; a task that only reads it wants all updates of the tasks before
+  // it and none of those behind it. So a weight is wanted as it was before its update, a gradient with all its parts.
+  void find_updaters() {
+    updaters_ = IdVector<TensorId, std::vector<TaskId>>(plan_.tensors.size());
+    makers_ = IdVector<TensorId, TaskId>(plan_.tensors.size());
+    for (TaskId task : ids_of(plan_.tasks)) {
+      for (TensorId tensor : plan_.tasks[task].updates) updaters_[tensor].push_back(task);
+      for (TensorId tensor : plan_.tasks[task].writes) makers_[tensor] = task;
+    }
+  }
+
+  int32_t wanted_version(TensorId tensor, TaskId task) const {
+    const std::vector<TaskId>& updaters = updaters_[tensor];
+    return static_cast<int32_t>(std::lower_bound(updaters.begin(), updaters.end(), task) - updaters.begin());
+  }
+
+  void lay_out() {
+    of_tensor_ = IdVector<TensorId, std::vector<size_t>>(plan_.tensors.size());
+    for (const Residency& residency : plan_.residencies) {
+      const PlanTensor& tensor = plan_.tensors[residency.tensor];
+      const std::string name = verdict_.name(residency.tensor);
+      const bool forever = residency.first_step == -1 && residency.last_step == step_count();
+      const auto refuse = [&](Rule rule, const std::string& what) {
+        verdict_.refuse(rule, {}, residency.tensor, fmt::format("{} at {:#x} {}", name, residency.offset, what));
+      };
+      if (residency.bytes != tensor.bytes)
+        refuse(Rule::residency, fmt::format("has {} bytes there when the tensor has {}", residency.bytes, tensor.bytes));
+      if (residency.offset % kAlignment != 0) refuse(Rule::bounds, fmt::format("is not at a multiple of {}", kAlignment));
+      if (residency.block().end() > plan_.summary.arena_bytes)
+        refuse(Rule::bounds, fmt::format("ends at {:#x}, outside the arena of {} bytes", residency.block().end(),
+                                         plan_.summary.arena_bytes));
+      if (tensor.persistent && !forever)
+        refuse(Rule::residency, fmt::format("is persistent, from -1 to {}, and is resident from {} to {} only", step_count(),
+                                            residency.first_step, residency.last_step));
+      else if (!tensor.persistent && (residency.first_step < 0 || residency.first_step > residency.last_step ||
+                                      residency.first_step >= step_count() || residency.last_step > step_count()))
+        refuse(Rule::residency, fmt::format("is resident from step {} to {} of {}", residency.first_step,
+                                            residency.last_step, step_count()));
+      Life life;
+      life.claim.block = residency.block();
+      life.claim.tensor = residency.tensor;
+      life.claim.from = residency.first_step;
+      life.claim.forever = tensor.persistent;
+      life.claim.to_the_end = !tensor.persistent && residency.last_step == step_count();
+      of_tensor_[residency.tensor].push_back(lives_.size());
+      lives_.push_back(life);
+    }
+    for (TensorId tensor : ids_of(plan_.tensors)) {
+      std::vector<size_t>& mine = of_tensor_[tensor];
+      std::stable_sort(mine.begin(), mine.end(),
+                       [&](size_t a, size_t b) { return plan_.residencies[a].first_step < plan_.residencies[b].first_step; });
+      for (size_t i = 1; i < mine.size(); ++i) {
+        const Residency &a = plan_.residencies[mine[i - 1]], &b = plan_.residencies[mine[i]];
+        if (b.first_step <= a.last_step)
+          verdict_.refuse(Rule::residency, {}, tensor,
+                          fmt::format("{} has two residencies at step {}, at {:#x} and {:#x}", verdict_.name(tensor),
+                                      b.first_step, a.offset, b.offset));
+      }
+      if (plan_.tensors[tensor].persistent && mine.empty())
+        verdict_.refuse(Rule::residency, {}, tensor, fmt::format("{} is persistent and lies nowhere", verdict_.name(tensor)));
+    }
+  }
+
+  Life* residency_at(StepId step, TensorId tensor) {
+    const std::vector<size_t>& mine = of_tensor_[tensor];
+    auto after = std::upper_bound(mine.begin(), mine.end(), step.value,
+                                  [&](int32_t at, size_t i) { return at < plan_.residencies[i].first_step; });
+    if (after == mine.begin()) return nullptr;
+    const size_t i = *std::prev(after);
+    return step.value <= plan_.residencies[i].last_step ? &lives_[i] : nullptr;
+  }
+
+  void follow(StepId step, const Touch& touch) {
+    const TensorId tensor = touch.tensor;
+    Life* life = residency_at(step, tensor);
+    if (!life) {
+      verdict_.refuse(Rule::residency, step, tensor,
+                      fmt::format("{} {} {}, which is not resident then", verdict_.name(step), verb(touch.access), verdict_.name(tensor)));
+      return;
+    }
+    const bool persistent = plan_.tensors[tensor].persistent, changes = touch.access != Access::read;
+    if (life->first_touch < 0 && !persistent && touch.access != Access::write)
+      verdict_.refuse(Rule::value, step, tensor,
+                      fmt::format("{} {} {} at {:#x}, where nobody has put it", verdict_.name(step), verb(touch.access),
+                                  verdict_.name(tensor), life->claim.block.offset));
+    expect_order(step, touch, life->changed);
+    if (changes) expect_order(step, touch, life->read);
+    expect_version(step, touch, *life);
+
+    const size_t stream = static_cast<size_t>(plan_.steps[step].stream);
+    (changes ? life->changed : life->read)[stream] = step;
+    if (life->first_touch < 0) life->first_touch = step.value;
+    life->last_touch = step.value;
+    life->claim.touch(step, plan_.steps[step].stream);
+  }
+
+  // Rule 2: accesses to one residency, one of which changes it, have an order. That the last on each stream is before
+  // this one is enough, for those before it on its stream are before it.
+  void expect_order(StepId step, const Touch& touch, const PerStream& earlier) {
+    for (StepId other : earlier) {
+      if (!other.valid() || other == step || before_(other, step)) continue;
+      verdict_.refuse(Rule::value, step, touch.tensor,
+                      fmt::format("{} {} {} but does not wait for {}, which {} it", verdict_.name(step), verb(touch.access),
+                                  verdict_.name(touch.tensor), verdict_.name(other),
+                                  verb_of(other, touch.tensor)));
+    }
+  }
+
+  std::string verb_of(StepId step, TensorId tensor) const {
+    std::vector<Touch> touches;
+    touches_of(plan_, plan_.steps[step], touches);
+    for (const Touch& touch : touches)
+      if (touch.tensor == tensor) return std::string(verb(touch.access));
+    return "touches";
+  }
+
+  // Rule 5, and the host pool: what a copy carries is the value as it was when it was offloaded.
+  void expect_version(StepId id, const Touch& touch, Life& life) {
+    const Step& step = plan_.steps[id];
+    const TensorId tensor = touch.tensor;
+    switch (step.kind) {
+      case StepKind::load: life.version = 0; return;
+      case StepKind::offload: {
+        const Block slot{step.host_offset, plan_.tensors[tensor].bytes};
+        if (slot.offset % kAlignment != 0)
+          verdict_.refuse(Rule::bounds, id, tensor, fmt::format("{} is not to a multiple of {} in the host pool", verdict_.name(id), kAlignment));
+        if (slot.end() > plan_.summary.host_pool_bytes)
+          verdict_.refuse(Rule::bounds, id, tensor,
+                          fmt::format("{} ends at {:#x}, outside the host pool of {} bytes", verdict_.name(id), slot.end(),
+                                      plan_.summary.host_pool_bytes));
+        copies_[{tensor, step.host_offset}] = {host_slots_.size(), id, life.version};
+        host_slots_.push_back({.block = slot, .tensor = tensor, .from = id.value});
+        host_slots_.back().touch(id, step.stream);
+        return;
+      }
+      case StepKind::prefetch: {
+        const auto copy = copies_.find({tensor, step.host_offset});
+        if (copy == copies_.end()) {
+          verdict_.refuse(Rule::host_slot, id, tensor,
+                          fmt::format("{} fetches {} from {:#x} of the host pool, where no offload has put it",
+                                      verdict_.name(id), verdict_.name(tensor), step.host_offset));
+          return;
+        }
+        if (!before_(copy->second.made, id))
+          verdict_.refuse(Rule::host_slot, id, tensor,
+                          fmt::format("{} does not wait for {}, which puts {} into the host pool", verdict_.name(id),
+                                      verdict_.name(copy->second.made), verdict_.name(tensor)));
+        host_slots_[copy->second.claim].touch(id, step.stream);
+        life.version = copy->second.version;
+        return;
+      }
+      case StepKind::compute: break;
+    }
+    if (touch.access == Access::write) {
+      life.version = 0;
+      return;
+    }
+    const int32_t wanted = wanted_version(tensor, step.task);
+    const int32_t all = static_cast<int32_t>(updaters_[tensor].size());
+    if (life.version != wanted) {
+      const bool late = life.version > wanted;
+      verdict_.refuse(Rule::current, id, tensor,
+                      fmt::format("{} {} {} {} {}: it holds {} of {} updates when it should hold {}", verdict_.name(id),
+                                  verb(touch.access), verdict_.name(tensor), late ? "after the update by" : "before the update by",
+                                  verdict_.name(updaters_[tensor][static_cast<size_t>(late ? wanted : life.version)]),
+                                  life.version, all, wanted));
+    }
+    if (touch.access == Access::update) life.version = std::min(life.version + 1, all);
+  }
+
+  void claim_workspace(StepId id) {
+    const Step& step = plan_.steps[id];
+    const Block& block = step.workspace;
+    if (block.bytes == 0) return;
+    if (block.offset % kAlignment != 0)
+      verdict_.refuse(Rule::bounds, id, {}, fmt::format("the workspace of {} at {:#x} is not at a multiple of {}",
+                                                        verdict_.name(id), block.offset, kAlignment));
+    if (block.end() > plan_.summary.arena_bytes)
+      verdict_.refuse(Rule::bounds, id, {}, fmt::format("the workspace of {} ends at {:#x}, outside the arena of {} bytes",
+                                                        verdict_.name(id), block.end(), plan_.summary.arena_bytes));
+    Claim claim{.block = block, .from = id.value};
+    claim.touch(id, step.stream);
+    workspaces_.push_back(claim);
+  }
+
+  void check_ends() {
+    for (size_t i = 0; i < lives_.size(); ++i) {
+      const Life& life = lives_[i];
+      const Residency& residency = plan_.residencies[i];
+      if (plan_.tensors[residency.tensor].persistent) continue;
+      const bool held = life.claim.to_the_end;
+      if (life.first_touch == residency.first_step && (held || life.last_touch == residency.last_step)) continue;
+      const std::string name = verdict_.name(residency.tensor);
+      verdict_.refuse(Rule::residency, {}, residency.tensor,
+                      life.first_touch < 0
+                          ? fmt::format("{} at {:#x} is resident from step {} to {}, and nothing touches it then", name,
+                                        residency.offset, residency.first_step, residency.last_step)
+                          : fmt::format("{} at {:#x} is resident from step {} to {}, but touched from {} to {}", name,
+                                        residency.offset, residency.first_step, residency.last_step, life.first_touch,
+                                        life.last_touch));
+    }
+  }
+
+  // What a loss task makes and no task reads is for the trainer, which reads it when the round is over.
+  void check_results() {
+    IdVector<TensorId, bool> read(plan_.tensors.size());
+    for (const PlanTask& task : plan_.tasks)
+      for (TensorId tensor : task.reads) read[tensor] = true;
+    for (TensorId tensor : ids_of(plan_.tensors)) {
+      if (read[tensor] || !makers_[tensor].valid() || plan_.tasks[makers_[tensor]].kind != TaskKind::loss) continue;
+      for (size_t i : of_tensor_[tensor]) lives_[i].claim.to_the_end = true;
+    }
+  }
+
+  static std::string_view verb(Access access) {
+    return access == Access::read ? "reads" : access == Access::write ? "writes" : "updates";
+  }
+
+  const Plan& plan_;
+  Verdict& verdict_;
+  const HappensBefore before_;
+  IdVector<TensorId, std::vector<TaskId>> updaters_;
+  IdVector<TensorId, TaskId> makers_;
+  std::vector<Life> lives_;  // as plan.residencies
+  IdVector<TensorId, std::vector<size_t>> of_tensor_;  // by first step
+  std::vector<Claim> workspaces_, host_slots_;
+  std::map<std::pair<TensorId, int64_t>, HostCopy> copies_;  // the latest of each tensor at each place
+};
+
+}  // namespace
+
+void check_memory(const Plan& plan, Verdict& verdict) {
+  Memory(plan, verdict).run();
+  if (plan.budget_bytes > 0 && plan.summary.arena_bytes > plan.budget_bytes)
+    verdict.refuse(Rule::bounds, fmt::format("the arena of {} bytes is above the budget of {}", plan.summary.arena_bytes,
+                                             plan.budget_bytes));
+}
+
+}  // namespace plimsoll

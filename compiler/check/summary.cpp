@@ -1,0 +1,150 @@
+// The figures of the summary, computed again from steps and residencies.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "compiler/check/verdict.h"
+#include "compiler/support/bytes.h"
+
+namespace plimsoll {
+namespace {
+
+// Figures of a damaged plan may be anything; a sum that does not fit stays at the largest number.
+int64_t plus(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
+}
+
+int64_t times(int64_t a, int64_t b) {
+  int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<int64_t>::max() : product;
+}
+
+int64_t aligned(int64_t bytes) {
+  return bytes > std::numeric_limits<int64_t>::max() - kAlignment ? bytes : align_up(bytes);
+}
+
+// What is live at each step, exactly and with every block rounded up to the alignment: a floor of any placement lies
+// between the two.
+struct Live {
+  int64_t exact = 0, rounded = 0;
+};
+
+std::vector<Live> live_at_steps(const Plan& plan) {
+  const int64_t count = static_cast<int64_t>(plan.steps.size());
+  std::vector<Live> live(static_cast<size_t>(count) + 1);
+  std::vector<std::vector<size_t>> beginning(live.size()), ending(live.size());
+  Live now;
+  for (size_t i = 0; i < plan.residencies.size(); ++i) {
+    const Residency& residency = plan.residencies[i];
+    const int64_t first = std::max<int64_t>(residency.first_step, 0), last = std::min<int64_t>(residency.last_step, count - 1);
+    if (first > last) continue;
+    beginning[static_cast<size_t>(first)].push_back(i);
+    ending[static_cast<size_t>(last)].push_back(i);
+  }
+  for (int64_t step = 0; step < count; ++step) {
+    const size_t at = static_cast<size_t>(step);
+    for (size_t i : beginning[at]) {
+      now.exact = plus(now.exact, plan.residencies[i].bytes);
+      now.rounded = plus(now.rounded, aligned(plan.residencies[i].bytes));
+    }
+    const Block& workspace = plan.steps[StepId(step)].workspace;
+    Live here{plus(now.exact, workspace.bytes), plus(now.rounded, aligned(workspace.bytes))};
+    // A tensor written in place takes over bytes that are counted already.
+    std::map<int64_t, int64_t> left;  // bytes by offset
+    for (size_t j : ending[at])
+      if (plan.residencies[j].first_step < step) left[plan.residencies[j].offset] = plan.residencies[j].bytes;
+    for (size_t i : beginning[at]) {
+      const auto found = left.find(plan.residencies[i].offset);
+      if (found == left.end()) continue;
+      const int64_t shared = std::min(plan.residencies[i].bytes, found->second);
+      here.exact -= shared;
+      here.rounded -= aligned(shared);
+    }
+    live[at] = here;
+    for (size_t i : ending[at]) {
+      now.exact -= plan.residencies[i].bytes;
+      now.rounded -= aligned(plan.residencies[i].bytes);
+    }
+  }
+  live.pop_back();
+  return live;
+}
+
+class Summary {
+ public:
+  Summary(const Plan& plan, Verdict& verdict) : plan_(plan), verdict_(verdict) {}
+
+  void run() {
+    int64_t arena = 0, persistent = 0, persistent_rounded = 0;
+    for (const Residency& residency : plan_.residencies) {
+      arena = std::max(arena, residency.block().end());
+      if (!plan_.tensors[residency.tensor].persistent) continue;
+      persistent = plus(persistent, residency.bytes);
+      persistent_rounded = plus(persistent_rounded, aligned(residency.bytes));
+    }
+    int64_t host = 0, offloaded = 0, prefetched = 0, recomputed = 0;
+    for (const Step& step : plan_.steps) {
+      if (step.kind == StepKind::compute) {
+        if (step.workspace.bytes > 0) arena = std::max(arena, step.workspace.end());
+        recomputed += step.recompute;
+        continue;
+      }
+      if (step.kind == StepKind::load) continue;
+      const int64_t bytes = plan_.tensors[step.tensor].bytes;
+      host = std::max(host, plus(step.host_offset, bytes));
+      int64_t& moved = step.kind == StepKind::offload ? offloaded : prefetched;
+      moved = plus(moved, bytes);
+    }
+    const PlanSummary& said = plan_.summary;
+    expect("arena_bytes", said.arena_bytes, arena, aligned(arena));
+    expect("persistent_bytes", said.persistent_bytes, persistent, persistent_rounded);
+    expect("host_pool_bytes", said.host_pool_bytes, host, aligned(host));
+    // The last round may be smaller, and what a tensor's bytes are then is not written in the plan.
+    const int64_t full = plan_.last_sub_batch == plan_.sub_batch ? plan_.rounds : plan_.rounds - 1;
+    expect("offloaded_bytes", said.offloaded_bytes, times(offloaded, full), times(offloaded, plan_.rounds));
+    expect("prefetched_bytes", said.prefetched_bytes, times(prefetched, full), times(prefetched, plan_.rounds));
+    expect("recomputed_tasks", said.recomputed_tasks, recomputed, recomputed);
+    if (plan_.rules == "true") check_live();
+  }
+
+ private:
+  void expect(const char* field, int64_t said, int64_t least, int64_t most) {
+    if (said >= least && said <= most) return;
+    verdict_.refuse(Rule::summary, least == most ? fmt::format("{} is {} when it should be {}", field, said, least)
+                                                 : fmt::format("{} is {} when it should be from {} to {}", field, said,
+                                                               least, most));
+  }
+
+  void check_live() {
+    const std::vector<Live> live = live_at_steps(plan_);
+    Live most;
+    for (const Live& here : live) {
+      most.exact = std::max(most.exact, here.exact);
+      most.rounded = std::max(most.rounded, here.rounded);
+    }
+    const PlanSummary& said = plan_.summary;
+    expect("live_bytes", said.live_bytes, most.exact, most.rounded);
+    if (live.empty()) return;
+    if (said.peak_step < 0 || said.peak_step >= static_cast<int64_t>(live.size())) {
+      expect("peak_step", said.peak_step, 0, static_cast<int64_t>(live.size()) - 1);
+      return;
+    }
+    const Live& peak = live[static_cast<size_t>(said.peak_step)];
+    if (peak.exact != most.exact && peak.rounded != most.rounded)
+      verdict_.refuse(Rule::summary, StepId(said.peak_step), {},
+                      fmt::format("peak_step is {}, where {} bytes are live, when {} are elsewhere", said.peak_step,
+                                  peak.exact, most.exact));
+  }
+
+  const Plan& plan_;
+  Verdict& verdict_;
+};
+
+}  // namespace
+
+void check_summary(const Plan& plan, Verdict& verdict) { Summary(plan, verdict).run(); }
+
+}  // namespace plimsoll

@@ -1,0 +1,120 @@
+#include "compiler/ir/plan_json.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+using namespace plimsoll;
+
+namespace {
+
+// x -> a.forward -> a.y -> b.forward -> loss; a.y is offloaded and comes back.
+Plan small_plan() {
+  Plan plan{.generator = "plimsoll test",
+            .model_name = "small \"quoted\"",
+            .model_sha256 = "00",
+            .batch = 7,
+            .target_kind = "host",
+            .device = "here",
+            .costs = "modelled",
+            .libraries = {{"onednn", "2.6.3"}},
+            .policy = "auto",
+            .budget_bytes = 4096,
+            .sub_batch = 4,
+            .rounds = 2,
+            .last_sub_batch = 3};
+  plan.summary.arena_bytes = 1280;
+  plan.summary.iteration_seconds = 0.1;
+  plan.tensors.push_back({.name = "x", .bytes = 256, .kind = TensorKind::input});
+  plan.tensors.push_back({.name = "a.w", .bytes = 16, .kind = TensorKind::weight, .persistent = true});
+  plan.tensors.push_back({.name = "a.y", .bytes = 512});
+  plan.tasks.push_back({.name = "a.forward",
+                        .op = "Conv",
+                        .layer = "a",
+                        .reads = {TensorId(0), TensorId(1)},
+                        .writes = {TensorId(2)},
+                        .in_place = {{TensorId(0), TensorId(2)}},
+                        .flops = 12});
+  plan.steps.push_back({.stream = StreamKind::h2d, .kind = StepKind::load, .tensor = TensorId(0)});
+  plan.steps.push_back({.task = TaskId(0), .algorithm = "direct", .workspace = {512, 256}, .waits = {StepId(0)}, .end = 0.25});
+  plan.steps.push_back({.stream = StreamKind::d2h,
+                        .kind = StepKind::offload,
+                        .tensor = TensorId(2),
+                        .host_offset = 0,
+                        .waits = {StepId(1)}});
+  plan.residencies = {{TensorId(0), 0, 256, 0, 1}, {TensorId(1), 1024, 16, -1, 3}, {TensorId(2), 256, 512, 1, 2}};
+  return plan;
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+std::string complaint(const std::string& text) {
+  const auto plan = plan_from_json(text);
+  REQUIRE_FALSE(plan.ok());
+  CHECK(plan.error().code == ExitCode::invalid_model);
+  return plan.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("a plan comes back from its JSON as it was") {
+  const std::string text = to_json(small_plan());
+  const auto plan = plan_from_json(text);
+  REQUIRE(plan.ok());
+  CHECK(to_json(*plan) == text);
+  CHECK(plan->tensors[TensorId(1)].persistent);
+  CHECK_FALSE(plan->tensors[TensorId(2)].persistent);
+  CHECK(plan->tasks[TaskId(0)].in_place == small_plan().tasks[TaskId(0)].in_place);
+  CHECK(plan->steps[StepId(2)].host_offset == 0);
+  CHECK(plan->summary.iteration_seconds == 0.1);
+  CHECK(plan->libraries == small_plan().libraries);
+}
+
+TEST_CASE("every step and residency is a line of its own") {
+  const std::string text = to_json(small_plan());
+  CHECK(text.find("\n    {\"tensor\":0,\"offset\":0,\"bytes\":256,\"first_step\":0,\"last_step\":1},\n") != std::string::npos);
+  CHECK(text.find("\n    {\"id\":2,\"stream\":\"d2h\",\"kind\":\"offload\",\"tensor\":2,\"host_offset\":0,\"waits\":[1],"
+                  "\"start\":0.0,\"end\":0.0}\n") != std::string::npos);
+}
+
+TEST_CASE("what is wrong in plan.json is told with its place") {
+  const std::string good = to_json(small_plan());
+  const auto broken = [&](const char* from, const char* to) { return complaint(replaced(good, from, to)); };
+  CHECK(broken("\"waits\":[1]", "\"waits\":[2]") == "plan.json: steps[2].waits[0] is 2 when it should be from 0 to 1");
+  CHECK(broken("\"waits\":[1]", "\"waits\":[1.5]") == "plan.json: steps[2].waits[0] is 1.5 when it should be a whole number");
+  CHECK(broken("\"schema\": 1", "\"schema\": 2") ==
+        "plan.json: schema is 2 when this reader knows 1 only; use the plimsoll that wrote it");
+  CHECK(broken("\"bytes\":512", "\"bytes\":-1") == "plan.json: tensors[2].bytes is -1 when it should be at least 0");
+  CHECK(broken("\"bytes\":512", "\"bytes\":18446744073709551615") ==
+        "plan.json: tensors[2].bytes is 18446744073709551615 when it should be a whole number");
+  CHECK(broken("\"offset\":256,\"bytes\":512", "\"offset\":9223372036854775807,\"bytes\":512") ==
+        "plan.json: residencies[2] ends beyond 63 bits");
+  CHECK(broken("\"kind\":\"load\"", "\"kind\":\"leap\"") ==
+        "plan.json: steps[0].kind is 'leap' when it should be one of compute, offload, prefetch, load");
+  CHECK(broken("[[0,2]]", "[[0]]") == "plan.json: tasks[0].in_place[0] should be a pair [read, written]");
+  CHECK(broken("\"reads\":[0,1]", "\"reads\":[0,3]") == "plan.json: tasks[0].reads[1] is 3 when it should be from 0 to 2");
+  CHECK(broken("{\"id\":1,\"name\":\"a.w\"", "{\"id\":0,\"name\":\"a.w\"") ==
+        "plan.json: tensors[1].id is 0 when it should be from 1 to 1");
+  CHECK(complaint("{\"schema\": 1}") == "plan.json: model is missing");
+  CHECK(complaint("[]") == "plan.json: is an array when it should be an object");
+  CHECK(complaint("{\"schema\"") == "plan.json: not JSON, at byte 10");
+}
+
+TEST_CASE("hostile JSON is an error and nothing worse") {
+  CHECK(complaint(std::string(1000000, '[')) == "plan.json: nested deeper than 64 levels");
+  CHECK(complaint("{\"schema\": 1e999}").find("plan.json: ") == 0);
+  const std::string good = to_json(small_plan());
+  for (size_t length = 0; length + 2 < good.size(); ++length) CHECK_FALSE(plan_from_json(good.substr(0, length)).ok());
+  // Any one byte may be anything: read or refused, but without a crash, and what is read is written again.
+  for (size_t at = 0; at < good.size(); at += 3) {
+    for (const char c : {'\0', '9', '"', '-', '{', '\xff', 'e'}) {
+      std::string text = good;
+      text[at] = c;
+      const auto plan = plan_from_json(text);
+      if (plan.ok()) CHECK(plan_from_json(to_json(*plan)).ok());
+    }
+  }
+}
