@@ -305,7 +305,9 @@ GraphWriter::Value GraphWriter::linear(const std::string& module, const Value& x
 
 GraphWriter::Value GraphWriter::linear(const std::string& module, const Value& x, const InitialWeight& weight,
                                        const InitialWeight& bias) {
-  onnx::NodeProto& made = node(module, "Gemm", {x.name, weight.name, bias.name});
+  std::vector<std::string> inputs = {x.name, weight.name};
+  if (!bias.name.empty()) inputs.push_back(bias.name);
+  onnx::NodeProto& made = node(module, "Gemm", inputs);
   set(made, "alpha", 1.0);
   set(made, "beta", 1.0);
   set(made, "transB", int64_t{1});

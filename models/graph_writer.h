@@ -84,7 +84,7 @@ class GraphWriter {
   Value flatten(const std::string& module, const Value& x);
   // torch.nn.Linear. `gain` 2 before a ReLU (He), 1 else (Xavier).
   Value linear(const std::string& module, const Value& x, int64_t features, double gain = 2);
-  // The same with weights that other layers use, too; `weight` and `bias` come from weight().
+  // The same with weights that other layers use, too, made by weight(); a bias without a name is none.
   Value linear(const std::string& module, const Value& x, const InitialWeight& weight, const InitialWeight& bias);
   Value add(const std::string& module, const Value& a, const Value& b) { return binary(module, "Add", a, b); }
   Value mul(const std::string& module, const Value& a, const Value& b) { return binary(module, "Mul", a, b); }
@@ -96,6 +96,7 @@ class GraphWriter {
   // Rows and columns [first, first + size).
   Value crop(const std::string& module, const Value& x, Extent first, Extent size);
 
+  // A trained initializer (or, not `trained`, a statistic) for the layers that take one.
   InitialWeight weight(std::string name, std::vector<int64_t> dims, double deviation, float value = 0,
                        bool trained = true);
 

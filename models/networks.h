@@ -16,6 +16,15 @@ struct ZooEntry {
 };
 
 std::vector<ZooEntry> lenet_entries();
+std::vector<ZooEntry> alexnet_entries();  // and OverFeat
+std::vector<ZooEntry> vgg_entries();
+std::vector<ZooEntry> googlenet_entries();
 std::vector<ZooEntry> resnet_entries();
+std::vector<ZooEntry> inception_v3_entries();
+std::vector<ZooEntry> inception_v4_entries();
+std::vector<ZooEntry> densenet_entries();
+std::vector<ZooEntry> mobilenet_entries();
+std::vector<ZooEntry> segmentation_entries();  // FCN and U-Net
+std::vector<ZooEntry> lstm_entries();
 
 }  // namespace plimsoll

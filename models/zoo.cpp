@@ -17,7 +17,9 @@ constexpr int64_t kMostBytes = int64_t{1} << 40;
 const std::vector<ZooEntry>& entries() {
   static const std::vector<ZooEntry> all = [] {
     std::vector<ZooEntry> entries;
-    for (auto* family : {lenet_entries, resnet_entries})
+    for (auto* family : {lenet_entries, alexnet_entries, vgg_entries, googlenet_entries, resnet_entries,
+                         inception_v3_entries, inception_v4_entries, densenet_entries, mobilenet_entries,
+                         segmentation_entries, lstm_entries})
       for (ZooEntry& entry : family()) entries.push_back(std::move(entry));
     return entries;
   }();

@@ -1,11 +1,14 @@
 // The zoo: what it writes is whole, named as PyTorch names it, and as large as the networks are known to be.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
+
+#include <unistd.h>
 
 #include "models/weights.h"
 #include "models/zoo.h"
@@ -15,11 +18,16 @@ using namespace plimsoll;
 
 namespace {
 
+// A path in a folder that goes away with the test program.
 std::string temporary(const std::string& name) {
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / ("plimsoll-zoo-" + std::to_string(::getpid()));
-  std::filesystem::create_directories(folder);
-  return (folder / name).string();
+  struct Folder {
+    std::filesystem::path path =
+        std::filesystem::temp_directory_path() / ("plimsoll-zoo-" + std::to_string(::getpid()));
+    Folder() { std::filesystem::create_directories(path); }
+    ~Folder() { std::filesystem::remove_all(path); }
+  };
+  static const Folder folder;
+  return (folder.path / name).string();
 }
 
 std::string bytes_of(const std::string& path) {
@@ -58,6 +66,25 @@ std::string refusal(const std::string& spec) {
 
 TEST_CASE("the networks have the parameters of their published implementations") {
   CHECK(parameters("lenet") == 61'706);
+  CHECK(parameters("alexnet") == 62'378'344);
+  CHECK(parameters("alexnet:groups=2") == 60'965'224);  // as in Caffe
+  CHECK(parameters("alexnet:torchvision=1,input=224") == 61'100'840);
+  CHECK(parameters("overfeat") == 145'920'872);
+  CHECK(parameters("vgg11") == 132'863'336);
+  CHECK(parameters("vgg13") == 133'047'848);
+  CHECK(parameters("vgg16") == 138'357'544);
+  CHECK(parameters("vgg19") == 143'667'240);
+  CHECK(parameters("vgg16:batch_norm=1") == 138'365'992);
+  CHECK(parameters("vgg:conv=13") == 138'357'544);
+  CHECK(parameters("googlenet") == 6'624'904);
+  CHECK(parameters("googlenet:paper=1") == 6'998'552);
+  CHECK(parameters("inception_v3") == 23'834'568);
+  CHECK(parameters("inception_v4") == 42'679'816);
+  CHECK(parameters("densenet121") == 7'978'856);
+  CHECK(parameters("densenet169") == 14'149'480);
+  CHECK(parameters("densenet201") == 20'013'928);
+  CHECK(parameters("mobilenet_v2") == 3'504'872);
+  CHECK(parameters("unet") == 31'037'698);
   CHECK(parameters("resnet18") == 11'689'512);
   CHECK(parameters("resnet34") == 21'797'672);
   CHECK(parameters("resnet50") == 25'557'032);
@@ -107,6 +134,27 @@ TEST_CASE("the batch is symbolic unless it is given") {
   CHECK(shape.dim(0).dim_value() == 8);
   CHECK(shape.dim(1).dim_value() == 3);
   CHECK(shape.dim(2).dim_value() == 28);
+}
+
+TEST_CASE("all steps of an LSTM use the same weights") {
+  const onnx::ModelProto model = written("lstm:steps=5,layers=2");
+  CHECK(model.graph().initializer_size() == 2 * 3 + 2);
+  int64_t uses = 0;
+  for (const auto& node : model.graph().node())
+    uses += std::count(node.input().begin(), node.input().end(), "lstm.weight_hh_l1");
+  CHECK(uses == 4);  // the state before the first step is zero
+}
+
+TEST_CASE("segmentation networks give a class to every pixel") {
+  for (const std::string spec : {"fcn:input=96,width=8,hidden=16", "fcn:input=90,width=8,hidden=16,pad1=100",
+                                 "unet:input=48,width=4,classes=21,depth=3"}) {
+    INFO(spec);
+    const auto input = written(spec).graph().input(0).type().tensor_type().shape();
+    const auto output = written(spec).graph().output(0).type().tensor_type().shape();
+    CHECK(output.dim(1).dim_value() == 21);
+    CHECK(output.dim(2).dim_value() == input.dim(2).dim_value());
+    CHECK(output.dim(3).dim_value() == input.dim(3).dim_value());
+  }
 }
 
 TEST_CASE("weights depend on the seed and the name only, and are spread as they should be") {
@@ -178,6 +226,11 @@ TEST_CASE("what cannot be is refused with its reason") {
   CHECK_THAT(refusal("resnet:n=1,2,3,4,5,6,7,input=2048"), Catch::Contains("7 stages"));
   CHECK_THAT(refusal("resnet:n=3,x"), Catch::Contains("list of integers"));
   CHECK_THAT(refusal("resnet18:stem=tiny"), Catch::Contains("imagenet, cifar"));
+  CHECK_THAT(refusal("vgg:conv=9"), Catch::Contains("9 convolutions"));
+  CHECK_THAT(refusal("vgg:groups=1,2,3"), Catch::Contains("5 groups") && Catch::Contains("3"));
+  CHECK_THAT(refusal("unet:input=100"), Catch::Contains("multiple of 16"));
+  CHECK_THAT(refusal("fcn:input=100"), Catch::Contains("multiple of 32"));
+  CHECK_THAT(refusal("inception_v3:input=64"), Catch::Contains("a larger input= helps"));
   CHECK_THAT(refusal("resnet:width=4096,n=4096,4096,4096,4096,4096,4096"), Catch::Contains("exceed 1024"));
 }
 
