@@ -1,0 +1,25 @@
+#include "codegen/generate.h"
+
+#include "codegen/source.h"
+
+namespace plimsoll {
+
+Result<std::vector<GeneratedFile>> generate(const TaskGraph& given, const Plan& plan, const GenerateOptions& options) {
+  const TaskGraph graph = plan.rounds > 1 ? accumulating(given) : given;
+  PLIMSOLL_CHECK(plan.tasks.size() == graph.tasks.size() && plan.tensors.size() == graph.tensors.size(),
+                 "the plan was made for another graph");
+  const Source source{graph, plan, options, kernels_of(graph, plan), AddressTable(plan)};
+
+  std::vector<std::string> kernel_functions;
+  std::vector<StepFunction> step_functions;
+  std::vector<GeneratedFile> files{program_header(source)};
+  for (GeneratedFile& file : kernel_sources(source, kernel_functions)) files.push_back(std::move(file));
+  PLIMSOLL_ASSIGN(std::vector<GeneratedFile> steps, step_sources(source, step_functions));
+  for (GeneratedFile& file : steps) files.push_back(std::move(file));
+  PLIMSOLL_ASSIGN(GeneratedFile program, program_source(source, kernel_functions, step_functions));
+  files.push_back(std::move(program));
+  for (GeneratedFile& file : project_files(source, files)) files.push_back(std::move(file));
+  return files;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,38 @@
+// How a plan becomes text: a directory that builds where only CMake, a C++ compiler and the backend's library are.
+//
+//   README.md        what it is, and three commands        program.h     sizes and addresses, by name
+//   CMakeLists.txt                                         program.cpp   inputs, parameters, the list of functions
+//   runtime/…        the sources that it uses              kernels_*.cpp every distinct kernel, built once
+//                                                          steps_*.cpp   the program: one step per line, in issue order
+//
+// A pure function of its inputs that knows no operator. The caller adds plan.json and model.onnx.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/plan.h"
+#include "compiler/ir/task_graph.h"
+#include "compiler/support/status.h"
+
+namespace plimsoll {
+
+struct GeneratedFile {
+  std::string path;  // relative to the directory, '/' between its parts
+  std::string contents;
+};
+
+struct GenerateOptions {
+  std::string command = {};                                // that made it, for the README
+  int64_t threads = 1;                                     // of the trainer; the bits of its results depend on it
+  std::map<std::string, int64_t> initializer_offsets = {};  // in model.onnx: where each initializer's bytes begin
+  int64_t model_bytes = 0;                                 // size of model.onnx
+};
+
+// Before: the checker has accepted the plan, which was made for this graph.
+// Error: internal, when the plan has steps of a kind that the runtime cannot execute.
+Result<std::vector<GeneratedFile>> generate(const TaskGraph& graph, const Plan& plan, const GenerateOptions& options);
+
+}  // namespace plimsoll

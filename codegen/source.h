@@ -1,0 +1,38 @@
+// The parts of a generated directory. Each function is one kind of file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codegen/generate.h"
+#include "codegen/tables.h"
+
+namespace plimsoll {
+
+struct Source {
+  const TaskGraph& graph;
+  const Plan& plan;
+  const GenerateOptions& options;
+  KernelTable kernels;
+  AddressTable addresses;
+};
+
+// One function of the program. Evaluation runs the forward ones alone.
+struct StepFunction {
+  std::string name;
+  bool forward = true;
+};
+
+// program.h
+GeneratedFile program_header(const Source& source);
+// program.cpp; `kernel_functions` and `step_functions` are what it calls, in order.
+Result<GeneratedFile> program_source(const Source& source, const std::vector<std::string>& kernel_functions,
+                                     const std::vector<StepFunction>& step_functions);
+// kernels_*.cpp; appends the names of their functions.
+std::vector<GeneratedFile> kernel_sources(const Source& source, std::vector<std::string>& functions);
+// steps_*.cpp; appends their functions.
+Result<std::vector<GeneratedFile>> step_sources(const Source& source, std::vector<StepFunction>& functions);
+// CMakeLists.txt, README.md and runtime/…
+std::vector<GeneratedFile> project_files(const Source& source, const std::vector<GeneratedFile>& sources);
+
+}  // namespace plimsoll

@@ -1,0 +1,152 @@
+// steps_*.cpp: the program, one step per line in the order of issue. Cut into functions and files, for a compiler's
+// time grows faster than a function's length (docs/decisions/generated-code.md).
+#include <fmt/format.h>
+
+#include "codegen/source.h"
+#include "codegen/text.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr size_t kLinesPerFunction = 100;
+constexpr size_t kFunctionsPerFile = 30;
+
+bool is_backward(TaskKind kind) {
+  return kind == TaskKind::backward_data || kind == TaskKind::backward_weights || kind == TaskKind::backward;
+}
+
+// "conv1.forward  x f32[8,3,32,32], conv1.weight f32[16,3,3,3] -> conv1.Y f32[8,16,32,32]"
+std::string describe(const Source& source, const Step& step) {
+  const auto list = [&](const std::vector<TensorId>& tensors) {
+    std::string text;
+    for (const TensorId id : tensors) {
+      const Tensor& tensor = source.graph.tensors[id];
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", comment_safe(tensor.name),
+                          to_string(tensor.type.at(source.plan.sub_batch)));
+    }
+    return text;
+  };
+  if (step.kind == StepKind::load) return list({step.tensor});
+  const Task& task = source.graph.tasks[step.task];
+  std::string text = comment_safe(task.name);
+  if (!task.reads().empty()) text += "  " + list(task.reads());
+  if (!task.writes().empty()) text += " -> " + list(task.writes());
+  if (!task.updates().empty()) text += ", updates " + list(task.updates());
+  return text;
+}
+
+std::string compute_call(const Source& source, StepId id) {
+  const Step& step = source.plan.steps[id];
+  const Task& task = source.graph.tasks[step.task];
+  std::string operands;
+  for (const Operand& operand : task.operands) {
+    operands += operands.empty() ? "" : ", ";
+    operands += operand.access == Access::absent ? "none" : source.addresses.at(operand.tensor, id).name;
+  }
+  const char* verb = step.recompute ? "again" : task.kind == TaskKind::update ? "update" : "run";
+  return fmt::format("r.{}({}, {{{}}}{});", verb,
+                     source.kernels.uses[static_cast<size_t>(source.kernels.of_step[id])].name, operands,
+                     step.workspace.bytes > 0 ? fmt::format(", {}", step.workspace.offset) : "");
+}
+
+Result<std::string> call(const Source& source, StepId id) {
+  const Step& step = source.plan.steps[id];
+  switch (step.kind) {
+    case StepKind::compute: return compute_call(source, id);
+    case StepKind::load: {
+      for (size_t input = 0; input < source.graph.inputs.size(); ++input)
+        if (source.graph.inputs[input] == step.tensor)
+          return fmt::format("r.load({}, {}, {});", input, source.addresses.at(step.tensor, id).name,
+                             source.graph.tensors[step.tensor].bytes(1));
+      return Error{ExitCode::internal, fmt::format("step {} loads a tensor that is no input", id.value)};
+    }
+    case StepKind::offload:
+    case StepKind::prefetch: break;
+  }
+  return Error{ExitCode::internal, fmt::format("step {} is of kind {}, which generated trainers cannot execute",
+                                               id.value, to_string(step.kind))};
+}
+
+// Evaluation stops after the last forward step; a backward step that was moved before it must not run then.
+StepId last_forward_step(const Source& source) {
+  StepId last;
+  for (const StepId id : ids_of(source.plan.steps)) {
+    const Step& step = source.plan.steps[id];
+    if (step.kind != StepKind::compute || step.recompute) continue;
+    const TaskKind kind = source.graph.tasks[step.task].kind;
+    if (kind == TaskKind::forward || kind == TaskKind::loss) last = id;
+  }
+  return last;
+}
+
+// Loss and accuracy are read at once: the plan may give their bytes away after the step that wrote them.
+std::string reports(const Source& source, StepId id) {
+  const Step& step = source.plan.steps[id];
+  if (step.kind != StepKind::compute || step.recompute) return "";
+  std::string text;
+  for (const TensorId written : source.graph.tasks[step.task].writes()) {
+    if (written == source.graph.loss)
+      text += fmt::format("  r.read_loss({});\n", source.addresses.at(written, id).name);
+    if (written == source.graph.correct)
+      text += fmt::format("  r.read_correct({});\n", source.addresses.at(written, id).name);
+  }
+  return text;
+}
+
+class Writer {
+ public:
+  Writer(std::vector<GeneratedFile>& files, std::vector<StepFunction>& functions)
+      : files_(files), functions_(functions) {}
+
+  void line(bool forward, const std::string& text) {
+    if (lines_ == kLinesPerFunction || functions_.empty() || functions_.back().forward != forward) open(forward);
+    files_.back().contents += text;
+    ++lines_;
+  }
+  void close() {
+    if (functions_.empty()) return;
+    files_.back().contents += "}\n\n}  // namespace plimsoll::trainer\n";
+  }
+
+ private:
+  void open(bool forward) {
+    if (functions_.size() % kFunctionsPerFile == 0) {
+      close();
+      files_.push_back({fmt::format("steps_{}.cpp", files_.size()),
+                        "// Generated by Plimsoll. One step per line, in the order of issue:\n"
+                        "//   r.run(kernel, {operands}, workspace), r.update: in the last round, r.again: recomputed\n"
+                        "#include \"program.h\"\n\nnamespace plimsoll::trainer {\n"});
+    } else {
+      files_.back().contents += "}\n";
+    }
+    functions_.push_back({fmt::format("{}_{}", forward ? "forward" : "backward", functions_.size()), forward});
+    files_.back().contents += fmt::format("\nvoid {}(Round& r) {{\n", functions_.back().name);
+    lines_ = 0;
+  }
+
+  std::vector<GeneratedFile>& files_;
+  std::vector<StepFunction>& functions_;
+  size_t lines_ = 0;
+};
+
+}  // namespace
+
+Result<std::vector<GeneratedFile>> step_sources(const Source& source, std::vector<StepFunction>& functions) {
+  std::vector<GeneratedFile> files;
+  Writer writer(files, functions);
+  const StepId boundary = last_forward_step(source);
+  for (const StepId id : ids_of(source.plan.steps)) {
+    const Step& step = source.plan.steps[id];
+    const bool forward = id <= boundary;
+    PLIMSOLL_ASSIGN(std::string text, call(source, id));
+    if (forward && step.kind == StepKind::compute &&
+        (step.recompute || is_backward(source.graph.tasks[step.task].kind) ||
+         source.graph.tasks[step.task].kind == TaskKind::update))
+      text = "if (r.context.training) " + text;
+    writer.line(forward, fmt::format("  {}  // {}\n{}", text, describe(source, step), reports(source, id)));
+  }
+  writer.close();
+  return files;
+}
+
+}  // namespace plimsoll

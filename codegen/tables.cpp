@@ -1,0 +1,66 @@
+#include "codegen/tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/text.h"
+#include "compiler/support/status.h"
+
+namespace plimsoll {
+namespace {
+
+// Attributes and operands with the batch as a variable: kernels that agree here agree for every number of samples.
+std::string key_of(const Task& task, const std::string& algorithm) {
+  std::string key = fmt::format("{}{{{}}}{}", task.kernel, to_string(task.attributes), algorithm);
+  for (const Operand& operand : task.operands)
+    key += fmt::format(" {}{}", static_cast<int>(operand.access),
+                       operand.access == Access::absent ? "" : to_string(operand.type));
+  return key;
+}
+
+}  // namespace
+
+KernelTable kernels_of(const TaskGraph& graph, const Plan& plan) {
+  KernelTable table{.uses = {}, .of_step = IdVector<StepId, int32_t>(plan.steps.size(), -1)};
+  std::map<std::string, int32_t> known;
+  for (const StepId id : ids_of(plan.steps)) {
+    const Step& step = plan.steps[id];
+    if (step.kind != StepKind::compute) continue;
+    const Task& task = graph.tasks[step.task];
+    const auto [found, is_new] =
+        known.try_emplace(key_of(task, step.algorithm), static_cast<int32_t>(table.uses.size()));
+    if (is_new)
+      table.uses.push_back({fmt::format("{}_{}", snake_case(task.kernel), found->second), &task, step.algorithm, {}});
+    KernelUse& use = table.uses[static_cast<size_t>(found->second)];
+    if (!step.recompute) use.layers.push_back(task.layer);
+    table.of_step[id] = found->second;
+  }
+  return table;
+}
+
+AddressTable::AddressTable(const Plan& plan) : of_tensor_(plan.tensors.size()) {
+  for (const Residency& residency : plan.residencies) of_tensor_[residency.tensor].push_back({"", &residency});
+  for (const TensorId tensor : ids_of(plan.tensors)) {
+    std::vector<Address>& addresses = of_tensor_[tensor];
+    std::stable_sort(addresses.begin(), addresses.end(), [](const Address& a, const Address& b) {
+      return a.residency->first_step < b.residency->first_step;
+    });
+    for (size_t i = 0; i < addresses.size(); ++i)
+      addresses[i].name = i ? fmt::format("t{}_{}", tensor.value, i + 1) : fmt::format("t{}", tensor.value);
+  }
+}
+
+const Address& AddressTable::at(TensorId tensor, StepId step) const {
+  PLIMSOLL_CHECK(of_tensor_.contains(tensor), "a step touches a tensor that the plan does not have");
+  const std::vector<Address>& addresses = of_tensor_[tensor];
+  const auto after = std::upper_bound(addresses.begin(), addresses.end(), step.value,
+                                      [](int32_t at, const Address& a) { return at < a.residency->first_step; });
+  PLIMSOLL_CHECK(after != addresses.begin(), fmt::format("tensor {} is nowhere at step {}", tensor.value, step.value));
+  const Address& address = *(after - 1);
+  PLIMSOLL_CHECK(step.value <= address.residency->last_step,
+                 fmt::format("tensor {} is nowhere at step {}", tensor.value, step.value));
+  return address;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,45 @@
+// What the generated files share: the distinct kernels, and the names of all addresses.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/plan.h"
+#include "compiler/ir/task_graph.h"
+
+namespace plimsoll {
+
+// Tasks that are the same work by the same algorithm share one kernel.
+struct KernelUse {
+  std::string name;      // "conv_forward_3": an enumerator of the generated KernelIndex
+  const Task* task;      // the first that uses it: kernel, attributes, operands
+  std::string algorithm;
+  std::vector<std::string> layers;  // all that use it
+};
+
+struct KernelTable {
+  std::vector<KernelUse> uses;               // by first step
+  IdVector<StepId, int32_t> of_step;         // -1: not a compute step
+};
+
+KernelTable kernels_of(const TaskGraph& graph, const Plan& plan);
+
+// A residency under its name: t12, and t12_2 where the tensor comes back to another place.
+struct Address {
+  std::string name;
+  const Residency* residency;
+};
+
+class AddressTable {
+ public:
+  explicit AddressTable(const Plan& plan);
+  // Where the tensor lies at that step; a plan that the checker accepted has exactly one answer.
+  const Address& at(TensorId tensor, StepId step) const;
+  const IdVector<TensorId, std::vector<Address>>& all() const { return of_tensor_; }
+
+ private:
+  IdVector<TensorId, std::vector<Address>> of_tensor_;  // each in order of time
+};
+
+}  // namespace plimsoll

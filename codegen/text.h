@@ -1,0 +1,25 @@
+// Names from a model never reach source text as they are: a node may be called `*/ system("x"); /*` or end in a
+// backslash. Identifiers are made from numbers; what is left are comments and string literals, made harmless here.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "compiler/ir/tensor_type.h"
+
+namespace plimsoll {
+
+// For a `//` comment or a line of Markdown: printable ASCII on one line without backslash, quote, backquote, angle
+// brackets or "??"; everything else becomes '_'. Long names are cut.
+std::string comment_safe(std::string_view name);
+
+// A literal with its quotes; every byte but plain ASCII letters, digits and harmless signs as three octal digits.
+std::string string_literal(std::string_view bytes);
+
+// "ConvBackwardData" → "conv_backward_data"
+std::string snake_case(std::string_view camel_case);
+
+// "f32({n, 64, 56, 56}, Layout::nChw16c)", where `samples` stands for the number of samples: a variable or a figure.
+std::string desc_literal(const TensorType& type, std::string_view samples);
+
+}  // namespace plimsoll

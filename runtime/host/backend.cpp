@@ -1,0 +1,62 @@
+#include "runtime/backend.h"
+
+#include <omp.h>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <new>
+
+namespace plimsoll::backend {
+namespace {
+
+constexpr int64_t kHugePage = int64_t{2} << 20;
+
+}  // namespace
+
+void start(int64_t threads) {
+  omp_set_dynamic(0);
+  if (threads > 0) omp_set_num_threads(static_cast<int>(threads));
+}
+
+// Huge pages make the first touch and every later walk of the page table cheaper. Touching every page here means that
+// a machine without the memory says so now and not in the middle of an epoch.
+Arena::Arena(int64_t bytes) : bytes_(bytes) {
+  const int64_t page = bytes >= kHugePage ? kHugePage : 4096;
+  allocated_ = (std::max<int64_t>(bytes, 1) + page - 1) / page * page;
+  void* data = mmap(nullptr, static_cast<size_t>(allocated_), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) throw std::bad_alloc();
+  data_ = static_cast<std::byte*>(data);
+  madvise(data, static_cast<size_t>(allocated_), MADV_HUGEPAGE);  // a wish: without it pages are small
+  volatile std::byte* const touched = data_;
+  for (int64_t at = 0; at < allocated_; at += 4096) touched[at] = std::byte{0};
+}
+
+Arena::~Arena() { munmap(data_, static_cast<size_t>(allocated_)); }
+
+void copy_in(void*, std::byte* to, const std::byte* from, int64_t bytes) {
+  std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+
+void copy_out(void*, std::byte* to, const std::byte* from, int64_t bytes) {
+  std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+
+void finish(void*) {}
+
+std::string device_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.rfind("model name", 0) == 0) return line.substr(std::min(line.size(), line.find(':') + 2));
+  return "cpu";
+}
+
+std::string library_version() {
+  const dnnl_version_t* version = dnnl_version();
+  return "onednn " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
+         std::to_string(version->patch);
+}
+
+}  // namespace plimsoll::backend

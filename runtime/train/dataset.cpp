@@ -1,0 +1,79 @@
+#include "runtime/train/dataset.h"
+
+#include <charconv>
+#include <cstring>
+#include <vector>
+
+#include "runtime/train/error.h"
+
+namespace plimsoll::train {
+
+int64_t sample_bytes(const ProgramInput& input) {
+  return input.desc.bytes() / std::max<int64_t>(1, input.desc.dim(0));
+}
+
+std::string shape_text(const TensorDesc& desc) {
+  std::string text = std::string(name_of(desc.type)) + "[";
+  for (size_t axis = 1; axis < desc.rank(); ++axis) text += (axis > 1 ? "," : "") + std::to_string(desc.dim(axis));
+  return text + "]";
+}
+
+Dataset open_dataset(const std::string& source, Part part, const Program& program) {
+  const size_t colon = source.find(':');
+  const std::string kind = source.substr(0, colon);
+  const std::string rest = colon == std::string::npos ? "" : source.substr(colon + 1);
+  Dataset dataset{.name = source, .columns = {}};
+  if (kind == "npy") {
+    dataset.columns = npy_columns(rest, program.inputs);
+  } else if (kind == "cifar10") {
+    dataset.columns = cifar10_columns(rest, part, program.inputs);
+  } else if (kind == "mnist") {
+    dataset.columns = mnist_columns(rest, part, program.inputs);
+  } else if (kind == "synthetic") {
+    uint64_t seed = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), seed);
+    if (!rest.empty() && (error != std::errc() || end != rest.data() + rest.size()))
+      throw TrainerError(Exit::usage, "synthetic takes a number as its seed, not '" + rest + "'");
+    dataset.columns = synthetic_columns(seed, part, program);
+  } else {
+    throw TrainerError(Exit::usage, "unknown data '" + source +
+                                        "': use npy:X.npy,Y.npy, cifar10:DIR, mnist:DIR or synthetic[:SEED]");
+  }
+  dataset.samples = dataset.columns.front()->samples();
+  for (size_t i = 0; i < dataset.columns.size(); ++i)
+    if (dataset.columns[i]->samples() != dataset.samples)
+      throw TrainerError(Exit::invalid_model,
+                         "'" + source + "' has " + std::to_string(dataset.samples) + " samples of " +
+                             program.inputs[0].name + " but " + std::to_string(dataset.columns[i]->samples()) + " of " +
+                             program.inputs[i].name);
+  return dataset;
+}
+
+void check_labels(Dataset& dataset, const Program& program) {
+  if (program.classes <= 0) return;
+  const ProgramInput& labels = program.inputs.back();
+  const int64_t width = bytes_of(labels.desc.type), count = sample_bytes(labels) / width;
+  std::vector<std::byte> sample(static_cast<size_t>(count * width));
+  for (int64_t i = 0; i < dataset.samples; ++i) {
+    dataset.columns.back()->read(i, sample.data());
+    for (int64_t at = 0; at < count; ++at) {
+      int64_t label = 0;
+      if (labels.desc.type == DataType::i64) {
+        std::memcpy(&label, &sample[static_cast<size_t>(at * 8)], 8);
+      } else if (labels.desc.type == DataType::i32) {
+        int32_t narrow = 0;
+        std::memcpy(&narrow, &sample[static_cast<size_t>(at * 4)], 4);
+        label = narrow;
+      } else {
+        label = static_cast<int64_t>(sample[static_cast<size_t>(at)]);
+      }
+      if (label < 0 || label >= program.classes)
+        throw TrainerError(Exit::invalid_model, "sample " + std::to_string(i) + " of '" + dataset.name +
+                                                    "' has label " + std::to_string(label) +
+                                                    " when the model has classes 0 to " +
+                                                    std::to_string(program.classes - 1));
+    }
+  }
+}
+
+}  // namespace plimsoll::train

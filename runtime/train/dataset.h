@@ -1,0 +1,52 @@
+// What a trainer is fed with: samples in a fixed order, each converted to what the program's inputs ask for.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/program.h"
+#include "runtime/train/file.h"
+
+namespace plimsoll::train {
+
+enum class Part { training, test };
+
+// One input's samples. Where they are (a file, memory, a generator) is the column's own affair.
+class Column {
+ public:
+  virtual ~Column() = default;
+  virtual int64_t samples() const = 0;
+  // Sample `index`, as the input's element type. Allocates nothing.
+  virtual void read(int64_t index, std::byte* to) = 0;
+};
+
+struct Dataset {
+  std::string name;
+  std::vector<std::unique_ptr<Column>> columns;  // one per input
+  int64_t samples = 0;
+};
+
+// Opens "npy:…", "cifar10:DIR", "mnist:DIR" or "synthetic[:SEED]" and checks it against the program's inputs: number of
+// columns, shapes, element types. Throws TrainerError: usage for a source that is not one, unreadable_input, or
+// invalid_model when the data are of another shape than the model asks for.
+Dataset open_dataset(const std::string& source, Part part, const Program& program);
+
+// Every label of an integer input is in [0, classes); float targets are not looked at. Reads all labels once.
+// Throws TrainerError (invalid_model) with the first that is not.
+void check_labels(Dataset& dataset, const Program& program);
+
+// The pieces of open_dataset, one per kind of source.
+std::vector<std::unique_ptr<Column>> npy_columns(const std::string& paths, std::span<const ProgramInput> inputs);
+std::vector<std::unique_ptr<Column>> cifar10_columns(const std::string& directory, Part part,
+                                                     std::span<const ProgramInput> inputs);
+std::vector<std::unique_ptr<Column>> mnist_columns(const std::string& directory, Part part,
+                                                   std::span<const ProgramInput> inputs);
+std::vector<std::unique_ptr<Column>> synthetic_columns(uint64_t seed, Part part, const Program& program);
+
+// Bytes of one sample of an input, and its dimensions after the first.
+int64_t sample_bytes(const ProgramInput& input);
+std::string shape_text(const TensorDesc& desc);  // "f32[3,32,32]" of one sample
+
+}  // namespace plimsoll::train

@@ -1,0 +1,27 @@
+// How a trainer stops: a message for people and an exit code. The codes are those of the compiler.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace plimsoll::train {
+
+enum class Exit : int {
+  ok = 0,
+  internal = 1,
+  usage = 2,
+  unreadable_input = 3,    // file missing, unreadable, not of the format that its place asks for
+  invalid_model = 4,       // the data or the weights do not fit the model
+  budget = 6,              // the machine does not have the memory that the plan asks for
+  unwritable_output = 7,
+  environment = 8,         // the library cannot do what the plan asks
+  stopped = 10,            // interrupted, with a valid partial result
+};
+
+class TrainerError : public std::runtime_error {
+ public:
+  TrainerError(Exit code, const std::string& message) : std::runtime_error(message), code(code) {}
+  Exit code;
+};
+
+}  // namespace plimsoll::train

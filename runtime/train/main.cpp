@@ -1,0 +1,9 @@
+// The trainer's main. PLIMSOLL_TRAINER_DIR is where model.onnx lies: the generated directory.
+#include "runtime/program.h"
+#include "runtime/train/trainer.h"
+
+#ifndef PLIMSOLL_TRAINER_DIR
+#define PLIMSOLL_TRAINER_DIR "."
+#endif
+
+int main(int argc, char** argv) { return plimsoll::train::main(plimsoll::program(), PLIMSOLL_TRAINER_DIR, argc, argv); }

@@ -1,0 +1,86 @@
+#include "runtime/train/npy.h"
+
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "runtime/train/error.h"
+
+namespace plimsoll::train {
+namespace {
+
+[[noreturn]] void refuse(const InputFile& file, const std::string& what) {
+  throw TrainerError(Exit::unreadable_input, "'" + file.path() + "': " + what);
+}
+
+// What follows `'key':` in the header's dictionary, blanks left out.
+std::string_view value_of(const InputFile& file, std::string_view header, std::string_view key) {
+  const std::string quoted = "'" + std::string(key) + "'";
+  size_t at = header.find(quoted);
+  if (at == std::string_view::npos) refuse(file, "the npy header has no " + quoted);
+  at = header.find(':', at + quoted.size());
+  if (at == std::string_view::npos) refuse(file, "the npy header is malformed");
+  at = header.find_first_not_of(' ', at + 1);
+  if (at == std::string_view::npos) refuse(file, "the npy header is malformed");
+  return header.substr(at);
+}
+
+DataType type_of(const InputFile& file, std::string_view value) {
+  if (value.size() < 2 || value[0] != '\'') refuse(file, "structured npy arrays are not supported");
+  const std::string_view type = value.substr(1, value.find('\'', 1) - 1);
+  if (type == "<f4") return DataType::f32;
+  if (type == "<i4") return DataType::i32;
+  if (type == "<i8") return DataType::i64;
+  if (type == "|u1" || type == "<u1") return DataType::u8;
+  refuse(file, "elements are '" + std::string(type) +
+                   "' when they should be float32, int32, int64 or uint8; convert with numpy's astype");
+}
+
+IntList dims_of(const InputFile& file, std::string_view value) {
+  const size_t close = value.find(')');
+  if (value.empty() || value[0] != '(' || close == std::string_view::npos) refuse(file, "the npy header has no shape");
+  IntList dims;
+  std::string_view rest = value.substr(1, close - 1);
+  while (true) {
+    const size_t begin = rest.find_first_not_of(", ");
+    if (begin == std::string_view::npos) return dims;
+    rest.remove_prefix(begin);
+    int64_t dim = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), dim);
+    if (error != std::errc() || dim < 0) refuse(file, "the npy header has no valid shape");
+    if (dims.count == kMaxRank) refuse(file, "more than " + std::to_string(kMaxRank) + " dimensions");
+    dims.push_back(dim);
+    rest.remove_prefix(static_cast<size_t>(end - rest.data()));
+  }
+}
+
+}  // namespace
+
+NpyHeader read_npy_header(const InputFile& file) {
+  unsigned char start[12] = {};
+  if (file.bytes() < 12) refuse(file, "not an npy file");
+  file.read(0, reinterpret_cast<std::byte*>(start), sizeof start);
+  if (std::memcmp(start, "\x93NUMPY", 6) != 0 || start[6] < 1 || start[6] > 3) refuse(file, "not an npy file");
+  const int64_t begin = start[6] == 1 ? 10 : 12;
+  int64_t length = start[8] | start[9] << 8;
+  if (start[6] > 1) length |= static_cast<int64_t>(start[10]) << 16 | static_cast<int64_t>(start[11]) << 24;
+  if (length > (1 << 16) || begin + length > file.bytes()) refuse(file, "the npy header is longer than the file");
+  std::string header(static_cast<size_t>(length), '\0');
+  file.read(begin, reinterpret_cast<std::byte*>(header.data()), length);
+
+  if (value_of(file, header, "fortran_order").substr(0, 5) != "False")
+    refuse(file, "the array is in Fortran order; save numpy.ascontiguousarray of it");
+  NpyHeader npy{.desc = {.type = type_of(file, value_of(file, header, "descr")),
+                         .dims = dims_of(file, value_of(file, header, "shape"))},
+                .data_offset = begin + length};
+  int64_t bytes = bytes_of(npy.desc.type);
+  for (const int64_t dim : npy.desc.dims)
+    if (__builtin_mul_overflow(bytes, dim, &bytes)) refuse(file, "the shape is larger than any file");
+  if (bytes != file.bytes() - npy.data_offset)
+    refuse(file, "holds " + std::to_string(file.bytes() - npy.data_offset) + " bytes of data when its shape needs " +
+                     std::to_string(bytes));
+  return npy;
+}
+
+}  // namespace plimsoll::train

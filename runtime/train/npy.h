@@ -1,0 +1,18 @@
+// NumPy's .npy files: one array, no objects. https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+#pragma once
+
+#include "runtime/attrs/tensor.h"
+#include "runtime/train/file.h"
+
+namespace plimsoll::train {
+
+struct NpyHeader {
+  TensorDesc desc;
+  int64_t data_offset = 0;
+};
+
+// Accepts versions 1 to 3, C order, float32, int32, int64 and uint8 in little endian; the file must be as long as its
+// header says. Throws TrainerError (unreadable_input), saying what else was found.
+NpyHeader read_npy_header(const InputFile& file);
+
+}  // namespace plimsoll::train

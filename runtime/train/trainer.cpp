@@ -1,0 +1,245 @@
+#include "runtime/train/trainer.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <new>
+#include <optional>
+
+#include "runtime/backend.h"
+#include "runtime/train/error.h"
+#include "runtime/train/feeder.h"
+#include "runtime/train/options.h"
+#include "runtime/train/parameters.h"
+#include "runtime/train/reporter.h"
+
+namespace plimsoll::train {
+namespace {
+
+// The one global thing: a signal handler has nowhere else to write to.
+volatile std::sig_atomic_t interrupted = 0;
+
+void on_signal(int signal) {
+  interrupted = 1;
+  std::signal(signal, SIG_DFL);  // a second one ends the process at once
+}
+
+double mebibytes(int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
+
+// The program with its kernels and its memory: runs iterations.
+class Machine {
+ public:
+  explicit Machine(const Program& program)
+      : program_(program), arena_(program.arena_bytes), full_(program.kernels), last_(program.kernels),
+        addresses_(program.max_operands) {
+    program.build(full_, program.sub_batch);
+    if (program.last_sub_batch != program.sub_batch) program.build(last_, program.last_sub_batch);
+  }
+
+  struct Totals {
+    double loss = 0;
+    double correct = 0;
+  };
+
+  // All rounds of one iteration, on the samples from `first` on in the feeder's order. Evaluation runs forward only.
+  Totals iteration(Feeder& feeder, int64_t first, const RunContext& iteration_context) {
+    Totals totals;
+    for (int64_t r = 0; r < program_.rounds; ++r) {
+      const bool last = r + 1 == program_.rounds;
+      const int64_t samples = last ? program_.last_sub_batch : program_.sub_batch;
+      feeder.stage(first + r * program_.sub_batch, samples);
+      RunContext context = iteration_context;
+      context.round = r;
+      const bool full = samples == program_.sub_batch;
+      Round round(arena_.data(), full ? full_ : last_, feeder.staged(), addresses_, context, samples, last);
+      program_.forward(round);
+      if (context.training) program_.backward(round);
+      backend::finish(context.stream);
+      totals.loss += round.loss();
+      totals.correct += round.correct();
+    }
+    return totals;
+  }
+
+  const backend::Arena& arena() const { return arena_; }
+
+ private:
+  const Program& program_;
+  backend::Arena arena_;
+  KernelSet full_, last_;
+  std::vector<std::byte*> addresses_;
+};
+
+void need_a_batch(const Program& program, const Dataset& dataset) {
+  if (dataset.samples >= program.batch) return;
+  throw TrainerError(Exit::invalid_model, "'" + dataset.name + "' has " + std::to_string(dataset.samples) +
+                                              " samples when an iteration takes " + std::to_string(program.batch) +
+                                              "; compile the model with a smaller --batch");
+}
+
+void print_start(const Program& program, const Dataset& data) {
+  std::printf("%s: batch %lld in %lld round%s of %lld, %lld threads, %s\n", program.model,
+              static_cast<long long>(program.batch), static_cast<long long>(program.rounds),
+              program.rounds == 1 ? "" : "s", static_cast<long long>(program.sub_batch),
+              static_cast<long long>(program.threads), backend::library_version().c_str());
+  std::printf("data %s: %lld samples, %lld iterations an epoch, %lld samples left over\n", data.name.c_str(),
+              static_cast<long long>(data.samples), static_cast<long long>(data.samples / program.batch),
+              static_cast<long long>(data.samples % program.batch));
+  std::printf("planned arena %.1f MiB (%lld bytes), of it %.1f MiB for the whole run", mebibytes(program.arena_bytes),
+              static_cast<long long>(program.arena_bytes), mebibytes(program.persistent_bytes));
+  if (program.budget_bytes > 0) std::printf(", budget %.1f MiB", mebibytes(program.budget_bytes));
+  std::printf("\n");
+}
+
+void print_end(const Program& program, const Machine& machine, double median_seconds) {
+  std::printf("arena planned %lld bytes, allocated %lld; peak resident memory of the process %.1f MiB\n",
+              static_cast<long long>(program.arena_bytes), static_cast<long long>(machine.arena().allocated_bytes()),
+              mebibytes(peak_resident_bytes()));
+  std::printf("iteration measured %.3f ms (median)", 1e3 * median_seconds);
+  if (program.predicted_seconds > 0)
+    std::printf(", predicted %.3f ms (%s), %+.1f%%", 1e3 * program.predicted_seconds, program.predicted_by,
+                100 * (median_seconds / program.predicted_seconds - 1));
+  std::printf("\n");
+}
+
+EpochResult evaluate(const Program& program, Machine& machine, Dataset& dataset, Feeder& feeder) {
+  EpochResult result{.tested = true, .test_loss = 0, .test_accuracy = -1};
+  const int64_t iterations = dataset.samples / program.batch;
+  Machine::Totals sum;
+  for (int64_t i = 0; i < iterations && !interrupted; ++i) {
+    const Machine::Totals totals = machine.iteration(feeder, i * program.batch, {.training = false, .iteration = i});
+    sum.loss += totals.loss;
+    sum.correct += totals.correct;
+  }
+  result.test_samples = iterations * program.batch;
+  result.test_loss = sum.loss / static_cast<double>(iterations);
+  if (program.counts_correct) result.test_accuracy = sum.correct / static_cast<double>(result.test_samples);
+  return result;
+}
+
+// Durations of the last iterations, for a median that one slow start does not move.
+class Durations {
+ public:
+  Durations() { seconds_.reserve(kKept); }
+  void add(double seconds) {
+    if (seconds_.size() < kKept) seconds_.push_back(seconds);
+    else seconds_[next_++ % kKept] = seconds;
+  }
+  double median() const {
+    std::vector<double> sorted = seconds_;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted.empty() ? 0 : sorted[sorted.size() / 2];
+  }
+
+ private:
+  static constexpr size_t kKept = 1024;
+  std::vector<double> seconds_;
+  size_t next_ = 0;
+};
+
+Exit train(const Program& program, const Options& options, const std::string& model_file) {
+  // Everything that can be wrong with files is found before memory is taken and kernels are built.
+  Dataset data = open_dataset(options.data, Part::training, program);
+  need_a_batch(program, data);
+  check_labels(data, program);
+  std::optional<Dataset> test;
+  if (!options.test.empty()) {
+    test = open_dataset(options.test, Part::test, program);
+    need_a_batch(program, *test);
+    check_labels(*test, program);
+  }
+  if (!options.save.empty() && program.model_bytes == 0)
+    throw TrainerError(Exit::usage, "--save: this trainer was made without a model file");
+  if (std::filesystem::exists(options.save) && !std::filesystem::is_regular_file(options.save))
+    throw TrainerError(Exit::unwritable_output, "cannot write '" + options.save + "': it is not a file");
+
+  const int64_t per_epoch = data.samples / program.batch;
+  int64_t steps = options.steps, epochs = options.epochs;
+  if (epochs == 0) epochs = steps == 0 ? 1 : (steps + per_epoch - 1) / per_epoch;
+  if (steps == 0) steps = epochs * per_epoch;
+
+  backend::start(program.threads);
+  Reporter reporter(options.quiet, options.metrics, program.batch, per_epoch, epochs);
+  if (!options.quiet) print_start(program, data);
+  Machine machine(program);
+  init_parameters(program, options.init, model_file, machine.arena());
+  Feeder feeder(program, data, options.shuffle, options.seed);
+  std::optional<Feeder> test_feeder;
+  if (test) test_feeder.emplace(program, *test, false, 0);
+  Durations durations;
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+
+  // Beyond this point the training thread allocates nothing: the plan's arena is all that an iteration touches.
+
+  int64_t iteration = 0;
+  for (int64_t epoch = 0; epoch < epochs && iteration < steps && !interrupted; ++epoch) {
+    feeder.begin_epoch(epoch);
+    const double epoch_began = now_seconds();
+    Machine::Totals sum;
+    int64_t in_epoch = 0;
+    for (; in_epoch < per_epoch && iteration < steps && !interrupted; ++in_epoch, ++iteration) {
+      const double began = now_seconds();
+      const Machine::Totals totals = machine.iteration(
+          feeder, in_epoch * program.batch,
+          {.seed = options.seed, .iteration = iteration, .learning_rate = options.learning_rate});
+      const double seconds = now_seconds() - began;
+      durations.add(seconds);
+      sum.loss += totals.loss;
+      sum.correct += totals.correct;
+      reporter.iteration({iteration, epoch, totals.loss, program.counts_correct ? totals.correct : -1,
+                          options.learning_rate, seconds});
+    }
+    const double seconds = now_seconds() - epoch_began;
+    if (in_epoch == 0) break;
+    EpochResult result = test && !interrupted ? evaluate(program, machine, *test, *test_feeder) : EpochResult{};
+    if (interrupted) result.tested = false;
+    result.epoch = epoch;
+    result.iterations = in_epoch;
+    result.loss = sum.loss / static_cast<double>(in_epoch);
+    if (program.counts_correct) result.accuracy = sum.correct / static_cast<double>(in_epoch * program.batch);
+    result.seconds = seconds;
+    reporter.epoch(result);
+  }
+
+  reporter.close();
+  if (!options.save.empty()) save_model(program, model_file, options.save, machine.arena());
+  if (!options.quiet) {
+    print_end(program, machine, durations.median());
+    if (!options.save.empty()) std::printf("saved %s\n", options.save.c_str());
+  }
+  if (interrupted) std::fprintf(stderr, "stopped after %lld iterations\n", static_cast<long long>(iteration));
+  return interrupted ? Exit::stopped : Exit::ok;
+}
+
+int fail(Exit code, const char* what) {
+  std::fprintf(stderr, "error: %s\n", what);
+  return static_cast<int>(code);
+}
+
+}  // namespace
+
+int main(const Program& program, const char* trainer_directory, int argc, char** argv) {
+  try {
+    const Options options = parse_options(argc, argv);
+    if (options.help) {
+      std::fputs(kHelp, stdout);
+      return 0;
+    }
+    const std::string model_file =
+        options.model.empty() ? std::string(trainer_directory) + "/model.onnx" : options.model;
+    return static_cast<int>(train(program, options, model_file));
+  } catch (const TrainerError& error) {
+    return fail(error.code, error.what());
+  } catch (const KernelError& error) {
+    return fail(Exit::environment, error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(Exit::budget, ("this machine does not have the planned " + std::to_string(program.arena_bytes) +
+                               " bytes").c_str());
+  } catch (const std::exception& error) {
+    return fail(Exit::internal, error.what());
+  }
+}
+
+}  // namespace plimsoll::train

@@ -1,0 +1,110 @@
+// Generated trainers, built against this build's runtime and run.
+#include <catch2/catch.hpp>
+
+#include <cmath>
+
+#include "graphs.h"
+#include "trainer_project.h"
+
+using namespace plimsoll;
+using namespace plimsoll::test;
+
+namespace {
+
+const std::string kWithRuntime = "-DPLIMSOLL_RUNTIME=" PLIMSOLL_BUILD_DIR;
+constexpr size_t kHeader = 100;  // of the pretended model file, in front of the weights
+
+// x and t = x·W for a W that training must find.
+const std::vector<float> kTrue = {1, -2, 0.5f, 3, -1.5f, 0.25f, 2, -0.75f};
+
+struct Regression {
+  std::vector<float> x, t;
+};
+
+Regression samples(size_t count) {
+  Regression data;
+  uint32_t state = 1;
+  for (size_t i = 0; i < count * 4; ++i) {
+    state = state * 1664525 + 1013904223;
+    data.x.push_back(static_cast<float>(state >> 8) / (1 << 23) - 1);
+  }
+  for (size_t i = 0; i < count; ++i)
+    for (size_t j = 0; j < 2; ++j) {
+      float sum = 0;
+      for (size_t k = 0; k < 4; ++k) sum += data.x[i * 4 + k] * kTrue[k * 2 + j];
+      data.t.push_back(sum);
+    }
+  return data;
+}
+
+// One step of SGD on the first `batch` samples, from weights of zero.
+std::vector<float> one_step(const Regression& data, size_t batch, double rate) {
+  std::vector<float> w(8);
+  for (size_t k = 0; k < 4; ++k)
+    for (size_t j = 0; j < 2; ++j) {
+      double gradient = 0;
+      for (size_t i = 0; i < batch; ++i) gradient += -2.0 * data.t[i * 2 + j] * data.x[i * 4 + k];
+      w[k * 2 + j] = static_cast<float>(-rate * gradient / static_cast<double>(2 * batch));
+    }
+  return w;
+}
+
+std::vector<GeneratedFile> generated(const TaskGraph& graph, int64_t sub_batch, int64_t model_bytes) {
+  GenerateOptions options{.command = "plimsoll compile regression.onnx", .threads = 2, .model_bytes = model_bytes};
+  int64_t offset = kHeader;
+  for (const Parameter& parameter : graph.parameters) {
+    options.initializer_offsets[parameter.initializer] = offset;
+    offset += parameter.stored.at(1).bytes();
+  }
+  auto files = generate(graph, naive_plan(graph, sub_batch), options);
+  REQUIRE(files.ok());
+  return *files;
+}
+
+}  // namespace
+
+TEST_CASE("a generated trainer builds, takes the step that SGD takes, and finds the weights") {
+  const int64_t sub_batch = GENERATE(8, 3, 1);  // one round; rounds of 3, 3 and 2; eight rounds
+  const std::string model = std::string(kHeader, 'h') + bytes_of_floats(std::vector<float>(8, 0.0f)) + "tail";
+  const TaskGraph graph = regression(8);
+  TrainerProject project(generated(graph, sub_batch, static_cast<int64_t>(model.size())), model);
+  INFO(project.path(""));
+  const int built = project.build(kWithRuntime);
+  INFO(project.output());
+  REQUIRE(built == 0);
+
+  const Regression data = samples(68);
+  project.write_npy("x.npy", "68, 4", data.x);
+  project.write_npy("t.npy", "68, 2", data.t);
+
+  const int stepped = project.run("--data npy:x.npy,t.npy --no-shuffle --steps 1 --lr 0.5 --save one.onnx");
+  INFO(project.output());
+  REQUIRE(stepped == 0);
+  const std::string saved = project.read("one.onnx");
+  REQUIRE(saved.size() == model.size());
+  CHECK(saved.substr(0, kHeader) == std::string(kHeader, 'h'));
+  CHECK(saved.substr(saved.size() - 4) == "tail");
+  const std::vector<float> w = floats_of_bytes(saved, kHeader, 8), expected = one_step(data, 8, 0.5);
+  for (size_t i = 0; i < 8; ++i) CHECK(w[i] == Approx(expected[i]).margin(1e-5));
+
+  REQUIRE(project.run("--data npy:x.npy,t.npy --epochs 100 --lr 0.5 --save trained.onnx --test npy:x.npy,t.npy "
+                      "--metrics metrics.jsonl") == 0);
+  const std::vector<float> trained = floats_of_bytes(project.read("trained.onnx"), kHeader, 8);
+  for (size_t i = 0; i < 8; ++i) CHECK(trained[i] == Approx(kTrue[i]).margin(1e-3));
+  const std::string metrics = project.read("metrics.jsonl");
+  CHECK(std::count(metrics.begin(), metrics.end(), '\n') == 800);
+}
+
+// Everything that the directory carries, by both compilers, warnings being errors.
+TEST_CASE("a generated directory builds where nothing of Plimsoll is", "[.][self-contained]") {
+  const std::string compiler = GENERATE("g++", "clang++");
+  const std::string model = std::string(kHeader, 'h') + bytes_of_floats(std::vector<float>(3 * 144, 0.1f));
+  const TaskGraph graph = tower(4, 3);
+  TrainerProject project(generated(graph, 4, static_cast<int64_t>(model.size())), model);
+  const int built = project.build("-DCMAKE_CXX_COMPILER=" + compiler);
+  INFO(project.output());
+  REQUIRE(built == 0);
+  const int trained = project.run("--epochs 2 --lr 0.1 --save trained.onnx");
+  INFO(project.output());
+  CHECK(trained == 0);
+}
