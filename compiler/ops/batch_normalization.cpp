@@ -85,6 +85,7 @@ const Op op_BatchNormalization{.name = "BatchNormalization",
                                .forward = forward,
                                .backward = backward,
                                .layout = LayoutRule::channels,
+                               .absorbs_relu = [](const NodeView&) { return true; },
                                .samples = samples};
 
 }  // namespace plimsoll

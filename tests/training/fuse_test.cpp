@@ -1,0 +1,102 @@
+#include "compiler/training/fuse.h"
+
+#include <catch2/catch.hpp>
+
+#include "compiler/training/layout.h"
+
+using namespace plimsoll;
+
+namespace {
+
+// Strings a network together: every node has one data input and one output of the same type.
+struct Chain {
+  Network network;
+
+  ValueId value(const std::string& name, Dims dims, ValueKind kind = ValueKind::intermediate) {
+    return network.values.push_back({.name = name, .kind = kind, .type = {DataType::f32, std::move(dims)}});
+  }
+  ValueId image(const std::string& name, int64_t channels) { return value(name, {kBatch, {channels}, {8}, {8}}); }
+  void node(const std::string& op, std::vector<ValueId> inputs, ValueId output) {
+    network.nodes.push_back({.name = op + std::to_string(network.nodes.size()),
+                             .op = op,
+                             .opset = 17,
+                             .inputs = std::move(inputs),
+                             .outputs = {output}});
+  }
+  std::string ops() const {
+    std::string text;
+    for (const Node& node : network.nodes) text += (text.empty() ? "" : " ") + node.op;
+    return text;
+  }
+};
+
+}  // namespace
+
+//   x ─ Conv ─ a ─ Relu ─ b ─ Conv ─ c ─┬─ Relu ─ d
+//                                       └─ Relu ─ e      c has two readers: it must stay
+TEST_CASE("a Relu melts into the node before it, when it is the only reader") {
+  Chain chain;
+  const ValueId x = chain.image("x", 3), a = chain.image("a", 16), b = chain.image("b", 16), c = chain.image("c", 16);
+  const ValueId d = chain.image("d", 16), e = chain.image("e", 16);
+  const ValueId w = chain.value("w", {{16}, {3}, {3}, {3}}, ValueKind::parameter);
+  const ValueId v = chain.value("v", {{16}, {16}, {3}, {3}}, ValueKind::parameter);
+  chain.node("Conv", {x, w}, a);
+  chain.node("Relu", {a}, b);
+  chain.node("Conv", {b, v}, c);
+  chain.node("Relu", {c}, d);
+  chain.node("Relu", {c}, e);
+  chain.network.outputs = {d, e};
+  fuse_activations(chain.network);
+  CHECK(chain.ops() == "Conv Conv Relu Relu");
+  CHECK(chain.network.nodes[NodeId(0)].outputs[0] == b);
+  CHECK(chain.network.nodes[NodeId(0)].attributes.count("relu") == 1);
+  CHECK(chain.network.nodes[NodeId(1)].attributes.count("relu") == 0);
+}
+
+TEST_CASE("an output of the network is not melted away") {
+  Chain chain;
+  const ValueId x = chain.image("x", 3), a = chain.image("a", 16), b = chain.image("b", 16);
+  const ValueId w = chain.value("w", {{16}, {3}, {3}, {3}}, ValueKind::parameter);
+  chain.node("Conv", {x, w}, a);
+  chain.node("Relu", {a}, b);
+  chain.network.outputs = {a, b};
+  fuse_activations(chain.network);
+  CHECK(chain.ops() == "Conv Relu");
+}
+
+//   x:3 ─ Conv ─ a:32 ─ Relu ─ b:32 ─ Conv ─ c:10 ─ Relu ─ d:10
+// 32 channels are blocked, 3 and 10 are not; the second convolution bridges by itself, nothing is reordered inside.
+TEST_CASE("channels are blocked where they divide, and convolutions bridge layouts") {
+  Chain chain;
+  const ValueId x = chain.image("x", 3), a = chain.image("a", 32), b = chain.image("b", 32);
+  const ValueId c = chain.image("c", 10), d = chain.image("d", 10);
+  const ValueId w = chain.value("w", {{32}, {3}, {3}, {3}}, ValueKind::parameter);
+  const ValueId v = chain.value("v", {{10}, {32}, {3}, {3}}, ValueKind::parameter);
+  chain.node("Conv", {x, w}, a);
+  chain.node("Relu", {a}, b);
+  chain.node("Conv", {b, v}, c);
+  chain.node("Relu", {c}, d);
+  chain.network.outputs = {d};
+  assign_layouts(chain.network, 16);
+  const auto layout = [&](ValueId value) { return chain.network.values[value].type.layout; };
+  CHECK(layout(x) == Layout::plain);
+  CHECK(layout(a) == Layout::nChw16c);
+  CHECK(layout(b) == Layout::nChw16c);
+  CHECK(layout(c) == Layout::plain);
+  CHECK(layout(d) == Layout::plain);
+  CHECK(layout(w) == Layout::Ohwi16o);
+  CHECK(layout(v) == Layout::plain);
+  CHECK(chain.ops() == "Conv Relu Conv Relu");
+}
+
+TEST_CASE("what leaves the network is plain: a Reorder stands before the output") {
+  Chain chain;
+  const ValueId x = chain.image("x", 16), a = chain.image("a", 32);
+  const ValueId w = chain.value("w", {{32}, {16}, {3}, {3}}, ValueKind::parameter);
+  chain.node("Conv", {x, w}, a);
+  chain.network.outputs = {a};
+  assign_layouts(chain.network, 16);
+  CHECK(chain.ops() == "Conv Reorder");
+  CHECK(chain.network.values[w].type.layout == Layout::OIhw16i16o);
+  CHECK(chain.network.values[chain.network.outputs[0]].type.layout == Layout::plain);
+}
