@@ -1,0 +1,197 @@
+#include "compiler/import/batch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <unordered_set>
+
+#include "compiler/support/bytes.h"
+
+namespace plimsoll {
+namespace {
+
+using Dimension = onnx::TensorShapeProto::Dimension;
+
+bool looks_like_batch(std::string symbol) {
+  std::transform(symbol.begin(), symbol.end(), symbol.begin(), [](unsigned char c) { return std::tolower(c); });
+  return symbol == "n" || symbol == "bs" || symbol == "b" || symbol.find("batch") != std::string::npos;
+}
+
+std::vector<const onnx::ValueInfoProto*> fed_inputs(const onnx::GraphProto& graph) {
+  std::unordered_set<std::string_view> initializers;
+  for (const auto& tensor : graph.initializer()) initializers.insert(tensor.name());
+  std::vector<const onnx::ValueInfoProto*> inputs;
+  for (const auto& input : graph.input())
+    if (!initializers.contains(input.name())) inputs.push_back(&input);
+  return inputs;
+}
+
+// The symbol of the batch: that of the first dimension of the first input, unless the user gave it a number (then the
+// model is sequence-first) and another symbol has the name of a batch.
+std::string batch_symbol(const std::vector<const onnx::ValueInfoProto*>& inputs, const ImportOptions& options) {
+  for (const auto* input : inputs)
+    for (const Dimension& dim : input->type().tensor_type().shape().dim())
+      if (dim.has_dim_param() && !options.dims.contains(dim.dim_param())) {
+        const bool leading = &dim == &input->type().tensor_type().shape().dim(0);
+        if (leading || looks_like_batch(dim.dim_param())) return dim.dim_param();
+      }
+  return {};
+}
+
+// Elements per sample and whether the batch is among the dimensions.
+struct Count { int64_t value = 1; bool batch = false; };
+
+std::optional<Count> count_of(const Dims& dims) {
+  Count count;
+  for (const Dim dim : dims) {
+    const auto product = checked_mul(count.value, dim.value);
+    if (!product || (count.batch && dim.batch)) return std::nullopt;
+    count = {*product, count.batch || dim.batch};
+  }
+  return count;
+}
+
+std::string target_text(const std::vector<Dim>& target) { return to_string(Dims(target)); }
+
+}  // namespace
+
+Result<ModelInputs> find_inputs(const onnx::GraphProto& graph, const ImportOptions& options) {
+  const auto inputs = fed_inputs(graph);
+  const std::string symbol = batch_symbol(inputs, options);
+  ModelInputs found;
+  std::vector<std::string> open;  // symbolic dimensions without a number
+  for (const auto* input : inputs) {
+    const auto invalid = [&](const std::string& what) {
+      return Error{ExitCode::invalid_model, fmt::format("input '{}': {}", input->name(), what)};
+    };
+    if (!input->type().has_tensor_type())
+      return Error{ExitCode::unsupported, fmt::format("input '{}' is no tensor (a sequence, map or optional)", input->name())};
+    const auto& proto = input->type().tensor_type();
+    const auto element = data_type_of(proto.elem_type());
+    if (!element)
+      return Error{ExitCode::unsupported, fmt::format("input '{}' is {}; inputs may be f32, i32, i64, u8 or bool",
+                                                      input->name(), element_name(proto.elem_type()))};
+    if (!proto.has_shape()) return invalid("has no shape; run onnx.shape_inference or export with a sample input");
+    if (proto.shape().dim_size() > kMaxRank)
+      return Error{ExitCode::unsupported, fmt::format("input '{}' has {} dimensions, at most {} are supported",
+                                                      input->name(), proto.shape().dim_size(), kMaxRank)};
+    TensorType type{.type = *element};
+    for (int i = 0; i < proto.shape().dim_size(); ++i) {
+      const Dimension& dim = proto.shape().dim(i);
+      const std::string& name = dim.dim_param();
+      const auto given = dim.has_dim_value() || name.empty() ? options.dims.end() : options.dims.find(name);
+      if (dim.has_dim_value() && dim.dim_value() <= 0) return invalid(fmt::format("dimension {} is {}", i, dim.dim_value()));
+      if (given != options.dims.end()) {
+        if (given->second <= 0)
+          return Error{ExitCode::usage, fmt::format("--dim {}={}: a dimension is positive", name, given->second)};
+        type.dims.push_back({given->second});
+      } else if (!dim.has_dim_value() && (name.empty() ? i == 0 : name == symbol)) {
+        type.dims.push_back(kBatch);
+      } else if (dim.has_dim_value() && i == 0 && symbol.empty() &&
+                 (!found.exported_batch || *found.exported_batch == dim.dim_value())) {
+        found.exported_batch = dim.dim_value();
+        type.dims.push_back(kBatch);
+      } else if (dim.has_dim_value()) {
+        type.dims.push_back({dim.dim_value()});
+      } else if (i == 0 && !looks_like_batch(symbol)) {
+        type.dims.push_back(kBatch);
+      } else {
+        const std::string shown = name.empty() ? fmt::format("dimension {} of input '{}', which has no name", i, input->name())
+                                               : fmt::format("'{}' (dimension {} of input '{}')", name, i, input->name());
+        open.push_back(shown);
+        type.dims.push_back({1});
+      }
+    }
+    if (std::count_if(type.dims.begin(), type.dims.end(), [](Dim dim) { return dim.batch; }) > 1)
+      return invalid(fmt::format("more than one dimension is the batch: {}", to_string(type.dims)));
+    const auto count = count_of(type.dims);
+    const auto total = count ? checked_mul(count->value, count->batch ? options.batch : 1) : std::nullopt;
+    if (!total || *total > kElementLimit)
+      return invalid(fmt::format("{} with a batch of {} has too many elements", to_string(type.dims), options.batch));
+    found.inputs.push_back({input->name(), type});
+  }
+  if (open.empty()) return found;
+  Error error{ExitCode::usage, "the model has symbolic dimensions besides the batch; give each a number, as --dim NAME=128"};
+  error.notes = std::move(open);
+  return error;
+}
+
+ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool zero_copies,
+                             std::optional<int64_t> exported_batch) {
+  const auto fail = [&](std::string_view why) {
+    return ReshapeTarget{.error = fmt::format("cannot reshape {} to {}: {}", to_string(x), target_text(target), why)};
+  };
+  const auto elements = count_of(x);
+  if (!elements) return fail("the number of elements is not a multiple of the batch");
+
+  // What stands in the target: the batch as a symbol, the open entry, and the product of the rest.
+  std::optional<size_t> symbol, open;
+  int64_t rest = 1;
+  ReshapeTarget result;
+  for (size_t i = 0; i < target.size(); ++i) {
+    Dim dim = target[i];
+    result.entries.push_back(dim.value);
+    if (dim == Dim{0} && zero_copies) {
+      if (i >= x.size()) return fail(fmt::format("entry {} copies a dimension that is not there", i));
+      dim = x[i];
+      if (dim.batch) return symbol ? fail("the batch appears twice") : result;  // the batch stays where it is
+    }
+    if (dim.batch) {
+      if (symbol) return fail("the batch appears twice");
+      symbol = i;
+    } else if (dim.value == -1) {
+      if (open) return fail("two entries are open");
+      open = i;
+    } else {
+      const auto product = dim.value < 0 ? std::nullopt : checked_mul(rest, dim.value);
+      if (!product) return fail("the target is negative or too large");
+      rest = *product;
+    }
+  }
+
+  if (symbol) {
+    const auto product = checked_mul(rest, target[*symbol].value);
+    if (!elements->batch || !product || *product == 0 || elements->value % *product != 0 ||
+        (!open && elements->value != *product))
+      return fail("the numbers of elements differ");
+    if (open) result.entries[*open] = elements->value / *product;
+    result.entries[*symbol] = -1;
+    return result;
+  }
+  if (!elements->batch || !exported_batch || rest == 0) return result;
+
+  // Numbers only. Written for a fixed batch, one of them may be the batch: at the batch's own place,
+  const int64_t batch = *exported_batch;
+  const auto replace = [&](size_t i) {
+    const int64_t others = rest / target[i].value;
+    if (others == 0 || elements->value % others != 0) return false;
+    if (open) result.entries[*open] = elements->value / others / (target[i].value / batch);
+    result.entries[i] = -1;
+    result.rewritten = true;
+    return true;
+  };
+  const size_t axis = static_cast<size_t>(std::find_if(x.begin(), x.end(), [](Dim dim) { return dim.batch; }) - x.begin());
+  const bool same_before = axis < target.size() && std::equal(x.begin(), x.begin() + static_cast<int64_t>(axis), target.begin());
+  if (same_before && target[axis].value == x[axis].value * batch && !target[axis].batch) {
+    const int64_t others = rest / target[axis].value, per_sample = elements->value / x[axis].value;
+    if (open ? others != 0 && per_sample % others == 0 : per_sample == others) {
+      replace(axis);
+      return result;
+    }
+  }
+  // or in front, merged with the dimensions that followed it or parted from them: [N,4,8] → [4N,8], [4N,8] → [N,4,8].
+  if (!target.empty() && !open && axis == 0 && target[0].value > 0 && target[0].value % batch == 0) {
+    const int64_t merged = target[0].value / batch;
+    if (checked_mul(rest / target[0].value, merged) == elements->value &&
+        (merged == 1 || (x.size() > 1 && merged == x[0].value * x[1].value))) {
+      replace(0);
+      return result;
+    }
+  }
+  if (open) return result;  // the open entry takes the batch; the operator checks that it divides
+  return fail(fmt::format("it was exported for a batch of {}, and which entry is the batch cannot be proved; export with a "
+                          "dynamic batch: dynamic_axes={{'input': {{0: 'batch'}}}}", batch));
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,36 @@
+// What the compiler can know of a graph without running it: constants, and shapes with the batch as a symbol. This is
+// what makes the Shape → Gather → Unsqueeze → Concat → Reshape chains of exporters vanish.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compiler/import/tensor_data.h"
+#include "onnx/onnx.pb.h"
+
+namespace plimsoll {
+
+// An input as far as it is known. Both null: the optional input is left out, or nothing is known.
+struct FoldInput {
+  const KnownValue* known = nullptr;
+  const Dims* dims = nullptr;
+};
+
+// The first output of the node; nullopt when it is not known, or depends on the batch in a way that `times N` cannot
+// express (N·N, N + 1).
+std::optional<KnownValue> fold(const onnx::NodeProto& node, int64_t opset, const std::vector<FoldInput>& inputs);
+
+// --- shared by fold.cpp and fold_arithmetic.cpp ---
+
+// Element by element with broadcasting, on operators like Mul, Equal, Sqrt, Cast, Where. nullopt as above.
+std::optional<KnownValue> fold_arithmetic(const onnx::NodeProto& node, const std::vector<FoldInput>& inputs);
+
+// NumPy's broadcasting; nullopt when the shapes do not fit or depend on the batch.
+std::optional<Dims> broadcast(const std::vector<const Dims*>& shapes);
+
+// For each element of `to`, row-major, the index of the element of `from` (broadcast to it) that stands there.
+std::vector<size_t> broadcast_indices(const Dims& from, const Dims& to);
+
+const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name);
+
+}  // namespace plimsoll

@@ -1,0 +1,143 @@
+#include "compiler/import/load.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "compiler/import/external_data.h"
+#include "compiler/import/sha256.h"
+#include "compiler/import/tensor_data.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kOldestOpset = 7, kNewestOpset = 24;
+constexpr int64_t kOldestIr = 3, kNewestIr = 13;
+// Messages nest about eight deep in ordinary models (attribute → graph → node for every If); this is ONNX's own limit.
+constexpr int kNestingLimit = 64;
+
+Result<std::string> read_file(const std::string& path) {
+  const auto unreadable = [&](const std::string& why) {
+    return Error{ExitCode::unreadable_input, fmt::format("cannot read model '{}': {}", path, why)};
+  };
+  struct stat info = {};
+  if (::stat(path.c_str(), &info) != 0) return unreadable(std::strerror(errno));
+  if (S_ISDIR(info.st_mode)) return unreadable("it is a directory, not an .onnx file");
+  if (!S_ISREG(info.st_mode)) return unreadable("it is not a regular file");
+  if (info.st_size > kModelBytesLimit)
+    return Error{ExitCode::invalid_model,
+                 fmt::format("model '{}' has {} bytes; an ONNX file ends at 2 GiB", path, static_cast<int64_t>(info.st_size)),
+                 {"larger models keep their weights in a file of their own: onnx.save(model, path, save_as_external_data=True)"}};
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return unreadable(std::strerror(errno));
+  std::string bytes(static_cast<size_t>(info.st_size), '\0');
+  size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got = ::read(file, bytes.data() + done, bytes.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) {
+      const std::string why = got == 0 ? "the file became shorter" : std::strerror(errno);
+      ::close(file);
+      return unreadable(why);
+    }
+    done += static_cast<size_t>(got);
+  }
+  ::close(file);
+  return bytes;
+}
+
+std::string first_bytes(const std::string& bytes) {
+  std::string text;
+  for (size_t i = 0; i < std::min<size_t>(bytes.size(), 8); ++i)
+    text += fmt::format("{}{:02x}", i ? " " : "", static_cast<unsigned char>(bytes[i]));
+  return text;
+}
+
+// What a file that is no model is most likely to be.
+Error not_a_model(const std::string& path, const std::string& bytes) {
+  const auto error = [&](const std::string& what, std::vector<std::string> notes = {}) {
+    return Error{ExitCode::invalid_model, fmt::format("'{}' is not an ONNX model: {}", path, what), std::move(notes)};
+  };
+  const size_t start = bytes.find_first_not_of(" \t\r\n");
+  if (start == std::string::npos) return error(bytes.empty() ? "the file is empty" : "the file is blank");
+  if (bytes[start] == '{')
+    return error("it looks like JSON", {"convert it: onnx.save(onnx.load(path, format='json'), 'model.onnx')"});
+  if (bytes[start] == '<' || bytes.compare(start, 10, "ir_version") == 0)
+    return error("it looks like the text form of ONNX",
+                 {"convert it: onnx.save(onnx.load(path, format='textproto'), 'model.onnx') "
+                  "(or format='onnxtxt')"});
+  if (bytes.starts_with("PK"))
+    return error("it is a zip archive, as torch.save writes", {"export the module: torch.onnx.export(model.train(), x, path, …)"});
+  if (bytes.starts_with("version https://git-lfs"))
+    return error("it is a Git LFS pointer; the model itself was not downloaded", {"git lfs pull"});
+  if (bytes[0] == '\x08')
+    return error(fmt::format("it begins like one but is cut short or damaged ({} bytes, first bytes {})", bytes.size(),
+                             first_bytes(bytes)));
+  return error(fmt::format("no ONNX protobuf (first bytes {})", first_bytes(bytes)));
+}
+
+Status check_versions(const onnx::ModelProto& model, const std::string& path) {
+  if (model.ir_version() < kOldestIr || model.ir_version() > kNewestIr)
+    return Error{ExitCode::unsupported, fmt::format("model '{}' has IR version {}, supported are {} to {}", path,
+                                                    model.ir_version(), kOldestIr, kNewestIr)};
+  const int64_t opset = opset_of(model);
+  if (opset == 0)
+    return Error{ExitCode::invalid_model, fmt::format("model '{}' imports no opset of the domain ai.onnx", path)};
+  if (opset < kOldestOpset || opset > kNewestOpset)
+    return Error{ExitCode::unsupported,
+                 fmt::format("model '{}' uses opset {}, supported are {} to {}", path, opset, kOldestOpset, kNewestOpset),
+                 {"export it again with opset_version=17, or convert it: onnx.version_converter.convert_version(model, 17)"}};
+  return {};
+}
+
+Status load_attribute_data(onnx::NodeProto& node, ModelDirectory& directory) {
+  for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+    if (!attribute.has_t()) continue;
+    PLIMSOLL_TRY(normalise_data(*attribute.mutable_t(), directory,
+                                fmt::format("attribute '{}' of node '{}'", attribute.name(), node.name())));
+  }
+  return {};
+}
+
+}  // namespace
+
+int64_t opset_of(const onnx::ModelProto& model) {
+  int64_t opset = 0;
+  for (const auto& import : model.opset_import())
+    if (is_onnx_domain(import.domain())) opset = std::max<int64_t>(opset, import.version());
+  return opset;
+}
+
+Result<std::shared_ptr<ModelFile>> load_model(const std::string& path) {
+  PLIMSOLL_ASSIGN(const std::string bytes, read_file(path));
+  auto file = std::make_shared<ModelFile>();
+  file->path = path;
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                                static_cast<int>(bytes.size()));
+  stream.SetTotalBytesLimit(static_cast<int>(kModelBytesLimit));
+  stream.SetRecursionLimit(kNestingLimit);
+  const bool parsed = file->model.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage();
+  if (!parsed || !file->model.has_graph() || !file->model.has_ir_version()) return not_a_model(path, bytes);
+  PLIMSOLL_TRY(check_versions(file->model, path));
+  file->sha256 = sha256_hex(bytes);
+  return file;
+}
+
+Status load_data(ModelFile& file) {
+  onnx::GraphProto& graph = *file.model.mutable_graph();
+  if (graph.sparse_initializer_size() > 0)
+    return Error{ExitCode::unsupported, fmt::format("initializer '{}' is a sparse tensor, which no kernel reads",
+                                                    graph.sparse_initializer(0).values().name())};
+  ModelDirectory directory(file.path);
+  for (onnx::TensorProto& tensor : *graph.mutable_initializer())
+    PLIMSOLL_TRY(normalise_data(tensor, directory, fmt::format("initializer '{}'", tensor.name())));
+  for (onnx::NodeProto& node : *graph.mutable_node()) PLIMSOLL_TRY(load_attribute_data(node, directory));
+  return {};
+}
+
+}  // namespace plimsoll

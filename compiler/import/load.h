@@ -1,0 +1,23 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "compiler/import/loaded_model.h"
+#include "compiler/support/status.h"
+
+namespace plimsoll {
+
+// Reads and parses the file; the versions are ones we know. Data is not looked at yet.
+// Errors: unreadable_input, invalid_model (what the file seems to be instead), unsupported (version).
+Result<std::shared_ptr<ModelFile>> load_model(const std::string& path);
+
+// Brings the data of every initializer and tensor attribute inline and checks its size (normalise_data).
+Status load_data(ModelFile& file);
+
+// Of the domain ai.onnx; 0 when the model imports none.
+int64_t opset_of(const onnx::ModelProto& model);
+
+inline bool is_onnx_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
+
+}  // namespace plimsoll

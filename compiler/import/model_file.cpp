@@ -1,0 +1,125 @@
+#include "compiler/import/model_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <google/protobuf/io/zero_copy_stream_impl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include "compiler/import/loaded_model.h"
+
+namespace plimsoll {
+namespace {
+
+// A walk over Protobuf's wire format, as far as it takes to find an initializer's bytes:
+//   ModelProto { 7: GraphProto { 5: TensorProto { 8: name  9: raw_data } } }
+// The bytes were written by Protobuf a moment ago, so anything unexpected is a bug of ours.
+class WireReader {
+ public:
+  WireReader(std::string_view bytes, int64_t begin, int64_t end) : bytes_(bytes), at_(begin), end_(end) {}
+
+  // The next field; false at the end. For length-delimited fields [begin, end) is what they hold.
+  bool next() {
+    if (at_ >= end_) return false;
+    const uint64_t tag = varint();
+    field = static_cast<int>(tag >> 3);
+    switch (tag & 7) {
+      case 0: varint(); begin = end = at_; break;
+      case 1: skip(8); break;
+      case 2: {
+        const uint64_t length = varint();
+        skip(static_cast<int64_t>(length));
+        break;
+      }
+      case 5: skip(4); break;
+      default: PLIMSOLL_CHECK(false, "a serialized model has a wire type that Protobuf does not write");
+    }
+    return true;
+  }
+
+  int field = 0;
+  int64_t begin = 0, end = 0;
+
+ private:
+  uint64_t varint() {
+    uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      PLIMSOLL_CHECK(at_ < end_, "a serialized model ends within a number");
+      const auto byte = static_cast<unsigned char>(bytes_[static_cast<size_t>(at_++)]);
+      value |= uint64_t{byte & 0x7fu} << shift;
+      if (byte < 0x80) return value;
+    }
+    return value;
+  }
+
+  void skip(int64_t bytes) {
+    PLIMSOLL_CHECK(bytes >= 0 && bytes <= end_ - at_, "a serialized model ends within a field");
+    begin = at_;
+    end = at_ += bytes;
+  }
+
+  std::string_view bytes_;
+  int64_t at_, end_;
+};
+
+std::map<std::string, FileRange> find_ranges(std::string_view bytes) {
+  constexpr int kGraph = 7, kInitializer = 5, kName = 8, kRawData = 9;
+  std::map<std::string, FileRange> ranges;
+  WireReader model(bytes, 0, static_cast<int64_t>(bytes.size()));
+  while (model.next()) {
+    if (model.field != kGraph) continue;
+    WireReader graph(bytes, model.begin, model.end);
+    while (graph.next()) {
+      if (graph.field != kInitializer) continue;
+      WireReader tensor(bytes, graph.begin, graph.end);
+      std::string name;
+      FileRange range{.offset = -1};
+      while (tensor.next()) {
+        if (tensor.field == kName) name = bytes.substr(static_cast<size_t>(tensor.begin), static_cast<size_t>(tensor.end - tensor.begin));
+        if (tensor.field == kRawData) range = {tensor.begin, tensor.end - tensor.begin};
+      }
+      if (range.offset >= 0) ranges[name] = range;
+    }
+  }
+  return ranges;
+}
+
+}  // namespace
+
+Result<std::map<std::string, FileRange>> write_model(const ModelFile& file, const std::string& path) {
+  const size_t size = file.model.ByteSizeLong();
+  if (size > static_cast<size_t>(kModelBytesLimit))
+    return Error{ExitCode::unsupported,
+                 fmt::format("with its weights inside, the model would have {} bytes; an ONNX file ends at 2 GiB", size)};
+  const auto unwritable = [&](int error) {
+    return Error{ExitCode::unwritable_output, fmt::format("cannot write model '{}': {}", path, std::strerror(error))};
+  };
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor < 0) return unwritable(errno);
+  bool written = false;
+  int error = 0;
+  {
+    google::protobuf::io::FileOutputStream stream(descriptor);
+    written = file.model.SerializeToZeroCopyStream(&stream) && stream.Flush();
+    error = stream.GetErrno();
+  }
+  if (!written) {
+    ::close(descriptor);
+    ::unlink(path.c_str());
+    return unwritable(error);
+  }
+  void* mapped = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  error = errno;
+  ::close(descriptor);
+  if (mapped == MAP_FAILED) return unwritable(error);
+  std::map<std::string, FileRange> ranges = find_ranges({static_cast<const char*>(mapped), size});
+  ::munmap(mapped, size);
+  return ranges;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,40 @@
+// ONNX in, Network out: the only door to ONNX and Protobuf. Nothing of either shows here.
+//
+// After import_onnx() every operator of the network is known, every type is inferred (dimension N is the number of
+// samples), what can be known while compiling is a constant, and every node matters to an output.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/import/model_file.h"
+#include "compiler/ir/network.h"
+#include "compiler/support/status.h"
+
+namespace plimsoll {
+
+struct ImportOptions {
+  int64_t batch = 1;                        // samples in one iteration; sizes are checked against overflow with it
+  std::map<std::string, int64_t> dims = {};  // symbolic dimensions other than the batch: --dim seq=128
+  bool strict = false;                      // what is a warning otherwise is an invalid model
+};
+
+struct ImportedModel {
+  Network network;
+  std::vector<std::string> notes = {};     // what the import did: nodes inlined, weights un-shared
+  std::vector<std::string> warnings = {};  // what the user should look at
+  std::shared_ptr<const ModelFile> file = {};  // to write the model again, with trained weights
+  std::string sha256 = {};                 // of the model file, in hexadecimal; external data is not part of it
+  std::string producer = {};               // "pytorch 2.9.1"
+  int64_t ir_version = 0;
+  int64_t opset = 0;                       // of the domain ai.onnx
+};
+
+// Errors: unreadable_input (the file, or external data that it needs), invalid_model, unsupported (everything that is
+// not supported, at once), usage (symbolic dimensions that nobody gave a number).
+Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& options);
+
+}  // namespace plimsoll

@@ -1,0 +1,130 @@
+#include "compiler/import/values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/import/loaded_model.h"
+
+namespace plimsoll {
+namespace {
+
+// Frozen parameters this small are constants to operators as well: exponents, scales.
+constexpr int64_t kSmall = 64;
+
+// A single number that an exporter lifted out of the code, rather than a parameter of a module.
+bool is_exporter_constant(const onnx::TensorProto& tensor) {
+  const std::string& name = tensor.name();
+  const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
+  return elements_of(tensor) == 1 &&
+         (begins("val_") || begins("scalar_tensor") || begins("lifted_tensor") || begins("_lifted") || begins("onnx::") ||
+          begins("Constant") || name.find("/Constant") != std::string::npos);
+}
+
+ConstantData to_constant_data(const KnownValue& known) {
+  ConstantData data;
+  const size_t count = static_cast<size_t>(known.elements().value_or(0));
+  for (size_t i = 0; i < count; ++i)
+    if (known.real()) data.reals.push_back(known.number(i));
+    else data.ints.push_back(known.integer(i).value);
+  return data;
+}
+
+}  // namespace
+
+ValueTable::Index ValueTable::define(const std::string& name) {
+  const Index index = entries_.size();
+  entries_.push_back({.name = name});
+  initializer_dims_.emplace_back();
+  if (!name.empty()) by_name_[name] = index;
+  return index;
+}
+
+ValueId ValueTable::add(Value value) {
+  if (!value_names_.insert(value.name).second) {
+    int copy = 2;
+    while (!value_names_.insert(fmt::format("{}:{}", value.name, copy)).second) ++copy;
+    value.name = fmt::format("{}:{}", value.name, copy);
+  }
+  return network_.values.push_back(std::move(value));
+}
+
+const Dims* ValueTable::dims(Index index) {
+  const Entry& entry = entries_[index];
+  if (entry.unsupported) return nullptr;
+  if (entry.known) return &entry.known->dims;
+  if (entry.initializer) {
+    Dims& dims = initializer_dims_[index];
+    if (dims.empty())
+      for (const int64_t dim : entry.initializer->dims()) dims.push_back({dim});
+    return &dims;
+  }
+  return entry.data.valid() ? &network_.values[entry.data].type.dims : nullptr;
+}
+
+const KnownValue* ValueTable::known(Index index) {
+  const onnx::TensorProto* initializer = entries_[index].initializer;
+  if (initializer && is_real(initializer->data_type()) && !is_exporter_constant(*initializer)) return nullptr;
+  return known_constant(index);
+}
+
+const KnownValue* ValueTable::known_constant(Index index) {
+  Entry& entry = entries_[index];
+  if (!entry.known && entry.initializer) entry.known = known_value_of(*entry.initializer);
+  return entry.known ? &*entry.known : nullptr;
+}
+
+Result<ValueId> ValueTable::as_data(Index index, Slot slot) {
+  Entry& entry = entries_[index];
+  if (entry.data.valid()) return entry.data;
+  const std::string what = fmt::format("{} '{}'", entry.initializer ? "initializer" : "constant", entry.name);
+  if (!entry.initializer && !entry.known)
+    return Error{ExitCode::unsupported, fmt::format("'{}' is read but has no data", entry.name)};
+
+  const int element = entry.initializer ? entry.initializer->data_type() : entry.known->element;
+  const auto type = data_type_of(element);
+  if (!type)
+    return Error{ExitCode::unsupported, fmt::format("{} is {}; kernels read f32, i32, i64 and u8: export the model in float32",
+                                                    what, element_name(element))};
+  if (!entry.initializer && entry.known->depends_on_batch())
+    return Error{ExitCode::unsupported, fmt::format("{} depends on the number of samples", what)};
+  Value value{.name = entry.name, .type = {.type = *type, .dims = *dims(index)}, .initializer = entry.name};
+  if (value.type.rank() > kMaxRank)
+    return Error{ExitCode::unsupported, fmt::format("{} has {} dimensions, at most {} are supported", what,
+                                                    value.type.rank(), kMaxRank)};
+  if (std::any_of(value.type.dims.begin(), value.type.dims.end(), [](Dim dim) { return dim.value == 0; }))
+    return Error{ExitCode::invalid_model, fmt::format("{} is {}: it has no elements", what, to_string(value.type.dims))};
+
+  const bool real = *type == DataType::f32;
+  value.kind = slot == Slot::statistic ? ValueKind::statistic : ValueKind::parameter;
+  value.trainable = value.kind == ValueKind::parameter && real &&
+                    (entry.initializer ? !is_exporter_constant(*entry.initializer) : entry.fill && slot == Slot::weight);
+  if (value.kind == ValueKind::parameter && !value.trainable)
+    if (const KnownValue* small = known_constant(index); small && small->elements().value_or(kSmall + 1) <= kSmall)
+      value.constant = to_constant_data(*small);
+  if (!entry.initializer) {
+    const int64_t bytes = entry.known->elements().value_or(kElementLimit) * bytes_of(*type);
+    if (bytes > kModelBytesLimit - materialised_bytes_)
+      return Error{ExitCode::unsupported, fmt::format("{}: with it, the model's weights are larger than 2 GiB", what)};
+    materialised_bytes_ += bytes;
+    materialised_.push_back(index);
+  }
+  return entry.data = add(std::move(value));
+}
+
+ValueId ValueTable::as_constant(Index index) {
+  if (!entries_[index].constant.valid()) {
+    entries_[index].constant = add_constant(entries_[index].name, *known_constant(index));
+  }
+  return entries_[index].constant;
+}
+
+ValueId ValueTable::add_constant(const std::string& name, const KnownValue& known) {
+  return add({.name = name,
+              .kind = ValueKind::constant,
+              .type = {.type = data_type_of(known.element).value_or(known.real() ? DataType::f32 : DataType::i64),
+                       .dims = known.dims},
+              .constant = to_constant_data(known)});
+}
+
+}  // namespace plimsoll
