@@ -2,8 +2,9 @@
 // operand, 0 where the operand is stretched. Neighbouring loops that are one walk through memory are merged, so that
 // operands of one shape are a single loop, whatever their rank and layout.
 //
-//   x [8,64,56,56], s [1,64,1,1]   plain:    64·8 rows:  {8, 64, 3136}      strides x {200704, 3136, 1}  s {0, 1, 0}
-//                                  nChw16c:              {8, 4, 3136, 16}           {200704, 50176, 16, 1}  {0, 16, 0, 1}
+//   x [8,64,56,56], s [1,64,1,1]    innermost first
+//     plain     counts {3136, 64, 8}        x {1, 3136, 200704}         s {0, 1, 0}
+//     nChw16c   counts {16, 3136, 4, 8}     x {1, 16, 50176, 200704}    s {1, 0, 16, 0}
 #pragma once
 
 #include <algorithm>
@@ -34,20 +35,39 @@ inline std::vector<int64_t> physical_dims(const TensorDesc& desc, size_t rank, i
 
 template <size_t K>
 struct Loops {
-  std::vector<int64_t> counts;                   // outermost first; at least one loop
+  std::vector<int64_t> counts;                   // innermost first
   std::array<std::vector<int64_t>, K> strides;  // in elements
 
   size_t depth() const { return counts.size(); }
-  // Elements in loops [first, last).
-  int64_t count(size_t first, size_t last) const {
+
+  // Puts a loop around the others, or makes the outermost longer where memory goes on in every operand.
+  void around(int64_t count, const std::array<int64_t, K>& step) {
+    if (count == 1 && !counts.empty()) return;
+    bool merges = !counts.empty();
+    for (size_t k = 0; k < K && merges; ++k) merges = step[k] == strides[k].back() * counts.back();
+    if (merges) {
+      counts.back() *= count;
+      return;
+    }
+    // A loop of one step, put there by a scalar, gives way.
+    if (counts.size() == 1 && counts[0] == 1) {
+      counts.clear();
+      for (size_t k = 0; k < K; ++k) strides[k].clear();
+    }
+    counts.push_back(count);
+    for (size_t k = 0; k < K; ++k) strides[k].push_back(step[k]);
+  }
+
+  // Steps of the loops from `first` outwards.
+  int64_t count(size_t first) const {
     int64_t n = 1;
-    for (size_t i = first; i < last; ++i) n *= counts[i];
+    for (size_t i = first; i < depth(); ++i) n *= counts[i];
     return n;
   }
-  // Where operand `k` stands in step `at` of the loops [0, last).
-  int64_t offset(size_t k, int64_t at, size_t last) const {
+  // Where operand `k` stands in step `at` of the loops from `first` outwards.
+  int64_t offset(size_t k, int64_t at, size_t first) const {
     int64_t offset = 0;
-    for (size_t i = last; i-- > 0; at /= counts[i]) offset += at % counts[i] * strides[k][i];
+    for (size_t i = first; i < depth(); at /= counts[i++]) offset += at % counts[i] * strides[k][i];
     return offset;
   }
 };
@@ -64,34 +84,20 @@ Loops<K> loops_over(const std::array<TensorDesc, K>& operands) {
   for (size_t k = 0; k < K; ++k) dims[k] = physical_dims(operands[k], rank, block);
 
   Loops<K> loops;
-  std::array<int64_t, K> stride;
+  std::array<int64_t, K> stride, step;
   stride.fill(1);
-  // From the innermost outwards; reversed at the end.
+  step.fill(1);
+  loops.around(1, step);
   for (size_t axis = dims[0].size(); axis-- > 0;) {
     int64_t count = 1;
     for (size_t k = 0; k < K; ++k) count = std::max(count, dims[k][axis]);
-    if (count == 1) continue;
-    std::array<int64_t, K> step;
-    bool merges = !loops.counts.empty();
     for (size_t k = 0; k < K; ++k) {
       if (dims[k][axis] != 1 && dims[k][axis] != count) throw KernelError("operands do not broadcast to one another");
       step[k] = dims[k][axis] == 1 ? 0 : stride[k];
       stride[k] *= dims[k][axis];
-      merges = merges && step[k] == loops.strides[k].back() * loops.counts.back();
     }
-    if (merges) {
-      loops.counts.back() *= count;
-      continue;
-    }
-    loops.counts.push_back(count);
-    for (size_t k = 0; k < K; ++k) loops.strides[k].push_back(step[k]);
+    loops.around(count, step);
   }
-  if (loops.counts.empty()) {
-    loops.counts.push_back(1);
-    for (size_t k = 0; k < K; ++k) loops.strides[k].push_back(1);
-  }
-  std::reverse(loops.counts.begin(), loops.counts.end());
-  for (size_t k = 0; k < K; ++k) std::reverse(loops.strides[k].begin(), loops.strides[k].end());
   return loops;
 }
 

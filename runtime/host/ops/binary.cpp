@@ -1,24 +1,110 @@
-// BinaryAdd {a, b, y}: all of one shape and layout.
-#include "runtime/host/flat_kernel.h"
+// BinaryAdd, BinarySub, BinaryMul, BinaryDiv {a, b, y}: y = a op b; a and b broadcast to y. Any layout.
+// ScaleShift {x, y}: y = scale · x + shift
+#include "runtime/host/elementwise.h"
+#include "runtime/host/loops.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
+namespace {
 
-std::vector<Algorithm> BinaryAdd::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
-  if (operands[0].tensor != operands[2].tensor || operands[1].tensor != operands[2].tensor)
-    throw KernelError("BinaryAdd: operands differ in shape or layout");
-  return {{}};
+// Two loops inside, so that a short innermost one (a block of channels) costs no division per turn.
+template <class F>
+class BinaryKernel final : public Kernel {
+ public:
+  BinaryKernel(std::span<const OperandDesc> operands, F f)
+      : f_(f),
+        accumulates_(operands[2].access == Access::update),
+        loops_(host::loops_over<3>({operands[2].tensor, operands[0].tensor, operands[1].tensor})) {
+    if (loops_.count(0) != operands[2].tensor.padded_elements()) throw KernelError("operands larger than the result");
+    rows_ = loops_.depth() > 1 ? loops_.counts[1] : 1;
+    chunk_ = std::max<int64_t>(1, 8192 / loops_.counts[0]);
+  }
+
+  void run(const RunContext&, std::byte* const* operands, std::byte*) override {
+    accumulates_ ? run<true>(operands) : run<false>(operands);
+  }
+
+ private:
+  template <bool Accumulate>
+  void run(std::byte* const* operands) const {
+    const int64_t a = loops_.strides[1][0], b = loops_.strides[2][0];
+    if (a != 0 && b != 0) return walk<Accumulate, 1, 1>(operands);
+    if (a != 0) return walk<Accumulate, 1, 0>(operands);
+    if (b != 0) return walk<Accumulate, 0, 1>(operands);
+    walk<Accumulate, 0, 0>(operands);
+  }
+
+  template <bool Accumulate, int64_t A, int64_t B>
+  void walk(std::byte* const* operands) const {
+    const float *a = host::in(operands, 0), *b = host::in(operands, 1);
+    float* y = host::out(operands, 2);
+    const int64_t length = loops_.counts[0];
+    if (loops_.depth() == 1) {
+      host::for_elements(length, [=, this](int64_t i) { put<Accumulate>(y[i], f_(a[i * A], b[i * B])); });
+      return;
+    }
+    const int64_t chunks = (rows_ + chunk_ - 1) / chunk_, units = loops_.count(2) * chunks;
+#pragma omp parallel for schedule(static) if (units > 1)
+    for (int64_t i = 0; i < units; ++i) {
+      const int64_t first = i % chunks * chunk_, end = std::min(rows_, first + chunk_);
+      float* to = y + loops_.offset(0, i / chunks, 2);
+      const float *left = a + loops_.offset(1, i / chunks, 2), *right = b + loops_.offset(2, i / chunks, 2);
+      for (int64_t row = first; row < end; ++row) {
+        float* at = to + row * loops_.strides[0][1];
+        const float *l = left + row * loops_.strides[1][1], *r = right + row * loops_.strides[2][1];
+#pragma omp simd
+        for (int64_t j = 0; j < length; ++j) put<Accumulate>(at[j], f_(l[j * A], r[j * B]));
+      }
+    }
+  }
+
+  template <bool Accumulate>
+  static void put(float& to, float value) {
+    to = Accumulate ? to + value : value;
+  }
+
+  F f_;
+  bool accumulates_;
+  host::Loops<3> loops_;  // y, a, b
+  int64_t rows_ = 1, chunk_ = 1;
+};
+
+template <class F>
+std::unique_ptr<Kernel> binary(std::span<const OperandDesc> operands, F f) {
+  return std::make_unique<BinaryKernel<F>>(operands, f);
 }
 
-std::unique_ptr<Kernel> BinaryAdd::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  algorithms(attrs, operands);
-  const int64_t n = operands[2].tensor.padded_elements();
-  return host::flat_kernel([n](const RunContext&, std::byte* const* operand) {
-    const float* a = host::in(operand, 0);
-    const float* b = host::in(operand, 1);
-    float* y = host::out(operand, 2);
-    host::for_elements(n, [=](int64_t i) { y[i] = a[i] + b[i]; });
-  });
+}  // namespace
+
+std::vector<Algorithm> BinaryAdd::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> BinaryAdd::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
+  return binary(operands, [](float a, float b) { return a + b; });
+}
+
+std::vector<Algorithm> BinarySub::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> BinarySub::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
+  return binary(operands, [](float a, float b) { return a - b; });
+}
+
+std::vector<Algorithm> BinaryMul::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> BinaryMul::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
+  return binary(operands, [](float a, float b) { return a * b; });
+}
+
+std::vector<Algorithm> BinaryDiv::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> BinaryDiv::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
+  return binary(operands, [](float a, float b) { return a / b; });
+}
+
+std::vector<Algorithm> ScaleShift::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> ScaleShift::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  const float scale = static_cast<float>(attrs.scale), shift = static_cast<float>(attrs.shift);
+  return host::map(operands, [=](float x) { return scale * x + shift; });
 }
 
 }  // namespace plimsoll

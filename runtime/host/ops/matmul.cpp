@@ -103,12 +103,11 @@ class MatMulKernel final : public Kernel {
 
  private:
   void seed(const float* c, float* y) const {
-    const size_t rows = seed_.depth() - 1;
-    const int64_t n = seed_.count(0, rows), length = seed_.counts[rows], step = seed_.strides[1][rows];
-#pragma omp parallel for schedule(static) if (n * length > 16384)
-    for (int64_t i = 0; i < n; ++i) {
-      float* to = y + seed_.offset(0, i, rows);
-      const float* from = c + seed_.offset(1, i, rows);
+    const int64_t rows = seed_.count(1), length = seed_.counts[0], step = seed_.strides[1][0];
+#pragma omp parallel for schedule(static) if (rows * length > 16384)
+    for (int64_t i = 0; i < rows; ++i) {
+      float* to = y + seed_.offset(0, i, 1);
+      const float* from = c + seed_.offset(1, i, 1);
       for (int64_t j = 0; j < length; ++j) to[j] = beta_ * from[j * step];
     }
   }

@@ -4,6 +4,8 @@
 //
 // y may be an `update` operand: the result is added. Sums run in a fixed order, each by one thread, in double
 // precision beyond a row: the bits do not depend on how many threads there are.
+#include <utility>
+
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/loops.h"
 #include "runtime/kernels.h"
@@ -24,23 +26,22 @@ class SumKernel final : public Kernel {
     std::array<TensorDesc, Factors + 1> descs;
     for (size_t k = 0; k <= Factors; ++k) descs[k] = operands[k].tensor;
     const host::Loops<Factors + 1> all = host::loops_over(descs);
-    const size_t last = all.depth() - 1;
-    inner_kept_ = all.strides[kY][last] != 0;
-    inner_count_ = all.counts[last];
-    for (size_t k = 0; k < Factors; ++k) inner_step_[k] = all.strides[k][last];
+    inner_kept_ = all.strides[kY][0] != 0;
+    inner_count_ = all.counts[0];
+    for (size_t k = 0; k < Factors; ++k) inner_step_[k] = all.strides[k][0];
     unit_ = std::all_of(inner_step_.begin(), inner_step_.end(), [](int64_t step) { return step == 1; });
-    for (size_t i = 0; i < last; ++i) {
-      host::Loops<Factors + 1>& to = all.strides[kY][i] != 0 ? kept_ : reduced_;
-      to.counts.push_back(all.counts[i]);
-      for (size_t k = 0; k <= Factors; ++k) to.strides[k].push_back(all.strides[k][i]);
-    }
-    // The innermost reduced loop is walked with a stride, the ones around it by division.
-    if (!reduced_.counts.empty()) {
-      row_count_ = reduced_.counts.back();
-      reduced_.counts.pop_back();
-      for (size_t k = 0; k <= Factors; ++k) {
-        row_step_[k] = reduced_.strides[k].back();
-        reduced_.strides[k].pop_back();
+    bool row = true;
+    for (size_t i = 1; i < all.depth(); ++i) {
+      std::array<int64_t, Factors + 1> step;
+      for (size_t k = 0; k <= Factors; ++k) step[k] = all.strides[k][i];
+      if (step[kY] != 0) {
+        kept_.around(all.counts[i], step);
+      } else if (std::exchange(row, false)) {
+        // The innermost reduced loop is walked with a stride, the ones around it by division.
+        row_count_ = all.counts[i];
+        row_step_ = step;
+      } else {
+        reduced_.around(all.counts[i], step);
       }
     }
   }
@@ -49,14 +50,14 @@ class SumKernel final : public Kernel {
     std::array<const float*, Factors> x;
     for (size_t k = 0; k < Factors; ++k) x[k] = host::in(operands, k);
     float* y = host::out(operands, kY);
-    const int64_t kept = kept_.count(0, kept_.depth());
+    const int64_t kept = kept_.count(0);
     const int64_t blocks = inner_kept_ ? (inner_count_ + kColumns - 1) / kColumns : 1;
-    const int64_t work = kept * inner_count_ * row_count_ * reduced_.count(0, reduced_.depth());
+    const int64_t work = kept * inner_count_ * row_count_ * reduced_.count(0);
 #pragma omp parallel for schedule(static) if (work > 16384)
     for (int64_t i = 0; i < kept * blocks; ++i) {
       std::array<const float*, Factors> from;
-      for (size_t k = 0; k < Factors; ++k) from[k] = x[k] + kept_.offset(k, i / blocks, kept_.depth());
-      float* to = y + kept_.offset(kY, i / blocks, kept_.depth());
+      for (size_t k = 0; k < Factors; ++k) from[k] = x[k] + kept_.offset(k, i / blocks, 0);
+      float* to = y + kept_.offset(kY, i / blocks, 0);
       if (inner_kept_) {
         unit_ ? columns<true>(from, to, i % blocks * kColumns) : columns<false>(from, to, i % blocks * kColumns);
       } else {
@@ -84,11 +85,11 @@ class SumKernel final : public Kernel {
   void columns(std::array<const float*, Factors> from, float* to, int64_t first) const {
     const int64_t n = std::min(kColumns, inner_count_ - first);
     double sums[kColumns] = {};
-    const int64_t outer = reduced_.count(0, reduced_.depth());
+    const int64_t outer = reduced_.count(0);
     for (int64_t o = 0; o < outer; ++o) {
       std::array<const float*, Factors> row;
       for (size_t k = 0; k < Factors; ++k)
-        row[k] = from[k] + reduced_.offset(k, o, reduced_.depth()) + first * inner_step_[k];
+        row[k] = from[k] + reduced_.offset(k, o, 0) + first * inner_step_[k];
       for (int64_t r = 0; r < row_count_; ++r) {
         for (int64_t j = 0; j < n; ++j) sums[j] += static_cast<double>(at<Unit>(row, j));
         for (size_t k = 0; k < Factors; ++k) row[k] += row_step_[k];
@@ -102,11 +103,11 @@ class SumKernel final : public Kernel {
   double row_sums(std::array<const float*, Factors> from) const {
     constexpr int64_t kLanes = 32;
     double sum = 0;
-    const int64_t outer = reduced_.count(0, reduced_.depth());
+    const int64_t outer = reduced_.count(0);
     for (int64_t o = 0; o < outer * row_count_; ++o) {
       std::array<const float*, Factors> row;
       for (size_t k = 0; k < Factors; ++k)
-        row[k] = from[k] + reduced_.offset(k, o / row_count_, reduced_.depth()) + o % row_count_ * row_step_[k];
+        row[k] = from[k] + reduced_.offset(k, o / row_count_, 0) + o % row_count_ * row_step_[k];
       float lanes[kLanes] = {};
       int64_t j = 0;
       for (; j + kLanes <= inner_count_; j += kLanes)
@@ -149,12 +150,11 @@ std::unique_ptr<Kernel> BroadcastTo::make(const Attrs& attrs, std::span<const Op
   return host::flat_kernel([loops, scale, accumulates](const RunContext&, std::byte* const* operand) {
     const float* x = host::in(operand, 0);
     float* y = host::out(operand, 1);
-    const size_t rows = loops.depth() - 1;
-    const int64_t n = loops.count(0, rows), length = loops.counts[rows], step = loops.strides[1][rows];
-#pragma omp parallel for schedule(static) if (n * length > 16384)
-    for (int64_t i = 0; i < n; ++i) {
-      float* to = y + loops.offset(0, i, rows);
-      const float* from = x + loops.offset(1, i, rows);
+    const int64_t rows = loops.count(1), length = loops.counts[0], step = loops.strides[1][0];
+#pragma omp parallel for schedule(static) if (rows * length > 16384)
+    for (int64_t i = 0; i < rows; ++i) {
+      float* to = y + loops.offset(0, i, 1);
+      const float* from = x + loops.offset(1, i, 1);
       if (accumulates) {
         for (int64_t j = 0; j < length; ++j) to[j] += scale * from[j * step];
       } else {

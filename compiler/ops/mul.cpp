@@ -1,0 +1,31 @@
+// Mul with broadcasting: y = a · b.   BinaryMul {a, b, y}   ProductSum {dy, other, dx}
+// Each gradient is dy times the other operand, summed as it is made where the operand was stretched.
+#include "compiler/ops/binary.h"
+
+namespace plimsoll {
+namespace {
+
+std::optional<double> number(const NodeView& node) { return number_at(node, 0) ? number_at(node, 0) : number_at(node, 1); }
+
+void forward(TaskBuilder& build) {
+  if (const auto scale = number(build.node())) return forward_scaled(build, *scale, 0);
+  forward_binary(build, "BinaryMul");
+}
+
+void backward(TaskBuilder& build) {
+  if (const auto scale = number(build.node())) return give_scaled_gradient(build, *scale);
+  if (build.wants_gradient(0)) give_product_gradient(build, 0, build.read_input(1));
+  if (build.wants_gradient(1)) give_product_gradient(build, 1, build.read_input(0));
+}
+
+}  // namespace
+
+const Op op_Mul{.name = "Mul",
+                .first_opset = 7,
+                .infer = infer_binary,
+                .forward = forward,
+                .backward = backward,
+                .layout_of = binary_layout,
+                .samples = [] { return binary_samples(-1, 1); }};
+
+}  // namespace plimsoll

@@ -1,0 +1,31 @@
+// Sub with broadcasting: y = a - b.   BinarySub {a, b, y}
+// The gradients are dy and -dy, summed over what was stretched; nothing is read.
+#include "compiler/ops/binary.h"
+
+namespace plimsoll {
+namespace {
+
+void forward(TaskBuilder& build) {
+  if (const auto a = number_at(build.node(), 0)) return forward_scaled(build, -1, *a);
+  if (const auto b = number_at(build.node(), 1)) return forward_scaled(build, 1, -*b);
+  forward_binary(build, "BinarySub");
+}
+
+void backward(TaskBuilder& build) {
+  if (number_at(build.node(), 0)) return give_scaled_gradient(build, -1);
+  if (number_at(build.node(), 1)) return give_scaled_gradient(build, 1);
+  give_summed_gradient(build, 0, build.read_gradient(0));
+  give_summed_gradient(build, 1, build.read_gradient(0), -1);
+}
+
+}  // namespace
+
+const Op op_Sub{.name = "Sub",
+                .first_opset = 7,
+                .infer = infer_binary,
+                .forward = forward,
+                .backward = backward,
+                .layout_of = binary_layout,
+                .samples = [] { return binary_samples(-1, 1); }};
+
+}  // namespace plimsoll

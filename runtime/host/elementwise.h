@@ -1,0 +1,50 @@
+// Kernels that compute each element of their result from the elements at the same place: any layout, the same for all
+// operands. The result is the last operand; an `update` operand is added to (the gradient of a parameter).
+#pragma once
+
+#include "runtime/host/flat_kernel.h"
+
+namespace plimsoll::host {
+
+inline void check_same(std::span<const OperandDesc> operands) {
+  for (const OperandDesc& operand : operands)
+    if (operand.tensor.padded_elements() != operands.back().tensor.padded_elements() ||
+        operand.tensor.layout != operands.back().tensor.layout)
+      throw KernelError("an elementwise kernel's operands differ in shape or layout");
+}
+
+// {x, y}: y = f(x)
+template <class F>
+std::unique_ptr<Kernel> map(std::span<const OperandDesc> operands, F f) {
+  check_same(operands);
+  const int64_t n = operands[1].tensor.padded_elements();
+  const bool accumulates = operands[1].access == Access::update;
+  return flat_kernel([=](const RunContext&, std::byte* const* operand) {
+    const float* x = in(operand, 0);
+    float* y = out(operand, 1);
+    if (accumulates) {
+      for_elements(n, [=](int64_t i) { y[i] += f(x[i]); });
+    } else {
+      for_elements(n, [=](int64_t i) { y[i] = f(x[i]); });
+    }
+  });
+}
+
+// {a, b, y}: y = f(a, b)
+template <class F>
+std::unique_ptr<Kernel> map2(std::span<const OperandDesc> operands, F f) {
+  check_same(operands);
+  const int64_t n = operands[2].tensor.padded_elements();
+  const bool accumulates = operands[2].access == Access::update;
+  return flat_kernel([=](const RunContext&, std::byte* const* operand) {
+    const float *a = in(operand, 0), *b = in(operand, 1);
+    float* y = out(operand, 2);
+    if (accumulates) {
+      for_elements(n, [=](int64_t i) { y[i] += f(a[i], b[i]); });
+    } else {
+      for_elements(n, [=](int64_t i) { y[i] = f(a[i], b[i]); });
+    }
+  });
+}
+
+}  // namespace plimsoll::host
