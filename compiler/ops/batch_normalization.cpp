@@ -6,6 +6,7 @@
 // a Relu is fused (attribute "relu", never from a file): its zeros are the mask.
 #include <algorithm>
 
+#include "compiler/ops/fused_relu.h"
 #include "compiler/ops/op.h"
 #include "runtime/attrs/batch_norm.h"
 
@@ -15,7 +16,7 @@ namespace {
 BatchNormAttrs attrs_of(const NodeView& node) {
   return {.epsilon = node.real("epsilon", 1e-5),
           .momentum = node.real("momentum", 0.9),
-          .relu = node.integer("relu", 0) != 0};
+          .relu = has_relu(node)};
 }
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {

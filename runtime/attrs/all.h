@@ -7,4 +7,5 @@
 #include "runtime/attrs/matmul.h"
 #include "runtime/attrs/none.h"
 #include "runtime/attrs/optimizer.h"
+#include "runtime/attrs/pool.h"
 #include "runtime/attrs/scale.h"

@@ -1,0 +1,46 @@
+// GlobalAveragePool: [N, C, …] → [N, C, 1, …].   GlobalAveragePoolForward {x, y}   GlobalAveragePoolBackward {dy, dx}
+#include "compiler/ops/op.h"
+#include "runtime/attrs/none.h"
+
+namespace plimsoll {
+namespace {
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  if (!node.has_input(0)) return node.invalid("needs an input");
+  TensorType y = node.input_type(0);
+  if (y.rank() < 3) return node.invalid("input is " + to_string(y.dims) + ", not samples by channels by pixels");
+  for (size_t axis = 1; axis < y.rank(); ++axis)
+    if (y.dims[axis].batch) return node.unsupported("a dimension behind the samples depends on the batch");
+  for (size_t axis = 2; axis < y.rank(); ++axis) y.dims[axis] = {1};
+  return std::vector{y};
+}
+
+void forward(TaskBuilder& build) {
+  build.task({.kernel = "GlobalAveragePoolForward",
+              .operands = {build.read_input(0), build.write_output(0)},
+              .flops = flops_per_element(build.node().input_type(0), 1)});
+}
+
+void backward(TaskBuilder& build) {
+  build.task({.kernel = "GlobalAveragePoolBackward",
+              .kind = TaskKind::backward_data,
+              .operands = {build.read_gradient(0), build.write_gradient(0)},
+              .flops = flops_per_element(build.node().input_type(0), 1)});
+}
+
+std::vector<Sample> samples() {
+  return {{.name = "image", .inputs = {{.dims = {kBatch, {3}, {5}, {4}}}}},
+          {.name = "series", .inputs = {{.dims = {kBatch, {2}, {9}}}}},
+          {.name = "blocked", .inputs = {{.dims = {kBatch, {32}, {3}, {3}}}}}};
+}
+
+}  // namespace
+
+const Op op_GlobalAveragePool{.name = "GlobalAveragePool",
+                              .infer = infer,
+                              .forward = forward,
+                              .backward = backward,
+                              .layout = LayoutRule::channels,
+                              .samples = samples};
+
+}  // namespace plimsoll

@@ -1,0 +1,66 @@
+// MaxPool over two dimensions.   MaxPoolForward {x, y, indices}   MaxPoolBackward {indices, dy, dx}
+// The backward reads neither x nor y: `indices` says for each output which place of its window was the largest, one
+// byte for windows of up to 255 places. The stash is the kernel's own affair, and absent where no gradient is wanted.
+#include "compiler/ops/pool.h"
+
+namespace plimsoll {
+namespace {
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  PLIMSOLL_ASSIGN(TensorType y, infer_pool(node));
+  if (node.has_output(1)) return node.unsupported("the output Indices is used");
+  return std::vector{y};
+}
+
+TensorType indices_type(const NodeView& node, const PoolAttrs& attrs) {
+  TensorType type = node.output_type(0);
+  type.type = attrs.kernel[0] * attrs.kernel[1] <= 255 ? DataType::u8 : DataType::i32;
+  return type;
+}
+
+void forward(TaskBuilder& build) {
+  const NodeView& node = build.node();
+  const PoolAttrs attrs = pool_attrs(node);
+  if (pools_nothing(attrs)) return build.alias_output(0, 0);
+  build.task({.kernel = "MaxPoolForward",
+              .attributes = to_attributes(attrs),
+              .operands = {build.read_input(0), build.write_output(0),
+                           build.wants_gradient(0) ? build.write_stash("indices", indices_type(node, attrs))
+                                                   : Operand{}},
+              .flops = flops_per_element(node.output_type(0), attrs.kernel[0] * attrs.kernel[1])});
+}
+
+void backward(TaskBuilder& build) {
+  const PoolAttrs attrs = pool_attrs(build.node());
+  if (pools_nothing(attrs)) return build.alias_gradient(0, 0);
+  build.task({.kernel = "MaxPoolBackward",
+              .kind = TaskKind::backward_data,
+              .attributes = to_attributes(attrs),
+              .operands = {build.read_stash("indices"), build.read_gradient(0), build.write_gradient(0)},
+              .flops = flops_per_element(build.node().output_type(0), 1)});
+}
+
+std::vector<Sample> samples() {
+  using Ints = std::vector<int64_t>;
+  return {
+      pool_sample("3x3", {kBatch, {3}, {7}, {8}}, {3, 3}, {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}}),
+      pool_sample("ceil", {kBatch, {2}, {8}, {6}}, {3, 3}, {{"strides", Ints{2, 2}}, {"ceil_mode", int64_t{1}}}),
+      pool_sample("overlapping", {kBatch, {2}, {5}, {5}}, {2, 3}, {}),
+      pool_sample("dilated", {kBatch, {2}, {7}, {7}}, {2, 2}, {{"dilations", Ints{2, 2}}}),
+      pool_sample("same_lower", {kBatch, {2}, {5}, {4}}, {2, 2}, {{"auto_pad", std::string("SAME_LOWER")}}),
+      pool_sample("large_window", {kBatch, {1}, {17}, {17}}, {16, 16}, {}),
+      pool_sample("blocked", {kBatch, {32}, {6}, {7}}, {3, 3}, {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}}),
+      pool_sample("nothing", {kBatch, {3}, {2}, {2}}, {1, 1}, {}),
+  };
+}
+
+}  // namespace
+
+const Op op_MaxPool{.name = "MaxPool",
+                    .infer = infer,
+                    .forward = forward,
+                    .backward = backward,
+                    .layout = LayoutRule::channels,
+                    .samples = samples};
+
+}  // namespace plimsoll

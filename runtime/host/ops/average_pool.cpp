@@ -1,0 +1,113 @@
+// AveragePoolForward {x, y}   AveragePoolBackward {dy, dx}
+// Of our own: oneDNN divides by the whole window where ceil_mode reaches beyond the padding. A plane of channels belongs
+// to one thread, so windows that overlap add up in a fixed order.
+#include <algorithm>
+
+#include "runtime/host/flat_kernel.h"
+#include "runtime/host/planes.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+// What one window covers along one axis.
+struct Reach {
+  int64_t first, last;  // pixels of the input, every `dilation`-th of [first, last)
+  int64_t counted;      // places that the average counts
+};
+
+struct Geometry {
+  PoolAttrs attrs;
+  int64_t planes, in[2], out[2];  // planes: samples times blocks of channels
+
+  Geometry(const PoolAttrs& a, const TensorDesc& x, const TensorDesc& y, int64_t block)
+      : attrs(a),
+        planes(x.dim(0) * x.dim(1) / block),
+        in{x.dim(2), x.dim(3)},
+        out{y.dim(2), y.dim(3)} {}
+
+  Reach reach(size_t axis, int64_t at) const {
+    const int64_t step = attrs.dilations[axis], begin = at * attrs.strides[axis] - attrs.pads[axis];
+    const int64_t end = begin + (attrs.kernel[axis] - 1) * step + 1;
+    const auto places = [&](int64_t from, int64_t to) { return to <= from ? 0 : (to - from + step - 1) / step; };
+    const int64_t first = begin >= 0 ? begin : begin + (-begin + step - 1) / step * step;
+    const int64_t last = std::min(end, in[axis]);
+    const int64_t counted_end = std::min(end, in[axis] + attrs.pads[axis + 2]);
+    return {first, last, attrs.count_padding ? places(begin, counted_end) : places(first, last)};
+  }
+};
+
+// body(output pixel, rows, columns, 1 / places counted) for every window of a plane.
+template <class Body>
+void for_windows(const Geometry& g, Body body) {
+  for (int64_t h = 0; h < g.out[0]; ++h) {
+    const Reach rows = g.reach(0, h);
+    for (int64_t w = 0; w < g.out[1]; ++w) {
+      const Reach columns = g.reach(1, w);
+      body(h * g.out[1] + w, rows, columns, 1.0F / static_cast<float>(rows.counted * columns.counted));
+    }
+  }
+}
+
+template <int kBlock>
+void forward(const Geometry& g, const float* x, float* y) {
+  const int64_t row_step = g.attrs.dilations[0], column_step = g.attrs.dilations[1];
+#pragma omp parallel for schedule(static)
+  for (int64_t plane = 0; plane < g.planes; ++plane) {
+    const float* from = x + plane * g.in[0] * g.in[1] * kBlock;
+    float* to = y + plane * g.out[0] * g.out[1] * kBlock;
+    for_windows(g, [&](int64_t pixel, const Reach& rows, const Reach& columns, float factor) {
+      float sum[kBlock] = {};
+      for (int64_t h = rows.first; h < rows.last; h += row_step)
+        for (int64_t w = columns.first; w < columns.last; w += column_step)
+          for (int c = 0; c < kBlock; ++c) sum[c] += from[(h * g.in[1] + w) * kBlock + c];
+      for (int c = 0; c < kBlock; ++c) to[pixel * kBlock + c] = sum[c] * factor;
+    });
+  }
+}
+
+template <int kBlock>
+void backward(const Geometry& g, const float* dy, float* dx) {
+  const int64_t row_step = g.attrs.dilations[0], column_step = g.attrs.dilations[1];
+#pragma omp parallel for schedule(static)
+  for (int64_t plane = 0; plane < g.planes; ++plane) {
+    const float* from = dy + plane * g.out[0] * g.out[1] * kBlock;
+    float* to = dx + plane * g.in[0] * g.in[1] * kBlock;
+    std::fill_n(to, g.in[0] * g.in[1] * kBlock, 0.0F);
+    for_windows(g, [&](int64_t pixel, const Reach& rows, const Reach& columns, float factor) {
+      float share[kBlock];
+      for (int c = 0; c < kBlock; ++c) share[c] = from[pixel * kBlock + c] * factor;
+      for (int64_t h = rows.first; h < rows.last; h += row_step)
+        for (int64_t w = columns.first; w < columns.last; w += column_step)
+          for (int c = 0; c < kBlock; ++c) to[(h * g.in[1] + w) * kBlock + c] += share[c];
+    });
+  }
+}
+
+}  // namespace
+
+std::vector<Algorithm> AveragePoolForward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> AveragePoolForward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                                 std::string_view) {
+  const TensorDesc &x = operands[0].tensor, &y = operands[1].tensor;
+  return host::by_block(x.layout, [&](auto block) -> std::unique_ptr<Kernel> {
+    return host::flat_kernel([g = Geometry(attrs, x, y, block)](const RunContext&, std::byte* const* operand) {
+      forward<decltype(block)::value>(g, host::in(operand, 0), host::out(operand, 1));
+    });
+  });
+}
+
+std::vector<Algorithm> AveragePoolBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> AveragePoolBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                                  std::string_view) {
+  const TensorDesc &dy = operands[0].tensor, &dx = operands[1].tensor;
+  return host::by_block(dx.layout, [&](auto block) -> std::unique_ptr<Kernel> {
+    return host::flat_kernel([g = Geometry(attrs, dx, dy, block)](const RunContext&, std::byte* const* operand) {
+      backward<decltype(block)::value>(g, host::in(operand, 0), host::out(operand, 1));
+    });
+  });
+}
+
+}  // namespace plimsoll
