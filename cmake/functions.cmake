@@ -16,3 +16,17 @@ function(plimsoll_library name)
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS})
 endfunction()
+
+# plimsoll_embed(OUT file.cpp HEADER header.h FUNCTION name FILES paths below the root…): the files, inside the compiler.
+function(plimsoll_embed)
+  cmake_parse_arguments(ARG "" "OUT;HEADER;FUNCTION" "FILES" ${ARGN})
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/${ARG_OUT})
+  string(REPLACE ";" "\n" lines "${ARG_FILES}")
+  file(GENERATE OUTPUT ${out}.txt CONTENT "${lines}\n")
+  list(TRANSFORM ARG_FILES PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE files)
+  add_custom_command(
+    OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -DLIST=${out}.txt -DHEADER=${ARG_HEADER}
+            -DFUNCTION=${ARG_FUNCTION} -DOUT=${out} -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${files} ${out}.txt ${PROJECT_SOURCE_DIR}/cmake/embed.cmake)
+endfunction()

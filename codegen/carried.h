@@ -1,16 +1,10 @@
-// The runtime's sources, held inside the compiler so that it is one binary. Made by cmake/embed.cmake.
+// The runtime's sources, held inside the compiler. Made by cmake/embed.cmake.
 #pragma once
 
-#include <span>
-#include <string_view>
+#include "compiler/support/embedded.h"
 
 namespace plimsoll {
 
-struct CarriedFile {
-  std::string_view path;  // "runtime/host/ops/conv.cpp"
-  std::string_view contents;
-};
-
-std::span<const CarriedFile> carried_files();  // by path
+std::span<const EmbeddedFile> carried_files();  // by path
 
 }  // namespace plimsoll

@@ -33,7 +33,7 @@ std::vector<GeneratedFile> carried(const Source& source) {
       if (use.task->kernel == row.kernel) used.insert(path);
   }
   std::vector<GeneratedFile> files;
-  for (const CarriedFile& file : carried_files()) {
+  for (const EmbeddedFile& file : carried_files()) {
     const std::string path(file.path);
     if (of_kernels.contains(path) && !used.contains(path)) continue;
     files.push_back({path, std::string(file.contents)});

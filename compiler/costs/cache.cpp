@@ -1,0 +1,78 @@
+#include "compiler/costs/cache.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+
+namespace plimsoll {
+namespace {
+
+namespace fs = std::filesystem;
+
+// FNV-1a: a short name for a long key; the key itself is the file's first line.
+std::string digest(const std::string& key) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return fmt::format("{:016x}", hash);
+}
+
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (c == '\n' || c == '\r') c = ' ';
+  return text;
+}
+
+}  // namespace
+
+std::string default_cache_directory() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache) return std::string(cache) + "/plimsoll";
+  if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.cache/plimsoll";
+  return "";
+}
+
+CostCache::CostCache(const std::string& directory, const std::string& key)
+    : directory_(directory), key_("# plimsoll costs, schema 1: " + one_line(key)) {
+  if (!directory.empty()) path_ = directory + "/costs-" + digest(key_) + ".jsonl";
+}
+
+std::vector<ProfiledTask> CostCache::load() const {
+  std::vector<ProfiledTask> tasks;
+  if (path_.empty()) return tasks;
+  std::ifstream in(path_, std::ios::binary);
+  std::string line;
+  if (!std::getline(in, line) || line != key_) return tasks;
+  while (std::getline(in, line)) {
+    if (Result<ProfiledTask> task = parse_profiled_task(line); task.ok()) tasks.push_back(std::move(task).value());
+  }
+  return tasks;
+}
+
+void CostCache::append(const std::vector<ProfiledTask>& tasks) const {
+  if (path_.empty() || tasks.empty()) return;
+  std::error_code ignored;
+  fs::create_directories(directory_, ignored);
+  const int file = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (file < 0) return;
+  if (::flock(file, LOCK_EX) == 0) {
+    // A file that is not ours, of another key or cut in its first line, begins anew.
+    std::string start(key_.size() + 1, '\0');
+    const bool ours = ::pread(file, start.data(), start.size(), 0) == static_cast<ssize_t>(start.size()) &&
+                      start == key_ + "\n";
+    std::string text = ours ? "" : key_ + "\n";
+    if (!ours && ::ftruncate(file, 0) != 0) text.clear();
+    // Behind a torn line: it stays unreadable, the next one does not.
+    char last = '\n';
+    const off_t end = ::lseek(file, 0, SEEK_END);
+    if (end > 0 && ::pread(file, &last, 1, end - 1) == 1 && last != '\n') text += '\n';
+    for (const ProfiledTask& task : tasks) text += profiled_task_json(task) + "\n";
+    [[maybe_unused]] const ssize_t written = ::write(file, text.data(), text.size());
+  }
+  ::close(file);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,31 @@
+// Costs kept between runs of the compiler: one file per backend, device, library, profiler and number of threads, one
+// line per task. Lines are only ever added, each in one write under a lock, so that compilers may share it; a line that
+// cannot be read (a torn write, another version) is as good as absent.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/costs/exchange.h"
+
+namespace plimsoll {
+
+// $XDG_CACHE_HOME/plimsoll, or ~/.cache/plimsoll; "" where there is neither.
+std::string default_cache_directory();
+
+class CostCache {
+ public:
+  // An empty directory: nothing is kept. `key` is all that the figures hold for.
+  CostCache(const std::string& directory, const std::string& key);
+
+  // All readable entries, later ones after those that they replace.
+  std::vector<ProfiledTask> load() const;
+  // What cannot be written is not kept; planning does not fail for it.
+  void append(const std::vector<ProfiledTask>& tasks) const;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string directory_, path_, key_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,163 @@
+#include "compiler/costs/profiled.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <sstream>
+
+#include "compiler/costs/modelled.h"
+#include "compiler/costs/subprocess.h"
+
+namespace plimsoll {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string find_profiler(const std::string& given) {
+  if (!given.empty()) return given;
+  if (const char* set = std::getenv("PLIMSOLL_PROFILER"); set && *set) return set;
+  std::error_code failed;
+  const fs::path self = fs::read_symlink("/proc/self/exe", failed);
+  return (failed ? fs::path(".") : self.parent_path()) / "plimsoll-profile-host";
+}
+
+// Another build of the profiler has other kernels: its figures are not these. Workspaces are a matter of safety.
+std::string identity_of(const std::string& profiler) {
+  std::error_code failed;
+  const auto written = fs::last_write_time(profiler, failed);
+  const auto bytes = fs::file_size(profiler, failed);
+  return failed ? "" : fmt::format("{} {}", bytes, written.time_since_epoch().count());
+}
+
+// A directory for the two files of one exchange, gone when it is over.
+class Workplace {
+ public:
+  Workplace() {
+    std::error_code failed;
+    const fs::path temporary = fs::temp_directory_path(failed);
+    std::string pattern = ((failed ? fs::path("/tmp") : temporary) / "plimsoll-profile-XXXXXX").string();
+    if (mkdtemp(pattern.data())) path_ = pattern;
+  }
+  ~Workplace() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  Workplace(const Workplace&) = delete;
+  Workplace& operator=(const Workplace&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+std::string last_line(const std::string& text) {
+  const size_t end = text.find_last_not_of('\n');
+  if (end == std::string::npos) return "";
+  const size_t begin = text.rfind('\n', end);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+}
+
+Error profiler_failed(const std::string& profiler, const ProcessResult& result) {
+  return {ExitCode::environment,
+          fmt::format("the profiler '{}' failed with exit code {}{}", profiler, result.exit_code,
+                      result.errors.empty() ? "" : ": " + last_line(result.errors))};
+}
+
+Result<std::vector<ProfiledTask>> run_profiler(const ProfiledOptions& options, const std::vector<std::string>& tasks) {
+  const Workplace place;
+  const std::string in = place.path() + "/tasks.json", out = place.path() + "/profile.json";
+  std::ofstream written(in, std::ios::binary);
+  written << tasks_json(tasks, options.threads);
+  if (place.path().empty() || !written.flush())
+    return Error{ExitCode::unwritable_output, "cannot write '" + in + "' for the profiler"};
+  std::vector<std::string> arguments{options.profiler, in, "-o", out};
+  if (!options.measure) arguments.push_back("--no-measure");
+  if (options.show_progress) arguments.push_back("--progress");
+  PLIMSOLL_ASSIGN(const ProcessResult result, run_process(arguments, options.show_progress));
+  if (result.exit_code != 0) return profiler_failed(options.profiler, result);
+  std::stringstream text;
+  text << std::ifstream(out, std::ios::binary).rdbuf();
+  return parse_profile(text.str());
+}
+
+}  // namespace
+
+ProfiledCosts::ProfiledCosts(const ProfiledOptions& options, const ProfilerDescription& description,
+                             const std::string& identity)
+    : options_(options),
+      cache_(options.cache_directory, fmt::format("{} | threads {} | profiler {} | {}", description.device,
+                                                  options.threads, identity,
+                                                  options.measure ? "measured" : "workspaces only")),
+      profile_{.device = description.device, .libraries = description.libraries, .threads = options.threads} {
+  for (ProfiledTask& task : cache_.load()) {
+    std::string signature = task.signature;
+    known_[std::move(signature)] = std::move(task);
+  }
+}
+
+Result<std::unique_ptr<ProfiledCosts>> ProfiledCosts::open(const ProfiledOptions& given) {
+  ProfiledOptions options = given;
+  options.profiler = find_profiler(given.profiler);
+  Result<ProcessResult> described = run_process({options.profiler, "--describe"});
+  if (!described.ok()) {
+    Error error = described.error();
+    error.notes.push_back("set PLIMSOLL_PROFILER to its path, or plan with modelled costs");
+    return error;
+  }
+  if (described->exit_code != 0) return profiler_failed(options.profiler, *described);
+  PLIMSOLL_ASSIGN(ProfilerDescription description, parse_description(described->output));
+  std::string identity = identity_of(options.profiler);
+  for (const auto& [library, version] : description.libraries) identity += fmt::format(" {} {}", library, version);
+  return std::unique_ptr<ProfiledCosts>(new ProfiledCosts(options, description, identity));
+}
+
+// Modelled times cannot tell one algorithm from another; the backend's default then stays first.
+void ProfiledCosts::remember(const ProfiledTask& profiled, const Task& task, int64_t samples) {
+  std::vector<AlgorithmCost> costs = profiled.algorithms;
+  for (AlgorithmCost& cost : costs)
+    if (!cost.time_measured) cost.seconds = roofline_seconds(options_.device, task, samples);
+  std::stable_sort(costs.begin(), costs.end(),
+                   [](const AlgorithmCost& a, const AlgorithmCost& b) { return a.seconds < b.seconds; });
+  profile_.costs[profiled.signature] = std::move(costs);
+}
+
+Status ProfiledCosts::prepare(const TaskGraph& graph, int64_t samples) {
+  std::map<std::string, const Task*> wanted;
+  for (const Task& task : graph.tasks) {
+    std::string key = signature(task, samples);
+    if (!profile_.costs.contains(key)) wanted.try_emplace(std::move(key), &task);
+  }
+  std::vector<std::string> unknown;
+  for (const auto& [key, task] : wanted)
+    if (!known_.contains(key)) unknown.push_back(task_json(*task, samples));
+  if (!unknown.empty()) {
+    PLIMSOLL_ASSIGN(std::vector<ProfiledTask> profiled, run_profiler(options_, unknown));
+    cache_.append(profiled);
+    for (ProfiledTask& task : profiled) {
+      std::string key = task.signature;
+      known_[std::move(key)] = std::move(task);
+    }
+  }
+  Error refused{ExitCode::environment, "the backend cannot run some tasks"};
+  for (const auto& [key, task] : wanted) {
+    const auto found = known_.find(key);
+    if (found == known_.end())
+      return Error{ExitCode::environment, "the profiler '" + options_.profiler + "' left out " + key};
+    if (!found->second.error.empty()) refused.notes.push_back(task->name + ": " + found->second.error);
+    else remember(found->second, *task, samples);
+  }
+  if (!refused.notes.empty()) return refused;
+  return {};
+}
+
+std::span<const AlgorithmCost> ProfiledCosts::algorithms(const Task& task, int64_t samples) const {
+  const auto found = profile_.costs.find(signature(task, samples));
+  PLIMSOLL_CHECK(found != profile_.costs.end(), "costs were not prepared for " + task.name);
+  return found->second;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,49 @@
+// Costs from a profiler of the runtime world, run as a program of its own: workspaces are exact; times are measured, or
+// modelled from a device's figures where measuring is not wanted.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "compiler/costs/cache.h"
+#include "compiler/costs/device.h"
+#include "compiler/ir/profile.h"
+
+namespace plimsoll {
+
+struct ProfiledOptions {
+  std::string profiler = {};         // path; "": $PLIMSOLL_PROFILER, else plimsoll-profile-host beside this program
+  int64_t threads = 1;               // of the trainer to be
+  bool measure = true;
+  Device device = {};                // for modelled times; its figures must be given when `measure` is false
+  std::string cache_directory = {};  // "": nothing is kept
+  bool show_progress = false;        // of the profiler, on stderr
+};
+
+class ProfiledCosts final : public Costs {
+ public:
+  // Error: environment, when the profiler cannot be run.
+  static Result<std::unique_ptr<ProfiledCosts>> open(const ProfiledOptions& options);
+
+  // Runs the profiler once for all tasks that are not known yet.
+  // Error: environment, when it fails or cannot do a task, with the tasks as notes.
+  Status prepare(const TaskGraph& graph, int64_t samples) override;
+  std::span<const AlgorithmCost> algorithms(const Task& task, int64_t samples) const override;
+
+  // All that is known by now. Plan.device, .libraries and .costs are made from it.
+  const Profile& profile() const { return profile_; }
+  const char* kind() const { return options_.measure ? "profiled" : "modelled"; }
+
+ private:
+  ProfiledCosts(const ProfiledOptions& options, const ProfilerDescription& description, const std::string& identity);
+  void remember(const ProfiledTask& profiled, const Task& task, int64_t samples);
+
+  ProfiledOptions options_;
+  CostCache cache_;
+  Profile profile_;
+  std::map<std::string, ProfiledTask> known_;  // from the profiler and the cache, by signature
+};
+
+}  // namespace plimsoll

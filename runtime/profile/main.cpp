@@ -1,0 +1,65 @@
+// plimsoll-profile-host, plimsoll-profile-cuda: the same source, linked with another backend.
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <string>
+
+#include "runtime/profile/profiler.h"
+
+namespace {
+
+constexpr const char* kHelp =
+    "usage: plimsoll-profile-host TASKS.json -o PROFILE.json [--no-measure] [--progress]\n"
+    "       plimsoll-profile-host --describe\n"
+    "\n"
+    "Says what each kernel of TASKS.json costs on this machine: its algorithms, their exact workspaces and, without\n"
+    "--no-measure, their times. --describe prints device and libraries. 'plimsoll' calls it by itself.\n";
+
+void silent(size_t, size_t) {}
+
+void print_progress(size_t done, size_t all) {
+  std::fprintf(stderr, "\rprofiling %zu/%zu%s", done, all, done == all ? "\n" : "");
+  std::fflush(stderr);
+}
+
+int fail(int code, const std::string& what) {
+  std::fprintf(stderr, "error: %s\n", what.c_str());
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string input, output;
+  bool measure = true, describe = false, progress = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--no-measure") measure = false;
+    else if (argument == "--describe") describe = true;
+    else if (argument == "--progress") progress = true;
+    else if (argument == "--help") return std::fputs(kHelp, stdout), 0;
+    else if (argument == "-o" && i + 1 < argc) output = argv[++i];
+    else if (input.empty() && argument[0] != '-') input = argument;
+    else return fail(2, "unexpected argument '" + argument + "'; --help lists the options");
+  }
+  try {
+    if (describe) {
+      std::cout << plimsoll::profile::describe().dump() << "\n";
+      return 0;
+    }
+    if (input.empty() || output.empty()) return fail(2, "needs TASKS.json and -o PROFILE.json");
+    std::ifstream in(input);
+    if (!in) return fail(3, "cannot read '" + input + "'");
+    const nlohmann::json tasks = nlohmann::json::parse(in);
+    const nlohmann::json result = plimsoll::profile::profile(tasks, measure, progress ? print_progress : silent);
+    std::ofstream out(output);
+    out << result.dump() << "\n";
+    if (!out.flush()) return fail(7, "cannot write '" + output + "'");
+    return 0;
+  } catch (const nlohmann::json::exception& error) {
+    return fail(3, "'" + input + "' is not what this profiler reads: " + error.what());
+  } catch (const std::exception& error) {
+    return fail(8, error.what());
+  }
+}

@@ -1,0 +1,200 @@
+// Costs: the roofline, the exchange with the profiler, and the cache between runs.
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "compiler/costs/exchange.h"
+#include "compiler/costs/modelled.h"
+#include "compiler/costs/profiled.h"
+#include "compiler/support/bytes.h"
+#include "runtime/attrs/conv.h"
+
+using namespace plimsoll;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A convolution of 3x3, 16 channels, 8x8 pixels, and its ReLU, which may lie in blocks of 8.
+TaskGraph conv_and_relu(Layout layout = Layout::plain) {
+  TaskGraph graph;
+  const TensorType image{.dims = {kBatch, {16}, {8}, {8}}, .layout = layout};
+  const TensorType filter{.dims = {{16}, {16}, {3}, {3}},
+                          .layout = layout == Layout::plain ? Layout::plain : Layout::OIhw8i8o};
+  const TensorId x = graph.tensors.push_back({.name = "x", .kind = TensorKind::input, .type = image});
+  const TensorId w = graph.tensors.push_back({.name = "w", .kind = TensorKind::weight, .type = filter, .persistent = true});
+  const TensorId c = graph.tensors.push_back({.name = "c", .type = image});
+  const TensorId y = graph.tensors.push_back({.name = "y", .type = image});
+  graph.tasks.push_back({.name = "conv.forward",
+                         .kernel = "ConvForward",
+                         .attributes = to_attributes(ConvAttrs{.pads = {1, 1, 1, 1}}),
+                         .operands = {{x, Access::read, image}, {w, Access::read, filter}, {}, {c, Access::write, image}},
+                         .flops = {0, 2 * 16 * 64 * 16 * 9}});
+  graph.tasks.push_back({.name = "relu.forward",
+                         .kernel = "ReluForward",
+                         .operands = {{c, Access::read, image}, {y, Access::write, image}},
+                         .flops = {0, 16 * 64}});
+  return graph;
+}
+
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string pattern = (fs::temp_directory_path() / "plimsoll-costs-XXXXXX").string();
+    if (!mkdtemp(pattern.data())) throw std::runtime_error("no temporary directory");
+    path = pattern;
+  }
+  ~TemporaryDirectory() { fs::remove_all(path); }
+  std::string path;
+};
+
+ProfiledOptions options(const std::string& cache = "") {
+  return {.profiler = PLIMSOLL_PROFILER, .threads = 2, .measure = false, .device = *find_device("host"),
+          .cache_directory = cache};
+}
+
+std::string only_file(const std::string& directory) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory)) return entry.path().string();
+  return "";
+}
+
+std::string contents(const std::string& path) {
+  std::stringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+// A profiler that works once and is told apart from one that was not asked at all.
+ProfiledOptions with_broken_profiler(const TemporaryDirectory& place, const std::string& cache) {
+  const std::string script = place.path + "/profiler";
+  std::ofstream(script) << "#!/bin/sh\n[ \"$1\" = --describe ] && exec " PLIMSOLL_PROFILER " --describe\n"
+                           "[ -e " << place.path << "/broken ] && { echo 'it is broken' >&2; exit 8; }\n"
+                           "exec " PLIMSOLL_PROFILER " \"$@\"\n";
+  fs::permissions(script, fs::perms::owner_all);
+  ProfiledOptions with = options(cache);
+  with.profiler = script;
+  return with;
+}
+
+}  // namespace
+
+TEST_CASE("every built-in device is a device") {
+  for (const std::string& name : device_names()) {
+    INFO(name);
+    const Result<Device> device = find_device(name);
+    REQUIRE(device.ok());
+    CHECK(device->name == name);
+    CHECK((device->kind == "cuda" || device->kind == "host"));
+  }
+  const Result<Device> unknown = find_device("abacus");
+  REQUIRE(!unknown.ok());
+  CHECK(unknown.error().code == ExitCode::usage);
+  CHECK(unknown.error().message.find("k40m") != std::string::npos);
+  CHECK(!parse_device("{\"name\": \"x\"}").ok());
+  CHECK(!parse_device("[").ok());
+}
+
+TEST_CASE("modelled costs follow the roofline and claim nothing else") {
+  const TaskGraph graph = conv_and_relu();
+  ModelledCosts costs({.name = "toy", .memory_bytes = 1 << 30, .flops_per_second = 1e9, .memory_bytes_per_second = 1e9,
+                       .copy_bytes_per_second = 1e9, .launch_seconds = 1e-6, .compute_efficiency = 0.5,
+                       .workspace_share = 0.25});
+  REQUIRE(costs.prepare(graph, 4).ok());
+  const AlgorithmCost conv = costs.algorithms(graph.tasks[TaskId(0)], 4)[0];
+  CHECK(conv.seconds == Approx(4 * 294912 / 0.5e9 + 1e-6));  // computing is what takes long
+  CHECK(conv.workspace_bytes == align_up((2 * 4 * 4096 + 9216) / 4));
+  CHECK(!conv.time_measured);
+  CHECK(!conv.workspace_exact);
+  const AlgorithmCost relu = costs.algorithms(graph.tasks[TaskId(1)], 4)[0];
+  CHECK(relu.seconds == Approx(2 * 4 * 4096 / 1e9 + 1e-6));  // moving is
+  CHECK(relu.workspace_bytes == 0);
+}
+
+TEST_CASE("a profiler gives exact workspaces, and times only when it measures") {
+  const TaskGraph graph = conv_and_relu(GENERATE(Layout::plain, Layout::nChw8c));
+  ProfiledOptions with = options();
+  with.measure = GENERATE(false, true);
+  auto costs = ProfiledCosts::open(with);
+  REQUIRE(costs.ok());
+  REQUIRE((*costs)->prepare(graph, 2).ok());
+  REQUIRE((*costs)->prepare(graph, 3).ok());
+  for (const Task& task : graph.tasks) {
+    for (const int64_t samples : {2, 3}) {
+      const auto algorithms = (*costs)->algorithms(task, samples);
+      REQUIRE(!algorithms.empty());
+      for (size_t i = 0; i < algorithms.size(); ++i) {
+        CHECK(algorithms[i].workspace_exact);
+        CHECK(algorithms[i].time_measured == with.measure);
+        CHECK(algorithms[i].seconds > 0);
+        if (i > 0) CHECK(algorithms[i].seconds >= algorithms[i - 1].seconds);
+      }
+    }
+  }
+  CHECK((*costs)->profile().libraries.contains("onednn"));
+  CHECK(!(*costs)->profile().device.empty());
+}
+
+TEST_CASE("what the backend cannot do is told with the task's name") {
+  TaskGraph graph = conv_and_relu();
+  graph.tasks[TaskId(1)].kernel = "Abacus";
+  auto costs = ProfiledCosts::open(options());
+  REQUIRE(costs.ok());
+  const Status status = (*costs)->prepare(graph, 2);
+  REQUIRE(!status.ok());
+  CHECK(status.error().code == ExitCode::environment);
+  REQUIRE(status.error().notes.size() == 1);
+  CHECK(status.error().notes[0] == "relu.forward: no kernel 'Abacus'");
+
+  ProfiledOptions nowhere = options();
+  nowhere.profiler = "/nowhere/profiler";
+  const auto missing = ProfiledCosts::open(nowhere);
+  REQUIRE(!missing.ok());
+  CHECK(missing.error().code == ExitCode::environment);
+}
+
+TEST_CASE("costs are kept between runs") {
+  const TemporaryDirectory place;
+  const std::string cache = place.path + "/cache";
+  const ProfiledOptions with = with_broken_profiler(place, cache);
+  const TaskGraph graph = conv_and_relu();
+  const auto prepared = [&](const TaskGraph& of, int64_t samples) {
+    auto costs = ProfiledCosts::open(with);
+    REQUIRE(costs.ok());
+    return (*costs)->prepare(of, samples);
+  };
+  REQUIRE(prepared(graph, 2).ok());
+  std::ofstream(place.path + "/broken") << "\n";
+  CHECK(prepared(graph, 2).ok());  // nobody asked the profiler
+  const Status unknown = prepared(graph, 5);
+  REQUIRE(!unknown.ok());
+  CHECK(unknown.error().message.find("it is broken") != std::string::npos);
+
+  SECTION("a damaged line is as good as absent, the others stay") {
+    const std::string file = only_file(cache);
+    std::string text = contents(file);
+    const size_t second = text.find('\n') + 1;
+    text.replace(second, 8, "{\"torn\": ");
+    std::ofstream(file, std::ios::binary) << text.substr(0, text.size() - 1);  // and no newline at the end
+    fs::remove(place.path + "/broken");
+    CHECK(prepared(graph, 2).ok());  // asks for the one that is gone, behind a torn line
+    std::ofstream(place.path + "/broken") << "\n";
+    CHECK(prepared(graph, 2).ok());
+  }
+  SECTION("any bytes at all may stand in the file") {
+    const std::string noise = GENERATE(std::string(), std::string("\0\n\xff{}\n[1]\n", 9), std::string(5000, '{'));
+    std::ofstream(only_file(cache), std::ios::binary) << noise;
+    CHECK(!prepared(graph, 2).ok());
+    fs::remove(place.path + "/broken");
+    CHECK(prepared(graph, 2).ok());
+    std::ofstream(place.path + "/broken") << "\n";
+    CHECK(prepared(graph, 2).ok());
+  }
+  SECTION("a cache that cannot be written is no error") {
+    fs::remove(place.path + "/broken");
+    fs::remove_all(cache);
+    std::ofstream(cache) << "a file where the directory should be\n";
+    CHECK(prepared(graph, 2).ok());
+  }
+}
