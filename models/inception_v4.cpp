@@ -74,8 +74,7 @@ class InceptionV4 {
     y = conv(module + ".branch2_2", y, row(512, 3));
     const Value wide2 = conv(module + ".branch2_3a", y, row(256, 3));
     const Value high2 = conv(module + ".branch2_3b", y, column(256, 3));
-    return graph_.concat(module, {one, graph_.concat(module, {wide, high}), graph_.concat(module, {wide2, high2}),
-                                  average(module, x, 256)});
+    return graph_.concat(module, {one, wide, high, wide2, high2, average(module, x, 256)});
   }
 
  private:

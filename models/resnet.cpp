@@ -56,6 +56,8 @@ void build_resnet(GraphWriter& graph, const Arguments& arguments, Block kind, co
   const int64_t size = arguments.integer("input"), width = arguments.integer("width");
   Value x = graph.input("input", {arguments.integer("channels"), size, size});
   const bool small = arguments.word("stem") == "cifar";
+  const std::string& stride_on = arguments.word("stride_on");
+  const bool stride_first = stride_on == "conv1" || (stride_on == "usual" && arguments.integer("pool1_pad") == 0);
   x = graph.conv("conv1", x,
                  {.channels = width,
                   .kernel = small ? 3 : 7,
@@ -70,7 +72,7 @@ void build_resnet(GraphWriter& graph, const Arguments& arguments, Block kind, co
                 {.kind = kind,
                  .width = width << stage,
                  .stride = stage > 0 && i == 0 ? 2 : 1,
-                 .stride_first = arguments.word("stride_on") == "conv1"});
+                 .stride_first = stride_first});
     }
   }
   x = graph.flatten("", graph.global_average_pool("avgpool", x));
@@ -84,8 +86,9 @@ std::vector<ZooParameter> parameters(int64_t input, int64_t classes, int64_t wid
                      word_parameter("stem", std::move(stems),
                                     "imagenet: 7x7 with stride 2 and a pool; cifar: 3x3 with stride 1 and none"),
                      integer_parameter("pool1_pad", 1, "padding of the pool behind the first convolution", 0, 1),
-                     word_parameter("stride_on", {"conv2", "conv1"},
-                                    "which convolution of a bottleneck has the stride: torchvision's or the paper's")};
+                     word_parameter("stride_on", {"usual", "conv2", "conv1"},
+                                    "which convolution of a bottleneck has the stride; usual: conv2 as in torchvision, "
+                                    "but conv1 with pool1_pad=0, as the paper's authors have both")};
 }
 
 ZooEntry entry(const std::string& name, const std::string& summary, Block kind, std::vector<int64_t> blocks,

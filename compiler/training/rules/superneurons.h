@@ -1,0 +1,64 @@
+// `--rules superneurons`: a network as SuperNeurons (Wang et al., PPoPP 2018) sees it and counts it, so that the
+// paper's digits come out. The plans are for reports: no kernel works this way, and no trainer is made of them.
+//
+//   layer      an operator is a layer, with one step forward and one backward: layer i of N runs at the steps i and
+//              2N+1-i. Where a value goes to several layers, a FORK stands in between.
+//   counted    activations and their gradients. The images, weights and their gradients, optimizer state, statistics,
+//              dropout masks and workspaces are not, so they are not in the graph either.
+//   forward    nothing is in place: every layer owns an output, a FORK one copy for each branch.
+//   backward   layer              reads        writes
+//              CONV, FC           x  -  dy     dx, the images' too
+//              POOL               x  y  dy     dx
+//              BN                 x  -  dy     dx
+//              DROPOUT, CONCAT    -  -  dy     dx, one for each input
+//              JOIN               -  -  dy     dx for each input but the first, whose gradient is dy itself
+//              ACT, LRN           x  y  dy     in dy
+//              SOFTMAX            x  y         in y
+//              FORK               -  -  dy's   adds them up in the first
+//
+// Where the paper says other things than its own numbers, the numbers were followed (docs/papers.md).
+#pragma once
+
+#include "compiler/ir/network.h"
+#include "compiler/ir/plan.h"
+#include "compiler/ir/profile.h"
+#include "compiler/ir/task_graph.h"
+#include "compiler/support/status.h"
+
+namespace plimsoll {
+
+// Before: the network is as it was imported, with or without a loss; nothing is fused, no layout is chosen.
+// Task i - 1 is step i. A gradient that a layer changes is an `update` of an activation_gradient, which graphs under
+// Plimsoll's own rules do not have. Error: unsupported, with all nodes that the paper has no layer for.
+Result<TaskGraph> superneurons_graph(const Network& network, int64_t batch);
+
+// What the paper counts in a plan of that graph. Bytes are exact, as they are in the paper: nothing is aligned.
+struct SuperNeuronsFigures {
+  int64_t layers = 0;
+  int64_t tensors = 0;
+  int64_t network_wide_bytes = 0;   // all tensors at once: the paper's baseline
+  int64_t peak_bytes = 0;
+  int64_t peak_step = 0;            // from 1; a recomputation is at the step of the backward task that it serves
+  int64_t peak_live_tensors = 0;
+  int64_t most_live_tensors = 0;    // over all steps
+  // The paper's max(l_i), the most that one layer touches, with an LRN's dx counted although it lies in dy (the paper's
+  // text), and with each tensor counted once.
+  int64_t largest_layer_bytes = 0;
+  int64_t largest_layer_distinct_bytes = 0;
+};
+SuperNeuronsFigures superneurons_figures(const Plan& plan);
+
+// Makes the summary and `rules` of the plan say what the paper counts.
+void count_as_superneurons(Plan& plan);
+
+// Costs for such plans: no workspaces, and times of the paper's K40c by arithmetic and bytes alone (modelled).
+class SuperNeuronsCosts : public Costs {
+ public:
+  Status prepare(const TaskGraph& graph, int64_t samples) override;
+  std::span<const AlgorithmCost> algorithms(const Task& task, int64_t samples) const override;
+
+ private:
+  std::map<std::pair<std::string, int64_t>, AlgorithmCost> costs_;  // by task name and samples
+};
+
+}  // namespace plimsoll
