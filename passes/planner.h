@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,12 +20,17 @@ struct PlanRequest {
   bool refuse_split_batch_norm = false;
   std::string model_name = {}, model_sha256 = {}, target_kind = "host", device = {}, costs = "modelled";
   std::map<std::string, std::string> libraries = {};
-  // Called after each pass with its name and the plan, for --print-after and --dump; empty: nobody listens.
+  // Called after each pass of the plan that is returned, with the pass's name and the plan, for --print-after and
+  // --dump; empty: nobody listens. `timed` hears how long the pass took.
   std::function<void(const std::string& pass, const Plan& plan)> observe = {};
+  std::function<void(const std::string& pass, double seconds)> timed = {};
 };
 
-// Error: budget_infeasible, with the step at the peak, what is live there and why it cannot leave, and the least budget
-// for which a plan exists; that budget then works.
+// Without a budget the plan is the unconstrained one and its arena is what it promises: budget_bytes = arena_bytes.
+// Of several rounds, the fewest that fit are taken and the batch is split as evenly as they allow.
+// Error: usage, for an unknown policy or a sub-batch that the request itself forbids; budget_infeasible, with the step
+// at the peak, what is live there and why it cannot leave, and the least budget for which a plan exists; that budget
+// then works.
 Result<Plan> make_plan(const TaskGraph& graph, Costs& costs, const PlanRequest& request);
 
 }  // namespace plimsoll

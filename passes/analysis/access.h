@@ -1,0 +1,27 @@
+// Which tensors a step touches, and how: the one reading of steps that every pass shares.
+#pragma once
+
+#include "compiler/ir/plan.h"
+
+namespace plimsoll {
+
+// body(tensor, reads, writes) once per tensor and way of touching it: reads first, then updates (both), then writes.
+// Run again, a task leaves what it updates alone.
+template <class Body>
+void for_each_access(const Plan& plan, const Step& step, Body&& body) {
+  switch (step.kind) {
+    case StepKind::compute: {
+      const PlanTask& task = plan.tasks[step.task];
+      for (const TensorId tensor : task.reads) body(tensor, true, false);
+      if (!step.recompute)
+        for (const TensorId tensor : task.updates) body(tensor, true, true);
+      for (const TensorId tensor : task.writes) body(tensor, false, true);
+      break;
+    }
+    case StepKind::offload: body(step.tensor, true, false); break;
+    case StepKind::prefetch:
+    case StepKind::load: body(step.tensor, false, true); break;
+  }
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,53 @@
+#include "passes/analysis/choices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace plimsoll {
+namespace {
+
+const AlgorithmCost* find(std::span<const AlgorithmCost> algorithms, const std::string& name) {
+  const auto found = std::find_if(algorithms.begin(), algorithms.end(),
+                                  [&](const AlgorithmCost& algorithm) { return algorithm.name == name; });
+  return found == algorithms.end() ? nullptr : &*found;
+}
+
+// The generated program builds both rounds' kernels with one algorithm name, so it must exist in both.
+std::vector<Choice> common(std::span<const AlgorithmCost> usual, std::span<const AlgorithmCost> last,
+                           bool deterministic) {
+  std::vector<Choice> found;
+  for (const AlgorithmCost& algorithm : usual) {
+    const AlgorithmCost* other = find(last, algorithm.name);
+    if (!other || (deterministic && !(algorithm.deterministic && other->deterministic))) continue;
+    found.push_back({.algorithm = algorithm.name,
+                     .workspace_bytes = std::max(algorithm.workspace_bytes, other->workspace_bytes),
+                     .seconds = algorithm.seconds,
+                     .last_seconds = other->seconds});
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<Choices> find_choices(const TaskGraph& graph, const Costs& costs, int64_t sub_batch, int64_t last_sub_batch) {
+  Choices choices(graph.tasks.size());
+  for (const TaskId id : ids_of(graph.tasks)) {
+    const Task& task = graph.tasks[id];
+    const auto usual = costs.algorithms(task, sub_batch);
+    const auto last = last_sub_batch == sub_batch ? usual : costs.algorithms(task, last_sub_batch);
+    std::vector<Choice> all = common(usual, last, true);
+    if (all.empty()) all = common(usual, last, false);
+    if (all.empty())
+      return Error{ExitCode::environment,
+                   fmt::format("{}: no algorithm runs both {} and {} samples; choose a sub-batch that divides the batch",
+                               task.name, sub_batch, last_sub_batch)};
+    std::stable_sort(all.begin(), all.end(), [](const Choice& a, const Choice& b) { return a.seconds < b.seconds; });
+    for (Choice& choice : all)
+      if (choices[id].empty() || choice.workspace_bytes < choices[id].back().workspace_bytes)
+        choices[id].push_back(std::move(choice));
+  }
+  return choices;
+}
+
+}  // namespace plimsoll

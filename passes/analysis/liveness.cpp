@@ -1,0 +1,103 @@
+#include "passes/analysis/liveness.h"
+
+#include <algorithm>
+
+#include "compiler/support/bytes.h"
+#include "passes/analysis/access.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int32_t kNone = -1;
+
+// A smaller tensor may follow on the bytes of a larger one, but would hold all of them as long as it lives: worth it
+// only when it fills at least half.
+bool sizes_agree(const Residency& read, const Residency& written) {
+  const int64_t from = align_up(read.bytes), to = align_up(written.bytes);
+  return to <= from && 2 * to >= from;
+}
+
+}  // namespace
+
+std::vector<TensorId> kept_to_the_end(const TaskGraph& graph) {
+  std::vector<TensorId> kept;
+  for (const TensorId tensor : {graph.loss, graph.correct})
+    if (tensor.valid()) kept.push_back(tensor);
+  return kept;
+}
+
+std::vector<Residency> find_residencies(const Plan& plan, const std::vector<TensorId>& kept) {
+  const int32_t steps = static_cast<int32_t>(plan.steps.size());
+  std::vector<Residency> found;
+  found.reserve(plan.tensors.size());
+  IdVector<TensorId, int32_t> current(plan.tensors.size(), kNone);
+  for (const TensorId tensor : ids_of(plan.tensors)) {
+    if (!plan.tensors[tensor].persistent) continue;
+    current[tensor] = static_cast<int32_t>(found.size());
+    found.push_back({.tensor = tensor, .bytes = plan.tensors[tensor].bytes, .first_step = -1, .last_step = steps});
+  }
+  for (const StepId id : ids_of(plan.steps)) {
+    for_each_access(plan, plan.steps[id], [&](TensorId tensor, bool reads, bool) {
+      if (plan.tensors[tensor].persistent) return;
+      if (!reads) {
+        current[tensor] = static_cast<int32_t>(found.size());
+        found.push_back({.tensor = tensor, .bytes = plan.tensors[tensor].bytes, .first_step = id.value});
+      }
+      PLIMSOLL_CHECK(current[tensor] != kNone, "tensor '" + plan.tensors[tensor].name + "' is read before it is there");
+      found[static_cast<size_t>(current[tensor])].last_step = id.value;
+    });
+  }
+  for (const TensorId tensor : kept)
+    if (current[tensor] != kNone && !plan.tensors[tensor].persistent)
+      found[static_cast<size_t>(current[tensor])].last_step = steps - 1;
+  return found;
+}
+
+std::vector<SharedPair> find_shared_pairs(const Plan& plan, const std::vector<TensorId>& kept) {
+  // By step, which residencies end and which begin there; only those of the step's own pairs are looked for.
+  std::vector<std::vector<size_t>> ending(plan.steps.size()), beginning(plan.steps.size());
+  for (size_t i = 0; i < plan.residencies.size(); ++i) {
+    const Residency& residency = plan.residencies[i];
+    if (residency.first_step < 0) continue;
+    beginning[static_cast<size_t>(residency.first_step)].push_back(i);
+    ending[static_cast<size_t>(residency.last_step)].push_back(i);
+  }
+  const auto find = [&](const std::vector<size_t>& among, TensorId tensor) {
+    return std::find_if(among.begin(), among.end(),
+                        [&](size_t i) { return plan.residencies[i].tensor == tensor; });
+  };
+  std::vector<bool> followed(plan.residencies.size(), false), follows(plan.residencies.size(), false);
+  std::vector<SharedPair> pairs;
+  for (const StepId id : ids_of(plan.steps)) {
+    const Step& step = plan.steps[id];
+    if (step.kind != StepKind::compute) continue;
+    const auto &ends = ending[static_cast<size_t>(id.value)], &begins = beginning[static_cast<size_t>(id.value)];
+    for (const Task::InPlace& pair : plan.tasks[step.task].in_place) {
+      if (std::find(kept.begin(), kept.end(), pair.read) != kept.end()) continue;
+      const auto read = find(ends, pair.read), written = find(begins, pair.written);
+      if (read == ends.end() || written == begins.end() || followed[*read] || follows[*written]) continue;
+      if (!sizes_agree(plan.residencies[*read], plan.residencies[*written])) continue;
+      followed[*read] = follows[*written] = true;
+      pairs.push_back({*read, *written, id.value});
+    }
+  }
+  return pairs;
+}
+
+std::vector<int64_t> live_bytes(const Plan& plan, const std::vector<SharedPair>& shared, bool aligned) {
+  const auto size = [&](int64_t bytes) { return aligned ? align_up(bytes) : bytes; };
+  const size_t steps = plan.steps.size();
+  std::vector<int64_t> live(steps + 1, 0);
+  for (const Residency& residency : plan.residencies) {
+    live[static_cast<size_t>(std::max(residency.first_step, 0))] += size(residency.bytes);
+    live[std::min(static_cast<size_t>(residency.last_step) + 1, steps)] -= size(residency.bytes);
+  }
+  for (size_t i = 1; i <= steps; ++i) live[i] += live[i - 1];
+  live.resize(steps);
+  for (const SharedPair& pair : shared)
+    live[static_cast<size_t>(pair.step)] -= size(plan.residencies[pair.written].bytes);
+  for (const StepId id : ids_of(plan.steps)) live[static_cast<size_t>(id.value)] += size(plan.steps[id].workspace.bytes);
+  return live;
+}
+
+}  // namespace plimsoll

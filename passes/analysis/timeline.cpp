@@ -1,0 +1,41 @@
+#include "passes/analysis/timeline.h"
+
+#include <algorithm>
+
+namespace plimsoll {
+namespace {
+
+double seconds_of(const Plan& plan, const Context& context, const Step& step, Round round) {
+  if (step.kind != StepKind::compute) {
+    const double samples = static_cast<double>(round == Round::last ? plan.last_sub_batch : plan.sub_batch);
+    const double share = samples / static_cast<double>(plan.sub_batch);
+    return static_cast<double>(plan.tensors[step.tensor].bytes) * share / context.copy_bytes_per_second;
+  }
+  if (round == Round::middle && plan.tasks[step.task].kind == TaskKind::update) return 0;
+  const std::vector<Choice>& choices = context.choices[step.task];
+  const auto chosen = std::find_if(choices.begin(), choices.end(),
+                                   [&](const Choice& choice) { return choice.algorithm == step.algorithm; });
+  PLIMSOLL_CHECK(chosen != choices.end(), plan.tasks[step.task].name + ": unknown algorithm " + step.algorithm);
+  return round == Round::last ? chosen->last_seconds : chosen->seconds;
+}
+
+}  // namespace
+
+Timeline simulate_round(const Plan& plan, const Context& context, Round round) {
+  Timeline line{std::vector<double>(plan.steps.size()), std::vector<double>(plan.steps.size())};
+  double free[3] = {0, 0, 0};
+  for (const StepId id : ids_of(plan.steps)) {
+    const Step& step = plan.steps[id];
+    double& stream = free[static_cast<size_t>(step.stream)];
+    double start = stream;
+    for (const StepId wait : step.waits) start = std::max(start, line.end[static_cast<size_t>(wait.value)]);
+    if (step.stream == StreamKind::compute) line.stall_seconds += start - stream;
+    stream = start + seconds_of(plan, context, step, round);
+    line.start[static_cast<size_t>(id.value)] = start;
+    line.end[static_cast<size_t>(id.value)] = stream;
+    line.seconds = std::max(line.seconds, stream);
+  }
+  return line;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,69 @@
+#include "passes/candidate.h"
+
+#include <algorithm>
+
+#include "compiler/support/bytes.h"
+#include "passes/analysis/liveness.h"
+#include "passes/liveness.h"
+#include "passes/order.h"
+#include "passes/seed_plan.h"
+
+namespace plimsoll {
+namespace {
+
+Plan empty_plan(int64_t batch, int64_t sub_batch) {
+  const Candidate split{.batch = batch, .sub_batch = sub_batch};
+  Plan plan;
+  plan.batch = batch;
+  plan.sub_batch = sub_batch;
+  plan.rounds = split.rounds();
+  plan.last_sub_batch = split.last_sub_batch();
+  return plan;
+}
+
+Context context_of(const TaskGraph& graph, const Choices& choices, const Policy& policy, int64_t live_limit) {
+  return {.graph = graph,
+          .choices = choices,
+          .order = policy.order,
+          .place = policy.place,
+          .share_memory = policy.share_memory,
+          .in_place = policy.in_place,
+          .live_limit = live_limit};
+}
+
+}  // namespace
+
+Result<Candidate> make_candidate(const TaskGraph& graph, Costs& costs, int64_t batch, int64_t sub_batch) {
+  Candidate candidate{.graph = &graph, .batch = batch, .sub_batch = sub_batch};
+  PLIMSOLL_TRY(costs.prepare(graph, sub_batch));
+  if (candidate.last_sub_batch() != sub_batch) PLIMSOLL_TRY(costs.prepare(graph, candidate.last_sub_batch()));
+  PLIMSOLL_ASSIGN(candidate.choices, find_choices(graph, costs, sub_batch, candidate.last_sub_batch()));
+  return candidate;
+}
+
+Result<Plan> plan_within(const Candidate& candidate, const Policy& policy, int64_t live_limit,
+                         const PassObserver& observe) {
+  Plan plan = empty_plan(candidate.batch, candidate.sub_batch);
+  PLIMSOLL_TRY(
+      run_passes(plan, context_of(*candidate.graph, candidate.choices, policy, live_limit), observe));
+  return plan;
+}
+
+int64_t bytes_without_workspace(const TaskGraph& graph, const Policy& policy, int64_t batch, int64_t sub_batch) {
+  const Choices free(graph.tasks.size(), {Choice{}});
+  const Context context = context_of(graph, free, policy, kNoLimit);
+  Plan plan = empty_plan(batch, sub_batch);
+  for (const auto pass : {seed_plan, order, liveness})
+    PLIMSOLL_CHECK(pass(plan, context).ok(), "the first passes cannot fail");
+  if (!policy.share_memory) {
+    int64_t all = 0;
+    for (const Residency& residency : plan.residencies) all += align_up(residency.bytes);
+    return all;
+  }
+  const auto shared =
+      policy.in_place ? find_shared_pairs(plan, kept_to_the_end(graph)) : std::vector<SharedPair>{};
+  const std::vector<int64_t> live = live_bytes(plan, shared, true);
+  return live.empty() ? 0 : *std::max_element(live.begin(), live.end());
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,29 @@
+// One way of splitting the batch, ready to be planned: the graph for its number of rounds and what tasks cost then.
+#pragma once
+
+#include "passes/context.h"
+#include "passes/pipeline.h"
+#include "passes/policies.h"
+
+namespace plimsoll {
+
+struct Candidate {
+  const TaskGraph* graph = nullptr;  // accumulating, with more than one round
+  Choices choices = {};
+  int64_t batch = 0;
+  int64_t sub_batch = 0;
+  int64_t rounds() const { return (batch + sub_batch - 1) / sub_batch; }
+  int64_t last_sub_batch() const { return batch - (rounds() - 1) * sub_batch; }
+};
+
+// Asks `costs` for what is needed; `graph` must outlive the candidate. 1 <= sub_batch <= batch.
+Result<Candidate> make_candidate(const TaskGraph& graph, Costs& costs, int64_t batch, int64_t sub_batch);
+
+// Runs all passes with the given limit on live bytes (Context::live_limit).
+Result<Plan> plan_within(const Candidate& candidate, const Policy& policy, int64_t live_limit,
+                         const PassObserver& observe = {});
+
+// Live bytes at the peak with no workspace at all: no plan of this split needs less. Costs nothing but arithmetic.
+int64_t bytes_without_workspace(const TaskGraph& graph, const Policy& policy, int64_t batch, int64_t sub_batch);
+
+}  // namespace plimsoll

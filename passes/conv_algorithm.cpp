@@ -1,0 +1,42 @@
+#include "passes/conv_algorithm.h"
+
+#include <algorithm>
+
+#include "compiler/support/bytes.h"
+#include "passes/analysis/liveness.h"
+
+namespace plimsoll {
+namespace {
+
+std::vector<int64_t> bytes_of_tensors(const Plan& plan, const Context& context) {
+  if (!context.share_memory) {
+    int64_t all = 0;
+    for (const Residency& residency : plan.residencies) all += align_up(residency.bytes);
+    return std::vector<int64_t>(plan.steps.size(), all);
+  }
+  const auto shared = context.in_place ? find_shared_pairs(plan, kept_to_the_end(context.graph))
+                                       : std::vector<SharedPair>{};
+  return live_bytes(plan, shared, true);
+}
+
+}  // namespace
+
+Status conv_algorithm(Plan& plan, const Context& context) {
+  for (Step& step : plan.steps) step.workspace = {};
+  const std::vector<int64_t> live = bytes_of_tensors(plan, context);
+  for (const StepId id : ids_of(plan.steps)) {
+    Step& step = plan.steps[id];
+    if (step.kind != StepKind::compute) continue;
+    const int64_t room = context.live_limit - live[static_cast<size_t>(id.value)];
+    const std::vector<Choice>& choices = context.choices[step.task];
+    const auto fits = std::find_if(choices.begin(), choices.end(), [&](const Choice& choice) {
+      return align_up(choice.workspace_bytes) <= room;
+    });
+    const Choice& chosen = fits == choices.end() ? choices.back() : *fits;
+    step.algorithm = chosen.algorithm;
+    step.workspace.bytes = chosen.workspace_bytes;
+  }
+  return {};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,77 @@
+#include "passes/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/support/bytes.h"
+#include "passes/analysis/access.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr size_t kShown = 10;
+
+std::string describe(const Plan& plan, StepId id) {
+  const Step& step = plan.steps[id];
+  if (step.kind == StepKind::compute) return plan.tasks[step.task].name;
+  return fmt::format("{} of {}", to_string(step.kind), plan.tensors[step.tensor].name);
+}
+
+bool touches(const Plan& plan, StepId id, TensorId tensor) {
+  bool found = false;
+  for_each_access(plan, plan.steps[id], [&](TensorId touched, bool, bool) { found |= touched == tensor; });
+  return found;
+}
+
+std::string why_it_stays(const Plan& plan, const Policy& policy, const Residency& residency, StepId peak) {
+  if (touches(plan, peak, residency.tensor)) return "used by this step";
+  if (plan.tensors[residency.tensor].persistent) return "kept through the whole run";
+  if (!policy.share_memory) return fmt::format("policy '{}' keeps every tensor for the whole round", policy.name);
+  for (StepId next(peak.value + 1); next.value <= residency.last_step && plan.steps.contains(next); ++next.value)
+    if (touches(plan, next, residency.tensor))
+      return fmt::format("still needed by {}, and policy '{}' moves and recomputes nothing", describe(plan, next),
+                         policy.name);
+  return "read by the trainer when the round is over";
+}
+
+std::string both(int64_t bytes) { return fmt::format("{} ({} bytes)", format_bytes(bytes), format_grouped(bytes)); }
+
+}  // namespace
+
+Error explain_infeasible(const Plan& least, const TaskGraph& graph, const Policy& policy, int64_t budget_bytes,
+                         const std::vector<std::string>& ways_out) {
+  const StepId peak(least.summary.peak_step);
+  Error error{ExitCode::budget_infeasible,
+              fmt::format("{}: no plan fits {}; the least that works with policy '{}' is {}", graph.name,
+                          both(budget_bytes), policy.name, both(least.summary.arena_bytes))};
+  if (!least.steps.contains(peak)) return error;
+  error.notes.push_back(fmt::format("the peak is at {}, in rounds of {} of {} samples: {} live, of which {} persistent",
+                                    describe(least, peak), least.sub_batch, least.batch,
+                                    format_bytes(least.summary.live_bytes),
+                                    format_bytes(least.summary.persistent_bytes)));
+  std::vector<const Residency*> live;
+  for (const Residency& residency : least.residencies)
+    if (!policy.share_memory || (residency.first_step <= peak.value && peak.value <= residency.last_step))
+      live.push_back(&residency);
+  std::stable_sort(live.begin(), live.end(), [](const Residency* a, const Residency* b) { return a->bytes > b->bytes; });
+  int64_t rest = 0;
+  for (size_t i = 0; i < live.size(); ++i) {
+    const PlanTensor& tensor = least.tensors[live[i]->tensor];
+    if (i >= kShown) {
+      rest += tensor.bytes;
+      continue;
+    }
+    error.notes.push_back(fmt::format("live there: {}, {} of {}: {}", tensor.name, to_string(tensor.kind),
+                                      format_bytes(tensor.bytes), why_it_stays(least, policy, *live[i], peak)));
+  }
+  if (live.size() > kShown)
+    error.notes.push_back(fmt::format("live there: {} more of {} together", live.size() - kShown, format_bytes(rest)));
+  if (const int64_t workspace = least.steps[peak].workspace.bytes; workspace > 0)
+    error.notes.push_back(fmt::format("live there: workspace of {} ({}), the smallest that this task has",
+                                      format_bytes(workspace), least.steps[peak].algorithm));
+  for (const std::string& way : ways_out) error.notes.push_back(way);
+  return error;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,12 @@
+#include "passes/liveness.h"
+
+#include "passes/analysis/liveness.h"
+
+namespace plimsoll {
+
+Status liveness(Plan& plan, const Context& context) {
+  plan.residencies = find_residencies(plan, kept_to_the_end(context.graph));
+  return {};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,214 @@
+#include "passes/order.h"
+
+#include <algorithm>
+#include <queue>
+#include <set>
+#include <tuple>
+
+#include "passes/analysis/liveness.h"
+
+namespace plimsoll {
+namespace {
+
+// What must precede what, from the order of accesses in the graph: a reader follows the last change, a change follows
+// the last change and everybody who read it since.
+struct Dependences {
+  IdVector<TaskId, std::vector<TaskId>> after;  // tasks that wait for this one; one entry per reason
+  IdVector<TaskId, int32_t> open;               // reasons that this one still waits for
+};
+
+Dependences find_dependences(const Plan& plan) {
+  Dependences found{IdVector<TaskId, std::vector<TaskId>>(plan.tasks.size()),
+                    IdVector<TaskId, int32_t>(plan.tasks.size(), 0)};
+  IdVector<TensorId, TaskId> changer(plan.tensors.size());
+  IdVector<TensorId, std::vector<TaskId>> readers(plan.tensors.size());
+  const auto add = [&](TaskId before, TaskId after) {
+    if (!before.valid() || before == after) return;
+    found.after[before].push_back(after);
+    ++found.open[after];
+  };
+  for (const TaskId id : ids_of(plan.tasks)) {
+    const PlanTask& task = plan.tasks[id];
+    for (const TensorId tensor : task.reads) {
+      add(changer[tensor], id);
+      readers[tensor].push_back(id);
+    }
+    for (const std::vector<TensorId>* changed : {&task.updates, &task.writes})
+      for (const TensorId tensor : *changed) {
+        add(changer[tensor], id);
+        for (const TaskId reader : readers[tensor]) add(reader, id);
+        readers[tensor].clear();
+        changer[tensor] = id;
+      }
+  }
+  return found;
+}
+
+bool is_update(const Plan& plan, TaskId task) { return plan.tasks[task].kind == TaskKind::update; }
+
+std::vector<TaskId> updates_last(const Plan& plan, std::vector<TaskId> tasks) {
+  std::stable_partition(tasks.begin(), tasks.end(), [&](TaskId task) { return !is_update(plan, task); });
+  return tasks;
+}
+
+// The graph's order is a valid one; an update moves up to right behind the last task that it depends on.
+std::vector<TaskId> depth_first(const Plan& plan) {
+  if (plan.rounds > 1) return updates_last(plan, ids_of(plan.tasks));
+  const Dependences dependences = find_dependences(plan);
+  IdVector<TaskId, TaskId> latest(plan.tasks.size());
+  for (const TaskId id : ids_of(plan.tasks))
+    for (const TaskId after : dependences.after[id]) latest[after] = std::max(latest[after], id);
+  // An update may depend on an update (of a state that two weights share), hence the walk along the chain.
+  IdVector<TaskId, std::vector<TaskId>> follow(plan.tasks.size());
+  std::vector<TaskId> tasks;
+  tasks.reserve(plan.tasks.size());
+  std::vector<TaskId> without_reason;
+  for (const TaskId id : ids_of(plan.tasks))
+    if (is_update(plan, id)) (latest[id].valid() ? follow[latest[id]] : without_reason).push_back(id);
+  std::vector<TaskId> stack;
+  const auto emit = [&](TaskId first) {
+    stack.push_back(first);
+    while (!stack.empty()) {
+      const TaskId id = stack.back();
+      stack.pop_back();
+      tasks.push_back(id);
+      stack.insert(stack.end(), follow[id].rbegin(), follow[id].rend());
+    }
+  };
+  for (const TaskId id : without_reason) emit(id);
+  for (const TaskId id : ids_of(plan.tasks))
+    if (!is_update(plan, id)) emit(id);
+  return tasks;
+}
+
+// List scheduling: of the tasks that may run, always the one after which the fewest bytes are live; ties as the graph
+// stands. What a task frees depends on who else still reads, so its key is renewed when a reader before it has run.
+class LowPeak {
+ public:
+  LowPeak(const Plan& plan, const std::vector<TensorId>& kept)
+      : plan_(plan), dependences_(find_dependences(plan)), uses_left_(plan.tensors.size(), 0),
+        users_(plan.tensors.size()), key_(plan.tasks.size(), 0), kept_(plan.tensors.size(), false) {
+    for (const TensorId tensor : kept) kept_[tensor] = true;
+    for (const TaskId id : ids_of(plan.tasks))
+      for_each_use(id, [&](TensorId tensor) {
+        ++uses_left_[tensor];
+        users_[tensor].push_back(id);
+      });
+  }
+
+  std::vector<TaskId> run() {
+    std::vector<TaskId> tasks;
+    for (const TaskId id : ids_of(plan_.tasks))
+      if (dependences_.open[id] == 0) make_ready(id);
+    while (!ready_.empty()) {
+      const TaskId id = std::get<1>(*ready_.begin());
+      ready_.erase(ready_.begin());
+      key_[id] = kDone;
+      tasks.push_back(id);
+      for_each_use(id, [&](TensorId tensor) {
+        if (--uses_left_[tensor] == 1) renew_last_user(tensor);
+      });
+      for (const TaskId after : dependences_.after[id])
+        if (--dependences_.open[after] == 0) make_ready(after);
+    }
+    return tasks;
+  }
+
+ private:
+  static constexpr int64_t kDone = std::numeric_limits<int64_t>::max();
+
+  template <class Body>
+  void for_each_use(TaskId id, Body body) const {
+    for (const TensorId tensor : plan_.tasks[id].reads) body(tensor);
+    for (const TensorId tensor : plan_.tasks[id].updates) body(tensor);
+  }
+
+  bool leaves(TensorId tensor) const { return !plan_.tensors[tensor].persistent && !kept_[tensor]; }
+
+  int64_t growth(TaskId id) const {
+    int64_t bytes = 0;
+    for (const TensorId tensor : plan_.tasks[id].writes)
+      if (!plan_.tensors[tensor].persistent && (users_[tensor].size() > 0 || kept_[tensor]))
+        bytes += plan_.tensors[tensor].bytes;
+    for_each_use(id, [&](TensorId tensor) {
+      if (uses_left_[tensor] == 1 && leaves(tensor)) bytes -= plan_.tensors[tensor].bytes;
+    });
+    return bytes;
+  }
+
+  void make_ready(TaskId id) {
+    key_[id] = growth(id);
+    ready_.insert({key_[id], id});
+  }
+
+  // Each tensor comes down to one user once, and looks through its users once: linear in the accesses altogether.
+  void renew_last_user(TensorId tensor) {
+    for (const TaskId user : users_[tensor]) {
+      if (key_[user] == kDone || dependences_.open[user] != 0) continue;
+      if (ready_.erase({key_[user], user})) make_ready(user);
+    }
+  }
+
+  const Plan& plan_;
+  Dependences dependences_;
+  IdVector<TensorId, int32_t> uses_left_;
+  IdVector<TensorId, std::vector<TaskId>> users_;
+  IdVector<TaskId, int64_t> key_;
+  IdVector<TensorId, bool> kept_;
+  std::set<std::tuple<int64_t, TaskId>> ready_;
+};
+
+std::vector<TaskId> low_peak(const Plan& plan, const std::vector<TensorId>& kept) {
+  const std::vector<TaskId> tasks = LowPeak(plan, kept).run();
+  PLIMSOLL_CHECK(tasks.size() == plan.tasks.size(), "the order of the task graph has a cycle");
+  return plan.rounds > 1 ? updates_last(plan, tasks) : tasks;
+}
+
+// All loads first, where they overlap with the most, or each as late as its first reader allows, where it costs the
+// fewest bytes.
+void make_steps(Plan& plan, const TaskGraph& graph, const std::vector<TaskId>& tasks, bool early_loads) {
+  IdVector<TensorId, bool> to_load(plan.tensors.size(), false);
+  for (const TensorId input : graph.inputs) to_load[input] = true;
+  const auto load = [&](TensorId tensor) {
+    if (!to_load[tensor]) return;
+    to_load[tensor] = false;
+    plan.steps.push_back({.stream = StreamKind::h2d, .kind = StepKind::load, .tensor = tensor});
+  };
+  plan.steps = {};
+  plan.steps.reserve(tasks.size() + graph.inputs.size());
+  if (early_loads)
+    for (const TensorId input : graph.inputs) load(input);
+  for (const TaskId task : tasks) {
+    for (const TensorId tensor : plan.tasks[task].reads) load(tensor);
+    plan.steps.push_back({.stream = StreamKind::compute, .kind = StepKind::compute, .task = task});
+  }
+  for (const TensorId input : graph.inputs) load(input);  // that nobody reads
+}
+
+int64_t peak(Plan plan, const Context& context, const std::vector<TensorId>& kept) {
+  for (Step& step : plan.steps)
+    if (step.kind == StepKind::compute) step.workspace.bytes = context.choices[step.task].back().workspace_bytes;
+  plan.residencies = find_residencies(plan, kept);
+  const auto shared = context.in_place ? find_shared_pairs(plan, kept) : std::vector<SharedPair>{};
+  const std::vector<int64_t> live = live_bytes(plan, shared, true);
+  return live.empty() ? 0 : *std::max_element(live.begin(), live.end());
+}
+
+}  // namespace
+
+Status order(Plan& plan, const Context& context) {
+  const std::vector<TensorId> kept = kept_to_the_end(context.graph);
+  if (context.order != OrderKind::low_peak) make_steps(plan, context.graph, depth_first(plan), true);
+  if (context.order == OrderKind::depth_first) return {};
+  const std::vector<TaskId> lower = low_peak(plan, kept);
+  if (context.order == OrderKind::low_peak) {
+    make_steps(plan, context.graph, lower, false);
+    return {};
+  }
+  Plan other = plan;
+  make_steps(other, context.graph, lower, false);
+  if (peak(other, context, kept) < peak(plan, context, kept)) plan.steps = std::move(other.steps);
+  return {};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,53 @@
+#include "passes/pipeline.h"
+
+#include <chrono>
+
+#include "passes/conv_algorithm.h"
+#include "passes/liveness.h"
+#include "passes/order.h"
+#include "passes/place.h"
+#include "passes/seed_plan.h"
+#include "passes/simulate.h"
+#include "passes/summarize.h"
+#include "passes/sync.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr Pass kPasses[] = {
+    {"seed_plan", "copy tensors and tasks from the task graph, sized for one sub-batch", seed_plan},
+    // Beyond this point tensors and tasks are fixed.
+
+    {"order", "decide the order of the tasks and the loads", order},
+    // Beyond this point steps are neither added nor moved: lifetimes are decided.
+
+    {"liveness", "find from which step to which each tensor is there", liveness},
+    {"conv_algorithm", "choose algorithms by the room for their workspaces", conv_algorithm},
+    // Beyond this point everything that takes bytes is known, with its size and its lifetime.
+
+    {"place", "give every tensor and workspace its address", place},
+    // Beyond this point the memory is laid out: reuse of bytes is known, and so is every reason to wait.
+
+    {"sync", "wait for data, and for bytes that are still in use", sync},
+    {"prune_waits", "drop waits that others imply", prune_waits},
+    // Beyond this point the program is complete and safe, whatever any step's duration is.
+
+    {"simulate", "predict when each step runs", simulate},
+    {"summarize", "fill the figures of the summary", summarize},
+};
+
+}  // namespace
+
+std::span<const Pass> all_passes() { return kPasses; }
+
+Status run_passes(Plan& plan, const Context& context, const PassObserver& observe) {
+  for (const Pass& pass : kPasses) {
+    const auto start = std::chrono::steady_clock::now();
+    PLIMSOLL_TRY(pass.run(plan, context));
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+    if (observe) observe(pass.name, plan, spent.count());
+  }
+  return {};
+}
+
+}  // namespace plimsoll

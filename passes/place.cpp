@@ -1,0 +1,82 @@
+#include "passes/place.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "compiler/support/bytes.h"
+#include "passes/analysis/liveness.h"
+#include "passes/place/solve.h"
+
+namespace plimsoll {
+namespace {
+
+placement::Method method_of(PlaceKind kind) {
+  switch (kind) {
+    case PlaceKind::best_of: return placement::Method::best_of;
+    case PlaceKind::best_fit: return placement::Method::best_fit;
+    case PlaceKind::by_size: return placement::Method::by_size;
+    case PlaceKind::by_area: return placement::Method::by_area;
+    case PlaceKind::by_lifetime: return placement::Method::by_lifetime;
+  }
+  return placement::Method::best_of;
+}
+
+// Chains of shared pairs, each named by its first residency: pairs come in issue order, so a pair's `read` has found
+// its chain already.
+std::vector<size_t> chains_of(const Plan& plan, const std::vector<SharedPair>& shared) {
+  std::vector<size_t> chain(plan.residencies.size());
+  std::iota(chain.begin(), chain.end(), size_t{0});
+  for (const SharedPair& pair : shared) chain[pair.written] = chain[pair.read];
+  return chain;
+}
+
+}  // namespace
+
+Status place(Plan& plan, const Context& context) {
+  const int64_t steps = static_cast<int64_t>(plan.steps.size());
+  int64_t bottom = 0;
+  for (Residency& residency : plan.residencies) {
+    if (residency.first_step >= 0) continue;
+    residency.offset = bottom;
+    bottom += align_up(residency.bytes);
+  }
+
+  const bool sharing = context.share_memory && context.in_place;
+  const auto shared =
+      sharing ? find_shared_pairs(plan, kept_to_the_end(context.graph)) : std::vector<SharedPair>{};
+  const std::vector<size_t> chain = chains_of(plan, shared);
+  placement::Problem problem;
+  std::vector<size_t> buffer_of(plan.residencies.size());
+  for (size_t i = 0; i < plan.residencies.size(); ++i) {
+    const Residency& residency = plan.residencies[i];
+    if (residency.first_step < 0) continue;
+    const int64_t lower = context.share_memory ? residency.first_step : 0;
+    const int64_t upper = context.share_memory ? residency.last_step + 1 : steps;
+    if (chain[i] == i) {
+      buffer_of[i] = problem.buffers.size();
+      problem.buffers.push_back({.lower = lower, .upper = upper, .size = align_up(residency.bytes)});
+    } else {
+      placement::Buffer& buffer = problem.buffers[buffer_of[i] = buffer_of[chain[i]]];
+      buffer.upper = std::max(buffer.upper, upper);
+      buffer.size = std::max(buffer.size, align_up(residency.bytes));
+    }
+  }
+  const size_t workspaces = problem.buffers.size();
+  for (const StepId id : ids_of(plan.steps))
+    if (plan.steps[id].workspace.bytes > 0)
+      problem.buffers.push_back(
+          {.lower = id.value, .upper = id.value + 1, .size = align_up(plan.steps[id].workspace.bytes)});
+  if (const Status status = placement::check(problem); !status.ok()) internal_error(__FILE__, __LINE__, status.error().message);
+
+  const placement::Solution solution = placement::solve(problem, method_of(context.place));
+  for (size_t i = 0; i < plan.residencies.size(); ++i)
+    if (plan.residencies[i].first_step >= 0) plan.residencies[i].offset = bottom + solution.offsets[buffer_of[i]];
+  size_t next = workspaces;
+  for (Step& step : plan.steps)
+    step.workspace.offset = step.workspace.bytes > 0 ? bottom + solution.offsets[next++] : 0;
+  plan.summary.persistent_bytes = bottom;
+  plan.summary.arena_bytes = bottom + solution.height;
+  return {};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,73 @@
+#include "passes/place/pile.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace plimsoll::placement {
+namespace {
+
+constexpr size_t kChunk = 256;
+
+}  // namespace
+
+int64_t Pile::add(int32_t lower, int32_t upper, int64_t size, Gap gap) {
+  const int64_t offset = find(lower, upper, size, gap);
+  insert({offset, offset + size, lower, upper});
+  height_ = std::max(height_, offset + size);
+  return offset;
+}
+
+// Upwards through what is live at the same time; `top` is the highest end so far, so what lies between it and the next
+// entry is free.
+int64_t Pile::find(int32_t lower, int32_t upper, int64_t size, Gap gap) {
+  int64_t top = 0, best = -1, best_room = std::numeric_limits<int64_t>::max();
+  for (const Chunk& chunk : chunks_) {
+    ++scanned_;
+    if (chunk.upper <= lower || upper <= chunk.lower) continue;
+    scanned_ += static_cast<int64_t>(chunk.entries.size());
+    for (const Entry& entry : chunk.entries) {
+      if (entry.upper <= lower || upper <= entry.lower) continue;
+      const int64_t room = entry.offset - top;
+      if (room >= size && room < best_room) {
+        if (gap == Gap::lowest) return top;
+        best = top;
+        best_room = room;
+      }
+      top = std::max(top, entry.end);
+    }
+  }
+  return best >= 0 ? best : top;
+}
+
+void Pile::insert(const Entry& entry) {
+  const auto after = std::upper_bound(chunks_.begin(), chunks_.end(), entry.offset, [](int64_t offset, const Chunk& chunk) {
+    return offset < chunk.entries.front().offset;
+  });
+  if (chunks_.empty()) {
+    chunks_.push_back({{entry}, entry.lower, entry.upper});
+    return;
+  }
+  const auto chunk = after == chunks_.begin() ? after : std::prev(after);
+  const auto place = std::upper_bound(chunk->entries.begin(), chunk->entries.end(), entry.offset,
+                                      [](int64_t offset, const Entry& other) { return offset < other.offset; });
+  chunk->entries.insert(place, entry);
+  chunk->lower = std::min(chunk->lower, entry.lower);
+  chunk->upper = std::max(chunk->upper, entry.upper);
+  if (chunk->entries.size() < 2 * kChunk) return;
+
+  const auto make = [](std::vector<Entry> entries) {
+    Chunk half{{}, entries.front().lower, entries.front().upper};
+    half.entries = std::move(entries);
+    for (const Entry& each : half.entries) {
+      half.lower = std::min(half.lower, each.lower);
+      half.upper = std::max(half.upper, each.upper);
+    }
+    return half;
+  };
+  const auto middle = chunk->entries.begin() + kChunk;
+  Chunk high = make({middle, chunk->entries.end()}), low = make({chunk->entries.begin(), middle});
+  *chunk = std::move(low);
+  chunks_.insert(std::next(chunk), std::move(high));
+}
+
+}  // namespace plimsoll::placement

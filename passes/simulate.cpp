@@ -1,0 +1,32 @@
+#include "passes/simulate.h"
+
+#include "passes/analysis/timeline.h"
+
+namespace plimsoll {
+
+Status simulate(Plan& plan, const Context& context) {
+  const auto add = [&](const Timeline& line, int64_t rounds) {
+    const double times = static_cast<double>(rounds);
+    plan.summary.iteration_seconds += times * line.seconds;
+    plan.summary.stall_seconds += times * line.stall_seconds;
+    for (const StepId id : ids_of(plan.steps)) {
+      const size_t i = static_cast<size_t>(id.value);
+      if (plan.steps[id].recompute) plan.summary.recompute_seconds += times * (line.end[i] - line.start[i]);
+    }
+  };
+  plan.summary.iteration_seconds = plan.summary.stall_seconds = plan.summary.recompute_seconds = 0;
+  const Timeline shown = simulate_round(plan, context, Round::only);
+  for (const StepId id : ids_of(plan.steps)) {
+    plan.steps[id].start = shown.start[static_cast<size_t>(id.value)];
+    plan.steps[id].end = shown.end[static_cast<size_t>(id.value)];
+  }
+  if (plan.rounds == 1) {
+    add(shown, 1);
+  } else {
+    add(simulate_round(plan, context, Round::middle), plan.rounds - 1);
+    add(simulate_round(plan, context, Round::last), 1);
+  }
+  return {};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,42 @@
+#include "passes/summarize.h"
+
+#include <algorithm>
+
+#include "compiler/support/bytes.h"
+#include "passes/analysis/liveness.h"
+
+namespace plimsoll {
+
+Status summarize(Plan& plan, const Context& context) {
+  PlanSummary& summary = plan.summary;
+  const auto shared = context.share_memory && context.in_place
+                          ? find_shared_pairs(plan, kept_to_the_end(context.graph))
+                          : std::vector<SharedPair>{};
+  const std::vector<int64_t> live = live_bytes(plan, shared, false);
+  const auto peak = std::max_element(live.begin(), live.end());
+  summary.live_bytes = peak == live.end() ? summary.persistent_bytes : *peak;
+  summary.peak_step = peak == live.end() ? 0 : peak - live.begin();
+  summary.peak_live_tensors =
+      std::count_if(plan.residencies.begin(), plan.residencies.end(), [&](const Residency& residency) {
+        return residency.first_step <= summary.peak_step && summary.peak_step <= residency.last_step;
+      });
+
+  // One workspace serves all steps: they run one after the other even where nothing else is shared.
+  summary.network_wide_bytes = 0;
+  int64_t workspace = 0;
+  for (const PlanTensor& tensor : plan.tensors) summary.network_wide_bytes += align_up(tensor.bytes);
+  for (const Step& step : plan.steps) workspace = std::max(workspace, align_up(step.workspace.bytes));
+  summary.network_wide_bytes += workspace;
+
+  summary.host_pool_bytes = summary.offloaded_bytes = summary.prefetched_bytes = summary.recomputed_tasks = 0;
+  for (const Step& step : plan.steps) {
+    const int64_t bytes = step.tensor.valid() ? plan.tensors[step.tensor].bytes : 0;
+    if (step.kind == StepKind::offload) summary.offloaded_bytes += plan.rounds * bytes;
+    if (step.kind == StepKind::prefetch) summary.prefetched_bytes += plan.rounds * bytes;
+    if (step.host_offset >= 0) summary.host_pool_bytes = std::max(summary.host_pool_bytes, step.host_offset + bytes);
+    if (step.recompute) ++summary.recomputed_tasks;
+  }
+  return {};
+}
+
+}  // namespace plimsoll

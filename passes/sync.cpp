@@ -1,0 +1,162 @@
+#include "passes/sync.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "passes/analysis/access.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr size_t kStreams = 3;
+size_t index_of(StreamKind stream) { return static_cast<size_t>(stream); }
+
+// The history of a memory: for each range of bytes who wrote it last and, per stream, who read it last since. Streams
+// run in order, so the last one of a stream stands for all before it.
+//
+//   offset  0        4096      8192      12288
+//           | w=3    | w=3     | w=7     |
+//           | r={}   | r={5,-} | r={}    |
+class History {
+ public:
+  struct State {
+    StepId writer = {};
+    std::array<StepId, kStreams> readers = {};
+  };
+
+  // body(StepId) for every step that the access must come after.
+  template <class Body>
+  void read(Block block, StepId step, StreamKind stream, Body body) {
+    if (block.bytes == 0) return;
+    const auto [first, last] = cut_out(block);
+    for (auto range = first; range != last; ++range) {
+      if (range->second.writer.valid()) body(range->second.writer);
+      range->second.readers[index_of(stream)] = step;
+    }
+  }
+
+  template <class Body>
+  void write(Block block, StepId step, Body body) {
+    if (block.bytes == 0) return;
+    const auto [first, last] = cut_out(block);
+    for (auto range = first; range != last; ++range) {
+      if (range->second.writer.valid()) body(range->second.writer);
+      for (const StepId reader : range->second.readers)
+        if (reader.valid()) body(reader);
+    }
+    first->second = State{.writer = step};
+    ranges_.erase(std::next(first), last);
+  }
+
+ private:
+  using Ranges = std::map<int64_t, State>;  // from its offset to the next one's
+
+  // Cuts ranges so that some begin and end with the block, and returns those.
+  std::pair<Ranges::iterator, Ranges::iterator> cut_out(Block block) {
+    const auto first = cut(block.offset);
+    return {first, cut(block.end())};
+  }
+  Ranges::iterator cut(int64_t offset) {
+    const auto next = ranges_.lower_bound(offset);
+    if (next != ranges_.end() && next->first == offset) return next;
+    const State state = next == ranges_.begin() ? State{} : std::prev(next)->second;
+    return ranges_.emplace_hint(next, offset, state);
+  }
+
+  Ranges ranges_;
+};
+
+// For each step, per tensor, the residency that its accesses fall in: residencies sorted by tensor and first step.
+class ResidencyIndex {
+ public:
+  explicit ResidencyIndex(const Plan& plan) : of_tensor_(plan.tensors.size()) {
+    for (const Residency& residency : plan.residencies) of_tensor_[residency.tensor].push_back(&residency);
+    for (auto& residencies : of_tensor_)
+      std::sort(residencies.begin(), residencies.end(),
+                [](const Residency* a, const Residency* b) { return a->first_step < b->first_step; });
+  }
+  // Where a tensor is written anew while it is still here, the write is the later residency's.
+  Block at(TensorId tensor, StepId step, bool writes) const {
+    const auto& residencies = of_tensor_[tensor];
+    for (size_t i = residencies.size(); i-- > 0;) {
+      const Residency& residency = *residencies[i];
+      if (residency.first_step > step.value) continue;
+      if (residency.first_step == step.value && !writes && i > 0) continue;
+      return residency.block();
+    }
+    internal_error(__FILE__, __LINE__, "a step touches a tensor that is not there");
+  }
+
+ private:
+  IdVector<TensorId, std::vector<const Residency*>> of_tensor_;
+};
+
+}  // namespace
+
+Status sync(Plan& plan, const Context&) {
+  History arena, host;
+  const ResidencyIndex residencies(plan);
+  for (const StepId id : ids_of(plan.steps)) {
+    Step& step = plan.steps[id];
+    std::array<StepId, kStreams> latest = {};
+    const auto after = [&](StepId earlier) {
+      StepId& found = latest[index_of(plan.steps[earlier].stream)];
+      found = std::max(found, earlier);
+    };
+    // All reads first: a step's own write is not what it reads, nor what it waits for.
+    for (const bool writing : {false, true}) {
+      for_each_access(plan, step, [&](TensorId tensor, bool reads, bool writes) {
+        if (writes != writing) return;
+        const Block block = residencies.at(tensor, id, writes && !reads);
+        if (writes) arena.write(block, id, after);
+        else arena.read(block, id, step.stream, after);
+      });
+    }
+    arena.write(step.workspace, id, after);
+    if (step.kind == StepKind::offload || step.kind == StepKind::prefetch) {
+      const Block slot{step.host_offset, plan.tensors[step.tensor].bytes};
+      if (step.kind == StepKind::offload) host.write(slot, id, after);
+      else host.read(slot, id, step.stream, after);
+    }
+    latest[index_of(step.stream)] = {};
+    step.waits.clear();
+    for (const StepId wait : latest)
+      if (wait.valid()) step.waits.push_back(wait);
+    std::sort(step.waits.begin(), step.waits.end());
+  }
+  return {};
+}
+
+// Clocks: for each step and stream, the last step of that stream which has finished when the step begins.
+Status prune_waits(Plan& plan, const Context&) {
+  using Clock = std::array<StepId, kStreams>;
+  const auto join = [](Clock& into, const Clock& from) {
+    for (size_t stream = 0; stream < kStreams; ++stream) into[stream] = std::max(into[stream], from[stream]);
+  };
+  IdVector<StepId, Clock> finished(plan.steps.size());
+  Clock of_stream_end[kStreams] = {};  // what is known when the stream's last step so far has finished
+  for (const StepId id : ids_of(plan.steps)) {
+    Step& step = plan.steps[id];
+    const Clock known = of_stream_end[index_of(step.stream)];
+    const auto implied = [&](StepId wait) {
+      const size_t stream = index_of(plan.steps[wait].stream);
+      if (known[stream] >= wait) return true;
+      return std::any_of(step.waits.begin(), step.waits.end(), [&](StepId other) {
+        return other != wait && finished[other][stream] >= wait;
+      });
+    };
+    std::vector<StepId> needed;
+    for (const StepId wait : step.waits)
+      if (!implied(wait)) needed.push_back(wait);
+    Clock now = known;
+    for (const StepId wait : needed) join(now, finished[wait]);
+    now[index_of(step.stream)] = id;
+    step.waits = std::move(needed);
+    finished[id] = now;
+    of_stream_end[index_of(step.stream)] = now;
+  }
+  return {};
+}
+
+}  // namespace plimsoll

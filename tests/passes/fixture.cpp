@@ -1,0 +1,263 @@
+#include "fixture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+namespace plimsoll::test {
+
+TensorId GraphMaker::tensor(const std::string& name, TensorKind kind, int64_t per_sample, bool persistent) {
+  return graph_.tensors.push_back(
+      {.name = name, .kind = kind, .type = {DataType::f32, {{per_sample, true}}}, .persistent = persistent});
+}
+
+TensorId GraphMaker::weight(const std::string& name, int64_t elements) {
+  return graph_.tensors.push_back(
+      {.name = name, .kind = TensorKind::weight, .type = {DataType::f32, {{elements}}}, .persistent = true});
+}
+
+TensorId GraphMaker::gradient(const std::string& name, int64_t elements) {
+  return graph_.tensors.push_back(
+      {.name = name, .kind = TensorKind::weight_gradient, .type = {DataType::f32, {{elements}}}});
+}
+
+TaskId GraphMaker::task(const std::string& name, TaskKind kind, std::vector<TensorId> reads,
+                        std::vector<TensorId> writes, std::vector<TensorId> updates,
+                        std::vector<Task::InPlace> in_place) {
+  Task task{.name = name, .op = "Test", .kind = kind, .layer = name, .kernel = "Test"};
+  for (const TensorId tensor : reads) task.operands.push_back(operand(tensor, Access::read));
+  for (const TensorId tensor : updates) task.operands.push_back(operand(tensor, Access::update));
+  for (const TensorId tensor : writes) task.operands.push_back(operand(tensor, Access::write));
+  task.in_place = std::move(in_place);
+  return graph_.tasks.push_back(std::move(task));
+}
+
+TaskGraph chain(int layers, int64_t per_sample, int64_t weight) {
+  GraphMaker make;
+  const TensorId x = make.tensor("x", TensorKind::input, per_sample), labels = make.tensor("labels", TensorKind::input, 1);
+  make.graph_.inputs = {x, labels};
+  std::vector<TensorId> inputs, outputs, weights;
+  TensorId last = x;
+  for (int i = 1; i <= layers; ++i) {
+    const std::string n = std::to_string(i);
+    weights.push_back(make.weight("w" + n, weight));
+    inputs.push_back(last);
+    const TensorId y = make.activation("conv" + n, per_sample);
+    make.task("conv" + n + ".forward", TaskKind::forward, {last, weights.back()}, {y});
+    last = make.activation("relu" + n, per_sample);
+    make.task("relu" + n + ".forward", TaskKind::forward, {y}, {last}, {}, {{y, last}});
+    outputs.push_back(last);
+  }
+  make.graph_.output = last;
+  make.graph_.loss = make.graph_.tensors.push_back({.name = "loss", .type = {DataType::f32, {{1}}}});
+  TensorId gradient = make.tensor("dlast", TensorKind::activation_gradient, per_sample);
+  make.task("loss", TaskKind::loss, {last, labels}, {make.graph_.loss, gradient});
+  std::vector<TensorId> gradients(weights.size());
+  for (int i = layers; i >= 1; --i) {
+    const std::string n = std::to_string(i);
+    const size_t k = static_cast<size_t>(i - 1);
+    const TensorId dy = make.tensor("dconv" + n, TensorKind::activation_gradient, per_sample);
+    make.task("relu" + n + ".backward", TaskKind::backward_data, {outputs[k], gradient}, {dy}, {}, {{gradient, dy}});
+    gradients[k] = make.gradient("dw" + n, weight);
+    make.task("conv" + n + ".backward_weights", TaskKind::backward_weights, {inputs[k], dy}, {gradients[k]});
+    if (i == 1) break;
+    gradient = make.tensor("drelu" + std::to_string(i - 1), TensorKind::activation_gradient, per_sample);
+    make.task("conv" + n + ".backward_data", TaskKind::backward_data, {weights[k], dy}, {gradient});
+  }
+  for (int i = 1; i <= layers; ++i) {
+    const size_t k = static_cast<size_t>(i - 1);
+    make.task("w" + std::to_string(i) + ".update", TaskKind::update, {gradients[k]}, {}, {weights[k]});
+  }
+  return std::move(make.graph_);
+}
+
+TaskGraph random_graph(unsigned seed, int tasks) {
+  std::mt19937 random(seed);
+  const auto draw = [&](int64_t from, int64_t to) {  // [from, to]
+    return from + static_cast<int64_t>(random() % static_cast<uint64_t>(to - from + 1));
+  };
+  GraphMaker make;
+  const TensorId x = make.tensor("x", TensorKind::input, draw(1, 3000));
+  const TensorId labels = make.tensor("labels", TensorKind::input, 1);
+  make.graph_.inputs = {x, labels};
+  struct Layer {
+    std::vector<TensorId> reads;
+    TensorId output, weight, stash;
+  };
+  std::vector<TensorId> values{x};
+  std::vector<Layer> layers;
+  for (int i = 0; i < tasks; ++i) {
+    const std::string n = std::to_string(i);
+    Layer layer;
+    const size_t many = static_cast<size_t>(draw(1, 3));
+    for (size_t k = 0; k < many; ++k) {
+      const size_t back = static_cast<size_t>(draw(0, 3) == 0 ? draw(0, 20) : draw(0, 2));
+      const TensorId value = values[values.size() - 1 - std::min(back, values.size() - 1)];
+      if (std::find(layer.reads.begin(), layer.reads.end(), value) == layer.reads.end()) layer.reads.push_back(value);
+    }
+    const bool same = draw(0, 1) == 0;
+    const int64_t size = same ? make.graph_.tensors[layer.reads[0]].type.dims[0].value : draw(1, 3000);
+    layer.output = make.activation("y" + n, size);
+    std::vector<TensorId> reads = layer.reads, writes{layer.output};
+    if (draw(0, 2) == 0) reads.push_back(layer.weight = make.weight("w" + n, draw(1, 4000)));
+    if (draw(0, 3) == 0) writes.push_back(layer.stash = make.tensor("s" + n, TensorKind::stash, draw(1, 200)));
+    std::vector<Task::InPlace> in_place;
+    if (draw(0, 1) == 0) in_place.push_back({layer.reads[0], layer.output});
+    make.task("f" + n, TaskKind::forward, reads, writes, {}, in_place);
+    values.push_back(layer.output);
+    layers.push_back(std::move(layer));
+  }
+  make.graph_.output = values.back();
+  make.graph_.loss = make.graph_.tensors.push_back({.name = "loss", .type = {DataType::f32, {{1}}}});
+  std::map<TensorId, TensorId> gradient_of;
+  gradient_of[values.back()] = make.tensor("dlast", TensorKind::activation_gradient, 10);
+  make.task("loss", TaskKind::loss, {values.back(), labels}, {make.graph_.loss, gradient_of[values.back()]});
+  std::vector<std::pair<TensorId, TensorId>> updates;
+  for (size_t i = layers.size(); i-- > 0;) {
+    const Layer& layer = layers[i];
+    const std::string n = std::to_string(i);
+    if (!gradient_of.count(layer.output)) continue;
+    std::vector<TensorId> reads{gradient_of[layer.output]}, writes;
+    if (layer.stash.valid()) reads.push_back(layer.stash);
+    std::vector<Task::InPlace> in_place;
+    for (const TensorId value : layer.reads) {
+      if (draw(0, 1) == 0) reads.push_back(value);
+      if (value == x || gradient_of.count(value)) continue;
+      const int64_t size = make.graph_.tensors[value].type.dims[0].value;
+      gradient_of[value] = make.tensor("d" + make.graph_.tensors[value].name, TensorKind::activation_gradient, size);
+      writes.push_back(gradient_of[value]);
+      in_place.push_back({gradient_of[layer.output], gradient_of[value]});
+    }
+    if (layer.weight.valid()) {
+      const TensorId gradient = make.gradient("d" + make.graph_.tensors[layer.weight].name,
+                                              make.graph_.tensors[layer.weight].type.dims[0].value);
+      reads.push_back(layer.weight);
+      writes.push_back(gradient);
+      updates.push_back({layer.weight, gradient});
+    }
+    if (!writes.empty()) make.task("b" + n, TaskKind::backward, reads, writes, {}, in_place);
+  }
+  for (const auto& [weight, gradient] : updates)
+    make.task(make.graph_.tensors[weight].name + ".update", TaskKind::update, {gradient}, {}, {weight});
+  return std::move(make.graph_);
+}
+
+Status FakeCosts::prepare(const TaskGraph& graph, int64_t samples) {
+  prepared.push_back(samples);
+  for (const Task& task : graph.tasks) {
+    const auto found = special.find(task.name);
+    std::vector<AlgorithmCost> all{{.name = "default", .seconds = 0.001 * static_cast<double>(samples)}};
+    if (found != special.end()) {
+      all = found->second;
+      for (AlgorithmCost& algorithm : all) {
+        algorithm.workspace_bytes *= samples;
+        algorithm.seconds *= static_cast<double>(samples);
+      }
+    }
+    known_[{task.name, samples}] = all;
+  }
+  return {};
+}
+
+std::span<const AlgorithmCost> FakeCosts::algorithms(const Task& task, int64_t samples) const {
+  return known_.at({task.name, samples});
+}
+
+namespace {
+
+struct Touch {
+  Block block;
+  TensorId tensor;  // invalid: workspace
+  bool reads, writes;
+};
+
+std::vector<Touch> touches_of(const Plan& plan, StepId id) {
+  const Step& step = plan.steps[id];
+  std::vector<Touch> found;
+  const auto add = [&](TensorId tensor, bool reads, bool writes) {
+    const auto home = std::find_if(plan.residencies.begin(), plan.residencies.end(), [&](const Residency& r) {
+      return r.tensor == tensor && r.first_step <= id.value && id.value <= r.last_step;
+    });
+    if (home == plan.residencies.end()) throw std::runtime_error("no residency of " + plan.tensors[tensor].name);
+    found.push_back({home->block(), tensor, reads, writes});
+  };
+  if (step.kind != StepKind::compute) {
+    add(step.tensor, step.kind == StepKind::offload, step.kind != StepKind::offload);
+    return found;
+  }
+  const PlanTask& task = plan.tasks[step.task];
+  for (const TensorId tensor : task.reads) add(tensor, true, false);
+  for (const TensorId tensor : task.updates) add(tensor, true, true);
+  for (const TensorId tensor : task.writes) add(tensor, false, true);
+  found.push_back({step.workspace, {}, false, true});
+  return found;
+}
+
+}  // namespace
+
+std::string flaw(const Plan& plan) {
+  constexpr int64_t kCell = 256;
+  const size_t steps = plan.steps.size();
+  std::vector<TensorId> memory(static_cast<size_t>(plan.summary.arena_bytes / kCell + 1));
+  const auto each_cell = [&](Block block, auto body) {
+    for (int64_t at = block.offset; at < block.end(); at += kCell) body(memory.at(static_cast<size_t>(at / kCell)));
+  };
+  std::vector<std::vector<Touch>> touches;
+  for (const Residency& residency : plan.residencies) {
+    if (residency.offset % kCell) return "a residency is not aligned";
+    if (residency.offset < 0 || residency.block().end() > plan.summary.arena_bytes) return "outside the arena";
+    if (residency.first_step < 0) each_cell(residency.block(), [&](TensorId& cell) { cell = residency.tensor; });
+  }
+  for (const StepId id : ids_of(plan.steps)) {
+    touches.push_back(touches_of(plan, id));
+    if (plan.steps[id].workspace.offset % kCell) return "a workspace is not aligned";
+    bool lost = false;
+    for (const Touch& touch : touches.back())
+      if (touch.reads) each_cell(touch.block, [&](TensorId& cell) { lost |= cell != touch.tensor; });
+    if (lost) return fmt::format("step {} reads bytes that hold something else", id.value);
+    for (const Touch& a : touches.back())
+      for (const Touch& b : touches.back()) {
+        if (&a == &b || !a.writes || !a.block.overlaps(b.block)) continue;
+        const auto& allowed = plan.tasks[plan.steps[id].task].in_place;
+        const bool in_place = std::any_of(allowed.begin(), allowed.end(), [&](const Task::InPlace& pair) {
+          return pair.read == b.tensor && pair.written == a.tensor;
+        });
+        if (!in_place && !(b.writes && std::any_of(allowed.begin(), allowed.end(), [&](const Task::InPlace& pair) {
+              return pair.read == a.tensor && pair.written == b.tensor;
+            })))
+          return fmt::format("step {} lays operands over each other", id.value);
+      }
+    for (const Touch& touch : touches.back())
+      if (touch.writes) each_cell(touch.block, [&](TensorId& cell) { cell = touch.tensor; });
+  }
+  std::vector<std::vector<bool>> before(steps, std::vector<bool>(steps, false));  // before[later][earlier]
+  for (const StepId id : ids_of(plan.steps)) {
+    const size_t i = static_cast<size_t>(id.value);
+    const auto follow = [&](size_t earlier) {
+      for (size_t k = 0; k < earlier; ++k)
+        if (before[earlier][k]) before[i][k] = true;
+      before[i][earlier] = true;
+    };
+    for (const StepId wait : plan.steps[id].waits) {
+      if (wait >= id || plan.steps[wait].stream == plan.steps[id].stream) return "a wait is of no use";
+      follow(static_cast<size_t>(wait.value));
+    }
+    for (size_t k = i; k-- > 0;)
+      if (plan.steps[StepId(static_cast<int64_t>(k))].stream == plan.steps[id].stream) {
+        follow(k);
+        break;
+      }
+  }
+  for (size_t i = 0; i < steps; ++i)
+    for (size_t k = 0; k < i; ++k) {
+      if (before[i][k]) continue;
+      for (const Touch& a : touches[i])
+        for (const Touch& b : touches[k])
+          if ((a.writes || b.writes) && a.block.overlaps(b.block))
+            return fmt::format("steps {} and {} race", k, i);
+    }
+  return "";
+}
+
+}  // namespace plimsoll::test

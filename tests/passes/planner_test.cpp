@@ -1,0 +1,202 @@
+#include "passes/planner.h"
+
+#include <catch2/catch.hpp>
+
+#include "fixture.h"
+
+namespace plimsoll {
+namespace {
+
+using test::chain;
+using test::FakeCosts;
+using test::flaw;
+using test::random_graph;
+
+Plan planned(const TaskGraph& graph, PlanRequest request, FakeCosts costs = {}) {
+  const Result<Plan> plan = make_plan(graph, costs, request);
+  if (!plan.ok()) FAIL(plan.error().message);
+  return *plan;
+}
+
+TEST_CASE("without a budget a plan is unconstrained, and its arena is what it promises") {
+  const Plan plan = planned(chain(4), {.batch = 8});
+  CHECK(flaw(plan) == "");
+  CHECK(plan.rounds == 1);
+  CHECK(plan.sub_batch == 8);
+  CHECK(plan.budget_bytes == plan.summary.arena_bytes);
+  CHECK(plan.summary.unconstrained_bytes == plan.summary.arena_bytes);
+  CHECK(plan.summary.minimum_bytes < plan.summary.arena_bytes);
+  CHECK(plan.summary.arena_bytes < plan.summary.network_wide_bytes);
+  CHECK(plan.policy == "liveness");
+}
+
+// Four layers of 32 KiB activations at batch 8. As the loss does, conv4.backward_data has six of them live: x, relu1…3,
+// dconv4, drelu3. Besides them there are the loss itself and dw4, which waits for its reader of w4.
+TEST_CASE("a chain needs what is live at its peak, to the byte") {
+  const Plan plan = planned(chain(4, 1024, 64), {.batch = 8});
+  const int64_t activation = 1024 * 4 * 8, small = 256;
+  CHECK(plan.summary.persistent_bytes == 4 * small);
+  CHECK(plan.summary.arena_bytes == 4 * small + 6 * activation + 2 * small);
+  CHECK(plan.tasks[plan.steps[StepId(plan.summary.peak_step)].task].name == "conv4.backward_data");
+}
+
+TEST_CASE("a budget that the whole batch does not fit is met by the fewest even rounds") {
+  const TaskGraph graph = chain(4);
+  const Plan free = planned(graph, {.batch = 16});
+  const Plan plan = planned(graph, {.batch = 16, .budget_percent = 60});
+  CHECK(flaw(plan) == "");
+  CHECK(plan.summary.arena_bytes <= plan.budget_bytes);
+  CHECK(plan.budget_bytes == free.summary.arena_bytes * 60 / 100);
+  CHECK(plan.rounds == 2);
+  CHECK(plan.sub_batch == 8);
+  for (const PlanTensor& tensor : plan.tensors)
+    if (tensor.kind == TensorKind::weight_gradient) CHECK(tensor.persistent);
+  // Updates stand at the end, since they run once per iteration.
+  bool updates = false;
+  for (const Step& step : plan.steps) {
+    if (step.kind != StepKind::compute) continue;
+    const bool update = plan.tasks[step.task].kind == TaskKind::update;
+    CHECK((update || !updates));
+    updates = update;
+  }
+}
+
+TEST_CASE("the last round takes what is left, and workspaces serve both") {
+  FakeCosts costs;
+  costs.special["conv2.forward"] = {{.name = "fast", .workspace_bytes = 1000, .seconds = 1e-4}};
+  const Plan plan = planned(chain(3), {.batch = 10, .sub_batch = 4}, costs);
+  CHECK(flaw(plan) == "");
+  CHECK(plan.rounds == 3);
+  CHECK(plan.last_sub_batch == 2);
+  int64_t workspace = 0;
+  for (const Step& step : plan.steps) workspace += step.workspace.bytes;
+  CHECK(workspace == 4000);
+  // Ten samples through conv2 and 14 other tasks, and three updates in the last round of two; copies hardly count.
+  CHECK(plan.summary.iteration_seconds == Approx(10 * 1e-4 + 10 * 14 * 1e-3 + 2 * 3 * 1e-3).epsilon(1e-4));
+}
+
+TEST_CASE("the least budget that an error names then works, and one byte less does not") {
+  for (const int64_t sub_batch : {0, 3}) {
+    const TaskGraph graph = chain(5);
+    FakeCosts costs;
+    const Result<Plan> refused = make_plan(graph, costs, {.batch = 8, .sub_batch = sub_batch, .budget_bytes = 1000});
+    REQUIRE(!refused.ok());
+    CHECK(refused.error().code == ExitCode::budget_infeasible);
+    CHECK(refused.error().message.find("test: no plan fits 1000 B (1,000 bytes)") == 0);
+    const std::string last = refused.error().notes.back();
+    INFO(last);
+    const int64_t least = std::stoll(last.substr(last.find("budget of ") + 10));
+    const Plan plan = planned(graph, {.batch = 8, .sub_batch = sub_batch, .budget_bytes = least});
+    CHECK(plan.summary.arena_bytes == least);
+    CHECK(plan.summary.minimum_bytes == least);
+    CHECK(flaw(plan) == "");
+    CHECK(!make_plan(graph, costs, {.batch = 8, .sub_batch = sub_batch, .budget_bytes = least - 1}).ok());
+  }
+}
+
+TEST_CASE("the error says what is live at the peak and why it cannot leave") {
+  const TaskGraph graph = chain(2);
+  FakeCosts costs;
+  const Result<Plan> refused = make_plan(graph, costs, {.batch = 1, .budget_bytes = 1});
+  REQUIRE(!refused.ok());
+  std::string all;
+  for (const std::string& note : refused.error().notes) all += note + "\n";
+  INFO(all);
+  CHECK(all.find("the peak is at conv2.backward_data, in rounds of 1 of 1 samples") != std::string::npos);
+  CHECK(all.find("drelu1, activation_gradient of 4.0 KiB: used by this step") != std::string::npos);
+  CHECK(all.find("relu1, activation of 4.0 KiB: still needed by relu1.backward, and policy 'liveness' moves "
+                 "and recomputes nothing") != std::string::npos);
+  CHECK(all.find("w1, weight of 1.0 KiB: kept through the whole run") != std::string::npos);
+}
+
+TEST_CASE("a binding budget takes a smaller workspace before it splits the batch") {
+  const TaskGraph graph = chain(3);
+  FakeCosts costs;
+  costs.special["loss"] = {{.name = "greedy", .workspace_bytes = 100000, .seconds = 1e-4},
+                           {.name = "middle", .workspace_bytes = 10000, .seconds = 2e-4},
+                           {.name = "wasteful", .workspace_bytes = 20000, .seconds = 3e-4},
+                           {.name = "frugal", .workspace_bytes = 0, .seconds = 4e-4}};
+  const Plan free = planned(graph, {.batch = 4}, costs);
+  const auto chosen = [](const Plan& plan) {
+    for (const Step& step : plan.steps)
+      if (step.kind == StepKind::compute && plan.tasks[step.task].name == "loss") return step.algorithm;
+    return std::string();
+  };
+  CHECK(chosen(free) == "greedy");
+  const int64_t without = free.summary.arena_bytes - 400128;  // 400000, aligned
+  const Plan middle = planned(graph, {.batch = 4, .budget_bytes = without + 41000}, costs);
+  CHECK(chosen(middle) == "middle");
+  CHECK(middle.rounds == 1);
+  const Plan frugal = planned(graph, {.batch = 4, .budget_bytes = without + 1000}, costs);
+  CHECK(chosen(frugal) == "frugal");
+  CHECK(frugal.rounds == 1);
+  CHECK(flaw(middle) == "");
+  CHECK(flaw(frugal) == "");
+}
+
+TEST_CASE("few sub-batches are profiled") {
+  const TaskGraph graph = chain(4);
+  FakeCosts costs;
+  const Result<Plan> plan = make_plan(graph, costs, {.batch = 256, .budget_percent = 30});
+  REQUIRE(plan.ok());
+  CHECK(plan->rounds == 4);
+  CHECK(costs.prepared == std::vector<int64_t>{256, 1, 64});
+}
+
+TEST_CASE("batch normalization can forbid rounds") {
+  TaskGraph graph = chain(3);
+  graph.tasks[TaskId(2)].mixes_samples = true;
+  FakeCosts costs;
+  const Result<Plan> half = make_plan(graph, costs, {.batch = 8, .budget_percent = 70, .refuse_split_batch_norm = true});
+  REQUIRE(!half.ok());
+  CHECK(half.error().code == ExitCode::budget_infeasible);
+  const Result<Plan> asked = make_plan(graph, costs, {.batch = 8, .sub_batch = 4, .refuse_split_batch_norm = true});
+  REQUIRE(!asked.ok());
+  CHECK(asked.error().code == ExitCode::usage);
+  CHECK(make_plan(graph, costs, {.batch = 8, .budget_percent = 70}).ok());
+}
+
+TEST_CASE("an unknown policy is refused with the names of all") {
+  FakeCosts costs;
+  const Result<Plan> plan = make_plan(chain(2), costs, {.policy = "magic"});
+  REQUIRE(!plan.ok());
+  CHECK(plan.error().message == "unknown policy 'magic'; there are liveness, network-wide");
+}
+
+TEST_CASE("network-wide gives every tensor its own bytes") {
+  const Plan plan = planned(chain(3), {.policy = "network-wide", .batch = 4});
+  CHECK(flaw(plan) == "");
+  CHECK(plan.summary.arena_bytes == plan.summary.network_wide_bytes);
+}
+
+TEST_CASE("the observer sees each pass of the plan that is returned, once") {
+  std::vector<std::string> passes;
+  PlanRequest request{.batch = 16, .budget_percent = 60};
+  request.observe = [&](const std::string& pass, const Plan& plan) {
+    passes.push_back(pass);
+    CHECK(plan.sub_batch == 8);
+  };
+  planned(chain(4), request);
+  CHECK(passes == std::vector<std::string>{"seed_plan", "order", "liveness", "conv_algorithm", "place", "sync",
+                                           "prune_waits", "simulate", "summarize"});
+}
+
+TEST_CASE("random graphs get sound plans under every budget that is possible") {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const TaskGraph graph = random_graph(seed, 5 + static_cast<int>(seed));
+    CAPTURE(seed);
+    const Plan free = planned(graph, {.batch = 6});
+    REQUIRE(flaw(free) == "");
+    CHECK(free.summary.arena_bytes >= free.summary.live_bytes);
+    CHECK(free.summary.arena_bytes <= free.summary.live_bytes * 1.1 + 8 * 256);
+    for (const int64_t budget : {free.summary.minimum_bytes, (free.summary.minimum_bytes + free.summary.arena_bytes) / 2}) {
+      const Plan tight = planned(graph, {.batch = 6, .budget_bytes = budget});
+      REQUIRE(flaw(tight) == "");
+      CHECK(tight.summary.arena_bytes <= budget);
+    }
+    REQUIRE(flaw(planned(graph, {.policy = "network-wide", .batch = 6})) == "");
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll
