@@ -60,8 +60,7 @@ int64_t bytes_without_workspace(const TaskGraph& graph, const Policy& policy, in
     for (const Residency& residency : plan.residencies) all += align_up(residency.bytes);
     return all;
   }
-  const auto shared =
-      policy.in_place ? find_shared_pairs(plan, kept_to_the_end(graph)) : std::vector<SharedPair>{};
+  const auto shared = policy.in_place ? find_shared_pairs(plan) : std::vector<SharedPair>{};
   const std::vector<int64_t> live = live_bytes(plan, shared, true);
   return live.empty() ? 0 : *std::max_element(live.begin(), live.end());
 }

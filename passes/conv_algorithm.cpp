@@ -14,8 +14,7 @@ std::vector<int64_t> bytes_of_tensors(const Plan& plan, const Context& context) 
     for (const Residency& residency : plan.residencies) all += align_up(residency.bytes);
     return std::vector<int64_t>(plan.steps.size(), all);
   }
-  const auto shared = context.in_place ? find_shared_pairs(plan, kept_to_the_end(context.graph))
-                                       : std::vector<SharedPair>{};
+  const auto shared = context.in_place ? find_shared_pairs(plan) : std::vector<SharedPair>{};
   return live_bytes(plan, shared, true);
 }
 

@@ -8,7 +8,7 @@ namespace plimsoll {
 //           to its last touch before the next such step.
 // Before:   steps are in issue order.
 // After:    every access falls in exactly one residency; offsets are 0. Persistent tensors, weights first among them,
-//           reach from step -1 to the number of steps; the loss and the count of correct answers to the last step.
+//           reach from step -1 to the number of steps; so far reach the loss and the count of correct answers, too.
 // Why here: after everything that inserts or moves steps; before the choice of algorithms, which fills the room that
 //           tensors leave, and before placement.
 Status liveness(Plan& plan, const Context& context);

@@ -189,7 +189,7 @@ int64_t peak(Plan plan, const Context& context, const std::vector<TensorId>& kep
   for (Step& step : plan.steps)
     if (step.kind == StepKind::compute) step.workspace.bytes = context.choices[step.task].back().workspace_bytes;
   plan.residencies = find_residencies(plan, kept);
-  const auto shared = context.in_place ? find_shared_pairs(plan, kept) : std::vector<SharedPair>{};
+  const auto shared = context.in_place ? find_shared_pairs(plan) : std::vector<SharedPair>{};
   const std::vector<int64_t> live = live_bytes(plan, shared, true);
   return live.empty() ? 0 : *std::max_element(live.begin(), live.end());
 }

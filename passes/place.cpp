@@ -42,8 +42,7 @@ Status place(Plan& plan, const Context& context) {
   }
 
   const bool sharing = context.share_memory && context.in_place;
-  const auto shared =
-      sharing ? find_shared_pairs(plan, kept_to_the_end(context.graph)) : std::vector<SharedPair>{};
+  const auto shared = sharing ? find_shared_pairs(plan) : std::vector<SharedPair>{};
   const std::vector<size_t> chain = chains_of(plan, shared);
   placement::Problem problem;
   std::vector<size_t> buffer_of(plan.residencies.size());

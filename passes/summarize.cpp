@@ -10,7 +10,7 @@ namespace plimsoll {
 Status summarize(Plan& plan, const Context& context) {
   PlanSummary& summary = plan.summary;
   const auto shared = context.share_memory && context.in_place
-                          ? find_shared_pairs(plan, kept_to_the_end(context.graph))
+                          ? find_shared_pairs(plan)
                           : std::vector<SharedPair>{};
   const std::vector<int64_t> live = live_bytes(plan, shared, false);
   const auto peak = std::max_element(live.begin(), live.end());

@@ -49,18 +49,17 @@ std::vector<Residency> find_residencies(const Plan& plan, const std::vector<Tens
   }
   for (const TensorId tensor : kept)
     if (current[tensor] != kNone && !plan.tensors[tensor].persistent)
-      found[static_cast<size_t>(current[tensor])].last_step = steps - 1;
+      found[static_cast<size_t>(current[tensor])].last_step = steps;
   return found;
 }
 
-std::vector<SharedPair> find_shared_pairs(const Plan& plan, const std::vector<TensorId>& kept) {
+std::vector<SharedPair> find_shared_pairs(const Plan& plan) {
   // By step, which residencies end and which begin there; only those of the step's own pairs are looked for.
   std::vector<std::vector<size_t>> ending(plan.steps.size()), beginning(plan.steps.size());
   for (size_t i = 0; i < plan.residencies.size(); ++i) {
     const Residency& residency = plan.residencies[i];
-    if (residency.first_step < 0) continue;
-    beginning[static_cast<size_t>(residency.first_step)].push_back(i);
-    ending[static_cast<size_t>(residency.last_step)].push_back(i);
+    if (residency.first_step >= 0) beginning[static_cast<size_t>(residency.first_step)].push_back(i);
+    if (plan.steps.contains(StepId(residency.last_step))) ending[static_cast<size_t>(residency.last_step)].push_back(i);
   }
   const auto find = [&](const std::vector<size_t>& among, TensorId tensor) {
     return std::find_if(among.begin(), among.end(),
@@ -73,7 +72,6 @@ std::vector<SharedPair> find_shared_pairs(const Plan& plan, const std::vector<Te
     if (step.kind != StepKind::compute) continue;
     const auto &ends = ending[static_cast<size_t>(id.value)], &begins = beginning[static_cast<size_t>(id.value)];
     for (const Task::InPlace& pair : plan.tasks[step.task].in_place) {
-      if (std::find(kept.begin(), kept.end(), pair.read) != kept.end()) continue;
       const auto read = find(ends, pair.read), written = find(begins, pair.written);
       if (read == ends.end() || written == begins.end() || followed[*read] || follows[*written]) continue;
       if (!sizes_agree(plan.residencies[*read], plan.residencies[*written])) continue;

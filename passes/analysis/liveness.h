@@ -17,7 +17,8 @@ namespace plimsoll {
 std::vector<TensorId> kept_to_the_end(const TaskGraph& graph);
 
 // Residencies in issue order of their first step, offsets 0. A residency begins where a tensor is written, loaded or
-// prefetched and ends at its last touch before the next beginning; `kept` tensors stay to the last step.
+// prefetched and ends at its last touch before the next beginning; a `kept` tensor outlives the last step, which is
+// written as last_step = number of steps.
 std::vector<Residency> find_residencies(const Plan& plan, const std::vector<TensorId>& kept);
 
 // Two residencies (indices) that shall share bytes: the task of `step` may write `written` over `read`, and nobody
@@ -27,7 +28,7 @@ struct SharedPair {
   size_t written = 0;
   int32_t step = 0;
 };
-std::vector<SharedPair> find_shared_pairs(const Plan& plan, const std::vector<TensorId>& kept);
+std::vector<SharedPair> find_shared_pairs(const Plan& plan);
 
 // Bytes live during each step: tensors, and workspaces where algorithms are chosen; pairs that share count once.
 // `aligned`: every tensor and workspace rounded up as the arena has them, which bounds every placement from below.

@@ -1,9 +1,9 @@
 #include "fixture.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <random>
+
+#include "compiler/check/check.h"
 
 namespace plimsoll::test {
 
@@ -164,100 +164,8 @@ std::span<const AlgorithmCost> FakeCosts::algorithms(const Task& task, int64_t s
   return known_.at({task.name, samples});
 }
 
-namespace {
-
-struct Touch {
-  Block block;
-  TensorId tensor;  // invalid: workspace
-  bool reads, writes;
-};
-
-std::vector<Touch> touches_of(const Plan& plan, StepId id) {
-  const Step& step = plan.steps[id];
-  std::vector<Touch> found;
-  const auto add = [&](TensorId tensor, bool reads, bool writes) {
-    const auto home = std::find_if(plan.residencies.begin(), plan.residencies.end(), [&](const Residency& r) {
-      return r.tensor == tensor && r.first_step <= id.value && id.value <= r.last_step;
-    });
-    if (home == plan.residencies.end()) throw std::runtime_error("no residency of " + plan.tensors[tensor].name);
-    found.push_back({home->block(), tensor, reads, writes});
-  };
-  if (step.kind != StepKind::compute) {
-    add(step.tensor, step.kind == StepKind::offload, step.kind != StepKind::offload);
-    return found;
-  }
-  const PlanTask& task = plan.tasks[step.task];
-  for (const TensorId tensor : task.reads) add(tensor, true, false);
-  for (const TensorId tensor : task.updates) add(tensor, true, true);
-  for (const TensorId tensor : task.writes) add(tensor, false, true);
-  found.push_back({step.workspace, {}, false, true});
-  return found;
-}
-
-}  // namespace
-
-std::string flaw(const Plan& plan) {
-  constexpr int64_t kCell = 256;
-  const size_t steps = plan.steps.size();
-  std::vector<TensorId> memory(static_cast<size_t>(plan.summary.arena_bytes / kCell + 1));
-  const auto each_cell = [&](Block block, auto body) {
-    for (int64_t at = block.offset; at < block.end(); at += kCell) body(memory.at(static_cast<size_t>(at / kCell)));
-  };
-  std::vector<std::vector<Touch>> touches;
-  for (const Residency& residency : plan.residencies) {
-    if (residency.offset % kCell) return "a residency is not aligned";
-    if (residency.offset < 0 || residency.block().end() > plan.summary.arena_bytes) return "outside the arena";
-    if (residency.first_step < 0) each_cell(residency.block(), [&](TensorId& cell) { cell = residency.tensor; });
-  }
-  for (const StepId id : ids_of(plan.steps)) {
-    touches.push_back(touches_of(plan, id));
-    if (plan.steps[id].workspace.offset % kCell) return "a workspace is not aligned";
-    bool lost = false;
-    for (const Touch& touch : touches.back())
-      if (touch.reads) each_cell(touch.block, [&](TensorId& cell) { lost |= cell != touch.tensor; });
-    if (lost) return fmt::format("step {} reads bytes that hold something else", id.value);
-    for (const Touch& a : touches.back())
-      for (const Touch& b : touches.back()) {
-        if (&a == &b || !a.writes || !a.block.overlaps(b.block)) continue;
-        const auto& allowed = plan.tasks[plan.steps[id].task].in_place;
-        const bool in_place = std::any_of(allowed.begin(), allowed.end(), [&](const Task::InPlace& pair) {
-          return pair.read == b.tensor && pair.written == a.tensor;
-        });
-        if (!in_place && !(b.writes && std::any_of(allowed.begin(), allowed.end(), [&](const Task::InPlace& pair) {
-              return pair.read == a.tensor && pair.written == b.tensor;
-            })))
-          return fmt::format("step {} lays operands over each other", id.value);
-      }
-    for (const Touch& touch : touches.back())
-      if (touch.writes) each_cell(touch.block, [&](TensorId& cell) { cell = touch.tensor; });
-  }
-  std::vector<std::vector<bool>> before(steps, std::vector<bool>(steps, false));  // before[later][earlier]
-  for (const StepId id : ids_of(plan.steps)) {
-    const size_t i = static_cast<size_t>(id.value);
-    const auto follow = [&](size_t earlier) {
-      for (size_t k = 0; k < earlier; ++k)
-        if (before[earlier][k]) before[i][k] = true;
-      before[i][earlier] = true;
-    };
-    for (const StepId wait : plan.steps[id].waits) {
-      if (wait >= id || plan.steps[wait].stream == plan.steps[id].stream) return "a wait is of no use";
-      follow(static_cast<size_t>(wait.value));
-    }
-    for (size_t k = i; k-- > 0;)
-      if (plan.steps[StepId(static_cast<int64_t>(k))].stream == plan.steps[id].stream) {
-        follow(k);
-        break;
-      }
-  }
-  for (size_t i = 0; i < steps; ++i)
-    for (size_t k = 0; k < i; ++k) {
-      if (before[i][k]) continue;
-      for (const Touch& a : touches[i])
-        for (const Touch& b : touches[k])
-          if ((a.writes || b.writes) && a.block.overlaps(b.block))
-            return fmt::format("steps {} and {} race", k, i);
-    }
-  return "";
+std::string flaw(const Plan& plan, const TaskGraph& graph) {
+  return to_string(check_plan(plan)) + to_string(check_against_graph(plan, graph));
 }
 
 }  // namespace plimsoll::test

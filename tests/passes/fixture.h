@@ -1,4 +1,4 @@
-// Small task graphs by hand, made-up costs, and a naive judge of plans for the tests of this room.
+// Small task graphs by hand, made-up costs, and the judge of plans as oracle.
 #pragma once
 
 #include <map>
@@ -50,8 +50,7 @@ class FakeCosts : public Costs {
   std::map<std::pair<std::string, int64_t>, std::vector<AlgorithmCost>> known_;
 };
 
-// Empty when the plan is sound: run in issue order, every read finds the tensor it wants in every one of its bytes, and
-// of any two steps that touch the same bytes, one writing, one happens before the other. Slow and simple.
-std::string flaw(const Plan& plan);
+// What the judge of plans says; empty when the plan is valid.
+std::string flaw(const Plan& plan, const TaskGraph& graph);
 
 }  // namespace plimsoll::test
