@@ -13,8 +13,7 @@ constexpr int32_t kNone = -1;
 // A smaller tensor may follow on the bytes of a larger one, but would hold all of them as long as it lives: worth it
 // only when it fills at least half.
 bool sizes_agree(const Residency& read, const Residency& written) {
-  const int64_t from = align_up(read.bytes), to = align_up(written.bytes);
-  return to <= from && 2 * to >= from;
+  return written.bytes <= read.bytes && 2 * written.bytes >= read.bytes;
 }
 
 }  // namespace
