@@ -33,8 +33,9 @@ class Memory {
   Memory(const Plan& plan, Verdict& verdict) : plan_(plan), verdict_(verdict), before_(plan) {}
 
   void run() {
-    find_updaters();
+    find_makers();
     lay_out();
+    keep_results();
     std::vector<Touch> touches;
     for (StepId step : ids_of(plan_.steps)) {
       touches_of(plan_, plan_.steps[step], touches);
@@ -42,7 +43,6 @@ class Memory {
       if (plan_.steps[step].kind == StepKind::compute) claim_workspace(step);
     }
     check_ends();
-    check_results();
     std::vector<Claim> claims;
     claims.reserve(lives_.size() + workspaces_.size());
     for (const Life& life : lives_) claims.push_back(life.claim);
@@ -56,7 +56,7 @@ class Memory {
 
   // Updates of a tensor happen in the order of the tasks; a task that only reads it wants all updates of the tasks before
   // it and none of those behind it. So a weight is wanted as it was before its update, a gradient with all its parts.
-  void find_updaters() {
+  void find_makers() {
     updaters_ = IdVector<TensorId, std::vector<TaskId>>(plan_.tensors.size());
     makers_ = IdVector<TensorId, TaskId>(plan_.tensors.size());
     for (TaskId task : ids_of(plan_.tasks)) {
@@ -97,7 +97,6 @@ class Memory {
       life.claim.tensor = residency.tensor;
       life.claim.from = residency.first_step;
       life.claim.forever = tensor.persistent;
-      life.claim.to_the_end = !tensor.persistent && residency.last_step == step_count();
       of_tensor_[residency.tensor].push_back(lives_.size());
       lives_.push_back(life);
     }
@@ -114,6 +113,18 @@ class Memory {
       }
       if (plan_.tensors[tensor].persistent && mine.empty())
         verdict_.refuse(Rule::residency, {}, tensor, fmt::format("{} is persistent and lies nowhere", verdict_.name(tensor)));
+    }
+  }
+
+  // What a loss task makes and no task reads is for the trainer, which reads it when the round is over. Its residency may
+  // say so and last to the end.
+  void keep_results() {
+    IdVector<TensorId, bool> read(plan_.tensors.size());
+    for (const PlanTask& task : plan_.tasks)
+      for (TensorId tensor : task.reads) read[tensor] = true;
+    for (TensorId tensor : ids_of(plan_.tensors)) {
+      if (read[tensor] || !makers_[tensor].valid() || plan_.tasks[makers_[tensor]].kind != TaskKind::loss) continue;
+      for (size_t i : of_tensor_[tensor]) lives_[i].claim.to_the_end = true;
     }
   }
 
@@ -244,8 +255,8 @@ class Memory {
       const Life& life = lives_[i];
       const Residency& residency = plan_.residencies[i];
       if (plan_.tensors[residency.tensor].persistent) continue;
-      const bool held = life.claim.to_the_end;
-      if (life.first_touch == residency.first_step && (held || life.last_touch == residency.last_step)) continue;
+      const bool kept = life.claim.to_the_end && residency.last_step >= step_count() - 1;
+      if (life.first_touch == residency.first_step && (kept || life.last_touch == residency.last_step)) continue;
       const std::string name = verdict_.name(residency.tensor);
       verdict_.refuse(Rule::residency, {}, residency.tensor,
                       life.first_touch < 0
@@ -254,17 +265,6 @@ class Memory {
                           : fmt::format("{} at {:#x} is resident from step {} to {}, but touched from {} to {}", name,
                                         residency.offset, residency.first_step, residency.last_step, life.first_touch,
                                         life.last_touch));
-    }
-  }
-
-  // What a loss task makes and no task reads is for the trainer, which reads it when the round is over.
-  void check_results() {
-    IdVector<TensorId, bool> read(plan_.tensors.size());
-    for (const PlanTask& task : plan_.tasks)
-      for (TensorId tensor : task.reads) read[tensor] = true;
-    for (TensorId tensor : ids_of(plan_.tensors)) {
-      if (read[tensor] || !makers_[tensor].valid() || plan_.tasks[makers_[tensor]].kind != TaskKind::loss) continue;
-      for (size_t i : of_tensor_[tensor]) lives_[i].claim.to_the_end = true;
     }
   }
 
@@ -287,7 +287,7 @@ class Memory {
 
 void check_memory(const Plan& plan, Verdict& verdict) {
   Memory(plan, verdict).run();
-  if (plan.budget_bytes > 0 && plan.summary.arena_bytes > plan.budget_bytes)
+  if (plan.summary.arena_bytes > plan.budget_bytes)
     verdict.refuse(Rule::bounds, fmt::format("the arena of {} bytes is above the budget of {}", plan.summary.arena_bytes,
                                              plan.budget_bytes));
 }

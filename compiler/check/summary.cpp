@@ -26,17 +26,19 @@ int64_t aligned(int64_t bytes) {
   return bytes > std::numeric_limits<int64_t>::max() - kAlignment ? bytes : align_up(bytes);
 }
 
-// What is live at each step, exactly and with every block rounded up to the alignment: a floor of any placement lies
-// between the two.
+// What is live at each step: bytes as tensors and workspaces have them, and how many tensors.
 struct Live {
-  int64_t exact = 0, rounded = 0;
+  int64_t bytes = 0;
+  int64_t tensors = 0;
 };
 
 std::vector<Live> live_at_steps(const Plan& plan) {
   const int64_t count = static_cast<int64_t>(plan.steps.size());
-  std::vector<Live> live(static_cast<size_t>(count) + 1);
+  std::vector<Live> live(static_cast<size_t>(count));
   std::vector<std::vector<size_t>> beginning(live.size()), ending(live.size());
-  Live now;
+  // Wraps where a damaged plan piles up more than 63 bits; such a plan is refused for its overlaps.
+  uint64_t bytes = 0;
+  int64_t tensors = 0;
   for (size_t i = 0; i < plan.residencies.size(); ++i) {
     const Residency& residency = plan.residencies[i];
     const int64_t first = std::max<int64_t>(residency.first_step, 0), last = std::min<int64_t>(residency.last_step, count - 1);
@@ -47,29 +49,24 @@ std::vector<Live> live_at_steps(const Plan& plan) {
   for (int64_t step = 0; step < count; ++step) {
     const size_t at = static_cast<size_t>(step);
     for (size_t i : beginning[at]) {
-      now.exact = plus(now.exact, plan.residencies[i].bytes);
-      now.rounded = plus(now.rounded, aligned(plan.residencies[i].bytes));
+      bytes += static_cast<uint64_t>(plan.residencies[i].bytes);
+      ++tensors;
     }
-    const Block& workspace = plan.steps[StepId(step)].workspace;
-    Live here{plus(now.exact, workspace.bytes), plus(now.rounded, aligned(workspace.bytes))};
+    uint64_t here = bytes + static_cast<uint64_t>(plan.steps[StepId(step)].workspace.bytes);
     // A tensor written in place takes over bytes that are counted already.
     std::map<int64_t, int64_t> left;  // bytes by offset
     for (size_t j : ending[at])
       if (plan.residencies[j].first_step < step) left[plan.residencies[j].offset] = plan.residencies[j].bytes;
     for (size_t i : beginning[at]) {
       const auto found = left.find(plan.residencies[i].offset);
-      if (found == left.end()) continue;
-      const int64_t shared = std::min(plan.residencies[i].bytes, found->second);
-      here.exact -= shared;
-      here.rounded -= aligned(shared);
+      if (found != left.end()) here -= static_cast<uint64_t>(std::min(plan.residencies[i].bytes, found->second));
     }
-    live[at] = here;
+    live[at] = {static_cast<int64_t>(here), tensors};
     for (size_t i : ending[at]) {
-      now.exact -= plan.residencies[i].bytes;
-      now.rounded -= aligned(plan.residencies[i].bytes);
+      bytes -= static_cast<uint64_t>(plan.residencies[i].bytes);
+      --tensors;
     }
   }
-  live.pop_back();
   return live;
 }
 
@@ -120,23 +117,19 @@ class Summary {
 
   void check_live() {
     const std::vector<Live> live = live_at_steps(plan_);
-    Live most;
-    for (const Live& here : live) {
-      most.exact = std::max(most.exact, here.exact);
-      most.rounded = std::max(most.rounded, here.rounded);
-    }
     const PlanSummary& said = plan_.summary;
-    expect("live_bytes", said.live_bytes, most.exact, most.rounded);
     if (live.empty()) return;
-    if (said.peak_step < 0 || said.peak_step >= static_cast<int64_t>(live.size())) {
-      expect("peak_step", said.peak_step, 0, static_cast<int64_t>(live.size()) - 1);
-      return;
-    }
+    int64_t most = 0;
+    for (const Live& here : live) most = std::max(most, here.bytes);
+    expect("live_bytes", said.live_bytes, most, most);
+    expect("peak_step", said.peak_step, 0, static_cast<int64_t>(live.size()) - 1);
+    if (said.peak_step < 0 || said.peak_step >= static_cast<int64_t>(live.size())) return;
     const Live& peak = live[static_cast<size_t>(said.peak_step)];
-    if (peak.exact != most.exact && peak.rounded != most.rounded)
+    if (peak.bytes != most)
       verdict_.refuse(Rule::summary, StepId(said.peak_step), {},
                       fmt::format("peak_step is {}, where {} bytes are live, when {} are elsewhere", said.peak_step,
-                                  peak.exact, most.exact));
+                                  peak.bytes, most));
+    expect("peak_live_tensors", said.peak_live_tensors, peak.tensors, peak.tensors);
   }
 
   const Plan& plan_;

@@ -5,15 +5,12 @@
 #include <array>
 #include <unordered_map>
 
+#include "compiler/support/text_cursor.h"
+
 namespace plimsoll {
 namespace {
 
 constexpr std::array<std::string_view, 4> kPrefixes = {"recompute:", "offload:", "prefetch:", "load:"};
-
-bool is_bare(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("_./:+-*'$&?!^|;").find(c) != std::string_view::npos;
-}
 
 bool needs_quotes(std::string_view name) {
   if (name.empty() || name == "->") return true;

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "compiler/ir/fields.h"
+
 namespace plimsoll {
 namespace {
 
@@ -63,28 +65,6 @@ Json json_of(const Residency& residency) {
           {"bytes", residency.bytes},
           {"first_step", residency.first_step},
           {"last_step", residency.last_step}};
-}
-
-// Each field of the summary, for both directions.
-template <class Summary, class Visitor>
-void visit_summary(Summary& summary, Visitor&& v) {
-  v("arena_bytes", summary.arena_bytes);
-  v("persistent_bytes", summary.persistent_bytes);
-  v("live_bytes", summary.live_bytes);
-  v("peak_step", summary.peak_step);
-  v("peak_live_tensors", summary.peak_live_tensors);
-  v("minimum_bytes", summary.minimum_bytes);
-  v("unconstrained_bytes", summary.unconstrained_bytes);
-  v("network_wide_bytes", summary.network_wide_bytes);
-  v("host_pool_bytes", summary.host_pool_bytes);
-  v("offloaded_bytes", summary.offloaded_bytes);
-  v("prefetched_bytes", summary.prefetched_bytes);
-  v("recomputed_tasks", summary.recomputed_tasks);
-  v("recompute_seconds", summary.recompute_seconds);
-  v("iteration_seconds", summary.iteration_seconds);
-  v("ideal_seconds", summary.ideal_seconds);
-  v("stall_seconds", summary.stall_seconds);
-  v("planning_seconds", summary.planning_seconds);
 }
 
 // Names may hold any bytes: what is not UTF-8 is replaced rather than refused.
@@ -211,15 +191,12 @@ class Reader {
     return place.json->get<std::string>();
   }
 
-  template <class Enum, size_t n>
-  Enum word(const Place& object, const char* key, const Enum (&all)[n]) {
+  template <class Enum>
+  Enum word(const Place& object, const char* key) {
     const std::string given = text(object, key, true);
-    for (Enum each : all)
-      if (to_string(each) == given) return each;
-    std::string known;
-    for (Enum each : all) known += fmt::format("{}{}", known.empty() ? "" : ", ", to_string(each));
-    complain(field(object, key), fmt::format("is '{}' when it should be one of {}", given, known));
-    return all[0];
+    if (const std::optional<Enum> known = from_word<Enum>(given)) return *known;
+    complain(field(object, key), fmt::format("is '{}' when it should be one of {}", given, known_words<Enum>()));
+    return {};
   }
 
   // Calls `each` for the elements of an array.
@@ -267,15 +244,6 @@ class Reader {
   std::optional<Error> error_;
 };
 
-constexpr TensorKind kTensorKinds[] = {TensorKind::input,           TensorKind::activation,
-                                       TensorKind::activation_gradient, TensorKind::weight,
-                                       TensorKind::weight_gradient, TensorKind::optimizer_state,
-                                       TensorKind::statistic,       TensorKind::stash};
-constexpr TaskKind kTaskKinds[] = {TaskKind::forward,          TaskKind::loss,     TaskKind::backward_data,
-                                   TaskKind::backward_weights, TaskKind::backward, TaskKind::update};
-constexpr StreamKind kStreams[] = {StreamKind::compute, StreamKind::d2h, StreamKind::h2d};
-constexpr StepKind kStepKinds[] = {StepKind::compute, StepKind::offload, StepKind::prefetch, StepKind::load};
-
 constexpr int64_t kMaxItems = std::numeric_limits<int32_t>::max() - 1;
 
 // The elements of an array carry their own index: an edited file in which they went out of step is refused.
@@ -288,8 +256,8 @@ void expect_id(Reader& read, const Place& item) {
 Step read_step(Reader& read, const Place& item, const Plan& plan, int64_t tensors) {
   const int64_t index = static_cast<int64_t>(item.index), tasks = static_cast<int64_t>(plan.tasks.size());
   Step step;
-  step.stream = read.word(item, "stream", kStreams);
-  step.kind = read.word(item, "kind", kStepKinds);
+  step.stream = read.word<StreamKind>(item, "stream");
+  step.kind = read.word<StepKind>(item, "kind");
   if (step.kind == StepKind::compute) {
     step.task = TaskId(read.integer(item, "task", 0, tasks - 1));
     step.recompute = read.flag(item, "recompute");
@@ -354,14 +322,14 @@ void read_lists(Reader& read, const Place& root, Plan& plan) {
     expect_id(read, item);
     plan.tensors.push_back({.name = read.text(item, "name", true),
                             .bytes = read.bytes(item, "bytes"),
-                            .kind = read.word(item, "kind", kTensorKinds)});
+                            .kind = read.word<TensorKind>(item, "kind")});
   });
   const int64_t tensors = static_cast<int64_t>(plan.tensors.size());
   read.array(root, "tasks", true, [&](const Place& item) {
     expect_id(read, item);
     PlanTask task{.name = read.text(item, "name", true),
                   .op = read.text(item, "op"),
-                  .kind = read.word(item, "kind", kTaskKinds),
+                  .kind = read.word<TaskKind>(item, "kind"),
                   .layer = read.text(item, "layer"),
                   .reads = read.ids<TensorId>(item, "reads", tensors),
                   .writes = read.ids<TensorId>(item, "writes", tensors),

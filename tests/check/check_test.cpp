@@ -40,6 +40,7 @@ Plan one_layer() {
                   .persistent_bytes = 256,
                   .live_bytes = 1280,
                   .peak_step = 1,
+                  .peak_live_tensors = 3,
                   .host_pool_bytes = 256,
                   .offloaded_bytes = 256,
                   .prefetched_bytes = 256};

@@ -1,0 +1,39 @@
+// Plans as text, for dumps, bug reports and tests: one fact per line, names and no numbers, canonical. Unlike plan.json it
+// is for reading: what a step puts into the arena stands on the step, and when it leaves follows from the lines.
+//
+//   plan three-convs v1 batch=64 sub_batch=64 rounds=1 last=64
+//   target host device=here costs=modelled
+//   policy auto
+//   budget 37748736
+//   summary arena_bytes=36725952 …
+//   tensor %x input 3145728
+//   tensor %c1.W weight 1728 persistent
+//   task c1.forward Conv forward layer=c1 read %x %c1.W write %c1.Y flops=226492416
+//   hold     %c1.W@0x0
+//   h2d      load:x -> %x@0x2003200
+//   compute  c1.forward -> %c1.Y@0x3200 algorithm=direct workspace=2097152@0x1003200 after load:x
+//   d2h      offload:c1.Y host@0x0 after c1.forward
+//   h2d      prefetch:c1.Y host@0x0 -> %c1.Y@0x3200 after loss
+//   compute  recompute:c1.forward -> %c1.Y@0x3200
+//
+// The order of lines is the order of issue; lines of one stream run in order; `after` names steps of other streams that
+// must have finished; `~2` is the second time. A residency lasts to the last line that touches the tensor before it comes
+// again; one that is `kept` lasts to the end of the round. What a later pass fills is absent before it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "compiler/ir/plan.h"
+#include "compiler/support/status.h"
+
+namespace plimsoll {
+
+// Nothing of the plan is lost, a damaged one's oddities included, but for the order of residencies.
+std::string to_text(const Plan& plan);
+
+// to_text(plan_from_text(text)) is the canonical printing of `text`. `what` names the text in errors.
+// Error: invalid_model, with line and column. Whether it is a valid plan is the checker's to say.
+Result<Plan> plan_from_text(std::string_view text, const std::string& what = "plan");
+
+}  // namespace plimsoll

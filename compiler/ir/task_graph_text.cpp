@@ -1,0 +1,266 @@
+#include "compiler/ir/task_graph_text.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <limits>
+
+#include "compiler/ir/text_fields.h"
+#include "compiler/support/bytes.h"
+
+namespace plimsoll {
+namespace {
+
+// ---------------------------------------------------------------------------------------------------- printing
+
+// "12N", "5", "5+12N"
+std::string in_samples(const Affine& affine) {
+  if (affine.per_sample == 0) return fmt::format("{}", affine.fixed);
+  return affine.fixed == 0 ? fmt::format("{}N", affine.per_sample) : fmt::format("{}+{}N", affine.fixed, affine.per_sample);
+}
+
+std::string option(const char* key, std::string_view value) {
+  return value.empty() ? "" : fmt::format(" {}={}", key, spelled(value));
+}
+
+std::string line_of(const TaskGraph& graph, const Task& task) {
+  const auto name = [&](TensorId id) { return spelled_tensor(graph.tensors[id].name); };
+  std::string line = fmt::format("task {} {} {}{} {}{{{}}}", spelled(task.name), spelled(task.op), to_string(task.kind),
+                                 option("layer", task.layer), spelled(task.kernel), to_string(task.attributes));
+  for (const Operand& operand : task.operands) {
+    switch (operand.access) {
+      case Access::absent: line += " absent"; continue;
+      case Access::read: line += " read "; break;
+      case Access::write: line += " write "; break;
+      case Access::update: line += " update "; break;
+    }
+    line += name(operand.tensor);
+    if (operand.type != graph.tensors[operand.tensor].type) line += " as " + to_string(operand.type);
+  }
+  for (const Task::InPlace& pair : task.in_place) line += fmt::format(" in_place {} {}", name(pair.read), name(pair.written));
+  if (task.flops != Affine{}) line += " flops=" + in_samples(task.flops);
+  if (!task.may_run_again) line += " once";
+  if (task.mixes_samples) line += " mixes_samples";
+  return line;
+}
+
+// ---------------------------------------------------------------------------------------------------- parsing
+
+class Parser {
+ public:
+  Parser(std::string_view text, const std::string& what) : cursor_(text, what) {}
+
+  Result<TaskGraph> run() {
+    if (!cursor_.next_line()) return cursor_.error() ? *cursor_.error() : empty();
+    header();
+    while (cursor_.next_line()) line();
+    if (cursor_.error()) return *cursor_.error();
+    return std::move(graph_);
+  }
+
+ private:
+  Error empty() {
+    cursor_.fail("there is nothing to read");
+    return *cursor_.error();
+  }
+
+  void header() {
+    if (!cursor_.accept_word("graph")) return cursor_.fail("expected 'graph'");
+    graph_.name = cursor_.name();
+    if (!cursor_.accept_word("v1")) return cursor_.fail("expected 'v1', the only version there is");
+    cursor_.expect("batch=");
+    graph_.batch = read_count(cursor_, 1);
+  }
+
+  void line() {
+    if (cursor_.accept_word("tensor")) return tensor();
+    if (cursor_.accept_word("task")) return task();
+    if (cursor_.accept_word("input")) return graph_.inputs.push_back(known_tensor());
+    if (cursor_.accept_word("parameter")) return parameter();
+    if (cursor_.accept_word("loss")) return void(graph_.loss = known_tensor());
+    if (cursor_.accept_word("correct")) return void(graph_.correct = known_tensor());
+    if (cursor_.accept_word("output")) return void(graph_.output = known_tensor());
+    cursor_.fail("expected tensor, task, input, parameter, loss, correct or output");
+  }
+
+  TensorId known_tensor() { return read_tensor(cursor_, tensors_); }
+
+  void tensor() {
+    cursor_.expect("%");
+    Tensor tensor{.name = cursor_.name()};
+    if (!cursor_.error()) tensors_.add(cursor_, tensor.name, TensorId(static_cast<int64_t>(graph_.tensors.size())));
+    tensor.kind = read_word<TensorKind>(cursor_);
+    tensor.type = type();
+    tensor.persistent = cursor_.accept_word("persistent");
+    if (cursor_.accept("onnx=")) tensor.onnx_name = cursor_.name();
+    graph_.tensors.push_back(std::move(tensor));
+  }
+
+  void parameter() {
+    Parameter parameter{.tensor = known_tensor()};
+    if (cursor_.accept("initializer=")) parameter.initializer = cursor_.name();
+    cursor_.expect("stored=");
+    parameter.stored = type();
+    graph_.parameters.push_back(std::move(parameter));
+  }
+
+  void task() {
+    Task task{.name = cursor_.name()};
+    if (!cursor_.error()) tasks_.add(cursor_, task.name, TaskId(static_cast<int64_t>(graph_.tasks.size())));
+    task.op = cursor_.name();
+    task.kind = read_word<TaskKind>(cursor_);
+    if (cursor_.accept("layer=")) task.layer = cursor_.name();
+    task.kernel = cursor_.name();
+    task.attributes = attributes();
+    while (!cursor_.done()) {
+      if (cursor_.accept_word("absent")) task.operands.push_back({});
+      else if (cursor_.accept_word("read")) operand(task, Access::read);
+      else if (cursor_.accept_word("write")) operand(task, Access::write);
+      else if (cursor_.accept_word("update")) operand(task, Access::update);
+      else break;
+    }
+    while (cursor_.accept_word("in_place")) {
+      const TensorId read = known_tensor();
+      task.in_place.push_back({read, known_tensor()});
+    }
+    if (cursor_.accept("flops=")) task.flops = affine();
+    task.may_run_again = !cursor_.accept_word("once");
+    task.mixes_samples = cursor_.accept_word("mixes_samples");
+    graph_.tasks.push_back(std::move(task));
+  }
+
+  void operand(Task& task, Access access) {
+    Operand operand{.tensor = known_tensor(), .access = access};
+    if (cursor_.error()) return;
+    operand.type = cursor_.accept_word("as") ? type() : graph_.tensors[operand.tensor].type;
+    task.operands.push_back(operand);
+  }
+
+  // {pads=[1,1,1,1] group=32 epsilon=1e-05 ceil=true}
+  Attributes attributes() {
+    Attributes attributes;
+    cursor_.expect("{");
+    while (!cursor_.error() && !cursor_.accept("}")) {
+      Attribute attribute{.name = cursor_.word(), .value = int64_t{0}};
+      cursor_.expect("=");
+      attribute.value = value();
+      attributes.push_back(std::move(attribute));
+    }
+    return attributes;
+  }
+
+  AttributeValue value() {
+    if (cursor_.accept_word("true")) return true;
+    if (cursor_.accept_word("false")) return false;
+    if (cursor_.accept("[")) {
+      std::vector<int64_t> list;
+      while (!cursor_.error() && !cursor_.accept("]")) {
+        if (!list.empty()) cursor_.expect(",");
+        list.push_back(cursor_.integer());
+      }
+      return list;
+    }
+    // A real is told from an integer by its looks: 1.0, 1e-05, inf, nan.
+    const std::string digits = cursor_.number_text();
+    const char* const end = digits.data() + digits.size();
+    if (digits.find_first_of(".en") == std::string::npos) {
+      int64_t whole = 0;
+      const auto [after, failure] = std::from_chars(digits.data(), end, whole);
+      if (failure != std::errc{} || after != end) cursor_.fail(fmt::format("'{}' is no number", digits));
+      return whole;
+    }
+    double real = 0;
+    const auto [after, failure] = std::from_chars(digits.data(), end, real);
+    if (failure != std::errc{} || after != end) cursor_.fail(fmt::format("'{}' is no number", digits));
+    return real;
+  }
+
+  Affine affine() {
+    Affine affine;
+    const int64_t first = read_count(cursor_, 0);
+    if (cursor_.accept("N")) return {0, first};
+    affine.fixed = first;
+    if (cursor_.accept("+")) {
+      affine.per_sample = read_count(cursor_, 0);
+      cursor_.expect("N");
+    }
+    return affine;
+  }
+
+  // f32[N,64,56,56]:nChw16c
+  TensorType type() {
+    TensorType type;
+    const std::string word = cursor_.word();
+    size_t at = 0;
+    while (at < kDataTypeNames.size() && kDataTypeNames[at] != word) ++at;
+    if (at == kDataTypeNames.size()) cursor_.fail(fmt::format("'{}' should be one of f32, i32, i64, u8", word));
+    else type.type = static_cast<DataType>(at);
+    cursor_.expect("[");
+    while (!cursor_.error() && !cursor_.accept("]")) {
+      if (!type.dims.empty()) cursor_.expect(",");
+      if (cursor_.accept("N")) {
+        type.dims.push_back(kBatch);
+      } else {
+        const int64_t value = read_count(cursor_, 0);
+        type.dims.push_back({value, cursor_.accept("N")});
+      }
+      if (type.dims.size() > static_cast<size_t>(kMaxRank)) cursor_.fail(fmt::format("a tensor has {} dimensions at most", kMaxRank));
+    }
+    if (cursor_.accept(":")) {
+      const std::string layout = cursor_.word();
+      size_t known = 0;
+      while (known < kLayoutNames.size() && kLayoutNames[known] != layout) ++known;
+      if (known == kLayoutNames.size()) cursor_.fail(fmt::format("'{}' is no layout", layout));
+      else type.layout = static_cast<Layout>(known);
+    }
+    if (!cursor_.error()) check_size(type);
+    return type;
+  }
+
+  // A blocked layout needs the dimensions that it blocks, and pads each by 15 at most.
+  void check_size(const TensorType& type) {
+    constexpr int64_t kMostPadding = 15;
+    if (type.layout != Layout::plain && type.rank() < 4)
+      return cursor_.fail(fmt::format("layout {} is for four dimensions", name_of(type.layout)));
+    int64_t bytes = bytes_of(type.type);
+    int batches = 0;
+    bool fits = true;
+    for (const Dim& dim : type.dims) {
+      batches += dim.batch;
+      const int64_t size = checked_mul(dim.value, dim.batch ? graph_.batch : 1).value_or(-1);
+      fits = fits && size >= 0 && size <= std::numeric_limits<int64_t>::max() - kMostPadding;
+      bytes = fits ? checked_mul(bytes, size + kMostPadding).value_or(-1) : -1;
+      fits = bytes >= 0;
+    }
+    if (!fits) cursor_.fail(fmt::format("{} does not fit 63 bits at batch {}", to_string(type), graph_.batch));
+    else if (batches > 1) cursor_.fail(fmt::format("{} depends on the batch in two dimensions", to_string(type)));
+  }
+
+  TextCursor cursor_;
+  TaskGraph graph_;
+  Names<TensorId> tensors_{"tensor"};
+  Names<TaskId> tasks_{"task"};
+};
+
+}  // namespace
+
+std::string to_text(const TaskGraph& graph) {
+  std::string text = fmt::format("graph {} v1 batch={}\n", spelled(graph.name), graph.batch);
+  for (const Tensor& tensor : graph.tensors)
+    text += fmt::format("tensor {} {} {}{}{}\n", spelled_tensor(tensor.name), to_string(tensor.kind), to_string(tensor.type),
+                        tensor.persistent ? " persistent" : "", option("onnx", tensor.onnx_name));
+  for (const Task& task : graph.tasks) text += line_of(graph, task) + "\n";
+  const auto name = [&](TensorId id) { return spelled_tensor(graph.tensors[id].name); };
+  for (TensorId input : graph.inputs) text += fmt::format("input {}\n", name(input));
+  for (const Parameter& parameter : graph.parameters)
+    text += fmt::format("parameter {}{} stored={}\n", name(parameter.tensor), option("initializer", parameter.initializer),
+                        to_string(parameter.stored));
+  if (graph.loss.valid()) text += fmt::format("loss {}\n", name(graph.loss));
+  if (graph.correct.valid()) text += fmt::format("correct {}\n", name(graph.correct));
+  if (graph.output.valid()) text += fmt::format("output {}\n", name(graph.output));
+  return text;
+}
+
+Result<TaskGraph> graph_from_text(std::string_view text, const std::string& what) { return Parser(text, what).run(); }
+
+}  // namespace plimsoll

@@ -1,0 +1,32 @@
+// Task graphs as text, for dumps, bug reports and tests: one fact per line, names and no numbers, canonical.
+//
+//   graph three-convs v1 batch=64
+//   tensor %x input f32[N,3,64,64] onnx=input.1
+//   tensor %c1.W weight f32[16,3,3,3]:Ohwi16o persistent onnx=c1.weight
+//   tensor %c1.Y activation f32[N,16,64,64]:nChw16c
+//   task c1.forward Conv forward layer=c1 ConvForward{pads=[1,1,1,1]} read %x read %c1.W absent write %c1.Y flops=3538944N
+//   task r1.forward Relu forward layer=r1 ReluForward{} read %c1.Y write %r1.Y in_place %c1.Y %r1.Y
+//   …
+//   input %x
+//   parameter %c1.W initializer=c1.weight stored=f32[16,3,3,3]
+//   loss %loss
+//
+// An operand that a kernel sees under other dimensions says so: `read %p.Y as f32[N,512]`. `once`: may not run again.
+// `mixes_samples`: splitting the batch changes the result.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "compiler/ir/task_graph.h"
+#include "compiler/support/status.h"
+
+namespace plimsoll {
+
+std::string to_text(const TaskGraph& graph);
+
+// to_text(graph_from_text(text)) is the canonical printing of `text`. `what` names the text in errors.
+// Error: invalid_model, with line and column. Sizes that do not fit 63 bits at the graph's batch are refused.
+Result<TaskGraph> graph_from_text(std::string_view text, const std::string& what = "task graph");
+
+}  // namespace plimsoll

@@ -1,0 +1,55 @@
+// Pieces that the text forms of task graph and plan share. Private to compiler/ir/.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+
+#include "compiler/ir/fields.h"
+#include "compiler/ir/names.h"
+#include "compiler/support/text_cursor.h"
+
+namespace plimsoll {
+
+// What has been named so far.
+template <class IdType>
+class Names {
+ public:
+  explicit Names(const char* what) : what_(what) {}
+
+  void add(TextCursor& cursor, const std::string& name, IdType id) {
+    if (!ids_.emplace(name, id).second) cursor.fail(std::string("there is a ") + what_ + " '" + name + "' already");
+  }
+  IdType find(TextCursor& cursor, const std::string& name) const {
+    const auto found = ids_.find(name);
+    if (found != ids_.end()) return found->second;
+    cursor.fail(std::string("there is no ") + what_ + " '" + name + "' above");
+    return {};
+  }
+
+ private:
+  const char* what_;
+  std::unordered_map<std::string, IdType> ids_;
+};
+
+inline TensorId read_tensor(TextCursor& cursor, const Names<TensorId>& tensors) {
+  cursor.expect("%");
+  const std::string name = cursor.name();
+  return cursor.error() ? TensorId{} : tensors.find(cursor, name);
+}
+
+template <class Enum>
+Enum read_word(TextCursor& cursor) {
+  const std::string word = cursor.word();
+  if (cursor.error()) return {};
+  if (const std::optional<Enum> known = from_word<Enum>(word)) return *known;
+  cursor.fail("'" + word + "' should be one of " + known_words<Enum>());
+  return {};
+}
+
+inline int64_t read_count(TextCursor& cursor, int64_t least) {
+  const int64_t value = cursor.integer();
+  if (!cursor.error() && value < least) cursor.fail("the number before this should be at least " + std::to_string(least));
+  return value;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,222 @@
+#include "tests/check/damage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/ir/names.h"
+
+namespace plimsoll {
+namespace {
+
+bool touches(const Plan& plan, const Step& step, TensorId tensor) {
+  if (step.kind != StepKind::compute) return step.tensor == tensor;
+  const PlanTask& task = plan.tasks[step.task];
+  for (const auto* list : {&task.reads, &task.writes, &task.updates}) {
+    if (list == &task.updates && step.recompute) continue;
+    if (std::find(list->begin(), list->end(), tensor) != list->end()) return true;
+  }
+  return false;
+}
+
+// Residencies begin where they began and last to their last touch again, so that they do not tell of a moved step.
+void refit(Plan& plan) {
+  const int32_t count = static_cast<int32_t>(plan.steps.size());
+  for (Residency& residency : plan.residencies) {
+    if (residency.first_step == -1) {
+      residency.last_step = count;
+      continue;
+    }
+    int32_t next = count;
+    for (const Residency& other : plan.residencies)
+      if (other.tensor == residency.tensor && other.first_step > residency.first_step) next = std::min(next, other.first_step);
+    residency.last_step = residency.first_step;
+    for (int32_t step = residency.first_step; step < next; ++step)
+      if (touches(plan, plan.steps[StepId(step)], residency.tensor)) residency.last_step = step;
+  }
+}
+
+class Damager {
+ public:
+  explicit Damager(const Plan& good) : good_(good), names_(step_names(good)) {
+    good_.summary.arena_bytes = good_.budget_bytes = int64_t{1} << 40;
+    good_.summary.host_pool_bytes = int64_t{1} << 40;
+  }
+
+  std::vector<Damaged> all() {
+    waits();
+    steps_left_out();
+    steps_swapped();
+    copies_swapped();
+    addresses();
+    workspaces();
+    ends();
+    host_slots();
+    recomputations();
+    return std::move(damages_);
+  }
+
+ private:
+  template <class... Args>
+  void add(Plan plan, fmt::format_string<Args...> text, Args&&... args) {
+    damages_.push_back({fmt::format(text, std::forward<Args>(args)...), std::move(plan)});
+  }
+
+  std::string named(const Residency& residency) const {
+    return fmt::format("{}@{:#x} from {}", spelled_tensor(good_.tensors[residency.tensor].name), residency.offset,
+                       residency.first_step < 0 ? "the start" : names_[StepId(residency.first_step)]);
+  }
+
+  void waits() {
+    for (StepId id : ids_of(good_.steps))
+      for (size_t i = 0; i < good_.steps[id].waits.size(); ++i) {
+        Plan plan = good_;
+        auto& list = plan.steps[id].waits;
+        list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
+        add(std::move(plan), "{} does not wait for {}", names_[id], names_[good_.steps[id].waits[i]]);
+      }
+  }
+
+  void steps_left_out() {
+    for (StepId gone : ids_of(good_.steps)) {
+      Plan plan = good_;
+      plan.steps = {};
+      const auto moved = [&](int32_t at) { return at > gone.value ? at - 1 : at; };
+      for (StepId id : ids_of(good_.steps)) {
+        if (id == gone) continue;
+        Step step = good_.steps[id];
+        // What was behind it stays behind what it waited for.
+        std::set<int32_t> waits;
+        for (StepId wait : step.waits) {
+          if (wait != gone) waits.insert(moved(wait.value));
+          else
+            for (StepId through : good_.steps[gone].waits)
+              if (good_.steps[through].stream != step.stream) waits.insert(moved(through.value));
+        }
+        step.waits.clear();
+        for (int32_t wait : waits) step.waits.push_back(StepId(wait));
+        plan.steps.push_back(std::move(step));
+      }
+      std::erase_if(plan.residencies, [&](const Residency& residency) { return residency.first_step == gone.value; });
+      for (Residency& residency : plan.residencies) residency.first_step = moved(residency.first_step);
+      refit(plan);
+      add(std::move(plan), "{} is left out", names_[gone]);
+    }
+  }
+
+  void steps_swapped() {
+    for (int64_t i = 0; i + 1 < static_cast<int64_t>(good_.steps.size()); ++i) {
+      Plan plan = good_;
+      std::swap(plan.steps[StepId(i)], plan.steps[StepId(i + 1)]);
+      const auto moved = [&](int32_t at) { return at == i ? at + 1 : at == i + 1 ? at - 1 : at; };
+      for (Step& step : plan.steps)
+        for (StepId& wait : step.waits) wait = StepId(moved(wait.value));
+      for (Residency& residency : plan.residencies) residency.first_step = moved(residency.first_step);
+      refit(plan);
+      add(std::move(plan), "{} comes before {}", names_[StepId(i + 1)], names_[StepId(i)]);
+    }
+  }
+
+  void copies_swapped() {
+    for (StepId a : ids_of(good_.steps))
+      for (StepId b : ids_of(good_.steps)) {
+        const Step &one = good_.steps[a], &two = good_.steps[b];
+        if (b <= a || one.kind == StepKind::compute || one.kind != two.kind || one.tensor == two.tensor) continue;
+        Plan plan = good_;
+        std::swap(plan.steps[a].tensor, plan.steps[b].tensor);
+        std::swap(plan.steps[a].host_offset, plan.steps[b].host_offset);
+        for (Residency& residency : plan.residencies) {
+          const StepId first(residency.first_step);
+          if (one.kind != StepKind::offload && (first == a || first == b)) residency.first_step = first == a ? b.value : a.value;
+        }
+        refit(plan);
+        add(std::move(plan), "{} and {} change places", names_[a], names_[b]);
+      }
+  }
+
+  void addresses() {
+    for (size_t i = 0; i < good_.residencies.size(); ++i) {
+      std::set<int64_t> places = {good_.residencies[i].offset - 256, good_.residencies[i].offset + 256,
+                                  good_.residencies[i].offset + 8};
+      for (const Residency& other : good_.residencies) places.insert(other.offset);
+      for (const Step& step : good_.steps)
+        if (step.workspace.bytes > 0) places.insert(step.workspace.offset);
+      places.erase(good_.residencies[i].offset);
+      for (int64_t place : places) {
+        if (place < 0) continue;
+        Plan plan = good_;
+        plan.residencies[i].offset = place;
+        add(std::move(plan), "{} lies at {:#x}", named(good_.residencies[i]), place);
+      }
+    }
+  }
+
+  void workspaces() {
+    for (StepId id : ids_of(good_.steps)) {
+      if (good_.steps[id].kind != StepKind::compute) continue;
+      std::set<int64_t> places = {good_.steps[id].workspace.offset - 256, good_.steps[id].workspace.offset + 256};
+      for (const Residency& other : good_.residencies) places.insert(other.offset);
+      for (int64_t place : places) {
+        if (place < 0) continue;
+        Plan plan = good_;
+        Block& workspace = plan.steps[id].workspace;
+        workspace = {place, std::max<int64_t>(workspace.bytes, 256)};
+        add(std::move(plan), "the workspace of {} lies at {:#x}", names_[id], place);
+      }
+    }
+  }
+
+  void ends() {
+    for (size_t i = 0; i < good_.residencies.size(); ++i)
+      for (const int32_t by : {-1, 1})
+        for (const bool first : {true, false}) {
+          Plan plan = good_;
+          Residency& residency = plan.residencies[i];
+          (first ? residency.first_step : residency.last_step) += by;
+          add(std::move(plan), "{} {} a step {}", named(good_.residencies[i]), first ? "begins" : "ends",
+              by < 0 ? "earlier" : "later");
+        }
+  }
+
+  void host_slots() {
+    for (StepId id : ids_of(good_.steps)) {
+      const Step& step = good_.steps[id];
+      if (step.host_offset < 0) continue;
+      std::set<int64_t> places = {step.host_offset - 256, step.host_offset + 256, step.host_offset + 8};
+      for (const Step& other : good_.steps)
+        if (other.host_offset >= 0) places.insert(other.host_offset);
+      places.erase(step.host_offset);
+      for (int64_t place : places) {
+        if (place < 0) continue;
+        Plan alone = good_;
+        alone.steps[id].host_offset = place;
+        add(std::move(alone), "{} alone is at {:#x} of the host pool", names_[id], place);
+        if (step.kind != StepKind::offload) continue;
+        Plan both = good_;
+        for (Step& other : both.steps)
+          if (other.host_offset >= 0 && other.tensor == step.tensor) other.host_offset = place;
+        add(std::move(both), "{} and its prefetches are at {:#x} of the host pool", names_[id], place);
+      }
+    }
+  }
+
+  void recomputations() {
+    for (StepId id : ids_of(good_.steps)) {
+      if (good_.steps[id].kind != StepKind::compute) continue;
+      Plan plan = good_;
+      plan.steps[id].recompute = !plan.steps[id].recompute;
+      add(std::move(plan), "{} is a recomputation, or is none", names_[id]);
+    }
+  }
+
+  Plan good_;
+  IdVector<StepId, std::string> names_;
+  std::vector<Damaged> damages_;
+};
+
+}  // namespace
+
+std::vector<Damaged> damages_of(const Plan& good) { return Damager(good).all(); }
+
+}  // namespace plimsoll

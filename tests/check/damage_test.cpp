@@ -1,0 +1,46 @@
+// The checker on damaged plans. Each damage is refused, or stands in the case's list of those that leave a right plan;
+// and no interleaving of what is accepted goes wrong.
+#include "compiler/check/check.h"
+#include "compiler/ir/plan_text.h"
+#include "tests/check/damage.h"
+#include "tests/check/interleave.h"
+#include "tests/text_case.h"
+
+#include <fmt/format.h>
+
+using namespace plimsoll;
+
+namespace {
+
+// Figures of the summary follow from the rest: a plan is not called noticed for them.
+bool accepted(const Plan& plan) {
+  for (const Violation& violation : check_plan(plan))
+    if (violation.rule != Rule::summary) return false;
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("damages") {
+  run_text_cases(std::filesystem::path(PLIMSOLL_TEST_DIR) / "damage", [](const TextCase& text_case) -> TextResults {
+    const auto good = plan_from_text(text_case.input("plan"), text_case.path.filename().string());
+    if (!good.ok()) FAIL(good.error().message);
+    REQUIRE(to_string(check_plan(*good)) == "");
+    for (uint64_t seed = 0; seed < 200; ++seed) REQUIRE(run_interleaved(*good, seed) == "");
+
+    const std::vector<Damaged> all = damages_of(*good);
+    std::string list;
+    size_t count = 0, seen_wrong = 0;
+    for (const Damaged& damaged : all) {
+      std::string wrong;
+      for (uint64_t seed = 0; seed < 200 && wrong.empty(); ++seed) wrong = run_interleaved(damaged.plan, seed);
+      seen_wrong += !wrong.empty();
+      if (!accepted(damaged.plan)) continue;
+      INFO(damaged.what);
+      CHECK(wrong == "");
+      list += damaged.what + "\n";
+      ++count;
+    }
+    return {{"accepted", fmt::format("{} of {} damages, {} of which go wrong when they are tried:\n{}", count, all.size(), seen_wrong, list)}};
+  });
+}

@@ -1,0 +1,227 @@
+#include "tests/check/interleave.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <deque>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "compiler/ir/names.h"
+
+namespace plimsoll {
+namespace {
+
+// What a byte holds: a tensor after so many of its updates, or nothing of use.
+struct Value {
+  TensorId tensor = {};
+  int32_t version = 0;
+  friend bool operator==(const Value&, const Value&) = default;
+};
+
+// Bytes by ranges of one value.
+class Bytes {
+ public:
+  void fill(int64_t begin, int64_t end, Value value) {
+    if (begin >= end) return;
+    split(begin);
+    split(end);
+    ranges_.erase(ranges_.lower_bound(begin), ranges_.lower_bound(end));
+    ranges_[begin] = {end, value};
+  }
+  bool holds(int64_t begin, int64_t end, Value value) const {
+    auto at = ranges_.upper_bound(begin);
+    if (at != ranges_.begin()) --at;
+    for (; begin < end; ++at) {
+      if (at == ranges_.end() || at->first > begin || at->second.end <= begin || !(at->second.value == value)) return false;
+      begin = at->second.end;
+    }
+    return true;
+  }
+
+ private:
+  struct Range {
+    int64_t end = 0;
+    Value value = {};
+  };
+  void split(int64_t at) {
+    auto after = ranges_.lower_bound(at);
+    if (after == ranges_.begin()) return;
+    Range& before = std::prev(after)->second;
+    if (before.end <= at) return;
+    ranges_[at] = before;
+    before.end = at;
+  }
+  std::map<int64_t, Range> ranges_;
+};
+
+struct Piece {
+  Bytes* memory = nullptr;
+  int64_t begin = 0, end = 0;
+  Value value = {};
+  bool overwritten_by_itself = false;  // read in place: checked at the beginning only
+};
+
+class Run {
+ public:
+  Run(const Plan& plan, uint64_t seed) : plan_(plan), random_(seed), names_(step_names(plan)) {}
+
+  std::string go() {
+    for (const Residency& residency : plan_.residencies)
+      if (residency.first_step == -1) arena_.fill(residency.offset, residency.block().end(), {residency.tensor, 0});
+    for (StepId id : ids_of(plan_.steps)) queues_[static_cast<size_t>(plan_.steps[id].stream)].push_back(id);
+    finished_ = IdVector<StepId, bool>(plan_.steps.size(), false);
+    // Some runs let one stream lag behind: that finds more than an even interleaving.
+    const size_t slow = random_() % 4;
+    for (;;) {
+      std::vector<size_t> able;
+      for (size_t s = 0; s < queues_.size(); ++s)
+        if (running_[s].valid() || (!queues_[s].empty() && ready(queues_[s].front()))) able.push_back(s);
+      if (able.empty()) break;
+      size_t s = able[random_() % able.size()];
+      if (s == slow && able.size() > 1 && random_() % 8 != 0) s = able[(random_() % able.size())];
+      const std::string wrong = running_[s].valid() ? finish(s) : begin(s);
+      if (!wrong.empty()) return wrong;
+    }
+    for (const auto& queue : queues_)
+      if (!queue.empty()) return fmt::format("{} waits for ever", names_[queue.front()]);
+    return check_end();
+  }
+
+ private:
+  bool ready(StepId id) const {
+    for (StepId wait : plan_.steps[id].waits)
+      if (!finished_[wait]) return false;
+    return true;
+  }
+
+  std::string begin(size_t stream) {
+    const StepId id = queues_[stream].front();
+    queues_[stream].pop_front();
+    running_[stream] = id;
+    reads_[stream].clear();
+    writes_[stream].clear();
+    if (const std::string wrong = gather(id, reads_[stream], writes_[stream]); !wrong.empty()) return wrong;
+    if (const std::string wrong = check(id, stream, false); !wrong.empty()) return wrong;
+    for (const Piece& piece : writes_[stream]) piece.memory->fill(piece.begin, piece.end, {});
+    return "";
+  }
+
+  std::string finish(size_t stream) {
+    const StepId id = running_[stream];
+    running_[stream] = {};
+    finished_[id] = true;
+    if (const std::string wrong = check(id, stream, true); !wrong.empty()) return wrong;
+    for (const Piece& piece : writes_[stream]) piece.memory->fill(piece.begin, piece.end, piece.value);
+    return "";
+  }
+
+  std::string check(StepId id, size_t stream, bool end) {
+    for (const Piece& piece : reads_[stream])
+      if (!(end && piece.overwritten_by_itself) && !piece.memory->holds(piece.begin, piece.end, piece.value))
+        return fmt::format("{} does not find {} at its {}", names_[id], spelled_tensor(plan_.tensors[piece.value.tensor].name),
+                           end ? "end" : "beginning");
+    // Nobody else has written what is being written.
+    if (end)
+      for (const Piece& piece : writes_[stream])
+        if (!piece.memory->holds(piece.begin, piece.end, {}))
+          return fmt::format("{} is written over while it writes {}", names_[id],
+                             piece.value.tensor.valid() ? spelled_tensor(plan_.tensors[piece.value.tensor].name) : "its workspace");
+    return "";
+  }
+
+  const Residency* residency_at(StepId id, TensorId tensor) const {
+    for (const Residency& residency : plan_.residencies)
+      if (residency.tensor == tensor && residency.first_step <= id.value && id.value <= residency.last_step) return &residency;
+    return nullptr;
+  }
+
+  // How many updates a task wants to find: all of those listed before it.
+  int32_t wanted(TensorId tensor, TaskId task) const {
+    int32_t count = 0;
+    for (TaskId other : ids_of(plan_.tasks)) {
+      if (other == task) break;
+      for (TensorId updated : plan_.tasks[other].updates) count += updated == tensor;
+    }
+    return count;
+  }
+
+  std::string gather(StepId id, std::vector<Piece>& reads, std::vector<Piece>& writes) {
+    const Step& step = plan_.steps[id];
+    const auto piece = [&](TensorId tensor, int32_t version) {
+      const Residency* const at = residency_at(id, tensor);
+      return at ? Piece{&arena_, at->offset, at->block().end(), {tensor, version}} : Piece{};
+    };
+    if (step.kind == StepKind::compute) {
+      const PlanTask& task = plan_.tasks[step.task];
+      for (TensorId tensor : task.reads) reads.push_back(piece(tensor, wanted(tensor, step.task)));
+      for (TensorId tensor : task.writes) writes.push_back(piece(tensor, 0));
+      if (!step.recompute)
+        for (TensorId tensor : task.updates) {
+          reads.push_back(piece(tensor, wanted(tensor, step.task)));
+          reads.back().overwritten_by_itself = true;
+          writes.push_back(piece(tensor, wanted(tensor, step.task) + 1));
+        }
+      for (Piece& read : reads)
+        for (const Task::InPlace& pair : task.in_place)
+          for (const Piece& write : writes)
+            if (pair.read == read.value.tensor && pair.written == write.value.tensor && read.begin == write.begin)
+              read.overwritten_by_itself = true;
+      if (step.workspace.bytes > 0) writes.push_back({&arena_, step.workspace.offset, step.workspace.end(), {}});
+    } else {
+      const int64_t bytes = plan_.tensors[step.tensor].bytes;
+      // The version that a copy carries is whatever was put there last: copies of changing tensors are not sampled.
+      const Piece device = piece(step.tensor, 0), host{&host_, step.host_offset, step.host_offset + bytes, {step.tensor, 0}};
+      if (step.kind == StepKind::offload) reads.push_back(device), writes.push_back(host);
+      if (step.kind == StepKind::prefetch) reads.push_back(host), writes.push_back(device);
+      if (step.kind == StepKind::load) writes.push_back(device);
+    }
+    for (const auto* list : {&reads, &writes})
+      for (const Piece& each : *list)
+        if (!each.memory) return fmt::format("{} touches what is not resident", names_[id]);
+    for (size_t i = 0; i < writes.size(); ++i) {
+      for (size_t j = 0; j < i; ++j)
+        if (overlap(writes[i], writes[j])) return fmt::format("{} writes the same bytes twice", names_[id]);
+      for (const Piece& read : reads)
+        if (overlap(writes[i], read) && !(read.overwritten_by_itself && read.begin == writes[i].begin))
+          return fmt::format("{} writes over what it reads", names_[id]);
+    }
+    return "";
+  }
+
+  static bool overlap(const Piece& a, const Piece& b) { return a.memory == b.memory && a.begin < b.end && b.begin < a.end; }
+
+  std::string check_end() {
+    for (TaskId task : ids_of(plan_.tasks)) {
+      if (plan_.tasks[task].kind == TaskKind::loss)
+        for (TensorId tensor : plan_.tasks[task].writes) {
+          bool read = false;
+          for (const PlanTask& other : plan_.tasks)
+            for (TensorId each : other.reads) read = read || each == tensor;
+          for (const Residency& residency : plan_.residencies)
+            if (!read && residency.tensor == tensor && !arena_.holds(residency.offset, residency.block().end(), {tensor, 0}))
+              return fmt::format("{} is gone when the round ends", spelled_tensor(plan_.tensors[tensor].name));
+        }
+      int runs = 0;
+      for (const Step& step : plan_.steps) runs += step.kind == StepKind::compute && step.task == task && !step.recompute;
+      if (runs != 1) return fmt::format("{} has run {} times", plan_.tasks[task].name, runs);
+    }
+    return "";
+  }
+
+  const Plan& plan_;
+  std::mt19937_64 random_;
+  const IdVector<StepId, std::string> names_;
+  Bytes arena_, host_;
+  std::array<std::deque<StepId>, 3> queues_;
+  std::array<StepId, 3> running_;
+  std::array<std::vector<Piece>, 3> reads_, writes_;
+  IdVector<StepId, bool> finished_;
+};
+
+}  // namespace
+
+std::string run_interleaved(const Plan& plan, uint64_t seed) { return Run(plan, seed).go(); }
+
+}  // namespace plimsoll

@@ -1,0 +1,62 @@
+// The text forms: canonical, nothing lost, and errors that say where.
+#include "compiler/ir/plan_json.h"
+#include "compiler/ir/plan_text.h"
+#include "compiler/ir/task_graph_text.h"
+#include "tests/text_case.h"
+
+using namespace plimsoll;
+
+namespace {
+
+template <class T>
+std::string printed(const Result<T>& parsed) {
+  return parsed.ok() ? to_text(*parsed) : parsed.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("text forms") {
+  run_text_cases(std::filesystem::path(PLIMSOLL_TEST_DIR) / "cases", [](const TextCase& text_case) -> TextResults {
+    const std::string in = text_case.input("in");
+    if (text_case.run == "graph") {
+      const std::string out = printed(graph_from_text(in));
+      const auto again = graph_from_text(out);
+      if (again.ok()) CHECK(to_text(*again) == out);
+      return {{"out", out}};
+    }
+    REQUIRE(text_case.run == "plan");
+    const auto plan = plan_from_text(in);
+    const std::string out = printed(plan);
+    if (plan.ok()) {
+      CHECK(printed(plan_from_text(out)) == out);
+      // JSON keeps all that the text does.
+      const auto through_json = plan_from_json(to_json(*plan));
+      CHECK(printed(through_json) == out);
+    }
+    return {{"out", out}};
+  });
+}
+
+// Any text is read or refused, in time and without a crash; what is read is printed canonically.
+TEST_CASE("damaged texts are errors and nothing worse") {
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(PLIMSOLL_TEST_DIR) / "cases")) {
+    const std::string good = read_text_case(entry.path()).input("in");
+    const bool graph = read_text_case(entry.path()).run == "graph";
+    for (size_t at = 0; at < good.size(); at += 2) {
+      for (const char c : {'\n', ' ', '"', '%', '9', '#', '-', '\\', '\xc3', '\0'}) {
+        std::string text = good;
+        text[at] = c;
+        const auto message = [&](const auto& parsed) { return parsed.ok() ? std::string() : parsed.error().message; };
+        if (graph) {
+          const auto parsed = graph_from_text(text);
+          if (parsed.ok()) REQUIRE(printed(graph_from_text(to_text(*parsed))) == to_text(*parsed));
+          else REQUIRE(message(parsed).find("line ") != std::string::npos);
+        } else {
+          const auto parsed = plan_from_text(text);
+          if (parsed.ok()) REQUIRE(printed(plan_from_text(to_text(*parsed))) == to_text(*parsed));
+          else REQUIRE(message(parsed).find("line ") != std::string::npos);
+        }
+      }
+    }
+  }
+}
