@@ -9,3 +9,4 @@
 #include "runtime/attrs/optimizer.h"
 #include "runtime/attrs/pool.h"
 #include "runtime/attrs/scale.h"
+#include "runtime/attrs/shape.h"

@@ -137,13 +137,13 @@ TEST_CASE("scores need a dimension of classes") {
 TEST_CASE("outputs that nobody reads become invalid, and chains of dead nodes go") {
   Builder b = classifier();
   const ValueId live = b.network.outputs[0];
-  const ValueId dead = b.node("Split", {live}, 2);
+  const ValueId dead = b.node("Fork", {live}, 2);
   b.node("Relu", {b.node("Relu", {live})});
   b.network.outputs = {dead};
   prune_dead_nodes(b.network);
   REQUIRE(b.network.nodes.size() == 3);
   const Node& last = b.network.nodes.back();
-  CHECK(last.op == "Split");
+  CHECK(last.op == "Fork");
   CHECK(last.outputs[0].valid());
   CHECK_FALSE(last.outputs[1].valid());
 }

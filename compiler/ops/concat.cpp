@@ -1,0 +1,75 @@
+// Concat along an axis.   Concat {x0, x1, …, y}   Split {dy, dx0, dx1, …}
+// Reads nothing of the forward pass on the way back. Blocked channels are copied as they lie.
+#include "compiler/ops/pieces.h"
+#include "compiler/ops/reshaping.h"
+
+namespace plimsoll {
+namespace {
+
+size_t axis(const NodeView& node) { return axis_of(node, node.integer("axis", 1), node.input_type(0).rank()).value(); }
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  if (!node.has_input(0)) return node.invalid("needs an input");
+  TensorType y = node.input_type(0);
+  if (y.type != DataType::f32) return node.unsupported("only f32 has kernels, input 0 is " + to_string(y));
+  PLIMSOLL_ASSIGN(const size_t along, axis_of(node, node.integer("axis", 1), y.rank()));
+  int64_t extent = 0;
+  for (size_t i = 0; i < node.input_count(); ++i) {
+    if (!node.has_input(i)) return node.invalid("input " + std::to_string(i) + " is left out");
+    if (node.input(i).constant) return node.unsupported("input " + std::to_string(i) + " is a constant");
+    TensorType x = node.input_type(i);
+    if (x.type != y.type || x.rank() != y.rank())
+      return node.invalid("input " + std::to_string(i) + " is " + to_string(x) + " beside " + to_string(y));
+    if (x.dims[along].batch) return node.unsupported("samples are put one after the other along the batch");
+    extent += x.dims[along].value;
+    x.dims[along] = y.dims[along];
+    if (x.dims != y.dims)
+      return node.invalid("input " + std::to_string(i) + " is " + to_string(node.input_type(i).dims) +
+                          ", which does not go with " + to_string(y.dims) + " along axis " + std::to_string(along));
+  }
+  y.dims[along] = {extent};
+  y.layout = Layout::plain;
+  return std::vector{y};
+}
+
+void forward(TaskBuilder& build) {
+  TaskSpec task{.kernel = "Concat",
+                .attributes = to_attributes(PiecesAttrs{.axis = static_cast<int64_t>(axis(build.node()))})};
+  for (size_t i = 0; i < build.node().input_count(); ++i) task.operands.push_back(build.read_input(i));
+  task.operands.push_back(build.write_output(0));
+  build.task(std::move(task));
+}
+
+void backward(TaskBuilder& build) {
+  const NodeView& node = build.node();
+  std::vector<Operand> pieces;
+  std::vector<int64_t> extents;
+  for (size_t i = 0; i < node.input_count(); ++i) {
+    extents.push_back(node.input_type(i).dims[axis(node)].value);
+    pieces.push_back(build.write_gradient(i));
+  }
+  split(build, TaskKind::backward_data, axis(node), build.read_gradient(0), pieces, extents);
+}
+
+std::vector<Sample> samples() {
+  const auto image = [](int64_t channels) { return SampleInput{.dims = {kBatch, {channels}, {3}, {4}}}; };
+  return {{.name = "channels", .inputs = {image(32), image(16), image(48)}, .attributes = {{"axis", int64_t{1}}}},
+          {.name = "odd", .inputs = {image(3), image(1)}, .attributes = {{"axis", int64_t{-3}}}},
+          {.name = "width", .inputs = {image(32), image(32)}, .attributes = {{"axis", int64_t{3}}}},
+          {.name = "twice", .inputs = {image(2)}, .attributes = {{"axis", int64_t{2}}}},
+          {.name = "parameter",
+           .inputs = {{.dims = {kBatch, {2}, {5}}}, {.dims = {kBatch, {3}, {5}}}, {.dims = {kBatch, {1}, {5}}}},
+           .attributes = {{"axis", int64_t{1}}}}};
+}
+
+}  // namespace
+
+const Op op_Concat{.name = "Concat",
+                   .first_opset = 4,
+                   .infer = infer,
+                   .forward = forward,
+                   .backward = backward,
+                   .layout_of = pieces_layout,
+                   .samples = samples};
+
+}  // namespace plimsoll

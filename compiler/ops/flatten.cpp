@@ -1,0 +1,31 @@
+// Flatten: the dimensions before `axis` as one, those from there on as another; no task.
+#include "compiler/ops/reshaping.h"
+
+namespace plimsoll {
+namespace {
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  if (!node.has_input(0)) return node.invalid("needs an input");
+  const TensorType& x = node.input_type(0);
+  const int64_t rank = static_cast<int64_t>(x.rank()), axis = node.integer("axis", 1);
+  if (axis < -rank || axis > rank)
+    return node.invalid("axis " + std::to_string(axis) + " is outside " + to_string(x.dims));
+  const size_t at = static_cast<size_t>(axis < 0 ? axis + rank : axis);
+  PLIMSOLL_ASSIGN(const Dim rows, product_of(node, x.dims, 0, at));
+  PLIMSOLL_ASSIGN(const Dim columns, product_of(node, x.dims, at, x.rank()));
+  return std::vector{TensorType{x.type, {rows, columns}}};
+}
+
+std::vector<Sample> samples() {
+  const SampleInput image{.dims = {kBatch, {3}, {4}, {5}}};
+  return {{.name = "image", .inputs = {image}},
+          {.name = "last", .inputs = {image}, .attributes = {{"axis", int64_t{-1}}}},
+          {.name = "all", .inputs = {image}, .attributes = {{"axis", int64_t{0}}}}};
+}
+
+}  // namespace
+
+const Op op_Flatten{
+    .name = "Flatten", .infer = infer, .forward = forward_alias, .backward = backward_alias, .samples = samples};
+
+}  // namespace plimsoll

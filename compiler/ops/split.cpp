@@ -1,0 +1,119 @@
+// Split along an axis, into given lengths or equal parts.   Split {x, y0, y1, …}   Concat {dy0, dy1, …, dx}
+// Where no gradient arrives for a part, zeros stand in:   Zero {y}
+#include <numeric>
+
+#include "compiler/ops/pieces.h"
+#include "compiler/ops/reshaping.h"
+#include "compiler/support/bytes.h"
+
+namespace plimsoll {
+namespace {
+
+size_t axis(const NodeView& node) { return axis_of(node, node.integer("axis", 0), node.input_type(0).rank()).value(); }
+
+Result<std::vector<int64_t>> extents_of(const NodeView& node, int64_t whole) {
+  const size_t parts = node.node().outputs.size();
+  std::vector<int64_t> extents = node.integers("split");
+  if (node.has_input(1)) {
+    const auto given = node.constant_integers(1);
+    if (!given) return node.unsupported("the lengths (input 1) are not known while compiling");
+    extents = *given;
+  }
+  if (extents.empty()) {
+    const int64_t count = node.integer("num_outputs", static_cast<int64_t>(parts));
+    if (count < 1) return node.invalid("num_outputs is " + std::to_string(count));
+    const int64_t each = (whole + count - 1) / count;
+    if (node.has("num_outputs") ? each * (count - 1) >= whole : whole % count != 0)
+      return node.invalid(std::to_string(whole) + " cannot be split in " + std::to_string(count) + " parts");
+    extents.assign(static_cast<size_t>(count), each);
+    extents.back() = whole - each * (count - 1);
+  }
+  int64_t sum = 0;
+  for (const int64_t extent : extents) {
+    if (extent < 1 || extent > whole) return node.unsupported("a part of length " + std::to_string(extent));
+    sum += extent;
+  }
+  if (sum != whole || extents.size() != parts)
+    return node.invalid(std::to_string(extents.size()) + " lengths that add up to " + std::to_string(sum) + " for " +
+                        std::to_string(parts) + " parts of " + std::to_string(whole));
+  return extents;
+}
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  if (!node.has_input(0)) return node.invalid("needs an input");
+  const TensorType& x = node.input_type(0);
+  if (x.type != DataType::f32) return node.unsupported("only f32 has kernels, the input is " + to_string(x));
+  PLIMSOLL_ASSIGN(const size_t along, axis_of(node, node.integer("axis", 0), x.rank()));
+  if (x.dims[along].batch) return node.unsupported("splits the samples of " + to_string(x.dims));
+  PLIMSOLL_ASSIGN(const std::vector<int64_t> extents, extents_of(node, x.dims[along].value));
+  std::vector<TensorType> types;
+  for (const int64_t extent : extents) {
+    types.push_back({x.type, x.dims});
+    types.back().dims[along] = {extent};
+  }
+  return types;
+}
+
+void forward(TaskBuilder& build) {
+  const NodeView& node = build.node();
+  std::vector<Operand> pieces;
+  for (size_t i = 0; i < node.node().outputs.size(); ++i) pieces.push_back(build.write_output(i));
+  split(build, TaskKind::forward, axis(node), build.read_input(0), pieces,
+        extents_of(node, node.input_type(0).dims[axis(node)].value).value());
+}
+
+void backward(TaskBuilder& build) {
+  const NodeView& node = build.node();
+  const std::vector<int64_t> extents = extents_of(node, node.input_type(0).dims[axis(node)].value).value();
+  const bool parameter = node.input(0).kind == ValueKind::parameter;
+  TaskSpec task{.kernel = "Concat",
+                .kind = parameter ? TaskKind::backward_weights : TaskKind::backward_data,
+                .attributes = to_attributes(PiecesAttrs{.axis = static_cast<int64_t>(axis(node))})};
+  for (size_t i = 0; i < extents.size(); ++i) {
+    Operand piece = build.read_gradient(i);
+    if (piece.access == Access::absent) {
+      TensorType type = node.input_type(0);
+      type.dims[axis(node)] = {extents[i]};
+      piece = build.write_scratch("zero" + std::to_string(i), type);
+      build.task({.kernel = "Zero", .kind = TaskKind::backward_data, .operands = {piece}});
+      piece = as_read(piece);
+    }
+    task.operands.push_back(piece);
+  }
+  task.operands.push_back(build.write_gradient(0));
+  build.task(std::move(task));
+}
+
+std::vector<Sample> samples() {
+  const SampleInput image{.dims = {kBatch, {48}, {3}, {2}}};
+  const SampleInput lengths{.dims = {{2}}, .kind = ValueKind::constant, .constant = {16, 32}, .type = DataType::i64};
+  const int64_t channels = 1;
+  return {{.name = "equal", .inputs = {image}, .attributes = {{"axis", channels}}, .opset = 13, .outputs = 3},
+          {.name = "lengths", .inputs = {image, lengths}, .attributes = {{"axis", channels}}, .opset = 13, .outputs = 2},
+          {.name = "attribute",
+           .inputs = {{.dims = {kBatch, {3}, {5}}}},
+           .attributes = {{"axis", int64_t{-1}}, {"split", std::vector<int64_t>{1, 4}}},
+           .opset = 11,
+           .outputs = 2},
+          {.name = "uneven",
+           .inputs = {{.dims = {kBatch, {7}}}},
+           .attributes = {{"axis", channels}, {"num_outputs", int64_t{3}}},
+           .opset = 18,
+           .outputs = 3},
+          {.name = "parameter",
+           .inputs = {{.dims = {{4}, {3}}, .kind = ValueKind::parameter}},
+           .attributes = {{"axis", int64_t{0}}},
+           .outputs = 2}};
+}
+
+}  // namespace
+
+const Op op_Split{.name = "Split",
+                  .first_opset = 2,
+                  .infer = infer,
+                  .forward = forward,
+                  .backward = backward,
+                  .layout_of = pieces_layout,
+                  .samples = samples};
+
+}  // namespace plimsoll

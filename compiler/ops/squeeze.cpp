@@ -1,0 +1,39 @@
+// Squeeze: drops dimensions of 1, all of them where no axes are given; no task.
+#include <algorithm>
+
+#include "compiler/ops/reshaping.h"
+
+namespace plimsoll {
+namespace {
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  if (!node.has_input(0)) return node.invalid("needs an input");
+  const TensorType& x = node.input_type(0);
+  PLIMSOLL_ASSIGN(const auto axes, axes_of(node, 1, x.rank()));
+  Dims dims;
+  for (size_t i = 0; i < x.rank(); ++i) {
+    const bool asked = axes ? std::find(axes->begin(), axes->end(), i) != axes->end() : x.dims[i] == Dim{1};
+    if (!asked) dims.push_back(x.dims[i]);
+    if (asked && x.dims[i] != Dim{1})
+      return node.invalid("axis " + std::to_string(i) + " of " + to_string(x.dims) + " is not 1");
+  }
+  return std::vector{TensorType{x.type, dims}};
+}
+
+std::vector<Sample> samples() {
+  const SampleInput image{.dims = {kBatch, {5}, {1}, {1}}};
+  const SampleInput axes{.dims = {{2}}, .kind = ValueKind::constant, .constant = {2, -1}, .type = DataType::i64};
+  return {{.name = "input", .inputs = {image, axes}},
+          {.name = "attribute",
+           .inputs = {image},
+           .attributes = {{"axes", std::vector<int64_t>{-1}}},
+           .opset = 11},
+          {.name = "all", .inputs = {image}}};
+}
+
+}  // namespace
+
+const Op op_Squeeze{
+    .name = "Squeeze", .infer = infer, .forward = forward_alias, .backward = backward_alias, .samples = samples};
+
+}  // namespace plimsoll

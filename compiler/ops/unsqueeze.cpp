@@ -1,0 +1,36 @@
+// Unsqueeze: puts in dimensions of 1, at `axes` of the result; no task.
+#include <algorithm>
+
+#include "compiler/ops/reshaping.h"
+
+namespace plimsoll {
+namespace {
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  if (!node.has_input(0)) return node.invalid("needs an input");
+  const TensorType& x = node.input_type(0);
+  // Axes count in the result, whose rank is known once they are counted.
+  const size_t more = node.has_input(1) ? node.constant_integers(1).value_or(std::vector<int64_t>{}).size()
+                                        : node.integers("axes").size();
+  if (x.rank() + more > static_cast<size_t>(kMaxRank))
+    return node.unsupported(std::to_string(x.rank() + more) + " dimensions are more than " + std::to_string(kMaxRank));
+  PLIMSOLL_ASSIGN(const auto axes, axes_of(node, 1, x.rank() + more));
+  if (!axes) return node.invalid("needs axes");
+  Dims dims = x.dims;
+  for (const size_t axis : *axes) dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), Dim{1});
+  return std::vector{TensorType{x.type, dims}};
+}
+
+std::vector<Sample> samples() {
+  const SampleInput rows{.dims = {kBatch, {5}}};
+  const SampleInput axes{.dims = {{2}}, .kind = ValueKind::constant, .constant = {-1, 2}, .type = DataType::i64};
+  return {{.name = "input", .inputs = {rows, axes}},
+          {.name = "attribute", .inputs = {rows}, .attributes = {{"axes", std::vector<int64_t>{1}}}, .opset = 11}};
+}
+
+}  // namespace
+
+const Op op_Unsqueeze{
+    .name = "Unsqueeze", .infer = infer, .forward = forward_alias, .backward = backward_alias, .samples = samples};
+
+}  // namespace plimsoll
