@@ -8,6 +8,7 @@
 
 #include "compiler/import/batch.h"
 #include "compiler/import/fold.h"
+#include "compiler/import/graph_edit.h"
 #include "compiler/import/load.h"
 #include "compiler/import/module_path.h"
 #include "compiler/import/prune.h"
@@ -51,6 +52,9 @@ std::map<std::string, NodeAttribute> attributes_of(const onnx::NodeProto& node) 
   }
   return attributes;
 }
+
+// Operators of Plimsoll's own, which no file may name.
+bool is_own(std::string_view op) { return op == "Reorder" || op == "MseLoss"; }
 
 class NetworkBuilder {
  public:
@@ -107,7 +111,6 @@ class NetworkBuilder {
       if (auto known = fold(proto, opset_, fold_inputs(proto))) {
         Entry& entry = table_[table_.define(proto.output(0))];
         entry.known = std::move(known);
-        entry.fill = proto.op_type() == "ConstantOfShape";
         return {};
       }
     }
@@ -144,8 +147,8 @@ class NetworkBuilder {
 
   // A node that stays one. What is not supported is collected, to be told all at once; a model that is wrong ends here.
   Status add_operator(const onnx::NodeProto& proto) {
-    const Op* op = is_onnx_domain(proto.domain()) ? find_op(proto.op_type()) : nullptr;
-    const bool known = op && opset_ >= op->first_opset && opset_ <= op->last_opset && proto.op_type() != "Reorder";
+    const Op* op = is_onnx_domain(proto.domain()) && !is_own(proto.op_type()) ? find_op(proto.op_type()) : nullptr;
+    const bool known = op && opset_ >= op->first_opset && opset_ <= op->last_opset;
     if (!known) unsupported_.add_operator(proto, op);
     const bool blocked = std::any_of(proto.input().begin(), proto.input().end(), [&](const std::string& name) {
       return !name.empty() && table_[table_.find(name)].unsupported;
@@ -325,22 +328,9 @@ class NetworkBuilder {
     for (const ValueTable::Index index : table_.materialised()) {
       const Entry& entry = table_[index];
       replaced.insert(entry.name);
-      onnx::TensorProto tensor = to_tensor(*entry.known, entry.name);
-      if (file_.model.ir_version() < 4) {  // there every initializer is an input
-        onnx::ValueInfoProto& input = *graph_.add_input();
-        input.set_name(entry.name);
-        input.mutable_type()->mutable_tensor_type()->set_elem_type(tensor.data_type());
-        for (const int64_t dim : tensor.dims())
-          input.mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(dim);
-      }
-      *graph_.add_initializer() = std::move(tensor);
+      add_initializer(file_.model, to_tensor(*entry.known, entry.name));
     }
-    if (replaced.empty()) return;
-    auto& nodes = *graph_.mutable_node();
-    const auto gone = std::remove_if(nodes.begin(), nodes.end(), [&](const onnx::NodeProto& node) {
-      return node.output_size() == 1 && replaced.contains(node.output(0));
-    });
-    nodes.erase(gone, nodes.end());
+    remove_makers(graph_, replaced);
   }
 
   ModelFile& file_;

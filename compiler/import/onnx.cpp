@@ -1,11 +1,30 @@
 #include "compiler/import/onnx.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "compiler/import/builder.h"
+#include "compiler/import/findings.h"
 #include "compiler/import/graph_order.h"
+#include "compiler/import/inline_functions.h"
 #include "compiler/import/load.h"
 #include "compiler/import/loaded_model.h"
+#include "compiler/import/weights.h"
 
 namespace plimsoll {
+namespace {
+
+void say_what_was_ordered(const GraphOrder& order, std::vector<std::string>& notes) {
+  if (order.sorted) notes.push_back("the nodes of the model were not in topological order; they are sorted");
+  if (order.unused.empty()) return;
+  std::string shown;
+  for (size_t i = 0; i < std::min<size_t>(order.unused.size(), 3); ++i) shown += (i ? ", " : "") + order.unused[i];
+  notes.push_back(fmt::format("{} nodes are left out because no output depends on them: {}{}", order.unused.size(), shown,
+                              order.unused.size() > 3 ? ", …" : ""));
+}
+
+}  // namespace
 
 Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& options) {
   PLIMSOLL_ASSIGN(const std::shared_ptr<ModelFile> file, load_model(path));
@@ -17,9 +36,23 @@ Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& 
                          .opset = opset_of(file->model)};
   if (!file->model.producer_version().empty()) imported.producer += " " + file->model.producer_version();
 
+  // The model as a file: complete, flat, every layer with weights of its own. Edits move nodes, so the order is made anew.
+  PLIMSOLL_TRY(inline_functions(*file, imported.notes));
   PLIMSOLL_TRY(load_data(*file));
-  PLIMSOLL_ASSIGN(const GraphOrder order, order_graph(file->model.graph()));
+  PLIMSOLL_ASSIGN(GraphOrder order, order_graph(file->model.graph()));
+  say_what_was_ordered(order, imported.notes);
+  PLIMSOLL_ASSIGN(const bool lifted, lift_weights(*file, order, imported.notes));
+  if (lifted) {
+    PLIMSOLL_ASSIGN(order, order_graph(file->model.graph()));
+  }
+  if (unshare_weights(*file, order, imported.notes)) {
+    PLIMSOLL_ASSIGN(order, order_graph(file->model.graph()));
+  }
+
+  // The model as a network.
   PLIMSOLL_ASSIGN(imported.network, build_network(*file, order, options, imported.notes));
+  find_folded_normalization(*file, imported.network, imported.warnings);
+  PLIMSOLL_TRY(find_bad_weights(*file, imported.network, options.strict, imported.warnings));
   return imported;
 }
 

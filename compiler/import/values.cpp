@@ -97,8 +97,8 @@ Result<ValueId> ValueTable::as_data(Index index, Slot slot) {
 
   const bool real = *type == DataType::f32;
   value.kind = slot == Slot::statistic ? ValueKind::statistic : ValueKind::parameter;
-  value.trainable = value.kind == ValueKind::parameter && real &&
-                    (entry.initializer ? !is_exporter_constant(*entry.initializer) : entry.fill && slot == Slot::weight);
+  value.trainable =
+      value.kind == ValueKind::parameter && real && entry.initializer && !is_exporter_constant(*entry.initializer);
   if (value.kind == ValueKind::parameter && !value.trainable)
     if (const KnownValue* small = known_constant(index); small && small->elements().value_or(kSmall + 1) <= kSmall)
       value.constant = to_constant_data(*small);

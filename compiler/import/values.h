@@ -21,7 +21,6 @@ struct Entry {
   std::string name = {};
   const onnx::TensorProto* initializer = nullptr;
   std::optional<KnownValue> known = {};
-  bool fill = false;         // `known` was made by ConstantOfShape: a weight, where it stands in a weight's place
   bool unsupported = false;  // its maker is not supported; everything behind it is only looked at for its name
   ValueId data = {};
   ValueId constant = {};

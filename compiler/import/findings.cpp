@@ -1,0 +1,88 @@
+#include "compiler/import/findings.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <unordered_set>
+
+namespace plimsoll {
+namespace {
+
+constexpr const char* kTorchLine =
+    "torch.onnx.export(model.train(), x, path, training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False, "
+    "dynamo=False)";
+
+// Fewer convolutions are networks of a time before batch normalization, or none of the kind: AlexNet has five.
+constexpr int kConvolutions = 8;
+
+// "conv1.weight" and "conv1.bias", as a module names them. Folding makes new tensors: onnx::Conv_497, conv1.weight_bias.
+bool are_siblings(std::string_view weight, std::string_view bias) {
+  const size_t dot = weight.rfind('.');
+  return dot != std::string_view::npos && bias.substr(0, dot + 1) == weight.substr(0, dot + 1) && bias.substr(dot + 1) == "bias";
+}
+
+int64_t count_bad(const std::string& raw) {
+  int64_t bad = 0;
+  for (size_t at = 0; at + sizeof(float) <= raw.size(); at += sizeof(float)) {
+    uint32_t bits;
+    std::memcpy(&bits, raw.data() + at, sizeof bits);
+    bad += (bits & 0x7f800000u) == 0x7f800000u;  // all exponent bits: infinite or not a number
+  }
+  return bad;
+}
+
+}  // namespace
+
+void find_folded_normalization(const ModelFile& file, const Network& network, std::vector<std::string>& warnings) {
+  int convolutions = 0, with_bias = 0, renamed = 0, frozen = 0;
+  for (const Node& node : network.nodes) {
+    if (node.op == "BatchNormalization") {
+      const auto mode = node.attributes.find("training_mode");
+      const int64_t* training = mode == node.attributes.end() ? nullptr : std::get_if<int64_t>(&mode->second);
+      if (node.opset < 14 || (training && *training != 0)) return;  // before opset 14 nothing tells
+      ++frozen;
+    }
+    if (node.op != "Conv") continue;
+    ++convolutions;
+    if (node.inputs.size() < 3 || !node.inputs[2].valid()) continue;
+    ++with_bias;
+    renamed += !are_siblings(network.values[node.inputs[1]].name, network.values[node.inputs[2]].name);
+  }
+  if (frozen > 0) {
+    warnings.push_back(fmt::format("the {} batch normalizations of the model are in evaluation mode; they are trained with the "
+                                   "statistics of each batch. To export them for training: {}", frozen, kTorchLine));
+    return;
+  }
+  const bool torch = file.model.producer_name() == "pytorch";
+  // VGG has biases and no normalization by design, and its weights keep their names.
+  if (convolutions < kConvolutions || with_bias * 4 < convolutions * 3 || renamed * 2 < convolutions || !torch) return;
+  warnings.push_back(fmt::format("{} of {} convolutions have a bias, none is followed by a batch normalization, and {} weights "
+                                 "have lost their names: the model looks exported for evaluation, with its batch normalizations "
+                                 "folded into the convolutions. Export it for training: {}", with_bias, convolutions, renamed,
+                                 kTorchLine));
+}
+
+Status find_bad_weights(const ModelFile& file, const Network& network, bool strict, std::vector<std::string>& warnings) {
+  std::unordered_set<std::string_view> read;
+  for (const Value& value : network.values)
+    if (!value.initializer.empty()) read.insert(value.initializer);
+  int64_t bad = 0, tensors = 0;
+  std::vector<std::string> lines;
+  for (const onnx::TensorProto& tensor : file.model.graph().initializer()) {
+    if (tensor.data_type() != onnx::TensorProto::FLOAT || !read.contains(tensor.name())) continue;
+    const int64_t here = count_bad(tensor.raw_data());
+    if (here == 0) continue;
+    bad += here;
+    if (++tensors <= 10) lines.push_back(fmt::format("'{}': {}", tensor.name(), here));
+  }
+  if (bad == 0) return {};
+  const std::string message = fmt::format("{} weights in {} tensors are NaN or infinite", bad, tensors);
+  if (strict) return Error{ExitCode::invalid_model, message, std::move(lines)};
+  std::string shown;
+  for (const std::string& line : lines) shown += (shown.empty() ? "" : ", ") + line;
+  warnings.push_back(fmt::format("{}: {}{}", message, shown, tensors > 10 ? ", …" : ""));
+  return {};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,20 @@
+// What a user should know of a model that is read without an error.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/import/loaded_model.h"
+#include "compiler/ir/network.h"
+#include "compiler/support/status.h"
+
+namespace plimsoll {
+
+// A convolutional network without a batch normalization whose convolutions all have biases is most likely an export
+// for evaluation, where they were folded away: it trains badly.
+void find_folded_normalization(const ModelFile& file, const Network& network, std::vector<std::string>& warnings);
+
+// NaN and infinite numbers in weights. Error under `strict`: invalid_model.
+Status find_bad_weights(const ModelFile& file, const Network& network, bool strict, std::vector<std::string>& warnings);
+
+}  // namespace plimsoll

@@ -1,0 +1,176 @@
+#include "compiler/import/inline_functions.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+#include <tuple>
+#include <unordered_map>
+
+#include "compiler/import/graph_order.h"
+#include "compiler/import/load.h"
+
+namespace plimsoll {
+namespace {
+
+using Key = std::tuple<std::string, std::string, std::string>;  // domain, name, overload
+
+std::string domain_of(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
+
+// A function that is being written out: the next node of its body, and what its names and attributes stand for here.
+struct Frame {
+  const onnx::FunctionProto* function = nullptr;
+  std::unique_ptr<onnx::NodeProto> call = {};
+  int next = 0;
+  std::string prefix = {};
+  std::unordered_map<std::string, std::string> names = {};
+};
+
+class Inliner {
+ public:
+  Inliner(const onnx::ModelProto& model, google::protobuf::RepeatedPtrField<onnx::NodeProto>& result) : model_(model), result_(result) {
+    for (const onnx::FunctionProto& function : model.functions())
+      functions_.emplace(Key{domain_of(function.domain()), function.name(), function.overload()}, &function);
+  }
+
+  int calls() const { return calls_; }
+
+  // Depth first with a stack of our own, so that neither deep nor endless nesting ends the process.
+  Status run() {
+    for (const onnx::NodeProto& node : model_.graph().node()) {
+      PLIMSOLL_TRY(place(node));
+      while (!stack_.empty()) {
+        Frame& frame = stack_.back();
+        if (frame.next == frame.function->node_size()) {
+          PLIMSOLL_TRY(leave(frame));
+          stack_.pop_back();
+          continue;
+        }
+        PLIMSOLL_TRY(place(substituted(frame, frame.function->node(frame.next++))));
+      }
+    }
+    return {};
+  }
+
+ private:
+  Status place(onnx::NodeProto node) {
+    if (++placed_ > kNodeLimit)
+      return Error{ExitCode::unsupported, fmt::format("with its functions inlined the model has more than {} nodes", kNodeLimit)};
+    const auto found = functions_.find({domain_of(node.domain()), node.op_type(), node.overload()});
+    if (found == functions_.end()) {
+      *result_.Add() = std::move(node);
+      return {};
+    }
+    return enter(*found->second, std::move(node));
+  }
+
+  Status enter(const onnx::FunctionProto& function, onnx::NodeProto call) {
+    for (size_t i = 0; i < stack_.size(); ++i)
+      if (stack_[i].function == &function) return cycle(i);
+    if (call.input_size() > function.input_size() || call.output_size() > function.output_size())
+      return Error{ExitCode::invalid_model,
+                   fmt::format("{}: calls function '{}' with {} inputs and {} outputs, it has {} and {}", describe(call),
+                               function.name(), call.input_size(), call.output_size(), function.input_size(), function.output_size())};
+    ++calls_;
+    Frame frame{.function = &function, .prefix = prefix_of(call)};
+    for (int i = 0; i < function.input_size(); ++i)
+      frame.names[function.input(i)] = i < call.input_size() ? call.input(i) : "";
+    for (int i = 0; i < std::min(call.output_size(), function.output_size()); ++i) {
+      if (call.output(i).empty()) continue;
+      // An input that is returned as it came, or one value returned twice, is copied when the body is done.
+      if (!frame.names.emplace(function.output(i), call.output(i)).second) continue;
+    }
+    frame.call = std::make_unique<onnx::NodeProto>(std::move(call));
+    stack_.push_back(std::move(frame));
+    return {};
+  }
+
+  Status leave(const Frame& frame) {
+    for (int i = 0; i < frame.call->output_size(); ++i) {
+      const std::string& wanted = frame.call->output(i);
+      const auto made = frame.names.find(frame.function->output(i));
+      if (wanted.empty() || made == frame.names.end() || made->second == wanted) continue;
+      onnx::NodeProto copy;
+      copy.set_op_type("Identity");
+      copy.set_name(frame.prefix + "/Identity");
+      copy.add_input(made->second);
+      copy.add_output(wanted);
+      *result_.Add() = std::move(copy);
+      ++placed_;
+    }
+    return {};
+  }
+
+  Error cycle(size_t from) const {
+    std::string chain;
+    for (size_t i = from; i < stack_.size(); ++i) chain += fmt::format("'{}' calls ", stack_[i].function->name());
+    return Error{ExitCode::invalid_model,
+                 fmt::format("functions call each other in a circle: {}'{}'", chain, stack_[from].function->name())};
+  }
+
+  // Two calls may have one name, or none: the prefix must tell them apart.
+  std::string prefix_of(const onnx::NodeProto& call) {
+    std::string prefix = !call.name().empty() ? call.name() : fmt::format("{}_{}", call.op_type(), calls_);
+    if (prefix.size() > 1000) prefix = fmt::format("function_{}", calls_);  // deep nesting: names add up
+    if (const int copies = prefixes_[prefix]++; copies > 0) prefix += fmt::format(":{}", copies + 1);
+    return prefix;
+  }
+
+  onnx::NodeProto substituted(Frame& frame, const onnx::NodeProto& body) {
+    const auto name_here = [&](const std::string& name) {
+      if (name.empty()) return name;
+      const auto [at, fresh] = frame.names.emplace(name, std::string());
+      if (fresh) at->second = frame.prefix + "/" + name;
+      return at->second;
+    };
+    onnx::NodeProto node = body;
+    node.set_name(frame.prefix + "/" + (body.name().empty() ? fmt::format("{}_{}", body.op_type(), frame.next - 1) : body.name()));
+    for (std::string& name : *node.mutable_input()) name = name_here(name);
+    for (std::string& name : *node.mutable_output()) name = name_here(name);
+    if (node.metadata_props_size() == 0) *node.mutable_metadata_props() = frame.call->metadata_props();
+    node.clear_attribute();
+    for (const onnx::AttributeProto& attribute : body.attribute()) {
+      if (attribute.ref_attr_name().empty()) {
+        *node.add_attribute() = attribute;
+      } else if (const onnx::AttributeProto* given = attribute_of(frame, attribute.ref_attr_name())) {
+        *node.add_attribute() = *given;
+        node.mutable_attribute(node.attribute_size() - 1)->set_name(attribute.name());
+      }  // else: neither given nor with a default, so the operator's own default holds
+    }
+    return node;
+  }
+
+  static const onnx::AttributeProto* attribute_of(const Frame& frame, const std::string& name) {
+    for (const onnx::AttributeProto& attribute : frame.call->attribute())
+      if (attribute.name() == name) return &attribute;
+    for (const onnx::AttributeProto& attribute : frame.function->attribute_proto())
+      if (attribute.name() == name) return &attribute;
+    return nullptr;
+  }
+
+  const onnx::ModelProto& model_;
+  google::protobuf::RepeatedPtrField<onnx::NodeProto>& result_;
+  std::map<Key, const onnx::FunctionProto*> functions_ = {};
+  std::unordered_map<std::string, int> prefixes_ = {};
+  std::vector<Frame> stack_ = {};
+  int64_t placed_ = 0;
+  int calls_ = 0;
+};
+
+}  // namespace
+
+Status inline_functions(ModelFile& file, std::vector<std::string>& notes) {
+  onnx::ModelProto& model = file.model;
+  if (model.graph().node_size() > kNodeLimit)
+    return Error{ExitCode::unsupported, fmt::format("the model has {} nodes, at most {} are read", model.graph().node_size(), kNodeLimit)};
+  if (model.functions_size() == 0) return {};
+  google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
+  Inliner inliner(model, nodes);
+  PLIMSOLL_TRY(inliner.run());
+  model.mutable_graph()->mutable_node()->Swap(&nodes);
+  notes.push_back(fmt::format("{} calls of {} local functions are inlined", inliner.calls(), model.functions_size()));
+  model.clear_functions();
+  return {};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,285 @@
+// Every bad input gets its exit code and a sentence that helps; none crashes, hangs or leads out of the directory.
+#include <catch2/catch.hpp>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/import/model_builder.h"
+
+using namespace plimsoll;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+std::string import_bytes(const std::string& bytes) {
+  const ScratchDirectory directory;
+  return outcome(import_onnx(directory.write("m.onnx", bytes), {.batch = 4}));
+}
+
+// small_model() with the weights w in w.data.
+ModelBuilder with_external(const std::string& location, const std::vector<std::pair<std::string, std::string>>& more = {}) {
+  ModelBuilder build = small_model(17, 10);
+  onnx::TensorProto& w = *build.graph().mutable_initializer(0);
+  w.clear_raw_data();
+  w.set_data_location(onnx::TensorProto::EXTERNAL);
+  const auto add = [&](const std::string& key, const std::string& value) {
+    auto& entry = *w.add_external_data();
+    entry.set_key(key);
+    entry.set_value(value);
+  };
+  add("location", location);
+  for (const auto& [key, value] : more) add(key, value);
+  return build;
+}
+
+constexpr int64_t kWeightBytes = 4 * 3 * 3 * 3 * 4;
+
+}  // namespace
+
+TEST_CASE("files that are no models") {
+  const ScratchDirectory directory;
+  CHECK_THAT(outcome(import_onnx(directory / "absent.onnx", {})), StartsWith("3: ") && Contains("absent.onnx"));
+  CHECK_THAT(outcome(import_onnx(directory.path.string(), {})), StartsWith("3: ") && Contains("directory"));
+  CHECK_THAT(import_bytes(""), StartsWith("4: ") && Contains("empty"));
+  CHECK_THAT(import_bytes("\xff\xd8\xff\xe0 a picture"), StartsWith("4: ") && Contains("first bytes ff d8 ff e0"));
+  CHECK_THAT(import_bytes("{\"irVersion\": 8}"), StartsWith("4: ") && Contains("JSON"));
+  CHECK_THAT(import_bytes("<\n  ir_version: 8,\n"), StartsWith("4: ") && Contains("text form"));
+  CHECK_THAT(import_bytes("ir_version: 8\ngraph {"), StartsWith("4: ") && Contains("text form"));
+  CHECK_THAT(import_bytes("PK\x03\x04 archive/data.pkl"), StartsWith("4: ") && Contains("torch.onnx.export"));
+  CHECK_THAT(import_bytes("version https://git-lfs.github.com/spec/v1\noid"), StartsWith("4: ") && Contains("git lfs pull"));
+}
+
+TEST_CASE("a model cut short anywhere is refused or whole") {
+  const std::string bytes = small_model().bytes();
+  for (size_t length = 0; length < bytes.size(); ++length)
+    CHECK_THAT(import_bytes(bytes.substr(0, length)), !StartsWith("ok") && !StartsWith("1:"));
+}
+
+TEST_CASE("a fifo as model does not hang") {
+  const ScratchDirectory directory;
+  REQUIRE(mkfifo((directory / "m.onnx").c_str(), 0600) == 0);
+  CHECK_THAT(outcome(import_onnx(directory / "m.onnx", {})), StartsWith("3: ") && Contains("regular"));
+}
+
+TEST_CASE("nesting without end is refused") {
+  std::string nested;  // AttributeProto.g → GraphProto.node → NodeProto.attribute, again and again
+  const auto wrap = [&](int field) {
+    std::string header(1, static_cast<char>(field << 3 | 2));
+    for (size_t length = nested.size(); ; length >>= 7) {
+      header += static_cast<char>((length & 0x7f) | (length > 0x7f ? 0x80 : 0));
+      if (length <= 0x7f) break;
+    }
+    nested = header + nested;
+  };
+  for (int depth = 0; depth < 2000; ++depth) wrap(5), wrap(1), wrap(6);
+  wrap(1), wrap(7);
+  CHECK_THAT(import_bytes("\x08\x08" + nested), StartsWith("4: "));
+}
+
+TEST_CASE("cycles are printed, disorder is mended") {
+  ModelBuilder cyclic;
+  cyclic.input("x", {"N", "4"});
+  cyclic.node("Sum", {"x", "c"}, {"a"}, "first");
+  cyclic.node("Relu", {"a"}, {"b"}, "second");
+  cyclic.node("Relu", {"b"}, {"c"}, "third");
+  cyclic.node("Relu", {"c"}, {"y"}, "behind");
+  cyclic.output("y");
+  const std::string text = outcome(cyclic.import());
+  CHECK_THAT(text, StartsWith("4: the graph has a cycle of 3 nodes"));
+  CHECK_THAT(text, Contains("'first'") && Contains("'second'") && Contains("'third'") && !Contains("'behind'"));
+
+  ModelBuilder self;
+  self.input("x", {"N", "4"});
+  self.node("Relu", {"y"}, {"y"}, "alone");
+  self.output("y");
+  CHECK_THAT(outcome(self.import()), StartsWith("4: the graph has a cycle of 1 nodes"));
+
+  ModelBuilder unsorted;
+  unsorted.input("x", {"N", "4"});
+  unsorted.node("Relu", {"a"}, {"y"}, "second");
+  unsorted.node("Relu", {"x"}, {"a"}, "first");
+  unsorted.output("y");
+  const auto imported = unsorted.import();
+  REQUIRE(outcome(imported) == "ok");
+  CHECK(imported->network.nodes[NodeId(0)].name == "first");
+  REQUIRE(imported->notes.size() == 1);
+  CHECK_THAT(imported->notes[0], Contains("topological"));
+}
+
+TEST_CASE("names defined twice or nowhere") {
+  ModelBuilder twice = small_model();
+  twice.node("Relu", {"x"}, {"c"}, "other");
+  CHECK_THAT(outcome(twice.import()), StartsWith("4: 'c' is defined twice") && Contains("'conv'") && Contains("'other'"));
+
+  ModelBuilder initializers = small_model();
+  initializers.weight("w", {4, 3, 3, 3});
+  CHECK_THAT(outcome(initializers.import()), StartsWith("4: 'w' is defined twice"));
+
+  ModelBuilder nowhere;
+  nowhere.input("x", {"N", "4"});
+  nowhere.node("Sum", {"x", "ghost"}, {"y"}, "reader");
+  nowhere.output("y");
+  CHECK_THAT(outcome(nowhere.import()), StartsWith("4: node 'reader' (Sum): its input 'ghost'"));
+
+  ModelBuilder no_output = small_model();
+  no_output.output("ghost");
+  CHECK_THAT(outcome(no_output.import()), StartsWith("4: ") && Contains("'ghost'"));
+}
+
+TEST_CASE("dimensions that are no dimensions") {
+  for (const char* dim : {"0", "-3"}) {
+    ModelBuilder build;
+    build.input("x", {"N", dim}).node("Relu", {"x"}, {"y"});
+    build.output("y");
+    CHECK_THAT(outcome(build.import()), StartsWith("4: input 'x'"));
+  }
+  ModelBuilder huge;
+  huge.input("x", {"N", "1099511627776", "1099511627776"}).node("Relu", {"x"}, {"y"});
+  huge.output("y");
+  CHECK_THAT(outcome(huge.import()), StartsWith("4: input 'x'") && Contains("too many"));
+
+  for (const auto& dims : std::vector<std::vector<int64_t>>{{-4, 3, 3, 3}, {int64_t{1} << 40, int64_t{1} << 40, 1, 1}}) {
+    ModelBuilder build = small_model();
+    build.graph().mutable_initializer(0)->clear_dims();
+    for (const int64_t dim : dims) build.graph().mutable_initializer(0)->add_dims(dim);
+    CHECK_THAT(outcome(build.import()), StartsWith("4: initializer 'w'"));
+  }
+}
+
+TEST_CASE("data of another size or type than the shape says") {
+  ModelBuilder shorter = small_model();
+  shorter.graph().mutable_initializer(0)->mutable_raw_data()->resize(kWeightBytes - 2);
+  CHECK_THAT(outcome(shorter.import()), StartsWith("4: initializer 'w': f32[4,3,3,3] needs 432 bytes of data, it has 430"));
+  ModelBuilder longer = small_model();
+  longer.graph().mutable_initializer(0)->mutable_raw_data()->append("x");
+  CHECK_THAT(outcome(longer.import()), StartsWith("4: initializer 'w'"));
+  ModelBuilder typed = small_model();
+  typed.graph().mutable_initializer(1)->clear_raw_data();
+  for (int i = 0; i < 3; ++i) typed.graph().mutable_initializer(1)->add_float_data(1);
+  CHECK_THAT(outcome(typed.import()), StartsWith("4: initializer 'b': f32[4] needs 16 bytes of data, it has 12"));
+  ModelBuilder both = small_model();
+  both.graph().mutable_initializer(1)->add_float_data(1);
+  CHECK_THAT(outcome(both.import()), StartsWith("4: initializer 'b': has both"));
+  ModelBuilder wrong = small_model();
+  wrong.graph().mutable_initializer(0)->set_data_type(999);
+  CHECK_THAT(outcome(wrong.import()), StartsWith("4: initializer 'w': unknown element type 999"));
+}
+
+TEST_CASE("typed data is as good as raw") {
+  ModelBuilder build = small_model();
+  build.graph().mutable_initializer(1)->clear_raw_data();
+  for (int i = 0; i < 4; ++i) build.graph().mutable_initializer(1)->add_float_data(1);
+  CHECK(outcome(build.import()) == "ok");
+}
+
+TEST_CASE("weights of another element type") {
+  ModelBuilder build = small_model();
+  onnx::TensorProto& w = *build.graph().mutable_initializer(0);
+  w.set_data_type(onnx::TensorProto::FLOAT16);
+  w.mutable_raw_data()->resize(kWeightBytes / 2);
+  CHECK_THAT(outcome(build.import()), StartsWith("5: ") && Contains("initializer 'w' is f16") && Contains("float32"));
+}
+
+TEST_CASE("NaN in weights: a warning, an error when strict") {
+  ModelBuilder build = small_model();
+  build.graph().mutable_initializer(0)->mutable_raw_data()->replace(0, 8, std::string("\0\0\xc0\x7f\0\0\x80\xff", 8));
+  const auto imported = build.import();
+  REQUIRE(outcome(imported) == "ok");
+  REQUIRE(imported->warnings.size() == 1);
+  CHECK_THAT(imported->warnings[0], Contains("2 weights in 1 tensors") && Contains("'w': 2"));
+  CHECK_THAT(outcome(build.import({.batch = 4, .strict = true})), StartsWith("4: 2 weights") && Contains("'w': 2"));
+}
+
+TEST_CASE("external data is read from beside the model") {
+  const ScratchDirectory directory;
+  std::filesystem::create_directory(directory.path / "weights");
+  const std::string data(static_cast<size_t>(kWeightBytes) + 100, '\x3f');
+  directory.write("weights/w.data", data);
+  const auto read = [&](const ModelBuilder& build) {
+    return outcome(import_onnx(directory.write("m.onnx", build.bytes()), {.batch = 4}));
+  };
+  CHECK(read(with_external("weights/w.data", {{"offset", "100"}, {"length", "432"}})) == "ok");
+  CHECK(read(with_external("./weights/../weights/w.data", {{"offset", "0"}, {"checksum", "ab"}})) == "ok");
+  CHECK_THAT(read(with_external("weights/w.data", {{"length", "431"}})), StartsWith("4: initializer 'w'"));
+  CHECK_THAT(read(with_external("weights/w.data", {{"offset", "101"}})), StartsWith("3: initializer 'w'") && Contains("has 532"));
+  CHECK_THAT(read(with_external("weights/w.data", {{"offset", "9223372036854775807"}})), StartsWith("3: "));
+  CHECK_THAT(read(with_external("weights/w.data", {{"offset", "-1"}})), StartsWith("4: "));
+  CHECK_THAT(read(with_external("weights/w.data", {{"length", "99999999999999999999"}})), StartsWith("4: "));
+  CHECK_THAT(read(with_external("weights/w.data", {{"__class__", "x"}})), StartsWith("4: ") && Contains("'__class__'"));
+  CHECK_THAT(read(with_external("absent.data")), StartsWith("3: ") && Contains("absent.data") && Contains("'w'"));
+  CHECK_THAT(read(with_external("")), StartsWith("4: "));
+}
+
+TEST_CASE("external data never leaves the directory") {
+  const ScratchDirectory outside, directory;
+  outside.write("secret", std::string(static_cast<size_t>(kWeightBytes), 's'));
+  std::filesystem::create_directory(directory.path / "sub");
+  std::filesystem::create_symlink(outside / "secret", directory / "link");
+  std::filesystem::create_directory_symlink(outside.path, directory.path / "dir");
+  std::filesystem::create_hard_link(outside / "secret", directory / "hard");
+  REQUIRE(mkfifo((directory / "fifo").c_str(), 0600) == 0);
+  const std::string name = outside.path.filename().string();
+  for (const std::string& location :
+       {std::string("/etc/passwd"), outside / "secret", "../" + name + "/secret", "sub/../../" + name + "/secret",
+        std::string("link"), std::string("dir/secret"), std::string("hard"), std::string("fifo"), std::string("sub"),
+        std::string("."), std::string("secret\0x", 8)}) {
+    INFO(location);
+    CHECK_THAT(outcome(import_onnx(directory.write("m.onnx", with_external(location).bytes()), {.batch = 4})),
+               StartsWith("4: initializer 'w': external data"));
+  }
+}
+
+TEST_CASE("everything that is not supported is told at once") {
+  ModelBuilder build;
+  build.input("x", {"N", "4"});
+  for (int i = 0; i < 5; ++i) build.node("Einsum", {"x"}, {"e" + std::to_string(i)}, "e" + std::to_string(i));
+  build.node("FancyOp", {"e0"}, {"f"}, "fancy").set_domain("com.example");
+  build.node("Loop", {"f"}, {"l"}, "loop");
+  build.node("Reorder", {"l"}, {"r"}, "smuggled");
+  build.node("Sum", {"r", "e1", "e2", "e3", "e4"}, {"s"}, "sum");
+  build.node("Relu", {"s"}, {"y"});
+  build.output("y");
+  const std::string text = outcome(build.import());
+  CHECK_THAT(text, StartsWith("5: "));
+  CHECK_THAT(text, Contains("Einsum: 5 nodes, 'e0', 'e1', 'e2', …") && Contains("com.example::FancyOp: 1 node, 'fancy'"));
+  CHECK_THAT(text, Contains("Loop: 1 node") && Contains("Reorder: 1 node"));
+}
+
+TEST_CASE("symbolic dimensions want a number") {
+  ModelBuilder build;
+  build.input("x", {"N", "seq", "width"}).node("Relu", {"x"}, {"y"});
+  build.output("y");
+  CHECK_THAT(outcome(build.import()), StartsWith("2: ") && Contains("'seq'") && Contains("'width'") && Contains("--dim"));
+  const auto imported = build.import({.batch = 4, .dims = {{"seq", 128}, {"width", 8}}});
+  REQUIRE(outcome(imported) == "ok");
+  CHECK(find_value(imported->network, "y")->type.dims == Dims{kBatch, {128}, {8}});
+  CHECK_THAT(outcome(build.import({.batch = 4, .dims = {{"seq", 0}, {"width", 8}}})), StartsWith("2: "));
+}
+
+TEST_CASE("weights that do not fit their operator") {
+  ModelBuilder build = small_model();
+  *build.graph().mutable_initializer(1) = ModelBuilder().weight("b", {64}).graph().initializer(0);
+  CHECK_THAT(outcome(build.import()), StartsWith("4: node 'conv' (Conv): bias is [64]"));
+  ModelBuilder missing;
+  missing.input("x", {"N", "4", "4", "4"}).node("Conv", {"x"}, {"y"}, "conv");
+  missing.output("y");
+  CHECK_THAT(outcome(missing.import()), StartsWith("4: node 'conv' (Conv): has 1 inputs"));
+  ModelBuilder none;
+  none.input("x", {"N", "4"}).node("Relu", {}, {"y"}, "relu");
+  none.output("y");
+  CHECK_THAT(outcome(none.import()), StartsWith("4: node 'relu' (Relu): has 0 inputs"));
+}
+
+TEST_CASE("damaged bytes never crash") {
+  const std::string bytes = small_model().bytes();
+  uint64_t state = 1;
+  for (int round = 0; round < 3000; ++round) {
+    std::string damaged = bytes;
+    for (int i = 0; i < 3; ++i) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      damaged[(state >> 33) % damaged.size()] = static_cast<char>(state >> 56);
+    }
+    CHECK_THAT(import_bytes(damaged), !StartsWith("1:"));
+  }
+}
