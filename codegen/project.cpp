@@ -90,7 +90,7 @@ else()
   # The kernels run on the machine that builds them. Rounding must not depend on how a loop is compiled: no contraction.
   add_library(plimsoll_host STATIC{RUNTIME})
   target_include_directories(plimsoll_host PUBLIC ${CMAKE_CURRENT_SOURCE_DIR} PRIVATE ${ONEDNN_INCLUDE_DIR})
-  target_compile_options(plimsoll_host PRIVATE -O3 -march=native -ffp-contract=off
+  target_compile_options(plimsoll_host PRIVATE -O3 -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math
     $<$<CXX_COMPILER_ID:GNU>:-Wno-free-nonheap-object -Wno-restrict>)
   target_link_libraries(plimsoll_host PUBLIC OpenMP::OpenMP_CXX)
   target_link_libraries(train PRIVATE plimsoll_host)

@@ -4,8 +4,6 @@
 //   BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias}
 // mean and var are the batch's, stashed for the backward (var is biased: the sum over its count). y is read only where
 // a Relu is fused (attribute "relu", never from a file): its zeros are the mask.
-#include <algorithm>
-
 #include "compiler/ops/fused_relu.h"
 #include "compiler/ops/op.h"
 #include "runtime/attrs/batch_norm.h"
@@ -29,9 +27,8 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
     if (node.input_type(i).dims != Dims{x.dims[1]})
       return node.invalid("input " + std::to_string(i) + " is " + to_string(node.input_type(i).dims) +
                           " when there are " + std::to_string(x.dims[1].value) + " channels");
-  std::vector<TensorType> types(std::max<size_t>(1, node.node().outputs.size()), node.input_type(1));
-  types[0] = x;
-  return types;
+  // The running statistics move in place: as outputs, where ONNX has them, they do not exist.
+  return std::vector{x};
 }
 
 void forward(TaskBuilder& build) {

@@ -3,10 +3,13 @@
 
 #include "runtime/attrs/batch_norm.h"
 #include "runtime/attrs/conv.h"
+#include "runtime/attrs/dropout.h"
 #include "runtime/attrs/loss.h"
+#include "runtime/attrs/lrn.h"
 #include "runtime/attrs/matmul.h"
 #include "runtime/attrs/none.h"
 #include "runtime/attrs/optimizer.h"
+#include "runtime/attrs/pad.h"
 #include "runtime/attrs/pool.h"
 #include "runtime/attrs/scale.h"
 #include "runtime/attrs/shape.h"

@@ -1,4 +1,5 @@
 // ConvForward {x, w, b, y}   ConvBackwardData {w, dy, dx}   ConvBackwardWeights {x, dy, dw, db}
+// ConvTransposeForward {x, w, b, y}: dx of a convolution whose dy is x, and a bias.
 //
 // Activations are taken as they lie. The weights' layout is oneDNN's choice; where the plan has another, a reorder into
 // (or out of) the workspace comes with the task: weights are small beside activations. Algorithms: "direct", and
@@ -87,6 +88,25 @@ Built backward_data(const ConvAttrs& attrs, std::span<const OperandDesc> operand
   return kernel;
 }
 
+Built transpose_forward(const ConvAttrs& attrs, std::span<const OperandDesc> operands, dnnl::algorithm algorithm) {
+  const Problem p(attrs, operands[3].tensor, operands[1].tensor, absent(), operands[0].tensor);
+  const dnnl::convolution_backward_data::primitive_desc desc(
+      {algorithm, p.x, p.any_w, p.y, p.strides, p.dilates, p.pads_begin, p.pads_end}, host::scratchpad_by_user(),
+      host::engine(), p.forward(algorithm));
+  auto kernel = std::make_unique<host::PrimitiveKernel>();
+  const memory w = kernel->read_as(desc.weights_desc(), 1, p.w), y = kernel->operand(3, p.x);
+  kernel->add(dnnl::convolution_backward_data(desc), desc.scratchpad_desc(),
+              {{DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DIFF_DST, kernel->operand(0, p.y)}, {DNNL_ARG_DIFF_SRC, y}});
+  if (operands[2].access != Access::absent) {
+    const memory::desc b({1, p.x.dims()[1], 1, 1}, memory::data_type::f32, memory::format_tag::nchw);
+    const dnnl::binary::primitive_desc add({dnnl::algorithm::binary_add, p.x, b, p.x}, host::scratchpad_by_user(),
+                                           host::engine());
+    kernel->add(dnnl::binary(add), add.scratchpad_desc(),
+                {{DNNL_ARG_SRC_0, y}, {DNNL_ARG_SRC_1, kernel->operand(2, b)}, {DNNL_ARG_DST, y}});
+  }
+  return kernel;
+}
+
 // The bias alone is trained: db is a sum of dy over all but the channels.
 Built backward_bias(std::span<const OperandDesc> operands) {
   const memory::desc dy = host::to_dnnl(operands[1].tensor);
@@ -169,6 +189,7 @@ std::unique_ptr<Kernel> pick(Build build, const ConvAttrs& attrs, std::span<cons
 PLIMSOLL_CONV(ConvForward, forward)
 PLIMSOLL_CONV(ConvBackwardData, backward_data)
 PLIMSOLL_CONV(ConvBackwardWeights, backward_weights)
+PLIMSOLL_CONV(ConvTransposeForward, transpose_forward)
 #undef PLIMSOLL_CONV
 
 }  // namespace plimsoll

@@ -1,0 +1,137 @@
+// ConvTranspose, two spatial dimensions: what a convolution does to gradients, as a layer of its own. Its kernels are
+// the convolution's with the roles of input and output exchanged; w is [C_in, C_out / group, kH, kW].
+//   ConvTransposeForward {x, w, b, y};   dx = ConvForward {dy, w, –, dx};   dw = ConvBackwardWeights {dy, x, dw, –}
+//   db = ConvBackwardWeights {–, dy, –, db}
+#include "compiler/ops/op.h"
+#include "compiler/ops/window.h"
+#include "runtime/attrs/conv.h"
+
+namespace plimsoll {
+namespace {
+
+struct Shape {
+  ConvAttrs attrs;
+  int64_t spatial[2];
+};
+
+Result<Shape> shape_of(const NodeView& node) {
+  const TensorType &x = node.input_type(0), &w = node.input_type(1);
+  PLIMSOLL_ASSIGN(const Window window, window_of(node, w.dims[2].value, w.dims[3].value));
+  const auto more = node.integers("output_padding", {0, 0}), wanted = node.integers("output_shape");
+  const std::string auto_pad = node.text("auto_pad", "NOTSET");
+  const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
+  if (more.size() != 2) return node.invalid("output_padding must have 2 entries");
+  Shape shape{.attrs = {.strides = window.strides, .dilations = window.dilations, .pads = window.pads,
+                        .group = node.integer("group", 1)},
+              .spatial = {}};
+  for (size_t i = 0; i < 2; ++i) {
+    if (x.dims[2 + i].batch) return node.unsupported("a spatial dimension depends on the batch");
+    const int64_t stride = window.strides[i], reach = (window.kernel[i] - 1) * window.dilations[i] + 1;
+    if (more[i] < 0 || more[i] >= stride) return node.unsupported("output_padding that is not below the stride");
+    const int64_t whole = stride * (x.dims[2 + i].value - 1) + more[i] + reach;
+    if (same || wanted.size() >= 2) {
+      // The padding follows from the wanted size; its odd row goes to the end for SAME_UPPER only, as ONNX says.
+      const int64_t size = wanted.size() >= 2 ? wanted[wanted.size() - 2 + i] : stride * x.dims[2 + i].value;
+      const int64_t total = whole - size;
+      if (total < 0) return node.unsupported("an output_shape beyond the reach of the input");
+      shape.attrs.pads[i] = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
+      shape.attrs.pads[i + 2] = total - shape.attrs.pads[i];
+    }
+    shape.spatial[i] = whole - shape.attrs.pads[i] - shape.attrs.pads[i + 2];
+    if (shape.spatial[i] < 1) return node.invalid("the padding leaves no output");
+  }
+  return shape;
+}
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs an input and weights");
+  const TensorType &x = node.input_type(0), &w = node.input_type(1);
+  if (x.rank() != 4 || w.rank() != 4)
+    return node.unsupported("only convolutions over two dimensions have kernels, input is " + to_string(x.dims));
+  const int64_t group = node.integer("group", 1);
+  if (group < 1 || w.dims[0] != x.dims[1] || w.dims[0].value % group != 0)
+    return node.invalid("weights " + to_string(w.dims) + " do not fit input " + to_string(x.dims) + " in " +
+                        std::to_string(group) + " groups");
+  const Dim channels{w.dims[1].value * group};
+  if (node.has_input(2) && node.input_type(2).dims != Dims{channels})
+    return node.invalid("bias is " + to_string(node.input_type(2).dims) + " when it should be " +
+                        to_string(Dims{channels}));
+  PLIMSOLL_ASSIGN(const Shape shape, shape_of(node));
+  return std::vector{TensorType{x.type, {x.dims[0], channels, {shape.spatial[0]}, {shape.spatial[1]}}}};
+}
+
+Affine flops(const NodeView& node) {
+  const TensorType& w = node.input_type(1);
+  return flops_per_element(node.input_type(0), 2 * w.dims[1].value * w.dims[2].value * w.dims[3].value);
+}
+
+void forward(TaskBuilder& build) {
+  build.task({.kernel = "ConvTransposeForward",
+              .attributes = to_attributes(shape_of(build.node()).value().attrs),
+              .operands = {build.read_input(0), build.read_input(1), build.read_input(2), build.write_output(0)},
+              .flops = flops(build.node())});
+}
+
+void backward(TaskBuilder& build) {
+  const Attributes attributes = to_attributes(shape_of(build.node()).value().attrs);
+  const Operand dy = build.read_gradient(0);
+  if (build.wants_gradient(1))
+    build.task({.kernel = "ConvBackwardWeights",
+                .kind = TaskKind::backward_weights,
+                .attributes = attributes,
+                .operands = {dy, build.read_input(0), build.write_gradient(1), {}},
+                .flops = flops(build.node())});
+  if (build.wants_gradient(2))
+    build.task({.kernel = "ConvBackwardWeights",
+                .kind = TaskKind::backward_weights,
+                .attributes = attributes,
+                .operands = {{}, dy, {}, build.write_gradient(2)},
+                .flops = flops_per_element(build.node().output_type(0), 1)});
+  if (build.wants_gradient(0))
+    build.task({.kernel = "ConvForward",
+                .kind = TaskKind::backward_data,
+                .attributes = attributes,
+                .operands = {dy, build.read_input(1), {}, build.write_gradient(0)},
+                .flops = flops(build.node())});
+}
+
+Layout weight_layout(const NodeView& node, size_t i, int block) {
+  const TensorType& w = node.input_type(1);
+  if (i != 1 || node.integer("group", 1) != 1 || w.dims[0].value % block != 0 || w.dims[1].value % block != 0)
+    return Layout::plain;
+  return block == 16 ? Layout::OIhw16i16o : Layout::OIhw8i8o;
+}
+
+std::vector<Sample> samples() {
+  using Ints = std::vector<int64_t>;
+  const auto sample = [](std::string name, Dims x, Dims w, std::map<std::string, NodeAttribute> attributes,
+                         int64_t bias) {
+    Sample made{.name = std::move(name),
+                .inputs = {{.dims = std::move(x)}, {.dims = std::move(w), .kind = ValueKind::parameter}},
+                .attributes = std::move(attributes)};
+    if (bias > 0) made.inputs.push_back({.dims = {{bias}}, .kind = ValueKind::parameter});
+    return made;
+  };
+  return {
+      sample("2x2", {kBatch, {3}, {3}, {4}}, {{3}, {2}, {2}, {2}}, {{"strides", Ints{2, 2}}}, 2),
+      sample("padded", {kBatch, {2}, {4}, {4}}, {{2}, {3}, {3}, {3}},
+             {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}, {"output_padding", Ints{1, 1}}}, 0),
+      sample("dilated", {kBatch, {2}, {3}, {3}}, {{2}, {2}, {2}, {3}}, {{"dilations", Ints{2, 1}}}, 2),
+      sample("same", {kBatch, {2}, {3}, {3}}, {{2}, {2}, {3}, {3}},
+             {{"strides", Ints{2, 2}}, {"auto_pad", std::string("SAME_UPPER")}}, 0),
+      sample("grouped", {kBatch, {4}, {3}, {3}}, {{4}, {3}, {3}, {3}}, {{"group", int64_t{2}}}, 6),
+      sample("blocked", {kBatch, {32}, {3}, {3}}, {{32}, {16}, {3}, {3}}, {{"pads", Ints{1, 1, 1, 1}}}, 16),
+  };
+}
+
+}  // namespace
+
+const Op op_ConvTranspose{.name = "ConvTranspose",
+                          .infer = infer,
+                          .forward = forward,
+                          .backward = backward,
+                          .layout = LayoutRule::any,
+                          .weight_layout = weight_layout,
+                          .samples = samples};
+
+}  // namespace plimsoll

@@ -1,0 +1,72 @@
+// Dropout.   Dropout {x, y}: y = x / (1 - ratio) where the mask says so, else 0; in evaluation y = x.
+// No mask is stored. It is a function of seed, iteration, round, the node's key and the element's place, so the backward
+// is the same kernel on the gradient, and a recomputed forward sees the same mask. In training always active, whatever
+// the input training_mode says.
+#include "compiler/ops/op.h"
+#include "runtime/attrs/dropout.h"
+
+namespace plimsoll {
+namespace {
+
+// nullopt: not a constant.
+std::optional<double> ratio_of(const NodeView& node) {
+  if (node.opset() < 12) return node.real("ratio", 0.5);
+  return node.has_input(1) ? node.constant_real(1) : 0.5;
+}
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  if (!node.has_input(0)) return node.invalid("needs an input");
+  const std::optional<double> ratio = ratio_of(node);
+  if (!ratio) return node.unsupported("the ratio is not a constant");
+  if (!(*ratio >= 0 && *ratio <= 1)) return node.invalid("the ratio is " + std::to_string(*ratio));
+  return std::vector{node.input_type(0)};
+}
+
+// The name's FNV-1a hash, cut to what every text form keeps exactly: stable when other nodes come and go.
+int64_t key_of(const NodeView& node) {
+  uint64_t hash = 14695981039346656037U;
+  for (const char c : node.node().name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  return static_cast<int64_t>(hash >> 32);
+}
+
+void task(TaskBuilder& build, TaskKind kind, const Operand& from, const Operand& to) {
+  const NodeView& node = build.node();
+  build.task({.kernel = "Dropout",
+              .kind = kind,
+              .attributes = to_attributes(DropoutAttrs{.ratio = *ratio_of(node), .key = key_of(node)}),
+              .operands = {from, to},
+              .in_place = {{0, 1}},
+              .flops = flops_per_element(node.input_type(0), 1)});
+}
+
+void forward(TaskBuilder& build) {
+  if (*ratio_of(build.node()) == 0) return build.alias_output(0, 0);
+  task(build, TaskKind::forward, build.read_input(0), build.write_output(0));
+}
+
+void backward(TaskBuilder& build) {
+  if (*ratio_of(build.node()) == 0) return build.alias_gradient(0, 0);
+  task(build, TaskKind::backward_data, build.read_gradient(0), build.write_gradient(0));
+}
+
+std::vector<Sample> samples() {
+  const auto sample = [](std::string name, Dims x, double ratio) {
+    return Sample{.name = std::move(name),
+                  .inputs = {{.dims = std::move(x)}, {.kind = ValueKind::constant, .constant = {ratio}}}};
+  };
+  return {sample("flat", {kBatch, {9}}, 0.5), sample("image", {kBatch, {3}, {4}, {5}}, 0.2),
+          sample("blocked", {kBatch, {16}, {2}, {3}}, 0.7), sample("nothing", {kBatch, {4}}, 0),
+          Sample{.name = "attribute", .inputs = {{.dims = {kBatch, {6}}}}, .attributes = {{"ratio", 0.3}}, .opset = 7}};
+}
+
+}  // namespace
+
+const Op op_Dropout{.name = "Dropout",
+                    .first_opset = 7,
+                    .infer = infer,
+                    .forward = forward,
+                    .backward = backward,
+                    .layout = LayoutRule::channels,
+                    .samples = samples};
+
+}  // namespace plimsoll

@@ -1,0 +1,144 @@
+// Pad with a constant; negative pads cut off.   Pad {x, y}
+// The gradient is the same kernel with the opposite pads: it cuts off what was put on.
+#include "compiler/ops/op.h"
+#include "runtime/attrs/pad.h"
+
+namespace plimsoll {
+namespace {
+
+struct Pads {
+  std::vector<int64_t> begin, end;  // per axis of the input
+  double value = 0;
+};
+
+// Opset 2 to 10 in attributes, from 11 in inputs, from 18 for some axes only.
+Result<Pads> pads_of(const NodeView& node) {
+  const size_t rank = node.input_type(0).rank();
+  std::vector<int64_t> pads, axes;
+  Pads found{.begin = std::vector<int64_t>(rank, 0), .end = std::vector<int64_t>(rank, 0)};
+  if (node.opset() < 11) {
+    pads = node.integers("pads");
+    found.value = node.real("value", 0);
+  } else {
+    const auto given = node.constant_integers(1);
+    if (!given) return node.unsupported("the pads are not constant");
+    pads = *given;
+    if (node.has_input(2)) {
+      const auto value = node.constant_real(2);
+      if (!value) return node.unsupported("the padding's value is not constant");
+      found.value = *value;
+    }
+  }
+  if (node.has_input(3)) {
+    const auto given = node.constant_integers(3);
+    if (!given) return node.unsupported("the axes are not constant");
+    axes = *given;
+  } else {
+    for (size_t axis = 0; axis < rank; ++axis) axes.push_back(static_cast<int64_t>(axis));
+  }
+  if (pads.size() != 2 * axes.size())
+    return node.invalid(std::to_string(pads.size()) + " pads for " + std::to_string(axes.size()) + " axes");
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int64_t axis = axes[i] < 0 ? axes[i] + static_cast<int64_t>(rank) : axes[i];
+    if (axis < 0 || axis >= static_cast<int64_t>(rank)) return node.invalid("axis " + std::to_string(axes[i]) + " is not of the input");
+    found.begin[static_cast<size_t>(axis)] = pads[i];
+    found.end[static_cast<size_t>(axis)] = pads[axes.size() + i];
+  }
+  return found;
+}
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  if (!node.has_input(0)) return node.invalid("needs an input");
+  if (const std::string mode = node.text("mode", "constant"); mode != "constant")
+    return node.unsupported("mode '" + mode + "', only constant padding has a kernel");
+  PLIMSOLL_ASSIGN(const Pads pads, pads_of(node));
+  TensorType y = node.input_type(0);
+  constexpr int64_t kLargest = int64_t{1} << 40;
+  for (size_t axis = 0; axis < y.rank(); ++axis) {
+    const int64_t begin = pads.begin[axis], end = pads.end[axis];
+    if (begin == 0 && end == 0) continue;
+    if (y.dims[axis].batch) return node.unsupported("padding of the samples");
+    if (begin < -kLargest || begin > kLargest || end < -kLargest || end > kLargest)
+      return node.invalid("pads of " + std::to_string(begin) + " and " + std::to_string(end));
+    y.dims[axis].value += begin + end;
+    if (y.dims[axis].value < 1)
+      return node.invalid("pads of " + std::to_string(begin) + " and " + std::to_string(end) + " leave nothing of " +
+                          to_string(node.input_type(0).dims));
+  }
+  return std::vector{y};
+}
+
+bool is_nothing(const Pads& pads) {
+  for (size_t axis = 0; axis < pads.begin.size(); ++axis)
+    if (pads.begin[axis] != 0 || pads.end[axis] != 0) return false;
+  return true;
+}
+
+PadAttrs attrs_of(const Pads& pads, int64_t sign) {
+  PadAttrs attrs{.value = sign > 0 ? pads.value : 0};
+  for (const int64_t begin : pads.begin) attrs.begin.push_back(sign * begin);
+  return attrs;
+}
+
+void forward(TaskBuilder& build) {
+  const Pads pads = pads_of(build.node()).value();
+  if (is_nothing(pads)) return build.alias_output(0, 0);
+  build.task({.kernel = "Pad",
+              .attributes = to_attributes(attrs_of(pads, 1)),
+              .operands = {build.read_input(0), build.write_output(0)}});
+}
+
+void backward(TaskBuilder& build) {
+  const Pads pads = pads_of(build.node()).value();
+  if (is_nothing(pads)) return build.alias_gradient(0, 0);
+  build.task({.kernel = "Pad",
+              .kind = TaskKind::backward_data,
+              .attributes = to_attributes(attrs_of(pads, -1)),
+              .operands = {build.read_gradient(0), build.write_gradient(0)}});
+}
+
+// Blocks of channels stay whole when only the pixels are padded.
+LayoutRule layout_of(const NodeView& node) {
+  const Pads pads = pads_of(node).value();
+  const bool pixels_only = pads.begin.size() == 4 && pads.begin[1] == 0 && pads.end[1] == 0;
+  return pixels_only ? LayoutRule::channels : LayoutRule::plain;
+}
+
+std::vector<Sample> samples() {
+  const auto sample = [](std::string name, Dims x, std::vector<double> pads, double value) {
+    const Dims count = {{static_cast<int64_t>(pads.size())}};
+    return Sample{.name = std::move(name),
+                  .inputs = {{.dims = std::move(x)},
+                             {.dims = count, .kind = ValueKind::constant, .constant = std::move(pads), .type = DataType::i64},
+                             {.kind = ValueKind::constant, .constant = {value}}}};
+  };
+  return {
+      sample("image", {kBatch, {2}, {3}, {4}}, {0, 0, 1, 2, 0, 0, 0, 1}, 0.5),
+      sample("channels", {kBatch, {2}, {3}, {2}}, {0, 1, 0, 0, 0, 2, 0, 1}, 0),
+      sample("cut", {kBatch, {2}, {5}, {4}}, {0, 0, -1, 1, 0, 0, 2, -2}, 0),
+      sample("blocked", {kBatch, {16}, {3}, {2}}, {0, 0, 1, 1, 0, 0, 2, 0}, -1),
+      sample("flat", {kBatch, {5}}, {0, 1, 0, 2}, 0),
+      sample("nothing", {kBatch, {5}}, {0, 0, 0, 0}, 0),
+      Sample{.name = "attributes",
+             .inputs = {{.dims = {kBatch, {3}}}},
+             .attributes = {{"pads", std::vector<int64_t>{0, 1, 0, 0}}},
+             .opset = 7},
+      Sample{.name = "axes",
+             .inputs = {{.dims = {kBatch, {2}, {3}}},
+                        {.dims = {{2}}, .kind = ValueKind::constant, .constant = {1, 2}, .type = DataType::i64},
+                        {.kind = ValueKind::constant},
+                        {.dims = {{1}}, .kind = ValueKind::constant, .constant = {-1}, .type = DataType::i64}}},
+  };
+}
+
+}  // namespace
+
+const Op op_Pad{.name = "Pad",
+                .first_opset = 2,
+                .infer = infer,
+                .forward = forward,
+                .backward = backward,
+                .layout_of = layout_of,
+                .samples = samples};
+
+}  // namespace plimsoll

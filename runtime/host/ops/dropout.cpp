@@ -1,0 +1,74 @@
+// Dropout {x, y}
+#include <cstring>
+
+#include "runtime/host/flat_kernel.h"
+#include "runtime/host/planes.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+// SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014) as a function of the counter:
+// number i of a stream needs no other number, so any thread can make any element's.
+constexpr uint64_t kGolden = 0x9E3779B97F4A7C15;
+
+inline uint64_t mixed(uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+  return z ^ (z >> 31);
+}
+
+struct Mask {
+  uint64_t stream;
+  uint32_t dropped_below;  // of 2^32
+  float scale;
+
+  Mask(const DropoutAttrs& attrs, const RunContext& context)
+      : stream(context.seed),
+        dropped_below(static_cast<uint32_t>(attrs.ratio * 0xFFFFFFFFp0)),
+        scale(attrs.ratio < 1 ? static_cast<float>(1 / (1 - attrs.ratio)) : 0) {
+    for (const int64_t part : {context.iteration, context.round, attrs.key})
+      stream = mixed(stream + kGolden * (static_cast<uint64_t>(part) + 1));
+  }
+
+  // What element i, counted in logical order whatever the layout, is multiplied with.
+  float at(int64_t i) const {
+    const uint64_t bits = mixed(stream + kGolden * static_cast<uint64_t>(i)) >> 32;
+    return bits < dropped_below ? 0.0F : scale;
+  }
+};
+
+template <int kBlock>
+void apply(const Mask& mask, const host::PlaneShape& shape, const float* x, float* y) {
+  const int64_t pixels = shape.pixels, planes = shape.samples * shape.channels / kBlock;
+#pragma omp parallel for schedule(static)
+  for (int64_t plane = 0; plane < planes; ++plane) {
+    for (int64_t pixel = 0; pixel < pixels; ++pixel) {
+      const int64_t from = (plane * pixels + pixel) * kBlock, first = plane * kBlock * pixels + pixel;
+#pragma omp simd
+      for (int c = 0; c < kBlock; ++c) y[from + c] = x[from + c] * mask.at(first + c * pixels);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Algorithm> Dropout::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> Dropout::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  const TensorDesc& tensor = operands[0].tensor;
+  const int64_t n = tensor.elements();
+  return host::flat_kernel([=](const RunContext& context, std::byte* const* operand) {
+    const float* x = host::in(operand, 0);
+    float* y = host::out(operand, 1);
+    if (!context.training) {
+      if (x != y) std::memcpy(y, x, static_cast<size_t>(tensor.bytes()));
+      return;
+    }
+    const Mask mask(attrs, context);
+    if (tensor.layout == Layout::plain) return host::for_elements(n, [=](int64_t i) { y[i] = x[i] * mask.at(i); });
+    host::by_block(tensor.layout, [&](auto block) { apply<decltype(block)::value>(mask, host::PlaneShape(tensor), x, y); });
+  });
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,135 @@
+// LrnForward {x, y}   LrnBackward {x, dy, dx}
+//
+// The neighbours of a channel lie far apart in memory, whatever the layout. A pixel's channels are gathered into a row
+// of the workspace, with zeros around, and the window slides over that:
+//
+//   squares  | 0 0 | x0² x1² x2² …            | 0 0 |
+//                    └──── size ────┘
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/host/flat_kernel.h"
+#include "runtime/host/planes.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kStrips = 64;  // pixels are dealt to so many rows of the workspace, on any number of threads
+
+struct Geometry {
+  host::PlaneShape shape;
+  int64_t block;          // channels that lie side by side
+  int64_t before, after;  // neighbours of a channel that its window covers
+  int64_t row;            // floats of one gathered row with its margins, whole cache lines
+  float alpha, beta, bias;  // alpha by size
+
+  Geometry(const LrnAttrs& attrs, const TensorDesc& x)
+      : shape(x),
+        block(host::by_block(x.layout, [](auto b) -> int64_t { return b; })),
+        before((attrs.size - 1) / 2),
+        after(attrs.size / 2),
+        row((shape.channels + before + after + 15) / 16 * 16),
+        alpha(static_cast<float>(attrs.alpha / static_cast<double>(attrs.size))),
+        beta(static_cast<float>(attrs.beta)),
+        bias(static_cast<float>(attrs.bias)) {}
+
+  int64_t workspace_bytes(int64_t rows) const { return kStrips * rows * row * static_cast<int64_t>(sizeof(float)); }
+
+  // body(row's own channels in the tensor, strip's workspace) for every pixel of every sample.
+  template <class Body>
+  void for_pixels(std::byte* workspace, int64_t rows, Body body) const {
+    const int64_t pixels = shape.samples * shape.pixels;
+#pragma omp parallel for schedule(static)
+    for (int64_t strip = 0; strip < kStrips; ++strip) {
+      float* scratch = reinterpret_cast<float*>(workspace) + strip * rows * row;
+      std::fill_n(scratch, rows * row, 0.0F);
+      for (int64_t i = pixels * strip / kStrips; i < pixels * (strip + 1) / kStrips; ++i)
+        body(i / shape.pixels * shape.channels * shape.pixels + i % shape.pixels * block, scratch);
+    }
+  }
+
+  // visit(channel, place in the tensor), a block of channels at a time.
+  template <class Visit>
+  void for_channels(int64_t pixel, Visit visit) const {
+    for (int64_t c = 0; c < shape.channels; c += block) {
+      const int64_t place = pixel + c * shape.pixels;
+#pragma omp simd
+      for (int64_t i = 0; i < block; ++i) visit(c + i, place + i);
+    }
+  }
+
+  // sums[c] = sum of values[c - left … c + right]; `values` has its margins.
+  void slide(const float* values, int64_t left, int64_t right, float* sums) const {
+    std::fill_n(sums, shape.channels, 0.0F);
+    for (int64_t k = -left; k <= right; ++k)
+      for (int64_t c = 0; c < shape.channels; ++c) sums[c] += values[c + k];
+  }
+
+  // scale^-beta; AlexNet's beta without a logarithm.
+  float power(float scale) const {
+    return beta == 0.75F ? 1.0F / (std::sqrt(scale) * std::sqrt(std::sqrt(scale))) : std::pow(scale, -beta);
+  }
+};
+
+void forward(const Geometry& g, const float* x, float* y, std::byte* workspace) {
+  g.for_pixels(workspace, 2, [&](int64_t pixel, float* scratch) {
+    float *squares = scratch + g.before, *scale = scratch + g.row;
+    g.for_channels(pixel, [=](int64_t c, int64_t at) { squares[c] = x[at] * x[at]; });
+    g.slide(squares, g.before, g.after, scale);
+    for (int64_t c = 0; c < g.shape.channels; ++c) scale[c] = g.power(g.bias + g.alpha * scale[c]);
+    g.for_channels(pixel, [=](int64_t c, int64_t at) { y[at] = x[at] * scale[c]; });
+  });
+}
+
+// With s the scale and t = s^-beta:  dx_c = dy_c t_c - 2 alpha beta x_c * sum of dy_j x_j t_j / s_j over the windows j
+// that c lies in, which reach to the other side.
+void backward(const Geometry& g, const float* x, const float* dy, float* dx, std::byte* workspace) {
+  g.for_pixels(workspace, 4, [&](int64_t pixel, float* scratch) {
+    float *squares = scratch + g.before, *scale = scratch + g.row;
+    float *shares = scratch + 2 * g.row + g.after, *power = scratch + 3 * g.row;
+    g.for_channels(pixel, [=](int64_t c, int64_t at) { squares[c] = x[at] * x[at]; });
+    g.slide(squares, g.before, g.after, scale);
+    for (int64_t c = 0; c < g.shape.channels; ++c) scale[c] = g.bias + g.alpha * scale[c];
+    for (int64_t c = 0; c < g.shape.channels; ++c) power[c] = g.power(scale[c]);
+    g.for_channels(pixel, [=](int64_t c, int64_t at) { shares[c] = dy[at] * x[at] * power[c] / scale[c]; });
+    g.slide(shares, g.after, g.before, scale);
+    const float factor = 2 * g.alpha * g.beta;
+    g.for_channels(pixel, [=](int64_t c, int64_t at) { dx[at] = dy[at] * power[c] - factor * x[at] * scale[c]; });
+  });
+}
+
+class LrnKernel final : public Kernel {
+ public:
+  LrnKernel(const LrnAttrs& attrs, const TensorDesc& x, bool is_forward) : geometry_(attrs, x), forward_(is_forward) {}
+
+  void run(const RunContext&, std::byte* const* operands, std::byte* workspace) override {
+    if (forward_) return forward(geometry_, host::in(operands, 0), host::out(operands, 1), workspace);
+    backward(geometry_, host::in(operands, 0), host::in(operands, 1), host::out(operands, 2), workspace);
+  }
+
+ private:
+  const Geometry geometry_;
+  const bool forward_;
+};
+
+}  // namespace
+
+std::vector<Algorithm> LrnForward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = Geometry(attrs, operands[0].tensor).workspace_bytes(2)}};
+}
+
+std::unique_ptr<Kernel> LrnForward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  return std::make_unique<LrnKernel>(attrs, operands[0].tensor, true);
+}
+
+std::vector<Algorithm> LrnBackward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = Geometry(attrs, operands[0].tensor).workspace_bytes(4)}};
+}
+
+std::unique_ptr<Kernel> LrnBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                          std::string_view) {
+  return std::make_unique<LrnKernel>(attrs, operands[0].tensor, false);
+}
+
+}  // namespace plimsoll
