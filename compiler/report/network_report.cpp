@@ -1,0 +1,81 @@
+#include "compiler/report/network_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "compiler/report/table.h"
+#include "compiler/support/bytes.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr size_t kBarWidth = 30;
+
+struct Group {
+  std::string name;
+  int64_t tensors = 0, elements = 0, bytes = 0;
+  void add(const Value& value) {
+    ++tensors;
+    elements += value.type.at(1).elements();
+    bytes += value.type.at(1).bytes();
+  }
+};
+
+std::string signature_of(const Network& network, const std::vector<ValueId>& values, bool color, const char* what) {
+  Table table({{"", false, 40}, {"", false, 50}});
+  for (ValueId value : values) table.row({network.values[value].name, to_string(network.values[value].type)});
+  return heading(what, color) + table.print(color);
+}
+
+std::string operators(const Network& network, bool color) {
+  std::map<std::string, int64_t> counts;
+  for (const Node& node : network.nodes) ++counts[node.op];
+  std::vector<std::pair<std::string, int64_t>> sorted(counts.begin(), counts.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  Table table({{}, {.right = true}, {}});
+  for (const auto& [op, count] : sorted)
+    table.row({op, format_grouped(count), bar(static_cast<double>(count) / static_cast<double>(sorted.front().second), kBarWidth)});
+  return heading(fmt::format("operators, {} nodes", format_grouped(static_cast<int64_t>(network.nodes.size()))), color) + table.print(color);
+}
+
+std::string parameters(const Network& network, bool color) {
+  std::array<Group, 3> groups = {Group{"trained"}, Group{"frozen"}, Group{"statistics"}};
+  const Value* largest = nullptr;
+  int64_t largest_bytes = 0;
+  for (const Value& value : network.values) {
+    if (value.kind == ValueKind::statistic) groups[2].add(value);
+    if (value.kind != ValueKind::parameter) continue;
+    groups[value.trainable ? 0 : 1].add(value);
+    if (!largest || value.type.at(1).bytes() > largest_bytes) {
+      largest = &value;
+      largest_bytes = value.type.at(1).bytes();
+    }
+  }
+  Table table({{}, {"tensors", true}, {"elements", true}, {"bytes", true}});
+  for (const Group& group : groups)
+    if (group.tensors > 0) table.row({group.name, format_grouped(group.tensors), format_grouped(group.elements), format_bytes(group.bytes)});
+  std::string text = heading("parameters", color);
+  text += largest || groups[2].tensors > 0 ? table.print(color) : "  none\n";
+  if (largest)
+    text += fmt::format("  the largest is {}, {}, {}\n", shortened(largest->name, 40), to_string(largest->type), format_bytes(largest_bytes));
+  return text;
+}
+
+}  // namespace
+
+std::string report_network(const Network& network, const std::vector<std::string>& notes, bool color) {
+  std::string text = heading(network.name.empty() ? "model without a name" : shortened(network.name, kReportWidth), color);
+  text += "\n" + signature_of(network, network.inputs, color, "inputs");
+  text += "\n" + signature_of(network, network.outputs, color, "outputs");
+  text += "\n" + operators(network, color) + "\n" + parameters(network, color);
+  if (!notes.empty()) {
+    text += "\n" + heading("notes", color);
+    for (const std::string& note : notes) text += fmt::format("  {}\n", note);
+  }
+  return text;
+}
+
+}  // namespace plimsoll

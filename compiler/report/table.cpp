@@ -1,0 +1,94 @@
+#include "compiler/report/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace plimsoll {
+namespace {
+
+bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+std::string padded(const std::string& text, size_t width, bool right) {
+  const size_t own = width_of(text);
+  const std::string space(width > own ? width - own : 0, ' ');
+  return right ? space + text : text + space;
+}
+
+}  // namespace
+
+size_t width_of(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !continues(c); }));
+}
+
+std::string shortened(std::string_view text, size_t most) {
+  std::vector<std::string> characters;
+  for (char c : text) {
+    if (continues(c) && !characters.empty()) characters.back() += c;
+    else characters.push_back(static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? "?" : std::string(1, c));
+  }
+  const size_t count = characters.size();
+  const size_t tail = count <= most ? 0 : (most - 1) * 2 / 3, head = count <= most ? count : most - 1 - tail;
+  std::string kept;
+  for (size_t i = 0; i < head; ++i) kept += characters[i];
+  if (count > most) kept += "…";
+  for (size_t i = count - tail; tail > 0 && i < count; ++i) kept += characters[i];
+  return kept;
+}
+
+std::string Table::print(bool color) const {
+  if (rows_.empty()) return "";
+  std::vector<size_t> widths;
+  bool headed = false;
+  for (size_t c = 0; c < columns_.size(); ++c) {
+    size_t width = width_of(columns_[c].heading);
+    headed = headed || width > 0;
+    for (const auto& row : rows_) width = std::max(width, std::min(width_of(row[c]), columns_[c].most));
+    widths.push_back(width);
+  }
+  const auto line = [&](const auto& cell) {
+    std::string text;
+    for (size_t c = 0; c < columns_.size(); ++c)
+      text += "  " + padded(shortened(cell(c), std::max(widths[c], size_t{1})), widths[c], columns_[c].right);
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text;
+  };
+  std::string text;
+  if (headed) {
+    const std::string headings = line([&](size_t c) -> const std::string& { return columns_[c].heading; });
+    text += color ? fmt::format("\x1b[2m{}\x1b[0m\n", headings) : headings + "\n";
+  }
+  for (const auto& row : rows_) text += line([&](size_t c) -> const std::string& { return row[c]; }) + "\n";
+  return text;
+}
+
+std::string bar(double share, size_t width) {
+  static constexpr std::array<const char*, 8> kEighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const double within = std::isfinite(share) ? std::clamp(share, 0.0, 1.0) : 0;
+  const size_t eighths = static_cast<size_t>(std::lround(within * static_cast<double>(width * 8)));
+  std::string text;
+  for (size_t i = 0; i < eighths / 8; ++i) text += "█";
+  return text + kEighths[eighths % 8];
+}
+
+std::string format_seconds(double seconds) {
+  const double magnitude = std::fabs(seconds);
+  if (magnitude == 0) return "0";
+  if (magnitude >= 100) return fmt::format("{:.0f} s", seconds);
+  if (magnitude >= 1) return fmt::format("{:.2f} s", seconds);
+  if (magnitude >= 1e-3) return fmt::format("{:.2f} ms", seconds * 1e3);
+  return fmt::format("{:.1f} µs", seconds * 1e6);
+}
+
+std::string format_share(double share) {
+  const double percent = share * 100;
+  return percent != 0 && std::fabs(percent) < 1 ? fmt::format("{:.1f}%", percent) : fmt::format("{:.0f}%", percent);
+}
+
+std::string heading(std::string_view text, bool color) {
+  return color ? fmt::format("\x1b[1m{}\x1b[0m\n", text) : fmt::format("{}\n", text);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,89 @@
+#include "compiler/ir/plan_text.h"
+#include "compiler/report/network_report.h"
+#include "compiler/report/plan_report.h"
+#include "compiler/report/table.h"
+#include "tests/text_case.h"
+
+#include <sstream>
+
+using namespace plimsoll;
+
+namespace {
+
+void check_width(const std::string& report) {
+  std::istringstream lines(report);
+  for (std::string line; std::getline(lines, line);) {
+    INFO(line);
+    CHECK(width_of(line) <= kReportWidth);
+  }
+}
+
+std::string without_colors(std::string text) {
+  for (const char* code : {"\x1b[1m", "\x1b[2m", "\x1b[0m"})
+    for (size_t at; (at = text.find(code)) != std::string::npos;) text.erase(at, std::string(code).size());
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("reports of plans") {
+  run_text_cases(std::filesystem::path(PLIMSOLL_TEST_DIR) / "cases", [](const TextCase& text_case) -> TextResults {
+    const auto plan = plan_from_text(text_case.input("plan"), text_case.path.filename().string());
+    if (!plan.ok()) FAIL(plan.error().message);
+    const std::string report = report_plan(*plan, false);
+    check_width(report);
+    CHECK(without_colors(report_plan(*plan, true)) == report);
+    CHECK(report_plan(*plan, true) != report);
+    return {{"report", report}};
+  });
+}
+
+TEST_CASE("the report of a network counts operators and parameters") {
+  Network network{.name = "tiny"};
+  const auto value = [&](const char* name, ValueKind kind, Dims dims, bool trainable = false) {
+    return network.values.push_back({.name = name, .kind = kind, .type = {.dims = std::move(dims)}, .trainable = trainable});
+  };
+  const ValueId x = value("x", ValueKind::input, {kBatch, {3}, {8}, {8}});
+  const ValueId w = value("conv.weight", ValueKind::parameter, {{16}, {3}, {3}, {3}}, true);
+  const ValueId frozen = value("stem.weight", ValueKind::parameter, {{3}});
+  const ValueId mean = value("bn.running_mean", ValueKind::statistic, {{16}});
+  const ValueId y = value("y", ValueKind::intermediate, {kBatch, {16}, {8}, {8}});
+  const ValueId z = value("z", ValueKind::intermediate, {kBatch, {16}, {8}, {8}});
+  network.nodes.push_back({.name = "conv", .op = "Conv", .inputs = {x, w}, .outputs = {y}});
+  network.nodes.push_back({.name = "bn", .op = "BatchNormalization", .inputs = {y, frozen, mean}, .outputs = {z}});
+  network.nodes.push_back({.name = "conv2", .op = "Conv", .inputs = {z, w}, .outputs = {y}});
+  network.inputs = {x};
+  network.outputs = {z};
+  const std::string report = report_network(network, {"dropped an Identity"}, false);
+  check_width(report);
+  CHECK(without_colors(report_network(network, {"dropped an Identity"}, true)) == report);
+  CHECK(report ==
+        "tiny\n"
+        "\n"
+        "inputs\n"
+        "  x  f32[N,3,8,8]\n"
+        "\n"
+        "outputs\n"
+        "  z  f32[N,16,8,8]\n"
+        "\n"
+        "operators, 3 nodes\n"
+        "  Conv                2  ██████████████████████████████\n"
+        "  BatchNormalization  1  ███████████████\n"
+        "\n"
+        "parameters\n"
+        "              tensors  elements    bytes\n"
+        "  trained           1       432  1.7 KiB\n"
+        "  frozen            1         3     12 B\n"
+        "  statistics        1        16     64 B\n"
+        "  the largest is conv.weight, f32[16,3,3,3], 1.7 KiB\n"
+        "\n"
+        "notes\n"
+        "  dropped an Identity\n");
+}
+
+TEST_CASE("names are cut in the middle, by characters") {
+  CHECK(shortened("layer4.2.conv3.weights", 12) == "laye…weights");
+  CHECK(shortened("größe", 5) == "größe");
+  CHECK(shortened("größe", 3) == "g…e");
+  CHECK(shortened("a\nb\x1b[1m", 20) == "a?b?[1m");
+}
