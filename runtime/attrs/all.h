@@ -1,6 +1,7 @@
 // Every attribute struct, for runtime/kernels.h. One line per header, in alphabetical order.
 #pragma once
 
+#include "runtime/attrs/activation.h"
 #include "runtime/attrs/batch_norm.h"
 #include "runtime/attrs/conv.h"
 #include "runtime/attrs/dropout.h"

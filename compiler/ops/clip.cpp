@@ -1,0 +1,57 @@
+// Clip: y = x within [min, max], both optional: attributes before opset 11, inputs from there on.
+//   ClipForward {x, y}   ClipBackward {y, dy, dx}
+// No gradient passes at the bounds, which lets the backward read the output, as Relu's does (Relu6 is a Clip).
+#include <cmath>
+
+#include "compiler/ops/activation.h"
+
+namespace plimsoll {
+namespace {
+
+Result<double> bound(const NodeView& node, size_t i, std::string_view attribute, double missing) {
+  if (!node.has_input(i)) return node.real(attribute, missing);
+  const auto number = node.constant_real(i);
+  if (!number) return node.unsupported(std::string(attribute) + " is not a number known while compiling");
+  // Infinite means unbounded; attributes are finite.
+  return std::isinf(*number) ? std::copysign(ClipAttrs{}.max, *number) : *number;
+}
+
+Result<ClipAttrs> attrs_of(const NodeView& node) {
+  ClipAttrs attrs;
+  PLIMSOLL_ASSIGN(attrs.min, bound(node, 1, "min", attrs.min));
+  PLIMSOLL_ASSIGN(attrs.max, bound(node, 2, "max", attrs.max));
+  return attrs;
+}
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  PLIMSOLL_TRY(attrs_of(node));
+  return infer_same(node);
+}
+
+void forward(TaskBuilder& build) { forward_activation(build, to_attributes(attrs_of(build.node()).value()), 2); }
+
+void backward(TaskBuilder& build) {
+  backward_activation(build, Remembers::output, to_attributes(attrs_of(build.node()).value()), 2);
+}
+
+std::vector<Sample> samples() {
+  std::vector<Sample> all = activation_samples(-1, 1, {{"min", -0.5}, {"max", 0.25}});
+  for (Sample& sample : all) sample.opset = 6;
+  const auto number = [](double value) { return SampleInput{.kind = ValueKind::constant, .constant = {value}}; };
+  const SampleInput image{.dims = {kBatch, {32}, {3}, {2}}, .low = -3, .high = 9};
+  all.push_back({.name = "relu6", .inputs = {image, number(0), number(6)}});
+  all.push_back({.name = "max_only", .inputs = {image, {.kind = ValueKind::constant}, number(3)}});
+  return all;
+}
+
+}  // namespace
+
+const Op op_Clip{.name = "Clip",
+                 .first_opset = 6,
+                 .infer = infer,
+                 .forward = forward,
+                 .backward = backward,
+                 .layout = LayoutRule::elementwise,
+                 .samples = samples};
+
+}  // namespace plimsoll

@@ -1,0 +1,41 @@
+// Gelu: y = x · Φ(x), by the error function or approximated by tanh.   GeluForward {x, y}   GeluBackward {x, dy, dx}
+// Not monotonic: the output does not tell the slope, so the input is read.
+#include "compiler/ops/activation.h"
+
+namespace plimsoll {
+namespace {
+
+Attributes attributes(const NodeView& node) {
+  return to_attributes(GeluAttrs{.by_tanh = node.text("approximate", "none") == "tanh"});
+}
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  const std::string approximate = node.text("approximate", "none");
+  if (approximate != "none" && approximate != "tanh")
+    return node.invalid("approximate is '" + approximate + "' when it should be 'none' or 'tanh'");
+  return infer_same(node);
+}
+
+void forward(TaskBuilder& build) { forward_activation(build, attributes(build.node()), 20); }
+
+void backward(TaskBuilder& build) { backward_activation(build, Remembers::input, attributes(build.node()), 30); }
+
+std::vector<Sample> samples() {
+  std::vector<Sample> all = activation_samples(-3, 3);
+  all.push_back({.name = "tanh",
+                 .inputs = {{.dims = {kBatch, {37}}, .low = -3, .high = 3}},
+                 .attributes = {{"approximate", std::string("tanh")}}});
+  return all;
+}
+
+}  // namespace
+
+const Op op_Gelu{.name = "Gelu",
+                 .first_opset = 20,
+                 .infer = infer,
+                 .forward = forward,
+                 .backward = backward,
+                 .layout = LayoutRule::elementwise,
+                 .samples = samples};
+
+}  // namespace plimsoll

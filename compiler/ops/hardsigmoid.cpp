@@ -1,0 +1,25 @@
+// HardSigmoid: y = alpha · x + beta within [0, 1].   HardSigmoidForward {x, y}   HardSigmoidBackward {y, dy, dx}
+#include "compiler/ops/activation.h"
+
+namespace plimsoll {
+namespace {
+
+Attributes attributes(const NodeView& node) {
+  return to_attributes(LineAttrs{.alpha = node.real("alpha", 0.2), .beta = node.real("beta", 0.5)});
+}
+
+void forward(TaskBuilder& build) { forward_activation(build, attributes(build.node()), 4); }
+
+void backward(TaskBuilder& build) { backward_activation(build, Remembers::output, attributes(build.node()), 2); }
+
+}  // namespace
+
+const Op op_HardSigmoid{.name = "HardSigmoid",
+                        .first_opset = 6,
+                        .infer = infer_same,
+                        .forward = forward,
+                        .backward = backward,
+                        .layout = LayoutRule::elementwise,
+                        .samples = [] { return activation_samples(-5, 5, {{"alpha", 1.0 / 6}}); }};
+
+}  // namespace plimsoll

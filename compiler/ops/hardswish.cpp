@@ -1,0 +1,22 @@
+// HardSwish: y = x · clip(x / 6 + 1 / 2, 0, 1).   HardSwishForward {x, y}   HardSwishBackward {x, dy, dx}
+// Not monotonic: the output does not tell the slope, so the input is read.
+#include "compiler/ops/activation.h"
+
+namespace plimsoll {
+namespace {
+
+void forward(TaskBuilder& build) { forward_activation(build, {}, 4); }
+
+void backward(TaskBuilder& build) { backward_activation(build, Remembers::input, {}, 6); }
+
+}  // namespace
+
+const Op op_HardSwish{.name = "HardSwish",
+                      .first_opset = 14,
+                      .infer = infer_same,
+                      .forward = forward,
+                      .backward = backward,
+                      .layout = LayoutRule::elementwise,
+                      .samples = [] { return activation_samples(-5, 5); }};
+
+}  // namespace plimsoll

@@ -1,0 +1,61 @@
+// Softmax along an axis.   SoftmaxForward {x, y}   SoftmaxBackward {y, dy, dx}: dx = y · (dy - Σ dy · y)
+//
+// The kernel sees [outer, classes, inner]. Before opset 13 the operator works on a matrix: all dimensions from `axis` on
+// are classes.
+#include "compiler/ops/activation.h"
+#include "compiler/ops/broadcast.h"
+#include "compiler/ops/reshaping.h"
+
+namespace plimsoll {
+namespace {
+
+Result<Dims> view_of(const NodeView& node) {
+  const Dims& x = node.input_type(0).dims;
+  const bool matrix = node.opset() < 13;
+  PLIMSOLL_ASSIGN(const size_t axis, axis_of(node, node.integer("axis", matrix ? 1 : -1), x.size()));
+  const size_t end = matrix ? x.size() : axis + 1;
+  PLIMSOLL_ASSIGN(const Dim outer, product_of(node, x, 0, axis));
+  PLIMSOLL_ASSIGN(const Dim classes, product_of(node, x, axis, end));
+  PLIMSOLL_ASSIGN(const Dim inner, product_of(node, x, end, x.size()));
+  if (classes.batch) return node.unsupported("normalises over the samples of " + to_string(x));
+  return Dims{outer, classes, inner};
+}
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  PLIMSOLL_ASSIGN(auto types, infer_same(node));
+  PLIMSOLL_TRY(view_of(node));
+  return types;
+}
+
+void forward(TaskBuilder& build) {
+  const Dims view = view_of(build.node()).value();
+  build.task({.kernel = "SoftmaxForward",
+              .operands = {viewed(build.read_input(0), view), viewed(build.write_output(0), view)},
+              .in_place = {{0, 1}},
+              .flops = flops_per_element(build.node().input_type(0), 10)});
+}
+
+void backward(TaskBuilder& build) {
+  const Dims view = view_of(build.node()).value();
+  build.task({.kernel = "SoftmaxBackward",
+              .kind = TaskKind::backward_data,
+              .operands = {viewed(build.read_output(0), view), viewed(build.read_gradient(0), view),
+                           viewed(build.write_gradient(0), view)},
+              .in_place = {{0, 2}, {1, 2}},
+              .flops = flops_per_element(build.node().input_type(0), 4)});
+}
+
+std::vector<Sample> samples() {
+  const SampleInput image{.dims = {kBatch, {5}, {3}, {4}}, .low = -3, .high = 3};
+  return {{.name = "row", .inputs = {{.dims = {kBatch, {37}}, .low = -3, .high = 3}}},
+          {.name = "channels", .inputs = {image}, .attributes = {{"axis", int64_t{1}}}},
+          {.name = "last", .inputs = {image}},
+          {.name = "matrix", .inputs = {image}, .attributes = {{"axis", int64_t{1}}}, .opset = 11}};
+}
+
+}  // namespace
+
+const Op op_Softmax{
+    .name = "Softmax", .infer = infer, .forward = forward, .backward = backward, .samples = samples};
+
+}  // namespace plimsoll

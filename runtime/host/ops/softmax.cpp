@@ -1,0 +1,137 @@
+// SoftmaxForward {x, y}   SoftmaxBackward {y, dy, dx}     all [outer, classes, inner]
+#include "runtime/host/flat_kernel.h"
+#include "runtime/host/math.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kStretch = 64;  // of the inner dimension at a time
+constexpr int64_t kLanes = 16;
+
+struct Shape {
+  int64_t outer, classes, inner, stretches;
+  explicit Shape(const TensorDesc& x)
+      : outer(x.dim(0)), classes(x.dim(1)), inner(x.dim(2)), stretches((inner + kStretch - 1) / kStretch) {}
+  int64_t units() const { return outer * stretches; }
+  int64_t work() const { return outer * classes * inner; }
+};
+
+// Classes side by side.
+void forward_row(const float* x, float* y, int64_t n) {
+  float largest = x[0];
+  for (int64_t c = 1; c < n; ++c) largest = x[c] > largest ? x[c] : largest;
+  float lanes[kLanes] = {};
+  int64_t c = 0;
+  for (; c + kLanes <= n; c += kLanes) {
+    for (int64_t l = 0; l < kLanes; ++l) {
+      y[c + l] = host::exp_of(x[c + l] - largest);
+      lanes[l] += y[c + l];
+    }
+  }
+  for (int64_t l = 0; c < n; ++c, ++l) {
+    y[c] = host::exp_of(x[c] - largest);
+    lanes[l] += y[c];
+  }
+  float sum = 0;
+  for (const float lane : lanes) sum += lane;
+  const float factor = 1.0F / sum;
+  for (int64_t j = 0; j < n; ++j) y[j] *= factor;
+}
+
+// Classes `step` apart, up to kStretch rows side by side.
+void forward_stretch(const float* x, float* y, int64_t n, int64_t step, int64_t count) {
+  float largest[kStretch], sum[kStretch];
+  for (int64_t p = 0; p < count; ++p) {
+    largest[p] = x[p];
+    sum[p] = 0;
+  }
+  for (int64_t c = 1; c < n; ++c)
+    for (int64_t p = 0; p < count; ++p) largest[p] = x[c * step + p] > largest[p] ? x[c * step + p] : largest[p];
+  for (int64_t c = 0; c < n; ++c) {
+    for (int64_t p = 0; p < count; ++p) {
+      const float e = host::exp_of(x[c * step + p] - largest[p]);
+      y[c * step + p] = e;
+      sum[p] += e;
+    }
+  }
+  for (int64_t p = 0; p < count; ++p) sum[p] = 1.0F / sum[p];
+  for (int64_t c = 0; c < n; ++c)
+    for (int64_t p = 0; p < count; ++p) y[c * step + p] *= sum[p];
+}
+
+template <bool Accumulate>
+void backward_row(const float* y, const float* dy, float* dx, int64_t n) {
+  float lanes[kLanes] = {};
+  int64_t c = 0;
+  for (; c + kLanes <= n; c += kLanes)
+    for (int64_t l = 0; l < kLanes; ++l) lanes[l] += y[c + l] * dy[c + l];
+  for (int64_t l = 0; c < n; ++c, ++l) lanes[l] += y[c] * dy[c];
+  float dot = 0;
+  for (const float lane : lanes) dot += lane;
+  for (int64_t j = 0; j < n; ++j) {
+    const float value = y[j] * (dy[j] - dot);
+    dx[j] = Accumulate ? dx[j] + value : value;
+  }
+}
+
+template <bool Accumulate>
+void backward_stretch(const float* y, const float* dy, float* dx, int64_t n, int64_t step, int64_t count) {
+  float dot[kStretch] = {};
+  for (int64_t c = 0; c < n; ++c)
+    for (int64_t p = 0; p < count; ++p) dot[p] += y[c * step + p] * dy[c * step + p];
+  for (int64_t c = 0; c < n; ++c) {
+    for (int64_t p = 0; p < count; ++p) {
+      const int64_t i = c * step + p;
+      const float value = y[i] * (dy[i] - dot[p]);
+      dx[i] = Accumulate ? dx[i] + value : value;
+    }
+  }
+}
+
+template <bool Accumulate>
+std::unique_ptr<Kernel> backward(const Shape s) {
+  return host::flat_kernel([s](const RunContext&, std::byte* const* operand) {
+    const float *y = host::in(operand, 0), *dy = host::in(operand, 1);
+    float* dx = host::out(operand, 2);
+#pragma omp parallel for schedule(static) if (s.work() > 8192)
+    for (int64_t i = 0; i < s.units(); ++i) {
+      const int64_t first = i % s.stretches * kStretch, at = i / s.stretches * s.classes * s.inner + first;
+      if (s.inner == 1) {
+        backward_row<Accumulate>(y + at, dy + at, dx + at, s.classes);
+      } else {
+        backward_stretch<Accumulate>(y + at, dy + at, dx + at, s.classes, s.inner, std::min(kStretch, s.inner - first));
+      }
+    }
+  });
+}
+
+}  // namespace
+
+std::vector<Algorithm> SoftmaxForward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> SoftmaxForward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
+  const Shape s(operands[0].tensor);
+  return host::flat_kernel([s](const RunContext&, std::byte* const* operand) {
+    const float* x = host::in(operand, 0);
+    float* y = host::out(operand, 1);
+#pragma omp parallel for schedule(static) if (s.work() > 4096)
+    for (int64_t i = 0; i < s.units(); ++i) {
+      const int64_t first = i % s.stretches * kStretch, at = i / s.stretches * s.classes * s.inner + first;
+      if (s.inner == 1) {
+        forward_row(x + at, y + at, s.classes);
+      } else {
+        forward_stretch(x + at, y + at, s.classes, s.inner, std::min(kStretch, s.inner - first));
+      }
+    }
+  });
+}
+
+std::vector<Algorithm> SoftmaxBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> SoftmaxBackward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
+  const Shape s(operands[0].tensor);
+  return operands[2].access == Access::update ? backward<true>(s) : backward<false>(s);
+}
+
+}  // namespace plimsoll
