@@ -1,0 +1,19 @@
+// A subcommand: its options, its help and what it does. One file each; main.cpp holds the list.
+#pragma once
+
+#include <llvm/Support/CommandLine.h>
+
+#include "compiler/support/status.h"
+
+namespace plimsoll {
+
+class Command {
+ public:
+  Command(llvm::StringRef name, llvm::StringRef summary) : sub(name, summary) {}
+  virtual ~Command() = default;
+  virtual Status run() = 0;
+
+  llvm::cl::SubCommand sub;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,81 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "codegen/generate.h"
+#include "compiler/import/model_file.h"
+#include "compiler/import/sha256.h"
+#include "compiler/ir/plan_json.h"
+#include "compiler/support/bytes.h"
+#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/output.h"
+#include "tools/plimsoll/planning.h"
+
+namespace plimsoll {
+namespace {
+
+namespace cl = llvm::cl;
+
+class CompileCommand final : public Command {
+ public:
+  CompileCommand()
+      : Command("compile", "make a trainer: plimsoll compile net.onnx --batch 64 --budget 4GiB -o trainer"),
+        options_(sub),
+        output_("o", cl::Required, cl::value_desc("DIR"), cl::desc("the generated directory"), cl::sub(sub)),
+        force_("force", cl::desc("write into a directory that is not empty and not ours"), cl::sub(sub)),
+        dry_run_("dry-run", cl::desc("everything but writing"), cl::sub(sub)) {}
+
+  Status run() override {
+    const Console console(options_.quiet);
+    if (options_.rules != "true")
+      return Error{ExitCode::usage, fmt::format("--rules {} builds graphs for reports, not for trainers; use `plimsoll plan`",
+                                                options_.rules.getValue())};
+    PLIMSOLL_ASSIGN(const Planned planned, plan_model(options_, console));
+    if (!dry_run_) PLIMSOLL_TRY(write(planned));
+    console.say(describe(planned.plan));
+    if (dry_run_) return {};
+    console.say(fmt::format("\n{} is written. Next:\n  cmake -S {} -B {}/build && cmake --build {}/build\n"
+                            "  {}/build/train --data npy:X.npy,Y.npy --epochs 1 --save trained.onnx",
+                            output_.getValue(), output_.getValue(), output_.getValue(), output_.getValue(),
+                            output_.getValue()));
+    return {};
+  }
+
+ private:
+  // The command that makes this directory again.
+  std::string command_line() const {
+    return fmt::format("plimsoll compile {} --batch {} --budget {} -o {}", options_.model.getValue(),
+                       options_.batch.getValue(), options_.budget.getValue(), output_.getValue());
+  }
+
+  Status write(const Planned& planned) const {
+    PLIMSOLL_ASSIGN(OutputDirectory directory, OutputDirectory::create(output_, force_));
+    PLIMSOLL_ASSIGN(const auto ranges, write_model(*planned.model.file, directory.path_of("model.onnx")));
+    GenerateOptions generate_options{.command = command_line(), .threads = planned.threads};
+    for (const auto& [name, range] : ranges) generate_options.initializer_offsets[name] = range.offset;
+    generate_options.model_bytes =
+        static_cast<int64_t>(std::filesystem::file_size(directory.path_of("model.onnx")));
+    PLIMSOLL_ASSIGN(std::vector<GeneratedFile> files, generate(planned.graph, planned.plan, generate_options));
+    files.push_back({"plan.json", to_json(planned.plan)});
+    nlohmann::ordered_json manifest = {{"generator", planned.plan.generator},
+                                       {"model_sha256", planned.model.sha256},
+                                       {"files", nlohmann::ordered_json::object()}};
+    for (const GeneratedFile& file : files) {
+      PLIMSOLL_TRY(directory.write(file.path, file.contents));
+      manifest["files"][file.path] = sha256_hex(file.contents);
+    }
+    PLIMSOLL_TRY(directory.write("manifest.json", manifest.dump(1) + "\n"));
+    return directory.commit();
+  }
+
+  PlanningOptions options_;
+  cl::opt<std::string> output_;
+  cl::opt<bool> force_, dry_run_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> compile_command() { return std::make_unique<CompileCommand>(); }
+
+}  // namespace plimsoll

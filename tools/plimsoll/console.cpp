@@ -1,0 +1,43 @@
+#include "tools/plimsoll/console.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace plimsoll {
+
+bool Console::color(int file_descriptor) {
+  const char* no_color = std::getenv("NO_COLOR");
+  return isatty(file_descriptor) && (no_color == nullptr || *no_color == '\0');
+}
+
+void Console::tagged(const char* tag, const char* style, std::string_view text) const {
+  if (color(STDERR_FILENO)) {
+    fmt::print(stderr, "\033[{}m{}:\033[0m {}\n", style, tag, text);
+  } else {
+    fmt::print(stderr, "{}: {}\n", tag, text);
+  }
+}
+
+void Console::error(const Error& error) const {
+  if (error.code == ExitCode::internal) {
+    tagged("internal error", "1;31", error.message);
+    fmt::print(stderr, "This is a bug of Plimsoll. Please report it with the command line and the model.\n");
+  } else {
+    tagged("error", "1;31", error.message);
+  }
+  for (const std::string& note : error.notes) tagged("note", "1;36", note);
+}
+
+void Console::warning(std::string_view text) const { tagged("warning", "1;33", text); }
+
+void Console::note(std::string_view text) const {
+  if (!quiet_) tagged("note", "1;36", text);
+}
+
+void Console::say(std::string_view text) const {
+  if (!quiet_) fmt::print(stderr, "{}\n", text);
+}
+
+}  // namespace plimsoll

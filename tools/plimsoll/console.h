@@ -1,0 +1,29 @@
+// What a person at the prompt sees. Data goes to stdout; everything here goes to stderr.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "compiler/support/status.h"
+
+namespace plimsoll {
+
+class Console {
+ public:
+  explicit Console(bool quiet) : quiet_(quiet) {}
+
+  // Errors with their notes and warnings are always printed; notes and plain lines unless quiet.
+  void error(const Error& error) const;
+  void warning(std::string_view text) const;
+  void note(std::string_view text) const;
+  void say(std::string_view text) const;
+
+  // Colours are for terminals, and NO_COLOR (no-color.org) switches them off.
+  static bool color(int file_descriptor);
+
+ private:
+  void tagged(const char* tag, const char* style, std::string_view text) const;
+  bool quiet_;
+};
+
+}  // namespace plimsoll

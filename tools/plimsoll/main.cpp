@@ -1,0 +1,78 @@
+// plimsoll: one binary, one verb per step. Parses the command line, runs the subcommand, turns its status into an exit
+// code. Everything else is in the subcommands' files.
+#include <llvm/Support/CommandLine.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <algorithm>
+#include <array>
+#include <clocale>
+#include <memory>
+#include <new>
+#include <string>
+
+#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/console.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr const char* kOverview =
+    "Plimsoll compiles an ONNX model into a C++ training program that never uses more memory than its budget.\n\n"
+    "  plimsoll model resnet18:input=32,stem=cifar -o net.onnx\n"
+    "  plimsoll compile net.onnx --batch 64 --budget 60% -o trainer\n"
+    "  cmake -S trainer -B trainer/build && cmake --build trainer/build\n"
+    "  trainer/build/train --data npy:X.npy,Y.npy --epochs 10 --save trained.onnx\n\n"
+    "Exit codes: 0 ok, 1 internal error, 2 usage, 3 unreadable input, 4 invalid model, 5 unsupported operator,\n"
+    "6 budget infeasible, 7 cannot write output, 8 environment, 9 verification failed, 10 time limit\n";
+
+int run(int argc, char** argv) {
+  const Console console(false);
+  const std::array commands = {compile_command(), plan_command(),
+                               verify_command(),  model_command()};
+  const auto named = [&](const std::string& name) {
+    return std::any_of(commands.begin(), commands.end(), [&](const auto& command) { return command->sub.getName() == name; });
+  };
+  const std::string verb = argc > 1 ? argv[1] : "";
+  if (verb.empty() || (verb[0] != '-' && !named(verb))) {
+    std::string list;
+    for (const auto& command : commands) list += (list.empty() ? "" : ", ") + command->sub.getName().str();
+    console.error({ExitCode::usage, verb.empty() ? "a subcommand is needed: " + list
+                                                 : "'" + verb + "' is not a subcommand; there are " + list,
+                   {"`plimsoll --help` and `plimsoll SUBCOMMAND --help` tell more"}});
+    return static_cast<int>(ExitCode::usage);
+  }
+  llvm::cl::SetVersionPrinter([](llvm::raw_ostream& out) { out << "plimsoll " PLIMSOLL_VERSION "\n"; });
+  std::string complaint;
+  llvm::raw_string_ostream complaints(complaint);
+  if (!llvm::cl::ParseCommandLineOptions(argc, argv, kOverview, &complaints)) {
+    complaints.flush();
+    while (!complaint.empty() && complaint.back() == '\n') complaint.pop_back();
+    console.error({ExitCode::usage, complaint});
+    return static_cast<int>(ExitCode::usage);
+  }
+  for (const auto& command : commands) {
+    if (!command->sub) continue;
+    const Status status = command->run();
+    if (status.ok()) return 0;
+    console.error(status.error());
+    return static_cast<int>(status.error().code);
+  }
+  return static_cast<int>(ExitCode::usage);
+}
+
+}  // namespace
+}  // namespace plimsoll
+
+int main(int argc, char** argv) {
+  using plimsoll::Console, plimsoll::Error, plimsoll::ExitCode;
+  std::setlocale(LC_ALL, "C");
+  try {
+    return plimsoll::run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    Console(false).error(Error{ExitCode::environment, "out of host memory"});
+    return static_cast<int>(ExitCode::environment);
+  } catch (const std::exception& bug) {
+    Console(false).error(Error{ExitCode::internal, bug.what()});
+    return static_cast<int>(ExitCode::internal);
+  }
+}

@@ -1,0 +1,145 @@
+#include "tools/plimsoll/output.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+namespace plimsoll {
+namespace fs = std::filesystem;
+namespace {
+
+Error cannot_write(const std::string& path, const std::string& why) {
+  return {ExitCode::unwritable_output, fmt::format("cannot write {}: {}", path, why)};
+}
+
+// Writes all of it and syncs, so that a full disk is noticed before anything is renamed.
+Status write_and_sync(const std::string& path, std::string_view contents) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) return cannot_write(path, std::strerror(errno));
+  int why = 0;
+  while (!contents.empty() && why == 0) {
+    const ssize_t written = ::write(file, contents.data(), contents.size());
+    if (written >= 0) {
+      contents.remove_prefix(static_cast<size_t>(written));
+    } else if (errno != EINTR) {
+      why = errno;
+    }
+  }
+  if (why == 0 && fsync(file) != 0 && errno != EINVAL) why = errno;  // EINVAL: a pipe or a device
+  if (close(file) != 0 && why == 0) why = errno;
+  if (why == 0) return {};
+  unlink(path.c_str());
+  return cannot_write(path, std::strerror(why));
+}
+
+std::string temporary_name(const std::string& path) { return fmt::format("{}.tmp-{}", path, getpid()); }
+
+}  // namespace
+
+Status write_file(const std::string& path, std::string_view contents) {
+  std::error_code ignored;
+  if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) {
+    if (fs::is_directory(path, ignored)) return cannot_write(path, "it is a directory");
+    std::ofstream device(path, std::ios::binary);  // /dev/stdout, a named pipe: nothing to rename
+    device.write(contents.data(), static_cast<std::streamsize>(contents.size())).flush();
+    return device ? Status{} : Status(cannot_write(path, std::strerror(errno)));
+  }
+  const std::string staging = temporary_name(path);
+  PLIMSOLL_TRY(write_and_sync(staging, contents));
+  if (rename(staging.c_str(), path.c_str()) == 0) return {};
+  const int why = errno;
+  unlink(staging.c_str());
+  return cannot_write(path, std::strerror(why));
+}
+
+Result<std::string> read_file(const std::string& path) {
+  std::error_code failure;
+  if (fs::is_directory(path, failure)) return Error{ExitCode::unreadable_input, path + " is a directory"};
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Error{ExitCode::unreadable_input, fmt::format("cannot read {}: {}", path, std::strerror(errno))};
+  std::ostringstream contents;
+  contents << file.rdbuf();
+  if (file.bad()) return Error{ExitCode::unreadable_input, "cannot read " + path};
+  return std::move(contents).str();
+}
+
+OutputDirectory::OutputDirectory(std::string target, std::string staging, int lock)
+    : target_(std::move(target)), staging_(std::move(staging)), lock_(lock) {}
+
+OutputDirectory::OutputDirectory(OutputDirectory&& other) noexcept
+    : target_(std::move(other.target_)),
+      staging_(std::exchange(other.staging_, {})),
+      lock_(std::exchange(other.lock_, -1)) {}
+
+OutputDirectory::~OutputDirectory() {
+  std::error_code ignored;
+  if (!staging_.empty()) fs::remove_all(staging_, ignored);
+  if (lock_ >= 0) {
+    unlink((target_ + ".lock").c_str());
+    close(lock_);
+  }
+}
+
+Result<OutputDirectory> OutputDirectory::create(const std::string& path, bool force) {
+  std::string target = path;
+  while (target.size() > 1 && target.back() == '/') target.pop_back();
+  std::error_code failure;
+  if (fs::exists(target, failure)) {
+    if (!fs::is_directory(target, failure)) return cannot_write(target, "it is a file, a directory is needed");
+    const bool ours = fs::exists(fs::path(target) / "manifest.json", failure);
+    if (!ours && !fs::is_empty(target, failure) && !force)
+      return cannot_write(target, "the directory is not empty and was not made by plimsoll; name another, or use --force");
+  }
+  const int lock = open((target + ".lock").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  if (lock < 0) return cannot_write(target, std::strerror(errno));
+  if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
+    close(lock);
+    return cannot_write(target, "another plimsoll is writing it right now");
+  }
+  OutputDirectory output(target, temporary_name(target), lock);
+  fs::remove_all(output.staging_, failure);
+  if (!fs::create_directory(output.staging_, failure))
+    return cannot_write(target, failure ? failure.message() : "cannot make a directory beside it");
+  return output;
+}
+
+std::string OutputDirectory::path_of(std::string_view name) const { return staging_ + "/" + std::string(name); }
+
+Status OutputDirectory::write(std::string_view name, std::string_view contents) {
+  std::error_code failure;
+  fs::create_directories(fs::path(path_of(name)).parent_path(), failure);
+  if (failure) return cannot_write(path_of(name), failure.message());
+  return write_and_sync(path_of(name), contents);
+}
+
+Status OutputDirectory::commit() {
+  std::error_code failure;
+  const std::string old = fmt::format("{}.old-{}", target_, getpid());
+  const bool replaces = fs::exists(target_, failure);
+  if (replaces) {
+    // The build tree survives a new compile: only what changed is built again.
+    const fs::path build = fs::path(target_) / "build";
+    if (fs::is_directory(build, failure)) fs::rename(build, fs::path(staging_) / "build", failure);
+    fs::rename(target_, old, failure);
+    if (failure) return cannot_write(target_, failure.message());
+  }
+  fs::rename(staging_, target_, failure);
+  if (failure) {
+    const std::string why = failure.message();
+    if (replaces) fs::rename(old, target_, failure);
+    return cannot_write(target_, why);
+  }
+  staging_.clear();
+  if (replaces) fs::remove_all(old, failure);
+  return {};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,42 @@
+#include <fmt/format.h>
+
+#include "compiler/ir/plan_json.h"
+#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/output.h"
+#include "tools/plimsoll/planning.h"
+
+namespace plimsoll {
+namespace {
+
+namespace cl = llvm::cl;
+
+class PlanCommand final : public Command {
+ public:
+  PlanCommand()
+      : Command("plan", "compile without code: plimsoll plan net.onnx --batch 64 --budget 60% -o plan.json"),
+        options_(sub),
+        output_("o", cl::init("-"), cl::value_desc("FILE"), cl::desc("plan.json; - is stdout (default)"), cl::sub(sub)) {}
+
+  Status run() override {
+    const Console console(options_.quiet);
+    PLIMSOLL_ASSIGN(const Planned planned, plan_model(options_, console));
+    const std::string json = to_json(planned.plan);
+    if (output_ == "-") {
+      fmt::print("{}", json);
+    } else {
+      PLIMSOLL_TRY(write_file(output_, json));
+    }
+    console.say(describe(planned.plan));
+    return {};
+  }
+
+ private:
+  PlanningOptions options_;
+  cl::opt<std::string> output_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> plan_command() { return std::make_unique<PlanCommand>(); }
+
+}  // namespace plimsoll

@@ -1,0 +1,24 @@
+#include "tools/plimsoll/plan_file.h"
+
+#include <filesystem>
+
+#include "compiler/ir/plan_json.h"
+#include "tools/plimsoll/output.h"
+
+namespace plimsoll {
+
+Result<Plan> read_plan(const std::string& path) {
+  std::error_code ignored;
+  std::string file = path;
+  if (std::filesystem::is_directory(path, ignored)) {
+    file = path + "/plan.json";
+    if (!std::filesystem::exists(file, ignored))
+      return Error{ExitCode::unreadable_input, path + " holds no plan.json; was it made by `plimsoll compile`?"};
+  }
+  PLIMSOLL_ASSIGN(const std::string text, read_file(file));
+  Result<Plan> plan = plan_from_json(text);
+  if (!plan.ok()) return Error{plan.error().code, file + ": " + plan.error().message, plan.error().notes};
+  return plan;
+}
+
+}  // namespace plimsoll

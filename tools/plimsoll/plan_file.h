@@ -1,0 +1,18 @@
+// Where a plan lies, and what is said of one that the checker refused.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/check/check.h"
+#include "compiler/ir/plan.h"
+#include "compiler/support/status.h"
+
+namespace plimsoll {
+
+// `path` is a plan.json or a generated directory that holds one.
+Result<Plan> read_plan(const std::string& path);
+
+Error refusal(const Plan& plan, const std::vector<Violation>& violations);
+
+}  // namespace plimsoll

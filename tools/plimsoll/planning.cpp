@@ -1,0 +1,209 @@
+#include "tools/plimsoll/planning.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <thread>
+
+#include "compiler/check/check.h"
+#include "compiler/costs/modelled.h"
+#include "compiler/costs/profiled.h"
+#include "compiler/support/bytes.h"
+#include "compiler/training/fuse.h"
+#include "compiler/training/layout.h"
+#include "passes/planner.h"
+#include "tools/plimsoll/dump.h"
+#include "tools/plimsoll/plan_file.h"
+
+namespace plimsoll {
+namespace {
+
+namespace cl = llvm::cl;
+
+// Channels per block that this machine's vector units like; 0 where oneDNN has no blocked kernels worth having.
+int channel_block(const std::string& layout) {
+  if (layout == "plain") return 0;
+  if (layout == "nChw8c") return 8;
+  if (layout == "nChw16c") return 16;
+  if (__builtin_cpu_supports("avx512f")) return 16;
+  return __builtin_cpu_supports("avx2") ? 8 : 0;
+}
+
+Result<std::map<std::string, int64_t>> parse_dims(const std::vector<std::string>& texts) {
+  std::map<std::string, int64_t> dims;
+  for (const std::string& text : texts) {
+    const size_t equals = text.find('=');
+    int64_t value = 0;
+    const char* const first = text.c_str() + (equals == std::string::npos ? text.size() : equals + 1);
+    const auto [rest, failure] = std::from_chars(first, text.c_str() + text.size(), value);
+    if (equals == 0 || failure != std::errc{} || *rest != '\0' || value < 1)
+      return Error{ExitCode::usage, fmt::format("'--dim {}' is not NAME=SIZE, for example --dim seq=128", text)};
+    dims[text.substr(0, equals)] = value;
+  }
+  return dims;
+}
+
+Status check_usage(const PlanningOptions& options) {
+  const auto usage = [](std::string what) { return Error{ExitCode::usage, std::move(what)}; };
+  if (options.batch < 1) return usage(fmt::format("--batch is {} when it should be at least 1", options.batch.getValue()));
+  if (options.batch > (int64_t{1} << 31)) return usage(fmt::format("--batch {} is out of reach", options.batch.getValue()));
+  if (options.sub_batch < 0 || options.sub_batch > options.batch)
+    return usage(fmt::format("--sub-batch is {} when it should be between 1 and the batch, {}",
+                             options.sub_batch.getValue(), options.batch.getValue()));
+  if (options.target != "host")
+    return usage(fmt::format("there is no target '{}'; targets: host", options.target.getValue()));
+  if (options.threads < 0 || options.threads > 1024)
+    return usage(fmt::format("--threads is {} when it should be between 1 and 1024", options.threads.getValue()));
+  for (const char* layout : {"auto", "plain", "nChw8c", "nChw16c"})
+    if (options.layout == layout) return {};
+  return usage(fmt::format("there is no layout '{}'; layouts: auto, plain, nChw8c, nChw16c", options.layout.getValue()));
+}
+
+// "profiled" and "modelled" ask the profiler beside this program, for exact workspaces at least; a device's name asks
+// nobody.
+Result<std::unique_ptr<Costs>> make_costs(const PlanningOptions& options, int64_t threads, PlanRequest& request) {
+  request.costs = options.costs == "profiled" ? "profiled" : "modelled";
+  if (options.costs != "profiled" && options.costs != "modelled") {
+    PLIMSOLL_ASSIGN(const Device device, find_device(options.costs));
+    request.device = device.name;
+    return std::unique_ptr<Costs>(std::make_unique<ModelledCosts>(device));
+  }
+  PLIMSOLL_ASSIGN(const Device host, find_device("host"));
+  PLIMSOLL_ASSIGN(std::unique_ptr<ProfiledCosts> costs,
+                  ProfiledCosts::open({.threads = threads,
+                                       .measure = options.costs == "profiled",
+                                       .device = host,
+                                       .cache_directory = default_cache_directory(),
+                                       .show_progress = !options.quiet && isatty(STDERR_FILENO) != 0}));
+  request.device = costs->profile().device;
+  request.libraries = costs->profile().libraries;
+  return std::unique_ptr<Costs>(std::move(costs));
+}
+
+}  // namespace
+
+PlanningOptions::PlanningOptions(cl::SubCommand& sub)
+    : model(cl::Positional, cl::Required, cl::desc("MODEL.onnx"), cl::sub(sub)),
+      batch("batch", cl::Required, cl::value_desc("N"), cl::desc("samples in one training iteration"), cl::sub(sub)),
+      budget("budget", cl::init("100%"), cl::value_desc("SIZE"),
+             cl::desc("most bytes of the arena: 4GiB, 512MiB, 1.5GB, or a share of what training takes unconstrained: 60%"),
+             cl::sub(sub)),
+      sub_batch("sub-batch", cl::init(0), cl::value_desc("N"),
+                cl::desc("samples in one round; by default the most that fit"), cl::sub(sub)),
+      loss("loss", cl::init(LossKind::softmax_cross_entropy), cl::desc("what training lowers"),
+           cl::values(clEnumValN(LossKind::softmax_cross_entropy, "softmax-cross-entropy", "of logits and class labels"),
+                      clEnumValN(LossKind::mse, "mse", "mean squared error of outputs and targets"),
+                      clEnumValN(LossKind::none, "none", "the model ends in a loss")),
+           cl::sub(sub)),
+      optimizer("optimizer", cl::init(OptimizerKind::momentum), cl::desc("how weights are stepped"),
+                cl::values(clEnumValN(OptimizerKind::sgd, "sgd", "plain"),
+                           clEnumValN(OptimizerKind::momentum, "momentum", "SGD with momentum (default)"),
+                           clEnumValN(OptimizerKind::adam, "adam", "Adam"),
+                           clEnumValN(OptimizerKind::adamw, "adamw", "Adam with decoupled weight decay")),
+                cl::sub(sub)),
+      momentum("momentum", cl::init(0.9), cl::desc("of --optimizer momentum"), cl::sub(sub)),
+      weight_decay("weight-decay", cl::init(0.0), cl::desc("L2 penalty, decoupled for adamw"), cl::sub(sub)),
+      policy("policy", cl::init("liveness"), cl::value_desc("NAME"), cl::desc("liveness (default) or network-wide"),
+             cl::sub(sub)),
+      rules("rules", cl::init("true"), cl::value_desc("NAME"),
+            cl::desc("true (default), or superneurons: build and count as that paper does, for reports"), cl::sub(sub)),
+      target("target", cl::init("host"), cl::value_desc("NAME"), cl::desc("host: this CPU, through oneDNN"), cl::sub(sub)),
+      costs("costs", cl::init("modelled"), cl::value_desc("SOURCE"),
+            cl::desc("profiled: measure here; modelled (default) or a device's name: measure nothing"), cl::sub(sub)),
+      threads("threads", cl::init(0), cl::value_desc("N"),
+              cl::desc("of the trainer, fixed for the bits depend on it; by default the cores of this machine"), cl::sub(sub)),
+      dims("dim", cl::value_desc("NAME=SIZE"), cl::desc("size of a symbolic dimension other than the batch"), cl::sub(sub)),
+      layout("layout", cl::init("auto"), cl::value_desc("NAME"),
+             cl::desc("of activations: auto, plain, nChw8c, nChw16c"), cl::sub(sub)),
+      refuse_split("refuse-split", cl::desc("fail rather than split a batch that batch normalization looks at"), cl::sub(sub)),
+      strict("strict", cl::desc("refuse what otherwise gets a warning"), cl::sub(sub)),
+      print_after("print-after", cl::value_desc("PASS|all"), cl::desc("print the plan after a pass, to stdout"), cl::sub(sub)),
+      dump("dump", cl::value_desc("DIR"), cl::desc("write the network, the task graph and the plan after each pass"),
+           cl::sub(sub)),
+      quiet("q", cl::desc("print nothing but errors and warnings"), cl::sub(sub)) {}
+
+Result<Planned> plan_model(const PlanningOptions& options, const Console& console) {
+  const auto started = std::chrono::steady_clock::now();
+  PLIMSOLL_TRY(check_usage(options));
+  PLIMSOLL_ASSIGN(const SizeSpec budget, parse_size(options.budget));
+  PLIMSOLL_ASSIGN(const auto dims, parse_dims({options.dims.begin(), options.dims.end()}));
+
+  PLIMSOLL_ASSIGN(ImportedModel model,
+                  import_onnx(options.model, {.batch = options.batch, .dims = dims, .strict = options.strict}));
+  std::vector<std::string> notes = model.notes;
+  PLIMSOLL_TRY(attach_loss(model.network, options.loss, notes));
+  for (const std::string& note : notes) console.note(note);
+  for (const std::string& warning : model.warnings) console.warning(warning);
+  fuse_activations(model.network);
+  assign_layouts(model.network, channel_block(options.layout));
+
+  // Beyond this point the network stays as it is.
+
+  const TrainingOptions training{.batch = options.batch,
+                                 .optimizer = {.kind = options.optimizer,
+                                               .momentum = options.momentum,
+                                               .weight_decay = options.weight_decay}};
+  PLIMSOLL_ASSIGN(const TaskGraph graph, build_task_graph(model.network, training));
+
+  // Beyond this point the task graph stays as it is: plans answer it.
+
+  const int64_t threads =
+      options.threads > 0 ? options.threads : std::max<int64_t>(1, std::thread::hardware_concurrency());
+  PlanRequest request{.policy = options.policy,
+                      .batch = options.batch,
+                      .sub_batch = options.sub_batch,
+                      .refuse_split_batch_norm = options.refuse_split,
+                      .model_name = graph.name,
+                      .model_sha256 = model.sha256};
+  if (budget.kind == SizeSpec::Kind::bytes) request.budget_bytes = budget.bytes;
+  if (budget.kind == SizeSpec::Kind::percent) request.budget_percent = budget.percent;
+  if (budget.kind == SizeSpec::Kind::bytes && budget.bytes < 1)
+    return Error{ExitCode::usage, "--budget is 0 when it should be at least a byte"};
+  PLIMSOLL_ASSIGN(std::unique_ptr<Costs> costs, make_costs(options, threads, request));
+  PassDump dump(options.print_after, options.dump);
+  request.observe = [&](const std::string& pass, const Plan& plan) { dump.after(pass, plan); };
+  PLIMSOLL_ASSIGN(Plan plan, make_plan(graph, *costs, request));
+  PLIMSOLL_TRY(dump.finish(model.network, graph));
+
+  TaskGraph planned_graph = plan.rounds > 1 ? accumulating(graph) : graph;
+  std::vector<Violation> violations = check_plan(plan);
+  for (Violation& violation : check_against_graph(plan, planned_graph)) violations.push_back(std::move(violation));
+  if (!violations.empty()) return refusal(plan, violations);
+
+  // Beyond this point the plan is known to be safe.
+
+  for (const Task& task : graph.tasks) {
+    if (plan.rounds == 1 || !task.mixes_samples) continue;
+    console.warning(fmt::format(
+        "batch normalization sees {} samples at a time, not {}: statistics are per sub-batch; --refuse-split forbids it",
+        plan.sub_batch, plan.batch));
+    break;
+  }
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;
+  plan.summary.planning_seconds = elapsed.count();
+  return Planned{std::move(model), std::move(planned_graph), std::move(plan), threads};
+}
+
+std::string describe(const Plan& plan) {
+  const PlanSummary& sum = plan.summary;
+  const std::string rounds =
+      plan.rounds == 1 ? fmt::format("{} samples at once", plan.batch)
+                       : fmt::format("{} samples in {} rounds of {}", plan.batch, plan.rounds, plan.sub_batch);
+  return fmt::format(
+      "arena    {:>10}  ({} bytes) of budget {}\n"
+      "         {:>10}  live at the peak, step {}: placement loses {:.2f} %\n"
+      "         {:>10}  unconstrained, {} network-wide, {} minimum\n"
+      "batch    {}\n"
+      "steps    {} per round, planned in {:.2f} s, predicted {:.1f} ms per iteration ({})",
+      format_bytes(sum.arena_bytes), format_grouped(sum.arena_bytes),
+      plan.budget_bytes > 0 ? format_bytes(plan.budget_bytes) : "unlimited", format_bytes(sum.live_bytes), sum.peak_step,
+      sum.live_bytes > 0 ? 100.0 * static_cast<double>(sum.arena_bytes - sum.live_bytes) / static_cast<double>(sum.live_bytes)
+                         : 0.0,
+      format_bytes(sum.unconstrained_bytes), format_bytes(sum.network_wide_bytes), format_bytes(sum.minimum_bytes), rounds,
+      plan.steps.size(), sum.planning_seconds, sum.iteration_seconds * 1e3, plan.costs);
+}
+
+}  // namespace plimsoll

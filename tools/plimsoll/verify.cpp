@@ -1,0 +1,48 @@
+#include "tools/plimsoll/commands.h"
+
+#include <fmt/format.h>
+
+#include "compiler/check/check.h"
+#include "compiler/support/bytes.h"
+#include "tools/plimsoll/console.h"
+#include "tools/plimsoll/plan_file.h"
+
+namespace plimsoll {
+namespace {
+
+namespace cl = llvm::cl;
+
+class VerifyCommand final : public Command {
+ public:
+  VerifyCommand()
+      : Command("verify", "judge a plan: plimsoll verify trainer"),
+        plan_(cl::Positional, cl::Required, cl::desc("DIR|plan.json"), cl::sub(sub)),
+        quiet_("q", cl::desc("print nothing but errors"), cl::sub(sub)) {}
+
+  Status run() override {
+    PLIMSOLL_ASSIGN(const Plan plan, read_plan(plan_));
+    const std::vector<Violation> violations = check_plan(plan);
+    if (!violations.empty()) return refusal(plan, violations);
+    if (!quiet_)
+      fmt::print("ok: {} steps, {} residencies, arena {} of budget {}\n", plan.steps.size(), plan.residencies.size(),
+                 format_bytes(plan.summary.arena_bytes),
+                 plan.budget_bytes > 0 ? format_bytes(plan.budget_bytes) : "unlimited");
+    return {};
+  }
+
+ private:
+  cl::opt<std::string> plan_;
+  cl::opt<bool> quiet_;
+};
+
+}  // namespace
+
+Error refusal(const Plan& plan, const std::vector<Violation>& violations) {
+  return Error{ExitCode::verification_failed,
+               fmt::format("the plan of '{}' breaks {} rule{}\n{}", plan.model_name, violations.size(),
+                           violations.size() == 1 ? "" : "s", to_string(violations))};
+}
+
+std::unique_ptr<Command> verify_command() { return std::make_unique<VerifyCommand>(); }
+
+}  // namespace plimsoll
