@@ -220,7 +220,8 @@ Result<Plan> Planner::run() {
 }  // namespace
 
 Result<Plan> make_plan(const TaskGraph& graph, Costs& costs, const PlanRequest& request) {
-  PLIMSOLL_ASSIGN(const Policy policy, find_policy(request.policy));
+  PLIMSOLL_ASSIGN(Policy policy, find_policy(request.policy));
+  if (request.keep_order) policy.order = OrderKind::depth_first;
   return Planner(graph, costs, request, policy).run();
 }
 

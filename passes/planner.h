@@ -18,6 +18,7 @@ struct PlanRequest {
   int64_t budget_bytes = 0;         // 0: none, or by percent
   double budget_percent = 0;        // of unconstrained_bytes
   bool refuse_split_batch_norm = false;
+  bool keep_order = false;          // tasks run as the graph lists them, updates as early as they may
   std::string model_name = {}, model_sha256 = {}, target_kind = "host", device = {}, costs = "modelled";
   std::map<std::string, std::string> libraries = {};
   // Called after each pass of the plan that is returned, with the pass's name and the plan, for --print-after and
