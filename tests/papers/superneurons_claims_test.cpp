@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <string>
 
+#include "compiler/check/check.h"
 #include "compiler/import/onnx.h"
 #include "compiler/training/rules/superneurons.h"
 #include "models/zoo.h"
@@ -33,10 +34,12 @@ Plan plan_of(const std::string& spec, int64_t batch, const std::string& policy) 
   const Result<TaskGraph> graph = superneurons_graph(model->network, batch);
   REQUIRE(graph.ok());
   SuperNeuronsCosts costs;
-  Result<Plan> plan = make_plan(*graph, costs, {.policy = policy, .batch = batch, .sub_batch = batch});
+  Result<Plan> plan = make_plan(*graph, costs, {.policy = policy, .batch = batch, .sub_batch = batch, .keep_order = true});
   INFO((plan.ok() ? spec : plan.error().message));
   REQUIRE(plan.ok());
   count_as_superneurons(*plan);
+  CHECK(to_string(check_plan(*plan)) == "");
+  CHECK(to_string(check_against_graph(*plan, *graph)) == "");
   return *plan;
 }
 

@@ -274,16 +274,16 @@ class Builder {
       case Layer::lrn:
         add_operand(task, layer.x[0], Access::read);
         add_operand(task, layer.y[0], Access::read);
-        add_operand(task, dy, Access::update);
+        add_operand(task, dy, Access::read);
         pass(dy);
         break;
       case Layer::softmax:
         add_operand(task, layer.x[0], Access::read);
-        add_operand(task, dy, Access::update);
+        add_operand(task, dy, Access::read);
         pass(dy);
         break;
       case Layer::fork:
-        add_operand(task, dy, Access::update);
+        add_operand(task, dy, Access::read);
         for (size_t i = 1; i < layer.y.size(); ++i) add_operand(task, gradient_[layer.y[i]], Access::read);
         pass(dy);
         break;
@@ -348,13 +348,13 @@ SuperNeuronsFigures superneurons_figures(const Plan& plan) {
   }
 
   for (const PlanTask& task : plan.tasks) {
-    int64_t distinct = 0, changed = 0;
-    for (const std::vector<TensorId>* touched : {&task.reads, &task.writes, &task.updates})
+    int64_t distinct = 0, twice = 0;
+    for (const std::vector<TensorId>* touched : {&task.reads, &task.writes})
       for (const TensorId tensor : *touched) distinct += plan.tensors[tensor].bytes;
     if (task.op == to_string(Layer::lrn) && task.kind == TaskKind::backward)
-      for (const TensorId tensor : task.updates) changed += plan.tensors[tensor].bytes;
+      twice = plan.tensors[task.reads.back()].bytes;  // dy, where dx comes to lie
     figures.largest_layer_distinct_bytes = std::max(figures.largest_layer_distinct_bytes, distinct);
-    figures.largest_layer_bytes = std::max(figures.largest_layer_bytes, distinct + changed);
+    figures.largest_layer_bytes = std::max(figures.largest_layer_bytes, distinct + twice);
   }
   return figures;
 }

@@ -28,8 +28,10 @@
 namespace plimsoll {
 
 // Before: the network is as it was imported, with or without a loss; nothing is fused, no layout is chosen.
-// Task i - 1 is step i. A gradient that a layer changes is an `update` of an activation_gradient, which graphs under
-// Plimsoll's own rules do not have. Error: unsupported, with all nodes that the paper has no layer for.
+// After:  task i - 1 is step i. Tensors of a task graph never change, so a gradient that layers change where it lies is
+//         one tensor, and those layers read it; only the order of the tasks says that they come before the next reader.
+//         Plan it with PlanRequest::keep_order.
+// Error: unsupported, with all nodes that the paper has no layer for.
 Result<TaskGraph> superneurons_graph(const Network& network, int64_t batch);
 
 // What the paper counts in a plan of that graph. Bytes are exact, as they are in the paper: nothing is aligned.
