@@ -28,10 +28,10 @@ std::string describe(const Source& source, const Step& step) {
   };
   if (step.kind == StepKind::load) return list({step.tensor});
   const Task& task = source.graph.tasks[step.task];
-  std::string text = comment_safe(task.name);
-  if (!task.reads().empty()) text += "  " + list(task.reads());
+  std::string text = comment_safe(task.name) + " ";
+  if (!task.reads().empty()) text += " " + list(task.reads());
   if (!task.writes().empty()) text += " -> " + list(task.writes());
-  if (!task.updates().empty()) text += ", updates " + list(task.updates());
+  if (!task.updates().empty()) text += " updates " + list(task.updates());
   return text;
 }
 

@@ -108,3 +108,26 @@ TEST_CASE("a generated directory builds where nothing of Plimsoll is", "[.][self
   INFO(project.output());
   CHECK(trained == 0);
 }
+
+TEST_CASE("a model with names out of a bad dream still becomes a trainer") {
+  const std::string worst = "\"; } int x = *(int*)0; /* */ // \\\n#error ?" "?/\n%s%n ${PATH} $(rm) `ls` \xe2\x80\xae\xff\x01)~~~\" end\\";
+  TaskGraph graph = regression(4);
+  graph.name = worst;
+  for (Tensor& tensor : graph.tensors) {
+    tensor.name += worst;
+    if (!tensor.onnx_name.empty()) tensor.onnx_name += worst;
+  }
+  for (Task& task : graph.tasks) {
+    task.name += worst;
+    task.layer += worst;
+  }
+  for (Parameter& parameter : graph.parameters) parameter.initializer += worst;
+  const std::string model(kHeader + 32, '\0');
+  std::vector<GeneratedFile> files = generated(graph, 4, static_cast<int64_t>(model.size()));
+  TrainerProject project(files, model);
+  const std::string compiler = GENERATE("g++", "clang++");
+  const int built = project.build(kWithRuntime + " -DCMAKE_CXX_COMPILER=" + compiler);
+  INFO(project.output());
+  REQUIRE(built == 0);
+  CHECK(project.run("--steps 1") == 0);
+}

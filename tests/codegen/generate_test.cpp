@@ -1,0 +1,169 @@
+// The text of generated directories.
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "codegen/generate.h"
+#include "codegen/text.h"
+#include "graphs.h"
+
+using namespace plimsoll;
+using namespace plimsoll::test;
+
+namespace {
+
+std::string contents(const std::vector<GeneratedFile>& files, const std::string& path) {
+  for (const GeneratedFile& file : files)
+    if (file.path == path) return file.contents;
+  FAIL("there is no " << path);
+  return "";
+}
+
+std::set<std::string> paths(const std::vector<GeneratedFile>& files) {
+  std::set<std::string> all;
+  for (const GeneratedFile& file : files) CHECK(all.insert(file.path).second);
+  return all;
+}
+
+// The files that say what the program is, one after the other. CMakeLists.txt lists the runtime's files: not of interest.
+std::string program_text(const std::vector<GeneratedFile>& files) {
+  std::string text;
+  for (const GeneratedFile& file : files)
+    if (!file.path.starts_with("runtime/") && file.path != "CMakeLists.txt") text += "=== " + file.path + "\n" + file.contents;
+  return text;
+}
+
+// PLIMSOLL_UPDATE=1 rewrites what is expected.
+void check_golden(const std::string& name, const std::string& text) {
+  const std::string path = std::string(PLIMSOLL_TEST_DIR) + "/" + name;
+  if (const char* update = std::getenv("PLIMSOLL_UPDATE"); update && *update == '1') std::ofstream(path) << text;
+  std::stringstream expected;
+  expected << std::ifstream(path).rdbuf();
+  INFO("PLIMSOLL_UPDATE=1 rewrites " << path);
+  CHECK(text == expected.str());
+}
+
+}  // namespace
+
+TEST_CASE("the text of a small program is what it was") {
+  const TaskGraph graph = tower(8, 1);
+  auto files = generate(graph, naive_plan(graph, 3),
+                        {.command = "plimsoll compile tower.onnx --batch 8 -o trainer",
+                         .threads = 2,
+                         .initializer_offsets = {{"conv1.weight", 128}},
+                         .model_bytes = 1000});
+  REQUIRE(files.ok());
+  check_golden("tower.expected", program_text(*files));
+}
+
+TEST_CASE("same input, same bytes") {
+  const TaskGraph graph = tower(8, 5);
+  const Plan plan = naive_plan(graph, 4);
+  auto once = generate(graph, plan, {}), twice = generate(graph, plan, {});
+  REQUIRE(once.ok());
+  REQUIRE(twice.ok());
+  REQUIRE(once->size() == twice->size());
+  for (size_t i = 0; i < once->size(); ++i) {
+    CHECK((*once)[i].path == (*twice)[i].path);
+    CHECK((*once)[i].contents == (*twice)[i].contents);
+  }
+}
+
+TEST_CASE("only the sources of used kernels are carried, and all that is common") {
+  const TaskGraph graph = tower(4, 1);
+  auto files = generate(graph, naive_plan(graph, 4), {});
+  REQUIRE(files.ok());
+  const std::set<std::string> all = paths(*files);
+  for (const char* path : {"CMakeLists.txt", "README.md", "program.h", "program.cpp", "steps_0.cpp", "kernels_0.cpp",
+                           "runtime/kernel.h", "runtime/attrs/kernels.def", "runtime/host/engine.cpp",
+                           "runtime/host/ops/conv.cpp", "runtime/host/ops/sgd.cpp", "runtime/train/main.cpp"})
+    CHECK(all.contains(path));
+  CHECK(!all.contains("runtime/host/ops/adam.cpp"));
+  CHECK(!all.contains("runtime/host/ops/matmul.cpp"));
+  for (const std::string& path : all) CHECK(path.find("profile") == std::string::npos);
+}
+
+TEST_CASE("tasks that are the same work share a kernel, per algorithm") {
+  const TaskGraph graph = tower(4, 10);
+  Plan plan = naive_plan(graph, 4);
+  const auto kernels = [&] {
+    auto files = generate(graph, plan, {});
+    REQUIRE(files.ok());
+    const std::string text = contents(*files, "kernels_0.cpp");
+    size_t count = 0;
+    for (size_t at = text.find("k.add<"); at != std::string::npos; at = text.find("k.add<", at + 1)) ++count;
+    return count;
+  };
+  // Forward, ReLU, loss, its gradient, ReLU backward, both gradients of a convolution, the update.
+  CHECK(kernels() == 8);
+  plan.steps[StepId(1)].algorithm = "winograd";
+  CHECK(kernels() == 9);
+}
+
+TEST_CASE("a tensor that comes back to another place has a second name") {
+  const TaskGraph graph = regression(4);
+  Plan plan = naive_plan(graph, 4);
+  // x is loaded once more, elsewhere, in front of the gradient.
+  Plan twice = plan;
+  twice.steps = {};
+  for (const StepId id : ids_of(plan.steps)) {
+    if (id.value == 4) twice.steps.push_back({.stream = StreamKind::h2d, .kind = StepKind::load, .tensor = TensorId(0)});
+    twice.steps.push_back(plan.steps[id]);
+  }
+  for (Residency& residency : twice.residencies) {
+    if (residency.first_step == 0) residency.last_step = 6;
+    else residency.last_step = 7;
+    if (residency.tensor == TensorId(0)) residency.last_step = 3;
+  }
+  twice.residencies.push_back({.tensor = TensorId(0), .offset = 1 << 22, .bytes = 64, .first_step = 4, .last_step = 6});
+  auto files = generate(graph, twice, {});
+  REQUIRE(files.ok());
+  const std::string steps = contents(*files, "steps_0.cpp");
+  CHECK(steps.find("r.load(0, t0_2, 16);") != std::string::npos);
+  CHECK(steps.find("{t0_2, t3, none, t5}") != std::string::npos);
+  CHECK(contents(*files, "program.h").find("t0_2 = 4194304;") != std::string::npos);
+}
+
+TEST_CASE("a step that no trainer can execute is refused") {
+  const TaskGraph graph = regression(4);
+  Plan plan = naive_plan(graph, 4);
+  const StepKind kind = GENERATE(StepKind::offload, StepKind::prefetch);
+  plan.steps.push_back({.stream = StreamKind::d2h, .kind = kind, .tensor = TensorId(3), .host_offset = 0});
+  const auto files = generate(graph, plan, {});
+  REQUIRE(!files.ok());
+  CHECK(files.error().code == ExitCode::internal);
+}
+
+TEST_CASE("an initializer that model.onnx does not have is an internal error") {
+  const TaskGraph graph = regression(4);
+  const auto files = generate(graph, naive_plan(graph, 4), {.model_bytes = 10});
+  REQUIRE(!files.ok());
+  CHECK(files.error().code == ExitCode::internal);
+}
+
+TEST_CASE("evaluation does not run what was moved before the loss") {
+  const TaskGraph graph = regression(4);
+  Plan plan = naive_plan(graph, 4);
+  std::swap(plan.steps[StepId(3)], plan.steps[StepId(4)]);  // loss behind the gradient of w
+  auto files = generate(graph, plan, {});
+  REQUIRE(files.ok());
+  const std::string steps = contents(*files, "steps_0.cpp");
+  const size_t moved = steps.find("if (r.context.training) r.run("), loss = steps.find("r.read_loss(");
+  REQUIRE(moved != std::string::npos);
+  CHECK(moved < loss);
+  CHECK(loss < steps.find("void backward_"));
+}
+
+TEST_CASE("names become harmless") {
+  CHECK(comment_safe("*/ system(\"x\"); /*") == "*/ system(_x_)_ /*");
+  CHECK(comment_safe("a\nb\\") == "a_b_");
+  CHECK(comment_safe("ends in a trigraph?" "?/") == "ends in a trigraph__/");
+  CHECK(comment_safe("\xe2\x80\xae") == "___");
+  CHECK(comment_safe(std::string(1000, 'n')).size() < 110);
+  CHECK(string_literal("a\"b\\\n1\xff") == "\"a\\042b\\134\\0121\\377\"");
+  CHECK(string_literal("?" "?/") == "\"\\077\\077/\"");
+  CHECK(snake_case("ConvBackwardData") == "conv_backward_data");
+}
