@@ -151,8 +151,12 @@ Exit train(const Program& program, const Options& options, const std::string& mo
   }
   if (!options.save.empty() && program.model_bytes == 0)
     throw TrainerError(Exit::usage, "--save: this trainer was made without a model file");
-  if (std::filesystem::exists(options.save) && !std::filesystem::is_regular_file(options.save))
+  std::error_code unknown;
+  const std::filesystem::path folder = std::filesystem::path(options.save).parent_path();
+  if (std::filesystem::exists(options.save, unknown) && !std::filesystem::is_regular_file(options.save, unknown))
     throw TrainerError(Exit::unwritable_output, "cannot write '" + options.save + "': it is not a file");
+  if (!folder.empty() && !std::filesystem::is_directory(folder, unknown))
+    throw TrainerError(Exit::unwritable_output, "cannot write '" + options.save + "': there is no such directory");
 
   const int64_t per_epoch = data.samples / program.batch;
   int64_t steps = options.steps, epochs = options.epochs;
@@ -170,6 +174,7 @@ Exit train(const Program& program, const Options& options, const std::string& mo
   Durations durations;
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of its write, not our end
 
   // Beyond this point the training thread allocates nothing: the plan's arena is all that an iteration touches.
 
@@ -213,6 +218,17 @@ Exit train(const Program& program, const Options& options, const std::string& mo
   return interrupted ? Exit::stopped : Exit::ok;
 }
 
+// Where the sources are, or beside a program that was moved away from them.
+std::string model_file(const std::string& trainer_directory) {
+  namespace fs = std::filesystem;
+  std::error_code unknown;
+  const std::string here = trainer_directory + "/model.onnx";
+  if (fs::exists(here, unknown)) return here;
+  const fs::path self = fs::read_symlink("/proc/self/exe", unknown);
+  const fs::path beside = self.parent_path() / "model.onnx";
+  return !unknown && fs::exists(beside, unknown) ? beside.string() : here;
+}
+
 int fail(Exit code, const char* what) {
   std::fprintf(stderr, "error: %s\n", what);
   return static_cast<int>(code);
@@ -227,9 +243,7 @@ int main(const Program& program, const char* trainer_directory, int argc, char**
       std::fputs(kHelp, stdout);
       return 0;
     }
-    const std::string model_file =
-        options.model.empty() ? std::string(trainer_directory) + "/model.onnx" : options.model;
-    return static_cast<int>(train(program, options, model_file));
+    return static_cast<int>(train(program, options, options.model.empty() ? model_file(trainer_directory) : options.model));
   } catch (const TrainerError& error) {
     return fail(error.code, error.what());
   } catch (const KernelError& error) {

@@ -96,7 +96,7 @@ TEST_CASE("a generated trainer builds, takes the step that SGD takes, and finds 
 }
 
 // Everything that the directory carries, by both compilers, warnings being errors.
-TEST_CASE("a generated directory builds where nothing of Plimsoll is", "[.][self-contained]") {
+TEST_CASE("a generated directory builds where nothing of Plimsoll is", "[self-contained]") {
   const std::string compiler = GENERATE("g++", "clang++");
   const std::string model = std::string(kHeader, 'h') + bytes_of_floats(std::vector<float>(3 * 144, 0.1f));
   const TaskGraph graph = tower(4, 3);
@@ -130,4 +130,122 @@ TEST_CASE("a model with names out of a bad dream still becomes a trainer") {
   INFO(project.output());
   REQUIRE(built == 0);
   CHECK(project.run("--steps 1") == 0);
+}
+
+TEST_CASE("a trainer keeps its promises at the command line") {
+  const std::string model = std::string(kHeader, 'h') + bytes_of_floats(std::vector<float>(8, 0.0f));
+  const TaskGraph graph = regression(8);
+  TrainerProject project(generated(graph, 4, static_cast<int64_t>(model.size())), model);
+  REQUIRE(project.build(kWithRuntime) == 0);
+  const Regression data = samples(68);
+  project.write_npy("x.npy", "68, 4", data.x);
+  project.write_npy("t.npy", "68, 2", data.t);
+  const std::string good = "--data npy:x.npy,t.npy ";
+
+  // What is wrong, its exit code, and a word of the message.
+  struct Case {
+    std::string arguments;
+    int code;
+    std::string word;
+  };
+  project.write("short.npy", project.read("x.npy").substr(0, 300));
+  project.write("noise.npy", "this is no array at all, and long enough");
+  project.write_npy("wide.npy", "34, 8", data.x);
+  project.write_npy("few.npy", "3, 4", std::vector<float>(12));
+  project.write_npy("few_t.npy", "3, 2", std::vector<float>(6));
+  project.write("other.onnx", model + "longer");
+  const std::vector<Case> cases = {
+      {"--epochs 0", 2, "--epochs"},
+      {"--steps ten", 2, "--steps"},
+      {"--lr nan", 2, "--lr"},
+      {"--lr", 2, "needs a value"},
+      {"--frobnicate", 2, "--frobnicate"},
+      {"--quiet=1", 2, "takes no value"},
+      {"--data parquet:x", 2, "parquet"},
+      {"--data npy:x.npy", 2, "2 inputs"},
+      {"--data synthetic:often", 2, "often"},
+      {good + "--init xavier", 2, "xavier"},
+      {good + "--init he:", 2, "he:"},
+      {"--data npy:nowhere.npy,t.npy", 3, "nowhere.npy"},
+      {"--data npy:.,t.npy", 3, "not a file"},
+      {"--data npy:short.npy,t.npy", 3, "bytes"},
+      {"--data npy:noise.npy,t.npy", 3, "npy"},
+      {good + "--model nowhere.onnx", 3, "nowhere.onnx"},
+      {"--data npy:wide.npy,t.npy", 4, "f32[8]"},
+      {"--data npy:x.npy,few_t.npy", 4, "3 of t"},
+      {"--data npy:few.npy,few_t.npy", 4, "an iteration takes 8"},
+      {"--data mnist:.", 4, "28x28"},
+      {good + "--model other.onnx", 4, "other.onnx"},
+      {good + "--save nowhere/trained.onnx", 7, "nowhere"},
+      {good + "--save .", 7, "not a file"},
+      {good + "--metrics nowhere/metrics.jsonl", 7, "nowhere"},
+  };
+  for (const Case& wrong : cases) {
+    INFO(wrong.arguments);
+    const int code = project.run(wrong.arguments);
+    INFO(project.output());
+    CHECK(code == wrong.code);
+    CHECK(project.output().find("error: ") != std::string::npos);
+    CHECK(project.output().find(wrong.word) != std::string::npos);
+  }
+
+  CHECK(project.run("--help") == 0);
+  CHECK(project.output().find("--save FILE") != std::string::npos);
+
+  SECTION("two runs give the same bits, another order others") {
+    REQUIRE(project.run(good + "--init he:3 --epochs 2 --seed 5 --save a.onnx") == 0);
+    REQUIRE(project.run(good + "--init he:3 --epochs 2 --seed 5 --save b.onnx") == 0);
+    REQUIRE(project.run(good + "--init he:3 --epochs 2 --seed 6 --save c.onnx") == 0);
+    CHECK(project.read("a.onnx") == project.read("b.onnx"));
+    CHECK(project.read("a.onnx") != project.read("c.onnx"));
+    CHECK(project.run(good + "--init he:3 --steps 1 --lr 0 --save he.onnx") == 0);
+    CHECK(project.read("he.onnx").size() == model.size());
+    CHECK(project.read("he.onnx") != model);
+  }
+  SECTION("its own code allocates nothing after the first iteration") {
+    const auto allocations = [&](int steps) {
+      const int code = project.run(good + "--test npy:x.npy,t.npy --metrics m.jsonl --quiet --steps " +
+                                   std::to_string(steps) + " 2>&1", "LD_PRELOAD=" PLIMSOLL_ALLOCATION_COUNTER);
+      REQUIRE(code == 0);
+      return project.output();
+    };
+    const std::string once = allocations(1);
+    CHECK(once.starts_with("own allocations "));
+    CHECK(once == allocations(100));
+  }
+  SECTION("interrupted, it finishes the iteration and saves") {
+    const int code = project.shell("cd " + project.path("") + " && (build/train " + good +
+                                   "--epochs 100000000 --metrics m.jsonl --save half.onnx & child=$!; "
+                                   "while [ ! -s m.jsonl ]; do sleep 0.05; done; kill -INT $child; wait $child)");
+    INFO(project.output());
+    CHECK(code == 10);
+    CHECK(project.output().find("stopped after") != std::string::npos);
+    CHECK(project.read("half.onnx").size() == model.size());
+  }
+  SECTION("where nothing can be written nothing is left") {
+    project.write("kept.onnx", "the file of yesterday");
+    const int code = project.shell("cd " + project.path("") + " && (ulimit -f 0; build/train " + good +
+                                   "--quiet --steps 1 --save kept.onnx) 2>&1 | cat; ls");
+    CHECK(code == 0);
+    CHECK(project.output().find("cannot write 'kept.onnx'") != std::string::npos);
+    CHECK(project.output().find(".tmp-") == std::string::npos);
+    CHECK(project.read("kept.onnx") == "the file of yesterday");
+  }
+  SECTION("a program that was moved finds the model beside it") {
+    REQUIRE(project.shell("cd " + project.path("") + " && mkdir elsewhere && mv build/train model.onnx elsewhere && "
+                          "elsewhere/train " + good + "--steps 1 --save moved.onnx") == 0);
+    CHECK(project.read("moved.onnx").size() == model.size());
+  }
+}
+
+TEST_CASE("a program of a thousand layers builds and runs") {
+  const TaskGraph graph = tower(4, 1000);
+  const std::string model = std::string(kHeader, 'h') + bytes_of_floats(std::vector<float>(1000 * 144, 0.1f));
+  TrainerProject project(generated(graph, 4, static_cast<int64_t>(model.size())), model);
+  const int built = project.build(kWithRuntime);
+  INFO(project.output());
+  REQUIRE(built == 0);
+  const int code = project.run("--steps 2");
+  INFO(project.output());
+  CHECK(code == 0);
 }

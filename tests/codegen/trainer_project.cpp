@@ -57,8 +57,8 @@ int TrainerProject::build(const std::string& options) {
                path("build"));
 }
 
-int TrainerProject::run(const std::string& arguments) {
-  return shell("cd " + directory_ + " && build/train " + arguments);
+int TrainerProject::run(const std::string& arguments, const std::string& environment) {
+  return shell("cd " + directory_ + " && " + environment + " build/train " + arguments);
 }
 
 std::string bytes_of_floats(const std::vector<float>& values) {

@@ -18,7 +18,8 @@ class TrainerProject {
 
   // The exit status; the output of the commands is in output(). `options` are CMake's.
   int build(const std::string& options);
-  int run(const std::string& arguments);
+  int run(const std::string& arguments, const std::string& environment = "");
+  int shell(const std::string& command);
   const std::string& output() const { return output_; }
 
   std::string path(const std::string& name) const { return directory_ + "/" + name; }
@@ -27,7 +28,6 @@ class TrainerProject {
   void write_npy(const std::string& name, const std::string& shape, const std::vector<float>& values) const;
 
  private:
-  int shell(const std::string& command);
   std::string directory_, output_;
 };
 
