@@ -1,0 +1,22 @@
+# The budget is a contract: what cannot be met says the least that can, and that works; a byte less does not.
+. "$PLIMSOLL_CLI/common.sh"
+small_model
+
+expect 6 plimsoll plan net.onnx --batch 64 --budget 1KiB -o plan.json
+says "bytes works"
+promised=$(sed -n 's/.*a budget of \([0-9]*\) bytes works.*/\1/p' err)
+[[ ! -e plan.json ]] || fail "an infeasible budget left plan.json behind"
+expect 0 plimsoll plan net.onnx --batch 64 -o full.json
+field() { /usr/bin/python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["summary"][sys.argv[2]])' "$1" "$2"; }
+minimum=$(field full.json minimum_bytes)
+[[ $minimum -eq $promised ]] || fail "the minimum is $minimum here and $promised there"
+expect 0 plimsoll plan net.onnx --batch 64 --budget "$minimum" -o least.json
+expect 0 plimsoll verify least.json
+[[ $(field least.json arena_bytes) -le $minimum ]] || fail "the arena is larger than its budget"
+expect 6 plimsoll plan net.onnx --batch 64 --budget "$((minimum - 256))" -o less.json
+for percent in 90 70 50; do
+  expect 0 plimsoll plan net.onnx --batch 64 --budget $percent% -o part.json
+  expect 0 plimsoll verify part.json
+  [[ $(field part.json arena_bytes) -le $(($(field full.json unconstrained_bytes) * percent / 100)) ]] ||
+    fail "the arena is larger than $percent % of the unconstrained one"
+done

@@ -1,0 +1,19 @@
+# What the tests of the command line share. Sourced, in the test's own directory.
+set -euo pipefail
+find . -mindepth 1 -delete
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+
+# expect CODE COMMAND…: runs it, keeps stdout in out and stderr in err, and wants that exit code.
+expect() {
+  local wanted=$1 got=0
+  shift
+  "$@" >out 2>err || got=$?
+  [[ $got -eq $wanted ]] || { cat out err >&2; fail "exit $got when it should be $wanted: $*"; }
+}
+
+# says TEXT: the last command's stderr (or stdout) holds it.
+says() { grep -qF -- "$1" err out || { cat out err >&2; fail "does not say: $1"; }; }
+
+# A network without batch normalization, small enough for every test.
+small_model() { plimsoll model lenet -o "${1:-net.onnx}" 2>/dev/null; }

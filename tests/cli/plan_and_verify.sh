@@ -1,0 +1,23 @@
+# A plan is written, accepted, looked at; the same input gives the same bytes; a damaged plan is refused.
+. "$PLIMSOLL_CLI/common.sh"
+small_model
+
+expect 0 plimsoll plan net.onnx --batch 16 -o plan.json
+expect 0 plimsoll verify plan.json;      says "ok:"
+expect 0 plimsoll inspect plan.json
+expect 0 plimsoll inspect net.onnx
+expect 0 plimsoll plan net.onnx --batch 16 -o again.json
+steady() { grep -v planning_seconds "$1"; }
+cmp <(steady plan.json) <(steady again.json) || fail "the same input gave another plan"
+
+# Two tensors that are alive together laid on one address.
+/usr/bin/python3 - <<'PY'
+import json
+plan = json.load(open("plan.json"))
+first, second = [r for r in plan["residencies"] if r["first_step"] >= 0 and r["bytes"] > 1024][:2]
+second["offset"] = first["offset"]
+json.dump(plan, open("damaged.json", "w"))
+PY
+expect 9 plimsoll verify damaged.json;   says "overlap"
+expect 0 plimsoll plan net.onnx --batch 16 -o - -q
+/usr/bin/python3 -c 'import json; assert json.load(open("out"))["schema"] == 1'

@@ -1,0 +1,31 @@
+# Sourced by the tests of this folder: build_trainer and train.
+. "$PLIMSOLL_CLI/common.sh"
+python=/usr/bin/python3
+
+# build_trainer DIR MODEL compile-options…
+build_trainer() {
+  local directory=$1 model=$2
+  shift 2
+  plimsoll compile "$model" -o "$directory" -q "$@"
+  cmake -S "$directory" -B "$directory/build" -G Ninja -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" >log 2>&1 || { cat log; fail "cmake"; }
+  cmake --build "$directory/build" >log 2>&1 || { cat log; fail "build of $directory"; }
+}
+
+# random_data SAMPLES CHANNELS SIZE CLASSES: x.npy, y.npy
+random_data() {
+  $python - "$@" <<'PY'
+import sys
+import numpy as np
+n, c, s, k = map(int, sys.argv[1:])
+r = np.random.RandomState(0)
+np.save("x.npy", r.randn(n, c, s, s).astype(np.float32))
+np.save("y.npy", r.randint(0, k, n).astype(np.int32))
+PY
+}
+
+# trained DIR OUT.onnx options…: runs the trainer on x.npy, y.npy and keeps the weights
+trained() {
+  local directory=$1 out=$2
+  shift 2
+  "$directory/build/train" --data npy:x.npy,y.npy --no-shuffle --quiet --save "$out" "$@"
+}
