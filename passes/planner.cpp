@@ -67,7 +67,7 @@ Status Planner::check_request() const {
     const auto task = std::find_if(graph_.tasks.begin(), graph_.tasks.end(), [](const Task& t) { return t.mixes_samples; });
     return Error{ExitCode::usage,
                  fmt::format("{}: computes over all samples of a round, so rounds of {} samples change what is trained, "
-                             "and --batch-norm=refuse-split forbids it; leave out one of the two",
+                             "and --refuse-split forbids it; leave out one of the two",
                              task->layer, request_.sub_batch)};
   }
   return {};
@@ -154,7 +154,7 @@ Error Planner::infeasible() {
     ways_out.push_back(fmt::format("the sub-batch of {} was asked for; a smaller one, or the planner's choice, needs less",
                                    request_.sub_batch));
   if (request_.sub_batch == 0 && request_.batch > 1 && !may_split())
-    ways_out.push_back("--batch-norm=refuse-split forbids rounds smaller than the batch; without it, or with a smaller "
+    ways_out.push_back("--refuse-split forbids rounds smaller than the batch; without it, or with a smaller "
                        "batch, less would do");
   if (!policy_.share_memory) ways_out.push_back("policy 'liveness' lets tensors share memory and needs less");
   ways_out.push_back(fmt::format("a budget of {} bytes works", least_->arena()));

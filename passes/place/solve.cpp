@@ -3,45 +3,15 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
-#include <tuple>
 
+#include "passes/place/compact.h"
 #include "passes/place/pile.h"
+#include "passes/place/search.h"
 
 namespace plimsoll::placement {
 namespace {
 
 using Order = std::vector<uint32_t>;
-
-// The buffers that need bytes, with times as ranks: comparisons are all that matters.
-struct Compact {
-  struct Item {
-    int32_t lower, upper;
-    int64_t size;
-    size_t buffer;
-  };
-  std::vector<Item> items;
-  int64_t bound = 0;
-};
-
-Compact compact(const Problem& problem) {
-  std::vector<int64_t> times;
-  for (const Buffer& buffer : problem.buffers) {
-    times.push_back(buffer.lower);
-    times.push_back(buffer.upper);
-  }
-  std::sort(times.begin(), times.end());
-  times.erase(std::unique(times.begin(), times.end()), times.end());
-  const auto rank = [&](int64_t time) {
-    return static_cast<int32_t>(std::lower_bound(times.begin(), times.end(), time) - times.begin());
-  };
-  Compact found;
-  for (size_t i = 0; i < problem.buffers.size(); ++i) {
-    const Buffer& buffer = problem.buffers[i];
-    if (buffer.size > 0) found.items.push_back({rank(buffer.lower), rank(buffer.upper), buffer.size, i});
-  }
-  found.bound = lower_bound(problem);
-  return found;
-}
 
 template <class Key>
 Order sorted(const Compact& problem, Key key) {
@@ -52,21 +22,17 @@ Order sorted(const Compact& problem, Key key) {
   return order;
 }
 
-using Item = Compact::Item;
-int64_t lifetime(const Item& item) { return item.upper - item.lower; }
-double area(const Item& item) { return static_cast<double>(item.size) * static_cast<double>(lifetime(item)); }
-
 Order order_of(const Compact& problem, Method method) {
   switch (method) {
-    case Method::by_area: return sorted(problem, [](const Item& item) { return std::pair(area(item), item.size); });
+    case Method::by_area: return sorted(problem, [](const Item& item) { return std::pair(item.area(), item.size); });
     case Method::by_lifetime:
-      return sorted(problem, [](const Item& item) { return std::pair(lifetime(item), item.size); });
-    default: return sorted(problem, [](const Item& item) { return std::pair(item.size, lifetime(item)); });
+      return sorted(problem, [](const Item& item) { return std::pair(item.lifetime(), item.size); });
+    default: return sorted(problem, [](const Item& item) { return std::pair(item.size, item.lifetime()); });
   }
 }
 
 struct Packing {
-  std::vector<int64_t> offsets;  // of items
+  std::vector<int64_t> offsets = {};  // of items
   int64_t height = 0;
   int64_t scanned = 0;
 };
@@ -109,6 +75,38 @@ void repack(const Compact& problem, Order order, Packing& best, int64_t effort) 
   }
 }
 
+// What any height is a multiple of.
+int64_t grain_of(const Compact& problem) {
+  int64_t grain = 0;
+  for (const Item& item : problem.items) grain = std::gcd(grain, item.size);
+  return grain;
+}
+
+// Bisects the heights between the bound and the best known with the exact search. The bound itself comes first, with
+// half of the effort: it is often reached, and a search that runs out of nodes proves nothing.
+void search_below(const Compact& problem, Packing& best, int64_t nodes) {
+  const int64_t grain = grain_of(problem);
+  int64_t low = problem.bound - grain;  // not known to be possible
+  for (int64_t capacity = problem.bound, share = nodes / 2; low + grain < best.height && nodes > share / 2;) {
+    int64_t left = share;
+    std::optional<std::vector<int64_t>> found = search(problem, capacity, left);
+    nodes -= share - left;
+    share = std::min(share, nodes / 2);
+    if (found) {
+      best.offsets = std::move(*found);
+      best.height = 0;
+      for (size_t i = 0; i < problem.items.size(); ++i)
+        best.height = std::max(best.height, best.offsets[i] + problem.items[i].size);
+    } else {
+      low = capacity;
+    }
+    capacity = low + std::max(grain, (best.height - low) / 2 / grain * grain);
+    share = std::max<int64_t>(share / 2, 1000);
+  }
+}
+
+constexpr size_t kSearchable = 512;  // its depth is the number of buffers, and so is the work at each node
+
 Packing best_of(const Compact& problem, const Effort& effort) {
   Packing best;
   Order best_order;
@@ -122,7 +120,9 @@ Packing best_of(const Compact& problem, const Effort& effort) {
   }
   Packing tight = pack(problem, order_of(problem, Method::best_fit), Gap::tightest);
   repack(problem, best_order, best, effort.scans);
-  return tight.height < best.height ? tight : best;
+  if (tight.height < best.height) best = std::move(tight);
+  if (problem.items.size() <= kSearchable) search_below(problem, best, effort.nodes);
+  return best;
 }
 
 }  // namespace

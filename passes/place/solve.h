@@ -12,17 +12,22 @@ enum class Method {
   best_fit,     // largest first, each in the tightest gap that fits
   by_area,      // largest size · lifetime first, lowest gap
   by_lifetime,  // longest-lived first, lowest gap: nested lifetimes, as of a chain's activations, pile up perfectly
-  best_of,      // the lowest of all these and, while it is above the lower bound, of repacking
+  best_of,      // the lowest of all these; above the lower bound, what repacking and search find in the given effort
 };
 
 std::string_view to_string(Method method);
 
+// How long best_of may go on after the greedy orders, which always run.
 struct Effort {
-  // Entries that repacking may look at: about 0.3 s. The greedy orders always run.
-  int64_t scans = 300'000'000;
+  int64_t scans = 20'000'000;  // entries that repacking looks at
+  int64_t nodes = 20'000;      // placements that the exact search tries, for problems of some hundred buffers
 };
 
+// While a user waits for a plan, and while one waits for nothing else: a fraction of a second, and up to a minute.
+inline constexpr Effort kQuick{};
+inline constexpr Effort kThorough{.scans = 300'000'000, .nodes = 3'000'000};
+
 // Before: check(problem). The solution is valid whatever the method.
-Solution solve(const Problem& problem, Method method = Method::best_of, const Effort& effort = {});
+Solution solve(const Problem& problem, Method method = Method::best_of, const Effort& effort = kQuick);
 
 }  // namespace plimsoll::placement

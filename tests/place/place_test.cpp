@@ -1,0 +1,215 @@
+#include <catch2/catch.hpp>
+
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "passes/place/csv.h"
+#include "passes/place/pile.h"
+#include "passes/place/solve.h"
+
+namespace plimsoll::placement {
+namespace {
+
+constexpr Method kMethods[] = {Method::by_size, Method::best_fit, Method::by_area, Method::by_lifetime, Method::best_of};
+
+//  12 +-----+
+//     |  c  |
+//   8 +--+--+--+
+//     |  b  | d|        d begins when b ends: lifetimes are half-open
+//   4 +-----+--+--+
+//     |     a     |
+//   0 +-----------+
+//     0  1  2  3  4
+TEST_CASE("what does not meet in time shares bytes") {
+  const Problem problem{{{"a", 0, 4, 4}, {"b", 0, 2, 4}, {"c", 0, 2, 4}, {"d", 2, 4, 4}}};
+  CHECK(lower_bound(problem) == 12);
+  for (const Method method : kMethods) {
+    const Solution solution = solve(problem, method);
+    CHECK(validate(problem, solution).ok());
+    CHECK(solution.height == 12);
+  }
+}
+
+// minimalloc's own example, which fits 12.
+//
+//  12 +--+-----+-----------+
+//     |b1|  b2 |           |
+//   8 +--+-----+    b4     |
+//     |   b3   |           |
+//   4 +--------+-----------+
+//     |         b5         |
+//   0 +--------------------+
+//     0  3     9           21
+TEST_CASE("lifetimes that follow each other share a row") {
+  const Problem problem{{{"b1", 0, 3, 4}, {"b2", 3, 9, 4}, {"b3", 0, 9, 4}, {"b4", 9, 21, 4}, {"b5", 0, 21, 4}}};
+  const Solution solution = solve(problem);
+  CHECK(validate(problem, solution).ok());
+  CHECK(solution.height == 12);
+}
+
+TEST_CASE("no buffers, and buffers of no bytes") {
+  CHECK(solve({}).height == 0);
+  const Problem nothing{{{"a", 0, 4, 0}, {"b", 2, 3, 0}}};
+  const Solution solution = solve(nothing);
+  CHECK(solution.height == 0);
+  CHECK(validate(nothing, solution).ok());
+}
+
+//  20 +-----+
+//     |  e  |
+//  17 +--+--+
+//     | d|      a gap of 3 at time 1
+//  14 +--+--+
+//     |  c  |
+//  10 +--+--+
+//     | b|      a gap of 6 at time 1
+//   4 +--+--+
+//     |  a  |
+//   0 +-----+
+//     0  1  2
+TEST_CASE("the tightest gap is not the lowest") {
+  for (const Gap gap : {Gap::lowest, Gap::tightest}) {
+    Pile pile;
+    CHECK(pile.add(0, 2, 4, gap) == 0);
+    CHECK(pile.add(0, 1, 6, gap) == 4);
+    CHECK(pile.add(0, 2, 4, gap) == 10);
+    CHECK(pile.add(0, 1, 3, gap) == 14);
+    CHECK(pile.add(0, 2, 3, gap) == 17);
+    CHECK(pile.add(1, 2, 3, gap) == (gap == Gap::lowest ? 4 : 14));
+    CHECK(pile.height() == 20);
+  }
+}
+
+TEST_CASE("the validator names what overlaps, and what lies outside") {
+  const Problem problem{{{"a", 0, 2, 4}, {"b", 1, 3, 4}}};
+  CHECK(validate(problem, {{0, 4}, 8}).ok());
+  CHECK(validate(problem, {{0, 3}, 8}).error().message ==
+        "buffer b at [3, 7) in [1, 3) overlaps buffer a at [0, 4) in [0, 2)");
+  CHECK(validate(problem, {{4, 0}, 8}).ok());
+  CHECK(validate(problem, {{3, 0}, 8}).error().message ==
+        "buffer b at [0, 4) in [1, 3) overlaps buffer a at [3, 7) in [0, 2)");
+  CHECK(validate(problem, {{0, 0}, 8}).error().message ==
+        "buffer b at [0, 4) in [1, 3) overlaps buffer a at [0, 4) in [0, 2)");
+  CHECK(validate(problem, {{0, 5}, 8}).error().message == "buffer b at [5, 9) in [1, 3) lies outside [0, 8)");
+  CHECK(!validate(problem, {{0, -1}, 8}).ok());
+  CHECK(validate(problem, {{0}, 8}).error().message == "1 offsets for 2 buffers");
+  const Problem apart{{{"a", 0, 2, 4}, {"b", 2, 3, 4}}};
+  CHECK(validate(apart, {{0, 0}, 4}).ok());
+}
+
+// Nested lifetimes, as a chain's activations have them, with gradients that live for a moment on top.
+Problem nested(int layers, std::mt19937& random) {
+  Problem problem;
+  for (int i = 0; i < layers; ++i) {
+    const int64_t size = 256 * (1 + static_cast<int64_t>(random() % 1000));
+    problem.buffers.push_back({"y" + std::to_string(i), i, 2 * layers - i, size});
+    problem.buffers.push_back({"dy" + std::to_string(i), 2 * layers - i - 1, 2 * layers - i + 1, size});
+  }
+  return problem;
+}
+
+TEST_CASE("nested lifetimes pile up to within a few per cent of the bound, fifty thousand of them in moments") {
+  std::mt19937 random(7);
+  for (const int layers : {5, 50, 500, 25000}) {
+    const Problem problem = nested(layers, random);
+    const Solution solution = solve(problem);
+    REQUIRE(validate(problem, solution).ok());
+    CHECK(static_cast<double>(solution.height) <= 1.05 * static_cast<double>(lower_bound(problem)));
+  }
+}
+
+TEST_CASE("random problems are solved validly and alike each time") {
+  std::mt19937 random(3);
+  for (int round = 0; round < 60; ++round) {
+    Problem problem;
+    const int many = 1 + static_cast<int>(random() % 60);
+    for (int i = 0; i < many; ++i) {
+      const int64_t lower = static_cast<int64_t>(random() % 30) - 10;
+      problem.buffers.push_back({std::to_string(i), lower, lower + 1 + static_cast<int64_t>(random() % 12),
+                                 static_cast<int64_t>(random() % 9)});
+    }
+    const int64_t bound = lower_bound(problem);
+    for (const Method method : kMethods) {
+      const Solution solution = solve(problem, method);
+      REQUIRE(validate(problem, solution).ok());
+      CHECK(solution.height >= bound);
+      CHECK(solve(problem, method).offsets == solution.offsets);
+      CHECK(solve(problem).height <= solution.height);
+    }
+  }
+}
+
+std::string content(const std::string& name) {
+  std::ifstream file(std::string(PLIMSOLL_TEST_DIR) + "/minimalloc/" + name + ".1048576.csv");
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// The eight problems of minimalloc's "challenging" set; each fits 1048576. Where a plan waits for the answer we stop
+// early: the heights are those that the quick effort reaches, and may only come down.
+TEST_CASE("the challenging problems of minimalloc") {
+  const auto [name, height] = GENERATE(table<std::string, int64_t>({{"A", 1086464},
+                                                                  {"B", 1048576},
+                                                                  {"C", 1039360},
+                                                                  {"D", 1068032},
+                                                                  {"E", 1147904},
+                                                                  {"F", 1175552},
+                                                                  {"G", 1149952},
+                                                                  {"H", 1048576}}));
+  CAPTURE(name);
+  const Result<Instance> instance = parse_csv(content(name));
+  REQUIRE(instance.ok());
+  const Solution solution = solve(instance->problem);
+  CHECK(validate(instance->problem, solution).ok());
+  CHECK(solution.height <= height);
+}
+
+TEST_CASE("with more effort the search finds what greedy orders miss by a quarter") {
+  const auto [name, height] = GENERATE(table<std::string, int64_t>({{"B", 1048576}, {"F", 1048576}, {"H", 1048576}}));
+  CAPTURE(name);
+  const Result<Instance> instance = parse_csv(content(name));
+  REQUIRE(instance.ok());
+  const Solution solution = solve(instance->problem, Method::best_of, {.scans = 0, .nodes = 100'000});
+  CHECK(validate(instance->problem, solution).ok());
+  CHECK(solution.height == height);
+}
+
+TEST_CASE("a file is read, solved and written") {
+  const Result<Instance> instance = parse_csv("size,id,upper,lower\r\n4,a,2,0\r\n\r\n4, b ,3,1\n");
+  REQUIRE(instance.ok());
+  CHECK(!instance->offsets);
+  CHECK(instance->problem.buffers[1].id == "b");
+  const Solution solution = solve(instance->problem);
+  const std::string text = to_csv(instance->problem, solution);
+  const Result<Instance> again = parse_csv(text);
+  REQUIRE(again.ok());
+  CHECK(again->offsets == solution.offsets);
+  CHECK(to_csv(again->problem, {*again->offsets, solution.height}) == text);
+}
+
+TEST_CASE("a bad file is refused with the line") {
+  const auto [text, message] = GENERATE(table<std::string, std::string>({
+      {"", "line 1: the file is empty; a header is id,lower,upper,size[,offset]"},
+      {"id,lower,upper\n", "line 1: no column 'size'; a header is id,lower,upper,size[,offset]"},
+      {"id,lower,upper,size,color\n", "line 1: unknown column 'color'; a header is id,lower,upper,size[,offset]"},
+      {"id,lower,upper,size,id\n", "line 1: column 'id' twice"},
+      {"id,lower,upper,size\na,0,1\n", "line 2: 3 fields when the header has 4"},
+      {"id,lower,upper,size\na,0,1,x\n", "line 2: size 'x' is not a number of 64 bits"},
+      {"id,lower,upper,size\na,0,1,\n", "line 2: size '' is not a number of 64 bits"},
+      {"id,lower,upper,size\na,0,1,99999999999999999999\n", "line 2: size '99999999999999999999' is not a number of 64 bits"},
+      {"id,lower,upper,size\na,0,1,2\na,0,1,2\n", "line 3: buffer 'a' twice"},
+      {"id,lower,upper,size\na,1,1,2\n", "buffer a lives in [1, 1), which is empty"},
+      {"id,lower,upper,size\na,0,1,-2\n", "buffer a has size -2"},
+      {"id,lower,upper,size\na,0,1,4611686018427387904\nb,0,1,1\n",
+       "the sizes up to buffer b add up to more than 2^62 bytes"},
+  }));
+  const Result<Instance> instance = parse_csv(text);
+  REQUIRE(!instance.ok());
+  CHECK(instance.error().code == ExitCode::unreadable_input);
+  CHECK(instance.error().message == message);
+}
+
+}  // namespace
+}  // namespace plimsoll::placement
