@@ -165,6 +165,8 @@ Result<Found> Planner::choose(const Found& unconstrained) {
   const int64_t batch = request_.batch;
   const int64_t first = request_.sub_batch == 0 ? batch : request_.sub_batch;
   PLIMSOLL_ASSIGN(least_, attempt(first, 0));
+  // The smallest workspaces do not always make the smallest arena: placement may be luckier with others.
+  if (first == batch && unconstrained.arena() < least_->arena()) least_ = unconstrained;
   if (request_.sub_batch == 0 && may_split()) {
     PLIMSOLL_ASSIGN(Found single, attempt(1, 0));
     if (single.arena() < least_->arena()) least_ = std::move(single);

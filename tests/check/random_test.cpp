@@ -1,0 +1,114 @@
+// The planner on random graphs, with the checker and random interleavings as oracles; and the checker on damaged plans of
+// the planner.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+#include "compiler/check/check.h"
+#include "compiler/ir/plan_json.h"
+#include "compiler/ir/plan_text.h"
+#include "compiler/ir/task_graph_text.h"
+#include "passes/planner.h"
+#include "passes/policies.h"
+#include "tests/check/damage.h"
+#include "tests/check/interleave.h"
+#include "tests/random_graph.h"
+
+using namespace plimsoll;
+
+namespace {
+
+// The verdict on a plan, on what comes back of it from both files, and on some interleavings of it.
+void expect_sound(const Plan& plan, const TaskGraph& graph, int interleavings) {
+  CHECK(to_string(check_plan(plan)) == "");
+  CHECK(to_string(check_against_graph(plan, graph)) == "");
+  const auto from_json = plan_from_json(to_json(plan));
+  REQUIRE(from_json.ok());
+  CHECK(to_json(*from_json) == to_json(plan));
+  CHECK(to_string(check_plan(*from_json)) == "");
+  const std::string text = to_text(plan);
+  const auto from_text = plan_from_text(text);
+  REQUIRE(from_text.ok());
+  CHECK(to_text(*from_text) == text);
+  CHECK(to_string(check_plan(*from_text)) == "");
+  for (int seed = 0; seed < interleavings; ++seed) CHECK(run_interleaved(plan, static_cast<uint64_t>(seed)) == "");
+}
+
+bool accepted(const Plan& plan) {
+  const std::vector<Violation> violations = check_plan(plan);
+  return std::all_of(violations.begin(), violations.end(), [](const Violation& each) { return each.rule == Rule::summary; });
+}
+
+}  // namespace
+
+TEST_CASE("random task graphs come back from their text") {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    CAPTURE(seed);
+    const std::string text = to_text(random_graph(seed, {.layers = 1 + static_cast<int>(seed % 30)}));
+    const auto graph = graph_from_text(text);
+    REQUIRE(graph.ok());
+    REQUIRE(to_text(*graph) == text);
+  }
+}
+
+TEST_CASE("every policy plans random graphs soundly, under every budget that is possible") {
+  for (uint64_t seed = 13; seed < 23; ++seed) {  // 22: the whole batch needs less than single samples
+    const int64_t batch = 1 + static_cast<int64_t>(seed % 7);
+    const TaskGraph graph = random_graph(seed, {.layers = 2 + static_cast<int>(seed % 23), .batch = batch});
+    for (const Policy& recipe : all_policies()) {
+      const std::string policy(recipe.name);
+      CAPTURE(seed, policy);
+      RandomCosts costs(seed);
+      const auto free = make_plan(graph, costs, {.policy = policy, .batch = batch});
+      if (!free.ok()) FAIL(free.error().message);
+      expect_sound(*free, graph, 3);
+      const int64_t least = free->summary.minimum_bytes, most = free->summary.arena_bytes;
+      for (const int64_t budget : {least, (least + most) / 2}) {
+        CAPTURE(budget);
+        const auto tight = make_plan(graph, costs, {.policy = policy, .batch = batch, .budget_bytes = budget});
+        if (!tight.ok()) FAIL(tight.error().message);
+        CHECK(tight->summary.arena_bytes <= budget);
+        expect_sound(*tight, graph, 3);
+      }
+    }
+  }
+}
+
+TEST_CASE("a damaged plan of the planner is refused, or goes wrong in no interleaving") {
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    const TaskGraph graph = random_graph(seed, {.layers = 5, .batch = 4});
+    for (const Policy& recipe : all_policies()) {
+      const std::string policy(recipe.name);
+      RandomCosts costs(seed);
+      const auto free = make_plan(graph, costs, {.policy = policy, .batch = 4});
+      REQUIRE(free.ok());
+      const auto plan = make_plan(graph, costs, {.policy = policy, .batch = 4,
+                                                 .budget_bytes = (free->summary.minimum_bytes + free->summary.arena_bytes) / 2});
+      REQUIRE(plan.ok());
+      size_t refused = 0;
+      const std::vector<Damaged> all = damages_of(*plan);
+      for (const Damaged& damaged : all) {
+        if (!accepted(damaged.plan)) {
+          ++refused;
+          continue;
+        }
+        CAPTURE(seed, policy, damaged.what);
+        for (uint64_t run = 0; run < 10; ++run) CHECK(run_interleaved(damaged.plan, run) == "");
+      }
+      CHECK(refused > all.size() / 2);
+    }
+  }
+}
+
+TEST_CASE("ten thousand steps are judged at once") {
+  const TaskGraph graph = random_graph(7, {.layers = 4300, .batch = 4});
+  RandomCosts costs(7);
+  const auto plan = make_plan(graph, costs, {.policy = "liveness", .batch = 4, .sub_batch = 4});
+  REQUIRE(plan.ok());
+  CHECK(plan->steps.size() > 10000);
+  const auto before = std::chrono::steady_clock::now();
+  CHECK(to_string(check_plan(*plan)) == "");
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
+  CHECK(seconds < 1);
+}

@@ -1,0 +1,36 @@
+// Task graphs as training makes them, at random, and costs for them: the fuel of property tests. Same seed, same graph.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/profile.h"
+#include "compiler/ir/task_graph.h"
+
+namespace plimsoll {
+
+struct RandomGraphOptions {
+  int layers = 12;
+  int64_t batch = 6;
+};
+
+// A forward graph with fan-out, joins, skips and tasks of two outputs; permissions to work in place; stashes, statistics,
+// weights of one or of several layers, frozen ones; a loss; backward tasks in reverse with sums where gradients meet; an
+// update per trained weight, some with optimizer state. Sizes are of no round numbers.
+TaskGraph random_graph(uint64_t seed, const RandomGraphOptions& options = {});
+
+// One to three algorithms a task, the faster with the larger workspace; drawn from the task's signature.
+class RandomCosts : public Costs {
+ public:
+  explicit RandomCosts(uint64_t seed) : seed_(seed) {}
+  Status prepare(const TaskGraph& graph, int64_t samples) override;
+  std::span<const AlgorithmCost> algorithms(const Task& task, int64_t samples) const override;
+
+ private:
+  uint64_t seed_;
+  std::map<std::string, std::vector<AlgorithmCost>> known_;  // by signature
+};
+
+}  // namespace plimsoll
