@@ -14,6 +14,7 @@
 #include "compiler/support/bytes.h"
 #include "compiler/training/fuse.h"
 #include "compiler/training/layout.h"
+#include "compiler/training/rules/superneurons.h"
 #include "passes/planner.h"
 #include "tools/plimsoll/dump.h"
 #include "tools/plimsoll/plan_file.h"
@@ -53,6 +54,10 @@ Status check_usage(const PlanningOptions& options) {
   if (options.sub_batch < 0 || options.sub_batch > options.batch)
     return usage(fmt::format("--sub-batch is {} when it should be between 1 and the batch, {}",
                              options.sub_batch.getValue(), options.batch.getValue()));
+  if (options.rules != "true" && options.rules != "superneurons")
+    return usage(fmt::format("there are no rules '{}'; rules: true, superneurons", options.rules.getValue()));
+  if (options.rules != "true" && options.sub_batch != 0)
+    return usage(fmt::format("--rules {} knows no --sub-batch", options.rules.getValue()));
   if (options.target != "host")
     return usage(fmt::format("there is no target '{}'; targets: host", options.target.getValue()));
   if (options.threads < 0 || options.threads > 1024)
@@ -65,6 +70,10 @@ Status check_usage(const PlanningOptions& options) {
 // "profiled" and "modelled" ask the profiler beside this program, for exact workspaces at least; a device's name asks
 // nobody.
 Result<std::unique_ptr<Costs>> make_costs(const PlanningOptions& options, int64_t threads, PlanRequest& request) {
+  if (options.rules == "superneurons") {
+    request.device = "k40c";
+    return std::unique_ptr<Costs>(std::make_unique<SuperNeuronsCosts>());
+  }
   request.costs = options.costs == "profiled" ? "profiled" : "modelled";
   if (options.costs != "profiled" && options.costs != "modelled") {
     PLIMSOLL_ASSIGN(const Device device, find_device(options.costs));
@@ -133,12 +142,15 @@ Result<Planned> plan_model(const PlanningOptions& options, const Console& consol
 
   PLIMSOLL_ASSIGN(ImportedModel model,
                   import_onnx(options.model, {.batch = options.batch, .dims = dims, .strict = options.strict}));
+  const bool as_paper = options.rules == "superneurons";
   std::vector<std::string> notes = model.notes;
-  PLIMSOLL_TRY(attach_loss(model.network, options.loss, notes));
+  if (!as_paper) PLIMSOLL_TRY(attach_loss(model.network, options.loss, notes));
   for (const std::string& note : notes) console.note(note);
   for (const std::string& warning : model.warnings) console.warning(warning);
-  fuse_activations(model.network);
-  assign_layouts(model.network, channel_block(options.layout));
+  if (!as_paper) {
+    fuse_activations(model.network);
+    assign_layouts(model.network, channel_block(options.layout));
+  }
 
   // Beyond this point the network stays as it is.
 
@@ -146,7 +158,8 @@ Result<Planned> plan_model(const PlanningOptions& options, const Console& consol
                                  .optimizer = {.kind = options.optimizer,
                                                .momentum = options.momentum,
                                                .weight_decay = options.weight_decay}};
-  PLIMSOLL_ASSIGN(const TaskGraph graph, build_task_graph(model.network, training));
+  PLIMSOLL_ASSIGN(const TaskGraph graph, as_paper ? superneurons_graph(model.network, options.batch)
+                                                  : build_task_graph(model.network, training));
 
   // Beyond this point the task graph stays as it is: plans answer it.
 
@@ -154,8 +167,9 @@ Result<Planned> plan_model(const PlanningOptions& options, const Console& consol
       options.threads > 0 ? options.threads : std::max<int64_t>(1, std::thread::hardware_concurrency());
   PlanRequest request{.policy = options.policy,
                       .batch = options.batch,
-                      .sub_batch = options.sub_batch,
+                      .sub_batch = as_paper ? options.batch : options.sub_batch,
                       .refuse_split_batch_norm = options.refuse_split,
+                      .keep_order = as_paper,
                       .model_name = graph.name,
                       .model_sha256 = model.sha256};
   if (budget.kind == SizeSpec::Kind::bytes) request.budget_bytes = budget.bytes;
@@ -167,6 +181,7 @@ Result<Planned> plan_model(const PlanningOptions& options, const Console& consol
   request.observe = [&](const std::string& pass, const Plan& plan) { dump.after(pass, plan); };
   PLIMSOLL_ASSIGN(Plan plan, make_plan(graph, *costs, request));
   PLIMSOLL_TRY(dump.finish(model.network, graph));
+  if (as_paper) count_as_superneurons(plan);
 
   TaskGraph planned_graph = plan.rounds > 1 ? accumulating(graph) : graph;
   std::vector<Violation> violations = check_plan(plan);
