@@ -38,13 +38,13 @@ void build_lstm(GraphWriter& graph, const Arguments& arguments) {
   const Value sequence = graph.input("input", {steps, features});
   const std::vector<Value> inputs = graph.split("lstm", sequence, steps);
   for (int64_t t = 0; t < steps; ++t) {
-    const std::string step = "lstm.step" + std::to_string(t);
-    Value x = graph.squeeze(step, inputs[static_cast<size_t>(t)]);
+    Value x = graph.squeeze("lstm", inputs[static_cast<size_t>(t)]);
     for (size_t l = 0; l < layers.size(); ++l) {
-      const std::string module = step + ".layer" + std::to_string(l);
+      // The same module in every step, applied again: nodes are told apart by the numbers behind their names.
+      const std::string module = "lstm.layer" + std::to_string(l);
       Layer& layer = layers[l];
-      Value gates = graph.linear(module, x, layer.from_input, layer.bias);
-      if (t > 0) gates = graph.add(module, gates, graph.linear(module, layer.h, layer.from_state, {}));
+      Value gates = graph.linear(module + ".ih", x, layer.from_input, layer.bias);
+      if (t > 0) gates = graph.add(module, gates, graph.linear(module + ".hh", layer.h, layer.from_state, {}));
       const std::vector<Value> quarter = graph.split(module, gates, 4);
       Value c = graph.mul(module, graph.sigmoid(module, quarter[0]), graph.tanh(module, quarter[2]));
       if (t > 0) c = graph.add(module, graph.mul(module, graph.sigmoid(module, quarter[1]), layer.c), c);
