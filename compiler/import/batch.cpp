@@ -128,6 +128,7 @@ ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool
   // What stands in the target: the batch as a symbol, the open entry, and the product of the rest.
   std::optional<size_t> symbol, open;
   int64_t rest = 1;
+  bool stays = false;  // the batch is copied from x
   ReshapeTarget result;
   for (size_t i = 0; i < target.size(); ++i) {
     Dim dim = target[i];
@@ -135,7 +136,7 @@ ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool
     if (dim == Dim{0} && zero_copies) {
       if (i >= x.size()) return fail(fmt::format("entry {} copies a dimension that is not there", i));
       dim = x[i];
-      if (dim.batch) return symbol ? fail("the batch appears twice") : result;  // the batch stays where it is
+      stays = stays || dim.batch;
     }
     if (dim.batch) {
       if (symbol) return fail("the batch appears twice");
@@ -150,6 +151,7 @@ ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool
     }
   }
 
+  if (stays) return symbol ? fail("the batch appears twice") : result;
   if (symbol) {
     const auto product = checked_mul(rest, target[*symbol].value);
     if (!elements->batch || !product || *product == 0 || elements->value % *product != 0 ||

@@ -149,12 +149,15 @@ class NetworkBuilder {
   Status add_operator(const onnx::NodeProto& proto) {
     const Op* op = is_onnx_domain(proto.domain()) && !is_own(proto.op_type()) ? find_op(proto.op_type()) : nullptr;
     const bool known = op && opset_ >= op->first_opset && opset_ <= op->last_opset;
-    if (!known) unsupported_.add_operator(proto, op);
     const bool blocked = std::any_of(proto.input().begin(), proto.input().end(), [&](const std::string& name) {
       return !name.empty() && table_[table_.find(name)].unsupported;
     });
+    // Behind what is not supported there are no types, but the names of operators are looked at all the same; not those
+    // that only compute shapes, which would not be nodes if the types were there.
+    const bool of_shapes = blocked && computes_shapes(proto);
+    if (!known && !of_shapes) unsupported_.add_operator(proto, op);
     if (!known || blocked) {
-      give_up(proto);
+      give_up(proto, of_shapes);
       return {};
     }
     if (static_cast<size_t>(proto.input_size()) < required_inputs(proto.op_type()))
@@ -166,14 +169,26 @@ class NetworkBuilder {
     if (Status status = infer(proto, *op); !status.ok()) {
       if (status.error().code != ExitCode::unsupported) return status;
       unsupported_.add_message(status.error().message);
-      give_up(proto);
+      give_up(proto, false);
     }
     return {};
   }
 
-  void give_up(const onnx::NodeProto& proto) {
-    for (const std::string& output : proto.output())
-      if (!output.empty()) table_[table_.define(output)].unsupported = true;
+  bool computes_shapes(const onnx::NodeProto& proto) {
+    if (!is_onnx_domain(proto.domain()) || !can_fold(proto.op_type())) return false;
+    if (proto.op_type() == "Shape" || proto.op_type() == "Size") return true;
+    return std::all_of(proto.input().begin(), proto.input().end(), [&](const std::string& name) {
+      return name.empty() || table_[table_.find(name)].perhaps_known || table_.known(table_.find(name));
+    });
+  }
+
+  void give_up(const onnx::NodeProto& proto, bool of_shapes) {
+    for (const std::string& output : proto.output()) {
+      if (output.empty()) continue;
+      Entry& entry = table_[table_.define(output)];
+      entry.unsupported = true;
+      entry.perhaps_known = of_shapes;
+    }
   }
 
   Status infer(const onnx::NodeProto& proto, const Op& op) {
@@ -252,7 +267,10 @@ class NetworkBuilder {
     if (name.empty()) return ValueId();
     const auto index = table_.find(name);
     const Slot slot = slot_of(proto.op_type(), i);
-    const KnownValue* known = slot == Slot::constant ? table_.known_constant(index) : nullptr;
+    const KnownValue* known = slot == Slot::constant ? table_.known_constant(index)
+                              : slot == Slot::number ? table_.known(index)
+                                                     : nullptr;
+    if (known && slot == Slot::number && (known->elements() != 1 || known->depends_on_batch())) known = nullptr;
     if (!known) return table_.as_data(index, slot);
     if (proto.op_type() == "Reshape") return add_reshape_target(proto, *known);
     if (known->depends_on_batch()) return add_batch_constant(proto, i, *known);

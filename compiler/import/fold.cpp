@@ -393,16 +393,29 @@ const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::str
   return nullptr;
 }
 
-Known fold(const onnx::NodeProto& node, int64_t opset, const std::vector<FoldInput>& inputs) {
-  static const std::unordered_map<std::string_view, Known (*)(const Call&)> kFolds = {
+namespace {
+
+using Rule = Known (*)(const Call&);
+
+Rule rule_of(std::string_view op) {
+  static const std::unordered_map<std::string_view, Rule> kRules = {
       {"Concat", fold_concat}, {"Constant", fold_constant}, {"ConstantOfShape", fold_constant_of_shape},
       {"Expand", fold_expand}, {"Gather", fold_gather}, {"Identity", fold_identity}, {"Range", fold_range},
       {"ReduceProd", fold_reduce_prod}, {"Reshape", fold_reshape}, {"Shape", fold_shape}, {"Size", fold_size},
       {"Slice", fold_slice}, {"Squeeze", fold_squeeze}, {"Transpose", fold_transpose}, {"Trilu", fold_trilu},
       {"Unsqueeze", fold_unsqueeze},
   };
-  const auto found = kFolds.find(node.op_type());
-  return found == kFolds.end() ? fold_arithmetic(node, inputs) : found->second({node, opset, inputs});
+  const auto found = kRules.find(op);
+  return found == kRules.end() ? nullptr : found->second;
 }
+
+}  // namespace
+
+Known fold(const onnx::NodeProto& node, int64_t opset, const std::vector<FoldInput>& inputs) {
+  const Rule rule = rule_of(node.op_type());
+  return rule ? rule({node, opset, inputs}) : fold_arithmetic(node, inputs);
+}
+
+bool can_fold(std::string_view op) { return rule_of(op) || can_fold_arithmetic(op); }
 
 }  // namespace plimsoll

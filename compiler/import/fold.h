@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "compiler/import/tensor_data.h"
@@ -20,7 +21,12 @@ struct FoldInput {
 // express (N·N, N + 1).
 std::optional<KnownValue> fold(const onnx::NodeProto& node, int64_t opset, const std::vector<FoldInput>& inputs);
 
+// Whether fold() has a rule for the operator at all.
+bool can_fold(std::string_view op);
+
 // --- shared by fold.cpp and fold_arithmetic.cpp ---
+
+bool can_fold_arithmetic(std::string_view op);
 
 // Element by element with broadcasting, on operators like Mul, Equal, Sqrt, Cast, Where. nullopt as above.
 std::optional<KnownValue> fold_arithmetic(const onnx::NodeProto& node, const std::vector<FoldInput>& inputs);

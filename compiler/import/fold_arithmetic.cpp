@@ -247,4 +247,8 @@ Known fold_arithmetic(const onnx::NodeProto& node, const std::vector<FoldInput>&
   return std::nullopt;
 }
 
+bool can_fold_arithmetic(std::string_view op) {
+  return binaries().contains(op) || unaries().contains(op) || op == "Where" || op == "Cast" || op == "CastLike";
+}
+
 }  // namespace plimsoll

@@ -9,6 +9,7 @@ namespace plimsoll {
 enum class Slot {
   data,       // lies in the arena
   constant,   // known while compiling: axes, shapes, bounds, ratios
+  number,     // a constant where it is a single known number, data otherwise: x · 0.5
   weight,     // data, and by its place a weight of this one layer: a bias, a scale
   statistic,  // running mean, running variance
 };

@@ -9,9 +9,6 @@
 namespace plimsoll {
 namespace {
 
-// Frozen parameters this small are constants to operators as well: exponents, scales.
-constexpr int64_t kSmall = 64;
-
 // A single number that an exporter lifted out of the code, rather than a parameter of a module.
 bool is_exporter_constant(const onnx::TensorProto& tensor) {
   const std::string& name = tensor.name();
@@ -99,9 +96,6 @@ Result<ValueId> ValueTable::as_data(Index index, Slot slot) {
   value.kind = slot == Slot::statistic ? ValueKind::statistic : ValueKind::parameter;
   value.trainable =
       value.kind == ValueKind::parameter && real && entry.initializer && !is_exporter_constant(*entry.initializer);
-  if (value.kind == ValueKind::parameter && !value.trainable)
-    if (const KnownValue* small = known_constant(index); small && small->elements().value_or(kSmall + 1) <= kSmall)
-      value.constant = to_constant_data(*small);
   if (!entry.initializer) {
     const int64_t bytes = entry.known->elements().value_or(kElementLimit) * bytes_of(*type);
     if (bytes > kModelBytesLimit - materialised_bytes_)

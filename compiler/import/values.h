@@ -22,6 +22,7 @@ struct Entry {
   const onnx::TensorProto* initializer = nullptr;
   std::optional<KnownValue> known = {};
   bool unsupported = false;  // its maker is not supported; everything behind it is only looked at for its name
+  bool perhaps_known = false;  // a shape or what is computed of shapes: had its maker's inputs types, it would be known
   ValueId data = {};
   ValueId constant = {};
 };

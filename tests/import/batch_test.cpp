@@ -1,0 +1,126 @@
+// The batch: found in the inputs, followed through shapes, and recognised where it was written as a number.
+#include <catch2/catch.hpp>
+#include <functional>
+
+#include "compiler/import/batch.h"
+#include "tests/import/model_builder.h"
+
+using namespace plimsoll;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+constexpr Dim N = kBatch;
+using Entries = std::vector<int64_t>;
+
+Entries target(const Dims& x, const std::vector<Dim>& wanted, std::optional<int64_t> exported = {}, bool zero_copies = true) {
+  const ReshapeTarget result = reshape_target(x, wanted, zero_copies, exported);
+  INFO(result.error);
+  CHECK(result.error.empty());
+  return result.entries;
+}
+
+std::string refusal(const Dims& x, const std::vector<Dim>& wanted, std::optional<int64_t> exported = {}) {
+  return reshape_target(x, wanted, true, exported).error;
+}
+
+// The graph's constant `name`, evaluated as the target of Reshape of x[N,3,8,8].
+std::string reshaped(const std::function<void(ModelBuilder&)>& make) {
+  ModelBuilder build;
+  build.input("x", {"N", "3", "8", "8"});
+  make(build);
+  build.node("Reshape", {"x", "target"}, {"y"}, "reshape");
+  build.output("y");
+  const auto imported = build.import();
+  return imported.ok() ? to_string(find_value(imported->network, "y")->type.dims) : outcome(imported);
+}
+
+}  // namespace
+
+TEST_CASE("a symbolic batch in the target of a Reshape") {
+  CHECK(target({N, {3}, {4}}, {N, {12}}) == Entries{-1, 12});
+  CHECK(target({N, {3}, {4}}, {N, {-1}}) == Entries{-1, 12});
+  CHECK(target({N, {3}, {4}}, {N, {2}, {-1}}) == Entries{-1, 2, 6});
+  CHECK(target({N, {3}, {4}}, {{3, true}, {4}}) == Entries{-1, 4});
+  CHECK(target({{3, true}, {4}}, {N, {3}, {4}}) == Entries{-1, 3, 4});
+  CHECK(target({N, {3}, {4}}, {{0}, {12}}) == Entries{0, 12});
+  CHECK(target({N, {3}, {4}}, {{-1}, {12}}) == Entries{-1, 12});
+  CHECK_THAT(refusal({N, {3}, {4}}, {N, {13}}), Contains("numbers of elements differ"));
+  CHECK_THAT(refusal({N, {3}, {4}}, {N, N}), Contains("twice"));
+}
+
+TEST_CASE("a batch that was written as a number") {
+  CHECK(target({N, {3}, {4}}, {{1}, {12}}, 1) == Entries{-1, 12});
+  CHECK(target({N, {3}, {4}}, {{1}, {-1}}, 1) == Entries{-1, 12});
+  CHECK(target({N, {3}, {4}}, {{8}, {12}}, 8) == Entries{-1, 12});
+  CHECK(target({N, {2048}, {1}, {1}}, {{1}, {2048}}, 1) == Entries{-1, 2048});
+  CHECK(target({N, {3}, {4}}, {{-1}, {12}}, 8) == Entries{-1, 12});
+  CHECK(target({{3}, N, {4}}, {{3}, {8}, {2}, {2}}, 8) == Entries{3, -1, 2, 2});
+  CHECK(target({N, {3}, {4}}, {{24}, {4}}, 8) == Entries{-1, 4});
+  CHECK(target({{3, true}, {4}}, {{8}, {3}, {4}}, 8) == Entries{-1, 3, 4});
+  // 12 heads before the batch of 1: which entry scales cannot be told from the numbers.
+  CHECK_THAT(refusal({N, {768}}, {{12}, {1}, {64}}, 1), Contains("cannot be proved") && Contains("dynamic_axes"));
+  CHECK(target({{5}, {4}}, {{4}, {5}}, 8) == Entries{4, 5});  // no batch in it
+}
+
+TEST_CASE("shape arithmetic with the batch as a symbol") {
+  CHECK(reshaped([](ModelBuilder& build) {  // [shape[0], shape[1] * shape[2] * shape[3]]
+          build.node("Shape", {"x"}, {"s"});
+          build.constant("first", {0}).constant("one", {1}).constant("far", {9223372036854775807});
+          build.node("Slice", {"s", "first", "one"}, {"n"});
+          build.node("Slice", {"s", "one", "far"}, {"rest"});
+          build.node("ReduceProd", {"rest"}, {"product"});
+          ModelBuilder::integer(build.node("Concat", {"n", "product"}, {"target"}), "axis", 0);
+        }) == "[N,192]");
+  CHECK(reshaped([](ModelBuilder& build) {  // [N * 3, 64] by Mul, Cast and Div
+          build.node("Shape", {"x"}, {"s"});
+          build.constant("factor", {3, 1, 1, 1}).constant("divisor", {1, 3, 1, 1}).constant("at", {0, 2});
+          build.node("Mul", {"s", "factor"}, {"m"});
+          build.node("Div", {"m", "divisor"}, {"d"});
+          ModelBuilder::integer(build.node("Cast", {"d"}, {"d32"}), "to", onnx::TensorProto::INT32);
+          ModelBuilder::integer(build.node("Cast", {"d32"}, {"d64"}), "to", onnx::TensorProto::INT64);
+          build.node("Gather", {"d64", "at"}, {"two"});
+          build.constant("scale", {1, 8});
+          build.node("Mul", {"two", "scale"}, {"target"});
+        }) == "[3N,64]");
+  CHECK(reshaped([](ModelBuilder& build) {  // where(t == -1, shape, t) as for expand
+          build.node("Shape", {"x"}, {"s"});
+          build.constant("t", {-1, 3, -1, 8}).constant("open", {-1});
+          build.node("Equal", {"t", "open"}, {"eq"});
+          build.node("Where", {"eq", "s", "t"}, {"target"});
+        }) == "[N,3,8,8]");
+  CHECK(reshaped([](ModelBuilder& build) {  // Shape with start and end, of opset 15
+          onnx::NodeProto& shape = build.node("Shape", {"x"}, {"n"});
+          ModelBuilder::integer(shape, "start", 0);
+          ModelBuilder::integer(shape, "end", -3);
+          build.constant("open", {-1});
+          ModelBuilder::integer(build.node("Concat", {"n", "open"}, {"target"}), "axis", -1);
+        }) == "[N,192]");
+  CHECK_THAT(reshaped([](ModelBuilder& build) {  // N + 1 is nothing a shape can be
+               build.node("Shape", {"x"}, {"s"});
+               build.constant("one", {1, 0, 0, 0});
+               build.node("Add", {"s", "one"}, {"target"});
+             }), StartsWith("5: "));
+}
+
+TEST_CASE("the batch is the first dimension, by symbol or by number") {
+  ModelBuilder fixed;
+  fixed.input("x", {"8", "3"}).input("y", {"8", "3"}).input("table", {"1", "3"});
+  fixed.node("Add", {"x", "y"}, {"z"});
+  fixed.node("Add", {"z", "table"}, {"out"});
+  fixed.output("out");
+  const auto imported = fixed.import();
+  REQUIRE(outcome(imported) == "ok");
+  CHECK(find_value(imported->network, "x")->type.dims == Dims{N, {3}});
+  CHECK(find_value(imported->network, "y")->type.dims == Dims{N, {3}});
+  CHECK(find_value(imported->network, "table")->type.dims == Dims{{1}, {3}});
+  CHECK_THAT(imported->notes.at(0), Contains("batch of 8"));
+
+  ModelBuilder sequence_first;
+  sequence_first.input("x", {"seq", "batch", "3"}).node("Relu", {"x"}, {"y"});
+  sequence_first.output("y");
+  const auto sequence = sequence_first.import({.batch = 4, .dims = {{"seq", 5}}});
+  REQUIRE(outcome(sequence) == "ok");
+  CHECK(find_value(sequence->network, "y")->type.dims == Dims{{5}, N, {3}});
+}

@@ -1,0 +1,230 @@
+// Weights: which are trained, whose they are, and where they lie in the file that is written.
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "tests/import/model_builder.h"
+
+using namespace plimsoll;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+std::string slurp(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// x → conv → bn → relu, twice, with all the vectors of the normalizations merged into `zeros` and `ones`.
+ModelBuilder merged_model(int ir = 8) {
+  ModelBuilder build(17, ir);
+  build.input("x", {"N", "3", "8", "8"}).weight("w1", {4, 3, 3, 3}).weight("w2", {4, 4, 3, 3});
+  build.weight("zeros", {4}, 0, 0).weight("ones", {4}, 1, 0);
+  build.conv("x", "w1", "", "c1", "/layer1/conv/Conv");
+  ModelBuilder::integer(build.node("BatchNormalization", {"c1", "ones", "zeros", "zeros", "ones"}, {"n1", "m1", "v1"},
+                                   "/layer1/bn/BatchNormalization"), "training_mode", 1);
+  build.node("Relu", {"n1"}, {"r1"}, "/layer1/relu/Relu");
+  build.conv("r1", "w2", "", "c2", "/layer2/conv/Conv");
+  ModelBuilder::integer(build.node("BatchNormalization", {"c2", "ones", "zeros", "zeros", "ones"}, {"n2", "m2", "v2"},
+                                   "/layer2/bn/BatchNormalization"), "training_mode", 1);
+  build.output("n2");
+  return build;
+}
+
+std::vector<std::string> inputs_of(const Network& network, const std::string& node) {
+  std::vector<std::string> names;
+  for (const ValueId id : find_node(network, node)->inputs) names.push_back(network.values[id].name);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("weights that were merged for being equal are apart again") {
+  for (const int ir : {3, 8}) {
+    const auto imported = merged_model(ir).import();
+    REQUIRE(outcome(imported) == "ok");
+    const Network& network = imported->network;
+    CHECK(inputs_of(network, "/layer1/bn/BatchNormalization") ==
+          std::vector<std::string>{"c1", "ones", "zeros", "layer1.bn.running_mean", "layer1.bn.running_var"});
+    CHECK(inputs_of(network, "/layer2/bn/BatchNormalization") ==
+          std::vector<std::string>{"c2", "layer2.bn.weight", "layer2.bn.bias", "layer2.bn.running_mean", "layer2.bn.running_var"});
+    CHECK(find_value(network, "layer2.bn.running_mean")->kind == ValueKind::statistic);
+    CHECK_FALSE(find_value(network, "layer2.bn.running_mean")->trainable);
+    CHECK(find_value(network, "layer2.bn.bias")->trainable);
+    CHECK(find_node(network, "/layer2/bn/BatchNormalization")->module_path == "layer2.bn");
+    CHECK(find_node(network, "/layer2/bn/BatchNormalization")->outputs.size() == 1);
+    REQUIRE(imported->notes.size() == 1);
+    CHECK_THAT(imported->notes[0], StartsWith("6 weights"));
+
+    // The file that is written has them apart as well: importing it again changes nothing.
+    const ScratchDirectory directory;
+    const auto ranges = write_model(*imported->file, directory / "again.onnx");
+    REQUIRE(outcome(ranges) == "ok");
+    CHECK(ranges->contains("layer2.bn.running_var"));
+    const auto again = import_onnx(directory / "again.onnx", {.batch = 4});
+    REQUIRE(outcome(again) == "ok");
+    CHECK(again->notes.empty());
+    CHECK(again->network.values.size() == network.values.size());
+  }
+}
+
+TEST_CASE("an Identity of an initializer tells the name that it had") {
+  ModelBuilder build;
+  build.input("x", {"N", "4"}).weight("w1", {4, 4}).weight("w2", {4, 4}).weight("a.bias", {4}, 0, 0);
+  build.node("Identity", {"a.bias"}, {"b.bias"}, "Identity_0");
+  build.node("Gemm", {"x", "w1", "a.bias"}, {"h"}, "a");
+  build.node("Gemm", {"h", "w2", "b.bias"}, {"y"}, "b");
+  build.output("y");
+  const auto imported = build.import();
+  REQUIRE(outcome(imported) == "ok");
+  CHECK(inputs_of(imported->network, "b") == std::vector<std::string>{"h", "w2", "b.bias"});
+  const ScratchDirectory directory;
+  REQUIRE(outcome(write_model(*imported->file, directory / "m.onnx")) == "ok");
+  CHECK(outcome(import_onnx(directory / "m.onnx", {.batch = 4})) == "ok");
+}
+
+TEST_CASE("what is tied stays tied") {
+  ModelBuilder build;  // an unrolled recurrent network: the same matrix and the same bias at every step
+  build.input("x", {"N", "4"}).weight("w", {4, 4}).weight("b", {4}, 0, 0);
+  build.node("Gemm", {"x", "w", "b"}, {"h1"}, "step1");
+  build.node("Gemm", {"h1", "w", "b"}, {"h2"}, "step2");
+  build.node("Gemm", {"h2", "w", "b"}, {"h3"}, "step3");
+  build.output("h3");
+  const auto imported = build.import();
+  REQUIRE(outcome(imported) == "ok");
+  CHECK(imported->notes.empty());
+  CHECK(inputs_of(imported->network, "step3") == std::vector<std::string>{"h2", "w", "b"});
+}
+
+TEST_CASE("the ranges of a written model are the bytes of its weights") {
+  const auto imported = small_model().import();
+  REQUIRE(outcome(imported) == "ok");
+  const ScratchDirectory directory;
+  const std::string path = directory / "out.onnx";
+  const auto ranges = write_model(*imported->file, path);
+  REQUIRE(outcome(ranges) == "ok");
+  REQUIRE(ranges->size() == 2);
+  const FileRange w = ranges->at("w"), b = ranges->at("b");
+  CHECK(w.bytes == 4 * 3 * 3 * 3 * 4);
+  CHECK(b.bytes == 16);
+  std::string bytes = slurp(path);
+  float bias[4];
+  std::memcpy(bias, bytes.data() + b.offset, sizeof bias);
+  CHECK(bias[3] == 0.75f);
+
+  // Overwritten in place, it is the same model with another weight.
+  const float trained[4] = {5, 6, 7, 8};
+  std::memcpy(bytes.data() + b.offset, trained, sizeof trained);
+  onnx::ModelProto model;
+  REQUIRE(model.ParseFromString(bytes));
+  CHECK(std::memcmp(model.graph().initializer(1).raw_data().data(), trained, sizeof trained) == 0);
+  CHECK(model.graph().input(0).type().tensor_type().shape().dim(0).dim_param() == "N");
+  CHECK(model.graph().node_size() == 2);
+}
+
+TEST_CASE("data from outside and typed data are inline in the written model") {
+  ModelBuilder build = small_model(17, 10);
+  onnx::TensorProto& w = *build.graph().mutable_initializer(0);
+  const ScratchDirectory directory;
+  directory.write("w.data", w.raw_data());
+  const std::string data = w.raw_data();
+  w.clear_raw_data();
+  w.set_data_location(onnx::TensorProto::EXTERNAL);
+  w.add_external_data()->set_key("location");
+  w.mutable_external_data(0)->set_value("w.data");
+  build.graph().mutable_initializer(1)->clear_raw_data();
+  for (int i = 0; i < 4; ++i) build.graph().mutable_initializer(1)->add_float_data(static_cast<float>(i));
+  const auto imported = import_onnx(directory.write("m.onnx", build.bytes()), {.batch = 4});
+  REQUIRE(outcome(imported) == "ok");
+  const auto ranges = write_model(*imported->file, directory / "out.onnx");
+  REQUIRE(outcome(ranges) == "ok");
+  CHECK(slurp(directory / "out.onnx").substr(static_cast<size_t>(ranges->at("w").offset), data.size()) == data);
+  CHECK(ranges->at("b").bytes == 16);
+  CHECK_THAT(outcome(write_model(*imported->file, directory / "no/such/place.onnx")), StartsWith("7: "));
+}
+
+TEST_CASE("weights written as nodes become initializers") {
+  ModelBuilder build(9, 3);
+  build.input("x", {"N", "3", "8", "8"}).integers("shape", {4, 3, 3, 3}).input("shape", {"4"}, onnx::TensorProto::INT64);
+  onnx::TensorProto value;
+  value.add_dims(1);
+  value.set_data_type(onnx::TensorProto::FLOAT);
+  value.add_float_data(0.5f);
+  ModelBuilder::tensor_attribute(build.node("ConstantOfShape", {"shape"}, {"w"}), "value", value);
+  build.conv("x", "w", "", "y", "conv");
+  build.output("y");
+  const auto imported = build.import();
+  REQUIRE(outcome(imported) == "ok");
+  CHECK(find_value(imported->network, "w")->trainable);
+  CHECK(find_value(imported->network, "w")->type.dims == Dims{{4}, {3}, {3}, {3}});
+  CHECK_THAT(imported->notes[0], Contains("written as nodes"));
+  const ScratchDirectory directory;
+  const auto ranges = write_model(*imported->file, directory / "m.onnx");
+  REQUIRE(outcome(ranges) == "ok");
+  CHECK(ranges->at("w").bytes == 4 * 3 * 3 * 3 * 4);
+  CHECK(outcome(import_onnx(directory / "m.onnx", {.batch = 4})) == "ok");
+}
+
+TEST_CASE("a filled weight of absurd size is refused before it is made") {
+  ModelBuilder build;
+  build.input("x", {"N", "3", "8", "8"}).integers("shape", {1 << 20, 1 << 20, 3, 3});
+  build.node("ConstantOfShape", {"shape"}, {"w"});
+  build.conv("x", "w", "", "y", "conv");
+  build.output("y");
+  CHECK_THAT(outcome(build.import()), StartsWith("5: ") && Contains("2 GiB"));
+}
+
+TEST_CASE("a constant in arithmetic is a frozen weight of the written model") {
+  ModelBuilder build;
+  build.input("x", {"N", "3"}).constant_real("mean", {0.5f, 0.25f, 0.125f});
+  build.node("Sub", {"x", "mean"}, {"y"}, "centre");
+  build.output("y");
+  const auto imported = build.import();
+  REQUIRE(outcome(imported) == "ok");
+  const Value* mean = find_value(imported->network, "mean");
+  REQUIRE(mean);
+  CHECK(mean->kind == ValueKind::parameter);
+  CHECK_FALSE(mean->trainable);
+  CHECK(mean->initializer == "mean");
+  CHECK_FALSE(mean->constant);
+  const ScratchDirectory directory;
+  const auto ranges = write_model(*imported->file, directory / "m.onnx");
+  REQUIRE(outcome(ranges) == "ok");
+  CHECK(ranges->at("mean").bytes == 12);
+  CHECK(outcome(import_onnx(directory / "m.onnx", {.batch = 4})) == "ok");
+}
+
+TEST_CASE("a single number in arithmetic is a constant") {
+  ModelBuilder build;
+  build.input("x", {"N", "3"}).constant_real("half", {0.5f}, true).constant_real("two", {2}, true).weight("val_3", {}, 4);
+  build.node("Mul", {"half", "two"}, {"one"}, "folded");
+  build.node("Mul", {"x", "one"}, {"a"}, "first");
+  build.node("Div", {"a", "val_3"}, {"y"}, "second");
+  build.output("y");
+  const auto imported = build.import();
+  REQUIRE(outcome(imported) == "ok");
+  CHECK(imported->network.nodes.size() == 2);
+  CHECK(find_value(imported->network, "one")->kind == ValueKind::constant);
+  CHECK(find_value(imported->network, "one")->constant->reals == std::vector<double>{1});
+  CHECK(find_value(imported->network, "val_3")->constant->reals == std::vector<double>{4});
+}
+
+TEST_CASE("an export for evaluation is told from one that never had batch normalization") {
+  const auto chain = [](const std::string& weight, const std::string& bias) {
+    ModelBuilder build;
+    build.model.set_producer_name("pytorch");
+    build.input("x0", {"N", "3", "8", "8"});
+    for (int i = 0; i < 9; ++i) {
+      const std::string n = std::to_string(i);
+      build.weight(n + weight, {3, 3, 3, 3}).weight(n + bias, {3}, static_cast<float>(i));
+      build.conv("x" + n, n + weight, n + bias, "x" + std::to_string(i + 1));
+    }
+    build.output("x9");
+    return build.import();
+  };
+  const auto folded = chain("onnx::Conv_w", "onnx::Conv_b"), vgg = chain(".weight", ".bias");
+  REQUIRE(outcome(folded) == "ok");
+  REQUIRE(folded->warnings.size() == 1);
+  CHECK_THAT(folded->warnings[0], Contains("TrainingMode.TRAINING, do_constant_folding=False, dynamo=False"));
+  CHECK(vgg->warnings.empty());
+}
