@@ -132,15 +132,16 @@ ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool
   ReshapeTarget result;
   for (size_t i = 0; i < target.size(); ++i) {
     Dim dim = target[i];
+    const bool copied = dim == Dim{0} && zero_copies;
     result.entries.push_back(dim.value);
-    if (dim == Dim{0} && zero_copies) {
+    if (copied) {
       if (i >= x.size()) return fail(fmt::format("entry {} copies a dimension that is not there", i));
       dim = x[i];
-      stays = stays || dim.batch;
     }
     if (dim.batch) {
-      if (symbol) return fail("the batch appears twice");
-      symbol = i;
+      if (symbol || stays) return fail("the batch appears twice");
+      if (copied) stays = true;
+      else symbol = i;
     } else if (dim.value == -1) {
       if (open) return fail("two entries are open");
       open = i;
@@ -151,7 +152,7 @@ ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool
     }
   }
 
-  if (stays) return symbol ? fail("the batch appears twice") : result;
+  if (stays) return result;
   if (symbol) {
     const auto product = checked_mul(rest, target[*symbol].value);
     if (!elements->batch || !product || *product == 0 || elements->value % *product != 0 ||

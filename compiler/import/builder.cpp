@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "compiler/import/batch.h"
@@ -11,6 +12,7 @@
 #include "compiler/import/graph_edit.h"
 #include "compiler/import/load.h"
 #include "compiler/import/module_path.h"
+#include "compiler/import/padding.h"
 #include "compiler/import/prune.h"
 #include "compiler/import/unsupported.h"
 #include "compiler/import/values.h"
@@ -78,8 +80,8 @@ class NetworkBuilder {
  private:
   void find_readers(const GraphOrder& order) {
     for (const int node : order.nodes)
-      for (const std::string& input : graph_.node(node).input()) read_.insert(input);
-    for (const auto& output : graph_.output()) read_.insert(output.name());
+      for (const std::string& input : graph_.node(node).input()) readers_[input].push_back(node);
+    for (const auto& output : graph_.output()) readers_[output.name()].push_back(kModelOutput);
   }
 
   Status add_inputs() {
@@ -114,7 +116,28 @@ class NetworkBuilder {
         return {};
       }
     }
+    if (proto.op_type() == "Pad" && is_onnx_domain(proto.domain()) && absorb_pad(proto)) return {};
     return add_operator(proto);
+  }
+
+  // A Pad without zeros is nothing; one whose readers can pad by themselves is left to them.
+  bool absorb_pad(const onnx::NodeProto& proto) {
+    if (proto.input_size() == 0 || proto.input(0).empty() || absorbed_.contains(proto.input(0))) return false;
+    std::vector<const KnownValue*> known;
+    for (const std::string& input : proto.input()) known.push_back(input.empty() ? nullptr : table_.known_constant(table_.find(input)));
+    const auto zeros = spatial_zeros(proto, known);
+    if (!zeros) return false;
+    if (std::any_of(zeros->begin(), zeros->end(), [](int64_t n) { return n != 0; })) {
+      for (const int reader : readers_[proto.output(0)]) {
+        if (reader == kModelOutput) return false;
+        const onnx::NodeProto& node = graph_.node(reader);
+        const auto reads = std::count(node.input().begin(), node.input().end(), proto.output(0));
+        if (reads != 1 || node.input(0) != proto.output(0) || !is_onnx_domain(node.domain()) || !can_absorb(node, *zeros)) return false;
+      }
+      absorbed_[proto.output(0)] = *zeros;
+    }
+    table_.alias(proto.output(0), table_.find(proto.input(0)));
+    return true;
   }
 
   bool is_alias(const onnx::NodeProto& proto) {
@@ -197,6 +220,7 @@ class NetworkBuilder {
               .opset = static_cast<int>(opset_),
               .attributes = attributes_of(proto),
               .module_path = module_path_of(proto)};
+    if (const auto zeros = absorbed_.find(proto.input(0)); zeros != absorbed_.end()) absorb(zeros->second, node);
     for (size_t i = 0; i < static_cast<size_t>(proto.input_size()); ++i) {
       Result<ValueId> input = add_input(proto, i);
       if (!input.ok()) {
@@ -209,7 +233,7 @@ class NetworkBuilder {
     while (!node.inputs.empty() && !node.inputs.back().valid()) node.inputs.pop_back();
     // Outputs that nobody reads do not exist: the running statistics of a BatchNormalization, the mask of a Dropout.
     for (int i = 0; i < proto.output_size(); ++i)
-      node.outputs.push_back(i == 0 || read_.contains(proto.output(i))
+      node.outputs.push_back(i == 0 || readers_.contains(proto.output(i))
                                  ? table_.add({.name = proto.output(i).empty() ? node.name + ":0" : proto.output(i)})
                                  : ValueId());
     while (!node.outputs.back().valid()) node.outputs.pop_back();
@@ -361,7 +385,9 @@ class NetworkBuilder {
   Unsupported unsupported_ = {};
   std::optional<int64_t> exported_batch_ = {};
   int reshapes_rewritten_ = 0;
-  std::unordered_set<std::string> read_ = {};
+  static constexpr int kModelOutput = -1;
+  std::unordered_map<std::string, std::vector<int>> readers_ = {};
+  std::unordered_map<std::string, std::vector<int64_t>> absorbed_ = {};  // output of a Pad that is none → its zeros
   std::map<std::string, int> node_names_ = {};
 };
 

@@ -48,6 +48,7 @@ TEST_CASE("a symbolic batch in the target of a Reshape") {
   CHECK(target({N, {3}, {4}}, {{-1}, {12}}) == Entries{-1, 12});
   CHECK_THAT(refusal({N, {3}, {4}}, {N, {13}}), Contains("numbers of elements differ"));
   CHECK_THAT(refusal({N, {3}, {4}}, {N, N}), Contains("twice"));
+  CHECK_THAT(refusal({N, {1}}, {{0}, N}), Contains("twice"));
 }
 
 TEST_CASE("a batch that was written as a number") {
