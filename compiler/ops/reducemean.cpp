@@ -1,0 +1,13 @@
+// ReduceMean: the mean over axes, all where none are given (compiler/ops/reduce.h).
+#include "compiler/ops/reduce.h"
+
+namespace plimsoll {
+
+const Op op_ReduceMean{.name = "ReduceMean",
+                       .infer = infer_reduce,
+                       .forward = [](TaskBuilder& build) { forward_reduce(build, true); },
+                       .backward = [](TaskBuilder& build) { backward_reduce(build, true); },
+                       .layout_of = reduce_layout,
+                       .samples = [] { return reduce_samples(18); }};
+
+}  // namespace plimsoll

@@ -1,0 +1,13 @@
+// ReduceSum: the sum over axes, all where none are given (compiler/ops/reduce.h).
+#include "compiler/ops/reduce.h"
+
+namespace plimsoll {
+
+const Op op_ReduceSum{.name = "ReduceSum",
+                      .infer = infer_reduce,
+                      .forward = [](TaskBuilder& build) { forward_reduce(build, false); },
+                      .backward = [](TaskBuilder& build) { backward_reduce(build, false); },
+                      .layout_of = reduce_layout,
+                      .samples = [] { return reduce_samples(13); }};
+
+}  // namespace plimsoll

@@ -1,0 +1,127 @@
+// Slice: every step-th element from a start to an end, per axis.   Slice {x, y}   SliceBackward {dy, dx}
+// Bounds are attributes before opset 10, constant inputs from there on. Samples are never cut off.
+#include <algorithm>
+
+#include "compiler/ops/reshaping.h"
+#include "runtime/attrs/shape.h"
+
+namespace plimsoll {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+struct Cut {
+  SliceAttrs attrs = {};
+  Dims dims = {};
+  bool whole = true;  // nothing is cut off or turned around
+};
+
+// Bounds of the operator: a list from input `i`, or from an attribute before opset 10. Empty: not given.
+Result<Ints> list_of(const NodeView& node, size_t i, std::string_view name) {
+  if (node.opset() < 10) return node.integers(name);
+  if (!node.has_input(i)) return Ints{};
+  const auto given = node.constant_integers(i);
+  if (!given) return node.unsupported(std::string(name) + " (input " + std::to_string(i) +
+                                      ") are not known while compiling");
+  return *given;
+}
+
+Result<Cut> cut_of(const NodeView& node) {
+  const Dims& x = node.input_type(0).dims;
+  PLIMSOLL_ASSIGN(const Ints starts, list_of(node, 1, "starts"));
+  PLIMSOLL_ASSIGN(const Ints ends, list_of(node, 2, "ends"));
+  PLIMSOLL_ASSIGN(Ints axes, list_of(node, 3, "axes"));
+  PLIMSOLL_ASSIGN(Ints steps, list_of(node, 4, "steps"));
+  if (axes.empty())
+    for (size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<int64_t>(i));
+  if (steps.empty()) steps.assign(starts.size(), 1);
+  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
+    return node.invalid("has " + std::to_string(starts.size()) + " starts, " + std::to_string(ends.size()) +
+                        " ends, " + std::to_string(axes.size()) + " axes and " + std::to_string(steps.size()) +
+                        " steps");
+  Cut cut{.dims = x};
+  for (size_t i = 0; i < x.size(); ++i) {
+    cut.attrs.starts.push_back(0);
+    cut.attrs.steps.push_back(1);
+  }
+  for (size_t i = 0; i < starts.size(); ++i) {
+    PLIMSOLL_ASSIGN(const size_t axis, axis_of(node, axes[i], x.size()));
+    const int64_t step = steps[i], n = x[axis].value;
+    if (step == 0) return node.invalid("the step along axis " + std::to_string(axis) + " is 0");
+    if (x[axis].batch) {
+      // The whole batch, however many samples there are: [0, a very large number).
+      if (starts[i] == 0 && step == 1 && ends[i] >= INT32_MAX) continue;
+      return node.unsupported("takes [" + std::to_string(starts[i]) + ", " + std::to_string(ends[i]) +
+                              ") of the samples");
+    }
+    // Negative bounds count from the end; all are clamped to what is there (numpy's rules).
+    const auto clamped = [&](int64_t bound, int64_t low, int64_t high) {
+      return std::clamp(bound < 0 ? std::max(bound, -n - 1) + n : bound, low, high);
+    };
+    const int64_t first = step > 0 ? clamped(starts[i], 0, n) : clamped(starts[i], 0, n - 1);
+    const int64_t end = step > 0 ? clamped(ends[i], 0, n) : clamped(ends[i], -1, n - 1);
+    const int64_t span = step > 0 ? end - first : first - end;
+    const int64_t stride = step > 0 ? step : -std::max(step, -n);
+    const int64_t count = span <= 0 ? 0 : 1 + (span - 1) / stride;
+    if (count == 0)
+      return node.invalid("nothing is left of axis " + std::to_string(axis) + " of " + to_string(x) + " between " +
+                          std::to_string(starts[i]) + " and " + std::to_string(ends[i]));
+    cut.attrs.starts[axis] = first;
+    cut.attrs.steps[axis] = count == 1 ? 1 : step;
+    cut.dims[axis] = {count};
+    if (count != n || (n > 1 && step < 0)) cut.whole = false;
+  }
+  return cut;
+}
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  if (!node.has_input(0)) return node.invalid("needs an input");
+  const TensorType& x = node.input_type(0);
+  if (x.type != DataType::f32) return node.unsupported("only f32 has kernels, the input is " + to_string(x));
+  PLIMSOLL_ASSIGN(const Cut cut, cut_of(node));
+  return std::vector{TensorType{x.type, cut.dims}};
+}
+
+void forward(TaskBuilder& build) {
+  const Cut cut = cut_of(build.node()).value();
+  if (cut.whole) return forward_alias(build);
+  build.task({.kernel = "Slice",
+              .attributes = to_attributes(cut.attrs),
+              .operands = {build.read_input(0), build.write_output(0)}});
+}
+
+void backward(TaskBuilder& build) {
+  const Cut cut = cut_of(build.node()).value();
+  if (cut.whole) return backward_alias(build);
+  const bool parameter = build.node().input(0).kind == ValueKind::parameter;
+  build.task({.kernel = "SliceBackward",
+              .kind = parameter ? TaskKind::backward_weights : TaskKind::backward_data,
+              .attributes = to_attributes(cut.attrs),
+              .operands = {build.read_gradient(0), build.write_gradient(0)}});
+}
+
+std::vector<Sample> samples() {
+  const SampleInput image{.dims = {kBatch, {3}, {6}, {7}}};
+  const auto list = [](std::vector<double> numbers) {
+    return SampleInput{.dims = {{static_cast<int64_t>(numbers.size())}},
+                       .kind = ValueKind::constant,
+                       .constant = numbers,
+                       .type = DataType::i64};
+  };
+  return {{.name = "attributes",
+           .inputs = {image},
+           .attributes = {{"starts", Ints{1, -5}}, {"ends", Ints{3, 1000}}, {"axes", Ints{1, 3}}},
+           .opset = 9},
+          {.name = "rows", .inputs = {image, list({0, 0, 2}), list({9e15, 3, 5})}},
+          {.name = "steps", .inputs = {image, list({1, 6}), list({6, 0}), list({2, -1}), list({2, -2})}},
+          {.name = "reversed", .inputs = {{.dims = {kBatch, {5}}}, list({-1}), list({-9e15}), list({1}), list({-1})}},
+          {.name = "whole", .inputs = {image, list({0}), list({9e15}), list({1})}},
+          {.name = "parameter",
+           .inputs = {{.dims = {{5}, {4}}, .kind = ValueKind::parameter}, list({1}), list({3})}}};
+}
+
+}  // namespace
+
+const Op op_Slice{.name = "Slice", .infer = infer, .forward = forward, .backward = backward, .samples = samples};
+
+}  // namespace plimsoll

@@ -1,0 +1,94 @@
+// Transpose: axis i of the result is axis perm[i] of the input; reversed where no perm is given.   Transpose {x, y}
+// Where only dimensions of 1 change places, the bytes are the same and there is no task.
+#include <numeric>
+
+#include "compiler/ops/reshaping.h"
+#include "runtime/attrs/shape.h"
+
+namespace plimsoll {
+namespace {
+
+Result<IntList> perm_of(const NodeView& node) {
+  const size_t rank = node.input_type(0).rank();
+  std::vector<int64_t> reversed(rank);
+  std::iota(reversed.rbegin(), reversed.rend(), 0);
+  const std::vector<int64_t> given = node.integers("perm", reversed);
+  std::vector<bool> seen(rank, false);
+  IntList perm;
+  for (const int64_t axis : given) {
+    if (given.size() != rank || axis < 0 || axis >= static_cast<int64_t>(rank) || seen[static_cast<size_t>(axis)])
+      return node.invalid("perm is no permutation of " + std::to_string(rank) + " axes");
+    seen[static_cast<size_t>(axis)] = true;
+    perm.push_back(axis);
+  }
+  if (given.size() != rank) return node.invalid("perm is empty for " + std::to_string(rank) + " axes");
+  return perm;
+}
+
+Dims permuted(const Dims& dims, const IntList& perm) {
+  Dims result;
+  for (const int64_t axis : perm) result.push_back(dims[static_cast<size_t>(axis)]);
+  return result;
+}
+
+// The axes longer than 1 keep their order.
+bool moves_nothing(const Dims& dims, const IntList& perm) {
+  int64_t last = -1;
+  for (const int64_t axis : perm) {
+    if (dims[static_cast<size_t>(axis)] == Dim{1}) continue;
+    if (axis < last) return false;
+    last = axis;
+  }
+  return true;
+}
+
+IntList inverse(const IntList& perm) {
+  IntList result = perm;
+  for (size_t i = 0; i < perm.size(); ++i) result[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+  return result;
+}
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  if (!node.has_input(0)) return node.invalid("needs an input");
+  const TensorType& x = node.input_type(0);
+  PLIMSOLL_ASSIGN(const IntList perm, perm_of(node));
+  if (x.type != DataType::f32 && !moves_nothing(x.dims, perm))
+    return node.unsupported("only f32 has kernels, the input is " + to_string(x));
+  return std::vector{TensorType{x.type, permuted(x.dims, perm)}};
+}
+
+void forward(TaskBuilder& build) {
+  const IntList perm = perm_of(build.node()).value();
+  if (moves_nothing(build.node().input_type(0).dims, perm)) return forward_alias(build);
+  build.task({.kernel = "Transpose",
+              .attributes = to_attributes(TransposeAttrs{.perm = perm}),
+              .operands = {build.read_input(0), build.write_output(0)}});
+}
+
+void backward(TaskBuilder& build) {
+  const IntList perm = perm_of(build.node()).value();
+  if (moves_nothing(build.node().input_type(0).dims, perm)) return backward_alias(build);
+  const bool parameter = build.node().input(0).kind == ValueKind::parameter;
+  build.task({.kernel = "Transpose",
+              .kind = parameter ? TaskKind::backward_weights : TaskKind::backward_data,
+              .attributes = to_attributes(TransposeAttrs{.perm = inverse(perm)}),
+              .operands = {build.read_gradient(0), build.write_gradient(0)}});
+}
+
+std::vector<Sample> samples() {
+  using Ints = std::vector<int64_t>;
+  return {{.name = "matrix", .inputs = {{.dims = {{37}, {21}}, .kind = ValueKind::parameter}}},
+          {.name = "heads",
+           .inputs = {{.dims = {kBatch, {3}, {2}, {5}}}},
+           .attributes = {{"perm", Ints{0, 2, 1, 3}}}},
+          {.name = "keys", .inputs = {{.dims = {kBatch, {2}, {18}, {5}}}}, .attributes = {{"perm", Ints{0, 2, 3, 1}}}},
+          {.name = "to_front", .inputs = {{.dims = {kBatch, {3}, {5}}}}, .attributes = {{"perm", Ints{2, 0, 1}}}},
+          {.name = "ones", .inputs = {{.dims = {kBatch, {1}, {5}}}}, .attributes = {{"perm", Ints{1, 0, 2}}}}};
+}
+
+}  // namespace
+
+const Op op_Transpose{
+    .name = "Transpose", .infer = infer, .forward = forward, .backward = backward, .samples = samples};
+
+}  // namespace plimsoll

@@ -1,0 +1,139 @@
+// Slice {x, y}   SliceBackward {dy, dx}   Transpose {x, y}: the same elements, walked with other strides.
+// Plain layouts.
+#include "runtime/host/flat_kernel.h"
+#include "runtime/host/loops.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+std::vector<int64_t> strides_of(const TensorDesc& desc) {
+  std::vector<int64_t> strides(desc.rank(), 1);
+  for (size_t i = desc.rank(); i-- > 1;) strides[i - 1] = strides[i] * desc.dim(i);
+  return strides;
+}
+
+// to[strides 0] = or += from[strides 1], over the loops.
+template <bool Accumulate>
+void copy(const host::Loops<2>& loops, float* to, const float* from) {
+  const int64_t rows = loops.count(1), length = loops.counts[0];
+  const int64_t to_step = loops.strides[0][0], from_step = loops.strides[1][0];
+#pragma omp parallel for schedule(static) if (rows * length > 16384)
+  for (int64_t i = 0; i < rows; ++i) {
+    float* y = to + loops.offset(0, i, 1);
+    const float* x = from + loops.offset(1, i, 1);
+    if (to_step == 1 && from_step == 1) {
+      for (int64_t j = 0; j < length; ++j) y[j] = Accumulate ? y[j] + x[j] : x[j];
+    } else {
+      for (int64_t j = 0; j < length; ++j) y[j * to_step] = Accumulate ? y[j * to_step] + x[j * from_step] : x[j * from_step];
+    }
+  }
+}
+
+// The part of `whole` that a slice is: loops over the slice, with its strides and those in the whole.
+struct Window {
+  host::Loops<2> loops;  // part, whole
+  int64_t start = 0;     // in the whole
+  int64_t elements;      // of the whole
+
+  Window(const SliceAttrs& attrs, const TensorDesc& part, const TensorDesc& whole) : elements(whole.elements()) {
+    const std::vector<int64_t> inner = strides_of(part), outer = strides_of(whole);
+    loops.around(1, {1, 1});
+    for (size_t axis = part.rank(); axis-- > 0;) {
+      loops.around(part.dim(axis), {inner[axis], outer[axis] * attrs.steps[axis]});
+      start += attrs.starts[axis] * outer[axis];
+    }
+  }
+};
+
+// A loop nest in the order of y. Where both are contiguous along other axes, squares of kTile by kTile pass through the
+// first-level cache, so that every line is read and written once.
+template <bool Accumulate>
+void transpose(const host::Loops<2>& loops, size_t along, float* y, const float* x) {
+  constexpr int64_t kTile = 16;
+  const int64_t columns = loops.counts[0], x_step = loops.strides[1][0];
+  const int64_t lines = loops.counts[along], y_step = loops.strides[0][along];
+  host::Loops<2> around;
+  for (size_t i = 1; i < loops.depth(); ++i)
+    if (i != along) around.around(loops.counts[i], {loops.strides[0][i], loops.strides[1][i]});
+  const int64_t strips = (lines + kTile - 1) / kTile, units = around.count(0) * strips;
+#pragma omp parallel for schedule(static) if (units > 1)
+  for (int64_t u = 0; u < units; ++u) {
+    const int64_t first = u % strips * kTile, end = std::min(lines, first + kTile);
+    float* to = y + around.offset(0, u / strips, 0);
+    const float* from = x + around.offset(1, u / strips, 0);
+    for (int64_t c = 0; c < columns; c += kTile) {
+      const int64_t stop = std::min(columns, c + kTile);
+      for (int64_t line = first; line < end; ++line)
+        for (int64_t j = c; j < stop; ++j) {
+          const float value = from[line + j * x_step];
+          float& at = to[line * y_step + j];
+          at = Accumulate ? at + value : value;
+        }
+    }
+  }
+}
+
+class TransposeKernel final : public Kernel {
+ public:
+  TransposeKernel(const TransposeAttrs& attrs, std::span<const OperandDesc> operands)
+      : accumulates_(operands[1].access == Access::update) {
+    const TensorDesc &x = operands[0].tensor, &y = operands[1].tensor;
+    const std::vector<int64_t> from = strides_of(x), to = strides_of(y);
+    loops_.around(1, {1, 1});
+    for (size_t axis = y.rank(); axis-- > 0;)
+      loops_.around(y.dim(axis), {to[axis], from[static_cast<size_t>(attrs.perm[axis])]});
+    for (size_t i = 1; i < loops_.depth(); ++i)
+      if (loops_.strides[1][i] == 1) along_ = i;
+  }
+
+  void run(const RunContext&, std::byte* const* operands, std::byte*) override {
+    const float* x = host::in(operands, 0);
+    float* y = host::out(operands, 1);
+    if (loops_.strides[1][0] == 1 || along_ == 0) {
+      accumulates_ ? copy<true>(loops_, y, x) : copy<false>(loops_, y, x);
+    } else {
+      accumulates_ ? transpose<true>(loops_, along_, y, x) : transpose<false>(loops_, along_, y, x);
+    }
+  }
+
+ private:
+  bool accumulates_;
+  host::Loops<2> loops_;  // y, x
+  size_t along_ = 0;      // the loop along which x is contiguous
+};
+
+}  // namespace
+
+std::vector<Algorithm> Slice::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> Slice::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  const Window window(attrs, operands[1].tensor, operands[0].tensor);
+  return host::flat_kernel([window](const RunContext&, std::byte* const* operand) {
+    copy<false>(window.loops, host::out(operand, 1), host::in(operand, 0) + window.start);
+  });
+}
+
+std::vector<Algorithm> SliceBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> SliceBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                            std::string_view) {
+  Window window(attrs, operands[0].tensor, operands[1].tensor);
+  std::swap(window.loops.strides[0], window.loops.strides[1]);
+  const bool accumulates = operands[1].access == Access::update;
+  return host::flat_kernel([window, accumulates](const RunContext&, std::byte* const* operand) {
+    const float* dy = host::in(operand, 0);
+    float* dx = host::out(operand, 1);
+    if (accumulates) return copy<true>(window.loops, dx + window.start, dy);
+    host::for_elements(window.elements, [=](int64_t i) { dx[i] = 0; });
+    copy<false>(window.loops, dx + window.start, dy);
+  });
+}
+
+std::vector<Algorithm> Transpose::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> Transpose::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  return std::make_unique<TransposeKernel>(attrs, operands);
+}
+
+}  // namespace plimsoll
