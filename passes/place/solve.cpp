@@ -105,18 +105,22 @@ void search_below(const Compact& problem, Packing& best, int64_t nodes) {
   }
 }
 
+constexpr int64_t kEnoughScans = 1'000'000'000;  // some seconds: of tens of thousands of buffers one order is enough
 constexpr size_t kSearchable = 512;  // its depth is the number of buffers, and so is the work at each node
 
 Packing best_of(const Compact& problem, const Effort& effort) {
   Packing best;
   Order best_order;
+  int64_t scanned = 0;
   for (const Method method : {Method::by_lifetime, Method::by_size, Method::by_area}) {
     const Order order = order_of(problem, method);
     Packing packing = pack(problem, order, Gap::lowest);
-    if (!best_order.empty() && packing.height >= best.height) continue;
-    best = std::move(packing);
-    best_order = order;
-    if (best.height == problem.bound) return best;
+    scanned += packing.scanned;
+    if (best_order.empty() || packing.height < best.height) {
+      best = std::move(packing);
+      best_order = order;
+    }
+    if (best.height == problem.bound || scanned > kEnoughScans) return best;
   }
   Packing tight = pack(problem, order_of(problem, Method::best_fit), Gap::tightest);
   repack(problem, best_order, best, effort.scans);
