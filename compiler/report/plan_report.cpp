@@ -114,6 +114,14 @@ class Reasons {
   const IdVector<StepId, std::string> names_;
 };
 
+// The step that summary.peak_step means: under a paper's rules it counts the tasks, from 1.
+StepId peak_of(const Plan& plan) {
+  if (plan.rules == "true") return StepId(plan.summary.peak_step);
+  for (const StepId id : ids_of(plan.steps))
+    if (!plan.steps[id].recompute && plan.steps[id].task.value + 1 == plan.summary.peak_step) return id;
+  return {};
+}
+
 }  // namespace
 
 std::string report_summary(const Plan& plan, bool color) {
@@ -130,7 +138,7 @@ std::string report_summary(const Plan& plan, bool color) {
 }
 
 std::string report_peak(const Plan& plan, bool color, size_t most) {
-  const StepId peak(plan.summary.peak_step);
+  const StepId peak = peak_of(plan);
   if (!plan.steps.contains(peak)) return "";
   const Reasons reasons(plan);
   struct Item {
@@ -153,7 +161,7 @@ std::string report_peak(const Plan& plan, bool color, size_t most) {
     else table.row({format_bytes(items[i].bytes), format_share(ratio(items[i].bytes, plan.summary.live_bytes)), items[i].name, items[i].kind, items[i].why});
   }
   std::string text = heading(fmt::format("the peak: {} at {}, step {} of {}", format_bytes(plan.summary.live_bytes),
-                                         shortened(reasons.name(peak), 40), peak.value, plan.steps.size()), color);
+                                         shortened(reasons.name(peak), 40), plan.summary.peak_step, plan.steps.size()), color);
   text += table.print(color);
   if (items.size() > most) text += fmt::format("  and {} more, {}\n", items.size() - most, format_bytes(others));
   return text;

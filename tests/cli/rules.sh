@@ -1,0 +1,25 @@
+# Under a paper's rules a plan says what the paper printed, is accepted, and is never made a trainer.
+. "$PLIMSOLL_CLI/common.sh"
+
+plimsoll model alexnet:init=zeros -o alexnet.onnx 2>/dev/null
+for policy in liveness network-wide; do
+  expect 0 plimsoll plan alexnet.onnx --batch 200 --rules superneurons --policy $policy -o $policy.json
+  expect 0 plimsoll verify $policy.json; says "ok:"
+done
+/usr/bin/python3 - <<'PY'
+import json
+for policy in ("liveness", "network-wide"):
+    plan = json.load(open(policy + ".json"))
+    summary = plan["summary"]
+    assert plan["rules"] == "superneurons" and len(plan["tensors"]) == 36
+    assert abs(summary["network_wide_bytes"] / 2**20 - 2189.437) < 0.001
+    assert abs(summary["live_bytes"] / 2**20 - 1489.355) < 0.001
+    assert (summary["peak_step"], summary["peak_live_tensors"]) == (32, 17)
+PY
+expect 0 plimsoll inspect liveness.json; says "/pool5/MaxPool.backward"; says "step 32 of 46"
+
+expect 2 plimsoll compile alexnet.onnx --batch 4 --rules superneurons -o trainer; says "for reports"
+[[ ! -e trainer ]] || fail "a trainer was made"
+expect 2 plimsoll plan alexnet.onnx --batch 4 --rules nobody -o plan.json; says "rules: true, superneurons"
+expect 2 plimsoll plan alexnet.onnx --batch 4 --rules superneurons --sub-batch 2 -o plan.json; says "--sub-batch"
+rm -f alexnet.onnx.data
