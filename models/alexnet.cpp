@@ -16,7 +16,7 @@ Value classifier(GraphWriter& graph, const Arguments& arguments, Value x, int64_
   x = graph.flatten("flatten", x);
   hidden("6", first);
   hidden("7", second);
-  return graph.linear("fc8", x, arguments.integer("classes"), 1);
+  return graph.linear("fc8", x, arguments.integer("classes"), kLastGain);
 }
 
 void build_torchvision(GraphWriter& graph, const Arguments& arguments, Value x) {
@@ -37,7 +37,7 @@ void build_torchvision(GraphWriter& graph, const Arguments& arguments, Value x) 
   x = graph.relu("classifier.2", graph.linear("classifier.1", x, 4096));
   if (arguments.flag("dropout")) x = graph.dropout("classifier.3", x, 0.5);
   x = graph.relu("classifier.5", graph.linear("classifier.4", x, 4096));
-  graph.output(graph.linear("classifier.6", x, arguments.integer("classes"), 1), "output");
+  graph.output(graph.linear("classifier.6", x, arguments.integer("classes"), kLastGain), "output");
 }
 
 void build_alexnet(GraphWriter& graph, const Arguments& arguments) {

@@ -40,6 +40,10 @@ struct PoolLayer {
   bool count_include_pad = false;  // of average pools
 };
 
+// Of the last layer of networks without batch normalization, whose features are large: the loss then begins near that
+// of a guess.
+inline constexpr double kLastGain = 0.1;
+
 // An initializer before its elements exist.
 struct InitialWeight {
   std::string name;

@@ -46,7 +46,7 @@ void build_vgg(GraphWriter& graph, const Arguments& arguments, const std::vector
   x = dropped("classifier.2", x);
   x = graph.relu("classifier.4", graph.linear("classifier.3", x, hidden));
   x = dropped("classifier.5", x);
-  graph.output(graph.linear("classifier.6", x, arguments.integer("classes"), 1), "output");
+  graph.output(graph.linear("classifier.6", x, arguments.integer("classes"), kLastGain), "output");
 }
 
 // Configurations A, B, D and E; beyond E, the rest is spread over the groups, the first ones getting what is left over.
