@@ -58,6 +58,10 @@ std::map<std::string, NodeAttribute> attributes_of(const onnx::NodeProto& node) 
 // Operators of Plimsoll's own, which no file may name.
 bool is_own(std::string_view op) { return op == "Reorder" || op == "MseLoss"; }
 
+bool is_zero(const KnownValue* known) {
+  return known && known->real() && std::all_of(known->reals.begin(), known->reals.end(), [](double item) { return item == 0; });
+}
+
 class NetworkBuilder {
  public:
   NetworkBuilder(ModelFile& file, const ImportOptions& options, std::vector<std::string>& notes)
@@ -291,6 +295,7 @@ class NetworkBuilder {
     if (name.empty()) return ValueId();
     const auto index = table_.find(name);
     const Slot slot = slot_of(proto.op_type(), i);
+    if (slot == Slot::state && is_zero(table_.known(index))) return ValueId();  // what the operator starts with anyway
     const KnownValue* known = slot == Slot::constant ? table_.known_constant(index)
                               : slot == Slot::number ? table_.known(index)
                                                      : nullptr;

@@ -164,6 +164,11 @@ Status inline_functions(ModelFile& file, std::vector<std::string>& notes) {
   if (model.graph().node_size() > kNodeLimit)
     return Error{ExitCode::unsupported, fmt::format("the model has {} nodes, at most {} are read", model.graph().node_size(), kNodeLimit)};
   if (model.functions_size() == 0) return {};
+  for (const onnx::FunctionProto& function : model.functions())
+    for (const auto& import : function.opset_import())
+      if (is_onnx_domain(import.domain()) && import.version() != opset_of(model))
+        notes.push_back(fmt::format("function '{}' is written for opset {}, the model for {}; its nodes are read as the model's",
+                                    function.name(), import.version(), opset_of(model)));
   google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
   Inliner inliner(model, nodes);
   PLIMSOLL_TRY(inliner.run());

@@ -6,11 +6,12 @@
 namespace plimsoll {
 
 Slot slot_of(std::string_view op, size_t input) {
-  // One letter per input: d data, c constant, n number, w weight, s statistic. Inputs beyond the last letter are like the last.
+  // One letter per input: d data, c constant, n number, w weight, z state, s statistic. Inputs beyond the last letter are like the last.
   static const std::unordered_map<std::string_view, std::string_view> kSlots = {
       {"BatchNormalization", "dwwss"}, {"Conv", "dww"}, {"ConvTranspose", "dww"}, {"Gemm", "dww"}, {"MatMul", "dw"},
       {"LayerNormalization", "dww"}, {"RMSNormalization", "dw"}, {"GroupNormalization", "dww"},
       {"InstanceNormalization", "dww"}, {"PRelu", "dw"},
+      {"GRU", "dwwwdz"}, {"LSTM", "dwwwdzzw"}, {"RNN", "dwwwdz"},
       {"Add", "n"}, {"Sub", "n"}, {"Mul", "n"}, {"Div", "dn"},
       {"Clip", "dcc"}, {"ConstantOfShape", "c"}, {"CumSum", "dc"}, {"Dropout", "dcc"}, {"Expand", "dc"},
       {"OneHot", "dcc"}, {"Pad", "dccc"}, {"Pow", "dc"}, {"Range", "ccc"}, {"ReduceL1", "dc"}, {"ReduceL2", "dc"},
@@ -26,6 +27,7 @@ Slot slot_of(std::string_view op, size_t input) {
     case 'c': return Slot::constant;
     case 'n': return Slot::number;
     case 'w': return Slot::weight;
+    case 'z': return Slot::state;
     case 's': return Slot::statistic;
     default: return Slot::data;
   }

@@ -11,6 +11,7 @@ enum class Slot {
   constant,   // known while compiling: axes, shapes, bounds, ratios
   number,     // a constant where it is a single known number, data otherwise: x · 0.5
   weight,     // data, and by its place a weight of this one layer: a bias, a scale
+  state,      // of a recurrent network before the first step: may be left out where it is zero, as it is for any batch
   statistic,  // running mean, running variance
 };
 

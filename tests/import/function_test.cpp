@@ -114,3 +114,41 @@ TEST_CASE("module paths as the two exporters of PyTorch write them") {
   CHECK(path("n", "pkg.torch.onnx.name_scopes", "['', 'layer1', 'layer1.0', 'layer1.0.conv1', 'conv2d_3']") == "layer1.0.conv1");
   CHECK(path("n", "namespace", ": ResNet/layer1: Sequential/layer1.0.conv1: torch.nn.Conv2d/conv2d: aten.conv2d") == "layer1.0.conv1");
 }
+
+TEST_CASE("forms of opset 18 and later") {
+  ModelBuilder build(20, 10);
+  build.input("x", {"N", "6", "4", "4"});
+  ModelBuilder::integer(build.node("Split", {"x"}, {"a", "b"}, "split"), "num_outputs", 2);
+  ModelBuilder::integer(*build.graph().mutable_node(0), "axis", 1);
+  build.node("Add", {"a", "b"}, {"y"}, "add");
+  build.output("y");
+  const auto split = build.import();
+  REQUIRE(outcome(split) == "ok");
+  CHECK(find_value(split->network, "y")->type.dims == Dims{kBatch, {3}, {4}, {4}});
+  CHECK(find_node(split->network, "split")->opset == 20);
+
+  ModelBuilder twice(17, 10);  // the opset imported under both names of its domain
+  twice.model.add_opset_import()->set_domain("ai.onnx");
+  twice.model.mutable_opset_import(1)->set_version(17);
+  twice.input("x", {"N", "4"});
+  twice.node("Relu", {"x"}, {"y"}, "relu").set_domain("ai.onnx");
+  twice.output("y");
+  CHECK(outcome(twice.import()) == "ok");
+}
+
+TEST_CASE("value lists of Constant nodes") {
+  ModelBuilder build;
+  build.input("x", {"N", "6", "4"});
+  ModelBuilder::ints(build.node("Constant", {}, {"target"}), "value_ints", {0, 4, 6});
+  build.node("Reshape", {"x", "target"}, {"r"}, "reshape");
+  onnx::AttributeProto& value = *build.node("Constant", {}, {"half"}).add_attribute();
+  value.set_name("value_float");
+  value.set_type(onnx::AttributeProto::FLOAT);
+  value.set_f(0.5f);
+  build.node("Mul", {"r", "half"}, {"y"}, "mul");
+  build.output("y");
+  const auto imported = build.import();
+  REQUIRE(outcome(imported) == "ok");
+  CHECK(find_value(imported->network, "y")->type.dims == Dims{kBatch, {4}, {6}});
+  CHECK(find_value(imported->network, "half")->constant->reals == std::vector<double>{0.5});
+}
