@@ -107,6 +107,9 @@ std::vector<Sample> samples() {
       conv("first", {kBatch, {3}, {7}, {7}}, {{16}, {3}, {3}, {3}}, {{"strides", Ints{2, 2}}}, true),
       conv("blocked_depthwise", {kBatch, {32}, {4}, {4}}, {{32}, {1}, {3}, {3}},
            {{"group", int64_t{32}}, {"pads", Ints{1, 1, 1, 1}}}, true),
+      conv("out_of_blocks", {kBatch, {16}, {3}, {4}}, {{5}, {16}, {1}, {1}}, {}, true),
+      conv("narrow_groups", {kBatch, {16}, {4}, {4}}, {{16}, {2}, {3}, {3}},
+           {{"group", int64_t{8}}, {"pads", Ints{1, 1, 1, 1}}}, false),
       conv("blocked_grouped", {kBatch, {32}, {4}, {4}}, {{32}, {16}, {3}, {3}}, {{"group", int64_t{2}}}, false),
   };
 }

@@ -1,9 +1,11 @@
 // ConvForward {x, w, b, y}   ConvBackwardData {w, dy, dx}   ConvBackwardWeights {x, dy, dw, db}
 // ConvTransposeForward {x, w, b, y}: dx of a convolution whose dy is x, and a bias.
 //
-// Activations are taken as they lie. The weights' layout is oneDNN's choice; where the plan has another, a reorder into
-// (or out of) the workspace comes with the task: weights are small beside activations. Algorithms: "direct", and
-// "winograd" where oneDNN has it (3x3, stride 1), faster for much workspace.
+// The weights' layout is oneDNN's choice; where the plan has another, a reorder into (or out of) the workspace comes
+// with the task: weights are small beside activations. Algorithms:
+//   direct     activations are taken as they lie
+//   reordered  copies of them in the workspace, where oneDNN likes another layout better
+//   winograd   3x3 at stride 1; faster, for much workspace
 #include "runtime/host/primitive_kernel.h"
 #include "runtime/kernels.h"
 
@@ -31,16 +33,34 @@ memory::desc weights_desc(const TensorDesc& w, int64_t group) {
   return memory::desc(dims, memory::data_type::f32, layout);
 }
 
+// How a task computes: the library's algorithm, and whether the activations are taken as they lie.
+struct Way {
+  const char* name;
+  dnnl::algorithm algorithm;
+  bool reordered;  // copies of the activations, in the layout that oneDNN likes best, lie in the workspace
+};
+
+constexpr Way kDirect = {"direct", dnnl::algorithm::convolution_direct, false};
+constexpr Way kReordered = {"reordered", dnnl::algorithm::convolution_direct, true};
+constexpr Way kWinograd = {"winograd", dnnl::algorithm::convolution_winograd, false};
+
+memory::desc any_layout(const memory::desc& desc) { return {desc.dims(), desc.data_type(), memory::format_tag::any}; }
+
+// `given` is how x, w and y lie; `x`, `w` and `y` is what oneDNN is asked for.
 struct Problem {
-  memory::desc x, w, any_w, y;
+  struct { memory::desc x, w, y; } given;
+  memory::desc x, w, y;
   memory::desc b;  // empty: no bias
+  dnnl::algorithm algorithm;
   memory::dims strides, dilates, pads_begin, pads_end;
 
-  Problem(const ConvAttrs& a, const TensorDesc& x_, const TensorDesc& w_, const OperandDesc& b_, const TensorDesc& y_)
-      : x(host::to_dnnl(x_)),
-        w(weights_desc(w_, a.group)),
-        any_w(w.dims(), memory::data_type::f32, memory::format_tag::any),
-        y(host::to_dnnl(y_)),
+  Problem(const ConvAttrs& a, const Way& way, const TensorDesc& x_, const TensorDesc& w_, const OperandDesc& b_,
+          const TensorDesc& y_)
+      : given{host::to_dnnl(x_), weights_desc(w_, a.group), host::to_dnnl(y_)},
+        x(way.reordered ? any_layout(given.x) : given.x),
+        w(any_layout(given.w)),
+        y(way.reordered ? any_layout(given.y) : given.y),
+        algorithm(way.algorithm),
         strides(host::to_dims(a.strides)),
         dilates{a.dilations[0] - 1, a.dilations[1] - 1},  // oneDNN counts the gaps
         pads_begin{a.pads[0], a.pads[1]},
@@ -48,63 +68,81 @@ struct Problem {
     if (b_.access != Access::absent) b = host::to_dnnl(b_.tensor);
   }
 
-  dnnl::convolution_forward::primitive_desc forward(dnnl::algorithm algorithm, bool relu = false) const {
+  dnnl::convolution_forward::primitive_desc forward(bool relu = false) const {
     dnnl::primitive_attr attr = host::scratchpad_by_user();
     if (relu) {
       dnnl::post_ops after;
       after.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
       attr.set_post_ops(after);
     }
-    return {{dnnl::prop_kind::forward_training, algorithm, x, any_w, b, y, strides, dilates, pads_begin, pads_end},
+    return {{dnnl::prop_kind::forward_training, algorithm, x, w, b, y, strides, dilates, pads_begin, pads_end},
             attr, host::engine()};
+  }
+
+  dnnl::convolution_backward_data::primitive_desc backward_data() const {
+    return {{algorithm, x, w, y, strides, dilates, pads_begin, pads_end}, host::scratchpad_by_user(), host::engine(),
+            forward()};
+  }
+
+  dnnl::convolution_backward_weights::primitive_desc backward_weights() const {
+    return {{algorithm, x, w, b, y, strides, dilates, pads_begin, pads_end}, host::scratchpad_by_user(),
+            host::engine(), forward()};
   }
 };
 
-using Built = std::unique_ptr<host::PrimitiveKernel>;
+struct Built {
+  std::unique_ptr<host::PrimitiveKernel> kernel = std::make_unique<host::PrimitiveKernel>();
+  bool slow = false;  // oneDNN's reference implementation, a thousand times slower
+};
 
-Built forward(const ConvAttrs& attrs, std::span<const OperandDesc> operands, dnnl::algorithm algorithm) {
-  const Problem p(attrs, operands[0].tensor, operands[1].tensor, operands[2], operands[3].tensor);
-  const auto desc = p.forward(algorithm, attrs.relu);
-  auto kernel = std::make_unique<host::PrimitiveKernel>();
-  std::unordered_map<int, memory> arguments = {{DNNL_ARG_SRC, kernel->operand(0, p.x)},
-                                               {DNNL_ARG_WEIGHTS, kernel->read_as(desc.weights_desc(), 1, p.w)},
-                                               {DNNL_ARG_DST, kernel->operand(3, p.y)}};
-  if (p.b) arguments[DNNL_ARG_BIAS] = kernel->operand(2, p.b);
-  kernel->add(dnnl::convolution_forward(desc), desc.scratchpad_desc(), arguments);
-  return kernel;
+bool is_reference(const char* implementation) { return std::string_view(implementation).starts_with("ref"); }
+
+Built forward(const ConvAttrs& attrs, std::span<const OperandDesc> operands, const Way& way) {
+  const Problem p(attrs, way, operands[0].tensor, operands[1].tensor, operands[2], operands[3].tensor);
+  const auto desc = p.forward(attrs.relu);
+  Built built{.slow = is_reference(desc.impl_info_str())};
+  host::PrimitiveKernel& kernel = *built.kernel;
+  const auto y = kernel.write_as(desc.dst_desc(), 3, p.given.y, false);
+  std::unordered_map<int, memory> arguments = {{DNNL_ARG_SRC, kernel.read_as(desc.src_desc(), 0, p.given.x)},
+                                               {DNNL_ARG_WEIGHTS, kernel.read_as(desc.weights_desc(), 1, p.given.w)},
+                                               {DNNL_ARG_DST, y.made}};
+  if (p.b) arguments[DNNL_ARG_BIAS] = kernel.operand(2, p.b);
+  kernel.add(dnnl::convolution_forward(desc), desc.scratchpad_desc(), arguments);
+  kernel.finish(y);
+  return built;
 }
 
-Built backward_data(const ConvAttrs& attrs, std::span<const OperandDesc> operands, dnnl::algorithm algorithm) {
-  const Problem p(attrs, operands[2].tensor, operands[0].tensor, absent(), operands[1].tensor);
-  const dnnl::convolution_backward_data::primitive_desc desc(
-      {algorithm, p.x, p.any_w, p.y, p.strides, p.dilates, p.pads_begin, p.pads_end}, host::scratchpad_by_user(),
-      host::engine(), p.forward(algorithm));
-  auto kernel = std::make_unique<host::PrimitiveKernel>();
-  const memory w = kernel->read_as(desc.weights_desc(), 0, p.w);
-  kernel->add(dnnl::convolution_backward_data(desc), desc.scratchpad_desc(),
-              {{DNNL_ARG_WEIGHTS, w},
-               {DNNL_ARG_DIFF_DST, kernel->operand(1, p.y)},
-               {DNNL_ARG_DIFF_SRC, kernel->operand(2, p.x)}});
-  return kernel;
+// dx of a convolution; gives back where it was made.
+Built backward_data(const Problem& p, size_t w_slot, size_t dy_slot, size_t dx_slot) {
+  const auto desc = p.backward_data();
+  Built built{.slow = is_reference(desc.impl_info_str())};
+  host::PrimitiveKernel& kernel = *built.kernel;
+  const auto dx = kernel.write_as(desc.diff_src_desc(), dx_slot, p.given.x, false);
+  const memory w = kernel.read_as(desc.weights_desc(), w_slot, p.given.w);
+  kernel.add(dnnl::convolution_backward_data(desc), desc.scratchpad_desc(),
+             {{DNNL_ARG_WEIGHTS, w},
+              {DNNL_ARG_DIFF_DST, kernel.read_as(desc.diff_dst_desc(), dy_slot, p.given.y)},
+              {DNNL_ARG_DIFF_SRC, dx.made}});
+  kernel.finish(dx);
+  return built;
 }
 
-Built transpose_forward(const ConvAttrs& attrs, std::span<const OperandDesc> operands, dnnl::algorithm algorithm) {
-  const Problem p(attrs, operands[3].tensor, operands[1].tensor, absent(), operands[0].tensor);
-  const dnnl::convolution_backward_data::primitive_desc desc(
-      {algorithm, p.x, p.any_w, p.y, p.strides, p.dilates, p.pads_begin, p.pads_end}, host::scratchpad_by_user(),
-      host::engine(), p.forward(algorithm));
-  auto kernel = std::make_unique<host::PrimitiveKernel>();
-  const memory w = kernel->read_as(desc.weights_desc(), 1, p.w), y = kernel->operand(3, p.x);
-  kernel->add(dnnl::convolution_backward_data(desc), desc.scratchpad_desc(),
-              {{DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DIFF_DST, kernel->operand(0, p.y)}, {DNNL_ARG_DIFF_SRC, y}});
+Built backward_data(const ConvAttrs& attrs, std::span<const OperandDesc> operands, const Way& way) {
+  return backward_data(Problem(attrs, way, operands[2].tensor, operands[0].tensor, absent(), operands[1].tensor), 0, 1, 2);
+}
+
+Built transpose_forward(const ConvAttrs& attrs, std::span<const OperandDesc> operands, const Way& way) {
+  const Problem p(attrs, way, operands[3].tensor, operands[1].tensor, absent(), operands[0].tensor);
+  Built built = backward_data(p, 1, 0, 3);
   if (operands[2].access != Access::absent) {
     const memory::desc b({1, p.x.dims()[1], 1, 1}, memory::data_type::f32, memory::format_tag::nchw);
-    const dnnl::binary::primitive_desc add({dnnl::algorithm::binary_add, p.x, b, p.x}, host::scratchpad_by_user(),
-                                           host::engine());
-    kernel->add(dnnl::binary(add), add.scratchpad_desc(),
-                {{DNNL_ARG_SRC_0, y}, {DNNL_ARG_SRC_1, kernel->operand(2, b)}, {DNNL_ARG_DST, y}});
+    const dnnl::binary::primitive_desc add({dnnl::algorithm::binary_add, p.given.x, b, p.given.x},
+                                           host::scratchpad_by_user(), host::engine());
+    const memory y = built.kernel->operand(3, p.given.x);
+    built.kernel->add(dnnl::binary(add), add.scratchpad_desc(),
+                      {{DNNL_ARG_SRC_0, y}, {DNNL_ARG_SRC_1, built.kernel->operand(2, b)}, {DNNL_ARG_DST, y}});
   }
-  return kernel;
+  return built;
 }
 
 // The bias alone is trained: db is a sum of dy over all but the channels.
@@ -113,67 +151,84 @@ Built backward_bias(std::span<const OperandDesc> operands) {
   const memory::desc sums({1, dy.dims()[1], 1, 1}, memory::data_type::f32, memory::format_tag::nchw);
   const dnnl::reduction::primitive_desc desc({dnnl::algorithm::reduction_sum, dy, sums, 0, 0},
                                              host::scratchpad_by_user(), host::engine());
-  auto kernel = std::make_unique<host::PrimitiveKernel>();
-  const auto db = kernel->write_as(sums, 3, sums, operands[3].access == Access::update);
-  kernel->add(dnnl::reduction(desc), desc.scratchpad_desc(),
-              {{DNNL_ARG_SRC, kernel->operand(1, dy)}, {DNNL_ARG_DST, db.made}});
-  kernel->finish(db);
-  return kernel;
+  Built built;
+  const auto db = built.kernel->write_as(sums, 3, sums, operands[3].access == Access::update);
+  built.kernel->add(dnnl::reduction(desc), desc.scratchpad_desc(),
+                    {{DNNL_ARG_SRC, built.kernel->operand(1, dy)}, {DNNL_ARG_DST, db.made}});
+  built.kernel->finish(db);
+  return built;
 }
 
-Built backward_weights(const ConvAttrs& attrs, std::span<const OperandDesc> operands, dnnl::algorithm algorithm) {
+Built backward_weights(const ConvAttrs& attrs, std::span<const OperandDesc> operands, const Way& way) {
   if (operands[2].access == Access::absent) return backward_bias(operands);
-  const Problem p(attrs, operands[0].tensor, operands[2].tensor, operands[3], operands[1].tensor);
-  const dnnl::convolution_backward_weights::primitive_desc desc(
-      {algorithm, p.x, p.any_w, p.b, p.y, p.strides, p.dilates, p.pads_begin, p.pads_end},
-      host::scratchpad_by_user(), host::engine(), p.forward(algorithm));
-  auto kernel = std::make_unique<host::PrimitiveKernel>();
-  const auto dw = kernel->write_as(desc.diff_weights_desc(), 2, p.w, operands[2].access == Access::update);
+  const Problem p(attrs, way, operands[0].tensor, operands[2].tensor, operands[3], operands[1].tensor);
+  const auto desc = p.backward_weights();
+  Built built{.slow = is_reference(desc.impl_info_str())};
+  host::PrimitiveKernel& kernel = *built.kernel;
+  const auto dw = kernel.write_as(desc.diff_weights_desc(), 2, p.given.w, operands[2].access == Access::update);
   host::PrimitiveKernel::Result db;
-  std::unordered_map<int, memory> arguments = {{DNNL_ARG_SRC, kernel->operand(0, p.x)},
-                                               {DNNL_ARG_DIFF_DST, kernel->operand(1, p.y)},
-                                               {DNNL_ARG_DIFF_WEIGHTS, dw.made}};
+  std::unordered_map<int, memory> arguments = {
+      {DNNL_ARG_SRC, kernel.read_as(desc.src_desc(), 0, p.given.x)},
+      {DNNL_ARG_DIFF_DST, kernel.read_as(desc.diff_dst_desc(), 1, p.given.y)},
+      {DNNL_ARG_DIFF_WEIGHTS, dw.made}};
   if (p.b) {
-    db = kernel->write_as(p.b, 3, p.b, operands[3].access == Access::update);
+    db = kernel.write_as(p.b, 3, p.b, operands[3].access == Access::update);
     arguments[DNNL_ARG_DIFF_BIAS] = db.made;
   }
-  kernel->add(dnnl::convolution_backward_weights(desc), desc.scratchpad_desc(), arguments);
-  kernel->finish(dw);
-  kernel->finish(db);
-  return kernel;
+  kernel.add(dnnl::convolution_backward_weights(desc), desc.scratchpad_desc(), arguments);
+  kernel.finish(dw);
+  kernel.finish(db);
+  return built;
 }
 
-using Build = Built (*)(const ConvAttrs&, std::span<const OperandDesc>, dnnl::algorithm);
+using Build = Built (*)(const ConvAttrs&, std::span<const OperandDesc>, const Way&);
 
-Built build_direct(Build build, const ConvAttrs& attrs, std::span<const OperandDesc> operands) try {
-  return build(attrs, operands, dnnl::algorithm::convolution_direct);
-} catch (const dnnl::error& failure) {
-  throw KernelError(std::string("oneDNN has no such convolution: ") + failure.what());
-}
+struct Offer {
+  const char* name;
+  std::unique_ptr<host::PrimitiveKernel> kernel;
+};
 
-// nullptr: not offered for this shape.
-Built build_winograd(Build build, const ConvAttrs& attrs, std::span<const OperandDesc> operands) try {
+// What there is for this shape, the default first. Activations as they lie are the default, unless oneDNN has only its
+// reference for them: where channels in blocks meet plain ones, or groups are narrower than a block.
+std::vector<Offer> offers(Build build, const ConvAttrs& attrs, std::span<const OperandDesc> operands) {
+  std::string reason;
+  const auto attempt = [&](const Way& way) {
+    try {
+      return build(attrs, operands, way);
+    } catch (const dnnl::error& failure) {
+      reason = failure.what();
+      return Built{.kernel = nullptr};
+    }
+  };
+  std::vector<Offer> found;
+  Built direct = attempt(kDirect);
+  if (direct.kernel && !direct.slow) found.push_back({kDirect.name, std::move(direct.kernel)});
+  Built reordered = attempt(kReordered);
+  const bool differs = found.empty() || reordered.kernel->workspace_bytes() != found[0].kernel->workspace_bytes();
+  if (reordered.kernel && !reordered.slow && differs) found.push_back({kReordered.name, std::move(reordered.kernel)});
+  if (found.empty() && direct.kernel) found.push_back({kDirect.name, std::move(direct.kernel)});
+  if (found.empty()) throw KernelError("oneDNN has no such convolution: " + reason);
   const auto is_ones = [](const IntList& list) { return list == IntList{1, 1}; };
-  if (attrs.group != 1 || !is_ones(attrs.strides) || !is_ones(attrs.dilations)) return nullptr;
-  return build(attrs, operands, dnnl::algorithm::convolution_winograd);
-} catch (const dnnl::error&) {
-  return nullptr;
-}
-
-std::vector<Algorithm> list(Build build, const ConvAttrs& attrs, std::span<const OperandDesc> operands) {
-  std::vector<Algorithm> found = {
-      {.name = "direct", .workspace_bytes = build_direct(build, attrs, operands)->workspace_bytes()}};
-  if (const Built winograd = build_winograd(build, attrs, operands))
-    found.push_back({.name = "winograd", .workspace_bytes = winograd->workspace_bytes()});
+  if (attrs.group == 1 && is_ones(attrs.strides) && is_ones(attrs.dilations))
+    if (Built winograd = attempt(kWinograd); winograd.kernel) found.push_back({kWinograd.name, std::move(winograd.kernel)});
   return found;
 }
 
+std::vector<Algorithm> list(Build build, const ConvAttrs& attrs, std::span<const OperandDesc> operands) {
+  std::vector<Algorithm> algorithms;
+  for (const Offer& offer : offers(build, attrs, operands))
+    algorithms.push_back({.name = offer.name, .workspace_bytes = offer.kernel->workspace_bytes()});
+  return algorithms;
+}
+
 std::unique_ptr<Kernel> pick(Build build, const ConvAttrs& attrs, std::span<const OperandDesc> operands,
-                             std::string_view algorithm) {
-  if (algorithm.empty() || algorithm == "direct") return build_direct(build, attrs, operands);
-  Built winograd = algorithm == "winograd" ? build_winograd(build, attrs, operands) : nullptr;
-  if (!winograd) throw KernelError("no convolution algorithm '" + std::string(algorithm) + "' for this shape");
-  return winograd;
+                             std::string_view algorithm) try {
+  if (algorithm.empty()) return std::move(offers(build, attrs, operands).front().kernel);
+  for (const Way& way : {kDirect, kReordered, kWinograd})
+    if (algorithm == way.name) return build(attrs, operands, way).kernel;
+  throw KernelError("there is no convolution algorithm '" + std::string(algorithm) + "'");
+} catch (const dnnl::error& failure) {
+  throw KernelError("oneDNN has no '" + std::string(algorithm) + "' for this convolution: " + failure.what());
 }
 
 }  // namespace

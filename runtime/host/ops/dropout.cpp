@@ -39,9 +39,9 @@ struct Mask {
 };
 
 template <int kBlock>
-void apply(const Mask& mask, const host::PlaneShape& shape, const float* x, float* y) {
+void apply(const Mask mask, const host::PlaneShape shape, const float* x, float* y) {
   const int64_t pixels = shape.pixels, planes = shape.samples * shape.channels / kBlock;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) firstprivate(mask)
   for (int64_t plane = 0; plane < planes; ++plane) {
     for (int64_t pixel = 0; pixel < pixels; ++pixel) {
       const int64_t from = (plane * pixels + pixel) * kBlock, first = plane * kBlock * pixels + pixel;

@@ -50,12 +50,12 @@ struct Geometry {
   }
 
   // visit(channel, place in the tensor), a block of channels at a time.
-  template <class Visit>
+  template <int kBlock, class Visit>
   void for_channels(int64_t pixel, Visit visit) const {
-    for (int64_t c = 0; c < shape.channels; c += block) {
+    for (int64_t c = 0; c < shape.channels; c += kBlock) {
       const int64_t place = pixel + c * shape.pixels;
 #pragma omp simd
-      for (int64_t i = 0; i < block; ++i) visit(c + i, place + i);
+      for (int i = 0; i < kBlock; ++i) visit(c + i, place + i);
     }
   }
 
@@ -72,44 +72,51 @@ struct Geometry {
   }
 };
 
+template <int kBlock>
 void forward(const Geometry& g, const float* x, float* y, std::byte* workspace) {
   g.for_pixels(workspace, 2, [&](int64_t pixel, float* scratch) {
     float *squares = scratch + g.before, *scale = scratch + g.row;
-    g.for_channels(pixel, [=](int64_t c, int64_t at) { squares[c] = x[at] * x[at]; });
+    g.for_channels<kBlock>(pixel, [=](int64_t c, int64_t at) { squares[c] = x[at] * x[at]; });
     g.slide(squares, g.before, g.after, scale);
     for (int64_t c = 0; c < g.shape.channels; ++c) scale[c] = g.power(g.bias + g.alpha * scale[c]);
-    g.for_channels(pixel, [=](int64_t c, int64_t at) { y[at] = x[at] * scale[c]; });
+    g.for_channels<kBlock>(pixel, [=](int64_t c, int64_t at) { y[at] = x[at] * scale[c]; });
   });
 }
 
 // With s the scale and t = s^-beta:  dx_c = dy_c t_c - 2 alpha beta x_c * sum of dy_j x_j t_j / s_j over the windows j
 // that c lies in, which reach to the other side.
+template <int kBlock>
 void backward(const Geometry& g, const float* x, const float* dy, float* dx, std::byte* workspace) {
   g.for_pixels(workspace, 4, [&](int64_t pixel, float* scratch) {
     float *squares = scratch + g.before, *scale = scratch + g.row;
     float *shares = scratch + 2 * g.row + g.after, *power = scratch + 3 * g.row;
-    g.for_channels(pixel, [=](int64_t c, int64_t at) { squares[c] = x[at] * x[at]; });
+    g.for_channels<kBlock>(pixel, [=](int64_t c, int64_t at) { squares[c] = x[at] * x[at]; });
     g.slide(squares, g.before, g.after, scale);
     for (int64_t c = 0; c < g.shape.channels; ++c) scale[c] = g.bias + g.alpha * scale[c];
     for (int64_t c = 0; c < g.shape.channels; ++c) power[c] = g.power(scale[c]);
-    g.for_channels(pixel, [=](int64_t c, int64_t at) { shares[c] = dy[at] * x[at] * power[c] / scale[c]; });
+    g.for_channels<kBlock>(pixel, [=](int64_t c, int64_t at) { shares[c] = dy[at] * x[at] * power[c] / scale[c]; });
     g.slide(shares, g.after, g.before, scale);
     const float factor = 2 * g.alpha * g.beta;
-    g.for_channels(pixel, [=](int64_t c, int64_t at) { dx[at] = dy[at] * power[c] - factor * x[at] * scale[c]; });
+    g.for_channels<kBlock>(pixel, [=](int64_t c, int64_t at) { dx[at] = dy[at] * power[c] - factor * x[at] * scale[c]; });
   });
 }
 
 class LrnKernel final : public Kernel {
  public:
-  LrnKernel(const LrnAttrs& attrs, const TensorDesc& x, bool is_forward) : geometry_(attrs, x), forward_(is_forward) {}
+  LrnKernel(const LrnAttrs& attrs, const TensorDesc& x, bool is_forward)
+      : geometry_(attrs, x), layout_(x.layout), forward_(is_forward) {}
 
   void run(const RunContext&, std::byte* const* operands, std::byte* workspace) override {
-    if (forward_) return forward(geometry_, host::in(operands, 0), host::out(operands, 1), workspace);
-    backward(geometry_, host::in(operands, 0), host::in(operands, 1), host::out(operands, 2), workspace);
+    const float *x = host::in(operands, 0), *dy = host::in(operands, 1);
+    host::by_block(layout_, [&](auto block) {
+      if (forward_) return forward<block>(geometry_, x, host::out(operands, 1), workspace);
+      backward<block>(geometry_, x, dy, host::out(operands, 2), workspace);
+    });
   }
 
  private:
   const Geometry geometry_;
+  const Layout layout_;
   const bool forward_;
 };
 
