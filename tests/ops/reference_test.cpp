@@ -1,0 +1,202 @@
+// Windows, normalizations and optimizers against numbers that PyTorch 1.13 gave. Finite differences only say that a
+// backward fits its forward; here the forward itself is held to what a user knows.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <numeric>
+
+#include "executor.h"
+
+namespace plimsoll::test {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+Values counting(int64_t n) {
+  Values values(static_cast<size_t>(n));
+  std::iota(values.begin(), values.end(), 1.0);
+  return values;
+}
+
+// An operator on inputs that are given by their numbers.
+class Run {
+ public:
+  Run(const char* op, const Sample& sample, const std::vector<Values>& inputs, int64_t samples = 1)
+      : instance_(make_instance(*find_op(op), sample)), executor_(instance_, samples), samples_(samples) {
+    for (size_t i = 0; i < inputs.size(); ++i) given_[instance_.tensor_of.at(instance_.inputs[i])] = inputs[i];
+  }
+
+  RunContext& context() { return executor_.context; }
+  Values output() { return after(instance_.outputs[0]); }
+  // What stands in input `i` after the forward task: statistics move.
+  Values input(size_t i) { return after(instance_.inputs[i]); }
+
+ private:
+  Values after(ValueId value) {
+    const Buffers buffers = executor_.run(given_, true);
+    return executor_.values(buffers, instance_.tensor_of.at(value), instance_.type_of(value));
+  }
+
+  Instance instance_;
+  Executor executor_;
+  int64_t samples_;
+  std::map<TensorId, Values> given_;
+};
+
+Values pooled(const char* op, int64_t size, std::map<std::string, NodeAttribute> attributes) {
+  attributes["kernel_shape"] = Ints{3, 3};
+  attributes["strides"] = Ints{2, 2};
+  return Run(op, {.inputs = {{.dims = {kBatch, {1}, {size}, {size}}}}, .attributes = std::move(attributes)},
+             {counting(size * size)})
+      .output();
+}
+
+// Steps with gradients (0.1, -0.2, 0.3) times 1, 2, 3 at learning rate 0.1.
+Values optimized(const KernelCall& call, size_t states) {
+  std::vector<std::vector<float>> tensors = {{1, -2, 0.5F}, {0, 0, 0}};
+  for (size_t i = 0; i < states; ++i) tensors.push_back({0, 0, 0});
+  const std::unique_ptr<Kernel> kernel = make_kernel(call, "");
+  for (int64_t step = 0; step < 3; ++step) {
+    const float times = static_cast<float>(step + 1);
+    tensors[1] = {0.1F * times, -0.2F * times, 0.3F * times};
+    std::vector<std::byte*> addresses;
+    for (std::vector<float>& tensor : tensors) addresses.push_back(reinterpret_cast<std::byte*>(tensor.data()));
+    kernel->run({.iteration = step, .learning_rate = 0.1}, addresses.data(), nullptr);
+  }
+  // A gradient that accumulates over rounds is cleared for the next iteration; one that is read is left alone.
+  const bool cleared = tensors[1] == std::vector<float>{0, 0, 0};
+  CHECK(cleared == (call.operands[1].access == Access::update));
+  return Values(tensors[0].begin(), tensors[0].end());
+}
+
+}  // namespace
+
+TEST_CASE("pools in ceil_mode and with padding as PyTorch's") {
+  const int64_t yes = 1;
+  CHECK(pooled("MaxPool", 5, {{"ceil_mode", yes}}) == Values{13, 15, 23, 25});
+  CHECK(pooled("MaxPool", 5, {{"pads", Ints{1, 1, 1, 1}}}) == Values{7, 9, 10, 17, 19, 20, 22, 24, 25});
+  CHECK(pooled("MaxPool", 6, {{"pads", Ints{1, 1, 1, 1}}, {"ceil_mode", yes}}) ==
+        Values{8, 10, 12, 12, 20, 22, 24, 24, 32, 34, 36, 36, 32, 34, 36, 36});
+  CHECK(distance(pooled("AveragePool", 6, {{"pads", Ints{1, 1, 1, 1}}, {"ceil_mode", yes}, {"count_include_pad", yes}}),
+                 {2, 4, 16. / 3, 3, 9, 15, 17, 9, 17, 27, 29, 15, 10.5, 16.5, 17.5, 9}) < 1e-6);
+  CHECK(distance(pooled("AveragePool", 6, {{"pads", Ints{1, 1, 1, 1}}, {"ceil_mode", yes}}),
+                 {4.5, 6, 8, 9, 13.5, 15, 17, 18, 25.5, 27, 29, 30, 31.5, 33, 35, 36}) < 1e-6);
+}
+
+TEST_CASE("convolutions as PyTorch's") {
+  const Sample grouped{.inputs = {{.dims = {kBatch, {2}, {5}, {5}}},
+                                  {.dims = {{2}, {1}, {3}, {3}}, .kind = ValueKind::parameter},
+                                  {.dims = {{2}}, .kind = ValueKind::parameter}},
+                       .attributes = {{"group", int64_t{2}}, {"dilations", Ints{2, 2}}}};
+  CHECK(Run("Conv", grouped, {counting(50), {1, 0, -1, 2, 1, 0, 3, -2, 1, .5, 1, 2, 0, 0, 1, -1, 1, 0}, {1, -2}})
+            .output() == Values{74, 141});
+  const Sample transposed{
+      .inputs = {{.dims = {kBatch, {1}, {2}, {2}}},
+                 {.dims = {{1}, {2}, {2}, {2}}, .kind = ValueKind::parameter},
+                 {.dims = {{2}}, .kind = ValueKind::parameter}},
+      .attributes = {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}, {"output_padding", Ints{1, 1}}}};
+  CHECK(Run("ConvTranspose", transposed, {counting(4), counting(8), {0.5, -1}}).output() ==
+        Values{4.5, 6.5, 8.5, 6.5, 4.5, 8.5, 12.5, 12.5, 16.5, 7, 13, 15, 17, 19, 23, 23, 27, 31});
+}
+
+TEST_CASE("local response normalization and padding as PyTorch's") {
+  const Sample lrn{.inputs = {{.dims = {kBatch, {8}, {1}, {1}}}},
+                   .attributes = {{"size", int64_t{5}}, {"alpha", 0.5}, {"beta", 0.75}, {"bias", 2.0}}};
+  CHECK(distance(Run("LRN", lrn, {{1, -2, 3, 0.5, 4, -1, 2, 2}}).output(),
+                 {0.399384, -0.794391, 0.893859, 0.148977, 1.19181, -0.322319, 0.647322, 0.899977}) < 1e-5);
+  const Sample pad{.inputs = {{.dims = {kBatch, {1}, {2}, {2}}},
+                              {.dims = {{8}},
+                               .kind = ValueKind::constant,
+                               .constant = {0, 0, 0, 1, 0, 0, 1, -1},
+                               .type = DataType::i64},
+                              {.kind = ValueKind::constant, .constant = {9}}}};
+  CHECK(Run("Pad", pad, {counting(4)}).output() == Values{9, 1, 9, 3, 9, 9});
+}
+
+TEST_CASE("batch normalization moves its statistics as PyTorch's, and evaluates by them") {
+  const auto channels = [](ValueKind kind) { return SampleInput{.dims = {{2}}, .kind = kind}; };
+  const Sample sample{.inputs = {{.dims = {kBatch, {2}, {1}, {2}}},
+                                 channels(ValueKind::parameter),
+                                 channels(ValueKind::parameter),
+                                 channels(ValueKind::statistic),
+                                 channels(ValueKind::statistic)},
+                      .attributes = {{"epsilon", 1e-3}, {"momentum", 0.9}}};
+  const Values x = {1, 2, 3, 4, -1, 5, 0, 2}, scale = {2, 0.5}, bias = {0.25, -1};
+  Run training("BatchNormalization", sample, {x, scale, bias, {1, 2}, {3, 0.5}}, 2);
+  CHECK(distance(training.output(), {-0.442746, 0.480915, -0.746512, -0.408527, -2.29007, 3.2519, -1.76047, -1.0845}) <
+        1e-5);
+  CHECK(distance(training.input(3), {1.075, 2.025}) < 1e-6);
+  CHECK(distance(training.input(4), {3.325, 0.741667}) < 1e-6);
+  training.context().recompute = true;
+  CHECK(training.input(3) == Values{1, 2});
+  Run evaluation("BatchNormalization", sample, {x, scale, bias, {1.075, 2.025}, {3.325, 0.741667}}, 2);
+  evaluation.context().training = false;
+  CHECK(distance(evaluation.output(), {0.167751, 1.2644, -0.434311, 0.145883, -2.02555, 4.55436, -2.17489, -1.0145}) <
+        1e-5);
+}
+
+TEST_CASE("dropout drops its share, scales the rest, and is another with each seed, iteration and round") {
+  const Sample sample{.inputs = {{.dims = {kBatch, {40000}}}, {.kind = ValueKind::constant, .constant = {0.25}}}};
+  const Values ones(40000, 1.0);
+  Run run("Dropout", sample, {ones});
+  const Values y = run.output();
+  double dropped = 0;
+  for (const double v : y) {
+    if (v == 0) ++dropped;
+    REQUIRE((v == 0 || v == Approx(1 / 0.75)));
+  }
+  CHECK(dropped / 40000 == Approx(0.25).margin(0.01));  // 4.6 standard deviations
+  CHECK(run.output() == y);
+  const auto differs_by_chance = [&](const Values& other) {
+    double different = 0;
+    for (size_t i = 0; i < y.size(); ++i) different += y[i] != other[i];
+    return std::abs(different / 40000 - 2 * 0.25 * 0.75) < 0.012;
+  };
+  run.context().iteration = 1;
+  CHECK(differs_by_chance(run.output()));
+  run.context() = {.seed = 42, .round = 1};
+  CHECK(differs_by_chance(run.output()));
+  run.context() = {.seed = 43};
+  CHECK(differs_by_chance(run.output()));
+  run.context() = {.training = false};
+  CHECK(run.output() == ones);
+}
+
+TEST_CASE("optimizers step as PyTorch's") {
+  const TensorDesc three = f32({3});
+  const auto call = [&](const char* name, std::vector<KernelAttribute> attributes, size_t states, bool accumulated) {
+    KernelCall made{.name = name, .attributes = std::move(attributes), .operands = {update(three)}};
+    made.operands.push_back(accumulated ? update(three) : read(three));
+    for (size_t i = 0; i < states; ++i) made.operands.push_back(update(three));
+    return made;
+  };
+  for (const bool accumulated : {false, true}) {
+    INFO((accumulated ? "gradient accumulates" : "gradient is read"));
+    CHECK(distance(optimized(call("SgdUpdate", {{"weight_decay", 0.01}}, 0, accumulated), 0),
+                   {0.937043, -1.87409, 0.318621}) < 1e-5);
+    CHECK(distance(optimized(call("MomentumUpdate", {{"momentum", 0.9}, {"weight_decay", 0.01}}, 1, accumulated), 1),
+                   {0.899353, -1.79871, 0.212071}) < 1e-5);
+    CHECK(distance(optimized(call("MomentumUpdate", {{"nesterov", true}}, 1, accumulated), 1),
+                   {0.85441, -1.70882, 0.06323}) < 1e-5);
+    CHECK(distance(optimized(call("AdamUpdate",
+                                  {{"beta1", 0.8}, {"beta2", 0.99}, {"epsilon", 1e-6}, {"weight_decay", 0.01}}, 2,
+                                  accumulated),
+                             2),
+                   {0.701832, -1.70187, 0.202481}) < 1e-5);
+    CHECK(distance(optimized(call("AdamUpdate", {{"weight_decay", 0.1}, {"decoupled", true}}, 2, accumulated), 2),
+                   {0.680936, -1.65123, 0.195786}) < 1e-5);
+  }
+}
+
+TEST_CASE("kernels by name refuse what they are not") {
+  CHECK_THROWS_AS(make_kernel({.name = "Nothing"}, ""), KernelError);
+  CHECK_THROWS_AS(make_kernel({.name = "SgdUpdate", .attributes = {{"speed", 1.0}}}, ""), KernelError);
+  CHECK_THROWS_AS(make_kernel({.name = "SgdUpdate", .attributes = {{"weight_decay", true}}}, ""), KernelError);
+  const KernelCall conv{.name = "ConvForward",
+                        .operands = {read(f32({1, 2, 3, 3})), read(f32({4, 2, 3, 3})), absent(), write(f32({1, 4, 1, 1}))}};
+  CHECK_THROWS_AS(make_kernel(conv, "magic"), KernelError);
+  KernelCall wrong = conv;
+  wrong.operands[3] = write(f32({1, 4, 2, 2}));
+  CHECK_THROWS_AS(algorithms_of(wrong), KernelError);
+}
+
+}  // namespace plimsoll::test
