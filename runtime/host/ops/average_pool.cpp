@@ -44,7 +44,9 @@ void for_windows(const Geometry& g, Body body) {
     const Reach rows = g.reach(0, h);
     for (int64_t w = 0; w < g.out[1]; ++w) {
       const Reach columns = g.reach(1, w);
-      body(h * g.out[1] + w, rows, columns, 1.0F / static_cast<float>(rows.counted * columns.counted));
+      // A dilated window may step over a small input altogether: nothing to average is 0.
+      const int64_t counted = std::max<int64_t>(1, rows.counted * columns.counted);
+      body(h * g.out[1] + w, rows, columns, 1.0F / static_cast<float>(counted));
     }
   }
 }
