@@ -1,0 +1,249 @@
+// Where samples come from and in which order they come.
+#include <catch2/catch.hpp>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <set>
+
+#include "runtime/train/dataset.h"
+#include "runtime/train/error.h"
+#include "runtime/train/feeder.h"
+#include "runtime/train/npy.h"
+#include "runtime/train/random.h"
+
+using namespace plimsoll;
+using namespace plimsoll::train;
+namespace fs = std::filesystem;
+
+namespace {
+
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string pattern = (fs::temp_directory_path() / "plimsoll-train-XXXXXX").string();
+    if (!mkdtemp(pattern.data())) throw std::runtime_error("no temporary directory");
+    path_ = pattern;
+  }
+  ~TemporaryDirectory() { fs::remove_all(path_); }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+void write(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+
+std::string npy(const std::string& dictionary, const std::string& data) {
+  std::string header = dictionary;
+  while ((header.size() + 11) % 64 != 0) header += ' ';
+  header += '\n';
+  return std::string("\x93NUMPY\x01\0", 8) + static_cast<char>(header.size() & 255) +
+         static_cast<char>(header.size() >> 8) + header + data;
+}
+
+std::string dictionary(const std::string& type, const std::string& shape) {
+  return "{'descr': '" + type + "', 'fortran_order': False, 'shape': (" + shape + "), }";
+}
+
+Exit code_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const TrainerError& error) {
+    INFO(error.what());
+    return error.code;
+  }
+  return Exit::ok;
+}
+
+// A classifier: images of `dims` and one class each.
+struct Classifier {
+  std::vector<ProgramInput> inputs;
+  Program program;
+  explicit Classifier(IntList image, int64_t classes = 10, DataType label = DataType::i64)
+      : inputs{{"image", f32(image)}, {"label", {label, {image[0]}}}} {
+    program.model = "classifier";
+    program.batch = program.sub_batch = image[0];
+    program.rounds = 1;
+    program.classes = classes;
+    program.inputs = inputs;
+  }
+};
+
+std::vector<float> read_floats(Column& column, int64_t index, size_t count) {
+  std::vector<float> values(count);
+  column.read(index, reinterpret_cast<std::byte*>(values.data()));
+  return values;
+}
+
+int64_t read_label(Column& column, int64_t index) {
+  int64_t label = 0;
+  column.read(index, reinterpret_cast<std::byte*>(&label));
+  return label;
+}
+
+std::string big_endian(uint32_t value) {
+  return {static_cast<char>(value >> 24), static_cast<char>(value >> 16), static_cast<char>(value >> 8),
+          static_cast<char>(value)};
+}
+
+}  // namespace
+
+TEST_CASE("npy headers are read, and whatever else stands there is refused") {
+  const TemporaryDirectory place;
+  const std::string path = place / "a.npy";
+  write(path, npy(dictionary("<f4", "2, 3"), std::string(24, 'x')));
+  const NpyHeader header = read_npy_header(InputFile(path));
+  CHECK(header.desc == f32({2, 3}));
+  CHECK(header.data_offset == 128);
+
+  const std::vector<std::string> wrong = {
+      "",
+      "\x93NUMPY",
+      std::string("\x93NUMPY\x01\0\xff\xff", 10) + "{}",
+      npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", std::string(24, 'x')),
+      npy(dictionary("<f8", "2, 3"), std::string(48, 'x')),
+      npy(dictionary("|O", "2, 3"), std::string(48, 'x')),
+      npy(dictionary("<f4", "2, 3"), std::string(23, 'x')),
+      npy(dictionary("<f4", "-2, 3"), std::string(24, 'x')),
+      npy(dictionary("<f4", "4611686018427387904, 4611686018427387904"), std::string(24, 'x')),
+      npy(dictionary("<f4", "1,1,1,1,1,1,1,1,6"), std::string(24, 'x')),
+      npy(dictionary("<f4", "two"), std::string(24, 'x')),
+      npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (6,), }", std::string(24, 'x')),
+      npy("{'descr': '<f4'", ""),
+      npy("{'shape':", ""),
+  };
+  for (const std::string& bytes : wrong) {
+    INFO(bytes);
+    write(path, bytes);
+    CHECK(code_of([&] { read_npy_header(InputFile(path)); }) == Exit::unreadable_input);
+  }
+
+  // Every byte of a good header changed in turn, and every length: an answer or an error, nothing else.
+  const std::string good = npy(dictionary("<f4", "2, 3"), std::string(24, 'x'));
+  for (size_t at = 0; at < 128; ++at) {
+    for (const char with : {'\0', '\'', '(', '9', '\xff'}) {
+      std::string damaged = good;
+      damaged[at] = with;
+      write(path, damaged);
+      const Exit code = code_of([&] { read_npy_header(InputFile(path)); });
+      CHECK((code == Exit::ok || code == Exit::unreadable_input));
+    }
+    write(path, good.substr(0, at));
+    CHECK(code_of([&] { read_npy_header(InputFile(path)); }) == Exit::unreadable_input);
+  }
+}
+
+TEST_CASE("npy samples arrive as the program's element types") {
+  const TemporaryDirectory place;
+  Classifier c({2, 4});
+  write(place / "x.npy", npy(dictionary("|u1", "3, 4"), std::string("\0\x33\x66\xff" "\1\1\1\1" "\2\2\2\2", 12)));
+  std::string labels;
+  for (const int32_t label : {0, 9, 4}) labels.append(reinterpret_cast<const char*>(&label), 4);
+  write(place / "y.npy", npy(dictionary("<i4", "3,"), labels));
+  Dataset data = open_dataset("npy:" + (place / "x.npy") + "," + (place / "y.npy"), Part::training, c.program);
+  CHECK(data.samples == 3);
+  const std::vector<float> first = read_floats(*data.columns[0], 0, 4);
+  CHECK(first[1] == Approx(0.2));
+  CHECK(first[3] == Approx(1));
+  CHECK(read_label(*data.columns[1], 1) == 9);
+  CHECK_NOTHROW(check_labels(data, c.program));
+
+  Classifier fewer({2, 4}, 9);
+  CHECK(code_of([&] { check_labels(data, fewer.program); }) == Exit::invalid_model);
+  // Real numbers are no labels.
+  write(place / "y.npy", npy(dictionary("<f4", "3,"), labels));
+  CHECK(code_of([&] {
+          open_dataset("npy:" + (place / "x.npy") + "," + (place / "y.npy"), Part::training, c.program);
+        }) == Exit::invalid_model);
+}
+
+TEST_CASE("cifar10: label, then three planes, normalized") {
+  const TemporaryDirectory place;
+  for (int file = 1; file <= 5; ++file) {
+    std::string bytes;
+    for (int record = 0; record < 2; ++record)
+      bytes += std::string(1, static_cast<char>(file)) + std::string(1024, '\0') + std::string(1024, '\x7f') +
+               std::string(1024, '\xff');
+    write(place / ("data_batch_" + std::to_string(file) + ".bin"), bytes);
+  }
+  Classifier c({2, 3, 32, 32});
+  Dataset data = open_dataset("cifar10:" + place.path(), Part::training, c.program);
+  CHECK(data.samples == 10);
+  CHECK(read_label(*data.columns[1], 0) == 1);
+  CHECK(read_label(*data.columns[1], 9) == 5);
+  const std::vector<float> image = read_floats(*data.columns[0], 3, 3072);
+  CHECK(image[0] == Approx((0 - 0.4914) / 0.2470).margin(1e-4));
+  CHECK(image[1024] == Approx((127.0 / 255 - 0.4822) / 0.2435).margin(1e-4));
+  CHECK(image[3071] == Approx((1 - 0.4465) / 0.2616).margin(1e-4));
+  CHECK(code_of([&] { open_dataset("cifar10:" + place.path(), Part::test, c.program); }) == Exit::unreadable_input);
+  write(place / "data_batch_3.bin", "short");
+  CHECK(code_of([&] { open_dataset("cifar10:" + place.path(), Part::training, c.program); }) == Exit::unreadable_input);
+}
+
+TEST_CASE("mnist: idx files of pictures and labels") {
+  const TemporaryDirectory place;
+  const std::string images = big_endian(0x803) + big_endian(2) + big_endian(28) + big_endian(28);
+  write(place / "t10k-images-idx3-ubyte", images + std::string(784, '\0') + std::string(784, '\xff'));
+  write(place / "t10k-labels-idx1-ubyte", big_endian(0x801) + big_endian(2) + "\x03\x07");
+  const bool flat = GENERATE(true, false);  // a perceptron takes the same pixels in a row
+  Classifier c(flat ? IntList{2, 784} : IntList{2, 1, 28, 28}, 10, DataType::i32);
+  Dataset data = open_dataset("mnist:" + place.path(), Part::test, c.program);
+  CHECK(data.samples == 2);
+  int32_t label = 0;
+  data.columns[1]->read(1, reinterpret_cast<std::byte*>(&label));
+  CHECK(label == 7);
+  CHECK(read_floats(*data.columns[0], 1, 784)[400] == Approx((1 - 0.1307) / 0.3081).margin(1e-4));
+  write(place / "t10k-labels-idx1-ubyte", big_endian(0x801) + big_endian(3) + "\x03\x07");
+  CHECK(code_of([&] { open_dataset("mnist:" + place.path(), Part::test, c.program); }) == Exit::unreadable_input);
+}
+
+TEST_CASE("synthetic samples are a function of the seed") {
+  Classifier c({4, 3});
+  Dataset a = open_dataset("synthetic:1", Part::training, c.program);
+  Dataset b = open_dataset("synthetic:1", Part::training, c.program);
+  Dataset other = open_dataset("synthetic:2", Part::training, c.program);
+  Dataset test = open_dataset("synthetic:1", Part::test, c.program);
+  CHECK(read_floats(*a.columns[0], 5, 3) == read_floats(*b.columns[0], 5, 3));
+  CHECK(read_floats(*a.columns[0], 5, 3) != read_floats(*other.columns[0], 5, 3));
+  CHECK(read_floats(*a.columns[0], 5, 3) != read_floats(*test.columns[0], 5, 3));
+  CHECK_NOTHROW(check_labels(a, c.program));
+}
+
+TEST_CASE("an epoch takes every sample once, in an order of its own") {
+  Classifier c({4, 3});
+  Dataset data = open_dataset("synthetic", Part::training, c.program);
+  const auto order = [&](Feeder& feeder, int64_t epoch) {
+    std::vector<float> firsts;
+    feeder.begin_epoch(epoch);
+    for (int64_t at = 0; at < data.samples; at += 4) {
+      feeder.stage(at, 4);
+      const float* values = reinterpret_cast<const float*>(feeder.staged()[0]);
+      for (int i = 0; i < 4; ++i) firsts.push_back(values[i * 3]);
+    }
+    return firsts;
+  };
+  Feeder shuffled(c.program, data, true, 7), again(c.program, data, true, 7), plain(c.program, data, false, 7);
+  const std::vector<float> e0 = order(shuffled, 0), e1 = order(shuffled, 1), file = order(plain, 0);
+  CHECK(e0 != e1);
+  CHECK(e1 == order(again, 1));  // whatever came before
+  CHECK(file == order(plain, 3));
+  for (int64_t i = 0; i < data.samples; ++i)
+    CHECK(file[static_cast<size_t>(i)] == read_floats(*data.columns[0], i, 3)[0]);
+  CHECK(std::multiset<float>(e0.begin(), e0.end()) == std::multiset<float>(file.begin(), file.end()));
+}
+
+TEST_CASE("normal numbers are normal") {
+  double sum = 0, squares = 0;
+  constexpr int kCount = 20000;
+  for (int i = 0; i < kCount; ++i) {
+    const double x = random_normal(3, static_cast<uint64_t>(i));
+    sum += x;
+    squares += x * x;
+  }
+  CHECK(std::abs(sum / kCount) < 0.03);
+  CHECK(squares / kCount == Approx(1).margin(0.05));
+}
