@@ -102,9 +102,25 @@ class Builder {
 
   bool ends_in_softmax() const { return !layers_.empty() && layers_.back().kind == Layer::softmax; }
 
+  // One note for each operator, with its first node.
+  Error refused(const std::vector<const Node*>& unknown) const {
+    Error error{ExitCode::unsupported,
+                "the rules of SuperNeurons have no layer for " + std::to_string(unknown.size()) + " of the nodes"};
+    std::vector<std::string> listed;
+    for (auto node = unknown.rbegin(); node != unknown.rend(); ++node) {
+      if (std::find(listed.begin(), listed.end(), (*node)->op) != listed.end()) continue;
+      listed.push_back((*node)->op);
+      const auto count = std::count_if(unknown.begin(), unknown.end(),
+                                       [&](const Node* other) { return other->op == (*node)->op; });
+      error.notes.push_back(NodeView(network_, **node).describe() +
+                            (count > 1 ? " and " + std::to_string(count - 1) + " more of them" : ""));
+    }
+    return error;
+  }
+
   // Finds the nodes that the first output needs, the value that each alias stands for, and how many layers read each.
   Status survey() {
-    Error unsupported{ExitCode::unsupported, "the rules of SuperNeurons have no layer for"};
+    std::vector<const Node*> unknown;  // last first
     for (const ValueId value : ids_of(network_.values)) root_[value] = value;
     if (network_.outputs.empty()) return Error{ExitCode::invalid_model, "the model has no output"};
     IdVector<ValueId, bool> wanted(network_.values.size(), false);
@@ -116,15 +132,11 @@ class Builder {
                                  [&](ValueId output) { return output.valid() && wanted[output]; });
       if (!needed_[*id]) continue;
       if (meaning_of(node) == nullptr || !node.outputs[0].valid())
-        unsupported.notes.push_back(NodeView(network_, node).describe());
+        unknown.push_back(&node);
       for (const ValueId input : node.inputs)
         if (is_data(input)) wanted[input] = true;
     }
-    if (!unsupported.notes.empty()) {
-      std::reverse(unsupported.notes.begin(), unsupported.notes.end());
-      unsupported.message += " " + std::to_string(unsupported.notes.size()) + " of the nodes";
-      return unsupported;
-    }
+    if (!unknown.empty()) return refused(unknown);
     for (const NodeId id : order) {
       if (!needed_[id]) continue;
       const Node& node = network_.nodes[id];
