@@ -31,6 +31,9 @@ std::vector<Sample> activation_samples(double low, double high, std::map<std::st
   return {{.name = "flat", .inputs = {{.dims = {kBatch, {7}}, .low = low, .high = high}}, .attributes = attributes},
           {.name = "image",
            .inputs = {{.dims = {kBatch, {32}, {3}, {2}}, .low = low, .high = high}},
+           .attributes = attributes},
+          {.name = "parameter",
+           .inputs = {{.dims = {{5}}, .kind = ValueKind::parameter, .low = low, .high = high}},
            .attributes = attributes}};
 }
 

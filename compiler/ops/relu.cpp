@@ -25,7 +25,8 @@ void backward(TaskBuilder& build) {
 
 std::vector<Sample> samples() {
   return {{.name = "flat", .inputs = {{.dims = {kBatch, {7}}}}},
-          {.name = "image", .inputs = {{.dims = {kBatch, {3}, {4}, {5}}}}}};
+          {.name = "image", .inputs = {{.dims = {kBatch, {3}, {4}, {5}}}}},
+          {.name = "parameter", .inputs = {{.dims = {{7}}, .kind = ValueKind::parameter}}}};
 }
 
 }  // namespace
