@@ -12,7 +12,7 @@
 namespace plimsoll::backend {
 namespace {
 
-constexpr int64_t kHugePage = int64_t{2} << 20;
+constexpr int64_t kPage = 4096, kHugePage = int64_t{2} << 20;
 
 }  // namespace
 
@@ -21,17 +21,22 @@ void start(int64_t threads) {
   if (threads > 0) omp_set_num_threads(static_cast<int>(threads));
 }
 
-// Huge pages make the first touch and every later walk of the page table cheaper. Touching every page here means that
-// a machine without the memory says so now and not in the middle of an epoch.
+// Begins on a huge page, as far as it is as long as one: fewer first touches and a shorter walk of the page table later.
+// No more is kept than the plan asks for. Touching every page here means that a machine without the memory says so now
+// and not in the middle of an epoch.
 Arena::Arena(int64_t bytes) : bytes_(bytes) {
-  const int64_t page = bytes >= kHugePage ? kHugePage : 4096;
-  allocated_ = (std::max<int64_t>(bytes, 1) + page - 1) / page * page;
-  void* data = mmap(nullptr, static_cast<size_t>(allocated_), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) throw std::bad_alloc();
-  data_ = static_cast<std::byte*>(data);
-  madvise(data, static_cast<size_t>(allocated_), MADV_HUGEPAGE);  // a wish: without it pages are small
+  allocated_ = (std::max<int64_t>(bytes, 1) + kPage - 1) / kPage * kPage;
+  const int64_t reserved = allocated_ + kHugePage;
+  void* address = mmap(nullptr, static_cast<size_t>(reserved), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (address == MAP_FAILED) throw std::bad_alloc();
+  std::byte* const begin = static_cast<std::byte*>(address);
+  const int64_t skipped = -static_cast<int64_t>(reinterpret_cast<uintptr_t>(begin)) & (kHugePage - 1);
+  data_ = begin + skipped;
+  if (skipped > 0) munmap(begin, static_cast<size_t>(skipped));
+  if (skipped < kHugePage) munmap(data_ + allocated_, static_cast<size_t>(kHugePage - skipped));
+  madvise(data_, static_cast<size_t>(allocated_), MADV_HUGEPAGE);  // a wish: without it pages are small
   volatile std::byte* const touched = data_;
-  for (int64_t at = 0; at < allocated_; at += 4096) touched[at] = std::byte{0};
+  for (int64_t at = 0; at < allocated_; at += kPage) touched[at] = std::byte{0};
 }
 
 Arena::~Arena() { munmap(data_, static_cast<size_t>(allocated_)); }
