@@ -141,8 +141,8 @@ Result<std::string> ModelDirectory::read(const onnx::TensorProto& tensor, int64_
                  fmt::format("{}: its shape needs {} bytes, its external data has {}", who, bytes, *reference.length)};
   if (reference.offset > file.bytes || bytes > file.bytes - reference.offset)
     return Error{ExitCode::unreadable_input,
-                 fmt::format("{}: its external data is bytes {} to {} of '{}', which has {}", who, reference.offset,
-                             reference.offset + bytes, reference.location, file.bytes)};
+                 fmt::format("{}: its external data is {} bytes at {} of '{}', which has {}", who, bytes,
+                             reference.offset, reference.location, file.bytes)};
   // Tensors may share bytes, but a small file that is handed out again and again would fill the memory.
   file.handed_out += bytes;
   if (file.handed_out / 4 > file.bytes)
