@@ -19,6 +19,7 @@ import copy
 import os
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import onnx
@@ -28,8 +29,8 @@ from onnx import numpy_helper
 
 # name: (constructor, image size, batch). Small where the time asks for it.
 MODELS = {
-    "alexnet": (lambda: torchvision.models.alexnet(), 96, 4),
-    "vgg16": (lambda: torchvision.models.vgg16(), 64, 2),
+    "alexnet": (lambda: torchvision.models.alexnet(), 224, 4),
+    "vgg16": (lambda: torchvision.models.vgg16(), 224, 1),
     "resnet18": (lambda: torchvision.models.resnet18(), 64, 8),
     "resnet50": (lambda: torchvision.models.resnet50(), 64, 8),
     "googlenet": (lambda: torchvision.models.googlenet(aux_logits=False, init_weights=False), 96, 4),
@@ -129,6 +130,9 @@ def compare(args, name):
     os.makedirs(work, exist_ok=True)
     path = f"{work}/{name}.onnx"
     export(model, x[:batch], path)
+    # The exporter runs the model to trace it, so the file holds running statistics of its own: PyTorch starts from those.
+    exported = initializers(path)
+    model.load_state_dict({n: torch.from_numpy(exported[n]) if n in exported else t for n, t in model.state_dict().items()})
     np.save(f"{work}/x.npy", x.numpy())
     np.save(f"{work}/y.npy", y.numpy().astype(np.int32))
     data = f"npy:{work}/x.npy,{work}/y.npy"
@@ -186,6 +190,7 @@ def main():
     parser.add_argument("--tolerance", type=float, default=1e-4)
     parser.add_argument("--slack", type=float, default=3.0)
     args = parser.parse_args()
+    warnings.filterwarnings("ignore")  # of the exporter
     torch.set_num_threads(os.cpu_count())
     print(f"{'network':14} {'batch':>5} {'image':>5}  {'gradient':>9}  {'beyond':>6}  {'1 step':>9}  {'5 steps':>9}  "
           f"{'torch nhwc':>10}", flush=True)
