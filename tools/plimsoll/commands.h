@@ -12,5 +12,6 @@ std::unique_ptr<Command> plan_command();
 std::unique_ptr<Command> inspect_command();
 std::unique_ptr<Command> verify_command();
 std::unique_ptr<Command> model_command();
+std::unique_ptr<Command> place_command();
 
 }  // namespace plimsoll

@@ -1,0 +1,63 @@
+#include <fmt/format.h>
+
+#include "compiler/support/bytes.h"
+#include "passes/place/csv.h"
+#include "passes/place/solve.h"
+#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/output.h"
+
+namespace plimsoll {
+namespace {
+
+namespace cl = llvm::cl;
+
+class PlaceCommand final : public Command {
+ public:
+  PlaceCommand()
+      : Command("place", "place buffers by their lifetimes: plimsoll place buffers.csv -o placed.csv"),
+        csv_(cl::Positional, cl::Required, cl::desc("FILE.csv (id,lower,upper,size)"), cl::sub(sub)),
+        output_("o", cl::value_desc("FILE"), cl::desc("write the same rows with their offsets; - is stdout"), cl::sub(sub)),
+        capacity_("capacity", cl::value_desc("SIZE"), cl::desc("fail (6) where more would be needed"), cl::sub(sub)),
+        quick_("quick", cl::desc("the effort that compile spends, instead of the thorough one"), cl::sub(sub)) {}
+
+  Status run() override {
+    int64_t capacity = 0;
+    if (!capacity_.empty()) {
+      PLIMSOLL_ASSIGN(const SizeSpec size, parse_size(capacity_.getValue()));
+      if (size.kind != SizeSpec::Kind::bytes) return Error{ExitCode::usage, "--capacity is a number of bytes"};
+      capacity = size.bytes;
+    }
+    PLIMSOLL_ASSIGN(const std::string text, read_file(csv_));
+    Result<placement::Instance> instance = placement::parse_csv(text);
+    if (!instance.ok()) return Error{instance.error().code, csv_ + ": " + instance.error().message};
+    const placement::Problem& problem = instance->problem;
+    const placement::Solution solution = placement::solve(problem, placement::Method::best_of,
+                                                          quick_ ? placement::kQuick : placement::kThorough);
+    PLIMSOLL_TRY(placement::validate(problem, solution));
+
+    // Beyond this point no two buffers overlap.
+
+    const int64_t bound = placement::lower_bound(problem);
+    fmt::print(stderr, "{} buffers, height {}, lower bound {}: {:.4f} of it\n", problem.buffers.size(), solution.height, bound,
+               bound > 0 ? static_cast<double>(solution.height) / static_cast<double>(bound) : 1.0);
+    if (output_ == "-") {
+      fmt::print("{}", placement::to_csv(problem, solution));
+    } else if (!output_.empty()) {
+      PLIMSOLL_TRY(write_file(output_, placement::to_csv(problem, solution)));
+    }
+    if (capacity > 0 && solution.height > capacity)
+      return Error{ExitCode::budget_infeasible,
+                   fmt::format("the best placement found needs {} when there are {}", solution.height, capacity)};
+    return {};
+  }
+
+ private:
+  cl::opt<std::string> csv_, output_, capacity_;
+  cl::opt<bool> quick_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> place_command() { return std::make_unique<PlaceCommand>(); }
+
+}  // namespace plimsoll
