@@ -1,6 +1,8 @@
 // Add with broadcasting: y = a + b.   BinaryAdd {a, b, y}
-// The gradient of both is dy itself, summed over what was stretched; nothing is read.
+// The gradient of both is dy itself, summed over what was stretched; nothing is read. With `relu` the kernel ends in one.
 #include "compiler/ops/binary.h"
+#include "compiler/ops/fused_relu.h"
+#include "runtime/attrs/add.h"
 
 namespace plimsoll {
 namespace {
@@ -9,13 +11,22 @@ std::optional<double> number(const NodeView& node) { return number_at(node, 0) ?
 
 void forward(TaskBuilder& build) {
   if (const auto shift = number(build.node())) return forward_scaled(build, 1, *shift);
-  forward_binary(build, "BinaryAdd");
+  forward_binary(build, "BinaryAdd", to_attributes(AddAttrs{.relu = has_relu(build.node())}));
 }
 
 void backward(TaskBuilder& build) {
   if (number(build.node())) return give_scaled_gradient(build, 1);
-  give_summed_gradient(build, 0, build.read_gradient(0));
-  give_summed_gradient(build, 1, build.read_gradient(0));
+  const Operand dy = gradient_before_relu(build);
+  give_summed_gradient(build, 0, dy);
+  give_summed_gradient(build, 1, dy);
+}
+
+std::vector<Sample> samples() {
+  std::vector<Sample> all = binary_samples(-1, 1);
+  all.push_back({.name = "relu",
+                 .inputs = {{.dims = {kBatch, {32}, {3}, {4}}}, {.dims = {kBatch, {32}, {3}, {4}}}},
+                 .attributes = {{"relu", int64_t{1}}}});
+  return all;
 }
 
 }  // namespace
@@ -26,6 +37,7 @@ const Op op_Add{.name = "Add",
                 .forward = forward,
                 .backward = backward,
                 .layout_of = binary_layout,
-                .samples = [] { return binary_samples(-1, 1); }};
+                .absorbs_relu = [](const NodeView& node) { return !number(node); },
+                .samples = samples};
 
 }  // namespace plimsoll

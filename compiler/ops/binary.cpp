@@ -1,6 +1,7 @@
 #include "compiler/ops/binary.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace plimsoll {
 namespace {
@@ -51,8 +52,9 @@ LayoutRule binary_layout(const NodeView& node) {
   return LayoutRule::channels;
 }
 
-void forward_binary(TaskBuilder& build, std::string_view kernel) {
+void forward_binary(TaskBuilder& build, std::string_view kernel, Attributes attributes) {
   TaskSpec task{.kernel = std::string(kernel),
+                .attributes = std::move(attributes),
                 .operands = {build.read_input(0), build.read_input(1), build.write_output(0)},
                 .flops = flops_per_element(build.node().output_type(0), 1)};
   for (int i = 0; i < 2; ++i)

@@ -20,7 +20,7 @@ LayoutRule binary_layout(const NodeView& node);
 std::optional<double> number_at(const NodeView& node, size_t i);
 
 // y = kernel(a, b).
-void forward_binary(TaskBuilder& build, std::string_view kernel);
+void forward_binary(TaskBuilder& build, std::string_view kernel, Attributes attributes = {});
 
 // y = scale · x + shift, where x is the operand that is no number.
 void forward_scaled(TaskBuilder& build, double scale, double shift);

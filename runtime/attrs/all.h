@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/attrs/activation.h"
+#include "runtime/attrs/add.h"
 #include "runtime/attrs/batch_norm.h"
 #include "runtime/attrs/conv.h"
 #include "runtime/attrs/dropout.h"

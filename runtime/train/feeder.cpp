@@ -1,5 +1,7 @@
 #include "runtime/train/feeder.h"
 
+#include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -27,10 +29,14 @@ void Feeder::begin_epoch(int64_t epoch) {
 
 void Feeder::stage(int64_t first, int64_t count) {
   for (size_t input = 0; input < staging_.size(); ++input) {
-    const int64_t bytes = sample_bytes(program_.inputs[input]);
+    const ProgramInput& to_feed = program_.inputs[input];
+    const bool labels = to_feed.desc.type == DataType::i32 || to_feed.desc.type == DataType::i64;
+    const int64_t bytes = sample_bytes(to_feed);
     std::byte* to = staging_[input].data();
-    for (int64_t i = 0; i < count; ++i, to += bytes)
-      dataset_.columns[input]->read(order_[static_cast<size_t>(first + i)], to);
+    for (int64_t i = first; i < first + count; ++i, to += bytes) {
+      dataset_.columns[input]->read(order_[static_cast<size_t>(std::min(i, dataset_.samples - 1))], to);
+      if (labels && i >= dataset_.samples) std::memset(to, 0xff, static_cast<size_t>(bytes));  // -1 of either width
+    }
   }
 }
 

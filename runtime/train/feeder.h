@@ -15,7 +15,8 @@ class Feeder {
  public:
   Feeder(const Program& program, Dataset& dataset, bool shuffle, uint64_t seed);
   void begin_epoch(int64_t epoch);
-  // Fetches samples [first, first + count) of the epoch's order; count is at most a sub-batch.
+  // Fetches samples [first, first + count) of the epoch's order; count is at most a sub-batch. Beyond the last sample
+  // there are copies of it labelled -1: the loss counts them nowhere.
   void stage(int64_t first, int64_t count);
   // Per input: the staged samples, one after the other.
   std::span<const std::byte* const> staged() const { return pointers_; }

@@ -103,17 +103,21 @@ void print_end(const Program& program, const Machine& machine, double median_sec
   std::printf("\n");
 }
 
+// Over all samples where the labels are classes (the feeder fills the last batch with what counts nowhere), else over
+// all whole batches.
 EpochResult evaluate(const Program& program, Machine& machine, Dataset& dataset, Feeder& feeder) {
   EpochResult result{.tested = true, .test_loss = 0, .test_accuracy = -1};
-  const int64_t iterations = dataset.samples / program.batch;
+  const int64_t filled = program.classes > 0 ? program.batch - 1 : 0;
+  const int64_t iterations = (dataset.samples + filled) / program.batch;
   Machine::Totals sum;
   for (int64_t i = 0; i < iterations && !interrupted; ++i) {
     const Machine::Totals totals = machine.iteration(feeder, i * program.batch, {.training = false, .iteration = i});
     sum.loss += totals.loss;
     sum.correct += totals.correct;
   }
-  result.test_samples = iterations * program.batch;
-  result.test_loss = sum.loss / static_cast<double>(iterations);
+  result.test_samples = std::min(dataset.samples, iterations * program.batch);
+  // Each iteration gave its share of a mean over a whole batch.
+  result.test_loss = sum.loss * static_cast<double>(program.batch) / static_cast<double>(result.test_samples);
   if (program.counts_correct) result.test_accuracy = sum.correct / static_cast<double>(result.test_samples);
   return result;
 }
@@ -146,7 +150,7 @@ Exit train(const Program& program, const Options& options, const std::string& mo
   std::optional<Dataset> test;
   if (!options.test.empty()) {
     test = open_dataset(options.test, Part::test, program);
-    need_a_batch(program, *test);
+    if (program.classes == 0) need_a_batch(program, *test);
     check_labels(*test, program);
   }
   if (!options.save.empty() && program.model_bytes == 0)

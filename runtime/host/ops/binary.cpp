@@ -1,4 +1,5 @@
 // BinaryAdd, BinarySub, BinaryMul, BinaryDiv {a, b, y}: y = a op b; a and b broadcast to y. Any layout.
+// BinaryAdd may end in a Relu.
 // ScaleShift {x, y}: y = scale · x + shift
 #include "runtime/host/elementwise.h"
 #include "runtime/host/loops.h"
@@ -78,7 +79,8 @@ std::unique_ptr<Kernel> binary(std::span<const OperandDesc> operands, F f) {
 
 std::vector<Algorithm> BinaryAdd::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
-std::unique_ptr<Kernel> BinaryAdd::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
+std::unique_ptr<Kernel> BinaryAdd::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  if (attrs.relu) return binary(operands, [](float a, float b) { return a + b > 0 ? a + b : 0; });
   return binary(operands, [](float a, float b) { return a + b; });
 }
 
