@@ -6,6 +6,7 @@ the same weights, and compare, tensor by tensor, ||ours - theirs|| / ||theirs||:
 
   gradient   of one iteration: median and worst tensor     within --tolerance (1e-4)
   1 step     weights and running statistics, likewise      within --tolerance
+  f64        the median of PyTorch's own distance from the same iteration in double precision, for comparison
   5 steps    how far the weights moved in five iterations: as near to PyTorch as PyTorch's own two memory formats are to
              each other, times --slack
 
@@ -126,6 +127,7 @@ class Verdict:
         own = {n: distance(theirs[n], exact[n]) for n in theirs}
         apart = {n: distance(ours[n], theirs[n]) for n in theirs}
         self.median, self.worst = float(np.median(list(apart.values()))), max(apart.values())
+        self.torch = float(np.median(list(own.values())))
         self.beyond = [n for n in theirs if apart[n] > args.tolerance]
         common = float(np.quantile(list(own.values()), 0.9))
         self.wrong = [f"{n}: {apart[n]:.1e} from PyTorch, {distance(ours[n], exact[n]):.1e} from double precision where "
@@ -133,7 +135,7 @@ class Verdict:
                       if distance(ours[n], exact[n]) > args.slack * max(own[n], min(common, 0.1))]
 
     def __str__(self):
-        return f"{self.median:8.1e} {self.worst:8.1e} {len(self.beyond):6}"
+        return f"{self.median:8.1e} {self.worst:8.1e} {len(self.beyond):6} {self.torch:8.1e}"
 
 
 def compare(args, name):
@@ -205,9 +207,9 @@ def main():
     args = parser.parse_args()
     warnings.filterwarnings("ignore")  # of the exporter
     torch.set_num_threads(os.cpu_count())
-    print(f"{'':26}  {'gradient':^24}   {'1 step':^24}   {'5 steps':^19}\n"
-          f"{'network':14} {'batch':>5} {'image':>5}  {'median':>8} {'worst':>8} {'beyond':>6}   {'median':>8} {'worst':>8} "
-          f"{'beyond':>6}   {'ours':>8} {'torch nhwc':>10}", flush=True)
+    print(f"{'':26}  {'gradient':^33}   {'1 step':^33}   {'5 steps':^19}\n"
+          f"{'network':14} {'batch':>5} {'image':>5}  {'median':>8} {'worst':>8} {'beyond':>6} {'f64':>8}   {'median':>8} "
+          f"{'worst':>8} {'beyond':>6} {'f64':>8}   {'ours':>8} {'torch nhwc':>10}", flush=True)
     results = [compare(args, name) for name in args.models.split(",")]
     sys.exit(0 if all(results) else 1)
 
