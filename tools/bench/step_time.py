@@ -64,7 +64,7 @@ def our_step(args, directory):
     if status != 0:
         sys.exit(f"{directory}/build/train failed with status {status}")
     rows = [json.loads(line) for line in open(metrics)]
-    times = [row["seconds"] for row in rows if "step" in row and "seconds" in row][2:]
+    times = [row["seconds"] for row in rows if "iteration" in row][2:]
     return {"times": times, "rss": usage.ru_maxrss * 1024}
 
 
@@ -80,6 +80,7 @@ def main():
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--work", default="build/bench")
     parser.add_argument("--compile-option", action="append", default=[])
+    parser.add_argument("--cmake-option", action="append", default=[], help="e.g. -DPLIMSOLL_RUNTIME=build")
     args = parser.parse_args()
     os.makedirs(args.work, exist_ok=True)
     print(f"batch {args.batch}, {args.image}x{args.image}, {args.threads} threads, budget {args.budget}; median step in ms, "
@@ -91,7 +92,7 @@ def main():
         run([args.plimsoll, "model", f"{name}:input={args.image}", "-o", f"{args.work}/{name}.onnx"])
         run([args.plimsoll, "compile", f"{args.work}/{name}.onnx", "--batch", args.batch, "--budget", args.budget,
              "--threads", args.threads, "-o", directory, "-q", *args.compile_option])
-        run(["cmake", "-S", directory, "-B", f"{directory}/build"])
+        run(["cmake", "-S", directory, "-B", f"{directory}/build", *args.cmake_option])
         run(["cmake", "--build", f"{directory}/build", "-j", os.cpu_count()])
         results = {"ours": [], "torch": [], "nhwc": []}
         for _ in range(args.rounds):
