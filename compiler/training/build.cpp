@@ -95,10 +95,19 @@ Result<TaskGraph> build_task_graph(const Network& network, const TrainingOptions
 
   // Beyond this point every weight gradient is complete.
 
+  IdVector<ValueId, NodeId> first_reader(network.values.size());
+  for (const NodeId id : ids_of(network.nodes))
+    for (const ValueId input : network.nodes[id].inputs)
+      if (input.valid() && !first_reader[input].valid()) first_reader[input] = id;
   for (const ValueId id : ids_of(network.values)) {
     const Value& value = network.values[id];
     if (value.kind != ValueKind::parameter || !value.trainable || !builder.gradient_of(id).valid()) continue;
-    add_update(graph, builder, value, builder.tensor_of(id), builder.gradient_of(id), options.optimizer);
+    add_update(graph, builder,
+               {.parameter = value,
+                .layer = network.nodes[first_reader[id]].name,
+                .weight = builder.tensor_of(id),
+                .gradient = builder.gradient_of(id)},
+               options.optimizer);
   }
 
   PLIMSOLL_CHECK(network.outputs.size() >= 1, "a training network has outputs");

@@ -4,18 +4,18 @@
 
 namespace plimsoll {
 
-void add_update(TaskGraph& graph, TaskBuilder& builder, const Value& parameter, TensorId weight, TensorId gradient,
-                const OptimizerOptions& optimizer) {
-  const TensorType type = parameter.type;
+void add_update(TaskGraph& graph, TaskBuilder& builder, const Trained& trained, const OptimizerOptions& optimizer) {
+  const std::string& parameter = trained.parameter.name;
+  const TensorType type = trained.parameter.type;
   const auto state = [&](const char* name) {
-    const TensorId tensor = builder.add_tensor({.name = parameter.name + "." + name,
+    const TensorId tensor = builder.add_tensor({.name = parameter + "." + name,
                                                 .kind = TensorKind::optimizer_state,
                                                 .type = type,
                                                 .persistent = true});
     return Operand{tensor, Access::update, type};
   };
-  Task task{.name = parameter.name + ".update", .op = "Update", .kind = TaskKind::update, .layer = parameter.name};
-  task.operands = {{weight, Access::update, type}, {gradient, Access::read, type}};
+  Task task{.name = parameter + ".update", .op = "Update", .kind = TaskKind::update, .layer = trained.layer};
+  task.operands = {{trained.weight, Access::update, type}, {trained.gradient, Access::read, type}};
   task.may_run_again = false;
   switch (optimizer.kind) {
     case OptimizerKind::sgd:

@@ -8,7 +8,13 @@
 
 namespace plimsoll {
 
-void add_update(TaskGraph& graph, TaskBuilder& builder, const Value& parameter, TensorId weight, TensorId gradient,
-                const OptimizerOptions& optimizer);
+struct Trained {
+  const Value& parameter;
+  std::string layer;  // the first node that reads it
+  TensorId weight = {};
+  TensorId gradient = {};
+};
+
+void add_update(TaskGraph& graph, TaskBuilder& builder, const Trained& trained, const OptimizerOptions& optimizer);
 
 }  // namespace plimsoll

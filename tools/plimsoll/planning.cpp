@@ -210,14 +210,14 @@ std::string describe(const Plan& plan) {
   return fmt::format(
       "arena    {:>10}  ({} bytes) of budget {}\n"
       "         {:>10}  live at the peak, step {}: placement loses {:.2f} %\n"
-      "         {:>10}  unconstrained, {} network-wide, {} minimum\n"
+      "         {:>10}  unconstrained, {} minimum\n"
       "batch    {}\n"
       "steps    {} per round, planned in {:.2f} s, predicted {:.1f} ms per iteration ({})",
       format_bytes(sum.arena_bytes), format_grouped(sum.arena_bytes),
       plan.budget_bytes > 0 ? format_bytes(plan.budget_bytes) : "unlimited", format_bytes(sum.live_bytes), sum.peak_step,
       sum.live_bytes > 0 ? 100.0 * static_cast<double>(sum.arena_bytes - sum.live_bytes) / static_cast<double>(sum.live_bytes)
                          : 0.0,
-      format_bytes(sum.unconstrained_bytes), format_bytes(sum.network_wide_bytes), format_bytes(sum.minimum_bytes), rounds,
+      format_bytes(sum.unconstrained_bytes), format_bytes(sum.minimum_bytes), rounds,
       plan.steps.size(), sum.planning_seconds, sum.iteration_seconds * 1e3, plan.costs);
 }
 
