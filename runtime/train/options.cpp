@@ -28,6 +28,8 @@ const char* const kHelp =
     "  --model FILE      the model file, instead of the one beside the sources\n"
     "  --save FILE       write the model with the trained weights\n"
     "  --metrics FILE    one JSON object per iteration and line\n"
+    "  --on-nan stop     end with an error, saving nothing, when the loss is no finite number (default)\n"
+    "  --on-nan ignore   go on\n"
     "  --quiet           print errors only\n"
     "\n"
     "An epoch has as many iterations as there are whole batches; samples left over wait for the next epoch's order.\n"
@@ -45,6 +47,11 @@ T number(std::string_view option, std::string_view text, T least) {
                                         (std::is_floating_point_v<T> ? "0" : std::to_string(least)) + ", not '" +
                                         std::string(text) + "'");
   return value;
+}
+
+bool stops(std::string_view what) {
+  if (what == "stop" || what == "ignore") return what == "stop";
+  throw TrainerError(Exit::usage, "--on-nan takes stop or ignore, not '" + std::string(what) + "'");
 }
 
 }  // namespace
@@ -75,6 +82,7 @@ Options parse_options(int argc, char** argv) {
     else if (option == "--model") options.model = value();
     else if (option == "--save") options.save = value();
     else if (option == "--metrics") options.metrics = value();
+    else if (option == "--on-nan") options.stop_on_nan = stops(value());
     else if (option == "--quiet") options.quiet = flag();
     else if (option == "--help" || option == "-h") options.help = flag();
     else throw TrainerError(Exit::usage, "unknown option '" + std::string(given) + "'; --help lists the options");

@@ -1,6 +1,7 @@
 #include "runtime/train/trainer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -76,6 +77,14 @@ void need_a_batch(const Program& program, const Dataset& dataset) {
   throw TrainerError(Exit::invalid_model, "'" + dataset.name + "' has " + std::to_string(dataset.samples) +
                                               " samples when an iteration takes " + std::to_string(program.batch) +
                                               "; compile the model with a smaller --batch");
+}
+
+[[noreturn]] void diverged(int64_t iteration, double loss, double learning_rate) {
+  char what[160];
+  std::snprintf(what, sizeof what,
+                "the loss is %g in iteration %lld: lower --lr, now %g, or look for NaN in the data; --on-nan ignore goes on",
+                loss, static_cast<long long>(iteration), learning_rate);
+  throw TrainerError(Exit::invalid_model, what);
 }
 
 void print_start(const Program& program, const Dataset& data) {
@@ -199,6 +208,7 @@ Exit train(const Program& program, const Options& options, const std::string& mo
       sum.correct += totals.correct;
       reporter.iteration({iteration, epoch, totals.loss, program.counts_correct ? totals.correct : -1,
                           options.learning_rate, seconds});
+      if (options.stop_on_nan && !std::isfinite(totals.loss)) diverged(iteration, totals.loss, options.learning_rate);
     }
     const double seconds = now_seconds() - epoch_began;
     if (in_epoch == 0) break;
