@@ -82,6 +82,13 @@ int64_t grain_of(const Compact& problem) {
   return grain;
 }
 
+void take(const Compact& problem, std::vector<int64_t> offsets, Packing& best) {
+  best.offsets = std::move(offsets);
+  best.height = 0;
+  for (size_t i = 0; i < problem.items.size(); ++i)
+    best.height = std::max(best.height, best.offsets[i] + problem.items[i].size);
+}
+
 // Bisects the heights between the bound and the best known with the exact search. The bound itself comes first, with
 // half of the effort: it is often reached, and a search that runs out of nodes proves nothing.
 void search_below(const Compact& problem, Packing& best, int64_t nodes) {
@@ -93,10 +100,7 @@ void search_below(const Compact& problem, Packing& best, int64_t nodes) {
     nodes -= share - left;
     share = std::min(share, nodes / 2);
     if (found) {
-      best.offsets = std::move(*found);
-      best.height = 0;
-      for (size_t i = 0; i < problem.items.size(); ++i)
-        best.height = std::max(best.height, best.offsets[i] + problem.items[i].size);
+      take(problem, std::move(*found), best);
     } else {
       low = capacity;
     }
@@ -121,6 +125,14 @@ Packing best_of(const Compact& problem, const Effort& effort) {
       best_order = order;
     }
     if (best.height == problem.bound || scanned > kEnoughScans) return best;
+  }
+  if (effort.capacity > 0 && best.height <= effort.capacity) return best;
+  if (effort.capacity >= problem.bound && problem.items.size() <= kSearchable) {
+    int64_t nodes = effort.nodes;
+    if (std::optional<std::vector<int64_t>> found = search(problem, effort.capacity, nodes)) {
+      take(problem, std::move(*found), best);
+      return best;
+    }
   }
   Packing tight = pack(problem, order_of(problem, Method::best_fit), Gap::tightest);
   repack(problem, best_order, best, effort.scans);

@@ -21,6 +21,7 @@ std::string_view to_string(Method method);
 struct Effort {
   int64_t scans = 20'000'000;  // entries that repacking looks at
   int64_t nodes = 20'000;      // placements that the exact search tries, for problems of some hundred buffers
+  int64_t capacity = 0;        // a height that is enough: the search tries it first, and what meets it is the answer
 };
 
 // While a user waits for a plan, and while one waits for nothing else: a fraction of a second, and up to a minute.

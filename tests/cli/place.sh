@@ -16,3 +16,6 @@ expect 6 plimsoll place buffers.csv --capacity 8;       says "needs 12"
 echo "a,0,4" > short.csv
 expect 3 plimsoll place short.csv
 expect 3 plimsoll place missing.csv
+
+# A capacity that is known to do is searched for itself: minimalloc's D fits its own, which trial and error misses.
+expect 0 plimsoll place "$PLIMSOLL_CLI/../place/minimalloc/D.1048576.csv" --capacity 1048576

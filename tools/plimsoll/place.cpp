@@ -17,7 +17,7 @@ class PlaceCommand final : public Command {
       : Command("place", "place buffers by their lifetimes: plimsoll place buffers.csv -o placed.csv"),
         csv_(cl::Positional, cl::Required, cl::desc("FILE.csv (id,lower,upper,size)"), cl::sub(sub)),
         output_("o", cl::value_desc("FILE"), cl::desc("write the same rows with their offsets; - is stdout"), cl::sub(sub)),
-        capacity_("capacity", cl::value_desc("SIZE"), cl::desc("fail (6) where more would be needed"), cl::sub(sub)),
+        capacity_("capacity", cl::value_desc("SIZE"), cl::desc("a height that is enough; fail (6) where more is needed"), cl::sub(sub)),
         quick_("quick", cl::desc("the effort that compile spends, instead of the thorough one"), cl::sub(sub)) {}
 
   Status run() override {
@@ -31,8 +31,9 @@ class PlaceCommand final : public Command {
     Result<placement::Instance> instance = placement::parse_csv(text);
     if (!instance.ok()) return Error{instance.error().code, csv_ + ": " + instance.error().message};
     const placement::Problem& problem = instance->problem;
-    const placement::Solution solution = placement::solve(problem, placement::Method::best_of,
-                                                          quick_ ? placement::kQuick : placement::kThorough);
+    placement::Effort effort = quick_ ? placement::kQuick : placement::kThorough;
+    effort.capacity = capacity;
+    const placement::Solution solution = placement::solve(problem, placement::Method::best_of, effort);
     PLIMSOLL_TRY(placement::validate(problem, solution));
 
     // Beyond this point no two buffers overlap.
