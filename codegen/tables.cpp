@@ -31,8 +31,10 @@ KernelTable kernels_of(const TaskGraph& graph, const Plan& plan) {
     const auto [found, is_new] =
         known.try_emplace(key_of(task, step.algorithm), static_cast<int32_t>(table.uses.size()));
     if (is_new)
-      table.uses.push_back({fmt::format("{}_{}", snake_case(task.kernel), found->second), &task, step.algorithm, {}});
+      table.uses.push_back({fmt::format("{}_{}", snake_case(task.kernel), found->second), &task, step.algorithm,
+                            step.workspace.bytes, {}});
     KernelUse& use = table.uses[static_cast<size_t>(found->second)];
+    use.workspace_bytes = std::min(use.workspace_bytes, step.workspace.bytes);
     if (!step.recompute) use.layers.push_back(task.layer);
     table.of_step[id] = found->second;
   }

@@ -15,6 +15,7 @@ struct KernelUse {
   std::string name;      // "conv_forward_3": an enumerator of the generated KernelIndex
   const Task* task;      // the first that uses it: kernel, attributes, operands
   std::string algorithm;
+  int64_t workspace_bytes;  // planned: the least that any of its steps has
   std::vector<std::string> layers;  // all that use it
 };
 

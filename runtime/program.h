@@ -18,16 +18,19 @@ namespace plimsoll {
 inline constexpr int64_t none = -1;
 
 // The kernels of the program for one number of samples, built once, before the first step. `add` throws a KernelError
-// that names the layers.
+// that names the layers, also where this machine's library needs more workspace than was planned: a kernel never runs
+// beyond its bytes, whatever machine the program was brought to.
 class KernelSet {
  public:
   explicit KernelSet(size_t count) : kernels_(count) {}
 
   template <class K>
   void add(size_t index, const typename K::Attrs& attrs, std::initializer_list<OperandDesc> operands,
-           std::string_view algorithm, const char* layers) {
+           std::string_view algorithm, int64_t workspace_bytes, const char* layers) {
     try {
-      kernels_[index] = K::make(attrs, std::span<const OperandDesc>(operands.begin(), operands.size()), algorithm);
+      const std::span<const OperandDesc> all(operands.begin(), operands.size());
+      check_workspace(K::algorithms(attrs, all), algorithm, workspace_bytes);
+      kernels_[index] = K::make(attrs, all, algorithm);
     } catch (const KernelError& error) {
       refuse(layers, error);
     }
@@ -35,6 +38,7 @@ class KernelSet {
   Kernel& operator[](size_t index) const { return *kernels_[index]; }
 
  private:
+  static void check_workspace(const std::vector<Algorithm>& offered, std::string_view algorithm, int64_t planned_bytes);
   [[noreturn]] static void refuse(const char* layers, const KernelError& error);
   std::vector<std::unique_ptr<Kernel>> kernels_;
 };

@@ -3,6 +3,18 @@
 
 namespace plimsoll {
 
+void KernelSet::check_workspace(const std::vector<Algorithm>& offered, std::string_view algorithm,
+                                int64_t planned_bytes) {
+  for (const Algorithm& one : offered) {
+    if (!algorithm.empty() && one.name != algorithm) continue;
+    if (one.workspace_bytes <= planned_bytes) return;
+    throw KernelError("algorithm '" + one.name + "' needs " + std::to_string(one.workspace_bytes) +
+                      " bytes of workspace on this machine when " + std::to_string(planned_bytes) +
+                      " are planned; compile the model here");
+  }
+  throw KernelError("this machine has no algorithm '" + std::string(algorithm) + "'; compile the model here");
+}
+
 void KernelSet::refuse(const char* layers, const KernelError& error) {
   throw KernelError(std::string(layers) + ": " + error.what());
 }
