@@ -5,6 +5,17 @@ random_data 32 1 32 10
 build_trainer "my trainer" "my net.onnx" --batch 8
 train() { "my trainer/build/train" --data npy:x.npy,y.npy --quiet "$@"; }
 
+# A program that was brought to a machine whose library needs more workspace than was planned does not start.
+cp -r "my trainer" brought && rm -rf brought/build
+sed -i -E 's/(k\.add<Conv.*"direct", )[0-9]+/\10/' brought/kernels_0.cpp
+cmake -S brought -B brought/build -G Ninja -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" >log 2>&1 && cmake --build brought/build >log 2>&1
+expect 8 brought/build/train --data npy:x.npy,y.npy --quiet;   says "bytes of workspace"
+grep -q "plimsoll compile 'my net.onnx' -o 'my trainer' -q --batch 8" "my trainer/README.md" || fail "the README does not say how to make it again"
+
+# Times of another device, workspaces of this machine.
+build_trainer elsewhere "my net.onnx" --batch 8 --costs k40m
+elsewhere/build/train --data npy:x.npy,y.npy --quiet --steps 2
+
 expect 4 train --steps 4 --lr 1e30 --save broken.onnx;   says "--lr"
 [[ ! -e broken.onnx ]] || fail "weights of a training that diverged were saved"
 expect 0 train --steps 4 --lr 1e30 --on-nan ignore

@@ -3,6 +3,8 @@
 
 #include <llvm/Support/CommandLine.h>
 
+#include <string>
+
 #include "compiler/support/status.h"
 
 namespace plimsoll {
@@ -14,6 +16,7 @@ class Command {
   virtual Status run() = 0;
 
   llvm::cl::SubCommand sub;
+  std::string invocation;  // the whole command line, quoted for a shell: what makes the same output again
 };
 
 }  // namespace plimsoll

@@ -31,7 +31,7 @@ class CompileCommand final : public Command {
     if (options_.rules != "true")
       return Error{ExitCode::usage, fmt::format("--rules {} builds graphs for reports, not for trainers; use `plimsoll plan`",
                                                 options_.rules.getValue())};
-    PLIMSOLL_ASSIGN(const Planned planned, plan_model(options_, console));
+    PLIMSOLL_ASSIGN(const Planned planned, plan_model(options_, console, PlanFor::trainer));
     if (!dry_run_) PLIMSOLL_TRY(write(planned));
     console.say(describe(planned.plan));
     if (dry_run_) return {};
@@ -43,16 +43,10 @@ class CompileCommand final : public Command {
   }
 
  private:
-  // The command that makes this directory again.
-  std::string command_line() const {
-    return fmt::format("plimsoll compile {} --batch {} --budget {} -o {}", options_.model.getValue(),
-                       options_.batch.getValue(), options_.budget.getValue(), output_.getValue());
-  }
-
   Status write(const Planned& planned) const {
     PLIMSOLL_ASSIGN(OutputDirectory directory, OutputDirectory::create(output_, force_));
     PLIMSOLL_ASSIGN(const auto ranges, write_model(*planned.model.file, directory.path_of("model.onnx")));
-    GenerateOptions generate_options{.command = command_line(), .threads = planned.threads};
+    GenerateOptions generate_options{.command = invocation, .threads = planned.threads};
     for (const auto& [name, range] : ranges) generate_options.initializer_offsets[name] = range.offset;
     generate_options.model_bytes =
         static_cast<int64_t>(std::filesystem::file_size(directory.path_of("model.onnx")));

@@ -25,6 +25,23 @@ constexpr const char* kOverview =
     "Exit codes: 0 ok, 1 internal error, 2 usage, 3 unreadable input, 4 invalid model, 5 unsupported operator,\n"
     "6 budget infeasible, 7 cannot write output, 8 environment, 9 verification failed, 10 time limit\n";
 
+std::string quoted(int argc, char** argv) {
+  std::string line = "plimsoll";
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const bool plain = argument.find_first_of(" \t\n'\"\\$`!*?()[]{}<>|&;~#") == std::string::npos && !argument.empty();
+    line += ' ';
+    if (plain) {
+      line += argument;
+      continue;
+    }
+    line += '\'';
+    for (const char c : argument) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += '\'';
+  }
+  return line;
+}
+
 int run(int argc, char** argv) {
   const Console console(false);
   const std::array commands = {compile_command(), plan_command(),  inspect_command(),
@@ -52,6 +69,7 @@ int run(int argc, char** argv) {
   }
   for (const auto& command : commands) {
     if (!command->sub) continue;
+    command->invocation = quoted(argc, argv);
     const Status status = command->run();
     if (status.ok()) return 0;
     console.error(status.error());

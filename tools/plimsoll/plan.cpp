@@ -19,7 +19,7 @@ class PlanCommand final : public Command {
 
   Status run() override {
     const Console console(options_.quiet);
-    PLIMSOLL_ASSIGN(const Planned planned, plan_model(options_, console));
+    PLIMSOLL_ASSIGN(const Planned planned, plan_model(options_, console, PlanFor::report));
     const std::string json = to_json(planned.plan);
     if (output_ == "-") {
       fmt::print("{}", json);

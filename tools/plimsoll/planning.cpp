@@ -67,27 +67,28 @@ Status check_usage(const PlanningOptions& options) {
   return usage(fmt::format("there is no layout '{}'; layouts: auto, plain, nChw8c, nChw16c", options.layout.getValue()));
 }
 
-// "profiled" and "modelled" ask the profiler beside this program, for exact workspaces at least; a device's name asks
-// nobody.
-Result<std::unique_ptr<Costs>> make_costs(const PlanningOptions& options, int64_t threads, PlanRequest& request) {
+// "profiled" and "modelled" ask the profiler beside this program, for exact workspaces at least. A device's name gives
+// times only, when a trainer is to run here; a report of a device that is elsewhere asks nobody.
+Result<std::unique_ptr<Costs>> make_costs(const PlanningOptions& options, int64_t threads, PlanFor purpose,
+                                          PlanRequest& request) {
   if (options.rules == "superneurons") {
     request.device = "k40c";
     return std::unique_ptr<Costs>(std::make_unique<SuperNeuronsCosts>());
   }
   request.costs = options.costs == "profiled" ? "profiled" : "modelled";
-  if (options.costs != "profiled" && options.costs != "modelled") {
-    PLIMSOLL_ASSIGN(const Device device, find_device(options.costs));
+  const bool named = options.costs != "profiled" && options.costs != "modelled";
+  PLIMSOLL_ASSIGN(const Device device, find_device(named ? options.costs.getValue() : "host"));
+  if (named && purpose == PlanFor::report) {
     request.device = device.name;
     return std::unique_ptr<Costs>(std::make_unique<ModelledCosts>(device));
   }
-  PLIMSOLL_ASSIGN(const Device host, find_device("host"));
   PLIMSOLL_ASSIGN(std::unique_ptr<ProfiledCosts> costs,
                   ProfiledCosts::open({.threads = threads,
                                        .measure = options.costs == "profiled",
-                                       .device = host,
+                                       .device = device,
                                        .cache_directory = default_cache_directory(),
                                        .show_progress = !options.quiet && isatty(STDERR_FILENO) != 0}));
-  request.device = costs->profile().device;
+  request.device = named ? device.name : costs->profile().device;
   request.libraries = costs->profile().libraries;
   return std::unique_ptr<Costs>(std::move(costs));
 }
@@ -134,7 +135,7 @@ PlanningOptions::PlanningOptions(cl::SubCommand& sub)
            cl::sub(sub)),
       quiet("q", cl::desc("print nothing but errors and warnings"), cl::sub(sub)) {}
 
-Result<Planned> plan_model(const PlanningOptions& options, const Console& console) {
+Result<Planned> plan_model(const PlanningOptions& options, const Console& console, PlanFor purpose) {
   const auto started = std::chrono::steady_clock::now();
   PLIMSOLL_TRY(check_usage(options));
   PLIMSOLL_ASSIGN(const SizeSpec budget, parse_size(options.budget));
@@ -176,7 +177,7 @@ Result<Planned> plan_model(const PlanningOptions& options, const Console& consol
   if (budget.kind == SizeSpec::Kind::percent) request.budget_percent = budget.percent;
   if (budget.kind == SizeSpec::Kind::bytes && budget.bytes < 1)
     return Error{ExitCode::usage, "--budget is 0 when it should be at least a byte"};
-  PLIMSOLL_ASSIGN(std::unique_ptr<Costs> costs, make_costs(options, threads, request));
+  PLIMSOLL_ASSIGN(std::unique_ptr<Costs> costs, make_costs(options, threads, purpose, request));
   PassDump dump(options.print_after, options.dump);
   request.observe = [&](const std::string& pass, const Plan& plan) { dump.after(pass, plan); };
   PLIMSOLL_ASSIGN(Plan plan, make_plan(graph, *costs, request));

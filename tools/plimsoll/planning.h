@@ -46,8 +46,11 @@ struct Planned {
   int64_t threads = 0;
 };
 
+// A trainer runs here, so its workspaces must be this machine's; a report may be of a device that is elsewhere.
+enum class PlanFor { trainer, report };
+
 // Imports, builds the task graph, plans and checks. Notes and warnings go to the console; an error leaves nothing behind.
-Result<Planned> plan_model(const PlanningOptions& options, const Console& console);
+Result<Planned> plan_model(const PlanningOptions& options, const Console& console, PlanFor purpose);
 
 // The lines that sum a plan up, for the end of `compile` and `plan`.
 std::string describe(const Plan& plan);
