@@ -21,20 +21,15 @@ Plan empty_plan(int64_t batch, int64_t sub_batch) {
   return plan;
 }
 
-Context context_of(const TaskGraph& graph, const Choices& choices, const Policy& policy, int64_t live_limit) {
-  return {.graph = graph,
-          .choices = choices,
-          .order = policy.order,
-          .place = policy.place,
-          .share_memory = policy.share_memory,
-          .in_place = policy.in_place,
-          .live_limit = live_limit};
+Context context_of(const TaskGraph& graph, const Choices& choices, const Policy& policy, int64_t live_limit,
+                   const LinkRates& links = {}) {
+  return {.graph = graph, .choices = choices, .policy = policy, .live_limit = live_limit, .links = links};
 }
 
 }  // namespace
 
 Result<Candidate> make_candidate(const TaskGraph& graph, Costs& costs, int64_t batch, int64_t sub_batch) {
-  Candidate candidate{.graph = &graph, .batch = batch, .sub_batch = sub_batch};
+  Candidate candidate{.graph = &graph, .links = costs.links(), .batch = batch, .sub_batch = sub_batch};
   PLIMSOLL_TRY(costs.prepare(graph, sub_batch));
   if (candidate.last_sub_batch() != sub_batch) PLIMSOLL_TRY(costs.prepare(graph, candidate.last_sub_batch()));
   PLIMSOLL_ASSIGN(candidate.choices, find_choices(graph, costs, sub_batch, candidate.last_sub_batch()));
@@ -45,7 +40,7 @@ Result<Plan> plan_within(const Candidate& candidate, const Policy& policy, int64
                          const PassObserver& observe) {
   Plan plan = empty_plan(candidate.batch, candidate.sub_batch);
   PLIMSOLL_TRY(
-      run_passes(plan, context_of(*candidate.graph, candidate.choices, policy, live_limit), observe));
+      run_passes(plan, context_of(*candidate.graph, candidate.choices, policy, live_limit, candidate.links), observe));
   return plan;
 }
 

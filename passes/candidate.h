@@ -10,6 +10,7 @@ namespace plimsoll {
 struct Candidate {
   const TaskGraph* graph = nullptr;  // accumulating, with more than one round
   Choices choices = {};
+  LinkRates links = {};
   int64_t batch = 0;
   int64_t sub_batch = 0;
   int64_t rounds() const { return (batch + sub_batch - 1) / sub_batch; }

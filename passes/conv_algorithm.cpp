@@ -9,13 +9,22 @@ namespace plimsoll {
 namespace {
 
 std::vector<int64_t> bytes_of_tensors(const Plan& plan, const Context& context) {
-  if (!context.share_memory) {
+  if (!context.policy.share_memory) {
     int64_t all = 0;
     for (const Residency& residency : plan.residencies) all += align_up(residency.bytes);
     return std::vector<int64_t>(plan.steps.size(), all);
   }
-  const auto shared = context.in_place ? find_shared_pairs(plan) : std::vector<SharedPair>{};
+  const auto shared = context.policy.in_place ? find_shared_pairs(plan) : std::vector<SharedPair>{};
   return live_bytes(plan, shared, true);
+}
+
+int64_t limit_of(const Context& context) {
+  switch (context.policy.algorithms) {
+    case AlgorithmKind::fitting: return context.live_limit;
+    case AlgorithmKind::smallest: return 0;
+    case AlgorithmKind::fastest: return kNoLimit;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -26,7 +35,7 @@ Status conv_algorithm(Plan& plan, const Context& context) {
   for (const StepId id : ids_of(plan.steps)) {
     Step& step = plan.steps[id];
     if (step.kind != StepKind::compute) continue;
-    const int64_t room = context.live_limit - live[static_cast<size_t>(id.value)];
+    const int64_t room = limit_of(context) - live[static_cast<size_t>(id.value)];
     const std::vector<Choice>& choices = context.choices[step.task];
     const auto fits = std::find_if(choices.begin(), choices.end(), [&](const Choice& choice) {
       return align_up(choice.workspace_bytes) <= room;

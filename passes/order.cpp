@@ -189,7 +189,7 @@ int64_t peak(Plan plan, const Context& context, const std::vector<TensorId>& kep
   for (Step& step : plan.steps)
     if (step.kind == StepKind::compute) step.workspace.bytes = context.choices[step.task].back().workspace_bytes;
   plan.residencies = find_residencies(plan, kept);
-  const auto shared = context.in_place ? find_shared_pairs(plan) : std::vector<SharedPair>{};
+  const auto shared = context.policy.in_place ? find_shared_pairs(plan) : std::vector<SharedPair>{};
   const std::vector<int64_t> live = live_bytes(plan, shared, true);
   return live.empty() ? 0 : *std::max_element(live.begin(), live.end());
 }
@@ -198,10 +198,10 @@ int64_t peak(Plan plan, const Context& context, const std::vector<TensorId>& kep
 
 Status order(Plan& plan, const Context& context) {
   const std::vector<TensorId> kept = kept_to_the_end(context.graph);
-  if (context.order != OrderKind::low_peak) make_steps(plan, context.graph, depth_first(plan), true);
-  if (context.order == OrderKind::depth_first) return {};
+  if (context.policy.order != OrderKind::low_peak) make_steps(plan, context.graph, depth_first(plan), true);
+  if (context.policy.order == OrderKind::depth_first) return {};
   const std::vector<TaskId> lower = low_peak(plan, kept);
-  if (context.order == OrderKind::low_peak) {
+  if (context.policy.order == OrderKind::low_peak) {
     make_steps(plan, context.graph, lower, false);
     return {};
   }

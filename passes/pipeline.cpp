@@ -3,9 +3,11 @@
 #include <chrono>
 
 #include "passes/conv_algorithm.h"
+#include "passes/host_pool.h"
 #include "passes/liveness.h"
 #include "passes/order.h"
 #include "passes/place.h"
+#include "passes/schedule.h"
 #include "passes/seed_plan.h"
 #include "passes/simulate.h"
 #include "passes/summarize.h"
@@ -19,6 +21,7 @@ constexpr Pass kPasses[] = {
     // Beyond this point tensors and tasks are fixed.
 
     {"order", "decide the order of the tasks and the loads", order},
+    {"schedule", "decide what leaves the device and what is run again, as the policy says", schedule},
     // Beyond this point steps are neither added nor moved: lifetimes are decided.
 
     {"liveness", "find from which step to which each tensor is there", liveness},
@@ -26,6 +29,7 @@ constexpr Pass kPasses[] = {
     // Beyond this point everything that takes bytes is known, with its size and its lifetime.
 
     {"place", "give every tensor and workspace its address", place},
+    {"host_pool", "give every offloaded tensor its slot in the host pool", host_pool},
     // Beyond this point the memory is laid out: reuse of bytes is known, and so is every reason to wait.
 
     {"sync", "wait for data, and for bytes that are still in use", sync},

@@ -41,7 +41,7 @@ Status place(Plan& plan, const Context& context) {
     bottom += align_up(residency.bytes);
   }
 
-  const bool sharing = context.share_memory && context.in_place;
+  const bool sharing = context.policy.share_memory && context.policy.in_place;
   const auto shared = sharing ? find_shared_pairs(plan) : std::vector<SharedPair>{};
   const std::vector<size_t> chain = chains_of(plan, shared);
   placement::Problem problem;
@@ -49,8 +49,8 @@ Status place(Plan& plan, const Context& context) {
   for (size_t i = 0; i < plan.residencies.size(); ++i) {
     const Residency& residency = plan.residencies[i];
     if (residency.first_step < 0) continue;
-    const int64_t lower = context.share_memory ? residency.first_step : 0;
-    const int64_t upper = context.share_memory ? residency.last_step + 1 : steps;
+    const int64_t lower = context.policy.share_memory ? residency.first_step : 0;
+    const int64_t upper = context.policy.share_memory ? residency.last_step + 1 : steps;
     if (chain[i] == i) {
       buffer_of[i] = problem.buffers.size();
       problem.buffers.push_back({.lower = lower, .upper = upper, .size = align_up(residency.bytes)});
@@ -67,7 +67,7 @@ Status place(Plan& plan, const Context& context) {
           {.lower = id.value, .upper = id.value + 1, .size = align_up(plan.steps[id].workspace.bytes)});
   if (const Status status = placement::check(problem); !status.ok()) internal_error(__FILE__, __LINE__, status.error().message);
 
-  const placement::Solution solution = placement::solve(problem, method_of(context.place));
+  const placement::Solution solution = placement::solve(problem, method_of(context.policy.place));
   for (size_t i = 0; i < plan.residencies.size(); ++i)
     if (plan.residencies[i].first_step >= 0) plan.residencies[i].offset = bottom + solution.offsets[buffer_of[i]];
   size_t next = workspaces;

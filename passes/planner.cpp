@@ -39,6 +39,7 @@ class Planner {
   const TaskGraph& graph_for(int64_t sub_batch);
   Result<const Candidate*> candidate(int64_t sub_batch);
   Result<Found> attempt(int64_t sub_batch, int64_t live_limit);
+  Result<Found> unconstrained();
   Result<Found> fit(int64_t sub_batch);
   Result<Found> fewest_rounds();
   Result<Found> choose(const Found& unconstrained);
@@ -92,6 +93,17 @@ Result<Found> Planner::attempt(int64_t sub_batch, int64_t live_limit) {
   return Found{std::move(plan), split, live_limit};
 }
 
+// Nothing moved, nothing run again, the fastest algorithms, at the full batch: what all budgets are measured against,
+// whatever the policy.
+Result<Found> Planner::unconstrained() {
+  Policy policy = policy_;
+  policy.schedule = nullptr;
+  if (policy.share_memory) policy.algorithms = AlgorithmKind::fitting;
+  PLIMSOLL_ASSIGN(const Candidate* whole, candidate(request_.batch));
+  PLIMSOLL_ASSIGN(Plan plan, plan_within(*whole, policy, kNoLimit));
+  return Found{std::move(plan), whole, kNoLimit};
+}
+
 // Tries to meet the budget with this split. Workspaces are chosen by live bytes, and the arena may come out a little
 // higher: then the limit on live bytes is lowered by as much, and in the end to the smallest workspaces.
 // The result is over budget when nothing helps.
@@ -124,7 +136,7 @@ Result<Found> Planner::fewest_rounds() {
   const std::vector<int64_t> splits = even_splits(request_.batch);
   size_t low = 0, high = splits.size() - 1;  // the last fits, says the caller
   const auto hopeless = [&](int64_t size) {
-    return bytes_without_workspace(graph_for(size), policy_, request_.batch, size) > budget_;
+    return !policy_.schedule && bytes_without_workspace(graph_for(size), policy_, request_.batch, size) > budget_;
   };
   while (low < high) {
     const size_t middle = (low + high) / 2;
@@ -166,15 +178,16 @@ Result<Found> Planner::choose(const Found& unconstrained) {
   const int64_t first = request_.sub_batch == 0 ? batch : request_.sub_batch;
   PLIMSOLL_ASSIGN(least_, attempt(first, 0));
   // The smallest workspaces do not always make the smallest arena: placement may be luckier with others.
-  if (first == batch && unconstrained.arena() < least_->arena()) least_ = unconstrained;
+  const bool allowed = first == batch && !policy_.schedule;
+  if (allowed && unconstrained.arena() < least_->arena()) least_ = unconstrained;
   if (request_.sub_batch == 0 && may_split()) {
     PLIMSOLL_ASSIGN(Found single, attempt(1, 0));
     if (single.arena() < least_->arena()) least_ = std::move(single);
   }
-  if (budget_ == kNoLimit) return first == batch ? unconstrained : attempt(first, kNoLimit);
+  if (budget_ == kNoLimit) return allowed ? unconstrained : attempt(first, kNoLimit);
   if (least_->arena() > budget_) return infeasible();
 
-  if (first == batch && unconstrained.arena() <= budget_) return unconstrained;
+  if (allowed && unconstrained.arena() <= budget_) return unconstrained;
   PLIMSOLL_ASSIGN(Found whole, fit(first));
   if (whole.arena() <= budget_) return whole;
   return fewest_rounds();
@@ -193,11 +206,11 @@ Status Planner::observe(const Found& found) {
 Result<Plan> Planner::run() {
   PLIMSOLL_TRY(check_request());
   const auto start = std::chrono::steady_clock::now();
-  PLIMSOLL_ASSIGN(const Found unconstrained, attempt(request_.batch, kNoLimit));
+  PLIMSOLL_ASSIGN(const Found whole, unconstrained());
   if (request_.budget_bytes > 0) budget_ = request_.budget_bytes;
   else if (request_.budget_percent > 0)
-    budget_ = static_cast<int64_t>(static_cast<double>(unconstrained.arena()) * request_.budget_percent / 100);
-  PLIMSOLL_ASSIGN(Found found, choose(unconstrained));
+    budget_ = static_cast<int64_t>(static_cast<double>(whole.arena()) * request_.budget_percent / 100);
+  PLIMSOLL_ASSIGN(Found found, choose(whole));
   PLIMSOLL_TRY(observe(found));
 
   Plan plan = std::move(found.plan);
@@ -211,8 +224,8 @@ Result<Plan> Planner::run() {
   plan.policy = policy_.name;
   plan.budget_bytes = budget_ == kNoLimit ? plan.summary.arena_bytes : budget_;
   plan.summary.minimum_bytes = least_->arena();
-  plan.summary.unconstrained_bytes = unconstrained.arena();
-  for (const std::vector<Choice>& choices : unconstrained.candidate->choices)
+  plan.summary.unconstrained_bytes = whole.arena();
+  for (const std::vector<Choice>& choices : whole.candidate->choices)
     plan.summary.ideal_seconds += choices.front().seconds;
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
   plan.summary.planning_seconds = spent.count();

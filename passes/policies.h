@@ -4,18 +4,9 @@
 #include <span>
 #include <string_view>
 
-#include "passes/context.h"
+#include "passes/policy.h"
 
 namespace plimsoll {
-
-struct Policy {
-  std::string_view name;
-  std::string_view summary;
-  OrderKind order = OrderKind::best_of;
-  PlaceKind place = PlaceKind::best_of;
-  bool share_memory = true;
-  bool in_place = true;
-};
 
 std::span<const Policy> all_policies();
 

@@ -9,7 +9,7 @@ namespace plimsoll {
 
 Status summarize(Plan& plan, const Context& context) {
   PlanSummary& summary = plan.summary;
-  const auto shared = context.share_memory && context.in_place
+  const auto shared = context.policy.share_memory && context.policy.in_place
                           ? find_shared_pairs(plan)
                           : std::vector<SharedPair>{};
   const std::vector<int64_t> live = live_bytes(plan, shared, false);

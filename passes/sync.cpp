@@ -119,6 +119,7 @@ Status sync(Plan& plan, const Context&) {
       if (step.kind == StepKind::offload) host.write(slot, id, after);
       else host.read(slot, id, step.stream, after);
     }
+    for (const StepId wait : step.waits) after(wait);
     latest[index_of(step.stream)] = {};
     step.waits.clear();
     for (const StepId wait : latest)

@@ -33,6 +33,13 @@ struct Profile {
   std::map<std::string, std::vector<AlgorithmCost>> costs = {};  // by signature; fastest first, never empty
 };
 
+// What copies between the device and the host pool cost, each way; both ways at once.
+struct LinkRates {
+  double d2h_bytes_per_second = 10e9;
+  double h2d_bytes_per_second = 10e9;
+  double latency_seconds = 0;  // of any copy, however small
+};
+
 // The source of costs during planning. Policies try several sub-batches, so costs are asked for as they are needed.
 class Costs {
  public:
@@ -41,6 +48,7 @@ class Costs {
   virtual Status prepare(const TaskGraph& graph, int64_t samples) = 0;
   // Fastest first, never empty.
   virtual std::span<const AlgorithmCost> algorithms(const Task& task, int64_t samples) const = 0;
+  virtual LinkRates links() const { return {}; }
 };
 
 }  // namespace plimsoll

@@ -9,7 +9,9 @@ double seconds_of(const Plan& plan, const Context& context, const Step& step, Ro
   if (step.kind != StepKind::compute) {
     const double samples = static_cast<double>(round == Round::last ? plan.last_sub_batch : plan.sub_batch);
     const double share = samples / static_cast<double>(plan.sub_batch);
-    return static_cast<double>(plan.tensors[step.tensor].bytes) * share / context.copy_bytes_per_second;
+    const double rate =
+        step.stream == StreamKind::d2h ? context.links.d2h_bytes_per_second : context.links.h2d_bytes_per_second;
+    return context.links.latency_seconds + static_cast<double>(plan.tensors[step.tensor].bytes) * share / rate;
   }
   if (round == Round::middle && plan.tasks[step.task].kind == TaskKind::update) return 0;
   const std::vector<Choice>& choices = context.choices[step.task];

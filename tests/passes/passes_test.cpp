@@ -59,7 +59,7 @@ const Residency& residency_of(const Plan& plan, const std::string& tensor) {
 TEST_CASE("depth first, an update follows its gradient and the readers of its weight") {
   const Setting setting(chain(2));
   Context context = setting.context();
-  context.order = OrderKind::depth_first;
+  context.policy.order = OrderKind::depth_first;
   CHECK(names(run(context)) ==
         std::vector<std::string>{"load x", "load labels", "conv1.forward", "relu1.forward", "conv2.forward",
                                  "relu2.forward", "loss", "relu2.backward", "conv2.backward_weights",
@@ -85,9 +85,9 @@ TEST_CASE("low peak finishes a branch before it begins another") {
   make.graph_.loss = loss;
   const Setting setting(std::move(make.graph_));
   Context context = setting.context();
-  context.order = OrderKind::depth_first;
+  context.policy.order = OrderKind::depth_first;
   const int64_t before = run(context).summary.live_bytes;
-  context.order = OrderKind::best_of;
+  context.policy.order = OrderKind::best_of;
   const Plan plan = run(context);
   CHECK(names(plan) == std::vector<std::string>{"load x", "a0", "a1", "b0", "b1", "loss"});
   CHECK(plan.summary.live_bytes < before - 30000);
@@ -118,7 +118,7 @@ TEST_CASE("tensors written in place lie on the bytes of what dies there, chain-w
   CHECK(plan.summary.live_bytes == 4000);
 
   Context apart = setting.context();
-  apart.in_place = false;
+  apart.policy.in_place = false;
   CHECK(run(apart).summary.arena_bytes == 2 * 4096);
 }
 
@@ -152,7 +152,7 @@ TEST_CASE("a load waits for the steps whose bytes it takes, and its reader waits
   make.graph_.loss = loss;
   const Setting setting(std::move(make.graph_));
   Context context = setting.context();
-  context.order = OrderKind::low_peak;
+  context.policy.order = OrderKind::low_peak;
   Plan plan = run(context);
   REQUIRE(names(plan) == std::vector<std::string>{"load x", "f", "g", "load labels", "loss"});
   CHECK(plan.steps[StepId(1)].waits == std::vector<StepId>{StepId(0)});
@@ -206,8 +206,8 @@ TEST_CASE("the timeline runs streams beside each other and counts what computing
   make.graph_.loss = loss;
   const Setting setting(std::move(make.graph_));
   Context context = setting.context();
-  context.order = OrderKind::depth_first;
-  context.copy_bytes_per_second = 1;
+  context.policy.order = OrderKind::depth_first;
+  context.links = {.d2h_bytes_per_second = 1, .h2d_bytes_per_second = 1};
   const Plan plan = run(context);
   CHECK(plan.steps[StepId(2)].start == 4);
   CHECK(plan.steps[StepId(3)].start == 8);

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "passes/context.h"
+
+namespace plimsoll {
+
+// What:     lets the policy decide what leaves the device, when it comes back, and what is run again (Policy::schedule):
+//           offload, prefetch, load and recompute steps are woven into the order.
+// Before:   one compute step per task and one load per input, in an order that keeps everything resident (order).
+// After:    steps are in issue order and complete; each read finds the tensor resident: written, loaded or prefetched
+//           since it was last given up. A tensor is given up where its next access is a write, a load or a prefetch.
+// Why here: after the order, in which it looks for gaps between uses; before liveness, which follows from the steps.
+Status schedule(Plan& plan, const Context& context);
+
+}  // namespace plimsoll

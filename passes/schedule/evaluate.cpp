@@ -1,0 +1,142 @@
+#include "passes/schedule/evaluate.h"
+
+#include <algorithm>
+
+namespace plimsoll::schedule {
+namespace {
+
+size_t at(int32_t i) { return static_cast<size_t>(i); }
+
+}  // namespace
+
+Evaluator::Evaluator(const Model& model) : model_(model), current_(model.tensors.size()) {}
+
+void Evaluator::find_lives(const Trace& trace) {
+  const int32_t steps = static_cast<int32_t>(trace.size());
+  std::fill(current_.begin(), current_.end(), -1);
+  lives_.clear();
+  pairs_.clear();
+  came_from_.assign(trace.size(), -1);
+  made_at_.assign(trace.size(), -1);
+  const auto begin = [&](int32_t tensor, int32_t step) {
+    current_[at(tensor)] = static_cast<int32_t>(lives_.size());
+    lives_.push_back({tensor, step, step});
+  };
+  for (int32_t step = 0; step < steps; ++step) {
+    const Op& op = trace[at(step)];
+    switch (op.kind) {
+      case StepKind::load:
+      case StepKind::prefetch: begin(op.id, step); continue;
+      case StepKind::offload: {
+        Life& life = lives_[at(current_[at(op.id)])];
+        made_at_[at(step)] = life.first;
+        life.last = step;
+        continue;
+      }
+      case StepKind::compute: break;
+    }
+    const auto touch = [&](int32_t tensor) {
+      Life& life = lives_[at(current_[at(tensor)])];
+      life.last = step;
+      if (trace[at(life.first)].kind != StepKind::compute) came_from_[at(step)] = std::max(came_from_[at(step)], life.first);
+    };
+    for (const int32_t tensor : model_.reads[op.id]) touch(tensor);
+    if (!op.again)
+      for (const int32_t tensor : model_.updates[op.id]) touch(tensor);
+    const auto pairs = model_.in_place_allowed ? model_.in_place[op.id] : std::span<const int32_t>{};
+    const size_t first_pair = pairs_.size();
+    for (size_t i = 0; i < pairs.size(); i += 2) pairs_.push_back({current_[at(pairs[i])], pairs[i + 1], step});
+    for (const int32_t tensor : model_.writes[op.id]) begin(tensor, step);
+    for (size_t i = first_pair; i < pairs_.size(); ++i) pairs_[i].written = current_[at(pairs_[i].written)];
+  }
+  for (Life& life : lives_)
+    if (model_.tensors[at(life.tensor)].kept && current_[at(life.tensor)] == &life - lives_.data()) life.last = steps;
+}
+
+void Evaluator::count_bytes(const Trace& trace) {
+  const size_t steps = trace.size();
+  live_.assign(steps + 1, 0);
+  for (const Life& life : lives_) {
+    const int64_t bytes = model_.tensors[at(life.tensor)].bytes;
+    live_[at(life.first)] += bytes;
+    live_[std::min(at(life.last) + 1, steps)] -= bytes;
+  }
+  int64_t sum = model_.persistent_bytes;
+  for (size_t i = 0; i < steps; ++i) live_[i] = sum += live_[i];
+  live_.resize(steps);
+  followed_.assign(lives_.size(), false);
+  follows_.assign(lives_.size(), false);
+  for (const Pair& pair : pairs_) {
+    const Life &read = lives_[at(pair.read)], &written = lives_[at(pair.written)];
+    if (read.last != pair.at || written.first != pair.at || followed_[at(pair.read)] || follows_[at(pair.written)]) continue;
+    const int64_t from = model_.tensors[at(read.tensor)].copy_bytes, to = model_.tensors[at(written.tensor)].copy_bytes;
+    if (to > from || 2 * to < from) continue;  // analysis/liveness.h
+    followed_[at(pair.read)] = follows_[at(pair.written)] = true;
+    live_[at(pair.at)] -= model_.tensors[at(written.tensor)].bytes;
+  }
+}
+
+void Evaluator::choose_algorithms(const Trace& trace, int64_t limit) {
+  chosen_.assign(trace.size(), -1);
+  for (size_t step = 0; step < trace.size(); ++step) {
+    if (trace[step].kind != StepKind::compute) continue;
+    const int32_t end = model_.first_algorithm[at(trace[step].id) + 1];
+    int32_t chosen = model_.first_algorithm[at(trace[step].id)];
+    while (chosen + 1 < end && model_.algorithms[at(chosen)].workspace_bytes > limit - live_[step]) ++chosen;
+    chosen_[step] = chosen;
+    live_[step] += model_.algorithms[at(chosen)].workspace_bytes;
+  }
+}
+
+double Evaluator::simulate(const Trace& trace, bool updates, bool last) {
+  start_.resize(trace.size());
+  end_.resize(trace.size());
+  double compute = 0, d2h = 0, h2d = 0, prefetched = 0;
+  const double share = last ? model_.last_share : 1;
+  for (size_t step = 0; step < trace.size(); ++step) {
+    const Op& op = trace[step];
+    if (op.kind == StepKind::compute) {
+      double start = std::max(compute, d2h);
+      if (came_from_[step] >= 0) start = std::max(start, end_[at(came_from_[step])]);
+      const Algorithm& algorithm = model_.algorithms[at(chosen_[step])];
+      const bool skipped = !updates && model_.tasks[at(op.id)].kind == TaskKind::update;
+      start_[step] = start;
+      end_[step] = compute = start + (skipped ? 0 : last ? algorithm.last_seconds : algorithm.seconds);
+      continue;
+    }
+    const double bytes = share * static_cast<double>(model_.tensors[at(op.id)].copy_bytes);
+    if (op.kind == StepKind::offload) {
+      start_[step] = std::max({d2h, prefetched, end_[at(made_at_[step])]});
+      end_[step] = d2h = start_[step] + model_.links.latency_seconds + bytes / model_.links.d2h_bytes_per_second;
+    } else {
+      start_[step] = std::max({h2d, compute, d2h});
+      end_[step] = h2d = start_[step] + model_.links.latency_seconds + bytes / model_.links.h2d_bytes_per_second;
+      if (op.kind == StepKind::prefetch) prefetched = h2d;
+    }
+  }
+  return std::max({compute, d2h, h2d});
+}
+
+Outcome Evaluator::evaluate(const Trace& trace, int64_t limit) {
+  find_lives(trace);
+  count_bytes(trace);
+  choose_algorithms(trace, limit);
+  Outcome outcome{.peak_bytes = model_.persistent_bytes};
+  for (size_t step = 0; step < trace.size(); ++step) {
+    if (live_[step] > limit) outcome.excess += live_[step] - limit;
+    if (live_[step] <= outcome.peak_bytes) continue;
+    outcome.peak_bytes = live_[step];
+    outcome.peak_op = static_cast<int32_t>(step);
+  }
+  if (model_.rounds > 1) outcome.seconds = simulate(trace, true, true);
+  const double first = simulate(trace, model_.rounds == 1, false);
+  outcome.seconds += first * static_cast<double>(std::max<int64_t>(model_.rounds - 1, 1));
+  return outcome;
+}
+
+double Evaluator::seconds_of(const Trace& trace, int32_t step) const {
+  return trace[at(step)].kind == StepKind::compute ? model_.algorithms[at(chosen_[at(step)])].seconds
+                                                   : end_[at(step)] - start_[at(step)];
+}
+
+}  // namespace plimsoll::schedule

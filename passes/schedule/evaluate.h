@@ -1,0 +1,63 @@
+// What a trace costs: the live bytes of each step, the algorithms that fit beside them, and when everything runs. The
+// same answers as the passes liveness, conv_algorithm and simulate give, without a plan, thousands of times a second.
+// Addresses are unknown here, so a step waits for more than it will have to: a task for every copy off the device that
+// was issued before it, a copy onto it for every task and copy issued before, a copy off it for every prefetch (whose slot
+// it may take). The plan is never slower than this says.
+#pragma once
+
+#include <vector>
+
+#include "passes/schedule/model.h"
+
+namespace plimsoll::schedule {
+
+struct Outcome {
+  double seconds = 0;      // of an iteration
+  int64_t peak_bytes = 0;  // live tensors and workspaces, persistent ones included
+  int64_t excess = 0;      // bytes above the limit, summed over the steps
+  int32_t peak_op = 0;
+  bool fits(int64_t limit) const { return peak_bytes <= limit; }
+};
+
+// One residency of a tensor: the trace from `first` to `last`, inclusive.
+struct Life {
+  int32_t tensor = 0;
+  int32_t first = 0, last = 0;
+};
+
+class Evaluator {
+ public:
+  explicit Evaluator(const Model& model);
+
+  // Algorithms are the fastest whose workspace fits under `limit`; where none does, the one with the smallest.
+  Outcome evaluate(const Trace& trace, int64_t limit);
+
+  // Of the last trace that was evaluated; persistent tensors and workspaces are counted.
+  const std::vector<int64_t>& live() const { return live_; }
+  const std::vector<double>& start() const { return start_; }  // of each step, in the first round
+  const std::vector<double>& end() const { return end_; }
+  const std::vector<Life>& lives() const { return lives_; }
+  double seconds_of(const Trace& trace, int32_t at) const;     // of that step, in the first round
+
+ private:
+  void find_lives(const Trace& trace);
+  void count_bytes(const Trace& trace);
+  void choose_algorithms(const Trace& trace, int64_t limit);
+  double simulate(const Trace& trace, bool updates, bool last);
+
+  const Model& model_;
+  std::vector<int32_t> current_;  // of each tensor: its life so far
+  std::vector<Life> lives_;
+  struct Pair {
+    int32_t read, written, at;  // lives
+  };
+  std::vector<Pair> pairs_;
+  std::vector<bool> followed_, follows_;
+  std::vector<int64_t> live_;
+  std::vector<int32_t> chosen_;     // index into model.algorithms, of each compute step
+  std::vector<int32_t> came_from_;  // of each compute step: the last copy that brought one of its operands, or -1
+  std::vector<int32_t> made_at_;    // of each offload: the step that made its tensor
+  std::vector<double> start_, end_;
+};
+
+}  // namespace plimsoll::schedule

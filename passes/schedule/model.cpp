@@ -1,0 +1,129 @@
+#include "passes/schedule/model.h"
+
+#include <algorithm>
+
+#include "compiler/support/bytes.h"
+#include "passes/analysis/liveness.h"
+
+namespace plimsoll::schedule {
+namespace {
+
+bool is_forward(TaskKind kind) { return kind == TaskKind::forward || kind == TaskKind::loss; }
+
+void copy_facts(Model& model, const Plan& plan, const Context& context) {
+  model.tensors.resize(plan.tensors.size());
+  for (const TensorId id : ids_of(plan.tensors)) {
+    const PlanTensor& tensor = plan.tensors[id];
+    ModelTensor& mine = model.tensors[static_cast<size_t>(id.value)];
+    mine.bytes = align_up(tensor.bytes);
+    mine.copy_bytes = tensor.bytes;
+    mine.persistent = tensor.persistent;
+    if (tensor.persistent) model.persistent_bytes += mine.bytes;
+  }
+  for (const TensorId input : context.graph.inputs) model.tensors[static_cast<size_t>(input.value)].input = true;
+  for (const TensorId kept : kept_to_the_end(context.graph)) model.tensors[static_cast<size_t>(kept.value)].kept = true;
+
+  std::vector<int32_t> list;
+  const auto collect = [&](Lists& lists, const std::vector<TensorId>& tensors, bool persistent) {
+    list.clear();
+    for (const TensorId tensor : tensors)
+      if (plan.tensors[tensor].persistent == persistent) list.push_back(tensor.value);
+    lists.add(list);
+  };
+  for (const TaskId id : ids_of(plan.tasks)) {
+    const PlanTask& task = plan.tasks[id];
+    collect(model.reads, task.reads, false);
+    collect(model.updates, task.updates, false);
+    collect(model.writes, task.writes, false);
+    collect(model.weights, task.reads, true);
+    collect(model.updated, task.kind == TaskKind::update ? task.updates : std::vector<TensorId>{}, true);
+    list.clear();
+    for (const Task::InPlace& pair : task.in_place) {
+      if (plan.tensors[pair.read].persistent || plan.tensors[pair.written].persistent) continue;
+      list.push_back(pair.read.value);
+      list.push_back(pair.written.value);
+    }
+    model.in_place.add(list);
+    model.tasks.push_back({.kind = task.kind, .rerunnable = task.kind == TaskKind::forward && context.graph.tasks[id].may_run_again});
+    for (const TensorId written : task.writes) {
+      ModelTensor& tensor = model.tensors[static_cast<size_t>(written.value)];
+      tensor.producer = id.value;
+      tensor.rerunnable = model.tasks.back().rerunnable;
+    }
+    model.first_algorithm.push_back(static_cast<int32_t>(model.algorithms.size()));
+    for (const Choice& choice : context.choices[id])
+      model.algorithms.push_back({align_up(choice.workspace_bytes), choice.seconds, choice.last_seconds});
+  }
+  model.first_algorithm.push_back(static_cast<int32_t>(model.algorithms.size()));
+}
+
+void find_gaps(Model& model) {
+  std::vector<int32_t> last(model.tensors.size(), -1);
+  for (int32_t at = 0; at < static_cast<int32_t>(model.order.size()); ++at) {
+    const Op& op = model.order[static_cast<size_t>(at)];
+    const auto touch = [&](int32_t id, bool backward) {
+      ModelTensor& tensor = model.tensors[static_cast<size_t>(id)];
+      if (tensor.gap_end != kNever) return;
+      if (backward) {
+        tensor.gap_begin = last[static_cast<size_t>(id)];
+        tensor.gap_end = at;
+      }
+      last[static_cast<size_t>(id)] = at;
+    };
+    if (op.kind != StepKind::compute) {
+      touch(op.id, false);
+      continue;
+    }
+    model.tasks[static_cast<size_t>(op.id)].position = at;
+    const bool backward = !is_forward(model.tasks[static_cast<size_t>(op.id)].kind);
+    for (const int32_t id : model.reads[op.id]) touch(id, backward);
+    for (const int32_t id : model.updates[op.id]) touch(id, backward);
+    for (const int32_t id : model.writes[op.id])
+      if (!backward) touch(id, false);
+  }
+  std::vector<std::vector<int32_t>> at(model.order.size());
+  for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
+    ModelTensor& tensor = model.tensors[static_cast<size_t>(id)];
+    if (tensor.gap_end == kNever) tensor.gap_begin = last[static_cast<size_t>(id)];
+    const bool forward = tensor.input || (tensor.producer >= 0 && is_forward(model.tasks[static_cast<size_t>(tensor.producer)].kind));
+    tensor.movable = forward && !tensor.persistent && !tensor.kept && tensor.gap_begin >= 0;
+    if (tensor.movable) at[static_cast<size_t>(tensor.gap_begin)].push_back(id);
+  }
+  for (const std::vector<int32_t>& tensors : at) model.gaps_at.add(tensors);
+}
+
+}  // namespace
+
+Model make_model(const Plan& plan, const Context& context) {
+  Model model;
+  model.rounds = plan.rounds;
+  model.last_share = static_cast<double>(plan.last_sub_batch) / static_cast<double>(plan.sub_batch);
+  model.links = context.links;
+  model.in_place_allowed = context.policy.in_place;
+  for (const Step& step : plan.steps)
+    model.order.push_back({step.kind == StepKind::compute ? step.task.value : step.tensor.value, step.kind, step.recompute});
+  copy_facts(model, plan, context);
+  find_gaps(model);
+  return model;
+}
+
+void put_steps(Plan& plan, const Trace& trace) {
+  plan.steps = {};
+  plan.steps.reserve(trace.size());
+  for (const Op& op : trace) {
+    switch (op.kind) {
+      case StepKind::compute:
+        plan.steps.push_back({.stream = StreamKind::compute, .kind = op.kind, .task = TaskId(op.id), .recompute = op.again});
+        break;
+      case StepKind::offload:
+        plan.steps.push_back({.stream = StreamKind::d2h, .kind = op.kind, .tensor = TensorId(op.id)});
+        break;
+      case StepKind::prefetch:
+      case StepKind::load:
+        plan.steps.push_back({.stream = StreamKind::h2d, .kind = op.kind, .tensor = TensorId(op.id)});
+        break;
+    }
+  }
+}
+
+}  // namespace plimsoll::schedule

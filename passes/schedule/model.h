@@ -1,0 +1,98 @@
+// An ordered plan as flat arrays: what weaving and evaluating schedules thousands of times needs, and nothing else.
+// Persistent tensors are left out of all lists; they take `persistent_bytes` at every step.
+//
+//   order      x  conv  bn  relu …  loss … relu'  bn'  conv'
+//   conv.Y        W     r                         r
+//                       |<------- its gap ------->|          gap_begin: bn, gap_end: bn'
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "passes/context.h"
+
+namespace plimsoll::schedule {
+
+inline constexpr int32_t kNever = std::numeric_limits<int32_t>::max();
+
+// A step without its decisions: a task, or a copy of a tensor.
+struct Op {
+  int32_t id = 0;  // of the task, or of the tensor
+  StepKind kind = StepKind::compute;
+  bool again = false;  // a recomputation
+};
+using Trace = std::vector<Op>;
+
+// Lists of small lists, in one piece of memory.
+class Lists {
+ public:
+  void add(std::span<const int32_t> items) {
+    items_.insert(items_.end(), items.begin(), items.end());
+    ends_.push_back(static_cast<int32_t>(items_.size()));
+  }
+  std::span<const int32_t> operator[](int32_t i) const {
+    const int32_t begin = i == 0 ? 0 : ends_[static_cast<size_t>(i) - 1];
+    return std::span(items_).subspan(static_cast<size_t>(begin), static_cast<size_t>(ends_[static_cast<size_t>(i)] - begin));
+  }
+  size_t size() const { return ends_.size(); }
+
+ private:
+  std::vector<int32_t> items_, ends_;
+};
+
+struct ModelTensor {
+  int64_t bytes = 0;       // as the arena has them: a multiple of 256
+  int64_t copy_bytes = 0;  // as copies move them
+  int32_t producer = -1;   // task
+  bool persistent = false;
+  bool input = false;      // loaded: may be loaded again
+  bool movable = false;    // may leave between its forward and its backward uses
+  bool rerunnable = false; // its producer may run again
+  bool kept = false;       // the trainer reads it when the round is over
+  // Positions in `order`: the last touch before the first touch of the backward, and that touch. kNever: the backward
+  // does not touch it (then gap_begin is its last touch).
+  int32_t gap_begin = -1, gap_end = kNever;
+};
+
+struct ModelTask {
+  TaskKind kind = TaskKind::forward;
+  bool rerunnable = false;
+  int32_t position = 0;  // in `order`
+};
+
+struct Algorithm {
+  int64_t workspace_bytes = 0;  // aligned
+  double seconds = 0, last_seconds = 0;
+};
+
+struct Model {
+  Trace order;  // what the order pass made: loads and tasks
+  std::vector<ModelTensor> tensors;
+  std::vector<ModelTask> tasks;
+  Lists reads, updates, writes;      // of each task, transient tensors
+  Lists weights;                     // of each task: persistent tensors that it reads
+  Lists updated;                     // of each task: weights that an update task changes for good
+  Lists in_place;                    // of each task: read, written, read, written …
+  std::vector<Algorithm> algorithms;     // all tasks', one after the other, each task's fastest first
+  std::vector<int32_t> first_algorithm;  // of each task; one more at the end
+  Lists gaps_at;                     // of each position in `order`: tensors whose gap begins there
+  int64_t persistent_bytes = 0;
+  int64_t rounds = 1;
+  double last_share = 1;             // samples of the last round over those of the others
+  LinkRates links;
+  bool in_place_allowed = true;
+
+  std::span<const Algorithm> algorithms_of(int32_t task) const {
+    const int32_t begin = first_algorithm[static_cast<size_t>(task)], end = first_algorithm[static_cast<size_t>(task) + 1];
+    return std::span(algorithms).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+  }
+};
+
+// Before: the plan is ordered (passes/order.h).
+Model make_model(const Plan& plan, const Context& context);
+
+// Writes a trace as the plan's steps.
+void put_steps(Plan& plan, const Trace& trace);
+
+}  // namespace plimsoll::schedule

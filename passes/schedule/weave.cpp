@@ -1,0 +1,166 @@
+#include "passes/schedule/weave.h"
+
+#include <algorithm>
+
+namespace plimsoll::schedule {
+namespace {
+
+class Weaver {
+ public:
+  Weaver(const Model& model, const Fates& fates, Trace& trace)
+      : model_(model), fates_(fates), trace_(trace), resident_(model.tensors.size(), false),
+        on_host_(model.tensors.size(), false), updated_(model.tensors.size(), false),
+        wanted_(model.tasks.size(), false) {}
+
+  std::optional<int32_t> run() {
+    trace_.clear();
+    for (at_ = 0; at_ < static_cast<int32_t>(model_.order.size()); ++at_) {
+      const Op& op = model_.order[static_cast<size_t>(at_)];
+      if (op.kind != StepKind::compute) {
+        trace_.push_back(op);
+        resident_[static_cast<size_t>(op.id)] = true;
+      } else if (const auto stuck = step(op)) {
+        return stuck;
+      }
+      for (const int32_t tensor : model_.gaps_at[at_]) leave(tensor);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  bool resident(int32_t tensor) const { return resident_[static_cast<size_t>(tensor)]; }
+  const Fate& fate(int32_t tensor) const { return fates_[static_cast<size_t>(tensor)]; }
+  const ModelTensor& tensor(int32_t id) const { return model_.tensors[static_cast<size_t>(id)]; }
+
+  std::optional<int32_t> step(const Op& op) {
+    missing_.clear();
+    for (const auto* list : {&model_.reads, &model_.updates})
+      for (const int32_t id : (*list)[op.id])
+        if (!resident(id)) missing_.push_back(id);
+    if (!missing_.empty())
+      if (const auto stuck = bring_back(op.id)) return stuck;
+    trace_.push_back(op);
+    for (const int32_t id : model_.writes[op.id]) resident_[static_cast<size_t>(id)] = true;
+    for (const int32_t id : model_.updated[op.id]) updated_[static_cast<size_t>(id)] = true;
+    for (const int32_t id : model_.reads[op.id]) leave_again(id);
+    return std::nullopt;
+  }
+
+  void leave(int32_t id) {
+    switch (fate(id).kind) {
+      case FateKind::keep: return;
+      case FateKind::offload:
+        if (tensor(id).gap_end == kNever) break;  // nobody will ask for the copy
+        if (!tensor(id).input && !on_host_[static_cast<size_t>(id)]) trace_.push_back({id, StepKind::offload});
+        on_host_[static_cast<size_t>(id)] = true;
+        break;
+      case FateKind::recompute: break;
+    }
+    resident_[static_cast<size_t>(id)] = false;
+  }
+
+  // Between two uses of the backward. `uses_` is made once, when the first fate asks for it.
+  void leave_again(int32_t id) {
+    if (!fate(id).again || at_ < tensor(id).gap_end || fate(id).kind == FateKind::keep) return;
+    if (uses_.empty()) find_uses();
+    const std::vector<int32_t>& uses = uses_[static_cast<size_t>(id)];
+    const auto next = std::upper_bound(uses.begin(), uses.end(), at_);
+    if (next != uses.end() && *next - at_ > kNear) resident_[static_cast<size_t>(id)] = false;
+  }
+  void find_uses() {
+    uses_.resize(model_.tensors.size());
+    for (int32_t at = 0; at < static_cast<int32_t>(model_.order.size()); ++at)
+      if (const Op& op = model_.order[static_cast<size_t>(at)]; op.kind == StepKind::compute)
+        for (const int32_t id : model_.reads[op.id]) uses_[static_cast<size_t>(id)].push_back(at);
+  }
+
+  bool comes_by_copy(int32_t id) const { return tensor(id).input || on_host_[static_cast<size_t>(id)]; }
+
+  // Makes missing_ resident: copies, and recomputations in the order of the graph, each from what is resident or comes by
+  // copy or was recomputed just before.
+  std::optional<int32_t> bring_back(int32_t for_task) {
+    closure_.clear();
+    stack_ = missing_;
+    while (!stack_.empty()) {
+      const int32_t id = stack_.back();
+      stack_.pop_back();
+      if (comes_by_copy(id)) continue;
+      const int32_t task = tensor(id).producer;
+      if (task < 0 || !model_.tasks[static_cast<size_t>(task)].rerunnable) return id;
+      if (wanted_[static_cast<size_t>(task)]) continue;
+      for (const int32_t weight : model_.weights[task])
+        if (updated_[static_cast<size_t>(weight)]) return stuck(id);
+      wanted_[static_cast<size_t>(task)] = true;
+      closure_.push_back(task);
+      for (const int32_t read : model_.reads[task])
+        if (!resident(read)) stack_.push_back(read);
+    }
+    std::sort(closure_.begin(), closure_.end(), [&](int32_t a, int32_t b) {
+      return model_.tasks[static_cast<size_t>(a)].position < model_.tasks[static_cast<size_t>(b)].position;
+    });
+    // What comes back for a recomputation comes right before it.
+    for (const int32_t task : closure_) {
+      wanted_[static_cast<size_t>(task)] = false;
+      for (const int32_t read : model_.reads[task]) fetch(read);
+      trace_.push_back({task, StepKind::compute, true});
+      for (const int32_t id : model_.writes[task]) made(id);
+    }
+    for (const int32_t id : missing_) fetch(id);
+    settle(for_task);
+    return std::nullopt;
+  }
+  std::optional<int32_t> stuck(int32_t id) {
+    for (const int32_t task : closure_) wanted_[static_cast<size_t>(task)] = false;
+    return id;
+  }
+
+  void fetch(int32_t id) {
+    if (resident(id)) return;
+    trace_.push_back({id, tensor(id).input ? StepKind::load : StepKind::prefetch});
+    resident_[static_cast<size_t>(id)] = true;
+  }
+  void made(int32_t id) {
+    if (!resident(id)) fresh_.push_back(id);
+    resident_[static_cast<size_t>(id)] = true;
+  }
+
+  // Of what was made on the way, the lowest level stays; the task's own operands stay anyhow.
+  void settle(int32_t for_task) {
+    const auto own = [&](int32_t id) {
+      const auto reads = model_.reads[for_task];
+      return std::find(reads.begin(), reads.end(), id) != reads.end();
+    };
+    uint8_t lowest = kTransient;
+    for (const int32_t id : fresh_)
+      if (fate(id).kind == FateKind::recompute && !own(id)) lowest = std::min(lowest, fate(id).level);
+    for (const int32_t id : fresh_) {
+      if (own(id) || fate(id).kind == FateKind::keep) continue;
+      if (fate(id).level > lowest || fate(id).level == kTransient) resident_[static_cast<size_t>(id)] = false;
+    }
+    fresh_.clear();
+  }
+
+  const Model& model_;
+  const Fates& fates_;
+  Trace& trace_;
+  int32_t at_ = 0;
+  std::vector<bool> resident_, on_host_, updated_, wanted_;
+  std::vector<int32_t> missing_, stack_, closure_, fresh_;
+  std::vector<std::vector<int32_t>> uses_;
+};
+
+}  // namespace
+
+Fates keep_everything(const Model& model) {
+  Fates fates(model.tensors.size());
+  for (size_t id = 0; id < fates.size(); ++id)
+    if (model.tensors[id].movable && model.tensors[id].gap_end == kNever)
+      fates[id] = {.kind = FateKind::recompute, .level = kTransient};
+  return fates;
+}
+
+std::optional<int32_t> weave(const Model& model, const Fates& fates, Trace& trace) {
+  return Weaver(model, fates, trace).run();
+}
+
+}  // namespace plimsoll::schedule

@@ -1,0 +1,53 @@
+// From what shall become of each tensor to a sequence of steps.
+//
+//   fates      conv.Y keep, relu.Y recompute, x2 offload
+//   order      load:x  conv  relu  conv2              …  conv2'                       relu'  conv'
+//   woven      load:x  conv  relu  conv2  offload:x2  …  prefetch:x2  relu(again)  conv2'  relu'  conv'
+#pragma once
+
+#include <optional>
+
+#include "passes/schedule/model.h"
+
+namespace plimsoll::schedule {
+
+enum class FateKind : uint8_t {
+  keep,       // stays where it is from its forward to its backward uses
+  offload,    // to the host pool and back; an input of the model is loaded again instead
+  recompute,  // given up, and made again when the backward asks for it, from whatever is resident then
+};
+
+inline constexpr uint8_t kTransient = 255;
+
+// What becomes of one tensor in its gap.
+struct Fate {
+  FateKind kind = FateKind::keep;
+  // Of a tensor that is made again on the way to another: it stays for its own use if nobody else on the way has a lower
+  // level, else it is made once more then. So levels are the recursion of checkpointing:
+  //
+  //   level      0 . . . 0 . . . 0      every segment is run again as a whole, and stays: Chen's plan, one level
+  //   level      0 2 1 2 1 2 1 2 0      on the way to the last 2 only the 1s stay; the other 2s are made again, one by one
+  //
+  // kTransient: never stays on the way to another ("memory-centric").
+  uint8_t level = 1;
+  // Given up again between its backward uses, too, where they are more than kNear steps apart.
+  bool again = false;
+  friend bool operator==(const Fate&, const Fate&) = default;
+};
+
+inline constexpr int32_t kNear = 4;  // positions of the order
+
+// By tensor id. Tensors that nobody in the backward touches matter too: kept, they are where a recomputation starts; by
+// default they are given up after their last forward use.
+using Fates = std::vector<Fate>;
+
+// Everything stays, and what the backward does not touch is given up: the order itself.
+Fates keep_everything(const Model& model);
+
+// Fills `trace`. A tensor's offload stands right behind its last forward use, its prefetch or load right before its next
+// one: copies.h moves them to where they overlap.
+// Returns a tensor that cannot be recomputed, with `trace` unfinished: its producer may not run again, or would read a
+// weight after its update. Another fate for it (or for what it is made from) helps.
+std::optional<int32_t> weave(const Model& model, const Fates& fates, Trace& trace);
+
+}  // namespace plimsoll::schedule
