@@ -2,31 +2,69 @@
 
 #include <nlohmann/json.hpp>
 
+#include "compiler/costs/convolution.h"
 #include "compiler/costs/embedded_devices.h"
 
 namespace plimsoll {
+namespace {
+
+using nlohmann::json;
+
+Device device_from(const json& text) {
+  const json &link = text.at("link"), &shares = text.at("efficiency");
+  Device device{.name = text.at("name").get<std::string>(),
+                .kind = text.at("kind").get<std::string>(),
+                .title = text.at("title").get<std::string>(),
+                .memory_bytes = text.at("memory_bytes").get<int64_t>(),
+                .flops_per_second = text.at("flops_per_second").get<double>(),
+                .memory_bytes_per_second = text.at("memory_bytes_per_second").get<double>(),
+                .d2h_bytes_per_second = link.at("d2h_bytes_per_second").get<double>(),
+                .h2d_bytes_per_second = link.at("h2d_bytes_per_second").get<double>(),
+                .link_latency_seconds = link.at("latency_seconds").get<double>(),
+                .launch_seconds = text.at("launch_seconds").get<double>(),
+                .units = text.at("units").get<int64_t>(),
+                .efficiency = {.memory = shares.at("memory").get<double>(),
+                               .matrix_product = shares.at("matrix_product").get<double>(),
+                               .grouped = shares.at("grouped").get<double>(),
+                               .depthwise = shares.at("depthwise").get<double>(),
+                               .backward_data = shares.at("backward_data").get<double>(),
+                               .backward_weights = shares.at("backward_weights").get<double>()},
+                .algorithms = text.at("algorithms").get<std::map<std::string, double>>()};
+  return device;
+}
+
+// What is wrong with its figures; "" where nothing is.
+std::string fault_of(const Device& device) {
+  for (const double figure : {static_cast<double>(device.memory_bytes), device.flops_per_second,
+                              device.memory_bytes_per_second, device.d2h_bytes_per_second, device.h2d_bytes_per_second,
+                              static_cast<double>(device.units)})
+    if (!(figure > 0)) return "its figures must be positive";
+  if (device.launch_seconds < 0 || device.link_latency_seconds < 0) return "its figures must be positive";
+  const Efficiency& e = device.efficiency;
+  std::vector<double> shares = {e.memory, e.matrix_product, e.grouped, e.depthwise, e.backward_data, e.backward_weights};
+  for (const auto& [name, share] : device.algorithms) {
+    if (!is_convolution_algorithm(name)) return "there is no model of algorithm '" + name + "'";
+    shares.push_back(share);
+  }
+  for (const double share : shares)
+    if (!(share > 0 && share <= 1)) return "an efficiency must be in (0, 1]";
+  // One that serves every shape.
+  if (!device.algorithms.contains("implicit_gemm") && !device.algorithms.contains("direct"))
+    return "it needs algorithm 'implicit_gemm' or 'direct'";
+  return "";
+}
+
+}  // namespace
 
 Result<Device> parse_device(const std::string& text) {
   Device device;
   try {
-    const nlohmann::json json = nlohmann::json::parse(text);
-    device.name = json.at("name").get<std::string>();
-    device.kind = json.at("kind").get<std::string>();
-    device.title = json.value("title", device.name);
-    device.memory_bytes = json.at("memory_bytes").get<int64_t>();
-    device.flops_per_second = json.at("flops_per_second").get<double>();
-    device.memory_bytes_per_second = json.at("memory_bytes_per_second").get<double>();
-    device.copy_bytes_per_second = json.at("copy_bytes_per_second").get<double>();
-    device.launch_seconds = json.value("launch_seconds", 0.0);
-    device.compute_efficiency = json.value("compute_efficiency", 1.0);
-    device.workspace_share = json.value("workspace_share", 0.0);
-  } catch (const nlohmann::json::exception& error) {
+    device = device_from(json::parse(text));
+  } catch (const json::exception& error) {
     return Error{ExitCode::unreadable_input, std::string("not a device descriptor: ") + error.what()};
   }
-  const bool positive = device.memory_bytes > 0 && device.flops_per_second > 0 && device.memory_bytes_per_second > 0 &&
-                        device.copy_bytes_per_second > 0 && device.compute_efficiency > 0 &&
-                        device.launch_seconds >= 0 && device.workspace_share >= 0;
-  if (!positive) return Error{ExitCode::unreadable_input, "device '" + device.name + "': its figures must be positive"};
+  if (const std::string fault = fault_of(device); !fault.empty())
+    return Error{ExitCode::unreadable_input, "device '" + device.name + "': " + fault};
   return device;
 }
 

@@ -2,37 +2,36 @@
 
 #include <algorithm>
 
-#include "compiler/support/bytes.h"
+#include "compiler/costs/convolution.h"
 
 namespace plimsoll {
-
-double roofline_seconds(const Device& device, const Task& task, int64_t samples) {
-  const double compute =
-      static_cast<double>(task.flops.at(samples)) / (device.flops_per_second * device.compute_efficiency);
-  const double move = static_cast<double>(task.bytes_moved(samples)) / device.memory_bytes_per_second;
-  return std::max(compute, move) + device.launch_seconds;
-}
-
 namespace {
 
-// Dense work gets a workspace: many operations per byte is what convolutions and matrix products have in common.
+// Many operations per byte is what matrix products, and what else is made of them, have in common. The others wait for
+// the memory, whatever they compute.
 constexpr double kDenseFlopsPerByte = 8;
 
-int64_t modelled_workspace(const Device& device, const Task& task, int64_t samples) {
-  const double bytes = static_cast<double>(task.bytes_moved(samples));
-  if (static_cast<double>(task.flops.at(samples)) < kDenseFlopsPerByte * bytes) return 0;
-  return align_up(static_cast<int64_t>(bytes * device.workspace_share));
+}  // namespace
+
+std::vector<AlgorithmCost> modelled_algorithms(const Device& device, const Task& task, int64_t samples) {
+  if (const auto shape = convolution_of(task, samples)) return convolution_algorithms(device, *shape);
+  const double flops = static_cast<double>(task.flops.at(samples)), bytes = static_cast<double>(task.bytes_moved(samples));
+  const double move = bytes / (device.memory_bytes_per_second * device.efficiency.memory);
+  const bool dense = task.kernel == "MatMul" || flops >= kDenseFlopsPerByte * bytes;
+  const double compute = dense ? compute_seconds(device, flops, device.efficiency.matrix_product) : 0;
+  return {{.name = "modelled", .seconds = std::max(compute, move) + device.launch_seconds}};
 }
 
-}  // namespace
+LinkRates link_rates(const Device& device) {
+  return {.d2h_bytes_per_second = device.d2h_bytes_per_second,
+          .h2d_bytes_per_second = device.h2d_bytes_per_second,
+          .latency_seconds = device.link_latency_seconds};
+}
 
 Status ModelledCosts::prepare(const TaskGraph& graph, int64_t samples) {
   for (const Task& task : graph.tasks) {
     std::vector<AlgorithmCost>& costs = costs_[signature(task, samples)];
-    if (costs.empty())
-      costs.push_back({.name = "modelled",
-                       .workspace_bytes = modelled_workspace(device_, task, samples),
-                       .seconds = roofline_seconds(device_, task, samples)});
+    if (costs.empty()) costs = modelled_algorithms(device_, task, samples);
   }
   return {};
 }

@@ -1,4 +1,5 @@
-// Costs from a device's figures alone: a roofline. For planning for a device that is elsewhere, with no runtime at hand.
+// Costs from a device's figures alone: a roofline per kind of task. For planning for a device that is elsewhere, with no
+// runtime at hand. Nothing of it is measured, and nothing here says so.
 #pragma once
 
 #include <map>
@@ -9,15 +10,18 @@
 
 namespace plimsoll {
 
-// The longer of computing and moving, and a launch. In seconds.
-double roofline_seconds(const Device& device, const Task& task, int64_t samples);
+// The longer of computing and moving, and a launch, of each way to run the task. Fastest first, never empty.
+// "modelled" is the name where there is one way only.
+std::vector<AlgorithmCost> modelled_algorithms(const Device& device, const Task& task, int64_t samples);
+
+LinkRates link_rates(const Device& device);
 
 class ModelledCosts final : public Costs {
  public:
   explicit ModelledCosts(Device device) : device_(std::move(device)) {}
   Status prepare(const TaskGraph& graph, int64_t samples) override;
-  // One algorithm per task, "modelled".
   std::span<const AlgorithmCost> algorithms(const Task& task, int64_t samples) const override;
+  LinkRates links() const override { return link_rates(device_); }
   const Device& device() const { return device_; }
 
  private:

@@ -118,8 +118,9 @@ Result<std::unique_ptr<ProfiledCosts>> ProfiledCosts::open(const ProfiledOptions
 // Modelled times cannot tell one algorithm from another; the backend's default then stays first.
 void ProfiledCosts::remember(const ProfiledTask& profiled, const Task& task, int64_t samples) {
   std::vector<AlgorithmCost> costs = profiled.algorithms;
+  const double modelled = options_.measure ? 0 : modelled_algorithms(options_.device, task, samples).front().seconds;
   for (AlgorithmCost& cost : costs)
-    if (!cost.time_measured) cost.seconds = roofline_seconds(options_.device, task, samples);
+    if (!cost.time_measured) cost.seconds = modelled;
   std::stable_sort(costs.begin(), costs.end(),
                    [](const AlgorithmCost& a, const AlgorithmCost& b) { return a.seconds < b.seconds; });
   profile_.costs[profiled.signature] = std::move(costs);
@@ -153,6 +154,8 @@ Status ProfiledCosts::prepare(const TaskGraph& graph, int64_t samples) {
   if (!refused.notes.empty()) return refused;
   return {};
 }
+
+LinkRates ProfiledCosts::links() const { return link_rates(options_.device); }
 
 std::span<const AlgorithmCost> ProfiledCosts::algorithms(const Task& task, int64_t samples) const {
   const auto found = profile_.costs.find(signature(task, samples));

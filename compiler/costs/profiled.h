@@ -32,6 +32,9 @@ class ProfiledCosts final : public Costs {
   Status prepare(const TaskGraph& graph, int64_t samples) override;
   std::span<const AlgorithmCost> algorithms(const Task& task, int64_t samples) const override;
 
+  // Modelled, from the device's figures.
+  LinkRates links() const override;
+
   // All that is known by now. Plan.device, .libraries and .costs are made from it.
   const Profile& profile() const { return profile_; }
   const char* kind() const { return options_.measure ? "profiled" : "modelled"; }

@@ -1,11 +1,13 @@
 // Costs: the roofline, the exchange with the profiler, and the cache between runs.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "compiler/costs/convolution.h"
 #include "compiler/costs/exchange.h"
 #include "compiler/costs/modelled.h"
 #include "compiler/costs/profiled.h"
@@ -96,20 +98,143 @@ TEST_CASE("every built-in device is a device") {
   CHECK(!parse_device("[").ok());
 }
 
+namespace {
+
+// Round figures: a flop and a byte take a nanosecond each.
+Device toy() {
+  return {.name = "toy", .kind = "cuda", .title = "toy", .memory_bytes = 1 << 30, .flops_per_second = 1e9,
+          .memory_bytes_per_second = 1e9, .d2h_bytes_per_second = 1e9, .h2d_bytes_per_second = 1e9,
+          .launch_seconds = 1e-6, .efficiency = {.memory = 0.5}, .algorithms = {{"implicit_gemm", 0.5}}};
+}
+
+// y = conv(x): square planes and filters.
+ConvShape convolution(int64_t samples, int64_t in, int64_t out, int64_t side, int64_t kernel, int64_t pad) {
+  const int64_t out_side = side + 2 * pad - kernel + 1;
+  return {.samples = samples, .in_channels = in, .out_channels = out, .height = side, .width = side,
+          .out_height = out_side, .out_width = out_side, .kernel_height = kernel, .kernel_width = kernel,
+          .pad_height = 2 * pad, .pad_width = 2 * pad,
+          .bytes = 4 * (samples * in * side * side + samples * out * out_side * out_side + in * out * kernel * kernel)};
+}
+
+std::vector<std::string> names_of(const std::vector<AlgorithmCost>& costs) {
+  std::vector<std::string> names;
+  for (const AlgorithmCost& cost : costs) names.push_back(cost.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+AlgorithmCost named(const std::vector<AlgorithmCost>& costs, const std::string& name) {
+  for (const AlgorithmCost& cost : costs)
+    if (cost.name == name) return cost;
+  FAIL("no algorithm " << name);
+  return {};
+}
+
+const std::vector<std::string> kAll = {"fft", "fft_tiling", "gemm", "implicit_gemm", "implicit_precomp_gemm",
+                                       "winograd", "winograd_nonfused"};
+
+std::vector<std::string> all_but(std::initializer_list<std::string_view> left_out) {
+  std::vector<std::string> names;
+  for (const std::string& name : kAll)
+    if (std::find(left_out.begin(), left_out.end(), name) == left_out.end()) names.push_back(name);
+  return names;
+}
+
+}  // namespace
+
 TEST_CASE("modelled costs follow the roofline and claim nothing else") {
   const TaskGraph graph = conv_and_relu();
-  ModelledCosts costs({.name = "toy", .memory_bytes = 1 << 30, .flops_per_second = 1e9, .memory_bytes_per_second = 1e9,
-                       .copy_bytes_per_second = 1e9, .launch_seconds = 1e-6, .compute_efficiency = 0.5,
-                       .workspace_share = 0.25});
+  ModelledCosts costs(toy());
   REQUIRE(costs.prepare(graph, 4).ok());
   const AlgorithmCost conv = costs.algorithms(graph.tasks[TaskId(0)], 4)[0];
+  CHECK(conv.name == "implicit_gemm");
   CHECK(conv.seconds == Approx(4 * 294912 / 0.5e9 + 1e-6));  // computing is what takes long
-  CHECK(conv.workspace_bytes == align_up((2 * 4 * 4096 + 9216) / 4));
+  CHECK(conv.workspace_bytes == 0);
   CHECK(!conv.time_measured);
   CHECK(!conv.workspace_exact);
   const AlgorithmCost relu = costs.algorithms(graph.tasks[TaskId(1)], 4)[0];
-  CHECK(relu.seconds == Approx(2 * 4 * 4096 / 1e9 + 1e-6));  // moving is
+  CHECK(relu.seconds == Approx(2 * 4 * 4096 / 0.5e9 + 1e-6));  // moving is
   CHECK(relu.workspace_bytes == 0);
+}
+
+TEST_CASE("a device descriptor's faults are named") {
+  std::string good = R"({"name": "x", "kind": "cuda", "title": "X", "memory_bytes": 1, "flops_per_second": 1e9,
+      "memory_bytes_per_second": 1e9, "units": 1, "launch_seconds": 1e-6,
+      "link": {"d2h_bytes_per_second": 1e9, "h2d_bytes_per_second": 1e9, "latency_seconds": 1e-6},
+      "efficiency": {"memory": 1, "matrix_product": 1, "grouped": 1, "depthwise": 1, "backward_data": 1,
+                     "backward_weights": 1}, "algorithms": {"implicit_gemm": 0.5}})";
+  REQUIRE(parse_device(good).ok());
+  const auto damaged = [&](const std::string& what, const std::string& with) {
+    std::string text = good;
+    text.replace(text.find(what), what.size(), with);
+    const Result<Device> device = parse_device(text);
+    REQUIRE(!device.ok());
+    CHECK(device.error().code == ExitCode::unreadable_input);
+    return device.error().message;
+  };
+  CHECK(damaged("\"units\": 1", "\"units\": 0").find("positive") != std::string::npos);
+  CHECK(damaged("\"memory\": 1", "\"memory\": 1.5").find("efficiency") != std::string::npos);
+  CHECK(damaged("implicit_gemm", "abacus").find("abacus") != std::string::npos);
+  CHECK(damaged("implicit_gemm", "winograd").find("implicit_gemm") != std::string::npos);
+  CHECK(damaged("\"units\"", "\"unit\"").find("units") != std::string::npos);
+}
+
+TEST_CASE("a convolution is offered what its shape allows") {
+  const Device device = *find_device("p100");
+  ConvShape three = convolution(8, 64, 64, 56, 3, 1);
+  CHECK(names_of(convolution_algorithms(device, three)) == kAll);
+  CHECK(names_of(convolution_algorithms(device, convolution(8, 64, 64, 56, 5, 2))) == all_but({"winograd"}));
+  CHECK(names_of(convolution_algorithms(device, convolution(8, 64, 64, 56, 1, 0))) ==
+        all_but({"winograd", "winograd_nonfused", "fft", "fft_tiling"}));
+  CHECK(names_of(convolution_algorithms(device, convolution(8, 64, 64, 300, 3, 1))) == all_but({"fft"}));
+  three.direction = ConvDirection::backward_data;
+  CHECK(names_of(convolution_algorithms(device, three)) == all_but({"gemm"}));
+  three.direction = ConvDirection::backward_weights;
+  CHECK(names_of(convolution_algorithms(device, three)) == all_but({"gemm", "winograd"}));
+  three.dense_steps = false;
+  CHECK(names_of(convolution_algorithms(device, three)) == std::vector<std::string>{"implicit_gemm", "implicit_precomp_gemm"});
+  ConvShape depthwise = convolution(8, 64, 64, 56, 3, 1);
+  depthwise.groups = 64;
+  CHECK(names_of(convolution_algorithms(device, depthwise)) ==
+        std::vector<std::string>{"implicit_gemm", "implicit_precomp_gemm"});
+}
+
+TEST_CASE("workspaces of the algorithms are what they keep") {
+  const Device device = *find_device("p100");
+  const auto costs = convolution_algorithms(device, convolution(8, 64, 128, 28, 3, 1));
+  CHECK(named(costs, "implicit_gemm").workspace_bytes == 0);
+  CHECK(named(costs, "implicit_precomp_gemm").workspace_bytes == align_up(4 * (64 * 9 + 28 * 28)));
+  CHECK(named(costs, "gemm").workspace_bytes == align_up(4 * 64 * 9 * 28 * 28));
+  const int64_t planes = 8 * 64 + 64 * 128 + 8 * 128;
+  CHECK(named(costs, "fft").workspace_bytes == align_up(planes * 32 * 17 * 8));         // 28 + 2 in 32
+  CHECK(named(costs, "fft_tiling").workspace_bytes == align_up(planes * 32 * 17 * 8));  // in one tile of 30
+  CHECK(named(costs, "winograd").workspace_bytes == align_up(64 * 128 * 16 * 4));
+  CHECK(named(costs, "winograd_nonfused").workspace_bytes == align_up((49 * 8 * (64 + 128) + 64 * 128) * 36 * 4));
+}
+
+TEST_CASE("the model has the faces that planning is about") {
+  for (const std::string& name : device_names()) {
+    const Device device = *find_device(name);
+    if (device.kind != "cuda") continue;
+    INFO(name);
+    // Faster costs workspace, and what costs none is slowest of the products.
+    const auto costs = convolution_algorithms(device, convolution(32, 256, 256, 28, 3, 1));
+    CHECK(costs.front().workspace_bytes > 0);
+    CHECK(named(costs, "implicit_gemm").seconds > named(costs, "implicit_precomp_gemm").seconds);
+    CHECK(named(costs, "implicit_precomp_gemm").seconds > costs.front().seconds);
+    // Two halves of a batch take longer than the whole.
+    for (const AlgorithmCost& whole : costs)
+      CHECK(2 * named(convolution_algorithms(device, convolution(16, 256, 256, 28, 3, 1)), whole.name).seconds >
+            whole.seconds);
+    // Wide filters are for Fourier, where the planes are a power of two.
+    const auto wide = convolution_algorithms(device, convolution(32, 64, 64, 22, 11, 5));
+    CHECK(named(wide, "fft").seconds < named(wide, "implicit_precomp_gemm").seconds);
+    // A depthwise convolution is far from the peak.
+    ConvShape depthwise = convolution(32, 256, 256, 28, 3, 1);
+    depthwise.groups = 256;
+    CHECK(convolution_algorithms(device, depthwise).front().seconds * device.flops_per_second * 0.1 >
+          2.0 * 32 * 256 * 9 * 28 * 28);
+  }
 }
 
 TEST_CASE("a profiler gives exact workspaces, and times only when it measures") {

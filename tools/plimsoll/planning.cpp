@@ -24,11 +24,17 @@ namespace {
 
 namespace cl = llvm::cl;
 
-// Channels per block that this machine's vector units like; 0 where oneDNN has no blocked kernels worth having.
-int channel_block(const std::string& layout) {
+bool names_a_device(const std::string& costs) { return costs != "profiled" && costs != "modelled"; }
+
+// Channels per block that this machine's vector units like; 0 where oneDNN has no blocked kernels worth having, and
+// where a plan is for a device that oneDNN does not run on.
+int channel_block(const PlanningOptions& options, PlanFor purpose) {
+  const std::string& layout = options.layout;
   if (layout == "plain") return 0;
   if (layout == "nChw8c") return 8;
   if (layout == "nChw16c") return 16;
+  if (purpose == PlanFor::report && names_a_device(options.costs))
+    if (const Result<Device> device = find_device(options.costs); device.ok() && device->kind != "host") return 0;
   if (__builtin_cpu_supports("avx512f")) return 16;
   return __builtin_cpu_supports("avx2") ? 8 : 0;
 }
@@ -76,7 +82,7 @@ Result<std::unique_ptr<Costs>> make_costs(const PlanningOptions& options, int64_
     return std::unique_ptr<Costs>(std::make_unique<SuperNeuronsCosts>());
   }
   request.costs = options.costs == "profiled" ? "profiled" : "modelled";
-  const bool named = options.costs != "profiled" && options.costs != "modelled";
+  const bool named = names_a_device(options.costs);
   PLIMSOLL_ASSIGN(const Device device, find_device(named ? options.costs.getValue() : "host"));
   if (named && purpose == PlanFor::report) {
     request.device = device.name;
@@ -150,7 +156,7 @@ Result<Planned> plan_model(const PlanningOptions& options, const Console& consol
   for (const std::string& warning : model.warnings) console.warning(warning);
   if (!as_paper) {
     fuse_activations(model.network);
-    assign_layouts(model.network, channel_block(options.layout));
+    assign_layouts(model.network, channel_block(options, purpose));
   }
 
   // Beyond this point the network stays as it is.

@@ -1,0 +1,239 @@
+#include "compiler/costs/convolution.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "compiler/support/bytes.h"
+#include "runtime/attrs/conv.h"
+
+namespace plimsoll {
+namespace {
+
+// A task's attributes as the kernel's struct; what is left out has its default.
+ConvAttrs attributes_of(const Task& task) {
+  ConvAttrs attrs;
+  attrs.visit([&](std::string_view name, auto& field) {
+    for (const Attribute& attribute : task.attributes) {
+      if (attribute.name != name) continue;
+      using Field = std::remove_cvref_t<decltype(field)>;
+      if constexpr (std::is_same_v<Field, IntList>) {
+        const auto& given = std::get<std::vector<int64_t>>(attribute.value);
+        field = IntList{};
+        for (const int64_t item : given) field.push_back(item);
+      } else {
+        field = std::get<Field>(attribute.value);
+      }
+    }
+  });
+  return attrs;
+}
+
+// Which operand of a kernel is which tensor of the convolution; see runtime/attrs/kernels.def and compiler/ops/conv.cpp.
+struct Slots {
+  std::string_view kernel;
+  ConvDirection direction;
+  size_t x, w, y;
+};
+
+constexpr std::array kSlots = {Slots{"ConvForward", ConvDirection::forward, 0, 1, 3},
+                               Slots{"ConvBackwardData", ConvDirection::backward_data, 2, 0, 1},
+                               Slots{"ConvBackwardWeights", ConvDirection::backward_weights, 0, 2, 1},
+                               // dx of a convolution whose dy is its input
+                               Slots{"ConvTransposeForward", ConvDirection::backward_data, 3, 1, 0}};
+
+double real(int64_t value) { return static_cast<double>(value); }
+int64_t cut(int64_t length, int64_t piece) { return (length + piece - 1) / piece; }
+
+double direct_flops(const ConvShape& s) {
+  return 2.0 * real(s.samples) * real(s.out_channels) * real(s.in_channels / s.groups) * real(s.kernel_height) *
+         real(s.kernel_width) * real(s.out_height) * real(s.out_width);
+}
+
+int64_t weight_bytes(const ConvShape& s) {
+  return 4 * s.out_channels * (s.in_channels / s.groups) * s.kernel_height * s.kernel_width;
+}
+
+// What an algorithm does; nothing else tells them apart.
+struct Work {
+  double flops = 0;    // really done
+  double bytes = 0;    // beside the operands': intermediates, written and read
+  int64_t workspace = 0;
+  int64_t launches = 1;
+};
+
+// x, w and y, each in a transformed domain of `points` elements per plane tile, multiplied there point by point:
+// Winograd's tiles, the frequencies of a Fourier transform.
+//
+//   x ──► X ─┐
+//            ├─ per point, a matrix product over channels ──► Y ──► y
+//   w ──► W ─┘
+Work transformed(const ConvShape& s, int64_t tiles, int64_t points, int64_t bytes_per_point, double flops_per_product,
+                 double flops_per_tile) {
+  const int64_t x = s.samples * tiles * s.in_channels, y = s.samples * tiles * s.out_channels,
+                w = s.in_channels * s.out_channels;
+  const int64_t stored = (x + w + y) * points * bytes_per_point;
+  return {.flops = flops_per_product * real(points) * real(s.samples * tiles) * real(s.in_channels) *
+                       real(s.out_channels) +
+                   flops_per_tile * real(x + w + y),
+          .bytes = 2.0 * real(stored),
+          .workspace = stored,
+          .launches = 4};
+}
+
+// A real transform keeps half of its frequencies, and one more; a complex product takes 8 operations.
+Work fourier(const ConvShape& s, int64_t tiles, int64_t height, int64_t width) {
+  const double elements = real(height * width);
+  return transformed(s, tiles, height * (width / 2 + 1), 8, 8.0, 2.5 * elements * std::log2(elements));
+}
+
+// F(m×m, r×r): tiles of m outputs from m + r - 1 inputs. A transform of n×n is taken as two products with an n×n matrix.
+Work winograd_tiles(const ConvShape& s, int64_t m) {
+  const int64_t n = m + s.kernel_height - 1;
+  return transformed(s, cut(s.out_height, m) * cut(s.out_width, m), n * n, 4, 2.0, 4.0 * real(n * n * n));
+}
+
+std::optional<Work> implicit_gemm(const ConvShape& s) { return Work{.flops = direct_flops(s)}; }
+
+// The offsets of the filter's elements and of the outputs' places, computed beforehand.
+std::optional<Work> implicit_precomp_gemm(const ConvShape& s) {
+  const int64_t indices = s.in_channels / s.groups * s.kernel_height * s.kernel_width + s.out_height * s.out_width;
+  return Work{.flops = direct_flops(s), .workspace = 4 * indices};
+}
+
+// The columns of one sample at a time, then a matrix product.
+std::optional<Work> gemm(const ConvShape& s) {
+  if (s.direction != ConvDirection::forward || s.groups != 1) return {};
+  const int64_t columns = 4 * s.in_channels * s.kernel_height * s.kernel_width * s.out_height * s.out_width;
+  return Work{.flops = direct_flops(s), .bytes = 2.0 * real(columns) * real(s.samples), .workspace = columns,
+              .launches = 2 * s.samples};
+}
+
+bool has_area(const ConvShape& s) { return s.kernel_height > 1 || s.kernel_width > 1; }
+
+// Whole planes, each side the next power of two, up to 256.
+std::optional<Work> fft(const ConvShape& s) {
+  const int64_t height = s.height + s.pad_height, width = s.width + s.pad_width;
+  if (s.groups != 1 || !s.dense_steps || !has_area(s) || std::max(height, width) > 256) return {};
+  return fourier(s, 1, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(height))),
+                 static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(width))));
+}
+
+// Tiles of 32×32, which overlap by the filter.
+std::optional<Work> fft_tiling(const ConvShape& s) {
+  constexpr int64_t kTile = 32;
+  if (s.groups != 1 || !s.dense_steps || !has_area(s) || std::max(s.kernel_height, s.kernel_width) > kTile / 2) return {};
+  return fourier(s, cut(s.out_height, kTile - s.kernel_height + 1) * cut(s.out_width, kTile - s.kernel_width + 1), kTile,
+                 kTile);
+}
+
+bool winograd_fits(const ConvShape& s, int64_t kernel) {
+  return s.groups == 1 && s.dense_steps && s.kernel_height == kernel && s.kernel_width == kernel;
+}
+
+// F(2×2, 3×3) in one kernel: only the filters are transformed beforehand.
+std::optional<Work> winograd(const ConvShape& s) {
+  if (s.direction == ConvDirection::backward_weights || !winograd_fits(s, 3)) return {};
+  Work work = winograd_tiles(s, 2);
+  work.workspace = s.in_channels * s.out_channels * 16 * 4;
+  work.bytes = 2.0 * real(work.workspace);
+  work.launches = 2;
+  return work;
+}
+
+// F(4×4, 3×3) and F(4×4, 5×5), every step a kernel of its own.
+std::optional<Work> winograd_nonfused(const ConvShape& s) {
+  if (!winograd_fits(s, 3) && !winograd_fits(s, 5)) return {};
+  return winograd_tiles(s, 4);
+}
+
+// As oneDNN does it: nothing beside the operands but each thread's sums of the weight gradient.
+std::optional<Work> direct(const ConvShape& s) {
+  Work work{.flops = direct_flops(s)};
+  if (s.direction == ConvDirection::backward_weights) work.workspace = weight_bytes(s);
+  return work;
+}
+
+struct Model {
+  std::string_view name;
+  std::optional<Work> (*work)(const ConvShape&);
+};
+
+constexpr std::array kModels = {Model{"implicit_gemm", implicit_gemm},
+                                Model{"implicit_precomp_gemm", implicit_precomp_gemm},
+                                Model{"gemm", gemm},
+                                Model{"fft", fft},
+                                Model{"fft_tiling", fft_tiling},
+                                Model{"winograd", winograd},
+                                Model{"winograd_nonfused", winograd_nonfused},
+                                Model{"direct", direct}};
+
+double share_of(const Device& device, const ConvShape& s, double algorithm) {
+  const Efficiency& e = device.efficiency;
+  double share = algorithm;
+  if (s.groups > 1) share = std::min(share, s.in_channels == s.groups ? e.depthwise : e.grouped);
+  if (s.direction == ConvDirection::backward_data) share *= e.backward_data;
+  if (s.direction == ConvDirection::backward_weights) share *= e.backward_weights;
+  return share;
+}
+
+}  // namespace
+
+std::optional<ConvShape> convolution_of(const Task& task, int64_t samples) {
+  const auto slots = std::find_if(kSlots.begin(), kSlots.end(), [&](const Slots& s) { return s.kernel == task.kernel; });
+  // The bias alone may be trained: a sum over dy.
+  if (slots == kSlots.end() || task.operands[slots->w].access == Access::absent) return {};
+  const ConvAttrs attrs = attributes_of(task);
+  const TensorDesc x = task.operands[slots->x].type.at(samples), w = task.operands[slots->w].type.at(samples),
+                   y = task.operands[slots->y].type.at(samples);
+  const IntList ones = {1, 1};
+  return ConvShape{.direction = slots->direction,
+                   .samples = x.dim(0),
+                   .groups = attrs.group,
+                   .in_channels = x.dim(1),
+                   .out_channels = y.dim(1),
+                   .height = x.dim(2),
+                   .width = x.dim(3),
+                   .out_height = y.dim(2),
+                   .out_width = y.dim(3),
+                   .kernel_height = w.dim(2),
+                   .kernel_width = w.dim(3),
+                   .pad_height = attrs.pads[0] + attrs.pads[2],
+                   .pad_width = attrs.pads[1] + attrs.pads[3],
+                   .dense_steps = attrs.strides == ones && attrs.dilations == ones,
+                   .bytes = task.bytes_moved(samples)};
+}
+
+bool is_convolution_algorithm(std::string_view name) {
+  return std::any_of(kModels.begin(), kModels.end(), [&](const Model& model) { return model.name == name; });
+}
+
+double compute_seconds(const Device& device, double flops, double share) {
+  // The least that is worth a unit of its own: a tile of 64×64 outputs over a depth of 256.
+  constexpr double kPiece = 2.0 * 64 * 64 * 256;
+  const double idle = real(device.units - 1) * std::min(kPiece, flops);
+  return (flops + idle) / (device.flops_per_second * share);
+}
+
+std::vector<AlgorithmCost> convolution_algorithms(const Device& device, const ConvShape& shape) {
+  const double memory = device.memory_bytes_per_second * device.efficiency.memory;
+  std::vector<AlgorithmCost> costs;
+  for (const Model& model : kModels) {
+    const auto algorithm = device.algorithms.find(std::string(model.name));
+    if (algorithm == device.algorithms.end()) continue;
+    const std::optional<Work> work = model.work(shape);
+    if (!work) continue;
+    const double compute = compute_seconds(device, work->flops, share_of(device, shape, algorithm->second));
+    // The steps of an algorithm follow each other, so what it keeps in its workspace is moved in time of its own.
+    costs.push_back({.name = std::string(model.name),
+                     .workspace_bytes = align_up(work->workspace),
+                     .seconds = std::max(compute, real(shape.bytes) / memory) + work->bytes / memory +
+                                real(work->launches) * device.launch_seconds});
+  }
+  std::stable_sort(costs.begin(), costs.end(),
+                   [](const AlgorithmCost& a, const AlgorithmCost& b) { return a.seconds < b.seconds; });
+  return costs;
+}
+
+}  // namespace plimsoll

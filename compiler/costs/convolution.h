@@ -1,0 +1,42 @@
+// What the ways of computing a convolution cost: arithmetic, traffic and workspace of the algorithms that cuDNN has
+// (and oneDNN's direct one), after how each of them works. Figures of no library version: a model, and called so.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "compiler/costs/device.h"
+#include "compiler/ir/profile.h"
+
+namespace plimsoll {
+
+enum class ConvDirection { forward, backward_data, backward_weights };
+
+// y[n,k,p,q] = Σ x[n,c,…] · w[k,c,r,s], whichever of the three is asked for; c counts within a group.
+struct ConvShape {
+  ConvDirection direction = ConvDirection::forward;
+  int64_t samples = 0, groups = 1;
+  int64_t in_channels = 0, out_channels = 0;  // of all groups
+  int64_t height = 0, width = 0, out_height = 0, out_width = 0;
+  int64_t kernel_height = 0, kernel_width = 0;
+  int64_t pad_height = 0, pad_width = 0;  // of both sides together
+  bool dense_steps = true;                // strides and dilations are 1
+  int64_t bytes = 0;                      // of all operands
+};
+
+// Nothing where the task is no convolution.
+std::optional<ConvShape> convolution_of(const Task& task, int64_t samples);
+
+bool is_convolution_algorithm(std::string_view name);
+
+// Of the device's, those that can do this shape; never empty. Fastest first.
+std::vector<AlgorithmCost> convolution_algorithms(const Device& device, const ConvShape& shape);
+
+// Seconds of `flops` at a share of the peak. The work is dealt out in pieces, and the last ones leave units idle:
+//
+//   unit 0  ▇▇▇▇▇▇▇▇▇     pieces / units rounds, and on average one piece more:
+//   unit 1  ▇▇▇▇▇▇        what a small sub-batch loses
+double compute_seconds(const Device& device, double flops, double share);
+
+}  // namespace plimsoll
