@@ -37,11 +37,19 @@ Result<Candidate> make_candidate(const TaskGraph& graph, Costs& costs, int64_t b
 }
 
 Result<Plan> plan_within(const Candidate& candidate, const Policy& policy, int64_t live_limit,
-                         const PassObserver& observe) {
+                         const PassObserver& observe, const schedule::Trace* decided) {
   Plan plan = empty_plan(candidate.batch, candidate.sub_batch);
-  PLIMSOLL_TRY(
-      run_passes(plan, context_of(*candidate.graph, candidate.choices, policy, live_limit, candidate.links), observe));
+  Context context = context_of(*candidate.graph, candidate.choices, policy, live_limit, candidate.links);
+  context.decided = decided;
+  PLIMSOLL_TRY(run_passes(plan, context, observe));
   return plan;
+}
+
+schedule::Model ordered_model(const Candidate& candidate, const Policy& policy) {
+  const Context context = context_of(*candidate.graph, candidate.choices, policy, kNoLimit, candidate.links);
+  Plan plan = empty_plan(candidate.batch, candidate.sub_batch);
+  for (const auto pass : {seed_plan, order}) PLIMSOLL_CHECK(pass(plan, context).ok(), "the first passes cannot fail");
+  return schedule::make_model(plan, context);
 }
 
 int64_t bytes_without_workspace(const TaskGraph& graph, const Policy& policy, int64_t batch, int64_t sub_batch) {

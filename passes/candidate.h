@@ -4,6 +4,7 @@
 #include "passes/context.h"
 #include "passes/pipeline.h"
 #include "passes/policies.h"
+#include "passes/schedule/model.h"
 
 namespace plimsoll {
 
@@ -20,9 +21,12 @@ struct Candidate {
 // Asks `costs` for what is needed; `graph` must outlive the candidate. 1 <= sub_batch <= batch.
 Result<Candidate> make_candidate(const TaskGraph& graph, Costs& costs, int64_t batch, int64_t sub_batch);
 
-// Runs all passes with the given limit on live bytes (Context::live_limit).
+// Runs all passes with the given limit on live bytes, and with the steps that a search has decided on, if any (Context).
 Result<Plan> plan_within(const Candidate& candidate, const Policy& policy, int64_t live_limit,
-                         const PassObserver& observe = {});
+                         const PassObserver& observe = {}, const schedule::Trace* decided = nullptr);
+
+// What searches for schedules work on: the candidate, ordered as the policy says.
+schedule::Model ordered_model(const Candidate& candidate, const Policy& policy);
 
 // Live bytes at the peak with no workspace at all: no plan of this split needs less. Costs nothing but arithmetic.
 int64_t bytes_without_workspace(const TaskGraph& graph, const Policy& policy, int64_t batch, int64_t sub_batch);

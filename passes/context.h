@@ -12,6 +12,10 @@
 
 namespace plimsoll {
 
+namespace schedule {
+struct Op;
+}
+
 inline constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
 struct Context {
@@ -22,6 +26,8 @@ struct Context {
   // came out higher than its live bytes; 0 asks for the least memory, whatever the time.
   int64_t live_limit = kNoLimit;
   LinkRates links = {};
+  // Of policy auto, when a search over whole plans has decided: the steps. Null: the policy decides for itself.
+  const std::vector<schedule::Op>* decided = nullptr;
 };
 
 }  // namespace plimsoll

@@ -7,7 +7,7 @@
 #include "passes/liveness.h"
 #include "passes/order.h"
 #include "passes/place.h"
-#include "passes/schedule.h"
+#include "passes/schedule_steps.h"
 #include "passes/seed_plan.h"
 #include "passes/simulate.h"
 #include "passes/summarize.h"
@@ -21,7 +21,7 @@ constexpr Pass kPasses[] = {
     // Beyond this point tensors and tasks are fixed.
 
     {"order", "decide the order of the tasks and the loads", order},
-    {"schedule", "decide what leaves the device and what is run again, as the policy says", schedule},
+    {"schedule", "decide what leaves the device and what is run again, as the policy says", schedule_steps},
     // Beyond this point steps are neither added nor moved: lifetimes are decided.
 
     {"liveness", "find from which step to which each tensor is there", liveness},

@@ -9,6 +9,7 @@
 
 #include "passes/candidate.h"
 #include "passes/explain.h"
+#include "passes/joint.h"
 
 namespace plimsoll {
 namespace {
@@ -20,6 +21,9 @@ struct Found {
   Plan plan;
   const Candidate* candidate = nullptr;
   int64_t live_limit = kNoLimit;
+  Policy policy = {};
+  schedule::Trace decided = {};
+  double seconds() const { return plan.summary.iteration_seconds; }
   int64_t arena() const { return plan.summary.arena_bytes; }
 };
 
@@ -43,6 +47,9 @@ class Planner {
   Result<Found> fit(int64_t sub_batch);
   Result<Found> fewest_rounds();
   Result<Found> choose(const Found& unconstrained);
+  Result<const Joint*> joint(int64_t sub_batch);
+  Result<Found> choose_jointly(const Found& unconstrained);
+  Status take_faster_recipes(Found& best);
   Error infeasible();
   Status observe(const Found& found);
 
@@ -53,6 +60,7 @@ class Planner {
   int64_t budget_ = kNoLimit;
   std::optional<TaskGraph> accumulating_;
   std::map<int64_t, Candidate> candidates_;
+  std::map<int64_t, Joint> joints_;
   std::optional<Found> least_;  // the smallest arena that the request allows
 };
 
@@ -90,7 +98,7 @@ Result<const Candidate*> Planner::candidate(int64_t sub_batch) {
 Result<Found> Planner::attempt(int64_t sub_batch, int64_t live_limit) {
   PLIMSOLL_ASSIGN(const Candidate* split, candidate(sub_batch));
   PLIMSOLL_ASSIGN(Plan plan, plan_within(*split, policy_, live_limit));
-  return Found{std::move(plan), split, live_limit};
+  return Found{std::move(plan), split, live_limit, policy_};
 }
 
 // Nothing moved, nothing run again, the fastest algorithms, at the full batch: what all budgets are measured against,
@@ -101,7 +109,7 @@ Result<Found> Planner::unconstrained() {
   if (policy.share_memory) policy.algorithms = AlgorithmKind::fitting;
   PLIMSOLL_ASSIGN(const Candidate* whole, candidate(request_.batch));
   PLIMSOLL_ASSIGN(Plan plan, plan_within(*whole, policy, kNoLimit));
-  return Found{std::move(plan), whole, kNoLimit};
+  return Found{std::move(plan), whole, kNoLimit, policy};
 }
 
 // Tries to meet the budget with this split. Workspaces are chosen by live bytes, and the arena may come out a little
@@ -116,6 +124,16 @@ Result<Found> Planner::fit(int64_t sub_batch) {
     limit = std::min(limit, found.plan.summary.live_bytes) - (found.arena() - budget_);
   }
   return attempt(sub_batch, 0);
+}
+
+double ideal_seconds(const Candidate& candidate) {
+  double seconds = 0;
+  for (const TaskId task : ids_of(candidate.graph->tasks)) {
+    const Choice& fastest = candidate.choices[task].front();
+    if (candidate.graph->tasks[task].kind == TaskKind::update) seconds += fastest.last_seconds;
+    else seconds += static_cast<double>(candidate.rounds() - 1) * fastest.seconds + fastest.last_seconds;
+  }
+  return seconds;
 }
 
 // The batch cut evenly into r rounds, for each r the smallest sub-batch that needs no more rounds; fewest rounds first.
@@ -193,13 +211,83 @@ Result<Found> Planner::choose(const Found& unconstrained) {
   return fewest_rounds();
 }
 
+Result<const Joint*> Planner::joint(int64_t sub_batch) {
+  const auto known = joints_.find(sub_batch);
+  if (known != joints_.end()) return &known->second;
+  PLIMSOLL_ASSIGN(const Candidate* split, candidate(sub_batch));
+  return &joints_.try_emplace(sub_batch, *split, policy_, request_.effort).first->second;
+}
+
+// Sub-batches that are worth a search: the whole batch, and even splits with clearly more rounds each.
+std::vector<int64_t> worthwhile_splits(int64_t batch) {
+  std::vector<int64_t> sizes = {batch};
+  for (const int64_t size : even_splits(batch))
+    if (4 * size <= 3 * sizes.back() || size == 1) sizes.push_back(size);
+  if (sizes.back() == batch && batch == 1) sizes.resize(1);
+  return sizes;
+}
+
+// Fewer rounds come first, and a smaller sub-batch is searched only if it could be faster: when its tasks at their
+// fastest would be. Where a task mixes samples, splitting changes what is trained: then only when nothing else fits.
+Result<Found> Planner::choose_jointly(const Found& unconstrained) {
+  std::vector<int64_t> sizes = worthwhile_splits(request_.batch);
+  if (!may_split()) sizes.resize(1);
+  if (request_.sub_batch != 0) sizes = {request_.sub_batch};
+  for (const int64_t size : {sizes.front(), sizes.back()}) {
+    PLIMSOLL_ASSIGN(const Candidate* split, candidate(size));
+    PLIMSOLL_ASSIGN(JointPlan least, least_plan(*split, policy_));
+    if (least_ && least_->arena() <= least.plan.summary.arena_bytes) continue;
+    least_ = Found{std::move(least.plan), split, least.live_limit, policy_, std::move(least.decided)};
+  }
+  if (least_->arena() > budget_) return infeasible();
+  if (sizes.front() == request_.batch && unconstrained.arena() <= budget_) return unconstrained;
+  Found best = *least_;
+  bool found = false;
+  for (const int64_t size : sizes) {
+    if (found && mixes_samples()) break;
+    PLIMSOLL_ASSIGN(const Candidate* split, candidate(size));
+    if (found && ideal_seconds(*split) >= best.seconds()) break;
+    PLIMSOLL_ASSIGN(const Joint* schedules, joint(size));
+    PLIMSOLL_ASSIGN(std::optional<JointPlan> faster,
+                    schedules->fastest(budget_, found ? best.seconds() : std::numeric_limits<double>::infinity()));
+    if (!faster) continue;
+    best = {std::move(faster->plan), split, faster->live_limit, policy_, std::move(faster->decided)};
+    found = true;
+  }
+  PLIMSOLL_TRY(take_faster_recipes(best));
+  return best;
+}
+
+// However good the search, a policy of the literature may have been luckier: its plan is taken then, so that `auto` is
+// never slower than any of them.
+Status Planner::take_faster_recipes(Found& best) {
+  for (const Policy& recipe : all_policies()) {
+    if (recipe.searches || !recipe.share_memory) continue;
+    PlanRequest request = request_;
+    request.policy = recipe.name;
+    request.observe = {};
+    request.timed = {};
+    Planner other(graph_, costs_, request, recipe);
+    other.budget_ = budget_;
+    PLIMSOLL_ASSIGN(const Found whole, other.unconstrained());
+    Result<Found> found = other.choose(whole);
+    if (!found.ok() || found->arena() > budget_ || found->seconds() >= best.seconds()) continue;
+    if (mixes_samples() && found->plan.rounds > best.plan.rounds) continue;
+    PLIMSOLL_ASSIGN(const Candidate* split, candidate(found->plan.sub_batch));
+    best = std::move(*found);
+    best.candidate = split;
+  }
+  return {};
+}
+
 Status Planner::observe(const Found& found) {
   if (!request_.observe && !request_.timed) return {};
   const auto hear = [&](std::string_view pass, const Plan& plan, double seconds) {
     if (request_.observe) request_.observe(std::string(pass), plan);
     if (request_.timed) request_.timed(std::string(pass), seconds);
   };
-  const Result<Plan> again = plan_within(*found.candidate, policy_, found.live_limit, hear);
+  const schedule::Trace* decided = found.decided.empty() ? nullptr : &found.decided;
+  const Result<Plan> again = plan_within(*found.candidate, found.policy, found.live_limit, hear, decided);
   return again.ok() ? Status() : Status(again.error());
 }
 
@@ -210,7 +298,7 @@ Result<Plan> Planner::run() {
   if (request_.budget_bytes > 0) budget_ = request_.budget_bytes;
   else if (request_.budget_percent > 0)
     budget_ = static_cast<int64_t>(static_cast<double>(whole.arena()) * request_.budget_percent / 100);
-  PLIMSOLL_ASSIGN(Found found, choose(whole));
+  PLIMSOLL_ASSIGN(Found found, policy_.searches ? choose_jointly(whole) : choose(whole));
   PLIMSOLL_TRY(observe(found));
 
   Plan plan = std::move(found.plan);

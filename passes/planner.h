@@ -18,6 +18,7 @@ struct PlanRequest {
   int64_t budget_bytes = 0;         // 0: none, or by percent
   double budget_percent = 0;        // of unconstrained_bytes
   bool refuse_split_batch_norm = false;
+  int effort = 1;                   // of policies that search: 0 … 3, each about ten times the work of the one before
   bool keep_order = false;          // tasks run as the graph lists them, updates as early as they may
   std::string model_name = {}, model_sha256 = {}, target_kind = "host", device = {}, costs = "modelled";
   std::map<std::string, std::string> libraries = {};

@@ -2,10 +2,16 @@
 
 #include <fmt/format.h>
 
+#include "passes/policies/auto.h"
+
 namespace plimsoll {
 namespace {
 
 constexpr Policy kPolicies[] = {
+    {.name = "auto",
+     .summary = "whatever is fastest within the budget: keep, offload or recompute each tensor, algorithms, sub-batch",
+     .schedule = auto_schedule,
+     .searches = true},
     {.name = "liveness",
      .summary = "tensors share memory when their lifetimes allow, tasks work in place, workspaces take what is free"},
     // What frameworks did before liveness, and the baseline of the literature: the tensors of the whole network at

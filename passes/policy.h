@@ -36,6 +36,8 @@ struct Policy {
   // the means). Context::live_limit says for how many bytes; 0: for as few as it can. Waits that it sets are kept.
   // Null: everything stays where it is.
   Status (*schedule)(Plan& plan, const Context& context) = nullptr;
+  // The planner searches for whole plans, over sub-batches too, and takes another policy's where that is faster.
+  bool searches = false;
 };
 
 }  // namespace plimsoll

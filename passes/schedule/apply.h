@@ -14,7 +14,7 @@ enum class CopyTiming {
 // Corrects fates that cannot be (weave.h) to keep. Beyond this call weave() succeeds, and `trace` is what it gives.
 void weave_possible(const Model& model, Fates& fates, Trace& trace);
 
-// Before: plan.steps are as the order pass left them. After: as passes/schedule.h says.
+// Before: plan.steps are as the order pass left them. After: as passes/schedule_steps.h says.
 void apply_fates(Plan& plan, const Context& context, Fates fates, CopyTiming timing = CopyTiming::overlapped);
 
 }  // namespace plimsoll::schedule

@@ -91,6 +91,7 @@ void Evaluator::choose_algorithms(const Trace& trace, int64_t limit) {
 double Evaluator::simulate(const Trace& trace, bool updates, bool last) {
   start_.resize(trace.size());
   end_.resize(trace.size());
+  busy_ = 0;
   double compute = 0, d2h = 0, h2d = 0, prefetched = 0;
   const double share = last ? model_.last_share : 1;
   for (size_t step = 0; step < trace.size(); ++step) {
@@ -100,8 +101,10 @@ double Evaluator::simulate(const Trace& trace, bool updates, bool last) {
       if (came_from_[step] >= 0) start = std::max(start, end_[at(came_from_[step])]);
       const Algorithm& algorithm = model_.algorithms[at(chosen_[step])];
       const bool skipped = !updates && model_.tasks[at(op.id)].kind == TaskKind::update;
+      const double seconds = skipped ? 0 : last ? algorithm.last_seconds : algorithm.seconds;
+      busy_ += seconds;
       start_[step] = start;
-      end_[step] = compute = start + (skipped ? 0 : last ? algorithm.last_seconds : algorithm.seconds);
+      end_[step] = compute = start + seconds;
       continue;
     }
     const double bytes = share * static_cast<double>(model_.tensors[at(op.id)].copy_bytes);
@@ -128,9 +131,13 @@ Outcome Evaluator::evaluate(const Trace& trace, int64_t limit) {
     outcome.peak_bytes = live_[step];
     outcome.peak_op = static_cast<int32_t>(step);
   }
-  if (model_.rounds > 1) outcome.seconds = simulate(trace, true, true);
-  const double first = simulate(trace, model_.rounds == 1, false);
-  outcome.seconds += first * static_cast<double>(std::max<int64_t>(model_.rounds - 1, 1));
+  if (model_.rounds > 1) {
+    outcome.seconds = simulate(trace, true, true);
+    outcome.busy_seconds = busy_;
+  }
+  const double times = static_cast<double>(std::max<int64_t>(model_.rounds - 1, 1));
+  outcome.seconds += times * simulate(trace, model_.rounds == 1, false);
+  outcome.busy_seconds += times * busy_;
   return outcome;
 }
 

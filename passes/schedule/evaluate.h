@@ -13,6 +13,7 @@ namespace plimsoll::schedule {
 
 struct Outcome {
   double seconds = 0;      // of an iteration
+  double busy_seconds = 0; // of these, computing: without all waits no plan with these steps takes less
   int64_t peak_bytes = 0;  // live tensors and workspaces, persistent ones included
   int64_t excess = 0;      // bytes above the limit, summed over the steps
   int32_t peak_op = 0;
@@ -58,6 +59,7 @@ class Evaluator {
   std::vector<int32_t> came_from_;  // of each compute step: the last copy that brought one of its operands, or -1
   std::vector<int32_t> made_at_;    // of each offload: the step that made its tensor
   std::vector<double> start_, end_;
+  double busy_ = 0;  // of the round simulated last
 };
 
 }  // namespace plimsoll::schedule

@@ -5,15 +5,15 @@
 namespace plimsoll::schedule {
 namespace {
 
-class Weaver {
+class Weaving {
  public:
-  Weaver(const Model& model, const Fates& fates, Trace& trace)
-      : model_(model), fates_(fates), trace_(trace), resident_(model.tensors.size(), false),
-        on_host_(model.tensors.size(), false), updated_(model.tensors.size(), false),
-        wanted_(model.tasks.size(), false) {}
+  Weaving(const Model& model, const Fates& fates, Trace& trace)
+      : model_(model), fates_(fates), trace_(trace), resident_(model.tensors.size()), on_host_(model.tensors.size()),
+        updated_(model.tensors.size()), wanted_(model.tasks.size()) {}
 
   std::optional<int32_t> run() {
     trace_.clear();
+    trace_.reserve(model_.order.size() * 3 / 2);
     for (at_ = 0; at_ < static_cast<int32_t>(model_.order.size()); ++at_) {
       const Op& op = model_.order[static_cast<size_t>(at_)];
       if (op.kind != StepKind::compute) {
@@ -144,7 +144,7 @@ class Weaver {
   const Fates& fates_;
   Trace& trace_;
   int32_t at_ = 0;
-  std::vector<bool> resident_, on_host_, updated_, wanted_;
+  std::vector<uint8_t> resident_, on_host_, updated_, wanted_;  // flags
   std::vector<int32_t> missing_, stack_, closure_, fresh_;
   std::vector<std::vector<int32_t>> uses_;
 };
@@ -160,7 +160,7 @@ Fates keep_everything(const Model& model) {
 }
 
 std::optional<int32_t> weave(const Model& model, const Fates& fates, Trace& trace) {
-  return Weaver(model, fates, trace).run();
+  return Weaving(model, fates, trace).run();
 }
 
 }  // namespace plimsoll::schedule

@@ -10,6 +10,6 @@ namespace plimsoll {
 // After:    steps are in issue order and complete; each read finds the tensor resident: written, loaded or prefetched
 //           since it was last given up. A tensor is given up where its next access is a write, a load or a prefetch.
 // Why here: after the order, in which it looks for gaps between uses; before liveness, which follows from the steps.
-Status schedule(Plan& plan, const Context& context);
+Status schedule_steps(Plan& plan, const Context& context);
 
 }  // namespace plimsoll

@@ -1,8 +1,8 @@
-#include "passes/schedule.h"
+#include "passes/schedule_steps.h"
 
 namespace plimsoll {
 
-Status schedule(Plan& plan, const Context& context) {
+Status schedule_steps(Plan& plan, const Context& context) {
   return context.policy.schedule ? context.policy.schedule(plan, context) : Status();
 }
 

@@ -1,0 +1,41 @@
+// Policy `auto` over whole plans of one sub-batch: the frontier of schedules, searched once, and the plans made of it.
+#pragma once
+
+#include <optional>
+
+#include "passes/candidate.h"
+#include "passes/search/frontier.h"
+
+namespace plimsoll {
+
+// A plan of the frontier, and what led to it, so that it can be made once more for an observer.
+struct JointPlan {
+  Plan plan;
+  int64_t live_limit = kNoLimit;
+  schedule::Trace decided;
+};
+
+// The plan of the schedule that needs least (search/frontier.h).
+Result<JointPlan> least_plan(const Candidate& candidate, const Policy& policy);
+
+class Joint {
+ public:
+  // `candidate` must outlive this.
+  Joint(const Candidate& candidate, const Policy& policy, int effort);
+
+  // The fastest plan whose arena is within the budget; nullopt when there is none faster than `seconds`.
+  Result<std::optional<JointPlan>> fastest(int64_t budget_bytes, double seconds) const;
+  // No plan of this sub-batch takes less: every task at its fastest, and no waits.
+  double ideal_seconds() const { return ideal_seconds_; }
+  // No schedule of this sub-batch that keeps `budget_bytes` takes less (search/bound.h).
+  double bound_seconds(int64_t budget_bytes) const { return search::time_bound(model_, budget_bytes); }
+
+ private:
+  const Candidate& candidate_;
+  Policy policy_;
+  schedule::Model model_;
+  search::Frontier frontier_;
+  double ideal_seconds_ = 0;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,30 @@
+// The best schedules found so far, by what they need and what they take: none is beaten by another in both.
+//
+//   seconds  x
+//            |  x           an entry is dropped when another needs no more and takes no longer; of those that need
+//            |     x  x     nearly the same (1/256), the fastest stays
+//            |           x
+//            +-------------- peak bytes
+#pragma once
+
+#include <map>
+
+#include "passes/search/state.h"
+
+namespace plimsoll::search {
+
+class Archive {
+ public:
+  void add(const State& state);
+
+  // The fastest within `limit`, or null.
+  const State* fastest(int64_t limit) const;
+
+  // By rising need: each takes less time than those before it.
+  std::vector<State> take();
+
+ private:
+  std::map<int64_t, State> by_peak_;
+};
+
+}  // namespace plimsoll::search

@@ -1,0 +1,177 @@
+#include "passes/search/fit.h"
+
+#include <algorithm>
+
+namespace plimsoll::search {
+namespace {
+
+using schedule::kNever;
+using schedule::kTransient;
+using schedule::Life;
+using schedule::ModelTensor;
+
+size_t at(int32_t i) { return static_cast<size_t>(i); }
+
+class Fitter {
+ public:
+  Fitter(Workbench& bench, const Means& means) : bench_(bench), model_(bench.model), means_(means) {}
+
+  State run(State state, int64_t limit) {
+    State best = state = bench_.evaluate(std::move(state.fates), limit);
+    // Each turn gives up something more, or ends.
+    while (!state.outcome.fits(limit)) {
+      Fates fates = state.fates;
+      if (!give_up(fates, state.outcome, limit)) break;
+      state = bench_.evaluate(std::move(fates), limit);
+      if (state.outcome.fits(limit) || state.outcome.peak_bytes < best.outcome.peak_bytes) best = state;
+    }
+    return best;
+  }
+
+ private:
+  static constexpr int kPeaksPerTurn = 32;
+  struct Candidate {
+    int32_t life;
+    Fate fate;
+    double score;  // seconds per byte
+  };
+
+  // Seconds that recomputing the tensor adds: the tasks on the way to what is resident that do not run again anyhow.
+  double recompute_seconds(int32_t tensor, const Fates& fates) {
+    ++stamp_;
+    double seconds = 0;
+    stack_.assign(1, tensor);
+    while (!stack_.empty()) {
+      const ModelTensor& wanted = model_.tensors[at(stack_.back())];
+      stack_.pop_back();
+      if (wanted.input) continue;
+      if (wanted.producer < 0 || !wanted.rerunnable) return -1;
+      if (seen_[at(wanted.producer)] == stamp_) continue;
+      seen_[at(wanted.producer)] = stamp_;
+      if (!again_[at(wanted.producer)]) seconds += model_.algorithms_of(wanted.producer).front().seconds;
+      for (const int32_t read : model_.reads[wanted.producer])
+        if (fates[at(read)].kind == FateKind::recompute) stack_.push_back(read);
+    }
+    return seconds;
+  }
+
+  double offload_seconds(int64_t bytes) const {
+    const double copy = static_cast<double>(bytes) / std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
+    const double queued = static_cast<double>(offloaded_) / std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
+    const double hidden = std::clamp((forward_ - queued) / std::max(copy, 1e-12), 0.0, 1.0);
+    return copy * (1 - hidden) + 0.02 * copy;
+  }
+
+  void look_at_trace() {
+    again_.assign(model_.tasks.size(), false);
+    seen_.resize(model_.tasks.size(), 0);
+    offloaded_ = 0;
+    forward_ = 0;
+    bool backward = false;
+    for (size_t step = 0; step < bench_.trace.size(); ++step) {
+      const Op& op = bench_.trace[step];
+      if (op.kind == StepKind::offload) offloaded_ += model_.tensors[at(op.id)].copy_bytes;
+      if (op.kind != StepKind::compute) continue;
+      if (op.again) again_[at(op.id)] = true;
+      const TaskKind kind = model_.tasks[at(op.id)].kind;
+      backward |= kind != TaskKind::forward && kind != TaskKind::loss;
+      if (!backward) forward_ += bench_.evaluator.seconds_of(bench_.trace, static_cast<int32_t>(step));
+    }
+  }
+
+  // Of what is live at the peak and not used there, gives up the cheapest until the peak is below the limit; then the same
+  // at the next peak, as far as one can tell without evaluating again.
+  bool give_up(Fates& fates, const Outcome& outcome, int64_t limit) {
+    look_at_trace();
+    live_ = bench_.evaluator.live();
+    given_.assign(model_.tensors.size(), false);
+    bool any = false;
+    int32_t peak = outcome.peak_op;
+    for (int turn = 0; turn < kPeaksPerTurn; ++turn) {
+      if (!lower(fates, peak, limit)) return any;
+      any = true;
+      peak = static_cast<int32_t>(std::max_element(live_.begin(), live_.end()) - live_.begin());
+      if (live_[at(peak)] <= limit) break;
+    }
+    return any;
+  }
+
+  bool lower(Fates& fates, int32_t peak, int64_t limit) {
+    std::vector<Candidate> candidates;
+    const auto& lives = bench_.evaluator.lives();
+    for (int32_t life = 0; life < static_cast<int32_t>(lives.size()); ++life) {
+      const auto& [tensor, first, last] = lives[at(life)];
+      if (first >= peak || last <= peak || given_[at(tensor)] || touched(tensor, peak)) continue;
+      if (model_.tensors[at(tensor)].movable && model_.tensors[at(tensor)].bytes > 0) consider(life, tensor, fates, candidates);
+    }
+    std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.score < b.score; });
+    const size_t before = candidates.size();
+    for (const Candidate& candidate : candidates) {
+      if (live_[at(peak)] <= limit) break;
+      const Life& life = lives[at(candidate.life)];
+      fates[at(life.tensor)] = candidate.fate;
+      given_[at(life.tensor)] = true;
+      for (int32_t step = life.first + 1; step < life.last; ++step) live_[at(step)] -= model_.tensors[at(life.tensor)].bytes;
+    }
+    return before > 0;
+  }
+
+  bool touched(int32_t tensor, int32_t step) const {
+    const Op& op = bench_.trace[at(step)];
+    if (op.kind != StepKind::compute) return op.id == tensor;
+    for (const auto* lists : {&model_.reads, &model_.writes})
+      for (const int32_t id : (*lists)[op.id])
+        if (id == tensor) return true;
+    return false;
+  }
+
+  // The next fate of a tensor that is in the way, and what it costs.
+  void consider(int32_t life, int32_t id, const Fates& fates, std::vector<Candidate>& candidates) {
+    const ModelTensor& tensor = model_.tensors[at(id)];
+    const Fate& fate = fates[at(id)];
+    const double bytes = static_cast<double>(tensor.bytes);
+    const auto add = [&](Fate next, double seconds) { candidates.push_back({life, next, seconds / bytes}); };
+    if (tensor.gap_end == kNever) {  // a source of recomputations only
+      if (fate.kind == FateKind::keep) add({FateKind::recompute, kTransient, true}, recompute_seconds(id, fates));
+      return;
+    }
+    const bool offload = means_.offload || tensor.input;
+    const double again = means_.recompute && tensor.rerunnable ? recompute_seconds(id, fates) : -1;
+    const double copied = offload ? offload_seconds(tensor.input ? 0 : tensor.copy_bytes) : -1;
+    switch (fate.kind) {
+      case FateKind::keep:
+        if (again >= 0 && (copied < 0 || again <= copied)) add({FateKind::recompute, 1, false}, again);
+        else if (copied >= 0) add({FateKind::offload, 1, false}, copied);
+        return;
+      case FateKind::offload:
+        if (!fate.again) add({FateKind::offload, fate.level, true}, copied);
+        return;
+      case FateKind::recompute:
+        // Held for its own use, on the way to another one.
+        if (fate.level < 4) add({FateKind::recompute, static_cast<uint8_t>(fate.level + 1), true}, 2 * again + 1e-9);
+        else if (copied >= 0) add({FateKind::offload, 1, true}, copied);
+        else if (fate.level != kTransient) add({FateKind::recompute, kTransient, true}, 4 * again + 1e-9);
+        return;
+    }
+  }
+
+  Workbench& bench_;
+  const Model& model_;
+  const Means means_;
+  std::vector<bool> again_;       // of each task: runs again as things stand
+  std::vector<int32_t> seen_;     // of each task: the stamp of the last walk
+  int32_t stamp_ = 0;
+  std::vector<int32_t> stack_;
+  std::vector<int64_t> live_;     // of each step, less what this turn has given up
+  std::vector<bool> given_;       // of each tensor, in this turn
+  int64_t offloaded_ = 0;
+  double forward_ = 0;            // seconds until the backward begins
+};
+
+}  // namespace
+
+State fit(Workbench& bench, State state, int64_t limit, const Means& means) {
+  return Fitter(bench, means).run(std::move(state), limit);
+}
+
+}  // namespace plimsoll::search

@@ -1,0 +1,99 @@
+#include "passes/search/frontier.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "passes/search/archive.h"
+#include "passes/search/fit.h"
+#include "passes/search/improve.h"
+#include "passes/search/seeds.h"
+
+namespace plimsoll::search {
+namespace {
+
+// Steps evaluated, in all; an evaluation of a network of 500 tasks is 500.
+constexpr int64_t kWork[] = {500'000, 4'000'000, 40'000'000, 400'000'000};
+
+constexpr int kSeedsTried = 2;  // per target, of those that fit by themselves and of those that nearly do
+
+}  // namespace
+
+State least_schedule(Workbench& bench) {
+  Fates away = schedule::keep_everything(bench.model);
+  for (size_t id = 0; id < away.size(); ++id) {
+    const schedule::ModelTensor& tensor = bench.model.tensors[id];
+    if (tensor.movable && tensor.gap_end != schedule::kNever) away[id] = {FateKind::offload, 1, true};
+  }
+  return bench.evaluate(std::move(away), 0);
+}
+
+Frontier find_frontier(const Model& model, const FrontierOptions& options) {
+  Workbench bench(model);
+  Archive archive;
+  std::mt19937_64 random(1);
+  const int64_t work = kWork[std::clamp(options.effort, 0, 3)];
+  const State whole = bench.evaluate(schedule::keep_everything(model), kNoLimit);
+  const State small = least_schedule(bench);
+  archive.add(whole);
+  archive.add(small);
+  const int64_t size = static_cast<int64_t>(model.order.size());
+  const int64_t low = small.outcome.peak_bytes, high = whole.outcome.peak_bytes;
+
+  std::vector<Fates> seeds;
+  std::vector<int> counts;
+  for (double n = 1; n <= 256 && n <= static_cast<double>(size); n *= 1.5) counts.push_back(static_cast<int>(std::ceil(n)));
+  for (const int segments : counts)
+    for (const bool cheap : {false, true}) seeds.push_back(segment_fates(model, {.segments = segments, .cheap_only = cheap}));
+  for (const int segments : {2, 4, 8, 16, 32})
+    for (const int parts : {2, 4, 8}) seeds.push_back(segment_fates(model, {.segments = segments, .parts = parts}));
+  for (const int segments : {4, 8, 16, 32}) seeds.push_back(segment_fates(model, {.segments = segments, .offload_checkpoints = true}));
+
+  // What the seeds need and take by themselves tells which of them are worth fitting to a target.
+  std::vector<State> sown;
+  for (Fates& seed : seeds) sown.push_back(bench.evaluate(std::move(seed), kNoLimit));
+  std::stable_sort(sown.begin(), sown.end(), [](const State& a, const State& b) { return a.outcome.seconds < b.outcome.seconds; });
+
+  const int64_t targets = std::clamp<int64_t>(work / size / 40, 8, 32);
+  State last = whole;
+  for (int64_t target = 1; target <= targets; ++target) {
+    const double share = static_cast<double>(target) / static_cast<double>(targets + 1);
+    const int64_t limit = static_cast<int64_t>(static_cast<double>(high) * std::pow(static_cast<double>(low) / static_cast<double>(high), share));
+    State best;
+    bool found = false;
+    const auto consider = [&](State state) {
+      if (!state.outcome.fits(limit)) return;
+      archive.add(state);
+      if (found && best.outcome.seconds <= state.outcome.seconds) return;
+      best = std::move(state);
+      found = true;
+    };
+    for (const Means means : {Means{true, true}, Means{true, false}, Means{false, true}}) {
+      consider(fit(bench, last, limit, means));
+      consider(fit(bench, whole, limit, means));
+    }
+    int near = 0, inside = 0;
+    for (const State& seed : sown) {
+      const bool fits = seed.outcome.fits(limit);
+      if (!fits && seed.outcome.peak_bytes / 2 > limit) continue;
+      if ((fits ? inside : near)++ >= kSeedsTried) continue;
+      consider(fit(bench, seed, limit, {}));
+    }
+    if (!found) {
+      if (!small.outcome.fits(limit)) break;
+      best = bench.evaluate(small.fates, limit);
+      if (!best.outcome.fits(limit)) best = small;
+    }
+    last = improve(bench, std::move(best), limit, work / targets, random, archive);
+  }
+  return {archive.take(), bench.work};
+}
+
+double time_bound(const Model& model, int64_t) {
+  double seconds = 0;
+  for (const Op& op : model.order)
+    if (op.kind == StepKind::compute) seconds += model.algorithms_of(op.id).front().seconds;
+  return seconds;
+}
+
+}  // namespace plimsoll::search

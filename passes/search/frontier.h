@@ -1,0 +1,28 @@
+// The whole trade between memory and time, searched at once: schedules from the one that needs least to the one that takes
+// least. A budget only picks from it, so more budget never makes a slower plan.
+#pragma once
+
+#include "passes/search/state.h"
+
+namespace plimsoll::search {
+
+struct FrontierOptions {
+  int effort = 1;  // 0 … 3: each does about ten times the work of the one before
+};
+
+struct Frontier {
+  std::vector<State> states;  // by rising need; each takes less time than those before it. Never empty
+  int64_t work = 0;
+};
+
+// The schedule that needs least: everything that can leaves the device at once, and comes back when it is needed.
+State least_schedule(Workbench& bench);
+
+// For one sub-batch. Deterministic.
+Frontier find_frontier(const Model& model, const FrontierOptions& options);
+
+// No schedule of this model within `limit` takes less: every task at its fastest, and at each step the cheapest way to be
+// rid of what does not fit.
+double time_bound(const Model& model, int64_t limit);
+
+}  // namespace plimsoll::search

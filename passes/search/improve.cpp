@@ -1,0 +1,121 @@
+#include "passes/search/improve.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace plimsoll::search {
+namespace {
+
+using schedule::kNever;
+using schedule::kTransient;
+using schedule::ModelTensor;
+
+size_t at(int32_t i) { return static_cast<size_t>(i); }
+
+// Tensors that have a choice, in the order in which their gaps begin.
+std::vector<int32_t> find_items(const Model& model) {
+  std::vector<int32_t> items;
+  for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
+    const ModelTensor& tensor = model.tensors[at(id)];
+    if (tensor.movable && tensor.bytes > 0 && (tensor.gap_end != kNever || tensor.rerunnable)) items.push_back(id);
+  }
+  std::stable_sort(items.begin(), items.end(), [&](int32_t a, int32_t b) {
+    return model.tensors[at(a)].gap_begin < model.tensors[at(b)].gap_begin;
+  });
+  return items;
+}
+
+class Improver {
+ public:
+  Improver(Workbench& bench, std::mt19937_64& random) : model_(bench.model), random_(random), items_(find_items(bench.model)) {}
+
+  bool possible() const { return !items_.empty(); }
+
+  void disturb(Fates& fates) {
+    switch (draw(10)) {
+      case 0: case 1: case 2: case 3: flip(fates, draw(items_.size())); break;
+      case 4: case 5: for (uint64_t n = 2 + draw(3); n > 0; --n) flip(fates, draw(items_.size())); break;
+      case 6: shift(fates); break;
+      case 7: window(fates, [&](int32_t id) { return other(id, FateKind::keep); }); break;
+      case 8: window(fates, [&](int32_t id) { return other(id, FateKind::recompute); }); break;
+      case 9: relevel(fates); break;
+    }
+  }
+
+ private:
+  uint64_t draw(uint64_t below) { return random_() % below; }
+
+  Fate other(int32_t id, FateKind kind) const {
+    const ModelTensor& tensor = model_.tensors[at(id)];
+    if (kind == FateKind::recompute && !tensor.rerunnable) kind = FateKind::offload;
+    if (tensor.gap_end == kNever) return kind == FateKind::keep ? Fate{} : Fate{FateKind::recompute, kTransient, true};
+    return {kind, 1, false};
+  }
+
+  void flip(Fates& fates, uint64_t item) {
+    const int32_t id = items_[item];
+    Fate& fate = fates[at(id)];
+    if (fate.kind != FateKind::keep && draw(3) != 0) fate = other(id, FateKind::keep);
+    else if (fate.kind == FateKind::offload) fate = other(id, FateKind::recompute);
+    else fate = other(id, draw(3) == 0 ? FateKind::offload : FateKind::recompute);
+  }
+
+  // What is kept and what is given up change places with a neighbour: a checkpoint moves.
+  void shift(Fates& fates) {
+    const uint64_t start = draw(items_.size());
+    for (uint64_t i = 0; i < items_.size(); ++i) {
+      const uint64_t item = (start + i) % items_.size();
+      if (fates[at(items_[item])].kind == FateKind::recompute) continue;
+      const uint64_t reach = 1 + draw(6), to = draw(2) == 0 ? item + reach : item - reach;
+      if (to >= items_.size()) return;
+      const FateKind kept = fates[at(items_[item])].kind;
+      fates[at(items_[item])] = other(items_[item], FateKind::recompute);
+      fates[at(items_[to])] = other(items_[to], kept);
+      return;
+    }
+  }
+
+  template <class Make>
+  void window(Fates& fates, Make make) {
+    const uint64_t width = 2 + draw(std::max<uint64_t>(items_.size() / 8, 4));
+    const uint64_t start = draw(items_.size());
+    for (uint64_t item = start; item < std::min<uint64_t>(start + width, items_.size()); ++item)
+      if (model_.tensors[at(items_[item])].gap_end != kNever) fates[at(items_[item])] = make(items_[item]);
+  }
+
+  void relevel(Fates& fates) {
+    Fate& fate = fates[at(items_[draw(items_.size())])];
+    if (fate.kind == FateKind::keep) return;
+    if (draw(2) == 0) fate.again = !fate.again;
+    else fate.level = static_cast<uint8_t>(1 + draw(3));
+  }
+
+  const Model& model_;
+  std::mt19937_64& random_;
+  std::vector<int32_t> items_;
+};
+
+}  // namespace
+
+State improve(Workbench& bench, State state, int64_t limit, int64_t work, std::mt19937_64& random, Archive& archive) {
+  Improver improver(bench, random);
+  if (!improver.possible()) return state;
+  State best = state;
+  const int64_t end = bench.work + work;
+  const int64_t begin = bench.work;
+  while (bench.work < end) {
+    State next = state;
+    improver.disturb(next.fates);
+    next = fit(bench, std::move(next), limit, {});
+    if (!next.outcome.fits(limit)) continue;
+    archive.add(next);
+    const double progress = static_cast<double>(bench.work - begin) / static_cast<double>(work);
+    const double tolerance = 0.003 * (1 - progress) * (1 - progress);
+    const double luck = static_cast<double>(random() >> 11) * 0x1p-53;
+    if (next.outcome.seconds < state.outcome.seconds * (1 + tolerance * luck)) state = std::move(next);
+    if (state.outcome.seconds < best.outcome.seconds) best = state;
+  }
+  return best;
+}
+
+}  // namespace plimsoll::search

@@ -1,0 +1,80 @@
+#include "passes/search/seeds.h"
+
+#include <algorithm>
+
+namespace plimsoll::search {
+namespace {
+
+using schedule::kNever;
+using schedule::kTransient;
+using schedule::ModelTensor;
+
+size_t at(int32_t i) { return static_cast<size_t>(i); }
+
+// Where each tensor is made, as a position of the order.
+std::vector<int32_t> find_makers(const Model& model) {
+  std::vector<int32_t> made(model.tensors.size(), -1);
+  for (int32_t position = 0; position < static_cast<int32_t>(model.order.size()); ++position) {
+    const Op& op = model.order[at(position)];
+    if (op.kind != StepKind::compute) made[at(op.id)] = position;
+    else
+      for (const int32_t id : model.writes[op.id]) made[at(id)] = position;
+  }
+  return made;
+}
+
+double seconds_per_byte(const Model& model, const ModelTensor& tensor) {
+  return model.algorithms_of(tensor.producer).front().seconds / static_cast<double>(std::max<int64_t>(tensor.bytes, 1));
+}
+
+}  // namespace
+
+Fates segment_fates(const Model& model, const SegmentSeed& seed) {
+  const std::vector<int32_t> made = find_makers(model);
+  // Bytes that wait, by the position that makes them.
+  std::vector<int64_t> waiting(model.order.size() + 1, 0);
+  int64_t total = 0;
+  std::vector<double> prices;
+  for (size_t id = 0; id < model.tensors.size(); ++id) {
+    const ModelTensor& tensor = model.tensors[id];
+    if (!tensor.movable || tensor.gap_end == kNever || made[id] < 0) continue;
+    waiting[at(made[id])] += tensor.bytes;
+    total += tensor.bytes;
+    if (tensor.rerunnable && tensor.bytes > 0) prices.push_back(seconds_per_byte(model, tensor));
+  }
+  double price = 0;
+  if (!prices.empty()) {
+    const auto middle = prices.begin() + static_cast<std::ptrdiff_t>(prices.size() / 2);
+    std::nth_element(prices.begin(), middle, prices.end());
+    price = *middle;
+  }
+  // Of each position, its part: parts are numbered through, a segment has seed.parts of them.
+  const int parts = seed.segments * seed.parts;
+  std::vector<int32_t> part(model.order.size() + 1, 0);
+  int64_t sum = 0;
+  for (size_t position = 0; position < part.size(); ++position) {
+    part[position] = static_cast<int32_t>(std::min<int64_t>(parts - 1, total == 0 ? 0 : sum * parts / total));
+    sum += waiting[position];
+  }
+  Fates fates = schedule::keep_everything(model);
+  for (size_t id = 0; id < model.tensors.size(); ++id) {
+    const ModelTensor& tensor = model.tensors[id];
+    if (!tensor.movable || made[id] < 0) continue;
+    const int32_t from = part[at(made[id])], to = part[at(tensor.gap_begin)];
+    Fate& fate = fates[id];
+    if (from / seed.parts != to / seed.parts) {
+      fate = {seed.offload_checkpoints ? FateKind::offload : FateKind::keep, 1, false};
+      if (tensor.gap_end == kNever && seed.offload_checkpoints) fate.kind = FateKind::keep;
+    } else if (tensor.input) {
+      fate = {FateKind::offload, 1, false};
+    } else if (tensor.rerunnable && from != to) {
+      fate = {FateKind::recompute, 1, false};
+    } else if (tensor.rerunnable && tensor.gap_end != kNever) {
+      const bool give_up = !seed.cheap_only || seconds_per_byte(model, tensor) <= price;
+      fate = give_up ? Fate{FateKind::recompute, static_cast<uint8_t>(seed.parts > 1 ? 2 : 1), false} : Fate{};
+    }
+  }
+  return fates;
+}
+
+}  // namespace plimsoll::search

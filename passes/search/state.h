@@ -1,0 +1,38 @@
+// A schedule under search: fates, and what they come to under a limit on live bytes.
+#pragma once
+
+#include "passes/schedule/apply.h"
+
+namespace plimsoll::search {
+
+using schedule::Evaluator;
+using schedule::Fate;
+using schedule::FateKind;
+using schedule::Fates;
+using schedule::Model;
+using schedule::Op;
+using schedule::Outcome;
+using schedule::Trace;
+
+struct State {
+  Fates fates = {};
+  int64_t limit = kNoLimit;  // under which algorithms were chosen and copies timed
+  Outcome outcome = {};
+};
+
+// Evaluates states, and counts the work: effort is a number of steps looked at, never a time, so that the same input
+// gives the same plan.
+class Workbench {
+ public:
+  explicit Workbench(const Model& model) : model(model), evaluator(model) {}
+
+  // Fates that cannot be are corrected (weave.h).
+  State evaluate(Fates fates, int64_t limit);
+
+  const Model& model;
+  Evaluator evaluator;  // of the last state evaluated
+  Trace trace;          // likewise
+  int64_t work = 0;     // steps evaluated so far
+};
+
+}  // namespace plimsoll::search
