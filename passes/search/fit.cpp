@@ -14,22 +14,27 @@ size_t at(int32_t i) { return static_cast<size_t>(i); }
 
 class Fitter {
  public:
-  Fitter(Workbench& bench, const Means& means) : bench_(bench), model_(bench.model), means_(means) {}
+  Fitter(Workbench& bench, const Means& means)
+      : bench_(bench), model_(bench.model), means_(means), stuck_(bench.model.tensors.size(), false) {}
 
   State run(State state, int64_t limit) {
     State best = state = bench_.evaluate(std::move(state.fates), limit);
-    // Each turn gives up something more, or ends.
-    while (!state.outcome.fits(limit)) {
+    // Each turn gives up something more. What one gives up another may need again, so patience has an end.
+    for (int vain = 0; !state.outcome.fits(limit) && vain < kPatience; ++vain) {
       Fates fates = state.fates;
       if (!give_up(fates, state.outcome, limit)) break;
-      state = bench_.evaluate(std::move(fates), limit);
-      if (state.outcome.fits(limit) || state.outcome.peak_bytes < best.outcome.peak_bytes) best = state;
+      state = bench_.evaluate(fates, limit);
+      for (size_t id = 0; id < fates.size(); ++id)
+        if (fates[id].kind == FateKind::recompute && state.fates[id].kind == FateKind::keep) stuck_[id] = true;
+      if (!state.outcome.fits(limit) && state.outcome.excess >= best.outcome.excess) continue;
+      best = state;
+      vain = 0;
     }
     return best;
   }
 
  private:
-  static constexpr int kPeaksPerTurn = 32;
+  static constexpr int kPeaksPerTurn = 32, kPatience = 8;
   struct Candidate {
     int32_t life;
     Fate fate;
@@ -136,7 +141,7 @@ class Fitter {
       return;
     }
     const bool offload = means_.offload || tensor.input;
-    const double again = means_.recompute && tensor.rerunnable ? recompute_seconds(id, fates) : -1;
+    const double again = means_.recompute && tensor.rerunnable && !stuck_[at(id)] ? recompute_seconds(id, fates) : -1;
     const double copied = offload ? offload_seconds(tensor.input ? 0 : tensor.copy_bytes) : -1;
     switch (fate.kind) {
       case FateKind::keep:
@@ -158,6 +163,7 @@ class Fitter {
   Workbench& bench_;
   const Model& model_;
   const Means means_;
+  std::vector<bool> stuck_;       // of each tensor: cannot be recomputed (schedule/weave.h)
   std::vector<bool> again_;       // of each task: runs again as things stand
   std::vector<int32_t> seen_;     // of each task: the stamp of the last walk
   int32_t stamp_ = 0;

@@ -12,8 +12,10 @@
 namespace plimsoll::search {
 namespace {
 
-// Steps evaluated, in all; an evaluation of a network of 500 tasks is 500.
+// Steps evaluated by the local search, in all (an evaluation of a network of 500 tasks is 500), and evaluations: a small
+// network is done with sooner.
 constexpr int64_t kWork[] = {500'000, 4'000'000, 40'000'000, 400'000'000};
+constexpr int64_t kEvaluations[] = {400, 10'000, 100'000, 1'000'000};
 
 constexpr int kSeedsTried = 2;  // per target, of those that fit by themselves and of those that nearly do
 
@@ -32,21 +34,23 @@ Frontier find_frontier(const Model& model, const FrontierOptions& options) {
   Workbench bench(model);
   Archive archive;
   std::mt19937_64 random(1);
-  const int64_t work = kWork[std::clamp(options.effort, 0, 3)];
   const State whole = bench.evaluate(schedule::keep_everything(model), kNoLimit);
   const State small = least_schedule(bench);
   archive.add(whole);
   archive.add(small);
   const int64_t size = static_cast<int64_t>(model.order.size());
+  const size_t effort = static_cast<size_t>(std::clamp(options.effort, 0, 3));
+  const int64_t work = std::min(kWork[effort], kEvaluations[effort] * size);
   const int64_t low = small.outcome.peak_bytes, high = whole.outcome.peak_bytes;
 
   std::vector<Fates> seeds;
   std::vector<int> counts;
-  for (double n = 1; n <= 256 && n <= static_cast<double>(size); n *= 1.5) counts.push_back(static_cast<int>(std::ceil(n)));
+  for (double n = 1; n <= 256 && 4 * n <= static_cast<double>(size); n *= 1.5) counts.push_back(static_cast<int>(std::ceil(n)));
   for (const int segments : counts)
     for (const bool cheap : {false, true}) seeds.push_back(segment_fates(model, {.segments = segments, .cheap_only = cheap}));
   for (const int segments : {2, 4, 8, 16, 32})
-    for (const int parts : {2, 4, 8}) seeds.push_back(segment_fates(model, {.segments = segments, .parts = parts}));
+    for (const int parts : {2, 4, 8})
+      if (4 * segments * parts <= size) seeds.push_back(segment_fates(model, {.segments = segments, .parts = parts}));
   for (const int segments : {4, 8, 16, 32}) seeds.push_back(segment_fates(model, {.segments = segments, .offload_checkpoints = true}));
 
   // What the seeds need and take by themselves tells which of them are worth fitting to a target.
@@ -54,7 +58,7 @@ Frontier find_frontier(const Model& model, const FrontierOptions& options) {
   for (Fates& seed : seeds) sown.push_back(bench.evaluate(std::move(seed), kNoLimit));
   std::stable_sort(sown.begin(), sown.end(), [](const State& a, const State& b) { return a.outcome.seconds < b.outcome.seconds; });
 
-  const int64_t targets = std::clamp<int64_t>(work / size / 40, 8, 32);
+  const int64_t targets = std::clamp<int64_t>(work / size / 40, 6, 32);
   State last = whole;
   for (int64_t target = 1; target <= targets; ++target) {
     const double share = static_cast<double>(target) / static_cast<double>(targets + 1);

@@ -66,7 +66,7 @@ TEST_CASE("every policy plans random graphs soundly, under every budget that is 
       const int64_t least = free->summary.minimum_bytes, most = free->summary.arena_bytes;
       for (const int64_t budget : {least, least + (most - least) / 3, (least + most) / 2}) {
         CAPTURE(budget);
-        const auto tight = make_plan(graph, costs, {.policy = policy, .batch = batch, .budget_bytes = budget});
+        const auto tight = make_plan(graph, costs, {.policy = policy, .batch = batch, .budget_bytes = budget, .effort = 0});
         if (!tight.ok()) FAIL(tight.error().message);
         CHECK(tight->summary.arena_bytes <= budget);
         expect_sound(*tight, graph, 3);
@@ -84,7 +84,8 @@ TEST_CASE("a damaged plan of the planner is refused, or goes wrong in no interle
       const auto free = make_plan(graph, costs, {.policy = policy, .batch = 4});
       REQUIRE(free.ok());
       const auto plan = make_plan(graph, costs, {.policy = policy, .batch = 4,
-                                                 .budget_bytes = (free->summary.minimum_bytes + free->summary.arena_bytes) / 2});
+                                                 .budget_bytes = (free->summary.minimum_bytes + free->summary.arena_bytes) / 2,
+                                                 .effort = 0});
       REQUIRE(plan.ok());
       size_t refused = 0;
       const std::vector<Damaged> all = damages_of(*plan);
