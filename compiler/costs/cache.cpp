@@ -40,20 +40,21 @@ CostCache::CostCache(const std::string& directory, const std::string& key)
   if (!directory.empty()) path_ = directory + "/costs-" + digest(key_) + ".jsonl";
 }
 
-std::vector<ProfiledTask> CostCache::load() const {
-  std::vector<ProfiledTask> tasks;
-  if (path_.empty()) return tasks;
+CostCache::Kept CostCache::load() const {
+  Kept kept;
+  if (path_.empty()) return kept;
   std::ifstream in(path_, std::ios::binary);
   std::string line;
-  if (!std::getline(in, line) || line != key_) return tasks;
+  if (!std::getline(in, line) || line != key_) return kept;
   while (std::getline(in, line)) {
-    if (Result<ProfiledTask> task = parse_profiled_task(line); task.ok()) tasks.push_back(std::move(task).value());
+    if (Result<ProfiledTask> task = parse_profiled_task(line); task.ok()) kept.tasks.push_back(std::move(task).value());
+    else if (const Result<MeasuredLinks> links = parse_links(line); links.ok()) kept.links = *links;
   }
-  return tasks;
+  return kept;
 }
 
-void CostCache::append(const std::vector<ProfiledTask>& tasks) const {
-  if (path_.empty() || tasks.empty()) return;
+void CostCache::append(const Kept& news) const {
+  if (path_.empty() || (news.tasks.empty() && !news.links)) return;
   std::error_code ignored;
   fs::create_directories(directory_, ignored);
   const int file = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
@@ -69,7 +70,8 @@ void CostCache::append(const std::vector<ProfiledTask>& tasks) const {
     char last = '\n';
     const off_t end = ::lseek(file, 0, SEEK_END);
     if (end > 0 && ::pread(file, &last, 1, end - 1) == 1 && last != '\n') text += '\n';
-    for (const ProfiledTask& task : tasks) text += profiled_task_json(task) + "\n";
+    if (news.links) text += links_json(*news.links) + "\n";
+    for (const ProfiledTask& task : news.tasks) text += profiled_task_json(task) + "\n";
     [[maybe_unused]] const ssize_t written = ::write(file, text.data(), text.size());
   }
   ::close(file);

@@ -1,5 +1,5 @@
 // Costs kept between runs of the compiler: one file per backend, device, library, profiler and number of threads, one
-// line per task. Lines are only ever added, each in one write under a lock, so that compilers may share it; a line that
+// line per task, and one for the links. Lines are only ever added, each in one write under a lock, so that compilers may share it; a line that
 // cannot be read (a torn write, another version) is as good as absent.
 #pragma once
 
@@ -18,10 +18,14 @@ class CostCache {
   // An empty directory: nothing is kept. `key` is all that the figures hold for.
   CostCache(const std::string& directory, const std::string& key);
 
-  // All readable entries, later ones after those that they replace.
-  std::vector<ProfiledTask> load() const;
+  struct Kept {
+    std::vector<ProfiledTask> tasks = {};  // later ones after those that they replace
+    std::optional<MeasuredLinks> links = {};
+  };
+  // All readable entries.
+  Kept load() const;
   // What cannot be written is not kept; planning does not fail for it.
-  void append(const std::vector<ProfiledTask>& tasks) const;
+  void append(const Kept& news) const;
   const std::string& path() const { return path_; }
 
  private:

@@ -50,6 +50,39 @@ ProfiledTask task_from(const json& entry) {
   return task;
 }
 
+double positive(const json& figure) {
+  const double value = figure.get<double>();
+  if (!std::isfinite(value) || value <= 0) throw std::runtime_error("a figure of the links is not positive");
+  return value;
+}
+
+MeasuredLink link_from(const json& link) {
+  const json &alone = link.at("alone"), &beside = link.at("beside");
+  return {.alone_d2h = positive(alone.at("d2h_bytes_per_second")),
+          .alone_h2d = positive(alone.at("h2d_bytes_per_second")),
+          .beside_d2h = positive(beside.at("d2h_bytes_per_second")),
+          .beside_h2d = positive(beside.at("h2d_bytes_per_second")),
+          .slowdown = beside.at("slowdown").get<double>()};
+}
+
+MeasuredLinks links_from(const json& links) {
+  return {.ram = link_from(links.at("ram")),
+          .spill = link_from(links.at("spill")),
+          .latency_seconds = positive(links.at("latency_seconds"))};
+}
+
+json as_json(const MeasuredLink& link) {
+  return {{"alone", {{"d2h_bytes_per_second", link.alone_d2h}, {"h2d_bytes_per_second", link.alone_h2d}}},
+          {"beside",
+           {{"d2h_bytes_per_second", link.beside_d2h},
+            {"h2d_bytes_per_second", link.beside_h2d},
+            {"slowdown", link.slowdown}}}};
+}
+
+json as_json(const MeasuredLinks& links) {
+  return {{"ram", as_json(links.ram)}, {"spill", as_json(links.spill)}, {"latency_seconds", links.latency_seconds}};
+}
+
 Error unreadable(const std::exception& error) {
   return {ExitCode::unreadable_input, std::string("the profile cannot be read: ") + error.what()};
 }
@@ -68,22 +101,48 @@ std::string task_json(const Task& task, int64_t samples) {
       .dump();
 }
 
-std::string tasks_json(const std::vector<std::string>& tasks, int64_t threads) {
-  std::string text = "{\"schema\":1,\"threads\":" + std::to_string(threads) + ",\"tasks\":[";
+std::string tasks_json(const std::vector<std::string>& tasks, int64_t threads, const std::string& spill_directory) {
+  std::string text = "{\"schema\":1,\"threads\":" + std::to_string(threads);
+  if (!spill_directory.empty()) text += ",\"links\":" + json{{"spill_directory", spill_directory}}.dump();
+  text += ",\"tasks\":[";
   for (size_t i = 0; i < tasks.size(); ++i) text += (i ? ",\n" : "\n") + tasks[i];
   return text + "\n]}\n";
 }
 
-Result<std::vector<ProfiledTask>> parse_profile(std::string_view text) {
-  std::vector<ProfiledTask> tasks;
+Result<ProfileFile> parse_profile(std::string_view text) {
+  ProfileFile profile;
   try {
-    const json profile = json::parse(text);
-    if (profile.at("schema") != 1) throw std::runtime_error("its schema is not 1");
-    for (const json& entry : profile.at("tasks")) tasks.push_back(task_from(entry));
+    const json given = json::parse(text);
+    if (given.at("schema") != 1) throw std::runtime_error("its schema is not 1");
+    profile.device = given.at("device").get<std::string>();
+    profile.libraries = given.at("libraries").get<std::map<std::string, std::string>>();
+    profile.threads = given.at("threads").get<int64_t>();
+    if (given.contains("links")) profile.links = links_from(given.at("links"));
+    for (const json& entry : given.at("tasks")) profile.tasks.push_back(task_from(entry));
   } catch (const std::exception& error) {
     return unreadable(error);
   }
-  return tasks;
+  return profile;
+}
+
+std::string profile_json(const ProfileFile& profile) {
+  const json head = {{"device", profile.device}, {"libraries", profile.libraries}, {"threads", profile.threads}};
+  std::string text = "{\"schema\":1,\n" + head.dump().substr(1);
+  text.pop_back();
+  if (profile.links) text += ",\n\"links\":" + as_json(*profile.links).dump();
+  text += ",\n\"tasks\":[";
+  for (size_t i = 0; i < profile.tasks.size(); ++i) text += (i ? ",\n" : "\n") + profiled_task_json(profile.tasks[i]);
+  return text + "\n]}\n";
+}
+
+std::string links_json(const MeasuredLinks& links) { return json{{"links", as_json(links)}}.dump(); }
+
+Result<MeasuredLinks> parse_links(std::string_view text) {
+  try {
+    return links_from(json::parse(text).at("links"));
+  } catch (const std::exception& error) {
+    return unreadable(error);
+  }
 }
 
 std::string profiled_task_json(const ProfiledTask& task) {

@@ -1,6 +1,7 @@
-// The two files that join the compiler and a profiler; runtime/profile/profiler.h states their form.
+// The two files that join the compiler and a profiler; docs/profile-format.md states their form.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,8 +13,8 @@ namespace plimsoll {
 // One task of tasks.json, under its signature.
 std::string task_json(const Task& task, int64_t samples);
 
-// tasks.json of such entries.
-std::string tasks_json(const std::vector<std::string>& tasks, int64_t threads);
+// tasks.json of such entries. With a directory the links are measured too, the spill file in it.
+std::string tasks_json(const std::vector<std::string>& tasks, int64_t threads, const std::string& spill_directory = "");
 
 struct ProfiledTask {
   std::string signature;
@@ -21,12 +22,36 @@ struct ProfiledTask {
   std::string error;
 };
 
-// Seconds of algorithms that were not measured are 0. Error: unreadable_input, saying what is wrong.
-Result<std::vector<ProfiledTask>> parse_profile(std::string_view text);
+// Copies between the arena and a host pool, as they were measured.
+struct MeasuredLink {
+  double alone_d2h = 0, alone_h2d = 0;    // bytes per second, nothing else running
+  double beside_d2h = 0, beside_h2d = 0;  // both directions at once, beside a kernel that keeps the device busy
+  double slowdown = 0;                    // what that kernel's time grew by: 0.5 is half as long again
+};
 
-// One task of profile.json, as a line; and back. The cache is made of these.
+struct MeasuredLinks {
+  MeasuredLink ram, spill;
+  double latency_seconds = 0;  // of handing a copy to another thread
+};
+
+struct ProfileFile {
+  std::string device;
+  std::map<std::string, std::string> libraries = {};
+  int64_t threads = 0;
+  std::optional<MeasuredLinks> links = {};
+  std::vector<ProfiledTask> tasks = {};
+};
+
+// Seconds of algorithms that were not measured are 0. Error: unreadable_input, saying what is wrong.
+Result<ProfileFile> parse_profile(std::string_view text);
+// The same text for the same profile; a line per task.
+std::string profile_json(const ProfileFile& profile);
+
+// One task of profile.json, as a line; and back. The cache is made of these, and of one with the links.
 std::string profiled_task_json(const ProfiledTask& task);
 Result<ProfiledTask> parse_profiled_task(std::string_view text);
+std::string links_json(const MeasuredLinks& links);  // {"links": …}
+Result<MeasuredLinks> parse_links(std::string_view text);
 
 struct ProfilerDescription {
   std::string device;

@@ -67,11 +67,12 @@ Error profiler_failed(const std::string& profiler, const ProcessResult& result) 
                       result.errors.empty() ? "" : ": " + last_line(result.errors))};
 }
 
-Result<std::vector<ProfiledTask>> run_profiler(const ProfiledOptions& options, const std::vector<std::string>& tasks) {
+Result<ProfileFile> run_profiler(const ProfiledOptions& options, const std::vector<std::string>& tasks, bool links) {
   const Workplace place;
   const std::string in = place.path() + "/tasks.json", out = place.path() + "/profile.json";
+  const std::string spill = options.spill_directory.empty() ? place.path() : options.spill_directory;
   std::ofstream written(in, std::ios::binary);
-  written << tasks_json(tasks, options.threads);
+  written << tasks_json(tasks, options.threads, links ? spill : "");
   if (place.path().empty() || !written.flush())
     return Error{ExitCode::unwritable_output, "cannot write '" + in + "' for the profiler"};
   std::vector<std::string> arguments{options.profiler, in, "-o", out};
@@ -84,35 +85,82 @@ Result<std::vector<ProfiledTask>> run_profiler(const ProfiledOptions& options, c
   return parse_profile(text.str());
 }
 
+// Where a profile file stands in for the profiler, its times must be measured ones.
+Result<ProfileFile> read_profile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  if (!in) return Error{ExitCode::unreadable_input, "cannot read '" + path + "'"};
+  Result<ProfileFile> file = parse_profile(text.str());
+  if (!file.ok()) return Error{ExitCode::unreadable_input, path + ": " + file.error().message};
+  if (!file->links) return Error{ExitCode::unreadable_input, path + ": has no links"};
+  for (const ProfiledTask& task : file->tasks)
+    for (const AlgorithmCost& cost : task.algorithms)
+      if (!cost.time_measured)
+        return Error{ExitCode::unreadable_input, path + ": has no time for " + task.signature};
+  return file;
+}
+
 }  // namespace
 
-ProfiledCosts::ProfiledCosts(const ProfiledOptions& options, const ProfilerDescription& description,
-                             const std::string& identity)
+ProfiledCosts::ProfiledCosts(const ProfiledOptions& options, const ProfileFile& made_by, const std::string& identity)
     : options_(options),
-      cache_(options.cache_directory, fmt::format("{} | threads {} | profiler {} | {}", description.device,
-                                                  options.threads, identity,
-                                                  options.measure ? "measured" : "workspaces only")),
-      profile_{.device = description.device, .libraries = description.libraries, .threads = options.threads} {
-  for (ProfiledTask& task : cache_.load()) {
+      cache_(options.cache_directory, fmt::format("{} | threads {} | profiler {} | {}", made_by.device, options.threads,
+                                                  identity, options.measure ? "measured" : "workspaces only")),
+      profile_{.device = made_by.device, .libraries = made_by.libraries, .threads = options.threads} {}
+
+Result<std::unique_ptr<ProfiledCosts>> ProfiledCosts::open(const ProfiledOptions& given) {
+  ProfiledOptions options = given;
+  options.profiler = find_profiler(given.profiler);
+  std::optional<ProfileFile> file;
+  if (!given.profile_file.empty()) {
+    PLIMSOLL_ASSIGN(file, read_profile(given.profile_file));
+    options.threads = file->threads;
+  }
+  const auto described = [&]() -> Result<ProfilerDescription> {
+    PLIMSOLL_ASSIGN(const ProcessResult result, run_process({options.profiler, "--describe"}));
+    if (result.exit_code != 0) return profiler_failed(options.profiler, result);
+    return parse_description(result.output);
+  }();
+  if (!described.ok() && !file) {
+    Error error = described.error();
+    error.notes.push_back("set PLIMSOLL_PROFILER to its path, or plan with modelled costs");
+    return error;
+  }
+  const bool elsewhere =
+      file && (!described.ok() || described->device != file->device || described->libraries != file->libraries);
+  std::string identity = identity_of(options.profiler);
+  const ProfileFile here = file ? *file : ProfileFile{.device = described->device, .libraries = described->libraries};
+  for (const auto& [library, version] : here.libraries) identity += fmt::format(" {} {}", library, version);
+  std::unique_ptr<ProfiledCosts> costs(new ProfiledCosts(options, here, identity));
+  costs->elsewhere_ = elsewhere;
+  if (!elsewhere) {
+    CostCache::Kept kept = costs->cache_.load();
+    costs->learn(std::move(kept.tasks));
+    costs->links_ = kept.links;
+  }
+  if (file) {
+    costs->learn(std::move(file->tasks));
+    if (file->links) costs->links_ = file->links;
+  }
+  const bool wanted = !costs->links_ || !options.spill_directory.empty();
+  if (options.measure && wanted && !elsewhere) PLIMSOLL_TRY(costs->ask({}, true));
+  return costs;
+}
+
+void ProfiledCosts::learn(std::vector<ProfiledTask> tasks) {
+  for (ProfiledTask& task : tasks) {
     std::string signature = task.signature;
     known_[std::move(signature)] = std::move(task);
   }
 }
 
-Result<std::unique_ptr<ProfiledCosts>> ProfiledCosts::open(const ProfiledOptions& given) {
-  ProfiledOptions options = given;
-  options.profiler = find_profiler(given.profiler);
-  Result<ProcessResult> described = run_process({options.profiler, "--describe"});
-  if (!described.ok()) {
-    Error error = described.error();
-    error.notes.push_back("set PLIMSOLL_PROFILER to its path, or plan with modelled costs");
-    return error;
-  }
-  if (described->exit_code != 0) return profiler_failed(options.profiler, *described);
-  PLIMSOLL_ASSIGN(ProfilerDescription description, parse_description(described->output));
-  std::string identity = identity_of(options.profiler);
-  for (const auto& [library, version] : description.libraries) identity += fmt::format(" {} {}", library, version);
-  return std::unique_ptr<ProfiledCosts>(new ProfiledCosts(options, description, identity));
+Status ProfiledCosts::ask(const std::vector<std::string>& tasks, bool links) {
+  PLIMSOLL_ASSIGN(ProfileFile answer, run_profiler(options_, tasks, links));
+  cache_.append({answer.tasks, answer.links});
+  learn(std::move(answer.tasks));
+  if (answer.links) links_ = answer.links;
+  return {};
 }
 
 // Modelled times cannot tell one algorithm from another; the backend's default then stays first.
@@ -135,14 +183,12 @@ Status ProfiledCosts::prepare(const TaskGraph& graph, int64_t samples) {
   std::vector<std::string> unknown;
   for (const auto& [key, task] : wanted)
     if (!known_.contains(key)) unknown.push_back(task_json(*task, samples));
-  if (!unknown.empty()) {
-    PLIMSOLL_ASSIGN(std::vector<ProfiledTask> profiled, run_profiler(options_, unknown));
-    cache_.append(profiled);
-    for (ProfiledTask& task : profiled) {
-      std::string key = task.signature;
-      known_[std::move(key)] = std::move(task);
-    }
-  }
+  if (!unknown.empty() && elsewhere_)
+    return Error{ExitCode::environment,
+                 fmt::format("'{}' lacks {} tasks of rounds of {} samples, and it is of another machine: {}, {} threads",
+                             options_.profile_file, unknown.size(), samples, profile_.device, profile_.threads),
+                 {fmt::format("profile the model there, with --sub-batch {}", samples)}};
+  if (!unknown.empty()) PLIMSOLL_TRY(ask(unknown, false));
   Error refused{ExitCode::environment, "the backend cannot run some tasks"};
   for (const auto& [key, task] : wanted) {
     const auto found = known_.find(key);
@@ -155,7 +201,18 @@ Status ProfiledCosts::prepare(const TaskGraph& graph, int64_t samples) {
   return {};
 }
 
-LinkRates ProfiledCosts::links() const { return link_rates(options_.device); }
+LinkRates ProfiledCosts::links() const {
+  if (!links_) return link_rates(options_.device);
+  return {.d2h_bytes_per_second = links_->ram.beside_d2h,
+          .h2d_bytes_per_second = links_->ram.beside_h2d,
+          .latency_seconds = links_->latency_seconds};
+}
+
+ProfileFile ProfiledCosts::file() const {
+  ProfileFile file{.device = profile_.device, .libraries = profile_.libraries, .threads = profile_.threads, .links = links_};
+  for (const auto& [signature, costs] : profile_.costs) file.tasks.push_back(known_.at(signature));
+  return file;
+}
 
 std::span<const AlgorithmCost> ProfiledCosts::algorithms(const Task& task, int64_t samples) const {
   const auto found = profile_.costs.find(signature(task, samples));

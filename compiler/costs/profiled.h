@@ -19,34 +19,44 @@ struct ProfiledOptions {
   bool measure = true;
   Device device = {};                // for modelled times; its figures must be given when `measure` is false
   std::string cache_directory = {};  // "": nothing is kept
+  std::string profile_file = {};     // a profile.json to take figures from; what it lacks is measured where it was made
+  std::string spill_directory = {};  // where the host pool's file is measured; "": the directory for temporary files
   bool show_progress = false;        // of the profiler, on stderr
 };
 
 class ProfiledCosts final : public Costs {
  public:
-  // Error: environment, when the profiler cannot be run.
+  // Measures the links, where that is wanted and not known yet.
+  // Error: environment, when the profiler cannot be run; unreadable_input, for the profile file.
   static Result<std::unique_ptr<ProfiledCosts>> open(const ProfiledOptions& options);
 
   // Runs the profiler once for all tasks that are not known yet.
-  // Error: environment, when it fails or cannot do a task, with the tasks as notes.
+  // Error: environment, when it fails or cannot do a task, with the tasks as notes; or when a profile of another machine
+  // lacks some.
   Status prepare(const TaskGraph& graph, int64_t samples) override;
   std::span<const AlgorithmCost> algorithms(const Task& task, int64_t samples) const override;
 
-  // Modelled, from the device's figures.
+  // As measured beside busy kernels, to a pool in memory; else from the device's figures.
   LinkRates links() const override;
 
   // All that is known by now. Plan.device, .libraries and .costs are made from it.
   const Profile& profile() const { return profile_; }
+  // The tasks of every prepare() so far, by signature, as a file.
+  ProfileFile file() const;
   const char* kind() const { return options_.measure ? "profiled" : "modelled"; }
 
  private:
-  ProfiledCosts(const ProfiledOptions& options, const ProfilerDescription& description, const std::string& identity);
+  ProfiledCosts(const ProfiledOptions& options, const ProfileFile& made_by, const std::string& identity);
+  Status ask(const std::vector<std::string>& tasks, bool links);
+  void learn(std::vector<ProfiledTask> tasks);
   void remember(const ProfiledTask& profiled, const Task& task, int64_t samples);
 
   ProfiledOptions options_;
   CostCache cache_;
   Profile profile_;
-  std::map<std::string, ProfiledTask> known_;  // from the profiler and the cache, by signature
+  std::map<std::string, ProfiledTask> known_;  // from the profiler, the file and the cache, by signature
+  std::optional<MeasuredLinks> links_;
+  bool elsewhere_ = false;  // the profile file is of another machine: nothing can be added to it here
 };
 
 }  // namespace plimsoll

@@ -1,6 +1,7 @@
 // How long a kernel takes.
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include "runtime/backend.h"
@@ -11,8 +12,21 @@ namespace plimsoll::profile {
 // Bytes of an arena in which a kernel with these operands can be measured.
 int64_t bytes_to_measure(std::span<const OperandDesc> operands, int64_t workspace_bytes);
 
-// Median of several runs after one to warm up, in seconds. The arena has at least bytes_to_measure().
+// In a training iteration a task's operands were touched many tasks ago, or just now by the task before; run again and
+// again, a task would find all of them in the caches. So another one runs in between, on all threads and on its own bytes.
+class Interlude {
+ public:
+  Interlude();
+  void run();
+
+ private:
+  backend::Arena arena_;
+  std::unique_ptr<Kernel> kernel_;
+};
+
+// Median of several runs after one to warm up, in seconds, with the interlude between them where there is one. The arena
+// has at least bytes_to_measure().
 double median_seconds(Kernel& kernel, std::span<const OperandDesc> operands, int64_t workspace_bytes,
-                      const backend::Arena& arena);
+                      const backend::Arena& arena, Interlude* between);
 
 }  // namespace plimsoll::profile

@@ -4,6 +4,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "runtime/profile/links.h"
 #include "runtime/profile/measure.h"
 
 namespace plimsoll::profile {
@@ -43,6 +44,10 @@ KernelAttribute read_attribute(const std::string& name, const json& value) {
 // Grows to the largest task; measured kernels all run in it.
 class Workbench {
  public:
+  Interlude* interlude() {
+    if (!interlude_) interlude_.emplace();
+    return &*interlude_;
+  }
   const backend::Arena& of(int64_t bytes) {
     if (!arena_ || arena_->bytes() < bytes) {
       arena_.reset();
@@ -53,6 +58,7 @@ class Workbench {
 
  private:
   std::optional<backend::Arena> arena_;
+  std::optional<Interlude> interlude_;
 };
 
 json profile_task(const KernelCall& call, bool measure, Workbench& workbench) {
@@ -64,7 +70,8 @@ json profile_task(const KernelCall& call, bool measure, Workbench& workbench) {
     if (measure) {
       const std::unique_ptr<Kernel> kernel = make_kernel(call, algorithm.name);
       const backend::Arena& arena = workbench.of(bytes_to_measure(call.operands, algorithm.workspace_bytes));
-      entry["seconds"] = median_seconds(*kernel, call.operands, algorithm.workspace_bytes, arena);
+      entry["seconds"] = median_seconds(*kernel, call.operands, algorithm.workspace_bytes, arena,
+                                        workbench.interlude());
     }
     algorithms.push_back(std::move(entry));
   }
@@ -94,6 +101,8 @@ json profile(const json& tasks, bool measure, void (*progress)(size_t done, size
   backend::start(threads);
   json result = describe();
   result["threads"] = threads;
+  if (measure && tasks.contains("links"))
+    result["links"] = measure_links(tasks.at("links").at("spill_directory").get<std::string>());
   result["tasks"] = json::array();
   Workbench workbench;
   for (const json& task : tasks.at("tasks")) {

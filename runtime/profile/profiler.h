@@ -1,15 +1,6 @@
 // What kernels cost on this machine: every algorithm with its exact workspace and, if wanted, its measured time. The
 // other half of compiler/costs/: tasks.json comes in, profile.json goes out, and nothing else joins the two worlds.
-//
-//   tasks.json    {"schema": 1, "threads": 2, "tasks": [
-//                   {"signature": "ReluForward{} …", "kernel": "ReluForward", "attributes": {"pads": [1,1,1,1]},
-//                    "operands": [{"access": "read", "type": "f32", "dims": [8,16], "layout": "plain"}]}]}
-//   profile.json  {"schema": 1, "device": "…", "libraries": {"onednn": "2.6.3"}, "threads": 2, "tasks": [
-//                   {"signature": "…", "algorithms": [
-//                     {"name": "default", "workspace_bytes": 0, "deterministic": true, "seconds": 1e-5}]},
-//                   {"signature": "…", "error": "what the backend cannot do"}]}
-//
-// `seconds` is there only when it was measured.
+// docs/profile-format.md states the form of both.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -13,5 +13,6 @@ std::unique_ptr<Command> inspect_command();
 std::unique_ptr<Command> verify_command();
 std::unique_ptr<Command> model_command();
 std::unique_ptr<Command> place_command();
+std::unique_ptr<Command> profile_command();
 
 }  // namespace plimsoll

@@ -24,19 +24,26 @@ namespace {
 
 namespace cl = llvm::cl;
 
-bool names_a_device(const std::string& costs) { return costs != "profiled" && costs != "modelled"; }
+// --costs: "profiled" and "modelled" ask the profiler beside this program; else a profile.json or a device's name.
+bool names_a_file(const std::string& costs) { return costs.ends_with(".json") || costs.find('/') != std::string::npos; }
+bool names_a_device(const std::string& costs) {
+  return costs != "profiled" && costs != "modelled" && !names_a_file(costs);
+}
 
-// Channels per block that this machine's vector units like; 0 where oneDNN has no blocked kernels worth having, and
-// where a plan is for a device that oneDNN does not run on.
-int channel_block(const PlanningOptions& options, PlanFor purpose) {
-  const std::string& layout = options.layout;
+// Channels per block that this machine's vector units like; 0 where oneDNN has no blocked kernels worth having.
+int channel_block(const std::string& layout) {
   if (layout == "plain") return 0;
   if (layout == "nChw8c") return 8;
   if (layout == "nChw16c") return 16;
-  if (purpose == PlanFor::report && names_a_device(options.costs))
-    if (const Result<Device> device = find_device(options.costs); device.ok() && device->kind != "host") return 0;
   if (__builtin_cpu_supports("avx512f")) return 16;
   return __builtin_cpu_supports("avx2") ? 8 : 0;
+}
+
+// A plan for a device that oneDNN does not run on has no use for blocks, unless they are asked for.
+bool wants_plain_layout(const PlanningOptions& options, PlanFor purpose) {
+  if (purpose != PlanFor::report || options.layout != "auto" || !names_a_device(options.costs)) return false;
+  const Result<Device> device = find_device(options.costs);
+  return device.ok() && device->kind != "host";
 }
 
 Result<std::map<std::string, int64_t>> parse_dims(const std::vector<std::string>& texts) {
@@ -53,17 +60,11 @@ Result<std::map<std::string, int64_t>> parse_dims(const std::vector<std::string>
   return dims;
 }
 
-Status check_usage(const PlanningOptions& options) {
-  const auto usage = [](std::string what) { return Error{ExitCode::usage, std::move(what)}; };
+Error usage(std::string what) { return {ExitCode::usage, std::move(what)}; }
+
+Status check_usage(const ModelOptions& options) {
   if (options.batch < 1) return usage(fmt::format("--batch is {} when it should be at least 1", options.batch.getValue()));
   if (options.batch > (int64_t{1} << 31)) return usage(fmt::format("--batch {} is out of reach", options.batch.getValue()));
-  if (options.sub_batch < 0 || options.sub_batch > options.batch)
-    return usage(fmt::format("--sub-batch is {} when it should be between 1 and the batch, {}",
-                             options.sub_batch.getValue(), options.batch.getValue()));
-  if (options.rules != "true" && options.rules != "superneurons")
-    return usage(fmt::format("there are no rules '{}'; rules: true, superneurons", options.rules.getValue()));
-  if (options.rules != "true" && options.sub_batch != 0)
-    return usage(fmt::format("--rules {} knows no --sub-batch", options.rules.getValue()));
   if (options.target != "host")
     return usage(fmt::format("there is no target '{}'; targets: host", options.target.getValue()));
   if (options.threads < 0 || options.threads > 1024)
@@ -73,15 +74,29 @@ Status check_usage(const PlanningOptions& options) {
   return usage(fmt::format("there is no layout '{}'; layouts: auto, plain, nChw8c, nChw16c", options.layout.getValue()));
 }
 
-// "profiled" and "modelled" ask the profiler beside this program, for exact workspaces at least. A device's name gives
-// times only, when a trainer is to run here; a report of a device that is elsewhere asks nobody.
-Result<std::unique_ptr<Costs>> make_costs(const PlanningOptions& options, int64_t threads, PlanFor purpose,
+Status check_plan_usage(const PlanningOptions& options) {
+  PLIMSOLL_TRY(check_usage(options));
+  if (options.sub_batch < 0 || options.sub_batch > options.batch)
+    return usage(fmt::format("--sub-batch is {} when it should be between 1 and the batch, {}",
+                             options.sub_batch.getValue(), options.batch.getValue()));
+  if (options.rules != "true" && options.rules != "superneurons")
+    return usage(fmt::format("there are no rules '{}'; rules: true, superneurons", options.rules.getValue()));
+  if (options.rules != "true" && options.sub_batch != 0)
+    return usage(fmt::format("--rules {} knows no --sub-batch", options.rules.getValue()));
+  return {};
+}
+
+// "profiled" and "modelled" ask the profiler, for exact workspaces at least. A file was made by it, here or elsewhere, and
+// says for how many threads. A device's name gives times only, when a trainer is to run here; a report of a device that is
+// elsewhere asks nobody.
+Result<std::unique_ptr<Costs>> make_costs(const PlanningOptions& options, int64_t& threads, PlanFor purpose,
                                           PlanRequest& request) {
   if (options.rules == "superneurons") {
     request.device = "k40c";
     return std::unique_ptr<Costs>(std::make_unique<SuperNeuronsCosts>());
   }
-  request.costs = options.costs == "profiled" ? "profiled" : "modelled";
+  const bool filed = names_a_file(options.costs);
+  request.costs = filed || options.costs == "profiled" ? "profiled" : "modelled";
   const bool named = names_a_device(options.costs);
   PLIMSOLL_ASSIGN(const Device device, find_device(named ? options.costs.getValue() : "host"));
   if (named && purpose == PlanFor::report) {
@@ -90,10 +105,14 @@ Result<std::unique_ptr<Costs>> make_costs(const PlanningOptions& options, int64_
   }
   PLIMSOLL_ASSIGN(std::unique_ptr<ProfiledCosts> costs,
                   ProfiledCosts::open({.threads = threads,
-                                       .measure = options.costs == "profiled",
+                                       .measure = request.costs == "profiled",
                                        .device = device,
                                        .cache_directory = default_cache_directory(),
+                                       .profile_file = filed ? options.costs.getValue() : "",
                                        .show_progress = !options.quiet && isatty(STDERR_FILENO) != 0}));
+  if (filed && options.threads > 0 && costs->profile().threads != threads)
+    return usage(fmt::format("--threads {} when '{}' holds for {}", threads, options.costs.getValue(), costs->profile().threads));
+  threads = costs->profile().threads;
   request.device = named ? device.name : costs->profile().device;
   request.libraries = costs->profile().libraries;
   return std::unique_ptr<Costs>(std::move(costs));
@@ -101,14 +120,9 @@ Result<std::unique_ptr<Costs>> make_costs(const PlanningOptions& options, int64_
 
 }  // namespace
 
-PlanningOptions::PlanningOptions(cl::SubCommand& sub)
+ModelOptions::ModelOptions(cl::SubCommand& sub)
     : model(cl::Positional, cl::Required, cl::desc("MODEL.onnx"), cl::sub(sub)),
       batch("batch", cl::Required, cl::value_desc("N"), cl::desc("samples in one training iteration"), cl::sub(sub)),
-      budget("budget", cl::init("100%"), cl::value_desc("SIZE"),
-             cl::desc("most bytes of the arena: 4GiB, 512MiB, 1.5GB, or a share of what training takes unconstrained: 60%"),
-             cl::sub(sub)),
-      sub_batch("sub-batch", cl::init(0), cl::value_desc("N"),
-                cl::desc("samples in one round; by default the most that fit"), cl::sub(sub)),
       loss("loss", cl::init(LossKind::softmax_cross_entropy), cl::desc("what training lowers"),
            cl::values(clEnumValN(LossKind::softmax_cross_entropy, "softmax-cross-entropy", "of logits and class labels"),
                       clEnumValN(LossKind::mse, "mse", "mean squared error of outputs and targets"),
@@ -122,56 +136,89 @@ PlanningOptions::PlanningOptions(cl::SubCommand& sub)
                 cl::sub(sub)),
       momentum("momentum", cl::init(0.9), cl::desc("of --optimizer momentum"), cl::sub(sub)),
       weight_decay("weight-decay", cl::init(0.0), cl::desc("L2 penalty, decoupled for adamw"), cl::sub(sub)),
-      policy("policy", cl::init("liveness"), cl::value_desc("NAME"), cl::desc("liveness (default) or network-wide"),
-             cl::sub(sub)),
-      rules("rules", cl::init("true"), cl::value_desc("NAME"),
-            cl::desc("true (default), or superneurons: build and count as that paper does, for reports"), cl::sub(sub)),
       target("target", cl::init("host"), cl::value_desc("NAME"), cl::desc("host: this CPU, through oneDNN"), cl::sub(sub)),
-      costs("costs", cl::init("modelled"), cl::value_desc("SOURCE"),
-            cl::desc("profiled: measure here; modelled (default) or a device's name: measure nothing"), cl::sub(sub)),
       threads("threads", cl::init(0), cl::value_desc("N"),
               cl::desc("of the trainer, fixed for the bits depend on it; by default the cores of this machine"), cl::sub(sub)),
       dims("dim", cl::value_desc("NAME=SIZE"), cl::desc("size of a symbolic dimension other than the batch"), cl::sub(sub)),
       layout("layout", cl::init("auto"), cl::value_desc("NAME"),
              cl::desc("of activations: auto, plain, nChw8c, nChw16c"), cl::sub(sub)),
-      refuse_split("refuse-split", cl::desc("fail rather than split a batch that batch normalization looks at"), cl::sub(sub)),
       strict("strict", cl::desc("refuse what otherwise gets a warning"), cl::sub(sub)),
+      quiet("q", cl::desc("print nothing but errors and warnings"), cl::sub(sub)) {}
+
+PlanningOptions::PlanningOptions(cl::SubCommand& sub)
+    : ModelOptions(sub),
+      budget("budget", cl::init("100%"), cl::value_desc("SIZE"),
+             cl::desc("most bytes of the arena: 4GiB, 512MiB, 1.5GB, or a share of what training takes unconstrained: 60%"),
+             cl::sub(sub)),
+      sub_batch("sub-batch", cl::init(0), cl::value_desc("N"),
+                cl::desc("samples in one round; by default the most that fit"), cl::sub(sub)),
+      policy("policy", cl::init("liveness"), cl::value_desc("NAME"), cl::desc("liveness (default) or network-wide"),
+             cl::sub(sub)),
+      rules("rules", cl::init("true"), cl::value_desc("NAME"),
+            cl::desc("true (default), or superneurons: build and count as that paper does, for reports"), cl::sub(sub)),
+      costs("costs", cl::init("modelled"), cl::value_desc("SOURCE"),
+            cl::desc("profiled: measure here; P.json: as `plimsoll profile` measured; modelled (default) or a device's name: "
+                     "measure nothing"),
+            cl::sub(sub)),
+      refuse_split("refuse-split", cl::desc("fail rather than split a batch that batch normalization looks at"), cl::sub(sub)),
       print_after("print-after", cl::value_desc("PASS|all"), cl::desc("print the plan after a pass, to stdout"), cl::sub(sub)),
       dump("dump", cl::value_desc("DIR"), cl::desc("write the network, the task graph and the plan after each pass"),
-           cl::sub(sub)),
-      quiet("q", cl::desc("print nothing but errors and warnings"), cl::sub(sub)) {}
+           cl::sub(sub)) {}
+
+int64_t threads_of(const ModelOptions& options) {
+  return options.threads > 0 ? options.threads : std::max<int64_t>(1, std::thread::hardware_concurrency());
+}
+
+namespace {
+
+Result<ImportedModel> import_model(const ModelOptions& options) {
+  PLIMSOLL_ASSIGN(const auto dims, parse_dims({options.dims.begin(), options.dims.end()}));
+  return import_onnx(options.model, {.batch = options.batch, .dims = dims, .strict = options.strict});
+}
+
+Result<TaskGraph> trainable_graph(const ModelOptions& options, Network& network, int block) {
+  fuse_activations(network);
+  assign_layouts(network, block);
+  // Beyond this point the network stays as it is.
+  return build_task_graph(network, {.batch = options.batch,
+                                    .optimizer = {.kind = options.optimizer,
+                                                  .momentum = options.momentum,
+                                                  .weight_decay = options.weight_decay}});
+}
+
+void tell(const ImportedModel& model, const std::vector<std::string>& notes, const Console& console) {
+  for (const std::string& note : notes) console.note(note);
+  for (const std::string& warning : model.warnings) console.warning(warning);
+}
+
+}  // namespace
+
+Result<ModelAndGraph> load_model(const ModelOptions& options, const Console& console) {
+  PLIMSOLL_TRY(check_usage(options));
+  PLIMSOLL_ASSIGN(ImportedModel model, import_model(options));
+  std::vector<std::string> notes = model.notes;
+  PLIMSOLL_TRY(attach_loss(model.network, options.loss, notes));
+  tell(model, notes, console);
+  PLIMSOLL_ASSIGN(TaskGraph graph, trainable_graph(options, model.network, channel_block(options.layout)));
+  return ModelAndGraph{std::move(model), std::move(graph)};
+}
 
 Result<Planned> plan_model(const PlanningOptions& options, const Console& console, PlanFor purpose) {
   const auto started = std::chrono::steady_clock::now();
-  PLIMSOLL_TRY(check_usage(options));
+  PLIMSOLL_TRY(check_plan_usage(options));
   PLIMSOLL_ASSIGN(const SizeSpec budget, parse_size(options.budget));
-  PLIMSOLL_ASSIGN(const auto dims, parse_dims({options.dims.begin(), options.dims.end()}));
-
-  PLIMSOLL_ASSIGN(ImportedModel model,
-                  import_onnx(options.model, {.batch = options.batch, .dims = dims, .strict = options.strict}));
+  PLIMSOLL_ASSIGN(ImportedModel model, import_model(options));
   const bool as_paper = options.rules == "superneurons";
   std::vector<std::string> notes = model.notes;
   if (!as_paper) PLIMSOLL_TRY(attach_loss(model.network, options.loss, notes));
-  for (const std::string& note : notes) console.note(note);
-  for (const std::string& warning : model.warnings) console.warning(warning);
-  if (!as_paper) {
-    fuse_activations(model.network);
-    assign_layouts(model.network, channel_block(options, purpose));
-  }
-
-  // Beyond this point the network stays as it is.
-
-  const TrainingOptions training{.batch = options.batch,
-                                 .optimizer = {.kind = options.optimizer,
-                                               .momentum = options.momentum,
-                                               .weight_decay = options.weight_decay}};
+  tell(model, notes, console);
+  const int block = wants_plain_layout(options, purpose) ? 0 : channel_block(options.layout);
   PLIMSOLL_ASSIGN(const TaskGraph graph, as_paper ? superneurons_graph(model.network, options.batch)
-                                                  : build_task_graph(model.network, training));
+                                                  : trainable_graph(options, model.network, block));
 
   // Beyond this point the task graph stays as it is: plans answer it.
 
-  const int64_t threads =
-      options.threads > 0 ? options.threads : std::max<int64_t>(1, std::thread::hardware_concurrency());
+  int64_t threads = threads_of(options);
   PlanRequest request{.policy = options.policy,
                       .batch = options.batch,
                       .sub_batch = as_paper ? options.batch : options.sub_batch,

@@ -16,28 +16,45 @@
 
 namespace plimsoll {
 
-struct PlanningOptions {
-  explicit PlanningOptions(llvm::cl::SubCommand& sub);
+// What is trained, and on what: all that decides which tasks there are.
+struct ModelOptions {
+  explicit ModelOptions(llvm::cl::SubCommand& sub);
 
   llvm::cl::opt<std::string> model;
   llvm::cl::opt<long long> batch;
-  llvm::cl::opt<std::string> budget;
-  llvm::cl::opt<long long> sub_batch;
   llvm::cl::opt<LossKind> loss;
   llvm::cl::opt<OptimizerKind> optimizer;
   llvm::cl::opt<double> momentum, weight_decay;
-  llvm::cl::opt<std::string> policy;
-  llvm::cl::opt<std::string> rules;
   llvm::cl::opt<std::string> target;
-  llvm::cl::opt<std::string> costs;
   llvm::cl::opt<long long> threads;
   llvm::cl::list<std::string> dims;
   llvm::cl::opt<std::string> layout;
-  llvm::cl::opt<bool> refuse_split;
   llvm::cl::opt<bool> strict;
-  llvm::cl::opt<std::string> print_after, dump;
   llvm::cl::opt<bool> quiet;
 };
+
+struct PlanningOptions : ModelOptions {
+  explicit PlanningOptions(llvm::cl::SubCommand& sub);
+
+  llvm::cl::opt<std::string> budget;
+  llvm::cl::opt<long long> sub_batch;
+  llvm::cl::opt<std::string> policy;
+  llvm::cl::opt<std::string> rules;
+  llvm::cl::opt<std::string> costs;
+  llvm::cl::opt<bool> refuse_split;
+  llvm::cl::opt<std::string> print_after, dump;
+};
+
+struct ModelAndGraph {
+  ImportedModel model;
+  TaskGraph graph;
+};
+
+// Imports and builds the task graph as a trainer on this machine runs it. Notes and warnings go to the console.
+Result<ModelAndGraph> load_model(const ModelOptions& options, const Console& console);
+
+// Of the trainer: as asked, or the cores of this machine.
+int64_t threads_of(const ModelOptions& options);
 
 struct Planned {
   ImportedModel model;

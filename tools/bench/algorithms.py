@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""What it gains to choose each convolution's algorithm by its profile and the budget's room for its workspace.
+
+One network, several budgets: a trainer with --costs profiled, where Winograd or direct is chosen per convolution, beside one
+with the library's first choice everywhere (--costs modelled). Both take turns, so that a busy machine is busy for both.
+
+usage: algorithms.py --plimsoll build/bin/plimsoll [--network resnet18:input=96] [--batch 16] [--budgets 100%,80%,60%]
+"""
+import argparse
+import os
+import statistics
+import time
+
+from prediction import algorithms, build, common_options, load_of, measure, run
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    common_options(parser)
+    parser.add_argument("--network", default="resnet18:input=96")
+    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--budgets", default="100%,90%,80%,70%,60%,50%")
+    args = parser.parse_args()
+    os.makedirs(args.work, exist_ok=True)
+    began = time.time()
+    model = f"{args.work}/algorithms.onnx"
+    run([args.plimsoll, "model", args.network, "-o", model])
+    # Shares of two costs' unconstrained arenas would be two budgets: bytes, of the profiled one.
+    whole = build(args, model, args.batch, "100%", "profiled", f"{args.work}/algorithms-profiled")["summary"]["arena_bytes"]
+    rows = []
+    for budget in args.budgets.split(","):
+        size = int(whole * float(budget.rstrip("%")) / 100)
+        plans = {c: build(args, model, args.batch, size, c, f"{args.work}/algorithms-{c}") for c in ("profiled", "modelled")}
+        times = {costs: [] for costs in plans}
+        for _ in range(args.runs):
+            for costs in plans:
+                times[costs].append(measure(args, f"{args.work}/algorithms-{costs}"))
+        chosen, first = (statistics.median(times[costs]) for costs in ("profiled", "modelled"))
+        rows.append(f"| {budget} | {size / 2**20:.0f} | {plans['profiled']['rounds']} | {chosen:.1f} | "
+                    f"{algorithms(plans['profiled'])} | {plans['modelled']['rounds']} | {first:.1f} | {first / chosen:.2f}× |")
+        print(rows[-1], flush=True)
+    table = ("| budget | MiB | rounds | chosen, ms | algorithms | rounds | first choice, ms | gain |\n|---|---|---|---|---|---|---|---|\n"
+             + "\n".join(rows) + f"\n\n{args.network}, batch {args.batch}. Load: {load_of(began)}.\n")
+    if args.markdown:
+        with open(args.markdown, "w") as out:
+            out.write(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Predicted against measured iteration time, for several networks and budgets.
+
+Each network is profiled and compiled with --costs profiled for each budget, built, and trained on synthetic samples; the
+trainer prints the median of its iterations and what was predicted. Compilation measures the tasks, so predictions are of
+this machine in this hour: a machine that is busy with other things gives figures of little worth, and the load that was
+there is printed with them.
+
+usage: prediction.py --plimsoll build/bin/plimsoll [--networks resnet18,vgg16:input=64] [--budgets 100%,75%,50%]
+"""
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+NETWORKS = {
+    "resnet18": ("resnet18:input=96", 16),
+    "vgg16": ("vgg16:input=64,width=32,hidden=512", 16),
+    "mobilenet_v2": ("mobilenet_v2:input=96", 16),
+    "googlenet": ("googlenet:input=96", 16),
+}
+
+
+def run(command):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"$ {' '.join(map(str, command))}\nexit {done.returncode}\n{done.stdout}{done.stderr}")
+    return done
+
+
+def algorithms(plan):
+    counts = {}
+    for step in plan["steps"]:
+        if step["kind"] == "compute" and step["algorithm"] != "default":
+            counts[step["algorithm"]] = counts.get(step["algorithm"], 0) + 1
+    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+
+
+def copies(plan):
+    return sum(step["kind"] in ("offload", "prefetch") for step in plan["steps"])
+
+
+def build(args, model, batch, budget, costs, directory):
+    """Compiles and builds a trainer; its plan."""
+    run([args.plimsoll, "compile", model, "--batch", batch, "--budget", budget, "--threads", args.threads, "--costs", costs,
+         "-o", directory, "-q", "--force", *args.compile_option])
+    run(["cmake", "-S", directory, "-B", f"{directory}/build", *args.cmake_option])
+    run(["cmake", "--build", f"{directory}/build", "-j", os.cpu_count()])
+    with open(f"{directory}/plan.json") as file:
+        return json.load(file)
+
+
+def measure(args, directory):
+    """The median iteration of one run, in milliseconds."""
+    said = run([f"{directory}/build/train", "--data", "synthetic", "--steps", args.steps, *args.train_option]).stdout
+    return float(re.search(r"iteration measured ([\d.]+) ms", said).group(1))
+
+
+def common_options(parser):
+    common_options(parser)
+    parser.add_argument("--networks", default=",".join(NETWORKS), help="of " + ", ".join(NETWORKS))
+    parser.add_argument("--budgets", default="100%,75%,50%")
+    args = parser.parse_args()
+    os.makedirs(args.work, exist_ok=True)
+    rows, began = [], time.time()
+    for name in args.networks.split(","):
+        spec, batch = NETWORKS[name]
+        model = f"{args.work}/{name}.onnx"
+        run([args.plimsoll, "model", spec, "-o", model])
+        for budget in args.budgets.split(","):
+            directory = f"{args.work}/prediction-{name}"
+            plan = build(args, model, batch, budget, "profiled", directory)
+            predicted = plan["summary"]["iteration_seconds"] * 1e3
+            measured = statistics.median(measure(args, directory) for _ in range(args.runs))
+            error = predicted / measured - 1
+            rows.append((spec, batch, budget, plan["rounds"], copies(plan), predicted, measured, error, algorithms(plan)))
+            print(f"{spec:36} batch {batch} {budget:>5} in {plan['rounds']} rounds, {copies(plan):3} copies: predicted "
+                  f"{predicted:8.2f} ms, measured {measured:8.2f} ms, {error:+6.1%}  ({algorithms(plan)})", flush=True)
+    lines = [f"| {spec} | {batch} | {budget} | {rounds} | {moved} | {predicted:.1f} | {measured:.1f} | {error:+.1%} |"
+             for spec, batch, budget, rounds, moved, predicted, measured, error, _ in rows]
+    summary = []
+    for title, chosen in (("without copies", [r for r in rows if r[4] == 0]), ("with copies", [r for r in rows if r[4]])):
+        errors = [abs(r[7]) for r in chosen]
+        if errors:
+            summary.append(f"{title}: mean error {statistics.mean(errors):.1%}, largest {max(errors):.1%}, {len(errors)} trials")
+    load = load_of(began)
+    print("\n".join([*summary, load]))
+    if args.markdown:
+        with open(args.markdown, "w") as out:
+            out.write("| network | batch | budget | rounds | copies | predicted ms | measured ms | error |\n"
+                      "|---|---|---|---|---|---|---|---|\n" + "\n".join(lines) + "\n\n" + "; ".join(summary) + ".\n"
+                      f"Load: {load}.\n")
+
+
+if __name__ == "__main__":
+    main()

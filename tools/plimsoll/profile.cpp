@@ -1,0 +1,94 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <optional>
+#include <set>
+
+#include "compiler/costs/profiled.h"
+#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/output.h"
+#include "tools/plimsoll/planning.h"
+
+namespace plimsoll {
+namespace {
+
+namespace cl = llvm::cl;
+
+class ProfileCommand final : public Command {
+ public:
+  ProfileCommand()
+      : Command("profile", "measure a model's tasks: plimsoll profile net.onnx --batch 64 --sub-batch 64,32 -o P.json"),
+        options_(sub),
+        sub_batches_("sub-batch", cl::CommaSeparated, cl::value_desc("N,N…"),
+                     cl::desc("samples in one round, each of them measured; by default the batch"), cl::sub(sub)),
+        spill_("spill", cl::value_desc("DIR"),
+               cl::desc("where copies to a spill file are measured; by default the directory for temporary files"),
+               cl::sub(sub)),
+        output_("o", cl::Required, cl::value_desc("FILE"), cl::desc("profile.json; - is stdout"), cl::sub(sub)) {}
+
+  Status run() override {
+    const Console console(options_.quiet);
+    for (const long long samples : sub_batches_)
+      if (samples < 1 || samples > options_.batch)
+        return Error{ExitCode::usage, fmt::format("--sub-batch is {} when it should be between 1 and the batch, {}", samples,
+                                                  options_.batch.getValue())};
+    PLIMSOLL_ASSIGN(const ModelAndGraph loaded, load_model(options_, console));
+    PLIMSOLL_ASSIGN(const std::unique_ptr<ProfiledCosts> costs,
+                    ProfiledCosts::open({.threads = threads_of(options_),
+                                         .measure = true,
+                                         .cache_directory = default_cache_directory(),
+                                         .spill_directory = spill_,
+                                         .show_progress = !options_.quiet && isatty(STDERR_FILENO) != 0}));
+    PLIMSOLL_TRY(measure(loaded.graph, *costs));
+    const ProfileFile profile = costs->file();
+    const std::string json = profile_json(profile);
+    if (output_ == "-") fmt::print("{}", json);
+    else PLIMSOLL_TRY(write_file(output_, json));
+    console.say(describe(profile));
+    return {};
+  }
+
+ private:
+  // With several rounds, gradients are added to what is there: other tasks than with one.
+  Status measure(const TaskGraph& graph, ProfiledCosts& costs) const {
+    std::set<int64_t> sub_batches(sub_batches_.begin(), sub_batches_.end());
+    if (sub_batches.empty()) sub_batches.insert(options_.batch);
+    std::optional<TaskGraph> in_rounds;
+    for (const int64_t samples : sub_batches) {
+      if (samples == options_.batch) {
+        PLIMSOLL_TRY(costs.prepare(graph, samples));
+        continue;
+      }
+      if (!in_rounds) in_rounds = accumulating(graph);
+      PLIMSOLL_TRY(costs.prepare(*in_rounds, samples));
+      if (const int64_t rest = options_.batch % samples; rest != 0) PLIMSOLL_TRY(costs.prepare(*in_rounds, rest));
+    }
+    return {};
+  }
+
+  static std::string describe(const ProfileFile& profile) {
+    size_t algorithms = 0;
+    for (const ProfiledTask& task : profile.tasks) algorithms += task.algorithms.size();
+    std::string text = fmt::format("profile  {} tasks, {} algorithms, of {} with {} threads", profile.tasks.size(), algorithms,
+                                   profile.device, profile.threads);
+    if (!profile.links) return text;
+    const auto line = [&](const char* name, const MeasuredLink& link) {
+      text += fmt::format("\n{:8} {:.1f} GB/s out, {:.1f} back; beside kernels {:.1f} and {:.1f} at once, kernels {:.0f} % slower",
+                          name, link.alone_d2h / 1e9, link.alone_h2d / 1e9, link.beside_d2h / 1e9, link.beside_h2d / 1e9,
+                          100 * link.slowdown);
+    };
+    line("memory", profile.links->ram);
+    line("spill", profile.links->spill);
+    return text;
+  }
+
+  ModelOptions options_;
+  cl::list<long long> sub_batches_;
+  cl::opt<std::string> spill_, output_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> profile_command() { return std::make_unique<ProfileCommand>(); }
+
+}  // namespace plimsoll
