@@ -61,6 +61,24 @@ def measure(args, directory):
 
 
 def common_options(parser):
+    parser.add_argument("--plimsoll", required=True)
+    parser.add_argument("--steps", type=int, default=30, help="iterations of a run")
+    parser.add_argument("--runs", type=int, default=3, help="of each trainer; the median of their medians counts")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--work", default="build/bench")
+    parser.add_argument("--compile-option", action="append", default=[])
+    parser.add_argument("--train-option", action="append", default=[])
+    parser.add_argument("--cmake-option", action="append", default=[], help="e.g. -DPLIMSOLL_RUNTIME=build")
+    parser.add_argument("--markdown", metavar="FILE", help="write the table there too")
+
+
+def load_of(began):
+    return (f"{os.getloadavg()[2]:.1f} runnable processes on {os.cpu_count()} cores, ours included, over "
+            f"{time.time() - began:.0f} s")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     common_options(parser)
     parser.add_argument("--networks", default=",".join(NETWORKS), help="of " + ", ".join(NETWORKS))
     parser.add_argument("--budgets", default="100%,75%,50%")
