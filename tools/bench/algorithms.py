@@ -3,15 +3,16 @@
 
 One network, several budgets: a trainer with --costs profiled, where Winograd or direct is chosen per convolution, beside one
 with the library's first choice everywhere (--costs modelled). Both take turns, so that a busy machine is busy for both.
+Budgets are shares of the way from the least budget with a plan (0%) to the unconstrained arena (100%).
 
-usage: algorithms.py --plimsoll build/bin/plimsoll [--network resnet18:input=96] [--batch 16] [--budgets 100%,80%,60%]
+usage: algorithms.py --plimsoll build/bin/plimsoll [--network resnet18:input=96] [--batch 16] [--budgets 100%,50%,10%]
 """
 import argparse
 import os
 import statistics
 import time
 
-from prediction import algorithms, build, common_options, load_of, measure, run
+from prediction import algorithms, budget_between, build, common_options, load_of, measure, run
 
 
 def main():
@@ -19,17 +20,15 @@ def main():
     common_options(parser)
     parser.add_argument("--network", default="resnet18:input=96")
     parser.add_argument("--batch", type=int, default=16)
-    parser.add_argument("--budgets", default="100%,90%,80%,70%,60%,50%")
+    parser.add_argument("--budgets", default="100%,75%,50%,25%,10%,1%")
     args = parser.parse_args()
     os.makedirs(args.work, exist_ok=True)
     began = time.time()
     model = f"{args.work}/algorithms.onnx"
     run([args.plimsoll, "model", args.network, "-o", model])
-    # Shares of two costs' unconstrained arenas would be two budgets: bytes, of the profiled one.
-    whole = build(args, model, args.batch, "100%", "profiled", f"{args.work}/algorithms-profiled")["summary"]["arena_bytes"]
     rows = []
     for budget in args.budgets.split(","):
-        size = int(whole * float(budget.rstrip("%")) / 100)
+        size = budget_between(args, model, args.batch, budget)
         plans = {c: build(args, model, args.batch, size, c, f"{args.work}/algorithms-{c}") for c in ("profiled", "modelled")}
         times = {costs: [] for costs in plans}
         for _ in range(args.runs):

@@ -6,7 +6,9 @@ trainer prints the median of its iterations and what was predicted. Compilation 
 this machine in this hour: a machine that is busy with other things gives figures of little worth, and the load that was
 there is printed with them.
 
-usage: prediction.py --plimsoll build/bin/plimsoll [--networks resnet18,vgg16:input=64] [--budgets 100%,75%,50%]
+Budgets are shares of the way from the least budget with a plan (0%) to the unconstrained arena (100%).
+
+usage: prediction.py --plimsoll build/bin/plimsoll [--networks resnet18,vgg16] [--budgets 100%,50%,10%]
 """
 import argparse
 import json
@@ -18,8 +20,8 @@ import sys
 import time
 
 NETWORKS = {
-    "resnet18": ("resnet18:input=96", 16),
-    "vgg16": ("vgg16:input=64,width=32,hidden=512", 16),
+    "resnet18": ("resnet18:input=96,width=32", 16),
+    "vgg16": ("vgg16:input=64,width=32,hidden=256", 16),
     "mobilenet_v2": ("mobilenet_v2:input=96", 16),
     "googlenet": ("googlenet:input=96", 16),
 }
@@ -42,6 +44,15 @@ def algorithms(plan):
 
 def copies(plan):
     return sum(step["kind"] in ("offload", "prefetch") for step in plan["steps"])
+
+
+def budget_between(args, model, batch, share):
+    """Bytes: "0%" is the least with a plan, "100%" the unconstrained arena."""
+    said = run([args.plimsoll, "plan", model, "--batch", batch, "--budget", "100%", "--threads", args.threads, "--costs",
+                "profiled", "-q", *args.compile_option]).stdout
+    summary = json.loads(said)["summary"]
+    least, whole = summary["minimum_bytes"], summary["unconstrained_bytes"]
+    return least + int((whole - least) * float(share.rstrip("%")) / 100)
 
 
 def build(args, model, batch, budget, costs, directory):
@@ -81,7 +92,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     common_options(parser)
     parser.add_argument("--networks", default=",".join(NETWORKS), help="of " + ", ".join(NETWORKS))
-    parser.add_argument("--budgets", default="100%,75%,50%")
+    parser.add_argument("--budgets", default="100%,50%,10%")
     args = parser.parse_args()
     os.makedirs(args.work, exist_ok=True)
     rows, began = [], time.time()
@@ -91,7 +102,7 @@ def main():
         run([args.plimsoll, "model", spec, "-o", model])
         for budget in args.budgets.split(","):
             directory = f"{args.work}/prediction-{name}"
-            plan = build(args, model, batch, budget, "profiled", directory)
+            plan = build(args, model, batch, budget_between(args, model, batch, budget), "profiled", directory)
             predicted = plan["summary"]["iteration_seconds"] * 1e3
             measured = statistics.median(measure(args, directory) for _ in range(args.runs))
             error = predicted / measured - 1
