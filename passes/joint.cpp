@@ -22,9 +22,7 @@ Result<JointPlan> least_plan(const Candidate& candidate, const Policy& policy) {
 
 Joint::Joint(const Candidate& candidate, const Policy& policy, int effort)
     : candidate_(candidate), policy_(policy), model_(ordered_model(candidate, policy)),
-      frontier_(search::find_frontier(model_, {.effort = effort})) {
-  ideal_seconds_ = search::time_bound(model_, kNoLimit);
-}
+      frontier_(search::find_frontier(model_, {.effort = effort})) {}
 
 // The frontier's times are upper bounds (schedule/evaluate.h), so the first plan that fits need not be the fastest: the
 // others are looked at as long as their computing alone would leave them a chance.

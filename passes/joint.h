@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "passes/candidate.h"
+#include "passes/search/bound.h"
 #include "passes/search/frontier.h"
 
 namespace plimsoll {
@@ -25,17 +26,14 @@ class Joint {
 
   // The fastest plan whose arena is within the budget; nullopt when there is none faster than `seconds`.
   Result<std::optional<JointPlan>> fastest(int64_t budget_bytes, double seconds) const;
-  // No plan of this sub-batch takes less: every task at its fastest, and no waits.
-  double ideal_seconds() const { return ideal_seconds_; }
-  // No schedule of this sub-batch that keeps `budget_bytes` takes less (search/bound.h).
-  double bound_seconds(int64_t budget_bytes) const { return search::time_bound(model_, budget_bytes); }
+  // No schedule of this sub-batch, in this order, that keeps `budget_bytes` takes less (search/bound.h).
+  double bound_seconds(int64_t budget_bytes) const { return search::bound_seconds(model_, budget_bytes); }
 
  private:
   const Candidate& candidate_;
   Policy policy_;
   schedule::Model model_;
   search::Frontier frontier_;
-  double ideal_seconds_ = 0;
 };
 
 }  // namespace plimsoll

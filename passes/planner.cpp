@@ -243,11 +243,13 @@ Result<Found> Planner::choose_jointly(const Found& unconstrained) {
   if (sizes.front() == request_.batch && unconstrained.arena() <= budget_) return unconstrained;
   Found best = *least_;
   bool found = false;
+  double bound = std::numeric_limits<double>::infinity();
   for (const int64_t size : sizes) {
     if (found && mixes_samples()) break;
     PLIMSOLL_ASSIGN(const Candidate* split, candidate(size));
-    if (found && ideal_seconds(*split) >= best.seconds()) break;
+    if (found && ideal_seconds(*split) >= best.seconds()) break;  // which the bound of this split is above, too
     PLIMSOLL_ASSIGN(const Joint* schedules, joint(size));
+    bound = std::min(bound, schedules->bound_seconds(budget_));
     PLIMSOLL_ASSIGN(std::optional<JointPlan> faster,
                     schedules->fastest(budget_, found ? best.seconds() : std::numeric_limits<double>::infinity()));
     if (!faster) continue;
@@ -255,6 +257,7 @@ Result<Found> Planner::choose_jointly(const Found& unconstrained) {
     found = true;
   }
   PLIMSOLL_TRY(take_faster_recipes(best));
+  best.plan.summary.bound_seconds = std::min(bound, best.seconds());
   return best;
 }
 

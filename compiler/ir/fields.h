@@ -53,6 +53,7 @@ void visit_summary(Summary& summary, Visitor&& v) {
   v("recompute_seconds", summary.recompute_seconds);
   v("iteration_seconds", summary.iteration_seconds);
   v("ideal_seconds", summary.ideal_seconds);
+  v("bound_seconds", summary.bound_seconds);
   v("stall_seconds", summary.stall_seconds);
   v("planning_seconds", summary.planning_seconds);
 }

@@ -88,6 +88,7 @@ struct PlanSummary {
   double recompute_seconds = 0;
   double iteration_seconds = 0;
   double ideal_seconds = 0;
+  double bound_seconds = 0;  // no schedule in this order takes less; 0: not known
   double stall_seconds = 0;
   double planning_seconds = 0;
 };

@@ -93,11 +93,4 @@ Frontier find_frontier(const Model& model, const FrontierOptions& options) {
   return {archive.take(), bench.work};
 }
 
-double time_bound(const Model& model, int64_t) {
-  double seconds = 0;
-  for (const Op& op : model.order)
-    if (op.kind == StepKind::compute) seconds += model.algorithms_of(op.id).front().seconds;
-  return seconds;
-}
-
 }  // namespace plimsoll::search

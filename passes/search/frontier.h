@@ -21,8 +21,4 @@ State least_schedule(Workbench& bench);
 // For one sub-batch. Deterministic.
 Frontier find_frontier(const Model& model, const FrontierOptions& options);
 
-// No schedule of this model within `limit` takes less: every task at its fastest, and at each step the cheapest way to be
-// rid of what does not fit.
-double time_bound(const Model& model, int64_t limit);
-
 }  // namespace plimsoll::search

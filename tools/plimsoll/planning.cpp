@@ -261,18 +261,22 @@ std::string describe(const Plan& plan) {
   const std::string rounds =
       plan.rounds == 1 ? fmt::format("{} samples at once", plan.batch)
                        : fmt::format("{} samples in {} rounds of {}", plan.batch, plan.rounds, plan.sub_batch);
+  const std::string bound =
+      sum.bound_seconds > 0 ? fmt::format("\nbound    {:.1f} ms at least, whatever the schedule: a gap of {:.1f} %",
+                                          1e3 * sum.bound_seconds, 100 * (sum.iteration_seconds / sum.bound_seconds - 1))
+                            : "";
   return fmt::format(
       "arena    {:>10}  ({} bytes) of budget {}\n"
       "         {:>10}  live at the peak, step {}: placement loses {:.2f} %\n"
       "         {:>10}  unconstrained, {} minimum\n"
       "batch    {}\n"
-      "steps    {} per round, planned in {:.2f} s, predicted {:.1f} ms per iteration ({})",
+      "steps    {} per round, planned in {:.2f} s, predicted {:.1f} ms per iteration ({}){}",
       format_bytes(sum.arena_bytes), format_grouped(sum.arena_bytes),
       plan.budget_bytes > 0 ? format_bytes(plan.budget_bytes) : "unlimited", format_bytes(sum.live_bytes), sum.peak_step,
       sum.live_bytes > 0 ? 100.0 * static_cast<double>(sum.arena_bytes - sum.live_bytes) / static_cast<double>(sum.live_bytes)
                          : 0.0,
       format_bytes(sum.unconstrained_bytes), format_bytes(sum.minimum_bytes), rounds,
-      plan.steps.size(), sum.planning_seconds, sum.iteration_seconds * 1e3, plan.costs);
+      plan.steps.size(), sum.planning_seconds, sum.iteration_seconds * 1e3, plan.costs, bound);
 }
 
 }  // namespace plimsoll

@@ -1,0 +1,136 @@
+#include "passes/search/bound.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "passes/schedule/evaluate.h"
+#include "passes/schedule/weave.h"
+
+namespace plimsoll::search {
+namespace {
+
+using schedule::kNever;
+using schedule::Model;
+using schedule::ModelTensor;
+using schedule::Op;
+
+constexpr size_t kStepsTried = 24;
+
+size_t at(int32_t i) { return static_cast<size_t>(i); }
+
+double fastest(const Model& model, const Op& op) {
+  return op.kind == StepKind::compute ? model.algorithms_of(op.id).front().seconds : 0;
+}
+
+double fastest_iteration(const Model& model) {
+  double seconds = 0;
+  for (const Op& op : model.order) {
+    if (op.kind != StepKind::compute) continue;
+    const schedule::Algorithm& algorithm = model.algorithms_of(op.id).front();
+    const bool once = model.rounds == 1 || model.tasks[at(op.id)].kind == TaskKind::update;
+    seconds += once ? (model.rounds == 1 ? algorithm.seconds : algorithm.last_seconds)
+                    : algorithm.last_seconds + static_cast<double>(model.rounds - 1) * algorithm.seconds;
+  }
+  return seconds;
+}
+
+struct Droppable {
+  double bytes = 0, seconds = 0;  // seconds of its own task; several outputs of one task share them
+};
+
+bool touches(const Model& model, const Op& op, int32_t tensor) {
+  if (op.kind != StepKind::compute) return op.id == tensor;
+  for (const auto* lists : {&model.reads, &model.updates, &model.writes})
+    for (const int32_t id : (*lists)[op.id])
+      if (id == tensor) return true;
+  return false;
+}
+
+// Of one step: what may leave while it runs, cheapest for its bytes first. A task's outputs are run again together, so
+// they are one item.
+std::vector<Droppable> droppable_at(const Model& model, int32_t step) {
+  std::vector<Droppable> by_task(model.tasks.size());
+  std::vector<Droppable> found;
+  for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
+    const ModelTensor& tensor = model.tensors[at(id)];
+    if (!tensor.movable || tensor.gap_end == kNever || tensor.gap_begin >= step || tensor.gap_end <= step) continue;
+    if (touches(model, model.order[at(step)], id)) continue;
+    const double bytes = static_cast<double>(tensor.bytes);
+    if (tensor.input) found.push_back({bytes, 0});
+    else if (!tensor.rerunnable) found.push_back({bytes, 1e30});
+    else {
+      by_task[at(tensor.producer)].bytes += bytes;
+      by_task[at(tensor.producer)].seconds = model.algorithms_of(tensor.producer).front().seconds;
+    }
+  }
+  for (const Droppable& item : by_task)
+    if (item.bytes > 0) found.push_back(item);
+  std::sort(found.begin(), found.end(), [](const Droppable& a, const Droppable& b) {
+    return a.seconds * b.bytes < b.seconds * a.bytes;
+  });
+  return found;
+}
+
+// Seconds to run `bytes` again, the cheapest first; infinite where there are not so many.
+double again_seconds(const std::vector<Droppable>& items, double bytes) {
+  double seconds = 0;
+  for (const Droppable& item : items) {
+    if (bytes <= 0) break;
+    const double share = std::min(1.0, bytes / item.bytes);
+    seconds += share * item.seconds;
+    bytes -= share * item.bytes;
+  }
+  return bytes > 1e-6 ? 1e30 : seconds;
+}
+
+// The least of T over the bytes that are offloaded, a convex function: its corners are looked at, and between them.
+double round_bound(const Model& model, const std::vector<Droppable>& items, double over, double before, double behind) {
+  const double d2h = model.links.d2h_bytes_per_second, h2d = model.links.h2d_bytes_per_second;
+  const auto seconds = [&](double offloaded) {
+    return std::max(before, offloaded / d2h) + std::max(behind + again_seconds(items, over - offloaded), offloaded / h2d);
+  };
+  double low = 0, high = over;
+  for (int turn = 0; turn < 100; ++turn) {
+    const double a = low + (high - low) / 3, b = high - (high - low) / 3;
+    if (seconds(a) <= seconds(b)) high = b;
+    else low = a;
+  }
+  return std::min({seconds(0), seconds(over), seconds(low), seconds(high)});
+}
+
+}  // namespace
+
+double bound_seconds(const Model& model, int64_t limit) {
+  const double ideal = fastest_iteration(model);
+  if (limit == kNoLimit) return ideal;
+  // What is live when everything stays, without workspaces.
+  schedule::Evaluator evaluator(model);
+  schedule::Trace trace;
+  schedule::weave(model, schedule::keep_everything(model), trace);
+  evaluator.evaluate(trace, 0);
+  std::vector<int64_t> live = evaluator.live();
+  for (size_t step = 0; step < live.size(); ++step)
+    if (trace[step].kind == StepKind::compute) live[step] -= model.algorithms_of(trace[step].id).back().workspace_bytes;
+
+  std::vector<double> until(model.order.size() + 1, 0);
+  for (size_t step = 0; step < model.order.size(); ++step) until[step + 1] = until[step] + fastest(model, model.order[step]);
+  std::vector<int32_t> steps(model.order.size());
+  std::iota(steps.begin(), steps.end(), 0);
+  const size_t tried = std::min(kStepsTried, steps.size());
+  std::partial_sort(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(tried), steps.end(), [&](int32_t a, int32_t b) {
+    return live[at(a)] != live[at(b)] ? live[at(a)] > live[at(b)] : a < b;
+  });
+  double best = 0;  // what a round takes longer than its ideal
+  for (size_t i = 0; i < tried; ++i) {
+    const int32_t step = steps[i];
+    const double over = static_cast<double>(live[at(step)] - limit);
+    if (over <= 0) break;
+    const std::vector<Droppable> items = droppable_at(model, step);
+    const double before = until[at(step)], behind = until.back() - before;
+    best = std::max(best, round_bound(model, items, over, before, behind) - until.back());
+  }
+  const double rounds = static_cast<double>(std::max<int64_t>(model.rounds - 1, 1));
+  return ideal + std::min(best, 1e6) * rounds;
+}
+
+}  // namespace plimsoll::search

@@ -1,0 +1,21 @@
+// What no schedule can beat: the certificate that `auto` prints beside its answer.
+#pragma once
+
+#include "passes/schedule/model.h"
+
+namespace plimsoll::search {
+
+// In seconds, of an iteration: no schedule of this model, in its order, that keeps `limit` takes less; kNoLimit: the sum
+// of the tasks' fastest times.
+//
+// While some step runs, what lies in its gap then (model.h) and has no room must have been given up. Each of these tensors
+// costs at least one more run of its own task, behind the step, or a copy to the host before it and one back behind it:
+//
+//             before the step            behind it
+//   compute   ideal                      ideal + again(dropped)        T >= max(ideal before, offloaded / d2h)
+//   copies    offloaded / d2h            offloaded / h2d                  + max(ideal behind + again, offloaded / h2d)
+//
+// The best division of the bytes, taken as divisible, bounds all schedules; of all steps the one that says most counts.
+double bound_seconds(const schedule::Model& model, int64_t limit);
+
+}  // namespace plimsoll::search

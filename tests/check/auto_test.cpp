@@ -1,0 +1,61 @@
+// What policy `auto` promises: never slower than another policy that fits, never slower with more budget, nothing under
+// its bound, and its minimum is one.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+#include "compiler/check/check.h"
+#include "passes/planner.h"
+#include "passes/policies.h"
+#include "tests/random_graph.h"
+
+using namespace plimsoll;
+
+namespace {
+
+bool mixes_samples(const TaskGraph& graph) {
+  return std::any_of(graph.tasks.begin(), graph.tasks.end(), [](const Task& task) { return task.mixes_samples; });
+}
+
+}  // namespace
+
+TEST_CASE("auto is never slower than a policy that fits, nor with more budget, nor faster than its bound") {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    const int64_t batch = 1 + static_cast<int64_t>(seed % 5);
+    const TaskGraph graph = random_graph(seed, {.layers = 3 + static_cast<int>(seed % 20), .batch = batch});
+    RandomCosts costs(seed);
+    // Where a task mixes samples, auto would rather be slow than split the batch: then all are asked for one round.
+    const int64_t sub_batch = mixes_samples(graph) ? batch : 0;
+    const auto plan = [&](std::string_view policy, int64_t budget) {
+      return make_plan(graph, costs, {.policy = std::string(policy), .batch = batch, .sub_batch = sub_batch,
+                                      .budget_bytes = budget, .effort = 0});
+    };
+    const auto free = plan("auto", 0);
+    REQUIRE(free.ok());
+    const int64_t least = free->summary.minimum_bytes, most = free->summary.arena_bytes;
+    REQUIRE(least <= most);
+    if (least > 256) {
+      const auto below = plan("auto", least - 1);
+      REQUIRE(!below.ok());
+      CHECK(below.error().code == ExitCode::budget_infeasible);
+    }
+    double before = std::numeric_limits<double>::infinity();
+    for (int part = 0; part <= 6; ++part) {
+      const int64_t budget = least + (most - least) * part / 6;
+      CAPTURE(seed, part, budget, least, most);
+      const auto found = plan("auto", budget);
+      REQUIRE(found.ok());
+      CHECK(to_string(check_plan(*found)) == "");
+      CHECK(found->summary.iteration_seconds <= before * (1 + 1e-9));
+      CHECK(found->summary.bound_seconds <= found->summary.iteration_seconds);
+      before = found->summary.iteration_seconds;
+      if (part % 3 != 1) continue;
+      for (const Policy& other : all_policies()) {
+        CAPTURE(other.name);
+        const auto rival = plan(other.name, budget);
+        if (rival.ok()) CHECK(found->summary.iteration_seconds <= rival->summary.iteration_seconds * (1 + 1e-9));
+        else CHECK(rival.error().code == ExitCode::budget_infeasible);
+      }
+    }
+  }
+}
