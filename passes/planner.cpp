@@ -240,12 +240,12 @@ Result<Found> Planner::choose_jointly(const Found& unconstrained) {
     least_ = Found{std::move(least.plan), split, least.live_limit, policy_, std::move(least.decided)};
   }
   if (least_->arena() > budget_) return infeasible();
-  if (sizes.front() == request_.batch && unconstrained.arena() <= budget_) return unconstrained;
-  Found best = *least_;
-  bool found = false;
+  if (budget_ == kNoLimit && sizes.front() == request_.batch) return unconstrained;
+  bool found = sizes.front() == request_.batch && unconstrained.arena() <= budget_;
+  Found best = found ? unconstrained : *least_;
   double bound = std::numeric_limits<double>::infinity();
   for (const int64_t size : sizes) {
-    if (found && mixes_samples()) break;
+    if (found && size != sizes.front() && mixes_samples()) break;
     PLIMSOLL_ASSIGN(const Candidate* split, candidate(size));
     if (found && ideal_seconds(*split) >= best.seconds()) break;  // which the bound of this split is above, too
     PLIMSOLL_ASSIGN(const Joint* schedules, joint(size));
