@@ -8,7 +8,7 @@ Result<std::vector<GeneratedFile>> generate(const TaskGraph& given, const Plan& 
   const TaskGraph graph = plan.rounds > 1 ? accumulating(given) : given;
   PLIMSOLL_CHECK(plan.tasks.size() == graph.tasks.size() && plan.tensors.size() == graph.tensors.size(),
                  "the plan was made for another graph");
-  const Source source{graph, plan, options, kernels_of(graph, plan), AddressTable(plan)};
+  const Source source{graph, plan, options, kernels_of(graph, plan), AddressTable(plan), HostSlotTable(plan)};
 
   std::vector<std::string> kernel_functions;
   std::vector<StepFunction> step_functions;
@@ -18,6 +18,7 @@ Result<std::vector<GeneratedFile>> generate(const TaskGraph& given, const Plan& 
   for (GeneratedFile& file : steps) files.push_back(std::move(file));
   PLIMSOLL_ASSIGN(GeneratedFile program, program_source(source, kernel_functions, step_functions));
   files.push_back(std::move(program));
+  files.push_back(lives_source(source));
   for (GeneratedFile& file : project_files(source, files)) files.push_back(std::move(file));
   return files;
 }

@@ -4,6 +4,7 @@
 //   CMakeLists.txt                                         program.cpp   inputs, parameters, the list of functions
 //   runtime/…        the sources that it uses              kernels_*.cpp every distinct kernel, built once
 //                                                          steps_*.cpp   the program: one step per line, in issue order
+//                                                          lives.cpp     who lies where when, for sanitized builds
 //
 // A pure function of its inputs that knows no operator. The caller adds plan.json and model.onnx.
 #pragma once
@@ -32,7 +33,7 @@ struct GenerateOptions {
 };
 
 // Before: the checker has accepted the plan, which was made for this graph.
-// Error: internal, when the plan has steps of a kind that the runtime cannot execute.
+// Error: internal, when an initializer or an input of the plan is not in the model.
 Result<std::vector<GeneratedFile>> generate(const TaskGraph& graph, const Plan& plan, const GenerateOptions& options);
 
 }  // namespace plimsoll

@@ -69,6 +69,12 @@ endif()
 option(PLIMSOLL_WERROR "warnings are errors" ON)
 set(PLIMSOLL_RUNTIME "" CACHE PATH "a build directory of Plimsoll: link its runtime instead of building runtime/ here")
 
+set(PLIMSOLL_SANITIZE "" CACHE STRING "address: who touches what does not live there is told; thread: so is who does not wait")
+if(PLIMSOLL_SANITIZE)
+  add_compile_options(-fsanitize=${PLIMSOLL_SANITIZE} -fno-omit-frame-pointer -g1)
+  add_link_options(-fsanitize=${PLIMSOLL_SANITIZE})
+endif()
+
 add_compile_options(-Wall -Wextra)
 if(PLIMSOLL_WERROR)
   add_compile_options(-Werror)
@@ -133,6 +139,10 @@ std::string readme(const Source& source) {
   const std::string budget = plan.budget_bytes ? fmt::format("{} ({} bytes)", format_bytes(plan.budget_bytes),
                                                              format_grouped(plan.budget_bytes))
                                                : "none was given";
+  const std::string pool =
+      plan.summary.host_pool_bytes == 0
+          ? ""
+          : fmt::format("| host pool | {}, in memory, or in a file with `--spill DIR` |\n", format_bytes(plan.summary.host_pool_bytes));
   const std::string command =
       source.options.command.empty() ? "" : fmt::format("\nMade by\n\n    {}\n", one_line(source.options.command));
   return fmt::format(
@@ -142,7 +152,7 @@ std::string readme(const Source& source) {
       "| batch | {} samples: {} rounds of {}, the last of {} |\n"
       "| budget | {} |\n"
       "| planned arena | {} ({} bytes), the one allocation of the program |\n"
-      "| of it for the whole run | {} |\n"
+      "| of it for the whole run | {} |\n{}"
       "| policy | {} |\n"
       "| predicted iteration | {:.6f} s ({}) |\n"
       "| threads | {}, fixed: the bits of the results depend on it |\n\n"
@@ -153,7 +163,7 @@ std::string readme(const Source& source) {
       "Read `steps_0.cpp` first: it is the program, one step per line. `program.h` says where everything lies.\n",
       comment_safe(plan.model_name), comment_safe(plan.generator), command, plan.batch, plan.rounds, plan.sub_batch,
       plan.last_sub_batch, budget, format_bytes(plan.summary.arena_bytes), format_grouped(plan.summary.arena_bytes),
-      format_bytes(plan.summary.persistent_bytes), comment_safe(plan.policy), plan.summary.iteration_seconds,
+      format_bytes(plan.summary.persistent_bytes), pool, comment_safe(plan.policy), plan.summary.iteration_seconds,
       plan.costs.empty() ? "unknown" : comment_safe(plan.costs), source.options.threads, data_example(source),
       inputs_text(source));
 }

@@ -15,6 +15,7 @@ struct Source {
   const GenerateOptions& options;
   KernelTable kernels;
   AddressTable addresses;
+  HostSlotTable host_slots;
 };
 
 // One function of the program. Evaluation runs the forward ones alone.
@@ -25,6 +26,8 @@ struct StepFunction {
 
 // program.h
 GeneratedFile program_header(const Source& source);
+// lives.cpp
+GeneratedFile lives_source(const Source& source);
 // program.cpp; `kernel_functions` and `step_functions` are what it calls, in order.
 Result<GeneratedFile> program_source(const Source& source, const std::vector<std::string>& kernel_functions,
                                      const std::vector<StepFunction>& step_functions);

@@ -65,4 +65,49 @@ const Address& AddressTable::at(TensorId tensor, StepId step) const {
   return address;
 }
 
+HostSlotTable::HostSlotTable(const Plan& plan) : of_tensor_(plan.tensors.size()) {
+  for (const Step& step : plan.steps) {
+    if (step.host_offset < 0) continue;
+    std::vector<int64_t>& slots = of_tensor_[step.tensor];
+    if (std::find(slots.begin(), slots.end(), step.host_offset) == slots.end()) slots.push_back(step.host_offset);
+  }
+}
+
+std::string HostSlotTable::name(TensorId tensor, int64_t host_offset) const {
+  const std::vector<int64_t>& slots = of_tensor_[tensor];
+  const auto at = std::find(slots.begin(), slots.end(), host_offset) - slots.begin();
+  return at ? fmt::format("h{}_{}", tensor.value, at + 1) : fmt::format("h{}", tensor.value);
+}
+
+// From the last step to the first: who reads comes behind whoever brings it. A prefetch brings what the last offload
+// to its slot put there.
+IdVector<StepId, bool> steps_of_evaluation(const TaskGraph& graph, const Plan& plan, const AddressTable& addresses) {
+  IdVector<StepId, bool> taken(plan.steps.size(), false);
+  const auto take_maker = [&](TensorId tensor, StepId reader) {
+    const int32_t first = addresses.at(tensor, reader).residency->first_step;
+    if (first >= 0) taken[StepId(first)] = true;
+  };
+  for (int32_t i = static_cast<int32_t>(plan.steps.size()) - 1; i >= 0; --i) {
+    const StepId id(i);
+    const Step& step = plan.steps[id];
+    if (step.kind == StepKind::compute) {
+      const Task& task = graph.tasks[step.task];
+      const bool forward = task.kind == TaskKind::forward || task.kind == TaskKind::loss;
+      if (forward && !step.recompute) taken[id] = true;
+      if (!taken[id]) continue;
+      for (const TensorId tensor : task.reads()) take_maker(tensor, id);
+    } else if (step.kind == StepKind::offload && taken[id]) {
+      take_maker(step.tensor, id);
+    } else if (step.kind == StepKind::prefetch && taken[id]) {
+      for (int32_t j = i - 1; j >= 0; --j) {
+        const Step& other = plan.steps[StepId(j)];
+        if (other.kind != StepKind::offload || other.tensor != step.tensor || other.host_offset != step.host_offset) continue;
+        taken[StepId(j)] = true;
+        break;
+      }
+    }
+  }
+  return taken;
+}
+
 }  // namespace plimsoll

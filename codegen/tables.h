@@ -43,4 +43,18 @@ class AddressTable {
   IdVector<TensorId, std::vector<Address>> of_tensor_;  // each in order of time
 };
 
+// A tensor's place in the host pool under its name: h12, and h12_2 where it is offloaded to another place too.
+class HostSlotTable {
+ public:
+  explicit HostSlotTable(const Plan& plan);
+  std::string name(TensorId tensor, int64_t host_offset) const;
+  const IdVector<TensorId, std::vector<int64_t>>& all() const { return of_tensor_; }
+
+ private:
+  IdVector<TensorId, std::vector<int64_t>> of_tensor_;  // in order of first use
+};
+
+// Which steps evaluation takes: the forward tasks' and whatever brings them what they read. The rest trains.
+IdVector<StepId, bool> steps_of_evaluation(const TaskGraph& graph, const Plan& plan, const AddressTable& addresses);
+
 }  // namespace plimsoll

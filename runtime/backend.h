@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <stdexcept>
 #include <string>
 
 namespace plimsoll::backend {
@@ -26,6 +28,31 @@ class Arena {
  private:
   std::byte* data_ = nullptr;
   int64_t bytes_ = 0, allocated_ = 0;
+};
+
+// The host pool's file cannot be written or read.
+class HostPoolError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Where offloaded tensors wait. Its copies may run beside the kernels, one of each direction at a time.
+class HostPool {
+ public:
+  // In memory; or, with a directory, in a file there that has no name, so that it is gone with the process. Takes all
+  // of it at once: a machine without the room says so now. Throws std::bad_alloc or HostPoolError.
+  HostPool(int64_t bytes, const std::string& directory);
+  ~HostPool();
+  HostPool(const HostPool&) = delete;
+  HostPool& operator=(const HostPool&) = delete;
+
+  // Finished on return. Throw HostPoolError.
+  void store(int64_t offset, const std::byte* from, int64_t bytes) const;
+  void fetch(int64_t offset, std::byte* to, int64_t bytes) const;
+
+ private:
+  std::unique_ptr<Arena> memory_;
+  int file_ = -1;
 };
 
 void copy_in(void* stream, std::byte* to, const std::byte* from, int64_t bytes);   // host → arena

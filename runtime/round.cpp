@@ -1,50 +1,80 @@
-#include "runtime/backend.h"
-#include "runtime/program.h"
+#include "runtime/round.h"
+
+#include <stdexcept>
+#include <string>
 
 namespace plimsoll {
+namespace {
 
-void KernelSet::check_workspace(const std::vector<Algorithm>& offered, std::string_view algorithm,
-                                int64_t planned_bytes) {
-  for (const Algorithm& one : offered) {
-    if (!algorithm.empty() && one.name != algorithm) continue;
-    if (one.workspace_bytes <= planned_bytes) return;
-    throw KernelError("algorithm '" + one.name + "' needs " + std::to_string(one.workspace_bytes) +
-                      " bytes of workspace on this machine when " + std::to_string(planned_bytes) +
-                      " are planned; compile the model here");
+constexpr size_t kUnmarked = static_cast<size_t>(-1);
+
+std::span<const int64_t> as_span(std::initializer_list<int64_t> list) { return {list.begin(), list.size()}; }
+
+}  // namespace
+
+Round& Round::after(std::initializer_list<int32_t> steps) {
+  for (const int32_t step : steps) {
+    const size_t at = static_cast<size_t>(step);
+    if (at >= marked_.size() || marked_[at] == kUnmarked)
+      throw std::logic_error("step " + std::to_string(steps_) + " waits for step " + std::to_string(step) +
+                             ", which is not marked before it");
+    waits_.push_back(marked_[at]);
   }
-  throw KernelError("this machine has no algorithm '" + std::string(algorithm) + "'; compile the model here");
+  return *this;
 }
 
-void KernelSet::refuse(const char* layers, const KernelError& error) {
-  throw KernelError(std::string(layers) + ": " + error.what());
+Round& Round::training() {
+  training_only_ = true;
+  return *this;
 }
 
-void Round::run(size_t kernel, std::initializer_list<int64_t> operands, int64_t workspace) {
-  size_t slot = 0;
-  for (const int64_t offset : operands) addresses_[slot++] = at(offset);
-  kernels_[kernel].run(context, addresses_.data(), at(workspace));
+Round& Round::mark(int32_t step) {
+  const size_t at = static_cast<size_t>(step);
+  if (at >= marked_.size()) marked_.resize(at + 1, kUnmarked);
+  marked_[at] = commands_.size() - 1;
+  return *this;
 }
 
-void Round::again(size_t kernel, std::initializer_list<int64_t> operands, int64_t workspace) {
-  context.recompute = true;
-  run(kernel, operands, workspace);
-  context.recompute = false;
+Round& Round::tell(Command command, std::span<const int64_t> operands) {
+  command.step = command.is_step() ? steps_++ : steps_ - 1;
+  command.training_only = training_only_;
+  command.first_wait = waits_told_;
+  command.waits = waits_.size() - waits_told_;
+  command.first_operand = operands_.size();
+  command.operands = operands.size();
+  operands_.insert(operands_.end(), operands.begin(), operands.end());
+  commands_.push_back(command);
+  waits_told_ = waits_.size();
+  training_only_ = false;
+  return *this;
 }
 
-void Round::load(size_t input, int64_t offset, int64_t sample_bytes) {
-  backend::copy_in(context.stream, at(offset), staged_[input], sample_bytes * samples_);
+Round& Round::run(size_t kernel, std::initializer_list<int64_t> operands, int64_t workspace) {
+  return tell({.kind = Command::Kind::run, .index = kernel, .offset = workspace}, as_span(operands));
 }
 
-void Round::read_loss(int64_t offset) {
-  float share = 0;
-  backend::copy_out(context.stream, reinterpret_cast<std::byte*>(&share), at(offset), sizeof share);
-  loss_ += share;
+Round& Round::again(size_t kernel, std::initializer_list<int64_t> operands, int64_t workspace) {
+  return tell({.kind = Command::Kind::again, .index = kernel, .offset = workspace}, as_span(operands));
 }
 
-void Round::read_correct(int64_t offset) {
-  float samples = 0;
-  backend::copy_out(context.stream, reinterpret_cast<std::byte*>(&samples), at(offset), sizeof samples);
-  correct_ += samples;
+Round& Round::update(size_t kernel, std::initializer_list<int64_t> operands, int64_t workspace) {
+  return tell({.kind = Command::Kind::update, .index = kernel, .offset = workspace}, as_span(operands));
 }
+
+Round& Round::load(size_t input, int64_t offset, int64_t sample_bytes) {
+  return tell({.kind = Command::Kind::load, .index = input, .offset = offset, .bytes = sample_bytes});
+}
+
+Round& Round::offload(int64_t offset, int64_t host_offset, int64_t bytes) {
+  return tell({.kind = Command::Kind::offload, .offset = offset, .host_offset = host_offset, .bytes = bytes});
+}
+
+Round& Round::prefetch(int64_t offset, int64_t host_offset, int64_t bytes) {
+  return tell({.kind = Command::Kind::prefetch, .offset = offset, .host_offset = host_offset, .bytes = bytes});
+}
+
+Round& Round::read_loss(int64_t offset) { return tell({.kind = Command::Kind::read_loss, .offset = offset}); }
+
+Round& Round::read_correct(int64_t offset) { return tell({.kind = Command::Kind::read_correct, .offset = offset}); }
 
 }  // namespace plimsoll

@@ -27,6 +27,7 @@ const char* const kHelp =
     "  --init he:SEED    weight matrices and filters drawn after He et al., all else from the model file\n"
     "  --model FILE      the model file, instead of the one beside the sources\n"
     "  --save FILE       write the model with the trained weights\n"
+    "  --spill DIR       tensors that wait outside the arena do so in a file there, not in memory\n"
     "  --metrics FILE    one JSON object per iteration and line\n"
     "  --on-nan stop     end with an error, saving nothing, when the loss is no finite number (default)\n"
     "  --on-nan ignore   go on\n"
@@ -82,6 +83,7 @@ Options parse_options(int argc, char** argv) {
     else if (option == "--model") options.model = value();
     else if (option == "--save") options.save = value();
     else if (option == "--metrics") options.metrics = value();
+    else if (option == "--spill") options.spill = value();
     else if (option == "--on-nan") options.stop_on_nan = stops(value());
     else if (option == "--quiet") options.quiet = flag();
     else if (option == "--help" || option == "-h") options.help = flag();

@@ -18,6 +18,7 @@ struct Options {
   std::string model = {};     // "": model.onnx of the trainer's directory
   std::string save = {};
   std::string metrics = {};
+  std::string spill = {};     // directory of the host pool's file; "": the host pool lies in memory
   bool stop_on_nan = true;
   bool quiet = false;
   bool help = false;

@@ -5,10 +5,12 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <new>
 #include <optional>
 
 #include "runtime/backend.h"
+#include "runtime/streams.h"
 #include "runtime/train/error.h"
 #include "runtime/train/feeder.h"
 #include "runtime/train/options.h"
@@ -31,11 +33,15 @@ double mebibytes(int64_t bytes) { return static_cast<double>(bytes) / (1 << 20);
 // The program with its kernels and its memory: runs iterations.
 class Machine {
  public:
-  explicit Machine(const Program& program)
-      : program_(program), arena_(program.arena_bytes), full_(program.kernels), last_(program.kernels),
-        addresses_(program.max_operands) {
+  Machine(const Program& program, const std::string& spill)
+      : program_(program), arena_(program.arena_bytes), full_(program.kernels), last_(program.kernels) {
+    if (program.host_pool_bytes > 0) pool_ = std::make_unique<backend::HostPool>(program.host_pool_bytes, spill);
     program.build(full_, program.sub_batch);
     if (program.last_sub_batch != program.sub_batch) program.build(last_, program.last_sub_batch);
+    program.forward(round_);
+    round_.end_forward();
+    program.backward(round_);
+    streams_ = std::make_unique<backend::Streams>(program, round_, arena_, pool_.get());
   }
 
   struct Totals {
@@ -53,12 +59,13 @@ class Machine {
       RunContext context = iteration_context;
       context.round = r;
       const bool full = samples == program_.sub_batch;
-      Round round(arena_.data(), full ? full_ : last_, feeder.staged(), addresses_, context, samples, last);
-      program_.forward(round);
-      if (context.training) program_.backward(round);
-      backend::finish(context.stream);
-      totals.loss += round.loss();
-      totals.correct += round.correct();
+      const RoundResult result = streams_->play({.kernels = full ? &full_ : &last_,
+                                                 .staged = feeder.staged(),
+                                                 .context = context,
+                                                 .samples = samples,
+                                                 .last = last});
+      totals.loss += result.loss;
+      totals.correct += result.correct;
     }
     return totals;
   }
@@ -68,8 +75,10 @@ class Machine {
  private:
   const Program& program_;
   backend::Arena arena_;
+  std::unique_ptr<backend::HostPool> pool_;
   KernelSet full_, last_;
-  std::vector<std::byte*> addresses_;
+  Round round_;
+  std::unique_ptr<backend::Streams> streams_;
 };
 
 void need_a_batch(const Program& program, const Dataset& dataset) {
@@ -87,7 +96,7 @@ void need_a_batch(const Program& program, const Dataset& dataset) {
   throw TrainerError(Exit::invalid_model, what);
 }
 
-void print_start(const Program& program, const Dataset& data) {
+void print_start(const Program& program, const Dataset& data, const std::string& spill) {
   std::printf("%s: batch %lld in %lld round%s of %lld, %lld threads, %s\n", program.model,
               static_cast<long long>(program.batch), static_cast<long long>(program.rounds),
               program.rounds == 1 ? "" : "s", static_cast<long long>(program.sub_batch),
@@ -99,6 +108,10 @@ void print_start(const Program& program, const Dataset& data) {
               static_cast<long long>(program.arena_bytes), mebibytes(program.persistent_bytes));
   if (program.budget_bytes > 0) std::printf(", budget %.1f MiB", mebibytes(program.budget_bytes));
   std::printf("\n");
+  if (program.host_pool_bytes > 0)
+    std::printf("host pool %.1f MiB (%lld bytes) %s%s\n", mebibytes(program.host_pool_bytes),
+                static_cast<long long>(program.host_pool_bytes), spill.empty() ? "in memory" : "in a file in ",
+                spill.c_str());
 }
 
 void print_end(const Program& program, const Machine& machine, double median_seconds) {
@@ -178,8 +191,9 @@ Exit train(const Program& program, const Options& options, const std::string& mo
 
   backend::start(program.threads);
   Reporter reporter(options.quiet, options.metrics, program.batch, per_epoch, epochs);
-  if (!options.quiet) print_start(program, data);
-  Machine machine(program);
+  if (!options.quiet) print_start(program, data, options.spill);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of its write, not our end
+  Machine machine(program, options.spill);
   init_parameters(program, options.init, model_file, machine.arena());
   Feeder feeder(program, data, options.shuffle, options.seed);
   std::optional<Feeder> test_feeder;
@@ -187,7 +201,6 @@ Exit train(const Program& program, const Options& options, const std::string& mo
   Durations durations;
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of its write, not our end
 
   // Beyond this point the training thread allocates nothing: the plan's arena is all that an iteration touches.
 
@@ -262,9 +275,15 @@ int main(const Program& program, const char* trainer_directory, int argc, char**
     return fail(error.code, error.what());
   } catch (const KernelError& error) {
     return fail(Exit::environment, error.what());
+  } catch (const backend::HostPoolError& error) {
+    return fail(Exit::unwritable_output, error.what());
   } catch (const std::bad_alloc&) {
+    const std::string pool = program.host_pool_bytes == 0
+                                 ? ""
+                                 : " and " + std::to_string(program.host_pool_bytes) +
+                                       " of the host pool, which --spill puts on a disk";
     return fail(Exit::budget, ("this machine does not have the planned " + std::to_string(program.arena_bytes) +
-                               " bytes").c_str());
+                               " bytes" + pool).c_str());
   } catch (const std::exception& error) {
     return fail(Exit::internal, error.what());
   }

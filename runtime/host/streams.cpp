@@ -1,0 +1,241 @@
+// The host's streams. Kernels run on the calling thread with its OpenMP team; copies run on one long-lived thread for
+// each direction. A program that offloads nothing has no such threads: its loads run between the kernels.
+//
+// A step has finished when its stream has counted it. Streams run in order, so one counter per stream says it of all:
+//
+//   compute   | 0 | 1 | 2 | … |     done = 3
+//   d2h       | 0 | 1 | … |         done = 1: step 2 of compute may go on if it waits for the first of d2h only
+//
+// What evaluation or a round without updates leaves out is counted all the same, with its waits.
+#include "runtime/streams.h"
+
+#include <array>
+#include <atomic>
+#include <exception>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "runtime/host/watch.h"
+#include "runtime/program.h"
+
+namespace plimsoll::backend {
+namespace {
+
+void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+// A step that is awaited usually ends within microseconds; who waits longer than these spins sleeps.
+constexpr int kSpins = 2000;
+
+// Only what somebody may sleep for needs a wake-up, and the counting thread knows which that is.
+class Counter {
+ public:
+  void reset() { value_.store(0, std::memory_order_relaxed); }
+  void count_to(int32_t value, bool awaited) {
+    value_.store(value, std::memory_order_release);
+    if (awaited) value_.notify_all();
+  }
+  void wait_for(int32_t value) const {
+    for (int i = 0; i < kSpins; ++i) {
+      if (value_.load(std::memory_order_acquire) >= value) return;
+      pause_briefly();
+    }
+    for (int32_t now; (now = value_.load(std::memory_order_acquire)) < value;)
+      value_.wait(now, std::memory_order_acquire);
+  }
+
+ private:
+  alignas(64) std::atomic<int32_t> value_{0};
+};
+
+struct Wait {
+  size_t stream;
+  int32_t count;
+};
+
+struct Item {
+  const Command* command;
+  size_t first_operand;  // in Player::operands_
+  size_t first_wait, waits;
+  bool awaited = false;
+};
+
+struct Lane {
+  std::vector<Item> items;
+  int32_t forward_items = 0;
+  Counter done;
+};
+
+}  // namespace
+
+class Streams::Player {
+ public:
+  Player(const Program& program, const Round& round, const Arena& arena, HostPool* pool)
+      : arena_(arena.data()), pool_(pool), watch_(program.lives, arena.data(), program.arena_bytes),
+        beside_(program.host_pool_bytes > 0 && !host::Watch::in_order_of_issue()) {
+    fill(round);
+    if (!beside_) return;
+    try {
+      for (const Stream stream : {Stream::d2h, Stream::h2d})
+        threads_.emplace_back([this, lane = static_cast<size_t>(stream)] { serve(lane); });
+    } catch (...) {
+      end_threads();
+      throw;
+    }
+  }
+
+  ~Player() { end_threads(); }
+
+  RoundResult play(const RoundJob& job) {
+    job_ = job;
+    result_ = {};
+    watch_.begin_round();
+    begin_round();
+    run_lane(0);
+    for (size_t lane = 1; lane <= threads_.size(); ++lane) lanes_[lane].done.wait_for(length(lanes_[lane]) + 1);
+    if (failed_) {
+      failed_ = false;
+      failing_.clear();
+      std::rethrow_exception(std::exchange(failure_, nullptr));
+    }
+    return result_;
+  }
+
+ private:
+  std::byte* at(int64_t offset) const { return offset == none ? nullptr : arena_ + offset; }
+
+  // Everything that a round needs is resolved here, once.
+  void fill(const Round& round) {
+    const std::vector<Command>& commands = round.commands();
+    std::vector<Wait> places(commands.size());
+    for (size_t i = 0; i < commands.size(); ++i) {
+      const Command& command = commands[i];
+      const size_t stream = beside_ ? static_cast<size_t>(command.stream()) : 0;
+      Lane& lane = lanes_[stream];
+      Item item{&command, operands_.size(), waits_.size(), 0};
+      for (const int64_t offset : round.operands(command)) operands_.push_back(at(offset));
+      for (const size_t other : round.waits(command)) {
+        const Wait& place = places[other];
+        if (place.stream == stream) continue;
+        waits_.push_back(place);
+        lanes_[place.stream].items[static_cast<size_t>(place.count - 1)].awaited = true;
+      }
+      item.waits = waits_.size() - item.first_wait;
+      lane.items.push_back(item);
+      places[i] = {stream, static_cast<int32_t>(lane.items.size())};
+      if (i < round.forward_commands()) lane.forward_items = places[i].count;
+    }
+  }
+
+  // Before: every thread has said that it has finished, so nobody looks at the counters or at the job.
+  void begin_round() {
+    for (Lane& lane : lanes_) lane.done.reset();
+    round_.fetch_add(1, std::memory_order_release);
+    round_.notify_all();
+  }
+
+  void serve(size_t lane) {
+    for (uint32_t seen = 0;;) {
+      round_.wait(seen, std::memory_order_acquire);
+      seen = round_.load(std::memory_order_acquire);
+      if (ending_) return;
+      run_lane(lane);
+      lanes_[lane].done.count_to(length(lanes_[lane]) + 1, true);  // one more: finished with the round
+    }
+  }
+
+  void end_threads() {
+    ending_ = true;
+    begin_round();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  int32_t length(const Lane& lane) const {
+    return job_.context.training ? static_cast<int32_t>(lane.items.size()) : lane.forward_items;
+  }
+
+  // After a failure the lanes run to their end and do nothing: whoever waits for them goes on.
+  void run_lane(size_t stream) {
+    Lane& lane = lanes_[stream];
+    const int32_t items = length(lane);
+    for (int32_t i = 0; i < items; ++i) {
+      const Item& item = lane.items[static_cast<size_t>(i)];
+      for (size_t w = 0; w < item.waits; ++w) {
+        const Wait& wait = waits_[item.first_wait + w];
+        lanes_[wait.stream].done.wait_for(wait.count);
+      }
+      watch_.begin_step(*item.command, *job_.kernels);
+      if (wanted(*item.command) && !failed_.load(std::memory_order_relaxed)) {
+        try {
+          act(item);
+        } catch (...) {
+          if (!failing_.test_and_set()) {
+            failure_ = std::current_exception();
+            failed_.store(true, std::memory_order_release);
+          }
+        }
+      }
+      watch_.end_step(*item.command, *job_.kernels);
+      lane.done.count_to(i + 1, item.awaited);
+    }
+  }
+
+  bool wanted(const Command& command) const {
+    if (command.training_only && !job_.context.training) return false;
+    return command.kind != Command::Kind::update || job_.last;
+  }
+
+  void act(const Item& item) {
+    const Command& command = *item.command;
+    std::byte* const tensor = at(command.offset);
+    switch (command.kind) {
+      case Command::Kind::run:
+      case Command::Kind::again:
+      case Command::Kind::update: {
+        RunContext context = job_.context;
+        context.recompute = command.kind == Command::Kind::again;
+        std::byte* const* operands = operands_.data() + item.first_operand;
+        watch_.touch(command, *job_.kernels, operands, tensor);
+        (*job_.kernels)[command.index].run(context, operands, tensor);
+        break;
+      }
+      case Command::Kind::load:
+        copy_in(nullptr, tensor, job_.staged[command.index], command.bytes * job_.samples);
+        break;
+      case Command::Kind::offload: pool_->store(command.host_offset, tensor, command.bytes); break;
+      case Command::Kind::prefetch: pool_->fetch(command.host_offset, tensor, command.bytes); break;
+      case Command::Kind::read_loss: result_.loss += *reinterpret_cast<const float*>(tensor); break;
+      case Command::Kind::read_correct: result_.correct += *reinterpret_cast<const float*>(tensor); break;
+    }
+  }
+
+  std::byte* const arena_;
+  HostPool* const pool_;
+  host::Watch watch_;
+  const bool beside_;  // copies run on threads of their own
+  std::array<Lane, kStreams> lanes_;
+  std::vector<std::byte*> operands_;
+  std::vector<Wait> waits_;
+
+  RoundJob job_;
+  RoundResult result_;
+  std::atomic<uint32_t> round_{0};
+  bool ending_ = false;
+  std::atomic_flag failing_;
+  std::exception_ptr failure_;  // of the first that failed; written before `failed_`
+  std::atomic<bool> failed_{false};
+  std::vector<std::thread> threads_;
+};
+
+Streams::Streams(const Program& program, const Round& round, const Arena& arena, HostPool* pool)
+    : player_(std::make_unique<Player>(program, round, arena, pool)) {}
+
+Streams::~Streams() = default;
+
+RoundResult Streams::play(const RoundJob& job) { return player_->play(job); }
+
+}  // namespace plimsoll::backend

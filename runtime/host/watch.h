@@ -1,0 +1,72 @@
+// What sanitizers are told of the arena; nothing in other builds. They see neither into oneDNN's kernels nor that an
+// arena has tenants, so they are told what each step touches and, for addresses, who lives when.
+//
+//   -fsanitize=address   bytes where nothing lives at a step are poisoned while it runs. Steps run in the order of issue
+//                        on one thread, for that is the order in which lives are stated
+//   -fsanitize=thread    every operand is read or written in the name of the kernel, on its stream
+#pragma once
+
+#include <vector>
+
+#include "runtime/program.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define PLIMSOLL_WATCHES_LIVES 1
+#elif defined(__SANITIZE_THREAD__)
+#define PLIMSOLL_WATCHES_RACES 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define PLIMSOLL_WATCHES_LIVES 1
+#elif __has_feature(thread_sanitizer)
+#define PLIMSOLL_WATCHES_RACES 1
+#endif
+#endif
+
+namespace plimsoll::host {
+
+#if defined(PLIMSOLL_WATCHES_LIVES)
+
+class Watch {
+ public:
+  Watch(std::span<const ProgramLife> lives, std::byte* arena, int64_t arena_bytes);
+  ~Watch();
+  static constexpr bool in_order_of_issue() { return true; }
+  void begin_round();
+  void begin_step(const Command& command, const KernelSet& kernels);
+  void end_step(const Command& command, const KernelSet& kernels);
+  void touch(const Command& command, const KernelSet& kernels, std::byte* const* operands, std::byte* workspace);
+
+ private:
+  std::byte* const arena_;
+  const int64_t arena_bytes_;
+  std::vector<ProgramLife> by_first_, by_last_;
+  size_t begun_ = 0, ended_ = 0;
+};
+
+#elif defined(PLIMSOLL_WATCHES_RACES)
+
+class Watch {
+ public:
+  Watch(std::span<const ProgramLife>, std::byte*, int64_t) {}
+  static constexpr bool in_order_of_issue() { return false; }
+  void begin_round() {}
+  void begin_step(const Command&, const KernelSet&) {}
+  void end_step(const Command&, const KernelSet&) {}
+  void touch(const Command& command, const KernelSet& kernels, std::byte* const* operands, std::byte* workspace);
+};
+
+#else
+
+class Watch {
+ public:
+  Watch(std::span<const ProgramLife>, std::byte*, int64_t) {}
+  static constexpr bool in_order_of_issue() { return false; }
+  void begin_round() {}
+  void begin_step(const Command&, const KernelSet&) {}
+  void end_step(const Command&, const KernelSet&) {}
+  void touch(const Command&, const KernelSet&, std::byte* const*, std::byte*) {}
+};
+
+#endif
+
+}  // namespace plimsoll::host

@@ -1,0 +1,28 @@
+#include "runtime/kernel_set.h"
+
+namespace plimsoll {
+
+void KernelSet::check_workspace(const std::vector<Algorithm>& offered, std::string_view algorithm,
+                                int64_t planned_bytes) {
+  for (const Algorithm& one : offered) {
+    if (!algorithm.empty() && one.name != algorithm) continue;
+    if (one.workspace_bytes <= planned_bytes) return;
+    throw KernelError("algorithm '" + one.name + "' needs " + std::to_string(one.workspace_bytes) +
+                      " bytes of workspace on this machine when " + std::to_string(planned_bytes) +
+                      " are planned; compile the model here");
+  }
+  throw KernelError("this machine has no algorithm '" + std::string(algorithm) + "'; compile the model here");
+}
+
+KernelSet::Touched KernelSet::touched(std::span<const OperandDesc> operands, int64_t workspace_bytes) {
+  Touched all{.operands = {}, .workspace_bytes = workspace_bytes};
+  for (const OperandDesc& operand : operands)
+    all.operands.push_back({operand.access, operand.access == Access::absent ? 0 : operand.tensor.bytes()});
+  return all;
+}
+
+void KernelSet::refuse(const char* layers, const KernelError& error) {
+  throw KernelError(std::string(layers) + ": " + error.what());
+}
+
+}  // namespace plimsoll

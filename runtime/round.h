@@ -1,0 +1,92 @@
+// The steps of one round as data: what the generated functions say, step by step, when they are called at start-up.
+// A backend then plays them, round after round (runtime/streams.h).
+//
+//   r.run(conv_forward_0, {t0, t1, none, t2}, 0).mark(2);    a step that others wait for has its number
+//   r.after({2}).offload(t2, h2, 3072).mark(3);              waits for step 2 to have finished
+//   r.after({3}).training().again(relu_forward_1, {t2, t4});  left out of evaluation
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+namespace plimsoll {
+
+// The offset of an operand or a workspace that is not there.
+inline constexpr int64_t none = -1;
+
+// Steps of one stream run in order; streams run beside each other but for the waits.
+enum class Stream : uint8_t { compute, d2h, h2d };
+inline constexpr size_t kStreams = 3;
+
+struct Command {
+  enum class Kind : uint8_t { run, again, update, load, offload, prefetch, read_loss, read_correct };
+  Kind kind = Kind::run;
+  bool training_only = false;  // evaluation passes over it
+  int32_t step = 0;            // its number in the plan; a reading has that of the step behind which it stands
+  size_t index = 0;            // of the kernel, or of the input
+  int64_t offset = none;       // in the arena: of the workspace, or of the tensor
+  int64_t host_offset = none;  // in the host pool
+  int64_t bytes = 0;           // of a copy; of one sample, if a load
+  size_t first_operand = 0, operands = 0;  // in Round::operands()
+  size_t first_wait = 0, waits = 0;        // in Round::waits()
+
+  Stream stream() const {
+    return kind == Kind::offload ? Stream::d2h : kind == Kind::load || kind == Kind::prefetch ? Stream::h2d
+                                                                                              : Stream::compute;
+  }
+  bool is_step() const { return kind != Kind::read_loss && kind != Kind::read_correct; }
+};
+
+class Round {
+ public:
+  // Of the step that is told next: it waits for these steps, which were marked; evaluation does without it.
+  Round& after(std::initializer_list<int32_t> steps);
+  Round& training();
+  // The number of the step that was told last.
+  Round& mark(int32_t step);
+
+  // A task, on operands and a workspace at these offsets.
+  Round& run(size_t kernel, std::initializer_list<int64_t> operands, int64_t workspace = none);
+  // The same task once more in this round: its value is needed again, its side effects are left out.
+  Round& again(size_t kernel, std::initializer_list<int64_t> operands, int64_t workspace = none);
+  // An update: done in the last round only, when the gradients are complete.
+  Round& update(size_t kernel, std::initializer_list<int64_t> operands, int64_t workspace = none);
+  // Brings the samples of input number `input` to `offset`; `sample_bytes` is the size of one.
+  Round& load(size_t input, int64_t offset, int64_t sample_bytes);
+  // Copies a tensor to the host pool, and back to this or another place.
+  Round& offload(int64_t offset, int64_t host_offset, int64_t bytes);
+  Round& prefetch(int64_t offset, int64_t host_offset, int64_t bytes);
+  // Note the round's share of the loss, and of the correctly classified samples, before their bytes are used again.
+  Round& read_loss(int64_t offset);
+  Round& read_correct(int64_t offset);
+
+  // Any of these, as data.
+  Round& tell(Command command, std::span<const int64_t> operands = {});
+
+  // What was told so far is all that evaluation needs.
+  void end_forward() { forward_ = commands_.size(); }
+
+  const std::vector<Command>& commands() const { return commands_; }  // in the order of issue
+  size_t forward_commands() const { return forward_; }
+  std::span<const int64_t> operands(const Command& command) const {
+    return std::span(operands_).subspan(command.first_operand, command.operands);
+  }
+  // Which commands the command waits for.
+  std::span<const size_t> waits(const Command& command) const {
+    return std::span(waits_).subspan(command.first_wait, command.waits);
+  }
+
+ private:
+  std::vector<Command> commands_;
+  std::vector<int64_t> operands_;
+  std::vector<size_t> waits_;
+  std::vector<size_t> marked_;  // by step: which command
+  size_t forward_ = 0;
+  int32_t steps_ = 0;
+  size_t waits_told_ = 0;
+  bool training_only_ = false;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,52 @@
+// Plays the steps of a round on a backend's streams. The link decides on which.
+//
+// Before: whoever reads or writes the same bytes is ordered by streams and waits (the checker has proved it).
+// Then the result is that of the steps in their order of issue, however long each of them takes.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "runtime/backend.h"
+#include "runtime/kernel_set.h"
+#include "runtime/round.h"
+
+namespace plimsoll {
+
+struct Program;
+
+// One round to play. With context.training false, the forward part only.
+struct RoundJob {
+  const KernelSet* kernels = nullptr;
+  std::span<const std::byte* const> staged = {};  // per input: this round's samples, contiguous
+  RunContext context = {};
+  int64_t samples = 0;
+  bool last = false;  // of its iteration: updates are done
+};
+
+struct RoundResult {
+  double loss = 0;
+  double correct = 0;
+};
+
+namespace backend {
+
+class Streams {
+ public:
+  // All are kept, not copied. `pool` may be null when the program offloads nothing.
+  Streams(const Program& program, const Round& round, const Arena& arena, HostPool* pool);
+  ~Streams();
+  Streams(const Streams&) = delete;
+  Streams& operator=(const Streams&) = delete;
+
+  // Returns when every stream has finished. Allocates nothing. Throws what a kernel or a copy threw; the arena then
+  // holds nothing of use.
+  RoundResult play(const RoundJob& job);
+
+ private:
+  class Player;
+  std::unique_ptr<Player> player_;
+};
+
+}  // namespace backend
+}  // namespace plimsoll
