@@ -34,19 +34,20 @@ class Fitter {
   }
 
  private:
-  static constexpr int kPeaksPerTurn = 32, kPatience = 8;
+  static constexpr int kPeaksPerTurn = 32, kPatience = 8, kNearest = 64;
   struct Candidate {
     int32_t life;
     Fate fate;
     double score;  // seconds per byte
   };
 
-  // Seconds that recomputing the tensor adds: the tasks on the way to what is resident that do not run again anyhow.
+  // Seconds that recomputing the tensor adds: the tasks on the way to what is resident that do not run again anyhow. The
+  // nearest of them only: it is to compare.
   double recompute_seconds(int32_t tensor, const Fates& fates) {
     ++stamp_;
     double seconds = 0;
     stack_.assign(1, tensor);
-    while (!stack_.empty()) {
+    for (int visited = 0; !stack_.empty() && visited < kNearest; ++visited) {
       const ModelTensor& wanted = model_.tensors[at(stack_.back())];
       stack_.pop_back();
       if (wanted.input) continue;

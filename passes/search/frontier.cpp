@@ -17,6 +17,8 @@ namespace {
 constexpr int64_t kWork[] = {500'000, 4'000'000, 40'000'000, 400'000'000};
 constexpr int64_t kEvaluations[] = {400, 10'000, 100'000, 1'000'000};
 
+// Steps of a network whose evaluations are too dear to begin from everywhere.
+constexpr int64_t kLarge = 5'000;
 constexpr int kSeedsTried = 2;  // per target, of those that fit by themselves and of those that nearly do
 
 }  // namespace
@@ -40,6 +42,7 @@ Frontier find_frontier(const Model& model, const FrontierOptions& options) {
   archive.add(small);
   const int64_t size = static_cast<int64_t>(model.order.size());
   const size_t effort = static_cast<size_t>(std::clamp(options.effort, 0, 3));
+  const bool large = size > kLarge;
   const int64_t work = std::min(kWork[effort], kEvaluations[effort] * size);
   const int64_t low = small.outcome.peak_bytes, high = whole.outcome.peak_bytes;
 
@@ -72,15 +75,17 @@ Frontier find_frontier(const Model& model, const FrontierOptions& options) {
       best = std::move(state);
       found = true;
     };
-    for (const Means means : {Means{true, true}, Means{true, false}, Means{false, true}}) {
-      consider(fit(bench, last, limit, means));
-      consider(fit(bench, whole, limit, means));
-    }
+    consider(fit(bench, last, limit, {}));
+    consider(fit(bench, whole, limit, {}));
+    if (large) consider(fit(bench, whole, limit, {.offload = false}));
+    else
+      for (const Means means : {Means{true, false}, Means{false, true}})
+        for (const State& from : {last, whole}) consider(fit(bench, from, limit, means));
     int near = 0, inside = 0;
     for (const State& seed : sown) {
       const bool fits = seed.outcome.fits(limit);
       if (!fits && seed.outcome.peak_bytes / 2 > limit) continue;
-      if ((fits ? inside : near)++ >= kSeedsTried) continue;
+      if ((fits ? inside : near)++ >= (large ? 1 : kSeedsTried)) continue;
       consider(fit(bench, seed, limit, {}));
     }
     if (!found) {

@@ -34,7 +34,7 @@ class Improver {
   void disturb(Fates& fates) {
     switch (draw(10)) {
       case 0: case 1: case 2: case 3: flip(fates, draw(items_.size())); break;
-      case 4: case 5: for (uint64_t n = 2 + draw(3); n > 0; --n) flip(fates, draw(items_.size())); break;
+      case 4: case 5: for (uint64_t n = 2 + draw(3 + items_.size() / 100); n > 0; --n) flip(fates, draw(items_.size())); break;
       case 6: shift(fates); break;
       case 7: window(fates, [&](int32_t id) { return other(id, FateKind::keep); }); break;
       case 8: window(fates, [&](int32_t id) { return other(id, FateKind::recompute); }); break;
