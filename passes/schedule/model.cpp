@@ -45,6 +45,7 @@ void copy_facts(Model& model, const Plan& plan, const Context& context) {
     }
     model.in_place.add(list);
     model.tasks.push_back({.kind = task.kind, .rerunnable = task.kind == TaskKind::forward && context.graph.tasks[id].may_run_again});
+    for (const TensorId changed : task.updates) model.tensors[static_cast<size_t>(changed.value)].changed = true;
     for (const TensorId written : task.writes) {
       ModelTensor& tensor = model.tensors[static_cast<size_t>(written.value)];
       tensor.producer = id.value;
@@ -57,12 +58,27 @@ void copy_facts(Model& model, const Plan& plan, const Context& context) {
   model.first_algorithm.push_back(static_cast<int32_t>(model.algorithms.size()));
 }
 
+bool made_forward(const Model& model, const ModelTensor& tensor) {
+  return tensor.input || (tensor.producer >= 0 && is_forward(model.tasks[static_cast<size_t>(tensor.producer)].kind));
+}
+
+// Of what the forward makes, the gap is between it and the backward; of a gradient, the longest between two touches.
 void find_gaps(Model& model) {
   std::vector<int32_t> last(model.tensors.size(), -1);
   for (int32_t at = 0; at < static_cast<int32_t>(model.order.size()); ++at) {
     const Op& op = model.order[static_cast<size_t>(at)];
     const auto touch = [&](int32_t id, bool backward) {
       ModelTensor& tensor = model.tensors[static_cast<size_t>(id)];
+      if (!made_forward(model, tensor)) {
+        const int32_t before = last[static_cast<size_t>(id)];
+        const int32_t longest = tensor.gap_end == kNever ? kNear : tensor.gap_end - tensor.gap_begin;
+        if (before >= 0 && at - before > longest) {
+          tensor.gap_begin = before;
+          tensor.gap_end = at;
+        }
+        last[static_cast<size_t>(id)] = at;
+        return;
+      }
       if (tensor.gap_end != kNever) return;
       if (backward) {
         tensor.gap_begin = last[static_cast<size_t>(id)];
@@ -78,15 +94,15 @@ void find_gaps(Model& model) {
     const bool backward = !is_forward(model.tasks[static_cast<size_t>(op.id)].kind);
     for (const int32_t id : model.reads[op.id]) touch(id, backward);
     for (const int32_t id : model.updates[op.id]) touch(id, backward);
-    for (const int32_t id : model.writes[op.id])
-      if (!backward) touch(id, false);
+    for (const int32_t id : model.writes[op.id]) touch(id, backward);
   }
   std::vector<std::vector<int32_t>> at(model.order.size());
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
     ModelTensor& tensor = model.tensors[static_cast<size_t>(id)];
-    if (tensor.gap_end == kNever) tensor.gap_begin = last[static_cast<size_t>(id)];
-    const bool forward = tensor.input || (tensor.producer >= 0 && is_forward(model.tasks[static_cast<size_t>(tensor.producer)].kind));
-    tensor.movable = forward && !tensor.persistent && !tensor.kept && tensor.gap_begin >= 0;
+    if (tensor.changed) continue;
+    const bool forward = made_forward(model, tensor);
+    if (forward && tensor.gap_end == kNever) tensor.gap_begin = last[static_cast<size_t>(id)];
+    tensor.movable = !tensor.persistent && !tensor.kept && tensor.gap_begin >= 0;
     if (tensor.movable) at[static_cast<size_t>(tensor.gap_begin)].push_back(id);
   }
   for (const std::vector<int32_t>& tensors : at) model.gaps_at.add(tensors);

@@ -14,6 +14,7 @@
 
 namespace plimsoll::schedule {
 
+inline constexpr int32_t kNear = 4;  // positions of the order: what is needed again so soon stays
 inline constexpr int32_t kNever = std::numeric_limits<int32_t>::max();
 
 // A step without its decisions: a task, or a copy of a tensor.
@@ -47,11 +48,13 @@ struct ModelTensor {
   int32_t producer = -1;   // task
   bool persistent = false;
   bool input = false;      // loaded: may be loaded again
-  bool movable = false;    // may leave between its forward and its backward uses
+  bool movable = false;    // may leave in its gap
   bool rerunnable = false; // its producer may run again
+  bool changed = false;    // updated in place: its copies would have to tell which value they hold
   bool kept = false;       // the trainer reads it when the round is over
-  // Positions in `order`: the last touch before the first touch of the backward, and that touch. kNever: the backward
-  // does not touch it (then gap_begin is its last touch).
+  // Positions in `order`. Of what the forward makes: the last touch before the first touch of the backward, and that
+  // touch; kNever: the backward does not touch it (then gap_begin is its last touch). Of what the backward makes: the
+  // two touches that are farthest apart, if more than kNear.
   int32_t gap_begin = -1, gap_end = kNever;
 };
 

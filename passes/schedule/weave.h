@@ -35,8 +35,6 @@ struct Fate {
   friend bool operator==(const Fate&, const Fate&) = default;
 };
 
-inline constexpr int32_t kNear = 4;  // positions of the order
-
 // By tensor id. Tensors that nobody in the backward touches matter too: kept, they are where a recomputation starts; by
 // default they are given up after their last forward use.
 using Fates = std::vector<Fate>;
