@@ -9,6 +9,8 @@ namespace plimsoll {
 
 std::unique_ptr<Command> compile_command();
 std::unique_ptr<Command> plan_command();
+std::unique_ptr<Command> compare_command();
+std::unique_ptr<Command> frontier_command();
 std::unique_ptr<Command> inspect_command();
 std::unique_ptr<Command> verify_command();
 std::unique_ptr<Command> model_command();

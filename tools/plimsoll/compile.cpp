@@ -22,6 +22,7 @@ class CompileCommand final : public Command {
   CompileCommand()
       : Command("compile", "make a trainer: plimsoll compile net.onnx --batch 64 --budget 4GiB -o trainer"),
         options_(sub),
+        one_(sub),
         output_("o", cl::Required, cl::value_desc("DIR"), cl::desc("the generated directory"), cl::sub(sub)),
         force_("force", cl::desc("write into a directory that is not empty and not ours"), cl::sub(sub)),
         dry_run_("dry-run", cl::desc("everything but writing"), cl::sub(sub)) {}
@@ -31,7 +32,7 @@ class CompileCommand final : public Command {
     if (options_.rules != "true")
       return Error{ExitCode::usage, fmt::format("--rules {} builds graphs for reports, not for trainers; use `plimsoll plan`",
                                                 options_.rules.getValue())};
-    PLIMSOLL_ASSIGN(const Planned planned, plan_model(options_, console, PlanFor::trainer));
+    PLIMSOLL_ASSIGN(const Planned planned, plan_model(options_, one_, console, PlanFor::trainer));
     if (!dry_run_) PLIMSOLL_TRY(write(planned));
     console.say(describe(planned.plan));
     if (dry_run_) return {};
@@ -64,6 +65,7 @@ class CompileCommand final : public Command {
   }
 
   PlanningOptions options_;
+  OnePlanOptions one_;
   cl::opt<std::string> output_;
   cl::opt<bool> force_, dry_run_;
 };

@@ -44,9 +44,8 @@ std::string quoted(int argc, char** argv) {
 
 int run(int argc, char** argv) {
   const Console console(false);
-  const std::array commands = {compile_command(), plan_command(),  inspect_command(),
-                               verify_command(),  model_command(), place_command(),
-                               profile_command()};
+  const std::array commands = {compile_command(), plan_command(),    compare_command(), frontier_command(), inspect_command(),
+                               verify_command(),  profile_command(), model_command(),   place_command()};
   const auto named = [&](const std::string& name) {
     return std::any_of(commands.begin(), commands.end(), [&](const auto& command) { return command->sub.getName() == name; });
   };

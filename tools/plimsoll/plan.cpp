@@ -15,11 +15,12 @@ class PlanCommand final : public Command {
   PlanCommand()
       : Command("plan", "compile without code: plimsoll plan net.onnx --batch 64 --budget 60% -o plan.json"),
         options_(sub),
+        one_(sub),
         output_("o", cl::init("-"), cl::value_desc("FILE"), cl::desc("plan.json; - is stdout (default)"), cl::sub(sub)) {}
 
   Status run() override {
     const Console console(options_.quiet);
-    PLIMSOLL_ASSIGN(const Planned planned, plan_model(options_, console, PlanFor::report));
+    PLIMSOLL_ASSIGN(const Planned planned, plan_model(options_, one_, console, PlanFor::report));
     const std::string json = to_json(planned.plan);
     if (output_ == "-") {
       fmt::print("{}", json);
@@ -32,6 +33,7 @@ class PlanCommand final : public Command {
 
  private:
   PlanningOptions options_;
+  OnePlanOptions one_;
   cl::opt<std::string> output_;
 };
 

@@ -15,7 +15,7 @@
 #include "compiler/training/fuse.h"
 #include "compiler/training/layout.h"
 #include "compiler/training/rules/superneurons.h"
-#include "passes/planner.h"
+#include "passes/policies.h"
 #include "tools/plimsoll/dump.h"
 #include "tools/plimsoll/plan_file.h"
 
@@ -83,6 +83,8 @@ Status check_plan_usage(const PlanningOptions& options) {
     return usage(fmt::format("there are no rules '{}'; rules: true, superneurons", options.rules.getValue()));
   if (options.rules != "true" && options.sub_batch != 0)
     return usage(fmt::format("--rules {} knows no --sub-batch", options.rules.getValue()));
+  if (options.effort < 0 || options.effort > 3)
+    return usage(fmt::format("--effort is {} when it should be between 0 and 3", options.effort.getValue()));
   return {};
 }
 
@@ -147,12 +149,10 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
 
 PlanningOptions::PlanningOptions(cl::SubCommand& sub)
     : ModelOptions(sub),
-      budget("budget", cl::init("100%"), cl::value_desc("SIZE"),
-             cl::desc("most bytes of the arena: 4GiB, 512MiB, 1.5GB, or a share of what training takes unconstrained: 60%"),
-             cl::sub(sub)),
       sub_batch("sub-batch", cl::init(0), cl::value_desc("N"),
                 cl::desc("samples in one round; by default the most that fit"), cl::sub(sub)),
-      policy("policy", cl::init("liveness"), cl::value_desc("NAME"), cl::desc("liveness (default) or network-wide"),
+      effort("effort", cl::init(PlanRequest{}.effort), cl::value_desc("0..3"),
+             cl::desc("of policies that search: each step does about ten times the work of the one before; 1 is the default"),
              cl::sub(sub)),
       rules("rules", cl::init("true"), cl::value_desc("NAME"),
             cl::desc("true (default), or superneurons: build and count as that paper does, for reports"), cl::sub(sub)),
@@ -160,10 +160,27 @@ PlanningOptions::PlanningOptions(cl::SubCommand& sub)
             cl::desc("profiled: measure here; P.json: as `plimsoll profile` measured; modelled (default) or a device's name: "
                      "measure nothing"),
             cl::sub(sub)),
-      refuse_split("refuse-split", cl::desc("fail rather than split a batch that batch normalization looks at"), cl::sub(sub)),
+      refuse_split("refuse-split", cl::desc("fail rather than split a batch that batch normalization looks at"), cl::sub(sub)) {}
+
+OnePlanOptions::OnePlanOptions(cl::SubCommand& sub)
+    : budget("budget", cl::init("100%"), cl::value_desc("SIZE"),
+             cl::desc("most bytes of the arena: 4GiB, 512MiB, 1.5GB, or a share of what training takes unconstrained: 60%"),
+             cl::sub(sub)),
+      policy("policy", cl::init(PlanRequest{}.policy), cl::value_desc("NAME"), cl::desc(policy_help(PlanRequest{}.policy)),
+             cl::sub(sub)),
       print_after("print-after", cl::value_desc("PASS|all"), cl::desc("print the plan after a pass, to stdout"), cl::sub(sub)),
       dump("dump", cl::value_desc("DIR"), cl::desc("write the network, the task graph and the plan after each pass"),
            cl::sub(sub)) {}
+
+const std::string& policy_help(const std::string& default_name) {
+  // LLVM keeps a reference to a description for as long as the program runs.
+  static std::map<std::string, std::string> texts;
+  std::string& text = texts[default_name];
+  if (!text.empty()) return text;
+  text = fmt::format("how memory is planned; {} is the default", default_name);
+  for (const Policy& policy : all_policies()) text += fmt::format("\n  {:<20} {}", policy.name, policy.summary);
+  return text;
+}
 
 int64_t threads_of(const ModelOptions& options) {
   return options.threads > 0 ? options.threads : std::max<int64_t>(1, std::thread::hardware_concurrency());
@@ -203,57 +220,81 @@ Result<ModelAndGraph> load_model(const ModelOptions& options, const Console& con
   return ModelAndGraph{std::move(model), std::move(graph)};
 }
 
-Result<Planned> plan_model(const PlanningOptions& options, const Console& console, PlanFor purpose) {
-  const auto started = std::chrono::steady_clock::now();
+bool Plannable::splits_statistics(const Plan& plan) const {
+  return plan.rounds > 1 && std::any_of(graph.tasks.begin(), graph.tasks.end(), [](const Task& task) { return task.mixes_samples; });
+}
+
+Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& console, PlanFor purpose) {
   PLIMSOLL_TRY(check_plan_usage(options));
-  PLIMSOLL_ASSIGN(const SizeSpec budget, parse_size(options.budget));
   PLIMSOLL_ASSIGN(ImportedModel model, import_model(options));
   const bool as_paper = options.rules == "superneurons";
   std::vector<std::string> notes = model.notes;
   if (!as_paper) PLIMSOLL_TRY(attach_loss(model.network, options.loss, notes));
   tell(model, notes, console);
   const int block = wants_plain_layout(options, purpose) ? 0 : channel_block(options.layout);
-  PLIMSOLL_ASSIGN(const TaskGraph graph, as_paper ? superneurons_graph(model.network, options.batch)
+  PLIMSOLL_ASSIGN(TaskGraph graph, as_paper ? superneurons_graph(model.network, options.batch)
                                                   : trainable_graph(options, model.network, block));
 
   // Beyond this point the task graph stays as it is: plans answer it.
 
   int64_t threads = threads_of(options);
-  PlanRequest request{.policy = options.policy,
-                      .batch = options.batch,
+  PlanRequest request{.batch = options.batch,
                       .sub_batch = as_paper ? options.batch : options.sub_batch,
                       .refuse_split_batch_norm = options.refuse_split,
+                      .effort = options.effort,
                       .keep_order = as_paper,
                       .model_name = graph.name,
                       .model_sha256 = model.sha256};
+  PLIMSOLL_ASSIGN(std::unique_ptr<Costs> costs, make_costs(options, threads, purpose, request));
+  TaskGraph in_rounds = accumulating(graph);
+  return Plannable{std::move(model),   std::move(graph),   std::move(in_rounds), std::move(costs),
+                   std::move(request), threads,            as_paper};
+}
+
+Result<Plan> checked_plan(const Plannable& plannable, const PlanRequest& request) {
+  PLIMSOLL_ASSIGN(Plan plan, make_plan(plannable.graph, *plannable.costs, request));
+  if (plannable.as_paper) count_as_superneurons(plan);
+  std::vector<Violation> violations = check_plan(plan);
+  for (Violation& violation : check_against_graph(plan, plan.rounds > 1 ? plannable.in_rounds : plannable.graph))
+    violations.push_back(std::move(violation));
+  if (!violations.empty()) return refusal(plan, violations);
+  return plan;
+}
+
+Result<Plan> unconstrained_plan(const Plannable& plannable) {
+  PlanRequest request = plannable.request;
+  request.policy = all_policies().front().name;
+  for (const Policy& policy : all_policies())
+    if (policy.searches) request.policy = policy.name;
+  return checked_plan(plannable, request);
+}
+
+Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions& one, const Console& console,
+                           PlanFor purpose) {
+  const auto started = std::chrono::steady_clock::now();
+  PLIMSOLL_ASSIGN(const SizeSpec budget, parse_size(one.budget));
+  if (budget.kind == SizeSpec::Kind::bytes && budget.bytes < 1) return usage("--budget is 0 when it should be at least a byte");
+  PLIMSOLL_TRY(find_policy(one.policy));
+  PLIMSOLL_ASSIGN(Plannable plannable, prepare_plans(options, console, purpose));
+  PlanRequest request = plannable.request;
+  request.policy = one.policy;
   if (budget.kind == SizeSpec::Kind::bytes) request.budget_bytes = budget.bytes;
   if (budget.kind == SizeSpec::Kind::percent) request.budget_percent = budget.percent;
-  if (budget.kind == SizeSpec::Kind::bytes && budget.bytes < 1)
-    return Error{ExitCode::usage, "--budget is 0 when it should be at least a byte"};
-  PLIMSOLL_ASSIGN(std::unique_ptr<Costs> costs, make_costs(options, threads, purpose, request));
-  PassDump dump(options.print_after, options.dump);
+  PassDump dump(one.print_after, one.dump);
   request.observe = [&](const std::string& pass, const Plan& plan) { dump.after(pass, plan); };
-  PLIMSOLL_ASSIGN(Plan plan, make_plan(graph, *costs, request));
-  PLIMSOLL_TRY(dump.finish(model.network, graph));
-  if (as_paper) count_as_superneurons(plan);
-
-  TaskGraph planned_graph = plan.rounds > 1 ? accumulating(graph) : graph;
-  std::vector<Violation> violations = check_plan(plan);
-  for (Violation& violation : check_against_graph(plan, planned_graph)) violations.push_back(std::move(violation));
-  if (!violations.empty()) return refusal(plan, violations);
+  PLIMSOLL_ASSIGN(Plan plan, checked_plan(plannable, request));
+  PLIMSOLL_TRY(dump.finish(plannable.model.network, plannable.graph));
 
   // Beyond this point the plan is known to be safe.
 
-  for (const Task& task : graph.tasks) {
-    if (plan.rounds == 1 || !task.mixes_samples) continue;
+  if (plannable.splits_statistics(plan))
     console.warning(fmt::format(
         "batch normalization sees {} samples at a time, not {}: statistics are per sub-batch; --refuse-split forbids it",
         plan.sub_batch, plan.batch));
-    break;
-  }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;
   plan.summary.planning_seconds = elapsed.count();
-  return Planned{std::move(model), std::move(planned_graph), std::move(plan), threads};
+  TaskGraph& planned_graph = plan.rounds > 1 ? plannable.in_rounds : plannable.graph;
+  return Planned{std::move(plannable.model), std::move(planned_graph), std::move(plan), plannable.threads};
 }
 
 std::string describe(const Plan& plan) {

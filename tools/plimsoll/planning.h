@@ -1,4 +1,4 @@
-// What `compile` and `plan` share: options, and the way from a model file to a checked plan.
+// What the planning commands share: options, and the way from a model file to checked plans.
 #pragma once
 
 #include <llvm/Support/CommandLine.h>
@@ -12,6 +12,7 @@
 #include "compiler/ir/task_graph.h"
 #include "compiler/training/build.h"
 #include "compiler/training/loss.h"
+#include "passes/planner.h"
 #include "tools/plimsoll/console.h"
 
 namespace plimsoll {
@@ -36,14 +37,24 @@ struct ModelOptions {
 struct PlanningOptions : ModelOptions {
   explicit PlanningOptions(llvm::cl::SubCommand& sub);
 
-  llvm::cl::opt<std::string> budget;
   llvm::cl::opt<long long> sub_batch;
-  llvm::cl::opt<std::string> policy;
+  llvm::cl::opt<int> effort;
   llvm::cl::opt<std::string> rules;
   llvm::cl::opt<std::string> costs;
   llvm::cl::opt<bool> refuse_split;
+};
+
+// Where one plan is made: under which budget, by which policy.
+struct OnePlanOptions {
+  explicit OnePlanOptions(llvm::cl::SubCommand& sub);
+
+  llvm::cl::opt<std::string> budget;
+  llvm::cl::opt<std::string> policy;
   llvm::cl::opt<std::string> print_after, dump;
 };
+
+// For --policy: what it is, and the table of policies.
+const std::string& policy_help(const std::string& default_name);
 
 struct ModelAndGraph {
   ImportedModel model;
@@ -56,6 +67,33 @@ Result<ModelAndGraph> load_model(const ModelOptions& options, const Console& con
 // Of the trainer: as asked, or the cores of this machine.
 int64_t threads_of(const ModelOptions& options);
 
+// A trainer runs here, so its workspaces must be this machine's; a report may be of a device that is elsewhere.
+enum class PlanFor { trainer, report };
+
+// A model that is imported and has its task graph, to be planned as often as asked.
+struct Plannable {
+  ImportedModel model;
+  TaskGraph graph;
+  TaskGraph in_rounds;  // accumulating(graph)
+  std::unique_ptr<Costs> costs;
+  PlanRequest request;  // all but policy and budget
+  int64_t threads = 0;
+  bool as_paper = false;
+
+  // With several rounds each task sees one sub-batch: where a task mixes samples, something else is trained.
+  bool splits_statistics(const Plan& plan) const;
+};
+
+// Imports and builds the task graph. Notes and warnings go to the console.
+Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& console, PlanFor purpose);
+
+// Plans and checks. `request` is plannable.request with a policy and a budget.
+Result<Plan> checked_plan(const Plannable& plannable, const PlanRequest& request);
+
+// What all policies and budgets are measured against: the plan without a budget, of the policy that searches (of the first
+// in the table, if none does).
+Result<Plan> unconstrained_plan(const Plannable& plannable);
+
 struct Planned {
   ImportedModel model;
   TaskGraph graph;  // as planned: accumulating when the plan has several rounds
@@ -63,11 +101,9 @@ struct Planned {
   int64_t threads = 0;
 };
 
-// A trainer runs here, so its workspaces must be this machine's; a report may be of a device that is elsewhere.
-enum class PlanFor { trainer, report };
-
-// Imports, builds the task graph, plans and checks. Notes and warnings go to the console; an error leaves nothing behind.
-Result<Planned> plan_model(const PlanningOptions& options, const Console& console, PlanFor purpose);
+// All of it for one plan; an error leaves nothing behind.
+Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions& one, const Console& console,
+                           PlanFor purpose);
 
 // The lines that sum a plan up, for the end of `compile` and `plan`.
 std::string describe(const Plan& plan);

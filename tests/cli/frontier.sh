@@ -1,0 +1,42 @@
+# Time against budget, from the least to the unconstrained: more memory never costs time, and the minimum is explained.
+. "$PLIMSOLL_CLI/common.sh"
+plimsoll model resnet18:input=32,stem=cifar,width=8,channels=1,classes=10 -o net.onnx 2>/dev/null
+
+expect 0 plimsoll frontier net.onnx --batch 16 --costs k40m --effort 0
+says "What binds at the minimum"; says "the peak:"; says "% "
+[[ ! -s err ]] || fail "something is said beside the table"
+[[ $(LC_ALL=C.UTF-8 wc -L <out) -le 100 ]] || fail "a line is longer than 100 characters"
+for policy in auto liveness; do
+  expect 0 plimsoll frontier net.onnx --batch 16 --costs k40m --effort 0 --policy $policy --csv
+  cp out $policy.csv
+  expect 0 plimsoll plan net.onnx --batch 16 --costs k40m --effort 0 --policy $policy -o $policy.json
+done
+/usr/bin/python3 - <<'PY'
+import csv, json
+for policy in ("auto", "liveness"):
+    summary = json.load(open(policy + ".json"))["summary"]
+    rows = list(csv.DictReader(open(policy + ".csv")))
+    budgets = [int(row["budget_bytes"]) for row in rows]
+    assert len(rows) >= 8 and budgets == sorted(set(budgets))
+    assert (budgets[0], budgets[-1]) == (summary["minimum_bytes"], summary["unconstrained_bytes"])
+    for percent in (100, 66, 50):
+        assert int(summary["unconstrained_bytes"] * percent / 100) in budgets, percent
+    for row in rows:
+        assert int(row["arena_bytes"]) <= int(row["budget_bytes"]), row
+        if policy == "liveness": assert row["recomputed_tasks"] == "0" and row["offloaded_bytes"] == "0"
+    times = [float(row["iteration_seconds"]) for row in rows]
+    if policy == "auto":
+        # A batch is split where it matters only when nothing else fits: the first plan that does not may be slower.
+        for before, after in zip(rows, rows[1:]):
+            assert after["splits_statistics"] <= before["splits_statistics"], rows
+            if after["splits_statistics"] == before["splits_statistics"]:
+                assert float(after["iteration_seconds"]) <= float(before["iteration_seconds"]) * (1 + 1e-9), times
+        assert any(int(row["recomputed_bytes"]) > 0 or int(row["offloaded_bytes"]) > 0 for row in rows)
+    assert times[0] > times[-1] and abs(float(rows[-1]["overhead"])) < 1e-9, rows
+PY
+
+expect 2 plimsoll frontier net.onnx;                                says "batch"
+expect 2 plimsoll frontier net.onnx --batch 16 --policy magic;      says "unknown policy 'magic'"
+expect 2 plimsoll frontier net.onnx --batch 16 --budget 50%;        says "budget"
+expect 2 plimsoll frontier net.onnx --batch 16 --effort -1;         says "between 0 and 3"
+expect 3 plimsoll frontier none.onnx --batch 16

@@ -1,0 +1,169 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "compiler/report/figures.h"
+#include "compiler/report/table.h"
+#include "compiler/support/bytes.h"
+#include "passes/policies.h"
+#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/planning.h"
+#include "tools/plimsoll/progress.h"
+
+namespace plimsoll {
+namespace {
+
+namespace cl = llvm::cl;
+
+// What a policy came to under one budget.
+struct Entry {
+  std::string policy;
+  int64_t least_bytes = 0;  // the least budget with a plan; 0 where the policy has none for this request
+  std::optional<PlanFigures> figures = {};
+  bool splits_statistics = false;
+  bool fastest = false;
+};
+
+struct Budget {
+  std::string text;
+  int64_t bytes = 0;
+  std::vector<Entry> entries = {};
+};
+
+class CompareCommand final : public Command {
+ public:
+  CompareCommand()
+      : Command("compare", "every policy side by side: plimsoll compare net.onnx --batch 64 --budget 50% --budget 1GiB"),
+        options_(sub),
+        budgets_("budget", cl::OneOrMore, cl::value_desc("SIZE"),
+                 cl::desc("most bytes of the arena, as of `plan`; may be given several times"),
+                 cl::sub(sub)),
+        csv_("csv", cl::desc("for machines: a line per budget and policy, bytes and seconds"), cl::sub(sub)) {}
+
+  Status run() override {
+    const Console console(options_.quiet);
+    std::vector<SizeSpec> sizes;
+    for (const std::string& text : budgets_) {
+      PLIMSOLL_ASSIGN(const SizeSpec size, parse_size(text));
+      if (size.kind == SizeSpec::Kind::bytes && size.bytes < 1)
+        return Error{ExitCode::usage, "--budget is 0 when it should be at least a byte"};
+      sizes.push_back(size);
+    }
+    PLIMSOLL_ASSIGN(const Plannable plannable, prepare_plans(options_, console, PlanFor::report));
+    PLIMSOLL_ASSIGN(const Plan ideal, unconstrained_plan(plannable));
+    const int64_t unconstrained = ideal.summary.unconstrained_bytes;
+    std::vector<Budget> budgets;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      const double share = sizes[i].kind == SizeSpec::Kind::percent ? sizes[i].percent / 100 : 1;
+      budgets.push_back({budgets_[i], sizes[i].kind == SizeSpec::Kind::bytes
+                                          ? sizes[i].bytes
+                                          : static_cast<int64_t>(static_cast<double>(unconstrained) * share)});
+    }
+    PLIMSOLL_TRY(plan_all(plannable, ideal.summary.iteration_seconds, budgets));
+    for (Budget& budget : budgets) mark_fastest(budget);
+    fmt::print("{}", csv_ ? print_csv(budgets) : print_tables(plannable, budgets, unconstrained));
+    return {};
+  }
+
+ private:
+  Status plan_all(const Plannable& plannable, double ideal_seconds, std::vector<Budget>& budgets) const {
+    const Progress progress(options_.quiet);
+    for (const Policy& policy : all_policies()) {
+      PlanRequest request = plannable.request;
+      request.policy = policy.name;
+      int64_t least = 0;
+      for (Budget& budget : budgets) {
+        progress.say(fmt::format("planning {} within {}", policy.name, format_bytes(budget.bytes)));
+        request.budget_bytes = budget.bytes;
+        const Result<Plan> plan = checked_plan(plannable, request);
+        if (!plan.ok() && plan.error().code != ExitCode::budget_infeasible) return plan.error();
+        Entry entry{.policy = std::string(policy.name)};
+        if (plan.ok()) {
+          least = plan->summary.minimum_bytes;
+          entry.figures = figures_of(*plan, ideal_seconds);
+          entry.splits_statistics = plannable.splits_statistics(*plan);
+        } else if (least == 0) {
+          PlanRequest any = request;
+          any.budget_bytes = 0;
+          const Result<Plan> whole = checked_plan(plannable, any);
+          if (!whole.ok() && whole.error().code != ExitCode::budget_infeasible) return whole.error();
+          if (whole.ok()) least = whole->summary.minimum_bytes;
+        }
+        entry.least_bytes = least;
+        budget.entries.push_back(std::move(entry));
+      }
+    }
+    return {};
+  }
+
+  // A plan that splits statistics trains something else: it is the fastest only where all that fit do. Of equals, the
+  // first.
+  static void mark_fastest(Budget& budget) {
+    Entry* best = nullptr;
+    for (Entry& entry : budget.entries) {
+      if (!entry.figures) continue;
+      const auto before = [](const Entry& a, const Entry& b) {
+        if (a.splits_statistics != b.splits_statistics) return b.splits_statistics;
+        return a.figures->iteration_seconds < b.figures->iteration_seconds;
+      };
+      if (best == nullptr || before(entry, *best)) best = &entry;
+    }
+    if (best != nullptr) best->fastest = true;
+  }
+
+  static std::string print_tables(const Plannable& plannable, const std::vector<Budget>& budgets, int64_t unconstrained) {
+    const bool color = Console::color(STDOUT_FILENO);
+    std::string text = fmt::format("{}: batch {}, {} unconstrained; times are {}{}\n", shortened(plannable.graph.name, 40),
+                                   plannable.request.batch, format_bytes(unconstrained), plannable.request.costs,
+                                   plannable.request.device.empty() ? "" : ", " + shortened(plannable.request.device, 24));
+    bool splits = false;
+    for (const Budget& budget : budgets) {
+      const std::string bytes = format_bytes(budget.bytes);
+      text += "\n" + heading(budget.text == bytes ? "budget " + bytes : fmt::format("budget {}: {}", budget.text, bytes), color);
+      Table table({{"policy", false, 19}, {"fits"}, {"arena", true}, {"sub-batch", true}, {"time", true}, {"overhead", true},
+                   {"moved", true}, {"recomputed", true}});
+      for (const Entry& entry : budget.entries) {
+        if (!entry.figures) {
+          table.row({entry.policy, "no", entry.least_bytes > 0 ? "≥ " + format_bytes(entry.least_bytes) : "none", "", "", "", "", ""});
+          continue;
+        }
+        const PlanFigures& figures = *entry.figures;
+        splits = splits || entry.splits_statistics;
+        table.row({entry.policy, entry.fastest ? "fastest" : "yes", format_bytes(figures.arena_bytes),
+                   fmt::format("{}{}", figures.sub_batch, entry.splits_statistics ? "†" : " "),
+                   format_seconds(figures.iteration_seconds), format_overhead(figures.overhead),
+                   format_bytes_or_dash(figures.moved_bytes()), format_bytes_or_dash(figures.recomputed_bytes)});
+      }
+      text += table.print(color);
+    }
+    text += "\n≥ is the least budget that the policy can meet; moved: to the host and back in one iteration\n";
+    if (splits)
+      text += "† batch normalization sees a sub-batch at a time, which trains something else: called the fastest\n"
+              "  only where no other plan fits; --refuse-split forbids it\n";
+    return text;
+  }
+
+  static std::string print_csv(const std::vector<Budget>& budgets) {
+    const std::string header = csv_figures_header();
+    const std::string nothing(static_cast<size_t>(std::count(header.begin(), header.end(), ',')), ',');
+    std::string text = "budget_bytes,policy,fits,fastest,splits_statistics,least_bytes," + header + "\n";
+    for (const Budget& budget : budgets)
+      for (const Entry& entry : budget.entries)
+        text += fmt::format("{},{},{},{},{},{},{}\n", budget.bytes, entry.policy, entry.figures ? 1 : 0, entry.fastest ? 1 : 0,
+                            entry.splits_statistics ? 1 : 0, entry.least_bytes,
+                            entry.figures ? csv_figures(*entry.figures) : nothing);
+    return text;
+  }
+
+  PlanningOptions options_;
+  cl::list<std::string> budgets_;
+  cl::opt<bool> csv_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> compare_command() { return std::make_unique<CompareCommand>(); }
+
+}  // namespace plimsoll

@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/report/figures.h"
+#include "compiler/report/plan_report.h"
+#include "compiler/report/table.h"
+#include "compiler/support/bytes.h"
+#include "passes/policies.h"
+#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/planning.h"
+#include "tools/plimsoll/progress.h"
+
+namespace plimsoll {
+namespace {
+
+namespace cl = llvm::cl;
+
+constexpr const char* kDefaultPolicy = "auto";
+constexpr int kSteps = 8;  // geometric, from the minimum to unconstrained
+constexpr int kPercents[] = {100, 66, 50, 33, 25, 10};
+constexpr size_t kBarWidth = 20;
+
+struct Point {
+  int64_t budget = 0;
+  PlanFigures figures = {};
+  bool splits_statistics = false;
+};
+
+// From small to large. Shares of less than the minimum have no plan and are left out; so are steps that all but repeat
+// a share, for they would tell nothing new.
+std::vector<int64_t> budgets_between(int64_t minimum, int64_t unconstrained) {
+  std::vector<int64_t> budgets = {minimum};
+  for (const int percent : kPercents)
+    if (const int64_t bytes = static_cast<int64_t>(static_cast<double>(unconstrained) * percent / 100); bytes > minimum)
+      budgets.push_back(bytes);
+  const double ratio = static_cast<double>(unconstrained) / static_cast<double>(minimum);
+  for (int step = 1; step < kSteps; ++step) {
+    const int64_t bytes = static_cast<int64_t>(static_cast<double>(minimum) * std::pow(ratio, static_cast<double>(step) / kSteps));
+    const bool near = std::any_of(budgets.begin(), budgets.end(), [&](int64_t other) {
+      return std::abs(static_cast<double>(bytes - other)) < 0.03 * static_cast<double>(other);
+    });
+    if (!near && bytes > minimum) budgets.push_back(bytes);
+  }
+  std::sort(budgets.begin(), budgets.end());
+  return budgets;
+}
+
+class FrontierCommand final : public Command {
+ public:
+  FrontierCommand()
+      : Command("frontier", "time against budget: plimsoll frontier net.onnx --batch 64"),
+        options_(sub),
+        policy_("policy", cl::init(kDefaultPolicy), cl::value_desc("NAME"), cl::desc(policy_help(kDefaultPolicy)), cl::sub(sub)),
+        csv_("csv", cl::desc("for machines: a line per budget, bytes and seconds"), cl::sub(sub)) {}
+
+  Status run() override {
+    const Console console(options_.quiet);
+    PLIMSOLL_TRY(find_policy(policy_));
+    PLIMSOLL_ASSIGN(const Plannable plannable, prepare_plans(options_, console, PlanFor::report));
+    PlanRequest request = plannable.request;
+    request.policy = policy_;
+    std::vector<Point> points;
+    PLIMSOLL_ASSIGN(const Plan least, plan_all(plannable, request, points));
+    fmt::print("{}", csv_ ? print_csv(points) : print_table(least, points));
+    return {};
+  }
+
+ private:
+  // Fills `points` and gives the plan at the minimum.
+  Result<Plan> plan_all(const Plannable& plannable, PlanRequest request, std::vector<Point>& points) const {
+    const Progress progress(options_.quiet);
+    progress.say("planning without a budget");
+    PLIMSOLL_ASSIGN(const Plan ideal, unconstrained_plan(plannable));
+    PLIMSOLL_ASSIGN(Plan least, checked_plan(plannable, request));
+    const std::vector<int64_t> budgets = budgets_between(least.summary.minimum_bytes, least.summary.unconstrained_bytes);
+    for (const int64_t budget : budgets) {
+      progress.say(fmt::format("planning within {}, {} of {}", format_bytes(budget), points.size() + 1, budgets.size()));
+      request.budget_bytes = budget;
+      PLIMSOLL_ASSIGN(Plan plan, checked_plan(plannable, request));
+      points.push_back({budget, figures_of(plan, ideal.summary.iteration_seconds), plannable.splits_statistics(plan)});
+      if (budget == budgets.front()) least = std::move(plan);
+    }
+    return least;
+  }
+
+  static std::string print_table(const Plan& least, const std::vector<Point>& points) {
+    const bool color = Console::color(STDOUT_FILENO);
+    const int64_t unconstrained = least.summary.unconstrained_bytes;
+    double slowest = 0;
+    for (const Point& point : points) slowest = std::max(slowest, point.figures.iteration_seconds);
+    std::string text = fmt::format("{}: batch {}, policy {}; times are {}{}\n\n", shortened(least.model_name, 40), least.batch,
+                                   least.policy, least.costs, least.device.empty() ? "" : ", " + shortened(least.device, 24));
+    Table table({{"budget", true}, {"share", true}, {"sub-batch", true}, {"time", true}, {"overhead", true}, {"moved", true},
+                 {"recomputed", true}, {}});
+    bool splits = false;
+    for (const Point& point : points) {
+      const PlanFigures& figures = point.figures;
+      splits = splits || point.splits_statistics;
+      table.row({format_bytes(point.budget), format_share(static_cast<double>(point.budget) / static_cast<double>(unconstrained)),
+                 fmt::format("{}{}", figures.sub_batch, point.splits_statistics ? "†" : " "),
+                 format_seconds(figures.iteration_seconds), format_overhead(figures.overhead),
+                 format_bytes_or_dash(figures.moved_bytes()), format_bytes_or_dash(figures.recomputed_bytes),
+                 bar(figures.iteration_seconds / slowest, kBarWidth)});
+    }
+    text += table.print(color);
+    text += "\nshare: of the unconstrained arena; moved: to the host and back in one iteration; bars are times\n";
+    if (splits) text += "† batch normalization sees a sub-batch at a time; --refuse-split forbids it\n";
+    text += fmt::format("\nWhat binds at the minimum of {}, in rounds of {}\n", format_bytes(points.front().budget), least.sub_batch);
+    return text + report_peak(least, color);
+  }
+
+  static std::string print_csv(const std::vector<Point>& points) {
+    std::string text = "budget_bytes,splits_statistics," + csv_figures_header() + "\n";
+    for (const Point& point : points)
+      text += fmt::format("{},{},{}\n", point.budget, point.splits_statistics ? 1 : 0, csv_figures(point.figures));
+    return text;
+  }
+
+  PlanningOptions options_;
+  cl::opt<std::string> policy_;
+  cl::opt<bool> csv_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> frontier_command() { return std::make_unique<FrontierCommand>(); }
+
+}  // namespace plimsoll
