@@ -1,4 +1,5 @@
 #include "compiler/ir/plan_text.h"
+#include "compiler/report/figures.h"
 #include "compiler/report/network_report.h"
 #include "compiler/report/plan_report.h"
 #include "compiler/report/table.h"
@@ -86,4 +87,23 @@ TEST_CASE("names are cut in the middle, by characters") {
   CHECK(shortened("größe", 5) == "größe");
   CHECK(shortened("größe", 3) == "g…e");
   CHECK(shortened("a\nb\x1b[1m", 20) == "a?b?[1m");
+}
+
+TEST_CASE("the figures of a plan are of one iteration, and its overhead is over the unconstrained plan") {
+  Plan plan{.sub_batch = 8, .rounds = 3};
+  plan.summary = {.arena_bytes = 4096, .offloaded_bytes = 600, .prefetched_bytes = 300, .iteration_seconds = 1.5};
+  const TensorId a = plan.tensors.push_back({.name = "a", .bytes = 100});
+  const TensorId b = plan.tensors.push_back({.name = "b", .bytes = 20});
+  const TaskId task = plan.tasks.push_back({.name = "t", .writes = {a, b}});
+  plan.steps.push_back({.task = task});
+  plan.steps.push_back({.task = task, .recompute = true});
+  const PlanFigures figures = figures_of(plan, 1.2);
+  CHECK(figures.moved_bytes() == 900);
+  CHECK(figures.recomputed_tasks == 3);
+  CHECK(figures.recomputed_bytes == 360);
+  CHECK(format_overhead(figures.overhead) == "+25%");
+  CHECK(format_overhead(0.004) == "+0.4%");
+  CHECK(format_overhead(-0.0004) == "0%");
+  CHECK(format_overhead(-0.02) == "-2%");
+  CHECK(csv_figures(figures).starts_with("4096,8,3,1.5,"));
 }
