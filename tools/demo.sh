@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The whole way on this machine: install, build, write a residual network, compile it for half the memory that it would
-# take, build the trainer, train it on handwritten digits on the CPU, and show the plan.
+# The whole way on this machine: install, build, write a residual network, compile it for a quarter of the memory that it
+# would take, build the trainer, train it on handwritten digits on the CPU, and show the plan.
 #   tools/demo.sh [WORK_DIRECTORY]
 set -euo pipefail
 cd "$(dirname "$0")/.."
