@@ -23,9 +23,13 @@ std::vector<AlgorithmCost> modelled_algorithms(const Device& device, const Task&
 }
 
 LinkRates link_rates(const Device& device) {
+  // A copy passes its bytes through the device's memory once; on the host, where both ends are, twice.
+  const double passes = device.kind == "host" ? 2 : 1;
   return {.d2h_bytes_per_second = device.d2h_bytes_per_second,
           .h2d_bytes_per_second = device.h2d_bytes_per_second,
-          .latency_seconds = device.link_latency_seconds};
+          .latency_seconds = device.link_latency_seconds,
+          .slowdown = passes * std::min(device.d2h_bytes_per_second, device.h2d_bytes_per_second) /
+                      device.memory_bytes_per_second};
 }
 
 Status ModelledCosts::prepare(const TaskGraph& graph, int64_t samples) {

@@ -205,7 +205,8 @@ LinkRates ProfiledCosts::links() const {
   if (!links_) return link_rates(options_.device);
   return {.d2h_bytes_per_second = links_->ram.beside_d2h,
           .h2d_bytes_per_second = links_->ram.beside_h2d,
-          .latency_seconds = links_->latency_seconds};
+          .latency_seconds = links_->latency_seconds,
+          .slowdown = links_->ram.slowdown / (1 + links_->ram.slowdown)};  // from longer tasks to time taken of them
 }
 
 ProfileFile ProfiledCosts::file() const {

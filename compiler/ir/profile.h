@@ -38,6 +38,8 @@ struct LinkRates {
   double d2h_bytes_per_second = 10e9;
   double h2d_bytes_per_second = 10e9;
   double latency_seconds = 0;  // of any copy, however small
+  // What a copy takes from tasks that run beside it, by its use of the device's memory: 0.1 is a tenth of its own time.
+  double slowdown = 0;
 };
 
 // The source of costs during planning. Policies try several sub-batches, so costs are asked for as they are needed.

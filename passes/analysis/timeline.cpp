@@ -26,13 +26,21 @@ double seconds_of(const Plan& plan, const Context& context, const Step& step, Ro
 Timeline simulate_round(const Plan& plan, const Context& context, Round round) {
   Timeline line{std::vector<double>(plan.steps.size()), std::vector<double>(plan.steps.size())};
   double free[3] = {0, 0, 0};
+  double taken = 0;  // from the next task, by the copies beside it
   for (const StepId id : ids_of(plan.steps)) {
     const Step& step = plan.steps[id];
     double& stream = free[static_cast<size_t>(step.stream)];
     double start = stream;
     for (const StepId wait : step.waits) start = std::max(start, line.end[static_cast<size_t>(wait.value)]);
     if (step.stream == StreamKind::compute) line.stall_seconds += start - stream;
-    stream = start + seconds_of(plan, context, step, round);
+    double seconds = seconds_of(plan, context, step, round);
+    if (step.stream == StreamKind::compute) {
+      seconds += taken;
+      taken = 0;
+    } else if (step.kind != StepKind::load || free[static_cast<size_t>(StreamKind::compute)] > 0) {
+      taken += context.links.slowdown * (seconds - context.links.latency_seconds);
+    }
+    stream = start + seconds;
     line.start[static_cast<size_t>(id.value)] = start;
     line.end[static_cast<size_t>(id.value)] = stream;
     line.seconds = std::max(line.seconds, stream);

@@ -92,7 +92,7 @@ double Evaluator::simulate(const Trace& trace, bool updates, bool last) {
   start_.resize(trace.size());
   end_.resize(trace.size());
   busy_ = 0;
-  double compute = 0, d2h = 0, h2d = 0, prefetched = 0;
+  double compute = 0, d2h = 0, h2d = 0, prefetched = 0, taken = 0;  // taken: from the next task, by copies beside it
   const double share = last ? model_.last_share : 1;
   for (size_t step = 0; step < trace.size(); ++step) {
     const Op& op = trace[step];
@@ -101,7 +101,8 @@ double Evaluator::simulate(const Trace& trace, bool updates, bool last) {
       if (came_from_[step] >= 0) start = std::max(start, end_[at(came_from_[step])]);
       const Algorithm& algorithm = model_.algorithms[at(chosen_[step])];
       const bool skipped = !updates && model_.tasks[at(op.id)].kind == TaskKind::update;
-      const double seconds = skipped ? 0 : last ? algorithm.last_seconds : algorithm.seconds;
+      const double seconds = taken + (skipped ? 0 : last ? algorithm.last_seconds : algorithm.seconds);
+      taken = 0;
       busy_ += seconds;
       start_[step] = start;
       end_[step] = compute = start + seconds;
@@ -110,9 +111,11 @@ double Evaluator::simulate(const Trace& trace, bool updates, bool last) {
     const double bytes = share * static_cast<double>(model_.tensors[at(op.id)].copy_bytes);
     if (op.kind == StepKind::offload) {
       start_[step] = std::max({d2h, prefetched, end_[at(made_at_[step])]});
+      taken += model_.links.slowdown * bytes / model_.links.d2h_bytes_per_second;
       end_[step] = d2h = start_[step] + model_.links.latency_seconds + bytes / model_.links.d2h_bytes_per_second;
     } else {
       start_[step] = std::max({h2d, compute, d2h});
+      if (compute > 0) taken += model_.links.slowdown * bytes / model_.links.h2d_bytes_per_second;
       end_[step] = h2d = start_[step] + model_.links.latency_seconds + bytes / model_.links.h2d_bytes_per_second;
       if (op.kind == StepKind::prefetch) prefetched = h2d;
     }
