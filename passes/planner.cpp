@@ -14,6 +14,8 @@
 namespace plimsoll {
 namespace {
 
+constexpr double kBearable = 2;  // times the unconstrained iteration
+
 constexpr const char* kGenerator = "plimsoll 0.1.0";
 
 // A plan, and what led to it, so that the winner can be made once more for an observer.
@@ -228,7 +230,8 @@ std::vector<int64_t> worthwhile_splits(int64_t batch) {
 }
 
 // Fewer rounds come first, and a smaller sub-batch is searched only if it could be faster: when its tasks at their
-// fastest would be. Where a task mixes samples, splitting changes what is trained: then only when nothing else fits.
+// fastest would be. Where a task mixes samples, splitting changes what is trained: then only when nothing else fits, or
+// what does is too slow to be what anyone wants (--refuse-split insists).
 Result<Found> Planner::choose_jointly(const Found& unconstrained) {
   std::vector<int64_t> sizes = worthwhile_splits(request_.batch);
   if (!may_split()) sizes.resize(1);
@@ -243,9 +246,10 @@ Result<Found> Planner::choose_jointly(const Found& unconstrained) {
   if (budget_ == kNoLimit && sizes.front() == request_.batch) return unconstrained;
   bool found = sizes.front() == request_.batch && unconstrained.arena() <= budget_;
   Found best = found ? unconstrained : *least_;
+  bool whole_will_do = found;
   double bound = std::numeric_limits<double>::infinity();
   for (const int64_t size : sizes) {
-    if (found && size != sizes.front() && mixes_samples()) break;
+    if (size != sizes.front() && mixes_samples() && whole_will_do) break;
     PLIMSOLL_ASSIGN(const Candidate* split, candidate(size));
     if (found && ideal_seconds(*split) >= best.seconds()) break;  // which the bound of this split is above, too
     PLIMSOLL_ASSIGN(const Joint* schedules, joint(size));
@@ -255,6 +259,7 @@ Result<Found> Planner::choose_jointly(const Found& unconstrained) {
     if (!faster) continue;
     best = {std::move(faster->plan), split, faster->live_limit, policy_, std::move(faster->decided)};
     found = true;
+    whole_will_do |= size == sizes.front() && best.seconds() <= kBearable * unconstrained.seconds();
   }
   PLIMSOLL_TRY(take_faster_recipes(best));
   best.plan.summary.bound_seconds = std::min(bound, best.seconds());
@@ -275,7 +280,7 @@ Status Planner::take_faster_recipes(Found& best) {
     PLIMSOLL_ASSIGN(const Found whole, other.unconstrained());
     Result<Found> found = other.choose(whole);
     if (!found.ok() || found->arena() > budget_ || found->seconds() >= best.seconds()) continue;
-    if (mixes_samples() && found->plan.rounds > best.plan.rounds) continue;
+    if (mixes_samples() && best.plan.rounds == 1 && found->plan.rounds > 1) continue;
     PLIMSOLL_ASSIGN(const Candidate* split, candidate(found->plan.sub_batch));
     best = std::move(*found);
     best.candidate = split;
