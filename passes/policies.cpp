@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "passes/policies/auto.h"
+#include "passes/policies/superneurons.h"
 
 namespace plimsoll {
 namespace {
@@ -21,13 +22,34 @@ constexpr Policy kPolicies[] = {
      .order = OrderKind::depth_first,
      .share_memory = false,
      .in_place = false},
+    {.name = "superneurons",
+     .summary = "convolutions leave through an LRU cache, cheap layers run again: all at once, or bit by bit where they are large",
+     .order = OrderKind::depth_first,
+     .schedule = superneurons_cost},
+    {.name = "superneurons:speed",
+     .summary = "the same, and what runs again stays until it has been used",
+     .order = OrderKind::depth_first,
+     .schedule = superneurons_speed},
+    {.name = "superneurons:memory",
+     .summary = "the same, and what runs again stays for one task only",
+     .order = OrderKind::depth_first,
+     .schedule = superneurons_memory},
+    {.name = "superneurons:offload",
+     .summary = "convolutions leave through an LRU cache, nothing runs again",
+     .order = OrderKind::depth_first,
+     .schedule = superneurons_offload},
 };
+
+// Other names for a row above: a policy's default, spelled out.
+constexpr std::pair<std::string_view, std::string_view> kAliases[] = {{"superneurons:cost", "superneurons"}};
 
 }  // namespace
 
 std::span<const Policy> all_policies() { return kPolicies; }
 
 Result<Policy> find_policy(std::string_view name) {
+  for (const auto& [alias, of] : kAliases)
+    if (name == alias) name = of;
   std::string names;
   for (const Policy& policy : kPolicies) {
     if (policy.name == name) return policy;

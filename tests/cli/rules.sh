@@ -18,6 +18,25 @@ for policy in ("liveness", "network-wide"):
 PY
 expect 0 plimsoll inspect liveness.json; says "/pool5/MaxPool.backward"; says "step 32 of 46"
 
+
+# SuperNeurons' own figures: with no budget, its means in full; with the budget that liveness needs, its cache.
+for policy in offload speed memory cost; do
+  expect 0 plimsoll plan alexnet.onnx --batch 200 --rules superneurons --policy superneurons:$policy -o $policy.json
+  expect 0 plimsoll verify $policy.json; says "ok:"
+done
+expect 0 plimsoll plan alexnet.onnx --batch 200 --rules superneurons --policy superneurons --budget 1490MiB -o cached.json
+/usr/bin/python3 - <<'PY'
+import json
+for policy, again, peak, step in (("offload", 0, 1132.056, 39), ("speed", 14, 993.018, 43), ("memory", 23, 886.230, 44),
+                                  ("cost", 17, 886.230, 44)):
+    summary = json.load(open(policy + ".json"))["summary"]
+    assert summary["recomputed_tasks"] == again, (policy, summary)
+    assert abs(summary["live_bytes"] / 2**20 - peak) < 0.001, (policy, summary)
+    assert summary["peak_step"] == step, (policy, summary)
+summary = json.load(open("cached.json"))["summary"]
+assert summary["offloaded_bytes"] == 0 and summary["recomputed_tasks"] == 0
+PY
+
 expect 2 plimsoll compile alexnet.onnx --batch 4 --rules superneurons -o trainer; says "for reports"
 [[ ! -e trainer ]] || fail "a trainer was made"
 expect 2 plimsoll plan alexnet.onnx --batch 4 --rules nobody -o plan.json; says "rules: true, superneurons"

@@ -2,55 +2,17 @@
 // is planned under the paper's rules is held against what the paper printed.
 #include <catch2/catch.hpp>
 
-#include <fmt/format.h>
-#include <unistd.h>
-
-#include <cmath>
-#include <filesystem>
-#include <string>
-
-#include "compiler/check/check.h"
-#include "compiler/import/onnx.h"
-#include "compiler/training/rules/superneurons.h"
-#include "models/zoo.h"
-#include "passes/planner.h"
+#include "tests/papers/superneurons_plan.h"
 
 using namespace plimsoll;
+using superneurons::hold;
+using superneurons::mib;
 
 namespace {
 
 Plan plan_of(const std::string& spec, int64_t batch, const std::string& policy) {
-  const std::filesystem::path path =
-      std::filesystem::temp_directory_path() / ("plimsoll-papers-" + std::to_string(::getpid()) + ".onnx");
-  const std::string zeros = spec.find(':') == std::string::npos ? ":init=zeros" : ",init=zeros";
-  const Result<std::string> written = write_zoo_model(spec + zeros, path);
-  INFO((written.ok() ? spec : written.error().message));
-  REQUIRE(written.ok());
-  const Result<ImportedModel> model = import_onnx(path, {.batch = batch});
-  std::filesystem::remove(path);
-  std::filesystem::remove(path.string() + ".data");
-  INFO((model.ok() ? spec : model.error().message));
-  REQUIRE(model.ok());
-  const Result<TaskGraph> graph = superneurons_graph(model->network, batch);
-  REQUIRE(graph.ok());
-  SuperNeuronsCosts costs;
-  Result<Plan> plan = make_plan(*graph, costs, {.policy = policy, .batch = batch, .sub_batch = batch, .keep_order = true});
-  INFO((plan.ok() ? spec : plan.error().message));
-  REQUIRE(plan.ok());
-  count_as_superneurons(*plan);
-  CHECK(to_string(check_plan(*plan)) == "");
-  CHECK(to_string(check_against_graph(*plan, *graph)) == "");
-  return *plan;
+  return superneurons::plan_of(superneurons::graph_of(spec, batch), policy);
 }
-
-// Prints the residual, and demands that it is no more than what the source cut off or rounded away.
-void hold(const std::string& claim, double published, double ours, double most) {
-  WARN(fmt::format("{}: published {:.3f}, ours {:.4f}, residual {:+.4f} %", claim, published, ours,
-                   100 * (ours - published) / published));
-  CHECK(std::abs(ours - published) <= most);
-}
-
-double mib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
 int64_t bytes_of(const Plan& plan, const std::string& tensor) {
   for (const PlanTensor& each : plan.tensors)

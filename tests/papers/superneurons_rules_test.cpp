@@ -74,7 +74,8 @@ Plan liveness_plan(const TaskGraph& graph) {
                           .op = task.op,
                           .kind = task.kind,
                           .reads = task.reads(),
-                          .writes = task.writes()});
+                          .writes = task.writes(),
+                          .bytes_moved = task.bytes_moved(graph.batch)});
     for (const Operand& operand : task.operands) {
       Residency& span = spans[operand.tensor];
       if (span.first_step < 0) span = {.tensor = operand.tensor, .first_step = step};
@@ -105,7 +106,7 @@ TEST_CASE("every layer reads and writes what the rules of SuperNeurons say") {
       "fc.backward FC drop.Y softmax.Y >fc.dX",
       "drop.backward DROPOUT fc.dX >drop.dX",
       "pool.backward POOL lrn.Y pool.Y drop.dX >pool.dX",
-      "lrn.backward LRN join.Y lrn.Y pool.dX",
+      "lrn.backward LRN join.Y lrn.Y pool.dX pool.dX",  // dy, and dx in it
       "join.backward JOIN pool.dX >join.dX",
       "conv2.backward CONV relu1.fork.Y pool.dX >conv2.dX",
       "relu1.fork.backward FORK conv2.dX join.dX",

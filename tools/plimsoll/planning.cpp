@@ -279,7 +279,9 @@ Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions&
   PlanRequest request = plannable.request;
   request.policy = one.policy;
   if (budget.kind == SizeSpec::Kind::bytes) request.budget_bytes = budget.bytes;
-  if (budget.kind == SizeSpec::Kind::percent) request.budget_percent = budget.percent;
+  // A paper's figures are of its means in full, not of a device that they fit on: its rules have no budget by default.
+  if (budget.kind == SizeSpec::Kind::percent && !(plannable.as_paper && one.budget.getNumOccurrences() == 0))
+    request.budget_percent = budget.percent;
   PassDump dump(one.print_after, one.dump);
   request.observe = [&](const std::string& pass, const Plan& plan) { dump.after(pass, plan); };
   PLIMSOLL_ASSIGN(Plan plan, checked_plan(plannable, request));

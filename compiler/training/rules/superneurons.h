@@ -12,7 +12,7 @@
 //              BN                 x  -  dy     dx
 //              DROPOUT, CONCAT    -  -  dy     dx, one for each input
 //              JOIN               -  -  dy     dx for each input but the first, whose gradient is dy itself
-//              ACT, LRN           x  y  dy     in dy
+//              ACT, LRN           x  y  dy     in dy (which an LRN has in two slots: as dy and as dx)
 //              SOFTMAX            x  y         in y
 //              FORK               -  -  dy's   adds them up in the first
 //

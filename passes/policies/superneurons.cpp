@@ -1,0 +1,262 @@
+#include "passes/policies/superneurons.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "passes/schedule/apply.h"
+
+namespace plimsoll {
+namespace {
+
+using schedule::Fate;
+using schedule::FateKind;
+using schedule::Fates;
+using schedule::Model;
+using schedule::Op;
+using schedule::Trace;
+
+enum class Strategy { offload, speed, memory, cost };
+
+bool is_forward(TaskKind kind) { return kind == TaskKind::forward || kind == TaskKind::loss; }
+bool is_backward(TaskKind kind) { return !is_forward(kind) && kind != TaskKind::update; }
+size_t at(int32_t i) { return static_cast<size_t>(i); }
+
+// What the paper's words mean on this graph.
+class Layers {
+ public:
+  Layers(const Model& model, const TaskGraph& graph, int64_t samples)
+      : model_(model), graph_(graph), checkpoint_(model.tensors.size(), false),
+        segment_(model.tasks.size(), kNone) {
+    for (const TaskId id : ids_of(graph.tasks))
+      if (computes_much(id, samples)) heavy_layers_.insert(graph.tasks[id].layer);
+    find_checkpoints();
+    find_segments();
+  }
+
+  bool is_checkpoint(int32_t tensor) const { return checkpoint_[at(tensor)]; }
+  const std::string& layer(int32_t task) const { return graph_.tasks[TaskId(task)].layer; }
+  // A CONV's or FC's, forward or backward.
+  bool is_heavy(int32_t task) const { return heavy_layers_.count(layer(task)) > 0; }
+
+  // "Cost-aware": of the segment that the tensor belongs to.
+  bool is_costly(int32_t tensor) const {
+    const int32_t segment = segment_[at(model_.tensors[at(tensor)].producer)];
+    return segment != kNone && costly_[at(segment)];
+  }
+
+ private:
+  static constexpr int32_t kNone = -1;
+
+  // CONV and FC: two operations and more for each byte of activations. A window of 3x3 without products of channels
+  // (a depthwise CONV) has 2.25, an LRN or a POOL 1.1 to 1.9.
+  bool computes_much(TaskId id, int64_t samples) const {
+    const Task& task = graph_.tasks[id];
+    if (task.kind != TaskKind::forward) return false;
+    int64_t bytes = 0;
+    for (const auto* list : {&model_.reads, &model_.writes})
+      for (const int32_t tensor : (*list)[id.value]) bytes += model_.tensors[at(tensor)].copy_bytes;
+    return task.flops.at(samples) >= 2 * bytes;
+  }
+
+  void find_checkpoints() {
+    std::vector<int32_t> readers(model_.tensors.size(), 0);
+    for (const TaskId id : ids_of(graph_.tasks)) {
+      if (!is_forward(model_.tasks[at(id.value)].kind)) continue;
+      for (const int32_t read : model_.reads[id.value]) ++readers[at(read)];
+    }
+    for (int32_t id = 0; id < static_cast<int32_t>(model_.tensors.size()); ++id) {
+      const schedule::ModelTensor& tensor = model_.tensors[at(id)];
+      if (tensor.persistent) continue;
+      checkpoint_[at(id)] = tensor.producer < 0 || !tensor.rerunnable || readers[at(id)] > 1 || makes_checkpoints(tensor.producer);
+    }
+  }
+  bool makes_checkpoints(int32_t task) const {
+    const auto activations = std::count_if(model_.writes[task].begin(), model_.writes[task].end(), [&](int32_t id) {
+      return graph_.tensors[TensorId(id)].kind == TensorKind::activation;
+    });
+    return is_heavy(task) || model_.reads[task].size() > 1 || activations > 1;
+  }
+
+  // The cheap tasks behind a checkpoint, one after the other, as far as a backward task asks for their outputs.
+  struct Segment {
+    int64_t outputs = 0, pending = 0;  // bytes; pending: of tasks behind the last one that is asked for
+    int32_t last = kNone;              // that task
+  };
+  void find_segments() {
+    std::vector<Segment> segments;
+    for (const Op& op : model_.order) {
+      if (op.kind != StepKind::compute || model_.tasks[at(op.id)].kind != TaskKind::forward) continue;
+      const auto writes = model_.writes[op.id];
+      if (writes.empty() || std::any_of(writes.begin(), writes.end(), [&](int32_t id) { return is_checkpoint(id); })) continue;
+      for (const int32_t read : model_.reads[op.id])
+        if (!is_checkpoint(read)) segment_[at(op.id)] = segment_[at(model_.tensors[at(read)].producer)];
+      if (segment_[at(op.id)] == kNone) {
+        segment_[at(op.id)] = static_cast<int32_t>(segments.size());
+        segments.push_back({});
+      }
+      Segment& segment = segments[at(segment_[at(op.id)])];
+      bool wanted = false;
+      for (const int32_t id : writes) {
+        segment.pending += model_.tensors[at(id)].copy_bytes;
+        wanted |= model_.tensors[at(id)].gap_end != schedule::kNever;
+      }
+      if (!wanted) continue;
+      segment.outputs += segment.pending;
+      segment.pending = 0;
+      segment.last = op.id;
+    }
+
+    std::map<std::string_view, std::set<int32_t>> touched;  // by backward tasks, of each layer
+    int64_t most = 0;
+    for (const TaskId id : ids_of(graph_.tasks)) {
+      int64_t bytes = model_.algorithms_of(id.value).back().workspace_bytes;
+      for (const Operand& operand : graph_.tasks[id].operands) {
+        if (operand.access == Access::absent || graph_.tensors[operand.tensor].persistent) continue;
+        bytes += model_.tensors[at(operand.tensor.value)].copy_bytes;
+        if (is_backward(graph_.tasks[id].kind)) touched[layer(id.value)].insert(operand.tensor.value);
+      }
+      most = std::max(most, bytes);
+    }
+    for (const Segment& segment : segments) {
+      costly_.push_back(segment.last != kNone && segment.outputs + bytes_of(touched[layer(segment.last)]) > most);
+    }
+  }
+  int64_t bytes_of(const std::set<int32_t>& tensors) const {
+    int64_t bytes = 0;
+    for (const int32_t id : tensors) bytes += model_.tensors[at(id)].copy_bytes;
+    return bytes;
+  }
+
+  const Model& model_;
+  const TaskGraph& graph_;
+  std::set<std::string_view> heavy_layers_;
+  std::vector<bool> checkpoint_;
+  std::vector<int32_t> segment_;  // of each task
+  std::vector<bool> costly_;      // of each segment
+};
+
+// Tensors that the backward asks for, as the cache would give them up: touched longest ago first.
+std::vector<int32_t> least_recently_used(const Model& model, const Layers& layers, Strategy strategy) {
+  std::vector<int32_t> list;
+  for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
+    const schedule::ModelTensor& tensor = model.tensors[at(id)];
+    if (!tensor.movable || tensor.gap_end == schedule::kNever) continue;
+    if (tensor.gap_end == tensor.gap_begin + 1) continue;  // the next task asks for it: it is locked
+    if (strategy == Strategy::offload && !layers.is_checkpoint(id)) continue;
+    list.push_back(id);
+  }
+  std::stable_sort(list.begin(), list.end(),
+                   [&](int32_t a, int32_t b) { return model.tensors[at(a)].gap_begin < model.tensors[at(b)].gap_begin; });
+  return list;
+}
+
+Fate fate_of(int32_t tensor, const Layers& layers, Strategy strategy) {
+  if (layers.is_checkpoint(tensor)) return {.kind = FateKind::offload};
+  const bool nothing_stays = strategy == Strategy::memory || (strategy == Strategy::cost && layers.is_costly(tensor));
+  return {.kind = FateKind::recompute, .level = nothing_stays ? schedule::kTransient : uint8_t{1}};
+}
+
+// Copies as section 3.3.1 has them: off the device behind the next CONV's forward, back onto it behind the backward of
+// the CONV before the one that asks. Before: copies stand as weave() puts them.
+class PaperCopies {
+ public:
+  PaperCopies(const Model& model, const Layers& layers, const Trace& trace) : model_(model), layers_(layers), trace_(trace) {}
+
+  Trace run() {
+    const size_t count = trace_.size();
+    std::vector<std::vector<Op>> before(count + 1);  // of each step: copies that now stand there
+    std::vector<size_t> left(model_.tensors.size(), 0);
+    std::vector<bool> moved(count, false);
+    for (size_t step = 0; step < count; ++step) {
+      const Op& op = trace_[step];
+      if (op.kind == StepKind::compute) continue;
+      if (op.kind == StepKind::load && !started(step)) continue;
+      const size_t to = op.kind == StepKind::offload ? behind_next_forward(step) : std::max(behind_last_backward(step), left[at(op.id)]);
+      if (op.kind == StepKind::offload) left[at(op.id)] = to;
+      moved[step] = true;
+      before[to].push_back(op);
+    }
+    Trace result;
+    for (size_t step = 0; step <= count; ++step) {
+      result.insert(result.end(), before[step].begin(), before[step].end());
+      if (step < count && !moved[step]) result.push_back(trace_[step]);
+    }
+    return result;
+  }
+
+ private:
+  bool is_compute(size_t step) const { return trace_[step].kind == StepKind::compute; }
+  TaskKind kind(size_t step) const { return model_.tasks[at(trace_[step].id)].kind; }
+
+  bool started(size_t step) {
+    while (first_task_ < trace_.size() && !is_compute(first_task_)) ++first_task_;
+    return step > first_task_;
+  }
+  size_t behind_next_forward(size_t step) const {
+    for (size_t next = step + 1; next < trace_.size(); ++next) {
+      if (!is_compute(next) || trace_[next].again) continue;
+      if (!is_forward(kind(next))) break;
+      if (layers_.is_heavy(trace_[next].id)) return next + 1;
+    }
+    return step;
+  }
+  size_t behind_last_backward(size_t step) const {
+    size_t user = step;
+    while (!is_compute(user) || trace_[user].again) ++user;
+    for (size_t last = step; last-- > 0;) {
+      if (!is_compute(last) || trace_[last].again) continue;
+      if (!is_backward(kind(last))) break;
+      if (layers_.is_heavy(trace_[last].id) && layers_.layer(trace_[last].id) != layers_.layer(trace_[user].id)) return last + 1;
+    }
+    return step;
+  }
+
+  const Model& model_;
+  const Layers& layers_;
+  const Trace& trace_;
+  size_t first_task_ = 0;
+};
+
+Status run(Plan& plan, const Context& context, Strategy strategy) {
+  const Model model = schedule::make_model(plan, context);
+  const Layers layers(model, context.graph, plan.sub_batch);
+  const std::vector<int32_t> list = least_recently_used(model, layers, strategy);
+  schedule::Evaluator evaluator(model);
+  Trace trace;
+  const auto give_up = [&](size_t count) {
+    Fates fates = schedule::keep_everything(model);
+    for (size_t i = 0; i < count; ++i) fates[at(list[i])] = fate_of(list[i], layers, strategy);
+    schedule::weave_possible(model, fates, trace);
+  };
+  const auto fits = [&](size_t count) {
+    give_up(count);
+    return evaluator.evaluate(trace, context.live_limit).fits(context.live_limit);
+  };
+
+  size_t least = 0, most = list.size();
+  if (context.live_limit == kNoLimit || context.live_limit == 0 || !fits(most)) least = most;
+  while (least < most) {
+    const size_t middle = (least + most) / 2;
+    if (fits(middle)) most = middle;
+    else least = middle + 1;
+  }
+  give_up(least);
+  // What runs again is there to lower the peak: without a limit, copies ahead of their need must not raise it.
+  int64_t limit = context.live_limit;
+  if (limit == kNoLimit && strategy != Strategy::offload) limit = evaluator.evaluate(trace, limit).peak_bytes;
+  Trace as_paper = PaperCopies(model, layers, trace).run();
+  if (evaluator.evaluate(as_paper, limit).fits(limit)) trace = std::move(as_paper);
+  else schedule::time_copies(model, evaluator, trace, limit);
+  schedule::put_steps(plan, trace);
+  return {};
+}
+
+}  // namespace
+
+Status superneurons_offload(Plan& plan, const Context& context) { return run(plan, context, Strategy::offload); }
+Status superneurons_speed(Plan& plan, const Context& context) { return run(plan, context, Strategy::speed); }
+Status superneurons_memory(Plan& plan, const Context& context) { return run(plan, context, Strategy::memory); }
+Status superneurons_cost(Plan& plan, const Context& context) { return run(plan, context, Strategy::cost); }
+
+}  // namespace plimsoll

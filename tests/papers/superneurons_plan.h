@@ -1,0 +1,85 @@
+// From a network of the zoo to a plan under the rules of SuperNeurons, and a published figure held against ours.
+#pragma once
+
+#include <catch2/catch.hpp>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+
+#include "compiler/check/check.h"
+#include "compiler/import/onnx.h"
+#include "compiler/training/rules/superneurons.h"
+#include "models/zoo.h"
+#include "passes/planner.h"
+
+namespace plimsoll::superneurons {
+
+inline ImportedModel import_zoo(const std::string& spec, int64_t batch) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("plimsoll-papers-" + std::to_string(::getpid()) + ".onnx");
+  const std::string zeros = spec.find(':') == std::string::npos ? ":init=zeros" : ",init=zeros";
+  const Result<std::string> written = write_zoo_model(spec + zeros, path);
+  INFO((written.ok() ? spec : written.error().message));
+  REQUIRE(written.ok());
+  Result<ImportedModel> model = import_onnx(path, {.batch = batch});
+  std::filesystem::remove(path);
+  std::filesystem::remove(path.string() + ".data");
+  INFO((model.ok() ? spec : model.error().message));
+  REQUIRE(model.ok());
+  return std::move(*model);
+}
+
+inline TaskGraph graph_of(const std::string& spec, int64_t batch) {
+  Result<TaskGraph> graph = superneurons_graph(import_zoo(spec, batch).network, batch);
+  REQUIRE(graph.ok());
+  return std::move(*graph);
+}
+
+// Judged by the checker, and counted as the paper counts. Without a budget: the policy's means in full.
+inline Plan plan_of(const TaskGraph& graph, const std::string& policy, int64_t budget = 0) {
+  SuperNeuronsCosts costs;
+  Result<Plan> plan = make_plan(graph, costs, {.policy = policy, .batch = graph.batch, .sub_batch = graph.batch,
+                                               .budget_bytes = budget, .keep_order = true});
+  INFO((plan.ok() ? policy : plan.error().message));
+  REQUIRE(plan.ok());
+  count_as_superneurons(*plan);
+  CHECK(to_string(check_plan(*plan)) == "");
+  CHECK(to_string(check_against_graph(*plan, graph)) == "");
+  return std::move(*plan);
+}
+
+inline double mib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
+
+// Prints the residual, and demands that it is no more than what the source cut off, rounded away or got wrong.
+inline void hold(const std::string& claim, double published, double ours, double most) {
+  WARN(fmt::format("{}: published {:.3f}, ours {:.4f}, residual {:+.4f} %", claim, published, ours,
+                   100 * (ours - published) / published));
+  CHECK(std::abs(ours - published) <= most);
+}
+
+// MiB and tensors while a task runs for the first time: at a step of the paper, from 1.
+struct Moment {
+  double mib = 0;
+  int64_t tensors = 0;
+};
+inline Moment moment_of(const Plan& plan, int64_t paper_step) {
+  Moment moment;
+  for (const StepId id : ids_of(plan.steps)) {
+    const Step& step = plan.steps[id];
+    if (step.kind != StepKind::compute || step.recompute || step.task.value + 1 != paper_step) continue;
+    int64_t bytes = 0;
+    for (const Residency& residency : plan.residencies) {
+      if (residency.first_step > id.value || id.value > residency.last_step) continue;
+      bytes += residency.bytes;
+      ++moment.tensors;
+    }
+    moment.mib = mib(bytes);
+  }
+  return moment;
+}
+
+}  // namespace plimsoll::superneurons
