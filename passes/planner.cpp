@@ -200,6 +200,10 @@ Result<Found> Planner::choose(const Found& unconstrained) {
   // The smallest workspaces do not always make the smallest arena: placement may be luckier with others.
   const bool allowed = first == batch && !policy_.schedule;
   if (allowed && unconstrained.arena() < least_->arena()) least_ = unconstrained;
+  if (policy_.schedule) {
+    PLIMSOLL_ASSIGN(Found free, attempt(first, kNoLimit));
+    if (free.arena() < least_->arena()) least_ = std::move(free);
+  }
   if (request_.sub_batch == 0 && may_split()) {
     PLIMSOLL_ASSIGN(Found single, attempt(1, 0));
     if (single.arena() < least_->arena()) least_ = std::move(single);
@@ -210,7 +214,9 @@ Result<Found> Planner::choose(const Found& unconstrained) {
   if (allowed && unconstrained.arena() <= budget_) return unconstrained;
   PLIMSOLL_ASSIGN(Found whole, fit(first));
   if (whole.arena() <= budget_) return whole;
-  return fewest_rounds();
+  if (least_->candidate->sub_batch == first) return *least_;
+  PLIMSOLL_ASSIGN(Found split, fewest_rounds());
+  return split.arena() <= budget_ ? split : *least_;
 }
 
 Result<const Joint*> Planner::joint(int64_t sub_batch) {

@@ -4,6 +4,8 @@
 
 #include "passes/policies/auto.h"
 #include "passes/policies/superneurons.h"
+#include "passes/policies/sublinear.h"
+#include "passes/policies/vdnn.h"
 
 namespace plimsoll {
 namespace {
@@ -38,6 +40,12 @@ constexpr Policy kPolicies[] = {
      .summary = "convolutions leave through an LRU cache, nothing runs again",
      .order = OrderKind::depth_first,
      .schedule = superneurons_offload},
+    {.name = "vdnn-all:m", .summary = "vDNN: every feature layer's input is offloaded, smallest workspaces", .order = OrderKind::depth_first, .algorithms = AlgorithmKind::smallest, .schedule = vdnn_all},
+    {.name = "vdnn-all:p", .summary = "vDNN: every feature layer's input is offloaded, fastest algorithms", .order = OrderKind::depth_first, .algorithms = AlgorithmKind::fastest, .schedule = vdnn_all},
+    {.name = "vdnn-conv:m", .summary = "vDNN: convolutions' inputs are offloaded, smallest workspaces", .order = OrderKind::depth_first, .algorithms = AlgorithmKind::smallest, .schedule = vdnn_conv},
+    {.name = "vdnn-conv:p", .summary = "vDNN: convolutions' inputs are offloaded, fastest algorithms", .order = OrderKind::depth_first, .algorithms = AlgorithmKind::fastest, .schedule = vdnn_conv},
+    {.name = "vdnn-dyn", .summary = "vDNN: as little offloading, and as fast algorithms, as the budget allows", .order = OrderKind::depth_first, .schedule = vdnn_dyn},
+    {.name = "sublinear", .summary = "Chen et al.: keeps what crosses a few splits, runs the segments between them again", .order = OrderKind::depth_first, .schedule = sublinear},
 };
 
 // Other names for a row above: a policy's default, spelled out.

@@ -1,0 +1,220 @@
+#include "passes/policies/sublinear.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "passes/schedule/apply.h"
+
+namespace plimsoll {
+namespace {
+
+using schedule::FateKind;
+using schedule::Fates;
+using schedule::Model;
+using schedule::Outcome;
+using schedule::Trace;
+
+constexpr int kDeepest = 8;  // levels of recursion
+constexpr int kGrid = 6;     // Appendix A
+
+size_t at(int32_t i) { return static_cast<size_t>(i); }
+
+// The forward tasks as the paper's chain of v: what each puts out, and what a split behind it would keep.
+struct Chain {
+  struct Place {
+    std::vector<int32_t> outputs = {};  // tensors
+    int64_t bytes = 0;                  // of the outputs
+    int32_t crossing = 0;               // tensors written up to here and read forward later
+  };
+  std::vector<Place> places;
+  std::vector<int32_t> made, read;      // of each tensor: the place that writes it, and the last that reads it; -1: none
+  int32_t size() const { return static_cast<int32_t>(places.size()); }
+};
+
+Chain find_chain(const Model& model) {
+  Chain chain{.places = {}, .made = std::vector<int32_t>(model.tensors.size(), -1), .read = std::vector<int32_t>(model.tensors.size(), -1)};
+  for (const schedule::Op& op : model.order) {
+    if (op.kind != StepKind::compute || model.tasks[at(op.id)].kind != TaskKind::forward) continue;
+    const int32_t place = chain.size();
+    chain.places.emplace_back();
+    for (const int32_t id : model.reads[op.id]) chain.read[at(id)] = place;
+    for (const int32_t id : model.writes[op.id]) {
+      if (!model.tensors[at(id)].movable) continue;
+      chain.made[at(id)] = place;
+      chain.places.back().outputs.push_back(id);
+      chain.places.back().bytes += model.tensors[at(id)].bytes;
+    }
+  }
+  for (size_t id = 0; id < chain.made.size(); ++id) {
+    if (chain.made[id] < 0 || chain.read[id] <= chain.made[id]) continue;
+    ++chain.places[at(chain.made[id])].crossing;
+    --chain.places[at(chain.read[id])].crossing;
+  }
+  for (size_t place = 1; place < chain.places.size(); ++place) chain.places[place].crossing += chain.places[place - 1].crossing;
+  return chain;
+}
+
+// The paper's C. `narrow`: only where fewer tensors cross than around it, plateaus included.
+std::vector<bool> find_candidates(const Chain& chain, bool narrow) {
+  std::vector<bool> candidates(chain.places.size(), true);
+  if (!narrow) return candidates;
+  const auto crossing = [&](int32_t place) { return chain.places[at(place)].crossing; };
+  for (int32_t begin = 0, end = 0; begin < chain.size(); begin = end) {
+    while (end < chain.size() && crossing(end) == crossing(begin)) ++end;
+    const bool low = (begin == 0 || crossing(begin - 1) > crossing(begin)) && (end == chain.size() || crossing(end) > crossing(begin));
+    std::fill(candidates.begin() + begin, candidates.begin() + end, low);
+  }
+  return candidates;
+}
+
+class Splitter {
+ public:
+  Splitter(const Model& model, const Chain& chain, const std::vector<bool>& candidates)
+      : model_(model), chain_(chain), candidates_(candidates) {}
+
+  struct Sizes {
+    int64_t x = 0, y = 0;
+  };
+
+  // Algorithm 3 with a budget for each level, widest first.
+  Fates split(const std::vector<int64_t>& budgets) {
+    Fates fates(model_.tensors.size());  // what is kept and not asked for dies anyhow
+    stay_.assign(chain_.made.size(), 0);
+    split({0, chain_.size()}, budgets, 0, 0);
+    for (size_t id = 0; id < fates.size(); ++id)
+      if (stay_[id] > 0 && model_.tensors[id].rerunnable) fates[id] = {.kind = FateKind::recompute, .level = stay_[id]};
+    return fates;
+  }
+
+  Sizes sizes(int64_t budget) {
+    Sizes sizes;
+    (void)segments({0, chain_.size()}, budget, sizes);
+    return sizes;
+  }
+
+ private:
+  struct Range {
+    int32_t begin, end;  // places
+  };
+
+  // Lines 4 to 13. A split closes the segment that it ends.
+  std::vector<Range> segments(Range range, int64_t budget, Sizes& sizes) const {
+    std::vector<Range> found;
+    int64_t temp = 0;
+    int32_t begin = range.begin;
+    for (int32_t v = range.begin; v < range.end; ++v) {
+      temp += chain_.places[at(v)].bytes;
+      if (!candidates_[at(v)] || temp <= budget || v + 1 == range.end) continue;
+      sizes.x += kept_behind(v, begin);
+      sizes.y = std::max(sizes.y, temp);
+      temp = 0;
+      found.push_back({begin, v + 1});
+      begin = v + 1;
+    }
+    sizes.y = std::max(sizes.y, temp);
+    found.push_back({begin, range.end});
+    return found;
+  }
+
+  // What a split behind `place` keeps and one behind `begin` - 1 does not.
+  int64_t kept_behind(int32_t place, int32_t begin) const {
+    int64_t bytes = 0;
+    for (int32_t v = begin; v <= place; ++v)
+      for (const int32_t id : chain_.places[at(v)].outputs)
+        if (chain_.read[at(id)] > place) bytes += model_.tensors[at(id)].bytes;
+    return bytes;
+  }
+
+  // Each segment but the last is left to the next level; what crosses a split stays as `stay` says, and so does the last.
+  void split(Range range, const std::vector<int64_t>& budgets, size_t level, uint8_t stay) {
+    if (level == budgets.size()) {
+      set(range, stay);
+      return;
+    }
+    Sizes unused;
+    const std::vector<Range> pieces = segments(range, budgets[level], unused);
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      const bool last = i + 1 == pieces.size();
+      split(pieces[i], budgets, level + 1, last ? stay : static_cast<uint8_t>(stay + 1));
+      if (last) continue;
+      for (int32_t v = pieces[i].begin; v < pieces[i].end; ++v)
+        for (const int32_t id : chain_.places[at(v)].outputs)
+          if (chain_.read[at(id)] >= pieces[i].end) stay_[at(id)] = std::min(stay_[at(id)], stay);
+    }
+  }
+  void set(Range range, uint8_t stay) {
+    for (int32_t v = range.begin; v < range.end; ++v)
+      for (const int32_t id : chain_.places[at(v)].outputs) stay_[at(id)] = stay;
+  }
+
+  const Model& model_;
+  const Chain& chain_;
+  const std::vector<bool>& candidates_;
+  std::vector<uint8_t> stay_;
+};
+
+class Search {
+ public:
+  Search(const Model& model, int64_t limit) : model_(model), evaluator_(model), limit_(limit), chain_(find_chain(model)) {}
+
+  Trace run() {
+    if (chain_.places.empty()) return model_.order;
+    for (int levels = 1; levels <= kDeepest; ++levels) {
+      try_levels(levels);
+      if (limit_ == kNoLimit || best_outcome_.fits(limit_)) break;
+      if ((int64_t{1} << levels) > chain_.size()) break;  // log2 n
+    }
+    return std::move(best_);
+  }
+
+ private:
+  void try_levels(int levels) {
+    for (const bool narrow : {true, false}) {
+      const std::vector<bool> candidates = find_candidates(chain_, narrow);
+      Splitter splitter(model_, chain_, candidates);
+      const Splitter::Sizes sizes = splitter.sizes(0);
+      const double x = static_cast<double>(std::max<int64_t>(sizes.x, 1)), y = static_cast<double>(std::max<int64_t>(sizes.y, 1));
+      for (int i = 0; i < kGrid; ++i) {
+        const double scale = std::exp2(static_cast<double>(i) / (kGrid - 1) - 0.5);  // 1/sqrt 2 … sqrt 2
+        std::vector<int64_t> budgets;
+        for (int level = 1; level <= levels; ++level)
+          budgets.push_back(static_cast<int64_t>(scale * x * std::pow(y / x, static_cast<double>(level) / (levels + 1))));
+        consider(splitter.split(budgets));
+      }
+    }
+  }
+
+  void consider(Fates fates) {
+    Trace trace;
+    schedule::weave_possible(model_, fates, trace);
+    const Outcome outcome = evaluator_.evaluate(trace, limit_);
+    if (!best_.empty() && !better(outcome, best_outcome_)) return;
+    best_ = std::move(trace);
+    best_outcome_ = outcome;
+  }
+
+  bool better(const Outcome& a, const Outcome& b) const {
+    if (limit_ != kNoLimit && a.fits(limit_) != b.fits(limit_)) return a.fits(limit_);
+    const auto by_peak = std::pair(a.peak_bytes, a.seconds) < std::pair(b.peak_bytes, b.seconds);
+    const auto by_time = std::pair(a.seconds, a.peak_bytes) < std::pair(b.seconds, b.peak_bytes);
+    return limit_ != kNoLimit && a.fits(limit_) ? by_time : by_peak;
+  }
+
+  const Model& model_;
+  schedule::Evaluator evaluator_;
+  const int64_t limit_;
+  const Chain chain_;
+  Trace best_;
+  Outcome best_outcome_;
+};
+
+}  // namespace
+
+Status sublinear(Plan& plan, const Context& context) {
+  const Model model = schedule::make_model(plan, context);
+  schedule::put_steps(plan, Search(model, context.live_limit).run());
+  return {};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,247 @@
+#include "passes/policies/vdnn.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "passes/schedule/evaluate.h"
+
+namespace plimsoll {
+namespace {
+
+using schedule::Model;
+using schedule::Op;
+using schedule::Trace;
+
+enum class Offload { all, conv };
+
+constexpr int32_t kNone = -1;
+size_t at(int32_t i) { return static_cast<size_t>(i); }
+
+struct Layer {
+  bool heavy = false;
+  bool over_maps = false;  // its data has more dimensions than samples and features
+  bool conv = false;
+  bool offloads = false;
+  std::vector<int32_t> x = {};  // what leaves while it runs forward
+  bool away = false;            // x left, and figure 10 has not sent for it yet
+};
+
+struct Layers {
+  std::vector<Layer> list;        // in the order of their forward tasks
+  std::vector<int32_t> of_task;   // kNone: updates, and tasks of no layer that runs forward
+};
+
+// What the paper calls CONV and FC: two operations at least for each element of a matrix or of filters, and sample.
+bool is_heavy(const Task& task, const TaskGraph& graph) {
+  return std::any_of(task.operands.begin(), task.operands.end(), [&](const Operand& operand) {
+    if (operand.access != Access::read) return false;
+    const Tensor& tensor = graph.tensors[operand.tensor];
+    return tensor.kind == TensorKind::weight && tensor.type.rank() >= 2 && task.flops.at(1) >= 2 * tensor.type.elements().fixed;
+  });
+}
+
+bool is_forward(TaskKind kind) { return kind == TaskKind::forward || kind == TaskKind::loss; }
+
+Layers find_layers(const Model& model, const TaskGraph& graph) {
+  Layers layers{.list = {}, .of_task = std::vector<int32_t>(model.tasks.size(), kNone)};
+  std::map<std::string, int32_t> by_name;
+  for (const Op& op : model.order) {
+    if (op.kind != StepKind::compute) continue;
+    const Task& task = graph.tasks[TaskId(op.id)];
+    if (task.kind == TaskKind::update) continue;
+    if (is_forward(task.kind)) {
+      const auto [found, added] = by_name.emplace(task.layer, static_cast<int32_t>(layers.list.size()));
+      if (added) layers.list.emplace_back();
+      layers.of_task[at(op.id)] = found->second;
+      Layer& layer = layers.list[at(found->second)];
+      if (!is_heavy(task, graph)) continue;
+      layer.heavy = true;
+      for (const Operand& operand : task.operands)
+        if (operand.access == Access::read && !graph.tensors[operand.tensor].persistent)
+          layer.over_maps = layer.over_maps || operand.type.rank() > 2;
+    } else if (const auto found = by_name.find(task.layer); found != by_name.end()) {
+      layers.of_task[at(op.id)] = found->second;
+    }
+  }
+  return layers;
+}
+
+void choose_kinds(std::vector<Layer>& layers, Offload offload) {
+  const bool maps = std::any_of(layers.begin(), layers.end(), [](const Layer& layer) { return layer.heavy && layer.over_maps; });
+  size_t last_conv = 0;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    layers[i].conv = layers[i].heavy && (layers[i].over_maps || !maps);
+    if (layers[i].conv) last_conv = i;
+  }
+  bool classifier = false;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    classifier = classifier || (i > last_conv && layers[i].heavy);
+    layers[i].offloads = offload == Offload::conv ? layers[i].conv : !classifier;
+  }
+}
+
+// Each X goes with the last layer that reads it.
+void choose_tensors(Layers& layers, const Model& model) {
+  std::vector<int32_t> last_reader(model.tensors.size(), kNone);
+  std::vector<bool> wanted(model.tensors.size(), false);
+  for (const Op& op : model.order) {
+    if (op.kind != StepKind::compute || !is_forward(model.tasks[at(op.id)].kind)) continue;
+    const int32_t layer = layers.of_task[at(op.id)];
+    const bool loss = model.tasks[at(op.id)].kind == TaskKind::loss;  // its backward follows at once
+    for (const int32_t id : model.reads[op.id]) {
+      last_reader[at(id)] = loss ? kNone : layer;
+      if (layers.list[at(layer)].offloads) wanted[at(id)] = true;
+    }
+  }
+  for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
+    const schedule::ModelTensor& tensor = model.tensors[at(id)];
+    if (!wanted[at(id)] || last_reader[at(id)] == kNone || !tensor.movable || tensor.gap_end == schedule::kNever) continue;
+    layers.list[at(last_reader[at(id)])].x.push_back(id);
+    layers.list[at(last_reader[at(id)])].away = true;
+  }
+}
+
+// Steps, and the barriers among them.
+struct Program {
+  Trace trace;
+  std::vector<std::vector<int32_t>> waits;  // of each step: earlier steps
+  void emit(const Op& op, std::vector<int32_t> after = {}) {
+    trace.push_back(op);
+    waits.push_back(std::move(after));
+  }
+  int32_t last() const { return static_cast<int32_t>(trace.size()) - 1; }
+};
+
+class Writer {
+ public:
+  Writer(const Model& model, Layers layers)
+      : model_(model), layers_(std::move(layers)), resident_(model.tensors.size(), true),
+        left_(model.tensors.size(), false) {}
+
+  Program run() {
+    for (const Layer& layer : layers_.list)
+      for (const int32_t id : layer.x) last_use_[model_.tensors[at(id)].gap_begin].push_back(id);
+    for (int32_t position = 0; position < static_cast<int32_t>(model_.order.size()); ++position) {
+      const Op& op = model_.order[at(position)];
+      if (op.kind == StepKind::compute) step(op);
+      else program_.emit(op);
+      if (const auto done = last_use_.find(position); done != last_use_.end())
+        for (const int32_t id : done->second) resident_[at(id)] = false;
+    }
+    return std::move(program_);
+  }
+
+ private:
+  void step(const Op& op) {
+    const int32_t layer = layers_.of_task[at(op.id)];
+    const bool forward = is_forward(model_.tasks[at(op.id)].kind);
+    if (layer != kNone && (layer != layer_ || forward != forward_)) {
+      // "vDNN synchronizes stream_compute and stream_memory at the end of each layer".
+      barrier_ = copies_;
+      copies_.clear();
+      layer_ = layer;
+      forward_ = forward;
+      if (!forward) enter_backward(op);
+    }
+    if (forward && layer != kNone) offload(layer, op.id);
+    for (const auto* lists : {&model_.reads, &model_.updates})
+      for (const int32_t id : (*lists)[op.id]) fetch(id);
+    program_.emit(op, std::move(barrier_));
+    barrier_.clear();
+    last_task_ = program_.last();
+  }
+
+  std::vector<int32_t> after_last_task() const {
+    return last_task_ == kNone ? std::vector<int32_t>{} : std::vector<int32_t>{last_task_};
+  }
+
+  // Before the task of the layer that reads it: in most layers there is but one.
+  void offload(int32_t layer, int32_t task) {
+    const auto reads = model_.reads[task];
+    for (const int32_t id : layers_.list[at(layer)].x) {
+      if (left_[at(id)] || model_.tensors[at(id)].input || std::find(reads.begin(), reads.end(), id) == reads.end()) continue;
+      left_[at(id)] = true;
+      program_.emit({id, StepKind::offload}, after_last_task());
+      copies_.push_back(program_.last());
+    }
+  }
+
+  void fetch(int32_t id) {
+    if (resident_[at(id)]) return;
+    resident_[at(id)] = true;
+    program_.emit({id, model_.tensors[at(id)].input ? StepKind::load : StepKind::prefetch}, after_last_task());
+    copies_.push_back(program_.last());
+  }
+
+  // Figure 10, findPrefetchLayer(), with what this layer's first task needs before it.
+  void enter_backward(const Op& op) {
+    for (const int32_t id : model_.reads[op.id]) fetch(id);
+    if (layers_.list[at(layer_)].away) bring(layer_);
+    for (int32_t id = layer_ - 1; id >= 0; --id) {
+      if (layers_.list[at(id)].away) return bring(id);
+      if (layers_.list[at(id)].conv) return;
+    }
+  }
+  void bring(int32_t layer) {
+    layers_.list[at(layer)].away = false;
+    for (const int32_t id : layers_.list[at(layer)].x) fetch(id);
+  }
+
+  const Model& model_;
+  Layers layers_;
+  Program program_;
+  std::vector<bool> resident_, left_;
+  std::map<int32_t, std::vector<int32_t>> last_use_;  // by position in the order
+  std::vector<int32_t> copies_;   // of the layer at hand
+  std::vector<int32_t> barrier_;  // of the layer before: what this one's first task waits for
+  int32_t layer_ = kNone, last_task_ = kNone;
+  bool forward_ = true;
+};
+
+Program program_of(const Model& model, const TaskGraph& graph, Offload offload) {
+  Layers layers = find_layers(model, graph);
+  choose_kinds(layers.list, offload);
+  choose_tensors(layers, model);
+  return Writer(model, std::move(layers)).run();
+}
+
+void put(Plan& plan, const Program& program) {
+  schedule::put_steps(plan, program.trace);
+  for (size_t i = 0; i < program.waits.size(); ++i)
+    for (const int32_t wait : program.waits[i]) plan.steps[StepId(static_cast<int64_t>(i))].waits.push_back(StepId(wait));
+}
+
+Status apply(Plan& plan, const Context& context, Offload offload) {
+  put(plan, program_of(schedule::make_model(plan, context), context.graph, offload));
+  return {};
+}
+
+}  // namespace
+
+Status vdnn_all(Plan& plan, const Context& context) { return apply(plan, context, Offload::all); }
+
+Status vdnn_conv(Plan& plan, const Context& context) { return apply(plan, context, Offload::conv); }
+
+Status vdnn_dyn(Plan& plan, const Context& context) {
+  const Model model = schedule::make_model(plan, context);
+  schedule::Evaluator evaluator(model);
+  const auto peak = [&](const Program& program, int64_t limit) { return evaluator.evaluate(program.trace, limit).peak_bytes; };
+  const Program none{.trace = model.order, .waits = std::vector<std::vector<int32_t>>(model.order.size())};
+  const Program conv = program_of(model, context.graph, Offload::conv), all = program_of(model, context.graph, Offload::all);
+  // The fastest algorithms, then algorithms under the limit.
+  for (const int64_t algorithms : {kNoLimit, context.live_limit})
+    for (const Program* program : {&none, &conv, &all}) {
+      if (program == &none && algorithms != kNoLimit) continue;
+      if (peak(*program, algorithms) > context.live_limit) continue;
+      put(plan, *program);
+      return {};
+    }
+  const Program* least = &all;
+  for (const Program* program : {&conv, &none})
+    if (peak(*program, 0) < peak(*least, 0)) least = program;
+  put(plan, *least);
+  return {};
+}
+
+}  // namespace plimsoll
