@@ -6,6 +6,8 @@
 #include "passes/policies/superneurons.h"
 #include "passes/policies/sublinear.h"
 #include "passes/policies/vdnn.h"
+#include "passes/policies/dymem.h"
+#include "passes/policies/modnn.h"
 
 namespace plimsoll {
 namespace {
@@ -46,6 +48,8 @@ constexpr Policy kPolicies[] = {
     {.name = "vdnn-conv:p", .summary = "vDNN: convolutions' inputs are offloaded, fastest algorithms", .order = OrderKind::depth_first, .algorithms = AlgorithmKind::fastest, .schedule = vdnn_conv},
     {.name = "vdnn-dyn", .summary = "vDNN: as little offloading, and as fast algorithms, as the budget allows", .order = OrderKind::depth_first, .schedule = vdnn_dyn},
     {.name = "sublinear", .summary = "Chen et al.: keeps what crosses a few splits, runs the segments between them again", .order = OrderKind::depth_first, .schedule = sublinear},
+    {.name = "modnn", .summary = "moDNN: what is wanted last leaves for the next task, what is free fetches early", .order = OrderKind::depth_first, .schedule = modnn},
+    {.name = "dymem", .summary = "Dymem: copies without barriers, everything fetched up to the next convolution, room by a pool with two ends", .order = OrderKind::depth_first, .schedule = dymem},
 };
 
 // Other names for a row above: a policy's default, spelled out.

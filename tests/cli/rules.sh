@@ -39,6 +39,6 @@ PY
 
 expect 2 plimsoll compile alexnet.onnx --batch 4 --rules superneurons -o trainer; says "for reports"
 [[ ! -e trainer ]] || fail "a trainer was made"
-expect 2 plimsoll plan alexnet.onnx --batch 4 --rules nobody -o plan.json; says "rules: true, superneurons"
+expect 2 plimsoll plan alexnet.onnx --batch 4 --rules nobody -o plan.json; says "rules: true, superneurons, modnn, dymem"
 expect 2 plimsoll plan alexnet.onnx --batch 4 --rules superneurons --sub-batch 2 -o plan.json; says "--sub-batch"
 rm -f alexnet.onnx.data

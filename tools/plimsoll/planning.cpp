@@ -14,6 +14,7 @@
 #include "compiler/support/bytes.h"
 #include "compiler/training/fuse.h"
 #include "compiler/training/layout.h"
+#include "compiler/training/rules/rules.h"
 #include "compiler/training/rules/superneurons.h"
 #include "passes/policies.h"
 #include "tools/plimsoll/dump.h"
@@ -79,8 +80,8 @@ Status check_plan_usage(const PlanningOptions& options) {
   if (options.sub_batch < 0 || options.sub_batch > options.batch)
     return usage(fmt::format("--sub-batch is {} when it should be between 1 and the batch, {}",
                              options.sub_batch.getValue(), options.batch.getValue()));
-  if (options.rules != "true" && options.rules != "superneurons")
-    return usage(fmt::format("there are no rules '{}'; rules: true, superneurons", options.rules.getValue()));
+  if (options.rules != "true" && find_rules(options.rules) == nullptr)
+    return usage(fmt::format("there are no rules '{}'; rules: {}", options.rules.getValue(), names_of_rules()));
   if (options.rules != "true" && options.sub_batch != 0)
     return usage(fmt::format("--rules {} knows no --sub-batch", options.rules.getValue()));
   if (options.effort < 0 || options.effort > 3)
@@ -93,7 +94,7 @@ Status check_plan_usage(const PlanningOptions& options) {
 // elsewhere asks nobody.
 Result<std::unique_ptr<Costs>> make_costs(const PlanningOptions& options, int64_t& threads, PlanFor purpose,
                                           PlanRequest& request) {
-  if (options.rules == "superneurons") {
+  if (options.rules != "true") {
     request.device = "k40c";
     return std::unique_ptr<Costs>(std::make_unique<SuperNeuronsCosts>());
   }
@@ -155,7 +156,7 @@ PlanningOptions::PlanningOptions(cl::SubCommand& sub)
              cl::desc("of policies that search: each step does about ten times the work of the one before; 1 is the default"),
              cl::sub(sub)),
       rules("rules", cl::init("true"), cl::value_desc("NAME"),
-            cl::desc("true (default), or superneurons: build and count as that paper does, for reports"), cl::sub(sub)),
+            cl::desc("true (default), or superneurons, modnn, dymem: build and count as that paper does, for reports"), cl::sub(sub)),
       costs("costs", cl::init("modelled"), cl::value_desc("SOURCE"),
             cl::desc("profiled: measure here; P.json: as `plimsoll profile` measured; modelled (default) or a device's name: "
                      "measure nothing"),
@@ -227,22 +228,22 @@ bool Plannable::splits_statistics(const Plan& plan) const {
 Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& console, PlanFor purpose) {
   PLIMSOLL_TRY(check_plan_usage(options));
   PLIMSOLL_ASSIGN(ImportedModel model, import_model(options));
-  const bool as_paper = options.rules == "superneurons";
+  const PaperRules* const as_paper = find_rules(options.rules);
   std::vector<std::string> notes = model.notes;
   if (!as_paper) PLIMSOLL_TRY(attach_loss(model.network, options.loss, notes));
   tell(model, notes, console);
   const int block = wants_plain_layout(options, purpose) ? 0 : channel_block(options.layout);
-  PLIMSOLL_ASSIGN(TaskGraph graph, as_paper ? superneurons_graph(model.network, options.batch)
+  PLIMSOLL_ASSIGN(TaskGraph graph, as_paper ? as_paper->build(model.network, options.batch)
                                                   : trainable_graph(options, model.network, block));
 
   // Beyond this point the task graph stays as it is: plans answer it.
 
   int64_t threads = threads_of(options);
   PlanRequest request{.batch = options.batch,
-                      .sub_batch = as_paper ? options.batch : options.sub_batch,
+                      .sub_batch = as_paper && !as_paper->splits ? options.batch : options.sub_batch,
                       .refuse_split_batch_norm = options.refuse_split,
                       .effort = options.effort,
-                      .keep_order = as_paper,
+                      .keep_order = as_paper != nullptr,
                       .model_name = graph.name,
                       .model_sha256 = model.sha256};
   PLIMSOLL_ASSIGN(std::unique_ptr<Costs> costs, make_costs(options, threads, purpose, request));
@@ -253,7 +254,7 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
 
 Result<Plan> checked_plan(const Plannable& plannable, const PlanRequest& request) {
   PLIMSOLL_ASSIGN(Plan plan, make_plan(plannable.graph, *plannable.costs, request));
-  if (plannable.as_paper) count_as_superneurons(plan);
+  if (plannable.as_paper) plannable.as_paper->count(plan, plannable.graph);
   std::vector<Violation> violations = check_plan(plan);
   for (Violation& violation : check_against_graph(plan, plan.rounds > 1 ? plannable.in_rounds : plannable.graph))
     violations.push_back(std::move(violation));

@@ -12,6 +12,7 @@
 #include "compiler/ir/task_graph.h"
 #include "compiler/training/build.h"
 #include "compiler/training/loss.h"
+#include "compiler/training/rules/rules.h"
 #include "passes/planner.h"
 #include "tools/plimsoll/console.h"
 
@@ -78,7 +79,7 @@ struct Plannable {
   std::unique_ptr<Costs> costs;
   PlanRequest request;  // all but policy and budget
   int64_t threads = 0;
-  bool as_paper = false;
+  const PaperRules* as_paper = nullptr;  // null: rules "true"
 
   // With several rounds each task sees one sub-batch: where a task mixes samples, something else is trained.
   bool splits_statistics(const Plan& plan) const;

@@ -1,0 +1,228 @@
+#include "passes/policies/dymem.h"
+
+#include <algorithm>
+
+#include "passes/pool/two_ended_pool.h"
+#include "passes/schedule/uses.h"
+
+namespace plimsoll {
+namespace {
+
+using pool::End;
+using schedule::kNever;
+using schedule::Model;
+using schedule::Op;
+using schedule::Trace;
+
+constexpr int64_t kExpensive = 4;   // operations per byte moved: convolutions and matrix products, not what is elementwise
+constexpr int32_t kWindow = 256;    // tasks: a window ends in any case
+
+size_t at(int32_t i) { return static_cast<size_t>(i); }
+
+class Replay {
+ public:
+  Replay(const Plan& plan, const Model& model, int64_t capacity, bool early)
+      : plan_(plan), model_(model), early_(early), uses_(model), pool_(std::max<int64_t>(capacity, 0)),
+        blocks_(model.tensors.size()) {}
+
+  Trace run() {
+    for (position_ = 0; position_ < static_cast<int32_t>(model_.order.size()); ++position_) {
+      const Op& op = model_.order[at(position_)];
+      if (op.kind == StepKind::compute) step(op);
+      else load(op.id);
+    }
+    return std::move(trace_);
+  }
+
+ private:
+  struct Block {
+    int64_t offset = 0, bytes = 0;
+    End end = End::low;
+    bool resident = false, on_host = false, leaving = false;
+  };
+  struct Copy {
+    int32_t tensor = 0;
+    double done = 0;
+  };
+
+  Block& block(int32_t tensor) { return blocks_[at(tensor)]; }
+  bool is_backward(int32_t task) const {
+    const TaskKind kind = model_.tasks[at(task)].kind;
+    return kind != TaskKind::forward && kind != TaskKind::loss;
+  }
+
+  void load(int32_t tensor) {
+    block(tensor).on_host = true;
+    if (uses_.next(tensor, -1) == kNever) {
+      trace_.push_back({tensor, StepKind::load});
+      return;
+    }
+    const End end = end_of(tensor);
+    if (const auto offset = pool_.allocate(model_.tensors[at(tensor)].bytes, end)) bring(tensor, *offset, end);
+  }
+
+  void step(const Op& op) {
+    collect_finished();
+    for (const int32_t id : model_.reads[op.id]) keep(id);
+    for (const int32_t id : model_.reads[op.id]) {
+      if (block(id).resident) continue;
+      const End end = end_of(id);
+      bring(id, room_for(model_.tensors[at(id)].bytes, end), end);
+    }
+    write(op);
+    const schedule::Algorithm& algorithm = choose_algorithm(op.id);
+    const int64_t workspace_at = room_for(algorithm.workspace_bytes, End::low);
+    if (early_ && is_backward(op.id)) prefetch();
+    trace_.push_back(op);
+    pool_.release(workspace_at, algorithm.workspace_bytes, End::low);
+    now_ += algorithm.seconds;
+    for (const auto* list : {&model_.reads, &model_.updates, &model_.writes})
+      for (const int32_t id : (*list)[op.id]) finish(id);
+  }
+
+  void write(const Op& op) {
+    uses_.for_each_takeover(position_, [&](int32_t read, int32_t written) {
+      if (!block(read).resident || block(written).resident) return;
+      block(written) = block(read);
+      block(written).on_host = block(written).leaving = false;
+      block(read).resident = false;
+    });
+    for (const int32_t id : model_.writes[op.id]) {
+      if (block(id).resident) continue;
+      const int64_t bytes = model_.tensors[at(id)].bytes;
+      const End end = end_of(id);
+      const int64_t offset = room_for(bytes, end);
+      block(id) = {.offset = offset, .bytes = bytes, .end = end, .resident = true};
+    }
+  }
+
+  void bring(int32_t id, int64_t offset, End end) {
+    trace_.push_back({id, model_.tensors[at(id)].input ? StepKind::load : StepKind::prefetch});
+    block(id) = {.offset = offset, .bytes = model_.tensors[at(id)].bytes, .end = end, .resident = true, .on_host = true};
+  }
+
+  // Algorithm 3, for what comes at this position: low where the first touch from here on is the last before it leaves.
+  End end_of(int32_t id) const {
+    const schedule::ModelTensor& tensor = model_.tensors[at(id)];
+    if (tensor.kept) return End::high;
+    int32_t last = position_;
+    for (int32_t next = uses_.next(id, position_); next != kNever; next = uses_.next(id, next)) {
+      if (tensor.movable && next >= tensor.gap_end && position_ <= tensor.gap_begin) break;  // it will have left
+      last = next;
+    }
+    int32_t tasks = 0;
+    for (int32_t p = position_ + 1; p <= last && tasks < 2; ++p) tasks += model_.order[at(p)].kind == StepKind::compute;
+    return tasks < 2 ? End::low : End::high;
+  }
+
+  // Of a tensor that has been touched: it is given back, or begins to leave.
+  void finish(int32_t id) {
+    const schedule::ModelTensor& tensor = model_.tensors[at(id)];
+    if (!block(id).resident || tensor.kept) return;
+    if (uses_.next(id, position_) == kNever) return release(id);
+    if (!tensor.movable || uses_.changes(id) || position_ != tensor.gap_begin || block(id).leaving) return;
+    if (block(id).on_host) return release(id);
+    block(id).leaving = true;
+    link_free_ = std::max(link_free_, now_) + model_.links.latency_seconds +
+                 static_cast<double>(tensor.copy_bytes) / model_.links.d2h_bytes_per_second;
+    leaving_.push_back({id, link_free_});
+  }
+
+  void release(int32_t id) {
+    pool_.release(block(id).offset, block(id).bytes, block(id).end);
+    block(id).resident = block(id).leaving = false;
+  }
+
+  // Wanted back before it was gone.
+  void keep(int32_t id) {
+    if (!block(id).leaving) return;
+    block(id).leaving = false;
+    std::erase_if(leaving_, [&](const Copy& copy) { return copy.tensor == id; });
+  }
+
+  void collect_finished() {
+    while (!leaving_.empty() && leaving_.front().done <= now_) let_go();
+  }
+  void let_go() {
+    const Copy copy = leaving_.front();
+    leaving_.erase(leaving_.begin());
+    now_ = std::max(now_, copy.done);
+    trace_.push_back({copy.tensor, StepKind::offload});
+    block(copy.tensor).on_host = true;
+    release(copy.tensor);
+  }
+
+  // Who needs bytes waits for copies, the earliest first. What this task reads is not among them: keep() was there before.
+  int64_t room_for(int64_t bytes, End end) {
+    for (;;) {
+      if (const auto offset = pool_.allocate(bytes, end)) return *offset;
+      if (leaving_.empty()) return pool_.grow(bytes, end);
+      let_go();
+    }
+  }
+
+  const schedule::Algorithm& choose_algorithm(int32_t task) {
+    const auto algorithms = model_.algorithms_of(task);
+    for (const schedule::Algorithm& each : algorithms)
+      if (const auto offset = pool_.allocate(each.workspace_bytes, End::low)) {
+        pool_.release(*offset, each.workspace_bytes, End::low);
+        return each;
+      }
+    return algorithms.back();
+  }
+
+  bool is_expensive(int32_t task) const {
+    const PlanTask& facts = plan_.tasks[TaskId(task)];
+    return facts.flops > kExpensive * facts.bytes_moved;
+  }
+
+  // Algorithm 2.
+  void prefetch() {
+    const int32_t end = static_cast<int32_t>(std::min(model_.order.size(), at(position_) + 1 + kWindow));
+    bool found = false;
+    std::string_view layer = {};
+    for (int32_t p = position_ + 1; p < end; ++p) {
+      const Op& op = model_.order[at(p)];
+      if (op.kind != StepKind::compute || !is_backward(op.id)) continue;
+      const PlanTask& task = plan_.tasks[TaskId(op.id)];
+      if (found && task.layer != layer) return;
+      for (const int32_t id : model_.reads[op.id]) {
+        if (block(id).resident) {
+          keep(id);
+          continue;
+        }
+        if (!block(id).on_host) continue;  // not made yet
+        const End where = end_of(id);
+        const auto offset = pool_.allocate(model_.tensors[at(id)].bytes, where);
+        if (!offset) return;
+        bring(id, *offset, where);
+      }
+      if (is_expensive(op.id) && task.layer != plan_.tasks[TaskId(model_.order[at(position_)].id)].layer) {
+        found = true;
+        layer = task.layer;
+      }
+    }
+  }
+
+  const Plan& plan_;
+  const Model& model_;
+  const bool early_;  // false: for the least memory, nothing comes before its time
+  const schedule::Uses uses_;
+  pool::TwoEndedPool pool_;
+  std::vector<Block> blocks_;  // of each tensor
+  std::vector<Copy> leaving_;  // in the order of their ends
+  Trace trace_;
+  int32_t position_ = 0;
+  double now_ = 0, link_free_ = 0;
+};
+
+}  // namespace
+
+Status dymem(Plan& plan, const Context& context) {
+  const Model model = schedule::make_model(plan, context);
+  const int64_t capacity = context.live_limit == kNoLimit ? pool::kUnbounded : context.live_limit - model.persistent_bytes;
+  schedule::put_steps(plan, Replay(plan, model, capacity, context.live_limit > 0).run());
+  return {};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,241 @@
+#include "passes/policies/modnn.h"
+
+#include <algorithm>
+
+#include "passes/context.h"
+#include "passes/pool/list_pool.h"
+#include "passes/schedule/uses.h"
+
+namespace plimsoll {
+namespace {
+
+using schedule::kNever;
+using schedule::Model;
+using schedule::Op;
+using schedule::Trace;
+
+constexpr int32_t kFarthest = 64;  // positions that the search for early blocks looks ahead
+
+size_t at(int32_t i) { return static_cast<size_t>(i); }
+
+class Replay {
+ public:
+  Replay(const Model& model, int64_t capacity)
+      : model_(model), uses_(model), pool_(std::max<int64_t>(capacity, 0)), blocks_(model.tensors.size()),
+        begins_(model.order.size() + 1, 0) {
+    for (size_t i = 0; i < model.order.size(); ++i)
+      begins_[i + 1] = begins_[i] + (is_task(i) ? model.algorithms_of(model.order[i].id).front().seconds : 0);
+  }
+
+  Trace run() {
+    for (position_ = 0; position_ < static_cast<int32_t>(model_.order.size()); ++position_) {
+      const Op& op = model_.order[at(position_)];
+      if (op.kind == StepKind::compute) step(op);
+      else load(op.id);
+    }
+    return std::move(trace_);
+  }
+
+ private:
+  struct Block {
+    int64_t offset = 0, bytes = 0;
+    bool resident = false, pinned = false, on_host = false;
+    bool read = false;  // since it was made: rule (b)
+  };
+
+  bool is_task(size_t position) const { return model_.order[position].kind == StepKind::compute; }
+  Block& block(int32_t tensor) { return blocks_[at(tensor)]; }
+  int64_t smallest_workspace(int32_t task) const { return model_.algorithms_of(task).back().workspace_bytes; }
+
+  // Images come in when there is room; else when somebody wants them.
+  void load(int32_t tensor) {
+    block(tensor).on_host = true;
+    if (uses_.next(tensor, -1) == kNever) {
+      trace_.push_back({tensor, StepKind::load});
+      return;
+    }
+    if (const auto offset = pool_.allocate(model_.tensors[at(tensor)].bytes)) bring(tensor, *offset);
+  }
+
+  void step(const Op& op) {
+    for (const auto* list : {&model_.reads, &model_.updates})
+      for (const int32_t id : (*list)[op.id]) block(id).pinned = true;
+    for (const int32_t id : model_.reads[op.id])
+      if (!block(id).resident) bring(id, room_for(model_.tensors[at(id)].bytes));
+    write(op);
+    const int64_t workspace = choose_workspace(op.id);
+    const int64_t workspace_at = room_for(workspace);
+    prefetch(op.id, workspace);
+    trace_.push_back(op);
+    pool_.release(workspace_at, workspace);
+    for (const auto* list : {&model_.reads, &model_.updates, &model_.writes})
+      for (const int32_t id : (*list)[op.id]) finish(id);
+    for (const int32_t id : model_.reads[op.id]) block(id).read = true;
+  }
+
+  void write(const Op& op) {
+    uses_.for_each_takeover(position_, [&](int32_t read, int32_t written) {
+      if (!block(read).resident || block(written).resident) return;
+      hold(written, block(read).offset, block(read).bytes);
+      block(read).resident = false;
+    });
+    for (const int32_t id : model_.writes[op.id]) {
+      if (block(id).resident) continue;
+      const int64_t bytes = model_.tensors[at(id)].bytes;
+      hold(id, room_for(bytes), bytes);
+      block(id).pinned = true;
+    }
+  }
+
+  void hold(int32_t id, int64_t offset, int64_t bytes) {
+    block(id) = {.offset = offset, .bytes = bytes, .resident = true, .pinned = true, .on_host = block(id).on_host};
+    residents_.push_back(id);
+  }
+
+  void bring(int32_t id, int64_t offset) {
+    trace_.push_back({id, model_.tensors[at(id)].input ? StepKind::load : StepKind::prefetch});
+    Block& mine = block(id);
+    mine.offset = offset;
+    mine.bytes = model_.tensors[at(id)].bytes;
+    mine.resident = true;
+    mine.read = true;
+    residents_.push_back(id);
+  }
+
+  void release(int32_t id) {
+    pool_.release(block(id).offset, block(id).bytes);
+    block(id).resident = false;
+  }
+
+  // Lines 29 to 31.
+  void finish(int32_t id) {
+    block(id).pinned = false;
+    if (block(id).resident && uses_.next(id, position_) == kNever && !model_.tensors[at(id)].kept) release(id);
+  }
+
+  int64_t room_for(int64_t bytes) {
+    for (bool forbid : {true, false}) {
+      for (;;) {
+        if (const auto offset = pool_.allocate(bytes)) return *offset;
+        if (!forbid && pool_.free_bytes() >= bytes) break;
+        const int32_t victim = choose_victim(forbid);
+        if (victim < 0) break;
+        leave(victim);
+      }
+    }
+    slide_together();
+    if (const auto offset = pool_.allocate(bytes)) return *offset;
+    return pool_.grow(bytes);
+  }
+
+  int32_t choose_victim(bool forbid_unread) {
+    std::erase_if(residents_, [&](int32_t id) { return !block(id).resident; });
+    int32_t best = -1, best_use = -1;
+    for (const int32_t id : residents_) {
+      const Block& each = block(id);
+      if (each.pinned || uses_.changes(id) || model_.tensors[at(id)].kept || (forbid_unread && !each.read)) continue;
+      const int32_t use = uses_.next(id, position_ - 1);
+      const bool larger = use == best_use && (each.bytes > block(best).bytes || (each.bytes == block(best).bytes && id < best));
+      if (use > best_use || larger) {
+        best = id;
+        best_use = use;
+      }
+    }
+    return best;
+  }
+
+  void leave(int32_t id) {
+    if (!block(id).on_host && !model_.tensors[at(id)].input) trace_.push_back({id, StepKind::offload});
+    block(id).on_host = true;
+    release(id);
+  }
+
+  void slide_together() {
+    std::erase_if(residents_, [&](int32_t id) { return !block(id).resident; });
+    std::sort(residents_.begin(), residents_.end(), [&](int32_t a, int32_t b) { return block(a).offset < block(b).offset; });
+    residents_.erase(std::unique(residents_.begin(), residents_.end()), residents_.end());
+    pool_ = pool::ListPool(pool_.capacity());
+    for (const int32_t id : residents_) block(id).offset = *pool_.allocate(block(id).bytes);
+  }
+
+  int64_t choose_workspace(int32_t task) {
+    const int64_t room = pool_.largest_free();
+    for (const schedule::Algorithm& each : model_.algorithms_of(task))
+      if (each.workspace_bytes <= room) return each.workspace_bytes;
+    return smallest_workspace(task);
+  }
+
+  // Step 5. `free` follows the free bytes from task to task as they will be; `lowest`: the least so far, and so what a
+  // block may take that comes now.
+  //
+  //   t ............ v1 ........... v2        d, which v2 reads, may come during t if it fits beside everything
+  //   free  700      free 500      free 900   that t, v1 and v2 need: 500
+  void prefetch(int32_t task, int64_t workspace) {
+    now_ = std::max(now_, begins_[at(position_)]);
+    int64_t lowest = pool_.free_bytes(), free = lowest + workspace + freed_by(task, position_);
+    const int32_t end = static_cast<int32_t>(std::min(model_.order.size(), at(position_) + 1 + kFarthest));
+    for (int32_t v = position_ + 1; v < end && lowest > 0; ++v) {
+      if (!is_task(at(v))) continue;
+      const int32_t reader = model_.order[at(v)].id;
+      for (const int32_t id : model_.reads[reader]) {
+        if (block(id).resident || !block(id).on_host) continue;
+        const int64_t bytes = model_.tensors[at(id)].bytes;
+        if (bytes > lowest || can_wait(id, v)) return;
+        const auto offset = pool_.allocate(bytes);
+        if (!offset) return;
+        bring(id, *offset);
+        link_free_ = std::max(link_free_, now_) + copy_seconds(id);
+        lowest -= bytes;
+        free -= bytes;
+      }
+      free -= written_by(reader, v);
+      lowest = std::min(lowest, free - smallest_workspace(reader));
+      free += freed_by(reader, v);
+    }
+  }
+
+  double copy_seconds(int32_t id) const {
+    return model_.links.latency_seconds +
+           static_cast<double>(model_.tensors[at(id)].copy_bytes) / model_.links.h2d_bytes_per_second;
+  }
+  // Issued one task later, it would still be there in time. Other copies may have to go first, hence twice.
+  bool can_wait(int32_t id, int32_t reader) const {
+    const double next = begins_[at(position_) + 1];
+    return std::max(link_free_, next) + 2 * copy_seconds(id) <= begins_[at(reader)];
+  }
+  int64_t written_by(int32_t task, int32_t position) const {
+    int64_t bytes = 0;
+    for (const int32_t id : model_.writes[task]) bytes += model_.tensors[at(id)].bytes;
+    uses_.for_each_takeover(position, [&](int32_t, int32_t written) { bytes -= model_.tensors[at(written)].bytes; });
+    return bytes;
+  }
+  int64_t freed_by(int32_t task, int32_t position) const {
+    int64_t bytes = 0;
+    for (const auto* list : {&model_.reads, &model_.updates, &model_.writes})
+      for (const int32_t id : (*list)[task])
+        if (uses_.next(id, position) == kNever && !model_.tensors[at(id)].kept) bytes += model_.tensors[at(id)].bytes;
+    uses_.for_each_takeover(position, [&](int32_t read, int32_t) { bytes -= model_.tensors[at(read)].bytes; });
+    return bytes;
+  }
+
+  const Model& model_;
+  const schedule::Uses uses_;
+  pool::ListPool pool_;
+  std::vector<Block> blocks_;        // of each tensor
+  std::vector<int32_t> residents_;   // and some that have left since
+  std::vector<double> begins_;       // of each position, if nobody waited
+  Trace trace_;
+  int32_t position_ = 0;
+  double now_ = 0, link_free_ = 0;
+};
+
+}  // namespace
+
+Status modnn(Plan& plan, const Context& context) {
+  const Model model = schedule::make_model(plan, context);
+  const int64_t capacity = context.live_limit == kNoLimit ? pool::kUnbounded : context.live_limit - model.persistent_bytes;
+  schedule::put_steps(plan, Replay(model, capacity).run());
+  return {};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,36 @@
+// When tensors are touched: what a policy asks that replays a memory step by step.
+#pragma once
+
+#include "passes/schedule/model.h"
+
+namespace plimsoll::schedule {
+
+class Uses {
+ public:
+  explicit Uses(const Model& model);
+
+  // The position in model.order of the first task behind `position` that reads or updates the tensor; kNever: none does.
+  int32_t next(int32_t tensor, int32_t position) const;
+  // Tensors that some task updates: a copy of them on the host would grow old.
+  bool changes(int32_t tensor) const { return changes_[static_cast<size_t>(tensor)]; }
+
+  // body(read, written) for each pair of the task at `position` where the written tensor may take over the block of the
+  // read one, by the rule of analysis/liveness.h.
+  template <class Body>
+  void for_each_takeover(int32_t position, Body body) const {
+    const int32_t task = model_.order[static_cast<size_t>(position)].id;
+    if (!model_.in_place_allowed) return;
+    const std::span<const int32_t> pairs = model_.in_place[task];
+    for (size_t i = 0; i < pairs.size(); i += 2)
+      if (may_take_over(pairs[i], pairs[i + 1], position)) body(pairs[i], pairs[i + 1]);
+  }
+
+ private:
+  bool may_take_over(int32_t read, int32_t written, int32_t position) const;
+
+  const Model& model_;
+  std::vector<std::vector<int32_t>> positions_;
+  std::vector<bool> changes_;
+};
+
+}  // namespace plimsoll::schedule

@@ -1,0 +1,63 @@
+// The recipes of moDNN and Dymem on small networks of the zoo, as training has them: whatever the budget from the minimum
+// up, and whatever the sub-batch, the judge accepts the plan and the arena keeps to the budget.
+#include <catch2/catch.hpp>
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "compiler/check/check.h"
+#include "compiler/import/onnx.h"
+#include "compiler/training/build.h"
+#include "compiler/training/fuse.h"
+#include "compiler/training/loss.h"
+#include "models/zoo.h"
+#include "passes/planner.h"
+#include "tests/random_graph.h"
+
+using namespace plimsoll;
+
+namespace {
+
+TaskGraph training_of(const std::string& spec, int64_t batch) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("plimsoll-zoo-" + std::to_string(::getpid()) + ".onnx");
+  REQUIRE(write_zoo_model(spec + (spec.find(':') == std::string::npos ? ":" : ",") + "init=zeros", path).ok());
+  Result<ImportedModel> model = import_onnx(path, {.batch = batch});
+  std::filesystem::remove(path);
+  std::filesystem::remove(path.string() + ".data");
+  REQUIRE(model.ok());
+  std::vector<std::string> notes;
+  REQUIRE(attach_loss(model->network, LossKind::softmax_cross_entropy, notes).ok());
+  fuse_activations(model->network);
+  Result<TaskGraph> graph = build_task_graph(model->network, {.batch = batch});
+  REQUIRE(graph.ok());
+  return std::move(*graph);
+}
+
+}  // namespace
+
+TEST_CASE("modnn and dymem plan small networks soundly under every budget that is possible") {
+  const int64_t batch = 6;
+  for (const std::string spec : {"lenet", "resnet20:width=8", "vgg11:input=32,width=8,hidden=64", "googlenet:input=64"}) {
+    const TaskGraph graph = training_of(spec, batch);
+    for (const std::string policy : {"modnn", "dymem"}) {
+      CAPTURE(spec, policy);
+      RandomCosts costs(3);
+      for (const int64_t sub_batch : {int64_t{0}, int64_t{4}}) {
+        CAPTURE(sub_batch);
+        const auto free = make_plan(graph, costs, {.policy = policy, .batch = batch, .sub_batch = sub_batch});
+        if (!free.ok()) FAIL(free.error().message);
+        const int64_t least = free->summary.minimum_bytes, most = free->summary.arena_bytes;
+        for (const int64_t budget : {least, least + (most - least) / 4, (least + most) / 2, most}) {
+          CAPTURE(budget);
+          const auto plan = make_plan(graph, costs, {.policy = policy, .batch = batch, .sub_batch = sub_batch, .budget_bytes = budget});
+          if (!plan.ok()) FAIL(plan.error().message);
+          CHECK(plan->summary.arena_bytes <= budget);
+          CHECK(to_string(check_plan(*plan)) == "");
+          CHECK(to_string(check_against_graph(*plan, plan->rounds > 1 ? accumulating(graph) : graph)) == "");
+        }
+      }
+    }
+  }
+}
