@@ -5,11 +5,6 @@
 
 namespace plimsoll::search {
 
-struct Means {
-  bool recompute = true;
-  bool offload = true;
-};
-
 // From `state` on, gives up tensors until the limit is kept, or nothing more can be given up. What has a fate keeps it
 // where that helps; a tensor that is in the way nevertheless gets another one.
 State fit(Workbench& bench, State state, int64_t limit, const Means& means);

@@ -23,11 +23,13 @@ constexpr int kSeedsTried = 2;  // per target, of those that fit by themselves a
 
 }  // namespace
 
-State least_schedule(Workbench& bench) {
+State least_schedule(Workbench& bench, const Means& means) {
   Fates away = schedule::keep_everything(bench.model);
   for (size_t id = 0; id < away.size(); ++id) {
     const schedule::ModelTensor& tensor = bench.model.tensors[id];
-    if (tensor.movable && tensor.gap_end != schedule::kNever) away[id] = {FateKind::offload, 1, true};
+    if (!tensor.movable || tensor.gap_end == schedule::kNever) continue;
+    if (means.offload || tensor.input) away[id] = {FateKind::offload, 1, true};
+    else if (means.recompute && tensor.rerunnable) away[id] = {FateKind::recompute, schedule::kTransient, true};
   }
   return bench.evaluate(std::move(away), 0);
 }
@@ -37,7 +39,7 @@ Frontier find_frontier(const Model& model, const FrontierOptions& options) {
   Archive archive;
   std::mt19937_64 random(1);
   const State whole = bench.evaluate(schedule::keep_everything(model), kNoLimit);
-  const State small = least_schedule(bench);
+  const State small = least_schedule(bench, options.means);
   archive.add(whole);
   archive.add(small);
   const int64_t size = static_cast<int64_t>(model.order.size());
@@ -54,7 +56,9 @@ Frontier find_frontier(const Model& model, const FrontierOptions& options) {
   for (const int segments : {2, 4, 8, 16, 32})
     for (const int parts : {2, 4, 8})
       if (4 * segments * parts <= size) seeds.push_back(segment_fates(model, {.segments = segments, .parts = parts}));
-  for (const int segments : {4, 8, 16, 32}) seeds.push_back(segment_fates(model, {.segments = segments, .offload_checkpoints = true}));
+  if (options.means.offload)
+    for (const int segments : {4, 8, 16, 32}) seeds.push_back(segment_fates(model, {.segments = segments, .offload_checkpoints = true}));
+  if (!options.means.recompute) seeds.clear();
 
   // What the seeds need and take by themselves tells which of them are worth fitting to a target.
   std::vector<State> sown;
@@ -75,25 +79,26 @@ Frontier find_frontier(const Model& model, const FrontierOptions& options) {
       best = std::move(state);
       found = true;
     };
-    consider(fit(bench, last, limit, {}));
-    consider(fit(bench, whole, limit, {}));
-    if (large) consider(fit(bench, whole, limit, {.offload = false}));
+    const Means& all = options.means;
+    consider(fit(bench, last, limit, all));
+    consider(fit(bench, whole, limit, all));
+    if (large) consider(fit(bench, whole, limit, {all.recompute, false}));
     else
-      for (const Means means : {Means{true, false}, Means{false, true}})
+      for (const Means means : {Means{all.recompute, false}, Means{false, all.offload}})
         for (const State& from : {last, whole}) consider(fit(bench, from, limit, means));
     int near = 0, inside = 0;
     for (const State& seed : sown) {
       const bool fits = seed.outcome.fits(limit);
       if (!fits && seed.outcome.peak_bytes / 2 > limit) continue;
       if ((fits ? inside : near)++ >= (large ? 1 : kSeedsTried)) continue;
-      consider(fit(bench, seed, limit, {}));
+      consider(fit(bench, seed, limit, options.means));
     }
     if (!found) {
       if (!small.outcome.fits(limit)) break;
       best = bench.evaluate(small.fates, limit);
       if (!best.outcome.fits(limit)) best = small;
     }
-    last = improve(bench, std::move(best), limit, work / targets, random, archive);
+    last = improve(bench, std::move(best), limit, work / targets, options.means, random, archive);
   }
   return {archive.take(), bench.work};
 }

@@ -8,6 +8,7 @@ namespace plimsoll::search {
 
 struct FrontierOptions {
   int effort = 1;  // 0 … 3: each does about ten times the work of the one before
+  Means means = {};  // fewer, to see what a mean is worth
 };
 
 struct Frontier {
@@ -16,7 +17,7 @@ struct Frontier {
 };
 
 // The schedule that needs least: everything that can leaves the device at once, and comes back when it is needed.
-State least_schedule(Workbench& bench);
+State least_schedule(Workbench& bench, const Means& means = {});
 
 // For one sub-batch. Deterministic.
 Frontier find_frontier(const Model& model, const FrontierOptions& options);

@@ -27,7 +27,8 @@ std::vector<int32_t> find_items(const Model& model) {
 
 class Improver {
  public:
-  Improver(Workbench& bench, std::mt19937_64& random) : model_(bench.model), random_(random), items_(find_items(bench.model)) {}
+  Improver(Workbench& bench, const Means& means, std::mt19937_64& random)
+      : model_(bench.model), means_(means), random_(random), items_(find_items(bench.model)) {}
 
   bool possible() const { return !items_.empty(); }
 
@@ -47,7 +48,8 @@ class Improver {
 
   Fate other(int32_t id, FateKind kind) const {
     const ModelTensor& tensor = model_.tensors[at(id)];
-    if (kind == FateKind::recompute && !tensor.rerunnable) kind = FateKind::offload;
+    if (kind == FateKind::recompute && !(tensor.rerunnable && means_.recompute)) kind = FateKind::offload;
+    if (kind == FateKind::offload && !(means_.offload || tensor.input)) kind = tensor.rerunnable && means_.recompute ? FateKind::recompute : FateKind::keep;
     if (tensor.gap_end == kNever) return kind == FateKind::keep ? Fate{} : Fate{FateKind::recompute, kTransient, true};
     return {kind, 1, false};
   }
@@ -91,14 +93,16 @@ class Improver {
   }
 
   const Model& model_;
+  const Means means_;
   std::mt19937_64& random_;
   std::vector<int32_t> items_;
 };
 
 }  // namespace
 
-State improve(Workbench& bench, State state, int64_t limit, int64_t work, std::mt19937_64& random, Archive& archive) {
-  Improver improver(bench, random);
+State improve(Workbench& bench, State state, int64_t limit, int64_t work, const Means& means, std::mt19937_64& random,
+              Archive& archive) {
+  Improver improver(bench, means, random);
   if (!improver.possible()) return state;
   State best = state;
   const int64_t end = bench.work + work;
@@ -106,7 +110,7 @@ State improve(Workbench& bench, State state, int64_t limit, int64_t work, std::m
   while (bench.work < end) {
     State next = state;
     improver.disturb(next.fates);
-    next = fit(bench, std::move(next), limit, {});
+    next = fit(bench, std::move(next), limit, means);
     if (!next.outcome.fits(limit)) continue;
     archive.add(next);
     const double progress = static_cast<double>(bench.work - begin) / static_cast<double>(work);

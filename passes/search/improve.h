@@ -10,6 +10,7 @@ namespace plimsoll::search {
 
 // `state` fits `limit`; so does the answer. Everything on the way that fits goes to the archive. Ends when the bench has
 // done `work` more.
-State improve(Workbench& bench, State state, int64_t limit, int64_t work, std::mt19937_64& random, Archive& archive);
+State improve(Workbench& bench, State state, int64_t limit, int64_t work, const Means& means, std::mt19937_64& random,
+              Archive& archive);
 
 }  // namespace plimsoll::search

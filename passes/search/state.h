@@ -14,6 +14,12 @@ using schedule::Op;
 using schedule::Outcome;
 using schedule::Trace;
 
+// What the search may do with a tensor besides keeping it. An input is loaded again whatever it says.
+struct Means {
+  bool recompute = true;
+  bool offload = true;
+};
+
 struct State {
   Fates fates = {};
   int64_t limit = kNoLimit;  // under which algorithms were chosen and copies timed

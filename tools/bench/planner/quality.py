@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""What `--policy auto` pays for memory, on networks of the zoo and models of devices; and what planning itself takes.
+
+Every cell is a `plimsoll plan` of its own. Answers are kept in a file, so that a run that was broken off goes on where it was,
+and --only, --devices and --budgets make some of them anew. Seconds of planning are processor time of the whole process, import
+of the model and the checker included, so that they hold on a machine that others use too; memory is its peak resident size.
+
+usage: quality.py --plimsoll build/bin/plimsoll --kept DIR/quality.json [--only resnet50,unet] [--devices p100,h200]
+                  [--budgets 66,50] [--fresh] [--times] [--write]
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+import threading
+
+import tables
+
+# Batches that 16 GiB hold unconstrained.
+NETWORKS = {"resnet50": 64, "vgg16": 64, "unet": 16, "mobilenet_v2": 64, "googlenet": 64, "inception_v4": 32, "densenet121": 64}
+AIMS = {66: 2, 50: 4, 33: 9, 25: 15, 10: 35}
+# Bottleneck blocks of ten nodes: 3 convolutions, 3 batch normalizations, 3 ReLUs, an addition.
+TIMES = [("resnet50", "resnet50", 64, 1), ("1,000 layers", "resnet:n=25;25;25;25,input=64", 64, 2),
+         ("10,000 layers", "resnet:n=250;250;250;250,input=64", 16, 60)]
+
+
+def model_file(args, spec):
+    path = os.path.join(os.path.dirname(os.path.abspath(args.kept)), spec.replace(":", "-").replace(";", "_").replace(",", "-") + ".onnx")
+    if not os.path.exists(path):
+        subprocess.run([args.plimsoll, "model", spec.replace(";", ",") + ("," if ":" in spec else ":") + "init=zeros", "-o", path],
+                       check=True, capture_output=True)
+    return path
+
+
+def plan(args, spec, batch, device, percent):
+    """The summary of a plan and what making it took; {"error"} where there is none."""
+    out = f"{args.kept}.tmp-{threading.get_ident()}"
+    policy = "liveness" if percent == 100 else "auto"
+    command = [args.plimsoll, "plan", model_file(args, spec), "--batch", str(batch), "--costs", device, "--policy", policy,
+               "--budget", f"{percent}%", "-q", "-o", out]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    said = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    took = {"cpu_seconds": round(usage.ru_utime + usage.ru_stime, 2), "peak_bytes": usage.ru_maxrss * 1024}
+    if process.returncode != 0:
+        return dict(took, error=f"exit {process.returncode}: {said.strip().splitlines()[0] if said.strip() else ''}")
+    with open(out, encoding="utf-8") as file:
+        made = json.load(file)
+    os.remove(out)
+    return dict(took, sub_batch=made["sub_batch"], rounds=made["rounds"], summary=made["summary"])
+
+
+def run_jobs(args, jobs, kept):
+    def save():
+        with open(args.kept, "w", encoding="utf-8") as file:
+            json.dump(kept, file, indent=1, sort_keys=True)
+
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        waiting = {pool.submit(plan, args, *job[1:]): job[0] for job in jobs}
+        for done in concurrent.futures.as_completed(waiting):
+            kept[waiting[done]] = done.result()
+            print(f"{waiting[done]}: {brief(done.result())}", file=sys.stderr, flush=True)
+            save()
+
+
+def brief(cell):
+    return cell.get("error") or f"{1e3 * cell['summary']['iteration_seconds']:.1f} ms, {cell['cpu_seconds']} s of planning"
+
+
+def cell_text(cell, whole, aim):
+    """"+3.1 % (+2.0)": over the unconstrained plan's time, and the least that any plan could be over, where the plan says."""
+    if cell is None:
+        return "", False
+    if "error" in cell:
+        return "does not fit" if "exit 6" in cell["error"] else cell["error"], True
+    over = lambda seconds: 100 * (seconds / whole["summary"]["iteration_seconds"] - 1)
+    overhead = over(cell["summary"]["iteration_seconds"])
+    text = f"{overhead:+.1f} %"
+    missed = overhead > aim + 1e-9
+    if missed:
+        text = f"**{text}**"
+    if cell["summary"].get("bound_seconds", 0) > 0:
+        text += f" (≥ {max(0.0, over(cell['summary']['bound_seconds'])):.1f})"
+    if cell["rounds"] > 1:
+        text += f", {cell['rounds']} × {cell['sub_batch']}"
+    return text, missed
+
+
+def overhead_table(device, kept, chosen):
+    lines = [f"| {device} | batch | unconstrained | " + " | ".join(f"{p} %, aim ≤ {aim} %" for p, aim in AIMS.items()) + " | planning |",
+             "|---|---|---|" + "---|" * (len(AIMS) + 1)]
+    missed = cells = 0
+    for name, batch in NETWORKS.items():
+        whole = kept.get(f"{name} {batch} {device} 100")
+        if name not in chosen or whole is None or "error" in whole:
+            continue
+        texts, seconds = [], []
+        for percent, aim in AIMS.items():
+            cell = kept.get(f"{name} {batch} {device} {percent}")
+            text, over = cell_text(cell, whole, aim)
+            texts.append(text)
+            if cell:
+                seconds.append(cell["cpu_seconds"])
+                cells += 1
+                missed += over
+        lines.append(f"| {name} | {batch} | {whole['summary']['unconstrained_bytes'] / 2**30:.2f} GiB, "
+                     f"{1e3 * whole['summary']['iteration_seconds']:.0f} ms | " + " | ".join(texts) +
+                     f" | {f'{min(seconds):.1f} – {max(seconds):.1f} s' if seconds else ''} |")
+    return lines + ["", f"{cells} cells, {missed} over the aim.", ""]
+
+
+def times_table(kept):
+    lines = ["| network | batch | device | budget | planning, processor time | aim | peak memory | overhead |", "|---|---|---|---|---|---|---|---|"]
+    for name, spec, batch, aim in TIMES:
+        cell, whole = kept.get(f"time {spec} {batch} p100 50"), kept.get(f"time {spec} {batch} p100 100")
+        if cell is None:
+            continue
+        overhead = cell_text(cell, whole, 1e9)[0] if whole and "error" not in whole else ""
+        lines.append(f"| {name} | {batch} | p100 | 50 % | {cell['cpu_seconds']:.1f} s | {aim} s | {cell['peak_bytes'] / 2**20:.0f} MiB | {overhead} |")
+    return lines
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--plimsoll", required=True)
+    parser.add_argument("--kept", required=True, help="where answers are kept, and models beside it")
+    parser.add_argument("--only", default=",".join(NETWORKS))
+    parser.add_argument("--devices", default="p100,h200")
+    parser.add_argument("--budgets", default=",".join(map(str, AIMS)))
+    parser.add_argument("--fresh", action="store_true", help="make anew what is kept already")
+    parser.add_argument("--times", action="store_true", help="planning time of networks of growing depth instead")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks/planner.md")
+    args = parser.parse_args()
+    kept = {}
+    if os.path.exists(args.kept):
+        with open(args.kept, encoding="utf-8") as file:
+            kept = json.load(file)
+
+    jobs = []
+    chosen = [name for name in NETWORKS if name in args.only.split(",")]
+    if args.times:
+        jobs = [(f"time {spec} {batch} p100 {percent}", spec, batch, "p100", percent) for _, spec, batch, _ in TIMES for percent in (100, 50)]
+    else:
+        for percent in [100] + [int(word) for word in args.budgets.split(",")]:
+            for device in args.devices.split(","):
+                jobs += [(f"{name} {NETWORKS[name]} {device} {percent}", name, NETWORKS[name], device, percent) for name in chosen]
+    for job in jobs:
+        model_file(args, job[1])
+    run_jobs(args, [job for job in jobs if args.fresh or job[0] not in kept], kept)
+
+    written = [("times", times_table(kept))]
+    written += [(f"overhead on {device}", overhead_table(device, kept, NETWORKS)) for device in ("p100", "h200")]
+    for name, lines in written:
+        print("\n".join(lines) + "\n")
+        if args.write:
+            tables.put(name, lines)
+
+
+if __name__ == "__main__":
+    main()
