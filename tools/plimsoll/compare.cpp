@@ -122,7 +122,7 @@ class CompareCommand final : public Command {
     for (const Budget& budget : budgets) {
       const std::string bytes = format_bytes(budget.bytes);
       text += "\n" + heading(budget.text == bytes ? "budget " + bytes : fmt::format("budget {}: {}", budget.text, bytes), color);
-      Table table({{"policy", false, 19}, {"fits"}, {"arena", true}, {"sub-batch", true}, {"time", true}, {"overhead", true},
+      Table table({{"policy", false, 20}, {"fits"}, {"arena", true}, {"sub-batch", true}, {"time", true}, {"overhead", true},
                    {"moved", true}, {"recomputed", true}});
       for (const Entry& entry : budget.entries) {
         if (!entry.figures) {

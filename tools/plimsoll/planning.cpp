@@ -179,7 +179,9 @@ const std::string& policy_help(const std::string& default_name) {
   std::string& text = texts[default_name];
   if (!text.empty()) return text;
   text = fmt::format("how memory is planned; {} is the default", default_name);
-  for (const Policy& policy : all_policies()) text += fmt::format("\n  {:<20} {}", policy.name, policy.summary);
+  size_t width = 0;
+  for (const Policy& policy : all_policies()) width = std::max(width, policy.name.size());
+  for (const Policy& policy : all_policies()) text += fmt::format("\n  {:<{}}  {}", policy.name, width, policy.summary);
   return text;
 }
 
