@@ -20,6 +20,7 @@ struct BlockShape {
   int64_t width;
   int64_t stride;
   bool stride_first;  // a bottleneck's stride is at its first 1x1, as in the paper, else at its 3x3
+  bool relu_first;    // before the sum, on both of its sides, and none behind it
 };
 
 Value block(GraphWriter& graph, const std::string& module, const Value& x, const BlockShape& shape) {
@@ -42,14 +43,17 @@ Value block(GraphWriter& graph, const std::string& module, const Value& x, const
     y = relu(conv_bn("1", x, shape.width, 3, shape.stride));
     y = conv_bn("2", y, shape.width, 3, 1);
   }
+  if (shape.relu_first) y = relu(y);
 
   Value shortcut = x;
   if (shape.stride != 1 || x.dims[0] != channels) {
     shortcut = graph.conv(module + ".downsample.0", x,
                           {.channels = channels, .kernel = 1, .stride = shape.stride, .bias = false});
     shortcut = graph.batch_norm(module + ".downsample.1", shortcut);
+    if (shape.relu_first) shortcut = relu(shortcut);
   }
-  return relu(graph.add(module, y, shortcut));
+  const Value sum = graph.add(module, y, shortcut);
+  return shape.relu_first ? sum : relu(sum);
 }
 
 void build_resnet(GraphWriter& graph, const Arguments& arguments, Block kind, const std::vector<int64_t>& blocks) {
@@ -72,7 +76,8 @@ void build_resnet(GraphWriter& graph, const Arguments& arguments, Block kind, co
                 {.kind = kind,
                  .width = width << stage,
                  .stride = stage > 0 && i == 0 ? 2 : 1,
-                 .stride_first = stride_first});
+                 .stride_first = stride_first,
+                 .relu_first = arguments.word("relu_on") == "branches"});
     }
   }
   x = graph.flatten("", graph.global_average_pool("avgpool", x));
@@ -88,7 +93,10 @@ std::vector<ZooParameter> parameters(int64_t input, int64_t classes, int64_t wid
                      integer_parameter("pool1_pad", 1, "padding of the pool behind the first convolution", 0, 1),
                      word_parameter("stride_on", {"usual", "conv2", "conv1"},
                                     "which convolution of a bottleneck has the stride; usual: conv2 as in torchvision, "
-                                    "but conv1 with pool1_pad=0, as the paper's authors have both")};
+                                    "but conv1 with pool1_pad=0, as the paper's authors have both"),
+                     word_parameter("relu_on", {"sum", "branches"},
+                                    "where a block ends in a Relu; branches: before the sum, as in the example that goes "
+                                    "with Chen et al.'s sublinear plans")};
 }
 
 ZooEntry entry(const std::string& name, const std::string& summary, Block kind, std::vector<int64_t> blocks,

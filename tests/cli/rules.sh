@@ -37,8 +37,13 @@ summary = json.load(open("cached.json"))["summary"]
 assert summary["offloaded_bytes"] == 0 and summary["recomputed_tasks"] == 0
 PY
 
+for pair in vdnn:vdnn-all:m chen:sublinear; do
+  expect 0 plimsoll plan alexnet.onnx --batch 128 --rules ${pair%%:*} --policy ${pair#*:} -o other.json
+  expect 0 plimsoll verify other.json; says "ok:"
+done
+
 expect 2 plimsoll compile alexnet.onnx --batch 4 --rules superneurons -o trainer; says "for reports"
 [[ ! -e trainer ]] || fail "a trainer was made"
-expect 2 plimsoll plan alexnet.onnx --batch 4 --rules nobody -o plan.json; says "rules: true, superneurons, modnn, dymem"
+expect 2 plimsoll plan alexnet.onnx --batch 4 --rules nobody -o plan.json; says "rules: true, superneurons, modnn, dymem, vdnn, chen"
 expect 2 plimsoll plan alexnet.onnx --batch 4 --rules superneurons --sub-batch 2 -o plan.json; says "--sub-batch"
 rm -f alexnet.onnx.data

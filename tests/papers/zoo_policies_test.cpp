@@ -1,4 +1,4 @@
-// The recipes of moDNN and Dymem on small networks of the zoo, as training has them: whatever the budget from the minimum
+// The recipes of moDNN, Dymem, vDNN and Chen et al. on small networks of the zoo, as training has them: whatever the budget from the minimum
 // up, and whatever the sub-batch, the judge accepts the plan and the arena keeps to the budget.
 #include <catch2/catch.hpp>
 
@@ -35,13 +35,11 @@ TaskGraph training_of(const std::string& spec, int64_t batch) {
   return std::move(*graph);
 }
 
-}  // namespace
-
-TEST_CASE("modnn and dymem plan small networks soundly under every budget that is possible") {
+void plan_soundly(const std::vector<std::string>& policies) {
   const int64_t batch = 6;
   for (const std::string spec : {"lenet", "resnet20:width=8", "vgg11:input=32,width=8,hidden=64", "googlenet:input=64"}) {
     const TaskGraph graph = training_of(spec, batch);
-    for (const std::string policy : {"modnn", "dymem"}) {
+    for (const std::string& policy : policies) {
       CAPTURE(spec, policy);
       RandomCosts costs(3);
       for (const int64_t sub_batch : {int64_t{0}, int64_t{4}}) {
@@ -61,3 +59,13 @@ TEST_CASE("modnn and dymem plan small networks soundly under every budget that i
     }
   }
 }
+
+}  // namespace
+
+TEST_CASE("modnn and dymem plan small networks soundly under every budget that is possible") { plan_soundly({"modnn", "dymem"}); }
+
+TEST_CASE("vDNN plans small networks soundly under every budget that is possible") {
+  plan_soundly({"vdnn-all:m", "vdnn-all:p", "vdnn-conv:m", "vdnn-conv:p", "vdnn-dyn"});
+}
+
+TEST_CASE("sublinear plans small networks soundly under every budget that is possible") { plan_soundly({"sublinear"}); }

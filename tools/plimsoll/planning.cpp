@@ -15,7 +15,6 @@
 #include "compiler/training/fuse.h"
 #include "compiler/training/layout.h"
 #include "compiler/training/rules/rules.h"
-#include "compiler/training/rules/superneurons.h"
 #include "passes/policies.h"
 #include "tools/plimsoll/dump.h"
 #include "tools/plimsoll/plan_file.h"
@@ -94,9 +93,9 @@ Status check_plan_usage(const PlanningOptions& options) {
 // elsewhere asks nobody.
 Result<std::unique_ptr<Costs>> make_costs(const PlanningOptions& options, int64_t& threads, PlanFor purpose,
                                           PlanRequest& request) {
-  if (options.rules != "true") {
-    request.device = "k40c";
-    return std::unique_ptr<Costs>(std::make_unique<SuperNeuronsCosts>());
+  if (const PaperRules* const rules = find_rules(options.rules)) {
+    request.device = rules->device;
+    return rules->costs();
   }
   const bool filed = names_a_file(options.costs);
   request.costs = filed || options.costs == "profiled" ? "profiled" : "modelled";
@@ -156,7 +155,7 @@ PlanningOptions::PlanningOptions(cl::SubCommand& sub)
              cl::desc("of policies that search: each step does about ten times the work of the one before; 1 is the default"),
              cl::sub(sub)),
       rules("rules", cl::init("true"), cl::value_desc("NAME"),
-            cl::desc("true (default), or superneurons, modnn, dymem: build and count as that paper does, for reports"), cl::sub(sub)),
+            cl::desc("true (default), or superneurons, modnn, dymem, vdnn, chen: build and count as that paper does, for reports"), cl::sub(sub)),
       costs("costs", cl::init("modelled"), cl::value_desc("SOURCE"),
             cl::desc("profiled: measure here; P.json: as `plimsoll profile` measured; modelled (default) or a device's name: "
                      "measure nothing"),

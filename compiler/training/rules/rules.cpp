@@ -3,20 +3,44 @@
 #include <algorithm>
 #include <iterator>
 
+#include "compiler/training/rules/chen.h"
 #include "compiler/training/rules/dymem.h"
 #include "compiler/training/rules/modnn.h"
 #include "compiler/training/rules/superneurons.h"
+#include "compiler/training/rules/vdnn.h"
 
 namespace plimsoll {
 namespace {
 
+std::unique_ptr<Costs> k40c() { return std::make_unique<SuperNeuronsCosts>(); }
+
 constexpr PaperRules kRules[] = {
-    {.name = "superneurons", .build = superneurons_graph, .count = [](Plan& plan, const TaskGraph&) { count_as_superneurons(plan); }},
+    {.name = "superneurons",
+     .build = superneurons_graph,
+     .count = [](Plan& plan, const TaskGraph&) { count_as_superneurons(plan); },
+     .costs = k40c,
+     .device = "k40c"},
     {.name = "modnn",
      .build = [](const Network& network, int64_t batch) { return modnn_graph(network, batch); },
      .count = count_as_modnn,
+     .costs = k40c,
+     .device = "k40c",
      .splits = true},
-    {.name = "dymem", .build = dymem_graph, .count = [](Plan& plan, const TaskGraph&) { count_as_dymem(plan); }},
+    {.name = "dymem",
+     .build = dymem_graph,
+     .count = [](Plan& plan, const TaskGraph&) { count_as_dymem(plan); },
+     .costs = k40c,
+     .device = "k40c"},
+    {.name = "vdnn",
+     .build = vdnn_graph,
+     .count = [](Plan& plan, const TaskGraph&) { count_as_vdnn(plan); },
+     .costs = []() -> std::unique_ptr<Costs> { return std::make_unique<RooflineCosts>(kVdnnRates); },
+     .device = "titanx"},
+    {.name = "chen",
+     .build = chen_graph,
+     .count = [](Plan& plan, const TaskGraph&) { count_as_chen(plan); },
+     .costs = []() -> std::unique_ptr<Costs> { return std::make_unique<RooflineCosts>(kChenRates); },
+     .device = "titanx"},
 };
 
 }  // namespace

@@ -1,0 +1,53 @@
+// From a network of the zoo to a plan under a paper's rules, and a published figure held against ours.
+#pragma once
+
+#include <catch2/catch.hpp>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+
+#include "compiler/check/check.h"
+#include "compiler/import/onnx.h"
+#include "models/zoo.h"
+#include "passes/planner.h"
+
+namespace plimsoll::papers {
+
+inline ImportedModel import_zoo(const std::string& spec, int64_t batch) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("plimsoll-papers-" + std::to_string(::getpid()) + ".onnx");
+  const std::string zeros = spec.find(':') == std::string::npos ? ":init=zeros" : ",init=zeros";
+  const Result<std::string> written = write_zoo_model(spec + zeros, path);
+  INFO((written.ok() ? spec : written.error().message));
+  REQUIRE(written.ok());
+  Result<ImportedModel> model = import_onnx(path, {.batch = batch});
+  std::filesystem::remove(path);
+  std::filesystem::remove(path.string() + ".data");
+  INFO((model.ok() ? spec : model.error().message));
+  REQUIRE(model.ok());
+  return std::move(*model);
+}
+
+inline Plan plan_graph(const TaskGraph& graph, Costs& costs, const std::string& policy, int64_t budget = 0) {
+  Result<Plan> plan = make_plan(graph, costs, {.policy = policy, .batch = graph.batch, .sub_batch = graph.batch,
+                                               .budget_bytes = budget, .keep_order = true});
+  INFO((plan.ok() ? policy : plan.error().message));
+  REQUIRE(plan.ok());
+  CHECK(to_string(check_plan(*plan)) == "");
+  CHECK(to_string(check_against_graph(*plan, graph)) == "");
+  return std::move(*plan);
+}
+
+// Prints the residual, and demands that ours is in the band that any sensible reading of the paper lands in.
+inline void hold(const std::string& claim, double published, double ours, double least, double most) {
+  WARN(fmt::format("{}: published {}, ours {:.3f}, residual {:+.2f} %, band {} to {}", claim, published, ours,
+                   100 * (ours - published) / published, least, most));
+  CHECK(ours >= least);
+  CHECK(ours <= most);
+}
+
+}  // namespace plimsoll::papers
