@@ -67,7 +67,9 @@ Status place(Plan& plan, const Context& context) {
           {.lower = id.value, .upper = id.value + 1, .size = align_up(plan.steps[id].workspace.bytes)});
   if (const Status status = placement::check(problem); !status.ok()) internal_error(__FILE__, __LINE__, status.error().message);
 
-  const placement::Solution solution = placement::solve(problem, method_of(context.policy.place));
+  placement::Effort effort = placement::kQuick;
+  if (context.live_limit != kNoLimit) effort.capacity = std::max<int64_t>(context.live_limit - bottom, 0);
+  const placement::Solution solution = placement::solve(problem, method_of(context.policy.place), effort);
   for (size_t i = 0; i < plan.residencies.size(); ++i)
     if (plan.residencies[i].first_step >= 0) plan.residencies[i].offset = bottom + solution.offsets[buffer_of[i]];
   size_t next = workspaces;

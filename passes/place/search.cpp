@@ -1,28 +1,36 @@
 // Depth-first search over canonical solutions, after Moffitt, "MiniMalloc: A Lightweight Memory Allocator for
-// Hardware-Accelerated Machine Learning" (ASPLOS 2023). Buffers are placed from the bottom up, each as low as those
-// below it allow, so a solution is a sequence; of the many sequences with one outcome only the sorted one is tried.
+// Hardware-Accelerated Machine Learning" (ASPLOS 2023), with another way of branching. In a canonical solution every
+// buffer lies as low as those below it allow.
 //
-//   floor     the lowest offset an unplaced buffer can still have: the highest top of placed buffers that it meets
+//   floor     the lowest offset an unplaced buffer can still have
 //   section   a stretch of time in which the same buffers are live; only those that no neighbour contains are looked at
+//   pocket    unplaced buffers whose floors are below the lowest top that one of them could have, hanging together in
+//             time: nothing outside can come below them, so the lowest of them lies at its floor
+//
+// A node takes one buffer of a pocket and asks: is it the next, below all unplaced buffers that it meets? Yes: it lies
+// at its floor, and their floors rise to its top. No: it lies on one of them, and its own floor rises to the lowest of
+// their tops. Pockets do not disturb each other, so the search may stay where it is tightest instead of going up
+// everywhere at once, and a mistake is found near the place where it was made.
 //
 // What cuts the tree:
 //   sections   a section's unplaced buffers, piled up from their floors, exceed the capacity: no solution below here
-//   dominance  nothing is placed at or above the lowest top that some unplaced buffer could have: it would fit below
-//   hatless    a buffer that meets no unplaced one cannot be the reason of a failure above it: no alternatives
+//   stacks     of buffers with one lifetime that lie directly on each other, only one order is tried
 //   parts      unplaced buffers that a moment separates are solved apart, and fail apart
-// Orders of trying are static, taken in turns with doubling limits, because none is good at every problem: of the
-// challenging eight of that paper, each is the only quick one for some.
+// Orders of trying are taken in turns with growing limits and a little noise, because none is good at every problem,
+// and a bad start is better left than searched to its end.
 #include "passes/place/search.h"
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <random>
 #include <tuple>
 
 namespace plimsoll::placement {
 namespace {
 
 constexpr int64_t kNowhere = std::numeric_limits<int64_t>::max();
+constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 
 struct Span {
   int32_t first, last;  // sections, inclusive
@@ -67,28 +75,44 @@ class Search {
  public:
   Search(const Compact& problem, int64_t capacity)
       : problem_(problem), capacity_(capacity), sections_(find_sections(problem)), meets_(problem.items.size()),
-        floor_(problem.items.size(), 0), rank_(problem.items.size()), placed_(problem.items.size(), false),
-        section_top_(static_cast<size_t>(sections_.count)) {
+        floor_(problem.items.size()), below_(problem.items.size()), rank_(problem.items.size()),
+        placed_(problem.items.size()), tops_(static_cast<size_t>(sections_.count)),
+        failures_(static_cast<size_t>(sections_.count)), crossing_(static_cast<size_t>(sections_.count)) {
     for (uint32_t i = 0; i < problem.items.size(); ++i)
       for (uint32_t k = 0; k < problem.items.size(); ++k)
         if (i != k && problem.items[i].meets(problem.items[k])) meets_[i].push_back(k);
   }
 
   // True: offsets() is a solution. False with nodes left: there is none.
-  bool run(Preference preference, int64_t& nodes) {
-    prefer(preference);
+  bool run(Preference preference, double noise, uint64_t seed, int64_t& nodes) {
+    prefer(preference, noise, seed);
     std::fill(floor_.begin(), floor_.end(), 0);
-    std::fill(placed_.begin(), placed_.end(), false);
-    std::vector<uint32_t> all(problem_.items.size());
-    std::iota(all.begin(), all.end(), 0);
+    std::fill(below_.begin(), below_.end(), kNone);
+    std::fill(placed_.begin(), placed_.end(), 0);
+    std::fill(tops_.begin(), tops_.end(), 0);
+    std::fill(crossing_.begin(), crossing_.end(), 0);
+    for (const Span& span : sections_.spans)
+      for (int32_t s = span.first; s < span.last; ++s) ++crossing_[static_cast<size_t>(s)];
+    undo_.clear();
+    saved_tops_.clear();
+    pool_.resize(problem_.items.size());
+    std::iota(pool_.begin(), pool_.end(), 0);
     nodes_ = &nodes;
-    return solve(all, 0, -1);
+    return pile({0, pool_.size()}, {0, sections_.count - 1}) && solve_parts({0, pool_.size()}, {0, sections_.count - 1});
   }
 
   const std::vector<int64_t>& offsets() const { return floor_; }  // of placed items, the floor is the offset
 
  private:
-  void prefer(Preference preference) {
+  struct Range {
+    size_t begin, end;  // of the pool: unplaced items, sorted by floor
+  };
+  struct Undo {
+    uint32_t item, below;
+    int64_t floor;
+  };
+
+  void prefer(Preference preference, double noise, uint64_t seed) {
     std::vector<int64_t> load(static_cast<size_t>(sections_.count), 0), total(problem_.items.size(), 0);
     for (const bool known : {false, true})
       for (size_t i = 0; i < total.size(); ++i)
@@ -96,120 +120,212 @@ class Search {
           if (known) total[i] = std::max(total[i], load[static_cast<size_t>(s)]);
           else load[static_cast<size_t>(s)] += problem_.items[i].size;
         }
-    std::vector<uint32_t> order = all_items();
-    const auto key = [&](uint32_t i) {
+    std::mt19937_64 random(seed);
+    std::vector<std::tuple<double, double, double>> keys;
+    for (size_t i = 0; i < problem_.items.size(); ++i) {
       const Item& item = problem_.items[i];
-      const double lifetime = static_cast<double>(item.lifetime()), area = item.area(), most = static_cast<double>(total[i]);
+      const double shaken = 1 + noise * (static_cast<double>(random() % 1024) / 512 - 1);
+      const double lifetime = static_cast<double>(item.lifetime()) * shaken, area = item.area() * shaken,
+                   most = static_cast<double>(total[i]) * shaken;
       switch (preference) {
-        case Preference::lifetime: return std::tuple(lifetime, area, most);
-        case Preference::total: return std::tuple(most, area, lifetime);
-        case Preference::total_then_lifetime: return std::tuple(most, lifetime, area);
-        case Preference::area: return std::tuple(area, most, lifetime);
-        case Preference::size: return std::tuple(static_cast<double>(item.size), lifetime, most);
-        case Preference::late_end: break;
+        case Preference::lifetime: keys.push_back({lifetime, area, most}); break;
+        case Preference::total: keys.push_back({most, area, lifetime}); break;
+        case Preference::total_then_lifetime: keys.push_back({most, lifetime, area}); break;
+        case Preference::area: keys.push_back({area, most, lifetime}); break;
+        case Preference::size: keys.push_back({static_cast<double>(item.size) * shaken, lifetime, most}); break;
+        case Preference::late_end: keys.push_back({static_cast<double>(item.upper) * shaken, area, most}); break;
       }
-      return std::tuple(static_cast<double>(item.upper), area, most);
-    };
-    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return key(a) > key(b); });
+    }
+    std::vector<uint32_t> order(problem_.items.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return keys[a] > keys[b]; });
     for (size_t i = 0; i < order.size(); ++i) rank_[order[i]] = static_cast<int32_t>(i);
   }
 
-  std::vector<uint32_t> all_items() const {
-    std::vector<uint32_t> all(problem_.items.size());
-    std::iota(all.begin(), all.end(), 0);
-    return all;
-  }
+  int64_t top_of(uint32_t item) const { return floor_[item] + problem_.items[item].size; }
 
-  // Within a section the unplaced buffers lie one above the other, each from its floor on, and nothing below the last
-  // offset; lowest floor first is the lowest pile they can make.
-  bool hopeless(const std::vector<uint32_t>& items, int64_t last_offset) {
-    by_floor_.clear();
-    for (const uint32_t i : items) {
-      by_floor_.push_back({std::max(floor_[i], last_offset), i});
-      for (int32_t s = sections_.spans[i].first; s <= sections_.spans[i].last; ++s) section_top_[static_cast<size_t>(s)] = 0;
-    }
-    std::sort(by_floor_.begin(), by_floor_.end());
-    for (const auto& [floor, i] : by_floor_) {
-      const int64_t size = problem_.items[i].size;
-      int64_t highest = 0;
-      for (int32_t s = sections_.spans[i].first; s <= sections_.spans[i].last; ++s) {
-        int64_t& top = section_top_[static_cast<size_t>(s)];
-        top = std::max(top, floor) + size;
-        highest = std::max(highest, top);
+  // Within a section the unplaced buffers lie one above the other, each from its floor on; lowest floor first is the
+  // lowest pile they can make. Sets tops_ of the sections in `where`; false: one is above the capacity.
+  bool pile(Range range, Span where) {
+    std::fill(tops_.begin() + where.first, tops_.begin() + where.last + 1, 0);
+    int64_t* const tops = tops_.data();
+    for (size_t k = range.begin; k < range.end; ++k) {
+      const uint32_t i = pool_[k];
+      const int64_t floor = floor_[i], size = problem_.items[i].size;
+      const int32_t last = std::min(sections_.spans[i].last, where.last);
+      for (int32_t s = std::max(sections_.spans[i].first, where.first); s <= last; ++s) {
+        tops[s] = std::max(tops[s], floor) + size;
+        if (tops[s] <= capacity_) continue;
+        ++failures_[static_cast<size_t>(s)];
+        return false;
       }
-      if (highest > capacity_) return true;
-    }
-    return false;
-  }
-
-  // Cuts `items`, sorted by first section, where no section is common to both sides.
-  std::vector<std::vector<uint32_t>> parts_of(std::vector<uint32_t> items) const {
-    std::sort(items.begin(), items.end(), [&](uint32_t a, uint32_t b) {
-      return std::tuple(sections_.spans[a].first, a) < std::tuple(sections_.spans[b].first, b);
-    });
-    std::vector<std::vector<uint32_t>> parts;
-    int32_t reach = -1;
-    for (const uint32_t i : items) {
-      if (sections_.spans[i].first > reach) parts.emplace_back();
-      parts.back().push_back(i);
-      reach = std::max(reach, sections_.spans[i].last);
-    }
-    return parts;
-  }
-
-  // Places all of `items`, none before (last_offset, last_rank) in the order of the sequence. A failure leaves the
-  // state as it was. Depth: one level per item and per cut.
-  bool solve(const std::vector<uint32_t>& items, int64_t last_offset, int32_t last_rank) {
-    if (items.empty()) return true;
-    if (hopeless(items, last_offset)) return false;
-    std::vector<std::vector<uint32_t>> parts = parts_of(items);
-    if (parts.size() == 1) return solve_part(parts[0], last_offset, last_rank);
-    std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
-    std::vector<int64_t> floors;
-    for (const uint32_t i : items) floors.push_back(floor_[i]);
-    for (const std::vector<uint32_t>& part : parts) {
-      if (solve_part(part, last_offset, last_rank)) continue;
-      for (size_t k = 0; k < items.size(); ++k) {
-        floor_[items[k]] = floors[k];
-        placed_[items[k]] = false;
-      }
-      return false;
     }
     return true;
   }
 
-  bool solve_part(const std::vector<uint32_t>& items, int64_t last_offset, int32_t last_rank) {
-    int64_t lowest_top = kNowhere;
-    for (const uint32_t i : items) lowest_top = std::min(lowest_top, floor_[i] + problem_.items[i].size);
-    std::vector<std::tuple<int64_t, int32_t, uint32_t>> candidates;
-    for (const uint32_t i : items)
-      if (floor_[i] < lowest_top && std::tuple(floor_[i], rank_[i]) > std::tuple(last_offset, last_rank))
-        candidates.push_back({floor_[i], rank_[i], i});
-    std::sort(candidates.begin(), candidates.end());
-    std::vector<uint32_t> rest;
-    std::vector<std::pair<uint32_t, int64_t>> raised;
-    for (const auto& [offset, rank, chosen] : candidates) {
-      if (--*nodes_ < 0) return false;
-      const int64_t top = offset + problem_.items[chosen].size;
-      bool hatless = true;
-      raised.clear();
-      placed_[chosen] = true;
-      for (const uint32_t other : meets_[chosen]) {
-        if (placed_[other]) continue;
-        hatless = false;
-        if (floor_[other] >= top) continue;
-        raised.push_back({other, floor_[other]});
-        floor_[other] = top;
-      }
-      rest.clear();
-      for (const uint32_t i : items)
-        if (i != chosen) rest.push_back(i);
-      if (solve(rest, offset, rank)) return true;
-      for (const auto& [other, floor] : raised) floor_[other] = floor;
-      placed_[chosen] = false;
-      if (hatless) return false;
+  // The lowest item of the section whose pile is highest, and that has failed most.
+  uint32_t seed_of(Range range, Span where) const {
+    int32_t tightest = where.first;
+    for (int32_t s = where.first + 1; s <= where.last; ++s)
+      if (std::tuple(tops_[static_cast<size_t>(s)], failures_[static_cast<size_t>(s)]) >
+          std::tuple(tops_[static_cast<size_t>(tightest)], failures_[static_cast<size_t>(tightest)]))
+        tightest = s;
+    for (size_t k = range.begin; k < range.end; ++k) {
+      const Span& span = sections_.spans[pool_[k]];
+      if (span.first <= tightest && tightest <= span.last) return pool_[k];
     }
+    return pool_[range.begin];
+  }
+
+  // Of the pocket that holds `seed`, or of a lower one beside it, the item to try: lowest floor, then lowest rank.
+  uint32_t choose(Range range, uint32_t seed) {
+    for (;;) {
+      const int64_t level = top_of(seed);
+      int32_t lower = problem_.items[seed].lower, upper = problem_.items[seed].upper;
+      for (bool grown = true; grown;) {
+        grown = false;
+        for (size_t k = range.begin; k < range.end && floor_[pool_[k]] < level; ++k) {
+          const Item& item = problem_.items[pool_[k]];
+          if (item.lower >= upper || lower >= item.upper || (item.lower >= lower && item.upper <= upper)) continue;
+          lower = std::min(lower, item.lower);
+          upper = std::max(upper, item.upper);
+          grown = true;
+        }
+      }
+      uint32_t lowest = seed, chosen = seed;
+      for (size_t k = range.begin; k < range.end && floor_[pool_[k]] < level; ++k) {
+        const uint32_t i = pool_[k];
+        if (problem_.items[i].lower >= upper || lower >= problem_.items[i].upper) continue;
+        if (top_of(i) < top_of(lowest)) lowest = i;
+        if (std::tuple(floor_[i], rank_[i]) < std::tuple(floor_[chosen], rank_[chosen])) chosen = i;
+      }
+      if (lowest == seed) return chosen;
+      seed = lowest;
+    }
+  }
+
+  // Whether the item would lie directly on one of the same lifetime that ranks behind it: the other way round is tried.
+  bool stacked_wrongly(uint32_t item) const {
+    const uint32_t under = below_[item];
+    return under != kNone && problem_.items[under].lower == problem_.items[item].lower &&
+           problem_.items[under].upper == problem_.items[item].upper && rank_[under] > rank_[item];
+  }
+
+  void raise(uint32_t item, int64_t floor, uint32_t below) {
+    undo_.push_back({item, below_[item], floor_[item]});
+    floor_[item] = floor;
+    below_[item] = below;
+  }
+
+  void take_back(size_t mark) {
+    for (; undo_.size() > mark; undo_.pop_back()) {
+      floor_[undo_.back().item] = undo_.back().floor;
+      below_[undo_.back().item] = undo_.back().below;
+    }
+  }
+
+  // Places the items of one part, whose tops are piled. A failure leaves the state, but for the part's tops and order
+  // in the pool, as it was. Depth: one level per item, for what is not placed is tried again in this loop.
+  bool solve(Range range, Span where) {
+    const size_t mark = undo_.size(), saved = saved_tops_.size();
+    bool found = false;
+    for (;;) {
+      const uint32_t chosen = choose(range, seed_of(range, where));
+      if (!stacked_wrongly(chosen)) {
+        if (--*nodes_ < 0) break;
+        saved_tops_.insert(saved_tops_.end(), tops_.begin() + where.first, tops_.begin() + where.last + 1);
+        found = place(range, where, chosen);
+        std::copy(saved_tops_.begin() + static_cast<std::ptrdiff_t>(saved), saved_tops_.end(), tops_.begin() + where.first);
+        saved_tops_.resize(saved);
+        if (found || *nodes_ < 0) break;
+      }
+      int64_t floor = kNowhere;
+      for (const uint32_t other : meets_[chosen])
+        if (!placed_[other]) floor = std::min(floor, top_of(other));
+      if (floor == kNowhere) break;
+      raise(chosen, floor, kNone);
+      auto at = std::find(pool_.begin() + static_cast<std::ptrdiff_t>(range.begin), pool_.end(), chosen) - pool_.begin();
+      for (; static_cast<size_t>(at) + 1 < range.end && floor_[pool_[static_cast<size_t>(at) + 1]] < floor; ++at)
+        std::swap(pool_[static_cast<size_t>(at)], pool_[static_cast<size_t>(at) + 1]);
+      if (!pile(range, sections_.spans[chosen])) break;
+    }
+    if (!found) take_back(mark);
+    return found;
+  }
+
+  bool place(Range range, Span where, uint32_t chosen) {
+    const int64_t top = top_of(chosen);
+    const size_t mark = undo_.size();
+    const Span span = sections_.spans[chosen];
+    Span changed = span;
+    placed_[chosen] = 1;
+    for (const uint32_t other : meets_[chosen]) {
+      if (placed_[other] || floor_[other] >= top) continue;
+      raise(other, top, chosen);
+      changed = {std::min(changed.first, sections_.spans[other].first), std::max(changed.last, sections_.spans[other].last)};
+    }
+    // What was raised lies at `top` now, all else where it was: one merge keeps the order.
+    const Range rest{pool_.size(), pool_.size() + (range.end - range.begin) - 1};
+    bool merged = false;
+    const auto merge = [&] {
+      for (size_t u = mark; u < undo_.size(); ++u) pool_.push_back(undo_[u].item);
+      merged = true;
+    };
+    for (size_t k = range.begin; k < range.end; ++k) {
+      const uint32_t i = pool_[k];
+      if (i == chosen || below_[i] == chosen) continue;
+      if (!merged && floor_[i] > top) merge();
+      pool_.push_back(i);
+    }
+    if (!merged) merge();
+
+    bool cut = false;
+    for (int32_t s = span.first; s < span.last; ++s) cut |= --crossing_[static_cast<size_t>(s)] == 0;
+    const bool found = rest.begin == rest.end ||
+                       (pile(rest, changed) && (cut ? solve_parts(rest, where) : solve(rest, where)));
+    pool_.resize(rest.begin);
+    if (found) return true;
+    for (int32_t s = span.first; s < span.last; ++s) ++crossing_[static_cast<size_t>(s)];
+    take_back(mark);
+    placed_[chosen] = 0;
     return false;
+  }
+
+  // Cuts the sections where nothing crosses from one to the next, and solves the pieces, small ones first.
+  bool solve_parts(Range range, Span where) {
+    struct Part {
+      Span where;
+      std::vector<uint32_t> items;
+    };
+    std::vector<Part> parts;
+    std::vector<size_t> part_of(static_cast<size_t>(sections_.count), 0);
+    for (int32_t s = where.first; s <= where.last; ++s) {
+      if (s == where.first || crossing_[static_cast<size_t>(s) - 1] == 0) parts.push_back({{s, s}, {}});
+      parts.back().where.last = s;
+      part_of[static_cast<size_t>(s)] = parts.size() - 1;
+    }
+    for (size_t k = range.begin; k < range.end; ++k)
+      parts[part_of[static_cast<size_t>(sections_.spans[pool_[k]].first)]].items.push_back(pool_[k]);
+    std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.items.size() < b.items.size(); });
+    const size_t mark = undo_.size();
+    for (const Part& part : parts) {
+      if (part.items.empty()) continue;
+      const Range items{pool_.size(), pool_.size() + part.items.size()};
+      pool_.insert(pool_.end(), part.items.begin(), part.items.end());
+      const bool found = solve(items, part.where);
+      pool_.resize(items.begin);
+      if (found) continue;
+      take_back(mark);
+      for (const Part& done : parts) {
+        if (&done == &part) break;
+        for (const uint32_t i : done.items) {
+          placed_[i] = 0;
+          for (int32_t s = sections_.spans[i].first; s < sections_.spans[i].last; ++s) ++crossing_[static_cast<size_t>(s)];
+        }
+      }
+      return false;
+    }
+    return true;
   }
 
   const Compact& problem_;
@@ -217,27 +333,36 @@ class Search {
   const Sections sections_;
   std::vector<std::vector<uint32_t>> meets_;
   std::vector<int64_t> floor_;
+  std::vector<uint32_t> below_;      // whose top the floor is, or kNone
   std::vector<int32_t> rank_;
-  std::vector<bool> placed_;
-  std::vector<int64_t> section_top_;
-  std::vector<std::pair<int64_t, uint32_t>> by_floor_;
+  std::vector<char> placed_;
+  std::vector<int64_t> tops_;        // of sections: the pile of unplaced items, 0 where there is none
+  std::vector<int64_t> failures_;    // of sections, through all runs
+  std::vector<int32_t> crossing_;    // unplaced items that live in a section and in the next
+  std::vector<uint32_t> pool_;       // lists of unplaced items, one behind the other, of the nodes above this one
+  std::vector<Undo> undo_;
+  std::vector<int64_t> saved_tops_;  // of the nodes above this one
   int64_t* nodes_ = nullptr;
 };
+
+constexpr int64_t kFirstLimit = 1000;  // and at least twice the items, for a way down with some turns back
+constexpr double kNoise = 0.02;
 
 }  // namespace
 
 std::optional<std::vector<int64_t>> search(const Compact& problem, int64_t capacity, int64_t& nodes) {
   Search search(problem, capacity);
-  for (int64_t limit = 1000; nodes > 0; limit *= 2)
+  int64_t limit = std::max(kFirstLimit, 2 * static_cast<int64_t>(problem.items.size()));
+  for (uint64_t turn = 0;; ++turn, limit += limit / 10)
     for (const Preference preference : kPreferences) {
+      if (nodes <= 0) return std::nullopt;
       int64_t left = std::min(limit, nodes);
       nodes -= left;
-      const bool found = search.run(preference, left);
+      const bool found = search.run(preference, turn == 0 ? 0 : kNoise, turn, left);
       if (left > 0) nodes += left;
       if (found) return search.offsets();
       if (left >= 0) return std::nullopt;  // looked everywhere
     }
-  return std::nullopt;
 }
 
 }  // namespace plimsoll::placement

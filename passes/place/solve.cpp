@@ -1,12 +1,14 @@
 #include "passes/place/solve.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <random>
 
 #include "passes/place/compact.h"
 #include "passes/place/pile.h"
 #include "passes/place/search.h"
+#include "passes/place/skyline.h"
 
 namespace plimsoll::placement {
 namespace {
@@ -49,32 +51,6 @@ Packing pack(const Compact& problem, const Order& order, Gap gap) {
   return packing;
 }
 
-// Hill climbing on the order: what reaches the top of the pile is taken earlier, nearer to the bottom, at a place that
-// a fixed sequence of random numbers draws; a pile that is no higher than the last is kept, so that plateaus are
-// crossed. Ends at the lower bound or when the effort is spent.
-void repack(const Compact& problem, Order order, Packing& best, int64_t effort) {
-  std::mt19937_64 random(1);
-  Packing current = best;
-  std::vector<uint32_t> summit;
-  while (best.height > problem.bound && effort > 0) {
-    summit.clear();
-    for (uint32_t position = 0; position < order.size(); ++position)
-      if (current.offsets[order[position]] + problem.items[order[position]].size == current.height)
-        summit.push_back(position);
-    const uint32_t from = summit[random() % summit.size()];
-    if (from == 0) return;
-    Order next = order;
-    const uint32_t to = static_cast<uint32_t>(random() % from);
-    std::rotate(next.begin() + to, next.begin() + from, next.begin() + from + 1);
-    Packing packing = pack(problem, next, Gap::lowest);
-    effort -= packing.scanned + static_cast<int64_t>(order.size());
-    if (packing.height > current.height) continue;
-    order = std::move(next);
-    current = std::move(packing);
-    if (current.height < best.height) best = current;
-  }
-}
-
 // What any height is a multiple of.
 int64_t grain_of(const Compact& problem) {
   int64_t grain = 0;
@@ -89,55 +65,130 @@ void take(const Compact& problem, std::vector<int64_t> offsets, Packing& best) {
     best.height = std::max(best.height, best.offsets[i] + problem.items[i].size);
 }
 
-// Bisects the heights between the bound and the best known with the exact search. The bound itself comes first, with
-// half of the effort: it is often reached, and a search that runs out of nodes proves nothing.
-void search_below(const Compact& problem, Packing& best, int64_t nodes) {
-  const int64_t grain = grain_of(problem);
-  int64_t low = problem.bound - grain;  // not known to be possible
-  for (int64_t capacity = problem.bound, share = nodes / 2; low + grain < best.height && nodes > share / 2;) {
+// Bisects the heights between the target, not known to be possible and tried before, and the best known with the exact
+// search. A search that runs out of nodes proves nothing, so each has only a share of what is left.
+void search_below(const Compact& problem, int64_t target, Packing& best, int64_t nodes) {
+  const int64_t grain = grain_of(problem), least = static_cast<int64_t>(problem.items.size());
+  for (int64_t low = target; low + grain < best.height && nodes > least;) {
+    const int64_t capacity = low + std::max(grain, (best.height - low) / 2 / grain * grain);
+    const int64_t share = std::min(nodes, std::max(nodes / 4, 3 * least));
     int64_t left = share;
     std::optional<std::vector<int64_t>> found = search(problem, capacity, left);
     nodes -= share - left;
-    share = std::min(share, nodes / 2);
-    if (found) {
-      take(problem, std::move(*found), best);
-    } else {
-      low = capacity;
-    }
-    capacity = low + std::max(grain, (best.height - low) / 2 / grain * grain);
-    share = std::max<int64_t>(share / 2, 1000);
+    if (found) take(problem, std::move(*found), best);
+    else low = capacity;
   }
 }
 
-constexpr int64_t kEnoughScans = 1'000'000'000;  // some seconds: of tens of thousands of buffers one order is enough
-constexpr size_t kSearchable = 512;  // its depth is the number of buffers, and so is the work at each node
+constexpr int64_t kPileable = 10'000;    // of more, greedy orders take a second each, and skylines are near the bound
+constexpr int64_t kUsual = 512;          // buffers of problems that Effort::nodes is meant for
+constexpr int64_t kScansOfStretch = 32;  // what a look at a skyline's tree costs, in entries of a pile
+
+Compact mirrored(const Compact& problem) {
+  Compact mirror = problem;
+  for (Item& item : mirror.items) {
+    const int32_t lower = item.lower;
+    item.lower = problem.times - 1 - item.upper;
+    item.upper = problem.times - 1 - lower;
+  }
+  return mirror;
+}
+
+// A filled skyline, with what it takes to fill one that differs a little.
+struct Filled {
+  Packing packing = {.height = std::numeric_limits<int64_t>::max()};
+  Order order = {};
+  bool backwards = false;  // the order is one of the mirrored problem
+};
+
+// The lowest of filled skylines, or the first that meets the target. Orders that serve most plans come first: by
+// lifetime where lifetimes are nested, by beginning or end where a budget is full nearly all the time.
+Filled fill_skylines(const Compact& problem, int64_t target) {
+  Filled best;
+  const auto fill = [&](Skyline& skyline, Order order, bool backwards) {
+    Packing packing;
+    take(problem, skyline.fill(order), packing);
+    if (packing.height < best.packing.height) best = {std::move(packing), std::move(order), backwards};
+    return best.packing.height <= target;
+  };
+  const auto by_beginning = [](const Item& item) { return std::pair<int64_t, int64_t>(-item.lower, item.lifetime()); };
+  Skyline skyline(problem);
+  if (fill(skyline, order_of(problem, Method::by_lifetime), false)) return best;
+  if (fill(skyline, sorted(problem, by_beginning), false)) return best;
+  const Compact mirror = mirrored(problem);
+  Skyline backwards(mirror);
+  if (fill(backwards, sorted(mirror, by_beginning), true)) return best;
+  if (fill(skyline, order_of(problem, Method::by_area), false)) return best;
+  fill(skyline, order_of(problem, Method::by_size), false);
+  return best;
+}
+
+// Hill climbing on the order: two that live at the time of one above the target change places. What counts is how much
+// lies above the target in all; as much as before is kept, so that plateaus are crossed.
+void shuffle(const Compact& problem, Filled start, int64_t target, int64_t effort, Packing& best) {
+  const Compact world = start.backwards ? mirrored(problem) : problem;
+  Skyline skyline(world);
+  std::mt19937_64 random(1);
+  Order order = std::move(start.order), above, beside;
+  Packing current = std::move(start.packing);
+  const auto excess = [&](const Packing& packing) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < world.items.size(); ++i)
+      sum += std::max<int64_t>(packing.offsets[i] + world.items[i].size - target, 0);
+    return sum;
+  };
+  int64_t least = excess(current);
+  const int64_t limit = effort / kScansOfStretch;
+  while (best.height > target && skyline.scanned() < limit) {
+    above.clear();
+    for (uint32_t i = 0; i < world.items.size(); ++i)
+      if (current.offsets[i] + world.items[i].size > target) above.push_back(i);
+    if (above.empty()) return;
+    const Item& high = world.items[above[random() % above.size()]];
+    beside.clear();
+    for (uint32_t rank = 0; rank < order.size(); ++rank)
+      if (world.items[order[rank]].meets(high)) beside.push_back(rank);
+    const uint32_t a = beside[random() % beside.size()], b = beside[random() % beside.size()];
+    std::swap(order[a], order[b]);
+    Packing packing;
+    take(world, skyline.fill(order), packing);
+    if (const int64_t now = excess(packing); now <= least) {
+      least = now;
+      current = std::move(packing);
+      if (current.height < best.height) best = current;
+    } else {
+      std::swap(order[a], order[b]);
+    }
+  }
+}
 
 Packing best_of(const Compact& problem, const Effort& effort) {
-  Packing best;
-  Order best_order;
-  int64_t scanned = 0;
-  for (const Method method : {Method::by_lifetime, Method::by_size, Method::by_area}) {
-    const Order order = order_of(problem, method);
-    Packing packing = pack(problem, order, Gap::lowest);
-    scanned += packing.scanned;
-    if (best_order.empty() || packing.height < best.height) {
-      best = std::move(packing);
-      best_order = order;
-    }
-    if (best.height == problem.bound || scanned > kEnoughScans) return best;
+  const int64_t target = std::max(problem.bound, effort.capacity);
+  const auto many = static_cast<int64_t>(problem.items.size());
+  const Filled filled = fill_skylines(problem, target);
+  Packing best = filled.packing;
+  if (best.height <= target || many > kPileable) return best;
+  for (const Method method : {Method::by_lifetime, Method::by_size, Method::by_area, Method::best_fit}) {
+    Packing packing =
+        pack(problem, order_of(problem, method), method == Method::best_fit ? Gap::tightest : Gap::lowest);
+    if (packing.height < best.height) best = std::move(packing);
+    if (best.height <= target) return best;
   }
-  if (effort.capacity > 0 && best.height <= effort.capacity) return best;
-  if (effort.capacity >= problem.bound && problem.items.size() <= kSearchable) {
-    int64_t nodes = effort.nodes;
-    if (std::optional<std::vector<int64_t>> found = search(problem, effort.capacity, nodes)) {
+
+  // A node costs more where there are more buffers, and one way down takes a node for each.
+  const double scale = std::min(1.0, static_cast<double>(kUsual) / static_cast<double>(many));
+  auto nodes = static_cast<int64_t>(static_cast<double>(effort.nodes) * scale * scale);
+  if (nodes > many) {
+    int64_t left = effort.capacity > 0 || nodes < 8 * many ? nodes : nodes / 2;
+    nodes -= left;
+    if (std::optional<std::vector<int64_t>> found = search(problem, target, left)) {
       take(problem, std::move(*found), best);
       return best;
     }
+    nodes += left;
   }
-  Packing tight = pack(problem, order_of(problem, Method::best_fit), Gap::tightest);
-  repack(problem, best_order, best, effort.scans);
-  if (tight.height < best.height) best = std::move(tight);
-  if (problem.items.size() <= kSearchable) search_below(problem, best, effort.nodes);
+  shuffle(problem, filled, target, effort.scans, best);
+  if (nodes > many) search_below(problem, target, best, nodes);
   return best;
 }
 

@@ -12,19 +12,23 @@ enum class Method {
   best_fit,     // largest first, each in the tightest gap that fits
   by_area,      // largest size · lifetime first, lowest gap
   by_lifetime,  // longest-lived first, lowest gap: nested lifetimes, as of a chain's activations, pile up perfectly
-  best_of,      // the lowest of all these; above the lower bound, what repacking and search find in the given effort
+  best_of,      // the lowest of all these and of filled skylines; above the lower bound, what search and shuffled
+                // orders find in the given effort
 };
 
 std::string_view to_string(Method method);
 
 // How long best_of may go on after the greedy orders, which always run.
 struct Effort {
-  int64_t scans = 20'000'000;  // entries that repacking looks at
-  int64_t nodes = 20'000;      // placements that the exact search tries, for problems of some hundred buffers
-  int64_t capacity = 0;        // a height that is enough: the search tries it first, and what meets it is the answer
+  int64_t scans = 20'000'000;  // entries that shuffled orders look at
+  int64_t nodes = 100'000;     // placements that the exact search tries; fewer where there are more than 512 buffers
+  int64_t capacity = 0;        // a height that is enough: what meets it is the answer. Where none can meet it, and with 0,
+                               // as low as it gets
 };
 
-// While a user waits for a plan, and while one waits for nothing else: a fraction of a second, and up to a minute.
+// For one of many questions: milliseconds for a thousand buffers. While a user waits for a plan, and while one waits
+// for nothing else: a fraction of a second, and up to a minute.
+inline constexpr Effort kProbe{.scans = 0, .nodes = 0};
 inline constexpr Effort kQuick{};
 inline constexpr Effort kThorough{.scans = 300'000'000, .nodes = 3'000'000};
 

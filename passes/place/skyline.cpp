@@ -1,0 +1,139 @@
+#include "passes/place/skyline.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <queue>
+
+namespace plimsoll::placement {
+namespace {
+
+constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+constexpr int32_t kNever = std::numeric_limits<int32_t>::max();
+
+}  // namespace
+
+Skyline::Skyline(const Compact& problem)
+    : problem_(problem), places_(problem.items.size()), place_of_(problem.items.size()),
+      first_at_(static_cast<size_t>(problem.times) + 1, static_cast<uint32_t>(problem.items.size())),
+      stretches_(static_cast<size_t>(problem.times)) {
+  std::iota(places_.begin(), places_.end(), 0);
+  std::stable_sort(places_.begin(), places_.end(),
+                   [&](uint32_t a, uint32_t b) { return problem.items[a].lower < problem.items[b].lower; });
+  for (uint32_t place = 0; place < places_.size(); ++place) place_of_[places_[place]] = place;
+  for (uint32_t place = static_cast<uint32_t>(places_.size()); place-- > 0;)
+    first_at_[static_cast<size_t>(problem.items[places_[place]].lower)] = place;
+  for (size_t time = first_at_.size() - 1; time-- > 0;) first_at_[time] = std::min(first_at_[time], first_at_[time + 1]);
+  while (leaves_ < places_.size()) leaves_ *= 2;
+  tree_.resize(2 * static_cast<size_t>(leaves_));
+}
+
+void Skyline::remove(uint32_t place) {
+  uint32_t node = leaves_ + place;
+  tree_[node] = {kNone, kNever};
+  for (node /= 2; node > 0; node /= 2)
+    tree_[node] = {std::min(tree_[2 * node].rank, tree_[2 * node + 1].rank),
+                   std::min(tree_[2 * node].upper, tree_[2 * node + 1].upper)};
+}
+
+// The lowest rank among the places [first, last) whose item ends by `upper`: halves of the tree without a lower rank
+// than the best so far, or without an early end, are not entered.
+uint32_t Skyline::first_within(int32_t lower, int32_t upper) {
+  uint32_t best = kNone;
+  const uint32_t first = first_at_[static_cast<size_t>(lower)], last = first_at_[static_cast<size_t>(upper)];
+  struct Part {
+    uint32_t node, begin, end;
+  };
+  Part parts[64];
+  int many = 0;
+  parts[many++] = {1, 0, leaves_};
+  while (many > 0) {
+    const Part part = parts[--many];
+    ++scanned_;
+    const Node& node = tree_[part.node];
+    if (part.end <= first || last <= part.begin || node.rank >= best || node.upper > upper) continue;
+    if (part.node >= leaves_) {
+      best = node.rank;
+      continue;
+    }
+    const uint32_t middle = (part.begin + part.end) / 2;
+    const Part low{2 * part.node, part.begin, middle}, high{2 * part.node + 1, middle, part.end};
+    const bool low_first = tree_[low.node].rank < tree_[high.node].rank;
+    parts[many++] = low_first ? high : low;
+    parts[many++] = low_first ? low : high;
+  }
+  return best;
+}
+
+std::vector<int64_t> Skyline::fill(const std::vector<uint32_t>& order) {
+  std::vector<int64_t> offsets(problem_.items.size(), 0);
+  std::fill(tree_.begin(), tree_.end(), Node{kNone, kNever});
+  for (uint32_t rank = 0; rank < order.size(); ++rank)
+    tree_[leaves_ + place_of_[order[rank]]] = {rank, problem_.items[order[rank]].upper};
+  for (uint32_t node = leaves_; node-- > 1;)
+    tree_[node] = {std::min(tree_[2 * node].rank, tree_[2 * node + 1].rank),
+                   std::min(tree_[2 * node].upper, tree_[2 * node + 1].upper)};
+
+  const int32_t end = problem_.times - 1;
+  using Low = std::pair<int64_t, int32_t>;  // height, begin; those that no stretch has any more are passed over
+  std::priority_queue<Low, std::vector<Low>, std::greater<>> lowest;
+  const auto put = [&](int32_t begin, int32_t upper, int32_t before, int64_t height) {
+    stretches_[static_cast<size_t>(begin)] = {upper, before, height};
+    if (upper < end) stretches_[static_cast<size_t>(upper)].before = begin;
+    lowest.push({height, begin});
+  };
+  for (Stretch& stretch : stretches_) stretch.height = -1;
+  put(0, end, -1, 0);
+  for (size_t left = order.size(); left > 0;) {
+    const auto [height, begin] = lowest.top();
+    lowest.pop();
+    const Stretch stretch = stretches_[static_cast<size_t>(begin)];
+    if (stretch.height != height) continue;
+    ++scanned_;
+    const int64_t after = stretch.upper < end ? stretches_[static_cast<size_t>(stretch.upper)].height : -1;
+    const int64_t before = stretch.before >= 0 ? stretches_[static_cast<size_t>(stretch.before)].height : -1;
+    const uint32_t rank = first_within(begin, stretch.upper);
+    if (rank == kNone) {
+      int32_t from = begin, to = stretch.upper, previous = stretch.before;
+      const int64_t raised = after < 0 ? before : before < 0 ? after : std::min(before, after);
+      stretches_[static_cast<size_t>(begin)].height = -1;
+      if (before == raised) {
+        from = stretch.before;
+        previous = stretches_[static_cast<size_t>(from)].before;
+      }
+      if (after == raised) {
+        to = stretches_[static_cast<size_t>(stretch.upper)].upper;
+        stretches_[static_cast<size_t>(stretch.upper)].height = -1;
+      }
+      put(from, to, previous, raised);
+      continue;
+    }
+    const uint32_t chosen = order[rank];
+    const Item& item = problem_.items[chosen];
+    offsets[chosen] = height;
+    remove(place_of_[chosen]);
+    --left;
+    stretches_[static_cast<size_t>(begin)].height = -1;
+    int32_t previous = stretch.before;
+    if (begin < item.lower) {
+      put(begin, item.lower, previous, height);
+      previous = begin;
+    }
+    int32_t from = item.lower, to = item.upper;
+    const int64_t top = height + item.size;
+    if (item.upper < stretch.upper) put(item.upper, stretch.upper, from, height);
+    else if (after == top) {
+      to = stretches_[static_cast<size_t>(stretch.upper)].upper;
+      stretches_[static_cast<size_t>(stretch.upper)].height = -1;
+    }
+    if (begin == item.lower && before == top) {
+      from = stretch.before;
+      previous = stretches_[static_cast<size_t>(from)].before;
+    }
+    put(from, to, previous, top);
+  }
+  return offsets;
+}
+
+}  // namespace plimsoll::placement

@@ -1,0 +1,115 @@
+// How near to the lower bound placements come, and how long that takes:
+//
+//   bench_placement                          traces of 200, 1000 and 10000 layers
+//   bench_placement FILE.csv … PLAN.json …   problems of files, and what plans gave addresses
+//   bench_placement --capacity BYTES FILE …  a height that is enough
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <numeric>
+#include <sstream>
+#include <string>
+
+#include "compiler/ir/plan_json.h"
+#include "compiler/support/bytes.h"
+#include "passes/analysis/liveness.h"
+#include "passes/place/csv.h"
+#include "passes/place/solve.h"
+#include "tools/bench/placement/traces.h"
+
+namespace plimsoll {
+namespace {
+
+using namespace placement;
+
+// As the pass `place` sees a plan that lets tensors share memory: chains of in-place residencies are one buffer.
+Problem problem_of(const Plan& plan) {
+  std::vector<size_t> chain(plan.residencies.size());
+  std::iota(chain.begin(), chain.end(), size_t{0});
+  for (const SharedPair& pair : find_shared_pairs(plan)) chain[pair.written] = chain[pair.read];
+  Problem problem;
+  std::vector<size_t> buffer_of(plan.residencies.size());
+  for (size_t i = 0; i < plan.residencies.size(); ++i) {
+    const Residency& residency = plan.residencies[i];
+    if (residency.first_step < 0) continue;
+    const int64_t upper = residency.last_step + 1, size = align_up(residency.bytes);
+    if (chain[i] == i) {
+      buffer_of[i] = problem.buffers.size();
+      problem.buffers.push_back({"", residency.first_step, upper, size});
+    } else {
+      Buffer& buffer = problem.buffers[buffer_of[i] = buffer_of[chain[i]]];
+      buffer.upper = std::max(buffer.upper, upper);
+      buffer.size = std::max(buffer.size, size);
+    }
+  }
+  for (const StepId id : ids_of(plan.steps))
+    if (const int64_t bytes = plan.steps[id].workspace.bytes; bytes > 0)
+      problem.buffers.push_back({"", id.value, id.value + 1, align_up(bytes)});
+  return problem;
+}
+
+void measure(const std::string& name, const Problem& problem, int64_t capacity) {
+  const auto bound = static_cast<double>(lower_bound(problem));
+  fmt::print("| {} | {} |", name, problem.buffers.size());
+  const auto run = [&](const Effort& effort, Method method) {
+    const auto start = std::chrono::steady_clock::now();
+    const Solution solution = solve(problem, method, effort);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    if (const Status status = validate(problem, solution); !status.ok()) {
+      fmt::print(stderr, "{}: {}\n", name, status.error().message);
+      std::exit(1);
+    }
+    fmt::print(" {:.4f} | {:.3f} |", static_cast<double>(solution.height) / bound, seconds.count());
+    std::fflush(stdout);
+  };
+  run({}, Method::by_size);
+  for (Effort effort : {kProbe, kQuick, kThorough}) {
+    effort.capacity = capacity;
+    run(effort, Method::best_of);
+  }
+  fmt::print("\n");
+}
+
+int run(int argc, char** argv) {
+  fmt::print("| | buffers | by size | s | probe | s | quick | s | thorough | s |\n|---|---|---|---|---|---|---|---|---|---|\n");
+  int64_t capacity = 0;
+  for (int i = 1; i < argc; ++i) {
+    const std::string name = argv[i];
+    if (name == "--capacity" && i + 1 < argc) {
+      capacity = std::atoll(argv[++i]);
+      continue;
+    }
+    std::ifstream file(name);
+    std::stringstream text;
+    text << file.rdbuf();
+    const std::string label = name.substr(name.rfind('/') + 1);
+    if (name.ends_with(".json")) {
+      const Result<Plan> plan = plan_from_json(text.str());
+      if (!plan.ok()) return fmt::print(stderr, "{}: {}\n", name, plan.error().message), 1;
+      measure(label, problem_of(*plan), capacity);
+    } else {
+      const Result<Instance> instance = parse_csv(text.str());
+      if (!instance.ok()) return fmt::print(stderr, "{}: {}\n", name, instance.error().message), 1;
+      measure(label, instance->problem, capacity);
+    }
+  }
+  if (argc > 1) return 0;
+  for (const int layers : {200, 1000, 10000}) {
+    for (const Trace trace : {Trace::plain, Trace::recompute, Trace::offload, Trace::mixed})
+      measure(fmt::format("{} {}", to_string(trace), layers), make_trace(trace, layers, 1), 0);
+    for (const int share : {50, 25, 10}) {
+      const std::vector<Traced> tensors = trace_tensors(layers, 1);
+      measure(fmt::format("planned {} at {} %", layers, share), make_planned(tensors, share / 100.0, 1), 0);
+      measure(fmt::format("tight {} at {} %", layers, share), make_tight(tensors, share / 100.0), 0);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace plimsoll
+
+int main(int argc, char** argv) { return plimsoll::run(argc, argv); }
