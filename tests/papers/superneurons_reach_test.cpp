@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kCard = int64_t{11441} << 20;  // what a K40c has of its 12 GB
 
 // Policies that must reach as far as SuperNeurons did.
-constexpr const char* kPolicies[] = {"superneurons"};
+constexpr const char* kPolicies[] = {"auto", "superneurons"};
 
 void expect_plan(const std::string& spec, int64_t batch, const std::string& policy) {
   INFO(spec + " " + policy);
@@ -54,5 +54,5 @@ TEST_CASE("table 5: ResNet-101 on a K40 with more than 256 images at once") { ex
 TEST_CASE("table 5: ResNet-152 on a K40 with more than 176 images at once") { expect_beyond("resnet152", 176); }
 
 TEST_CASE("table 4: a residual network of more than 1920 layers at batch 16 on a K40") {
-  for (const char* policy : kPolicies) expect_plan("resnet:n=6,32,597,6", 16, policy);  // 1925
+  expect_plan("resnet:n=6,32,597,6", 16, "superneurons");  // 1925; `auto` takes minutes for it
 }
