@@ -31,21 +31,29 @@ void pause_briefly() {
 // A step that is awaited usually ends within microseconds; who waits longer than these spins sleeps.
 constexpr int kSpins = 2000;
 
+// A count says more than was waited for: it may have gone on. Who watches for races is told of every order by itself,
+// and must not take this for one.
+constexpr bool kToldOfOrder = host::Watch::told_of_order();
+constexpr std::memory_order kAcquire = kToldOfOrder ? std::memory_order_relaxed : std::memory_order_acquire;
+constexpr std::memory_order kRelease = kToldOfOrder ? std::memory_order_relaxed : std::memory_order_release;
+
 // Only what somebody may sleep for needs a wake-up, and the counting thread knows which that is.
 class Counter {
  public:
   void reset() { value_.store(0, std::memory_order_relaxed); }
   void count_to(int32_t value, bool awaited) {
-    value_.store(value, std::memory_order_release);
-    if (awaited) value_.notify_all();
+    value_.store(value, kRelease);
+    if (awaited && !kToldOfOrder) value_.notify_all();
   }
   void wait_for(int32_t value) const {
     for (int i = 0; i < kSpins; ++i) {
-      if (value_.load(std::memory_order_acquire) >= value) return;
+      if (value_.load(kAcquire) >= value) return;
       pause_briefly();
     }
-    for (int32_t now; (now = value_.load(std::memory_order_acquire)) < value;)
-      value_.wait(now, std::memory_order_acquire);
+    for (int32_t now; (now = value_.load(kAcquire)) < value;) {
+      if (kToldOfOrder) std::this_thread::yield();
+      else value_.wait(now, kAcquire);
+    }
   }
 
  private:
@@ -96,7 +104,10 @@ class Streams::Player {
     watch_.begin_round();
     begin_round();
     run_lane(0);
-    for (size_t lane = 1; lane <= threads_.size(); ++lane) lanes_[lane].done.wait_for(length(lanes_[lane]) + 1);
+    for (size_t lane = 1; lane <= threads_.size(); ++lane) {
+      lanes_[lane].done.wait_for(length(lanes_[lane]) + 1);
+      watch_.awaited(&lanes_[lane]);
+    }
     if (failed_) {
       failed_ = false;
       failing_.clear();
@@ -144,7 +155,9 @@ class Streams::Player {
       seen = round_.load(std::memory_order_acquire);
       if (ending_) return;
       run_lane(lane);
-      lanes_[lane].done.count_to(length(lanes_[lane]) + 1, true);  // one more: finished with the round
+      const int32_t end = length(lanes_[lane]) + 1;  // one more: finished with the round
+      watch_.finished(&lanes_[lane]);
+      lanes_[lane].done.count_to(end, true);
     }
   }
 
@@ -167,6 +180,7 @@ class Streams::Player {
       for (size_t w = 0; w < item.waits; ++w) {
         const Wait& wait = waits_[item.first_wait + w];
         lanes_[wait.stream].done.wait_for(wait.count);
+        watch_.awaited(&lanes_[wait.stream].items[static_cast<size_t>(wait.count - 1)]);
       }
       watch_.begin_step(*item.command, *job_.kernels);
       if (wanted(*item.command) && !failed_.load(std::memory_order_relaxed)) {
@@ -180,6 +194,7 @@ class Streams::Player {
         }
       }
       watch_.end_step(*item.command, *job_.kernels);
+      if (item.awaited) watch_.finished(&item);
       lane.done.count_to(i + 1, item.awaited);
     }
   }

@@ -67,9 +67,14 @@ void Watch::touch(const Command& command, const KernelSet& kernels, std::byte* c
 extern "C" {
 void __tsan_read_range(void* begin, unsigned long bytes);
 void __tsan_write_range(void* begin, unsigned long bytes);
+void __tsan_acquire(void* at);
+void __tsan_release(void* at);
 }
 
 namespace plimsoll::host {
+
+void Watch::finished(const void* step) { __tsan_release(const_cast<void*>(step)); }
+void Watch::awaited(const void* step) { __tsan_acquire(const_cast<void*>(step)); }
 
 void Watch::touch(const Command& command, const KernelSet& kernels, std::byte* const* operands, std::byte* workspace) {
   const KernelSet::Touched& touched = kernels.touched_by(command.index);

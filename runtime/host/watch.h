@@ -3,7 +3,8 @@
 //
 //   -fsanitize=address   bytes where nothing lives at a step are poisoned while it runs. Steps run in the order of issue
 //                        on one thread, for that is the order in which lives are stated
-//   -fsanitize=thread    every operand is read or written in the name of the kernel, on its stream
+//   -fsanitize=thread    every operand is read or written in the name of the kernel, on its stream; and a step comes behind
+//                        another only where the plan says so, not because a stream happened to be further
 #pragma once
 
 #include <vector>
@@ -31,6 +32,9 @@ class Watch {
   Watch(std::span<const ProgramLife> lives, std::byte* arena, int64_t arena_bytes);
   ~Watch();
   static constexpr bool in_order_of_issue() { return true; }
+  static constexpr bool told_of_order() { return false; }
+  void finished(const void*) {}
+  void awaited(const void*) {}
   void begin_round();
   void begin_step(const Command& command, const KernelSet& kernels);
   void end_step(const Command& command, const KernelSet& kernels);
@@ -49,6 +53,10 @@ class Watch {
  public:
   Watch(std::span<const ProgramLife>, std::byte*, int64_t) {}
   static constexpr bool in_order_of_issue() { return false; }
+  static constexpr bool told_of_order() { return true; }
+  // What the stream did until `step` has finished; this thread knows it from here on.
+  void finished(const void* step);
+  void awaited(const void* step);
   void begin_round() {}
   void begin_step(const Command&, const KernelSet&) {}
   void end_step(const Command&, const KernelSet&) {}
@@ -61,6 +69,9 @@ class Watch {
  public:
   Watch(std::span<const ProgramLife>, std::byte*, int64_t) {}
   static constexpr bool in_order_of_issue() { return false; }
+  static constexpr bool told_of_order() { return false; }
+  void finished(const void*) {}
+  void awaited(const void*) {}
   void begin_round() {}
   void begin_step(const Command&, const KernelSet&) {}
   void end_step(const Command&, const KernelSet&) {}

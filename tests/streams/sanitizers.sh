@@ -1,0 +1,24 @@
+# What sanitizers say of plans that are right, and of plans and lives that are not.
+. "$PLIMSOLL_CLI/common.sh"
+export OMP_NUM_THREADS=1 TSAN_OPTIONS=exitcode=66
+resnet=resnet18:input=16,stem=cifar,width=16,classes=10 lstm=lstm:steps=4,features=8,hidden=16,classes=5
+
+for spec in $resnet $lstm densenet121:input=16,stem=cifar,growth=16,classes=10 googlenet:input=64,classes=10,paper=1; do
+  for sanitizer in thread address; do
+    for options in "seed=1" "seed=2 offload=90 recompute=0 spill=1" "seed=3 batch=3 sub-batch=2 gap=1"; do
+      expect 0 play_$sanitizer $spec $options
+      grep -q "Sanitizer" err && { cat err; fail "$sanitizer: $spec $options"; }
+      cat out
+    done
+  done
+done
+
+# The race where a needed wait is left out is seen, for every wait that there is at the plan's beginning.
+for (( wait = 0; wait < 20; ++wait )); do
+  expect 66 play_thread $lstm seed=4 wait=$wait;   says "data race"
+done
+
+# So is an access to a tensor whose life has ended.
+for (( life = 0; life < 50; life += 5 )); do
+  expect 1 play_address $lstm seed=4 life=$life;   says "use-after-poison"
+done

@@ -1,0 +1,127 @@
+#include "scatter.h"
+
+#include <random>
+
+#include "passes/analysis/access.h"
+#include "passes/analysis/choices.h"
+#include "passes/conv_algorithm.h"
+#include "passes/host_pool.h"
+#include "passes/liveness.h"
+#include "passes/order.h"
+#include "passes/place.h"
+#include "passes/seed_plan.h"
+#include "passes/simulate.h"
+#include "passes/summarize.h"
+#include "passes/sync.h"
+
+namespace plimsoll::test {
+namespace {
+
+class Scatter {
+ public:
+  Scatter(Plan& plan, const TaskGraph& graph, const ScatterOptions& options)
+      : plan_(plan), graph_(graph), options_(options), random_(options.seed) {}
+
+  void run() {
+    find_uses();
+    const size_t count = plan_.steps.size();
+    before_.resize(count);
+    after_.resize(count);
+    for (const TensorId id : ids_of(plan_.tensors)) {
+      const TensorKind kind = plan_.tensors[id].kind;
+      const bool never_changes = kind == TensorKind::activation || kind == TensorKind::activation_gradient ||
+                                 kind == TensorKind::stash || kind == TensorKind::input;
+      if (plan_.tensors[id].persistent || !never_changes || id == graph_.loss || id == graph_.correct) continue;
+      for (size_t use = 0; use + 1 < uses_[id].size(); ++use) gap(id, uses_[id][use].value, uses_[id][use + 1].value);
+    }
+    IdVector<StepId, Step> steps;
+    for (size_t i = 0; i < count; ++i) {
+      for (Step& step : before_[i]) steps.push_back(std::move(step));
+      steps.push_back(std::move(plan_.steps[StepId(static_cast<int32_t>(i))]));
+      for (Step& step : after_[i]) steps.push_back(std::move(step));
+    }
+    plan_.steps = std::move(steps);
+  }
+
+ private:
+  void find_uses() {
+    uses_ = IdVector<TensorId, std::vector<StepId>>(plan_.tensors.size());
+    producer_ = IdVector<TensorId, TaskId>(plan_.tensors.size());
+    updated_at_ = IdVector<TensorId, int32_t>(plan_.tensors.size(), static_cast<int32_t>(plan_.steps.size()));
+    for (const StepId id : ids_of(plan_.steps)) {
+      const Step& step = plan_.steps[id];
+      for_each_access(plan_, step, [&](TensorId tensor, bool reads, bool writes) {
+        if (uses_[tensor].empty() || uses_[tensor].back() != id) uses_[tensor].push_back(id);
+        if (step.kind != StepKind::compute) return;
+        if (writes && !reads) producer_[tensor] = step.task;
+        if (writes && reads && plan_.tasks[step.task].kind == TaskKind::update)
+          updated_at_[tensor] = std::min(updated_at_[tensor], id.value);
+      });
+    }
+  }
+
+  int draw(int below) { return static_cast<int>(random_() % static_cast<uint64_t>(below)); }
+
+  void gap(TensorId tensor, int32_t from, int32_t to) {
+    const int chance = draw(100);
+    if (to - from < options_.shortest_gap) return;
+    if (chance < options_.offload) offload(tensor, from, to);
+    else if (chance < options_.offload + options_.recompute && may_recompute(tensor, to)) recompute(tensor, to);
+  }
+
+  void offload(TensorId tensor, int32_t from, int32_t to) {
+    after_[static_cast<size_t>(from)].push_back({.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = tensor});
+    const int32_t ahead = std::min(draw(4), to - from - 1);  // issued that many steps before it is needed
+    before_[static_cast<size_t>(to - ahead)].push_back({.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = tensor});
+  }
+
+  // Its task may run again and finds what it reads: a weight is the old one only before its update.
+  bool may_recompute(TensorId tensor, int32_t at) const {
+    const TaskId task = producer_[tensor];
+    if (!task.valid() || plan_.tasks[task].kind != TaskKind::forward || !graph_.tasks[task].may_run_again) return false;
+    for (const TensorId read : plan_.tasks[task].reads)
+      if (updated_at_[read] < at) return false;
+    return true;
+  }
+
+  void recompute(TensorId tensor, int32_t at) {
+    // In front of the prefetches there: what it writes beside `tensor` must not be where one of them brings it.
+    auto& here = before_[static_cast<size_t>(at)];
+    for (const Step& step : here)
+      if (step.recompute && step.task == producer_[tensor]) return;
+    here.insert(here.begin(), {.task = producer_[tensor], .recompute = true});
+  }
+
+  Plan& plan_;
+  const TaskGraph& graph_;
+  const ScatterOptions options_;
+  std::mt19937_64 random_;
+  IdVector<TensorId, std::vector<StepId>> uses_;
+  IdVector<TensorId, TaskId> producer_;
+  IdVector<TensorId, int32_t> updated_at_;
+  std::vector<std::vector<Step>> before_, after_;
+};
+
+}  // namespace
+
+Result<Plan> scattered_plan(const TaskGraph& graph, Costs& costs, const ScatterOptions& options) {
+  Plan plan{.generator = "plimsoll test", .model_name = graph.name, .batch = options.batch, .target_kind = "host",
+            .device = "cpu", .costs = "modelled", .policy = "scattered"};
+  plan.sub_batch = options.sub_batch;
+  plan.rounds = (options.batch + options.sub_batch - 1) / options.sub_batch;
+  plan.last_sub_batch = options.batch - (plan.rounds - 1) * options.sub_batch;
+  PLIMSOLL_TRY(costs.prepare(graph, plan.sub_batch));
+  PLIMSOLL_TRY(costs.prepare(graph, plan.last_sub_batch));
+  PLIMSOLL_ASSIGN(const Choices choices, find_choices(graph, costs, plan.sub_batch, plan.last_sub_batch));
+  const Context context{.graph = graph, .choices = choices};
+  PLIMSOLL_TRY(seed_plan(plan, context));
+  PLIMSOLL_TRY(order(plan, context));
+  Scatter(plan, graph, options).run();
+  for (const auto pass : {liveness, conv_algorithm, place, host_pool, sync, prune_waits, simulate, summarize})
+    PLIMSOLL_TRY(pass(plan, context));
+  plan.budget_bytes = plan.summary.arena_bytes;
+  plan.summary.minimum_bytes = plan.summary.unconstrained_bytes = plan.summary.arena_bytes;
+  return plan;
+}
+
+}  // namespace plimsoll::test

@@ -1,0 +1,40 @@
+# Generated trainers with copies on threads and recomputations: the weights, losses and test results of the trainer without
+# them, with the host pool in memory and in a file; within memory; without allocations; and sentences where there is no room.
+. "$PLIMSOLL_E2E/trainer.bash"
+plimsoll model resnet18:input=32,stem=cifar,width=16,classes=10 -o net.onnx 2>/dev/null
+random_data 160 3 32 10
+for plan in kept "mixed offload=60 recompute=30 seed=3"; do
+  set -- $plan
+  make_trainer net.onnx "$@" batch=64 sub-batch=48 | tee "$1.plan"
+  cmake -S "$1" -B "$1/build" -G Ninja -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" >log 2>&1 || { cat log; fail "cmake"; }
+  cmake --build "$1/build" >log 2>&1 || { cat log; fail "build of $1"; }
+done
+train() { "$1/build/train" --data npy:x.npy,y.npy --test npy:x.npy,y.npy --epochs 2 --save "$2" "${@:3}" >"$2.out" || fail "$*"; }
+train kept kept.onnx
+train mixed memory.onnx
+train mixed file.onnx --spill .
+for other in memory file; do
+  $python "$PLIMSOLL_E2E/weights.py" kept.onnx $other.onnx 0
+  diff <(grep -o 'loss.*of 160' kept.onnx.out) <(grep -o 'loss.*of 160' $other.onnx.out) || fail "$other: other results"
+done
+grep -q "host pool .* in memory" memory.onnx.out || fail "does not say where the host pool is"
+grep -q "host pool .* in a file in \." file.onnx.out || fail "does not say where the host pool is"
+[[ -z $(ls | grep spill) ]] || fail "the spill file has a name"
+
+# In a file, the process has the arena and what a trainer takes without one; in memory, the pool besides.
+read -r arena pool <<<"$(awk '{print $2, $5}' mixed.plan)"
+resident() { awk -v f="$1" '/peak resident/ {print int($(NF-1) * 1048576)}' "$1.onnx.out"; }
+echo "arena $arena pool $pool resident: in memory $(resident memory), in a file $(resident file)"
+(( $(resident file) <= arena + 48 * 1048576 )) || fail "more than the arena and 48 MiB are resident"
+(( $(resident memory) - $(resident file) >= pool / 2 )) || fail "the file's pool is resident too"
+
+# Once it trains, its own code allocates nothing.
+allocations() {
+  LD_PRELOAD="$PLIMSOLL_ALLOCATION_COUNTER" mixed/build/train --data npy:x.npy,y.npy --quiet --spill . --steps "$1" 2>&1
+}
+[[ $(allocations 1) == "own allocations "* ]] || fail "allocations are not counted"
+[[ $(allocations 1) == "$(allocations 4)" ]] || fail "allocates while it trains: $(allocations 1), $(allocations 4)"
+
+expect 7 mixed/build/train --quiet --steps 1 --spill no/such/place;  says "no/such/place"
+( ulimit -f 64; expect 7 mixed/build/train --quiet --steps 1 --spill . ); says "of the host pool"
+expect 0 kept/build/train --quiet --steps 1 --spill no/such/place
