@@ -30,8 +30,8 @@ std::string why_it_stays(const Plan& plan, const Policy& policy, const Residency
   if (!policy.share_memory) return fmt::format("policy '{}' keeps every tensor for the whole round", policy.name);
   for (StepId next(peak.value + 1); next.value <= residency.last_step && plan.steps.contains(next); ++next.value)
     if (touches(plan, next, residency.tensor))
-      return fmt::format("still needed by {}, and policy '{}' moves and recomputes nothing", describe(plan, next),
-                         policy.name);
+      return fmt::format("still needed by {}, and policy '{}' {}", describe(plan, next), policy.name,
+                         policy.schedule ? "does not let it leave before" : "moves and recomputes nothing");
   return "read by the trainer when the round is over";
 }
 
