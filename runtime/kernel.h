@@ -20,6 +20,7 @@ struct Algorithm {
   std::string name = "default";
   int64_t workspace_bytes = 0;  // exact: run() touches no more than this
   bool deterministic = true;
+  bool tf32 = false;  // cuda: multiplies in TF32, with 10 bits of mantissa, not in f32
 };
 
 // What changes from one execution of a step to the next.

@@ -37,11 +37,14 @@ ProfiledTask task_from(const json& entry) {
                          .workspace_bytes = algorithm.at("workspace_bytes").get<int64_t>(),
                          .deterministic = algorithm.at("deterministic").get<bool>(),
                          .workspace_exact = true};
+      cost.tf32 = algorithm.value("math", "fp32") == "tf32";
+      cost.order = algorithm.value("order", int64_t{0});
       if (algorithm.contains("seconds")) {
         cost.seconds = algorithm.at("seconds").get<double>();
+        cost.spread_seconds = algorithm.value("spread_seconds", 0.0);
         cost.time_measured = true;
       }
-      if (cost.workspace_bytes < 0 || !std::isfinite(cost.seconds) || cost.seconds < 0)
+      if (cost.workspace_bytes < 0 || cost.order < 0 || !std::isfinite(cost.seconds) || cost.seconds < 0)
         throw std::runtime_error("a figure of '" + task.signature + "' is negative");
       task.algorithms.push_back(std::move(cost));
     }
@@ -66,9 +69,11 @@ MeasuredLink link_from(const json& link) {
 }
 
 MeasuredLinks links_from(const json& links) {
-  return {.ram = link_from(links.at("ram")),
-          .spill = link_from(links.at("spill")),
-          .latency_seconds = positive(links.at("latency_seconds"))};
+  MeasuredLinks measured{.ram = link_from(links.at("ram")), .latency_seconds = positive(links.at("latency_seconds"))};
+  if (links.contains("spill")) measured.spill = link_from(links.at("spill"));
+  if (links.contains("launch_seconds")) measured.launch_seconds = positive(links.at("launch_seconds"));
+  if (links.contains("process_bytes")) measured.process_bytes = links.at("process_bytes").get<int64_t>();
+  return measured;
 }
 
 json as_json(const MeasuredLink& link) {
@@ -80,7 +85,11 @@ json as_json(const MeasuredLink& link) {
 }
 
 json as_json(const MeasuredLinks& links) {
-  return {{"ram", as_json(links.ram)}, {"spill", as_json(links.spill)}, {"latency_seconds", links.latency_seconds}};
+  json text = {{"ram", as_json(links.ram)}, {"latency_seconds", links.latency_seconds}};
+  if (links.spill) text["spill"] = as_json(*links.spill);
+  if (links.launch_seconds > 0) text["launch_seconds"] = links.launch_seconds;
+  if (links.process_bytes > 0) text["process_bytes"] = links.process_bytes;
+  return text;
 }
 
 Error unreadable(const std::exception& error) {
@@ -101,8 +110,11 @@ std::string task_json(const Task& task, int64_t samples) {
       .dump();
 }
 
-std::string tasks_json(const std::vector<std::string>& tasks, int64_t threads, const std::string& spill_directory) {
+std::string tasks_json(const std::vector<std::string>& tasks, int64_t threads, const Arithmetic& arithmetic,
+                       const std::string& spill_directory) {
   std::string text = "{\"schema\":1,\"threads\":" + std::to_string(threads);
+  if (arithmetic.tf32) text += ",\"math\":\"tf32\"";
+  if (arithmetic.nondeterministic) text += ",\"nondeterministic\":true";
   if (!spill_directory.empty()) text += ",\"links\":" + json{{"spill_directory", spill_directory}}.dump();
   text += ",\"tasks\":[";
   for (size_t i = 0; i < tasks.size(); ++i) text += (i ? ",\n" : "\n") + tasks[i];
@@ -117,6 +129,7 @@ Result<ProfileFile> parse_profile(std::string_view text) {
     profile.device = given.at("device").get<std::string>();
     profile.libraries = given.at("libraries").get<std::map<std::string, std::string>>();
     profile.threads = given.at("threads").get<int64_t>();
+    profile.tf32 = given.value("math", "fp32") == "tf32";
     if (given.contains("links")) profile.links = links_from(given.at("links"));
     for (const json& entry : given.at("tasks")) profile.tasks.push_back(task_from(entry));
   } catch (const std::exception& error) {
@@ -126,7 +139,8 @@ Result<ProfileFile> parse_profile(std::string_view text) {
 }
 
 std::string profile_json(const ProfileFile& profile) {
-  const json head = {{"device", profile.device}, {"libraries", profile.libraries}, {"threads", profile.threads}};
+  json head = {{"device", profile.device}, {"libraries", profile.libraries}, {"threads", profile.threads}};
+  if (profile.tf32) head["math"] = "tf32";
   std::string text = "{\"schema\":1,\n" + head.dump().substr(1);
   text.pop_back();
   if (profile.links) text += ",\n\"links\":" + as_json(*profile.links).dump();
@@ -153,7 +167,10 @@ std::string profiled_task_json(const ProfiledTask& task) {
     json algorithm = {{"name", cost.name},
                       {"workspace_bytes", cost.workspace_bytes},
                       {"deterministic", cost.deterministic}};
+    if (cost.tf32) algorithm["math"] = "tf32";
+    if (cost.order > 0) algorithm["order"] = cost.order;
     if (cost.time_measured) algorithm["seconds"] = cost.seconds;
+    if (cost.spread_seconds > 0) algorithm["spread_seconds"] = cost.spread_seconds;
     entry["algorithms"].push_back(std::move(algorithm));
   }
   return entry.dump();

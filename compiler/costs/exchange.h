@@ -13,8 +13,16 @@ namespace plimsoll {
 // One task of tasks.json, under its signature.
 std::string task_json(const Task& task, int64_t samples);
 
+// What a trainer is to compute with: which algorithms come into question.
+struct Arithmetic {
+  bool tf32 = false;              // multiplications may be done in TF32
+  bool nondeterministic = false;  // two runs may differ in their bits
+  friend bool operator==(const Arithmetic&, const Arithmetic&) = default;
+};
+
 // tasks.json of such entries. With a directory the links are measured too, the spill file in it.
-std::string tasks_json(const std::vector<std::string>& tasks, int64_t threads, const std::string& spill_directory = "");
+std::string tasks_json(const std::vector<std::string>& tasks, int64_t threads, const Arithmetic& arithmetic = {},
+                       const std::string& spill_directory = "");
 
 struct ProfiledTask {
   std::string signature;
@@ -29,15 +37,20 @@ struct MeasuredLink {
   double slowdown = 0;                    // what that kernel's time grew by: 0.5 is half as long again
 };
 
+// What is measured once for all tasks.
 struct MeasuredLinks {
-  MeasuredLink ram, spill;
-  double latency_seconds = 0;  // of handing a copy to another thread
+  MeasuredLink ram;
+  std::optional<MeasuredLink> spill = {};  // where the host pool may be a file
+  double latency_seconds = 0;              // of handing a copy to another thread, or to the device's copy engine
+  double launch_seconds = 0;               // of any task, however small; 0: not measured
+  int64_t process_bytes = 0;               // of the device's memory: what a process takes before it asks for any; 0: likewise
 };
 
 struct ProfileFile {
   std::string device;
   std::map<std::string, std::string> libraries = {};
   int64_t threads = 0;
+  bool tf32 = false;  // algorithms in TF32 were among those that came into question
   std::optional<MeasuredLinks> links = {};
   std::vector<ProfiledTask> tasks = {};
 };

@@ -67,16 +67,22 @@ Error profiler_failed(const std::string& profiler, const ProcessResult& result) 
                       result.errors.empty() ? "" : ": " + last_line(result.errors))};
 }
 
+std::vector<std::string> which_device(const ProfiledOptions& options) {
+  if (options.elsewhere.empty()) return {};
+  return {"--device-props", options.elsewhere};
+}
+
 Result<ProfileFile> run_profiler(const ProfiledOptions& options, const std::vector<std::string>& tasks, bool links) {
   const Workplace place;
   const std::string in = place.path() + "/tasks.json", out = place.path() + "/profile.json";
   const std::string spill = options.spill_directory.empty() ? place.path() : options.spill_directory;
   std::ofstream written(in, std::ios::binary);
-  written << tasks_json(tasks, options.threads, links ? spill : "");
+  written << tasks_json(tasks, options.threads, options.arithmetic, links ? spill : "");
   if (place.path().empty() || !written.flush())
     return Error{ExitCode::unwritable_output, "cannot write '" + in + "' for the profiler"};
   std::vector<std::string> arguments{options.profiler, in, "-o", out};
   if (!options.measure) arguments.push_back("--no-measure");
+  for (const std::string& argument : which_device(options)) arguments.push_back(argument);
   if (options.show_progress) arguments.push_back("--progress");
   PLIMSOLL_ASSIGN(const ProcessResult result, run_process(arguments, options.show_progress));
   if (result.exit_code != 0) return profiler_failed(options.profiler, result);
@@ -105,8 +111,11 @@ Result<ProfileFile> read_profile(const std::string& path) {
 
 ProfiledCosts::ProfiledCosts(const ProfiledOptions& options, const ProfileFile& made_by, const std::string& identity)
     : options_(options),
-      cache_(options.cache_directory, fmt::format("{} | threads {} | profiler {} | {}", made_by.device, options.threads,
-                                                  identity, options.measure ? "measured" : "workspaces only")),
+      cache_(options.cache_directory,
+             fmt::format("{}{} | threads {} | profiler {} | {}{}{}", made_by.device, options.elsewhere.empty() ? "" : " as described",
+                         options.threads, identity, options.measure ? "measured" : "workspaces only",
+                         options.arithmetic.tf32 ? " | tf32" : "",
+                         options.arithmetic.nondeterministic ? " | nondeterministic" : "")),
       profile_{.device = made_by.device, .libraries = made_by.libraries, .threads = options.threads} {}
 
 Result<std::unique_ptr<ProfiledCosts>> ProfiledCosts::open(const ProfiledOptions& given) {
@@ -117,8 +126,10 @@ Result<std::unique_ptr<ProfiledCosts>> ProfiledCosts::open(const ProfiledOptions
     PLIMSOLL_ASSIGN(file, read_profile(given.profile_file));
     options.threads = file->threads;
   }
+  std::vector<std::string> described_by = {options.profiler, "--describe"};
+  for (const std::string& argument : which_device(options)) described_by.push_back(argument);
   const auto described = [&]() -> Result<ProfilerDescription> {
-    PLIMSOLL_ASSIGN(const ProcessResult result, run_process({options.profiler, "--describe"}));
+    PLIMSOLL_ASSIGN(const ProcessResult result, run_process(described_by));
     if (result.exit_code != 0) return profiler_failed(options.profiler, result);
     return parse_description(result.output);
   }();
@@ -163,12 +174,15 @@ Status ProfiledCosts::ask(const std::vector<std::string>& tasks, bool links) {
   return {};
 }
 
-// Modelled times cannot tell one algorithm from another; the backend's default then stays first.
+// A model of the device cannot tell one algorithm of a library from another. But the library has an order: each place in
+// it is taken for so much more time than the first.
+constexpr double kPerPlace = 0.08;
+
 void ProfiledCosts::remember(const ProfiledTask& profiled, const Task& task, int64_t samples) {
   std::vector<AlgorithmCost> costs = profiled.algorithms;
   const double modelled = options_.measure ? 0 : modelled_algorithms(options_.device, task, samples).front().seconds;
   for (AlgorithmCost& cost : costs)
-    if (!cost.time_measured) cost.seconds = modelled;
+    if (!cost.time_measured) cost.seconds = modelled * (1 + kPerPlace * static_cast<double>(cost.order));
   std::stable_sort(costs.begin(), costs.end(),
                    [](const AlgorithmCost& a, const AlgorithmCost& b) { return a.seconds < b.seconds; });
   profile_.costs[profiled.signature] = std::move(costs);
@@ -210,7 +224,8 @@ LinkRates ProfiledCosts::links() const {
 }
 
 ProfileFile ProfiledCosts::file() const {
-  ProfileFile file{.device = profile_.device, .libraries = profile_.libraries, .threads = profile_.threads, .links = links_};
+  ProfileFile file{.device = profile_.device, .libraries = profile_.libraries, .threads = profile_.threads,
+                   .tf32 = options_.arithmetic.tf32, .links = links_};
   for (const auto& [signature, costs] : profile_.costs) file.tasks.push_back(known_.at(signature));
   return file;
 }

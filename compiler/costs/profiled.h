@@ -17,7 +17,9 @@ struct ProfiledOptions {
   std::string profiler = {};         // path; "": $PLIMSOLL_PROFILER, else plimsoll-profile-host beside this program
   int64_t threads = 1;               // of the trainer to be
   bool measure = true;
+  Arithmetic arithmetic = {};
   Device device = {};                // for modelled times; its figures must be given when `measure` is false
+  std::string elsewhere = {};        // a device that the profiler knows by this name: its workspaces, without `measure`
   std::string cache_directory = {};  // "": nothing is kept
   std::string profile_file = {};     // a profile.json to take figures from; what it lacks is measured where it was made
   std::string spill_directory = {};  // where the host pool's file is measured; "": the directory for temporary files

@@ -18,6 +18,9 @@ struct AlgorithmCost {
   int64_t workspace_bytes = 0;
   double seconds = 0;
   bool deterministic = true;
+  bool tf32 = false;               // multiplies in TF32, not in f32
+  int64_t order = 0;               // its place in the backend's preference: of what cannot be measured, the first is best
+  double spread_seconds = 0;       // half of what lies between the quartiles of the runs that `seconds` is the median of
   bool time_measured = false;      // else modelled
   bool workspace_exact = false;    // else modelled
 };

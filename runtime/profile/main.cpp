@@ -1,20 +1,25 @@
 // plimsoll-profile-host, plimsoll-profile-cuda: the same source, linked with another backend.
 #include <cstdio>
-#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <string>
 
+#include "runtime/profile/device.h"
 #include "runtime/profile/profiler.h"
 
 namespace {
 
 constexpr const char* kHelp =
-    "usage: plimsoll-profile-host TASKS.json -o PROFILE.json [--no-measure] [--progress]\n"
-    "       plimsoll-profile-host --describe\n"
+    "usage: %s TASKS.json -o PROFILE.json [--no-measure] [--device-props DEVICE] [--progress]\n"
+    "       %s --describe [--device-props DEVICE]\n"
+    "       %s --dump-device-props\n"
     "\n"
     "Says what each kernel of TASKS.json costs on this machine: its algorithms, their exact workspaces and, without\n"
-    "--no-measure, their times. --describe prints device and libraries. 'plimsoll' calls it by itself.\n";
+    "--no-measure, their times. --describe prints device and libraries. 'plimsoll' calls it by itself.\n"
+    "\n"
+    "--device-props h200, or a .json file: the exact workspaces of that device, which need not be here; no times.\n"
+    "--dump-device-props prints such a file for the device at hand.\n";
 
 void silent(size_t, size_t) {}
 
@@ -31,19 +36,32 @@ int fail(int code, const std::string& what) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string input, output;
-  bool measure = true, describe = false, progress = false;
+  const std::string program = std::filesystem::path(argv[0]).filename().string();
+  std::string input, output, device;
+  bool measure = true, describe = false, dump = false, hold = false, progress = false;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--no-measure") measure = false;
     else if (argument == "--describe") describe = true;
     else if (argument == "--progress") progress = true;
-    else if (argument == "--help") return std::fputs(kHelp, stdout), 0;
+    else if (argument == "--dump-device-props") dump = true;
+    else if (argument == "--hold-device") hold = true;  // for measure_overheads()
+    else if (argument == "--device-props" && i + 1 < argc) device = argv[++i];
+    else if (argument == "--help") return std::printf(kHelp, program.c_str(), program.c_str(), program.c_str()), 0;
     else if (argument == "-o" && i + 1 < argc) output = argv[++i];
     else if (input.empty() && argument[0] != '-') input = argument;
     else return fail(2, "unexpected argument '" + argument + "'; --help lists the options");
   }
   try {
+    if (hold) return plimsoll::profile::hold_device(), 0;
+    if (dump) {
+      std::cout << plimsoll::profile::description_of_device() << "\n";
+      return 0;
+    }
+    if (!device.empty()) {
+      plimsoll::profile::use_described_device(device);
+      measure = false;
+    }
     if (describe) {
       std::cout << plimsoll::profile::describe().dump() << "\n";
       return 0;

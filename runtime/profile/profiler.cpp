@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 
+#include "runtime/profile/device.h"
 #include "runtime/profile/links.h"
 #include "runtime/profile/measure.h"
 
@@ -61,17 +63,88 @@ class Workbench {
   std::optional<Interlude> interlude_;
 };
 
-json profile_task(const KernelCall& call, bool measure, Workbench& workbench) {
+// What the user wants of arithmetic.
+struct Wanted {
+  bool tf32 = false, nondeterministic = false;
+  bool admits(const Algorithm& algorithm) const {
+    return (tf32 || !algorithm.tf32) && (nondeterministic || algorithm.deterministic);
+  }
+};
+
+Wanted read_wanted(const json& tasks) {
+  const std::string math = tasks.value("math", "fp32");
+  if (math != "fp32" && math != "tf32") throw std::runtime_error("math '" + math + "' is unknown");
+  return {.tf32 = math == "tf32", .nondeterministic = tasks.value("nondeterministic", false)};
+}
+
+// In the backend's order of preference, the default first. Throws KernelError where there is none.
+std::vector<Candidate> candidates_of(const KernelCall& call, const Wanted& wanted) {
+  std::vector<Candidate> candidates;
+  for (const Algorithm& algorithm : algorithms_of(call))
+    if (wanted.admits(algorithm)) candidates.push_back({.algorithm = algorithm, .order = candidates.size()});
+  if (candidates.empty())
+    throw KernelError("every algorithm there is rounds to TF32 or gives other bits at each run; --math tf32 or "
+                      "--allow-nondeterministic admits them");
+  return candidates;
+}
+
+// All that can be built and measured; why not, where none can.
+std::vector<Candidate> measured(const KernelCall& call, const std::vector<Candidate>& candidates, Workbench& workbench) {
+  std::vector<Candidate> done;
+  std::string reason;
+  for (Candidate candidate : candidates) {
+    const int64_t workspace = candidate.algorithm.workspace_bytes;
+    try {
+      const std::unique_ptr<Kernel> kernel = make_kernel(call, candidate.algorithm.name);
+      const backend::Arena& arena = workbench.of(bytes_to_measure(call.operands, workspace));
+      candidate.timing = time_of(*kernel, call.operands, workspace, arena, workbench.interlude());
+      done.push_back(std::move(candidate));
+    } catch (const KernelError& error) {
+      reason = error.what();
+    } catch (const std::bad_alloc&) {
+      reason = "this machine does not have the memory to run it";
+    }
+  }
+  if (done.empty()) throw KernelError(reason);
+  std::stable_sort(done.begin(), done.end(), [](const Candidate& a, const Candidate& b) { return a.timing.median < b.timing.median; });
+  return done;
+}
+
+// Lists may offer what cannot be built after all.
+std::vector<Candidate> buildable(const KernelCall& call, const std::vector<Candidate>& candidates) {
+  if (candidates.size() == 1) return candidates;
+  std::vector<Candidate> done;
+  std::string reason;
+  for (const Candidate& candidate : candidates) {
+    // Only one that would be on the front is worth building.
+    if (!done.empty() && candidate.algorithm.workspace_bytes >= done.back().algorithm.workspace_bytes) continue;
+    try {
+      make_kernel(call, candidate.algorithm.name);
+      done.push_back(candidate);
+    } catch (const KernelError& error) {
+      reason = error.what();
+    }
+  }
+  if (done.empty()) throw KernelError(reason);
+  return done;
+}
+
+json profile_task(const KernelCall& call, bool measure, const Wanted& wanted, Workbench& workbench) {
+  const std::vector<Candidate> candidates = candidates_of(call, wanted);
+  std::vector<Candidate> front =
+      pareto_front(measure ? measured(call, candidates, workbench) : buildable(call, candidates));
+  // The backend's default is what a plan takes that has no reason for another.
+  std::sort(front.begin(), front.end(), [](const Candidate& a, const Candidate& b) { return a.order < b.order; });
   json algorithms = json::array();
-  for (const Algorithm& algorithm : algorithms_of(call)) {
-    json entry = {{"name", algorithm.name},
-                  {"workspace_bytes", algorithm.workspace_bytes},
-                  {"deterministic", algorithm.deterministic}};
+  for (const Candidate& one : front) {
+    json entry = {{"name", one.algorithm.name},
+                  {"workspace_bytes", one.algorithm.workspace_bytes},
+                  {"deterministic", one.algorithm.deterministic}};
+    if (one.order > 0) entry["order"] = one.order;
+    if (one.algorithm.tf32) entry["math"] = "tf32";
     if (measure) {
-      const std::unique_ptr<Kernel> kernel = make_kernel(call, algorithm.name);
-      const backend::Arena& arena = workbench.of(bytes_to_measure(call.operands, algorithm.workspace_bytes));
-      entry["seconds"] = median_seconds(*kernel, call.operands, algorithm.workspace_bytes, arena,
-                                        workbench.interlude());
+      entry["seconds"] = one.timing.median;
+      entry["spread_seconds"] = one.timing.spread;
     }
     algorithms.push_back(std::move(entry));
   }
@@ -79,6 +152,14 @@ json profile_task(const KernelCall& call, bool measure, Workbench& workbench) {
 }
 
 }  // namespace
+
+std::vector<Candidate> pareto_front(std::vector<Candidate> best_first) {
+  std::vector<Candidate> front;
+  for (Candidate& candidate : best_first)
+    if (front.empty() || candidate.algorithm.workspace_bytes < front.back().algorithm.workspace_bytes)
+      front.push_back(std::move(candidate));
+  return front;
+}
 
 KernelCall read_call(const json& task) {
   KernelCall call{.name = task.at("kernel").get<std::string>()};
@@ -88,31 +169,34 @@ KernelCall read_call(const json& task) {
 }
 
 json describe() {
-  const std::string library = backend::library_version();
-  const size_t blank = library.find(' ');
-  return {{"schema", 1},
-          {"device", backend::device_name()},
-          {"libraries", {{library.substr(0, blank), library.substr(blank + 1)}}}};
+  json description = {{"schema", 1}, {"device", device_name()}, {"libraries", json::object()}};
+  std::string name, version;
+  for (std::istringstream libraries(backend::library_version()); libraries >> name >> version;)
+    description["libraries"][name] = version.substr(0, version.find(','));  // "cuda 13.0, cudnn 9.19.0"
+  if (device_is_described()) description["described"] = true;
+  return description;
 }
 
 json profile(const json& tasks, bool measure, void (*progress)(size_t done, size_t all)) {
   if (tasks.at("schema") != 1) throw std::runtime_error("this profiler reads schema 1 only");
   const int64_t threads = tasks.at("threads").get<int64_t>();
-  backend::start(threads);
+  const Wanted wanted = read_wanted(tasks);
+  start(threads);
   json result = describe();
   result["threads"] = threads;
-  if (measure && tasks.contains("links"))
+  if (wanted.tf32) result["math"] = "tf32";
+  if (measure && tasks.contains("links")) {
     result["links"] = measure_links(tasks.at("links").at("spill_directory").get<std::string>());
+    result["links"].update(measure_overheads());
+  }
   result["tasks"] = json::array();
   Workbench workbench;
   for (const json& task : tasks.at("tasks")) {
     json entry = {{"signature", task.at("signature").get<std::string>()}};
     try {
-      entry["algorithms"] = profile_task(read_call(task), measure, workbench);
+      entry["algorithms"] = profile_task(read_call(task), measure, wanted, workbench);
     } catch (const KernelError& error) {
       entry["error"] = error.what();
-    } catch (const std::bad_alloc&) {
-      entry["error"] = "this machine does not have the memory to run it";
     }
     result["tasks"].push_back(std::move(entry));
     progress(result["tasks"].size(), tasks.at("tasks").size());

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <vector>
 
 #include "runtime/train/error.h"
+#include "runtime/train/initial.h"
 #include "runtime/train/layout.h"
-#include "runtime/train/random.h"
 
 namespace plimsoll::train {
 namespace {
@@ -23,17 +22,6 @@ InputFile open_model(const Program& program, const std::string& path) {
                                                 std::to_string(program.model_bytes) +
                                                 "; --model says where that one is");
   return file;
-}
-
-// The variance that keeps the size of activations through a ReLU: He et al. 2015, fan in, normal. Weight `i` is a
-// function of the seed, the parameter's name and i.
-void draw(const ProgramParameter& parameter, uint64_t seed, float* plain) {
-  uint64_t key = seed;
-  for (const char* c = parameter.name; *c; ++c) key = random_bits(key, static_cast<unsigned char>(*c));
-  const int64_t count = parameter.desc.elements(), fan_in = std::max<int64_t>(1, count / parameter.desc.dim(0));
-  const double deviation = std::sqrt(2.0 / static_cast<double>(fan_in));
-  for (int64_t i = 0; i < count; ++i)
-    plain[i] = static_cast<float>(deviation * random_normal(key, static_cast<uint64_t>(i)));
 }
 
 uint64_t he_seed(const std::string& init) {
@@ -60,7 +48,7 @@ void init_parameters(const Program& program, const std::string& init, const std:
     const TensorDesc& desc = parameter.desc;
     std::vector<std::byte> plain = buffer(desc.elements() * bytes_of(desc.type));
     if (he && parameter.trained && desc.rank() >= 2 && desc.type == DataType::f32)
-      draw(parameter, seed, floats(plain));
+      draw_he(parameter.name, desc, seed, floats(plain));
     else
       file.read(parameter.file_offset, plain.data(), static_cast<int64_t>(plain.size()));
     if (desc.layout != Layout::plain) {

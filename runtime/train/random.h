@@ -1,7 +1,6 @@
 // A generator without state: the number is a function of seed and counter, so that order and threads cannot change it.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 namespace plimsoll::train {
@@ -20,12 +19,6 @@ constexpr uint64_t random_bits(uint64_t seed, uint64_t counter) {
 // In [0, 1), with the 53 bits that a double holds.
 constexpr double random_unit(uint64_t seed, uint64_t counter) {
   return static_cast<double>(random_bits(seed, counter) >> 11) * 0x1p-53;
-}
-
-// Standard normal, Box and Muller.
-inline double random_normal(uint64_t seed, uint64_t counter) {
-  const double u = 1.0 - random_unit(seed, 2 * counter), v = random_unit(seed, 2 * counter + 1);
-  return std::sqrt(-2.0 * std::log(u)) * std::cos(6.283185307179586 * v);
 }
 
 }  // namespace plimsoll::train

@@ -327,20 +327,25 @@ TEST_CASE("costs are kept between runs") {
 TEST_CASE("a profile file is read as it was written") {
   const ProfileFile profile{
       .device = "a device", .libraries = {{"onednn", "1.2.3"}}, .threads = 3,
-      .links = MeasuredLinks{.ram = {1e9, 2e9, 3e9, 4e9, 0.5}, .spill = {5e9, 6e9, 7e9, 8e9, 0}, .latency_seconds = 1e-5},
-      .tasks = {{"one", {{.name = "direct", .workspace_bytes = 64, .seconds = 0.25, .time_measured = true}}, ""},
+      .links = MeasuredLinks{.ram = {1e9, 2e9, 3e9, 4e9, 0.5}, .spill = MeasuredLink{5e9, 6e9, 7e9, 8e9, 0}, .latency_seconds = 1e-5,
+                             .launch_seconds = 4e-6, .process_bytes = 512},
+      .tasks = {{"one", {{.name = "direct", .workspace_bytes = 64, .seconds = 0.25, .tf32 = true, .order = 3, .time_measured = true}}, ""},
                 {"two", {}, "it cannot"}}};
   const std::string text = profile_json(profile);
   const Result<ProfileFile> read = parse_profile(text);
   REQUIRE(read.ok());
   CHECK(profile_json(*read) == text);
   CHECK(read->threads == 3);
-  CHECK(read->links->spill.beside_h2d == 8e9);
+  CHECK(read->links->spill->beside_h2d == 8e9);
   CHECK(read->tasks[0].algorithms[0].seconds == 0.25);
+  CHECK(read->tasks[0].algorithms[0].order == 3);
+  CHECK(read->tasks[0].algorithms[0].tf32);
   CHECK(read->tasks[1].error == "it cannot");
   const Result<MeasuredLinks> links = parse_links(links_json(*profile.links));
   REQUIRE(links.ok());
   CHECK(links->ram.slowdown == 0.5);
+  CHECK(links->launch_seconds == 4e-6);
+  CHECK(links->process_bytes == 512);
   for (const std::string& damaged : {std::string("{"), std::string("{\"schema\": 1}"), text.substr(0, text.size() / 2),
                                      std::string(text).replace(text.find("64"), 2, "-1")})
     CHECK(!parse_profile(damaged).ok());
@@ -355,7 +360,7 @@ TEST_CASE("a plan's copies go at the rates of a profile, measured beside kernels
   with.measure = true;
   with.profile_file = path;
   REQUIRE(!ProfiledCosts::open(with).ok());  // no links
-  profile.links = MeasuredLinks{.ram = {1e9, 2e9, 3e9, 4e9, 0.5}, .spill = {5e9, 6e9, 7e9, 8e9, 0}, .latency_seconds = 1e-5};
+  profile.links = MeasuredLinks{.ram = {1e9, 2e9, 3e9, 4e9, 0.5}, .latency_seconds = 1e-5};
   std::ofstream(path) << profile_json(profile);
   auto costs = ProfiledCosts::open(with);
   REQUIRE(costs.ok());

@@ -235,15 +235,3 @@ TEST_CASE("an epoch takes every sample once, in an order of its own") {
     CHECK(file[static_cast<size_t>(i)] == read_floats(*data.columns[0], i, 3)[0]);
   CHECK(std::multiset<float>(e0.begin(), e0.end()) == std::multiset<float>(file.begin(), file.end()));
 }
-
-TEST_CASE("normal numbers are normal") {
-  double sum = 0, squares = 0;
-  constexpr int kCount = 20000;
-  for (int i = 0; i < kCount; ++i) {
-    const double x = random_normal(3, static_cast<uint64_t>(i));
-    sum += x;
-    squares += x * x;
-  }
-  CHECK(std::abs(sum / kCount) < 0.03);
-  CHECK(squares / kCount == Approx(1).margin(0.05));
-}

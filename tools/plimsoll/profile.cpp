@@ -78,7 +78,7 @@ class ProfileCommand final : public Command {
                           100 * link.slowdown);
     };
     line("memory", profile.links->ram);
-    line("spill", profile.links->spill);
+    if (profile.links->spill) line("spill", *profile.links->spill);
     return text;
   }
 

@@ -1,0 +1,133 @@
+#include "runtime/cuda/cudnn/convolution.h"
+
+namespace plimsoll::cudnn {
+namespace {
+
+// Every tensor of an arena begins at a multiple of 256; cuDNN's kernels ask for no more than this.
+constexpr int64_t kAlignment = 16;
+constexpr int64_t kFirstIntermediate = 100;
+
+std::vector<int64_t> list(const IntList& items) { return {items.begin(), items.end()}; }
+
+IntList strides_of(const TensorDesc& tensor) {
+  if (tensor.layout != Layout::plain)
+    throw KernelError("convolutions take no tensors in layout " + std::string(name_of(tensor.layout)));
+  IntList strides = tensor.dims;
+  int64_t stride = 1;
+  for (size_t axis = tensor.rank(); axis-- > 0; stride *= tensor.dims[axis]) strides[axis] = stride;
+  return strides;
+}
+
+Descriptor convolution_of(const ConvAttrs& attrs) {
+  Descriptor convolution(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+  convolution.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_DATA_FLOAT)
+      .set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_CROSS_CORRELATION)
+      .set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, int64_t{2})
+      .set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, std::vector<int64_t>{attrs.pads[0], attrs.pads[1]})
+      .set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, std::vector<int64_t>{attrs.pads[2], attrs.pads[3]})
+      .set(CUDNN_ATTR_CONVOLUTION_DILATIONS, list(attrs.dilations))
+      .set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, list(attrs.strides))
+      .finalize("the convolution");
+  return convolution;
+}
+
+Descriptor pointwise_of(cudnnPointwiseMode_t mode) {
+  Descriptor pointwise(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+  pointwise.set(CUDNN_ATTR_POINTWISE_MODE, mode).set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT).finalize("a step");
+  return pointwise;
+}
+
+Descriptor tensor_of(int64_t uid, const IntList& dims, const IntList& strides, bool is_virtual) {
+  Descriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+  tensor.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, uid)
+      .set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_DATA_FLOAT)
+      .set(CUDNN_ATTR_TENSOR_DIMENSIONS, list(dims))
+      .set(CUDNN_ATTR_TENSOR_STRIDES, list(strides))
+      .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, kAlignment);
+  if (is_virtual) tensor.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, true);
+  tensor.finalize("a tensor");
+  return tensor;
+}
+
+// The three operations differ in their names only.
+struct Names {
+  cudnnBackendDescriptorType_t operation;
+  cudnnBackendAttributeName_t convolution, x, w, y, alpha, beta;
+};
+
+Names names_of(Direction direction) {
+  switch (direction) {
+    case Direction::forward:
+      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,             CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,             CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
+    case Direction::backward_data:
+      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA};
+    case Direction::backward_weights: break;
+  }
+  return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
+}
+
+}  // namespace
+
+const Descriptor& Graph::keep(Descriptor descriptor) {
+  return *kept_.emplace_back(std::make_unique<Descriptor>(std::move(descriptor)));
+}
+
+const Descriptor& Graph::tensor(Uid uid, const IntList& dims, const IntList& strides) {
+  uids_.push_back(uid);
+  return keep(tensor_of(static_cast<int64_t>(uid), dims, strides, false));
+}
+
+const Descriptor& Graph::intermediate(const IntList& dims, const IntList& strides) {
+  return keep(tensor_of(kFirstIntermediate + static_cast<int64_t>(kept_.size()), dims, strides, true));
+}
+
+Graph::Graph(const Convolution& given) {
+  const IntList strides = strides_of(given.y);
+  const auto result = [&](bool last) -> const Descriptor& {
+    return last ? tensor(Uid::y, given.y.dims, strides) : intermediate(given.y.dims, strides);
+  };
+  const Names names = names_of(given.direction);
+  const Descriptor* value = &result(!given.bias && !given.relu);
+  Descriptor operation(names.operation);
+  operation.set(names.x, tensor(Uid::x, given.x.dims, strides_of(given.x)))
+      .set(names.w, tensor(Uid::w, given.w.dims, strides_of(given.w)))
+      .set(names.y, *value)
+      .set(names.convolution, keep(convolution_of(given.attrs)))
+      .set(names.alpha, 1.0F)
+      .set(names.beta, given.accumulate ? 1.0F : 0.0F)
+      .finalize("the convolution's operation");
+  operations_.push_back(std::move(operation));
+  if (given.bias) {
+    const int64_t channels = given.y.dim(1);
+    const Descriptor& sum = result(!given.relu);
+    Descriptor add(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+    add.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, keep(pointwise_of(CUDNN_POINTWISE_ADD)))
+        .set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, *value)
+        .set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, tensor(Uid::b, {1, channels, 1, 1}, {channels, 1, 1, 1}))
+        .set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, sum)
+        .finalize("the addition of the bias");
+    operations_.push_back(std::move(add));
+    value = &sum;
+  }
+  if (given.relu) {
+    Descriptor relu(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+    relu.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, keep(pointwise_of(CUDNN_POINTWISE_RELU_FWD)))
+        .set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, *value)
+        .set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, result(true))
+        .finalize("the relu");
+    operations_.push_back(std::move(relu));
+  }
+  graph_ = Descriptor(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+  graph_.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operations_).finalize("the graph of a convolution");
+}
+
+}  // namespace plimsoll::cudnn

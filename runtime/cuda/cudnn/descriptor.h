@@ -1,0 +1,98 @@
+// cuDNN's backend descriptors, owned: made, filled, finalized, given back. Nothing here needs a device.
+//
+//   Descriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+//   tensor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_DATA_FLOAT).set(CUDNN_ATTR_TENSOR_DIMENSIONS, dims).finalize("a tensor");
+#pragma once
+
+#include <cudnn.h>
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/kernel.h"
+
+namespace plimsoll::cudnn {
+
+// Throws a KernelError: what failed, cuDNN's status and, where it has one, its own explanation.
+void check(cudnnStatus_t status, const char* what);
+
+// Which of cuDNN's attribute types a C++ type is.
+template <class T> inline constexpr cudnnBackendAttributeType_t kTypeOf = T::no_attribute_of_cudnn_has_this_type;
+template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<int64_t> = CUDNN_TYPE_INT64;
+template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<int32_t> = CUDNN_TYPE_INT32;
+template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<float> = CUDNN_TYPE_FLOAT;
+template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<bool> = CUDNN_TYPE_BOOLEAN;
+template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<char> = CUDNN_TYPE_CHAR;
+template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<void*> = CUDNN_TYPE_VOID_PTR;
+template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<cudnnDataType_t> = CUDNN_TYPE_DATA_TYPE;
+template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<cudnnConvolutionMode_t> = CUDNN_TYPE_CONVOLUTION_MODE;
+template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<cudnnBackendHeurMode_t> = CUDNN_TYPE_HEUR_MODE;
+template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<cudnnBackendKnobType_t> = CUDNN_TYPE_KNOB_TYPE;
+template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<cudnnPointwiseMode_t> = CUDNN_TYPE_POINTWISE_MODE;
+template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<cudnnBackendNumericalNote_t> = CUDNN_TYPE_NUMERICAL_NOTE;
+
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(cudnnBackendDescriptorType_t type);
+  ~Descriptor();
+  Descriptor(Descriptor&& other) noexcept : raw_(std::exchange(other.raw_, nullptr)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(raw_, other.raw_);
+    return *this;
+  }
+
+  template <class T>
+  Descriptor& set(cudnnBackendAttributeName_t name, const T& value) {
+    return set_raw(name, kTypeOf<T>, 1, &value);
+  }
+  template <class T>
+  Descriptor& set(cudnnBackendAttributeName_t name, const std::vector<T>& values) {
+    return set_raw(name, kTypeOf<T>, static_cast<int64_t>(values.size()), values.data());
+  }
+  Descriptor& set(cudnnBackendAttributeName_t name, const std::string& text) {
+    return set_raw(name, CUDNN_TYPE_CHAR, static_cast<int64_t>(text.size()), text.data());
+  }
+  // The other one must live as long as this.
+  Descriptor& set(cudnnBackendAttributeName_t name, const Descriptor& other) {
+    return set_raw(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &other.raw_);
+  }
+  Descriptor& set(cudnnBackendAttributeName_t name, const std::vector<Descriptor>& others);
+
+  // Beyond this call it says what it is, and nothing can be set. `what` is for the error.
+  Descriptor& finalize(const char* what);
+  // The same, where the answer may well be no.
+  bool try_finalize();
+
+  template <class T>
+  T get(cudnnBackendAttributeName_t name) const {
+    T value{};
+    get_raw(name, kTypeOf<T>, 1, &value);
+    return value;
+  }
+  template <class T>
+  std::vector<T> get_all(cudnnBackendAttributeName_t name, int64_t at_most) const {
+    std::vector<T> values(static_cast<size_t>(at_most));
+    values.resize(static_cast<size_t>(get_raw(name, kTypeOf<T>, at_most, values.data())));
+    return values;
+  }
+  std::string get_text(cudnnBackendAttributeName_t name) const;
+  Descriptor get_descriptor(cudnnBackendAttributeName_t name, cudnnBackendDescriptorType_t type) const;
+  // `at_most` where the attribute does not say how many there are; 0: it does.
+  std::vector<Descriptor> get_descriptors(cudnnBackendAttributeName_t name, cudnnBackendDescriptorType_t type,
+                                          int64_t at_most = 0) const;
+
+  cudnnBackendDescriptor_t raw() const { return raw_; }
+  explicit operator bool() const { return raw_ != nullptr; }
+
+ private:
+  Descriptor& set_raw(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count, const void* values);
+  // How many there are, of which `count` at most were written.
+  int64_t get_raw(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count, void* values) const;
+
+  cudnnBackendDescriptor_t raw_ = nullptr;
+};
+
+}  // namespace plimsoll::cudnn

@@ -1,0 +1,93 @@
+#include "runtime/cuda/cudnn/engines.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "runtime/cuda/cudnn/device.h"
+
+namespace plimsoll::cudnn {
+namespace {
+
+std::vector<Descriptor> configurations(const Graph& graph, cudnnBackendHeurMode_t mode) {
+  Descriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+  heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph.operations())
+      .set(CUDNN_ATTR_ENGINEHEUR_MODE, mode)
+      .set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, device_properties());
+  if (!heuristics.try_finalize()) return {};  // nothing fits the graph
+  return heuristics.get_descriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+}
+
+std::string name_of(const Descriptor& configuration, const Descriptor& engine) {
+  std::string name = "eng" + std::to_string(engine.get<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
+  for (const Descriptor& knob :
+       configuration.get_descriptors(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR,
+                                     CUDNN_KNOB_TYPE_COUNTS))
+    name += "_k" + std::to_string(knob.get<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE)) + "=" +
+            std::to_string(knob.get<int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
+  return name;
+}
+
+// Nothing where it cannot be said what the engine would do.
+std::vector<cudnnBackendNumericalNote_t> notes_of(const Descriptor& engine) {
+  return engine.get_all<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
+}
+
+// Takes "eng34", "_k2", "=5" off the front of a name.
+int64_t taken(std::string_view& rest, std::string_view prefix, const std::string& name) {
+  int64_t number = 0;
+  if (rest.starts_with(prefix)) {
+    const char* const begin = rest.data() + prefix.size();
+    const auto [end, failed] = std::from_chars(begin, rest.data() + rest.size(), number);
+    if (failed == std::errc() && end != begin) {
+      rest.remove_prefix(static_cast<size_t>(end - rest.data()));
+      return number;
+    }
+  }
+  throw KernelError("'" + name + "' names no engine of cuDNN");
+}
+
+}  // namespace
+
+std::vector<Engine> engines_for(const Graph& graph) {
+  std::vector<Engine> engines;
+  for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK})
+    for (const Descriptor& configuration : configurations(graph, mode)) {
+      const Descriptor engine = configuration.get_descriptor(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+      const auto notes = notes_of(engine);
+      const auto has = [&](cudnnBackendNumericalNote_t note) { return std::find(notes.begin(), notes.end(), note) != notes.end(); };
+      if (has(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS) || has(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) continue;
+      Engine one{.name = name_of(configuration, engine),
+                 .workspace_bytes = configuration.get<int64_t>(CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE),
+                 .deterministic = !has(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC),
+                 .tf32 = has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE)};
+      const bool known = std::any_of(engines.begin(), engines.end(), [&](const Engine& e) { return e.name == one.name; });
+      if (!known) engines.push_back(std::move(one));
+    }
+  return engines;
+}
+
+Plan::Plan(const Graph& graph, const std::string& name)
+    : engine_(CUDNN_BACKEND_ENGINE_DESCRIPTOR),
+      configuration_(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR),
+      plan_(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
+  std::string_view rest = name;
+  engine_.set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph.operations())
+      .set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, taken(rest, "eng", name))
+      .set(CUDNN_ATTR_ENGINE_DEVICEPROP, device_properties())
+      .finalize(("no engine for '" + name + "'").c_str());
+  while (!rest.empty()) {
+    const auto type = static_cast<cudnnBackendKnobType_t>(taken(rest, "_k", name));
+    knobs_.emplace_back(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR)
+        .set(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, type)
+        .set(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, taken(rest, "=", name))
+        .finalize(("a knob of '" + name + "'").c_str());
+  }
+  configuration_.set(CUDNN_ATTR_ENGINECFG_ENGINE, engine_);
+  if (!knobs_.empty()) configuration_.set(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, knobs_);
+  configuration_.finalize(("the knobs of '" + name + "'").c_str());
+  plan_.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration_).finalize(("'" + name + "' cannot be built").c_str());
+  workspace_bytes_ = plan_.get<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
+}
+
+}  // namespace plimsoll::cudnn

@@ -1,0 +1,37 @@
+// A plan of cuDNN's, run on the addresses that ours gives it.
+#pragma once
+
+#include <array>
+
+#include "runtime/cuda/cudnn/engines.h"
+
+namespace plimsoll::cudnn {
+
+class Execution {
+ public:
+  // Throws KernelError where the engine cannot be built for it.
+  Execution(const Convolution& convolution, const std::string& engine);
+
+  int64_t workspace_bytes() const { return plan_.workspace_bytes(); }
+
+  // Where the graph's tensors lie; nullptr for those that it does not have.
+  struct Addresses {
+    std::byte *x = nullptr, *w = nullptr, *y = nullptr, *b = nullptr, *workspace = nullptr;
+    friend bool operator==(const Addresses&, const Addresses&) = default;
+  };
+  // Enqueues it. The first run on a set of addresses makes a descriptor of them; later ones allocate nothing.
+  void run(void* stream, const Addresses& addresses);
+
+ private:
+  struct Bound {
+    Addresses addresses;
+    Descriptor pack;
+  };
+  const Descriptor& bound_to(const Addresses& addresses);
+
+  Graph graph_;
+  Plan plan_;
+  std::vector<Bound> bound_;  // one for each step of the program that runs the kernel
+};
+
+}  // namespace plimsoll::cudnn

@@ -1,0 +1,50 @@
+// What a profiler asks of its backend beside kernels: which device it speaks of, and how long things take there. One set of
+// functions per backend, in runtime/profile/<backend>/; the link decides.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace plimsoll::profile {
+
+// To be called once, before anything else of the backend, or not at all. From then on workspaces are those of the device
+// that a file describes, which need not be here; nothing can be measured. `name_or_file` is a .json file, or the name of a
+// description that came with this program. Throws std::runtime_error: unknown, unreadable, or this backend has none.
+void use_described_device(const std::string& name_or_file);
+bool device_is_described();
+// Of the device at hand, for use_described_device() elsewhere. Throws std::runtime_error.
+std::string description_of_device();
+
+std::string device_name();
+// backend::start(), where the device is here.
+void start(int64_t threads);
+
+// Measured once for all tasks: what it costs to launch anything at all, and what a process takes of the device's memory
+// before it has asked for any. Empty where the backend has no such figures.
+nlohmann::json measure_overheads();
+// For a process of its own, which measure_overheads() starts: holds what a trainer holds, until its stdin ends.
+void hold_device();
+
+// Of which kernels are measured.
+void* stream();
+
+// Time as the device sees it.
+class Stopwatch {
+ public:
+  Stopwatch();
+  ~Stopwatch();
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+  void start();
+  double stop();  // waits for all that was issued; seconds since start()
+
+ private:
+  void *began_ = nullptr, *ended_ = nullptr;
+  double began_at_ = 0;
+};
+
+// Bytes that another kernel passes over between two measurements: twice the caches that all of the device shares.
+int64_t interlude_bytes();
+
+}  // namespace plimsoll::profile

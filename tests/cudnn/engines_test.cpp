@@ -1,0 +1,157 @@
+// cuDNN's engines for a described device, on a machine that need not have one.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "runtime/cuda/cudnn/device.h"
+#include "runtime/cuda/cudnn/execution.h"
+
+using namespace plimsoll;
+using namespace plimsoll::cudnn;
+
+namespace {
+
+std::string contents(const std::filesystem::path& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+void describe(const std::string& device) {
+  use_described_device(contents(std::string(PLIMSOLL_DEVICE_PROPS "/") + device + ".json"));
+}
+
+// A convolution of square filters over square planes.
+struct Shape {
+  std::string name;
+  int64_t samples, in, out, side, kernel, group = 1;
+  ConvAttrs attrs = {};
+
+  Convolution in_direction(Direction direction) const {
+    const auto length = [&](size_t axis) {
+      const int64_t padded = side + attrs.pads[axis] + attrs.pads[axis + 2];
+      return (padded - attrs.dilations[axis] * (kernel - 1) - 1) / attrs.strides[axis] + 1;
+    };
+    return {.direction = direction,
+            .x = f32({samples, in, side, side}),
+            .w = f32({out, in / group, kernel, kernel}),
+            .y = f32({samples, out, length(0), length(1)}),
+            .attrs = attrs};
+  }
+};
+
+const std::vector<Shape> kShapes = {
+    {"3x3", 64, 64, 64, 56, 3, 1, {.pads = {1, 1, 1, 1}}},
+    {"1x1", 64, 256, 64, 56, 1, 1, {}},
+    {"first", 64, 3, 64, 224, 7, 1, {.strides = {2, 2}, .pads = {3, 3, 3, 3}}},
+    {"strided", 32, 128, 256, 28, 1, 1, {.strides = {2, 2}}},
+    {"dilated", 8, 32, 32, 28, 3, 1, {.dilations = {2, 2}, .pads = {2, 2, 2, 2}}},
+    {"grouped", 16, 64, 64, 28, 3, 4, {.pads = {1, 1, 1, 1}, .group = 4}},
+    {"depthwise", 32, 96, 96, 28, 3, 96, {.pads = {1, 1, 1, 1}, .group = 96}},
+    {"odd", 3, 5, 7, 11, 3, 1, {}},
+};
+
+constexpr Direction kDirections[] = {Direction::forward, Direction::backward_data, Direction::backward_weights};
+
+bool exact(const Engine& engine) { return engine.deterministic && !engine.tf32; }
+
+}  // namespace
+
+TEST_CASE("every convolution has a deterministic engine in f32 that needs no workspace") {
+  describe("h200");
+  for (const Shape& shape : kShapes)
+    for (const Direction direction : kDirections) {
+      INFO(shape.name << " in direction " << static_cast<int>(direction));
+      const std::vector<Engine> engines = engines_for(Graph(shape.in_direction(direction)));
+      CHECK(std::any_of(engines.begin(), engines.end(), [](const Engine& e) { return exact(e) && e.workspace_bytes == 0; }));
+      std::set<std::string> names;
+      for (const Engine& engine : engines) {
+        names.insert(engine.name);
+        CHECK(engine.name.starts_with("eng"));
+        CHECK(engine.workspace_bytes >= 0);
+      }
+      CHECK(names.size() == engines.size());
+    }
+}
+
+TEST_CASE("on tensor cores there is more, and it is told apart") {
+  describe("h200");
+  const std::vector<Engine> engines = engines_for(Graph(kShapes[0].in_direction(Direction::forward)));
+  CHECK(std::any_of(engines.begin(), engines.end(), [](const Engine& e) { return e.tf32; }));
+  CHECK(std::any_of(engines.begin(), engines.end(), [](const Engine& e) { return !e.tf32; }));
+}
+
+TEST_CASE("an engine is built by its name, and needs what was listed") {
+  describe("h200");
+  for (const Direction direction : kDirections) {
+    const Graph graph(kShapes[0].in_direction(direction));
+    size_t turned = 0;
+    for (const Engine& engine : engines_for(graph)) {
+      INFO(engine.name);
+      CHECK(Plan(graph, engine.name).workspace_bytes() == engine.workspace_bytes);
+      if (engine.name.find("_k") != std::string::npos) ++turned;
+    }
+    CHECK(turned > 5);
+  }
+}
+
+TEST_CASE("a bias comes with a convolution, and a gradient is added to in place") {
+  describe("h200");
+  Convolution forward = kShapes[0].in_direction(Direction::forward);
+  forward.bias = true;
+  CHECK(!engines_for(Graph(forward)).empty());
+  forward.relu = true;
+  const std::vector<Engine> engines = engines_for(Graph(forward));
+  CHECK(std::any_of(engines.begin(), engines.end(), exact));
+  CHECK(Graph(forward).tensors().size() == 4);
+  Convolution gradient = kShapes[0].in_direction(Direction::backward_weights);
+  gradient.accumulate = true;
+  CHECK(!engines_for(Graph(gradient)).empty());
+}
+
+TEST_CASE("lists are the same at every asking, and another device has another") {
+  const Convolution convolution = kShapes[0].in_direction(Direction::backward_weights);
+  const auto listed = [&] {
+    std::vector<std::pair<std::string, int64_t>> all;
+    for (const Engine& engine : engines_for(Graph(convolution))) all.emplace_back(engine.name, engine.workspace_bytes);
+    return all;
+  };
+  describe("h200");
+  const auto h200 = listed();
+  CHECK(listed() == h200);
+  describe("t4");
+  CHECK(listed() != h200);
+}
+
+TEST_CASE("every description that comes along describes a device") {
+  size_t seen = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(PLIMSOLL_DEVICE_PROPS)) {
+    if (entry.path().extension() != ".json") continue;
+    INFO(entry.path().filename());
+    use_described_device(contents(entry.path()));
+    CHECK(!engines_for(Graph(kShapes[0].in_direction(Direction::forward))).empty());
+    ++seen;
+  }
+  CHECK(seen >= 5);
+}
+
+TEST_CASE("what cannot be is refused with a sentence") {
+  CHECK_THROWS_AS(use_described_device("{\"deviceName\": \"abacus\"}"), KernelError);
+  CHECK_THROWS_AS(use_described_device("["), KernelError);
+  describe("h200");
+  const Graph graph(kShapes[0].in_direction(Direction::forward));
+  for (const char* name : {"", "eng", "engine34", "eng34_k", "eng34_k2=", "eng34 ", "eng99999", "eng0_k9999=1"}) {
+    INFO(name);
+    CHECK_THROWS_AS(Plan(graph, name), KernelError);
+  }
+  Convolution wrong = kShapes[0].in_direction(Direction::forward);
+  wrong.y = f32({64, 64, 55, 56});
+  CHECK_THROWS_AS(engines_for(Graph(wrong)), KernelError);
+  wrong.y = f32({64, 64, 56, 56}, Layout::nChw8c);
+  CHECK_THROWS_AS(Graph(wrong), KernelError);
+  CHECK_THROWS_AS(handle(), KernelError);
+}

@@ -1,0 +1,103 @@
+// Hidden: `test_ops [cases]` writes every task of every sample, with what it was given and what the host made of it, to the
+// file that PLIMSOLL_CASES names. Another backend replays them where this one is not (runtime/profile/replay.cpp).
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "executor.h"
+
+namespace plimsoll::test {
+namespace {
+
+using nlohmann::json;
+
+std::string hexadecimal(const Buffer& buffer) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string text;
+  for (int64_t i = 0; i < buffer.size(); ++i) {
+    const auto byte = static_cast<unsigned>(buffer.data()[i]);
+    text += {kDigits[byte >> 4], kDigits[byte & 15]};
+  }
+  return text;
+}
+
+std::string_view name_of_access(Access access) {
+  switch (access) {
+    case Access::absent: return "absent";
+    case Access::read: return "read";
+    case Access::write: return "write";
+    case Access::update: return "update";
+  }
+  return "";
+}
+
+json case_of(const std::string& name, const Task& task, const Buffers& before, const Buffers& after, bool accumulate,
+             const TaskGraph& graph) {
+  json one = {{"name", name}, {"kernel", task.kernel}, {"attributes", json::object()}, {"operands", json::array()}};
+  for (const Attribute& attribute : task.attributes)
+    std::visit([&](const auto& value) { one["attributes"][attribute.name] = value; }, attribute.value);
+  for (const Operand& operand : task.operands) {
+    Access access = operand.access;
+    if (access == Access::absent) {
+      one["operands"].push_back({{"access", "absent"}});
+      continue;
+    }
+    const bool gradient = graph.tensors[operand.tensor].kind == TensorKind::weight_gradient;
+    if (accumulate && gradient && access == Access::write) access = Access::update;
+    const TensorDesc desc = operand.type.at(kSamples);
+    json entry = {{"access", name_of_access(access)},
+                  {"type", plimsoll::name_of(desc.type)},
+                  {"layout", plimsoll::name_of(desc.layout)},
+                  {"dims", std::vector<int64_t>(desc.dims.begin(), desc.dims.end())}};
+    if (access != Access::write) entry["before"] = hexadecimal(before.at(operand.tensor));
+    if (access != Access::read) entry["after"] = hexadecimal(after.at(operand.tensor));
+    one["operands"].push_back(std::move(entry));
+  }
+  return one;
+}
+
+bool makes_weight_gradient(const Task& task, const TaskGraph& graph) {
+  for (const Operand& operand : task.operands)
+    if (operand.access == Access::write && graph.tensors[operand.tensor].kind == TensorKind::weight_gradient) return true;
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("cases for another backend", "[.cases]") {
+  const char* const path = std::getenv("PLIMSOLL_CASES");
+  REQUIRE(path != nullptr);
+  std::ofstream out(path);
+  out << "{\"schema\": 1, \"seed\": 42, \"learning_rate\": 0.1, \"cases\": [";
+  size_t written = 0;
+  for (const Op* op : all_ops()) {
+    if (op->samples == nullptr) continue;
+    for (const Sample& sample : op->samples()) {
+      const Instance instance = make_instance(*op, sample);
+      Executor executor(instance, kSamples);
+      const std::string name = std::string(op->name) + "/" + sample.name + " ";
+      executor.run(instance.given, false, [&](const Task& task, const Buffers& buffers) {
+        const auto write = [&](bool accumulate) {
+          Buffers before = buffers;
+          // A gradient that is added to begins as a number.
+          if (accumulate)
+            for (const Operand& operand : task.operands)
+              if (operand.access == Access::write) std::memset(before.at(operand.tensor).data(), 0x3E, size_t(before.at(operand.tensor).size()));
+          const Buffers after = executor.run_apart(task, before, {.accumulate = accumulate});
+          out << (written++ == 0 ? "\n" : ",\n")
+              << case_of(name + task.name + (accumulate ? ", added" : ""), task, before, after, accumulate, instance.graph).dump();
+        };
+        write(false);
+        if (makes_weight_gradient(task, instance.graph)) write(true);
+      });
+    }
+  }
+  out << "\n]}\n";
+  REQUIRE(out.flush());
+  CHECK(written > 100);
+}
+
+}  // namespace plimsoll::test
