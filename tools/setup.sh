@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what Plimsoll needs on a fresh Debian machine. `tools/setup.sh` is enough to build and to train;
-# `tools/setup.sh test` adds what only the tests use. Does nothing for what is there already.
+# `tools/setup.sh test` adds what only the tests use, `tools/setup.sh browser` also Chromium, in which the tests open the pages
+# of `plimsoll inspect --html` (without it they are skipped). Does nothing for what is there already.
 set -euo pipefail
 
 packages=(g++ cmake ninja-build ccache protobuf-compiler libprotobuf-dev nlohmann-json3-dev libfmt-dev libdnnl-dev
@@ -9,7 +10,8 @@ demo=(python3 python3-numpy python3-sklearn)
 tests=(catch2 clang-14 libomp-14-dev python3-torch python3-torchvision python3-onnx)
 
 wanted=("${packages[@]}" "${demo[@]}")
-[[ "${1:-}" == test ]] && wanted+=("${tests[@]}")
+[[ "${1:-}" == test || "${1:-}" == browser ]] && wanted+=("${tests[@]}")
+[[ "${1:-}" == browser ]] && wanted+=(chromium)
 
 missing=()
 for package in "${wanted[@]}"; do

@@ -55,6 +55,8 @@ void visit_summary(Summary& summary, Visitor&& v) {
   v("ideal_seconds", summary.ideal_seconds);
   v("bound_seconds", summary.bound_seconds);
   v("stall_seconds", summary.stall_seconds);
+  v("more_bytes", summary.more_bytes);
+  v("more_seconds", summary.more_seconds);
   v("planning_seconds", summary.planning_seconds);
 }
 

@@ -21,6 +21,13 @@ struct PlanTensor {
   bool persistent = false;
 };
 
+// An algorithm that a plan could not afford.
+struct FastestAlgorithm {
+  std::string algorithm = {};  // empty: the plan's own is the fastest, or nobody knows
+  int64_t workspace_bytes = 0;
+  double seconds = 0;
+};
+
 struct PlanTask {
   std::string name = {};
   std::string op = {};
@@ -32,6 +39,7 @@ struct PlanTask {
   std::vector<Task::InPlace> in_place = {};
   int64_t flops = 0;
   int64_t bytes_moved = 0;
+  FastestAlgorithm fastest = {};  // where the plan's steps run another
 };
 
 enum class StreamKind { compute, d2h, h2d };
@@ -90,6 +98,8 @@ struct PlanSummary {
   double ideal_seconds = 0;
   double bound_seconds = 0;  // no schedule in this order takes less; 0: not known
   double stall_seconds = 0;
+  int64_t more_bytes = 0;    // what a larger budget would buy: asked with so many more bytes (0: not asked) …
+  double more_seconds = 0;   // … an iteration would take this long
   double planning_seconds = 0;
 };
 

@@ -29,17 +29,21 @@ Json json_of(int64_t id, const PlanTensor& tensor) {
 Json json_of(int64_t id, const PlanTask& task) {
   Json in_place = Json::array();
   for (const Task::InPlace& pair : task.in_place) in_place.push_back({pair.read.value, pair.written.value});
-  return {{"id", id},
-          {"name", task.name},
-          {"op", task.op},
-          {"kind", to_string(task.kind)},
-          {"layer", task.layer},
-          {"reads", ids(task.reads)},
-          {"writes", ids(task.writes)},
-          {"updates", ids(task.updates)},
-          {"in_place", in_place},
-          {"flops", task.flops},
-          {"bytes_moved", task.bytes_moved}};
+  Json json = {{"id", id},
+               {"name", task.name},
+               {"op", task.op},
+               {"kind", to_string(task.kind)},
+               {"layer", task.layer},
+               {"reads", ids(task.reads)},
+               {"writes", ids(task.writes)},
+               {"updates", ids(task.updates)},
+               {"in_place", in_place},
+               {"flops", task.flops},
+               {"bytes_moved", task.bytes_moved}};
+  const FastestAlgorithm& fastest = task.fastest;
+  if (!fastest.algorithm.empty())
+    json["fastest"] = {{"algorithm", fastest.algorithm}, {"workspace_bytes", fastest.workspace_bytes}, {"seconds", fastest.seconds}};
+  return json;
 }
 
 Json json_of(int64_t id, const Step& step) {
@@ -342,6 +346,13 @@ void read_lists(Reader& read, const Place& root, Plan& plan) {
       if (both.size() != 2) read.complain(pair, "should be a pair [read, written]");
       else task.in_place.push_back({both[0], both[1]});
     });
+    const Place fastest = Reader::field(item, "fastest");
+    if (fastest.json) {
+      read.object(fastest);
+      task.fastest = {.algorithm = read.text(fastest, "algorithm", true),
+                      .workspace_bytes = read.bytes(fastest, "workspace_bytes", false),
+                      .seconds = read.seconds(fastest, "seconds")};
+    }
     plan.tasks.push_back(std::move(task));
   });
   read.array(root, "steps", true, [&](const Place& item) {

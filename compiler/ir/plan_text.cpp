@@ -113,6 +113,9 @@ std::string line_of(const Plan& plan, const PlanTask& task) {
   for (const Task::InPlace& pair : task.in_place) line += list(plan, "in_place", {pair.read, pair.written});
   if (task.flops != 0) line += fmt::format(" flops={}", task.flops);
   if (task.bytes_moved != 0) line += fmt::format(" bytes_moved={}", task.bytes_moved);
+  const FastestAlgorithm& fastest = task.fastest;
+  if (!fastest.algorithm.empty())
+    line += fmt::format(" fastest={} workspace={} seconds={}", spelled(fastest.algorithm), fastest.workspace_bytes, fastest.seconds);
   return line + "\n";
 }
 
@@ -236,6 +239,13 @@ class Parser {
     }
     if (cursor_.accept("flops=")) task.flops = read_count(cursor_, 0);
     if (cursor_.accept("bytes_moved=")) task.bytes_moved = read_count(cursor_, 0);
+    if (cursor_.accept("fastest=")) {
+      task.fastest.algorithm = cursor_.name();
+      cursor_.expect("workspace=");
+      task.fastest.workspace_bytes = read_count(cursor_, 0);
+      cursor_.expect("seconds=");
+      task.fastest.seconds = cursor_.real();
+    }
     plan_.tasks.push_back(std::move(task));
   }
 

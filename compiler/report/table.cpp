@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "compiler/support/bytes.h"
+
 namespace plimsoll {
 namespace {
 
@@ -85,6 +87,10 @@ std::string format_seconds(double seconds) {
 std::string format_share(double share) {
   const double percent = share * 100;
   return percent != 0 && std::fabs(percent) < 1 ? fmt::format("{:.1f}%", percent) : fmt::format("{:.0f}%", percent);
+}
+
+std::string counted(int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", format_grouped(count), what, count == 1 ? "" : "s");
 }
 
 std::string heading(std::string_view text, bool color) {

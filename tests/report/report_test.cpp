@@ -1,4 +1,6 @@
 #include "compiler/ir/plan_text.h"
+#include "compiler/report/csv.h"
+#include "compiler/report/explanation.h"
 #include "compiler/report/figures.h"
 #include "compiler/report/network_report.h"
 #include "compiler/report/plan_report.h"
@@ -31,11 +33,22 @@ TEST_CASE("reports of plans") {
   run_text_cases(std::filesystem::path(PLIMSOLL_TEST_DIR) / "cases", [](const TextCase& text_case) -> TextResults {
     const auto plan = plan_from_text(text_case.input("plan"), text_case.path.filename().string());
     if (!plan.ok()) FAIL(plan.error().message);
-    const std::string report = report_plan(*plan, false);
+    const PlanFacts facts = facts_of(*plan);
+    const std::string report = report_plan(*plan, facts, false);
     check_width(report);
-    CHECK(without_colors(report_plan(*plan, true)) == report);
-    CHECK(report_plan(*plan, true) != report);
-    return {{"report", report}};
+    CHECK(without_colors(report_plan(*plan, facts, true)) == report);
+    CHECK(report_plan(*plan, facts, true) != report);
+    TextResults results = {{"report", report}};
+    // RUN: --explain=NAME adds what is said of one tensor or layer, and --csv=… the figures for machines.
+    if (const std::string name = text_case.option("explain"); !name.empty()) {
+      const auto explained = explain(*plan, facts, name, false);
+      if (explained.ok()) check_width(*explained);
+      results.emplace_back("explain", explained.ok() ? *explained : explained.error().message + "\n" + explained.error().notes.at(0) + "\n");
+    }
+    if (text_case.option("csv") == "layers") results.emplace_back("csv", report_csv(*plan, facts, CsvTable::layers));
+    if (text_case.option("csv") == "tensors") results.emplace_back("csv", report_csv(*plan, facts, CsvTable::tensors));
+    if (text_case.option("csv") == "steps") results.emplace_back("csv", report_csv(*plan, facts, CsvTable::steps));
+    return results;
   });
 }
 

@@ -109,7 +109,7 @@ class FrontierCommand final : public Command {
     text += "\nshare: of the unconstrained arena; moved: to the host and back in one iteration; bars are times\n";
     if (splits) text += "† batch normalization sees a sub-batch at a time; --refuse-split forbids it\n";
     text += fmt::format("\nWhat binds at the minimum of {}, in rounds of {}\n", format_bytes(points.front().budget), least.sub_batch);
-    return text + report_peak(least, color);
+    return text + report_peak(least, facts_of(least), color);
   }
 
   static std::string print_csv(const std::vector<Point>& points) {

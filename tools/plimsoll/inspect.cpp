@@ -4,10 +4,15 @@
 #include <filesystem>
 
 #include "compiler/import/onnx.h"
+#include "compiler/report/csv.h"
+#include "compiler/report/explanation.h"
 #include "compiler/report/network_report.h"
+#include "compiler/report/plan_page.h"
 #include "compiler/report/plan_report.h"
+#include "compiler/report/trace.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
+#include "tools/plimsoll/output.h"
 #include "tools/plimsoll/plan_file.h"
 
 namespace plimsoll {
@@ -20,26 +25,77 @@ class InspectCommand final : public Command {
   InspectCommand()
       : Command("inspect", "look at a model, a plan or a generated directory: plimsoll inspect trainer"),
         what_(cl::Positional, cl::Required, cl::desc("DIR|plan.json|MODEL.onnx"), cl::sub(sub)),
-        batch_("batch", cl::init(1), cl::value_desc("N"), cl::desc("for a model: samples to size it for"), cl::sub(sub)) {}
+        batch_("batch", cl::init(1), cl::value_desc("N"), cl::desc("for a model: samples to size it for"), cl::sub(sub)),
+        explain_("explain", cl::value_desc("TENSOR|LAYER"), cl::desc("of a plan: why it is where it is, and why it leaves or stays"), cl::sub(sub)),
+        csv_("csv", cl::ValueOptional, cl::value_desc("TABLE"), cl::desc("of a plan, for machines, to stdout:"),
+             cl::values(clEnumValN(CsvTable::layers, "layers", "a line per layer (default)"),
+                        clEnumValN(CsvTable::tensors, "tensors", "a line per residency of a tensor"),
+                        clEnumValN(CsvTable::steps, "steps", "a line per step"), clEnumValN(CsvTable::layers, "", "")),
+             cl::sub(sub)),
+        trace_("trace", cl::value_desc("FILE.json"), cl::desc("of a plan: its timeline, for ui.perfetto.dev and chrome://tracing"), cl::sub(sub)),
+        html_("html", cl::value_desc("FILE.html"), cl::desc("of a plan: a page with pictures, self-contained"), cl::sub(sub)),
+        measured_("measured", cl::value_desc("FILE.json"), cl::desc("for --html: a trace of this plan's trainer, to be laid beside the prediction"), cl::sub(sub)) {}
 
   Status run() override {
-    const bool color = Console::color(STDOUT_FILENO);
     std::error_code ignored;
     if (std::filesystem::is_directory(what_.getValue(), ignored) || what_.getValue().ends_with(".json")) {
       PLIMSOLL_ASSIGN(const Plan plan, read_plan(what_));
-      fmt::print("{}", report_plan(plan, color));
-      return {};
+      return inspect_plan(plan);
     }
+    for (const cl::Option* option : std::initializer_list<const cl::Option*>{&explain_, &csv_, &trace_, &html_, &measured_})
+      if (option->getNumOccurrences() > 0)
+        return Error{ExitCode::usage, fmt::format("--{} is of plans, and {} is not one", option->ArgStr.str(), what_.getValue()),
+                     {"`plimsoll plan MODEL.onnx --batch N --budget SIZE -o plan.json` makes one"}};
+    return inspect_model();
+  }
+
+ private:
+  Status inspect_plan(const Plan& plan) const {
+    const Console console(false);
+    const bool color = Console::color(STDOUT_FILENO);
+    const PlanFacts facts = facts_of(plan);
+    if (!measured_.empty() && html_.empty()) return Error{ExitCode::usage, "--measured is laid beside the prediction in --html FILE.html"};
+    if (!trace_.empty()) {
+      PLIMSOLL_TRY(write_file(trace_, report_trace(plan, facts)));
+      console.say(fmt::format("wrote {}; open it at ui.perfetto.dev or in chrome://tracing", trace_.getValue()));
+    }
+    if (!html_.empty()) PLIMSOLL_TRY(write_page(plan, facts, console));
+    if (!explain_.empty()) {
+      PLIMSOLL_ASSIGN(const std::string text, explain(plan, facts, explain_, color));
+      fmt::print("{}", text);
+    }
+    if (csv_.getNumOccurrences() > 0) fmt::print("{}", report_csv(plan, facts, csv_));
+    // What is asked for is all that is made.
+    if (trace_.empty() && html_.empty() && explain_.empty() && csv_.getNumOccurrences() == 0) fmt::print("{}", report_plan(plan, facts, color));
+    return {};
+  }
+
+  Status write_page(const Plan& plan, const PlanFacts& facts, const Console& console) const {
+    MeasuredSteps measured;
+    if (!measured_.empty()) {
+      PLIMSOLL_ASSIGN(const std::string text, read_file(measured_));
+      Result<MeasuredSteps> read = measured_from_trace(text, plan);
+      if (!read.ok()) return Error{read.error().code, measured_ + ": " + read.error().message, read.error().notes};
+      measured = std::move(*read);
+    }
+    PLIMSOLL_TRY(write_file(html_, plan_page(plan, facts, measured_.empty() ? nullptr : &measured)));
+    console.say(fmt::format("wrote {}; open it in a browser", html_.getValue()));
+    return {};
+  }
+
+  Status inspect_model() const {
     if (batch_ < 1) return Error{ExitCode::usage, "--batch should be at least 1"};
     PLIMSOLL_ASSIGN(const ImportedModel model, import_onnx(what_, {.batch = batch_}));
-    fmt::print("{}", report_network(model.network, model.notes, color));
+    fmt::print("{}", report_network(model.network, model.notes, Console::color(STDOUT_FILENO)));
     for (const std::string& warning : model.warnings) Console(false).warning(warning);
     return {};
   }
 
- private:
   cl::opt<std::string> what_;
   cl::opt<long long> batch_;
+  cl::opt<std::string> explain_;
+  cl::opt<CsvTable> csv_;
+  cl::opt<std::string> trace_, html_, measured_;
 };
 
 }  // namespace

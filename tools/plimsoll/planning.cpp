@@ -11,6 +11,7 @@
 #include "compiler/check/check.h"
 #include "compiler/costs/modelled.h"
 #include "compiler/costs/profiled.h"
+#include "compiler/report/fastest.h"
 #include "compiler/support/bytes.h"
 #include "compiler/training/fuse.h"
 #include "compiler/training/layout.h"
@@ -168,6 +169,8 @@ OnePlanOptions::OnePlanOptions(cl::SubCommand& sub)
              cl::sub(sub)),
       policy("policy", cl::init(PlanRequest{}.policy), cl::value_desc("NAME"), cl::desc(policy_help(PlanRequest{}.policy)),
              cl::sub(sub)),
+      what_if("what-if", cl::value_desc("SIZE"),
+              cl::desc("plan once more with so many more bytes, and note in the plan what they would buy: 256MiB"), cl::sub(sub)),
       print_after("print-after", cl::value_desc("PASS|all"), cl::desc("print the plan after a pass, to stdout"), cl::sub(sub)),
       dump("dump", cl::value_desc("DIR"), cl::desc("write the network, the task graph and the plan after each pass"),
            cl::sub(sub)) {}
@@ -256,8 +259,10 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
 Result<Plan> checked_plan(const Plannable& plannable, const PlanRequest& request) {
   PLIMSOLL_ASSIGN(Plan plan, make_plan(plannable.graph, *plannable.costs, request));
   if (plannable.as_paper) plannable.as_paper->count(plan, plannable.graph);
+  const TaskGraph& planned_graph = plan.rounds > 1 ? plannable.in_rounds : plannable.graph;
+  note_fastest(plan, planned_graph, *plannable.costs);
   std::vector<Violation> violations = check_plan(plan);
-  for (Violation& violation : check_against_graph(plan, plan.rounds > 1 ? plannable.in_rounds : plannable.graph))
+  for (Violation& violation : check_against_graph(plan, planned_graph))
     violations.push_back(std::move(violation));
   if (!violations.empty()) return refusal(plan, violations);
   return plan;
@@ -271,11 +276,35 @@ Result<Plan> unconstrained_plan(const Plannable& plannable) {
   return checked_plan(plannable, request);
 }
 
+namespace {
+
+Result<int64_t> bytes_of_what_if(const std::string& text) {
+  if (text.empty()) return int64_t{0};
+  PLIMSOLL_ASSIGN(const SizeSpec size, parse_size(text));
+  if (size.kind != SizeSpec::Kind::bytes || size.bytes < 1)
+    return usage(fmt::format("--what-if is '{}' when it should be so many bytes more, for example 256MiB", text));
+  return size.bytes;
+}
+
+// What a larger budget would buy: the same request again, with more_bytes on top.
+Status ask_for_more(const Plannable& plannable, PlanRequest request, int64_t more_bytes, Plan& plan) {
+  request.observe = {};
+  request.budget_percent = 0;
+  request.budget_bytes = plan.budget_bytes + more_bytes;
+  PLIMSOLL_ASSIGN(const Plan larger, checked_plan(plannable, request));
+  plan.summary.more_bytes = more_bytes;
+  plan.summary.more_seconds = larger.summary.iteration_seconds;
+  return {};
+}
+
+}  // namespace
+
 Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions& one, const Console& console,
                            PlanFor purpose) {
   const auto started = std::chrono::steady_clock::now();
   PLIMSOLL_ASSIGN(const SizeSpec budget, parse_size(one.budget));
   if (budget.kind == SizeSpec::Kind::bytes && budget.bytes < 1) return usage("--budget is 0 when it should be at least a byte");
+  PLIMSOLL_ASSIGN(const int64_t more_bytes, bytes_of_what_if(one.what_if));
   PLIMSOLL_TRY(find_policy(one.policy));
   PLIMSOLL_ASSIGN(Plannable plannable, prepare_plans(options, console, purpose));
   PlanRequest request = plannable.request;
@@ -288,6 +317,7 @@ Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions&
   request.observe = [&](const std::string& pass, const Plan& plan) { dump.after(pass, plan); };
   PLIMSOLL_ASSIGN(Plan plan, checked_plan(plannable, request));
   PLIMSOLL_TRY(dump.finish(plannable.model.network, plannable.graph));
+  if (more_bytes > 0) PLIMSOLL_TRY(ask_for_more(plannable, request, more_bytes, plan));
 
   // Beyond this point the plan is known to be safe.
 

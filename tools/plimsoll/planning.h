@@ -51,6 +51,7 @@ struct OnePlanOptions {
 
   llvm::cl::opt<std::string> budget;
   llvm::cl::opt<std::string> policy;
+  llvm::cl::opt<std::string> what_if;
   llvm::cl::opt<std::string> print_after, dump;
 };
 

@@ -1,0 +1,10 @@
+// compiler/report/html/*, held inside the compiler. Made by cmake/embed.cmake.
+#pragma once
+
+#include "compiler/support/embedded.h"
+
+namespace plimsoll {
+
+std::span<const EmbeddedFile> page_files();  // by path
+
+}  // namespace plimsoll

@@ -1,0 +1,20 @@
+// `plimsoll inspect --explain NAME`: the reasoning behind one tensor or one layer.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/plan.h"
+#include "compiler/report/facts.h"
+#include "compiler/support/status.h"
+
+namespace plimsoll {
+
+// `name` is a tensor (with or without its %), a layer or a task; where one name means several things, all are told.
+// Error: usage, with the nearest names.
+Result<std::string> explain(const Plan& plan, const PlanFacts& facts, const std::string& name, bool color);
+
+// At most `most` of `names`: those that hold `name` as a part, then those that differ by the fewest letters.
+std::vector<std::string> nearest_names(const std::string& name, const std::vector<std::string>& names, size_t most = 5);
+
+}  // namespace plimsoll

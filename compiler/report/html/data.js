@@ -1,0 +1,137 @@
+// The plan as it is packed into the page: JSON of columns, deflated, in base64 (compiler/report/plan_page.cpp). A column
+// whose key ends in "+" holds differences; what is left out is zero.
+
+async function unpack(text) {
+  const bytes = Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+function columns(table) {
+  const made = {};
+  for (const [key, values] of Object.entries(table)) {
+    if (!key.endsWith("+")) {
+      made[key] = values;
+      continue;
+    }
+    let sum = 0;
+    made[key.slice(0, -1)] = Float64Array.from(values, (difference) => (sum += difference));
+  }
+  return made;
+}
+
+// lists.of[i] … lists.of[i + 1] of lists.items, which are differences to `i` of the places before.
+function unpackLists(packed, base) {
+  const from = new Uint32Array(packed.counts.length + 1);
+  packed.counts.forEach((count, i) => (from[i + 1] = from[i] + count));
+  const items = new Int32Array(packed.items.length);
+  for (let i = 0; i < packed.counts.length; ++i)
+    for (let j = from[i]; j < from[i + 1]; ++j) items[j] = base[i] - packed.items[j];
+  return (i) => items.subarray(from[i], from[i + 1]);
+}
+
+const COMPUTE = 0, OFFLOAD = 1, PREFETCH = 2, LOAD = 3;  // kinds of steps
+const KEEP = 1, FATE_OFFLOAD = 2, RECOMPUTE = 3, RELOAD = 4;
+
+class PlanData {
+  constructor(packed) {
+    Object.assign(this, packed.head);
+    this.tensors = columns(packed.tensors);
+    this.tasks = columns(packed.tasks);
+    this.steps = columns(packed.steps);
+    this.blocks = columns(packed.blocks);
+    this.layers = columns(packed.layers);
+    this.memory = columns(packed.memory);
+    this.measured = packed.measured ? columns(packed.measured) : null;
+    const base = this.tasks.base;
+    this.tasks.reads = unpackLists(packed.tasks.reads, base);
+    this.tasks.writes = unpackLists(packed.tasks.writes, base);
+    this.tasks.updates = unpackLists(packed.tasks.updates, base);
+    this.count = this.steps.kind.length;
+    for (const key of ["start", "length", "exposed"]) this.steps[key] = Float64Array.from(this.steps[key], (ns) => ns * 1e-9);
+    this.steps.end = this.steps.start.map((start, i) => start + this.steps.length[i]);
+    this.seconds = this.steps.end.reduce((a, b) => Math.max(a, b), 0);
+    if (this.measured) this.measured.seconds = this.measured.end.reduce((a, b) => Math.max(a, b), 0) * 1e-9;
+    this.findMakers();
+    this.findBlocks();
+  }
+
+  findMakers() {
+    const tensors = this.tensors.name.length;
+    this.tensors.maker = new Int32Array(tensors).fill(-1);
+    this.tensors.blocks = Array.from({ length: tensors }, () => []);
+    this.tensors.touches = Array.from({ length: tensors }, () => []);
+    for (let task = 0; task < this.tasks.layer.length; ++task) for (const tensor of this.tasks.writes(task)) this.tensors.maker[tensor] = task;
+    for (let step = 0; step < this.count; ++step) for (const tensor of this.touched(step)) this.tensors.touches[tensor].push(step);
+  }
+
+  // Blocks of tensors, then those of workspaces, whose tensor is -1.
+  findBlocks() {
+    const blocks = this.blocks, n = blocks.tensor.length, workspaces = [];
+    for (let step = 0; step < this.count; ++step) if (this.steps.workspace[step] > 0) workspaces.push(step);
+    const all = n + workspaces.length;
+    const made = { tensor: new Int32Array(all).fill(-1), offset: new Float64Array(all), bytes: new Float64Array(all), first: new Int32Array(all), last: new Int32Array(all), from: new Float64Array(all), to: new Float64Array(all) };
+    for (let i = 0; i < all; ++i) {
+      const step = i < n ? -1 : workspaces[i - n];
+      made.tensor[i] = i < n ? blocks.tensor[i] : -1;
+      made.offset[i] = i < n ? blocks.offset[i] : this.steps.workspaceOffset[step];
+      made.bytes[i] = i < n ? this.tensors.bytes[blocks.tensor[i]] : this.steps.workspace[step];
+      made.first[i] = i < n ? blocks.first[i] : step;
+      made.last[i] = i < n ? blocks.first[i] + blocks.span[i] : step;
+      made.from[i] = made.first[i] < 0 ? 0 : this.steps.start[made.first[i]];
+      made.to[i] = made.last[i] >= this.count ? this.seconds : this.steps.end[made.last[i]];
+      if (i < n) this.tensors.blocks[made.tensor[i]].push(i);
+    }
+    this.blocks = made;
+  }
+
+  touched(step) {
+    if (this.steps.kind[step] !== COMPUTE) return [this.steps.of[step]];
+    const task = this.steps.of[step];
+    const all = [...this.tasks.reads(task), ...this.tasks.writes(task)];
+    return [...new Set(this.steps.again[step] ? all : all.concat([...this.tasks.updates(task)]))];
+  }
+
+  taskName(task) { return this.tasks.name[task] || this.layers.name[this.tasks.layer[task]] + "." + this.suffixes[this.tasks.suffix[task]]; }
+  stepName(step) {
+    const kind = this.steps.kind[step];
+    if (kind !== COMPUTE) return ["", "offload:", "prefetch:", "load:"][kind] + this.tensors.name[this.steps.of[step]];
+    return (this.steps.again[step] ? "recompute:" : "") + this.taskName(this.steps.of[step]);
+  }
+  layerOf(tensor) { return this.tensors.maker[tensor] < 0 ? -1 : this.tasks.layer[this.tensors.maker[tensor]]; }
+  isPersistent(tensor) { return this.tensors.blocks[tensor].some((block) => this.blocks.first[block] < 0); }
+
+  // Why a block lies there: the sentence of the tooltip.
+  why(block) {
+    const { first, last, tensor } = this.blocks, id = tensor[block];
+    if (id < 0) return `scratch of ${this.stepName(first[block])} (${this.algorithms[this.steps.algorithm[first[block]]] || "no name"})`;
+    if (first[block] < 0) return "lives through the run: it holds its value from round to round";
+    const uses = this.tensors.touches[id].filter((step) => step >= first[block] && step <= last[block]);
+    const next = uses[uses.length - 1];
+    const begins = { [COMPUTE]: this.steps.again[first[block]] ? "made again by" : "made by", [PREFETCH]: "brought back by", [LOAD]: "loaded by" }[this.steps.kind[first[block]]] || "from";
+    const leaves = last[block] >= this.count ? "kept until the round ends"
+      : this.steps.kind[next] === OFFLOAD ? "leaves for the host when its offload is done"
+      : `last used by ${this.stepName(next)}`;
+    return `${begins} ${this.stepName(first[block])}; ${leaves}`;
+  }
+
+  fateText(tensor) {
+    const fate = this.tensors.fate[tensor];
+    if (fate === FATE_OFFLOAD) return "offloaded in its gap";
+    if (fate === RECOMPUTE) return "dropped and made again";
+    if (fate === RELOAD) return "loaded again";
+    if (fate === KEEP) return "kept through its gap";
+    return this.isPersistent(tensor) ? "persistent" : "has no gap";
+  }
+}
+
+const bytesText = (bytes) => {
+  if (bytes < 1024) return `${bytes} B`;
+  const units = ["KiB", "MiB", "GiB", "TiB"];
+  let unit = -1;
+  do bytes /= 1024; while (++unit < 3 && bytes >= 1023.95);
+  return `${bytes.toFixed(unit >= 2 ? 2 : 1)} ${units[unit]}`;
+};
+const secondsText = (seconds) => seconds === 0 ? "0" : seconds >= 1 ? `${seconds.toFixed(2)} s` : seconds >= 1e-3 ? `${(seconds * 1e3).toFixed(2)} ms` : `${(seconds * 1e6).toFixed(1)} µs`;
+const shareText = (share) => `${(share * 100).toFixed(share !== 0 && Math.abs(share) < 0.01 ? 1 : 0)}%`;
+const numberText = (number) => number.toLocaleString("en");

@@ -1,0 +1,385 @@
+// The linked figure: memory curve, map of addresses, streams; one horizontal axis for all three, in seconds or in steps.
+
+const GUTTER = 74, RIGHT = 14, TOP = 12, CURVE = 130, GAP = 26, LANE = 22, AXIS = 26;
+
+const KIND_COLOURS = ["input", "activation", "gradient", "persistent", "weight-gradient", "persistent", "persistent", "stash"];
+const FATE_COLOURS = ["brief", "activation", "offload", "recompute", "input"];
+
+class Figure {
+  constructor(canvas, plan) {
+    this.canvas = canvas;
+    this.plan = plan;
+    this.byTime = plan.seconds > 0;
+    this.byFate = false;
+    this.chosen = new Set();  // tensors
+    this.chosenTasks = new Set();
+    this.hovered = null;
+    this.pending = false;
+    this.lanes = [{ name: "compute", stream: 0 }, { name: "d2h", stream: 1 }, { name: "h2d", stream: 2 }];
+    if (plan.measured) this.lanes.push(...this.lanes.map((lane) => ({ ...lane, name: lane.name + " measured", measured: true })));
+    this.addressTop = Math.max(plan.budget, plan.summary.arena_bytes, 1);
+    const memory = plan.memory;
+    const most = (values) => values.reduce((a, b) => Math.max(a, b), 0);
+    this.curveTop = Math.max(1, plan.budget <= 2 * most(memory.keepAll) ? plan.budget : 0, most(memory.keepAll), most(memory.live)) * 1.04;
+    this.readColours();
+    this.showAll();
+  }
+
+  readColours() {
+    const style = getComputedStyle(document.documentElement);
+    const value = (name) => style.getPropertyValue("--" + name).trim();
+    this.colour = {};
+    for (const name of ["paper", "panel", "ink", "muted", "line", "grid", "accent", "budget", "floor", "ghost", "persistent", "input", "activation", "stash", "gradient", "weight-gradient", "workspace", "offload", "prefetch", "recompute", "brief"])
+      this.colour[name] = value(name);
+  }
+
+  // ---- the axis ----
+
+  get whole() { return this.byTime ? Math.max(this.plan.seconds, this.plan.measured ? this.plan.measured.seconds : 0) : this.plan.count; }
+  showAll() {
+    this.from = 0;
+    this.to = this.whole;
+    this.redraw();
+  }
+  setAxis(byTime) {
+    if (byTime === this.byTime || (byTime && !(this.plan.seconds > 0))) return;
+    const from = this.from / this.whole, to = this.to / this.whole;
+    this.byTime = byTime;
+    this.from = from * this.whole;
+    this.to = to * this.whole;
+    this.redraw();
+  }
+  // At least a thousandth of a step, or a nanosecond.
+  zoom(factor, at = (this.from + this.to) / 2) {
+    const least = this.byTime ? 1e-8 : 2;
+    const width = Math.min(this.whole, Math.max(least, (this.to - this.from) * factor));
+    const share = (at - this.from) / (this.to - this.from);
+    this.from = at - share * width;
+    this.to = this.from + width;
+    this.keepInside();
+  }
+  move(by) {
+    this.from += by;
+    this.to += by;
+    this.keepInside();
+  }
+  keepInside() {
+    const width = this.to - this.from;
+    this.from = Math.min(Math.max(0, this.from), this.whole - width);
+    this.to = this.from + width;
+    this.redraw();
+  }
+  x(value) { return GUTTER + ((value - this.from) / (this.to - this.from)) * (this.width - GUTTER - RIGHT); }
+  valueAt(x) { return this.from + ((x - GUTTER) / (this.width - GUTTER - RIGHT)) * (this.to - this.from); }
+  blockSpan(i) {
+    const blocks = this.plan.blocks;
+    return this.byTime ? [blocks.from[i], blocks.to[i]] : [Math.max(0, blocks.first[i]), Math.min(this.plan.count, blocks.last[i] + 1)];
+  }
+  stepSpan(step, measured) {
+    if (!this.byTime) return [step, step + 1];
+    const plan = this.plan;
+    if (measured) return plan.measured.start[step] < 0 ? null : [plan.measured.start[step] * 1e-9, plan.measured.end[step] * 1e-9];
+    return [plan.steps.start[step], plan.steps.end[step]];
+  }
+
+  // ---- layout ----
+
+  layout() {
+    this.width = this.canvas.parentElement.clientWidth;
+    const mapHeight = Math.max(220, Math.min(460, Math.round(this.width * 0.42)));
+    this.curve = { top: TOP + 12, bottom: TOP + 12 + CURVE };
+    this.map = { top: this.curve.bottom + GAP, bottom: this.curve.bottom + GAP + mapHeight };
+    this.streams = { top: this.map.bottom + GAP, bottom: this.map.bottom + GAP + this.lanes.length * LANE };
+    this.height = this.streams.bottom + AXIS;
+    const ratio = window.devicePixelRatio || 1;
+    const width = Math.round(this.width * ratio), height = Math.round(this.height * ratio);
+    if (this.canvas.width !== width || this.canvas.height !== height) {
+      this.canvas.width = width;
+      this.canvas.height = height;
+      this.canvas.style.height = this.height + "px";
+    }
+    this.context = this.canvas.getContext("2d");
+    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  }
+
+  redraw() {
+    if (this.pending) return;
+    this.pending = true;
+    requestAnimationFrame(() => {
+      this.pending = false;
+      this.draw();
+    });
+  }
+
+  draw() {
+    this.layout();
+    const c = this.context;
+    c.fillStyle = this.colour.paper;
+    c.fillRect(0, 0, this.width, this.height);
+    c.font = '11.5px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
+    c.textBaseline = "middle";
+    this.drawAxis(c);
+    this.inside(c, this.curve, () => this.drawCurve(c));
+    this.inside(c, this.map, () => this.drawMap(c));
+    this.inside(c, this.streams, () => this.drawStreams(c));
+    this.drawLabels(c);
+  }
+  inside(c, area, paint) {
+    c.save();
+    c.beginPath();
+    c.rect(GUTTER, area.top - 1, this.width - GUTTER - RIGHT, area.bottom - area.top + 2);
+    c.clip();
+    paint();
+    c.restore();
+  }
+
+  drawAxis(c) {
+    const wanted = Math.max(2, Math.floor((this.width - GUTTER) / 110)), raw = (this.to - this.from) / wanted;
+    const power = 10 ** Math.floor(Math.log10(raw));
+    let tick = power * [1, 2, 5, 10].find((m) => m * power >= raw);
+    if (!this.byTime) tick = Math.max(1, Math.round(tick));
+    c.textAlign = "center";
+    for (let at = Math.ceil(this.from / tick) * tick; at <= this.to; at += tick) {
+      const x = this.x(at);
+      c.fillStyle = this.colour.grid;
+      c.fillRect(x, this.curve.top, 1, this.streams.bottom - this.curve.top);
+      c.fillStyle = this.colour.muted;
+      const text = this.byTime ? (at === 0 ? "0" : secondsText(at)) : "step " + numberText(Math.round(at));
+      if (x > GUTTER + 14 && x < this.width - RIGHT - 18) c.fillText(text, x, this.streams.bottom + AXIS / 2 + 2);
+    }
+  }
+
+  addressY(bytes) { return this.map.bottom - (bytes / (this.addressTop * 1.03)) * (this.map.bottom - this.map.top); }
+  curveY(bytes) { return this.curve.bottom - (bytes / this.curveTop) * (this.curve.bottom - this.curve.top); }
+
+  // Over time, what is live while the compute stream works; by steps, at every step.
+  curvePoints(values) {
+    const points = [], plan = this.plan, pixel = (this.to - this.from) / Math.max(1, this.width);
+    for (let step = 0; step < plan.count; ++step) {
+      if (this.byTime && plan.steps.stream[step] !== 0) continue;
+      const [from, to] = this.stepSpan(step);
+      if (to < this.from) continue;
+      if (from > this.to) break;
+      const previous = points[points.length - 1];
+      // Many steps in one pixel are one: the most of them counts.
+      if (previous && from - previous.from < pixel / 2 && to - previous.from < pixel) {
+        previous.value = Math.max(previous.value, values[step]);
+        previous.to = to;
+      } else points.push({ from, to, value: values[step] });
+    }
+    return points;
+  }
+  trace(c, values) {
+    const points = this.curvePoints(values);
+    c.beginPath();
+    points.forEach((point, i) => {
+      const y = this.curveY(point.value);
+      if (i === 0) c.moveTo(this.x(point.from), y);
+      else c.lineTo(this.x(point.from), y);
+      c.lineTo(this.x(i + 1 < points.length ? Math.max(point.to, points[i + 1].from) : point.to), y);
+    });
+    return points;
+  }
+  drawCurve(c) {
+    const memory = this.plan.memory;
+    const points = this.trace(c, memory.live);
+    if (points.length > 0) {
+      c.lineTo(this.x(points[points.length - 1].to), this.curve.bottom);
+      c.lineTo(this.x(points[0].from), this.curve.bottom);
+      c.closePath();
+      c.globalAlpha = 0.35;
+      c.fillStyle = this.colour.activation;
+      c.fill();
+      c.globalAlpha = 1;
+    }
+    this.line(c, memory.floor, this.colour.floor, 1, []);
+    this.line(c, memory.keepAll, this.colour.muted, 1.2, [5, 4]);
+    this.line(c, memory.live, this.colour.activation, 1.6, []);
+    this.level(c, this.curveY(this.plan.budget));
+  }
+  line(c, values, colour, width, dash) {
+    this.trace(c, values);
+    c.strokeStyle = colour;
+    c.lineWidth = width;
+    c.setLineDash(dash);
+    c.stroke();
+    c.setLineDash([]);
+  }
+  level(c, y) {
+    c.fillStyle = this.colour.budget;
+    c.fillRect(GUTTER, Math.round(y) - 1, this.width - GUTTER - RIGHT, 2);
+  }
+
+  blockColour(i) {
+    const tensor = this.plan.blocks.tensor[i];
+    if (tensor < 0) return "workspace";
+    const kind = KIND_COLOURS[this.plan.tensors.kind[tensor]] || "activation";
+    if (!this.byFate || kind === "persistent") return kind;
+    return FATE_COLOURS[this.plan.tensors.fate[tensor]] || "brief";
+  }
+  blockBox(i) {
+    const [from, to] = this.blockSpan(i), blocks = this.plan.blocks;
+    const left = this.x(from), right = this.x(to), top = this.addressY(blocks.offset[i] + blocks.bytes[i]), bottom = this.addressY(blocks.offset[i]);
+    return { left, top, width: Math.max(right - left, 0.6), height: Math.max(bottom - top, 0.6) };
+  }
+  drawMap(c) {
+    c.fillStyle = this.colour.panel;
+    c.fillRect(GUTTER, this.addressY(this.plan.summary.arena_bytes), this.width, this.map.bottom - this.addressY(this.plan.summary.arena_bytes));
+    const byColour = new Map(), blocks = this.plan.blocks, some = this.chosen.size > 0;
+    const right = this.width - RIGHT;
+    for (let i = 0; i < blocks.tensor.length; ++i) {
+      const box = this.blockBox(i);
+      if (box.left > right || box.left + box.width < GUTTER) continue;
+      const name = this.blockColour(i);
+      if (!byColour.has(name)) byColour.set(name, []);
+      byColour.get(name).push([box, some && !this.chosen.has(blocks.tensor[i])]);
+    }
+    for (const [name, boxes] of byColour) {
+      c.fillStyle = this.colour[name];
+      for (const [box, dimmed] of boxes) {
+        c.globalAlpha = dimmed ? 0.28 : 0.92;
+        // A hair of paper between neighbours, where there is room for it.
+        const inset = box.width > 3 && box.height > 3 ? 0.5 : 0;
+        c.fillRect(box.left + inset, box.top + inset, box.width - 2 * inset, box.height - 2 * inset);
+      }
+    }
+    c.globalAlpha = 1;
+    this.drawChosen(c);
+    if (this.hovered && this.hovered.block >= 0) this.frame(c, this.blockBox(this.hovered.block), this.colour.ink, 1.5);
+    this.level(c, this.addressY(this.plan.budget));
+  }
+  // The chosen tensors' blocks, and a bow over the time that each is away.
+  drawChosen(c) {
+    for (const tensor of this.chosen) {
+      const own = this.plan.tensors.blocks[tensor];
+      own.forEach((block) => this.frame(c, this.blockBox(block), this.colour.ink, 2));
+      for (let i = 0; i + 1 < own.length; ++i) {
+        const a = this.blockBox(own[i]), b = this.blockBox(own[i + 1]);
+        const x0 = a.left + a.width, y0 = a.top + a.height / 2, x1 = b.left, y1 = b.top + b.height / 2;
+        c.beginPath();
+        c.moveTo(x0, y0);
+        c.bezierCurveTo(x0 + (x1 - x0) / 3, y0 - 40, x1 - (x1 - x0) / 3, y1 - 40, x1, y1);
+        c.strokeStyle = this.colour.ink;
+        c.lineWidth = 1.4;
+        c.setLineDash([4, 4]);
+        c.stroke();
+        c.setLineDash([]);
+      }
+    }
+  }
+  frame(c, box, colour, width) {
+    c.strokeStyle = colour;
+    c.lineWidth = width;
+    c.strokeRect(box.left, box.top, box.width, box.height);
+  }
+
+  laneTop(lane) { return this.streams.top + lane * LANE; }
+  stepColour(step) {
+    const plan = this.plan, kind = plan.steps.kind[step];
+    if (kind === OFFLOAD) return "offload";
+    if (kind === PREFETCH) return "prefetch";
+    if (kind === LOAD) return "input";
+    if (plan.steps.again[step]) return "recompute";
+    return ["activation", "activation", "gradient", "gradient", "gradient", "persistent"][plan.tasks.kind[plan.steps.of[step]]];
+  }
+  drawStreams(c) {
+    const plan = this.plan;
+    this.lanes.forEach((lane, row) => {
+      const top = this.laneTop(row) + 2, height = LANE - 4;
+      c.fillStyle = this.colour.panel;
+      c.fillRect(GUTTER, top, this.width, height);
+      let until = -1, colour = "";
+      for (let step = 0; step < plan.count; ++step) {
+        if (plan.steps.stream[step] !== lane.stream) continue;
+        const span = this.stepSpan(step, lane.measured);
+        if (!span || span[1] < this.from || span[0] > this.to) continue;
+        const left = this.x(span[0]), right = Math.max(this.x(span[1]), left + 0.7);
+        const name = this.stepColour(step);
+        if (right - until < 0.7 && name === colour) continue;  // nothing new in this pixel
+        until = right;
+        colour = name;
+        const dimmed = this.chosen.size > 0 && !this.concerns(step);
+        c.globalAlpha = dimmed ? 0.3 : 1;
+        c.fillStyle = this.colour[name];
+        c.fillRect(left, top, right - left > 3 ? right - left - 0.6 : right - left, height);
+        // What compute waits for is marked along the foot.
+        if (plan.steps.exposed[step] > 0 && !lane.measured) {
+          c.fillStyle = this.colour.budget;
+          c.fillRect(left, top + height - 3, (right - left) * Math.min(1, plan.steps.exposed[step] / Math.max(1e-12, plan.steps.length[step])), 3);
+        }
+        if (right - left > 70) {
+          c.fillStyle = "#fff";
+          c.textAlign = "left";
+          c.save();
+          c.beginPath();
+          c.rect(left, top, right - left - 3, height);
+          c.clip();
+          c.fillText(plan.stepName(step), left + 5, top + height / 2 + 0.5);
+          c.restore();
+        }
+        c.globalAlpha = 1;
+        if (this.hovered && this.hovered.step === step) this.frame(c, { left, top, width: right - left, height }, this.colour.ink, 1.5);
+      }
+    });
+  }
+  concerns(step) {
+    if (this.chosenTasks.size > 0 && this.plan.steps.kind[step] === COMPUTE && this.chosenTasks.has(this.plan.steps.of[step])) return true;
+    return this.plan.touched(step).some((tensor) => this.chosen.has(tensor));
+  }
+
+  drawLabels(c) {
+    c.textAlign = "right";
+    const label = (text, y, colour) => {
+      c.fillStyle = colour;
+      c.fillText(text, GUTTER - 8, y);
+    };
+    const scale = (y, top, area) => {
+      for (const share of [0, 0.5, 1]) label(bytesText(top * share), y(top * share), this.colour.muted);
+      c.fillStyle = this.colour.line;
+      c.fillRect(GUTTER - 1, area.top, 1, area.bottom - area.top);
+    };
+    scale((bytes) => this.curveY(bytes), this.curveTop / 1.04, this.curve);
+    scale((bytes) => this.addressY(bytes), this.addressTop, this.map);
+    this.lanes.forEach((lane, row) => label(lane.measured ? "measured" : lane.name, this.laneTop(row) + LANE / 2, this.colour.muted));
+    c.textAlign = "left";
+    c.fillStyle = this.colour.ink;
+    c.fillText("live bytes", GUTTER, this.curve.top - 11);
+    c.fillText("addresses", GUTTER, this.map.top - 11);
+    c.fillText("streams", GUTTER, this.streams.top - 11);
+    c.fillStyle = this.colour.budget;
+    c.textAlign = "right";
+    c.fillText(`budget ${bytesText(this.plan.budget)}`, this.width - RIGHT, this.map.top - 11);
+  }
+
+  // ---- what lies under the pointer ----
+
+  find(x, y) {
+    const found = { block: -1, step: -1 };
+    if (x < GUTTER || x > this.width - RIGHT) return found;
+    const at = this.valueAt(x);
+    if (y >= this.map.top && y <= this.map.bottom) {
+      let area = Infinity;  // of blocks that share a place in place, the smaller
+      for (let i = 0; i < this.plan.blocks.tensor.length; ++i) {
+        const box = this.blockBox(i);
+        if (x < box.left || x > box.left + box.width || y < box.top || y > box.top + box.height) continue;
+        if (box.width * box.height >= area) continue;
+        area = box.width * box.height;
+        found.block = i;
+      }
+    } else if (y >= this.streams.top && y < this.streams.bottom) {
+      const lane = this.lanes[Math.floor((y - this.streams.top) / LANE)];
+      for (let step = 0; step < this.plan.count && found.step < 0; ++step) {
+        if (this.plan.steps.stream[step] !== lane.stream) continue;
+        const span = this.stepSpan(step, lane.measured);
+        if (span && at >= span[0] && at <= span[1]) found.step = step;
+      }
+    }
+    return found;
+  }
+
+  choose(tensors, tasks = []) {
+    this.chosen = new Set(tensors);
+    this.chosenTasks = new Set(tasks);
+    this.redraw();
+  }
+}

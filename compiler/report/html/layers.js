@@ -1,0 +1,108 @@
+// The table of layers: sorted by any column, filtered by name, linked to the figure.
+
+const ROWS = 1500;  // shown at once; a filter finds the others
+
+class LayerTable {
+  constructor(root, plan, onChoose) {
+    this.root = root;
+    this.plan = plan;
+    this.onChoose = onChoose;
+    this.sorted = { key: "place", down: false };
+    this.filter = "";
+    this.chosen = -1;
+    const layers = plan.layers, dash = (text, value) => (value ? text(value) : "–");
+    const bytes = (key) => ({ value: (i) => layers[key][i], text: (i) => dash(bytesText, layers[key][i]) });
+    const seconds = (key, value) => ({ key, value, text: (i) => dash(secondsText, value(i)) });
+    const some = (values) => values.some((value) => value > 0);
+    this.columns = [
+      { key: "place", title: "layer", left: true, value: (i) => i, text: (i) => layers.name[i] },
+      { key: "op", title: "operator", left: true, value: (i) => plan.operators[layers.op[i]], text: (i) => plan.operators[layers.op[i]] },
+      { title: "forward", ...seconds("forward", (i) => layers.forward[i] * 1e-9) },
+      { title: "backward", ...seconds("backward", (i) => layers.backward[i] * 1e-9) },
+      { title: "again", ...seconds("again", (i) => layers.again[i] * 1e-9), when: some(layers.again) },
+      { title: "measured", ...seconds("measured", (i) => plan.measured.layer[i] * 1e-9), when: plan.measured !== null },
+      { key: "outputs", title: "outputs", ...bytes("outputs") },
+      { key: "kept", title: "kept", ...bytes("kept"), colour: "activation" },
+      { key: "offloaded", title: "offloaded", ...bytes("offloaded"), when: some(layers.offloaded), colour: "offload" },
+      { key: "recomputed", title: "recomputed", ...bytes("recomputed"), when: some(layers.recomputed), colour: "recompute" },
+      { key: "algorithm", title: "algorithm", left: true, value: (i) => plan.algorithms[layers.algorithm[i]], text: (i) => plan.algorithms[layers.algorithm[i]] || "–" },
+      { key: "workspace", title: "workspace", ...bytes("workspace"), when: some(layers.workspace) },
+      { title: "lost to memory", ...seconds("lost", (i) => layers.lost[i] * 1e-9), when: some(layers.lost) },
+    ].filter((column) => column.when !== false);
+    this.most = Math.max(1, ...[layers.kept, layers.offloaded, layers.recomputed].map((values) => values.reduce((a, b) => Math.max(a, b), 0)));
+    this.drawHead();
+    this.draw();
+  }
+
+  drawHead() {
+    const row = document.createElement("tr");
+    for (const column of this.columns) {
+      const cell = document.createElement("th"), button = document.createElement("button");
+      cell.scope = "col";
+      if (column.left) cell.className = "left";
+      button.textContent = column.title;
+      button.addEventListener("click", () => {
+        this.sorted = { key: column.key, down: this.sorted.key === column.key ? !this.sorted.down : !column.left };
+        this.draw();
+      });
+      cell.append(button);
+      column.cell = cell;
+      row.append(cell);
+    }
+    this.root.querySelector("thead").replaceChildren(row);
+  }
+
+  draw() {
+    const column = this.columns.find((one) => one.key === this.sorted.key), sign = this.sorted.down ? -1 : 1;
+    for (const one of this.columns) one.cell.ariaSort = one === column ? (this.sorted.down ? "descending" : "ascending") : "none";
+    const wanted = this.filter.toLowerCase(), names = this.plan.layers.name;
+    const places = names.map((_, i) => i).filter((i) => !wanted || names[i].toLowerCase().includes(wanted) || this.plan.operators[this.plan.layers.op[i]].toLowerCase().includes(wanted));
+    places.sort((a, b) => {
+      const x = column.value(a), y = column.value(b);
+      return (x < y ? -sign : x > y ? sign : 0) || a - b;
+    });
+    const rows = places.slice(0, ROWS).map((i) => this.row(i));
+    this.root.querySelector("tbody").replaceChildren(...rows);
+    document.getElementById("layers-note").textContent = places.length > ROWS ? `and ${numberText(places.length - ROWS)} more: filter or sort to see them` : "";
+  }
+
+  row(i) {
+    const row = document.createElement("tr");
+    row.tabIndex = 0;
+    row.dataset.layer = i;
+    if (i === this.chosen) row.className = "chosen";
+    for (const column of this.columns) {
+      const cell = document.createElement("td");
+      if (column.left) cell.className = "left";
+      const value = column.colour ? column.value(i) : 0;
+      if (value > 0) {
+        const share = document.createElement("span");
+        share.className = "share";
+        share.style.width = `${Math.max(1, (value / this.most) * 60)}px`;
+        share.style.background = `var(--${column.colour})`;
+        cell.append(share);
+      }
+      cell.append(column.text(i));
+      row.append(cell);
+    }
+    const choose = () => this.onChoose(i);
+    row.addEventListener("click", choose);
+    row.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      choose();
+    });
+    return row;
+  }
+
+  mark(layer, scroll) {
+    this.chosen = layer;
+    let found = null;
+    for (const row of this.root.querySelectorAll("tbody tr")) {
+      const own = Number(row.dataset.layer) === layer;
+      row.classList.toggle("chosen", own);
+      if (own) found = row;
+    }
+    if (found && scroll) this.root.scrollTop = found.offsetTop - this.root.clientHeight / 2;
+  }
+}

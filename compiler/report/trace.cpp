@@ -1,0 +1,160 @@
+#include "compiler/report/trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "compiler/report/json_text.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int kStreamsProcess = 1;
+constexpr int kTensorsProcess = 2;
+
+int track_of(StreamKind stream) { return static_cast<int>(stream) + 1; }
+
+// Both ends of a slice are rounded alike, so what does not overlap stays apart.
+int64_t nanoseconds(double seconds) { return std::llround(std::clamp(seconds, 0.0, 1e9) * 1e9); }
+
+std::string microseconds(int64_t nanoseconds) { return fmt::format("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000); }
+
+class Writer {
+ public:
+  Writer(const Plan& plan, const PlanFacts& facts) : plan_(plan), facts_(facts) {}
+
+  std::string run() {
+    name_tracks();
+    for (const StepId id : ids_of(plan_.steps)) slice(id);
+    for (const StepId id : ids_of(plan_.steps)) flow(id);
+    for (size_t i = 0; i < plan_.residencies.size(); ++i) residency(i);
+    for (const MemoryPoint& point : memory_over_time(plan_, facts_))
+      event(fmt::format(R"("ph":"C","name":"memory","pid":{},"ts":{},"args":{{"live":{}}})", kStreamsProcess,
+                        microseconds(nanoseconds(point.seconds)), point.bytes));
+    return fmt::format("{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"model\":{},\"source\":\"plan\",\"budget_bytes\":{},\"arena_bytes\":{}}},\n"
+                       "\"traceEvents\":[\n{}\n]}}\n",
+                       json_text(plan_.model_name), plan_.budget_bytes, plan_.summary.arena_bytes, events_);
+  }
+
+ private:
+  void event(const std::string& fields) { events_ += fmt::format("{}{{{}}}", events_.empty() ? "" : ",\n", fields); }
+
+  void name_tracks() {
+    const auto named = [&](const char* what, int process, int track, std::string_view name) {
+      event(fmt::format(R"("ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":{}}})", what, process, track, json_text(name)));
+    };
+    named("process_name", kStreamsProcess, 0, "streams");
+    named("process_name", kTensorsProcess, 0, "tensors");
+    for (const StreamKind stream : {StreamKind::compute, StreamKind::d2h, StreamKind::h2d}) {
+      named("thread_name", kStreamsProcess, track_of(stream), to_string(stream));
+      event(fmt::format(R"("ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}})", kStreamsProcess,
+                        track_of(stream), track_of(stream)));
+    }
+  }
+
+  void slice(StepId id) {
+    const Step& step = plan_.steps[id];
+    const int64_t start = nanoseconds(step.start), end = nanoseconds(step.end);
+    std::string args = fmt::format("\"step\":{}", id.value);
+    if (step.kind == StepKind::compute) {
+      const PlanTask& task = plan_.tasks[step.task];
+      args += fmt::format(R"(,"layer":{},"op":{})", json_text(task.layer), json_text(task.op));
+      if (!step.algorithm.empty()) args += fmt::format(R"(,"algorithm":{})", json_text(step.algorithm));
+      if (step.workspace.bytes > 0) args += fmt::format(R"(,"workspace_bytes":{})", step.workspace.bytes);
+    } else {
+      args += fmt::format(R"(,"bytes":{},"exposed_us":{:.3f})", plan_.tensors[step.tensor].bytes, facts_.exposed[id] * 1e6);
+    }
+    event(fmt::format(R"("ph":"X","name":{},"cat":"{}","pid":{},"tid":{},"ts":{},"dur":{},"args":{{{}}})", json_text(facts_.step_names[id]),
+                      step.recompute ? "recompute" : to_string(step.kind), kStreamsProcess, track_of(step.stream), microseconds(start),
+                      microseconds(std::max<int64_t>(0, end - start)), args));
+  }
+
+  // A flow begins in the offload's slice and ends in that of each prefetch that brings the same bytes back.
+  void flow(StepId id) {
+    const Step& step = plan_.steps[id];
+    if (step.kind == StepKind::offload) {
+      out_[step.tensor.value] = id;
+      return;
+    }
+    const auto from = step.kind == StepKind::prefetch ? out_.find(step.tensor.value) : out_.end();
+    if (from == out_.end()) return;
+    const Step& out = plan_.steps[from->second];
+    const std::string name = json_text(plan_.tensors[step.tensor].name);
+    event(fmt::format(R"("ph":"s","name":{},"cat":"host pool","id":{},"pid":{},"tid":{},"ts":{})", name, id.value, kStreamsProcess,
+                      track_of(out.stream), microseconds(nanoseconds(out.start))));
+    event(fmt::format(R"("ph":"f","bp":"e","name":{},"cat":"host pool","id":{},"pid":{},"tid":{},"ts":{})", name, id.value,
+                      kStreamsProcess, track_of(step.stream), microseconds(nanoseconds(step.start))));
+  }
+
+  void residency(size_t i) {
+    const Residency& residency = plan_.residencies[i];
+    const PlanTensor& tensor = plan_.tensors[residency.tensor];
+    const Lifetime life = lifetime_of(plan_, facts_, residency);
+    const std::string common = fmt::format(R"("name":{},"cat":"{}","id":"{:#x}","pid":{},"tid":0)", json_text(tensor.name), to_string(tensor.kind),
+                                           i + 1, kTensorsProcess);
+    event(fmt::format(R"("ph":"b",{},"ts":{},"args":{{"bytes":{},"offset":{}}})", common, microseconds(nanoseconds(life.from)),
+                      residency.bytes, residency.offset));
+    event(fmt::format(R"("ph":"e",{},"ts":{})", common, microseconds(nanoseconds(std::max(life.from, life.to)))));
+  }
+
+  const Plan& plan_;
+  const PlanFacts& facts_;
+  std::string events_;
+  std::unordered_map<int32_t, StepId> out_;  // where a tensor left
+};
+
+}  // namespace
+
+std::string report_trace(const Plan& plan, const PlanFacts& facts) { return Writer(plan, facts).run(); }
+
+Result<MeasuredSteps> measured_from_trace(std::string_view text, const Plan& plan) {
+  const auto wrong = [](std::string what) { return Error{ExitCode::invalid_model, "trace: " + std::move(what)}; };
+  const nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
+  if (document.is_discarded()) return wrong("not JSON");
+  const nlohmann::json* events = &document;
+  if (document.is_object()) {
+    const auto found = document.find("traceEvents");
+    if (found == document.end()) return wrong("there are no traceEvents");
+    events = &*found;
+  }
+  if (!events->is_array()) return wrong("traceEvents is not a list");
+  MeasuredSteps measured{.start = IdVector<StepId, double>(plan.steps.size(), -1), .end = IdVector<StepId, double>(plan.steps.size(), -1)};
+  const auto number = [](const nlohmann::json& object, const char* key) {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_number() ? found->get<double>() : -1.0;
+  };
+  double first = 0;
+  bool seen = false;
+  for (const nlohmann::json& event : *events) {
+    if (!event.is_object() || event.value("ph", nlohmann::json()) != "X") continue;
+    const auto args = event.find("args");
+    if (args == event.end() || !args->is_object()) continue;
+    const auto step = args->find("step");
+    if (step == args->end()) continue;
+    if (!step->is_number_integer() || step->get<int64_t>() < 0 || step->get<int64_t>() >= static_cast<int64_t>(plan.steps.size()))
+      return wrong(fmt::format("args.step is {} when the plan has {} steps; is it a trace of this plan?", step->dump(), plan.steps.size()));
+    const StepId id(step->get<int64_t>());
+    const double start = number(event, "ts"), duration = number(event, "dur");
+    if (start < 0 || duration < 0) return wrong(fmt::format("the slice of step {} has no ts and dur of its own", id.value));
+    measured.start[id] = start * 1e-6;
+    measured.end[id] = (start + duration) * 1e-6;
+    seen = true;
+  }
+  if (!seen) return wrong("no slice has args.step; was it written by a trainer's --trace?");
+  // The last round's own clock.
+  first = -1;
+  for (const StepId id : ids_of(plan.steps))
+    if (measured.start[id] >= 0 && (first < 0 || measured.start[id] < first)) first = measured.start[id];
+  for (const StepId id : ids_of(plan.steps)) {
+    if (measured.start[id] < 0) continue;
+    measured.start[id] -= first;
+    measured.end[id] -= first;
+    measured.seconds = std::max(measured.seconds, measured.end[id]);
+  }
+  return measured;
+}
+
+}  // namespace plimsoll

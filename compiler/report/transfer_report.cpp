@@ -1,0 +1,81 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/ir/names.h"
+#include "compiler/report/figures.h"
+#include "compiler/report/plan_report.h"
+#include "compiler/report/table.h"
+#include "compiler/support/bytes.h"
+
+namespace plimsoll {
+namespace {
+
+// A tensor's way out and back. An input that is loaded again counts too: it is a copy that may keep compute waiting.
+struct Transfer {
+  TensorId tensor = {};
+  double out = 0, back = 0;  // seconds on the link
+  double away = 0;           // from the end of the offload to the beginning of the first way back
+  double exposed = 0;
+  int64_t copies = 0;
+};
+
+std::vector<Transfer> transfers_of(const Plan& plan, const PlanFacts& facts) {
+  std::vector<Transfer> transfers;
+  for (const TensorId id : ids_of(plan.tensors)) {
+    Transfer transfer{.tensor = id};
+    double left = 0;
+    for (const StepId at : facts.tensors[id].touches) {
+      const Step& step = plan.steps[at];
+      if (step.kind == StepKind::compute) continue;
+      ++transfer.copies;
+      transfer.exposed += facts.exposed[at];
+      (step.kind == StepKind::offload ? transfer.out : transfer.back) += step.end - step.start;
+      if (step.kind == StepKind::offload) left = step.end;
+      if (step.kind == StepKind::prefetch && transfer.away == 0) transfer.away = step.start - left;
+    }
+    if (transfer.copies > 0) transfers.push_back(transfer);
+  }
+  std::stable_sort(transfers.begin(), transfers.end(), [&](const Transfer& a, const Transfer& b) {
+    if (a.exposed != b.exposed) return a.exposed > b.exposed;
+    return plan.tensors[a.tensor].bytes > plan.tensors[b.tensor].bytes;
+  });
+  return transfers;
+}
+
+std::string dashed(double seconds) { return seconds == 0 ? "-" : format_seconds(seconds); }
+
+}  // namespace
+
+std::string report_transfers(const Plan& plan, const PlanFacts& facts, bool color, size_t most) {
+  const std::vector<Transfer> transfers = transfers_of(plan, facts);
+  if (transfers.empty()) return "";
+  Table table({{"tensor", false, 34}, {"bytes", true}, {"out", true}, {"away", true}, {"back", true}, {"exposed", true}, {"share", true}});
+  Transfer rest, sum;
+  int64_t rest_bytes = 0;
+  for (size_t i = 0; i < transfers.size(); ++i) {
+    const Transfer& transfer = transfers[i];
+    const double copying = transfer.out + transfer.back;
+    sum.out += transfer.out;
+    sum.back += transfer.back;
+    sum.exposed += transfer.exposed;
+    if (i < most) {
+      table.row({spelled_tensor(plan.tensors[transfer.tensor].name), format_bytes(plan.tensors[transfer.tensor].bytes), dashed(transfer.out),
+                 dashed(transfer.away), dashed(transfer.back), dashed(transfer.exposed),
+                 copying > 0 ? format_share(transfer.exposed / copying) : ""});
+      continue;
+    }
+    rest.exposed += transfer.exposed;
+    rest_bytes += plan.tensors[transfer.tensor].bytes;
+  }
+  const double copying = sum.out + sum.back;
+  std::string text = heading(fmt::format("copies of one round: {} out, {} back; the compute stream waits {}{}", format_seconds(sum.out),
+                                         format_seconds(sum.back), format_seconds(sum.exposed),
+                                         copying > 0 ? fmt::format(", {} of it", format_share(sum.exposed / copying)) : ""), color);
+  text += table.print(color);
+  if (transfers.size() > most)
+    text += fmt::format("  and {} more, {}, exposed {}\n", transfers.size() - most, format_bytes(rest_bytes), format_seconds(rest.exposed));
+  return text;
+}
+
+}  // namespace plimsoll

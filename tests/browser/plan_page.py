@@ -1,0 +1,101 @@
+"""The report of a plan in a browser: it loads without a complaint, points, zooms, moves, chooses, sorts, filters, prints.
+
+    plan_page.py PAGE.html PAGE_WITH_MEASURED.html
+"""
+import sys
+
+from chromium import Page, need_chromium
+
+need_chromium()
+plain, measured = sys.argv[1:3]
+
+
+def check(condition, what):
+    if not condition:
+        raise SystemExit(f"FAILED: {what}")
+
+
+def box(page):
+    return page.evaluate("(() => { const b = document.getElementById('canvas').getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; })()")
+
+
+# A pixel inside the largest block that is not persistent.
+BIGGEST = """(() => {
+  const { figure, plan } = page, b = plan.blocks;
+  let best = -1;
+  for (let i = 0; i < b.tensor.length; ++i)
+    if (b.first[i] >= 0 && b.tensor[i] >= 0 && (best < 0 || b.bytes[i] * (b.to[i] - b.from[i]) > b.bytes[best] * (b.to[best] - b.from[best]))) best = i;
+  const box = figure.blockBox(best);
+  return { x: box.left + box.width / 2, y: box.top + box.height / 2, name: plan.tensors.name[b.tensor[best]] };
+})()"""
+
+for dark in (False, True):
+    with Page(plain, dark=dark) as page:
+        page.wait_for("window.page !== undefined")
+        page.settle()
+        check(page.requests == [page.address], f"it asks for more than itself: {page.requests}")
+        colours = page.evaluate("[...new Set(Array.from(page.figure.context.getImageData(0, 0, page.figure.canvas.width, page.figure.canvas.height).data).filter((_, i) => i % 4 === 0))].length")
+        check(colours > 20, "the canvas is all but empty")
+        paper = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+        check((paper == "rgb(255, 255, 255)") != dark, f"the paper is {paper}")
+
+        left, top, width, height = box(page)
+        biggest = page.evaluate(BIGGEST)
+        page.mouse("mouseMoved", left + biggest["x"], top + biggest["y"])
+        tip = page.evaluate("document.getElementById('tip').hidden ? '' : document.getElementById('tip').textContent")
+        check(biggest["name"] in tip and "used by" in tip, f"the tooltip of {biggest['name']} says: {tip}")
+
+        before = page.evaluate("page.figure.to - page.figure.from")
+        under = page.evaluate(f"page.figure.valueAt({biggest['x']})")
+        for _ in range(6):
+            page.mouse("mouseWheel", left + biggest["x"], top + biggest["y"], deltaX=0, deltaY=-60)
+        after = page.evaluate("page.figure.to - page.figure.from")
+        check(after < 0.3 * before, "the wheel does not zoom")
+        check(abs(page.evaluate(f"page.figure.valueAt({biggest['x']})") - under) < before / width, "what is under the pointer moved by more than a pixel")
+        start = page.evaluate("page.figure.from")
+        page.mouse("mousePressed", left + width / 2, top + height / 2, button="left", clickCount=1)
+        page.mouse("mouseMoved", left + width / 2 - 90, top + height / 2, button="left", buttons=1)
+        page.mouse("mouseReleased", left + width / 2 - 90, top + height / 2, button="left", clickCount=1)
+        check(page.evaluate("page.figure.from") > start, "dragging does not move")
+        page.key("0")
+        check(page.evaluate("page.figure.to - page.figure.from") == before, "0 does not show all")
+
+        page.click(left + biggest["x"], top + biggest["y"])
+        check(biggest["name"] in page.evaluate("document.getElementById('chosen').textContent"), "a click chooses nothing")
+        check(page.evaluate("document.querySelectorAll('#layers tr.chosen').length") <= 1, "several layers are marked")
+        page.key("Escape")
+        check(page.evaluate("page.figure.chosen.size") == 0, "Escape does not let go")
+        page.key("n")
+        first = page.evaluate("[...page.figure.chosen][0]")
+        page.key("n")
+        check(page.evaluate("[...page.figure.chosen][0]") != first, "n does not walk on")
+        page.key("t")
+        check(page.evaluate("page.figure.byTime") is False, "t does not change the axis")
+        page.key("c")
+        check(page.evaluate("page.figure.byFate") is True, "c does not change the colours")
+        page.key("Escape")
+
+        rows = page.evaluate("document.querySelectorAll('#layers tbody tr').length")
+        check(rows == page.evaluate("page.plan.layers.name.length"), "a layer is missing in the table")
+        page.evaluate("[...document.querySelectorAll('#layers th button')].find((b) => b.textContent === 'forward').click()")
+        times = page.evaluate("[...document.querySelectorAll('#layers tbody tr')].map((r) => page.plan.layers.forward[r.dataset.layer])")
+        check(times == sorted(times, reverse=True), "the table is not sorted")
+        page.evaluate("document.querySelector('#layers tbody tr').click()")
+        check(page.evaluate("page.figure.chosenTasks.size") > 0, "a layer in the table is not linked to the figure")
+        page.evaluate("(() => { const f = document.getElementById('filter'); f.value = 'conv'; f.dispatchEvent(new Event('input')); })()")
+        check(0 < page.evaluate("document.querySelectorAll('#layers tbody tr').length") < rows, "the filter filters nothing")
+
+        page.resize(420, 800)
+        page.settle()
+        check(page.evaluate("document.documentElement.scrollWidth") <= 420, "it runs out of a narrow window")
+        check(len(page.pdf()) > 5000, "it does not print")
+        check(page.complaints == [], f"the console holds: {page.complaints}")
+
+with Page(measured) as page:
+    page.wait_for("window.page !== undefined")
+    page.settle()
+    check(page.evaluate("page.figure.lanes.length") == 6, "measured streams are not beside the predicted ones")
+    check("measured" in page.evaluate("document.querySelector('#layers thead').textContent"), "the table has no measured times")
+    check("measured" in page.evaluate("document.getElementById('tiles').textContent"), "no tile compares")
+    check(page.complaints == [], f"the console holds: {page.complaints}")
+print("both pages hold")

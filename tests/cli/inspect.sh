@@ -1,0 +1,63 @@
+# Reports of a plan: tables, one name explained, CSV that adds up, a trace and a page.
+. "$PLIMSOLL_CLI/common.sh"
+plimsoll model resnet18:input=32,stem=cifar,width=8,channels=1,classes=10 -o net.onnx 2>/dev/null
+expect 0 plimsoll plan net.onnx --batch 16 --costs k40m --effort 0 --policy auto --budget 35% --refuse-split --what-if 4MiB -o plan.json
+
+expect 0 plimsoll inspect plan.json
+for part in "the peak:" "copies of one round" "layers, one round" "4.0 MiB more"; do says "$part"; done
+[[ $(LC_ALL=C.UTF-8 wc -L <out) -le 100 ]] || fail "a line is longer than 100 characters"
+[[ ! -s err ]] || fail "something is said beside the tables"
+
+# The CSV tables agree with the summary and with each other.
+for table in layers tensors steps; do expect 0 plimsoll inspect plan.json --csv=$table; cp out $table.csv; done
+expect 0 plimsoll inspect plan.json --csv; cmp -s out layers.csv || fail "--csv alone is not the table of layers"
+/usr/bin/python3 - <<'PY'
+import csv, json
+plan = json.load(open("plan.json")); summary = plan["summary"]
+layers, tensors, steps = (list(csv.DictReader(open(name + ".csv"))) for name in ("layers", "tensors", "steps"))
+near = lambda a, b: abs(a - b) <= 1e-9 + 1e-6 * abs(b)
+assert max(int(step["live_bytes"]) for step in steps) == summary["live_bytes"]
+assert int(steps[summary["peak_step"]]["live_bytes"]) == summary["live_bytes"]
+assert near(sum(float(step["exposed_seconds"]) for step in steps), summary["stall_seconds"]), summary["stall_seconds"]
+assert near(sum(float(layer["recompute_seconds"]) for layer in layers), summary["recompute_seconds"])
+assert len(steps) == len(plan["steps"]) and len(tensors) >= len(plan["residencies"])
+fates = {tensor["tensor"]: tensor for tensor in tensors}
+for fate, column in (("keep", "kept_bytes"), ("offload", "offloaded_bytes"), ("recompute", "recomputed_bytes")):
+    listed = sum(int(tensor["bytes"]) for tensor in fates.values() if tensor["fate"] == fate and tensor["layer"])
+    assert listed == sum(int(layer[column]) for layer in layers), fate
+moved = sum(int(tensor["bytes"]) for tensor in fates.values() if tensor["fate"] == "offload")
+assert moved <= summary["prefetched_bytes"], (moved, summary["prefetched_bytes"])
+assert any(tensor["fate"] in ("offload", "recompute") for tensor in fates.values())
+assert summary["more_bytes"] == 4 << 20 and 0 < summary["more_seconds"] <= summary["iteration_seconds"] * (1 + 1e-9)
+json.load(open("plan.json"))
+PY
+
+# One name explained, and one that is not there.
+gone=$(/usr/bin/python3 -c 'import csv; print(next(r["tensor"] for r in csv.DictReader(open("tensors.csv")) if r["fate"] in ("offload", "recompute")))')
+expect 0 plimsoll inspect plan.json --explain "$gone";  says "made by"; says "gap"; says "kept, "
+layer=$(/usr/bin/python3 -c 'import csv; print(next(csv.DictReader(open("layers.csv")))["layer"])')
+expect 0 plimsoll inspect plan.json --explain "$layer"; says "layer $layer"
+expect 2 plimsoll inspect plan.json --explain "${gone}x"; says "the nearest names: $gone"
+
+# A trace that viewers take; a page that is whole. Nothing is left behind where it cannot be written.
+expect 0 plimsoll inspect plan.json --trace trace.json --html page.html
+[[ ! -s out ]] || fail "files were asked for, and tables came too"
+/usr/bin/python3 - <<'PY'
+import json
+tracks = {}
+for event in json.load(open("trace.json"))["traceEvents"]:
+    if event["ph"] == "X": tracks.setdefault(event["tid"], []).append((round(event["ts"] * 1000), round((event["ts"] + event["dur"]) * 1000)))
+assert len(tracks) >= 2
+for slices in tracks.values():
+    slices.sort()
+    assert all(a[1] <= b[0] for a, b in zip(slices, slices[1:]))
+PY
+[[ $(tail -c 8 page.html) == "</html>" ]] || fail "the page is not whole"
+expect 0 plimsoll inspect plan.json --html again.html; cmp -s page.html again.html || fail "the same plan makes another page"
+expect 7 plimsoll inspect plan.json --html nowhere/page.html; [[ ! -e nowhere ]] || fail "a refused page left something behind"
+expect 0 plimsoll inspect plan.json --html measured.html --measured trace.json
+expect 4 plimsoll inspect plan.json --html none.html --measured plan.json; says "no traceEvents"; [[ ! -e none.html ]] || fail "a refused page was written"
+expect 2 plimsoll inspect plan.json --measured trace.json;   says "--html"
+expect 2 plimsoll inspect net.onnx --html page.html;         says "is of plans"
+expect 2 plimsoll inspect plan.json --csv=colours
+expect 2 plimsoll plan net.onnx --batch 16 --what-if 20% -o x.json; says "256MiB"
