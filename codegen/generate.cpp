@@ -8,6 +8,7 @@ Result<std::vector<GeneratedFile>> generate(const TaskGraph& given, const Plan& 
   const TaskGraph graph = plan.rounds > 1 ? accumulating(given) : given;
   PLIMSOLL_CHECK(plan.tasks.size() == graph.tasks.size() && plan.tensors.size() == graph.tensors.size(),
                  "the plan was made for another graph");
+  PLIMSOLL_CHECK(has_backend(plan), "there is no backend for target '" + plan.target_kind + "'");
   const Source source{graph, plan, options, kernels_of(graph, plan), AddressTable(plan), HostSlotTable(plan)};
 
   std::vector<std::string> kernel_functions;
@@ -19,6 +20,7 @@ Result<std::vector<GeneratedFile>> generate(const TaskGraph& given, const Plan& 
   PLIMSOLL_ASSIGN(GeneratedFile program, program_source(source, kernel_functions, step_functions));
   files.push_back(std::move(program));
   files.push_back(lives_source(source));
+  files.push_back(names_source(source));
   for (GeneratedFile& file : project_files(source, files)) files.push_back(std::move(file));
   return files;
 }

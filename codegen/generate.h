@@ -5,6 +5,7 @@
 //   runtime/…        the sources that it uses              kernels_*.cpp every distinct kernel, built once
 //                                                          steps_*.cpp   the program: one step per line, in issue order
 //                                                          lives.cpp     who lies where when, for sanitized builds
+//                                                          names.cpp     what each step is called
 //
 // A pure function of its inputs that knows no operator. The caller adds plan.json and model.onnx.
 #pragma once
@@ -27,7 +28,7 @@ struct GeneratedFile {
 
 struct GenerateOptions {
   std::string command = {};                                // that made it, for the README
-  int64_t threads = 1;                                     // of the trainer; the bits of its results depend on it
+  int64_t threads = 1;                                     // of the trainer; the bits of its results depend on it; 0: on cuda they do not
   std::map<std::string, int64_t> initializer_offsets = {};  // in model.onnx: where each initializer's bytes begin
   int64_t model_bytes = 0;                                 // size of model.onnx
 };

@@ -28,6 +28,8 @@ struct StepFunction {
 GeneratedFile program_header(const Source& source);
 // lives.cpp
 GeneratedFile lives_source(const Source& source);
+// names.cpp
+GeneratedFile names_source(const Source& source);
 // program.cpp; `kernel_functions` and `step_functions` are what it calls, in order.
 Result<GeneratedFile> program_source(const Source& source, const std::vector<std::string>& kernel_functions,
                                      const std::vector<StepFunction>& step_functions);
@@ -35,6 +37,8 @@ Result<GeneratedFile> program_source(const Source& source, const std::vector<std
 std::vector<GeneratedFile> kernel_sources(const Source& source, std::vector<std::string>& functions);
 // steps_*.cpp; appends their functions.
 Result<std::vector<GeneratedFile>> step_sources(const Source& source, std::vector<StepFunction>& functions);
+// Whether the compiler carries a backend for the plan's target.
+bool has_backend(const Plan& plan);
 // CMakeLists.txt, README.md and runtime/…
 std::vector<GeneratedFile> project_files(const Source& source, const std::vector<GeneratedFile>& sources);
 

@@ -32,6 +32,9 @@ struct RunContext {
   int64_t iteration = 0;      // counts from 0
   int64_t round = 0;          // within the iteration
   double learning_rate = 0;   // for update kernels, already scheduled
+  // A backend's own: where its device reads seed, iteration, round and rate in a round that is recorded once and played
+  // again. Null: the values above hold.
+  const void* changing = nullptr;
 };
 
 class Kernel {

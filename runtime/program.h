@@ -45,10 +45,12 @@ struct Program {
   bool counts_correct = false;     // read_correct is called
   double predicted_seconds = 0;    // of an iteration; 0: unknown
   const char* predicted_by = "";   // profiled | modelled
+  const char* libraries = "";      // that the plan was made for: "cuda 13.0, cudnn 9.19.0"
   size_t kernels = 0;              // size of a KernelSet
   std::span<const ProgramInput> inputs = {};
   std::span<const ProgramParameter> parameters = {};
   std::span<const ProgramLife> lives = {};
+  std::span<const char* const> step_names = {};  // by step: "conv1.forward", for tools that show what runs when
 
   void (*build)(KernelSet& kernels, int64_t samples) = nullptr;
   // The steps of a round: forward, backward. Evaluation plays forward alone, with context.training false.

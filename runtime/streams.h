@@ -22,6 +22,7 @@ struct RoundJob {
   RunContext context = {};
   int64_t samples = 0;
   bool last = false;  // of its iteration: updates are done
+  bool may_record = true;  // a backend that can may record the round and play it again as one
 };
 
 struct RoundResult {

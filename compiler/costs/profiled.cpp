@@ -17,12 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string find_profiler(const std::string& given) {
-  if (!given.empty()) return given;
+std::string find_profiler(const ProfiledOptions& options) {
+  if (!options.profiler.empty()) return options.profiler;
   if (const char* set = std::getenv("PLIMSOLL_PROFILER"); set && *set) return set;
   std::error_code failed;
   const fs::path self = fs::read_symlink("/proc/self/exe", failed);
-  return (failed ? fs::path(".") : self.parent_path()) / "plimsoll-profile-host";
+  return (failed ? fs::path(".") : self.parent_path()) / ("plimsoll-profile-" + options.target);
 }
 
 // Another build of the profiler has other kernels: its figures are not these. Workspaces are a matter of safety.
@@ -120,7 +120,7 @@ ProfiledCosts::ProfiledCosts(const ProfiledOptions& options, const ProfileFile& 
 
 Result<std::unique_ptr<ProfiledCosts>> ProfiledCosts::open(const ProfiledOptions& given) {
   ProfiledOptions options = given;
-  options.profiler = find_profiler(given.profiler);
+  options.profiler = find_profiler(given);
   std::optional<ProfileFile> file;
   if (!given.profile_file.empty()) {
     PLIMSOLL_ASSIGN(file, read_profile(given.profile_file));

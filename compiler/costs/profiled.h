@@ -14,7 +14,8 @@
 namespace plimsoll {
 
 struct ProfiledOptions {
-  std::string profiler = {};         // path; "": $PLIMSOLL_PROFILER, else plimsoll-profile-host beside this program
+  std::string target = "host";
+  std::string profiler = {};         // path; "": $PLIMSOLL_PROFILER, else plimsoll-profile-TARGET beside this program
   int64_t threads = 1;               // of the trainer to be
   bool measure = true;
   Arithmetic arithmetic = {};

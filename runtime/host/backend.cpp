@@ -41,6 +41,12 @@ Arena::Arena(int64_t bytes) : bytes_(bytes) {
 
 Arena::~Arena() { munmap(data_, static_cast<size_t>(allocated_)); }
 
+StagingBuffer::StagingBuffer(int64_t bytes) : data_(new std::byte[static_cast<size_t>(bytes)]) {}
+
+StagingBuffer::~StagingBuffer() { delete[] data_; }
+
+std::optional<DeviceMemory> device_memory() { return {}; }
+
 void copy_in(void*, std::byte* to, const std::byte* from, int64_t bytes) {
   std::memcpy(to, from, static_cast<size_t>(bytes));
 }

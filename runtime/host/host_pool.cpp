@@ -27,11 +27,15 @@ int open_nameless(const std::string& directory) {
 
 }  // namespace
 
+struct HostPool::Memory {
+  Arena arena;
+};
+
 // The pages of the file that the system caches are the system's: they are not resident in this process, and are given
 // up first when memory is short.
 HostPool::HostPool(int64_t bytes, const std::string& directory) {
   if (directory.empty()) {
-    memory_ = std::make_unique<Arena>(bytes);
+    memory_.reset(new Memory{Arena(bytes)});
     return;
   }
   file_ = open_nameless(directory);
@@ -47,9 +51,11 @@ HostPool::~HostPool() {
   if (file_ >= 0) ::close(file_);
 }
 
+std::byte* HostPool::data() const { return memory_ ? memory_->arena.data() : nullptr; }
+
 void HostPool::store(int64_t offset, const std::byte* from, int64_t bytes) const {
   if (memory_) {
-    std::memcpy(memory_->data() + offset, from, static_cast<size_t>(bytes));
+    std::memcpy(memory_->arena.data() + offset, from, static_cast<size_t>(bytes));
     return;
   }
   while (bytes > 0) {
@@ -64,7 +70,7 @@ void HostPool::store(int64_t offset, const std::byte* from, int64_t bytes) const
 
 void HostPool::fetch(int64_t offset, std::byte* to, int64_t bytes) const {
   if (memory_) {
-    std::memcpy(to, memory_->data() + offset, static_cast<size_t>(bytes));
+    std::memcpy(to, memory_->arena.data() + offset, static_cast<size_t>(bytes));
     return;
   }
   while (bytes > 0) {

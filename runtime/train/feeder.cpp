@@ -14,7 +14,7 @@ Feeder::Feeder(const Program& program, Dataset& dataset, bool shuffle, uint64_t 
       order_(static_cast<size_t>(dataset.samples)) {
   std::iota(order_.begin(), order_.end(), 0);
   for (const ProgramInput& input : program.inputs) {
-    staging_.emplace_back(static_cast<size_t>(input.desc.bytes()));
+    staging_.emplace_back(input.desc.bytes());
     pointers_.push_back(staging_.back().data());
   }
 }

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/backend.h"
 #include "runtime/program.h"
 #include "runtime/train/dataset.h"
 
@@ -27,7 +28,7 @@ class Feeder {
   bool shuffle_;
   uint64_t seed_;
   std::vector<int64_t> order_;
-  std::vector<std::vector<std::byte>> staging_;
+  std::vector<backend::StagingBuffer> staging_;
   std::vector<const std::byte*> pointers_;
 };
 

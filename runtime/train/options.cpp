@@ -28,6 +28,7 @@ const char* const kHelp =
     "  --model FILE      the model file, instead of the one beside the sources\n"
     "  --save FILE       write the model with the trained weights\n"
     "  --spill DIR       tensors that wait outside the arena do so in a file there, not in memory\n"
+    "  --no-graph        on a GPU: launch step by step, not as one CUDA graph; for profilers and debuggers\n"
     "  --metrics FILE    one JSON object per iteration and line\n"
     "  --on-nan stop     end with an error, saving nothing, when the loss is no finite number (default)\n"
     "  --on-nan ignore   go on\n"
@@ -85,6 +86,7 @@ Options parse_options(int argc, char** argv) {
     else if (option == "--metrics") options.metrics = value();
     else if (option == "--spill") options.spill = value();
     else if (option == "--on-nan") options.stop_on_nan = stops(value());
+    else if (option == "--no-graph") options.graph = !flag();
     else if (option == "--quiet") options.quiet = flag();
     else if (option == "--help" || option == "-h") options.help = flag();
     else throw TrainerError(Exit::usage, "unknown option '" + std::string(given) + "'; --help lists the options");

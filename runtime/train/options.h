@@ -20,6 +20,7 @@ struct Options {
   std::string metrics = {};
   std::string spill = {};     // directory of the host pool's file; "": the host pool lies in memory
   bool stop_on_nan = true;
+  bool graph = true;          // cuda: a round is recorded and played as one
   bool quiet = false;
   bool help = false;
 };

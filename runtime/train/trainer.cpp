@@ -33,9 +33,10 @@ double mebibytes(int64_t bytes) { return static_cast<double>(bytes) / (1 << 20);
 // The program with its kernels and its memory: runs iterations.
 class Machine {
  public:
-  Machine(const Program& program, const std::string& spill)
-      : program_(program), arena_(program.arena_bytes), full_(program.kernels), last_(program.kernels) {
-    if (program.host_pool_bytes > 0) pool_ = std::make_unique<backend::HostPool>(program.host_pool_bytes, spill);
+  Machine(const Program& program, const Options& options)
+      : program_(program), arena_(program.arena_bytes), full_(program.kernels), last_(program.kernels),
+        may_record_(options.graph) {
+    if (program.host_pool_bytes > 0) pool_ = std::make_unique<backend::HostPool>(program.host_pool_bytes, options.spill);
     program.build(full_, program.sub_batch);
     if (program.last_sub_batch != program.sub_batch) program.build(last_, program.last_sub_batch);
     program.forward(round_);
@@ -63,7 +64,8 @@ class Machine {
                                                  .staged = feeder.staged(),
                                                  .context = context,
                                                  .samples = samples,
-                                                 .last = last});
+                                                 .last = last,
+                                                 .may_record = may_record_});
       totals.loss += result.loss;
       totals.correct += result.correct;
     }
@@ -77,6 +79,7 @@ class Machine {
   backend::Arena arena_;
   std::unique_ptr<backend::HostPool> pool_;
   KernelSet full_, last_;
+  const bool may_record_;
   Round round_;
   std::unique_ptr<backend::Streams> streams_;
 };
@@ -97,10 +100,10 @@ void need_a_batch(const Program& program, const Dataset& dataset) {
 }
 
 void print_start(const Program& program, const Dataset& data, const std::string& spill) {
-  std::printf("%s: batch %lld in %lld round%s of %lld, %lld threads, %s\n", program.model,
-              static_cast<long long>(program.batch), static_cast<long long>(program.rounds),
-              program.rounds == 1 ? "" : "s", static_cast<long long>(program.sub_batch),
-              static_cast<long long>(program.threads), backend::library_version().c_str());
+  const std::string on = program.threads > 0 ? std::to_string(program.threads) + " threads" : backend::device_name();
+  std::printf("%s: batch %lld in %lld round%s of %lld, %s, %s\n", program.model, static_cast<long long>(program.batch),
+              static_cast<long long>(program.rounds), program.rounds == 1 ? "" : "s",
+              static_cast<long long>(program.sub_batch), on.c_str(), backend::library_version().c_str());
   std::printf("data %s: %lld samples, %lld iterations an epoch, %lld samples left over\n", data.name.c_str(),
               static_cast<long long>(data.samples), static_cast<long long>(data.samples / program.batch),
               static_cast<long long>(data.samples % program.batch));
@@ -193,7 +196,7 @@ Exit train(const Program& program, const Options& options, const std::string& mo
   Reporter reporter(options.quiet, options.metrics, program.batch, per_epoch, epochs);
   if (!options.quiet) print_start(program, data, options.spill);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of its write, not our end
-  Machine machine(program, options.spill);
+  Machine machine(program, options);
   init_parameters(program, options.init, model_file, machine.arena());
   Feeder feeder(program, data, options.shuffle, options.seed);
   std::optional<Feeder> test_feeder;
@@ -277,6 +280,10 @@ int main(const Program& program, const char* trainer_directory, int argc, char**
     return fail(Exit::environment, error.what());
   } catch (const backend::HostPoolError& error) {
     return fail(Exit::unwritable_output, error.what());
+  } catch (const backend::DeviceError& error) {
+    return fail(Exit::environment, error.what());
+  } catch (const backend::NoMemory& error) {
+    return fail(Exit::budget, error.what());
   } catch (const std::bad_alloc&) {
     const std::string pool = program.host_pool_bytes == 0
                                  ? ""

@@ -44,9 +44,14 @@ const std::map<std::string, std::set<std::string>> kLibraries = {
     {"onnx/", {"compiler/import", "models"}},
     {"onnx.pb.h", {"compiler/import", "models"}},
     {"llvm/", {"tools"}},
-    {"oneapi/dnnl", {"runtime"}},
-    {"cuda", {"runtime"}},
-    {"cudnn", {"runtime"}},
+    {"oneapi/dnnl", {"runtime/host"}},
+    {"cuda", {"runtime/cuda"}},
+    {"cudnn", {"runtime/cuda"}},
+    {"cublas", {"runtime/cuda"}},
+    {"nvtx", {"runtime/cuda"}},
+    // A backend's own headers: the trainer's loop and the profiler know runtime/backend.h and runtime/streams.h only.
+    {"runtime/cuda/", {"runtime/cuda"}},
+    {"runtime/host/", {"runtime/host"}},
     {"omp.h", {"runtime"}},
     {"fmt/", {"compiler", "passes", "codegen", "models", "tools"}},
 };

@@ -47,7 +47,7 @@ class CompileCommand final : public Command {
   Status write(const Planned& planned) const {
     PLIMSOLL_ASSIGN(OutputDirectory directory, OutputDirectory::create(output_, force_));
     PLIMSOLL_ASSIGN(const auto ranges, write_model(*planned.model.file, directory.path_of("model.onnx")));
-    GenerateOptions generate_options{.command = invocation, .threads = planned.threads};
+    GenerateOptions generate_options{.command = invocation, .threads = options_.target == "host" ? planned.threads : 0};
     for (const auto& [name, range] : ranges) generate_options.initializer_offsets[name] = range.offset;
     generate_options.model_bytes =
         static_cast<int64_t>(std::filesystem::file_size(directory.path_of("model.onnx")));

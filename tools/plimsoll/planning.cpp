@@ -31,9 +31,11 @@ bool names_a_device(const std::string& costs) {
   return costs != "profiled" && costs != "modelled" && !names_a_file(costs);
 }
 
-// Channels per block that this machine's vector units like; 0 where oneDNN has no blocked kernels worth having.
-int channel_block(const std::string& layout) {
-  if (layout == "plain") return 0;
+// Channels per block that this machine's vector units like; 0 where oneDNN has no blocked kernels worth having, and on a
+// GPU.
+int channel_block(const ModelOptions& options) {
+  const std::string& layout = options.layout;
+  if (layout == "plain" || options.target == "cuda") return 0;
   if (layout == "nChw8c") return 8;
   if (layout == "nChw16c") return 16;
   if (__builtin_cpu_supports("avx512f")) return 16;
@@ -66,8 +68,10 @@ Error usage(std::string what) { return {ExitCode::usage, std::move(what)}; }
 Status check_usage(const ModelOptions& options) {
   if (options.batch < 1) return usage(fmt::format("--batch is {} when it should be at least 1", options.batch.getValue()));
   if (options.batch > (int64_t{1} << 31)) return usage(fmt::format("--batch {} is out of reach", options.batch.getValue()));
-  if (options.target != "host")
-    return usage(fmt::format("there is no target '{}'; targets: host", options.target.getValue()));
+  if (options.target != "host" && options.target != "cuda")
+    return usage(fmt::format("there is no target '{}'; targets: host, cuda", options.target.getValue()));
+  if (options.target == "cuda" && options.layout.getValue().starts_with("nChw"))
+    return usage(fmt::format("--layout {} is of the host's vector units; on cuda tensors are plain", options.layout.getValue()));
   if (options.threads < 0 || options.threads > 1024)
     return usage(fmt::format("--threads is {} when it should be between 1 and 1024", options.threads.getValue()));
   for (const char* layout : {"auto", "plain", "nChw8c", "nChw16c"})
@@ -101,13 +105,16 @@ Result<std::unique_ptr<Costs>> make_costs(const PlanningOptions& options, int64_
   const bool filed = names_a_file(options.costs);
   request.costs = filed || options.costs == "profiled" ? "profiled" : "modelled";
   const bool named = names_a_device(options.costs);
-  PLIMSOLL_ASSIGN(const Device device, find_device(named ? options.costs.getValue() : "host"));
+  // Where times are modelled and no device is named, cuda's are those of an H200.
+  const std::string unnamed = options.target == "cuda" ? "h200" : "host";
+  PLIMSOLL_ASSIGN(const Device device, find_device(named ? options.costs.getValue() : unnamed));
   if (named && purpose == PlanFor::report) {
     request.device = device.name;
     return std::unique_ptr<Costs>(std::make_unique<ModelledCosts>(device));
   }
   PLIMSOLL_ASSIGN(std::unique_ptr<ProfiledCosts> costs,
-                  ProfiledCosts::open({.threads = threads,
+                  ProfiledCosts::open({.target = options.target,
+                                       .threads = threads,
                                        .measure = request.costs == "profiled",
                                        .device = device,
                                        .cache_directory = default_cache_directory(),
@@ -139,7 +146,8 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
                 cl::sub(sub)),
       momentum("momentum", cl::init(0.9), cl::desc("of --optimizer momentum"), cl::sub(sub)),
       weight_decay("weight-decay", cl::init(0.0), cl::desc("L2 penalty, decoupled for adamw"), cl::sub(sub)),
-      target("target", cl::init("host"), cl::value_desc("NAME"), cl::desc("host: this CPU, through oneDNN"), cl::sub(sub)),
+      target("target", cl::init("host"), cl::value_desc("NAME"),
+             cl::desc("host: this CPU, through oneDNN (default); cuda: an NVIDIA GPU, here or elsewhere"), cl::sub(sub)),
       threads("threads", cl::init(0), cl::value_desc("N"),
               cl::desc("of the trainer, fixed for the bits depend on it; by default the cores of this machine"), cl::sub(sub)),
       dims("dim", cl::value_desc("NAME=SIZE"), cl::desc("size of a symbolic dimension other than the batch"), cl::sub(sub)),
@@ -188,6 +196,7 @@ const std::string& policy_help(const std::string& default_name) {
 }
 
 int64_t threads_of(const ModelOptions& options) {
+  if (options.target != "host") return 1;
   return options.threads > 0 ? options.threads : std::max<int64_t>(1, std::thread::hardware_concurrency());
 }
 
@@ -221,7 +230,7 @@ Result<ModelAndGraph> load_model(const ModelOptions& options, const Console& con
   std::vector<std::string> notes = model.notes;
   PLIMSOLL_TRY(attach_loss(model.network, options.loss, notes));
   tell(model, notes, console);
-  PLIMSOLL_ASSIGN(TaskGraph graph, trainable_graph(options, model.network, channel_block(options.layout)));
+  PLIMSOLL_ASSIGN(TaskGraph graph, trainable_graph(options, model.network, channel_block(options)));
   return ModelAndGraph{std::move(model), std::move(graph)};
 }
 
@@ -236,7 +245,7 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
   std::vector<std::string> notes = model.notes;
   if (!as_paper) PLIMSOLL_TRY(attach_loss(model.network, options.loss, notes));
   tell(model, notes, console);
-  const int block = wants_plain_layout(options, purpose) ? 0 : channel_block(options.layout);
+  const int block = wants_plain_layout(options, purpose) ? 0 : channel_block(options);
   PLIMSOLL_ASSIGN(TaskGraph graph, as_paper ? as_paper->build(model.network, options.batch)
                                                   : trainable_graph(options, model.network, block));
 
@@ -249,7 +258,8 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
                       .effort = options.effort,
                       .keep_order = as_paper != nullptr,
                       .model_name = graph.name,
-                      .model_sha256 = model.sha256};
+                      .model_sha256 = model.sha256,
+                      .target_kind = options.target};
   PLIMSOLL_ASSIGN(std::unique_ptr<Costs> costs, make_costs(options, threads, purpose, request));
   TaskGraph in_rounds = accumulating(graph);
   return Plannable{std::move(model),   std::move(graph),   std::move(in_rounds), std::move(costs),

@@ -34,7 +34,8 @@ class ProfileCommand final : public Command {
                                                   options_.batch.getValue())};
     PLIMSOLL_ASSIGN(const ModelAndGraph loaded, load_model(options_, console));
     PLIMSOLL_ASSIGN(const std::unique_ptr<ProfiledCosts> costs,
-                    ProfiledCosts::open({.threads = threads_of(options_),
+                    ProfiledCosts::open({.target = options_.target,
+                                         .threads = threads_of(options_),
                                          .measure = true,
                                          .cache_directory = default_cache_directory(),
                                          .spill_directory = spill_,

@@ -2,7 +2,7 @@
 // BinaryAdd may end in a Relu.
 // ScaleShift {x, y}: y = scale · x + shift
 #include "runtime/host/elementwise.h"
-#include "runtime/host/loops.h"
+#include "runtime/loops.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
@@ -15,7 +15,7 @@ class BinaryKernel final : public Kernel {
   BinaryKernel(std::span<const OperandDesc> operands, F f)
       : f_(f),
         accumulates_(operands[2].access == Access::update),
-        loops_(host::loops_over<3>({operands[2].tensor, operands[0].tensor, operands[1].tensor})) {
+        loops_(loops_over<3>({operands[2].tensor, operands[0].tensor, operands[1].tensor})) {
     if (loops_.count(0) != operands[2].tensor.padded_elements()) throw KernelError("operands larger than the result");
     rows_ = loops_.depth() > 1 ? loops_.counts[1] : 1;
     chunk_ = std::max<int64_t>(1, 8192 / loops_.counts[0]);
@@ -66,7 +66,7 @@ class BinaryKernel final : public Kernel {
 
   F f_;
   bool accumulates_;
-  host::Loops<3> loops_;  // y, a, b
+  Loops<3> loops_;  // y, a, b
   int64_t rows_ = 1, chunk_ = 1;
 };
 

@@ -4,7 +4,7 @@
 //   and b broadcast. c broadcasts to y and is absent where there is no addend.
 //
 // Transposition is a matter of strides. oneDNN offers several implementations: each is an algorithm.
-#include "runtime/host/loops.h"
+#include "runtime/loops.h"
 #include "runtime/host/primitive_kernel.h"
 #include "runtime/kernels.h"
 
@@ -93,7 +93,7 @@ class MatMulKernel final : public Kernel {
                                                  {DNNL_ARG_DST, product_.operand(3, problem.y)}};
     if (problem.bias) arguments[DNNL_ARG_BIAS] = product_.operand(2, problem.bias);
     product_.add(dnnl::matmul(desc), desc.scratchpad_desc(), arguments);
-    if (seeded_) seed_ = host::loops_over<2>({operands[3].tensor, operands[2].tensor});
+    if (seeded_) seed_ = loops_over<2>({operands[3].tensor, operands[2].tensor});
   }
 
   int64_t workspace_bytes() const { return product_.workspace_bytes(); }
@@ -117,7 +117,7 @@ class MatMulKernel final : public Kernel {
   host::PrimitiveKernel product_;
   bool seeded_;
   float beta_;
-  host::Loops<2> seed_;
+  Loops<2> seed_;
 };
 
 }  // namespace

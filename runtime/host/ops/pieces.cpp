@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "runtime/host/flat_kernel.h"
-#include "runtime/host/loops.h"
+#include "runtime/loops.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
@@ -20,14 +20,14 @@ class PiecesKernel final : public Kernel {
     const size_t axis = static_cast<size_t>(attrs.axis);
     const auto dims_of = [&](size_t slot) {
       const TensorDesc& desc = operands[slot].tensor;
-      return host::physical_dims(desc, desc.rank(), host::block_of(desc.layout));
+      return physical_dims(desc, desc.rank(), block_of(desc.layout));
     };
     const std::vector<int64_t> all = dims_of(whole);
     if (axis >= all.size()) throw KernelError("an axis outside of the tensor");
     for (size_t i = 0; i < axis; ++i) rows_ *= all[i];
     for (size_t i = axis; i < all.size(); ++i) width_ *= all[i];
     const int64_t inside = width_ / all[axis];
-    const int64_t block = axis == 1 ? std::max<int64_t>(1, host::block_of(operands[whole].tensor.layout)) : 1;
+    const int64_t block = axis == 1 ? std::max<int64_t>(1, block_of(operands[whole].tensor.layout)) : 1;
     int64_t at = attrs.first / block * inside;
     for (size_t slot = first_piece; slot < last_piece; ++slot) {
       const int64_t width = dims_of(slot)[axis] * inside;

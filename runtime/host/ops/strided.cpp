@@ -1,7 +1,7 @@
 // Slice {x, y}   SliceBackward {dy, dx}   Transpose {x, y}: the same elements, walked with other strides.
 // Plain layouts.
 #include "runtime/host/flat_kernel.h"
-#include "runtime/host/loops.h"
+#include "runtime/loops.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
@@ -15,7 +15,7 @@ std::vector<int64_t> strides_of(const TensorDesc& desc) {
 
 // to[strides 0] = or += from[strides 1], over the loops.
 template <bool Accumulate>
-void copy(const host::Loops<2>& loops, float* to, const float* from) {
+void copy(const Loops<2>& loops, float* to, const float* from) {
   const int64_t rows = loops.count(1), length = loops.counts[0];
   const int64_t to_step = loops.strides[0][0], from_step = loops.strides[1][0];
 #pragma omp parallel for schedule(static) if (rows * length > 16384)
@@ -32,7 +32,7 @@ void copy(const host::Loops<2>& loops, float* to, const float* from) {
 
 // The part of `whole` that a slice is: loops over the slice, with its strides and those in the whole.
 struct Window {
-  host::Loops<2> loops;  // part, whole
+  Loops<2> loops;  // part, whole
   int64_t start = 0;     // in the whole
   int64_t elements;      // of the whole
 
@@ -49,11 +49,11 @@ struct Window {
 // A loop nest in the order of y. Where both are contiguous along other axes, squares of kTile by kTile pass through the
 // first-level cache, so that every line is read and written once.
 template <bool Accumulate>
-void transpose(const host::Loops<2>& loops, size_t along, float* y, const float* x) {
+void transpose(const Loops<2>& loops, size_t along, float* y, const float* x) {
   constexpr int64_t kTile = 16;
   const int64_t columns = loops.counts[0], x_step = loops.strides[1][0];
   const int64_t lines = loops.counts[along], y_step = loops.strides[0][along];
-  host::Loops<2> around;
+  Loops<2> around;
   for (size_t i = 1; i < loops.depth(); ++i)
     if (i != along) around.around(loops.counts[i], {loops.strides[0][i], loops.strides[1][i]});
   const int64_t strips = (lines + kTile - 1) / kTile, units = around.count(0) * strips;
@@ -99,7 +99,7 @@ class TransposeKernel final : public Kernel {
 
  private:
   bool accumulates_;
-  host::Loops<2> loops_;  // y, x
+  Loops<2> loops_;  // y, x
   size_t along_ = 0;      // the loop along which x is contiguous
 };
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "runtime/host/flat_kernel.h"
-#include "runtime/host/loops.h"
+#include "runtime/loops.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
@@ -25,7 +25,7 @@ class SumKernel final : public Kernel {
       : scale_(static_cast<float>(scale)), accumulates_(operands[kY].access == Access::update) {
     std::array<TensorDesc, Factors + 1> descs;
     for (size_t k = 0; k <= Factors; ++k) descs[k] = operands[k].tensor;
-    const host::Loops<Factors + 1> all = host::loops_over(descs);
+    const Loops<Factors + 1> all = loops_over(descs);
     inner_kept_ = all.strides[kY][0] != 0;
     inner_count_ = all.counts[0];
     for (size_t k = 0; k < Factors; ++k) inner_step_[k] = all.strides[k][0];
@@ -124,7 +124,7 @@ class SumKernel final : public Kernel {
   int64_t inner_count_ = 1, row_count_ = 1;
   std::array<int64_t, Factors> inner_step_ = {};
   std::array<int64_t, Factors + 1> row_step_ = {};
-  host::Loops<Factors + 1> kept_, reduced_;  // without the innermost loop
+  Loops<Factors + 1> kept_, reduced_;  // without the innermost loop
 };
 
 }  // namespace
@@ -144,7 +144,7 @@ std::unique_ptr<Kernel> ProductSum::make(const Attrs& attrs, std::span<const Ope
 std::vector<Algorithm> BroadcastTo::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> BroadcastTo::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  const host::Loops<2> loops = host::loops_over<2>({operands[1].tensor, operands[0].tensor});
+  const Loops<2> loops = loops_over<2>({operands[1].tensor, operands[0].tensor});
   const float scale = static_cast<float>(attrs.scale);
   const bool accumulates = operands[1].access == Access::update;
   return host::flat_kernel([loops, scale, accumulates](const RunContext&, std::byte* const* operand) {

@@ -14,7 +14,7 @@
 
 #include "runtime/kernel.h"
 
-namespace plimsoll::host {
+namespace plimsoll {
 
 // Channels per block of an activation's layout; 0 for plain.
 inline int64_t block_of(Layout layout) { return layout == Layout::nChw16c ? 16 : layout == Layout::nChw8c ? 8 : 0; }
@@ -101,4 +101,4 @@ Loops<K> loops_over(const std::array<TensorDesc, K>& operands) {
   return loops;
 }
 
-}  // namespace plimsoll::host
+}  // namespace plimsoll

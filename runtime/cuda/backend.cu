@@ -1,0 +1,191 @@
+// The device, its memory and the host's pinned memory. One device for a process: CUDA_VISIBLE_DEVICES says which.
+#include "runtime/backend.h"
+
+#include <cublasLt.h>
+#include <cudnn.h>
+
+#include "runtime/cuda/check.h"
+#include "runtime/cuda/control.h"
+
+namespace plimsoll::cuda {
+
+void check(cudaError_t result, const char* call) {
+  if (result == cudaSuccess) return;
+  cudaGetLastError();  // leaves no trace for the next call to stumble over
+  throw backend::DeviceError(std::string(call) + ": " + cudaGetErrorString(result) + " (" + std::to_string(result) + ")");
+}
+
+namespace {
+
+__device__ Changing changing_now;  // 32 bytes of the program's own image: no allocation
+
+// Nothing but a kernel that the program must have an image of.
+__global__ void probe() {}
+
+std::string version_text(int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); }
+
+std::string mebibytes(size_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f MiB", static_cast<double>(bytes) / (1 << 20));
+  return text;
+}
+
+// Which driver, which runtime: the first question when something does not start.
+void find_device() {
+  int driver = 0, runtime = 0, devices = 0;
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&runtime);
+  const cudaError_t found = cudaGetDeviceCount(&devices);
+  if (driver == 0)
+    throw backend::DeviceError("there is no NVIDIA driver; this trainer is for a GPU: compile the model with --target host for this machine");
+  if (found == cudaErrorInsufficientDriver)
+    throw backend::DeviceError("the driver is of CUDA " + version_text(driver) + ", this trainer was built with CUDA " +
+                               version_text(runtime) + ": update the driver, or build with an older toolkit");
+  if (found == cudaErrorNoDevice || (found == cudaSuccess && devices == 0))
+    throw backend::DeviceError("there is no GPU (driver of CUDA " + version_text(driver) +
+                               "); CUDA_VISIBLE_DEVICES may hide one");
+  check(found, "cudaGetDeviceCount");
+}
+
+void check_image() {
+  cudaFuncAttributes attributes;
+  const cudaError_t result = cudaFuncGetAttributes(&attributes, probe);
+  if (result == cudaSuccess) return;
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
+  const std::string capability = std::to_string(properties.major) + std::to_string(properties.minor);
+  if (result == cudaErrorNoKernelImageForDevice)
+    throw backend::DeviceError("this trainer was not built for " + std::string(properties.name) +
+                               ": configure it with -DCMAKE_CUDA_ARCHITECTURES=" + capability);
+  check(result, "cudaFuncGetAttributes");
+}
+
+}  // namespace
+
+Changing* changing_on_device() {
+  void* address = nullptr;
+  check(cudaGetSymbolAddress(&address, changing_now), "cudaGetSymbolAddress");
+  return static_cast<Changing*>(address);
+}
+
+}  // namespace plimsoll::cuda
+
+namespace plimsoll::backend {
+
+using cuda::check;
+
+void start(int64_t) {
+  cuda::find_device();
+  check(cudaSetDevice(0), "cudaSetDevice");
+  check(cudaFree(nullptr), "cudaFree");  // makes the context
+  cuda::check_image();
+}
+
+// Refuses before it tries: a device that is shared says who is short of what.
+Arena::Arena(int64_t bytes) : bytes_(bytes), allocated_(bytes) {
+  size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  void* address = nullptr;
+  const cudaError_t result = cudaMalloc(&address, static_cast<size_t>(bytes));
+  if (result == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    throw NoMemory("the planned arena is " + cuda::mebibytes(static_cast<size_t>(bytes)) + " (" + std::to_string(bytes) +
+                   " bytes); " + device_name() + " has " + cuda::mebibytes(free) + " free of " + cuda::mebibytes(total) +
+                   ": compile the model with a smaller --budget, or end what holds the rest");
+  }
+  check(result, "cudaMalloc of the arena");
+  data_ = static_cast<std::byte*>(address);
+  const cudaError_t zeroed = cudaMemset(data_, 0, static_cast<size_t>(bytes));
+  if (zeroed == cudaSuccess) return;
+  cudaFree(data_);
+  check(zeroed, "cudaMemset of the arena");
+}
+
+Arena::~Arena() { cudaFree(data_); }
+
+struct HostPool::Memory {
+  std::byte* data = nullptr;
+
+  explicit Memory(int64_t bytes) {
+    void* address = nullptr;
+    const cudaError_t result = cudaHostAlloc(&address, static_cast<size_t>(bytes), cudaHostAllocDefault);
+    if (result == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      throw NoMemory("the host pool is " + cuda::mebibytes(static_cast<size_t>(bytes)) + " (" + std::to_string(bytes) +
+                     " bytes) of pinned memory, which this machine does not give: see `ulimit -l`, free memory, or compile "
+                     "the model with a larger --budget");
+    }
+    check(result, "cudaHostAlloc of the host pool");
+    data = static_cast<std::byte*>(address);
+  }
+  ~Memory() { cudaFreeHost(data); }
+};
+
+HostPool::HostPool(int64_t bytes, const std::string& directory) {
+  if (!directory.empty()) throw HostPoolError("the host pool of a trainer on a GPU is pinned memory: leave --spill out");
+  memory_ = std::make_unique<Memory>(bytes);
+}
+
+HostPool::~HostPool() = default;
+
+std::byte* HostPool::data() const { return memory_->data; }
+
+void HostPool::store(int64_t offset, const std::byte* from, int64_t bytes) const {
+  check(cudaMemcpy(memory_->data + offset, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost), "cudaMemcpy of an offload");
+}
+
+void HostPool::fetch(int64_t offset, std::byte* to, int64_t bytes) const {
+  check(cudaMemcpy(to, memory_->data + offset, static_cast<size_t>(bytes), cudaMemcpyHostToDevice), "cudaMemcpy of a prefetch");
+}
+
+StagingBuffer::StagingBuffer(int64_t bytes) {
+  void* address = nullptr;
+  check(cudaHostAlloc(&address, static_cast<size_t>(bytes), cudaHostAllocDefault), "cudaHostAlloc of staged samples");
+  data_ = static_cast<std::byte*>(address);
+}
+
+StagingBuffer::~StagingBuffer() {
+  if (data_) cudaFreeHost(data_);
+}
+
+std::optional<DeviceMemory> device_memory() {
+  size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  return DeviceMemory{static_cast<int64_t>(total), static_cast<int64_t>(free)};
+}
+
+void copy_in(void* stream, std::byte* to, const std::byte* from, int64_t bytes) {
+  const cudaStream_t on = static_cast<cudaStream_t>(stream);
+  check(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyHostToDevice, on), "cudaMemcpyAsync to the device");
+  check(cudaStreamSynchronize(on), "cudaStreamSynchronize");
+}
+
+void copy_out(void* stream, std::byte* to, const std::byte* from, int64_t bytes) {
+  const cudaStream_t on = static_cast<cudaStream_t>(stream);
+  check(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost, on), "cudaMemcpyAsync from the device");
+  check(cudaStreamSynchronize(on), "cudaStreamSynchronize");
+}
+
+void finish(void* stream) { check(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)), "cudaStreamSynchronize"); }
+
+// Where there is none, what is planned is planned for some GPU.
+std::string device_name() {
+  cudaDeviceProp properties;
+  if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess) {
+    cudaGetLastError();
+    return "no GPU here";
+  }
+  return properties.name;
+}
+
+std::string library_version() {
+  int runtime = 0;
+  cudaRuntimeGetVersion(&runtime);
+  const size_t dnn = cudnnGetVersion(), blas = cublasLtGetVersion();
+  const auto three = [](size_t version) {
+    return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." + std::to_string(version % 100);
+  };
+  return "cuda " + cuda::version_text(runtime) + ", cublaslt " + three(blas) + ", cudnn " + three(dnn);
+}
+
+}  // namespace plimsoll::backend

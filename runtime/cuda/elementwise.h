@@ -1,0 +1,70 @@
+// Kernels that compute each element of their result from the elements at the same place: any layout, the same for all
+// operands. The result is the last operand; an `update` operand is added to (the gradient of a parameter). It may lie on
+// an operand: a thread reads what is at its place before it writes there, and nothing of another thread's.
+//
+// A function of an element is a struct with `__device__ float operator()(float) const`.
+#pragma once
+
+#include "runtime/cuda/kernel.h"
+#include "runtime/cuda/vector.h"
+
+namespace plimsoll::cuda {
+
+inline void check_same(std::span<const OperandDesc> operands) {
+  for (const OperandDesc& operand : operands)
+    if (operand.tensor.padded_elements() != operands.back().tensor.padded_elements() ||
+        operand.tensor.layout != operands.back().tensor.layout)
+      throw KernelError("an elementwise kernel's operands differ in shape or layout");
+}
+
+template <bool kAdd, class F>
+__global__ void map_kernel(int64_t n, const float* x, float* y, F f) {
+  const int64_t first = 4 * thread_number();
+  if (first + 4 <= n) {
+    const float4 v = load4(x + first);
+    const float4 result = make_float4(f(v.x), f(v.y), f(v.z), f(v.w));
+    store4(y + first, kAdd ? load4(y + first) + result : result);
+  } else {
+    for (int64_t i = first; i < n; ++i) y[i] = kAdd ? y[i] + f(x[i]) : f(x[i]);
+  }
+}
+
+template <bool kAdd, class F>
+__global__ void map2_kernel(int64_t n, const float* a, const float* b, float* y, F f) {
+  const int64_t first = 4 * thread_number();
+  if (first + 4 <= n) {
+    const float4 u = load4(a + first), v = load4(b + first);
+    const float4 result = make_float4(f(u.x, v.x), f(u.y, v.y), f(u.z, v.z), f(u.w, v.w));
+    store4(y + first, kAdd ? load4(y + first) + result : result);
+  } else {
+    for (int64_t i = first; i < n; ++i) y[i] = kAdd ? y[i] + f(a[i], b[i]) : f(a[i], b[i]);
+  }
+}
+
+// {x, y}: y = f(x)
+template <class F>
+std::unique_ptr<Kernel> map(std::span<const OperandDesc> operands, F f) {
+  check_same(operands);
+  const int64_t n = operands[1].tensor.padded_elements();
+  return by_flag(adds(operands[1]), [&](auto add) -> std::unique_ptr<Kernel> {
+    return kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+      launch("elementwise kernel", map_kernel<decltype(add)::value, F>, blocks_for(divided_up(n, 4)), kThreads, context,
+             n, in(operand, 0), out(operand, 1), f);
+    });
+  });
+}
+
+// {a, b, y}: y = f(a, b)
+template <class F>
+std::unique_ptr<Kernel> map2(std::span<const OperandDesc> operands, F f) {
+  check_same(operands);
+  const int64_t n = operands[2].tensor.padded_elements();
+  return by_flag(adds(operands[2]), [&](auto add) -> std::unique_ptr<Kernel> {
+    return kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+      launch("elementwise kernel", map2_kernel<decltype(add)::value, F>, blocks_for(divided_up(n, 4)), kThreads, context,
+             n, in(operand, 0), in(operand, 1), out(operand, 2), f);
+    });
+  });
+}
+
+}  // namespace plimsoll::cuda

@@ -1,0 +1,100 @@
+// The handles of the CUDA runtime, each given back by its owner.
+#pragma once
+
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "runtime/cuda/check.h"
+
+namespace plimsoll::cuda {
+
+template <class Handle, cudaError_t (*kDestroy)(Handle)>
+class Owned {
+ public:
+  Owned() = default;
+  explicit Owned(Handle handle) : handle_(handle) {}
+  Owned(Owned&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Owned& operator=(Owned&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Owned() {
+    if (handle_) kDestroy(handle_);
+  }
+  Handle get() const { return handle_; }
+  explicit operator bool() const { return handle_ != nullptr; }
+
+ private:
+  Handle handle_ = nullptr;
+};
+
+// Beside the default stream, which would wait for them all.
+class Stream : public Owned<cudaStream_t, cudaStreamDestroy> {
+ public:
+  using Owned::Owned;
+  static Stream make() {
+    cudaStream_t stream = nullptr;
+    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    return Stream(stream);
+  }
+};
+
+class Event : public Owned<cudaEvent_t, cudaEventDestroy> {
+ public:
+  using Owned::Owned;
+  static Event make() {
+    cudaEvent_t event = nullptr;
+    check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+    return Event(event);
+  }
+};
+
+class Graph : public Owned<cudaGraphExec_t, cudaGraphExecDestroy> {
+ public:
+  using Owned::Owned;
+  // Consumes what was captured.
+  static Graph instantiate(cudaGraph_t captured) {
+    cudaGraphExec_t graph = nullptr;
+    const cudaError_t result = cudaGraphInstantiate(&graph, captured, 0);
+    cudaGraphDestroy(captured);
+    check(result, "cudaGraphInstantiate of a round");
+    return Graph(graph);
+  }
+};
+
+// The node that a recording stream took last: what the next one on it would come behind.
+inline cudaGraphNode_t last_node(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  const cudaGraphNode_t* behind = nullptr;
+  size_t count = 0;
+#if CUDART_VERSION >= 13000
+  check(cudaStreamGetCaptureInfo(stream, &status, nullptr, nullptr, &behind, nullptr, &count), "cudaStreamGetCaptureInfo");
+#else
+  check(cudaStreamGetCaptureInfo(stream, &status, nullptr, nullptr, &behind, &count), "cudaStreamGetCaptureInfo");
+#endif
+  return count == 0 ? nullptr : behind[0];
+}
+
+// One value in pinned memory.
+template <class T>
+class Pinned {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  Pinned() {
+    void* address = nullptr;
+    check(cudaHostAlloc(&address, sizeof(T), cudaHostAllocDefault), "cudaHostAlloc");
+    value_ = new (address) T();
+  }
+  ~Pinned() { cudaFreeHost(value_); }
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+  T* operator->() const { return value_; }
+
+ private:
+  T* value_;
+};
+
+}  // namespace plimsoll::cuda

@@ -1,0 +1,48 @@
+// A Kernel from a function: what every own kernel of this backend is made with.
+//
+//   return kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) { launch(…); });
+#pragma once
+
+#include <utility>
+
+#include "runtime/cuda/launch.h"
+
+namespace plimsoll::cuda {
+
+template <class Body>
+class LaunchingKernel final : public Kernel {
+ public:
+  explicit LaunchingKernel(Body body) : body_(std::move(body)) {}
+  void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
+    body_(context, operands, workspace);
+  }
+
+ private:
+  Body body_;
+};
+
+template <class Body>
+std::unique_ptr<Kernel> kernel(Body body) {
+  return std::make_unique<LaunchingKernel<Body>>(std::move(body));
+}
+
+inline const float* in(std::byte* const* operands, size_t slot) { return reinterpret_cast<const float*>(operands[slot]); }
+inline float* out(std::byte* const* operands, size_t slot) { return reinterpret_cast<float*>(operands[slot]); }
+
+inline bool adds(const OperandDesc& operand) { return operand.access == Access::update; }
+
+// body(std::bool_constant) for a choice that a kernel is compiled for both ways.
+template <class Body>
+decltype(auto) by_flag(bool flag, Body body) {
+  return flag ? body(std::true_type{}) : body(std::false_type{});
+}
+
+// The two functions of a kernel that has one algorithm and needs no workspace.
+#define PLIMSOLL_CUDA_KERNEL(name, ...)                                                                \
+  std::vector<Algorithm> name::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; } \
+  std::unique_ptr<Kernel> name::make([[maybe_unused]] const Attrs& attrs,                              \
+                                     std::span<const OperandDesc> operands, std::string_view) {        \
+    __VA_ARGS__                                                                                        \
+  }
+
+}  // namespace plimsoll::cuda

@@ -1,0 +1,59 @@
+// How kernels are launched, and what they read of what changes from round to round.
+//
+//   launch("relu", relu_kernel<false>, blocks_for(n), kThreads, context, n, x, y);
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "runtime/cuda/check.h"
+#include "runtime/kernel.h"
+
+namespace plimsoll::cuda {
+
+inline constexpr int kThreads = 256;  // of a block, where nothing speaks for another number
+
+inline int64_t divided_up(int64_t n, int64_t by) { return (n + by - 1) / by; }
+
+// One thread for each of `n` pieces of work.
+inline int64_t blocks_for(int64_t n, int threads = kThreads) { return divided_up(n, threads); }
+
+inline cudaStream_t stream_of(const RunContext& context) { return static_cast<cudaStream_t>(context.stream); }
+
+// Arguments are converted to the kernel's parameters here, on the host. Nothing to do (no blocks) is no launch.
+template <class... Parameters>
+void launch(const char* name, void (*kernel)(Parameters...), int64_t blocks, int threads, const RunContext& context,
+            std::type_identity_t<Parameters>... arguments) {
+  if (blocks == 0) return;
+  if (blocks > 0x7FFFFFFF) throw KernelError(std::string(name) + ": " + std::to_string(blocks) + " blocks are more than a grid has");
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(blocks));
+  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.stream = stream_of(context);
+  check(cudaLaunchKernelEx(&config, kernel, arguments...), name);
+}
+
+// A round is recorded once and played many times: what changes from one time to the next must reach the kernels through
+// memory. Without a recording the values come along with the launch.
+struct Changing {
+  uint64_t seed = 0;
+  int64_t iteration = 0, round = 0;
+  double learning_rate = 0;
+};
+
+struct ChangingArgument {
+  Changing values;
+  const Changing* at;  // on the device; null: the values hold
+
+  __host__ __device__ Changing get() const { return at != nullptr ? *at : values; }
+};
+
+inline Changing changing_values(const RunContext& context) {
+  return {context.seed, context.iteration, context.round, context.learning_rate};
+}
+
+inline ChangingArgument changing(const RunContext& context) {
+  return {changing_values(context), static_cast<const Changing*>(context.changing)};
+}
+
+}  // namespace plimsoll::cuda

@@ -1,0 +1,120 @@
+// <Name>Forward {x, y}   <Name>Backward {a, dy, dx}, where a is the output, or the input where the output does not tell.
+#include "runtime/cuda/elementwise.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr float kSqrtHalf = 0.70710678118654752F;
+constexpr float kInverseSqrtTwoPi = 0.39894228040143268F;
+constexpr float kSqrtTwoOverPi = 0.79788456080286536F;
+constexpr float kCubic = 0.044715F;
+
+struct Sigmoid {
+  __device__ float operator()(float x) const { return 1.0F / (1.0F + expf(-x)); }
+};
+struct SigmoidSlope {
+  __device__ float operator()(float y, float dy) const { return dy * y * (1.0F - y); }
+};
+
+struct Tanh {
+  __device__ float operator()(float x) const { return tanhf(x); }
+};
+struct TanhSlope {
+  __device__ float operator()(float y, float dy) const { return dy * (1.0F - y * y); }
+};
+
+struct LeakyRelu {
+  float alpha;
+  __device__ float operator()(float x) const { return x > 0 ? x : alpha * x; }
+};
+struct LeakyReluSlope {
+  float alpha;
+  __device__ float operator()(float a, float dy) const { return a > 0 ? dy : alpha * dy; }
+};
+
+struct Elu {
+  float alpha;
+  __device__ float operator()(float x) const { return x > 0 ? x : alpha * (expf(x) - 1.0F); }
+};
+struct EluSlope {
+  float alpha;
+  __device__ float operator()(float y, float dy) const { return y > 0 ? dy : dy * (y + alpha); }
+};
+
+struct Clip {
+  float low, high;
+  __device__ float operator()(float x) const { return x > high ? high : x < low ? low : x; }
+};
+struct ClipSlope {
+  float low, high;
+  __device__ float operator()(float y, float dy) const { return y > low && y < high ? dy : 0.0F; }
+};
+
+struct HardSigmoid {
+  float alpha, beta;
+  __device__ float operator()(float x) const {
+    const float y = alpha * x + beta;
+    return y > 1.0F ? 1.0F : y < 0.0F ? 0.0F : y;
+  }
+};
+struct HardSigmoidSlope {
+  float alpha;
+  __device__ float operator()(float y, float dy) const { return y > 0.0F && y < 1.0F ? alpha * dy : 0.0F; }
+};
+
+struct HardSwish {
+  __device__ float operator()(float x) const {
+    const float gate = x * (1.0F / 6) + 0.5F;
+    return x * (gate > 1.0F ? 1.0F : gate < 0.0F ? 0.0F : gate);
+  }
+};
+struct HardSwishSlope {
+  __device__ float operator()(float x, float dy) const {
+    const float slope = x * (1.0F / 3) + 0.5F;
+    return dy * (x >= 3.0F ? 1.0F : x <= -3.0F ? 0.0F : slope);
+  }
+};
+
+struct Gelu {
+  bool by_tanh;
+  __device__ float operator()(float x) const {
+    if (by_tanh) return 0.5F * x * (1.0F + tanhf(kSqrtTwoOverPi * (x + kCubic * x * x * x)));
+    return 0.5F * x * (1.0F + erff(x * kSqrtHalf));
+  }
+};
+struct GeluSlope {
+  bool by_tanh;
+  __device__ float operator()(float x, float dy) const {
+    if (by_tanh) {
+      const float t = tanhf(kSqrtTwoOverPi * (x + kCubic * x * x * x));
+      const float inner = kSqrtTwoOverPi * (1.0F + 3.0F * kCubic * x * x);
+      return dy * (0.5F * (1.0F + t) + 0.5F * x * (1.0F - t * t) * inner);
+    }
+    const float area = 0.5F * (1.0F + erff(x * kSqrtHalf));
+    return dy * (area + x * kInverseSqrtTwoPi * expf(-0.5F * x * x));
+  }
+};
+
+float f(double attribute) { return static_cast<float>(attribute); }
+
+}  // namespace
+
+PLIMSOLL_CUDA_KERNEL(SigmoidForward, return cuda::map(operands, Sigmoid{});)
+PLIMSOLL_CUDA_KERNEL(SigmoidBackward, return cuda::map2(operands, SigmoidSlope{});)
+PLIMSOLL_CUDA_KERNEL(TanhForward, return cuda::map(operands, Tanh{});)
+PLIMSOLL_CUDA_KERNEL(TanhBackward, return cuda::map2(operands, TanhSlope{});)
+PLIMSOLL_CUDA_KERNEL(LeakyReluForward, return cuda::map(operands, LeakyRelu{f(attrs.alpha)});)
+PLIMSOLL_CUDA_KERNEL(LeakyReluBackward, return cuda::map2(operands, LeakyReluSlope{f(attrs.alpha)});)
+PLIMSOLL_CUDA_KERNEL(EluForward, return cuda::map(operands, Elu{f(attrs.alpha)});)
+PLIMSOLL_CUDA_KERNEL(EluBackward, return cuda::map2(operands, EluSlope{f(attrs.alpha)});)
+PLIMSOLL_CUDA_KERNEL(ClipForward, return cuda::map(operands, Clip{f(attrs.min), f(attrs.max)});)
+PLIMSOLL_CUDA_KERNEL(ClipBackward, return cuda::map2(operands, ClipSlope{f(attrs.min), f(attrs.max)});)
+PLIMSOLL_CUDA_KERNEL(HardSigmoidForward, return cuda::map(operands, HardSigmoid{f(attrs.alpha), f(attrs.beta)});)
+PLIMSOLL_CUDA_KERNEL(HardSigmoidBackward, return cuda::map2(operands, HardSigmoidSlope{f(attrs.alpha)});)
+PLIMSOLL_CUDA_KERNEL(HardSwishForward, return cuda::map(operands, HardSwish{});)
+PLIMSOLL_CUDA_KERNEL(HardSwishBackward, return cuda::map2(operands, HardSwishSlope{});)
+PLIMSOLL_CUDA_KERNEL(GeluForward, return cuda::map(operands, Gelu{attrs.by_tanh});)
+PLIMSOLL_CUDA_KERNEL(GeluBackward, return cuda::map2(operands, GeluSlope{attrs.by_tanh});)
+
+}  // namespace plimsoll

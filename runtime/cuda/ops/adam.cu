@@ -1,0 +1,44 @@
+// AdamUpdate {w, g, m, v}: torch.optim.Adam, or AdamW when decoupled. The step count is iteration + 1; m and v start at
+// zero. A gradient that is `update` is cleared.
+#include "runtime/cuda/update.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+struct Adam {
+  double beta1, beta2, epsilon, weight_decay;
+  bool decoupled;
+
+  struct Step {
+    float beta1, rest1, beta2, rest2, epsilon, decay, shrink, step_size, root;
+    __device__ void operator()(float& w, float g, float& m, float& v) const {
+      const float gradient = g + decay * w;
+      m = beta1 * m + rest1 * gradient;
+      v = beta2 * v + rest2 * gradient * gradient;
+      w = shrink * w - step_size * m / (sqrtf(v) / root + epsilon);
+    }
+  };
+  // Scalars in double, as Python has them; elements in float.
+  __device__ Step at(const cuda::Changing& now) const {
+    const double step = static_cast<double>(now.iteration + 1), rate = now.learning_rate;
+    const double seen1 = 1 - pow(beta1, step), seen2 = 1 - pow(beta2, step);
+    return {.beta1 = static_cast<float>(beta1),
+            .rest1 = static_cast<float>(1 - beta1),
+            .beta2 = static_cast<float>(beta2),
+            .rest2 = static_cast<float>(1 - beta2),
+            .epsilon = static_cast<float>(epsilon),
+            .decay = decoupled ? 0 : static_cast<float>(weight_decay),
+            .shrink = decoupled ? static_cast<float>(1 - rate * weight_decay) : 1,
+            .step_size = static_cast<float>(rate / seen1),
+            .root = static_cast<float>(sqrt(seen2))};
+  }
+};
+
+}  // namespace
+
+PLIMSOLL_CUDA_KERNEL(AdamUpdate, {
+  return cuda::update<2>(operands, Adam{attrs.beta1, attrs.beta2, attrs.epsilon, attrs.weight_decay, attrs.decoupled});
+})
+
+}  // namespace plimsoll

@@ -1,0 +1,83 @@
+// AveragePoolForward {x, y}   AveragePoolBackward {dy, dx}
+// The backward gathers: each pixel adds up the shares of the windows that cover it, in their order.
+#include "runtime/cuda/pool.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+using cuda::PoolAxis;
+using cuda::PoolShape;
+
+// Places of a window along one axis that the average counts.
+__device__ int counted(const PoolAxis& axis, int at, bool count_padding) {
+  const int begin = axis.begin(at), end = begin + (axis.kernel - 1) * axis.dilation + 1;
+  const int first = count_padding ? begin : begin + axis.first_place(at) * axis.dilation;
+  const int last = min(end, axis.in + (count_padding ? axis.pad_end : 0));
+  return last <= first ? 0 : (last - first + axis.dilation - 1) / axis.dilation;
+}
+
+// A dilated window may step over a small input altogether: nothing to average is 0.
+__device__ float share(const PoolShape& shape, int row, int column, bool count_padding) {
+  const int n = counted(shape.rows, row, count_padding) * counted(shape.columns, column, count_padding);
+  return 1.0F / static_cast<float>(n > 0 ? n : 1);
+}
+
+__global__ void forward_kernel(PoolShape shape, bool count_padding, const float* x, float* y) {
+  const int64_t number = cuda::thread_number();
+  if (number >= shape.planes * shape.rows.out * shape.columns.out) return;
+  const cuda::Pixel at = cuda::pixel_of(number, shape.rows.out, shape.columns.out);
+  const float* const plane = x + at.plane * shape.rows.in * shape.columns.in;
+  const int top = shape.rows.begin(at.row), left = shape.columns.begin(at.column);
+  float sum = 0;
+  for (int i = shape.rows.first_place(at.row); i < shape.rows.kernel; ++i) {
+    const int row = top + i * shape.rows.dilation;
+    if (row >= shape.rows.in) break;
+    for (int j = shape.columns.first_place(at.column); j < shape.columns.kernel; ++j) {
+      const int column = left + j * shape.columns.dilation;
+      if (column >= shape.columns.in) break;
+      sum += plane[static_cast<int64_t>(row) * shape.columns.in + column];
+    }
+  }
+  y[number] = sum * share(shape, at.row, at.column, count_padding);
+}
+
+__global__ void backward_kernel(PoolShape shape, bool count_padding, const float* dy, float* dx) {
+  const int64_t number = cuda::thread_number();
+  if (number >= shape.planes * shape.rows.in * shape.columns.in) return;
+  const cuda::Pixel at = cuda::pixel_of(number, shape.rows.in, shape.columns.in);
+  const float* const plane = dy + at.plane * shape.rows.out * shape.columns.out;
+  float sum = 0;
+  for (int h = shape.rows.first_window(at.row); h <= shape.rows.last_window(at.row); ++h) {
+    if (shape.rows.place_of(at.row, h) < 0) continue;
+    for (int w = shape.columns.first_window(at.column); w <= shape.columns.last_window(at.column); ++w) {
+      if (shape.columns.place_of(at.column, w) < 0) continue;
+      sum += plane[static_cast<int64_t>(h) * shape.columns.out + w] * share(shape, h, w, count_padding);
+    }
+  }
+  dx[number] = sum;
+}
+
+}  // namespace
+
+PLIMSOLL_CUDA_KERNEL(AveragePoolForward, {
+  cuda::need_plain(operands);
+  const PoolShape shape(attrs, operands[0].tensor, operands[1].tensor);
+  const bool count_padding = attrs.count_padding;
+  return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+    cuda::launch("average pool", forward_kernel, cuda::blocks_for(shape.outputs()), cuda::kThreads, context, shape,
+                 count_padding, cuda::in(operand, 0), cuda::out(operand, 1));
+  });
+})
+
+PLIMSOLL_CUDA_KERNEL(AveragePoolBackward, {
+  cuda::need_plain(operands);
+  const PoolShape shape(attrs, operands[1].tensor, operands[0].tensor);
+  const bool count_padding = attrs.count_padding;
+  return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+    cuda::launch("average pool's gradient", backward_kernel, cuda::blocks_for(shape.inputs()), cuda::kThreads, context,
+                 shape, count_padding, cuda::in(operand, 0), cuda::out(operand, 1));
+  });
+})
+
+}  // namespace plimsoll

@@ -1,0 +1,315 @@
+// BatchNormForward  {x, scale, bias, running_mean, running_var, y, mean, var}
+// BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias}
+//
+// Each in three launches: partial results of stretches of a channel, one warp for each channel that puts them together, and
+// one pass over all elements, which ends in the fused Relu.
+//
+// A stretch is what a block holds in registers, so that moments are taken mean first although x is read from memory once;
+// sums of squares without the mean taken off would cancel. They are merged as in Chan, Golub, LeVeque, "Updating formulae
+// and a pairwise algorithm for computing sample variances", 1979.
+#include "runtime/attrs/batch_norm.h"
+
+#include "runtime/cuda/kernel.h"
+#include "runtime/cuda/plain.h"
+#include "runtime/cuda/reduce.h"
+#include "runtime/cuda/strided.h"
+#include "runtime/cuda/vector.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+using cuda::PlaneShape;
+
+constexpr int kHeld = 16;                             // values of a thread
+constexpr int64_t kStretch = cuda::kThreads * kHeld;  // of a channel: 16 KiB
+
+// A channel's elements, sample by sample, in stretches.
+struct Channels {
+  int64_t samples, channels, pixels, count, stretches;
+
+  explicit Channels(const TensorDesc& x) {
+    const PlaneShape shape(x);
+    samples = shape.samples;
+    channels = shape.channels;
+    pixels = shape.pixels;
+    count = samples * pixels;
+    stretches = cuda::divided_up(count, kStretch);
+  }
+  int64_t elements() const { return count * channels; }
+  // Where element i of channel c lies.
+  template <class Index>
+  __device__ int64_t at(int64_t c, Index i) const {
+    const Index sample = i / static_cast<Index>(pixels), pixel = i - sample * static_cast<Index>(pixels);
+    return (static_cast<int64_t>(sample) * channels + c) * pixels + static_cast<int64_t>(pixel);
+  }
+};
+
+struct Moments {
+  double count, mean, squares;  // squares: sum of (x - mean)^2
+};
+
+// A warp merges the stretches of its channel: lane after lane, then the lanes, always in the same order.
+struct Merged {
+  Moments m;
+
+  __device__ Merged from(int, int distance) const {
+    return {{__shfl_down_sync(0xFFFFFFFFU, m.count, distance), __shfl_down_sync(0xFFFFFFFFU, m.mean, distance),
+             __shfl_down_sync(0xFFFFFFFFU, m.squares, distance)}};
+  }
+};
+
+__device__ Moments merge(Moments a, Moments b) {
+  if (b.count == 0) return a;
+  const double total = a.count + b.count, delta = b.mean - a.mean;
+  return {total, a.mean + delta * (b.count / total), a.squares + b.squares + delta * delta * (a.count * b.count / total)};
+}
+
+template <class Index>
+__global__ void moments_kernel(Channels shape, const float* x, Moments* moments) {
+  const int64_t c = int64_t{blockIdx.x} / shape.stretches, stretch = int64_t{blockIdx.x} % shape.stretches;
+  const int64_t begin = stretch * kStretch;
+  float held[kHeld];
+  float sum = 0;
+#pragma unroll
+  for (int k = 0; k < kHeld; ++k) {
+    const int64_t i = begin + k * cuda::kThreads + threadIdx.x;
+    held[k] = i < shape.count ? x[shape.at(c, static_cast<Index>(i))] : 0;
+    sum += held[k];
+  }
+  const int64_t left = shape.count - begin;
+  const double count = static_cast<double>(left < kStretch ? left : kStretch);
+  const double mean = cuda::block_sum_for_all<cuda::kThreads>(static_cast<double>(sum)) / count;
+  const float middle = static_cast<float>(mean);
+  float squares = 0;
+#pragma unroll
+  for (int k = 0; k < kHeld; ++k) {
+    const int64_t i = begin + k * cuda::kThreads + threadIdx.x;
+    const float off = i < shape.count ? held[k] - middle : 0;
+    squares += off * off;
+  }
+  // About the rounded mean; the rounding's own square is far below what a float resolves.
+  const double total = cuda::block_sum<cuda::kThreads>(static_cast<double>(squares));
+  if (threadIdx.x == 0) moments[blockIdx.x] = {count, mean, total};
+}
+
+struct ForwardOperands {
+  const float *scale, *bias;
+  float *running_mean, *running_var, *saved_mean, *saved_var;
+  float *factor, *offset;  // y = factor * x + offset
+};
+
+// A warp for each channel. `moves`: the running statistics, too.
+__global__ void settle_forward_kernel(Channels shape, BatchNormAttrs attrs, bool training, bool moves,
+                                      const Moments* moments, ForwardOperands o) {
+  const int64_t c = cuda::thread_number() / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  Merged all{{0, 0, 0}};
+  if (training && c < shape.channels)
+    for (int64_t i = lane; i < shape.stretches; i += 32) all.m = merge(all.m, moments[c * shape.stretches + i]);
+  for (int distance = 16; distance > 0; distance /= 2) all.m = merge(all.m, all.from(lane, distance).m);
+  if (c >= shape.channels || lane != 0) return;
+  double mean = o.running_mean[c], var = o.running_var[c];
+  if (training) {
+    const double count = static_cast<double>(shape.count), keep = attrs.momentum;
+    mean = all.m.mean;
+    var = all.m.squares / count;
+    if (moves) {
+      // As PyTorch: normalized by the biased variance, remembered by the unbiased one.
+      const double unbiased = all.m.squares / (count > 2 ? count - 1 : 1);
+      o.running_mean[c] = static_cast<float>(keep * o.running_mean[c] + (1 - keep) * mean);
+      o.running_var[c] = static_cast<float>(keep * o.running_var[c] + (1 - keep) * unbiased);
+    }
+  }
+  if (o.saved_mean) o.saved_mean[c] = static_cast<float>(mean);
+  if (o.saved_var) o.saved_var[c] = static_cast<float>(var);
+  const double a = o.scale[c] / sqrt(var + attrs.epsilon);
+  o.factor[c] = static_cast<float>(a);
+  o.offset[c] = static_cast<float>(o.bias[c] - mean * a);
+}
+
+// `n` steps of four pixels of one channel, or of one.
+template <bool kFour, bool kRelu, class Index>
+__global__ void normalize_kernel(Index n, Index steps_of_plane, Index channels, const float* x, const float* factor,
+                                 const float* offset, float* y) {
+  const int64_t number = cuda::thread_number();
+  if (number >= static_cast<int64_t>(n)) return;
+  const Index c = static_cast<Index>(number) / steps_of_plane % channels;
+  const float a = factor[c], b = offset[c];
+  const auto value = [=](float from) {
+    const float v = from * a + b;
+    return kRelu ? (v > 0 ? v : 0) : v;
+  };
+  if constexpr (kFour) {
+    const float4 v = cuda::load4(x + 4 * number);
+    cuda::store4(y + 4 * number, make_float4(value(v.x), value(v.y), value(v.z), value(v.w)));
+  } else {
+    y[number] = value(x[number]);
+  }
+}
+
+// Blocks of kThreads for the four passes' common shape: body(four, index, steps).
+template <class Body>
+void by_step(const Channels& shape, Body body) {
+  const bool by_four = shape.pixels % 4 == 0;
+  const int64_t steps = shape.elements() / (by_four ? 4 : 1);
+  cuda::by_flag(by_four, [&](auto four) { cuda::by_index(steps, [&](auto index) { body(four, index, steps); }); });
+}
+
+std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands) {
+  cuda::need_plain(operands);
+  const Channels shape(operands[0].tensor);
+  return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
+    Moments* const moments = reinterpret_cast<Moments*>(workspace);
+    float* const factor = reinterpret_cast<float*>(moments + shape.channels * shape.stretches);
+    const ForwardOperands o{cuda::in(operand, 1),  cuda::in(operand, 2),  cuda::out(operand, 3), cuda::out(operand, 4),
+                            cuda::out(operand, 6), cuda::out(operand, 7), factor,                factor + shape.channels};
+    if (context.training)
+      cuda::by_index(shape.count, [&](auto index) {
+        cuda::launch("moments", moments_kernel<decltype(index)>, shape.channels * shape.stretches, cuda::kThreads, context,
+                     shape, cuda::in(operand, 0), moments);
+      });
+    cuda::launch("batch statistics", settle_forward_kernel, cuda::blocks_for(32 * shape.channels), cuda::kThreads, context,
+                 shape, attrs, context.training, context.training && !context.recompute, moments, o);
+    by_step(shape, [&](auto four, auto index, int64_t steps) {
+      using Index = decltype(index);
+      cuda::by_flag(attrs.relu, [&](auto relu) {
+        cuda::launch("batch normalization", normalize_kernel<decltype(four)::value, decltype(relu)::value, Index>,
+                     cuda::blocks_for(steps), cuda::kThreads, context, static_cast<Index>(steps),
+                     static_cast<Index>(shape.pixels / (decltype(four)::value ? 4 : 1)), static_cast<Index>(shape.channels),
+                     cuda::in(operand, 0), factor, factor + shape.channels, cuda::out(operand, 5));
+      });
+    });
+  });
+}
+
+// With g = dy, masked by a fused Relu, and z = (x - mean) / std:
+//   dbias = sum g,   dscale = sum g z,   dx = scale / std * (g - dbias / count - z * dscale / count)
+struct Sums {
+  double g, g_off;  // of g, of g * (x - mean)
+
+  __device__ Sums from(int, int distance) const {
+    return {__shfl_down_sync(0xFFFFFFFFU, g, distance), __shfl_down_sync(0xFFFFFFFFU, g_off, distance)};
+  }
+};
+
+__device__ Sums plus(Sums a, Sums b) { return {a.g + b.g, a.g_off + b.g_off}; }
+
+template <bool kRelu, class Index>
+__global__ void sums_kernel(Channels shape, const float* x, const float* dy, const float* y, const float* mean, Sums* sums) {
+  const int64_t c = int64_t{blockIdx.x} / shape.stretches, begin = int64_t{blockIdx.x} % shape.stretches * kStretch;
+  const float middle = mean[c];
+  float g_sum = 0, g_off = 0;
+#pragma unroll
+  for (int k = 0; k < kHeld; ++k) {
+    const int64_t i = begin + k * cuda::kThreads + threadIdx.x;
+    if (i >= shape.count) break;
+    const int64_t at = shape.at(c, static_cast<Index>(i));
+    const float g = kRelu && !(y[at] > 0) ? 0 : dy[at];
+    g_sum += g;
+    g_off += g * (x[at] - middle);
+  }
+  const Sums total = cuda::block_reduce<cuda::kThreads>(Sums{g_sum, g_off}, plus);
+  if (threadIdx.x == 0) sums[blockIdx.x] = total;
+}
+
+struct BackwardOperands {
+  const float *scale, *mean, *var;
+  float *dscale, *dbias;
+  bool adds_scale, adds_bias;
+  float *p, *q, *r;  // dx = p * g + q * x + r
+};
+
+__global__ void settle_backward_kernel(Channels shape, double epsilon, const Sums* sums, BackwardOperands o) {
+  const int64_t c = cuda::thread_number() / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  Sums all{0, 0};
+  if (c < shape.channels)
+    for (int64_t i = lane; i < shape.stretches; i += 32) all = plus(all, sums[c * shape.stretches + i]);
+  for (int distance = 16; distance > 0; distance /= 2) all = plus(all, all.from(lane, distance));
+  if (c >= shape.channels || lane != 0) return;
+  const double count = static_cast<double>(shape.count), deviation = sqrt(static_cast<double>(o.var[c]) + epsilon);
+  const double slope = o.scale[c] / deviation, across = all.g_off / (deviation * deviation * count);
+  o.p[c] = static_cast<float>(slope);
+  o.q[c] = static_cast<float>(-slope * across);
+  o.r[c] = static_cast<float>(slope * (across * o.mean[c] - all.g / count));
+  if (o.dscale) o.dscale[c] = static_cast<float>(all.g_off / deviation) + (o.adds_scale ? o.dscale[c] : 0);
+  if (o.dbias) o.dbias[c] = static_cast<float>(all.g) + (o.adds_bias ? o.dbias[c] : 0);
+}
+
+template <bool kFour, bool kRelu, class Index>
+__global__ void gradient_kernel(Index n, Index steps_of_plane, Index channels, const float* x, const float* dy,
+                                const float* y, const float* p, float* dx) {
+  const int64_t number = cuda::thread_number();
+  if (number >= static_cast<int64_t>(n)) return;
+  const Index c = static_cast<Index>(number) / steps_of_plane % channels;
+  const float a = p[c], b = p[channels + c], d = p[2 * channels + c];
+  const auto value = [=](float from, float slope, float result) {
+    const float g = kRelu && !(result > 0) ? 0 : slope;
+    return g * a + (from * b + d);
+  };
+  if constexpr (kFour) {
+    const float4 u = cuda::load4(x + 4 * number), v = cuda::load4(dy + 4 * number);
+    const float4 w = kRelu ? cuda::load4(y + 4 * number) : v;
+    cuda::store4(dx + 4 * number,
+                 make_float4(value(u.x, v.x, w.x), value(u.y, v.y, w.y), value(u.z, v.z, w.z), value(u.w, v.w, w.w)));
+  } else {
+    dx[number] = value(x[number], dy[number], kRelu ? y[number] : 0);
+  }
+}
+
+std::unique_ptr<Kernel> backward(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands) {
+  cuda::need_plain(operands);
+  const Channels shape(operands[0].tensor);
+  const bool adds_scale = cuda::adds(operands[7]), adds_bias = cuda::adds(operands[8]);
+  return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
+    const float *x = cuda::in(operand, 0), *dy = cuda::in(operand, 1), *y = cuda::in(operand, 5);
+    Sums* const sums = reinterpret_cast<Sums*>(workspace);
+    float* const p = reinterpret_cast<float*>(sums + shape.channels * shape.stretches);
+    const BackwardOperands o{cuda::in(operand, 2),  cuda::in(operand, 3),  cuda::in(operand, 4),
+                             cuda::out(operand, 7), cuda::out(operand, 8), adds_scale,
+                             adds_bias,             p,                     p + shape.channels,
+                             p + 2 * shape.channels};
+    cuda::by_flag(attrs.relu, [&](auto relu) {
+      constexpr bool kRelu = decltype(relu)::value;
+      cuda::by_index(shape.count, [&](auto index) {
+        cuda::launch("sums of a batch's gradients", sums_kernel<kRelu, decltype(index)>, shape.channels * shape.stretches,
+                     cuda::kThreads, context, shape, x, dy, y, o.mean, sums);
+      });
+      cuda::launch("gradients of scale and bias", settle_backward_kernel, cuda::blocks_for(32 * shape.channels),
+                   cuda::kThreads, context, shape, attrs.epsilon, sums, o);
+      if (operand[6] == nullptr) return;
+      by_step(shape, [&](auto four, auto index, int64_t steps) {
+        using Index = decltype(index);
+        cuda::launch("batch normalization's gradient", gradient_kernel<decltype(four)::value, kRelu, Index>,
+                     cuda::blocks_for(steps), cuda::kThreads, context, static_cast<Index>(steps),
+                     static_cast<Index>(shape.pixels / (decltype(four)::value ? 4 : 1)), static_cast<Index>(shape.channels),
+                     x, dy, y, p, cuda::out(operand, 6));
+      });
+    });
+  });
+}
+
+}  // namespace
+
+std::vector<Algorithm> BatchNormForward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+  const Channels shape(operands[0].tensor);
+  return {{.workspace_bytes = shape.channels * (shape.stretches * static_cast<int64_t>(sizeof(Moments)) +
+                                                2 * static_cast<int64_t>(sizeof(float)))}};
+}
+
+std::unique_ptr<Kernel> BatchNormForward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  return forward(attrs, operands);
+}
+
+std::vector<Algorithm> BatchNormBackward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+  const Channels shape(operands[0].tensor);
+  return {{.workspace_bytes = shape.channels * (shape.stretches * static_cast<int64_t>(sizeof(Sums)) +
+                                                3 * static_cast<int64_t>(sizeof(float)))}};
+}
+
+std::unique_ptr<Kernel> BatchNormBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  return backward(attrs, operands);
+}
+
+}  // namespace plimsoll

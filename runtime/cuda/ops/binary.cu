@@ -1,0 +1,86 @@
+// BinaryAdd, BinarySub, BinaryMul, BinaryDiv {a, b, y}: y = a op b; a and b broadcast to y. BinaryAdd may end in a Relu.
+// ScaleShift {x, y}: y = scale · x + shift
+#include "runtime/cuda/elementwise.h"
+#include "runtime/cuda/strided.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+struct Add {
+  __device__ float operator()(float a, float b) const { return a + b; }
+};
+struct AddRelu {
+  __device__ float operator()(float a, float b) const { return a + b > 0 ? a + b : 0; }
+};
+struct Sub {
+  __device__ float operator()(float a, float b) const { return a - b; }
+};
+struct Mul {
+  __device__ float operator()(float a, float b) const { return a * b; }
+};
+struct Div {
+  __device__ float operator()(float a, float b) const { return a / b; }
+};
+struct Scale {
+  float scale, shift;
+  __device__ float operator()(float x) const { return scale * x + shift; }
+};
+
+// Four neighbours of an operand that goes along with the innermost loop, or one value four times.
+__device__ float4 four(const float* from, int64_t step) {
+  return step != 0 ? cuda::load4(from) : make_float4(*from, *from, *from, *from);
+}
+
+// A thread for each step of the loops {y, a, b}, of four neighbours or of one.
+template <bool kFour, bool kAdd, class Index, class F>
+__global__ void broadcast_kernel(Index steps, cuda::DeviceLoops<3> loops, const float* a, const float* b, float* y, F f) {
+  const int64_t number = cuda::thread_number();
+  if (number >= static_cast<int64_t>(steps)) return;
+  const cuda::Places<3> at = cuda::place(loops, static_cast<Index>(number));
+  float* const to = y + at.of[0];
+  if constexpr (kFour) {
+    const float4 u = four(a + at.of[1], loops.strides[1][0]), v = four(b + at.of[2], loops.strides[2][0]);
+    const float4 result = make_float4(f(u.x, v.x), f(u.y, v.y), f(u.z, v.z), f(u.w, v.w));
+    cuda::store4(to, kAdd ? cuda::operator+(cuda::load4(to), result) : result);
+  } else {
+    const float result = f(a[at.of[1]], b[at.of[2]]);
+    *to = kAdd ? *to + result : result;
+  }
+}
+
+template <class F>
+std::unique_ptr<Kernel> binary(std::span<const OperandDesc> operands, F f) {
+  const TensorDesc &a = operands[0].tensor, &b = operands[1].tensor, &y = operands[2].tensor;
+  const Loops<3> loops = loops_over<3>({y, a, b});
+  const int64_t n = loops.count(0);
+  if (n != y.padded_elements()) throw KernelError("operands larger than the result");
+  const bool together = loops.depth() == 1 && loops.strides[1][0] == 1 && loops.strides[2][0] == 1;
+  if (together && a.padded_elements() == n && b.padded_elements() == n && a.layout == y.layout && b.layout == y.layout)
+    return cuda::map2(operands, f);
+  const bool by_four = cuda::four_at_once(loops);
+  const int64_t steps = by_four ? n / 4 : n;
+  const cuda::DeviceLoops<3> nest = cuda::on_device(loops, by_four ? 4 : 1);
+  return cuda::by_flag(by_four, [&](auto four) {
+    return cuda::by_flag(cuda::adds(operands[2]), [&](auto add) {
+      return cuda::by_index(steps, [&](auto index) -> std::unique_ptr<Kernel> {
+        using Index = decltype(index);
+        return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+          cuda::launch("broadcast kernel", broadcast_kernel<decltype(four)::value, decltype(add)::value, Index, F>,
+                       cuda::blocks_for(steps), cuda::kThreads, context, static_cast<Index>(steps), nest,
+                       cuda::in(operand, 0), cuda::in(operand, 1), cuda::out(operand, 2), f);
+        });
+      });
+    });
+  });
+}
+
+}  // namespace
+
+PLIMSOLL_CUDA_KERNEL(BinaryAdd, { return attrs.relu ? binary(operands, AddRelu{}) : binary(operands, Add{}); })
+PLIMSOLL_CUDA_KERNEL(BinarySub, return binary(operands, Sub{});)
+PLIMSOLL_CUDA_KERNEL(BinaryMul, return binary(operands, Mul{});)
+PLIMSOLL_CUDA_KERNEL(BinaryDiv, return binary(operands, Div{});)
+PLIMSOLL_CUDA_KERNEL(ScaleShift, return cuda::map(operands, Scale{static_cast<float>(attrs.scale), static_cast<float>(attrs.shift)});)
+
+}  // namespace plimsoll

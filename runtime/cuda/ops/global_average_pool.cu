@@ -1,0 +1,52 @@
+// GlobalAveragePoolForward {x, y}   GlobalAveragePoolBackward {dy, dx}
+#include "runtime/cuda/kernel.h"
+#include "runtime/cuda/plain.h"
+#include "runtime/cuda/strided.h"
+#include "runtime/cuda/vector.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+// A warp for each plane.
+__global__ void forward_kernel(int64_t planes, int64_t pixels, const float* x, float* y) {
+  const int64_t plane = cuda::thread_number() / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  float sum = 0;
+  if (plane < planes)
+    for (int64_t i = lane; i < pixels; i += 32) sum += x[plane * pixels + i];
+  for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_down_sync(0xFFFFFFFFU, sum, distance);
+  if (plane < planes && lane == 0) y[plane] = sum / static_cast<float>(pixels);
+}
+
+template <class Index>
+__global__ void backward_kernel(Index n, Index pixels, float factor, const float* dy, float* dx) {
+  const int64_t number = cuda::thread_number();
+  if (number < static_cast<int64_t>(n)) dx[number] = dy[static_cast<Index>(number) / pixels] * factor;
+}
+
+}  // namespace
+
+PLIMSOLL_CUDA_KERNEL(GlobalAveragePoolForward, {
+  cuda::need_plain(operands);
+  const cuda::PlaneShape shape(operands[0].tensor);
+  return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
+    cuda::launch("global average pool", forward_kernel, cuda::blocks_for(32 * shape.planes()), cuda::kThreads, context,
+                 shape.planes(), shape.pixels, cuda::in(operand, 0), cuda::out(operand, 1));
+  });
+})
+
+PLIMSOLL_CUDA_KERNEL(GlobalAveragePoolBackward, {
+  cuda::need_plain(operands);
+  const cuda::PlaneShape shape(operands[1].tensor);
+  return cuda::by_index(shape.elements(), [&](auto index) -> std::unique_ptr<Kernel> {
+    using Index = decltype(index);
+    return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
+      cuda::launch("global average pool's gradient", backward_kernel<Index>, cuda::blocks_for(shape.elements()),
+                   cuda::kThreads, context, static_cast<Index>(shape.elements()), static_cast<Index>(shape.pixels),
+                   1.0F / static_cast<float>(shape.pixels), cuda::in(operand, 0), cuda::out(operand, 1));
+    });
+  });
+})
+
+}  // namespace plimsoll

@@ -1,0 +1,89 @@
+// MaxPoolForward {x, y, indices}   MaxPoolBackward {indices, dy, dx}
+// `indices` says for each output which place of its window was the largest: the first of equals, row by row. The backward
+// gathers: each pixel looks at the windows that cover it, in their order, so that nothing is added by two at once.
+#include "runtime/cuda/pool.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+using cuda::PoolShape;
+
+template <class Place>
+__global__ void forward_kernel(PoolShape shape, const float* x, float* y, Place* indices) {
+  const int64_t number = cuda::thread_number();
+  if (number >= shape.planes * shape.rows.out * shape.columns.out) return;
+  const cuda::Pixel at = cuda::pixel_of(number, shape.rows.out, shape.columns.out);
+  const float* const plane = x + at.plane * shape.rows.in * shape.columns.in;
+  const int top = shape.rows.begin(at.row), left = shape.columns.begin(at.column);
+  float largest = 0;
+  int best = -1;
+  for (int i = shape.rows.first_place(at.row); i < shape.rows.kernel; ++i) {
+    const int row = top + i * shape.rows.dilation;
+    if (row >= shape.rows.in) break;
+    for (int j = shape.columns.first_place(at.column); j < shape.columns.kernel; ++j) {
+      const int column = left + j * shape.columns.dilation;
+      if (column >= shape.columns.in) break;
+      const float value = plane[static_cast<int64_t>(row) * shape.columns.in + column];
+      if (best >= 0 && !(value > largest) && value == value) continue;  // what is not a number stays seen
+      largest = value;
+      best = i * shape.columns.kernel + j;
+    }
+  }
+  y[number] = largest;
+  if (indices != nullptr) indices[number] = static_cast<Place>(best);
+}
+
+template <class Place>
+__global__ void backward_kernel(PoolShape shape, const Place* indices, const float* dy, float* dx) {
+  const int64_t number = cuda::thread_number();
+  if (number >= shape.planes * shape.rows.in * shape.columns.in) return;
+  const cuda::Pixel at = cuda::pixel_of(number, shape.rows.in, shape.columns.in);
+  const int64_t plane = at.plane * shape.rows.out * shape.columns.out;
+  float sum = 0;
+  for (int h = shape.rows.first_window(at.row); h <= shape.rows.last_window(at.row); ++h) {
+    const int i = shape.rows.place_of(at.row, h);
+    if (i < 0) continue;
+    for (int w = shape.columns.first_window(at.column); w <= shape.columns.last_window(at.column); ++w) {
+      const int j = shape.columns.place_of(at.column, w);
+      if (j < 0) continue;
+      const int64_t window = plane + static_cast<int64_t>(h) * shape.columns.out + w;
+      if (static_cast<int>(indices[window]) == i * shape.columns.kernel + j) sum += dy[window];
+    }
+  }
+  dx[number] = sum;
+}
+
+// body(a value of the type that the places have).
+template <class Body>
+std::unique_ptr<Kernel> by_place(DataType type, Body body) {
+  return type == DataType::i32 ? body(int32_t{0}) : body(uint8_t{0});
+}
+
+}  // namespace
+
+PLIMSOLL_CUDA_KERNEL(MaxPoolForward, {
+  cuda::need_plain(operands);
+  const PoolShape shape(attrs, operands[0].tensor, operands[1].tensor);
+  return by_place(operands[2].tensor.type, [&](auto place) -> std::unique_ptr<Kernel> {
+    using Place = decltype(place);
+    return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
+      cuda::launch("max pool", forward_kernel<Place>, cuda::blocks_for(shape.outputs()), cuda::kThreads, context, shape,
+                   cuda::in(operand, 0), cuda::out(operand, 1), reinterpret_cast<Place*>(operand[2]));
+    });
+  });
+})
+
+PLIMSOLL_CUDA_KERNEL(MaxPoolBackward, {
+  cuda::need_plain(operands);
+  const PoolShape shape(attrs, operands[2].tensor, operands[1].tensor);
+  return by_place(operands[0].tensor.type, [&](auto place) -> std::unique_ptr<Kernel> {
+    using Place = decltype(place);
+    return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
+      cuda::launch("max pool's gradient", backward_kernel<Place>, cuda::blocks_for(shape.inputs()), cuda::kThreads,
+                   context, shape, reinterpret_cast<const Place*>(operand[0]), cuda::in(operand, 1), cuda::out(operand, 2));
+    });
+  });
+})
+
+}  // namespace plimsoll

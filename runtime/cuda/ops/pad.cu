@@ -1,0 +1,65 @@
+// Pad {x, y}: each element of y is one of x, or the value around.
+#include "runtime/cuda/kernel.h"
+#include "runtime/cuda/plain.h"
+#include "runtime/cuda/strided.h"
+#include "runtime/cuda/vector.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+// Behind the last axis that changes, all is one unit.
+struct Shape {
+  int axes = 0;
+  int64_t in[kMaxRank] = {}, out[kMaxRank] = {}, begin[kMaxRank] = {};
+  int64_t unit = 1, elements = 0;
+
+  Shape(const PadAttrs& attrs, const TensorDesc& x, const TensorDesc& y) : elements(y.elements()) {
+    if (attrs.begin.size() != x.rank()) throw KernelError("Pad: as many pads as axes are needed");
+    size_t axis = x.rank();
+    while (axis > 0 && attrs.begin[axis - 1] == 0 && x.dim(axis - 1) == y.dim(axis - 1)) unit *= x.dim(--axis);
+    axes = static_cast<int>(axis);
+    for (size_t i = 0; i < axis; ++i) {
+      in[i] = x.dim(i);
+      out[i] = y.dim(i);
+      begin[i] = attrs.begin[i];
+    }
+  }
+};
+
+template <class Index>
+__global__ void pad_kernel(Shape shape, float value, const float* x, float* y) {
+  const int64_t number = cuda::thread_number();
+  if (number >= shape.elements) return;
+  Index rest = static_cast<Index>(number) / static_cast<Index>(shape.unit);
+  int64_t source = static_cast<int64_t>(static_cast<Index>(number) % static_cast<Index>(shape.unit)), stride = shape.unit;
+  for (int axis = shape.axes - 1; axis >= 0; --axis) {
+    const Index next = rest / static_cast<Index>(shape.out[axis]);
+    const int64_t at = static_cast<int64_t>(rest - next * static_cast<Index>(shape.out[axis])) - shape.begin[axis];
+    rest = next;
+    if (at < 0 || at >= shape.in[axis]) {
+      y[number] = value;
+      return;
+    }
+    source += at * stride;
+    stride *= shape.in[axis];
+  }
+  y[number] = x[source];
+}
+
+}  // namespace
+
+PLIMSOLL_CUDA_KERNEL(Pad, {
+  cuda::need_plain(operands);
+  const Shape shape(attrs, operands[0].tensor, operands[1].tensor);
+  const float value = static_cast<float>(attrs.value);
+  return cuda::by_index(shape.elements, [&](auto index) -> std::unique_ptr<Kernel> {
+    using Index = decltype(index);
+    return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+      cuda::launch("pad", pad_kernel<Index>, cuda::blocks_for(shape.elements), cuda::kThreads, context, shape, value,
+                   cuda::in(operand, 0), cuda::out(operand, 1));
+    });
+  });
+})
+
+}  // namespace plimsoll

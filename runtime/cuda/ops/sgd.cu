@@ -1,0 +1,22 @@
+// SgdUpdate {w, g}: w -= lr * (g + decay * w), as torch.optim.SGD without momentum. A gradient that is `update` is cleared.
+#include "runtime/cuda/update.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+struct Sgd {
+  float decay;
+
+  struct Step {
+    float rate, decay;
+    __device__ void operator()(float& w, float g, float&, float&) const { w -= rate * (g + decay * w); }
+  };
+  __device__ Step at(const cuda::Changing& now) const { return {static_cast<float>(now.learning_rate), decay}; }
+};
+
+}  // namespace
+
+PLIMSOLL_CUDA_KERNEL(SgdUpdate, return cuda::update<0>(operands, Sgd{static_cast<float>(attrs.weight_decay)});)
+
+}  // namespace plimsoll

@@ -1,0 +1,143 @@
+// Slice {x, y}   SliceBackward {dy, dx}   Transpose {x, y}: the same elements, walked with other strides.
+#include "runtime/cuda/kernel.h"
+#include "runtime/cuda/plain.h"
+#include "runtime/cuda/strided.h"
+#include "runtime/cuda/vector.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+std::vector<int64_t> strides_of(const TensorDesc& desc) {
+  std::vector<int64_t> strides(desc.rank(), 1);
+  for (size_t i = desc.rank(); i-- > 1;) strides[i - 1] = strides[i] * desc.dim(i);
+  return strides;
+}
+
+// A thread for each step of the loops {to, from}.
+template <bool kAdd, class Index>
+__global__ void copy_kernel(Index n, cuda::DeviceLoops<2> loops, float* to, const float* from) {
+  const int64_t number = cuda::thread_number();
+  if (number >= static_cast<int64_t>(n)) return;
+  const cuda::Places<2> at = cuda::place(loops, static_cast<Index>(number));
+  const float value = from[at.of[1]];
+  to[at.of[0]] = kAdd ? to[at.of[0]] + value : value;
+}
+
+void copy(const RunContext& context, int64_t n, bool add, const cuda::DeviceLoops<2>& loops, float* to, const float* from) {
+  cuda::by_flag(add, [&](auto adds) {
+    cuda::by_index(n, [&](auto index) {
+      using Index = decltype(index);
+      cuda::launch("strided copy", copy_kernel<decltype(adds)::value, Index>, cuda::blocks_for(n), cuda::kThreads, context,
+                   static_cast<Index>(n), loops, to, from);
+    });
+  });
+}
+
+// The part of `whole` that a slice is: loops over the slice, with its strides and those in the whole.
+struct Window {
+  Loops<2> loops;     // part, whole
+  int64_t start = 0;  // in the whole
+
+  Window(const SliceAttrs& attrs, const TensorDesc& part, const TensorDesc& whole) {
+    const std::vector<int64_t> inner = strides_of(part), outer = strides_of(whole);
+    loops.around(1, {1, 1});
+    for (size_t axis = part.rank(); axis-- > 0;) {
+      loops.around(part.dim(axis), {inner[axis], outer[axis] * attrs.steps[axis]});
+      start += attrs.starts[axis] * outer[axis];
+    }
+  }
+};
+
+// Where y runs along one axis and x along another, squares pass through shared memory, so that both are read and written
+// in whole lines. One column more than the square has keeps its columns in different banks.
+constexpr int kTile = 32, kTileRows = 8;
+
+template <bool kAdd>
+__global__ void transpose_kernel(int64_t columns, int64_t lines, int64_t x_step, int64_t y_step,
+                                 cuda::DeviceLoops<2> around, float* y, const float* x) {
+  __shared__ float tile[kTile][kTile + 1];
+  const int64_t across = (columns + kTile - 1) / kTile, down = (lines + kTile - 1) / kTile;
+  const int64_t square = int64_t{blockIdx.x} % (across * down);
+  const cuda::Places<2> at = cuda::place(around, static_cast<uint64_t>(int64_t{blockIdx.x} / (across * down)));
+  const int64_t column = square % across * kTile, line = square / across * kTile;
+  const int a = static_cast<int>(threadIdx.x) % kTile, b = static_cast<int>(threadIdx.x) / kTile;
+  for (int i = b; i < kTile; i += kTileRows)
+    if (column + i < columns && line + a < lines) tile[i][a] = x[at.of[1] + (column + i) * x_step + line + a];
+  __syncthreads();
+  for (int i = b; i < kTile; i += kTileRows) {
+    if (column + a >= columns || line + i >= lines) continue;
+    float& to = y[at.of[0] + (line + i) * y_step + column + a];
+    to = kAdd ? to + tile[a][i] : tile[a][i];
+  }
+}
+
+// Loops over y in its order: {y, x}. `along` is the loop along which x is contiguous; 0: none but the innermost.
+struct Turned {
+  Loops<2> loops;
+  size_t along = 0;
+
+  Turned(const TransposeAttrs& attrs, const TensorDesc& x, const TensorDesc& y) {
+    const std::vector<int64_t> from = strides_of(x), to = strides_of(y);
+    loops.around(1, {1, 1});
+    for (size_t axis = y.rank(); axis-- > 0;)
+      loops.around(y.dim(axis), {to[axis], from[static_cast<size_t>(attrs.perm[axis])]});
+    for (size_t i = 1; i < loops.depth(); ++i)
+      if (loops.strides[1][i] == 1) along = i;
+  }
+};
+
+std::unique_ptr<Kernel> transpose(const Turned& turned, bool add) {
+  const Loops<2>& loops = turned.loops;
+  Loops<2> others;
+  for (size_t i = 1; i < loops.depth(); ++i)
+    if (i != turned.along) others.around(loops.counts[i], {loops.strides[0][i], loops.strides[1][i]});
+  const int64_t columns = loops.counts[0], lines = loops.counts[turned.along];
+  const int64_t x_step = loops.strides[1][0], y_step = loops.strides[0][turned.along];
+  const int64_t blocks = others.count(0) * cuda::divided_up(columns, kTile) * cuda::divided_up(lines, kTile);
+  const cuda::DeviceLoops<2> around = cuda::on_device(others);
+  return cuda::by_flag(add, [&](auto adds) -> std::unique_ptr<Kernel> {
+    return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+      cuda::launch("transpose", transpose_kernel<decltype(adds)::value>, blocks, kTile * kTileRows, context, columns, lines,
+                   x_step, y_step, around, cuda::out(operand, 1), cuda::in(operand, 0));
+    });
+  });
+}
+
+}  // namespace
+
+PLIMSOLL_CUDA_KERNEL(Slice, {
+  cuda::need_plain(operands);
+  const Window window(attrs, operands[1].tensor, operands[0].tensor);
+  const cuda::DeviceLoops<2> loops = cuda::on_device(window.loops);
+  return cuda::kernel([=, n = operands[1].tensor.elements(), start = window.start](
+                          const RunContext& context, std::byte* const* operand, std::byte*) {
+    copy(context, n, false, loops, cuda::out(operand, 1), cuda::in(operand, 0) + start);
+  });
+})
+
+PLIMSOLL_CUDA_KERNEL(SliceBackward, {
+  cuda::need_plain(operands);
+  Window window(attrs, operands[0].tensor, operands[1].tensor);
+  std::swap(window.loops.strides[0], window.loops.strides[1]);
+  const cuda::DeviceLoops<2> loops = cuda::on_device(window.loops);
+  return cuda::kernel([=, n = operands[0].tensor.elements(), start = window.start, add = cuda::adds(operands[1]),
+                       bytes = static_cast<size_t>(operands[1].tensor.bytes())](
+                          const RunContext& context, std::byte* const* operand, std::byte*) {
+    if (!add) cuda::check(cudaMemsetAsync(operand[1], 0, bytes, cuda::stream_of(context)), "cudaMemsetAsync");
+    copy(context, n, add, loops, cuda::out(operand, 1) + start, cuda::in(operand, 0));
+  });
+})
+
+PLIMSOLL_CUDA_KERNEL(Transpose, {
+  cuda::need_plain(operands);
+  const Turned turned(attrs, operands[0].tensor, operands[1].tensor);
+  const bool add = cuda::adds(operands[1]);
+  if (turned.along != 0 && turned.loops.strides[1][0] != 1) return transpose(turned, add);
+  const cuda::DeviceLoops<2> loops = cuda::on_device(turned.loops);
+  return cuda::kernel([=, n = operands[1].tensor.elements()](const RunContext& context, std::byte* const* operand, std::byte*) {
+    copy(context, n, add, loops, cuda::out(operand, 1), cuda::in(operand, 0));
+  });
+})
+
+}  // namespace plimsoll

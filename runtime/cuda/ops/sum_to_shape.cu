@@ -1,0 +1,201 @@
+// SumToShape {x, y}          y = scale · x, summed over the dimensions that are 1 in y (aligned at the last dimension)
+// ProductSum {a, b, y}       the same of a · b
+// BroadcastTo {x, y}         y = scale · x, stretched
+//
+// y may be an `update` operand: the result is added. The loops over x fall apart into those that y keeps and those that are
+// summed over. Where the innermost is kept (a bias below a matrix), a block has 32 neighbours of y and sums eight steps of
+// the others beside each other; where it is not (a channel of an image), a block has one element of y. Long sums are cut
+// into parts, whose sums lie in the workspace and are added in order.
+#include "runtime/attrs/scale.h"
+
+#include "runtime/cuda/kernel.h"
+#include "runtime/cuda/plain.h"
+#include "runtime/cuda/reduce.h"
+#include "runtime/cuda/strided.h"
+#include "runtime/cuda/vector.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int kColumns = 32, kLines = cuda::kThreads / kColumns;
+
+// What one sum reads: `kFactors` operands, multiplied.
+template <int kFactors>
+struct Factors {
+  const float* of[kFactors];
+
+  __device__ float at(const cuda::Places<kFactors>& a, const cuda::Places<kFactors>& b) const {
+    float value = of[0][a.of[0] + b.of[0]];
+    if constexpr (kFactors == 2) value *= of[1][a.of[1] + b.of[1]];
+    return value;
+  }
+};
+
+template <int kFactors>
+struct Shape {
+  cuda::DeviceLoops<kFactors> kept, reduced;
+  int64_t results = 1, terms = 1;  // elements of y, and of each sum
+  int64_t parts = 1, part = 1;     // of each sum, and terms in each
+  bool columns = false;
+  float scale = 1;
+  bool adds = false;
+
+  int64_t blocks() const { return (columns ? cuda::divided_up(results, kColumns) : results) * parts; }
+  int64_t workspace_bytes() const { return parts == 1 ? 0 : results * parts * static_cast<int64_t>(sizeof(double)); }
+};
+
+template <int kFactors>
+Shape<kFactors> shape_of(double scale, std::span<const OperandDesc> operands) {
+  cuda::need_plain(operands);
+  constexpr size_t kAll = kFactors + 1, kY = kFactors;
+  std::array<TensorDesc, kAll> descs;
+  for (size_t k = 0; k < kAll; ++k) descs[k] = operands[k].tensor;
+  const Loops<kAll> all = loops_over<kAll>(descs);
+  Loops<kFactors> kept, reduced;
+  Shape<kFactors> shape;
+  for (size_t i = 0; i < all.depth(); ++i) {
+    std::array<int64_t, kFactors> step;
+    for (size_t k = 0; k < kFactors; ++k) step[k] = all.strides[k][i];
+    const bool stays = all.strides[kY][i] != 0;
+    (stays ? kept : reduced).around(all.counts[i], step);
+    (stays ? shape.results : shape.terms) *= all.counts[i];
+  }
+  if (shape.results != operands[kY].tensor.elements()) throw KernelError("a result that is larger than what is summed");
+  shape.kept = cuda::on_device(kept);
+  shape.reduced = cuda::on_device(reduced);
+  shape.columns = all.strides[kY][0] != 0 && shape.results > 1;
+  shape.scale = static_cast<float>(scale);
+  shape.adds = cuda::adds(operands[kY]);
+  // Parts of at least 4096 terms (of 64 for each line of columns), and blocks for a large device.
+  const int64_t least = shape.columns ? 64 * kLines : 4096, blocks = shape.blocks();
+  shape.parts = std::max<int64_t>(1, std::min(shape.terms / least, cuda::divided_up(1024, std::max<int64_t>(1, blocks))));
+  shape.part = cuda::divided_up(shape.terms, shape.parts);
+  return shape;
+}
+
+template <int kFactors>
+__device__ void put(const Shape<kFactors>& shape, int64_t result, int64_t part, double sum, float* y, double* partial) {
+  if (shape.parts > 1) {
+    partial[part * shape.results + result] = sum;
+    return;
+  }
+  const float value = shape.scale * static_cast<float>(sum);
+  y[result] = shape.adds ? y[result] + value : value;
+}
+
+template <int kFactors, class Index>
+__global__ void rows_kernel(Shape<kFactors> shape, Factors<kFactors> x, float* y, double* partial) {
+  const int64_t result = int64_t{blockIdx.x} / shape.parts, part = int64_t{blockIdx.x} % shape.parts;
+  const cuda::Places<kFactors> base = cuda::place(shape.kept, static_cast<Index>(result));
+  const int64_t end = min(shape.terms, (part + 1) * shape.part);
+  double sum = 0;
+  for (int64_t i = part * shape.part + threadIdx.x; i < end; i += cuda::kThreads)
+    sum += static_cast<double>(x.at(base, cuda::place(shape.reduced, static_cast<Index>(i))));
+  sum = cuda::block_sum<cuda::kThreads>(sum);
+  if (threadIdx.x == 0) put(shape, result, part, sum, y, partial);
+}
+
+template <int kFactors, class Index>
+__global__ void columns_kernel(Shape<kFactors> shape, Factors<kFactors> x, float* y, double* partial) {
+  __shared__ double of_line[kLines][kColumns];
+  const int column = static_cast<int>(threadIdx.x) % kColumns, line = static_cast<int>(threadIdx.x) / kColumns;
+  const int64_t result = int64_t{blockIdx.x} / shape.parts * kColumns + column, part = int64_t{blockIdx.x} % shape.parts;
+  const int64_t end = min(shape.terms, (part + 1) * shape.part);
+  double sum = 0;
+  if (result < shape.results) {
+    const cuda::Places<kFactors> base = cuda::place(shape.kept, static_cast<Index>(result));
+    for (int64_t i = part * shape.part + line; i < end; i += kLines)
+      sum += static_cast<double>(x.at(base, cuda::place(shape.reduced, static_cast<Index>(i))));
+  }
+  of_line[line][column] = sum;
+  __syncthreads();
+  if (line != 0 || result >= shape.results) return;
+  for (int other = 1; other < kLines; ++other) sum += of_line[other][column];
+  put(shape, result, part, sum, y, partial);
+}
+
+template <int kFactors>
+__global__ void parts_kernel(Shape<kFactors> shape, const double* partial, float* y) {
+  const int64_t result = cuda::thread_number();
+  if (result >= shape.results) return;
+  double sum = 0;
+  for (int64_t part = 0; part < shape.parts; ++part) sum += partial[part * shape.results + result];
+  const float value = shape.scale * static_cast<float>(sum);
+  y[result] = shape.adds ? y[result] + value : value;
+}
+
+template <int kFactors>
+std::unique_ptr<Kernel> sum(double scale, std::span<const OperandDesc> operands) {
+  const Shape<kFactors> shape = shape_of<kFactors>(scale, operands);
+  return cuda::by_index(std::max(shape.terms, shape.results), [&](auto index) -> std::unique_ptr<Kernel> {
+    using Index = decltype(index);
+    return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
+      Factors<kFactors> factors;
+      for (int k = 0; k < kFactors; ++k) factors.of[k] = cuda::in(operand, static_cast<size_t>(k));
+      float* const y = cuda::out(operand, kFactors);
+      double* const partial = reinterpret_cast<double*>(workspace);
+      cuda::launch("sum", shape.columns ? columns_kernel<kFactors, Index> : rows_kernel<kFactors, Index>, shape.blocks(),
+                   cuda::kThreads, context, shape, factors, y, partial);
+      if (shape.parts > 1)
+        cuda::launch("sum of parts", parts_kernel<kFactors>, cuda::blocks_for(shape.results), cuda::kThreads, context, shape,
+                     partial, y);
+    });
+  });
+}
+
+template <bool kFour, bool kAdd, class Index>
+__global__ void stretch_kernel(Index n, cuda::DeviceLoops<2> loops, float scale, const float* x, float* y) {
+  const int64_t number = cuda::thread_number();
+  if (number >= static_cast<int64_t>(n)) return;
+  const cuda::Places<2> at = cuda::place(loops, static_cast<Index>(number));
+  float* const to = y + at.of[0];
+  const float* const from = x + at.of[1];
+  if constexpr (kFour) {
+    const float4 v = loops.strides[1][0] != 0 ? cuda::load4(from) : make_float4(*from, *from, *from, *from);
+    const float4 result = make_float4(scale * v.x, scale * v.y, scale * v.z, scale * v.w);
+    cuda::store4(to, kAdd ? cuda::operator+(cuda::load4(to), result) : result);
+  } else {
+    *to = kAdd ? *to + scale * *from : scale * *from;
+  }
+}
+
+}  // namespace
+
+std::vector<Algorithm> SumToShape::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = shape_of<1>(attrs.scale, operands).workspace_bytes()}};
+}
+
+std::unique_ptr<Kernel> SumToShape::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  return sum<1>(attrs.scale, operands);
+}
+
+std::vector<Algorithm> ProductSum::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = shape_of<2>(attrs.scale, operands).workspace_bytes()}};
+}
+
+std::unique_ptr<Kernel> ProductSum::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  return sum<2>(attrs.scale, operands);
+}
+
+PLIMSOLL_CUDA_KERNEL(BroadcastTo, {
+  cuda::need_plain(operands);
+  const Loops<2> loops = loops_over<2>({operands[1].tensor, operands[0].tensor});
+  const bool by_four = cuda::four_at_once(loops);
+  const int64_t n = loops.count(0) / (by_four ? 4 : 1);
+  const cuda::DeviceLoops<2> nest = cuda::on_device(loops, by_four ? 4 : 1);
+  const float scale = static_cast<float>(attrs.scale);
+  return cuda::by_flag(by_four, [&](auto four) {
+    return cuda::by_flag(cuda::adds(operands[1]), [&](auto add) {
+      return cuda::by_index(n, [&](auto index) -> std::unique_ptr<Kernel> {
+        using Index = decltype(index);
+        return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+          cuda::launch("broadcast", stretch_kernel<decltype(four)::value, decltype(add)::value, Index>, cuda::blocks_for(n),
+                       cuda::kThreads, context, static_cast<Index>(n), nest, scale, cuda::in(operand, 0), cuda::out(operand, 1));
+        });
+      });
+    });
+  });
+})
+
+}  // namespace plimsoll

@@ -1,0 +1,75 @@
+// Windows over the pixels of a plane, forward (which pixels a window covers) and backward (which windows cover a pixel).
+#pragma once
+
+#include "runtime/attrs/pool.h"
+#include "runtime/cuda/kernel.h"
+#include "runtime/cuda/plain.h"
+#include "runtime/cuda/vector.h"
+
+namespace plimsoll::cuda {
+
+// One axis of a pool.
+struct PoolAxis {
+  int32_t in, out, kernel, stride, dilation, pad_begin, pad_end;
+
+  // The window `at` begins here; places are `dilation` apart.
+  __device__ int begin(int at) const { return at * stride - pad_begin; }
+  // The first place of the window that lies in the input.
+  __device__ int first_place(int at) const {
+    const int from = begin(at);
+    return from >= 0 ? 0 : (-from + dilation - 1) / dilation;
+  }
+  // The windows that may cover pixel `at`: [first_window, last_window].
+  __device__ int first_window(int at) const {
+    const int reach = at + pad_begin - (kernel - 1) * dilation;
+    return reach <= 0 ? 0 : (reach + stride - 1) / stride;
+  }
+  __device__ int last_window(int at) const {
+    const int last = (at + pad_begin) / stride;
+    return last < out ? last : out - 1;
+  }
+  // The place at which window `window` has pixel `at`; -1: it steps over it.
+  __device__ int place_of(int at, int window) const {
+    const int from = at - begin(window);
+    return from % dilation == 0 ? from / dilation : -1;
+  }
+};
+
+struct PoolShape {
+  int64_t planes;
+  PoolAxis rows, columns;
+
+  PoolShape(const PoolAttrs& a, const TensorDesc& x, const TensorDesc& y)
+      : planes(x.dim(0) * x.dim(1)), rows(axis(a, x, y, 0)), columns(axis(a, x, y, 1)) {}
+
+  int64_t inputs() const { return planes * rows.in * columns.in; }
+  int64_t outputs() const { return planes * rows.out * columns.out; }
+
+ private:
+  static PoolAxis axis(const PoolAttrs& a, const TensorDesc& x, const TensorDesc& y, size_t i) {
+    const auto narrow = [](int64_t value) {
+      if (value < 0 || value > (int64_t{1} << 28)) throw KernelError("a pool over too many pixels");
+      return static_cast<int32_t>(value);
+    };
+    return {narrow(x.dim(2 + i)),    narrow(y.dim(2 + i)), narrow(a.kernel[i]),  narrow(a.strides[i]),
+            narrow(a.dilations[i]), narrow(a.pads[i]),    narrow(a.pads[i + 2])};
+  }
+};
+
+// Where a thread's pixel is: number = (plane · height + row) · width + column.
+struct Pixel {
+  int64_t plane;
+  int row, column;
+};
+
+__device__ inline Pixel pixel_of(int64_t number, int height, int width) {
+  if (number <= 0x7FFFFFFF) {
+    const uint32_t n = static_cast<uint32_t>(number), row = n / static_cast<uint32_t>(width);
+    return {row / static_cast<uint32_t>(height), static_cast<int>(row % static_cast<uint32_t>(height)),
+            static_cast<int>(n % static_cast<uint32_t>(width))};
+  }
+  const int64_t row = number / width;
+  return {row / height, static_cast<int>(row % height), static_cast<int>(number % width)};
+}
+
+}  // namespace plimsoll::cuda

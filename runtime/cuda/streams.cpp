@@ -1,0 +1,279 @@
+// The device's streams: kernels on one, copies away on another, copies back and loads on the third, with an event for each
+// step that somebody waits for. A round begins with a fork and ends with a join:
+//
+//   compute  ─┬─ changing ── 0 ── 1 ─────●── 2 ── 3 ── … ──┬─ loss ─►
+//   d2h       ├──────────────────────────┴ offload ────────┤            ● event, recorded behind the step
+//   h2d       └─ load ── prefetch … ───────────────────────┘
+//
+// Streams run in order, so of several waits for one stream only the last is issued. What evaluation or a round without
+// updates leaves out still records its event and waits: what others know through it stays true.
+//
+// A round that comes again is recorded as a CUDA graph: thousands of launches become one. What differs from one time to the
+// next is not in the recording: seed, iteration, round and rate are read from device memory that the first node fills; the
+// samples' addresses are set anew where they have moved. The first round of each kind is issued step by step, for
+// libraries load their code when it is first called.
+#include "runtime/streams.h"
+
+#include <nvtx3/nvToolsExt.h>
+
+#include <array>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "runtime/cuda/control.h"
+#include "runtime/cuda/handles.h"
+#include "runtime/program.h"
+
+namespace plimsoll::backend {
+namespace {
+
+using cuda::check;
+
+// The names of the layers on the time line of a tool that listens; next to nothing where none does.
+class NamedRange {
+ public:
+  explicit NamedRange(const char* name) { nvtxRangePushA(name); }
+  ~NamedRange() { nvtxRangePop(); }
+  NamedRange(const NamedRange&) = delete;
+  NamedRange& operator=(const NamedRange&) = delete;
+};
+
+// What the host and the device hand each other in a round; pinned, so that neither waits for the other.
+constexpr size_t kReadings = 64;  // in a round: one, in every network there is
+
+struct Exchange {
+  cuda::Changing changing;                      // host → device
+  float loss[kReadings], correct[kReadings];    // device → host
+};
+
+// Rounds that issue the same commands on the same kernels are of one kind.
+struct Kind {
+  const KernelSet* kernels;
+  bool training, last;
+  int64_t samples;
+  friend auto operator<=>(const Kind&, const Kind&) = default;
+};
+
+struct Load {
+  size_t input;
+  cudaGraphNode_t node;
+  const std::byte* from;
+  std::byte* to;
+  int64_t bytes;
+};
+
+struct Recording {
+  bool warm = false;  // was issued step by step once
+  cuda::Graph graph;
+  std::vector<Load> loads;
+  size_t losses = 0, corrects = 0;  // readings of a round
+};
+
+}  // namespace
+
+class Streams::Player {
+ public:
+  Player(const Program& program, const Round& round, const Arena& arena, HostPool* pool)
+      : arena_(arena.data()), pool_(pool), names_(program.step_names), round_(round),
+        changing_(cuda::changing_on_device()), operands_of_(round.commands().size()) {
+    for (const Command& command : round.commands()) {
+      if (command.is_step()) used_[static_cast<size_t>(command.stream())] = true;
+    }
+    resolve();
+  }
+
+  RoundResult play(const RoundJob& job) {
+    job_ = job;
+    exchange_->changing = cuda::changing_values(job.context);
+    const Kind kind{job.kernels, job.context.training, job.last, job.samples};
+    Recording& recording = recordings_[kind];
+    if (!job.may_record || !recording.warm) {
+      issue(recording, false);
+      recording.warm = true;
+    } else {
+      if (!recording.graph) record(recording);
+      bring_loads_up_to_date(recording);
+      check(cudaGraphLaunch(recording.graph.get(), compute()), "cudaGraphLaunch of a round");
+    }
+    check(cudaStreamSynchronize(compute()), "a round");
+    RoundResult result;
+    for (size_t i = 0; i < recording.losses; ++i) result.loss += exchange_->loss[i];
+    for (size_t i = 0; i < recording.corrects; ++i) result.correct += exchange_->correct[i];
+    return result;
+  }
+
+ private:
+  cudaStream_t stream(size_t i) const { return streams_[i].get(); }
+  cudaStream_t compute() const { return stream(0); }
+  std::byte* at(int64_t offset) const { return offset == none ? nullptr : arena_ + offset; }
+
+  // Addresses, and an event for every command of one stream that a command of another waits for.
+  void resolve() {
+    const std::vector<Command>& commands = round_.commands();
+    events_.resize(commands.size());
+    for (size_t i = 0; i < commands.size(); ++i) {
+      operands_of_[i] = addresses_.size();
+      for (const int64_t offset : round_.operands(commands[i])) addresses_.push_back(at(offset));
+      std::array<size_t, kStreams> latest;
+      latest.fill(kNobody);
+      for (const size_t other : round_.waits(commands[i])) {
+        const size_t lane = static_cast<size_t>(commands[other].stream());
+        if (lane == static_cast<size_t>(commands[i].stream())) continue;
+        if (latest[lane] == kNobody || latest[lane] < other) latest[lane] = other;
+      }
+      first_wait_.push_back(waits_.size());
+      for (const size_t other : latest) {
+        if (other == kNobody) continue;
+        waits_.push_back(other);
+        if (!events_[other]) events_[other] = cuda::Event::make();
+      }
+    }
+    first_wait_.push_back(waits_.size());
+  }
+
+  void wait(cudaStream_t on, const cuda::Event& event) const {
+    check(cudaStreamWaitEvent(on, event.get(), 0), "cudaStreamWaitEvent");
+  }
+  void mark(cudaStream_t on, const cuda::Event& event) const { check(cudaEventRecord(event.get(), on), "cudaEventRecord"); }
+
+  // All of a round, on streams that run or record.
+  void issue(Recording& round, bool records) {
+    round.losses = round.corrects = 0;
+    check(cudaMemcpyAsync(changing_, &exchange_->changing, sizeof(cuda::Changing), cudaMemcpyHostToDevice, compute()),
+          "cudaMemcpyAsync of what changes");
+    mark(compute(), begun_);
+    for (size_t lane = 1; lane < kStreams; ++lane)
+      if (used_[lane]) wait(stream(lane), begun_);
+    const size_t count = job_.context.training ? round_.commands().size() : round_.forward_commands();
+    for (size_t i = 0; i < count; ++i) issue_command(i, round, records);
+    for (size_t lane = 1; lane < kStreams; ++lane) {
+      if (!used_[lane]) continue;
+      mark(stream(lane), ended_[lane]);
+      wait(compute(), ended_[lane]);
+    }
+  }
+
+  void issue_command(size_t i, Recording& round, bool records) {
+    const Command& command = round_.commands()[i];
+    const cudaStream_t on = stream(static_cast<size_t>(command.stream()));
+    for (size_t w = first_wait_[i]; w < first_wait_[i + 1]; ++w) wait(on, events_[waits_[w]]);
+    if (wanted(command)) {
+      const NamedRange range(name_of(command));
+      act(i, command, on, round, records);
+    }
+    if (events_[i]) mark(on, events_[i]);
+  }
+
+  const char* name_of(const Command& command) const {
+    const size_t step = static_cast<size_t>(command.step);
+    return step < names_.size() ? names_[step] : "step";
+  }
+
+  bool wanted(const Command& command) const {
+    if (command.training_only && !job_.context.training) return false;
+    return command.kind != Command::Kind::update || job_.last;
+  }
+
+  void act(size_t i, const Command& command, cudaStream_t on, Recording& round, bool records) {
+    std::byte* const tensor = at(command.offset);
+    switch (command.kind) {
+      case Command::Kind::run:
+      case Command::Kind::again:
+      case Command::Kind::update: {
+        RunContext context = job_.context;
+        context.stream = on;
+        context.recompute = command.kind == Command::Kind::again;
+        context.changing = changing_;
+        (*job_.kernels)[command.index].run(context, addresses_.data() + operands_of_[i], tensor);
+        break;
+      }
+      case Command::Kind::load: {
+        const Load load{command.index, nullptr, job_.staged[command.index], tensor, command.bytes * job_.samples};
+        check(cudaMemcpyAsync(load.to, load.from, static_cast<size_t>(load.bytes), cudaMemcpyHostToDevice, on),
+              "cudaMemcpyAsync of a load");
+        if (records) {
+          round.loads.push_back(load);
+          round.loads.back().node = cuda::last_node(on);
+        }
+        break;
+      }
+      case Command::Kind::offload:
+        check(cudaMemcpyAsync(pool_->data() + command.host_offset, tensor, static_cast<size_t>(command.bytes),
+                              cudaMemcpyDeviceToHost, on), "cudaMemcpyAsync of an offload");
+        break;
+      case Command::Kind::prefetch:
+        check(cudaMemcpyAsync(tensor, pool_->data() + command.host_offset, static_cast<size_t>(command.bytes),
+                              cudaMemcpyHostToDevice, on), "cudaMemcpyAsync of a prefetch");
+        break;
+      case Command::Kind::read_loss: read(&exchange_->loss[next(round.losses)], tensor, on); break;
+      case Command::Kind::read_correct: read(&exchange_->correct[next(round.corrects)], tensor, on); break;
+    }
+  }
+
+  static size_t next(size_t& readings) {
+    if (readings == kReadings)
+      throw KernelError("a round reads its loss more than " + std::to_string(kReadings) + " times");
+    return readings++;
+  }
+
+  void read(float* to, const std::byte* from, cudaStream_t on) const {
+    check(cudaMemcpyAsync(to, from, sizeof(float), cudaMemcpyDeviceToHost, on), "cudaMemcpyAsync of the loss");
+  }
+
+  // The other streams join the recording by the events that they wait for.
+  void record(Recording& recording) {
+    check(cudaStreamBeginCapture(compute(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+    cudaGraph_t graph = nullptr;
+    try {
+      issue(recording, true);
+    } catch (...) {
+      cudaStreamEndCapture(compute(), &graph);
+      if (graph) cudaGraphDestroy(graph);
+      recording.loads.clear();
+      throw;
+    }
+    check(cudaStreamEndCapture(compute(), &graph), "cudaStreamEndCapture");
+    recording.graph = cuda::Graph::instantiate(graph);
+    check(cudaGraphUpload(recording.graph.get(), compute()), "cudaGraphUpload");
+  }
+
+  void bring_loads_up_to_date(Recording& recording) {
+    for (Load& load : recording.loads) {
+      const std::byte* const now = job_.staged[load.input];
+      if (now == load.from) continue;
+      check(cudaGraphExecMemcpyNodeSetParams1D(recording.graph.get(), load.node, load.to, now,
+                                               static_cast<size_t>(load.bytes), cudaMemcpyHostToDevice),
+            "cudaGraphExecMemcpyNodeSetParams1D of a load");
+      load.from = now;
+    }
+  }
+
+  static constexpr size_t kNobody = static_cast<size_t>(-1);
+
+  std::byte* const arena_;
+  HostPool* const pool_;
+  const std::span<const char* const> names_;
+  const Round& round_;
+  cuda::Changing* const changing_;
+  std::array<bool, kStreams> used_{};
+  std::array<cuda::Stream, kStreams> streams_{cuda::Stream::make(), cuda::Stream::make(), cuda::Stream::make()};
+  std::vector<cuda::Event> events_;  // by command; none where nobody waits
+  cuda::Event begun_ = cuda::Event::make();
+  std::array<cuda::Event, kStreams> ended_{cuda::Event::make(), cuda::Event::make(), cuda::Event::make()};
+  std::vector<std::byte*> addresses_;
+  std::vector<size_t> operands_of_;           // by command, in addresses_
+  std::vector<size_t> first_wait_, waits_;    // by command, in waits_: commands
+  cuda::Pinned<Exchange> exchange_;
+  std::map<Kind, Recording> recordings_;
+  RoundJob job_;
+};
+
+Streams::Streams(const Program& program, const Round& round, const Arena& arena, HostPool* pool)
+    : player_(std::make_unique<Player>(program, round, arena, pool)) {}
+
+Streams::~Streams() = default;
+
+RoundResult Streams::play(const RoundJob& job) { return player_->play(job); }
+
+}  // namespace plimsoll::backend

@@ -1,0 +1,19 @@
+// Device code for four floats at a time: one access of 16 bytes. The addresses are multiples of 16: operands begin at
+// multiples of 256, and who walks along rows takes four at a time only where a row is a multiple of four.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace plimsoll::cuda {
+
+__device__ inline float4 load4(const float* from) { return *reinterpret_cast<const float4*>(from); }
+__device__ inline void store4(float* to, float4 v) { *reinterpret_cast<float4*>(to) = v; }
+
+__device__ inline float4 operator+(float4 a, float4 b) { return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w); }
+
+// The number of this thread in the grid.
+__device__ inline int64_t thread_number() { return int64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
+
+}  // namespace plimsoll::cuda
