@@ -1,6 +1,7 @@
 // A plan in one row, to be laid beside others: what `plimsoll compare` and `plimsoll frontier` print.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,37 @@ struct PlanFigures {
 
 // `ideal_seconds`: what the unconstrained plan takes. Before: ids are in range.
 PlanFigures figures_of(const Plan& plan, double ideal_seconds);
+
+// What a policy came to under one budget.
+struct PolicyEntry {
+  std::string policy = {};
+  int64_t least_bytes = 0;  // the least budget with a plan; 0 where the policy has none for this request
+  std::optional<PlanFigures> figures = {};
+  bool splits_statistics = false;  // batch normalization sees a sub-batch at a time: something else is trained
+  bool fastest = false;
+};
+
+struct BudgetEntries {
+  std::string text = {};  // as it was asked for: "50%"
+  int64_t bytes = 0;
+  std::vector<PolicyEntry> entries = {};
+};
+
+// One budget on a policy's way from the least to the unconstrained.
+struct FrontierPoint {
+  int64_t budget = 0;
+  PlanFigures figures = {};
+  bool splits_statistics = false;
+};
+
+// What both are about.
+struct Comparison {
+  std::string model = {};
+  int64_t batch = 0;
+  std::string costs = {}, device = {};
+  int64_t unconstrained_bytes = 0;
+  double unconstrained_seconds = 0;
+};
 
 // "+12%", "+0.4%", "0%"
 std::string format_overhead(double overhead);

@@ -50,6 +50,10 @@ expect 0 plimsoll compare net.onnx --batch 16 --costs k40m --effort 0 --budget 5
 expect 0 plimsoll compare net.onnx --batch 16 --costs k40m --effort 0 --budget 50% --refuse-split
 ! grep -q '†' out || fail "--refuse-split did not forbid rounds"
 
+# The page instead of tables; with --csv both.
+expect 0 plimsoll compare net.onnx --batch 16 --costs k40m --effort 0 --budget 60% --html page.html; says "wrote page.html"
+[[ ! -s out && $(tail -c 8 page.html) == "</html>" ]] || fail "the page is not whole, or tables came too"
+
 expect 2 plimsoll compare net.onnx --batch 16;                              says "budget"
 expect 2 plimsoll compare net.onnx --batch 16 --budget 0;                   says "--budget is 0"
 expect 2 plimsoll compare net.onnx --batch 16 --budget 4Gb;                 says "'4Gb' is not a size"

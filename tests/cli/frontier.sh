@@ -35,6 +35,9 @@ for policy in ("auto", "liveness"):
     assert times[0] > times[-1] and abs(float(rows[-1]["overhead"])) < 1e-9, rows
 PY
 
+expect 0 plimsoll frontier net.onnx --batch 16 --costs k40m --effort 0 --policy liveness --html page.html; says "wrote page.html"
+[[ ! -s out && $(tail -c 8 page.html) == "</html>" ]] || fail "the page is not whole, or the table came too"
+
 expect 2 plimsoll frontier net.onnx;                                says "batch"
 expect 2 plimsoll frontier net.onnx --batch 16 --policy magic;      says "unknown policy 'magic'"
 expect 2 plimsoll frontier net.onnx --batch 16 --budget 50%;        says "budget"

@@ -8,6 +8,7 @@
 #include "compiler/ir/plan_text.h"
 #include "compiler/report/page.h"
 #include "compiler/report/plan_page.h"
+#include "compiler/report/policy_pages.h"
 #include "tests/text_case.h"
 
 using namespace plimsoll;
@@ -122,4 +123,41 @@ TEST_CASE("a plan of 100,000 tensors makes a page under 5 MB") {
   const Plan plan = deep_plan(50'000);
   REQUIRE(plan.tensors.size() > 100'000);
   CHECK(plan_page(plan, facts_of(plan), nullptr).size() < 5'000'000);
+}
+
+namespace {
+
+size_t count_of(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("the page of a comparison draws who fits, and says what the others need") {
+  const PlanFigures quick{.arena_bytes = 100, .sub_batch = 4, .rounds = 1, .iteration_seconds = 0.5}, slow{.arena_bytes = 90, .sub_batch = 4, .rounds = 1, .iteration_seconds = 1};
+  const std::vector<BudgetEntries> budgets = {
+      {"50%", 128, {{.policy = "auto", .least_bytes = 64, .figures = slow, .fastest = true}, {.policy = "<none>", .least_bytes = 3 << 20}}},
+      {"100%", 256, {{.policy = "auto", .least_bytes = 64, .figures = quick, .fastest = true}, {.policy = "<none>", .least_bytes = 3 << 20, .figures = slow, .splits_statistics = true}}}};
+  const std::string page = compare_page({.model = "a & b", .batch = 4, .unconstrained_bytes = 256, .unconstrained_seconds = 0.5}, budgets);
+  CHECK(count_of(page, "</title></circle>") == 3);
+  CHECK(count_of(page, "class=\"row best\"") == 2);
+  CHECK(page.find("does not fit: needs 3.0 MiB") != std::string::npos);
+  CHECK(page.find("&lt;none&gt;") != std::string::npos);
+  CHECK(page.find("<none>") == std::string::npos);
+  CHECK(page.find("a &amp; b") != std::string::npos);
+  CHECK(page.find("†") != std::string::npos);
+  // With one budget there is no line to draw.
+  CHECK(count_of(compare_page({}, {budgets[0]}), "<svg viewBox=\"0 0 960") == 0);
+}
+
+TEST_CASE("the page of a frontier has a point for every budget") {
+  Plan least{.model_name = "net", .batch = 8, .policy = "auto"};
+  least.summary.unconstrained_bytes = 400;
+  const std::vector<FrontierPoint> points = {{100, {.iteration_seconds = 2, .overhead = 1}}, {200, {.iteration_seconds = 1.5, .overhead = 0.5}, true}, {400, {.iteration_seconds = 1}}};
+  const std::string page = frontier_page(least, points);
+  CHECK(count_of(page, "</title></circle>") == 3);
+  CHECK(count_of(page, "stroke-width:2") == 1);  // the hollow one
+  CHECK(page.find("<td>25%</td>") != std::string::npos);
 }

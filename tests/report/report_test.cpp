@@ -3,6 +3,7 @@
 #include "compiler/report/explanation.h"
 #include "compiler/report/figures.h"
 #include "compiler/report/network_report.h"
+#include "compiler/report/plan_diff.h"
 #include "compiler/report/plan_report.h"
 #include "compiler/report/table.h"
 #include "tests/text_case.h"
@@ -49,6 +50,18 @@ TEST_CASE("reports of plans") {
     if (text_case.option("csv") == "tensors") results.emplace_back("csv", report_csv(*plan, facts, CsvTable::tensors));
     if (text_case.option("csv") == "steps") results.emplace_back("csv", report_csv(*plan, facts, CsvTable::steps));
     return results;
+  });
+}
+
+TEST_CASE("what changed from one plan to another") {
+  run_text_cases(std::filesystem::path(PLIMSOLL_TEST_DIR) / "diffs", [](const TextCase& text_case) -> TextResults {
+    const auto before = plan_from_text(text_case.input("before"), "before"), after = plan_from_text(text_case.input("after"), "after");
+    if (!before.ok()) FAIL(before.error().message);
+    if (!after.ok()) FAIL(after.error().message);
+    const std::string diff = report_diff(*before, *after, false);
+    check_width(diff);
+    CHECK(without_colors(report_diff(*before, *after, true)) == diff);
+    return {{"diff", diff}};
   });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "tools/plimsoll/command.h"
 
@@ -16,5 +17,12 @@ std::unique_ptr<Command> verify_command();
 std::unique_ptr<Command> model_command();
 std::unique_ptr<Command> place_command();
 std::unique_ptr<Command> profile_command();
+std::unique_ptr<Command> diff_command();
+std::unique_ptr<Command> doctor_command();
+
+// These two tell of the others; `commands` is kept, not copied, and may still grow.
+using Commands = std::vector<std::unique_ptr<Command>>;
+std::unique_ptr<Command> completion_command(const Commands& commands);
+std::unique_ptr<Command> man_command(const Commands& commands);
 
 }  // namespace plimsoll

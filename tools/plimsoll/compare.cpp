@@ -5,10 +5,12 @@
 #include <optional>
 
 #include "compiler/report/figures.h"
+#include "compiler/report/policy_pages.h"
 #include "compiler/report/table.h"
 #include "compiler/support/bytes.h"
 #include "passes/policies.h"
 #include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/output.h"
 #include "tools/plimsoll/planning.h"
 #include "tools/plimsoll/progress.h"
 
@@ -16,21 +18,6 @@ namespace plimsoll {
 namespace {
 
 namespace cl = llvm::cl;
-
-// What a policy came to under one budget.
-struct Entry {
-  std::string policy;
-  int64_t least_bytes = 0;  // the least budget with a plan; 0 where the policy has none for this request
-  std::optional<PlanFigures> figures = {};
-  bool splits_statistics = false;
-  bool fastest = false;
-};
-
-struct Budget {
-  std::string text;
-  int64_t bytes = 0;
-  std::vector<Entry> entries = {};
-};
 
 class CompareCommand final : public Command {
  public:
@@ -40,7 +27,8 @@ class CompareCommand final : public Command {
         budgets_("budget", cl::OneOrMore, cl::value_desc("SIZE"),
                  cl::desc("most bytes of the arena, as of `plan`; may be given several times"),
                  cl::sub(sub)),
-        csv_("csv", cl::desc("for machines: a line per budget and policy, bytes and seconds"), cl::sub(sub)) {}
+        csv_("csv", cl::desc("for machines: a line per budget and policy, bytes and seconds"), cl::sub(sub)),
+        html_("html", cl::value_desc("FILE.html"), cl::desc("a page with plots, self-contained, instead of tables"), cl::sub(sub)) {}
 
   Status run() override {
     const Console console(options_.quiet);
@@ -54,7 +42,7 @@ class CompareCommand final : public Command {
     PLIMSOLL_ASSIGN(const Plannable plannable, prepare_plans(options_, console, PlanFor::report));
     PLIMSOLL_ASSIGN(const Plan ideal, unconstrained_plan(plannable));
     const int64_t unconstrained = ideal.summary.unconstrained_bytes;
-    std::vector<Budget> budgets;
+    std::vector<BudgetEntries> budgets;
     for (size_t i = 0; i < sizes.size(); ++i) {
       const double share = sizes[i].kind == SizeSpec::Kind::percent ? sizes[i].percent / 100 : 1;
       budgets.push_back({budgets_[i], sizes[i].kind == SizeSpec::Kind::bytes
@@ -62,24 +50,35 @@ class CompareCommand final : public Command {
                                           : static_cast<int64_t>(static_cast<double>(unconstrained) * share)});
     }
     PLIMSOLL_TRY(plan_all(plannable, ideal.summary.iteration_seconds, budgets));
-    for (Budget& budget : budgets) mark_fastest(budget);
-    fmt::print("{}", csv_ ? print_csv(budgets) : print_tables(plannable, budgets, unconstrained));
+    for (BudgetEntries& budget : budgets) mark_fastest(budget);
+    if (!html_.empty()) {
+      PLIMSOLL_TRY(write_file(html_, compare_page({.model = plannable.graph.name,
+                                                   .batch = plannable.request.batch,
+                                                   .costs = plannable.request.costs,
+                                                   .device = plannable.request.device,
+                                                   .unconstrained_bytes = unconstrained,
+                                                   .unconstrained_seconds = ideal.summary.iteration_seconds},
+                                                  budgets)));
+      console.say(fmt::format("wrote {}; open it in a browser", html_.getValue()));
+    }
+    if (csv_) fmt::print("{}", print_csv(budgets));
+    else if (html_.empty()) fmt::print("{}", print_tables(plannable, budgets, unconstrained));
     return {};
   }
 
  private:
-  Status plan_all(const Plannable& plannable, double ideal_seconds, std::vector<Budget>& budgets) const {
+  Status plan_all(const Plannable& plannable, double ideal_seconds, std::vector<BudgetEntries>& budgets) const {
     const Progress progress(options_.quiet);
     for (const Policy& policy : all_policies()) {
       PlanRequest request = plannable.request;
       request.policy = policy.name;
       int64_t least = 0;
-      for (Budget& budget : budgets) {
+      for (BudgetEntries& budget : budgets) {
         progress.say(fmt::format("planning {} within {}", policy.name, format_bytes(budget.bytes)));
         request.budget_bytes = budget.bytes;
         const Result<Plan> plan = checked_plan(plannable, request);
         if (!plan.ok() && plan.error().code != ExitCode::budget_infeasible) return plan.error();
-        Entry entry{.policy = std::string(policy.name)};
+        PolicyEntry entry{.policy = std::string(policy.name)};
         if (plan.ok()) {
           least = plan->summary.minimum_bytes;
           entry.figures = figures_of(*plan, ideal_seconds);
@@ -100,11 +99,11 @@ class CompareCommand final : public Command {
 
   // A plan that splits statistics trains something else: it is the fastest only where all that fit do. Of equals, the
   // first.
-  static void mark_fastest(Budget& budget) {
-    Entry* best = nullptr;
-    for (Entry& entry : budget.entries) {
+  static void mark_fastest(BudgetEntries& budget) {
+    PolicyEntry* best = nullptr;
+    for (PolicyEntry& entry : budget.entries) {
       if (!entry.figures) continue;
-      const auto before = [](const Entry& a, const Entry& b) {
+      const auto before = [](const PolicyEntry& a, const PolicyEntry& b) {
         if (a.splits_statistics != b.splits_statistics) return b.splits_statistics;
         return a.figures->iteration_seconds < b.figures->iteration_seconds;
       };
@@ -113,18 +112,18 @@ class CompareCommand final : public Command {
     if (best != nullptr) best->fastest = true;
   }
 
-  static std::string print_tables(const Plannable& plannable, const std::vector<Budget>& budgets, int64_t unconstrained) {
+  static std::string print_tables(const Plannable& plannable, const std::vector<BudgetEntries>& budgets, int64_t unconstrained) {
     const bool color = Console::color(STDOUT_FILENO);
     std::string text = fmt::format("{}: batch {}, {} unconstrained; times are {}{}\n", shortened(plannable.graph.name, 40),
                                    plannable.request.batch, format_bytes(unconstrained), plannable.request.costs,
                                    plannable.request.device.empty() ? "" : ", " + shortened(plannable.request.device, 24));
     bool splits = false;
-    for (const Budget& budget : budgets) {
+    for (const BudgetEntries& budget : budgets) {
       const std::string bytes = format_bytes(budget.bytes);
       text += "\n" + heading(budget.text == bytes ? "budget " + bytes : fmt::format("budget {}: {}", budget.text, bytes), color);
       Table table({{"policy", false, 20}, {"fits"}, {"arena", true}, {"sub-batch", true}, {"time", true}, {"overhead", true},
                    {"moved", true}, {"recomputed", true}});
-      for (const Entry& entry : budget.entries) {
+      for (const PolicyEntry& entry : budget.entries) {
         if (!entry.figures) {
           table.row({entry.policy, "no", entry.least_bytes > 0 ? "≥ " + format_bytes(entry.least_bytes) : "none", "", "", "", "", ""});
           continue;
@@ -145,12 +144,12 @@ class CompareCommand final : public Command {
     return text;
   }
 
-  static std::string print_csv(const std::vector<Budget>& budgets) {
+  static std::string print_csv(const std::vector<BudgetEntries>& budgets) {
     const std::string header = csv_figures_header();
     const std::string nothing(static_cast<size_t>(std::count(header.begin(), header.end(), ',')), ',');
     std::string text = "budget_bytes,policy,fits,fastest,splits_statistics,least_bytes," + header + "\n";
-    for (const Budget& budget : budgets)
-      for (const Entry& entry : budget.entries)
+    for (const BudgetEntries& budget : budgets)
+      for (const PolicyEntry& entry : budget.entries)
         text += fmt::format("{},{},{},{},{},{},{}\n", budget.bytes, entry.policy, entry.figures ? 1 : 0, entry.fastest ? 1 : 0,
                             entry.splits_statistics ? 1 : 0, entry.least_bytes,
                             entry.figures ? csv_figures(*entry.figures) : nothing);
@@ -160,6 +159,7 @@ class CompareCommand final : public Command {
   PlanningOptions options_;
   cl::list<std::string> budgets_;
   cl::opt<bool> csv_;
+  cl::opt<std::string> html_;
 };
 
 }  // namespace

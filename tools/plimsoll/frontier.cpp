@@ -6,10 +6,12 @@
 
 #include "compiler/report/figures.h"
 #include "compiler/report/plan_report.h"
+#include "compiler/report/policy_pages.h"
 #include "compiler/report/table.h"
 #include "compiler/support/bytes.h"
 #include "passes/policies.h"
 #include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/output.h"
 #include "tools/plimsoll/planning.h"
 #include "tools/plimsoll/progress.h"
 
@@ -22,12 +24,6 @@ constexpr const char* kDefaultPolicy = "auto";
 constexpr int kSteps = 8;  // geometric, from the minimum to unconstrained
 constexpr int kPercents[] = {100, 66, 50, 33, 25, 10};
 constexpr size_t kBarWidth = 20;
-
-struct Point {
-  int64_t budget = 0;
-  PlanFigures figures = {};
-  bool splits_statistics = false;
-};
 
 // From small to large. Shares of less than the minimum have no plan and are left out; so are steps that all but repeat
 // a share, for they would tell nothing new.
@@ -54,7 +50,8 @@ class FrontierCommand final : public Command {
       : Command("frontier", "time against budget: plimsoll frontier net.onnx --batch 64"),
         options_(sub),
         policy_("policy", cl::init(kDefaultPolicy), cl::value_desc("NAME"), cl::desc(policy_help(kDefaultPolicy)), cl::sub(sub)),
-        csv_("csv", cl::desc("for machines: a line per budget, bytes and seconds"), cl::sub(sub)) {}
+        csv_("csv", cl::desc("for machines: a line per budget, bytes and seconds"), cl::sub(sub)),
+        html_("html", cl::value_desc("FILE.html"), cl::desc("a page with a plot, self-contained, instead of the table"), cl::sub(sub)) {}
 
   Status run() override {
     const Console console(options_.quiet);
@@ -62,15 +59,20 @@ class FrontierCommand final : public Command {
     PLIMSOLL_ASSIGN(const Plannable plannable, prepare_plans(options_, console, PlanFor::report));
     PlanRequest request = plannable.request;
     request.policy = policy_;
-    std::vector<Point> points;
+    std::vector<FrontierPoint> points;
     PLIMSOLL_ASSIGN(const Plan least, plan_all(plannable, request, points));
-    fmt::print("{}", csv_ ? print_csv(points) : print_table(least, points));
+    if (!html_.empty()) {
+      PLIMSOLL_TRY(write_file(html_, frontier_page(least, points)));
+      console.say(fmt::format("wrote {}; open it in a browser", html_.getValue()));
+    }
+    if (csv_) fmt::print("{}", print_csv(points));
+    else if (html_.empty()) fmt::print("{}", print_table(least, points));
     return {};
   }
 
  private:
   // Fills `points` and gives the plan at the minimum.
-  Result<Plan> plan_all(const Plannable& plannable, PlanRequest request, std::vector<Point>& points) const {
+  Result<Plan> plan_all(const Plannable& plannable, PlanRequest request, std::vector<FrontierPoint>& points) const {
     const Progress progress(options_.quiet);
     progress.say("planning without a budget");
     PLIMSOLL_ASSIGN(const Plan ideal, unconstrained_plan(plannable));
@@ -86,17 +88,17 @@ class FrontierCommand final : public Command {
     return least;
   }
 
-  static std::string print_table(const Plan& least, const std::vector<Point>& points) {
+  static std::string print_table(const Plan& least, const std::vector<FrontierPoint>& points) {
     const bool color = Console::color(STDOUT_FILENO);
     const int64_t unconstrained = least.summary.unconstrained_bytes;
     double slowest = 0;
-    for (const Point& point : points) slowest = std::max(slowest, point.figures.iteration_seconds);
+    for (const FrontierPoint& point : points) slowest = std::max(slowest, point.figures.iteration_seconds);
     std::string text = fmt::format("{}: batch {}, policy {}; times are {}{}\n\n", shortened(least.model_name, 40), least.batch,
                                    least.policy, least.costs, least.device.empty() ? "" : ", " + shortened(least.device, 24));
     Table table({{"budget", true}, {"share", true}, {"sub-batch", true}, {"time", true}, {"overhead", true}, {"moved", true},
                  {"recomputed", true}, {}});
     bool splits = false;
-    for (const Point& point : points) {
+    for (const FrontierPoint& point : points) {
       const PlanFigures& figures = point.figures;
       splits = splits || point.splits_statistics;
       table.row({format_bytes(point.budget), format_share(static_cast<double>(point.budget) / static_cast<double>(unconstrained)),
@@ -112,9 +114,9 @@ class FrontierCommand final : public Command {
     return text + report_peak(least, facts_of(least), color);
   }
 
-  static std::string print_csv(const std::vector<Point>& points) {
+  static std::string print_csv(const std::vector<FrontierPoint>& points) {
     std::string text = "budget_bytes,splits_statistics," + csv_figures_header() + "\n";
-    for (const Point& point : points)
+    for (const FrontierPoint& point : points)
       text += fmt::format("{},{},{}\n", point.budget, point.splits_statistics ? 1 : 0, csv_figures(point.figures));
     return text;
   }
@@ -122,6 +124,7 @@ class FrontierCommand final : public Command {
   PlanningOptions options_;
   cl::opt<std::string> policy_;
   cl::opt<bool> csv_;
+  cl::opt<std::string> html_;
 };
 
 }  // namespace

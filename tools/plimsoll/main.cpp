@@ -4,7 +4,6 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
-#include <array>
 #include <clocale>
 #include <memory>
 #include <new>
@@ -12,18 +11,10 @@
 
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
+#include "tools/plimsoll/option_table.h"
 
 namespace plimsoll {
 namespace {
-
-constexpr const char* kOverview =
-    "Plimsoll compiles an ONNX model into a C++ training program that never uses more memory than its budget.\n\n"
-    "  plimsoll model resnet18:input=32,stem=cifar -o net.onnx\n"
-    "  plimsoll compile net.onnx --batch 64 --budget 60% -o trainer\n"
-    "  cmake -S trainer -B trainer/build && cmake --build trainer/build\n"
-    "  trainer/build/train --data npy:X.npy,Y.npy --epochs 10 --save trained.onnx\n\n"
-    "Exit codes: 0 ok, 1 internal error, 2 usage, 3 unreadable input, 4 invalid model, 5 unsupported operator,\n"
-    "6 budget infeasible, 7 cannot write output, 8 environment, 9 verification failed, 10 time limit\n";
 
 std::string quoted(int argc, char** argv) {
   std::string line = "plimsoll";
@@ -44,8 +35,12 @@ std::string quoted(int argc, char** argv) {
 
 int run(int argc, char** argv) {
   const Console console(false);
-  const std::array commands = {compile_command(), plan_command(),    compare_command(), frontier_command(), inspect_command(),
-                               verify_command(),  profile_command(), model_command(),   place_command()};
+  Commands commands;
+  for (const auto make : {compile_command, plan_command, compare_command, frontier_command, inspect_command, diff_command, verify_command,
+                          profile_command, model_command, place_command, doctor_command})
+    commands.push_back(make());
+  commands.push_back(completion_command(commands));
+  commands.push_back(man_command(commands));
   const auto named = [&](const std::string& name) {
     return std::any_of(commands.begin(), commands.end(), [&](const auto& command) { return command->sub.getName() == name; });
   };

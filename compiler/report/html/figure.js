@@ -5,6 +5,14 @@ const GUTTER = 74, RIGHT = 14, TOP = 12, CURVE = 130, GAP = 26, LANE = 22, AXIS 
 const KIND_COLOURS = ["input", "activation", "gradient", "persistent", "weight-gradient", "persistent", "persistent", "stash"];
 const FATE_COLOURS = ["brief", "activation", "offload", "recompute", "input"];
 
+const unitOf = (seconds) => seconds >= 1 ? [1, "s"] : seconds >= 1e-3 ? [1e-3, "ms"] : [1e-6, "µs"];
+
+// With as many digits as tell one tick from the next.
+function tickText(seconds, tick) {
+  const [unit, name] = unitOf(seconds || tick);
+  return seconds === 0 ? "0" : `${(seconds / unit).toFixed(Math.max(0, -Math.floor(Math.log10(tick / unit) + 1e-9)))} ${name}`;
+}
+
 class Figure {
   constructor(canvas, plan) {
     this.canvas = canvas;
@@ -49,7 +57,7 @@ class Figure {
     this.to = to * this.whole;
     this.redraw();
   }
-  // At least a thousandth of a step, or a nanosecond.
+  // Never closer than two steps, or ten nanoseconds.
   zoom(factor, at = (this.from + this.to) / 2) {
     const least = this.byTime ? 1e-8 : 2;
     const width = Math.min(this.whole, Math.max(least, (this.to - this.from) * factor));
@@ -134,7 +142,7 @@ class Figure {
   }
 
   drawAxis(c) {
-    const wanted = Math.max(2, Math.floor((this.width - GUTTER) / 110)), raw = (this.to - this.from) / wanted;
+    const wanted = Math.max(2, Math.floor((this.width - GUTTER) / 90)), raw = (this.to - this.from) / wanted;
     const power = 10 ** Math.floor(Math.log10(raw));
     let tick = power * [1, 2, 5, 10].find((m) => m * power >= raw);
     if (!this.byTime) tick = Math.max(1, Math.round(tick));
@@ -144,7 +152,7 @@ class Figure {
       c.fillStyle = this.colour.grid;
       c.fillRect(x, this.curve.top, 1, this.streams.bottom - this.curve.top);
       c.fillStyle = this.colour.muted;
-      const text = this.byTime ? (at === 0 ? "0" : secondsText(at)) : "step " + numberText(Math.round(at));
+      const text = this.byTime ? tickText(at, tick) : "step " + numberText(Math.round(at));
       if (x > GUTTER + 14 && x < this.width - RIGHT - 18) c.fillText(text, x, this.streams.bottom + AXIS / 2 + 2);
     }
   }
@@ -237,7 +245,7 @@ class Figure {
     for (const [name, boxes] of byColour) {
       c.fillStyle = this.colour[name];
       for (const [box, dimmed] of boxes) {
-        c.globalAlpha = dimmed ? 0.28 : 0.92;
+        c.globalAlpha = dimmed ? 0.4 : 0.94;
         // A hair of paper between neighbours, where there is room for it.
         const inset = box.width > 3 && box.height > 3 ? 0.5 : 0;
         c.fillRect(box.left + inset, box.top + inset, box.width - 2 * inset, box.height - 2 * inset);
@@ -299,7 +307,7 @@ class Figure {
         until = right;
         colour = name;
         const dimmed = this.chosen.size > 0 && !this.concerns(step);
-        c.globalAlpha = dimmed ? 0.3 : 1;
+        c.globalAlpha = dimmed ? 0.45 : 1;
         c.fillStyle = this.colour[name];
         c.fillRect(left, top, right - left > 3 ? right - left - 0.6 : right - left, height);
         // What compute waits for is marked along the foot.

@@ -14,9 +14,9 @@ function drawHead(plan) {
 function drawTiles(plan) {
   const s = plan.summary, tiles = [];
   const tile = (name, value, note, share) => tiles.push(`<div class="tile"><div class="name">${name}</div><div class="value">${html(value)}</div><div class="note">${html(note)}</div>${share === undefined ? "" : `<div class="meter"><i style="width:${Math.min(100, share * 100).toFixed(1)}%"></i></div>`}</div>`);
-  tile("arena, one allocation", bytesText(s.arena_bytes), `of a budget of ${bytesText(plan.budget)}`, s.arena_bytes / plan.budget);
+  tile("arena", bytesText(s.arena_bytes), `of a budget of ${bytesText(plan.budget)}`, s.arena_bytes / plan.budget);
   if (s.unconstrained_bytes) tile("without a budget", bytesText(s.unconstrained_bytes), `the plan takes ${shareText(s.arena_bytes / s.unconstrained_bytes)} of it`, s.arena_bytes / s.unconstrained_bytes);
-  if (s.minimum_bytes) tile("least budget with a plan", bytesText(s.minimum_bytes), `${shareText(s.minimum_bytes / plan.budget)} of the budget`, s.minimum_bytes / plan.budget);
+  if (s.minimum_bytes) tile("least budget", bytesText(s.minimum_bytes), `for which a plan is known, ${shareText(s.minimum_bytes / plan.budget)} of this one`, s.minimum_bytes / plan.budget);
   tile("iteration, predicted", secondsText(s.iteration_seconds), s.ideal_seconds ? `${secondsText(s.ideal_seconds)} without a memory limit` : "all rounds and the update");
   if (plan.measured) tile("round, measured", secondsText(plan.measured.seconds), `${secondsText(plan.seconds)} predicted: ${shareText(plan.measured.seconds / plan.seconds - 1)} off`);
   const moved = s.offloaded_bytes + s.prefetched_bytes;

@@ -1,0 +1,24 @@
+# The pages of compare and frontier, opened in a browser, light and dark, wide and narrow.
+. "$PLIMSOLL_CLI/common.sh"
+plimsoll model lenet -o net.onnx 2>/dev/null
+plimsoll compare -q net.onnx --batch 16 --costs k40m --effort 0 --budget 60% --budget 100% --html compare.html
+plimsoll frontier -q net.onnx --batch 16 --costs k40m --effort 0 --html frontier.html
+exec /usr/bin/python3 - compare.html frontier.html <<'PY'
+import os, sys
+sys.path.insert(0, os.environ["PLIMSOLL_BROWSER"])
+from chromium import Page, need_chromium
+need_chromium()
+for path in sys.argv[1:]:
+    for dark in (False, True):
+        with Page(path, dark=dark) as page:
+            assert page.requests == [page.address], page.requests
+            assert page.evaluate("document.querySelectorAll('circle title').length") > 1, "there is nothing to point at"
+            paper = "getComputedStyle(document.documentElement).backgroundColor"
+            before = page.evaluate(paper)
+            page.evaluate("document.getElementById('theme').click()")
+            assert page.evaluate(paper) != before, "the button does not change light and dark"
+            page.resize(420, 800)
+            page.settle()
+            assert page.evaluate("document.documentElement.scrollWidth") <= 420, "it runs out of a narrow window"
+            assert page.complaints == [], page.complaints
+PY

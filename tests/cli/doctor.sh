@@ -1,0 +1,15 @@
+# The doctor looks at the machine: what is here, what is missing, and how to get it.
+. "$PLIMSOLL_CLI/common.sh"
+
+expect 0 plimsoll doctor
+for part in "plimsoll 0.1.0" "this machine" "CPU" "to build trainers" "cmake version" "for GPUs"; do says "$part"; done
+[[ $(LC_ALL=C.UTF-8 wc -L <out) -le 100 ]] || fail "a line is longer than 100 characters"
+
+# Without compiler and CMake there is no trainer; the profiler may break; both are said.
+plimsoll=$(command -v plimsoll)
+mkdir empty
+expect 8 env PATH="$PWD/empty" "$plimsoll" doctor
+says "apt-get install cmake"; says "apt-get install g++"; says "tools/setup.sh"
+printf '#!/bin/sh\necho broken >&2\nexit 3\n' >profiler && chmod +x profiler
+expect 8 env PLIMSOLL_PROFILER="$PWD/profiler" plimsoll doctor; says "fails: broken"
+expect 8 env PLIMSOLL_PROFILER="$PWD/nowhere" plimsoll doctor;  says "missing"

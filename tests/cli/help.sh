@@ -1,0 +1,34 @@
+# The man page and the completions of all shells know every subcommand and every option that --help shows.
+. "$PLIMSOLL_CLI/common.sh"
+
+expect 0 plimsoll man; cp out page.1
+for shell in bash zsh fish; do expect 0 plimsoll completion $shell; cp out completion.$shell; done
+expect 2 plimsoll completion tcsh; says "shells: bash, zsh, fish"
+expect 0 plimsoll --help
+[[ $(grep -c '^  --[a-z]' out) -le 4 ]] || fail "an option of one subcommand shows up for all"
+commands=$(sed -n '/^SUBCOMMANDS/,/^OPTIONS/s/^  \([a-z]\+\) *- .*/\1/p' out)
+[[ $(wc -w <<<"$commands") -ge 13 ]] || fail "the help lists too few subcommands: $commands"
+for command in $commands; do
+  for file in page.1 completion.bash completion.zsh completion.fish; do grep -q -- "\b$command\b" $file || fail "$command is not in $file"; done
+  expect 0 plimsoll $command --help
+  options=$(grep -o '^ *--\?[a-z][a-z-]*' out | sed 's/^ *-*//' | sort -u)
+  # Help shows values of enumerations like options, so only what the man page has is looked up there.
+  sed -n "/^\.SS plimsoll $command/,/^\.SS/p" page.1 | sed -n 's/^\.B \\-\(\\-\)\?\([a-z\\-]*\).*/\2/p' | tr -d '\\' | sort -u >listed
+  while read -r option; do
+    grep -qx -- "$option" <<<"$options" || fail "$command has no --$option, but the man page does: $options"
+    for file in completion.bash completion.zsh; do grep -q -- "-$option" $file || fail "--$option of $command is not in $file"; done
+    grep -q -- "__fish_seen_subcommand_from $command' -[sl] $option\b" completion.fish || fail "--$option of $command is not in fish"
+  done <listed
+done
+for option in budget policy batch what-if; do sed -n '/^\.SS plimsoll plan/,/^\.SS/p' page.1 | tr -d '\\' | grep -q "^.B --$option" || fail "plan --$option is not in the man page"; done
+
+# bash really completes: subcommands, options, values.
+bash -n completion.bash
+completions() { bash -c 'source ./completion.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _plimsoll; printf "%s\n" "${COMPREPLY[@]}"' _ "$@"; }
+[[ $(completions plimsoll insp) == inspect ]] || fail "bash does not complete inspect"
+completions plimsoll plan --po | grep -qx -- --policy || fail "bash does not complete --policy"
+completions plimsoll plan --policy superneurons:s | grep -qx superneurons:speed || fail "bash does not complete a policy"
+completions plimsoll plan --costs h2 | grep -qx h200 || fail "bash does not complete a device"
+if command -v zsh >/dev/null; then zsh -n completion.zsh; fi
+if command -v fish >/dev/null; then fish -n completion.fish; fi
+if command -v groff >/dev/null; then groff -k -man -Tutf8 -ww page.1 2>err >/dev/null; [[ ! -s err ]] || { cat err; fail "groff has something to say"; }; fi

@@ -1,0 +1,36 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "compiler/report/plan_diff.h"
+#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/console.h"
+#include "tools/plimsoll/plan_file.h"
+
+namespace plimsoll {
+namespace {
+
+namespace cl = llvm::cl;
+
+class DiffCommand final : public Command {
+ public:
+  DiffCommand()
+      : Command("diff", "what changed from one plan to another: plimsoll diff before.json after.json"),
+        before_(cl::Positional, cl::Required, cl::desc("BEFORE"), cl::sub(sub)),
+        after_(cl::Positional, cl::Required, cl::desc("AFTER (each a DIR or a plan.json)"), cl::sub(sub)) {}
+
+  Status run() override {
+    PLIMSOLL_ASSIGN(const Plan before, read_plan(before_));
+    PLIMSOLL_ASSIGN(const Plan after, read_plan(after_));
+    fmt::print("{}", report_diff(before, after, Console::color(STDOUT_FILENO)));
+    return {};
+  }
+
+ private:
+  cl::opt<std::string> before_, after_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> diff_command() { return std::make_unique<DiffCommand>(); }
+
+}  // namespace plimsoll

@@ -1,0 +1,185 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "compiler/costs/cache.h"
+#include "compiler/costs/subprocess.h"
+#include "compiler/report/table.h"
+#include "compiler/support/bytes.h"
+#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/console.h"
+
+namespace plimsoll {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What was found, or why it is wanted and how to get it.
+struct Finding {
+  enum class State { ok, missing, without } state = State::ok;  // missing: trainers cannot be made or run; without: less can
+  std::string what = {};
+  std::string detail = {};
+};
+
+std::string find_program(const std::string& name) {
+  const char* const path = std::getenv("PATH");
+  std::string rest = path ? path : "";
+  while (!rest.empty()) {
+    const size_t colon = rest.find(':');
+    const std::string candidate = rest.substr(0, colon) + "/" + name;
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+    rest = colon == std::string::npos ? "" : rest.substr(colon + 1);
+  }
+  return "";
+}
+
+// The lines that a program prints; empty where it cannot be run or fails.
+std::vector<std::string> lines_of(const std::vector<std::string>& arguments) {
+  std::vector<std::string> lines;
+  if (arguments[0].empty()) return lines;
+  const Result<ProcessResult> result = run_process(arguments);
+  if (!result.ok() || result->exit_code != 0) return lines;
+  std::string rest = result->output;
+  for (size_t end; (end = rest.find('\n')) != std::string::npos; rest = rest.substr(end + 1)) lines.push_back(rest.substr(0, end));
+  if (!rest.empty()) lines.push_back(rest);
+  return lines;
+}
+
+// "name : value" of files like /proc/cpuinfo.
+std::string field_of(const char* file, std::string_view key) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with(key)) continue;
+    const size_t from = line.find_first_not_of(" \t", line.find(':') + 1);
+    return from == std::string::npos ? "" : line.substr(from);
+  }
+  return "";
+}
+
+int64_t kibibytes(const std::string& text) { return std::atoll(text.c_str()) * 1024; }
+
+class Doctor {
+ public:
+  void look() {
+    section("this machine");
+    machine();
+    section("to plan");
+    profiler("profiler", "plimsoll-profile-host", Finding::State::missing, "exact workspaces of this CPU's kernels: build the target plimsoll-profile-host");
+    cache();
+    section("to build trainers");
+    const char* const compiler = std::getenv("CXX");
+    program("C++ compiler", compiler && *compiler ? compiler : "c++", "apt-get install g++");
+    program("CMake", "cmake", "apt-get install cmake");
+    section("for GPUs");
+    gpus();
+    if (const std::vector<std::string> nvcc = lines_of({find_program("nvcc"), "--version"}); nvcc.empty())
+      add(Finding::State::without, "CUDA compiler", "none: trainers for GPUs are built where nvcc is");
+    else add(Finding::State::ok, "CUDA compiler", release_of(nvcc));
+    profiler("profiler", "plimsoll-profile-cuda", Finding::State::without, "none: plans for GPUs take modelled workspaces and times (--costs p100, …)");
+  }
+
+  bool healthy() const { return healthy_; }
+
+  std::string print(bool color) const {
+    std::string text;
+    for (const auto& [title, findings] : sections_) {
+      Table table({{}, {}, {.most = 74}});
+      for (const Finding& finding : findings)
+        table.row({finding.state == Finding::State::ok ? "ok" : finding.state == Finding::State::missing ? "missing" : "without", finding.what, finding.detail});
+      text += (text.empty() ? "" : "\n") + heading(title, color) + table.print(color);
+    }
+    return text;
+  }
+
+ private:
+  void section(const char* title) { sections_.emplace_back(title, std::vector<Finding>()); }
+  void add(Finding::State state, std::string what, std::string detail) {
+    healthy_ = healthy_ && state != Finding::State::missing;
+    sections_.back().second.push_back({state, std::move(what), std::move(detail)});
+  }
+
+  void machine() {
+    const std::string model = field_of("/proc/cpuinfo", "model name"), flags = " " + field_of("/proc/cpuinfo", "flags") + " ";
+    const char* const units = flags.find(" avx512f ") != std::string::npos ? ", AVX-512" : flags.find(" avx2 ") != std::string::npos ? ", AVX2" : "";
+    add(Finding::State::ok, "CPU", fmt::format("{}, {}{}", model.empty() ? "unknown" : model, counted(std::thread::hardware_concurrency(), "core"), units));
+    const int64_t all = kibibytes(field_of("/proc/meminfo", "MemTotal")), free = kibibytes(field_of("/proc/meminfo", "MemAvailable"));
+    if (all > 0) add(Finding::State::ok, "memory", fmt::format("{}, {} available", format_bytes(all), format_bytes(free)));
+  }
+
+  // It says itself what it is linked with: the compiler knows no library of the devices.
+  void profiler(const char* what, const std::string& name, Finding::State otherwise, const std::string& advice) {
+    std::error_code ignored;
+    const char* const given = std::getenv("PLIMSOLL_PROFILER");
+    std::string path = (fs::read_symlink("/proc/self/exe", ignored).parent_path() / name).string();
+    if (otherwise == Finding::State::missing && given && *given) path = given;
+    if (access(path.c_str(), X_OK) != 0) return add(otherwise, what, advice);
+    const Result<ProcessResult> result = run_process({path, "--describe"});
+    if (!result.ok() || result->exit_code != 0)
+      return add(otherwise, what, fmt::format("{} fails: {}", name, result.ok() ? result->errors.substr(0, result->errors.find('\n')) : result.error().message));
+    const nlohmann::json described = nlohmann::json::parse(result->output, nullptr, false);
+    std::string detail = described.is_object() && described.contains("device") && described["device"].is_string() ? described["device"].get<std::string>() : name;
+    if (described.is_object() && described.contains("libraries") && described["libraries"].is_object())
+      for (const auto& [library, version] : described["libraries"].items())
+        detail += fmt::format(", {} {}", library, version.is_string() ? version.get<std::string>() : version.dump());
+    add(Finding::State::ok, what, detail);
+  }
+
+  void cache() {
+    const std::string directory = default_cache_directory();
+    std::error_code failed;
+    int64_t files = 0, bytes = 0;
+    if (!directory.empty() && fs::exists(directory, failed))
+      for (const auto& entry : fs::directory_iterator(directory, failed)) {
+        ++files;
+        bytes += static_cast<int64_t>(entry.file_size(failed));
+      }
+    if (directory.empty()) return add(Finding::State::without, "cache", "neither HOME nor XDG_CACHE_HOME is set: measured costs are forgotten");
+    add(Finding::State::ok, "cache", fmt::format("{}: {}, {}", directory, counted(files, "file"), format_bytes(bytes)));
+  }
+
+  void program(const char* what, const std::string& name, const std::string& advice) {
+    const std::vector<std::string> lines = lines_of({name.find('/') == std::string::npos ? find_program(name) : name, "--version"});
+    if (lines.empty()) add(Finding::State::missing, what, fmt::format("no {}: {}", name, advice));
+    else add(Finding::State::ok, what, lines[0]);
+  }
+
+  static std::string release_of(const std::vector<std::string>& lines) {
+    for (const std::string& line : lines)
+      if (line.find("release") != std::string::npos) return line;
+    return lines[0];
+  }
+
+  void gpus() {
+    const std::vector<std::string> lines =
+        lines_of({find_program("nvidia-smi"), "--query-gpu=name,driver_version,memory.total,memory.free", "--format=csv,noheader"});
+    if (lines.empty()) return add(Finding::State::without, "GPU", "none that nvidia-smi shows: GPUs can be planned for, not run");
+    for (const std::string& line : lines) add(Finding::State::ok, "GPU", line);
+  }
+
+  std::vector<std::pair<std::string, std::vector<Finding>>> sections_;
+  bool healthy_ = true;
+};
+
+class DoctorCommand final : public Command {
+ public:
+  DoctorCommand() : Command("doctor", "what this machine has for planning and training, and what is missing: plimsoll doctor") {}
+
+  Status run() override {
+    Doctor doctor;
+    doctor.look();
+    fmt::print("plimsoll {}\n\n{}", PLIMSOLL_VERSION, doctor.print(Console::color(STDOUT_FILENO)));
+    if (doctor.healthy()) return {};
+    return Error{ExitCode::environment, "trainers cannot be made here: see what is missing above", {"on Debian, `tools/setup.sh` installs what a build needs"}};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> doctor_command() { return std::make_unique<DoctorCommand>(); }
+
+}  // namespace plimsoll

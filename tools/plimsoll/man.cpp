@@ -1,0 +1,66 @@
+#include <fmt/format.h>
+
+#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/option_table.h"
+
+namespace plimsoll {
+namespace {
+
+// Text for roff: dashes that stay dashes, no line that is taken for a request.
+std::string roff(const std::string& text) {
+  std::string safe;
+  bool begins = true;
+  for (const char c : text) {
+    if (begins && (c == '.' || c == '\'')) safe += "\\&";
+    if (c == '\\') safe += "\\e";
+    else if (c == '-') safe += "\\-";
+    else safe += c;
+    begins = c == '\n';
+  }
+  return safe;
+}
+
+// What stands in columns keeps them.
+std::string paragraph(const std::string& text) {
+  const size_t end = text.find('\n');
+  if (end == std::string::npos) return roff(text) + "\n";
+  return roff(text.substr(0, end)) + "\n.RS 2\n.nf\n" + roff(text.substr(end + 1)) + "\n.fi\n.RE\n";
+}
+
+std::string described(const CommandRow& row) {
+  std::string text = fmt::format(".SS plimsoll {}", roff(row.name));
+  for (const std::string& positional : row.positional) text += " " + roff(positional);
+  for (const OptionRow& option : row.options)
+    if (option.needed) text += roff(fmt::format(" {} {}", option.dashed(), option.value));
+  text += fmt::format(" [options]\n{}\n", roff(row.summary));
+  if (!row.example.empty()) text += fmt::format(".PP\n.nf\n  {}\n.fi\n", roff(row.example));
+  for (const OptionRow& option : row.options) {
+    text += fmt::format(".TP\n.B {}", roff(option.dashed()));
+    if (!option.value.empty()) text += fmt::format(" \\fI{}\\fR", roff(option.value));
+    text += "\n" + paragraph(option.description);
+    if (!option.values.empty() && option.description.find('\n') == std::string::npos) text += fmt::format(".br\n{}\n", roff(fmt::format("{}", fmt::join(option.values, ", "))));
+  }
+  return text;
+}
+
+class ManCommand final : public Command {
+ public:
+  explicit ManCommand(const Commands& commands) : Command("man", "the manual page: plimsoll man | man -l -"), commands_(commands) {}
+
+  Status run() override {
+    fmt::print(".TH PLIMSOLL 1 \"\" \"plimsoll {}\" \"\"\n.SH NAME\nplimsoll \\- {}\n", PLIMSOLL_VERSION,
+               roff("compile an ONNX model into a training program within a memory budget"));
+    fmt::print(".SH SYNOPSIS\n.B plimsoll\n\\fISUBCOMMAND\\fR [options]\n.SH DESCRIPTION\n.nf\n{}.fi\n.SH SUBCOMMANDS\n", roff(kOverview));
+    for (const CommandRow& row : option_table(commands_)) fmt::print("{}", described(row));
+    return {};
+  }
+
+ private:
+  const Commands& commands_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> man_command(const Commands& commands) { return std::make_unique<ManCommand>(commands); }
+
+}  // namespace plimsoll

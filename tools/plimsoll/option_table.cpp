@@ -1,0 +1,76 @@
+#include "tools/plimsoll/option_table.h"
+
+#include <algorithm>
+
+#include "compiler/costs/device.h"
+#include "compiler/costs/embedded_devices.h"
+#include "passes/policies.h"
+
+namespace plimsoll {
+namespace {
+
+namespace cl = llvm::cl;
+
+// The names of an enumeration. LLVM hands them out for options that have no name of their own ("-O1"), so the name is taken
+// away while we ask.
+std::vector<std::string> enumerated(cl::Option& option) {
+  llvm::SmallVector<llvm::StringRef, 16> found;
+  const llvm::StringRef name = option.ArgStr;
+  option.ArgStr = "";
+  option.getExtraOptionNames(found);
+  option.ArgStr = name;
+  std::vector<std::string> names;
+  for (const llvm::StringRef one : found)
+    if (!one.empty()) names.push_back(one.str());
+  return names;
+}
+
+// Of options whose values are names that are looked up elsewhere.
+std::vector<std::string> looked_up(const std::string& option) {
+  std::vector<std::string> names;
+  if (option == "policy")
+    for (const Policy& policy : all_policies()) names.emplace_back(policy.name);
+  if (option == "costs") {
+    names = {"modelled", "profiled"};
+    for (const EmbeddedFile& file : device_files()) {
+      const std::string_view stem = file.path.substr(file.path.rfind('/') + 1);
+      names.emplace_back(stem.substr(0, stem.rfind('.')));
+    }
+  }
+  if (option == "layout") names = {"auto", "plain", "nChw8c", "nChw16c"};
+  return names;
+}
+
+}  // namespace
+
+std::vector<CommandRow> option_table(const Commands& commands) {
+  std::vector<CommandRow> table;
+  for (const auto& command : commands) {
+    // "what it does: an example"
+    const std::string text = command->sub.getDescription().str();
+    const size_t colon = text.find(": plimsoll ");
+    CommandRow row{.name = command->sub.getName().str(),
+                   .summary = text.substr(0, colon),
+                   .example = colon == std::string::npos ? "" : text.substr(colon + 2)};
+    for (const cl::Option* positional : command->sub.PositionalOpts) row.positional.push_back(positional->HelpStr.str());
+    for (const auto& entry : command->sub.OptionsMap) {
+      cl::Option& option = *entry.second;
+      if (option.ArgStr.empty() || option.isInAllSubCommands() || option.getOptionHiddenFlag() != cl::NotHidden) continue;
+      std::vector<std::string> values = enumerated(option);
+      if (values.empty()) values = looked_up(option.ArgStr.str());
+      std::string value = option.ValueStr.str();
+      if (value.empty() && !values.empty()) value = "VALUE";
+      if (value.empty() && option.getValueExpectedFlag() == cl::ValueRequired) value = "VALUE";
+      row.options.push_back({.name = option.ArgStr.str(),
+                             .value = std::move(value),
+                             .description = option.HelpStr.str(),
+                             .values = std::move(values),
+                             .needed = option.getNumOccurrencesFlag() == cl::Required || option.getNumOccurrencesFlag() == cl::OneOrMore});
+    }
+    std::sort(row.options.begin(), row.options.end(), [](const OptionRow& a, const OptionRow& b) { return a.name < b.name; });
+    table.push_back(std::move(row));
+  }
+  return table;
+}
+
+}  // namespace plimsoll

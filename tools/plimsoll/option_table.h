@@ -1,0 +1,41 @@
+// The command line as data: what the help, the man page and the shell completions are made from. There is one table, LLVM's
+// registry of options; this reads it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/plimsoll/commands.h"
+
+namespace plimsoll {
+
+// The first lines of --help and of the man page.
+inline constexpr const char* kOverview =
+    "Plimsoll compiles an ONNX model into a C++ training program that never uses more memory than its budget.\n\n"
+    "  plimsoll model resnet18:input=32,stem=cifar -o net.onnx\n"
+    "  plimsoll compile net.onnx --batch 64 --budget 60% -o trainer\n"
+    "  cmake -S trainer -B trainer/build && cmake --build trainer/build\n"
+    "  trainer/build/train --data npy:X.npy,Y.npy --epochs 10 --save trained.onnx\n\n"
+    "Exit codes: 0 ok, 1 internal error, 2 usage, 3 unreadable input, 4 invalid model, 5 unsupported operator,\n"
+    "6 budget infeasible, 7 cannot write output, 8 environment, 9 verification failed, 10 time limit\n";
+
+struct OptionRow {
+  std::string name = {};         // "budget"; "o" is of one dash
+  std::string value = {};        // "SIZE"; empty: a flag
+  std::string description = {};  // its first line tells what it is, others what its values mean
+  std::vector<std::string> values = {};  // all that it takes, where that is a list
+  bool needed = false;
+  std::string dashed() const { return (name.size() == 1 ? "-" : "--") + name; }
+};
+
+struct CommandRow {
+  std::string name = {};
+  std::string summary = {};  // "make a trainer"
+  std::string example = {};  // "plimsoll compile net.onnx …"
+  std::vector<std::string> positional = {};  // "MODEL.onnx"
+  std::vector<OptionRow> options = {};       // by name
+};
+
+std::vector<CommandRow> option_table(const Commands& commands);
+
+}  // namespace plimsoll
