@@ -16,6 +16,7 @@ Device device_from(const json& text) {
                 .kind = text.at("kind").get<std::string>(),
                 .title = text.at("title").get<std::string>(),
                 .memory_bytes = text.at("memory_bytes").get<int64_t>(),
+                .process_bytes = text.value("process_bytes", int64_t{0}),
                 .flops_per_second = text.at("flops_per_second").get<double>(),
                 .memory_bytes_per_second = text.at("memory_bytes_per_second").get<double>(),
                 .d2h_bytes_per_second = link.at("d2h_bytes_per_second").get<double>(),
@@ -39,7 +40,7 @@ std::string fault_of(const Device& device) {
                               device.memory_bytes_per_second, device.d2h_bytes_per_second, device.h2d_bytes_per_second,
                               static_cast<double>(device.units)})
     if (!(figure > 0)) return "its figures must be positive";
-  if (device.launch_seconds < 0 || device.link_latency_seconds < 0) return "its figures must be positive";
+  if (device.process_bytes < 0 || device.launch_seconds < 0 || device.link_latency_seconds < 0) return "its figures must be positive";
   const Efficiency& e = device.efficiency;
   std::vector<double> shares = {e.memory, e.matrix_product, e.grouped, e.depthwise, e.backward_data, e.backward_weights};
   for (const auto& [name, share] : device.algorithms) {

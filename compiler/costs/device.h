@@ -25,6 +25,7 @@ struct Device {
   std::string kind = {};    // host | cuda
   std::string title = {};   // for people
   int64_t memory_bytes = 0;
+  int64_t process_bytes = 0;  // cuda: what a process takes of it before it asks for any; an assumption
   double flops_per_second = 0;  // peak, f32, no tensor cores
   double memory_bytes_per_second = 0;
   // To the host's memory and back, pinned; each way, and what a copy takes before its first byte.

@@ -187,7 +187,7 @@ Result<ProfiledTask> parse_profiled_task(std::string_view text) {
 Result<ProfilerDescription> parse_description(std::string_view text) {
   try {
     const json description = json::parse(text);
-    return ProfilerDescription{description.at("device").get<std::string>(),
+    return ProfilerDescription{description.at("device").get<std::string>(), description.value("described", false),
                                description.at("libraries").get<std::map<std::string, std::string>>()};
   } catch (const std::exception& error) {
     return unreadable(error);

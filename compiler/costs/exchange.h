@@ -68,6 +68,7 @@ Result<MeasuredLinks> parse_links(std::string_view text);
 
 struct ProfilerDescription {
   std::string device;
+  bool elsewhere = false;  // the device was described to the profiler: it measures nothing
   std::map<std::string, std::string> libraries;
 };
 Result<ProfilerDescription> parse_description(std::string_view text);

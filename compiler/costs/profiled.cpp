@@ -69,7 +69,7 @@ Error profiler_failed(const std::string& profiler, const ProcessResult& result) 
 
 std::vector<std::string> which_device(const ProfiledOptions& options) {
   if (options.elsewhere.empty()) return {};
-  return {"--device-props", options.elsewhere};
+  return {options.only_if_none ? "--else-device-props" : "--device-props", options.elsewhere};
 }
 
 Result<ProfileFile> run_profiler(const ProfiledOptions& options, const std::vector<std::string>& tasks, bool links) {
@@ -112,8 +112,8 @@ Result<ProfileFile> read_profile(const std::string& path) {
 ProfiledCosts::ProfiledCosts(const ProfiledOptions& options, const ProfileFile& made_by, const std::string& identity)
     : options_(options),
       cache_(options.cache_directory,
-             fmt::format("{}{} | threads {} | profiler {} | {}{}{}", made_by.device, options.elsewhere.empty() ? "" : " as described",
-                         options.threads, identity, options.measure ? "measured" : "workspaces only",
+             fmt::format("{} | threads {} | profiler {} | {}{}{}", made_by.device, options.threads, identity,
+                         options.measure ? "measured" : "workspaces only",
                          options.arithmetic.tf32 ? " | tf32" : "",
                          options.arithmetic.nondeterministic ? " | nondeterministic" : "")),
       profile_{.device = made_by.device, .libraries = made_by.libraries, .threads = options.threads} {}
@@ -125,6 +125,8 @@ Result<std::unique_ptr<ProfiledCosts>> ProfiledCosts::open(const ProfiledOptions
   if (!given.profile_file.empty()) {
     PLIMSOLL_ASSIGN(file, read_profile(given.profile_file));
     options.threads = file->threads;
+    if (file->tf32 != options.arithmetic.tf32)
+      return Error{ExitCode::usage, fmt::format("'{}' was measured with --math {}", options.profile_file, file->tf32 ? "tf32" : "fp32")};
   }
   std::vector<std::string> described_by = {options.profiler, "--describe"};
   for (const std::string& argument : which_device(options)) described_by.push_back(argument);
@@ -141,6 +143,7 @@ Result<std::unique_ptr<ProfiledCosts>> ProfiledCosts::open(const ProfiledOptions
   const bool elsewhere =
       file && (!described.ok() || described->device != file->device || described->libraries != file->libraries);
   std::string identity = identity_of(options.profiler);
+  if (described.ok() && described->elsewhere) identity += " described";
   const ProfileFile here = file ? *file : ProfileFile{.device = described->device, .libraries = described->libraries};
   for (const auto& [library, version] : here.libraries) identity += fmt::format(" {} {}", library, version);
   std::unique_ptr<ProfiledCosts> costs(new ProfiledCosts(options, here, identity));

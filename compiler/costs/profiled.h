@@ -21,6 +21,7 @@ struct ProfiledOptions {
   Arithmetic arithmetic = {};
   Device device = {};                // for modelled times; its figures must be given when `measure` is false
   std::string elsewhere = {};        // a device that the profiler knows by this name: its workspaces, without `measure`
+  bool only_if_none = false;         // `elsewhere` is meant where there is no device at hand
   std::string cache_directory = {};  // "": nothing is kept
   std::string profile_file = {};     // a profile.json to take figures from; what it lacks is measured where it was made
   std::string spill_directory = {};  // where the host pool's file is measured; "": the directory for temporary files
@@ -41,6 +42,9 @@ class ProfiledCosts final : public Costs {
 
   // As measured beside busy kernels, to a pool in memory; else from the device's figures.
   LinkRates links() const override;
+
+  // What a process takes of the device's memory before it asks for any; 0: not measured.
+  int64_t process_bytes() const { return links_ ? links_->process_bytes : 0; }
 
   // All that is known by now. Plan.device, .libraries and .costs are made from it.
   const Profile& profile() const { return profile_; }

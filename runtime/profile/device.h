@@ -13,6 +13,7 @@ namespace plimsoll::profile {
 // description that came with this program. Throws std::runtime_error: unknown, unreadable, or this backend has none.
 void use_described_device(const std::string& name_or_file);
 bool device_is_described();
+bool device_is_here();
 // Of the device at hand, for use_described_device() elsewhere. Throws std::runtime_error.
 std::string description_of_device();
 

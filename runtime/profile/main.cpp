@@ -11,14 +11,15 @@
 namespace {
 
 constexpr const char* kHelp =
-    "usage: %s TASKS.json -o PROFILE.json [--no-measure] [--device-props DEVICE] [--progress]\n"
-    "       %s --describe [--device-props DEVICE]\n"
+    "usage: %s TASKS.json -o PROFILE.json [--no-measure] [--device-props DEVICE] [--else-device-props DEVICE]\n"
+    "       %s --describe [--device-props DEVICE] [--else-device-props DEVICE]\n"
     "       %s --dump-device-props\n"
     "\n"
     "Says what each kernel of TASKS.json costs on this machine: its algorithms, their exact workspaces and, without\n"
     "--no-measure, their times. --describe prints device and libraries. 'plimsoll' calls it by itself.\n"
     "\n"
     "--device-props h200, or a .json file: the exact workspaces of that device, which need not be here; no times.\n"
+    "--else-device-props likewise, but only where there is no device at hand.\n"
     "--dump-device-props prints such a file for the device at hand.\n";
 
 void silent(size_t, size_t) {}
@@ -37,7 +38,7 @@ int fail(int code, const std::string& what) {
 
 int main(int argc, char** argv) {
   const std::string program = std::filesystem::path(argv[0]).filename().string();
-  std::string input, output, device;
+  std::string input, output, device, otherwise;
   bool measure = true, describe = false, dump = false, hold = false, progress = false;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
@@ -47,6 +48,7 @@ int main(int argc, char** argv) {
     else if (argument == "--dump-device-props") dump = true;
     else if (argument == "--hold-device") hold = true;  // for measure_overheads()
     else if (argument == "--device-props" && i + 1 < argc) device = argv[++i];
+    else if (argument == "--else-device-props" && i + 1 < argc) otherwise = argv[++i];
     else if (argument == "--help") return std::printf(kHelp, program.c_str(), program.c_str(), program.c_str()), 0;
     else if (argument == "-o" && i + 1 < argc) output = argv[++i];
     else if (input.empty() && argument[0] != '-') input = argument;
@@ -58,6 +60,7 @@ int main(int argc, char** argv) {
       std::cout << plimsoll::profile::description_of_device() << "\n";
       return 0;
     }
+    if (device.empty() && !otherwise.empty() && !plimsoll::profile::device_is_here()) device = otherwise;
     if (!device.empty()) {
       plimsoll::profile::use_described_device(device);
       measure = false;

@@ -77,10 +77,13 @@ Wanted read_wanted(const json& tasks) {
   return {.tf32 = math == "tf32", .nondeterministic = tasks.value("nondeterministic", false)};
 }
 
-// In the backend's order of preference, the default first. Throws KernelError where there is none.
+// In the backend's order of preference, the default first; but where TF32 is admitted it is for its speed, and goes ahead.
+// Throws KernelError where there is none.
 std::vector<Candidate> candidates_of(const KernelCall& call, const Wanted& wanted) {
+  std::vector<Algorithm> offered = algorithms_of(call);
+  if (wanted.tf32) std::stable_partition(offered.begin(), offered.end(), [](const Algorithm& a) { return a.tf32; });
   std::vector<Candidate> candidates;
-  for (const Algorithm& algorithm : algorithms_of(call))
+  for (const Algorithm& algorithm : offered)
     if (wanted.admits(algorithm)) candidates.push_back({.algorithm = algorithm, .order = candidates.size()});
   if (candidates.empty())
     throw KernelError("every algorithm there is rounds to TF32 or gives other bits at each run; --math tf32 or "

@@ -37,8 +37,13 @@ nodes = [helper.make_node("Mul", ["x", "gain"], ["a"], name="gain"),
 graph = helper.make_graph(nodes, "own", [x], [y], [numpy_helper.from_array(v.astype(np.float32), k) for k, v in weights.items()])
 onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), "own.onnx")
 PY
-cuda_trainer alone own.onnx -- --batch 16
+cuda_trainer own own.onnx -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" -- --batch 16
 cuda_trainer adam own.onnx -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" -- --batch 16 --sub-batch 6 --optimizer adam
+
+# One of convolutions and products, in each arithmetic, whole and in rounds; its engines are those of a described H200.
+small_model
+cuda_trainer alone net.onnx -- --batch 64 --costs h200
+cuda_trainer rounds net.onnx -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" -- --batch 64 --sub-batch 24 --costs h200 --math tf32
 
 if ! nvidia-smi >/dev/null 2>&1; then
   expect 8 alone/build/train --data synthetic --steps 1;   says "--target host"

@@ -72,6 +72,9 @@ Status check_usage(const ModelOptions& options) {
     return usage(fmt::format("there is no target '{}'; targets: host, cuda", options.target.getValue()));
   if (options.target == "cuda" && options.layout.getValue().starts_with("nChw"))
     return usage(fmt::format("--layout {} is of the host's vector units; on cuda tensors are plain", options.layout.getValue()));
+  if (options.math != "fp32" && options.math != "tf32")
+    return usage(fmt::format("there is no arithmetic '{}'; --math takes fp32 or tf32", options.math.getValue()));
+  if (options.math == "tf32" && options.target != "cuda") return usage("--math tf32 is of GPUs; the host computes in fp32");
   if (options.threads < 0 || options.threads > 1024)
     return usage(fmt::format("--threads is {} when it should be between 1 and 1024", options.threads.getValue()));
   for (const char* layout : {"auto", "plain", "nChw8c", "nChw16c"})
@@ -94,38 +97,61 @@ Status check_plan_usage(const PlanningOptions& options) {
 }
 
 // "profiled" and "modelled" ask the profiler, for exact workspaces at least. A file was made by it, here or elsewhere, and
-// says for how many threads. A device's name gives times only, when a trainer is to run here; a report of a device that is
-// elsewhere asks nobody.
+// says for how many threads. A device's name: the host's profiler gives workspaces for a trainer that is to run here, and is not asked
+// for a report of a device that is elsewhere; that of cuda lists workspaces for any device that it knows.
 Result<std::unique_ptr<Costs>> make_costs(const PlanningOptions& options, int64_t& threads, PlanFor purpose,
-                                          PlanRequest& request) {
+                                          PlanRequest& request, ProcessBytes& process) {
   if (const PaperRules* const rules = find_rules(options.rules)) {
     request.device = rules->device;
     return rules->costs();
   }
-  const bool filed = names_a_file(options.costs);
+  const bool cuda = options.target == "cuda";
+  const bool filed = names_a_file(options.costs), named = names_a_device(options.costs);
   request.costs = filed || options.costs == "profiled" ? "profiled" : "modelled";
-  const bool named = names_a_device(options.costs);
   // Where times are modelled and no device is named, cuda's are those of an H200.
-  const std::string unnamed = options.target == "cuda" ? "h200" : "host";
-  PLIMSOLL_ASSIGN(const Device device, find_device(named ? options.costs.getValue() : unnamed));
-  if (named && purpose == PlanFor::report) {
+  PLIMSOLL_ASSIGN(const Device device, find_device(named ? options.costs.getValue() : cuda ? "h200" : "host"));
+  if (cuda && device.kind != "cuda") return usage(fmt::format("--costs {} is no GPU", device.name));
+  const auto modelled = [&] {
     request.device = device.name;
+    process = {.bytes = device.process_bytes};
     return std::unique_ptr<Costs>(std::make_unique<ModelledCosts>(device));
-  }
-  PLIMSOLL_ASSIGN(std::unique_ptr<ProfiledCosts> costs,
-                  ProfiledCosts::open({.target = options.target,
-                                       .threads = threads,
-                                       .measure = request.costs == "profiled",
-                                       .device = device,
-                                       .cache_directory = default_cache_directory(),
-                                       .profile_file = filed ? options.costs.getValue() : "",
-                                       .show_progress = !options.quiet && isatty(STDERR_FILENO) != 0}));
+  };
+  if (named && !cuda && purpose == PlanFor::report) return modelled();
+  const bool measure = request.costs == "profiled";
+  Result<std::unique_ptr<ProfiledCosts>> opened =
+      ProfiledCosts::open({.target = options.target,
+                           .threads = threads,
+                           .measure = measure,
+                           .arithmetic = arithmetic_of(options),
+                           .device = device,
+                           .elsewhere = cuda && !measure ? device.name : "",
+                           .only_if_none = !named,
+                           .cache_directory = default_cache_directory(),
+                           .profile_file = filed ? options.costs.getValue() : "",
+                           .show_progress = !options.quiet && isatty(STDERR_FILENO) != 0});
+  // A report of a device that no profiler knows, or without a profiler for GPUs, is one of modelled workspaces.
+  if (!opened.ok() && named && purpose == PlanFor::report) return modelled();
+  PLIMSOLL_ASSIGN(std::unique_ptr<ProfiledCosts> costs, std::move(opened));
   if (filed && options.threads > 0 && costs->profile().threads != threads)
     return usage(fmt::format("--threads {} when '{}' holds for {}", threads, options.costs.getValue(), costs->profile().threads));
   threads = costs->profile().threads;
   request.device = named ? device.name : costs->profile().device;
   request.libraries = costs->profile().libraries;
+  const int64_t measured = costs->process_bytes();
+  process = {.bytes = measured > 0 ? measured : cuda ? device.process_bytes : 0, .measured = measured > 0};
   return std::unique_ptr<Costs>(std::move(costs));
+}
+
+// What is left for the arena of what nvidia-smi would show of the whole process.
+Result<int64_t> arena_within(int64_t process_budget, const ProcessBytes& process, const Console& console) {
+  if (process.bytes == 0) return usage("--process-budget counts what a GPU's context takes; on the host, use --budget");
+  const std::string overhead = fmt::format("{} for the context and the libraries ({})", format_bytes(process.bytes),
+                                           process.measured ? "measured" : "assumed: `plimsoll profile` measures it on the device");
+  if (process_budget <= process.bytes)
+    return Error{ExitCode::budget_infeasible, fmt::format("--process-budget {} leaves nothing beside {}", format_bytes(process_budget), overhead)};
+  console.note(fmt::format("of --process-budget {}: {}, {} for the arena", format_bytes(process_budget), overhead,
+                           format_bytes(process_budget - process.bytes)));
+  return process_budget - process.bytes;
 }
 
 }  // namespace
@@ -148,6 +174,9 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
       weight_decay("weight-decay", cl::init(0.0), cl::desc("L2 penalty, decoupled for adamw"), cl::sub(sub)),
       target("target", cl::init("host"), cl::value_desc("NAME"),
              cl::desc("host: this CPU, through oneDNN (default); cuda: an NVIDIA GPU, here or elsewhere"), cl::sub(sub)),
+      math("math", cl::init("fp32"), cl::value_desc("NAME"),
+           cl::desc("cuda: fp32 (default), or tf32: multiply on tensor cores, with 10 bits of mantissa"), cl::sub(sub)),
+      nondeterministic("allow-nondeterministic", cl::desc("cuda: algorithms may be used that give other bits at every run"), cl::sub(sub)),
       threads("threads", cl::init(0), cl::value_desc("N"),
               cl::desc("of the trainer, fixed for the bits depend on it; by default the cores of this machine"), cl::sub(sub)),
       dims("dim", cl::value_desc("NAME=SIZE"), cl::desc("size of a symbolic dimension other than the batch"), cl::sub(sub)),
@@ -175,6 +204,9 @@ OnePlanOptions::OnePlanOptions(cl::SubCommand& sub)
     : budget("budget", cl::init("100%"), cl::value_desc("SIZE"),
              cl::desc("most bytes of the arena: 4GiB, 512MiB, 1.5GB, or a share of what training takes unconstrained: 60%"),
              cl::sub(sub)),
+      process_budget("process-budget", cl::value_desc("SIZE"),
+                     cl::desc("cuda, instead of --budget: most bytes of the whole process, its context and libraries included, as nvidia-smi counts"),
+                     cl::sub(sub)),
       policy("policy", cl::init(PlanRequest{}.policy), cl::value_desc("NAME"), cl::desc(policy_help(PlanRequest{}.policy)),
              cl::sub(sub)),
       what_if("what-if", cl::value_desc("SIZE"),
@@ -198,6 +230,10 @@ const std::string& policy_help(const std::string& default_name) {
 int64_t threads_of(const ModelOptions& options) {
   if (options.target != "host") return 1;
   return options.threads > 0 ? options.threads : std::max<int64_t>(1, std::thread::hardware_concurrency());
+}
+
+Arithmetic arithmetic_of(const ModelOptions& options) {
+  return {.tf32 = options.math == "tf32", .nondeterministic = options.nondeterministic};
 }
 
 namespace {
@@ -260,10 +296,11 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
                       .model_name = graph.name,
                       .model_sha256 = model.sha256,
                       .target_kind = options.target};
-  PLIMSOLL_ASSIGN(std::unique_ptr<Costs> costs, make_costs(options, threads, purpose, request));
+  ProcessBytes process;
+  PLIMSOLL_ASSIGN(std::unique_ptr<Costs> costs, make_costs(options, threads, purpose, request, process));
   TaskGraph in_rounds = accumulating(graph);
   return Plannable{std::move(model),   std::move(graph),   std::move(in_rounds), std::move(costs),
-                   std::move(request), threads,            as_paper};
+                   std::move(request), threads,            process,              as_paper};
 }
 
 Result<Plan> checked_plan(const Plannable& plannable, const PlanRequest& request) {
@@ -315,6 +352,10 @@ Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions&
   PLIMSOLL_ASSIGN(const SizeSpec budget, parse_size(one.budget));
   if (budget.kind == SizeSpec::Kind::bytes && budget.bytes < 1) return usage("--budget is 0 when it should be at least a byte");
   PLIMSOLL_ASSIGN(const int64_t more_bytes, bytes_of_what_if(one.what_if));
+  const bool of_process = !one.process_budget.empty();
+  if (of_process && one.budget.getNumOccurrences() > 0) return usage("--budget and --process-budget exclude each other");
+  PLIMSOLL_ASSIGN(const SizeSpec process_budget, parse_size(of_process ? one.process_budget.getValue() : "1"));
+  if (process_budget.kind != SizeSpec::Kind::bytes) return usage("--process-budget takes bytes: 12GiB");
   PLIMSOLL_TRY(find_policy(one.policy));
   PLIMSOLL_ASSIGN(Plannable plannable, prepare_plans(options, console, purpose));
   PlanRequest request = plannable.request;
@@ -323,6 +364,10 @@ Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions&
   // A paper's figures are of its means in full, not of a device that they fit on: its rules have no budget by default.
   if (budget.kind == SizeSpec::Kind::percent && !(plannable.as_paper && one.budget.getNumOccurrences() == 0))
     request.budget_percent = budget.percent;
+  if (of_process) {
+    request.budget_percent = 0;
+    PLIMSOLL_ASSIGN(request.budget_bytes, arena_within(process_budget.bytes, plannable.process, console));
+  }
   PassDump dump(one.print_after, one.dump);
   request.observe = [&](const std::string& pass, const Plan& plan) { dump.after(pass, plan); };
   PLIMSOLL_ASSIGN(Plan plan, checked_plan(plannable, request));

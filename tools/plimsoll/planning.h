@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "compiler/costs/exchange.h"
 #include "compiler/import/onnx.h"
 #include "compiler/ir/plan.h"
 #include "compiler/ir/profile.h"
@@ -27,7 +28,8 @@ struct ModelOptions {
   llvm::cl::opt<LossKind> loss;
   llvm::cl::opt<OptimizerKind> optimizer;
   llvm::cl::opt<double> momentum, weight_decay;
-  llvm::cl::opt<std::string> target;
+  llvm::cl::opt<std::string> target, math;
+  llvm::cl::opt<bool> nondeterministic;
   llvm::cl::opt<long long> threads;
   llvm::cl::list<std::string> dims;
   llvm::cl::opt<std::string> layout;
@@ -49,7 +51,7 @@ struct PlanningOptions : ModelOptions {
 struct OnePlanOptions {
   explicit OnePlanOptions(llvm::cl::SubCommand& sub);
 
-  llvm::cl::opt<std::string> budget;
+  llvm::cl::opt<std::string> budget, process_budget;
   llvm::cl::opt<std::string> policy;
   llvm::cl::opt<std::string> what_if;
   llvm::cl::opt<std::string> print_after, dump;
@@ -68,9 +70,17 @@ Result<ModelAndGraph> load_model(const ModelOptions& options, const Console& con
 
 // Of the trainer: as asked, or the cores of this machine.
 int64_t threads_of(const ModelOptions& options);
+// Which algorithms it may use.
+Arithmetic arithmetic_of(const ModelOptions& options);
 
 // A trainer runs here, so its workspaces must be this machine's; a report may be of a device that is elsewhere.
 enum class PlanFor { trainer, report };
+
+// What a trainer's process takes of the device's memory beside its arena: the context, the libraries.
+struct ProcessBytes {
+  int64_t bytes = 0;      // 0: the arena is the host's own memory
+  bool measured = false;  // else assumed, from the device's description
+};
 
 // A model that is imported and has its task graph, to be planned as often as asked.
 struct Plannable {
@@ -80,6 +90,7 @@ struct Plannable {
   std::unique_ptr<Costs> costs;
   PlanRequest request;  // all but policy and budget
   int64_t threads = 0;
+  ProcessBytes process = {};
   const PaperRules* as_paper = nullptr;  // null: rules "true"
 
   // With several rounds each task sees one sub-batch: where a task mixes samples, something else is trained.

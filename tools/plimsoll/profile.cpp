@@ -24,6 +24,8 @@ class ProfileCommand final : public Command {
         spill_("spill", cl::value_desc("DIR"),
                cl::desc("where copies to a spill file are measured; by default the directory for temporary files"),
                cl::sub(sub)),
+        tasks_only_("tasks-only", cl::desc("write what the profiler is to be asked (tasks.json), to be carried to another machine"),
+                    cl::sub(sub)),
         output_("o", cl::Required, cl::value_desc("FILE"), cl::desc("profile.json; - is stdout"), cl::sub(sub)) {}
 
   Status run() override {
@@ -33,38 +35,57 @@ class ProfileCommand final : public Command {
         return Error{ExitCode::usage, fmt::format("--sub-batch is {} when it should be between 1 and the batch, {}", samples,
                                                   options_.batch.getValue())};
     PLIMSOLL_ASSIGN(const ModelAndGraph loaded, load_model(options_, console));
+    if (tasks_only_) return write(tasks_of(loaded.graph));
     PLIMSOLL_ASSIGN(const std::unique_ptr<ProfiledCosts> costs,
                     ProfiledCosts::open({.target = options_.target,
                                          .threads = threads_of(options_),
                                          .measure = true,
+                                         .arithmetic = arithmetic_of(options_),
                                          .cache_directory = default_cache_directory(),
                                          .spill_directory = spill_,
                                          .show_progress = !options_.quiet && isatty(STDERR_FILENO) != 0}));
-    PLIMSOLL_TRY(measure(loaded.graph, *costs));
+    PLIMSOLL_TRY(for_each_round(loaded.graph, [&](const TaskGraph& graph, int64_t samples) { return costs->prepare(graph, samples); }));
     const ProfileFile profile = costs->file();
-    const std::string json = profile_json(profile);
-    if (output_ == "-") fmt::print("{}", json);
-    else PLIMSOLL_TRY(write_file(output_, json));
+    PLIMSOLL_TRY(write(profile_json(profile)));
     console.say(describe(profile));
     return {};
   }
 
  private:
+  Status write(const std::string& json) const {
+    if (output_ != "-") return write_file(output_, json);
+    fmt::print("{}", json);
+    return {};
+  }
+
   // With several rounds, gradients are added to what is there: other tasks than with one.
-  Status measure(const TaskGraph& graph, ProfiledCosts& costs) const {
+  template <class Body>
+  Status for_each_round(const TaskGraph& graph, const Body& body) const {
     std::set<int64_t> sub_batches(sub_batches_.begin(), sub_batches_.end());
     if (sub_batches.empty()) sub_batches.insert(options_.batch);
     std::optional<TaskGraph> in_rounds;
     for (const int64_t samples : sub_batches) {
       if (samples == options_.batch) {
-        PLIMSOLL_TRY(costs.prepare(graph, samples));
+        PLIMSOLL_TRY(body(graph, samples));
         continue;
       }
       if (!in_rounds) in_rounds = accumulating(graph);
-      PLIMSOLL_TRY(costs.prepare(*in_rounds, samples));
-      if (const int64_t rest = options_.batch % samples; rest != 0) PLIMSOLL_TRY(costs.prepare(*in_rounds, rest));
+      PLIMSOLL_TRY(body(*in_rounds, samples));
+      if (const int64_t rest = options_.batch % samples; rest != 0) PLIMSOLL_TRY(body(*in_rounds, rest));
     }
     return {};
+  }
+
+  std::string tasks_of(const TaskGraph& loaded) const {
+    std::map<std::string, std::string> tasks;
+    const Status listed = for_each_round(loaded, [&](const TaskGraph& graph, int64_t samples) -> Status {
+      for (const Task& task : graph.tasks) tasks.try_emplace(signature(task, samples), task_json(task, samples));
+      return {};
+    });
+    PLIMSOLL_CHECK(listed.ok(), "listing tasks fails nowhere");
+    std::vector<std::string> entries;
+    for (auto& [key, task] : tasks) entries.push_back(std::move(task));
+    return tasks_json(entries, threads_of(options_), arithmetic_of(options_), spill_.empty() ? "." : spill_.getValue());
   }
 
   static std::string describe(const ProfileFile& profile) {
@@ -85,7 +106,9 @@ class ProfileCommand final : public Command {
 
   ModelOptions options_;
   cl::list<long long> sub_batches_;
-  cl::opt<std::string> spill_, output_;
+  cl::opt<std::string> spill_;
+  cl::opt<bool> tasks_only_;
+  cl::opt<std::string> output_;
 };
 
 }  // namespace

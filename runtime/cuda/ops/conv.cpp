@@ -1,21 +1,173 @@
 // ConvForward {x, w, b, y}   ConvBackwardData {w, dy, dx}   ConvBackwardWeights {x, dy, dw, db}
-// ConvTransposeForward {x, w, b, y}
+// ConvTransposeForward {x, w, b, y}: dx of a convolution whose dy is x, and a bias.
+//
+// Convolutions are cuDNN's; its engine configurations are the algorithms (runtime/cuda/cudnn/engines.h):
+//   eng34_k2=5         that engine; a bias and a ReLU follow in a pass of our own
+//   fused_eng34_k2=5   with them in cuDNN's graph
+//   eng34_k2=5_add     a gradient that accumulates: made in the workspace, then added. Without the suffix cuDNN adds
+//   bias               the bias alone is trained: no convolution
+//
+//   workspace   of an engine, or of the sums of a bias, one after the other | dw of an _add |
+#include "runtime/cuda/bias.h"
+#include "runtime/cuda/cudnn/execution.h"
 #include "runtime/kernels.h"
+
+#include <algorithm>
+#include <optional>
 
 namespace plimsoll {
 namespace {
 
-[[noreturn]] void refuse() { throw KernelError("convolutions have no CUDA kernel in this version; compile with --target host"); }
+using cudnn::Convolution;
+using cudnn::Direction;
+
+constexpr std::string_view kFused = "fused_", kAdd = "_add", kBias = "bias";
+
+int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+cuda::Planes planes_of(const TensorDesc& y) { return {y.dim(0), y.dim(1), y.dim(2) * y.dim(3)}; }
+
+// A task: which operand of it is which tensor of the convolution, and what comes before or after. -1: there is none.
+struct Problem {
+  Convolution convolution = {};
+  int x = -1, w = -1, y = -1;  // slots of what cuDNN calls so
+  int result = -1;             // the one of them that is written
+  int b = -1, db = -1;         // forward, backward_weights
+  bool relu = false;
+  bool db_accumulates = false;
+  TensorDesc output = {};      // what a bias is added to, or summed over
+};
+
+int slot_if(std::span<const OperandDesc> operands, int slot) {
+  return operands[static_cast<size_t>(slot)].access == Access::absent ? -1 : slot;
+}
+
+Problem forward(const ConvAttrs& attrs, std::span<const OperandDesc> operands) {
+  return {.convolution = {Direction::forward, operands[0].tensor, operands[1].tensor, operands[3].tensor, attrs},
+          .x = 0, .w = 1, .y = 3, .result = 3, .b = slot_if(operands, 2), .relu = attrs.relu, .output = operands[3].tensor};
+}
+
+Problem backward_data(const ConvAttrs& attrs, std::span<const OperandDesc> operands) {
+  return {.convolution = {Direction::backward_data, operands[2].tensor, operands[0].tensor, operands[1].tensor, attrs},
+          .x = 2, .w = 0, .y = 1, .result = 2};
+}
+
+Problem backward_weights(const ConvAttrs& attrs, std::span<const OperandDesc> operands) {
+  const int dw = slot_if(operands, 2);
+  return {.convolution = {Direction::backward_weights, operands[0].tensor, operands[2].tensor, operands[1].tensor, attrs,
+                          false, false, operands[2].access == Access::update},
+          .x = 0, .w = dw, .y = 1, .result = dw, .db = slot_if(operands, 3),
+          .db_accumulates = operands[3].access == Access::update, .output = operands[1].tensor};
+}
+
+Problem transpose_forward(const ConvAttrs& attrs, std::span<const OperandDesc> operands) {
+  return {.convolution = {Direction::backward_data, operands[3].tensor, operands[1].tensor, operands[0].tensor, attrs},
+          .x = 3, .w = 1, .y = 0, .result = 3, .b = slot_if(operands, 2), .output = operands[3].tensor};
+}
+
+Convolution fused(const Problem& problem) {
+  Convolution with = problem.convolution;
+  with.bias = problem.b >= 0;
+  with.relu = problem.relu;
+  return with;
+}
+
+Convolution overwriting(const Problem& problem) {
+  Convolution without = problem.convolution;
+  without.accumulate = false;
+  return without;
+}
+
+int64_t bias_bytes(const Problem& problem) {
+  return problem.db >= 0 ? cuda::bias_gradient_workspace(planes_of(problem.output)) : 0;
+}
+
+class ConvKernel final : public Kernel {
+ public:
+  ConvKernel(const Problem& problem, std::string_view name) : problem_(problem) {
+    if (name == kBias) return;
+    std::string_view engine = name;
+    is_fused_ = engine.starts_with(kFused);
+    if (is_fused_) engine.remove_prefix(kFused.size());
+    adds_ = engine.ends_with(kAdd);
+    if (adds_) engine.remove_suffix(kAdd.size());
+    execution_.emplace(is_fused_ ? fused(problem) : adds_ ? overwriting(problem) : problem.convolution, std::string(engine));
+  }
+
+  int64_t workspace_bytes() const {
+    const int64_t engine = execution_ ? execution_->workspace_bytes() : 0;
+    return std::max(result_offset() + (adds_ ? problem_.convolution.w.bytes() : engine), bias_bytes(problem_));
+  }
+
+  void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
+    const auto operand = [&](int slot) { return slot < 0 ? nullptr : operands[slot]; };
+    const auto floats = [&](int slot) { return reinterpret_cast<float*>(operand(slot)); };
+    if (execution_) {
+      cudnn::Execution::Addresses at{operand(problem_.x), operand(problem_.w), operand(problem_.y),
+                                     is_fused_ ? operand(problem_.b) : nullptr, workspace};
+      if (adds_) at.w = workspace + result_offset();
+      execution_->run(context.stream, at);
+      if (adds_) cuda::add_to(context, floats(problem_.w), reinterpret_cast<float*>(at.w), problem_.convolution.w.elements());
+    }
+    if (!is_fused_ && (problem_.b >= 0 || problem_.relu))
+      cuda::add_bias(context, floats(problem_.result), floats(problem_.b), problem_.relu, planes_of(problem_.output));
+    if (problem_.db >= 0)
+      cuda::bias_gradient(context, floats(problem_.y), floats(problem_.db), problem_.db_accumulates,
+                          reinterpret_cast<float*>(workspace), planes_of(problem_.output));
+  }
+
+ private:
+  int64_t result_offset() const { return adds_ ? aligned(execution_->workspace_bytes()) : 0; }
+
+  Problem problem_;
+  bool is_fused_ = false, adds_ = false;
+  std::optional<cudnn::Execution> execution_;
+};
+
+void offer(std::vector<Algorithm>& all, const Problem& problem, const Convolution& convolution, std::string_view prefix,
+           std::string_view suffix) {
+  for (const cudnn::Engine& engine : cudnn::engines_for(cudnn::Graph(convolution))) {
+    const int64_t result = suffix == kAdd ? problem.convolution.w.bytes() : 0;
+    const int64_t bytes = result > 0 ? aligned(engine.workspace_bytes) + result : engine.workspace_bytes;
+    all.push_back({.name = std::string(prefix) + engine.name + std::string(suffix),
+                   .workspace_bytes = std::max(bytes, bias_bytes(problem)),
+                   .deterministic = engine.deterministic,
+                   .tf32 = engine.tf32});
+  }
+}
+
+// As cuDNN prefers them, what is exact and the same at every run first: the default.
+std::vector<Algorithm> list(const Problem& problem) {
+  if (problem.convolution.direction == Direction::backward_weights && problem.w < 0)
+    return {{.name = std::string(kBias), .workspace_bytes = bias_bytes(problem)}};
+  std::vector<Algorithm> all;
+  if (problem.convolution.direction == Direction::forward && (problem.b >= 0 || problem.relu))
+    offer(all, problem, fused(problem), kFused, "");
+  offer(all, problem, problem.convolution, "", "");
+  if (problem.convolution.accumulate) offer(all, problem, overwriting(problem), "", kAdd);
+  if (all.empty()) throw KernelError("cuDNN has no such convolution");
+  std::stable_partition(all.begin(), all.end(), [](const Algorithm& a) { return a.deterministic && !a.tf32; });
+  return all;
+}
+
+std::unique_ptr<Kernel> pick(const Problem& problem, std::string_view algorithm) {
+  return std::make_unique<ConvKernel>(problem, algorithm.empty() ? list(problem).front().name : std::string(algorithm));
+}
 
 }  // namespace
 
-std::vector<Algorithm> ConvForward::algorithms(const Attrs&, std::span<const OperandDesc>) { refuse(); }
-std::unique_ptr<Kernel> ConvForward::make(const Attrs&, std::span<const OperandDesc>, std::string_view) { refuse(); }
-std::vector<Algorithm> ConvBackwardData::algorithms(const Attrs&, std::span<const OperandDesc>) { refuse(); }
-std::unique_ptr<Kernel> ConvBackwardData::make(const Attrs&, std::span<const OperandDesc>, std::string_view) { refuse(); }
-std::vector<Algorithm> ConvBackwardWeights::algorithms(const Attrs&, std::span<const OperandDesc>) { refuse(); }
-std::unique_ptr<Kernel> ConvBackwardWeights::make(const Attrs&, std::span<const OperandDesc>, std::string_view) { refuse(); }
-std::vector<Algorithm> ConvTransposeForward::algorithms(const Attrs&, std::span<const OperandDesc>) { refuse(); }
-std::unique_ptr<Kernel> ConvTransposeForward::make(const Attrs&, std::span<const OperandDesc>, std::string_view) { refuse(); }
+#define PLIMSOLL_CONV(kernel, problem)                                                                            \
+  std::vector<Algorithm> kernel::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {          \
+    return list(problem(attrs, operands));                                                                        \
+  }                                                                                                               \
+  std::unique_ptr<Kernel> kernel::make(const Attrs& attrs, std::span<const OperandDesc> operands,                 \
+                                       std::string_view algorithm) {                                              \
+    return pick(problem(attrs, operands), algorithm);                                                             \
+  }
+PLIMSOLL_CONV(ConvForward, forward)
+PLIMSOLL_CONV(ConvBackwardData, backward_data)
+PLIMSOLL_CONV(ConvBackwardWeights, backward_weights)
+PLIMSOLL_CONV(ConvTransposeForward, transpose_forward)
+#undef PLIMSOLL_CONV
 
 }  // namespace plimsoll

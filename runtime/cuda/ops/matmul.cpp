@@ -1,14 +1,223 @@
-// MatMul {a, b, c, y}
+// MatMul {a, b, c, y}: y = alpha · op(a) · op(b) + beta · c, or added to y where y is an `update` operand.
+//
+//   a [..., M, K] (or [..., K, M] transposed), b [..., K, N], y [..., M, N], all of one rank; leading dimensions of a
+//   and b broadcast. c broadcasts to y and is absent where there is no addend.
+//
+// cuBLASLt thinks in columns, so it is asked for yᵀ = op(b)ᵀ · op(a)ᵀ: the same bytes. It names no algorithm that would
+// hold from one machine to another, and lists none without a device. So an algorithm here is a bound of workspace and an
+// arithmetic, and on the device the first of cuBLASLt's own that keeps to both is taken: for one device and version of
+// the library always the same.
+//
+//   fp32_0   fp32_4MiB   fp32_32MiB   tf32_0 …      sums in parts need a workspace; larger ones are faster where K is long
+#include <cublasLt.h>
+
+#include <algorithm>
+
+#include "runtime/cuda/broadcast.h"
+#include "runtime/cuda/cudnn/device.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
+namespace {
 
-std::vector<Algorithm> MatMul::algorithms(const Attrs&, std::span<const OperandDesc>) {
-  throw KernelError("matrix products have no CUDA kernel in this version; compile with --target host");
+void check(cublasStatus_t status, const char* what) {
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw KernelError(std::string("cuBLASLt: ") + what + ": " + cublasLtGetStatusString(status));
 }
-std::unique_ptr<Kernel> MatMul::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  algorithms(attrs, operands);
-  return nullptr;
+
+cublasLtHandle_t handle() {
+  struct Handle {
+    Handle() { check(cublasLtCreate(&raw), "cannot start"); }
+    ~Handle() { cublasLtDestroy(raw); }
+    cublasLtHandle_t raw = nullptr;
+  };
+  static const Handle handle;
+  return handle.raw;
+}
+
+// The descriptors' attributes are set alike.
+template <auto make, auto destroy, auto set, class Raw>
+class Owned {
+ public:
+  template <class... Arguments>
+  explicit Owned(Arguments... arguments) {
+    check(make(&raw_, arguments...), "cannot describe a matrix product");
+  }
+  ~Owned() { destroy(raw_); }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  template <class Name, class T>
+  void with(Name name, const T& value) const {
+    check(set(raw_, name, &value, sizeof value), "cannot describe a matrix product");
+  }
+  Raw raw() const { return raw_; }
+
+ private:
+  Raw raw_ = nullptr;
+};
+using MatrixLayout = Owned<cublasLtMatrixLayoutCreate, cublasLtMatrixLayoutDestroy, cublasLtMatrixLayoutSetAttribute, cublasLtMatrixLayout_t>;
+using Product = Owned<cublasLtMatmulDescCreate, cublasLtMatmulDescDestroy, cublasLtMatmulDescSetAttribute, cublasLtMatmulDesc_t>;
+using Preference = Owned<cublasLtMatmulPreferenceCreate, cublasLtMatmulPreferenceDestroy, cublasLtMatmulPreferenceSetAttribute,
+                         cublasLtMatmulPreference_t>;
+
+int64_t rows_of(const TensorDesc& matrix) { return matrix.dim(matrix.rank() - 2); }
+int64_t columns_of(const TensorDesc& matrix) { return matrix.dim(matrix.rank() - 1); }
+
+// For each matrix of y in turn, where the one of `from` begins that it is made of, in elements.
+std::vector<int64_t> offsets_of(const TensorDesc& from, const TensorDesc& y) {
+  std::vector<int64_t> offsets = {0};
+  const size_t leading = y.rank() - 2;
+  std::vector<int64_t> strides(leading);
+  int64_t stride = rows_of(from) * columns_of(from);
+  for (size_t axis = leading; axis-- > 0; stride *= from.dim(axis)) strides[axis] = from.dim(axis) == 1 ? 0 : stride;
+  for (size_t axis = 0; axis < leading; ++axis) {
+    std::vector<int64_t> longer;
+    for (const int64_t offset : offsets)
+      for (int64_t i = 0; i < y.dim(axis); ++i) longer.push_back(offset + i * strides[axis]);
+    offsets = std::move(longer);
+  }
+  return offsets;
+}
+
+bool even(const std::vector<int64_t>& offsets) {
+  for (size_t i = 2; i < offsets.size(); ++i)
+    if (offsets[i] - offsets[i - 1] != offsets[1]) return false;
+  return true;
+}
+
+struct Way {
+  std::string name;
+  int64_t workspace_bytes;
+  bool tf32;
+};
+
+// Sums in parts keep a partial y each; more of them than this are never faster, and take no more than so much room.
+std::vector<Way> ways(const TensorDesc& y) {
+  constexpr int64_t kMiB = int64_t{1} << 20, kParts = 16;
+  std::vector<Way> all;
+  for (const bool tf32 : {false, true}) {
+    int64_t last = -1;
+    for (const int64_t bound : {int64_t{0}, 4 * kMiB, 32 * kMiB}) {
+      const int64_t bytes = std::min(bound, (kParts * y.bytes() + 255) / 256 * 256);
+      if (bytes == last) continue;
+      last = bytes;
+      all.push_back({(tf32 ? "tf32_" : "fp32_") + (bound == 0 ? std::string("0") : std::to_string(bound / kMiB) + "MiB"), bytes, tf32});
+    }
+  }
+  return all;
+}
+
+// How the addend comes in.
+enum class Addend { none, row, seed, result };
+
+Addend addend_of(const MatMulAttrs& attrs, std::span<const OperandDesc> operands) {
+  const bool accumulates = operands[3].access == Access::update;
+  if (operands[2].access == Access::absent) return accumulates ? Addend::result : Addend::none;
+  if (accumulates) throw KernelError("MatMul: an addend and a result that accumulates");
+  const TensorDesc& c = operands[2].tensor;
+  const int64_t columns = columns_of(operands[3].tensor);
+  const bool row = c.rank() > 0 && c.dim(c.rank() - 1) == columns && c.elements() == columns;
+  return row && attrs.alpha == 1 && attrs.beta == 1 ? Addend::row : Addend::seed;
+}
+
+class MatMulKernel final : public Kernel {
+ public:
+  MatMulKernel(const MatMulAttrs& attrs, std::span<const OperandDesc> operands, const Way& way)
+      : addend_(addend_of(attrs, operands)),
+        alpha_(static_cast<float>(attrs.alpha)),
+        beta_(static_cast<float>(attrs.beta)),
+        workspace_bytes_(way.workspace_bytes),
+        c_desc_(operands[2].tensor),
+        y_desc_(operands[3].tensor),
+        a_offsets_(offsets_of(operands[0].tensor, y_desc_)),
+        b_offsets_(offsets_of(operands[1].tensor, y_desc_)),
+        is_batched_(even(a_offsets_) && even(b_offsets_)),
+        product_(way.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F),
+        a_(CUDA_R_32F, columns_of(operands[0].tensor), rows_of(operands[0].tensor), columns_of(operands[0].tensor)),
+        b_(CUDA_R_32F, columns_of(operands[1].tensor), rows_of(operands[1].tensor), columns_of(operands[1].tensor)),
+        y_(CUDA_R_32F, columns_of(y_desc_), rows_of(y_desc_), columns_of(y_desc_)) {
+    const auto op = [](bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
+    product_.with(CUBLASLT_MATMUL_DESC_TRANSA, op(attrs.transpose_b));
+    product_.with(CUBLASLT_MATMUL_DESC_TRANSB, op(attrs.transpose_a));
+    if (addend_ == Addend::row) {
+      product_.with(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+      // While it is chosen, an algorithm sees how operands are aligned: no less than here.
+      product_.with(CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<void*>(uintptr_t{256}));
+    }
+    if (is_batched_ && a_offsets_.size() > 1) {
+      batched(a_, a_offsets_[1]);
+      batched(b_, b_offsets_[1]);
+      batched(y_, rows_of(y_desc_) * columns_of(y_desc_));
+    }
+    if (!cudnn::device_is_described()) choose(way);
+  }
+
+  void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
+    const auto stream = static_cast<cudaStream_t>(context.stream);
+    const auto floats = [&](size_t slot) { return reinterpret_cast<float*>(operands[slot]); };
+    if (addend_ == Addend::seed) cuda::seed_with(context, floats(3), y_desc_, floats(2), c_desc_, beta_);
+    if (addend_ == Addend::row) product_.with(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<void*>(operands[2]));
+    const float kept = addend_ == Addend::seed || addend_ == Addend::result ? 1.0F : 0.0F;
+    const int64_t matrix = rows_of(y_desc_) * columns_of(y_desc_);
+    for (size_t i = 0; i < (is_batched_ ? 1 : a_offsets_.size()); ++i) {
+      float* const y = floats(3) + static_cast<int64_t>(i) * matrix;
+      check(cublasLtMatmul(handle(), product_.raw(), &alpha_, floats(1) + b_offsets_[i], b_.raw(), floats(0) + a_offsets_[i],
+                           a_.raw(), &kept, y, y_.raw(), y, y_.raw(), &algorithm_, workspace,
+                           static_cast<size_t>(workspace_bytes_), stream),
+            "a matrix product failed");
+    }
+  }
+
+ private:
+  void batched(const MatrixLayout& layout, int64_t stride) const {
+    layout.with(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<int32_t>(a_offsets_.size()));
+    layout.with(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, stride);
+  }
+
+  // Sums in parts are added in a step of their own: no order of arrival is in the result.
+  void choose(const Way& way) {
+    const Preference preference;
+    preference.with(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<uint64_t>(way.workspace_bytes));
+    preference.with(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                    static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE));
+    if (!is_batched_)
+      for (const auto which : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                               CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+        preference.with(which, static_cast<uint32_t>(sizeof(float)));
+    cublasLtMatmulHeuristicResult_t found{};
+    int count = 0;
+    check(cublasLtMatmulAlgoGetHeuristic(handle(), product_.raw(), b_.raw(), a_.raw(), y_.raw(), y_.raw(), preference.raw(), 1,
+                                         &found, &count),
+          ("no algorithm for '" + way.name + "'").c_str());
+    if (count == 0 || found.workspaceSize > static_cast<size_t>(way.workspace_bytes))
+      throw KernelError("cuBLASLt has no algorithm for '" + way.name + "'");
+    algorithm_ = found.algo;
+  }
+
+  Addend addend_;
+  float alpha_, beta_;
+  int64_t workspace_bytes_;
+  TensorDesc c_desc_, y_desc_;
+  std::vector<int64_t> a_offsets_, b_offsets_;
+  bool is_batched_;  // one call for all matrices: their places are evenly spaced
+  Product product_;
+  MatrixLayout a_, b_, y_;
+  cublasLtMatmulAlgo_t algorithm_{};
+};
+
+}  // namespace
+
+std::vector<Algorithm> MatMul::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+  std::vector<Algorithm> all;
+  for (const Way& way : ways(operands[3].tensor))
+    all.push_back({.name = way.name, .workspace_bytes = way.workspace_bytes, .tf32 = way.tf32});
+  return all;
+}
+
+std::unique_ptr<Kernel> MatMul::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view algorithm) {
+  for (const Way& way : ways(operands[3].tensor))
+    if (algorithm.empty() || algorithm == way.name) return std::make_unique<MatMulKernel>(attrs, operands, way);
+  throw KernelError("MatMul: no algorithm '" + std::string(algorithm) + "'");
 }
 
 }  // namespace plimsoll

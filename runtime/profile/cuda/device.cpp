@@ -1,46 +1,207 @@
 #include "runtime/profile/device.h"
 
-#include <chrono>
+#include <cuda_runtime.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
 #include <stdexcept>
 
 #include "runtime/backend.h"
+#include "runtime/cuda/cudnn/device.h"
+#include "runtime/profile/cuda/device_props.h"
+#include "runtime/profile/kernel_registry.h"
+#include "runtime/profile/measure.h"
 
 namespace plimsoll::profile {
 namespace {
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+using nlohmann::json;
+
+void check(cudaError_t error, const char* what) {
+  if (error != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
+}
+
+// "" where the device is at hand.
+std::string& described_name() {
+  static std::string name;
+  return name;
+}
+
+std::string text_of(const std::string& name_or_file) {
+  if (name_or_file.ends_with(".json") || name_or_file.find('/') != std::string::npos) {
+    std::ifstream in(name_or_file, std::ios::binary);
+    std::stringstream text;
+    text << in.rdbuf();
+    if (!in) throw std::runtime_error("cannot read '" + name_or_file + "'");
+    return text.str();
+  }
+  std::string known;
+  for (const EmbeddedFile& file : device_props_files()) {
+    const std::string_view base = file.path.substr(file.path.rfind('/') + 1);
+    const std::string name(base.substr(0, base.rfind('.')));
+    if (name == name_or_file) return std::string(file.contents);
+    known += (known.empty() ? "" : ", ") + name;
+  }
+  throw std::runtime_error("cuDNN's view of a '" + name_or_file + "' is not known; known are " + known +
+                           ", or a file that --dump-device-props wrote");
+}
+
+// The smallest thing there is to do.
+const KernelCall& tiny() {
+  static const KernelCall call{.name = "ReluForward", .operands = {read(f32({1})), write(f32({1}))}};
+  return call;
+}
+
+// What each launch adds to a row of them, with nothing else to wait for.
+double launch_seconds() {
+  constexpr int kLaunches = 2000;
+  const backend::Arena arena(bytes_to_measure(tiny().operands, 0));
+  const std::unique_ptr<Kernel> kernel = make_kernel(tiny(), algorithms_of(tiny()).front().name);
+  std::byte* const operands[] = {arena.data(), arena.data() + 256};
+  Stopwatch watch;
+  double best = 0;
+  for (int turn = 0; turn < 3; ++turn) {
+    watch.start();
+    for (int i = 0; i < kLaunches; ++i) kernel->run({.stream = stream()}, operands, nullptr);
+    const double each = watch.stop() / kLaunches;
+    best = turn == 0 ? each : std::min(best, each);
+  }
+  return best;
+}
+
+int64_t free_bytes() {
+  size_t free = 0, all = 0;
+  check(cudaMemGetInfo(&free, &all), "cannot ask for free memory");
+  return static_cast<int64_t>(free);
+}
+
+// A process of our own kind takes its context and its libraries, and the device has less left: so much. 0: it could not be
+// started.
+int64_t process_bytes() {
+  const int64_t before = free_bytes();
+  int to[2], from[2];
+  if (::pipe(to) != 0 || ::pipe(from) != 0) return 0;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(to[0], STDIN_FILENO);
+    ::dup2(from[1], STDOUT_FILENO);
+    for (const int end : {to[0], to[1], from[0], from[1]}) ::close(end);
+    ::execl("/proc/self/exe", "plimsoll-profile-cuda", "--hold-device", nullptr);
+    ::_exit(127);
+  }
+  ::close(to[0]);
+  ::close(from[1]);
+  char ready = 0;
+  const bool held = child > 0 && ::read(from[0], &ready, 1) == 1;
+  const int64_t taken = held ? before - free_bytes() : 0;
+  ::close(to[1]);  // its stdin ends, and so does it
+  ::close(from[0]);
+  if (child > 0) ::waitpid(child, nullptr, 0);
+  return std::max<int64_t>(taken, 0);
+}
 
 }  // namespace
 
-void use_described_device(const std::string&) {
-  throw std::runtime_error("this version has own kernels only, whose workspaces are those of every device");
+void use_described_device(const std::string& name_or_file) {
+  const std::string text = text_of(name_or_file);
+  const json description = json::parse(text, nullptr, false);
+  if (description.is_discarded() || !description.contains("deviceName") || !description["deviceName"].is_string())
+    throw std::runtime_error("'" + name_or_file + "' describes no device as cuDNN does");
+  cudnn::use_described_device(text);
+  described_name() = description["deviceName"].get<std::string>();
 }
-bool device_is_described() { return false; }
-std::string description_of_device() { throw std::runtime_error("this version describes no device"); }
 
-std::string device_name() { return backend::device_name(); }
+bool device_is_described() { return !described_name().empty(); }
 
-// Workspaces are known where there is no device, too.
+bool device_is_here() {
+  int count = 0;
+  const bool found = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+  cudaGetLastError();  // that there is none is no error of what comes next
+  return found;
+}
+
+std::string description_of_device() { return cudnn::description_of_device(); }
+
+std::string device_name() { return device_is_described() ? described_name() : backend::device_name(); }
+
 void start(int64_t threads) {
-  try {
-    backend::start(threads);
-  } catch (const backend::DeviceError&) {
+  if (device_is_described()) return;
+  if (!device_is_here())
+    throw std::runtime_error("there is no GPU to profile; --device-props NAME lists the workspaces of one that is elsewhere");
+  backend::start(threads);
+}
+
+json measure_overheads() {
+  json figures = {{"launch_seconds", launch_seconds()}};
+  if (const int64_t bytes = process_bytes(); bytes > 0) figures["process_bytes"] = bytes;
+  return figures;
+}
+
+// One kernel of each library, since they load their code when it is first used.
+void hold_device() {
+  backend::start(1);
+  const KernelCall convolution{.name = "ConvForward",
+                               .attributes = {{"pads", std::vector<int64_t>{1, 1, 1, 1}}},
+                               .operands = {read(f32({8, 16, 16, 16})), read(f32({16, 16, 3, 3})), absent(), write(f32({8, 16, 16, 16}))}};
+  const KernelCall product{.name = "MatMul",
+                           .operands = {read(f32({64, 64})), read(f32({64, 64})), absent(), write(f32({64, 64}))}};
+  int64_t taken = 0;  // by the arenas, which are no overhead
+  std::vector<std::unique_ptr<Kernel>> kernels;
+  for (const KernelCall* const call : {&tiny(), &convolution, &product}) {
+    const Algorithm algorithm = algorithms_of(*call).front();
+    const backend::Arena arena(bytes_to_measure(call->operands, algorithm.workspace_bytes));
+    kernels.push_back(make_kernel(*call, algorithm.name));
+    time_of(*kernels.back(), call->operands, algorithm.workspace_bytes, arena, nullptr);
+    taken = std::max(taken, arena.bytes());
+  }
+  std::fputc('1', stdout);
+  std::fflush(stdout);
+  while (std::getchar() != EOF) {}
+}
+
+void* stream() {
+  static cudaStream_t stream = [] {
+    cudaStream_t made = nullptr;
+    check(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "cannot make a stream");
+    return made;
+  }();
+  return stream;
+}
+
+Stopwatch::Stopwatch() {
+  for (void** event : {&began_, &ended_}) {
+    cudaEvent_t made = nullptr;
+    check(cudaEventCreate(&made), "cannot make an event");
+    *event = made;
   }
 }
 
-nlohmann::json measure_overheads() { return nlohmann::json::object(); }
-void hold_device() {}
-
-void* stream() { return nullptr; }
-
-Stopwatch::Stopwatch() = default;
-Stopwatch::~Stopwatch() = default;
-void Stopwatch::start() { began_at_ = now(); }
-double Stopwatch::stop() {
-  backend::finish(nullptr);
-  return now() - began_at_;
+Stopwatch::~Stopwatch() {
+  for (void* const event : {began_, ended_}) cudaEventDestroy(static_cast<cudaEvent_t>(event));
 }
 
-int64_t interlude_bytes() { return int64_t{128} << 20; }
+void Stopwatch::start() {
+  check(cudaEventRecord(static_cast<cudaEvent_t>(began_), static_cast<cudaStream_t>(stream())), "cannot measure");
+}
+
+double Stopwatch::stop() {
+  const auto ended = static_cast<cudaEvent_t>(ended_);
+  check(cudaEventRecord(ended, static_cast<cudaStream_t>(stream())), "cannot measure");
+  check(cudaEventSynchronize(ended), "a measured kernel failed");
+  float milliseconds = 0;
+  check(cudaEventElapsedTime(&milliseconds, static_cast<cudaEvent_t>(began_), ended), "cannot measure");
+  return 1e-3 * static_cast<double>(milliseconds);
+}
+
+int64_t interlude_bytes() {
+  int device = 0, cache = 0;
+  check(cudaGetDevice(&device), "there is no device");
+  check(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, device), "the device tells nothing of its cache");
+  return std::max<int64_t>(int64_t{2} * cache, int64_t{8} << 20);
+}
 
 }  // namespace plimsoll::profile

@@ -1,9 +1,147 @@
+// Copies between the arena and pinned memory, by the device's own clock.
 #include "runtime/profile/links.h"
 
+#include <cuda_runtime.h>
+
+#include <algorithm>
 #include <stdexcept>
+#include <vector>
+
+#include "runtime/backend.h"
+#include "runtime/profile/device.h"
+#include "runtime/profile/kernel_registry.h"
+#include "runtime/profile/measure.h"
 
 namespace plimsoll::profile {
+namespace {
 
-nlohmann::json measure_links(const std::string&) { throw std::runtime_error("this version does not measure a GPU's links"); }
+using nlohmann::json;
+
+// Pieces like the tensors that are worth moving.
+constexpr int64_t kPiece = int64_t{16} << 20;
+constexpr int kPieces = 16;
+
+void check(cudaError_t error, const char* what) {
+  if (error != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
+}
+
+class Pinned {
+ public:
+  explicit Pinned(int64_t bytes) { check(cudaMallocHost(&data_, static_cast<size_t>(bytes)), "cannot pin memory"); }
+  ~Pinned() { cudaFreeHost(data_); }
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+  std::byte* data() const { return static_cast<std::byte*>(data_); }
+
+ private:
+  void* data_ = nullptr;
+};
+
+// A stream with an event at either end of what it is given.
+class Track {
+ public:
+  Track() {
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cannot make a stream");
+    for (cudaEvent_t* event : {&began_, &ended_}) check(cudaEventCreate(event), "cannot make an event");
+  }
+  ~Track() {
+    for (const cudaEvent_t event : {began_, ended_}) cudaEventDestroy(event);
+    cudaStreamDestroy(stream_);
+  }
+  Track(const Track&) = delete;
+  Track& operator=(const Track&) = delete;
+
+  cudaStream_t stream() const { return stream_; }
+  void begin() { check(cudaEventRecord(began_, stream_), "cannot measure"); }
+  void end() { check(cudaEventRecord(ended_, stream_), "cannot measure"); }
+  double seconds() {
+    check(cudaEventSynchronize(ended_), "a copy failed");
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, began_, ended_), "cannot measure");
+    return 1e-3 * static_cast<double>(milliseconds);
+  }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t began_ = nullptr, ended_ = nullptr;
+};
+
+struct Copy {
+  cudaMemcpyKind kind;
+  std::byte *to, *from;
+};
+
+// `rounds` times all the pieces, one after the other.
+void copy_all(Track& track, const Copy& copy, int64_t piece, int rounds) {
+  track.begin();
+  for (int i = 0; i < rounds * kPieces; ++i) {
+    const int64_t at = i % kPieces * piece;
+    check(cudaMemcpyAsync(copy.to + at, copy.from + at, static_cast<size_t>(piece), copy.kind, track.stream()), "cannot copy");
+  }
+  track.end();
+}
+
+double bytes_per_second(int64_t piece, int rounds, double seconds) {
+  return static_cast<double>(piece) * kPieces * rounds / seconds;
+}
+
+// The best of three: what else the link carries only makes it slower.
+double alone(Track& track, const Copy& copy) {
+  double best = 0;
+  for (int turn = 0; turn < 4; ++turn) {
+    copy_all(track, copy, kPiece, 4);
+    const double seconds = track.seconds();
+    if (turn > 0) best = std::max(best, bytes_per_second(kPiece, 4, seconds));
+  }
+  return best;
+}
+
+// A kernel that waits for the memory, so that a copy beside it is felt, run again and again.
+class Busy {
+ public:
+  Busy() : arena_(bytes_to_measure(call_.operands, 0)), kernel_(make_kernel(call_, algorithms_of(call_).front().name)) {}
+  double seconds(int runs) {
+    std::byte* const operands[] = {arena_.data(), arena_.data() + call_.operands[0].tensor.bytes()};
+    watch_.start();
+    for (int i = 0; i < runs; ++i) kernel_->run({.stream = stream()}, operands, nullptr);
+    return watch_.stop();
+  }
+
+ private:
+  const KernelCall call_{.name = "ReluForward", .operands = {read(f32({64 << 20})), write(f32({64 << 20}))}};
+  backend::Arena arena_;
+  std::unique_ptr<Kernel> kernel_;
+  Stopwatch watch_;
+};
+
+}  // namespace
+
+json measure_links(const std::string&) {
+  const backend::Arena arena(2 * kPiece * kPieces);
+  const Pinned pool(2 * kPiece * kPieces);
+  Track out, in;
+  const Copy store{cudaMemcpyDeviceToHost, pool.data(), arena.data()};
+  // Into the other half, as a plan would: both directions never meet on one byte.
+  const Copy fetch{cudaMemcpyHostToDevice, arena.data() + kPiece * kPieces, pool.data() + kPiece * kPieces};
+  json ram;
+  ram["alone"] = {{"d2h_bytes_per_second", alone(out, store)}, {"h2d_bytes_per_second", alone(in, fetch)}};
+
+  // The copies must be longer than the kernels that they run beside: as many kernels as fit in half their time.
+  Busy busy;
+  constexpr int kRounds = 8;
+  busy.seconds(3);
+  const double one = busy.seconds(10) / 10;
+  const double expected = static_cast<double>(kPiece) * kPieces * kRounds / ram["alone"]["d2h_bytes_per_second"].get<double>();
+  const int runs = std::max(4, static_cast<int>(0.5 * expected / one));
+  copy_all(out, store, kPiece, kRounds);
+  copy_all(in, fetch, kPiece, kRounds);
+  const double beside = busy.seconds(runs) / runs;
+  ram["beside"] = {{"d2h_bytes_per_second", bytes_per_second(kPiece, kRounds, out.seconds())},
+                   {"h2d_bytes_per_second", bytes_per_second(kPiece, kRounds, in.seconds())},
+                   {"slowdown", std::max(0.0, beside / one - 1)}};
+
+  copy_all(out, store, 256, 16);
+  return {{"ram", ram}, {"latency_seconds", out.seconds() / (16 * kPieces)}};
+}
 
 }  // namespace plimsoll::profile

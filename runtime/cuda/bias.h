@@ -1,0 +1,23 @@
+// What a bias needs beside a convolution that does not bring it along. Tensors are [samples, channels, plane], plain; all
+// of it is deterministic: sums are taken in an order that depends on the shape alone.
+#pragma once
+
+#include "runtime/kernel.h"
+
+namespace plimsoll::cuda {
+
+struct Planes {
+  int64_t samples = 0, channels = 0, plane = 0;
+};
+
+// y += b[channel], and then y = max(y, 0) with `relu`. `b` may be nullptr.
+void add_bias(const RunContext& context, float* y, const float* b, bool relu, const Planes& shape);
+
+// db[channel] = Σ dy over samples and plane, or += with `accumulate`. `parts` has bias_gradient_workspace() bytes.
+int64_t bias_gradient_workspace(const Planes& shape);
+void bias_gradient(const RunContext& context, const float* dy, float* db, bool accumulate, float* parts, const Planes& shape);
+
+// to[i] += from[i]; both begin at a multiple of 16 bytes.
+void add_to(const RunContext& context, float* to, const float* from, int64_t count);
+
+}  // namespace plimsoll::cuda

@@ -1,0 +1,53 @@
+# Plans and trainers for a GPU that is not here: cuDNN's engines by name, with their exact workspaces.
+. "$PLIMSOLL_CLI/common.sh"
+profiler=$(dirname "$(command -v plimsoll)")/plimsoll-profile-cuda
+[[ -x $profiler ]] || { echo "skipped: this build has no CUDA runtime"; exit 77; }
+small_model
+
+expect 0 plimsoll compile net.onnx --batch 64 --target cuda --costs h200 -o trainer
+expect 0 plimsoll compile net.onnx --batch 64 --target cuda --costs h200 --math tf32 -o tf32
+expect 0 plimsoll compile net.onnx --batch 64 --target cuda --costs t4 -o t4
+/usr/bin/python3 - <<'PY'
+import json
+def algorithms(path):
+    plan = json.load(open(f"{path}/plan.json"))
+    return {plan["tasks"][s["task"]]["name"]: s["algorithm"] for s in plan["steps"] if "algorithm" in s}
+fp32, tf32, t4 = algorithms("trainer"), algorithms("tf32"), algorithms("t4")
+convolutions = [line for line in open("trainer/kernels_0.cpp") if "k.add<Conv" in line]
+assert len(convolutions) == 5 and all("eng" in line for line in convolutions), convolutions
+assert any(a.startswith("fp32_") for a in fp32.values()) and not any(a.startswith("tf32_") for a in fp32.values())
+assert any(a.startswith("tf32_") for a in tf32.values())
+assert fp32 != tf32 and fp32 != t4
+target = json.load(open("trainer/plan.json"))["target"]
+assert target["device"] == "h200" and target["costs"] == "modelled" and target["libraries"]["cudnn"], target
+PY
+expect 0 plimsoll compile net.onnx --batch 64 --target cuda --costs h200 -o again
+cmp trainer/kernels_0.cpp again/kernels_0.cpp || fail "the same command gives another trainer"
+
+# A device that no profiler knows is for reports; a trainer needs workspaces.
+expect 0 plimsoll plan net.onnx --batch 64 --target cuda --costs k40m -o plan.json;      says "(modelled)"
+expect 8 plimsoll compile net.onnx --batch 64 --target cuda --costs k40m -o none;        says "k40m"
+expect 2 plimsoll plan net.onnx --batch 64 --target cuda --costs host -o plan.json;      says "no GPU"
+expect 2 plimsoll plan net.onnx --batch 64 --math tf32 -o plan.json;                     says "the host computes in fp32"
+expect 2 plimsoll plan net.onnx --batch 64 --target cuda --math fp16 -o plan.json;       says "fp16"
+
+expect 0 plimsoll plan net.onnx --batch 64 --target cuda --costs h200 --process-budget 800MiB -o plan.json
+says "768.0 MiB for the context"; says "32.0 MiB for the arena"
+/usr/bin/python3 -c 'import json; assert json.load(open("plan.json"))["budget_bytes"] == 32 << 20'
+expect 6 plimsoll plan net.onnx --batch 64 --target cuda --costs h200 --process-budget 700MiB -o plan.json; says "leaves nothing"
+expect 2 plimsoll plan net.onnx --batch 64 --process-budget 800MiB -o plan.json;         says "--budget"
+expect 2 plimsoll plan net.onnx --batch 64 --target cuda --costs h200 --process-budget 50% -o plan.json; says "bytes"
+
+# What is to be asked elsewhere can be carried there.
+expect 0 plimsoll profile net.onnx --batch 64 --target cuda --tasks-only -o tasks.json
+expect 0 "$profiler" tasks.json -o described.json --device-props a100
+expect 0 "$profiler" --describe --device-props a100;                                     says "A100"
+expect 8 "$profiler" --describe --device-props abacus;                                   says "abacus"
+echo '{"deviceName": "half a device"}' >half.json
+expect 8 "$profiler" --describe --device-props half.json;                                says "described device"
+/usr/bin/python3 - <<'PY'
+import json
+profile = json.load(open("described.json"))
+assert profile["described"] and not any("error" in t for t in profile["tasks"])
+assert not any("seconds" in a for t in profile["tasks"] for a in t["algorithms"])
+PY
