@@ -54,6 +54,8 @@ class Costs {
   // Fastest first, never empty.
   virtual std::span<const AlgorithmCost> algorithms(const Task& task, int64_t samples) const = 0;
   virtual LinkRates links() const { return {}; }
+  // Algorithms that give other bits at every run are as good as others.
+  virtual bool admits_nondeterministic() const { return false; }
 };
 
 }  // namespace plimsoll

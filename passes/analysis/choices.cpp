@@ -36,7 +36,7 @@ Result<Choices> find_choices(const TaskGraph& graph, const Costs& costs, int64_t
     const Task& task = graph.tasks[id];
     const auto usual = costs.algorithms(task, sub_batch);
     const auto last = last_sub_batch == sub_batch ? usual : costs.algorithms(task, last_sub_batch);
-    std::vector<Choice> all = common(usual, last, true);
+    std::vector<Choice> all = common(usual, last, !costs.admits_nondeterministic());
     if (all.empty()) all = common(usual, last, false);
     if (all.empty())
       return Error{ExitCode::environment,

@@ -21,7 +21,7 @@ struct Choice {
 using Choices = IdVector<TaskId, std::vector<Choice>>;
 
 // Before: costs are prepared for `graph` at both numbers of samples. Algorithms that are not deterministic are left
-// out where a deterministic one exists. Error: environment, when no algorithm of a task serves both rounds.
+// out where a deterministic one exists, unless the costs admit them. Error: environment, when no algorithm of a task serves both rounds.
 Result<Choices> find_choices(const TaskGraph& graph, const Costs& costs, int64_t sub_batch, int64_t last_sub_batch);
 
 }  // namespace plimsoll

@@ -63,6 +63,12 @@ class Workbench {
   std::optional<Interlude> interlude_;
 };
 
+struct Candidate {
+  Algorithm algorithm;
+  size_t order = 0;    // among all that come into question, as the backend prefers them
+  Timing timing = {};  // where it was measured
+};
+
 // What the user wants of arithmetic.
 struct Wanted {
   bool tf32 = false, nondeterministic = false;
@@ -109,7 +115,6 @@ std::vector<Candidate> measured(const KernelCall& call, const std::vector<Candid
     }
   }
   if (done.empty()) throw KernelError(reason);
-  std::stable_sort(done.begin(), done.end(), [](const Candidate& a, const Candidate& b) { return a.timing.median < b.timing.median; });
   return done;
 }
 
@@ -119,8 +124,6 @@ std::vector<Candidate> buildable(const KernelCall& call, const std::vector<Candi
   std::vector<Candidate> done;
   std::string reason;
   for (const Candidate& candidate : candidates) {
-    // Only one that would be on the front is worth building.
-    if (!done.empty() && candidate.algorithm.workspace_bytes >= done.back().algorithm.workspace_bytes) continue;
     try {
       make_kernel(call, candidate.algorithm.name);
       done.push_back(candidate);
@@ -134,12 +137,8 @@ std::vector<Candidate> buildable(const KernelCall& call, const std::vector<Candi
 
 json profile_task(const KernelCall& call, bool measure, const Wanted& wanted, Workbench& workbench) {
   const std::vector<Candidate> candidates = candidates_of(call, wanted);
-  std::vector<Candidate> front =
-      pareto_front(measure ? measured(call, candidates, workbench) : buildable(call, candidates));
-  // The backend's default is what a plan takes that has no reason for another.
-  std::sort(front.begin(), front.end(), [](const Candidate& a, const Candidate& b) { return a.order < b.order; });
   json algorithms = json::array();
-  for (const Candidate& one : front) {
+  for (const Candidate& one : measure ? measured(call, candidates, workbench) : buildable(call, candidates)) {
     json entry = {{"name", one.algorithm.name},
                   {"workspace_bytes", one.algorithm.workspace_bytes},
                   {"deterministic", one.algorithm.deterministic}};
@@ -155,14 +154,6 @@ json profile_task(const KernelCall& call, bool measure, const Wanted& wanted, Wo
 }
 
 }  // namespace
-
-std::vector<Candidate> pareto_front(std::vector<Candidate> best_first) {
-  std::vector<Candidate> front;
-  for (Candidate& candidate : best_first)
-    if (front.empty() || candidate.algorithm.workspace_bytes < front.back().algorithm.workspace_bytes)
-      front.push_back(std::move(candidate));
-  return front;
-}
 
 KernelCall read_call(const json& task) {
   KernelCall call{.name = task.at("kernel").get<std::string>()};

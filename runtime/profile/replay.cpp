@@ -10,6 +10,7 @@
 #include <string>
 
 #include "runtime/profile/device.h"
+#include "runtime/profile/measure.h"
 #include "runtime/profile/profiler.h"
 
 namespace {

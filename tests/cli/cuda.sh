@@ -24,6 +24,10 @@ PY
 expect 0 plimsoll compile net.onnx --batch 64 --target cuda --costs h200 -o again
 cmp trainer/kernels_0.cpp again/kernels_0.cpp || fail "the same command gives another trainer"
 
+# The last round is smaller: an engine must serve both, whatever cuDNN likes best for each.
+plimsoll model resnet18:input=64 -o resnet.onnx 2>/dev/null
+expect 0 plimsoll plan resnet.onnx --batch 32 --sub-batch 6 --target cuda --costs h200 -o plan.json; says "in 6 rounds of 6"
+
 # A device that no profiler knows is for reports; a trainer needs workspaces.
 expect 0 plimsoll plan net.onnx --batch 64 --target cuda --costs k40m -o plan.json;      says "(modelled)"
 expect 8 plimsoll compile net.onnx --batch 64 --target cuda --costs k40m -o none;        says "k40m"
