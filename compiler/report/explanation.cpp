@@ -84,12 +84,16 @@ class Explanation {
 
   std::string placed(const Residency& residency) const {
     if (residency.first_step < 0) return fmt::format("at {:#x} through the run", residency.offset);
-    return fmt::format("at {:#x} from {} to {}", residency.offset, name_of(residency.first_step), name_of(residency.last_step));
+    return fmt::format("at {:#x} from {} to {}", residency.offset, moment(residency.first_step, true), moment(residency.last_step, false));
   }
 
-  std::string name_of(int32_t step) const {
-    const StepId id(step);
-    return plan_.steps.contains(id) ? fmt::format("step {}, {}", step, shortened(facts_.step_names[id], 26)) : "the end of the round";
+  // "step 13 (made)", "step 50 (offload)"
+  std::string moment(int32_t at, bool begins) const {
+    const StepId id(at);
+    if (!plan_.steps.contains(id)) return "the end of the round";
+    const Step& step = plan_.steps[id];
+    const std::string_view what = step.kind != StepKind::compute ? to_string(step.kind) : !begins ? "last use" : step.recompute ? "made again" : "made";
+    return fmt::format("step {} ({})", at, what);
   }
 
   double gap_seconds(const TensorFacts& facts) const { return plan_.steps[facts.gap_to].start - plan_.steps[facts.gap_from].end; }

@@ -27,6 +27,13 @@ double round_tick(double raw) {
 // Ticks of memory are powers of two: 256 MiB, 512 MiB, …
 double round_bytes(double raw) { return std::pow(2, std::ceil(std::log2(std::max(1.0, raw)))); }
 
+// "600 ms": ticks are round, and zeros behind the point tell nothing.
+std::string tick_text(double seconds) {
+  std::string text = format_seconds(seconds);
+  if (const size_t zeros = text.find(".00 "); zeros != std::string::npos) text.erase(zeros, 3);
+  return text;
+}
+
 }  // namespace
 
 std::string line_chart(const std::vector<ChartLine>& lines, double level_seconds, const std::string& level_name) {
@@ -46,7 +53,7 @@ std::string line_chart(const std::vector<ChartLine>& lines, double level_seconds
   const double second_tick = round_tick(most_seconds / kTicks), byte_tick = round_bytes(most_bytes / (kTicks + 2));
   for (double at = 0; at <= most_seconds; at += second_tick)
     svg += fmt::format("<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text class=\"muted\" x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
-                       kLeft, kWidth - kRight, y(at), y(at), kLeft - 8, y(at) + 4, format_seconds(at));
+                       kLeft, kWidth - kRight, y(at), y(at), kLeft - 8, y(at) + 4, tick_text(at));
   for (double at = 0; at <= most_bytes; at += byte_tick)
     svg += fmt::format("<line class=\"grid\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/><text class=\"muted\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
                        x(at), x(at), kTop, kHeight - kBottom, x(at), kHeight - 12, at == 0 ? "0" : format_bytes(static_cast<int64_t>(at)));

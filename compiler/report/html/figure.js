@@ -23,6 +23,8 @@ class Figure {
     this.chosenTasks = new Set();
     this.hovered = null;
     this.pending = false;
+    this.base = document.createElement("canvas");  // all but what follows the pointer, which must not wait for the rest
+    this.stale = true;
     this.lanes = [{ name: "compute", stream: 0 }, { name: "d2h", stream: 1 }, { name: "h2d", stream: 2 }];
     if (plan.measured) this.lanes.push(...this.lanes.map((lane) => ({ ...lane, name: lane.name + " measured", measured: true })));
     this.addressTop = Math.max(plan.budget, plan.summary.arena_bytes, 1);
@@ -102,15 +104,27 @@ class Figure {
     const ratio = window.devicePixelRatio || 1;
     const width = Math.round(this.width * ratio), height = Math.round(this.height * ratio);
     if (this.canvas.width !== width || this.canvas.height !== height) {
-      this.canvas.width = width;
-      this.canvas.height = height;
+      for (const canvas of [this.canvas, this.base]) {
+        canvas.width = width;
+        canvas.height = height;
+      }
       this.canvas.style.height = this.height + "px";
+      this.stale = true;
     }
     this.context = this.canvas.getContext("2d");
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    return ratio;
   }
 
   redraw() {
+    this.stale = true;
+    this.schedule();
+  }
+  hover(found) {
+    this.hovered = found;
+    this.schedule();
+  }
+  schedule() {
     if (this.pending) return;
     this.pending = true;
     requestAnimationFrame(() => {
@@ -120,8 +134,17 @@ class Figure {
   }
 
   draw() {
-    this.layout();
+    const ratio = this.layout();
+    if (this.stale) this.drawBase(ratio);
     const c = this.context;
+    c.drawImage(this.base, 0, 0, this.width, this.height);
+    if (this.hovered && this.hovered.block >= 0) this.inside(c, this.map, () => this.frame(c, this.blockBox(this.hovered.block), this.colour.ink, 1.5));
+    if (this.hovered && this.hovered.step >= 0) this.inside(c, this.streams, () => this.frameStep(c, this.hovered.step));
+  }
+  drawBase(ratio) {
+    this.stale = false;
+    const c = this.base.getContext("2d");
+    c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.fillStyle = this.colour.paper;
     c.fillRect(0, 0, this.width, this.height);
     c.font = '11.5px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
@@ -253,7 +276,6 @@ class Figure {
     }
     c.globalAlpha = 1;
     this.drawChosen(c);
-    if (this.hovered && this.hovered.block >= 0) this.frame(c, this.blockBox(this.hovered.block), this.colour.ink, 1.5);
     this.level(c, this.addressY(this.plan.budget));
   }
   // The chosen tensors' blocks, and a bow over the time that each is away.
@@ -326,8 +348,13 @@ class Figure {
           c.restore();
         }
         c.globalAlpha = 1;
-        if (this.hovered && this.hovered.step === step) this.frame(c, { left, top, width: right - left, height }, this.colour.ink, 1.5);
       }
+    });
+  }
+  frameStep(c, step) {
+    this.lanes.forEach((lane, row) => {
+      const span = this.plan.steps.stream[step] === lane.stream ? this.stepSpan(step, lane.measured) : null;
+      if (span) this.frame(c, { left: this.x(span[0]), top: this.laneTop(row) + 2, width: this.x(span[1]) - this.x(span[0]), height: LANE - 4 }, this.colour.ink, 1.5);
     });
   }
   concerns(step) {

@@ -74,7 +74,10 @@ class Page {
     this.listen();
     followTheme((now) => {
       this.figure.readColours();
-      if (now) this.figure.draw();
+      if (now) {
+        this.figure.stale = true;
+        this.figure.draw();
+      }
       else this.figure.redraw();
     });
   }
@@ -137,9 +140,7 @@ class Page {
   point(event) {
     const { figure, plan } = this, box = figure.canvas.getBoundingClientRect();
     const found = figure.find(event.clientX - box.left, event.clientY - box.top), tip = byId("tip");
-    const before = figure.hovered;
-    figure.hovered = found.block >= 0 || found.step >= 0 ? found : null;
-    if (JSON.stringify(before) !== JSON.stringify(figure.hovered)) figure.redraw();
+    figure.hover(found.block >= 0 || found.step >= 0 ? found : null);
     tip.hidden = !figure.hovered;
     if (!figure.hovered) return;
     const tensor = found.block >= 0 ? plan.blocks.tensor[found.block] : -1;
@@ -186,8 +187,7 @@ class Page {
     });
     canvas.addEventListener("pointerleave", () => {
       byId("tip").hidden = true;
-      figure.hovered = null;
-      figure.redraw();
+      figure.hover(null);
     });
     canvas.addEventListener("dblclick", () => figure.showAll());
     addEventListener("keydown", (event) => {

@@ -1,0 +1,47 @@
+"""Photographs the reports that tools/docs/pictures.sh made; small PNG files of few colours."""
+import io, os, sys
+
+from PIL import Image
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../tests/browser"))
+from chromium import Page
+
+work, out = sys.argv[1:3]
+FIGURE = "document.getElementById('figure')"
+
+
+def take(page, name, of=None, width=None):
+    path = os.path.join(work, "shot.png")
+    page.picture(path)
+    image = Image.open(path).convert("RGB")
+    if of:
+        left, top, right, bottom = page.evaluate(f"(() => {{ const b = {of}.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; }})()")
+        image = image.crop((int(left), int(top), int(right + 1), int(min(bottom + 1, image.height))))
+    image.quantize(240, dither=Image.Dither.NONE).save(os.path.join(out, name), optimize=True)
+    print(name, os.path.getsize(os.path.join(out, name)))
+
+
+def report(name, width, height, dark=False):
+    return Page(os.path.join(work, name + ".html"), width=width, height=height, dark=dark)
+
+
+with report("auto", 1240, 1000) as page:
+    page.wait_for("window.page !== undefined")
+    take(page, "report.png")
+with report("auto", 1240, 1180, dark=True) as page:
+    page.wait_for("window.page !== undefined")
+    page.evaluate("page.setFate(true); page.figure.zoom(0.72, page.plan.seconds * 0.1)")
+    # The largest tensor that leaves and comes back.
+    page.evaluate("""(() => { const t = page.plan.tensors; let best = -1;
+      t.fate.forEach((fate, i) => { if (fate === FATE_OFFLOAD && (best < 0 || t.bytes[i] > t.bytes[best])) best = i; });
+      page.chooseTensor(best); })()""")
+    take(page, "report-dark.png")
+for policy in ("auto", "superneurons", "sublinear", "vdnn-all-p", "modnn", "dymem"):
+    with report(policy, 860, 900) as page:
+        page.wait_for("window.page !== undefined")
+        page.evaluate("page.setFate(true)")
+        page.evaluate(f"{FIGURE}.scrollIntoView()")
+        take(page, f"resnet50-{policy}.png", of=FIGURE)
+for name, size in (("compare", (1000, 1800)), ("frontier", (1000, 560))):
+    with report(name, *size) as page:
+        take(page, f"resnet50-{name}.png", of="document.querySelector('section')")
