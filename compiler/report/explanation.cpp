@@ -197,6 +197,14 @@ size_t edit_distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
+// Exporters call a layer by its module and operator, "/layer1/layer1.0/conv1/Conv" or "/features/conv0/Conv"; people by the
+// module, "layer1.0.conv1", "features.conv0".
+bool below_module(std::string layer, const std::string& module) {
+  std::replace(layer.begin(), layer.end(), '/', '.');
+  const size_t at = layer.find("." + module + ".");
+  return !module.empty() && at != std::string::npos && layer.find('.', at + module.size() + 2) == std::string::npos;
+}
+
 }  // namespace
 
 std::vector<std::string> nearest_names(const std::string& name, const std::vector<std::string>& names, size_t most) {
@@ -232,6 +240,9 @@ Result<std::string> explain(const Plan& plan, const PlanFacts& facts, const std:
           if (facts.tensors[tensor].fate != Fate::none && plan.tensors[tensor].name != bare) add(explanation.tensor(tensor));
     }
   }
+  if (text.empty())
+    for (const LayerFacts& layer : facts.layers)
+      if (below_module(layer.name, bare)) add(explanation.layer(layer));
   if (text.empty())
     for (const TaskId id : ids_of(plan.tasks))
       if (plan.tasks[id].name == bare) add(explanation.layer(facts.layers[facts.layer_of[id]]));

@@ -10,7 +10,8 @@
 
 namespace plimsoll {
 
-// `name` is a tensor (with or without its %), a layer or a task; where one name means several things, all are told.
+// `name` is a tensor (with or without its %), a layer, a module with layers directly below it ("features.conv0"), or a task;
+// where one name means several things, all are told.
 // Error: usage, with the nearest names.
 Result<std::string> explain(const Plan& plan, const PlanFacts& facts, const std::string& name, bool color);
 
