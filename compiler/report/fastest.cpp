@@ -6,14 +6,21 @@
 namespace plimsoll {
 
 void note_fastest(Plan& plan, const TaskGraph& graph, const Costs& costs) {
+  // The last round may be smaller, and runs the same algorithms.
+  const auto serves = [&](const Task& task, const AlgorithmCost& algorithm) {
+    if (plan.last_sub_batch == plan.sub_batch || plan.last_sub_batch == 0) return true;
+    const auto last = costs.algorithms(task, plan.last_sub_batch);
+    return std::any_of(last.begin(), last.end(), [&](const AlgorithmCost& other) { return other.name == algorithm.name; });
+  };
   for (PlanTask& task : plan.tasks) task.fastest = {};
   for (const Step& step : plan.steps) {
     if (step.kind != StepKind::compute || !graph.tasks.contains(step.task)) continue;
-    const auto algorithms = costs.algorithms(graph.tasks[step.task], plan.sub_batch);
-    const auto best = std::min_element(algorithms.begin(), algorithms.end(), [](const AlgorithmCost& a, const AlgorithmCost& b) {
-      return std::tuple(!a.deterministic, a.seconds) < std::tuple(!b.deterministic, b.seconds);
-    });
-    if (best == algorithms.end() || best->name == step.algorithm) continue;
+    const AlgorithmCost* best = nullptr;
+    for (const AlgorithmCost& algorithm : costs.algorithms(graph.tasks[step.task], plan.sub_batch))
+      if (serves(graph.tasks[step.task], algorithm) &&
+          (!best || std::tuple(!algorithm.deterministic, algorithm.seconds) < std::tuple(!best->deterministic, best->seconds)))
+        best = &algorithm;
+    if (!best || best->name == step.algorithm) continue;
     plan.tasks[step.task].fastest = {.algorithm = best->name, .workspace_bytes = best->workspace_bytes, .seconds = best->seconds};
   }
 }

@@ -120,8 +120,14 @@ namespace {
 class ListedCosts final : public Costs {
  public:
   std::vector<AlgorithmCost> listed;
+  std::string only_last = {};  // what there is for fewer than 4 samples; "": the same
   Status prepare(const TaskGraph&, int64_t) override { return {}; }
-  std::span<const AlgorithmCost> algorithms(const Task&, int64_t) const override { return listed; }
+  std::span<const AlgorithmCost> algorithms(const Task&, int64_t samples) const override {
+    if (samples == 4 || only_last.empty()) return listed;
+    for (const AlgorithmCost& algorithm : listed)
+      if (algorithm.name == only_last) return {&algorithm, 1};
+    return {};
+  }
 };
 
 }  // namespace
@@ -129,7 +135,7 @@ class ListedCosts final : public Costs {
 TEST_CASE("the fastest algorithm is noted where the plan runs another, deterministic ones first") {
   TaskGraph graph;
   const TaskId task = graph.tasks.push_back({.name = "conv"});
-  Plan plan{.sub_batch = 4};
+  Plan plan{.sub_batch = 4, .last_sub_batch = 4};
   plan.tasks.push_back({.name = "conv"});
   plan.steps.push_back({.task = task, .algorithm = "direct"});
   ListedCosts costs;
@@ -138,6 +144,12 @@ TEST_CASE("the fastest algorithm is noted where the plan runs another, determini
   CHECK(plan.tasks[task].fastest.algorithm == "winograd");
   CHECK(plan.tasks[task].fastest.workspace_bytes == 64);
   CHECK(plan.tasks[task].fastest.seconds == 2);
+  costs.only_last = "direct";  // the last, smaller round knows no other
+  plan.last_sub_batch = 2;
+  plan.steps[StepId(0)].algorithm = "small";
+  note_fastest(plan, graph, costs);
+  CHECK(plan.tasks[task].fastest.algorithm == "direct");
+  plan.last_sub_batch = 4;
   plan.steps[StepId(0)].algorithm = "winograd";
   note_fastest(plan, graph, costs);
   CHECK(plan.tasks[task].fastest.algorithm.empty());

@@ -51,9 +51,19 @@ class PlanData {
     for (const key of ["start", "length", "exposed"]) this.steps[key] = Float64Array.from(this.steps[key], (ns) => ns * 1e-9);
     this.steps.end = this.steps.start.map((start, i) => start + this.steps.length[i]);
     this.seconds = this.steps.end.reduce((a, b) => Math.max(a, b), 0);
-    if (this.measured) this.measured.seconds = this.measured.end.reduce((a, b) => Math.max(a, b), 0) * 1e-9;
+    if (this.measured) this.readMeasured();
     this.findMakers();
     this.findBlocks();
+  }
+
+  // A step that was not seen is taken to have run where it was predicted, to the scale of the round.
+  readMeasured() {
+    const { measured, steps } = this;
+    measured.seen = Array.from(measured.start, (ns) => ns >= 0);
+    measured.seconds = measured.end.reduce((a, b) => Math.max(a, b), 0) * 1e-9;
+    const scale = measured.seconds / Math.max(this.seconds, 1e-12);
+    measured.start = Float64Array.from(measured.start, (ns, i) => (ns >= 0 ? ns * 1e-9 : steps.start[i] * scale));
+    measured.end = Float64Array.from(measured.end, (ns, i) => (ns >= 0 ? ns * 1e-9 : steps.end[i] * scale));
   }
 
   findMakers() {
@@ -70,7 +80,7 @@ class PlanData {
     const blocks = this.blocks, n = blocks.tensor.length, workspaces = [];
     for (let step = 0; step < this.count; ++step) if (this.steps.workspace[step] > 0) workspaces.push(step);
     const all = n + workspaces.length;
-    const made = { tensor: new Int32Array(all).fill(-1), offset: new Float64Array(all), bytes: new Float64Array(all), first: new Int32Array(all), last: new Int32Array(all), from: new Float64Array(all), to: new Float64Array(all) };
+    const made = { tensor: new Int32Array(all).fill(-1), offset: new Float64Array(all), bytes: new Float64Array(all), first: new Int32Array(all), last: new Int32Array(all) };
     for (let i = 0; i < all; ++i) {
       const step = i < n ? -1 : workspaces[i - n];
       made.tensor[i] = i < n ? blocks.tensor[i] : -1;
@@ -78,11 +88,16 @@ class PlanData {
       made.bytes[i] = i < n ? this.tensors.bytes[blocks.tensor[i]] : this.steps.workspace[step];
       made.first[i] = i < n ? blocks.first[i] : step;
       made.last[i] = i < n ? blocks.first[i] + blocks.span[i] : step;
-      made.from[i] = made.first[i] < 0 ? 0 : this.steps.start[made.first[i]];
-      made.to[i] = made.last[i] >= this.count ? this.seconds : this.steps.end[made.last[i]];
       if (i < n) this.tensors.blocks[made.tensor[i]].push(i);
     }
     this.blocks = made;
+    [made.from, made.to] = this.blockTimes(this.steps, this.seconds);
+    if (this.measured) [this.measured.from, this.measured.to] = this.blockTimes(this.measured, this.measured.seconds);
+  }
+  // When blocks begin and end by this clock, predicted or measured.
+  blockTimes(clock, seconds) {
+    const { first, last } = this.blocks;
+    return [Float64Array.from(first, (step) => (step < 0 ? 0 : clock.start[step])), Float64Array.from(last, (step) => (step >= this.count ? seconds : clock.end[step]))];
   }
 
   touched(step) {

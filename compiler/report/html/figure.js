@@ -17,7 +17,7 @@ class Figure {
   constructor(canvas, plan) {
     this.canvas = canvas;
     this.plan = plan;
-    this.byTime = plan.seconds > 0;
+    this.axis = plan.seconds > 0 ? "time" : "step";  // or "measured"
     this.byFate = false;
     this.chosen = new Set();  // tensors
     this.chosenTasks = new Set();
@@ -25,8 +25,8 @@ class Figure {
     this.pending = false;
     this.base = document.createElement("canvas");  // all but what follows the pointer, which must not wait for the rest
     this.stale = true;
-    this.lanes = [{ name: "compute", stream: 0 }, { name: "d2h", stream: 1 }, { name: "h2d", stream: 2 }];
-    if (plan.measured) this.lanes.push(...this.lanes.map((lane) => ({ ...lane, name: lane.name + " measured", measured: true })));
+    this.lanes = ["compute", "d2h", "h2d"].map((name, stream) => ({ name, stream, measured: false }));
+    if (plan.measured) this.lanes.push(...this.lanes.map((lane) => ({ ...lane, name: "measured", measured: true })));
     this.addressTop = Math.max(plan.budget, plan.summary.arena_bytes, 1);
     const memory = plan.memory;
     const most = (values) => values.reduce((a, b) => Math.max(a, b), 0);
@@ -45,16 +45,23 @@ class Figure {
 
   // ---- the axis ----
 
-  get whole() { return this.byTime ? Math.max(this.plan.seconds, this.plan.measured ? this.plan.measured.seconds : 0) : this.plan.count; }
+  get byTime() { return this.axis !== "step"; }
+  get whole() { return this.axis === "step" ? this.plan.count : this.clock.seconds; }
+  // What the axis counts by: the prediction, or what was measured.
+  get clock() {
+    const { plan } = this;
+    if (this.axis === "measured") return plan.measured;
+    return { start: plan.steps.start, end: plan.steps.end, from: plan.blocks.from, to: plan.blocks.to, seconds: plan.seconds };
+  }
   showAll() {
     this.from = 0;
     this.to = this.whole;
     this.redraw();
   }
-  setAxis(byTime) {
-    if (byTime === this.byTime || (byTime && !(this.plan.seconds > 0))) return;
+  setAxis(axis) {
+    if (axis === this.axis || (axis === "time" && !(this.plan.seconds > 0)) || (axis === "measured" && !this.plan.measured)) return;
     const from = this.from / this.whole, to = this.to / this.whole;
-    this.byTime = byTime;
+    this.axis = axis;
     this.from = from * this.whole;
     this.to = to * this.whole;
     this.redraw();
@@ -82,14 +89,17 @@ class Figure {
   x(value) { return GUTTER + ((value - this.from) / (this.to - this.from)) * (this.width - GUTTER - RIGHT); }
   valueAt(x) { return this.from + ((x - GUTTER) / (this.width - GUTTER - RIGHT)) * (this.to - this.from); }
   blockSpan(i) {
-    const blocks = this.plan.blocks;
-    return this.byTime ? [blocks.from[i], blocks.to[i]] : [Math.max(0, blocks.first[i]), Math.min(this.plan.count, blocks.last[i] + 1)];
+    if (this.byTime) return [this.clock.from[i], this.clock.to[i]];
+    const { first, last } = this.plan.blocks;
+    return [Math.max(0, first[i]), Math.min(this.plan.count, last[i] + 1)];
   }
-  stepSpan(step, measured) {
+  // In a lane of the other clock, to the scale of the round, so that the two can be laid side by side.
+  stepSpan(step, measured = this.axis === "measured") {
     if (!this.byTime) return [step, step + 1];
-    const plan = this.plan;
-    if (measured) return plan.measured.start[step] < 0 ? null : [plan.measured.start[step] * 1e-9, plan.measured.end[step] * 1e-9];
-    return [plan.steps.start[step], plan.steps.end[step]];
+    const { plan } = this, own = measured ? plan.measured : { start: plan.steps.start, end: plan.steps.end, seconds: plan.seconds };
+    if (measured && !own.seen[step]) return null;
+    const scale = own.seconds > 0 ? this.whole / own.seconds : 1;
+    return [own.start[step] * scale, own.end[step] * scale];
   }
 
   // ---- layout ----
@@ -188,8 +198,9 @@ class Figure {
     const points = [], plan = this.plan, pixel = (this.to - this.from) / Math.max(1, this.width);
     for (let step = 0; step < plan.count; ++step) {
       if (this.byTime && plan.steps.stream[step] !== 0) continue;
-      const [from, to] = this.stepSpan(step);
-      if (to < this.from) continue;
+      const span = this.stepSpan(step);
+      if (!span || span[1] < this.from) continue;
+      const [from, to] = span;
       if (from > this.to) break;
       const previous = points[points.length - 1];
       // Many steps in one pixel are one: the most of them counts.
@@ -375,7 +386,7 @@ class Figure {
     };
     scale((bytes) => this.curveY(bytes), this.curveTop / 1.04, this.curve);
     scale((bytes) => this.addressY(bytes), this.addressTop, this.map);
-    this.lanes.forEach((lane, row) => label(lane.measured ? "measured" : lane.name, this.laneTop(row) + LANE / 2, this.colour.muted));
+    this.lanes.forEach((lane, row) => label(lane.name, this.laneTop(row) + LANE / 2, this.colour.muted));
     c.textAlign = "left";
     c.fillStyle = this.colour.ink;
     c.fillText("live bytes", GUTTER, this.curve.top - 11);

@@ -18,7 +18,7 @@ function drawTiles(plan) {
   if (s.unconstrained_bytes) tile("without a budget", bytesText(s.unconstrained_bytes), `the plan takes ${shareText(s.arena_bytes / s.unconstrained_bytes)} of it`, s.arena_bytes / s.unconstrained_bytes);
   if (s.minimum_bytes) tile("least budget", bytesText(s.minimum_bytes), `for which a plan is known, ${shareText(s.minimum_bytes / plan.budget)} of this one`, s.minimum_bytes / plan.budget);
   tile("iteration, predicted", secondsText(s.iteration_seconds), s.ideal_seconds ? `${secondsText(s.ideal_seconds)} without a memory limit` : "all rounds and the update");
-  if (plan.measured) tile("round, measured", secondsText(plan.measured.seconds), `${secondsText(plan.seconds)} predicted: ${shareText(plan.measured.seconds / plan.seconds - 1)} off`);
+  if (plan.measured) tile("round, measured", secondsText(plan.measured.seconds), `${secondsText(plan.seconds)} predicted${plan.seconds > 0 ? `: ${(plan.measured.seconds / plan.seconds).toFixed(2)} times that` : ""}`);
   const moved = s.offloaded_bytes + s.prefetched_bytes;
   if (moved) tile("moved in an iteration", bytesText(moved), `compute waits ${secondsText(s.stall_seconds)}`);
   if (s.recomputed_tasks) tile("run again", `${numberText(s.recomputed_tasks)} task${s.recomputed_tasks === 1 ? "" : "s"}`, `${secondsText(s.recompute_seconds)} of an iteration`);
@@ -50,7 +50,7 @@ function tensorText(plan, tensor, block) {
 function stepText(plan, step) {
   const { steps } = plan, kind = steps.kind[step];
   let text = `<b>${html(plan.stepName(step))}</b><br><span class="muted">step ${step}, ${secondsText(steps.length[step])} from ${secondsText(steps.start[step])}</span>`;
-  if (plan.measured && plan.measured.start[step] >= 0) text += `<br>measured ${secondsText((plan.measured.end[step] - plan.measured.start[step]) * 1e-9)}`;
+  if (plan.measured && plan.measured.seen[step]) text += `<br>measured ${secondsText(plan.measured.end[step] - plan.measured.start[step])}`;
   if (kind === COMPUTE) {
     if (plan.algorithms[steps.algorithm[step]]) text += `<br>${html(plan.algorithms[steps.algorithm[step]])}, ${steps.workspace[step] ? bytesText(steps.workspace[step]) : "no"} workspace`;
     text += `<br>${bytesText(plan.memory.live[step])} live`;
@@ -67,6 +67,7 @@ class Page {
     this.figure = new Figure(byId("canvas"), plan);
     this.table = new LayerTable(byId("layers"), plan, (layer) => this.chooseLayer(layer));
     this.atPeak = this.tensorsAtPeak();
+    byId("by-measured").hidden = !plan.measured;
     drawHead(plan);
     drawTiles(plan);
     this.refresh();
@@ -91,11 +92,11 @@ class Page {
   refresh() {
     const { figure } = this;
     drawLegend(figure);
-    for (const [id, on] of [["by-time", figure.byTime], ["by-step", !figure.byTime], ["by-kind", !figure.byFate], ["by-fate", figure.byFate]]) byId(id).setAttribute("aria-pressed", on);
+    for (const [id, on] of [["by-time", figure.axis === "time"], ["by-measured", figure.axis === "measured"], ["by-step", figure.axis === "step"], ["by-kind", !figure.byFate], ["by-fate", figure.byFate]]) byId(id).setAttribute("aria-pressed", on);
     figure.redraw();
   }
-  setAxis(byTime) {
-    this.figure.setAxis(byTime);
+  setAxis(axis) {
+    this.figure.setAxis(axis);
     this.refresh();
   }
   setFate(byFate) {
@@ -196,13 +197,13 @@ class Page {
       const keys = {
         "+": () => figure.zoom(0.7), "=": () => figure.zoom(0.7), "-": () => figure.zoom(1 / 0.7), "0": () => figure.showAll(),
         ArrowLeft: () => figure.move(-step), ArrowRight: () => figure.move(step),
-        t: () => this.setAxis(!figure.byTime), c: () => this.setFate(!figure.byFate), n: () => this.walk(1), p: () => this.walk(-1), Escape: () => this.letGo(),
+        t: () => this.setAxis({ time: this.plan.measured ? "measured" : "step", measured: "step", step: "time" }[figure.axis]), c: () => this.setFate(!figure.byFate), n: () => this.walk(1), p: () => this.walk(-1), Escape: () => this.letGo(),
       };
       if (!keys[event.key]) return;
       keys[event.key]();
       event.preventDefault();
     });
-    const press = { "by-time": () => this.setAxis(true), "by-step": () => this.setAxis(false), "by-kind": () => this.setFate(false), "by-fate": () => this.setFate(true), "zoom-in": () => figure.zoom(0.6), "zoom-out": () => figure.zoom(1 / 0.6), "zoom-all": () => figure.showAll() };
+    const press = { "by-time": () => this.setAxis("time"), "by-measured": () => this.setAxis("measured"), "by-step": () => this.setAxis("step"), "by-kind": () => this.setFate(false), "by-fate": () => this.setFate(true), "zoom-in": () => figure.zoom(0.6), "zoom-out": () => figure.zoom(1 / 0.6), "zoom-all": () => figure.showAll() };
     for (const [id, act] of Object.entries(press)) byId(id).addEventListener("click", act);
     byId("filter").addEventListener("input", (event) => {
       this.table.filter = event.target.value;
