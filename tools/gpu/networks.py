@@ -1,0 +1,115 @@
+"""The networks of gpu_check.sh: how each is made in PyTorch, and how its parameters lie in a model file. Needs torch and
+torchvision; knows ONNX's wire format well enough to find weights, and nothing else of it."""
+import os
+import sys
+
+import numpy as np
+import torch
+import torchvision
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from initial_weights import he  # noqa: E402
+
+# name: (constructor, image size)
+NETWORKS = {
+    "resnet50": (lambda: torchvision.models.resnet50(), 224),
+    "vgg16": (lambda: torchvision.models.vgg16(), 224),
+    "googlenet": (lambda: torchvision.models.googlenet(aux_logits=False, init_weights=False), 224),
+    "densenet121": (lambda: torchvision.models.densenet121(), 224),
+    "inception_v3": (lambda: torchvision.models.inception_v3(aux_logits=False, init_weights=False), 299),
+    # small ones, for sanitizers and dry runs
+    "resnet18": (lambda: torchvision.models.resnet18(), 64),
+}
+
+
+def make(name):
+    """Without dropout: PyTorch's masks are not ours."""
+    torch.manual_seed(0)
+    model = NETWORKS[name][0]()
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    return model.train()
+
+
+def is_drawn(dims):
+    """What `train --init he:SEED` draws: weight matrices and filters."""
+    return len(dims) >= 2
+
+
+def twin(name, seed, small):
+    """The network in PyTorch with the weights that the trainer starts from. `small` holds those that are not drawn."""
+    model = make(name)
+    state = {}
+    for key, tensor in model.state_dict().items():
+        dims = tuple(tensor.shape)
+        if is_drawn(dims):
+            state[key] = torch.from_numpy(he(seed, key, dims))
+        else:
+            state[key] = torch.from_numpy(small[key]) if key in small else tensor
+    model.load_state_dict(state)
+    return model
+
+
+def _varint(data, at):
+    value, shift = 0, 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+
+
+def _fields(data, at, end):
+    """(field, begin, end) of a message's parts; numbers have begin == end."""
+    while at < end:
+        tag, at = _varint(data, at)
+        kind = tag & 7
+        if kind == 0:
+            value, at = _varint(data, at)
+            yield tag >> 3, value, value
+        elif kind == 2:
+            length, at = _varint(data, at)
+            yield tag >> 3, at, at + length
+            at += length
+        else:
+            at += 8 if kind == 1 else 4
+
+
+def initializers(data):
+    """{name: (offset, bytes, dims)} of the raw float data in a model file: ModelProto.graph 7, .initializer 5, TensorProto
+    {dims 1, data_type 2, name 8, raw_data 9}."""
+    found = {}
+    for field, begin, end in _fields(data, 0, len(data)):
+        if field != 7:
+            continue
+        for field, first, last in _fields(data, begin, end):
+            if field != 5:
+                continue
+            dims, name, raw, kind = [], "", None, 0
+            for part, a, b in _fields(data, first, last):
+                if part == 1 and a == b:
+                    dims.append(a)
+                elif part == 1:  # packed
+                    at = a
+                    while at < b:
+                        value, at = _varint(data, at)
+                        dims.append(value)
+                elif part == 2:
+                    kind = a
+                elif part == 8:
+                    name = bytes(data[a:b]).decode()
+                elif part == 9:
+                    raw = (a, b)
+            if raw and kind == 1:
+                found[name] = (raw[0], raw[1] - raw[0], tuple(dims))
+    return found
+
+
+def read_weights(path):
+    """All float parameters of a model file."""
+    data = np.memmap(path, np.uint8, "r")
+    return {name: np.frombuffer(data[offset:offset + size].tobytes(), "<f4").reshape(dims)
+            for name, (offset, size, dims) in initializers(data).items()}

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""The half of gpu_check.sh that needs the compiler: makes all trainers, and what they and PyTorch start from, into a folder
+that travels to the machine with the GPU. Profiles that came back from there (results/profile-*.json) are planned with.
+
+usage: prepare.py --plimsoll build/bin/plimsoll --out DIR [--parts 1,2,3,4,5] [--networks resnet50,…] [--small]
+
+  --small   a network of 64 pixels at batch 32: what is there to try the machinery, not the GPU
+"""
+import argparse
+import copy
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import torch
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import networks  # noqa: E402
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PAPER = ["resnet50", "vgg16", "googlenet", "densenet121", "inception_v3"]
+BUDGETS = [100, 50, 33, 25, 10]
+
+
+def run(command, **options):
+    command = [str(part) for part in command]
+    done = subprocess.run(command, capture_output=True, text=True, **options)
+    if done.returncode != 0:
+        raise RuntimeError(f"$ {' '.join(command)}\nexit {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def zeroed(path):
+    """The model with what --init he draws made zero: gzip leaves next to nothing of it."""
+    data = np.fromfile(path, np.uint8)
+    for offset, size, dims in networks.initializers(data).values():
+        if networks.is_drawn(dims):
+            data[offset:offset + size] = 0
+    return data
+
+
+class Folder:
+    def __init__(self, args):
+        self.args, self.out, self.trainers = args, args.out, []
+        os.makedirs(f"{self.out}/trainers", exist_ok=True)
+
+    def export(self, name):
+        """networks/NAME.onnx, which does not travel, and NAME.npz with the parameters that are not drawn."""
+        path = f"{self.out}/.models/{name}.onnx"
+        if os.path.exists(path) and os.path.exists(f"{self.out}/networks/{name}.npz"):
+            return path
+        os.makedirs(f"{self.out}/.models", exist_ok=True)
+        os.makedirs(f"{self.out}/networks", exist_ok=True)
+        model, size = networks.make(name), networks.NETWORKS[name][1]
+        x = torch.zeros(2, 3, size, size)
+        torch.onnx.export(copy.deepcopy(model), x, path + ".new", training=torch.onnx.TrainingMode.TRAINING,
+                          do_constant_folding=False, opset_version=15, input_names=["images"], output_names=["logits"],
+                          dynamic_axes={"images": {0: "batch"}, "logits": {0: "batch"}})
+        small = {key: value for key, value in networks.read_weights(path + ".new").items() if not networks.is_drawn(value.shape)}
+        np.savez(f"{self.out}/networks/{name}.npz", **small)
+        os.rename(path + ".new", path)
+        return path
+
+    def built_in(self, name, model):
+        """A network of plimsoll's own, which PyTorch has no twin of."""
+        path = f"{self.out}/.models/{name}.onnx"
+        os.makedirs(f"{self.out}/.models", exist_ok=True)
+        if not os.path.exists(path):
+            run([self.args.plimsoll, "model", model, "-o", path])
+        return path
+
+    def trainer(self, part, name, model, batch, math, budget, costs="h200", policy="auto"):
+        """One generated trainer, without the runtime that all of them share and without the weights."""
+        tag = f"{name}-b{batch}-{math}-{str(budget).replace('%', '')}" + ("-profiled" if costs.endswith(".json") else "")
+        target = f"{self.out}/trainers/{tag}"
+        entry = {"part": part, "name": name, "tag": tag, "batch": batch, "math": math, "budget": budget, "costs": costs}
+        if not os.path.exists(f"{target}/plan.json"):
+            shutil.rmtree(target, ignore_errors=True)
+            command = [self.args.plimsoll, "compile", model, "--batch", batch, "--target", "cuda", "--budget", budget,
+                       "--math", math, "--costs", costs, "--policy", policy, "-o", target, "-q"]
+            if costs.endswith(".json"):  # it knows the tasks of the whole batch
+                command += ["--sub-batch", batch]
+            try:
+                run(command)
+            except RuntimeError as error:  # a budget may be below the minimum: that is told, not hidden
+                told = [line for line in str(error).splitlines() if line.startswith("error:")]
+                entry["refused"] = (told or str(error).strip().splitlines()[-1:])[0]
+                self.trainers.append(entry)
+                print(f"  {tag}: {entry['refused']}", flush=True)
+                # A share of the arena may be less than the weights: then the least that works stands in, once.
+                least = re.search(r"the least that works .*\(([\d,]+) bytes\)", entry["refused"])
+                if least and not any(t["part"] == part and t["name"] == name and t["math"] == math and t["budget"] == least[1].replace(",", "")
+                                     for t in self.trainers):
+                    self.trainer(part, name, model, batch, math, least[1].replace(",", ""), costs, policy)
+                return
+            packed = f"{self.out}/networks/{name}.onnx.gz"
+            if not os.path.exists(packed):
+                os.makedirs(os.path.dirname(packed), exist_ok=True)
+                with gzip.open(packed, "wb", 6) as out:
+                    out.write(zeroed(f"{target}/model.onnx").tobytes())
+            os.remove(f"{target}/model.onnx")
+            shutil.rmtree(f"{target}/runtime")
+        plan = json.load(open(f"{target}/plan.json"))
+        entry["summary"] = plan["summary"]
+        self.trainers.append(entry)
+        print(f"  {tag}: arena {plan['summary']['arena_bytes'] / 2**20:.0f} MiB", flush=True)
+
+    def source(self):
+        """The runtime, the profiler and the replayer, with the one header that they need of others."""
+        target = f"{self.out}/source"
+        shutil.rmtree(target, ignore_errors=True)
+        os.makedirs(target)
+        for folder in ("runtime", "cmake"):
+            shutil.copytree(f"{ROOT}/{folder}", f"{target}/{folder}")
+        shutil.copytree(f"{ROOT}/tools/gpu", f"{target}/tools/gpu", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(f"{ROOT}/tools/initial_weights.py", f"{target}/tools/")
+        shutil.copy(f"{ROOT}/tools/gpu/runtime.cmake", f"{target}/CMakeLists.txt")
+        for include in ("/usr/include", "/usr/local/include"):
+            if os.path.isdir(f"{include}/nlohmann"):
+                shutil.copytree(f"{include}/nlohmann", f"{target}/include/nlohmann")
+                return
+        raise RuntimeError("nlohmann/json.hpp is not installed")
+
+
+def part1(folder):
+    cases = f"{folder.out}/cases.json"
+    run([folder.args.test_ops, "[.cases]"], env={**os.environ, "PLIMSOLL_CASES": cases})
+    with open(cases, "rb") as given, gzip.open(cases + ".gz", "wb", 6) as out:
+        shutil.copyfileobj(given, out)
+    os.remove(cases)
+
+
+def part2(folder):
+    for name in folder.args.networks:
+        model = folder.export(name)
+        for math in ("fp32", "tf32"):
+            for budget in ("100%", "50%", "33%"):
+                folder.trainer(2, name, model, folder.args.batch2, math, budget)
+    if "resnet18" not in folder.args.networks:
+        folder.trainer(2, "resnet18", folder.export("resnet18"), 8, "fp32", "50%")  # for compute-sanitizer
+
+
+def part3(folder):
+    for name in folder.args.networks:
+        model = folder.export(name)
+        profile = f"{folder.out}/results/profile-{name}.json"
+        costs = profile if os.path.exists(profile) else "h200"
+        for budget in BUDGETS:
+            folder.trainer(3, name, model, folder.args.batch3, "fp32", f"{budget}%", costs)
+        # What the profiler is asked there: the tasks of the whole batch.
+        tasks = f"{folder.out}/networks/{name}.tasks.json"
+        if not os.path.exists(tasks):
+            run([folder.args.plimsoll, "profile", model, "--batch", folder.args.batch3, "--target", "cuda", "--tasks-only",
+                 "-o", tasks, "-q"])
+
+
+def part4(folder):
+    for name in folder.args.networks:
+        model = folder.export(name)
+        for math in ("fp32", "tf32"):
+            profile = f"{folder.out}/results/profile-{name}.json"
+            costs = profile if os.path.exists(profile) and math == "fp32" else "h200"
+            for budget in ("100%", "50%"):
+                folder.trainer(4, name, model, folder.args.batch3, math, budget, costs)
+
+
+def part5(folder):
+    if folder.args.small:
+        return folder.trainer(5, "resnet50-64", folder.built_in("resnet50-64", "resnet50:input=64"), 32, "fp32", "50%")
+    # 1925 layers: the depth of a bottleneck network is 3 (n1 + n2 + n3 + n4) + 2. At the usual width its weights alone are
+    # more than a model file holds (2 GiB).
+    folder.trainer(5, "resnet1925", folder.built_in("resnet1925", "resnet:n=6,32,597,6,width=48"), 16, "fp32", "12GiB",
+                   policy="superneurons")
+    folder.trainer(5, "vgg16", folder.export("vgg16"), 256, "fp32", "12GiB")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--plimsoll", required=True)
+    parser.add_argument("--test-ops", required=True)
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--parts", default="1,2,3,4,5")
+    parser.add_argument("--networks", default=",".join(PAPER))
+    parser.add_argument("--small", action="store_true")
+    args = parser.parse_args()
+    warnings.filterwarnings("ignore")  # of the exporter
+    args.networks = ["resnet18"] if args.small else args.networks.split(",")
+    args.batch2, args.batch3 = (32, 32) if args.small else (16, 64)
+    folder = Folder(args)
+    folder.source()
+    parts = [int(part) for part in args.parts.split(",")]
+    for part in parts:
+        print(f"part {part}", flush=True)
+        globals()[f"part{part}"](folder)
+    index = f"{args.out}/index.json"
+    kept = [t for t in json.load(open(index)) if t["part"] not in parts] if os.path.exists(index) else []
+    with open(index, "w") as out:
+        json.dump(kept + folder.trainers, out, indent=1)
+    size = 0
+    for base, folders, names in os.walk(args.out):
+        folders[:] = [f for f in folders if f not in (".models", "build", "work", "results", "__pycache__")]
+        size += sum(os.path.getsize(os.path.join(base, name)) for name in names if not name.endswith(".onnx"))
+    print(f"{args.out}: {len(kept) + len(folder.trainers)} trainers, {size / 2**20:.1f} MiB travel")
+    if size > 60 << 20:
+        sys.exit("error: more than 60 MiB; leave parts or networks out")
+
+
+if __name__ == "__main__":
+    main()

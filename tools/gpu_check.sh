@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Shows what only a GPU can show. In two halves, for the machine with the GPU need not have ONNX, Protobuf or LLVM:
+#
+#   tools/gpu_check.sh prepare [--part N] [--small] [-d DIR]       here: trainers and their inputs, into DIR (under 60 MiB)
+#   DIR/gpu_check.sh run --part N [--dry-run]                      there: builds, runs, compares; each part under ten minutes
+#   tools/gpu_check.sh report [-d DIR]                             results as docs/benchmarks/gpu.json and gpu.md
+#
+#   1 operators: cuda against the host, every sample        2 three iterations against PyTorch; budgets; compute-sanitizer
+#   3 profiles; predicted against measured at five budgets  4 throughput against PyTorch    5 beyond the card
+#
+# A part that was cut off goes on where it was when it is run again (exit code 10: time is up). --dry-run needs no GPU: it
+# builds all, lists engines for a described device and runs PyTorch's twins on the CPU. When profiles have come back
+# (DIR/results/profile-*.json), `prepare --part 3` plans with them.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+usage() { sed -n '2,/^set -e/{/^set -e/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"; }
+fail() { echo "error: $*" >&2; exit 2; }
+
+command=${1:-}
+[[ $# -gt 0 ]] && shift
+part="" dir="" dry=() small=()
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --part) part=${2:?--part needs a number}; shift 2 ;;
+    -d) dir=${2:?-d needs a folder}; shift 2 ;;
+    --dry-run) dry=(--dry-run); shift ;;
+    --small) small=(--small); shift ;;
+    *) fail "unexpected argument '$1'; without arguments it says how it is used" ;;
+  esac
+done
+[[ -z $part || $part =~ ^[1-5]$ ]] || fail "--part is 1 to 5, not '$part'"
+
+case $command in
+  prepare)
+    build=${PLIMSOLL_BUILD:-$here/../build}
+    dir=${dir:-$build/gpu-check}
+    /usr/bin/python3 "$here/gpu/prepare.py" --plimsoll "$build/bin/plimsoll" --test-ops "$build/tests/ops/test_ops" \
+      --out "$dir" --parts "${part:-1,2,3,4,5}" "${small[@]}"
+    cp "$here/gpu_check.sh" "$dir/"
+    ;;
+  run)
+    [[ -n $part ]] || fail "run needs --part N"
+    dir=${dir:-$here}
+    [[ -f $dir/index.json ]] || fail "'$dir' was not prepared: run tools/gpu_check.sh prepare on the machine with the compiler"
+    python=${PYTHON:-python3}
+    "$python" -c 'import torch, torchvision, numpy' || fail "$python has no torch, torchvision and numpy; PYTHON says which has"
+    exec "$python" "$dir/source/tools/gpu/check.py" --dir "$dir" --part "$part" "${dry[@]}"
+    ;;
+  report)
+    dir=${dir:-${PLIMSOLL_BUILD:-$here/../build}/gpu-check}
+    exec "${PYTHON:-python3}" "$here/gpu/report.py" "$dir/results" "$here/../docs/benchmarks"
+    ;;
+  *)
+    usage
+    [[ -z $command || $command == --help ]] || exit 2
+    ;;
+esac
