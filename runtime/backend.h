@@ -104,6 +104,6 @@ void copy_out(void* stream, std::byte* to, const std::byte* from, int64_t bytes)
 void finish(void* stream);                                                         // waits for all that was issued
 
 std::string device_name();
-std::string library_version();  // "onednn 2.6.3"
+std::string library_version();  // "onednn 2.6.3"; several in alphabetical order, with commas
 
 }  // namespace plimsoll::backend

@@ -95,7 +95,9 @@ Arena::Arena(int64_t bytes) : bytes_(bytes), allocated_(bytes) {
   }
   check(result, "cudaMalloc of the arena");
   data_ = static_cast<std::byte*>(address);
-  const cudaError_t zeroed = cudaMemset(data_, 0, static_cast<size_t>(bytes));
+  // The rounds' streams do not wait for the default one: it is waited for here.
+  cudaError_t zeroed = cudaMemset(data_, 0, static_cast<size_t>(bytes));
+  if (zeroed == cudaSuccess) zeroed = cudaStreamSynchronize(nullptr);
   if (zeroed == cudaSuccess) return;
   cudaFree(data_);
   check(zeroed, "cudaMemset of the arena");
@@ -185,7 +187,7 @@ std::string library_version() {
   const auto three = [](size_t version) {
     return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." + std::to_string(version % 100);
   };
-  return "cuda " + cuda::version_text(runtime) + ", cublaslt " + three(blas) + ", cudnn " + three(dnn);
+  return "cublaslt " + three(blas) + ", cuda " + cuda::version_text(runtime) + ", cudnn " + three(dnn);
 }
 
 }  // namespace plimsoll::backend

@@ -96,7 +96,7 @@ class Streams::Player {
       bring_loads_up_to_date(recording);
       check(cudaGraphLaunch(recording.graph.get(), compute()), "cudaGraphLaunch of a round");
     }
-    check(cudaStreamSynchronize(compute()), "a round");
+    check(cudaStreamSynchronize(compute()), "a round (--no-graph under compute-sanitizer says which kernel)");
     RoundResult result;
     for (size_t i = 0; i < recording.losses; ++i) result.loss += exchange_->loss[i];
     for (size_t i = 0; i < recording.corrects; ++i) result.correct += exchange_->correct[i];

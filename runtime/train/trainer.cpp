@@ -84,6 +84,29 @@ class Machine {
   std::unique_ptr<backend::Streams> streams_;
 };
 
+// What the driver and the libraries take of a device beside the arena: no plan knows it, so it is measured. The first
+// iterations are their warm-up; whoever takes more later takes it behind our back.
+class DeviceUse {
+ public:
+  DeviceUse() : start_(backend::device_memory()) {}
+  void iteration_ended(int64_t iteration) {
+    if (iteration == kWarm) warm_ = backend::device_memory();
+  }
+  void print(int64_t arena_bytes) const {
+    const std::optional<backend::DeviceMemory> end = backend::device_memory();
+    if (!start_ || !end) return;
+    std::printf("device memory beside the arena %.1f MiB since the start, by libraries and graphs; %.1f MiB of %.1f MiB free",
+                mebibytes(start_->free - end->free - arena_bytes), mebibytes(end->free), mebibytes(end->total));
+    if (warm_ && warm_->free > end->free) std::printf("; %.1f MiB of it since iteration %lld", mebibytes(warm_->free - end->free),
+                                                      static_cast<long long>(kWarm + 1));
+    std::printf("\n");
+  }
+
+ private:
+  static constexpr int64_t kWarm = 2;  // every kind of round was issued and recorded
+  std::optional<backend::DeviceMemory> start_, warm_;
+};
+
 void need_a_batch(const Program& program, const Dataset& dataset) {
   if (dataset.samples >= program.batch) return;
   throw TrainerError(Exit::invalid_model, "'" + dataset.name + "' has " + std::to_string(dataset.samples) +
@@ -111,6 +134,9 @@ void print_start(const Program& program, const Dataset& data, const std::string&
               static_cast<long long>(program.arena_bytes), mebibytes(program.persistent_bytes));
   if (program.budget_bytes > 0) std::printf(", budget %.1f MiB", mebibytes(program.budget_bytes));
   std::printf("\n");
+  const std::string libraries = backend::library_version();
+  if (*program.libraries != '\0' && program.libraries != libraries)
+    std::printf("planned with %s; workspaces of what is here are held to the plan\n", program.libraries);
   if (program.host_pool_bytes > 0)
     std::printf("host pool %.1f MiB (%lld bytes) %s%s\n", mebibytes(program.host_pool_bytes),
                 static_cast<long long>(program.host_pool_bytes), spill.empty() ? "in memory" : "in a file in ",
@@ -196,6 +222,7 @@ Exit train(const Program& program, const Options& options, const std::string& mo
   Reporter reporter(options.quiet, options.metrics, program.batch, per_epoch, epochs);
   if (!options.quiet) print_start(program, data, options.spill);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of its write, not our end
+  DeviceUse device_use;
   Machine machine(program, options);
   init_parameters(program, options.init, model_file, machine.arena());
   Feeder feeder(program, data, options.shuffle, options.seed);
@@ -220,6 +247,7 @@ Exit train(const Program& program, const Options& options, const std::string& mo
           {.seed = options.seed, .iteration = iteration, .learning_rate = options.learning_rate});
       const double seconds = now_seconds() - began;
       durations.add(seconds);
+      device_use.iteration_ended(iteration);
       sum.loss += totals.loss;
       sum.correct += totals.correct;
       reporter.iteration({iteration, epoch, totals.loss, program.counts_correct ? totals.correct : -1,
@@ -242,6 +270,7 @@ Exit train(const Program& program, const Options& options, const std::string& mo
   if (!options.save.empty()) save_model(program, model_file, options.save, machine.arena());
   if (!options.quiet) {
     print_end(program, machine, durations.median());
+    device_use.print(machine.arena().allocated_bytes());
     if (!options.save.empty()) std::printf("saved %s\n", options.save.c_str());
   }
   if (interrupted) std::fprintf(stderr, "stopped after %lld iterations\n", static_cast<long long>(iteration));

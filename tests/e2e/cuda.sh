@@ -19,31 +19,21 @@ cuda_trainer() {
   [[ ! -e "$directory/runtime/host" ]] || fail "$directory carries the host's runtime"
 }
 
-# A network of what this backend's own kernels do.
-$python - <<'PY'
-import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
-x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 8, 6, 6])
-y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", 8])
-r = np.random.RandomState(0)
-weights = {"scale": np.ones(8), "bias": np.zeros(8), "mean": np.zeros(8), "var": np.ones(8), "gain": r.rand(8, 1, 1)}
-nodes = [helper.make_node("Mul", ["x", "gain"], ["a"], name="gain"),
-         helper.make_node("BatchNormalization", ["a", "scale", "bias", "mean", "var"], ["b"], name="norm"),
-         helper.make_node("Relu", ["b"], ["c"], name="relu"),
-         helper.make_node("MaxPool", ["c"], ["d"], name="pool", kernel_shape=[2, 2], strides=[2, 2]),
-         helper.make_node("GlobalAveragePool", ["d"], ["e"], name="mean"),
-         helper.make_node("Flatten", ["e"], ["y"], name="flat")]
-graph = helper.make_graph(nodes, "own", [x], [y], [numpy_helper.from_array(v.astype(np.float32), k) for k, v in weights.items()])
-onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), "own.onnx")
-PY
-cuda_trainer own own.onnx -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" -- --batch 16
-cuda_trainer adam own.onnx -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" -- --batch 16 --sub-batch 6 --optimizer adam
-
-# One of convolutions and products, in each arithmetic, whole and in rounds; its engines are those of a described H200.
+# The networks of these tests, as they are trained on the host: whole, in rounds, moved and recomputed under a budget; their
+# engines are those of a described H200.
+prebuilt=(-DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD")
 small_model
 cuda_trainer alone net.onnx -- --batch 64 --costs h200
-cuda_trainer rounds net.onnx -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" -- --batch 64 --sub-batch 24 --costs h200 --math tf32
+cuda_trainer rounds net.onnx "${prebuilt[@]}" -- --batch 64 --sub-batch 24 --costs h200 --math tf32 --optimizer adam
+figure() { $python -c 'import json, sys; print(json.load(open(sys.argv[1]))["summary"][sys.argv[2]])' "$@"; }
+for spec in resnet18:input=32,stem=cifar,width=16,classes=10 densenet121:input=32,classes=10 lstm:steps=12,layers=2,hidden=32,classes=10; do
+  name=${spec%%:*}
+  plimsoll model "$spec" -o "$name.onnx" 2>/dev/null
+  plimsoll plan "$name.onnx" --batch 8 --sub-batch 8 --target cuda --costs h200 --policy auto -q -o free.json
+  least=$(figure free.json minimum_bytes) most=$(figure free.json unconstrained_bytes)
+  cuda_trainer "$name" "$name.onnx" "${prebuilt[@]}" -- --batch 8 --sub-batch 8 --costs h200 --policy auto --budget $((least + (most - least) / 5))
+done
+cuda_trainer sublinear resnet18.onnx "${prebuilt[@]}" -- --batch 8 --sub-batch 8 --costs h200 --policy sublinear --budget auto
 
 if ! nvidia-smi >/dev/null 2>&1; then
   expect 8 alone/build/train --data synthetic --steps 1;   says "--target host"

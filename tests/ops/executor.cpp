@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
+#include "runtime/backend.h"
+
 namespace plimsoll::test {
 namespace {
 
@@ -64,6 +66,7 @@ void Executor::execute(const Task& task, const Variation& variation,
   Buffer& workspace = found->second.workspace;
   std::memset(workspace.data(), fill, static_cast<size_t>(workspace.size()));
   found->second.kernel->run(context, addresses.data(), workspace.data());
+  backend::finish(nullptr);
   if (!workspace.guards_intact()) FAIL(task.name << " wrote beyond its workspace of " << workspace.size() << " bytes");
 }
 

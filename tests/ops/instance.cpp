@@ -89,6 +89,9 @@ void block(const Op& op, Network& network, const Blocking& blocking) {
 }  // namespace
 
 bool can_block(const Op& op, const Sample& sample, const Blocking& blocking) {
+#if defined(PLIMSOLL_PLAIN_BACKEND)
+  return false;
+#endif
   const Network network = make_network(op, sample);
   const LayoutRule rule = rule_of(op, network);
   if (rule == LayoutRule::plain) return false;

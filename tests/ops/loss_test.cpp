@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/kernels.h"
+#include "runtime/backend.h"
 
 namespace plimsoll::test {
 namespace {
@@ -30,6 +31,7 @@ Outcome run(const std::vector<float>& logits, const std::vector<int32_t>& labels
       reinterpret_cast<std::byte*>(&outcome.loss), reinterpret_cast<std::byte*>(&outcome.correct),
       reinterpret_cast<std::byte*>(outcome.gradient.data())};
   kernel->run({.training = training}, addresses, workspace.data());
+  backend::finish(nullptr);
   return outcome;
 }
 
@@ -109,6 +111,7 @@ TEST_CASE("the square error is what its formula says") {
   std::byte* const addresses[] = {reinterpret_cast<std::byte*>(x.data()), reinterpret_cast<std::byte*>(target.data()),
                                   reinterpret_cast<std::byte*>(&loss), reinterpret_cast<std::byte*>(gradient.data())};
   kernel->run({}, addresses, reinterpret_cast<std::byte*>(workspace.data()));
+  backend::finish(nullptr);
   double wanted = 0, worst = 0;
   for (size_t i = 0; i < x.size(); ++i) {
     const double difference = static_cast<double>(x[i]) - static_cast<double>(target[i]);

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "executor.h"
+#include "runtime/backend.h"
 
 namespace plimsoll::test {
 namespace {
@@ -61,6 +62,7 @@ Values optimized(const KernelCall& call, size_t states) {
     std::vector<std::byte*> addresses;
     for (std::vector<float>& tensor : tensors) addresses.push_back(reinterpret_cast<std::byte*>(tensor.data()));
     kernel->run({.iteration = step, .learning_rate = 0.1}, addresses.data(), nullptr);
+    backend::finish(nullptr);
   }
   // A gradient that accumulates over rounds is cleared for the next iteration; one that is read is left alone.
   const bool cleared = tensors[1] == std::vector<float>{0, 0, 0};

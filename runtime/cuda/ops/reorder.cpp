@@ -1,17 +1,17 @@
-// Reorder {x, y}: the same elements, lying otherwise. On this backend tensors are plain, so there is nothing to reorder.
+// Reorder {x, y}: the same elements, lying otherwise. On this backend tensors are plain: what is left is a copy.
+#include "runtime/cuda/kernel.h"
 #include "runtime/cuda/plain.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
 
-std::vector<Algorithm> Reorder::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+PLIMSOLL_CUDA_KERNEL(Reorder, {
   cuda::need_plain(operands);
-  throw KernelError("Reorder of a plain tensor to a plain one");
-}
-
-std::unique_ptr<Kernel> Reorder::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  algorithms(attrs, operands);
-  return nullptr;
-}
+  const size_t bytes = static_cast<size_t>(operands[1].tensor.bytes());
+  return cuda::kernel([bytes](const RunContext& context, std::byte* const* operand, std::byte*) {
+    cuda::check(cudaMemcpyAsync(operand[1], operand[0], bytes, cudaMemcpyDeviceToDevice, cuda::stream_of(context)),
+                "cudaMemcpyAsync of a reorder");
+  });
+})
 
 }  // namespace plimsoll

@@ -1,0 +1,154 @@
+// As much of the CUDA runtime as runtime/cuda uses, on the CPU: found in front of NVIDIA's header, it lets g++ compile the
+// kernels and the backend as they are, so that they are tested where there is no GPU.
+//
+//   kernels   every thread of a block is a fiber. It runs until it ends or comes to a barrier or a shuffle; who has not come
+//             there when all others wait is an error. Launches go through the threads upwards and downwards by turns, so that
+//             a missing barrier in shared memory shows.
+//   streams   nothing runs when it is issued, but when somebody synchronizes; then of all that its stream and its events
+//             allow, what was issued last. A missing wait shows in the numbers.
+//   graphs    nodes with what they come behind, and what they were told when they were recorded; played in the same perverse
+//             order. A stream that was not joined is an error.
+//
+// What this does not show: time, races between blocks or on device memory within one, what other threads of a warp see in the
+// meantime, limits of registers and shared memory, rounding of fused multiply and add. Alignment of wide accesses is
+// UndefinedBehaviorSanitizer's, accesses beyond an operand are found by guards around it.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <tuple>
+#include <type_traits>
+
+#define __global__
+#define __device__
+#define __host__
+#define __shared__ static
+
+#define CUDART_VERSION 13000
+
+struct dim3 {
+  unsigned x, y, z;
+  dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
+};
+
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+
+inline int min(int a, int b) { return a < b ? a : b; }
+inline int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
+
+enum cudaError_t : int {
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorInsufficientDriver = 35,
+  cudaErrorNoDevice = 100,
+  cudaErrorNoKernelImageForDevice = 209,
+  cudaErrorStreamCaptureUnjoined = 904,
+};
+enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
+enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal };
+enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive };
+inline constexpr unsigned cudaHostAllocDefault = 0, cudaEventDisableTiming = 2, cudaStreamNonBlocking = 1;
+
+struct cudaDeviceProp {
+  char name[256];
+  int major, minor;
+};
+struct cudaFuncAttributes {};
+struct cudaLaunchConfig_t {
+  dim3 gridDim, blockDim;
+  size_t dynamicSmemBytes;
+  struct Stream* stream;
+  void* attrs;
+  unsigned numAttrs;
+};
+
+using cudaStream_t = struct Stream*;
+using cudaEvent_t = struct Event*;
+using cudaGraph_t = struct Recorded*;
+using cudaGraphExec_t = struct Playable*;
+using cudaGraphNode_t = struct Node*;
+
+const char* cudaGetErrorString(cudaError_t error);
+cudaError_t cudaGetLastError();
+cudaError_t cudaDriverGetVersion(int* version);
+cudaError_t cudaRuntimeGetVersion(int* version);
+cudaError_t cudaGetDeviceCount(int* count);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
+
+cudaError_t cudaMalloc(void** address, size_t bytes);
+cudaError_t cudaFree(void* address);
+cudaError_t cudaHostAlloc(void** address, size_t bytes, unsigned flags);
+cudaError_t cudaFreeHost(void* address);
+cudaError_t cudaMemset(void* to, int value, size_t bytes);
+cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream);
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
+                                     cudaGraph_t* graph, const cudaGraphNode_t** behind, const void** edges, size_t* count);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* playable, cudaGraph_t graph, unsigned long long flags);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t playable);
+cudaError_t cudaGraphUpload(cudaGraphExec_t playable, cudaStream_t stream);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t playable, cudaStream_t stream);
+cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t playable, cudaGraphNode_t node, void* to, const void* from,
+                                               size_t bytes, cudaMemcpyKind kind);
+
+template <class T>
+cudaError_t cudaGetSymbolAddress(void** address, const T& symbol) {
+  *address = const_cast<void*>(static_cast<const void*>(&symbol));
+  return cudaSuccess;
+}
+template <class Kernel>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, Kernel) {
+  return cudaSuccess;
+}
+
+namespace emulation {
+
+void issue_kernel(const cudaLaunchConfig_t& config, std::function<void()> thread);
+void sync_block();
+// Gives what the lane `distance` further on in the warp put in; its own value beyond the end.
+uint64_t shuffle_down(uint64_t value, unsigned distance);
+
+}  // namespace emulation
+
+extern dim3 threadIdx, blockIdx, blockDim;  // of the fiber that runs now
+
+inline void __syncthreads() { emulation::sync_block(); }
+
+template <class T>
+T __shfl_down_sync(unsigned, T value, unsigned distance) {
+  static_assert(sizeof(T) <= sizeof(uint64_t));
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  bits = emulation::shuffle_down(bits, distance);
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+// Arguments are those of the moment of issue, as on the device.
+template <class... Parameters, class... Arguments>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...), Arguments&&... arguments) {
+  emulation::issue_kernel(*config, [kernel, held = std::tuple<Parameters...>(arguments...)] { std::apply(kernel, held); });
+  return cudaSuccess;
+}

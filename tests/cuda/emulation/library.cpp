@@ -1,0 +1,206 @@
+// What NVIDIA's libraries compute, as plain loops, so that whole trainers run on the emulation. These are stand-ins: nothing
+// here says anything of cuDNN or cuBLASLt. Launched like kernels, to keep their place in the streams.
+#include "runtime/cuda/bias.h"
+#include "runtime/cuda/broadcast.h"
+#include "runtime/cuda/kernel.h"
+#include "runtime/kernels.h"
+#include "runtime/loops.h"
+
+namespace plimsoll {
+namespace {
+
+void need_default(std::string_view algorithm) {
+  if (!algorithm.empty() && algorithm != Algorithm{}.name) throw KernelError("the stand-in has no algorithm '" + std::string(algorithm) + "'");
+}
+
+// One thread does it all. Behind it come the backend's own kernels: bias, ReLU, what is added to a gradient.
+using After = std::function<void(const RunContext&, std::byte* const*, std::byte*)>;
+
+std::unique_ptr<Kernel> alone(std::function<void(std::byte* const*)> body, size_t slots, After after = {}) {
+  using Slots = std::array<std::byte*, 8>;
+  struct Task {
+    std::function<void(std::byte* const*)> body;
+  };
+  const auto task = std::make_shared<Task>(Task{std::move(body)});
+  constexpr auto run = +[](std::shared_ptr<Task> it, Slots operands) {
+    if (threadIdx.x == 0) it->body(operands.data());
+  };
+  return cuda::kernel([=](const RunContext& context, std::byte* const* operands, std::byte* workspace) {
+    Slots held{};
+    std::copy_n(operands, slots, held.begin());
+    held[slots] = workspace;
+    cuda::launch("stand-in", static_cast<void (*)(std::shared_ptr<Task>, Slots)>(run), 1, 32, context, task, held);
+    if (after) after(context, operands, workspace);
+  });
+}
+
+// visit(x's place, w's place, y's place) for every product of a convolution of x by w to y.
+template <class Visit>
+void for_products(const ConvAttrs& a, const TensorDesc& x, const TensorDesc& w, const TensorDesc& y, Visit visit) {
+  const int64_t inputs = w.dim(1), outputs = y.dim(1) / a.group;
+  for (int64_t n = 0; n < y.dim(0); ++n)
+    for (int64_t o = 0; o < y.dim(1); ++o)
+      for (int64_t i = 0; i < inputs; ++i)
+        for (int64_t h = 0; h < y.dim(2); ++h)
+          for (int64_t v = 0; v < y.dim(3); ++v)
+            for (int64_t r = 0; r < w.dim(2); ++r)
+              for (int64_t s = 0; s < w.dim(3); ++s) {
+                const int64_t row = h * a.strides[0] - a.pads[0] + r * a.dilations[0];
+                const int64_t column = v * a.strides[1] - a.pads[1] + s * a.dilations[1];
+                if (row < 0 || row >= x.dim(2) || column < 0 || column >= x.dim(3)) continue;
+                const int64_t channel = o / outputs * inputs + i;
+                visit(((n * x.dim(1) + channel) * x.dim(2) + row) * x.dim(3) + column,
+                      ((o * inputs + i) * w.dim(2) + r) * w.dim(3) + s, ((n * y.dim(1) + o) * y.dim(2) + h) * y.dim(3) + v);
+              }
+}
+
+std::vector<double> zeros(const TensorDesc& desc) { return std::vector<double>(static_cast<size_t>(desc.elements())); }
+double& of(std::vector<double>& sums, int64_t i) { return sums[static_cast<size_t>(i)]; }
+
+void put_all(const std::vector<double>& sums, float* to) {
+  for (size_t i = 0; i < sums.size(); ++i) to[i] = static_cast<float>(sums[i]);
+}
+
+cuda::Planes planes_of(const TensorDesc& y) { return {y.dim(0), y.dim(1), y.dim(2) * y.dim(3)}; }
+
+void check_shapes(const TensorDesc& x, const TensorDesc& w, const TensorDesc& y, const ConvAttrs& a) {
+  bool fits = x.dim(1) == w.dim(1) * a.group && y.dim(1) == w.dim(0);
+  for (size_t i = 0; i < 2; ++i) {
+    const int64_t reach = (w.dim(2 + i) - 1) * a.dilations[i] + 1;
+    fits = fits && y.dim(2 + i) == (x.dim(2 + i) + a.pads[i] + a.pads[2 + i] - reach) / a.strides[i] + 1;
+  }
+  if (!fits) throw KernelError("shapes that do not fit each other");
+}
+
+int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+}  // namespace
+
+// {x, w, b, y}
+std::vector<Algorithm> ConvForward::algorithms(const Attrs& attrs, std::span<const OperandDesc> o) {
+  check_shapes(o[0].tensor, o[1].tensor, o[3].tensor, attrs);
+  return {{}};
+}
+
+std::unique_ptr<Kernel> ConvForward::make(const Attrs& attrs, std::span<const OperandDesc> o, std::string_view algorithm) {
+  need_default(algorithm);
+  const TensorDesc& result = o[3].tensor;
+  return alone([attrs, x = o[0].tensor, w = o[1].tensor, y = o[3].tensor](std::byte* const* at) {
+    std::vector<double> sums = zeros(y);
+    for_products(attrs, x, w, y, [&](int64_t i, int64_t j, int64_t k) {
+      of(sums, k) += double{cuda::in(at, 0)[i]} * double{cuda::in(at, 1)[j]};
+    });
+    put_all(sums, cuda::out(at, 3));
+  }, o.size(), [planes = planes_of(result), relu = attrs.relu](const RunContext& context, std::byte* const* at, std::byte*) {
+    if (at[2] || relu) cuda::add_bias(context, cuda::out(at, 3), cuda::in(at, 2), relu, planes);
+  });
+}
+
+// {w, dy, dx}
+std::vector<Algorithm> ConvBackwardData::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> ConvBackwardData::make(const Attrs& attrs, std::span<const OperandDesc> o, std::string_view algorithm) {
+  need_default(algorithm);
+  return alone([attrs, w = o[0].tensor, y = o[1].tensor, x = o[2].tensor](std::byte* const* at) {
+    std::vector<double> sums = zeros(x);
+    for_products(attrs, x, w, y, [&](int64_t i, int64_t j, int64_t k) {
+      of(sums, i) += double{cuda::in(at, 0)[j]} * double{cuda::in(at, 1)[k]};
+    });
+    put_all(sums, cuda::out(at, 2));
+  }, o.size());
+}
+
+// {x, dy, dw, db}   workspace: the sums of a bias, then dw where it is added to
+std::vector<Algorithm> ConvBackwardWeights::algorithms(const Attrs&, std::span<const OperandDesc> o) {
+  const bool bias = o[3].access != Access::absent, adds = cuda::adds(o[2]);
+  return {{.workspace_bytes = (bias ? aligned(cuda::bias_gradient_workspace(planes_of(o[1].tensor))) : 0) +
+                              (adds ? o[2].tensor.bytes() : 0)}};
+}
+
+std::unique_ptr<Kernel> ConvBackwardWeights::make(const Attrs& attrs, std::span<const OperandDesc> o, std::string_view algorithm) {
+  need_default(algorithm);
+  const bool adds = cuda::adds(o[2]), adds_bias = cuda::adds(o[3]), bias = o[3].access != Access::absent;
+  const cuda::Planes planes = planes_of(o[1].tensor);
+  const int64_t made_at = bias ? aligned(cuda::bias_gradient_workspace(planes)) : 0;
+  return alone([=, x = o[0].tensor, y = o[1].tensor, w = o[2].tensor](std::byte* const* at) {
+    if (!at[2]) return;
+    std::vector<double> sums = zeros(w);
+    for_products(attrs, x, w, y, [&](int64_t i, int64_t j, int64_t k) {
+      of(sums, j) += double{cuda::in(at, 0)[i]} * double{cuda::in(at, 1)[k]};
+    });
+    put_all(sums, adds ? reinterpret_cast<float*>(at[4] + made_at) : cuda::out(at, 2));
+  }, o.size(), [=, n = o[2].tensor.elements()](const RunContext& context, std::byte* const* at, std::byte* workspace) {
+    if (adds) cuda::add_to(context, cuda::out(at, 2), reinterpret_cast<const float*>(workspace + made_at), n);
+    if (at[3]) cuda::bias_gradient(context, cuda::in(at, 1), cuda::out(at, 3), adds_bias, reinterpret_cast<float*>(workspace), planes);
+  });
+}
+
+// {x, w, b, y}: dx of a convolution whose dy is x, and a bias.
+std::vector<Algorithm> ConvTransposeForward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> ConvTransposeForward::make(const Attrs& attrs, std::span<const OperandDesc> o, std::string_view algorithm) {
+  need_default(algorithm);
+  return alone([attrs, x = o[0].tensor, w = o[1].tensor, y = o[3].tensor](std::byte* const* at) {
+    std::vector<double> sums = zeros(y);
+    for_products(attrs, y, w, x, [&](int64_t i, int64_t j, int64_t k) {
+      of(sums, i) += double{cuda::in(at, 0)[k]} * double{cuda::in(at, 1)[j]};
+    });
+    put_all(sums, cuda::out(at, 3));
+  }, o.size(), [planes = planes_of(o[3].tensor)](const RunContext& context, std::byte* const* at, std::byte*) {
+    if (at[2]) cuda::add_bias(context, cuda::out(at, 3), cuda::in(at, 2), false, planes);
+  });
+}
+
+// {a, b, c, y}: leading dimensions broadcast.
+std::vector<Algorithm> MatMul::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+namespace {
+
+// y += alpha · op(a) · op(b), or y = …
+class Product final : public Kernel {
+ public:
+  Product(const MatMulAttrs& attrs, std::span<const OperandDesc> o)
+      : attrs_(attrs), y_(o[3].tensor), c_(o[2].tensor), addend_(o[2].access != Access::absent) {
+    const bool adds = cuda::adds(o[3]) || addend_;
+    product_ = alone([=, a = o[0].tensor, b = o[1].tensor, y = o[3].tensor](std::byte* const* at) {
+      const size_t rank = y.rank();
+      const int64_t m = y.dim(rank - 2), n = y.dim(rank - 1), k = a.dim(attrs.transpose_a ? rank - 2 : rank - 1);
+      TensorDesc whole = y, left = a, right = b;
+      for (TensorDesc* desc : {&whole, &left, &right}) desc->dims[rank - 1] = desc->dims[rank - 2] = 1;
+      const Loops<3> batches = loops_over<3>({whole, left, right});
+      for (int64_t batch = 0; batch < batches.count(0); ++batch) {
+        const float* const p = cuda::in(at, 0) + batches.offset(1, batch, 0) * m * k;
+        const float* const q = cuda::in(at, 1) + batches.offset(2, batch, 0) * k * n;
+        for (int64_t i = 0; i < m * n; ++i) {
+          const int64_t row = i / n, column = i % n;
+          double sum = 0;
+          for (int64_t j = 0; j < k; ++j)
+            sum += double{p[attrs.transpose_a ? j * m + row : row * k + j]} * double{q[attrs.transpose_b ? column * k + j : j * n + column]};
+          float& to = cuda::out(at, 3)[batch * m * n + i];
+          to = static_cast<float>(sum * attrs.alpha) + (adds ? to : 0);
+        }
+      }
+    }, o.size());
+  }
+
+  void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
+    if (addend_)
+      cuda::seed_with(context, cuda::out(operands, 3), y_, cuda::in(operands, 2), c_, static_cast<float>(attrs_.beta));
+    product_->run(context, operands, workspace);
+  }
+
+ private:
+  MatMulAttrs attrs_;
+  TensorDesc y_, c_;
+  bool addend_;
+  std::unique_ptr<Kernel> product_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> MatMul::make(const Attrs& attrs, std::span<const OperandDesc> o, std::string_view algorithm) {
+  need_default(algorithm);
+  return std::make_unique<Product>(attrs, o);
+}
+
+}  // namespace plimsoll

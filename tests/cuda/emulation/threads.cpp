@@ -1,0 +1,176 @@
+// A block's threads. They run one after the other on one fiber, as long as none stops; a thread that comes to a barrier or a
+// shuffle stays on its fiber, and those behind it go on on another. So a kernel without barriers costs no switch at all.
+#include <setjmp.h>
+#include <ucontext.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "cuda_runtime.h"
+#include "emulation.h"
+
+dim3 threadIdx, blockIdx, blockDim;
+
+namespace emulation {
+namespace {
+
+constexpr size_t kStack = 64 * 1024;
+constexpr unsigned kWarp = 32;
+
+enum class State { waiting_to_start, ready, at_block_barrier, at_shuffle, ended };
+
+struct Fiber {
+  jmp_buf place;
+  ucontext_t beginning;
+  std::unique_ptr<char[]> stack{new char[kStack]};
+};
+
+struct Thread {
+  State state = State::waiting_to_start;
+  Fiber* fiber = nullptr;
+  unsigned shuffles = 0;
+  uint64_t slots[2] = {};  // what it put in: of this shuffle and the one before
+};
+
+std::vector<Thread> threads;
+std::vector<std::unique_ptr<Fiber>> fibers;
+std::vector<Fiber*> idle;
+Fiber* current = nullptr;
+jmp_buf scheduler;
+unsigned running = 0;   // thread
+unsigned started = 0;   // threads of this block
+bool upwards = false;
+const std::function<void()>* thread_body = nullptr;
+
+[[noreturn]] void fail(const char* what) {
+  std::fprintf(stderr, "emulated kernel, block %u: %s\n", blockIdx.x, what);
+  std::abort();
+}
+
+void become(unsigned thread) {
+  running = thread;
+  threadIdx = dim3(thread);
+}
+
+// glibc's _setjmp and _longjmp, between stacks: a switch without a system call, which swapcontext would make.
+__attribute__((noinline)) void to_scheduler(Fiber& from) {
+  if (_setjmp(from.place) == 0) _longjmp(scheduler, 1);
+}
+
+// What a fiber does: one thread after the other, then waits for the next block.
+void work() {
+  for (;;) {
+    while (started < threads.size()) {
+      const unsigned number = started++;
+      const unsigned thread = upwards ? number : static_cast<unsigned>(threads.size()) - 1 - number;
+      become(thread);
+      threads[thread].fiber = current;
+      (*thread_body)();
+      threads[running].state = State::ended;
+    }
+    idle.push_back(current);
+    to_scheduler(*current);
+  }
+}
+
+__attribute__((noinline)) void to_fiber(Fiber& fiber) {
+  current = &fiber;
+  if (_setjmp(scheduler) == 0) _longjmp(fiber.place, 1);
+}
+
+__attribute__((noinline)) void begin(Fiber& fiber) {
+  current = &fiber;
+  getcontext(&fiber.beginning);
+  fiber.beginning.uc_stack.ss_sp = fiber.stack.get();
+  fiber.beginning.uc_stack.ss_size = kStack;
+  fiber.beginning.uc_link = nullptr;
+  makecontext(&fiber.beginning, work, 0);
+  if (_setjmp(scheduler) == 0) setcontext(&fiber.beginning);
+}
+
+void run_those_not_started() {
+  while (started < threads.size()) {
+    if (idle.empty()) {
+      fibers.push_back(std::make_unique<Fiber>());
+      begin(*fibers.back());
+    } else {
+      Fiber* const fiber = idle.back();
+      idle.pop_back();
+      to_fiber(*fiber);
+    }
+  }
+}
+
+void stop_at(State state) {
+  threads[running].state = state;
+  to_scheduler(*current);
+}
+
+// All lanes of a warp are at a shuffle, the same one: they go on.
+bool release_warps() {
+  bool released = false;
+  for (size_t first = 0; first < threads.size(); first += kWarp) {
+    unsigned waiting = 0, ended = 0;
+    for (size_t lane = first; lane < first + kWarp; ++lane) {
+      waiting += threads[lane].state == State::at_shuffle;
+      ended += threads[lane].state == State::ended;
+    }
+    if (waiting > 0 && ended > 0) fail("a shuffle that not all threads of a warp come to");
+    if (waiting < kWarp) continue;
+    for (size_t lane = first; lane < first + kWarp; ++lane) threads[lane].state = State::ready;
+    released = true;
+  }
+  return released;
+}
+
+void run_block() {
+  for (Thread& thread : threads) thread = Thread{};
+  started = 0;
+  run_those_not_started();
+  for (;;) {
+    if (!release_warps()) {
+      size_t at_barrier = 0, ended = 0;
+      for (const Thread& thread : threads) {
+        at_barrier += thread.state == State::at_block_barrier;
+        ended += thread.state == State::ended;
+      }
+      if (ended == threads.size()) return;
+      if (at_barrier < threads.size()) fail("a barrier that not all threads come to");
+      for (Thread& thread : threads) thread.state = State::ready;
+    }
+    for (size_t i = 0; i < threads.size(); ++i) {
+      const size_t t = upwards ? i : threads.size() - 1 - i;
+      if (threads[t].state != State::ready) continue;
+      become(static_cast<unsigned>(t));
+      to_fiber(*threads[t].fiber);
+    }
+  }
+}
+
+}  // namespace
+
+void sync_block() { stop_at(State::at_block_barrier); }
+
+uint64_t shuffle_down(uint64_t value, unsigned distance) {
+  const unsigned me = running, number = threads[me].shuffles++;
+  threads[me].slots[number % 2] = value;
+  stop_at(State::at_shuffle);
+  const unsigned other = me + distance;
+  return other / kWarp == me / kWarp ? threads[other].slots[number % 2] : value;
+}
+
+void run_grid(const dim3& grid, const dim3& block, const std::function<void()>& body) {
+  upwards = !upwards;
+  if (block.x % kWarp != 0) fail("a block of a part of a warp");
+  threads.resize(block.x);
+  thread_body = &body;
+  blockDim = block;
+  for (unsigned i = 0; i < grid.x; ++i) {
+    blockIdx = dim3(upwards ? i : grid.x - 1 - i);
+    run_block();
+  }
+}
+
+}  // namespace emulation

@@ -1,0 +1,90 @@
+# Whole trainers for a GPU, on the emulation: the generated program, the backend's streams, events and graphs, all own
+# kernels. Stand-ins do what NVIDIA's libraries do. The same weights as the host's trainer, but for rounding; the same bits
+# step by step and as a graph, and when tensors are offloaded, prefetched and recomputed.
+. "$PLIMSOLL_E2E/trainer.bash"
+
+# emulated DIR MODEL compile-options…
+emulated() {
+  local directory=$1 model=$2
+  shift 2
+  PLIMSOLL_PROFILER=$PLIMSOLL_EMULATED_PROFILER plimsoll compile "$model" -o "$directory" -q --target cuda --costs h200 "$@"
+  linked "$directory"
+}
+linked() { # DIR
+  local directory=$1
+  (cd "$directory" && ${CXX:-g++} -std=c++20 -O0 -I. -fsanitize=alignment -DPLIMSOLL_TRAINER_DIR="\"$PWD\"" ./*.cpp runtime/train/main.cpp \
+     "$PLIMSOLL_EMULATED" -o train) >log 2>&1 || { cat log; fail "build of $directory"; }
+}
+run() { # DIR OUT.onnx options…
+  local directory=$1 out=$2
+  shift 2
+  "$directory/train" --data npy:x.npy,y.npy --no-shuffle --quiet --save "$out" "$@"
+}
+figure() { $python -c 'import json, sys; print(json.load(open(sys.argv[1]))["summary"][sys.argv[2]])' "$@"; }
+same() { $python "$PLIMSOLL_E2E/weights.py" "$@" || fail "$1 and $2 differ"; }
+
+plimsoll model resnet18:input=16,stem=cifar,width=8,classes=10 -o net.onnx 2>/dev/null
+random_data 24 3 16 10
+
+build_trainer host net.onnx --batch 8
+trained host host.onnx --steps 6
+emulated free net.onnx --batch 8
+run free free.onnx --steps 6
+same host.onnx free.onnx 1e-4
+run free steps.onnx --steps 6 --no-graph
+same free.onnx steps.onnx 0
+
+# Under a budget, over both links: the copies' waits hold. Without them, they do not: the emulation sees a missing wait.
+least=$(figure free/plan.json minimum_bytes) most=$(figure free/plan.json unconstrained_bytes)
+emulated moved net.onnx --batch 8 --policy auto --budget $((least + (most - least) / 20)) --refuse-split
+[[ $(figure moved/plan.json offloaded_bytes) -gt 0 ]] || fail "nothing was moved"
+run moved moved.onnx --steps 6
+same free.onnx moved.onnx 0
+sed -i -E 's/r\.after\(\{[0-9, ]*\}\)\./r./' moved/steps_*.cpp
+linked moved
+for way in "" --no-graph; do
+  run moved raced.onnx --steps 6 --on-nan ignore $way
+  $python "$PLIMSOLL_E2E/weights.py" free.onnx raced.onnx 0 2>/dev/null && fail "a plan without its waits trains as if it had them"
+done
+
+emulated again net.onnx --batch 8 --policy sublinear --budget auto --refuse-split
+[[ $(figure again/plan.json recomputed_tasks) -gt 0 ]] || fail "nothing was recomputed"
+run again again.onnx --steps 6
+same free.onnx again.onnx 0
+
+# Rounds, of which the last is smaller; Adam, whose step counts; dropout, whose mask changes with iteration and round; and
+# evaluation between the epochs.
+$python - <<'PY'
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+r = np.random.RandomState(1)
+x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 3, 16, 16])
+y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", 10])
+weights = {"w": r.randn(6, 3, 3, 3) * 0.2, "b": np.zeros(6), "fc": r.randn(10, 384) * 0.05, "fb": np.zeros(10)}
+nodes = [helper.make_node("Conv", ["x", "w", "b"], ["a"], name="conv", pads=[1, 1, 1, 1]),
+         helper.make_node("LRN", ["a"], ["l"], name="lrn", size=3),
+         helper.make_node("Relu", ["l"], ["c"], name="relu"),
+         helper.make_node("AveragePool", ["c"], ["p"], name="pool", kernel_shape=[2, 2], strides=[2, 2]),
+         helper.make_node("Dropout", ["p"], ["d"], name="drop", ratio=0.3),
+         helper.make_node("Flatten", ["d"], ["f"], name="flat"),
+         helper.make_node("Gemm", ["f", "fc", "fb"], ["y"], name="fc", transB=1)]
+graph = helper.make_graph(nodes, "drop", [x], [y], [numpy_helper.from_array(v.astype(np.float32), k) for k, v in weights.items()])
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)]), "drop.onnx")
+PY
+options=(--batch 12 --sub-batch 5 --optimizer adam)
+build_trainer host-rounds drop.onnx "${options[@]}"
+emulated rounds drop.onnx "${options[@]}"
+evaluate=(--epochs 4 --test npy:x.npy,y.npy)
+trained host-rounds host-rounds.onnx "${evaluate[@]}" --metrics host.jsonl
+run rounds rounds.onnx "${evaluate[@]}" --metrics cuda.jsonl
+same host-rounds.onnx rounds.onnx 1e-4
+run rounds rounds-steps.onnx "${evaluate[@]}" --no-graph
+same rounds.onnx rounds-steps.onnx 0
+$python - <<'PY'
+import json
+host, cuda = ([json.loads(line) for line in open(f)] for f in ("host.jsonl", "cuda.jsonl"))
+assert len(host) == len(cuda) > 4
+for a, b in zip(host, cuda):
+    assert abs(a["loss"] - b["loss"]) < 1e-4 * a["loss"], (a, b)
+PY
