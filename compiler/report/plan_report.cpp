@@ -13,6 +13,7 @@ namespace plimsoll {
 namespace {
 
 constexpr size_t kBarWidth = 40;
+constexpr size_t kWhyWidth = 29;
 
 double ratio(int64_t part, int64_t whole) { return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0; }
 
@@ -94,7 +95,10 @@ std::string why(const Plan& plan, const PlanFacts& facts, const Residency& resid
   const std::string wait = format_seconds(std::max(0.0, plan.steps[next].start - step.end));
   const bool begun_early = residency.first_step >= 0 && facts.tensors[tensor].gap_to.valid() &&
                            residency.first_step > facts.tensors[tensor].gap_from.value;
-  return fmt::format("{} {}, in {}", begun_early ? "back for" : "for", facts.step_names[next], wait);
+  const char* const what = begun_early ? "back for" : "for";
+  const std::string named = fmt::format("{} {}, in {}", what, facts.step_names[next], wait);
+  // A number tells more than what is left of a long name.
+  return width_of(named) <= kWhyWidth ? named : fmt::format("{} step {}, in {}", what, next.value, wait);
 }
 
 // What left or is to be made again, and would be there too.
@@ -142,7 +146,7 @@ std::string report_peak(const Plan& plan, const PlanFacts& facts, bool color, si
   if (step.workspace.bytes > 0) items.push_back({step.workspace.bytes, "(workspace)", "workspace", step.algorithm});
   std::stable_sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.bytes > b.bytes; });
 
-  Table table({{"bytes", true}, {"what", false, 32}, {"kind"}, {"why", false, 29}});
+  Table table({{"bytes", true}, {"what", false, 32}, {"kind"}, {"why", false, kWhyWidth}});
   int64_t others = 0;
   for (size_t i = 0; i < items.size(); ++i) {
     if (i >= most) others += items[i].bytes;
