@@ -6,6 +6,15 @@ cmake_minimum_required(VERSION 3.18)
 set(PLIMSOLL_RUNTIME "" CACHE PATH "a build directory of Plimsoll: link its runtime instead of building runtime/ here")
 option(PLIMSOLL_WERROR "warnings are errors" ON)
 
+# nvcc, also where it is installed but not on the PATH.
+if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+  find_program(PLIMSOLL_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda PATH_SUFFIXES bin)
+  if(NOT PLIMSOLL_NVCC)
+    message(FATAL_ERROR "nvcc is not found: install the CUDA toolkit, or set CUDACXX to where its nvcc is")
+  endif()
+  set(CMAKE_CUDA_COMPILER ${PLIMSOLL_NVCC})
+endif()
+
 # The device of this machine. Where there is none: code for Ampere, Ada and Hopper, and for all others what the driver
 # compiles when the trainer first starts.
 if(NOT CMAKE_CUDA_ARCHITECTURES)

@@ -1,4 +1,4 @@
-// Memory, streams, events and graphs of the emulation. One device of memory without end.
+// Memory, streams, events and graphs of the emulation. One device, of one tebibyte.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -54,6 +54,8 @@ struct Stream {
 };
 
 namespace {
+
+constexpr size_t kMemory = size_t{1} << 40;
 
 std::vector<Stream*> streams;  // in the order of creation
 Stream default_stream;
@@ -125,6 +127,7 @@ void play(const Playable& playable) {
 }
 
 cudaError_t allocate(void** address, size_t bytes) {
+  if (bytes > kMemory) return cudaErrorMemoryAllocation;
   *address = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   return *address ? cudaSuccess : cudaErrorMemoryAllocation;
 }
@@ -153,7 +156,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   properties->minor = 0;
   return cudaSuccess;
 }
-cudaError_t cudaMemGetInfo(size_t* free, size_t* total) { return *free = *total = size_t{1} << 40, cudaSuccess; }
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) { return *free = *total = kMemory, cudaSuccess; }
 
 cudaError_t cudaMalloc(void** address, size_t bytes) { return allocate(address, bytes); }
 cudaError_t cudaFree(void* address) { return std::free(address), cudaSuccess; }
