@@ -35,6 +35,8 @@ struct RunContext {
   // A backend's own: where its device reads seed, iteration, round and rate in a round that is recorded once and played
   // again. Null: the values above hold.
   const void* changing = nullptr;
+  double loss_scale = 1;      // of a loss and its gradient: a batch that is not whole is the mean over fewer samples
+  bool discard = false;       // an update leaves weight and state as they are; it clears the gradient if it does so at all
 };
 
 class Kernel {

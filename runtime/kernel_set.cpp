@@ -17,7 +17,7 @@ void KernelSet::check_workspace(const std::vector<Algorithm>& offered, std::stri
 KernelSet::Touched KernelSet::touched(std::span<const OperandDesc> operands, int64_t workspace_bytes) {
   Touched all{.operands = {}, .workspace_bytes = workspace_bytes};
   for (const OperandDesc& operand : operands)
-    all.operands.push_back({operand.access, operand.access == Access::absent ? 0 : operand.tensor.bytes()});
+    all.operands.push_back({operand.access, operand.access == Access::absent ? 0 : operand.tensor.bytes(), operand.tensor.type});
   return all;
 }
 

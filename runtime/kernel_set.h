@@ -17,6 +17,7 @@ class KernelSet {
     struct Bytes {
       Access access;
       int64_t bytes;
+      DataType type;
     };
     std::vector<Bytes> operands;
     int64_t workspace_bytes;

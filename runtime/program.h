@@ -17,20 +17,29 @@ struct ProgramInput {
   TensorDesc desc;   // of a full sub-batch; the first dimension counts samples
 };
 
+enum class ParameterRole : uint8_t {
+  trained,    // a weight that an update moves
+  frozen,     // a weight that none does
+  statistic,  // moved by the forward part: running mean and variance
+  state,      // of the optimizer; starts at zero
+};
+
 // A tensor that lives through the whole run.
 struct ProgramParameter {
   const char* name;     // ONNX initializer, or a name of our own for optimizer state
   TensorDesc desc;      // as it lies in the arena
   int64_t offset;       // in the arena
   int64_t file_offset;  // of its first value in model.onnx (plain layout, same element type); -1: starts at zero
-  bool trained;         // moved by an update
+  ParameterRole role;
 };
 
 // Where a tensor lies from one step to another; -1 and the number of steps: before and after them. For builds that
-// watch every access (PLIMSOLL_SANITIZE).
+// watch every access (PLIMSOLL_SANITIZE), and to name a tensor when its numbers are bad.
 struct ProgramLife {
   int64_t offset, bytes;
   int32_t first_step, last_step;
+  const char* name = "";
+  const char* layer = "";  // of the step that puts it there
 };
 
 struct Program {

@@ -23,11 +23,15 @@ struct RoundJob {
   int64_t samples = 0;
   bool last = false;  // of its iteration: updates are done
   bool may_record = true;  // a backend that can may record the round and play it again as one
+  // Where this round's loss is no finite number, updates run with context.discard. A backend that issues ahead of its
+  // device need not wait for the loss: it lies in the arena until the round ends (docs/plan-format.md, rule 5).
+  bool guarded = false;
 };
 
 struct RoundResult {
   double loss = 0;
   double correct = 0;
+  double stall_seconds = 0;  // the compute stream waiting for copies, as far as the backend knows
 };
 
 namespace backend {

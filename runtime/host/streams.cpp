@@ -11,6 +11,8 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <cmath>
 #include <exception>
 #include <thread>
 #include <utility>
@@ -45,6 +47,7 @@ class Counter {
     value_.store(value, kRelease);
     if (awaited && !kToldOfOrder) value_.notify_all();
   }
+  bool reached(int32_t value) const { return value_.load(kAcquire) >= value; }
   void wait_for(int32_t value) const {
     for (int i = 0; i < kSpins; ++i) {
       if (value_.load(kAcquire) >= value) return;
@@ -179,7 +182,7 @@ class Streams::Player {
       const Item& item = lane.items[static_cast<size_t>(i)];
       for (size_t w = 0; w < item.waits; ++w) {
         const Wait& wait = waits_[item.first_wait + w];
-        lanes_[wait.stream].done.wait_for(wait.count);
+        if (!lanes_[wait.stream].done.reached(wait.count)) stall(stream, lanes_[wait.stream].done, wait.count);
         watch_.awaited(&lanes_[wait.stream].items[static_cast<size_t>(wait.count - 1)]);
       }
       watch_.begin_step(*item.command, *job_.kernels);
@@ -199,6 +202,13 @@ class Streams::Player {
     }
   }
 
+  void stall(size_t stream, const Counter& counter, int32_t count) {
+    const auto began = std::chrono::steady_clock::now();
+    counter.wait_for(count);
+    if (stream == static_cast<size_t>(Stream::compute))
+      result_.stall_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  }
+
   bool wanted(const Command& command) const {
     if (command.training_only && !job_.context.training) return false;
     return command.kind != Command::Kind::update || job_.last;
@@ -213,6 +223,7 @@ class Streams::Player {
       case Command::Kind::update: {
         RunContext context = job_.context;
         context.recompute = command.kind == Command::Kind::again;
+        if (command.kind == Command::Kind::update && job_.guarded && !std::isfinite(result_.loss)) context.discard = true;
         std::byte* const* operands = operands_.data() + item.first_operand;
         watch_.touch(command, *job_.kernels, operands, tensor);
         (*job_.kernels)[command.index].run(context, operands, tensor);

@@ -13,29 +13,82 @@ Feeder::Feeder(const Program& program, Dataset& dataset, bool shuffle, uint64_t 
     : program_(program), dataset_(dataset), shuffle_(shuffle), seed_(seed),
       order_(static_cast<size_t>(dataset.samples)) {
   std::iota(order_.begin(), order_.end(), 0);
-  for (const ProgramInput& input : program.inputs) {
-    staging_.emplace_back(input.desc.bytes());
-    pointers_.push_back(staging_.back().data());
+  for (Set& set : sets_)
+    for (const ProgramInput& input : program.inputs) {
+      set.buffers.emplace_back(input.desc.bytes());
+      set.pointers.push_back(set.buffers.back().data());
+    }
+  thread_ = std::thread([this] { serve(); });
+}
+
+Feeder::~Feeder() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
   }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Feeder::wait_for_thread(std::unique_lock<std::mutex>& lock) {
+  changed_.wait(lock, [this] { return !busy_; });
 }
 
 // Fisher and Yates, from the identity each time: the order of an epoch does not depend on those before it.
 void Feeder::begin_epoch(int64_t epoch) {
+  std::unique_lock lock(mutex_);
+  wait_for_thread(lock);
+  ahead_ = {};
   if (!shuffle_) return;
   std::iota(order_.begin(), order_.end(), 0);
   const uint64_t key = random_bits(seed_, static_cast<uint64_t>(epoch));
   for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random_bits(key, i) % i]);
 }
 
-void Feeder::stage(int64_t first, int64_t count) {
-  for (size_t input = 0; input < staging_.size(); ++input) {
+void Feeder::stage(const Samples& now, const Samples& next) {
+  std::unique_lock lock(mutex_);
+  wait_for_thread(lock);
+  if (ahead_ == now && now.count > 0) {
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    at_hand_ = 1 - at_hand_;
+  } else {
+    fetch(now, sets_[at_hand_]);
+  }
+  failure_ = nullptr;
+  ahead_ = next;
+  if (next.count == 0) return;
+  busy_ = true;
+  changed_.notify_all();
+}
+
+void Feeder::serve() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return busy_ || ending_; });
+    if (ending_) return;
+    lock.unlock();
+    std::exception_ptr failure;
+    try {
+      fetch(ahead_, sets_[1 - at_hand_]);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    lock.lock();
+    failure_ = failure;
+    busy_ = false;
+    changed_.notify_all();
+  }
+}
+
+void Feeder::fetch(const Samples& samples, Set& to) {
+  for (size_t input = 0; input < to.buffers.size(); ++input) {
     const ProgramInput& to_feed = program_.inputs[input];
     const bool labels = to_feed.desc.type == DataType::i32 || to_feed.desc.type == DataType::i64;
     const int64_t bytes = sample_bytes(to_feed);
-    std::byte* to = staging_[input].data();
-    for (int64_t i = first; i < first + count; ++i, to += bytes) {
-      dataset_.columns[input]->read(order_[static_cast<size_t>(std::min(i, dataset_.samples - 1))], to);
-      if (labels && i >= dataset_.samples) std::memset(to, 0xff, static_cast<size_t>(bytes));  // -1 of either width
+    std::byte* at = to.buffers[input].data();
+    for (int64_t i = samples.first; i < samples.first + samples.count; ++i, at += bytes) {
+      dataset_.columns[input]->read(order_[static_cast<size_t>(std::min(i, dataset_.samples - 1))], at);
+      if (labels && i >= dataset_.samples) std::memset(at, 0xff, static_cast<size_t>(bytes));  // -1 of either width
     }
   }
 }

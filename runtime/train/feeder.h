@@ -1,8 +1,12 @@
 // Which samples come when, and their way to where the load steps take them from.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
+#include <exception>
+#include <mutex>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "runtime/backend.h"
@@ -11,25 +15,54 @@
 
 namespace plimsoll::train {
 
-// A permutation of the samples for every epoch, a function of seed and epoch. Allocates nothing after construction.
+// Samples [first, first + count) of an epoch's order.
+struct Samples {
+  int64_t first = 0, count = 0;
+  friend bool operator==(const Samples&, const Samples&) = default;
+};
+
+// A permutation of the samples for every epoch, a function of seed and epoch. While a round is played, a thread fetches
+// what the next one takes. Allocates nothing after construction.
 class Feeder {
  public:
   Feeder(const Program& program, Dataset& dataset, bool shuffle, uint64_t seed);
+  ~Feeder();
+  Feeder(const Feeder&) = delete;
+  Feeder& operator=(const Feeder&) = delete;
+
   void begin_epoch(int64_t epoch);
-  // Fetches samples [first, first + count) of the epoch's order; count is at most a sub-batch. Beyond the last sample
-  // there are copies of it labelled -1: the loss counts them nowhere.
-  void stage(int64_t first, int64_t count);
-  // Per input: the staged samples, one after the other.
-  std::span<const std::byte* const> staged() const { return pointers_; }
+  // Afterwards `now` is staged; count is at most a sub-batch. Beyond the last sample there are copies of it labelled -1:
+  // the loss counts them nowhere. `next` is what will be asked for next, count 0 if nothing: it is fetched meanwhile.
+  // Throws what reading a sample throws.
+  void stage(const Samples& now, const Samples& next);
+  // Per input: the staged samples, one after the other, until the next stage().
+  std::span<const std::byte* const> staged() const { return sets_[at_hand_].pointers; }
 
  private:
+  // One buffer per input.
+  struct Set {
+    std::vector<backend::StagingBuffer> buffers;
+    std::vector<const std::byte*> pointers;
+  };
+  void fetch(const Samples& samples, Set& to);
+  void serve();
+  void wait_for_thread(std::unique_lock<std::mutex>& lock);
+
   const Program& program_;
   Dataset& dataset_;
   bool shuffle_;
   uint64_t seed_;
   std::vector<int64_t> order_;
-  std::vector<backend::StagingBuffer> staging_;
-  std::vector<const std::byte*> pointers_;
+  Set sets_[2];
+  size_t at_hand_ = 0;
+
+  // The thread owns the other set, the order and the dataset while `busy_`; the caller at all other times.
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Samples ahead_;  // what the other set holds, or shall hold; count 0: nothing
+  bool busy_ = false, ending_ = false;
+  std::exception_ptr failure_;
+  std::thread thread_;
 };
 
 }  // namespace plimsoll::train

@@ -2,41 +2,11 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <string_view>
 
 #include "runtime/train/error.h"
 
 namespace plimsoll::train {
-
-const char* const kHelp =
-    "usage: train [options]\n"
-    "\n"
-    "  --data SOURCE     what to train on (default synthetic):\n"
-    "                      npy:X.npy,Y.npy   one file per input of the model, in its order, labels last\n"
-    "                      cifar10:DIR       data_batch_1.bin … of CIFAR-10's binary version\n"
-    "                      mnist:DIR         train-images-idx3-ubyte and train-labels-idx1-ubyte\n"
-    "                      synthetic[:SEED]  random samples\n"
-    "  --test SOURCE     evaluate on this after each epoch; cifar10 and mnist take their test files\n"
-    "  --epochs N        passes over the data (default 1)\n"
-    "  --steps N         stop after N iterations\n"
-    "  --lr X            learning rate (default 0.01)\n"
-    "  --seed N          of the order of the samples and of random layers (default 0)\n"
-    "  --no-shuffle      samples in the order of the data\n"
-    "  --init file       first weights from the model file (default)\n"
-    "  --init he:SEED    weight matrices and filters drawn after He et al., all else from the model file\n"
-    "  --model FILE      the model file, instead of the one beside the sources\n"
-    "  --save FILE       write the model with the trained weights\n"
-    "  --spill DIR       tensors that wait outside the arena do so in a file there, not in memory\n"
-    "  --no-graph        on a GPU: launch step by step, not as one CUDA graph; for profilers and debuggers\n"
-    "  --metrics FILE    one JSON object per iteration and line\n"
-    "  --on-nan stop     end with an error, saving nothing, when the loss is no finite number (default)\n"
-    "  --on-nan ignore   go on\n"
-    "  --quiet           print errors only\n"
-    "\n"
-    "An epoch has as many iterations as there are whole batches; samples left over wait for the next epoch's order.\n"
-    "Ctrl-C ends after the iteration at hand, saves, and exits with 10.\n";
-
 namespace {
 
 template <class T>
@@ -51,46 +21,178 @@ T number(std::string_view option, std::string_view text, T least) {
   return value;
 }
 
-bool stops(std::string_view what) {
-  if (what == "stop" || what == "ignore") return what == "stop";
-  throw TrainerError(Exit::usage, "--on-nan takes stop or ignore, not '" + std::string(what) + "'");
+// One of a few words.
+template <class T, size_t N>
+T choice(std::string_view option, std::string_view text, const std::pair<std::string_view, T> (&words)[N]) {
+  std::string list;
+  for (const auto& [word, meant] : words) {
+    if (word == text) return meant;
+    list += (list.empty() ? "" : ", ") + std::string(word);
+  }
+  throw TrainerError(Exit::usage, std::string(option) + " takes one of " + list + ", not '" + std::string(text) + "'");
+}
+
+constexpr std::pair<std::string_view, OnNan> kOnNan[] = {{"stop", OnNan::stop}, {"skip", OnNan::skip}, {"ignore", OnNan::ignore}};
+constexpr std::pair<std::string_view, LastBatch> kLastBatch[] = {
+    {"drop", LastBatch::drop}, {"pad", LastBatch::pad}, {"keep", LastBatch::keep}};
+constexpr std::pair<std::string_view, ScheduleKind> kSchedules[] = {{"constant", ScheduleKind::constant},
+                                                                    {"step", ScheduleKind::step},
+                                                                    {"cosine", ScheduleKind::cosine},
+                                                                    {"linear", ScheduleKind::linear}};
+
+// One row per option: its help is made from what it is parsed by. A row without `set` is a heading.
+struct Row {
+  std::string_view name;
+  std::string_view value;  // "": a flag
+  std::string_view help;   // a line break begins another line
+  void (*set)(Options& options, std::string_view name, std::string_view value) = nullptr;
+};
+
+using View = std::string_view;
+
+constexpr Row kRows[] = {
+    {"", "", "what to train on"},
+    {"--data", "SOURCE",
+     "samples and labels (default synthetic):\n"
+     "npy:X.npy,Y.npy   one file per input of the model, in its order, labels last\n"
+     "cifar10:DIR       data_batch_1.bin … of CIFAR-10's binary version\n"
+     "mnist:DIR         train-images-idx3-ubyte and train-labels-idx1-ubyte\n"
+     "synthetic[:SEED]  random samples",
+     [](Options& o, View, View v) { o.data = v; }},
+    {"--epochs", "N", "passes over the data (default 1)",
+     [](Options& o, View n, View v) { o.epochs = number<int64_t>(n, v, 1); }},
+    {"--steps", "N", "stop after N iterations", [](Options& o, View n, View v) { o.steps = number<int64_t>(n, v, 1); }},
+    {"--seed", "N", "of the order of the samples and of random layers (default 0)",
+     [](Options& o, View n, View v) { o.seed = number<uint64_t>(n, v, 0); }},
+    {"--no-shuffle", "", "samples in the order of the data", [](Options& o, View, View) { o.shuffle = false; }},
+    {"--last", "WHAT",
+     "samples left when an epoch has no whole batch any more:\n"
+     "drop  they wait for the next epoch's order (default)\n"
+     "pad   a whole batch, filled with copies that the loss does not count\n"
+     "keep  a smaller batch; its loss is the mean over it",
+     [](Options& o, View n, View v) { o.last_batch = choice(n, v, kLastBatch); }},
+
+    {"", "", "evaluation"},
+    {"--eval-data", "SOURCE", "evaluate on this after each epoch; cifar10 and mnist take their test files (also --test)",
+     [](Options& o, View, View v) { o.eval_data = v; }},
+    {"--eval-every", "N", "after every N iterations, instead of each epoch",
+     [](Options& o, View n, View v) { o.eval_every = number<int64_t>(n, v, 1); }},
+
+    {"", "", "how"},
+    {"--lr", "X", "learning rate (default 0.01)",
+     [](Options& o, View n, View v) { o.schedule.rate = number<double>(n, v, 0); }},
+    {"--lr-schedule", "KIND",
+     "how the rate goes on behind the warm-up:\n"
+     "constant  as it is (default)\n"
+     "step      times --lr-gamma after every --lr-step iterations\n"
+     "cosine    down to --lr-min at the end of the run, by half a cosine\n"
+     "linear    down to --lr-min at the end of the run",
+     [](Options& o, View n, View v) { o.schedule.kind = choice(n, v, kSchedules); }},
+    {"--warmup", "N", "the rate rises in the first N iterations (default 0)",
+     [](Options& o, View n, View v) { o.schedule.warmup = number<int64_t>(n, v, 0); }},
+    {"--lr-min", "X", "(default 0)", [](Options& o, View n, View v) { o.schedule.least = number<double>(n, v, 0); }},
+    {"--lr-step", "N", "", [](Options& o, View n, View v) { o.schedule.every = number<int64_t>(n, v, 1); }},
+    {"--lr-gamma", "X", "(default 0.1)", [](Options& o, View n, View v) { o.schedule.gamma = number<double>(n, v, 0); }},
+    {"--on-nan", "WHAT",
+     "when the loss is no finite number; the first bad tensor is named:\n"
+     "stop    end with an error, saving nothing (default)\n"
+     "skip    leave the iteration out: weights, optimizer and statistics stay as they are\n"
+     "ignore  go on, and look for nothing",
+     [](Options& o, View n, View v) { o.on_nan = choice(n, v, kOnNan); }},
+
+    {"", "", "weights"},
+    {"--init", "WHAT",
+     "first weights:\n"
+     "file     from the model file (default)\n"
+     "he:SEED  matrices and filters drawn after He et al., all else from the model file",
+     [](Options& o, View, View v) { o.init = v; }},
+    {"--model", "FILE", "the model file, instead of the one beside the sources", [](Options& o, View, View v) { o.model = v; }},
+    {"--save", "FILE", "write the model with the trained weights", [](Options& o, View, View v) { o.save = v; }},
+
+    {"", "", "checkpoints"},
+    {"--checkpoint", "DIR", "keep checkpoints there: after each epoch, at the end, and when interrupted",
+     [](Options& o, View, View v) { o.checkpoint = v; }},
+    {"--checkpoint-every", "N", "after every N iterations, instead of each epoch",
+     [](Options& o, View n, View v) { o.checkpoint_every = number<int64_t>(n, v, 1); }},
+    {"--keep", "N", "so many of the newest remain (default 3)",
+     [](Options& o, View n, View v) { o.keep = number<int64_t>(n, v, 1); }},
+    {"--resume", "", "go on from the newest whole checkpoint, with the bits of a run that was never interrupted",
+     [](Options& o, View, View) { o.resume = true; }},
+
+    {"", "", "else"},
+    {"--metrics", "FILE", "a line per iteration: a JSON object, or comma-separated where FILE ends in .csv; may be given twice",
+     [](Options& o, View, View v) { o.metrics.emplace_back(v); }},
+    {"--spill", "DIR", "tensors that wait outside the arena do so in a file there, not in memory",
+     [](Options& o, View, View v) { o.spill = v; }},
+    {"--no-graph", "", "on a GPU: launch step by step, not as one CUDA graph; for profilers and debuggers",
+     [](Options& o, View, View) { o.graph = false; }},
+    {"--quiet", "", "print errors only", [](Options& o, View, View) { o.quiet = true; }},
+    {"--help", "", "this", [](Options& o, View, View) { o.help = true; }},
+};
+
+const Row* find_row(std::string_view name) {
+  if (name == "-h") name = "--help";
+  if (name == "--test") name = "--eval-data";
+  for (const Row& row : kRows)
+    if (row.set && row.name == name) return &row;
+  return nullptr;
+}
+
+void check_together(const Options& options) {
+  const auto needs = [&](bool given, const char* option) {
+    if (given && options.checkpoint.empty())
+      throw TrainerError(Exit::usage, std::string(option) + " needs --checkpoint DIR, where checkpoints are");
+  };
+  needs(options.resume, "--resume");
+  needs(options.checkpoint_every > 0, "--checkpoint-every");
+  if (options.eval_every > 0 && options.eval_data.empty())
+    throw TrainerError(Exit::usage, "--eval-every needs --eval-data SOURCE");
+  const bool steps = options.schedule.kind == ScheduleKind::step;
+  if (steps != (options.schedule.every > 0))
+    throw TrainerError(Exit::usage, steps ? "--lr-schedule step needs --lr-step N, the iterations between its steps"
+                                          : "--lr-step is of --lr-schedule step");
 }
 
 }  // namespace
+
+std::string help_text() {
+  constexpr size_t kColumn = 24;
+  std::string text = "usage: train [options]\n";
+  for (const Row& row : kRows) {
+    if (!row.set) {
+      text += "\n" + std::string(row.help) + "\n";
+      continue;
+    }
+    std::string left = "  " + std::string(row.name) + (row.value.empty() ? "" : " ") + std::string(row.value);
+    left.resize(std::max(left.size() + 2, kColumn), ' ');
+    text += left;
+    for (const char c : row.help) text += c == '\n' ? "\n" + std::string(kColumn + 2, ' ') : std::string(1, c);
+    text += "\n";
+  }
+  return text +
+         "\nCtrl-C ends after the iteration at hand, saves, and exits with 10; a second one ends at once.\n";
+}
 
 Options parse_options(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string_view given = argv[i];
     const size_t equals = given.find('=');
-    const std::string_view option = given.substr(0, equals);
-    const auto value = [&]() -> std::string_view {
-      if (equals != std::string_view::npos) return given.substr(equals + 1);
-      if (i + 1 >= argc) throw TrainerError(Exit::usage, std::string(option) + " needs a value");
-      return argv[++i];
-    };
-    const auto flag = [&] {
-      if (equals != std::string_view::npos) throw TrainerError(Exit::usage, std::string(option) + " takes no value");
-      return true;
-    };
-    if (option == "--data") options.data = value();
-    else if (option == "--test") options.test = value();
-    else if (option == "--epochs") options.epochs = number<int64_t>(option, value(), 1);
-    else if (option == "--steps") options.steps = number<int64_t>(option, value(), 1);
-    else if (option == "--lr") options.learning_rate = number<double>(option, value(), 0);
-    else if (option == "--seed") options.seed = number<uint64_t>(option, value(), 0);
-    else if (option == "--no-shuffle") options.shuffle = !flag();
-    else if (option == "--init") options.init = value();
-    else if (option == "--model") options.model = value();
-    else if (option == "--save") options.save = value();
-    else if (option == "--metrics") options.metrics = value();
-    else if (option == "--spill") options.spill = value();
-    else if (option == "--on-nan") options.stop_on_nan = stops(value());
-    else if (option == "--no-graph") options.graph = !flag();
-    else if (option == "--quiet") options.quiet = flag();
-    else if (option == "--help" || option == "-h") options.help = flag();
-    else throw TrainerError(Exit::usage, "unknown option '" + std::string(given) + "'; --help lists the options");
+    const std::string_view name = given.substr(0, equals);
+    const Row* const row = find_row(name);
+    if (!row) throw TrainerError(Exit::usage, "unknown option '" + std::string(given) + "'; --help lists the options");
+    std::string_view value;
+    if (row->value.empty()) {
+      if (equals != std::string_view::npos) throw TrainerError(Exit::usage, std::string(name) + " takes no value");
+    } else if (equals != std::string_view::npos) {
+      value = given.substr(equals + 1);
+    } else {
+      if (i + 1 >= argc) throw TrainerError(Exit::usage, std::string(name) + " needs a value");
+      value = argv[++i];
+    }
+    row->set(options, name, value);
   }
+  check_together(options);
   return options;
 }
 

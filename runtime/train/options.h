@@ -2,25 +2,42 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
+
+#include "runtime/train/machine.h"
+#include "runtime/train/schedule.h"
 
 namespace plimsoll::train {
 
+enum class OnNan { stop, skip, ignore };
+
 struct Options {
+  // What to train on, for how long.
   std::string data = "synthetic";
-  std::string test = {};
-  int64_t epochs = 0;       // 0: one, or as many as `steps` takes
-  int64_t steps = 0;        // 0: no limit; iterations over all epochs
-  double learning_rate = 0.01;
-  uint64_t seed = 0;
+  LastBatch last_batch = LastBatch::drop;
+  std::string eval_data = {};
+  int64_t eval_every = 0;  // iterations; 0: after each epoch
+  int64_t epochs = 0;  // 0: one, or as many as `steps` takes
+  int64_t steps = 0;   // 0: no limit; iterations over all epochs
   bool shuffle = true;
+  std::optional<uint64_t> seed = {};  // nothing: 0, or what a checkpoint says
+  // How.
+  Schedule schedule = {};  // all but how long the run is
+  OnNan on_nan = OnNan::stop;
+  // Where weights come from and go to.
   std::string init = "file";  // file | he:SEED
   std::string model = {};     // "": model.onnx of the trainer's directory
   std::string save = {};
-  std::string metrics = {};
-  std::string spill = {};     // directory of the host pool's file; "": the host pool lies in memory
-  bool stop_on_nan = true;
-  bool graph = true;          // cuda: a round is recorded and played as one
+  std::string checkpoint = {};  // directory; "": none are made
+  int64_t checkpoint_every = 0;  // iterations; 0: after each epoch
+  int64_t keep = 3;
+  bool resume = false;
+  // What is said, and where else it works.
+  std::vector<std::string> metrics = {};  // files; those that end in .csv are of that kind
+  std::string spill = {};  // directory of the host pool's file; "": the host pool lies in memory
+  bool graph = true;       // cuda: a round is recorded and played as one
   bool quiet = false;
   bool help = false;
 };
@@ -28,6 +45,6 @@ struct Options {
 // Throws TrainerError (usage), naming the argument.
 Options parse_options(int argc, char** argv);
 
-extern const char* const kHelp;
+std::string help_text();
 
 }  // namespace plimsoll::train

@@ -11,8 +11,8 @@
 namespace plimsoll::train {
 namespace {
 
-std::vector<std::byte> buffer(int64_t bytes) { return std::vector<std::byte>(static_cast<size_t>(bytes)); }
 float* floats(std::vector<std::byte>& bytes) { return reinterpret_cast<float*>(bytes.data()); }
+int64_t plain_bytes(const TensorDesc& desc) { return desc.elements() * bytes_of(desc.type); }
 
 InputFile open_model(const Program& program, const std::string& path) {
   InputFile file(path);
@@ -35,8 +35,52 @@ uint64_t he_seed(const std::string& init) {
 
 }  // namespace
 
-void init_parameters(const Program& program, const std::string& init, const std::string& model_file,
-                     const backend::Arena& arena) {
+ParameterPort::ParameterPort(const Program& program, const backend::Arena& arena) : arena_(arena) {
+  int64_t plain = 0, laid_out = 0;
+  for (const ProgramParameter& parameter : program.parameters) {
+    plain = std::max(plain, plain_bytes(parameter.desc));
+    laid_out = std::max(laid_out, parameter.desc.bytes());
+  }
+  plain_.resize(static_cast<size_t>(plain));
+  laid_out_.resize(static_cast<size_t>(laid_out));
+}
+
+std::span<const std::byte> ParameterPort::fetch(const ProgramParameter& parameter) {
+  const TensorDesc& desc = parameter.desc;
+  const bool plain = desc.layout == Layout::plain;
+  backend::copy_out(nullptr, plain ? plain_.data() : laid_out_.data(), arena_.data() + parameter.offset, desc.bytes());
+  if (!plain) to_plain(desc, floats(laid_out_), floats(plain_));
+  return std::span(plain_).first(static_cast<size_t>(plain_bytes(desc)));
+}
+
+std::span<std::byte> ParameterPort::room(const ProgramParameter& parameter) {
+  return std::span(plain_).first(static_cast<size_t>(plain_bytes(parameter.desc)));
+}
+
+void ParameterPort::store(const ProgramParameter& parameter) {
+  const TensorDesc& desc = parameter.desc;
+  const bool plain = desc.layout == Layout::plain;
+  if (!plain) to_blocked(desc, floats(plain_), floats(laid_out_));
+  backend::copy_in(nullptr, arena_.data() + parameter.offset, plain ? plain_.data() : laid_out_.data(), desc.bytes());
+  backend::finish(nullptr);  // the buffers are used again
+}
+
+Statistics::Statistics(const Program& program, const backend::Arena& arena) {
+  for (const ProgramParameter& parameter : program.parameters)
+    if (parameter.role == ParameterRole::statistic)
+      copies_.push_back({arena.data() + parameter.offset, std::vector<std::byte>(static_cast<size_t>(parameter.desc.bytes()))});
+}
+
+void Statistics::keep() {
+  for (Copy& copy : copies_) backend::copy_out(nullptr, copy.bytes.data(), copy.at, static_cast<int64_t>(copy.bytes.size()));
+}
+
+void Statistics::restore() {
+  for (const Copy& copy : copies_) backend::copy_in(nullptr, copy.at, copy.bytes.data(), static_cast<int64_t>(copy.bytes.size()));
+  backend::finish(nullptr);
+}
+
+void init_parameters(const Program& program, const std::string& init, const std::string& model_file, ParameterPort& port) {
   const bool he = init.rfind("he:", 0) == 0;
   if (!he && init != "file")
     throw TrainerError(Exit::usage, "--init takes file or he:SEED, not '" + init + "'");
@@ -46,27 +90,20 @@ void init_parameters(const Program& program, const std::string& init, const std:
   for (const ProgramParameter& parameter : program.parameters) {
     if (parameter.file_offset < 0) continue;
     const TensorDesc& desc = parameter.desc;
-    std::vector<std::byte> plain = buffer(desc.elements() * bytes_of(desc.type));
-    if (he && parameter.trained && desc.rank() >= 2 && desc.type == DataType::f32)
-      draw_he(parameter.name, desc, seed, floats(plain));
+    const std::span<std::byte> values = port.room(parameter);
+    if (he && parameter.role == ParameterRole::trained && desc.rank() >= 2 && desc.type == DataType::f32)
+      draw_he(parameter.name, desc, seed, reinterpret_cast<float*>(values.data()));
     else
-      file.read(parameter.file_offset, plain.data(), static_cast<int64_t>(plain.size()));
-    if (desc.layout != Layout::plain) {
-      std::vector<std::byte> blocked = buffer(desc.bytes());
-      to_blocked(desc, floats(plain), floats(blocked));
-      plain.swap(blocked);
-    }
-    backend::copy_in(nullptr, arena.data() + parameter.offset, plain.data(), static_cast<int64_t>(plain.size()));
+      file.read(parameter.file_offset, values.data(), static_cast<int64_t>(values.size()));
+    port.store(parameter);
   }
-  backend::finish(nullptr);
 }
 
-void save_model(const Program& program, const std::string& model_file, const std::string& path,
-                const backend::Arena& arena) {
+void save_model(const Program& program, const std::string& model_file, const std::string& path, ParameterPort& port) {
   const InputFile model = open_model(program, model_file);
   OutputFile out(path);
   constexpr int64_t kPiece = int64_t{4} << 20;
-  std::vector<std::byte> piece = buffer(std::min(kPiece, program.model_bytes));
+  std::vector<std::byte> piece(static_cast<size_t>(std::min(kPiece, program.model_bytes)));
   for (int64_t at = 0; at < program.model_bytes; at += kPiece) {
     const int64_t bytes = std::min(kPiece, program.model_bytes - at);
     model.read(at, piece.data(), bytes);
@@ -74,14 +111,7 @@ void save_model(const Program& program, const std::string& model_file, const std
   }
   for (const ProgramParameter& parameter : program.parameters) {
     if (parameter.file_offset < 0) continue;
-    const TensorDesc& desc = parameter.desc;
-    std::vector<std::byte> values = buffer(desc.bytes());
-    backend::copy_out(nullptr, values.data(), arena.data() + parameter.offset, desc.bytes());
-    if (desc.layout != Layout::plain) {
-      std::vector<std::byte> plain = buffer(desc.elements() * bytes_of(desc.type));
-      to_plain(desc, floats(values), floats(plain));
-      values.swap(plain);
-    }
+    const std::span<const std::byte> values = port.fetch(parameter);
     out.write(parameter.file_offset, values.data(), static_cast<int64_t>(values.size()));
   }
   out.commit();

@@ -1,7 +1,9 @@
-// Weights on their way from the model file into the arena and back.
+// Weights, statistics and optimizer state on their way between the arena and files.
 #pragma once
 
+#include <span>
 #include <string>
+#include <vector>
 
 #include "runtime/backend.h"
 #include "runtime/program.h"
@@ -9,14 +11,44 @@
 
 namespace plimsoll::train {
 
+// Values in files are plain; in the arena they lie as their layout says. Has room for the largest parameter from the
+// beginning, so that a save in the middle of a run allocates nothing.
+class ParameterPort {
+ public:
+  ParameterPort(const Program& program, const backend::Arena& arena);
+
+  // The values, in plain order; until the next call.
+  std::span<const std::byte> fetch(const ProgramParameter& parameter);
+  // Room for values in plain order; store() brings what was put there to the arena.
+  std::span<std::byte> room(const ProgramParameter& parameter);
+  void store(const ProgramParameter& parameter);
+
+ private:
+  const backend::Arena& arena_;
+  std::vector<std::byte> plain_, laid_out_;
+};
+
+// A copy of the running statistics, to be brought back when the samples that moved them turn out to be bad.
+class Statistics {
+ public:
+  Statistics(const Program& program, const backend::Arena& arena);
+  void keep();
+  void restore();
+
+ private:
+  struct Copy {
+    std::byte* at;
+    std::vector<std::byte> bytes;
+  };
+  std::vector<Copy> copies_;
+};
+
 // `init` is "file" or "he:SEED". Before: the arena is zero, as optimizer state must be.
 // Throws TrainerError: usage for another `init`, unreadable_input, invalid_model when the file is not the program's.
-void init_parameters(const Program& program, const std::string& init, const std::string& model_file,
-                     const backend::Arena& arena);
+void init_parameters(const Program& program, const std::string& init, const std::string& model_file, ParameterPort& port);
 
 // Writes the model with the arena's weights and statistics in place of its own. Throws TrainerError
 // (unwritable_output); then there is no file of that name, or the old one as it was.
-void save_model(const Program& program, const std::string& model_file, const std::string& path,
-                const backend::Arena& arena);
+void save_model(const Program& program, const std::string& model_file, const std::string& path, ParameterPort& port);
 
 }  // namespace plimsoll::train

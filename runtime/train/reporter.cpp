@@ -3,13 +3,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-
-#include "runtime/train/error.h"
 
 namespace plimsoll::train {
 
@@ -23,23 +20,26 @@ int64_t peak_resident_bytes() {
   return static_cast<int64_t>(usage.ru_maxrss) * 1024;
 }
 
-Reporter::Reporter(bool quiet, const std::string& metrics_path, int64_t batch, int64_t iterations_per_epoch,
-                   int64_t epochs)
-    : quiet_(quiet), metrics_path_(metrics_path), batch_(batch), iterations_per_epoch_(iterations_per_epoch),
+double mebibytes(int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
+
+Reporter::Reporter(bool quiet, const std::vector<std::string>& metrics, const Program& program,
+                   int64_t iterations_per_epoch, int64_t epochs)
+    : quiet_(quiet), predicted_seconds_(program.predicted_seconds), iterations_per_epoch_(iterations_per_epoch),
       epochs_(epochs) {
   const char* no_color = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
   bar_ = !quiet && isatty(STDERR_FILENO) && terminal && std::strcmp(terminal, "dumb") != 0;
   color_ = !no_color || !*no_color;
-  if (metrics_path.empty()) return;
-  metrics_ = std::fopen(metrics_path.c_str(), "w");
-  if (!metrics_)
-    throw TrainerError(Exit::unwritable_output, "cannot write '" + metrics_path + "': " + std::strerror(errno));
+  for (const std::string& path : metrics) metrics_.emplace_back(path, program);
 }
 
-Reporter::~Reporter() {
-  clear_bar();
-  if (metrics_) std::fclose(metrics_);
+Reporter::~Reporter() { clear_bar(); }
+
+void Reporter::start_at(int64_t iteration, int64_t allocated_bytes) {
+  for (Metrics& one : metrics_) {
+    one.start_at(iteration);
+    one.set_allocated(allocated_bytes);
+  }
 }
 
 void Reporter::clear_bar() {
@@ -48,17 +48,7 @@ void Reporter::clear_bar() {
 }
 
 void Reporter::iteration(const IterationResult& result) {
-  if (metrics_) {
-    // JSON has no word for what is not a number.
-    std::fprintf(metrics_, "{\"iteration\":%lld,\"epoch\":%lld,\"loss\":", static_cast<long long>(result.iteration),
-                 static_cast<long long>(result.epoch));
-    if (std::isfinite(result.loss)) std::fprintf(metrics_, "%.9g", result.loss);
-    else std::fputs("null", metrics_);
-    if (result.correct >= 0) std::fprintf(metrics_, ",\"correct\":%.0f", result.correct);
-    std::fprintf(metrics_, ",\"samples\":%lld,\"lr\":%.9g,\"seconds\":%.6f}\n", static_cast<long long>(batch_),
-                 result.learning_rate, result.seconds);
-    std::fflush(metrics_);
-  }
+  for (Metrics& one : metrics_) one.iteration(result);
   if (!bar_) return;
   const double now = now_seconds();
   const int64_t done = result.iteration % iterations_per_epoch_ + 1;
@@ -67,12 +57,24 @@ void Reporter::iteration(const IterationResult& result) {
   constexpr int kWidth = 24;
   char cells[kWidth + 1] = {};
   for (int i = 0; i < kWidth; ++i) cells[i] = i * iterations_per_epoch_ < done * kWidth ? '#' : '.';
-  std::fprintf(stderr, "\repoch %lld/%lld %s[%s]%s %lld/%lld  loss %.4f  %.1f ms/iteration\033[K",
+  std::fprintf(stderr, "\repoch %lld/%lld %s[%s]%s %lld/%lld  loss %.4f  %.1f ms/iteration",
                static_cast<long long>(result.epoch + 1), static_cast<long long>(epochs_), color_ ? "\033[36m" : "", cells,
                color_ ? "\033[0m" : "", static_cast<long long>(done), static_cast<long long>(iterations_per_epoch_),
                result.loss, result.seconds * 1e3);
+  if (predicted_seconds_ > 0) std::fprintf(stderr, " (predicted %.1f)", predicted_seconds_ * 1e3);
+  std::fputs("\033[K", stderr);
   std::fflush(stderr);
   bar_shown_ = true;
+}
+
+void Reporter::evaluation(int64_t iteration, int64_t epoch, const Evaluation& result, bool in_epoch_line) {
+  for (Metrics& one : metrics_) one.evaluation(iteration, epoch, result);
+  if (in_epoch_line || quiet_) return;
+  clear_bar();
+  std::printf("iteration %lld  test loss %.6f", static_cast<long long>(iteration + 1), result.loss);
+  if (result.accuracy >= 0) std::printf("  test accuracy %.2f%%", 100 * result.accuracy);
+  std::printf(" of %lld\n", static_cast<long long>(result.samples));
+  std::fflush(stdout);
 }
 
 void Reporter::epoch(const EpochResult& result) {
@@ -80,23 +82,31 @@ void Reporter::epoch(const EpochResult& result) {
   if (quiet_) return;
   std::printf("epoch %lld  loss %.6f", static_cast<long long>(result.epoch + 1), result.loss);
   if (result.accuracy >= 0) std::printf("  accuracy %.2f%%", 100 * result.accuracy);
-  if (result.tested) {
-    std::printf("  test loss %.6f", result.test_loss);
-    if (result.test_accuracy >= 0) std::printf("  test accuracy %.2f%%", 100 * result.test_accuracy);
-    std::printf(" of %lld", static_cast<long long>(result.test_samples));
+  if (const Evaluation& test = result.evaluation; test.samples > 0) {
+    std::printf("  test loss %.6f", test.loss);
+    if (test.accuracy >= 0) std::printf("  test accuracy %.2f%%", 100 * test.accuracy);
+    std::printf(" of %lld", static_cast<long long>(test.samples));
   }
   std::printf("  %.1f s, %.1f samples/s\n", result.seconds,
-              static_cast<double>(result.iterations * batch_) / std::fmax(result.seconds, 1e-9));
+              static_cast<double>(result.samples) / std::fmax(result.seconds, 1e-9));
   std::fflush(stdout);
 }
 
+void Reporter::say(const std::string& line) {
+  clear_bar();
+  if (quiet_) return;
+  std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
+}
+
+void Reporter::warn(const std::string& line) {
+  clear_bar();
+  std::fprintf(stderr, "%s\n", line.c_str());
+}
+
 void Reporter::close() {
-  if (!metrics_) return;
-  const bool good = std::fflush(metrics_) == 0 && !std::ferror(metrics_);
-  const bool closed = std::fclose(metrics_) == 0;
-  metrics_ = nullptr;
-  if (!good || !closed)
-    throw TrainerError(Exit::unwritable_output, "cannot write '" + metrics_path_ + "': the disk may be full");
+  clear_bar();
+  for (Metrics& one : metrics_) one.close();
 }
 
 }  // namespace plimsoll::train

@@ -4,40 +4,89 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <vector>
+
+#include "runtime/program.h"
 
 namespace plimsoll::train {
 
 struct IterationResult {
   int64_t iteration = 0;  // from 0, over all epochs
   int64_t epoch = 0;      // from 0
+  int64_t samples = 0;
   double loss = 0;
   double correct = -1;    // samples; -1: not counted
   double learning_rate = 0;
   double seconds = 0;
+  double stall_seconds = 0;  // of them, compute waiting for copies
+  int64_t moved_bytes = 0;   // by loads, offloads and prefetches
+};
+
+struct Evaluation {
+  int64_t samples = 0;  // 0: there was none
+  double loss = 0;
+  double accuracy = -1;  // in [0, 1]; -1: not counted
 };
 
 struct EpochResult {
   int64_t epoch = 0;
-  int64_t iterations = 0;
-  double loss = 0;             // mean over the iterations
-  double accuracy = -1;        // in [0, 1]; -1: not counted
+  int64_t samples = 0;   // of the iterations that were played now
+  double loss = 0;       // mean over the epoch's iterations
+  double accuracy = -1;  // in [0, 1]; -1: not counted
   double seconds = 0;
-  bool tested = false;
-  double test_loss = 0, test_accuracy = -1;
-  int64_t test_samples = 0;
+  Evaluation evaluation = {};
+};
+
+// Lines of metrics, one per iteration: JSON objects, or comma-separated values with a head where the file's name ends in
+// .csv. Whole lines only, whenever the process ends.
+class Metrics {
+ public:
+  // Throws TrainerError (unwritable_output).
+  Metrics(std::string path, const Program& program);
+  ~Metrics();
+  Metrics(Metrics&& other) noexcept;
+  Metrics& operator=(Metrics&&) = delete;
+
+  // What the file says of this iteration and those behind it is cut off: they will be played again. From 0, all of it.
+  void start_at(int64_t iteration);
+  void set_allocated(int64_t bytes) { allocated_bytes_ = bytes; }
+  void iteration(const IterationResult& result);
+  void evaluation(int64_t iteration, int64_t epoch, const Evaluation& result);
+  // Throws TrainerError (unwritable_output) when the metrics could not be written.
+  void close();
+
+ private:
+  void number(const char* name, double value);
+  void whole(const char* name, int64_t value);
+  void nothing(const char* name);
+  void field(const char* name);
+  void end_line();
+  std::string path_;
+  std::FILE* file_ = nullptr;
+  bool csv_ = false;
+  bool first_field_ = true;
+  int64_t planned_bytes_ = 0, allocated_bytes_ = 0;
 };
 
 // Allocates nothing after construction. Epoch lines go to stdout, the bar to stderr when it is a terminal.
 class Reporter {
  public:
   // Throws TrainerError (unwritable_output).
-  Reporter(bool quiet, const std::string& metrics_path, int64_t batch, int64_t iterations_per_epoch, int64_t epochs);
+  Reporter(bool quiet, const std::vector<std::string>& metrics, const Program& program, int64_t iterations_per_epoch,
+           int64_t epochs);
   ~Reporter();
   Reporter(const Reporter&) = delete;
   Reporter& operator=(const Reporter&) = delete;
 
+  // Once, before the first iteration; `allocated_bytes` is what the arena took from the system.
+  void start_at(int64_t iteration, int64_t allocated_bytes);
   void iteration(const IterationResult& result);
+  void evaluation(int64_t iteration, int64_t epoch, const Evaluation& result, bool in_epoch_line);
   void epoch(const EpochResult& result);
+  // A line to stdout, whatever the bar does; nothing when quiet.
+  void say(const std::string& line);
+  // A line to stderr.
+  void warn(const std::string& line);
   // Throws TrainerError (unwritable_output) when the metrics could not be written.
   void close();
 
@@ -46,12 +95,13 @@ class Reporter {
   bool quiet_, bar_, color_;
   bool bar_shown_ = false;
   double bar_drawn_at_ = 0;
-  std::FILE* metrics_ = nullptr;
-  std::string metrics_path_;
-  int64_t batch_, iterations_per_epoch_, epochs_;
+  std::vector<Metrics> metrics_;
+  double predicted_seconds_;
+  int64_t iterations_per_epoch_, epochs_;
 };
 
 double now_seconds();        // steady clock
 int64_t peak_resident_bytes();  // of this process so far
+double mebibytes(int64_t bytes);
 
 }  // namespace plimsoll::train

@@ -13,27 +13,14 @@
 #include "runtime/train/feeder.h"
 #include "runtime/train/npy.h"
 #include "runtime/train/random.h"
+#include "temporary_directory.h"
 
 using namespace plimsoll;
 using namespace plimsoll::train;
+using plimsoll::test::TemporaryDirectory;
 namespace fs = std::filesystem;
 
 namespace {
-
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string pattern = (fs::temp_directory_path() / "plimsoll-train-XXXXXX").string();
-    if (!mkdtemp(pattern.data())) throw std::runtime_error("no temporary directory");
-    path_ = pattern;
-  }
-  ~TemporaryDirectory() { fs::remove_all(path_); }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 void write(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
@@ -215,18 +202,21 @@ TEST_CASE("synthetic samples are a function of the seed") {
 
 TEST_CASE("an epoch takes every sample once, in an order of its own") {
   Classifier c({4, 3});
-  Dataset data = open_dataset("synthetic", Part::training, c.program);
+  // A dataset for each: its thread reads ahead.
+  Dataset data = open_dataset("synthetic", Part::training, c.program), first = open_dataset("synthetic", Part::training, c.program),
+          second = open_dataset("synthetic", Part::training, c.program), third = open_dataset("synthetic", Part::training, c.program);
   const auto order = [&](Feeder& feeder, int64_t epoch) {
     std::vector<float> firsts;
     feeder.begin_epoch(epoch);
     for (int64_t at = 0; at < data.samples; at += 4) {
-      feeder.stage(at, 4);
+      const bool right = at % 3 != 0;  // what is announced and what comes need not be the same
+      feeder.stage({at, 4}, right && at + 4 < data.samples ? Samples{at + 4, 4} : Samples{0, 4});
       const float* values = reinterpret_cast<const float*>(feeder.staged()[0]);
       for (int i = 0; i < 4; ++i) firsts.push_back(values[i * 3]);
     }
     return firsts;
   };
-  Feeder shuffled(c.program, data, true, 7), again(c.program, data, true, 7), plain(c.program, data, false, 7);
+  Feeder shuffled(c.program, first, true, 7), again(c.program, second, true, 7), plain(c.program, third, false, 7);
   const std::vector<float> e0 = order(shuffled, 0), e1 = order(shuffled, 1), file = order(plain, 0);
   CHECK(e0 != e1);
   CHECK(e1 == order(again, 1));  // whatever came before
@@ -234,4 +224,39 @@ TEST_CASE("an epoch takes every sample once, in an order of its own") {
   for (int64_t i = 0; i < data.samples; ++i)
     CHECK(file[static_cast<size_t>(i)] == read_floats(*data.columns[0], i, 3)[0]);
   CHECK(std::multiset<float>(e0.begin(), e0.end()) == std::multiset<float>(file.begin(), file.end()));
+}
+
+namespace {
+
+// Reading ends at its third sample.
+class BrokenColumn final : public Column {
+ public:
+  int64_t samples() const override { return 6; }
+  void read(int64_t index, std::byte* to) override {
+    if (index >= 3) throw TrainerError(Exit::unreadable_input, "sample " + std::to_string(index));
+    *to = static_cast<std::byte>(index);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("beyond the last sample there are copies that count nowhere; what cannot be read is told when it is needed") {
+  Classifier c({4, 3});
+  Dataset data = open_dataset("synthetic", Part::training, c.program);
+  data.samples = 6;
+  Feeder feeder(c.program, data, false, 0);
+  feeder.stage({4, 4}, {});
+  const auto* labels = reinterpret_cast<const int64_t*>(feeder.staged()[1]);
+  CHECK(labels[1] == read_label(*data.columns[1], 5));
+  CHECK(labels[2] == -1);
+  CHECK(labels[3] == -1);
+
+  Dataset broken{.name = "broken", .columns = {}, .samples = 6};
+  broken.columns.push_back(std::make_unique<BrokenColumn>());
+  broken.columns.push_back(std::move(data.columns[1]));
+  Feeder reading(c.program, broken, false, 0);
+  CHECK_NOTHROW(reading.stage({0, 2}, {2, 2}));
+  CHECK(code_of([&] { reading.stage({2, 2}, {0, 2}); }) == Exit::unreadable_input);
+  CHECK_NOTHROW(reading.stage({0, 2}, {2, 2}));  // it was not lost, nor does it come twice
+  CHECK_NOTHROW(reading.stage({0, 3}, {}));
 }

@@ -32,8 +32,7 @@ Share total(const Share* shares, int64_t count) {
 class SoftmaxCrossEntropyKernel final : public Kernel {
  public:
   SoftmaxCrossEntropyKernel(const SoftmaxCrossEntropyAttrs& attrs, std::span<const OperandDesc> operands)
-      : scale_(static_cast<float>(attrs.scale)),
-        exact_scale_(attrs.scale),
+      : attribute_scale_(attrs.scale),
         ignored_(attrs.ignore_index),
         wide_labels_(operands[1].tensor.type == DataType::i64) {
     const TensorDesc& logits = operands[0].tensor;
@@ -46,6 +45,8 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
   int64_t workspace_bytes() const { return batch_ * stretches_ * static_cast<int64_t>(sizeof(Share)); }
 
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
+    const double exact_scale = attribute_scale_ * context.loss_scale;
+    scale_ = static_cast<float>(exact_scale);
     const float* logits = host::in(operands, 0);
     float* gradient = context.training ? host::out(operands, 4) : nullptr;
     Share* shares = reinterpret_cast<Share*>(workspace);
@@ -59,7 +60,7 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
                                : stretch(x, operands[1], n * pixels_ + first, std::min(kStretch, pixels_ - first), dx);
     }
     const Share sum = total(shares, units);
-    *host::out(operands, 2) = static_cast<float>(sum.loss * exact_scale_);
+    *host::out(operands, 2) = static_cast<float>(sum.loss * exact_scale);
     if (operands[3]) *host::out(operands, 3) = static_cast<float>(sum.hits);
   }
 
@@ -139,8 +140,8 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
     return share;
   }
 
-  float scale_;
-  double exact_scale_;
+  double attribute_scale_;
+  float scale_ = 0;  // of this run
   int64_t ignored_;
   bool wide_labels_;
   int64_t batch_ = 0, classes_ = 0, pixels_ = 1, stretches_ = 1;
@@ -157,7 +158,8 @@ class MseKernel final : public Kernel {
     const float *x = host::in(operands, 0), *t = host::in(operands, 1);
     float* dx = context.training ? host::out(operands, 3) : nullptr;
     double* sums = reinterpret_cast<double*>(workspace);
-    const float factor = static_cast<float>(2 * scale_);
+    const double scale = scale_ * context.loss_scale;
+    const float factor = static_cast<float>(2 * scale);
 #pragma omp parallel for schedule(static) if (n_ > 16384)
     for (int64_t i = 0; i < parts(); ++i) {
       const int64_t first = i * kPart, end = std::min(n_, first + kPart);
@@ -171,7 +173,7 @@ class MseKernel final : public Kernel {
     }
     double sum = 0;
     for (int64_t i = 0; i < parts(); ++i) sum += sums[i];
-    *host::out(operands, 2) = static_cast<float>(sum * scale_);
+    *host::out(operands, 2) = static_cast<float>(sum * scale);
   }
 
  private:

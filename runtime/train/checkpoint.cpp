@@ -1,0 +1,347 @@
+#include "runtime/train/checkpoint.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+
+#include "runtime/train/error.h"
+#include "runtime/train/safetensors.h"
+#include "runtime/train/sha256.h"
+
+namespace plimsoll::train {
+namespace {
+
+constexpr const char* kPrefix = "ckpt-";
+constexpr const char* kTemporary = ".tmp-";
+constexpr const char* kWeights = "weights.safetensors";
+constexpr const char* kState = "state.safetensors";
+constexpr const char* kManifest = "manifest.sha256";
+constexpr const char* kFormat = "1";
+
+[[noreturn]] void cannot_write(const std::string& path, int error) {
+  throw TrainerError(Exit::unwritable_output, "cannot write '" + path + "': " + std::strerror(error));
+}
+
+// A new file, written from its beginning and summed on the way.
+class SummedFile {
+ public:
+  explicit SummedFile(std::string path)
+      : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
+    if (descriptor_ < 0) cannot_write(path_, errno);
+  }
+  ~SummedFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  SummedFile(const SummedFile&) = delete;
+  SummedFile& operator=(const SummedFile&) = delete;
+
+  void write(std::span<const std::byte> bytes) {
+    sum_.add(bytes.data(), static_cast<int64_t>(bytes.size()));
+    while (!bytes.empty()) {
+      const ssize_t put = ::write(descriptor_, bytes.data(), bytes.size());
+      if (put < 0 && errno == EINTR) continue;
+      if (put <= 0) cannot_write(path_, put < 0 ? errno : ENOSPC);
+      bytes = bytes.subspan(static_cast<size_t>(put));
+    }
+  }
+  void write(const std::string& text) { write(std::as_bytes(std::span(text))); }
+
+  // On the disk. A file system may say only now that it is full.
+  std::string close() {
+    if (::fsync(descriptor_) != 0) cannot_write(path_, errno);
+    if (::close(std::exchange(descriptor_, -1)) != 0) cannot_write(path_, errno);
+    return sum_.hex();
+  }
+
+ private:
+  std::string path_;
+  int descriptor_;
+  Sha256 sum_;
+};
+
+void sync_directory(const std::string& path) {
+  const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) cannot_write(path, errno);
+  const int error = ::fsync(folder) == 0 ? 0 : errno;
+  ::close(folder);
+  if (error != 0 && error != EINVAL) cannot_write(path, error);  // EINVAL: a file system that has no such thing
+}
+
+std::vector<std::string> names_in(const std::string& directory) {
+  std::vector<std::string> names;
+  DIR* const folder = ::opendir(directory.c_str());
+  if (!folder) throw TrainerError(Exit::unreadable_input, "cannot read '" + directory + "': " + std::strerror(errno));
+  while (const dirent* entry = ::readdir(folder)) names.emplace_back(entry->d_name);
+  ::closedir(folder);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string sum_of(const std::string& path) {
+  const InputFile file(path);
+  constexpr int64_t kPiece = int64_t{1} << 20;
+  std::vector<std::byte> piece(static_cast<size_t>(std::min(kPiece, std::max<int64_t>(1, file.bytes()))));
+  Sha256 sum;
+  for (int64_t at = 0; at < file.bytes(); at += kPiece) {
+    const int64_t bytes = std::min(kPiece, file.bytes() - at);
+    file.read(at, piece.data(), bytes);
+    sum.add(piece.data(), bytes);
+  }
+  return sum.hex();
+}
+
+std::string manifest_text(const std::string& weights, const std::string& state) {
+  return weights + "  " + kWeights + "\n" + state + "  " + kState + "\n";
+}
+
+// Throws TrainerError (unreadable_input) unless every byte is as it was written.
+void check_whole(const std::string& path) {
+  const std::string manifest = path + "/" + kManifest;
+  if (::access(manifest.c_str(), F_OK) != 0)
+    throw TrainerError(Exit::unreadable_input, "it has no " + std::string(kManifest) + ": its save was cut off");
+  const InputFile file(manifest);
+  std::string said(static_cast<size_t>(std::min<int64_t>(file.bytes(), 4096)), '\0');
+  file.read(0, reinterpret_cast<std::byte*>(said.data()), static_cast<int64_t>(said.size()));
+  const std::string is = manifest_text(sum_of(path + "/" + kWeights), sum_of(path + "/" + kState));
+  if (said != is) throw TrainerError(Exit::unreadable_input, "its files are not those that its " + std::string(kManifest) + " was made of");
+}
+
+// A double as text that gives the same bits again.
+std::string exact(double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%a", value);
+  return text;
+}
+
+}  // namespace
+
+Checkpoints::Checkpoints(std::string directory, int64_t keep, const Program& program, ParameterPort& port)
+    : directory_(std::move(directory)), keep_(keep), program_(program), port_(port) {
+  while (directory_.size() > 1 && directory_.back() == '/') directory_.pop_back();
+  if (::mkdir(directory_.c_str(), 0777) != 0 && errno != EEXIST) cannot_write(directory_, errno);
+  take();
+  for (const std::string& name : names_in(directory_))
+    if (name.rfind(kTemporary, 0) == 0) remove(directory_ + "/" + name);
+}
+
+Checkpoints::~Checkpoints() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+// The lock is the kernel's: it goes with the process, however that ends.
+void Checkpoints::take() {
+  lock_ = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ < 0) cannot_write(directory_, errno);
+  if (::flock(lock_, LOCK_EX | LOCK_NB) == 0) return;
+  const int error = errno;
+  ::close(std::exchange(lock_, -1));
+  if (error == EWOULDBLOCK)
+    throw TrainerError(Exit::unwritable_output, "'" + directory_ + "' is in use: another trainer keeps its checkpoints there");
+  cannot_write(directory_, error);
+}
+
+std::string Checkpoints::path_of(int64_t iteration) const {
+  std::string digits = std::to_string(iteration);
+  digits.insert(0, digits.size() < 9 ? 9 - digits.size() : 0, '0');
+  return directory_ + "/" + kPrefix + digits;
+}
+
+std::vector<int64_t> Checkpoints::found() const {
+  std::vector<int64_t> iterations;
+  for (const std::string& name : names_in(directory_)) {
+    if (name.rfind(kPrefix, 0) != 0) continue;
+    int64_t iteration = 0;
+    const char *const begin = name.data() + std::strlen(kPrefix), *const end = name.data() + name.size();
+    const auto [stopped, error] = std::from_chars(begin, end, iteration);
+    if (error == std::errc() && stopped == end && path_of(iteration) == directory_ + "/" + name) iterations.push_back(iteration);
+  }
+  std::sort(iterations.rbegin(), iterations.rend());
+  return iterations;
+}
+
+std::optional<Progress> Checkpoints::resume(std::vector<std::string>& passed_over) {
+  const std::vector<int64_t> iterations = found();
+  for (const int64_t iteration : iterations) {
+    try {
+      check_whole(path_of(iteration));
+    } catch (const TrainerError& error) {
+      passed_over.push_back(path_of(iteration) + ": " + error.what());
+      continue;
+    }
+    return load(iteration);
+  }
+  if (iterations.empty()) return std::nullopt;
+  std::string list;
+  for (const std::string& line : passed_over) list += "\n  " + line;
+  throw TrainerError(Exit::unreadable_input,
+                     "none of the " + std::to_string(iterations.size()) + " checkpoints in '" + directory_ + "' is whole:" + list);
+}
+
+Progress Checkpoints::load(int64_t iteration) {
+  const std::string path = path_of(iteration);
+  const Progress progress = load_state(path + "/" + kState);
+  if (progress.iteration != iteration)
+    throw TrainerError(Exit::unreadable_input, "'" + path + "' holds iteration " + std::to_string(progress.iteration));
+  load_weights(path + "/" + kWeights);
+  saved_ = iteration;
+  return progress;
+}
+
+namespace {
+
+bool is_state(const ProgramParameter& parameter) { return parameter.role == ParameterRole::state; }
+
+TensorDesc as_stored(const ProgramParameter& parameter) { return {parameter.desc.type, parameter.desc.dims, Layout::plain}; }
+
+// The file holds exactly the program's parameters of one kind, of the same shapes.
+void load_parameters(const InputFile& file, const Safetensors& stored, bool states, const Program& program, ParameterPort& port) {
+  const auto refuse = [&](const std::string& what) {
+    throw TrainerError(Exit::invalid_model, "'" + file.path() + "' is of another model or optimizer: " + what);
+  };
+  size_t wanted = 0;
+  for (const ProgramParameter& parameter : program.parameters) {
+    if (is_state(parameter) != states) continue;
+    ++wanted;
+    const std::string name = utf8_name(parameter.name);
+    const auto found = std::find_if(stored.tensors.begin(), stored.tensors.end(),
+                                    [&](const StoredTensor& tensor) { return tensor.name == name; });
+    if (found == stored.tensors.end()) refuse("it has no " + name);
+    if (found->desc != as_stored(parameter)) refuse(name + " has another shape there");
+    const std::span<std::byte> room = port.room(parameter);
+    file.read(found->offset, room.data(), static_cast<int64_t>(room.size()));
+    port.store(parameter);
+  }
+  if (wanted != stored.tensors.size())
+    refuse("it has " + std::to_string(stored.tensors.size()) + " tensors when " + std::to_string(wanted) + " are wanted");
+}
+
+std::string save_parameters(const std::string& path, std::map<std::string, std::string> metadata, bool states,
+                            const Program& program, ParameterPort& port) {
+  Safetensors file{.metadata = std::move(metadata)};
+  for (const ProgramParameter& parameter : program.parameters)
+    if (is_state(parameter) == states) file.tensors.push_back({.name = parameter.name, .desc = as_stored(parameter)});
+  SummedFile out(path);
+  out.write(safetensors_header(file));
+  for (const ProgramParameter& parameter : program.parameters)
+    if (is_state(parameter) == states) out.write(port.fetch(parameter));
+  return out.close();
+}
+
+std::map<std::string, std::string> to_metadata(const Progress& progress, const Program& program) {
+  return {{"format", kFormat},
+          {"generator", program.generator},
+          {"model", program.model},
+          {"batch", std::to_string(program.batch)},
+          {"iteration", std::to_string(progress.iteration)},
+          {"seed", std::to_string(progress.seed)},
+          {"shuffle", progress.shuffle ? "1" : "0"},
+          {"data", progress.data},
+          {"samples", std::to_string(progress.samples)},
+          {"iterations_per_epoch", std::to_string(progress.per_epoch)},
+          {"last_batch", progress.last_batch},
+          {"schedule", progress.schedule},
+          {"samples_seen", std::to_string(progress.seen)},
+          {"loss_sum", exact(progress.loss_sum)},
+          {"correct_sum", exact(progress.correct_sum)}};
+}
+
+Progress from_metadata(const std::map<std::string, std::string>& metadata, const std::string& path, const Program& program) {
+  const auto text = [&](const char* key) -> const std::string& {
+    const auto found = metadata.find(key);
+    if (found != metadata.end()) return found->second;
+    throw TrainerError(Exit::unreadable_input, "'" + path + "' does not say its " + key);
+  };
+  const auto number = [&]<class T>(const char* key, T value) {
+    const std::string& digits = text(key);
+    const auto [stopped, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc() || stopped != digits.data() + digits.size() || value < T{})
+      throw TrainerError(Exit::unreadable_input, "'" + path + "' says '" + digits + "' as its " + key);
+    return value;
+  };
+  if (text("format") != kFormat)
+    throw TrainerError(Exit::unreadable_input, "'" + path + "' is of format " + text("format") + ", this trainer reads " + kFormat);
+  if (const int64_t batch = number("batch", int64_t{}); batch != program.batch)
+    throw TrainerError(Exit::invalid_model, "'" + path + "' is of a run with batch " + std::to_string(batch) +
+                                                ", this trainer's is " + std::to_string(program.batch) +
+                                                ": the order of the samples would be another");
+  return {.iteration = number("iteration", int64_t{}),
+          .seed = number("seed", uint64_t{}),
+          .shuffle = text("shuffle") == "1",
+          .data = text("data"),
+          .samples = number("samples", int64_t{}),
+          .per_epoch = number("iterations_per_epoch", int64_t{}),
+          .last_batch = text("last_batch"),
+          .schedule = text("schedule"),
+          .seen = number("samples_seen", int64_t{}),
+          .loss_sum = std::strtod(text("loss_sum").c_str(), nullptr),
+          .correct_sum = std::strtod(text("correct_sum").c_str(), nullptr)};
+}
+
+}  // namespace
+
+Progress Checkpoints::load_state(const std::string& path) {
+  const InputFile file(path);
+  const Safetensors stored = read_safetensors(file);
+  const Progress progress = from_metadata(stored.metadata, path, program_);
+  load_parameters(file, stored, true, program_, port_);
+  return progress;
+}
+
+void Checkpoints::load_weights(const std::string& path) {
+  const InputFile file(path);
+  load_parameters(file, read_safetensors(file), false, program_, port_);
+}
+
+void Checkpoints::save(const Progress& progress) {
+  if (progress.iteration == saved_) return;
+  const std::string path = path_of(progress.iteration);
+  const std::string temporary = directory_ + "/" + kTemporary + std::to_string(::getpid()) + "-" + std::to_string(progress.iteration);
+  if (::mkdir(temporary.c_str(), 0777) != 0) cannot_write(temporary, errno);
+  try {
+    const std::string weights = save_parameters(temporary + "/" + kWeights, {{"format", kFormat}, {"model", program_.model}}, false,
+                                                program_, port_);
+    const std::string state = save_parameters(temporary + "/" + kState, to_metadata(progress, program_), true, program_, port_);
+    SummedFile manifest(temporary + "/" + kManifest);
+    manifest.write(manifest_text(weights, state));
+    manifest.close();
+    sync_directory(temporary);
+    // What is there under this name is not whole, or the run would have gone on from it.
+    if (::rename(path.c_str(), (temporary + "-old").c_str()) != 0 && errno != ENOENT) cannot_write(path, errno);
+    if (::rename(temporary.c_str(), path.c_str()) != 0) cannot_write(path, errno);
+    sync_directory(directory_);
+  } catch (...) {
+    remove(temporary);
+    remove(temporary + "-old");
+    throw;
+  }
+  saved_ = progress.iteration;
+  remove(temporary + "-old");
+  drop_old(progress.iteration);
+}
+
+// Newer ones than the newest are not whole: they were passed over, and count for nothing.
+void Checkpoints::drop_old(int64_t newest) const {
+  int64_t kept = 0;
+  for (const int64_t iteration : found()) {
+    if (iteration > newest || ++kept <= keep_) continue;
+    const std::string going = directory_ + "/" + kTemporary + "old-" + std::to_string(iteration);
+    if (::rename(path_of(iteration).c_str(), going.c_str()) == 0) remove(going);
+  }
+}
+
+// A directory of ours and the files in it. What cannot be removed is no reason to stop.
+void Checkpoints::remove(const std::string& path) const {
+  for (const char* name : {kManifest, kWeights, kState}) ::unlink((path + "/" + name).c_str());
+  ::rmdir(path.c_str());
+}
+
+}  // namespace plimsoll::train

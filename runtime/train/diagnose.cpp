@@ -1,0 +1,136 @@
+#include "runtime/train/diagnose.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "runtime/program.h"
+
+namespace plimsoll::train {
+namespace {
+
+// What a stretch of floats holds that is no finite number.
+struct Found {
+  int64_t elements = 0, bad = 0;
+  float first = 0;
+};
+
+class Search {
+ public:
+  Search(const Program& program, const Round& round, const backend::Arena& arena, backend::HostPool* pool, const RoundJob& job)
+      : program_(program), round_(round), arena_(arena), pool_(pool), job_(job) {}
+
+  Diagnosis run() {
+    for (const ProgramParameter& parameter : program_.parameters) {
+      if (parameter.role == ParameterRole::statistic || parameter.desc.type != DataType::f32) continue;
+      const Found found = look(parameter.offset, parameter.desc.bytes());
+      if (found.bad > 0)
+        return {"'" + std::string(parameter.name) + "' " + described(found) + " since an iteration before", true};
+    }
+    for (size_t i = 0; i < program_.inputs.size(); ++i) {
+      const ProgramInput& input = program_.inputs[i];
+      if (input.desc.type != DataType::f32) continue;
+      const int64_t bytes = input.desc.bytes() / std::max<int64_t>(1, input.desc.dim(0)) * job_.samples;
+      const Found found = look(job_.staged[i], bytes);
+      if (found.bad > 0) return {"input '" + std::string(input.name) + "' " + described(found) + " in the data"};
+    }
+    const std::vector<Command>& commands = round_.commands();
+    for (size_t i = 0; i < round_.forward_commands(); ++i) {
+      play(commands[i]);
+      if (const std::string what = look_behind(commands[i]); !what.empty()) return {what};
+    }
+    return {};
+  }
+
+ private:
+  Found look(const std::byte* values, int64_t bytes) const {
+    Found found{.elements = bytes / 4};
+    for (int64_t at = 0; at + 4 <= bytes; at += 4) {
+      float value;
+      std::memcpy(&value, values + at, 4);
+      if (std::isfinite(value)) continue;
+      if (found.bad++ == 0) found.first = value;
+    }
+    return found;
+  }
+
+  Found look(int64_t offset, int64_t bytes) {
+    copy_.resize(static_cast<size_t>(bytes));
+    backend::copy_out(nullptr, copy_.data(), arena_.data() + offset, bytes);
+    return look(copy_.data(), bytes);
+  }
+
+  static std::string described(const Found& found) {
+    return std::string("holds ") + (std::isnan(found.first) ? "NaN" : "Inf") + " (" + std::to_string(found.bad) + " of " +
+           std::to_string(found.elements) + " elements)";
+  }
+
+  void play(const Command& command) {
+    std::byte* const at = command.offset == none ? nullptr : arena_.data() + command.offset;
+    switch (command.kind) {
+      case Command::Kind::run:
+      case Command::Kind::again: {
+        operands_.clear();
+        for (const int64_t offset : round_.operands(command)) operands_.push_back(offset == none ? nullptr : arena_.data() + offset);
+        RunContext context = job_.context;
+        context.recompute = true;
+        (*job_.kernels)[command.index].run(context, operands_.data(), at);
+        break;
+      }
+      case Command::Kind::load: backend::copy_in(nullptr, at, job_.staged[command.index], command.bytes * job_.samples); break;
+      case Command::Kind::offload:
+        backend::finish(nullptr);
+        pool_->store(command.host_offset, at, command.bytes);
+        break;
+      case Command::Kind::prefetch: pool_->fetch(command.host_offset, at, command.bytes); break;
+      case Command::Kind::update:
+      case Command::Kind::read_loss:
+      case Command::Kind::read_correct: break;
+    }
+    backend::finish(nullptr);
+  }
+
+  // What the step has written.
+  std::string look_behind(const Command& command) {
+    if (command.kind != Command::Kind::run && command.kind != Command::Kind::again) return "";
+    const KernelSet::Touched& touched = job_.kernels->touched_by(command.index);
+    const std::span<const int64_t> offsets = round_.operands(command);
+    for (size_t i = 0; i < offsets.size(); ++i) {
+      const auto& operand = touched.operands[i];
+      if (operand.access != Access::write || operand.type != DataType::f32) continue;
+      const Found found = look(offsets[i], operand.bytes);
+      if (found.bad > 0) return name_at(offsets[i], command.step) + " " + described(found);
+    }
+    return "";
+  }
+
+  std::string name_at(int64_t offset, int32_t step) const {
+    const std::string where = "step " + std::to_string(step);
+    const ProgramLife* lies = nullptr;
+    for (const ProgramLife& life : program_.lives) {
+      if (life.offset != offset || life.first_step > step || step > life.last_step) continue;
+      if (!lies || life.first_step == step) lies = &life;  // in place, what it reads ends where what it writes begins
+    }
+    if (!lies || !lies->name) return "what " + where + " writes";
+    const bool layer = lies->layer && *lies->layer;
+    return "'" + std::string(lies->name) + "'" + (layer ? " of layer '" + std::string(lies->layer) + "'" : "") + " (" + where + ")";
+  }
+
+  const Program& program_;
+  const Round& round_;
+  const backend::Arena& arena_;
+  backend::HostPool* pool_;
+  const RoundJob& job_;
+  std::vector<std::byte> copy_;
+  std::vector<std::byte*> operands_;
+};
+
+}  // namespace
+
+Diagnosis first_bad_tensor(const Program& program, const Round& round, const backend::Arena& arena, backend::HostPool* pool,
+                           const RoundJob& job) {
+  return Search(program, round, arena, pool, job).run();
+}
+
+}  // namespace plimsoll::train

@@ -1,0 +1,24 @@
+// Where the numbers of a round went wrong.
+#pragma once
+
+#include <string>
+
+#include "runtime/backend.h"
+#include "runtime/streams.h"
+
+namespace plimsoll::train {
+
+struct Diagnosis {
+  std::string text = {};    // "": every tensor of the forward part is finite
+  bool persistent = false;  // it is a weight or of the optimizer's state: bad since an iteration before
+};
+
+// The first tensor of the round that holds what is no finite number, as a clause: "'conv1.Y' of layer 'conv1' (step 4)
+// holds NaN (12 of 4096 elements)". Looks at weights, then at the samples, then plays the forward part once more,
+// step by step in the order of issue, on the default stream, with side effects left out.
+// Before: the round has ended, and no weight was moved since it began. Slow, and needs nothing of a backend but its kernels
+// and copies.
+Diagnosis first_bad_tensor(const Program& program, const Round& round, const backend::Arena& arena, backend::HostPool* pool,
+                           const RoundJob& job);
+
+}  // namespace plimsoll::train

@@ -1,0 +1,330 @@
+#include "runtime/train/loop.h"
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+
+#include "runtime/train/checkpoint.h"
+#include "runtime/train/feeder.h"
+#include "runtime/train/machine.h"
+#include "runtime/train/parameters.h"
+#include "runtime/train/reporter.h"
+#include "runtime/train/schedule.h"
+#include "runtime/train/summary.h"
+
+namespace plimsoll::train {
+namespace {
+
+// The one global thing: a signal handler has nowhere else to write to.
+volatile std::sig_atomic_t interrupted = 0;
+
+void on_signal(int signal) {
+  interrupted = 1;
+  std::signal(signal, SIG_DFL);  // a second one ends the process at once
+}
+
+void need_a_batch(const Program& program, const Dataset& dataset) {
+  if (dataset.samples >= program.batch) return;
+  if (dataset.samples == 0) throw TrainerError(Exit::invalid_model, "'" + dataset.name + "' has no samples");
+  throw TrainerError(Exit::invalid_model, "'" + dataset.name + "' has " + std::to_string(dataset.samples) +
+                                              " samples when an iteration takes " + std::to_string(program.batch) +
+                                              "; compile the model with a smaller --batch");
+}
+
+// Found before memory is taken: the file at the end of an hour's training has a place to be.
+void check_save(const Program& program, const std::string& save) {
+  if (save.empty()) return;
+  if (program.model_bytes == 0) throw TrainerError(Exit::usage, "--save: this trainer was made without a model file");
+  std::error_code unknown;
+  const std::filesystem::path folder = std::filesystem::path(save).parent_path();
+  if (std::filesystem::exists(save, unknown) && !std::filesystem::is_regular_file(save, unknown))
+    throw TrainerError(Exit::unwritable_output, "cannot write '" + save + "': it is not a file");
+  if (!folder.empty() && !std::filesystem::is_directory(folder, unknown))
+    throw TrainerError(Exit::unwritable_output, "cannot write '" + save + "': there is no such directory");
+}
+
+// "the loss is nan in iteration 12: 'conv1.Y' of layer 'conv1' (step 3) holds NaN (12 of 4096 elements)"
+std::string what_went_wrong(const IterationResult& result, const std::string& bad) {
+  char loss[32];
+  std::snprintf(loss, sizeof loss, "%g", result.loss);
+  return "the loss is " + std::string(loss) + " in iteration " + std::to_string(result.iteration) + (bad.empty() ? "" : ": " + bad);
+}
+
+[[noreturn]] void diverged(const IterationResult& result, const std::string& bad, const char* way_out) {
+  char rate[32];
+  std::snprintf(rate, sizeof rate, "%g", result.learning_rate);
+  throw TrainerError(Exit::invalid_model, what_went_wrong(result, bad) + "; lower --lr, now " + rate + ", or look for what is wrong in the data" + way_out);
+}
+
+// Durations of the last iterations, for a median that one slow start does not move.
+class Durations {
+ public:
+  Durations() { seconds_.reserve(kKept); }
+  void add(double seconds) {
+    if (seconds_.size() < kKept) seconds_.push_back(seconds);
+    else seconds_[next_++ % kKept] = seconds;
+  }
+  double median() const {
+    std::vector<double> sorted = seconds_;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted.empty() ? 0 : sorted[sorted.size() / 2];
+  }
+
+ private:
+  static constexpr size_t kKept = 1024;
+  std::vector<double> seconds_;
+  size_t next_ = 0;
+};
+
+// Data sources, opened and checked against the program.
+struct Data {
+  Dataset training;
+  std::optional<Dataset> evaluation;
+};
+
+Data open_data(const Program& program, const Options& options) {
+  Data data{.training = open_dataset(options.data, Part::training, program), .evaluation = {}};
+  if (options.last_batch == LastBatch::drop || data.training.samples == 0) need_a_batch(program, data.training);
+  if (options.last_batch == LastBatch::pad && program.classes == 0)
+    throw TrainerError(Exit::usage, "--last pad is for labels that are classes, of which the loss can leave some out; use keep");
+  check_labels(data.training, program);
+  if (options.eval_data.empty()) return data;
+  data.evaluation = open_dataset(options.eval_data, Part::test, program);
+  if (program.classes == 0 || data.evaluation->samples == 0) need_a_batch(program, *data.evaluation);
+  check_labels(*data.evaluation, program);
+  return data;
+}
+
+// How long a run is.
+struct Length {
+  int64_t per_epoch = 0, epochs = 0, steps = 0;
+};
+
+Length length_of(const Options& options, const Program& program, int64_t samples) {
+  const int64_t short_one = options.last_batch != LastBatch::drop && samples % program.batch > 0 ? 1 : 0;
+  Length length{.per_epoch = samples / program.batch + short_one, .epochs = options.epochs, .steps = options.steps};
+  if (length.epochs == 0) length.epochs = length.steps == 0 ? 1 : (length.steps + length.per_epoch - 1) / length.per_epoch;
+  if (length.steps == 0) length.steps = length.epochs * length.per_epoch;
+  return length;
+}
+
+const char* word_of(LastBatch last_batch) {
+  return last_batch == LastBatch::drop ? "drop" : last_batch == LastBatch::pad ? "pad" : "keep";
+}
+
+class Loop {
+ public:
+  Loop(const Program& program, const Options& options, const std::string& model_file, Data& data, const Length& length,
+       Reporter& reporter)
+      : program_(program), options_(options), model_file_(model_file), data_(data), length_(length), reporter_(reporter),
+        machine_(program, options.spill, options.last_batch == LastBatch::keep ? data.training.samples % program.batch : 0),
+        port_(program, machine_.arena()), statistics_(program, machine_.arena()), schedule_(options.schedule) {
+    schedule_.iterations = std::min(length.steps, length.epochs * length.per_epoch);
+    progress_ = {.seed = options.seed.value_or(0),
+                 .shuffle = options.shuffle,
+                 .data = data.training.name,
+                 .samples = data.training.samples,
+                 .per_epoch = length.per_epoch,
+                 .last_batch = word_of(options.last_batch),
+                 .schedule = describe(schedule_)};
+    init_parameters(program, options.init, model_file, port_);
+    if (!options.checkpoint.empty()) begin_checkpoints();
+    feeder_.emplace(program, data.training, progress_.shuffle, progress_.seed);
+    if (data.evaluation) evaluation_feeder_.emplace(program, *data.evaluation, false, 0);
+    reporter.start_at(progress_.iteration, machine_.arena().allocated_bytes());
+  }
+
+  // Beyond this point the training thread allocates nothing: the plan's arena is all that an iteration touches.
+  void run() {
+    std::signal(SIGINT, on_signal);
+    std::signal(SIGTERM, on_signal);
+    for (int64_t epoch = progress_.iteration / length_.per_epoch; epoch < length_.epochs && !done(); ++epoch) run_epoch(epoch);
+  }
+
+  void finish() {
+    reporter_.close();
+    if (checkpoints_) checkpoints_->save(progress_);
+    if (!options_.save.empty()) save_model(program_, model_file_, options_.save, port_);
+    if (!options_.quiet) print_end(program_, machine_.arena().allocated_bytes(), durations_.median());
+    if (checkpoints_) reporter_.say("checkpoint " + checkpoints_->path_of(progress_.iteration));
+    if (!options_.save.empty()) reporter_.say("saved " + options_.save);
+    if (interrupted) reporter_.warn("stopped after " + std::to_string(progress_.iteration) + " iterations");
+  }
+
+ private:
+  bool done() const { return progress_.iteration >= length_.steps || interrupted; }
+
+  void begin_checkpoints() {
+    checkpoints_.emplace(options_.checkpoint, options_.keep, program_, port_);
+    if (!options_.resume) {
+      if (const std::vector<int64_t> there = checkpoints_->found(); !there.empty())
+        throw TrainerError(Exit::usage, "there are checkpoints already, " + checkpoints_->path_of(there.front()) +
+                                            " is the newest: --resume goes on from it, or name another directory");
+      return;
+    }
+    std::vector<std::string> passed_over;
+    const std::optional<Progress> stored = checkpoints_->resume(passed_over);
+    for (const std::string& line : passed_over) reporter_.warn("warning: passed over " + line);
+    if (!stored) return reporter_.say("no checkpoint in " + options_.checkpoint + ": starting at the beginning");
+    check_same_run(*stored);
+    progress_ = *stored;
+    progress_.schedule = describe(schedule_);
+    reporter_.say("resumed from " + checkpoints_->path_of(stored->iteration));
+  }
+
+  // The same samples in the same order: all that the bits of the rest depend on, besides what --lr and its like say.
+  void check_same_run(const Progress& stored) const {
+    const auto differs = [&](const std::string& what, const std::string& then, const std::string& now) {
+      throw TrainerError(Exit::usage, "the checkpoint is of a run with " + what + " " + then + ", this one has " + now);
+    };
+    if (stored.samples != progress_.samples)
+      differs("data of", std::to_string(stored.samples) + " samples", std::to_string(progress_.samples));
+    if (stored.per_epoch != progress_.per_epoch)
+      differs("epochs of", std::to_string(stored.per_epoch) + " iterations", std::to_string(progress_.per_epoch));
+    if (stored.last_batch != progress_.last_batch) differs("--last", stored.last_batch, progress_.last_batch);
+    if (stored.shuffle != progress_.shuffle) differs("samples", stored.shuffle ? "shuffled" : "in order", "the other");
+    if (options_.seed && *options_.seed != stored.seed)
+      differs("--seed", std::to_string(stored.seed), std::to_string(*options_.seed));
+    if (stored.data != progress_.data)
+      reporter_.warn("warning: the checkpoint is of a run on " + stored.data + ", this one is on " + progress_.data);
+    if (stored.schedule != progress_.schedule)
+      reporter_.warn("warning: the checkpoint is of a run with learning rate " + stored.schedule + ", this one has " + progress_.schedule);
+  }
+
+  void run_epoch(int64_t epoch) {
+    const int64_t first = progress_.iteration % length_.per_epoch;
+    if (first == 0) progress_.seen = 0, progress_.loss_sum = progress_.correct_sum = 0;
+    feeder_->begin_epoch(epoch);
+    double seconds = 0;
+    int64_t samples = 0;
+    for (int64_t i = first; i < length_.per_epoch && !done(); ++i) {
+      const IterationResult result = step(epoch, i);
+      seconds += result.seconds;
+      samples += result.samples;
+      if (evaluation_feeder_ && options_.eval_every > 0 && progress_.iteration % options_.eval_every == 0) evaluate(epoch, false);
+      if (checkpoints_ && options_.checkpoint_every > 0 && progress_.iteration % options_.checkpoint_every == 0)
+        checkpoints_->save(progress_);
+    }
+    if (samples == 0) return;
+    EpochResult result{.epoch = epoch, .samples = samples, .seconds = seconds};
+    const auto seen = static_cast<double>(std::max<int64_t>(1, progress_.seen));
+    result.loss = progress_.loss_sum / seen;
+    if (program_.counts_correct) result.accuracy = progress_.correct_sum / seen;
+    if (evaluation_feeder_ && options_.eval_every == 0) result.evaluation = evaluate(epoch, true);
+    reporter_.epoch(result);
+    if (checkpoints_ && options_.checkpoint_every == 0 && !done()) checkpoints_->save(progress_);
+  }
+
+  // Samples of an iteration of the epoch; nothing behind its last.
+  Samples samples_of(int64_t in_epoch) const {
+    const int64_t first = in_epoch * program_.batch;
+    if (in_epoch >= length_.per_epoch) return {};
+    return {first, std::min(program_.batch, data_.training.samples - first)};
+  }
+
+  IterationResult step(int64_t epoch, int64_t in_epoch) {
+    const Samples samples = samples_of(in_epoch);
+    const double rate = rate_at(schedule_, progress_.iteration), began = now_seconds();
+    if (options_.on_nan == OnNan::skip) statistics_.keep();
+    const Machine::Totals totals =
+        machine_.play(*feeder_, {.samples = samples,
+                                 .padded = options_.last_batch == LastBatch::pad,
+                                 .next = samples_of(in_epoch + 1),
+                                 .context = {.seed = progress_.seed, .iteration = progress_.iteration, .learning_rate = rate},
+                                 .guarded = options_.on_nan != OnNan::ignore});
+    const IterationResult result{.iteration = progress_.iteration,
+                                 .epoch = epoch,
+                                 .samples = samples.count,
+                                 .loss = totals.loss,
+                                 .correct = program_.counts_correct ? totals.correct : -1,
+                                 .learning_rate = rate,
+                                 .seconds = now_seconds() - began,
+                                 .stall_seconds = totals.stall_seconds,
+                                 .moved_bytes = totals.moved_bytes};
+    durations_.add(result.seconds);
+    reporter_.iteration(result);
+    ++progress_.iteration;
+    if (!totals.finite && options_.on_nan != OnNan::ignore) {
+      leave_out(result, totals);
+      return result;
+    }
+    progress_.loss_sum += totals.loss * static_cast<double>(samples.count);
+    progress_.correct_sum += totals.correct;
+    progress_.seen += samples.count;
+    return result;
+  }
+
+  // No weight was moved. A weight that is bad itself was so before, and will be: there is nothing to skip to.
+  void leave_out(const IterationResult& result, const Machine::Totals& totals) {
+    if (options_.on_nan == OnNan::stop) diverged(result, totals.bad, "; --on-nan skip leaves such iterations out");
+    if (totals.weights_are_bad) diverged(result, totals.bad, "; there is nothing to skip to");
+    statistics_.restore();
+    reporter_.warn("warning: skipped, " + what_went_wrong(result, totals.bad));
+  }
+
+  // Over all samples where the labels are classes (the feeder fills the last batch with what counts nowhere), else over
+  // all whole batches. Interrupted, there is no result.
+  Evaluation evaluate(int64_t epoch, bool in_epoch_line) {
+    const Dataset& dataset = *data_.evaluation;
+    const bool padded = program_.classes > 0;
+    const int64_t iterations = (dataset.samples + (padded ? program_.batch - 1 : 0)) / program_.batch;
+    const auto samples_of = [&](int64_t i) {
+      const int64_t first = i * program_.batch;
+      return i < iterations ? Samples{first, std::min(program_.batch, dataset.samples - first)} : Samples{};
+    };
+    Evaluation result;
+    double loss = 0, correct = 0;
+    for (int64_t i = 0; i < iterations; ++i) {
+      if (interrupted) return {};
+      const Samples samples = samples_of(i);
+      const Machine::Totals totals = machine_.play(*evaluation_feeder_, {.samples = samples,
+                                                                         .padded = padded,
+                                                                         .next = samples_of(i + 1),
+                                                                         .context = {.training = false, .iteration = i}});
+      loss += totals.loss * static_cast<double>(samples.count);
+      correct += totals.correct;
+      result.samples += samples.count;
+    }
+    result.loss = loss / static_cast<double>(result.samples);
+    if (program_.counts_correct) result.accuracy = correct / static_cast<double>(result.samples);
+    reporter_.evaluation(progress_.iteration - 1, epoch, result, in_epoch_line);
+    return result;
+  }
+
+  const Program& program_;
+  const Options& options_;
+  const std::string& model_file_;
+  Data& data_;
+  const Length length_;
+  Reporter& reporter_;
+  Machine machine_;
+  ParameterPort port_;
+  Statistics statistics_;
+  Schedule schedule_;
+  Progress progress_;
+  std::optional<Checkpoints> checkpoints_;
+  std::optional<Feeder> feeder_, evaluation_feeder_;
+  Durations durations_;
+};
+
+}  // namespace
+
+Exit train(const Program& program, const Options& options, const std::string& model_file) {
+  // Everything that can be wrong with files is found before memory is taken and kernels are built.
+  Data data = open_data(program, options);
+  check_save(program, options.save);
+  backend::start(program.threads);
+  const Length length = length_of(options, program, data.training.samples);
+  Reporter reporter(options.quiet, options.metrics, program, length.per_epoch, length.epochs);
+  if (!options.quiet) print_start(program, data.training, length.per_epoch, options.spill);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of its write, not our end
+  Loop loop(program, options, model_file, data, length, reporter);
+  loop.run();
+  loop.finish();
+  return interrupted ? Exit::stopped : Exit::ok;
+}
+
+}  // namespace plimsoll::train

@@ -1,0 +1,71 @@
+#include "runtime/train/machine.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/train/diagnose.h"
+
+namespace plimsoll::train {
+
+Machine::Machine(const Program& program, const std::string& spill, int64_t left_over)
+    : program_(program), arena_(program.arena_bytes), full_(program.kernels), last_(program.kernels), rest_(program.kernels) {
+  if (program.host_pool_bytes > 0) pool_ = std::make_unique<backend::HostPool>(program.host_pool_bytes, spill);
+  program.build(full_, program.sub_batch);
+  if (program.last_sub_batch != program.sub_batch) program.build(last_, program.last_sub_batch);
+  rest_samples_ = left_over % program.sub_batch;
+  if (rest_samples_ == program.last_sub_batch) rest_samples_ = 0;
+  if (rest_samples_ > 0) program.build(rest_, rest_samples_);
+  program.forward(round_);
+  round_.end_forward();
+  program.backward(round_);
+  for (const Command& command : round_.commands()) {
+    if (command.kind == Command::Kind::load) loaded_sample_bytes_ += command.bytes;
+    if (command.kind == Command::Kind::offload || command.kind == Command::Kind::prefetch) copied_bytes_ += command.bytes;
+  }
+  streams_ = std::make_unique<backend::Streams>(program, round_, arena_, pool_.get());
+}
+
+const KernelSet& Machine::kernels_for(int64_t samples) const {
+  return samples == program_.sub_batch ? full_ : samples == program_.last_sub_batch ? last_ : rest_;
+}
+
+Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
+  Totals totals;
+  const int64_t counted = iteration.samples.count, played = iteration.padded ? program_.batch : counted;
+  const int64_t rounds = (played + program_.sub_batch - 1) / program_.sub_batch;
+  const auto samples_of = [&](int64_t round) {
+    const int64_t first = round * program_.sub_batch;
+    return Samples{iteration.samples.first + first, std::min(program_.sub_batch, played - first)};
+  };
+  const Samples next_first{iteration.next.first, std::min(program_.sub_batch, iteration.next.count)};
+  RunContext context = iteration.context;
+  // The kernels divide by the whole batch.
+  context.loss_scale = static_cast<double>(program_.batch) / static_cast<double>(counted);
+  for (int64_t r = 0; r < rounds; ++r) {
+    const Samples samples = samples_of(r);
+    feeder.stage(samples, r + 1 < rounds ? samples_of(r + 1) : next_first);
+    context.round = r;
+    const RoundJob job{.kernels = &kernels_for(samples.count),
+                       .staged = feeder.staged(),
+                       .context = context,
+                       .samples = samples.count,
+                       .last = r + 1 == rounds,
+                       .guarded = iteration.guarded};
+    const RoundResult result = streams_->play(job);
+    totals.loss += result.loss;
+    totals.correct += result.correct;
+    totals.stall_seconds += result.stall_seconds;
+    totals.moved_bytes += copied_bytes_ + samples.count * loaded_sample_bytes_;
+    if (std::isfinite(result.loss)) continue;
+    if (totals.finite && iteration.guarded) {
+      const Diagnosis found = first_bad_tensor(program_, round_, arena_, pool_.get(), job);
+      totals.bad = found.text;
+      totals.weights_are_bad = found.persistent;
+    }
+    totals.finite = false;
+    context.discard = iteration.guarded;  // the last round's updates only clear the gradients
+  }
+  return totals;
+}
+
+}  // namespace plimsoll::train

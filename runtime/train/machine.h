@@ -1,0 +1,64 @@
+// A program with its kernels and its memory: plays iterations.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/backend.h"
+#include "runtime/streams.h"
+#include "runtime/train/feeder.h"
+
+namespace plimsoll::train {
+
+// What becomes of the samples that are left when an epoch has no whole batch any more.
+enum class LastBatch {
+  drop,  // they wait for the next epoch's order
+  pad,   // a whole batch, filled up with copies that the loss does not count (but batch normalization sees them)
+  keep,  // as many rounds as they take; a kernel set of its own for what is less than a round
+};
+
+class Machine {
+ public:
+  // Takes all the memory that training takes. `left_over`: samples of a short iteration, 0 if there is none.
+  // Throws what the backend and its kernels throw.
+  Machine(const Program& program, const std::string& spill, int64_t left_over);
+
+  struct Totals {
+    double loss = 0;     // of an iteration: the mean over its samples
+    double correct = 0;  // samples
+    double stall_seconds = 0;
+    int64_t moved_bytes = 0;
+    bool finite = true;
+    // If not, and if it was guarded: which tensor was the first, and whether it is a weight or of the optimizer's state.
+    std::string bad = {};
+    bool weights_are_bad = false;
+  };
+
+  struct Iteration {
+    Samples samples = {};  // of the feeder's order, a batch or what is left over
+    bool padded = false;   // the rest of the batch is filled up
+    Samples next = {};     // those of the iteration behind it
+    RunContext context = {};
+    bool guarded = false;  // where the loss is no finite number, no weight is moved, and the tensor is looked for
+  };
+
+  // All rounds of one iteration. Evaluation (context.training false) runs forward only.
+  Totals play(Feeder& feeder, const Iteration& iteration);
+
+  const backend::Arena& arena() const { return arena_; }
+
+ private:
+  const KernelSet& kernels_for(int64_t samples) const;
+
+  const Program& program_;
+  backend::Arena arena_;
+  std::unique_ptr<backend::HostPool> pool_;
+  KernelSet full_, last_, rest_;
+  int64_t rest_samples_ = 0;
+  Round round_;
+  std::unique_ptr<backend::Streams> streams_;
+  int64_t copied_bytes_ = 0;         // by offloads and prefetches of a round
+  int64_t loaded_sample_bytes_ = 0;  // of one sample
+};
+
+}  // namespace plimsoll::train

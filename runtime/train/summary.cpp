@@ -1,0 +1,41 @@
+#include "runtime/train/summary.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "runtime/backend.h"
+#include "runtime/train/reporter.h"
+
+namespace plimsoll::train {
+
+void print_start(const Program& program, const Dataset& data, int64_t iterations_per_epoch, const std::string& spill) {
+  const std::string on = program.threads > 0 ? std::to_string(program.threads) + " threads" : backend::device_name();
+  std::printf("%s: batch %lld in %lld round%s of %lld, %s, %s\n", program.model, static_cast<long long>(program.batch),
+              static_cast<long long>(program.rounds), program.rounds == 1 ? "" : "s",
+              static_cast<long long>(program.sub_batch), on.c_str(), backend::library_version().c_str());
+  std::printf("data %s: %lld samples, %lld iterations an epoch, %lld samples left over\n", data.name.c_str(),
+              static_cast<long long>(data.samples), static_cast<long long>(iterations_per_epoch),
+              static_cast<long long>(std::max<int64_t>(0, data.samples - iterations_per_epoch * program.batch)));
+  std::printf("planned arena %.1f MiB (%lld bytes), of it %.1f MiB for the whole run", mebibytes(program.arena_bytes),
+              static_cast<long long>(program.arena_bytes), mebibytes(program.persistent_bytes));
+  if (program.budget_bytes > 0) std::printf(", budget %.1f MiB", mebibytes(program.budget_bytes));
+  std::printf("\n");
+  if (program.host_pool_bytes > 0)
+    std::printf("host pool %.1f MiB (%lld bytes) %s%s\n", mebibytes(program.host_pool_bytes),
+                static_cast<long long>(program.host_pool_bytes), spill.empty() ? "in memory" : "in a file in ",
+                spill.c_str());
+}
+
+void print_end(const Program& program, int64_t allocated_bytes, double median_seconds) {
+  std::printf("arena planned %lld bytes, allocated %lld; peak resident memory of the process %.1f MiB\n",
+              static_cast<long long>(program.arena_bytes), static_cast<long long>(allocated_bytes),
+              mebibytes(peak_resident_bytes()));
+  if (median_seconds <= 0) return;
+  std::printf("iteration measured %.3f ms (median)", 1e3 * median_seconds);
+  if (program.predicted_seconds > 0)
+    std::printf(", predicted %.3f ms (%s), %+.1f%%", 1e3 * program.predicted_seconds, program.predicted_by,
+                100 * (median_seconds / program.predicted_seconds - 1));
+  std::printf("\n");
+}
+
+}  // namespace plimsoll::train

@@ -1,0 +1,112 @@
+# A run that is interrupted, killed or out of disk goes on from its checkpoint with the bits of one that never was.
+. "$PLIMSOLL_E2E/trainer.bash"
+$python -c 'import torch, onnx' 2>/dev/null || { echo "skipped: no torch and onnx for $python"; exit 77; }
+$python - <<'PY'
+import torch
+torch.manual_seed(0)  # statistics, random masks, weights in blocks: all that a run's bits depend on
+net = torch.nn.Sequential(torch.nn.Conv2d(1, 16, 3, padding=1), torch.nn.BatchNorm2d(16), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+                          torch.nn.Conv2d(16, 16, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Dropout(0.3), torch.nn.Linear(16 * 36, 10))
+torch.onnx.export(net.train(), torch.randn(8, 1, 16, 16), "net.onnx", opset_version=15, input_names=["x"], dynamic_axes={"x": {0: "n"}},
+                  training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False)
+PY
+random_data 40 1 16 10
+build_trainer trainer net.onnx --batch 8 --sub-batch 4 --budget 4MiB
+train() { trainer/build/train --data npy:x.npy,y.npy --epochs 4 --seed 3 "$@"; }   # 5 iterations an epoch, 20 in all
+same() { $python "$PLIMSOLL_E2E/weights.py" "$1" "$2" 0 || fail "other weights: $1 $2"; }
+train --quiet --save whole.onnx --metrics whole.jsonl --metrics whole.csv
+
+# Cut off in the middle of an epoch by --steps, then gone on with.
+expect 0 train --steps 7 --checkpoint ck --checkpoint-every 3 --keep 2;  says "checkpoint ck/ckpt-000000007"
+[[ $(ls ck) == $'ckpt-000000006\nckpt-000000007' ]] || fail "kept $(ls ck)"
+(cd ck/ckpt-000000007 && sha256sum --quiet -c manifest.sha256) || fail "sha256sum does not know the manifest"
+cp -r ck ck2
+expect 2 train --checkpoint ck;                                 says "--resume goes on from it"
+expect 2 train --resume;                                        says "--checkpoint"
+expect 2 train --checkpoint ck --resume --seed 4;               says "--seed 3"
+expect 2 train --checkpoint ck --resume --no-shuffle;           says "shuffled"
+expect 0 train --checkpoint ck --resume --save resumed.onnx;    says "resumed from ck/ckpt-000000007"
+same resumed.onnx whole.onnx
+expect 0 train --checkpoint ck --resume --save again.onnx;      says "resumed from ck/ckpt-000000020"
+same again.onnx whole.onnx
+
+# What was damaged is passed over, the one before taken; the epoch's figures are those of the whole run.
+printf 'x' | dd of=ck2/ckpt-000000007/state.safetensors bs=1 seek=400 conv=notrunc status=none
+expect 0 train --checkpoint ck2 --resume --save other.onnx;     says "passed over ck2/ckpt-000000007"; says "resumed from ck2/ckpt-000000006"
+same other.onnx whole.onnx
+grep -h '^epoch' out | sed 's/  [0-9.]* s,.*//' > resumed.epochs
+train | grep '^epoch' | sed 's/  [0-9.]* s,.*//' | tail -n 3 > whole.epochs
+cmp resumed.epochs whole.epochs || fail "the epochs' lines differ"
+rm ck2/*/manifest.sha256
+expect 3 train --checkpoint ck2 --resume;                       says "is whole"
+
+# Another budget with the same sub-batch, weights in another order: the same run.
+build_trainer tight net.onnx --batch 8 --sub-batch 4 --budget $(plimsoll plan net.onnx --batch 8 --sub-batch 4 --budget 1KiB -o p.json 2>&1 | sed -n "s/.*a budget of \([0-9]*\) bytes works.*/\1/p")
+rm -rf ck3 && train --quiet --steps 9 --checkpoint ck3
+tight/build/train --data npy:x.npy,y.npy --epochs 4 --quiet --checkpoint ck3 --resume --save tight.onnx
+same tight.onnx whole.onnx
+
+# Killed, again and again, whatever it is doing; metrics have each iteration once.
+rm -rf ck4
+for turn in 1 2 3 4; do
+  trainer/build/train --data npy:x.npy,y.npy --epochs 4 --seed 3 --checkpoint ck4 --checkpoint-every 1 --resume \
+    --metrics killed.jsonl --metrics killed.csv >log 2>&1 & child=$!
+  while kill -0 $child 2>/dev/null && [[ $(cat killed.jsonl 2>/dev/null | wc -l) -lt $((turn * 4)) ]]; do sleep 0.01; done
+  kill -9 $child 2>/dev/null || true
+  wait $child 2>/dev/null || true
+done
+expect 0 train --checkpoint ck4 --checkpoint-every 1 --resume --metrics killed.jsonl --metrics killed.csv --save killed.onnx
+same killed.onnx whole.onnx
+$python - <<'PY'
+import csv, json
+whole, killed = ([json.loads(line) for line in open(f"{name}.jsonl")] for name in ("whole", "killed"))
+assert [r["iteration"] for r in killed] == list(range(20)), killed
+assert [r["loss"] for r in killed] == [r["loss"] for r in whole]
+table = list(csv.DictReader(open("killed.csv")))
+assert [int(r["iteration"]) for r in table] == list(range(20))
+assert [float(r["loss"]) for r in table] == [r["loss"] for r in whole]
+r = whole[-1]
+assert r["samples"] == 8 and r["accuracy"] == r["correct"] / 8 and r["lr"] == 0.01
+assert r["moved_bytes"] >= 8 * (16 * 16 * 4 + 4) and r["stall_seconds"] >= 0
+assert r["arena_planned_bytes"] <= r["arena_allocated_bytes"] < r["resident_peak_bytes"]
+PY
+
+# Ctrl-C ends the iteration at hand and saves.
+rm -rf ck5
+trainer/build/train --data npy:x.npy,y.npy --epochs 100000 --checkpoint ck5 --metrics long.jsonl >log 2>&1 & child=$!
+while [[ ! -s long.jsonl ]]; do sleep 0.01; done
+kill -INT $child; code=0; wait $child || code=$?
+[[ $code -eq 10 ]] || { cat log; fail "exit $code after Ctrl-C"; }
+done=$(sed -n 's/^stopped after \([0-9]*\) iterations$/\1/p' log)
+[[ -d ck5/ckpt-$(printf %09d "$done") && $(wc -l <long.jsonl) -eq $done ]] || { cat log; ls ck5; fail "no checkpoint of iteration $done"; }
+
+# Other tools read it; the weights are those of the saved model.
+$python - <<'PY'
+import json, struct
+import numpy as np, onnx
+from onnx import numpy_helper
+data = open("ck/ckpt-000000020/weights.safetensors", "rb").read()
+length, = struct.unpack("<Q", data[:8])
+header = json.loads(data[8:8 + length])
+header.pop("__metadata__")
+saved = {i.name: numpy_helper.to_array(i) for i in onnx.load("whole.onnx").graph.initializer}
+assert header and set(header) <= set(saved), set(header) - set(saved)
+for name, entry in header.items():
+    begin, end = entry["data_offsets"]
+    array = np.frombuffer(data[8 + length + begin:8 + length + end], "<f4").reshape(entry["shape"])
+    assert entry["dtype"] == "F32" and array.tobytes() == saved[name].tobytes(), name
+PY
+
+# A disk that is full: an error, and what was there before.
+if unshare -m true 2>/dev/null; then
+  mkdir -p disk
+  bytes=$(du -sb ck/ckpt-000000020 | cut -f1)
+  expect 7 unshare -m bash -c "mount -t tmpfs -o size=$((bytes * 5 / 2)) none disk && { code=0
+    trainer/build/train --data npy:x.npy,y.npy --epochs 4 --seed 3 --checkpoint disk/ck --checkpoint-every 1 || code=\$?
+    cp -r disk/ck ck6; exit \$code; }"
+  says "No space left"
+  [[ -z $(find ck6 -name '.tmp-*') ]] || fail "left behind: $(find ck6 -name '.tmp-*')"
+  expect 0 train --checkpoint ck6 --resume --save full.onnx;    says "resumed from ck6"
+  same full.onnx whole.onnx
+else
+  echo "no file system of a few kilobytes to be had here: its part is left out"
+fi
