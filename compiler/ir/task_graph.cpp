@@ -26,10 +26,21 @@ TaskGraph accumulating(TaskGraph graph) {
   const auto is_gradient = [&](TensorId id) { return graph.tensors[id].kind == TensorKind::weight_gradient; };
   for (Tensor& tensor : graph.tensors)
     if (tensor.kind == TensorKind::weight_gradient) tensor.persistent = true;
-  for (Task& task : graph.tasks) {
-    const Access changes = task.kind == TaskKind::update ? Access::read : Access::write;
+  // Of several update tasks that look at a gradient the last clears it.
+  IdVector<TensorId, TaskId> last_look(graph.tensors.size());
+  for (const TaskId id : ids_of(graph.tasks))
+    if (graph.tasks[id].kind == TaskKind::update)
+      for (const Operand& operand : graph.tasks[id].operands)
+        if (operand.access != Access::absent) last_look[operand.tensor] = id;
+  for (const TaskId id : ids_of(graph.tasks)) {
+    Task& task = graph.tasks[id];
+    const auto changes = [&](const Operand& operand) {
+      if (operand.access == Access::absent || !is_gradient(operand.tensor)) return false;
+      return task.kind == TaskKind::update ? operand.access == Access::read && last_look[operand.tensor] == id
+                                           : operand.access == Access::write;
+    };
     for (Operand& operand : task.operands)
-      if (operand.access == changes && is_gradient(operand.tensor)) operand.access = Access::update;
+      if (changes(operand)) operand.access = Access::update;
     std::erase_if(task.in_place, [&](const Task::InPlace& pair) { return is_gradient(pair.read) || is_gradient(pair.written); });
   }
   return graph;

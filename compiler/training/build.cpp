@@ -99,16 +99,18 @@ Result<TaskGraph> build_task_graph(const Network& network, const TrainingOptions
   for (const NodeId id : ids_of(network.nodes))
     for (const ValueId input : network.nodes[id].inputs)
       if (input.valid() && !first_reader[input].valid()) first_reader[input] = id;
+  std::vector<Trained> stepped;
   for (const ValueId id : ids_of(network.values)) {
     const Value& value = network.values[id];
     if (value.kind != ValueKind::parameter || !value.trainable || !builder.gradient_of(id).valid()) continue;
-    add_update(graph, builder,
-               {.parameter = value,
-                .layer = network.nodes[first_reader[id]].name,
-                .weight = builder.tensor_of(id),
-                .gradient = builder.gradient_of(id)},
-               options.optimizer);
+    stepped.push_back({.parameter = value,
+                       .layer = network.nodes[first_reader[id]].name,
+                       .weight = builder.tensor_of(id),
+                       .gradient = builder.gradient_of(id)});
   }
+  const double clip_norm = options.optimizer.clip_norm;
+  const TensorId factor = clip_norm > 0 && !stepped.empty() ? add_clip(graph, builder, stepped, clip_norm) : TensorId{};
+  for (const Trained& one : stepped) add_update(graph, builder, one, options.optimizer, factor);
 
   PLIMSOLL_CHECK(network.outputs.size() >= 1, "a training network has outputs");
   const Node& last = network.nodes.back();

@@ -4,7 +4,35 @@
 
 namespace plimsoll {
 
-void add_update(TaskGraph& graph, TaskBuilder& builder, const Trained& trained, const OptimizerOptions& optimizer) {
+namespace {
+
+const TensorType kNumber{DataType::f32, {{1}}};
+
+}  // namespace
+
+TensorId add_clip(TaskGraph& graph, TaskBuilder& builder, const std::vector<Trained>& trained, double max_norm) {
+  const TensorId factor = builder.add_tensor({.name = "gradients.factor", .kind = TensorKind::stash, .type = kNumber});
+  Task task{.name = "gradients.clip",
+            .op = "Update",
+            .kind = TaskKind::update,
+            .layer = "gradients",
+            .kernel = "ClipFactor",
+            .attributes = to_attributes(ClipFactorAttrs{.max_norm = max_norm})};
+  task.may_run_again = false;
+  int64_t elements = 0;
+  for (const Trained& one : trained) {
+    const TensorType type = one.parameter.type;
+    task.operands.push_back({one.gradient, Access::read, type});
+    elements += type.elements().fixed;
+  }
+  task.operands.push_back({factor, Access::write, kNumber});
+  task.flops = {.fixed = 2 * elements};
+  graph.tasks.push_back(std::move(task));
+  return factor;
+}
+
+void add_update(TaskGraph& graph, TaskBuilder& builder, const Trained& trained, const OptimizerOptions& optimizer,
+                TensorId factor) {
   const std::string& parameter = trained.parameter.name;
   const TensorType type = trained.parameter.type;
   const auto state = [&](const char* name) {
@@ -25,7 +53,9 @@ void add_update(TaskGraph& graph, TaskBuilder& builder, const Trained& trained, 
     case OptimizerKind::momentum:
       task.kernel = "MomentumUpdate";
       task.attributes =
-          to_attributes(MomentumAttrs{.momentum = optimizer.momentum, .weight_decay = optimizer.weight_decay});
+          to_attributes(MomentumAttrs{.momentum = optimizer.momentum,
+                                      .weight_decay = optimizer.weight_decay,
+                                      .nesterov = optimizer.nesterov});
       task.operands.push_back(state("momentum"));
       break;
     case OptimizerKind::adam:
@@ -40,6 +70,7 @@ void add_update(TaskGraph& graph, TaskBuilder& builder, const Trained& trained, 
       task.operands.push_back(state("v"));
       break;
   }
+  if (factor.valid()) task.operands.push_back({factor, Access::read, kNumber});
   task.flops = flops_per_element(type, 4);
   graph.tasks.push_back(std::move(task));
 }

@@ -1,6 +1,11 @@
 // One update task per trained parameter: the optimizer's kernel on the weight, its gradient and its own state.
 //   SgdUpdate {w, g}   MomentumUpdate {w, g, v}   AdamUpdate {w, g, m, v}
 // w and the state are updated in place; g is read, or updated (cleared) when gradients accumulate over rounds.
+//
+// Clipping by norm needs every gradient before the first update. One task in front of the updates, of their kind, reads
+// them all and makes the factor that each update then reads behind its other operands:
+//   ClipFactor {g…, factor}   SgdUpdate {w, g, factor}   …
+// So all gradients are alive together when it runs: that is what clipping costs, and the plan counts it.
 #pragma once
 
 #include "compiler/ops/task_builder.h"
@@ -15,6 +20,11 @@ struct Trained {
   TensorId gradient = {};
 };
 
-void add_update(TaskGraph& graph, TaskBuilder& builder, const Trained& trained, const OptimizerOptions& optimizer);
+// The clip task; returns the factor's tensor.
+TensorId add_clip(TaskGraph& graph, TaskBuilder& builder, const std::vector<Trained>& trained, double max_norm);
+
+// `factor` is invalid where gradients are not clipped.
+void add_update(TaskGraph& graph, TaskBuilder& builder, const Trained& trained, const OptimizerOptions& optimizer,
+                TensorId factor);
 
 }  // namespace plimsoll

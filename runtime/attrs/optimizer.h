@@ -1,4 +1,5 @@
 // Attributes of the update kernels. Learning rate and step count are the trainer's, given at run time (RunContext).
+// Where gradients are clipped, an update has one operand more, the last: the factor that ClipFactor made.
 #pragma once
 
 #include "runtime/attrs/tensor.h"
@@ -39,6 +40,13 @@ struct AdamAttrs {
     v("weight_decay", weight_decay);
     v("decoupled", decoupled);
   }
+};
+
+// Of all gradients together: how long they may be.
+struct ClipFactorAttrs {
+  double max_norm = 1;
+  template <class Visitor>
+  void visit(Visitor&& v) { v("max_norm", max_norm); }
 };
 
 }  // namespace plimsoll

@@ -189,6 +189,85 @@ TEST_CASE("optimizers step as PyTorch's") {
   }
 }
 
+namespace {
+
+// Runs a kernel once on these tensors, which it may change, with a workspace as large as it says.
+void run_once(const KernelCall& call, const RunContext& context, std::vector<std::vector<float>>& tensors) {
+  std::vector<std::byte*> addresses;
+  for (std::vector<float>& tensor : tensors) addresses.push_back(reinterpret_cast<std::byte*>(tensor.data()));
+  std::vector<double> workspace(static_cast<size_t>(algorithms_of(call)[0].workspace_bytes) / sizeof(double) + 1);
+  make_kernel(call, "")->run(context, addresses.data(), reinterpret_cast<std::byte*>(workspace.data()));
+}
+
+}  // namespace
+
+TEST_CASE("the factor of clipped gradients is that of their norm together, and updates step by what it leaves") {
+  const auto factor_of = [](double max_norm, std::vector<float> a, std::vector<float> b) {
+    const KernelCall call{.name = "ClipFactor",
+                          .attributes = {{"max_norm", max_norm}},
+                          .operands = {read(f32({static_cast<int64_t>(a.size())})), read(f32({static_cast<int64_t>(b.size())})),
+                                       write(f32({1}))}};
+    std::vector<std::vector<float>> tensors = {std::move(a), std::move(b), {-7}};
+    run_once(call, {}, tensors);
+    return tensors[2][0];
+  };
+  CHECK(factor_of(10, {3, 0}, {4}) == 1);
+  CHECK(factor_of(5.0000011, {3, 0}, {4}) == 1);
+  CHECK(factor_of(1, {3, 0}, {4}) == Approx(1 / 5.000001));
+  CHECK(factor_of(1, {0, 0}, {0}) == 1);
+  CHECK(factor_of(1, std::vector<float>(100000, 2), std::vector<float>(33333, -1)) == Approx(1 / std::sqrt(433333.0)));
+  CHECK(std::isnan(factor_of(1, {NAN, 0}, {4})));
+
+  for (const auto& [name, states] : {std::pair{"SgdUpdate", 0}, {"MomentumUpdate", 1}, {"AdamUpdate", 2}}) {
+    INFO(name);
+    KernelCall plain{.name = name, .operands = {update(f32({3})), update(f32({3}))}};
+    for (int i = 0; i < states; ++i) plain.operands.push_back(update(f32({3})));
+    KernelCall clipped = plain;
+    clipped.operands.push_back(read(f32({1})));
+    const auto tensors = [&](float times) {
+      std::vector<std::vector<float>> made = {{1, -2, 0.5F}, {0.1F * times, -0.2F * times, 0.3F * times}};
+      for (int i = 0; i < states; ++i) made.push_back({0.25F, 0.5F, 0.125F});
+      return made;
+    };
+    auto by_hand = tensors(0.5F), by_factor = tensors(1), discarded = tensors(NAN);
+    by_factor.push_back({0.5F});
+    run_once(plain, {.learning_rate = 0.1}, by_hand);
+    run_once(clipped, {.learning_rate = 0.1}, by_factor);
+    for (size_t i = 0; i < by_hand.size(); ++i) CHECK(by_hand[i] == by_factor[i]);
+    CHECK(by_factor[1] == std::vector<float>{0, 0, 0});
+    run_once(plain, {.learning_rate = 0.1, .discard = true}, discarded);
+    auto untouched = tensors(0);
+    for (size_t i = 0; i < untouched.size(); ++i) CHECK(discarded[i] == untouched[i]);
+  }
+}
+
+TEST_CASE("a loss scaled is its gradient scaled: a batch that is not whole is the mean over what it has") {
+  const auto mean = [](double scale, double loss_scale) {
+    const KernelCall call{.name = "Mse",
+                          .attributes = {{"scale", scale}},
+                          .operands = {read(f32({4})), read(f32({4})), write(f32({1})), write(f32({4}))}};
+    std::vector<std::vector<float>> tensors = {{1, 2, 3, 4}, {0, 0, 1, 8}, {0}, {0, 0, 0, 0}};
+    run_once(call, {.loss_scale = loss_scale}, tensors);
+    return tensors;
+  };
+  CHECK(mean(0.25, 1) == mean(0.125, 2));
+  CHECK(mean(0.25, 1)[2][0] == 6.25F);
+  const auto entropy = [](double scale, double loss_scale) {
+    const KernelCall call{.name = "SoftmaxCrossEntropy",
+                          .attributes = {{"scale", scale}},
+                          .operands = {read(f32({2, 2})), read(i32({2})), write(f32({1})), absent(), write(f32({2, 2}))}};
+    std::vector<std::vector<float>> tensors = {{1, 2, 3, 4}, {0, 0}, {0}, {0}, {0, 0, 0, 0}};
+    std::vector<std::byte*> addresses;
+    for (auto& tensor : tensors) addresses.push_back(reinterpret_cast<std::byte*>(tensor.data()));
+    addresses[3] = nullptr;
+    std::vector<double> workspace(64);
+    make_kernel(call, "")->run({.loss_scale = loss_scale}, addresses.data(), reinterpret_cast<std::byte*>(workspace.data()));
+    return tensors;
+  };
+  CHECK(entropy(0.5, 1) == entropy(0.25, 2));
+  CHECK(entropy(0.5, 1)[2][0] == Approx(1.31326));
+}
+
 TEST_CASE("kernels by name refuse what they are not") {
   CHECK_THROWS_AS(make_kernel({.name = "Nothing"}, ""), KernelError);
   CHECK_THROWS_AS(make_kernel({.name = "SgdUpdate", .attributes = {{"speed", 1.0}}}, ""), KernelError);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include "compiler/check/check.h"
@@ -13,6 +14,7 @@
 #include "compiler/costs/profiled.h"
 #include "compiler/report/fastest.h"
 #include "compiler/support/bytes.h"
+#include "compiler/training/freeze.h"
 #include "compiler/training/fuse.h"
 #include "compiler/training/layout.h"
 #include "compiler/training/rules/rules.h"
@@ -77,6 +79,10 @@ Status check_usage(const ModelOptions& options) {
   if (options.math == "tf32" && options.target != "cuda") return usage("--math tf32 is of GPUs; the host computes in fp32");
   if (options.threads < 0 || options.threads > 1024)
     return usage(fmt::format("--threads is {} when it should be between 1 and 1024", options.threads.getValue()));
+  if (!(options.clip_norm >= 0) || std::isinf(options.clip_norm.getValue()))
+    return usage(fmt::format("--clip-norm is {} when it should be above 0", options.clip_norm.getValue()));
+  if (options.nesterov && (options.optimizer != OptimizerKind::momentum || !(options.momentum > 0)))
+    return usage("--nesterov is a form of --optimizer momentum, with --momentum above 0");
   for (const char* layout : {"auto", "plain", "nChw8c", "nChw16c"})
     if (options.layout == layout) return {};
   return usage(fmt::format("there is no layout '{}'; layouts: auto, plain, nChw8c, nChw16c", options.layout.getValue()));
@@ -91,6 +97,8 @@ Status check_plan_usage(const PlanningOptions& options) {
     return usage(fmt::format("there are no rules '{}'; rules: {}", options.rules.getValue(), names_of_rules()));
   if (options.rules != "true" && options.sub_batch != 0)
     return usage(fmt::format("--rules {} knows no --sub-batch", options.rules.getValue()));
+  if (options.rules != "true" && (!options.freeze.empty() || options.clip_norm > 0))
+    return usage(fmt::format("--rules {} knows neither --freeze nor --clip-norm", options.rules.getValue()));
   if (options.effort < 0 || options.effort > 3)
     return usage(fmt::format("--effort is {} when it should be between 0 and 3", options.effort.getValue()));
   return {};
@@ -172,6 +180,12 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
                 cl::sub(sub)),
       momentum("momentum", cl::init(0.9), cl::desc("of --optimizer momentum"), cl::sub(sub)),
       weight_decay("weight-decay", cl::init(0.0), cl::desc("L2 penalty, decoupled for adamw"), cl::sub(sub)),
+      clip_norm("clip-norm", cl::init(0.0), cl::value_desc("X"),
+                cl::desc("scale all gradients together so that their 2-norm is at most X; they are alive together then"), cl::sub(sub)),
+      nesterov("nesterov", cl::desc("Nesterov's form of --optimizer momentum"), cl::sub(sub)),
+      freeze("freeze", cl::value_desc("PATTERN"),
+             cl::desc("leave weights as they are whose name, or whose layer's, matches: --freeze 'layer1.*'; may be repeated"),
+             cl::sub(sub)),
       target("target", cl::init("host"), cl::value_desc("NAME"),
              cl::desc("host: this CPU, through oneDNN (default); cuda: an NVIDIA GPU, here or elsewhere"), cl::sub(sub)),
       math("math", cl::init("fp32"), cl::value_desc("NAME"),
@@ -243,6 +257,10 @@ Result<ImportedModel> import_model(const ModelOptions& options) {
   return import_onnx(options.model, {.batch = options.batch, .dims = dims, .strict = options.strict});
 }
 
+Status freeze_as_asked(const ModelOptions& options, Network& network, std::vector<std::string>& notes) {
+  return freeze_weights(network, {options.freeze.begin(), options.freeze.end()}, notes);
+}
+
 Result<TaskGraph> trainable_graph(const ModelOptions& options, Network& network, int block) {
   fuse_activations(network);
   assign_layouts(network, block);
@@ -250,7 +268,9 @@ Result<TaskGraph> trainable_graph(const ModelOptions& options, Network& network,
   return build_task_graph(network, {.batch = options.batch,
                                     .optimizer = {.kind = options.optimizer,
                                                   .momentum = options.momentum,
-                                                  .weight_decay = options.weight_decay}});
+                                                  .nesterov = options.nesterov,
+                                                  .weight_decay = options.weight_decay,
+                                                  .clip_norm = options.clip_norm}});
 }
 
 void tell(const ImportedModel& model, const std::vector<std::string>& notes, const Console& console) {
@@ -265,6 +285,7 @@ Result<ModelAndGraph> load_model(const ModelOptions& options, const Console& con
   PLIMSOLL_ASSIGN(ImportedModel model, import_model(options));
   std::vector<std::string> notes = model.notes;
   PLIMSOLL_TRY(attach_loss(model.network, options.loss, notes));
+  PLIMSOLL_TRY(freeze_as_asked(options, model.network, notes));
   tell(model, notes, console);
   PLIMSOLL_ASSIGN(TaskGraph graph, trainable_graph(options, model.network, channel_block(options)));
   return ModelAndGraph{std::move(model), std::move(graph)};
@@ -279,7 +300,10 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
   PLIMSOLL_ASSIGN(ImportedModel model, import_model(options));
   const PaperRules* const as_paper = find_rules(options.rules);
   std::vector<std::string> notes = model.notes;
-  if (!as_paper) PLIMSOLL_TRY(attach_loss(model.network, options.loss, notes));
+  if (!as_paper) {
+    PLIMSOLL_TRY(attach_loss(model.network, options.loss, notes));
+    PLIMSOLL_TRY(freeze_as_asked(options, model.network, notes));
+  }
   tell(model, notes, console);
   const int block = wants_plain_layout(options, purpose) ? 0 : channel_block(options);
   PLIMSOLL_ASSIGN(TaskGraph graph, as_paper ? as_paper->build(model.network, options.batch)

@@ -27,7 +27,9 @@ struct ModelOptions {
   llvm::cl::opt<long long> batch;
   llvm::cl::opt<LossKind> loss;
   llvm::cl::opt<OptimizerKind> optimizer;
-  llvm::cl::opt<double> momentum, weight_decay;
+  llvm::cl::opt<double> momentum, weight_decay, clip_norm;
+  llvm::cl::opt<bool> nesterov;
+  llvm::cl::list<std::string> freeze;
   llvm::cl::opt<std::string> target, math;
   llvm::cl::opt<bool> nondeterministic;
   llvm::cl::opt<long long> threads;

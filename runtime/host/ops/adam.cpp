@@ -1,8 +1,8 @@
-// AdamUpdate {w, g, m, v}: torch.optim.Adam, or AdamW when decoupled. The step count is iteration + 1; m and v start at
-// zero.
+// AdamUpdate {w, g, m, v, factor?}: torch.optim.Adam, or AdamW when decoupled. The step count is iteration + 1; m and v
+// start at zero.
 #include <cmath>
 
-#include "runtime/host/flat_kernel.h"
+#include "runtime/host/update.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
@@ -10,9 +10,7 @@ namespace plimsoll {
 std::vector<Algorithm> AdamUpdate::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> AdamUpdate::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  const int64_t n = operands[0].tensor.padded_elements();
-  const bool clear = operands[1].access == Access::update;
-  return host::flat_kernel([=](const RunContext& context, std::byte* const* operand) {
+  return host::update_kernel(operands, 2, [=](const RunContext& context, std::byte* const* operand) {
     // Scalars in double, as Python has them; elements in float.
     const double step = static_cast<double>(context.iteration + 1), rate = context.learning_rate;
     const double seen1 = 1 - std::pow(attrs.beta1, step), seen2 = 1 - std::pow(attrs.beta2, step);
@@ -23,16 +21,14 @@ std::unique_ptr<Kernel> AdamUpdate::make(const Attrs& attrs, std::span<const Ope
     const float decay = attrs.decoupled ? 0 : static_cast<float>(attrs.weight_decay);
     const float shrink = attrs.decoupled ? static_cast<float>(1 - rate * attrs.weight_decay) : 1;
     float* w = host::out(operand, 0);
-    float* g = host::out(operand, 1);
     float* m = host::out(operand, 2);
     float* v = host::out(operand, 3);
-    host::for_elements(n, [=](int64_t i) {
-      const float gradient = g[i] + decay * w[i];
+    return [=](int64_t i, float g) {
+      const float gradient = g + decay * w[i];
       m[i] = beta1 * m[i] + rest1 * gradient;
       v[i] = beta2 * v[i] + rest2 * gradient * gradient;
       w[i] = shrink * w[i] - step_size * m[i] / (std::sqrt(v[i]) / root + epsilon);
-    });
-    if (clear) host::for_elements(n, [=](int64_t i) { g[i] = 0; });
+    };
   });
 }
 

@@ -1,0 +1,20 @@
+// Weights that training leaves as they are: no gradient of them is computed, and none through what only they stand behind.
+//
+// Why here: the task graph is made for what is trained, so a frozen weight costs no gradient, no optimizer state, and no
+// activation that only its gradient would read.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/network.h"
+#include "compiler/support/status.h"
+
+namespace plimsoll {
+
+// A pattern as the shell's (`*`, `?`, `[…]`) matches a weight by its name, or by the module path or the name of a node
+// that reads it. Running statistics go on moving with the samples, as in PyTorch's training mode. `notes` gets a line.
+// Error: usage, for a pattern that matches no trained weight, and when nothing is left to train.
+Status freeze_weights(Network& network, const std::vector<std::string>& patterns, std::vector<std::string>& notes);
+
+}  // namespace plimsoll

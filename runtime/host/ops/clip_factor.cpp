@@ -1,0 +1,71 @@
+// ClipFactor {gradients…, factor}: what torch.nn.utils.clip_grad_norm_ multiplies all gradients by,
+// min(1, max_norm / (norm + 1e-6)), with the 2-norm over all of them together. Padding of a layout is zero and adds none.
+//
+// Every stretch of a gradient leaves its sum in the workspace; they are added in order, in double precision, so that the
+// bits do not depend on the number of threads.
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/host/flat_kernel.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kStretch = 16384;
+
+struct Stretch {
+  size_t slot;
+  int64_t begin, end;
+};
+
+class ClipFactorKernel final : public Kernel {
+ public:
+  ClipFactorKernel(double max_norm, std::span<const OperandDesc> operands) : max_norm_(max_norm), factor_slot_(operands.size() - 1) {
+    for (size_t slot = 0; slot < factor_slot_; ++slot) {
+      const int64_t n = operands[slot].tensor.padded_elements();
+      for (int64_t begin = 0; begin < n; begin += kStretch) stretches_.push_back({slot, begin, std::min(n, begin + kStretch)});
+    }
+  }
+
+  int64_t workspace_bytes() const { return static_cast<int64_t>(stretches_.size() * sizeof(double)); }
+
+  void run(const RunContext&, std::byte* const* operands, std::byte* workspace) override {
+    double* const sums = reinterpret_cast<double*>(workspace);
+    const auto count = static_cast<int64_t>(stretches_.size());
+#pragma omp parallel for schedule(static) if (count > 1)
+    for (int64_t i = 0; i < count; ++i) {
+      const Stretch& stretch = stretches_[static_cast<size_t>(i)];
+      const float* g = host::in(operands, stretch.slot);
+      double parts[8] = {};  // a sum each for the lanes of a vector
+      int64_t at = stretch.begin;
+      for (; at + 8 <= stretch.end; at += 8)
+        for (int64_t k = 0; k < 8; ++k) parts[k] += static_cast<double>(g[at + k]) * static_cast<double>(g[at + k]);
+      for (; at < stretch.end; ++at) parts[0] += static_cast<double>(g[at]) * static_cast<double>(g[at]);
+      double sum = 0;
+      for (const double part : parts) sum += part;
+      sums[i] = sum;
+    }
+    double sum = 0;
+    for (int64_t i = 0; i < count; ++i) sum += sums[i];
+    const double factor = max_norm_ / (std::sqrt(sum) + 1e-6);
+    *host::out(operands, factor_slot_) = static_cast<float>(factor > 1 ? 1 : factor);  // NaN stays NaN
+  }
+
+ private:
+  double max_norm_;
+  size_t factor_slot_;
+  std::vector<Stretch> stretches_;
+};
+
+}  // namespace
+
+std::vector<Algorithm> ClipFactor::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = ClipFactorKernel(attrs.max_norm, operands).workspace_bytes()}};
+}
+
+std::unique_ptr<Kernel> ClipFactor::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  return std::make_unique<ClipFactorKernel>(attrs.max_norm, operands);
+}
+
+}  // namespace plimsoll
