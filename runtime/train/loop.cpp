@@ -48,9 +48,8 @@ void check_save(const Program& program, const std::string& save) {
 
 // "the loss is nan in iteration 12: 'conv1.Y' of layer 'conv1' (step 3) holds NaN (12 of 4096 elements)"
 std::string what_went_wrong(const IterationResult& result, const std::string& bad) {
-  char loss[32];
-  std::snprintf(loss, sizeof loss, "%g", result.loss);
-  return "the loss is " + std::string(loss) + " in iteration " + std::to_string(result.iteration) + (bad.empty() ? "" : ": " + bad);
+  const char* const loss = std::isnan(result.loss) ? "nan" : result.loss > 0 ? "inf" : "-inf";
+  return std::string("the loss is ") + loss + " in iteration " + std::to_string(result.iteration) + (bad.empty() ? "" : ": " + bad);
 }
 
 [[noreturn]] void diverged(const IterationResult& result, const std::string& bad, const char* way_out) {

@@ -16,10 +16,19 @@ grep -q "plimsoll compile 'my net.onnx' -o 'my trainer' -q --batch 8" "my traine
 build_trainer elsewhere "my net.onnx" --batch 8 --costs k40m
 elsewhere/build/train --data npy:x.npy,y.npy --quiet --steps 2
 
-expect 4 train --steps 4 --lr 1e30 --save broken.onnx;   says "--lr"
+# The loss is no number: no weight is moved, nothing is saved, and the tensor where it began is named.
+expect 4 train --steps 4 --lr 1e30 --save broken.onnx;   says "--lr"; says "of layer '/conv2/Conv' (step "; says "holds Inf ("
 [[ ! -e broken.onnx ]] || fail "weights of a training that diverged were saved"
 expect 0 train --steps 4 --lr 1e30 --on-nan ignore
-expect 2 train --on-nan perhaps
+expect 2 train --on-nan perhaps;                         says "stop, skip, ignore"
+$python -c 'import numpy; x = numpy.load("x.npy"); x[13, 0, 5] = float("nan"); numpy.save("bad.npy", x)'
+expect 4 train --data npy:bad.npy,y.npy --no-shuffle;    says "in iteration 1: input '"; says "holds NaN (32 of 8192 elements) in the data"
+# Left out, it is as if it had not been: the weights are those of the other iterations.
+expect 0 train --data npy:bad.npy,y.npy --no-shuffle --on-nan skip --save skipped.onnx; says "skipped, the loss is nan in iteration 1: input"
+$python -c 'import numpy
+for name in "xy": a = numpy.load(name + ".npy"); numpy.save(name + "3.npy", numpy.concatenate([a[:8], a[16:]]))'
+expect 0 train --data npy:x3.npy,y3.npy --no-shuffle --save three.onnx
+$python "$PLIMSOLL_E2E/weights.py" skipped.onnx three.onnx 0
 expect 0 train --steps 1 --save "my weights.onnx"
 expect 0 train --steps 1 --model "my weights.onnx" --save again.onnx
 expect 7 train --steps 1 --save no/such/place.onnx
