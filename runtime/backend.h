@@ -103,6 +103,13 @@ void copy_in(void* stream, std::byte* to, const std::byte* from, int64_t bytes);
 void copy_out(void* stream, std::byte* to, const std::byte* from, int64_t bytes);  // arena → host, finished on return
 void finish(void* stream);                                                         // waits for all that was issued
 
+// What of a RunContext and a RoundJob this backend heeds; a trainer refuses options that need what it does not.
+struct Heeds {
+  bool loss_scale = false;  // RunContext::loss_scale: batches that are not whole
+  bool discard = false;     // RunContext::discard and RoundJob::guarded: iterations that are left out
+};
+Heeds heeds();
+
 std::string device_name();
 std::string library_version();  // "onednn 2.6.3"; several in alphabetical order, with commas
 

@@ -150,6 +150,8 @@ StagingBuffer::~StagingBuffer() {
   if (data_) cudaFreeHost(data_);
 }
 
+Heeds heeds() { return {}; }
+
 std::optional<DeviceMemory> device_memory() {
   size_t free = 0, total = 0;
   check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");

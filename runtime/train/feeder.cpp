@@ -80,7 +80,23 @@ void Feeder::serve() {
   }
 }
 
+namespace {
+
+bool all_finite(const std::byte* values, int64_t bytes) {
+  const float* const x = reinterpret_cast<const float*>(values);
+  uint32_t worst = 0;  // the largest exponent
+  for (int64_t i = 0; i < bytes / 4; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, x + i, 4);
+    worst = std::max(worst, bits & 0x7f800000u);
+  }
+  return worst != 0x7f800000u;
+}
+
+}  // namespace
+
 void Feeder::fetch(const Samples& samples, Set& to) {
+  to.bad_input = -1;
   for (size_t input = 0; input < to.buffers.size(); ++input) {
     const ProgramInput& to_feed = program_.inputs[input];
     const bool labels = to_feed.desc.type == DataType::i32 || to_feed.desc.type == DataType::i64;
@@ -90,6 +106,9 @@ void Feeder::fetch(const Samples& samples, Set& to) {
       dataset_.columns[input]->read(order_[static_cast<size_t>(std::min(i, dataset_.samples - 1))], at);
       if (labels && i >= dataset_.samples) std::memset(at, 0xff, static_cast<size_t>(bytes));  // -1 of either width
     }
+    if (to_feed.desc.type == DataType::f32 && to.bad_input < 0 &&
+        !all_finite(to.buffers[input].data(), samples.count * bytes))
+      to.bad_input = static_cast<int64_t>(input);
   }
 }
 

@@ -35,6 +35,9 @@ class Feeder {
   // the loss counts them nowhere. `next` is what will be asked for next, count 0 if nothing: it is fetched meanwhile.
   // Throws what reading a sample throws.
   void stage(const Samples& now, const Samples& next);
+  // The first staged input that holds what is no finite number, or -1. A network can lose it on its way to the loss, for a
+  // Relu of NaN may be 0, while the gradients of its weights cannot.
+  int64_t bad_input() const { return sets_[at_hand_].bad_input; }
   // Per input: the staged samples, one after the other, until the next stage().
   std::span<const std::byte* const> staged() const { return sets_[at_hand_].pointers; }
 
@@ -43,6 +46,7 @@ class Feeder {
   struct Set {
     std::vector<backend::StagingBuffer> buffers;
     std::vector<const std::byte*> pointers;
+    int64_t bad_input = -1;
   };
   void fetch(const Samples& samples, Set& to);
   void serve();

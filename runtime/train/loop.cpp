@@ -119,7 +119,7 @@ class Loop {
   Loop(const Program& program, const Options& options, const std::string& model_file, Data& data, const Length& length,
        Reporter& reporter)
       : program_(program), options_(options), model_file_(model_file), data_(data), length_(length), reporter_(reporter),
-        machine_(program, options.spill, options.last_batch == LastBatch::keep ? data.training.samples % program.batch : 0),
+        machine_(program, {options.spill, options.graph, options.last_batch == LastBatch::keep ? data.training.samples % program.batch : 0}),
         port_(program, machine_.arena()), statistics_(program, machine_.arena()), schedule_(options.schedule) {
     schedule_.iterations = std::min(length.steps, length.epochs * length.per_epoch);
     progress_ = {.seed = options.seed.value_or(0),
@@ -145,6 +145,7 @@ class Loop {
 
   void finish() {
     reporter_.close();
+    check_weights();
     if (checkpoints_) checkpoints_->save(progress_);
     if (!options_.save.empty()) save_model(program_, model_file_, options_.save, port_);
     if (!options_.quiet) print_end(program_, machine_.arena().allocated_bytes(), durations_.median());
@@ -205,7 +206,7 @@ class Loop {
       samples += result.samples;
       if (evaluation_feeder_ && options_.eval_every > 0 && progress_.iteration % options_.eval_every == 0) evaluate(epoch, false);
       if (checkpoints_ && options_.checkpoint_every > 0 && progress_.iteration % options_.checkpoint_every == 0)
-        checkpoints_->save(progress_);
+        save_checkpoint();
     }
     if (samples == 0) return;
     EpochResult result{.epoch = epoch, .samples = samples, .seconds = seconds};
@@ -214,7 +215,7 @@ class Loop {
     if (program_.counts_correct) result.accuracy = progress_.correct_sum / seen;
     if (evaluation_feeder_ && options_.eval_every == 0) result.evaluation = evaluate(epoch, true);
     reporter_.epoch(result);
-    if (checkpoints_ && options_.checkpoint_every == 0 && !done()) checkpoints_->save(progress_);
+    if (checkpoints_ && options_.checkpoint_every == 0 && !done()) save_checkpoint();
   }
 
   // Samples of an iteration of the epoch; nothing behind its last.
@@ -233,7 +234,7 @@ class Loop {
                                  .padded = options_.last_batch == LastBatch::pad,
                                  .next = samples_of(in_epoch + 1),
                                  .context = {.seed = progress_.seed, .iteration = progress_.iteration, .learning_rate = rate},
-                                 .guarded = options_.on_nan != OnNan::ignore});
+                                 .guarded = options_.on_nan != OnNan::ignore});  // as far as the backend heeds it
     const IterationResult result{.iteration = progress_.iteration,
                                  .epoch = epoch,
                                  .samples = samples.count,
@@ -262,6 +263,20 @@ class Loop {
     if (totals.weights_are_bad) diverged(result, totals.bad, "; there is nothing to skip to");
     statistics_.restore();
     reporter_.warn("warning: skipped, " + what_went_wrong(result, totals.bad));
+  }
+
+  // A gradient can overflow while the loss is a number, and a Relu can hide what it did: what is kept is looked at.
+  void check_weights() {
+    if (options_.on_nan == OnNan::ignore) return;
+    if (const ProgramParameter* const bad = find_bad_parameter(program_, port_))
+      throw TrainerError(Exit::invalid_model, "after " + std::to_string(progress_.iteration) + " iterations '" + bad->name +
+                                                  "' holds what is no number, and nothing is saved: its gradient overflowed. "
+                                                  "Lower --lr, or clip with `plimsoll compile --clip-norm`");
+  }
+
+  void save_checkpoint() {
+    check_weights();
+    checkpoints_->save(progress_);
   }
 
   // Over all samples where the labels are classes (the feeder fills the last batch with what counts nowhere), else over
@@ -311,7 +326,17 @@ class Loop {
 
 }  // namespace
 
+// Options that need what this backend does not do.
+void check_backend(const Options& options) {
+  const backend::Heeds heeds = backend::heeds();
+  if (options.last_batch != LastBatch::drop && !heeds.loss_scale)
+    throw TrainerError(Exit::usage, "--last pad and keep are not there for this device: the loss would not be the mean over the samples");
+  if (options.on_nan == OnNan::skip && !heeds.discard)
+    throw TrainerError(Exit::usage, "--on-nan skip is not there for this device: the weights would have moved");
+}
+
 Exit train(const Program& program, const Options& options, const std::string& model_file) {
+  check_backend(options);
   // Everything that can be wrong with files is found before memory is taken and kernels are built.
   Data data = open_data(program, options);
   check_save(program, options.save);

@@ -7,12 +7,13 @@
 
 namespace plimsoll::train {
 
-Machine::Machine(const Program& program, const std::string& spill, int64_t left_over)
-    : program_(program), arena_(program.arena_bytes), full_(program.kernels), last_(program.kernels), rest_(program.kernels) {
-  if (program.host_pool_bytes > 0) pool_ = std::make_unique<backend::HostPool>(program.host_pool_bytes, spill);
+Machine::Machine(const Program& program, const Setup& setup)
+    : program_(program), arena_(program.arena_bytes), full_(program.kernels), last_(program.kernels), rest_(program.kernels),
+      may_record_(setup.may_record) {
+  if (program.host_pool_bytes > 0) pool_ = std::make_unique<backend::HostPool>(program.host_pool_bytes, setup.spill);
   program.build(full_, program.sub_batch);
   if (program.last_sub_batch != program.sub_batch) program.build(last_, program.last_sub_batch);
-  rest_samples_ = left_over % program.sub_batch;
+  rest_samples_ = setup.left_over % program.sub_batch;
   if (rest_samples_ == program.last_sub_batch) rest_samples_ = 0;
   if (rest_samples_ > 0) program.build(rest_, rest_samples_);
   program.forward(round_);
@@ -45,19 +46,24 @@ Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
     const Samples samples = samples_of(r);
     feeder.stage(samples, r + 1 < rounds ? samples_of(r + 1) : next_first);
     context.round = r;
+    if (iteration.guarded && feeder.bad_input() >= 0) {
+      totals.finite = false;
+      context.discard = true;
+    }
     const RoundJob job{.kernels = &kernels_for(samples.count),
                        .staged = feeder.staged(),
                        .context = context,
                        .samples = samples.count,
                        .last = r + 1 == rounds,
+                       .may_record = may_record_,
                        .guarded = iteration.guarded};
     const RoundResult result = streams_->play(job);
     totals.loss += result.loss;
     totals.correct += result.correct;
     totals.stall_seconds += result.stall_seconds;
     totals.moved_bytes += copied_bytes_ + samples.count * loaded_sample_bytes_;
-    if (std::isfinite(result.loss)) continue;
-    if (totals.finite && iteration.guarded) {
+    if (std::isfinite(result.loss) && (totals.finite || !totals.bad.empty())) continue;
+    if (totals.bad.empty() && iteration.guarded) {
       const Diagnosis found = first_bad_tensor(program_, round_, arena_, pool_.get(), job);
       totals.bad = found.text;
       totals.weights_are_bad = found.persistent;

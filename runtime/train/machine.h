@@ -19,9 +19,14 @@ enum class LastBatch {
 
 class Machine {
  public:
-  // Takes all the memory that training takes. `left_over`: samples of a short iteration, 0 if there is none.
-  // Throws what the backend and its kernels throw.
-  Machine(const Program& program, const std::string& spill, int64_t left_over);
+  struct Setup {
+    std::string spill = {};  // directory of the host pool's file; "": in memory
+    bool may_record = true;  // RoundJob::may_record
+    int64_t left_over = 0;   // samples of a short iteration; 0: there is none
+  };
+
+  // Takes all the memory that training takes. Throws what the backend and its kernels throw.
+  Machine(const Program& program, const Setup& setup);
 
   struct Totals {
     double loss = 0;     // of an iteration: the mean over its samples
@@ -39,7 +44,7 @@ class Machine {
     bool padded = false;   // the rest of the batch is filled up
     Samples next = {};     // those of the iteration behind it
     RunContext context = {};
-    bool guarded = false;  // where the loss is no finite number, no weight is moved, and the tensor is looked for
+    bool guarded = false;  // where loss or samples are no finite numbers, no weight is moved, and the tensor is looked for
   };
 
   // All rounds of one iteration. Evaluation (context.training false) runs forward only.
@@ -55,6 +60,7 @@ class Machine {
   std::unique_ptr<backend::HostPool> pool_;
   KernelSet full_, last_, rest_;
   int64_t rest_samples_ = 0;
+  const bool may_record_;
   Round round_;
   std::unique_ptr<backend::Streams> streams_;
   int64_t copied_bytes_ = 0;         // by offloads and prefetches of a round

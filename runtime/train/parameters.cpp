@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <vector>
 
 #include "runtime/train/error.h"
@@ -78,6 +79,16 @@ void Statistics::keep() {
 void Statistics::restore() {
   for (const Copy& copy : copies_) backend::copy_in(nullptr, copy.at, copy.bytes.data(), static_cast<int64_t>(copy.bytes.size()));
   backend::finish(nullptr);
+}
+
+const ProgramParameter* find_bad_parameter(const Program& program, ParameterPort& port) {
+  for (const ProgramParameter& parameter : program.parameters) {
+    if (parameter.desc.type != DataType::f32) continue;
+    const std::span<const std::byte> values = port.fetch(parameter);
+    const float* const x = reinterpret_cast<const float*>(values.data());
+    if (!std::all_of(x, x + values.size() / sizeof(float), [](float value) { return std::isfinite(value); })) return &parameter;
+  }
+  return nullptr;
 }
 
 void init_parameters(const Program& program, const std::string& init, const std::string& model_file, ParameterPort& port) {
