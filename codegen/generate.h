@@ -29,8 +29,9 @@ struct GeneratedFile {
 struct GenerateOptions {
   std::string command = {};                                // that made it, for the README
   int64_t threads = 1;                                     // of the trainer; the bits of its results depend on it; 0: on cuda they do not
-  std::map<std::string, int64_t> initializer_offsets = {};  // in model.onnx: where each initializer's bytes begin
+  std::map<std::string, int64_t> initializer_offsets = {};  // where each initializer's bytes begin
   int64_t model_bytes = 0;                                 // size of model.onnx
+  int64_t weights_bytes = 0;                               // of the file beside it that the offsets are of; 0: model.onnx itself
 };
 
 // Before: the checker has accepted the plan, which was made for this graph.

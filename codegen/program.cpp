@@ -178,7 +178,7 @@ Result<GeneratedFile> program_source(const Source& source, const std::vector<std
   text += "\nvoid backward([[maybe_unused]] Round& r) {\n" + backward + "}\n";
   text += "\nconst ProgramInput inputs[] = {\n" + inputs(source) + "};\n";
   if (parameter_count)
-    text += "\n// Name, as it lies in the arena, where, its first byte in model.onnx, what it is.\n"
+    text += "\n// Name, as it lies in the arena, where, its first byte in the file of the weights, what it is.\n"
             "const ProgramParameter parameters[] = {\n" + parameter_rows + "};\n";
   text += fmt::format(
       "\n}}  // namespace trainer\n\n"
@@ -187,7 +187,7 @@ Result<GeneratedFile> program_source(const Source& source, const std::vector<std
       "      .model = {},\n      .generator = {},\n"
       "      .batch = {}, .sub_batch = {}, .rounds = {}, .last_sub_batch = {},\n"
       "      .arena_bytes = trainer::arena_bytes, .budget_bytes = trainer::budget_bytes, .persistent_bytes = {},\n{}"
-      "      .threads = {},\n      .model_bytes = {},\n      .classes = {},\n      .counts_correct = {},\n"
+      "      .threads = {},\n      .model_bytes = {},{}\n      .classes = {},\n      .counts_correct = {},\n"
       "      .predicted_seconds = {},\n      .predicted_by = {},\n      .libraries = {},\n"
       "      .kernels = trainer::kernel_count,\n"
       "      .inputs = trainer::inputs,\n{}"
@@ -198,6 +198,7 @@ Result<GeneratedFile> program_source(const Source& source, const std::vector<std
       string_literal(plan.model_name), string_literal(plan.generator), plan.batch, plan.sub_batch, plan.rounds,
       plan.last_sub_batch, plan.summary.persistent_bytes,
       plan.summary.host_pool_bytes > 0 ? "      .host_pool_bytes = trainer::host_pool_bytes,\n" : "", source.options.threads, source.options.model_bytes,
+      source.options.weights_bytes > 0 ? fmt::format(" .weights_bytes = {},", source.options.weights_bytes) : "",
       classes(source.graph), source.graph.correct.valid() ? "true" : "false", plan.summary.iteration_seconds,
       string_literal(plan.costs), string_literal(libraries),
       parameter_count ? "      .parameters = trainer::parameters,\n" : "");

@@ -29,7 +29,7 @@ struct ProgramParameter {
   const char* name;     // ONNX initializer, or a name of our own for optimizer state
   TensorDesc desc;      // as it lies in the arena
   int64_t offset;       // in the arena
-  int64_t file_offset;  // of its first value in model.onnx (plain layout, same element type); -1: starts at zero
+  int64_t file_offset;  // of its first value in the file of the weights (plain layout, same element type); -1: starts at zero
   ParameterRole role;
 };
 
@@ -50,6 +50,7 @@ struct Program {
   int64_t host_pool_bytes = 0;     // 0: nothing is offloaded
   int64_t threads = 0;             // host: fixed, for the bits depend on it
   int64_t model_bytes = 0;         // size of model.onnx; 0: there is none
+  int64_t weights_bytes = 0;       // of the file beside it that holds the weights; 0: it holds them itself
   int64_t classes = 0;             // labels are in [0, classes); 0: targets are not classes
   bool counts_correct = false;     // read_correct is called
   double predicted_seconds = 0;    // of an iteration; 0: unknown

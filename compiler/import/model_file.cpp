@@ -9,9 +9,12 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
+#include <utility>
 
 #include "compiler/import/loaded_model.h"
+#include "compiler/import/sha256.h"
 
 namespace plimsoll {
 namespace {
@@ -89,7 +92,67 @@ std::map<std::string, FileRange> find_ranges(std::string_view bytes) {
   return ranges;
 }
 
+// Reals are weights; whole numbers only where they are many.
+bool goes_outside(const onnx::TensorProto& tensor) {
+  constexpr size_t kLeast = 1024;
+  return tensor.has_raw_data() && (tensor.data_type() == onnx::TensorProto::FLOAT || tensor.raw_data().size() >= kLeast);
+}
+
+Status write_bytes(int descriptor, std::string_view bytes, int64_t offset, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::pwrite(descriptor, bytes.data(), bytes.size(), offset);
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0)
+      return Error{ExitCode::unwritable_output, fmt::format("cannot write '{}': {}", path, std::strerror(put < 0 ? errno : ENOSPC))};
+    bytes.remove_prefix(static_cast<size_t>(put));
+    offset += put;
+  }
+  return {};
+}
+
+Status write_outside(ModelFile& file, const std::string& path, const std::string& name, std::map<std::string, FileRange>& ranges) {
+  constexpr int64_t kAlignment = 4096;
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor < 0) return Error{ExitCode::unwritable_output, fmt::format("cannot write '{}': {}", path, std::strerror(errno))};
+  Status written;
+  int64_t end = 0;
+  for (onnx::TensorProto& tensor : *file.model.mutable_graph()->mutable_initializer()) {
+    if (!goes_outside(tensor)) continue;
+    const int64_t offset = (end + kAlignment - 1) / kAlignment * kAlignment, bytes = static_cast<int64_t>(tensor.raw_data().size());
+    written = write_bytes(descriptor, tensor.raw_data(), offset, path);
+    if (!written.ok()) break;
+    end = offset + bytes;
+    ranges[tensor.name()] = {offset, bytes};
+    tensor.clear_raw_data();
+    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+    for (const auto& [key, value] : {std::pair<std::string, std::string>{"location", name}, {"offset", std::to_string(offset)},
+                                     {"length", std::to_string(bytes)}}) {
+      onnx::StringStringEntryProto& entry = *tensor.add_external_data();
+      entry.set_key(key);
+      entry.set_value(value);
+    }
+  }
+  if (::close(descriptor) != 0 && written.ok())
+    return Error{ExitCode::unwritable_output, fmt::format("cannot write '{}': {}", path, std::strerror(errno))};
+  return written;
+}
+
 }  // namespace
+
+std::string weights_name(std::string_view skeleton_name) { return sha256_hex(std::string(skeleton_name)).substr(0, 16) + ".weights"; }
+
+bool is_too_large_for_one_file(const ModelFile& file) {
+  return file.model.ByteSizeLong() > static_cast<size_t>(kModelBytesLimit);
+}
+
+Result<std::map<std::string, FileRange>> write_model_in_two(ModelFile& file, const std::string& path) {
+  const std::filesystem::path skeleton(path);
+  const std::string name = weights_name(skeleton.filename().string());
+  std::map<std::string, FileRange> ranges;
+  PLIMSOLL_TRY(write_outside(file, (skeleton.parent_path() / name).string(), name, ranges));
+  PLIMSOLL_TRY(write_model(file, path));
+  return ranges;
+}
 
 Result<std::map<std::string, FileRange>> write_model(const ModelFile& file, const std::string& path) {
   const size_t size = file.model.ByteSizeLong();

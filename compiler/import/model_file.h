@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "compiler/support/status.h"
 
@@ -22,5 +23,23 @@ struct FileRange {
 // (little-endian, row-major). Overwriting a range gives the same model with another weight, with no Protobuf at hand.
 // Errors: unwritable_output; unsupported when the file would exceed the 2 GiB that Protobuf allows.
 Result<std::map<std::string, FileRange>> write_model(const ModelFile& file, const std::string& path);
+
+// True when write_model() would refuse the model for its size.
+bool is_too_large_for_one_file(const ModelFile& file);
+
+// The other way: `path` becomes a skeleton whose weights are external data in a file beside it, each at an offset that
+// is a multiple of 4096 (for whoever maps it). That file's name has a fixed form and length, so that a trainer can give
+// a copy of the skeleton a file of its own without Protobuf: 16 hexadecimal digits and ".weights" (weights_name()).
+// Small tensors of whole numbers, which tools want to know while they load a model, stay in the skeleton.
+// The ranges are those of the weights' file. Errors: unwritable_output; unsupported, when even the skeleton is too large.
+Result<std::map<std::string, FileRange>> write_model_in_two(ModelFile& file, const std::string& path);
+
+// Of the weights beside the skeleton with this file name: the first digits of its SHA-256.
+std::string weights_name(std::string_view skeleton_name);
+
+// The model once more, as one file: of a skeleton, with the weights that lie beside it. With `checkpoint`, the directory of
+// a trainer's checkpoint, the weights and statistics are those.
+// Errors: as importing has them; unreadable_input and invalid_model for a checkpoint that is damaged or of another model.
+Status export_model(const std::string& model, const std::string& checkpoint, const std::string& path);
 
 }  // namespace plimsoll

@@ -26,7 +26,7 @@ struct ImportedModel {
   Network network;
   std::vector<std::string> notes = {};     // what the import did: nodes inlined, weights un-shared
   std::vector<std::string> warnings = {};  // what the user should look at
-  std::shared_ptr<const ModelFile> file = {};  // to write the model again, with trained weights
+  std::shared_ptr<ModelFile> file = {};        // to write the model again, with trained weights
   std::string sha256 = {};                 // of the model file, in hexadecimal; external data is not part of it
   std::string producer = {};               // "pytorch 2.9.1"
   int64_t ir_version = 0;

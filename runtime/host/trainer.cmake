@@ -39,6 +39,7 @@ target_include_directories(train PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 set_source_files_properties(runtime/train/main.cpp PROPERTIES
   COMPILE_DEFINITIONS "PLIMSOLL_TRAINER_DIR=\"${CMAKE_CURRENT_SOURCE_DIR}\"")
 
+include(${CMAKE_CURRENT_SOURCE_DIR}/runtime/train/images.cmake)
 if(PLIMSOLL_RUNTIME)
   find_library(PLIMSOLL_HOST NAMES plimsoll_host HINTS ${PLIMSOLL_RUNTIME} ${PLIMSOLL_RUNTIME}/runtime NO_DEFAULT_PATH REQUIRED)
   target_link_libraries(train PRIVATE ${PLIMSOLL_HOST})
@@ -49,6 +50,8 @@ else()
   target_compile_options(plimsoll_host PRIVATE -O3 -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math
     $<$<CXX_COMPILER_ID:GNU>:-Wno-free-nonheap-object -Wno-restrict>)
   target_link_libraries(plimsoll_host PUBLIC OpenMP::OpenMP_CXX)
+  plimsoll_images(plimsoll_host)
   target_link_libraries(train PRIVATE plimsoll_host)
 endif()
 target_link_libraries(train PRIVATE ${ONEDNN_LIBRARY} OpenMP::OpenMP_CXX)
+plimsoll_images(train)

@@ -18,13 +18,15 @@ std::string shape_text(const TensorDesc& desc) {
   return text + "]";
 }
 
-Dataset open_dataset(const std::string& source, Part part, const Program& program) {
+Dataset open_dataset(const std::string& source, Part part, const Program& program, const ImageOptions& images) {
   const size_t colon = source.find(':');
   const std::string kind = source.substr(0, colon);
   const std::string rest = colon == std::string::npos ? "" : source.substr(colon + 1);
   Dataset dataset{.name = source, .columns = {}};
   if (kind == "npy") {
     dataset.columns = npy_columns(rest, program.inputs);
+  } else if (kind == "images") {
+    dataset.columns = image_columns(rest, part, images, program);
   } else if (kind == "cifar10") {
     dataset.columns = cifar10_columns(rest, part, program.inputs);
   } else if (kind == "mnist") {
@@ -37,7 +39,7 @@ Dataset open_dataset(const std::string& source, Part part, const Program& progra
     dataset.columns = synthetic_columns(seed, part, program);
   } else {
     throw TrainerError(Exit::usage, "unknown data '" + source +
-                                        "': use npy:X.npy,Y.npy, cifar10:DIR, mnist:DIR or synthetic[:SEED]");
+                                        "': use npy:X.npy,Y.npy, images:DIR, cifar10:DIR, mnist:DIR or synthetic[:SEED]");
   }
   dataset.samples = dataset.columns.front()->samples();
   for (size_t i = 0; i < dataset.columns.size(); ++i)

@@ -18,7 +18,9 @@ class Column {
  public:
   virtual ~Column() = default;
   virtual int64_t samples() const = 0;
-  // Sample `index`, as the input's element type. Allocates nothing.
+  // What is drawn for a sample of the epoch (a place to cut, a side) is a function of this key and of the sample.
+  virtual void begin_epoch(uint64_t key) { static_cast<void>(key); }
+  // Sample `index`, as the input's element type. Allocates nothing but for pictures.
   virtual void read(int64_t index, std::byte* to) = 0;
 };
 
@@ -28,10 +30,19 @@ struct Dataset {
   int64_t samples = 0;
 };
 
-// Opens "npy:…", "cifar10:DIR", "mnist:DIR" or "synthetic[:SEED]" and checks it against the program's inputs: number of
+// Of images:DIR. Means and deviations are of pixels from 0 to 1, one for all channels or one for each.
+struct ImageOptions {
+  int64_t resize = 0;  // the shorter side, before a piece of the model's size is cut out; 0: as it is, or as large as needed
+  bool random_crop = false, flip = false;  // of training samples
+  std::vector<float> mean = {0}, deviation = {1};
+  float mean_of(int64_t channel) const { return mean[mean.size() == 1 ? 0 : static_cast<size_t>(channel)]; }
+  float deviation_of(int64_t channel) const { return deviation[deviation.size() == 1 ? 0 : static_cast<size_t>(channel)]; }
+};
+
+// Opens "npy:…", "images:DIR", "cifar10:DIR", "mnist:DIR" or "synthetic[:SEED]" and checks it against the program's inputs: number of
 // columns, shapes, element types. Throws TrainerError: usage for a source that is not one, unreadable_input, or
 // invalid_model when the data are of another shape than the model asks for.
-Dataset open_dataset(const std::string& source, Part part, const Program& program);
+Dataset open_dataset(const std::string& source, Part part, const Program& program, const ImageOptions& images = {});
 
 // Every label of an integer input is in [0, classes); float targets are not looked at. Reads all labels once.
 // Throws TrainerError (invalid_model) with the first that is not.
@@ -43,6 +54,8 @@ std::vector<std::unique_ptr<Column>> cifar10_columns(const std::string& director
                                                      std::span<const ProgramInput> inputs);
 std::vector<std::unique_ptr<Column>> mnist_columns(const std::string& directory, Part part,
                                                    std::span<const ProgramInput> inputs);
+std::vector<std::unique_ptr<Column>> image_columns(const std::string& directory, Part part, const ImageOptions& options,
+                                                   const Program& program);
 std::vector<std::unique_ptr<Column>> synthetic_columns(uint64_t seed, Part part, const Program& program);
 
 // Bytes of one sample of an input, and its dimensions after the first.

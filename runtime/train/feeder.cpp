@@ -39,9 +39,10 @@ void Feeder::begin_epoch(int64_t epoch) {
   std::unique_lock lock(mutex_);
   wait_for_thread(lock);
   ahead_ = {};
+  const uint64_t key = random_bits(seed_, static_cast<uint64_t>(epoch));
+  for (const auto& column : dataset_.columns) column->begin_epoch(key);
   if (!shuffle_) return;
   std::iota(order_.begin(), order_.end(), 0);
-  const uint64_t key = random_bits(seed_, static_cast<uint64_t>(epoch));
   for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random_bits(key, i) % i]);
 }
 

@@ -48,8 +48,9 @@ void check_save(const Program& program, const std::string& save) {
 
 // "the loss is nan in iteration 12: 'conv1.Y' of layer 'conv1' (step 3) holds NaN (12 of 4096 elements)"
 std::string what_went_wrong(const IterationResult& result, const std::string& bad) {
-  const char* const loss = std::isnan(result.loss) ? "nan" : result.loss > 0 ? "inf" : "-inf";
-  return std::string("the loss is ") + loss + " in iteration " + std::to_string(result.iteration) + (bad.empty() ? "" : ": " + bad);
+  const std::string loss = std::isfinite(result.loss) ? "in iteration "
+                           : "the loss is " + std::string(std::isnan(result.loss) ? "nan" : result.loss > 0 ? "inf" : "-inf") + " in iteration ";
+  return loss + std::to_string(result.iteration) + (bad.empty() ? "" : ": " + bad);
 }
 
 [[noreturn]] void diverged(const IterationResult& result, const std::string& bad, const char* way_out) {
@@ -85,13 +86,13 @@ struct Data {
 };
 
 Data open_data(const Program& program, const Options& options) {
-  Data data{.training = open_dataset(options.data, Part::training, program), .evaluation = {}};
+  Data data{.training = open_dataset(options.data, Part::training, program, options.images), .evaluation = {}};
   if (options.last_batch == LastBatch::drop || data.training.samples == 0) need_a_batch(program, data.training);
   if (options.last_batch == LastBatch::pad && program.classes == 0)
     throw TrainerError(Exit::usage, "--last pad is for labels that are classes, of which the loss can leave some out; use keep");
   check_labels(data.training, program);
   if (options.eval_data.empty()) return data;
-  data.evaluation = open_dataset(options.eval_data, Part::test, program);
+  data.evaluation = open_dataset(options.eval_data, Part::test, program, options.images);
   if (program.classes == 0 || data.evaluation->samples == 0) need_a_batch(program, *data.evaluation);
   check_labels(*data.evaluation, program);
   return data;

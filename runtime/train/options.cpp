@@ -1,5 +1,6 @@
 #include "runtime/train/options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string_view>
@@ -19,6 +20,18 @@ T number(std::string_view option, std::string_view text, T least) {
                                         (std::is_floating_point_v<T> ? "0" : std::to_string(least)) + ", not '" +
                                         std::string(text) + "'");
   return value;
+}
+
+// A few numbers with commas between them.
+std::vector<float> numbers(std::string_view option, std::string_view text, bool above_zero) {
+  std::vector<float> list;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    list.push_back(number<float>(option, text.substr(begin, end - begin), 0));
+    if (above_zero && list.back() == 0) throw TrainerError(Exit::usage, std::string(option) + " takes numbers above 0");
+    begin = end + 1;
+  }
+  return list;
 }
 
 // One of a few words.
@@ -55,6 +68,7 @@ constexpr Row kRows[] = {
     {"--data", "SOURCE",
      "samples and labels (default synthetic):\n"
      "npy:X.npy,Y.npy   one file per input of the model, in its order, labels last\n"
+     "images:DIR        a folder per class with PNG and JPEG files in it\n"
      "cifar10:DIR       data_batch_1.bin … of CIFAR-10's binary version\n"
      "mnist:DIR         train-images-idx3-ubyte and train-labels-idx1-ubyte\n"
      "synthetic[:SEED]  random samples",
@@ -71,6 +85,16 @@ constexpr Row kRows[] = {
      "pad   a whole batch, filled with copies that the loss does not count\n"
      "keep  a smaller batch; its loss is the mean over it",
      [](Options& o, View n, View v) { o.last_batch = choice(n, v, kLastBatch); }},
+
+    {"", "", "pictures (images:DIR); a piece of the model's size is cut from the middle"},
+    {"--resize", "N", "make the shorter side N pixels before (default: leave it, or as large as needed)",
+     [](Options& o, View n, View v) { o.images.resize = number<int64_t>(n, v, 1); }},
+    {"--random-crop", "", "for training, cut from any place", [](Options& o, View, View) { o.images.random_crop = true; }},
+    {"--flip", "", "for training, mirror every other picture, by chance", [](Options& o, View, View) { o.images.flip = true; }},
+    {"--mean", "X[,X,X]", "of the pixels, from 0 to 1, to be subtracted (default 0); one for each channel or for all",
+     [](Options& o, View n, View v) { o.images.mean = numbers(n, v, false); }},
+    {"--std", "X[,X,X]", "of the pixels, to divide by (default 1)",
+     [](Options& o, View n, View v) { o.images.deviation = numbers(n, v, true); }},
 
     {"", "", "evaluation"},
     {"--eval-data", "SOURCE", "evaluate on this after each epoch; cifar10 and mnist take their test files (also --test)",

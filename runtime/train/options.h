@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/train/dataset.h"
 #include "runtime/train/machine.h"
 #include "runtime/train/schedule.h"
 
@@ -16,6 +17,7 @@ enum class OnNan { stop, skip, ignore };
 struct Options {
   // What to train on, for how long.
   std::string data = "synthetic";
+  ImageOptions images = {};
   LastBatch last_batch = LastBatch::drop;
   std::string eval_data = {};
   int64_t eval_every = 0;  // iterations; 0: after each epoch

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
+#include <string_view>
 #include <vector>
 
 #include "runtime/train/error.h"
 #include "runtime/train/initial.h"
 #include "runtime/train/layout.h"
+#include "runtime/train/sha256.h"
 
 namespace plimsoll::train {
 namespace {
@@ -15,14 +18,66 @@ namespace {
 float* floats(std::vector<std::byte>& bytes) { return reinterpret_cast<float*>(bytes.data()); }
 int64_t plain_bytes(const TensorDesc& desc) { return desc.elements() * bytes_of(desc.type); }
 
-InputFile open_model(const Program& program, const std::string& path) {
+InputFile open_of_size(const std::string& path, int64_t bytes, const std::string& hint) {
   InputFile file(path);
-  if (file.bytes() != program.model_bytes)
-    throw TrainerError(Exit::invalid_model, "'" + path + "' has " + std::to_string(file.bytes()) +
-                                                " bytes when the model that this trainer was made with has " +
-                                                std::to_string(program.model_bytes) +
+  if (file.bytes() != bytes)
+    throw TrainerError(Exit::invalid_model, "'" + path + "' has " + std::to_string(file.bytes()) + " bytes when " + hint +
+                                                " that this trainer was made with has " + std::to_string(bytes) +
                                                 "; --model says where that one is");
   return file;
+}
+
+InputFile open_model(const Program& program, const std::string& path) {
+  return open_of_size(path, program.model_bytes, "the model");
+}
+
+// A skeleton names the file of its weights in every tensor: 16 hexadecimal digits and ".weights" (docs/decisions/model-file.md).
+constexpr std::string_view kSuffix = ".weights";
+constexpr size_t kDigits = 16;
+
+std::string read_text(const InputFile& file) {
+  std::string text(static_cast<size_t>(file.bytes()), '\0');
+  file.read(0, reinterpret_cast<std::byte*>(text.data()), file.bytes());
+  return text;
+}
+
+std::string weights_named_in(const InputFile& skeleton, const std::string& text) {
+  for (size_t at = text.find(kSuffix); at != std::string::npos; at = text.find(kSuffix, at + 1))
+    if (at >= kDigits && text.find_first_not_of("0123456789abcdef", at - kDigits) >= at) return text.substr(at - kDigits, kDigits + kSuffix.size());
+  throw TrainerError(Exit::invalid_model, "'" + skeleton.path() + "' names no file of weights beside it");
+}
+
+std::string weights_named_for(const std::filesystem::path& skeleton) {
+  const std::string name = skeleton.filename().string();
+  Sha256 sum;
+  sum.add(reinterpret_cast<const std::byte*>(name.data()), static_cast<int64_t>(name.size()));
+  return sum.hex().substr(0, kDigits) + std::string(kSuffix);
+}
+
+// What file_offset is of: the model, or the file beside it.
+InputFile open_weights(const Program& program, const std::string& model_file) {
+  InputFile model = open_model(program, model_file);
+  if (program.weights_bytes == 0) return model;
+  const std::string path = (std::filesystem::path(model_file).parent_path() / weights_named_in(model, read_text(model))).string();
+  return open_of_size(path, program.weights_bytes, "the file of the weights");
+}
+
+// The file as it is, but for the parameters' values.
+void write_with_parameters(const InputFile& from, const std::string& path, const Program& program, ParameterPort& port) {
+  OutputFile out(path);
+  constexpr int64_t kPiece = int64_t{4} << 20;
+  std::vector<std::byte> piece(static_cast<size_t>(std::min(kPiece, from.bytes())));
+  for (int64_t at = 0; at < from.bytes(); at += kPiece) {
+    const int64_t bytes = std::min(kPiece, from.bytes() - at);
+    from.read(at, piece.data(), bytes);
+    out.write(at, piece.data(), bytes);
+  }
+  for (const ProgramParameter& parameter : program.parameters) {
+    if (parameter.file_offset < 0) continue;
+    const std::span<const std::byte> values = port.fetch(parameter);
+    out.write(parameter.file_offset, values.data(), static_cast<int64_t>(values.size()));
+  }
+  out.commit();
 }
 
 uint64_t he_seed(const std::string& init) {
@@ -97,7 +152,7 @@ void init_parameters(const Program& program, const std::string& init, const std:
     throw TrainerError(Exit::usage, "--init takes file or he:SEED, not '" + init + "'");
   const uint64_t seed = he ? he_seed(init) : 0;
   if (program.model_bytes == 0) return;  // every parameter starts at zero
-  const InputFile file = open_model(program, model_file);
+  const InputFile file = open_weights(program, model_file);
   for (const ProgramParameter& parameter : program.parameters) {
     if (parameter.file_offset < 0) continue;
     const TensorDesc& desc = parameter.desc;
@@ -110,21 +165,17 @@ void init_parameters(const Program& program, const std::string& init, const std:
   }
 }
 
+// The weights come first: a skeleton that has its name has its weights.
 void save_model(const Program& program, const std::string& model_file, const std::string& path, ParameterPort& port) {
+  const InputFile weights = open_weights(program, model_file);
+  if (program.weights_bytes == 0) return write_with_parameters(weights, path, program, port);
   const InputFile model = open_model(program, model_file);
+  std::string skeleton = read_text(model);
+  const std::string old_name = weights_named_in(model, skeleton), name = weights_named_for(path);
+  for (size_t at = skeleton.find(old_name); at != std::string::npos; at = skeleton.find(old_name, at)) skeleton.replace(at, name.size(), name), at += name.size();
+  write_with_parameters(weights, (std::filesystem::path(path).parent_path() / name).string(), program, port);
   OutputFile out(path);
-  constexpr int64_t kPiece = int64_t{4} << 20;
-  std::vector<std::byte> piece(static_cast<size_t>(std::min(kPiece, program.model_bytes)));
-  for (int64_t at = 0; at < program.model_bytes; at += kPiece) {
-    const int64_t bytes = std::min(kPiece, program.model_bytes - at);
-    model.read(at, piece.data(), bytes);
-    out.write(at, piece.data(), bytes);
-  }
-  for (const ProgramParameter& parameter : program.parameters) {
-    if (parameter.file_offset < 0) continue;
-    const std::span<const std::byte> values = port.fetch(parameter);
-    out.write(parameter.file_offset, values.data(), static_cast<int64_t>(values.size()));
-  }
+  out.write(0, reinterpret_cast<const std::byte*>(skeleton.data()), static_cast<int64_t>(skeleton.size()));
   out.commit();
 }
 

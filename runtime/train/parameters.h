@@ -50,7 +50,8 @@ const ProgramParameter* find_bad_parameter(const Program& program, ParameterPort
 // Throws TrainerError: usage for another `init`, unreadable_input, invalid_model when the file is not the program's.
 void init_parameters(const Program& program, const std::string& init, const std::string& model_file, ParameterPort& port);
 
-// Writes the model with the arena's weights and statistics in place of its own. Throws TrainerError
+// Writes the model with the arena's weights and statistics in place of its own; where they lie in a file beside it, that
+// file is written beside `path` too, under a name that follows from the name of `path`. Throws TrainerError
 // (unwritable_output); then there is no file of that name, or the old one as it was.
 void save_model(const Program& program, const std::string& model_file, const std::string& path, ParameterPort& port);
 

@@ -96,6 +96,33 @@ expect 2 plimsoll plan net.onnx --batch 8 --clip-norm -1 -o plan.json
 expect 2 sgd/build/train --lr-schedule step;                                  says "--lr-step"
 expect 2 sgd/build/train --lr-schedule sometimes;                             says "cosine"
 
+# Weights beside the model, as above 2 GiB; one file again; a checkpoint as a model.
+build_trainer apart net.onnx --batch 8 --optimizer sgd --clip-norm 1.2 --external-data
+trained apart apart.onnx --steps 10 --lr 0.2 --checkpoint ck
+[[ $(ls ./*.weights | wc -l) -eq 1 && $(stat -c %s apart.onnx) -lt 10000 ]] || fail "no weights beside the model"
+expect 0 plimsoll export apart.onnx -o one.onnx
+expect 0 plimsoll export apart --checkpoint ck/ckpt-000000010 -o two.onnx
+expect 0 plimsoll export sgd --checkpoint ck/ckpt-000000010 -o three.onnx
+cmp three.onnx clip1.onnx || fail "export of a checkpoint differs from --save"
+trained apart more.onnx --model apart.onnx --steps 1 --lr 0
+mkdir moved && cp apart.onnx *.weights moved
+$python - <<'PY'
+import numpy as np, onnx
+from onnx import numpy_helper
+onnx.checker.check_model("moved/apart.onnx", full_check=True)
+want = {i.name: numpy_helper.to_array(i) for i in onnx.load("clip1.onnx").graph.initializer}
+for name in "moved/apart.onnx", "one.onnx", "two.onnx", "more.onnx":
+    onnx.checker.check_model(name)
+    got = {i.name: numpy_helper.to_array(i) for i in onnx.load(name).graph.initializer}
+    assert got.keys() == want.keys() and all(got[k].tobytes() == want[k].tobytes() for k in want), name
+    assert [o.version for o in onnx.load(name).opset_import] == [15]
+PY
+rm ./*.weights
+expect 3 plimsoll export apart.onnx -o four.onnx;               says "external data"
+printf x >> ck/ckpt-000000010/weights.safetensors
+expect 3 plimsoll export sgd --checkpoint ck/ckpt-000000010 -o four.onnx; says "damaged"
+[[ ! -e four.onnx ]] || fail "half an export"
+
 # A short last batch: the mean over it.
 $python -c 'import numpy as np; np.save("x.npy", np.load("x.npy")[:20]); np.save("y.npy", np.load("y.npy")[:20])'
 for last in pad keep; do

@@ -15,6 +15,7 @@ std::unique_ptr<Command> frontier_command();
 std::unique_ptr<Command> inspect_command();
 std::unique_ptr<Command> verify_command();
 std::unique_ptr<Command> model_command();
+std::unique_ptr<Command> export_command();
 std::unique_ptr<Command> place_command();
 std::unique_ptr<Command> profile_command();
 std::unique_ptr<Command> diff_command();

@@ -25,6 +25,7 @@ class CompileCommand final : public Command {
         one_(sub),
         output_("o", cl::Required, cl::value_desc("DIR"), cl::desc("the generated directory"), cl::sub(sub)),
         force_("force", cl::desc("write into a directory that is not empty and not ours"), cl::sub(sub)),
+        external_data_("external-data", cl::desc("keep the weights beside the model's file, as is done above 2 GiB"), cl::sub(sub)),
         dry_run_("dry-run", cl::desc("everything but writing"), cl::sub(sub)) {}
 
   Status run() override {
@@ -46,11 +47,15 @@ class CompileCommand final : public Command {
  private:
   Status write(const Planned& planned) const {
     PLIMSOLL_ASSIGN(OutputDirectory directory, OutputDirectory::create(output_, force_));
-    PLIMSOLL_ASSIGN(const auto ranges, write_model(*planned.model.file, directory.path_of("model.onnx")));
+    ModelFile& model = *planned.model.file;
+    const std::string model_path = directory.path_of("model.onnx");
+    const bool apart = external_data_ || is_too_large_for_one_file(model);
+    PLIMSOLL_ASSIGN(const auto ranges, apart ? write_model_in_two(model, model_path) : write_model(model, model_path));
     GenerateOptions generate_options{.command = invocation, .threads = options_.target == "host" ? planned.threads : 0};
     for (const auto& [name, range] : ranges) generate_options.initializer_offsets[name] = range.offset;
-    generate_options.model_bytes =
-        static_cast<int64_t>(std::filesystem::file_size(directory.path_of("model.onnx")));
+    generate_options.model_bytes = static_cast<int64_t>(std::filesystem::file_size(model_path));
+    if (apart)
+      generate_options.weights_bytes = static_cast<int64_t>(std::filesystem::file_size(directory.path_of(weights_name("model.onnx"))));
     PLIMSOLL_ASSIGN(std::vector<GeneratedFile> files, generate(planned.graph, planned.plan, generate_options));
     files.push_back({"plan.json", to_json(planned.plan)});
     nlohmann::ordered_json manifest = {{"generator", planned.plan.generator},
@@ -67,7 +72,7 @@ class CompileCommand final : public Command {
   PlanningOptions options_;
   OnePlanOptions one_;
   cl::opt<std::string> output_;
-  cl::opt<bool> force_, dry_run_;
+  cl::opt<bool> force_, external_data_, dry_run_;
 };
 
 }  // namespace

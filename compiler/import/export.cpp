@@ -1,0 +1,91 @@
+// A model as one file once more, and a checkpoint's weights in it.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "compiler/import/load.h"
+#include "compiler/import/sha256.h"
+
+namespace plimsoll {
+namespace {
+
+Result<std::string> read_whole(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
+  if (size < 0) return Error{ExitCode::unreadable_input, fmt::format("cannot read '{}': {}", path, std::strerror(errno))};
+  std::string bytes(static_cast<size_t>(size), '\0');
+  file.seekg(0);
+  if (!file.read(bytes.data(), size)) return Error{ExitCode::unreadable_input, fmt::format("cannot read '{}'", path)};
+  return bytes;
+}
+
+// The file that a trainer wrote, by the sum that its manifest has of it.
+Result<std::string> read_weights(const std::string& checkpoint) {
+  const std::string path = checkpoint + "/weights.safetensors";
+  PLIMSOLL_ASSIGN(std::string bytes, read_whole(path));
+  PLIMSOLL_ASSIGN(const std::string manifest, read_whole(checkpoint + "/manifest.sha256"));
+  if (manifest.find(sha256_hex(bytes) + "  weights.safetensors\n") == std::string::npos)
+    return Error{ExitCode::unreadable_input, fmt::format("'{}' is damaged: it is not what manifest.sha256 was made of", path)};
+  return bytes;
+}
+
+// What safetensors calls the element types that trainers keep.
+std::string safetensors_type(int element) {
+  switch (element) {
+    case onnx::TensorProto::FLOAT: return "F32";
+    case onnx::TensorProto::INT32: return "I32";
+    case onnx::TensorProto::INT64: return "I64";
+    case onnx::TensorProto::UINT8: case onnx::TensorProto::BOOL: return "U8";
+    default: return "";
+  }
+}
+
+Status put_weights(ModelFile& file, const std::string& checkpoint) {
+  PLIMSOLL_ASSIGN(const std::string bytes, read_weights(checkpoint));
+  const auto refuse = [&](const std::string& why) {
+    return Error{ExitCode::invalid_model, fmt::format("'{}' does not fit the model: {}", checkpoint, why)};
+  };
+  uint64_t length = 0;
+  if (bytes.size() >= 8) std::memcpy(&length, bytes.data(), 8);
+  if (bytes.size() < 8 || length > bytes.size() - 8) return refuse("weights.safetensors has no header");
+  const auto header = nlohmann::json::parse(bytes.begin() + 8, bytes.begin() + 8 + static_cast<int64_t>(length), nullptr, false);
+  if (!header.is_object()) return refuse("the header of weights.safetensors is no JSON");
+  size_t put = 0;
+  for (onnx::TensorProto& tensor : *file.model.mutable_graph()->mutable_initializer()) {
+    const auto found = header.find(tensor.name());
+    if (found == header.end()) continue;  // a constant, or read by nobody
+    std::string type;
+    std::vector<int64_t> dims;
+    std::vector<uint64_t> offsets;
+    try {
+      type = found->value("dtype", "");
+      dims = found->value("shape", dims);
+      offsets = found->value("data_offsets", offsets);
+    } catch (const nlohmann::json::exception&) {
+      return refuse(fmt::format("'{}' is not described as safetensors are", tensor.name()));
+    }
+    const size_t size = tensor.raw_data().size(), data = bytes.size() - 8 - length;
+    const std::vector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
+    if (type != safetensors_type(tensor.data_type()) || dims != shape || offsets.size() != 2 || offsets[0] > data || size > data - offsets[0])
+      return refuse(fmt::format("'{}' has another shape or element type there", tensor.name()));
+    tensor.set_raw_data(bytes.substr(8 + length + offsets[0], size));
+    ++put;
+  }
+  const size_t held = header.size() - (header.contains("__metadata__") ? 1 : 0);
+  if (put != held) return refuse(fmt::format("{} of its {} weights are not in the model", held - put, held));
+  return {};
+}
+
+}  // namespace
+
+Status export_model(const std::string& model, const std::string& checkpoint, const std::string& path) {
+  PLIMSOLL_ASSIGN(const std::shared_ptr<ModelFile> file, load_model(model));
+  PLIMSOLL_TRY(load_data(*file));
+  if (!checkpoint.empty()) PLIMSOLL_TRY(put_weights(*file, checkpoint));
+  PLIMSOLL_TRY(write_model(*file, path));
+  return {};
+}
+
+}  // namespace plimsoll

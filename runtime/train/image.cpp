@@ -1,0 +1,211 @@
+#include "runtime/train/image.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "runtime/train/error.h"
+#include "runtime/train/file.h"
+
+#ifdef PLIMSOLL_HAS_PNG
+#include <png.h>
+#endif
+#ifdef PLIMSOLL_HAS_JPEG
+#include <csetjmp>
+#include <cstdio>
+
+#include <jpeglib.h>
+#endif
+
+namespace plimsoll::train {
+namespace {
+
+// A few bytes can claim to be a picture that fills the memory.
+constexpr int64_t kMostPixels = int64_t{1} << 28;
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  throw TrainerError(Exit::unreadable_input, "cannot read picture '" + path + "': " + why);
+}
+
+[[noreturn, maybe_unused]] void built_without(const std::string& path, const char* library) {
+  throw TrainerError(Exit::environment, "cannot read picture '" + path + "': this trainer was built without " + library +
+                                            "; install it (Debian: libpng-dev libjpeg62-turbo-dev) and build again");
+}
+
+[[maybe_unused]] Image made_of(const std::vector<unsigned char>& bytes, int64_t width, int64_t height, int64_t channels) {
+  return {width, height, channels, std::vector<float>(bytes.begin(), bytes.end())};
+}
+
+[[maybe_unused]] void check_size(const std::string& path, int64_t width, int64_t height) {
+  if (width < 1 || height < 1 || width > kMostPixels / height)
+    refuse(path, "it says that it has " + std::to_string(width) + " x " + std::to_string(height) + " pixels");
+}
+
+#ifdef PLIMSOLL_HAS_PNG
+Image read_png(const std::string& path, const std::vector<unsigned char>& file, int64_t channels) {
+  png_image png{};
+  png.version = PNG_IMAGE_VERSION;
+  if (!png_image_begin_read_from_memory(&png, file.data(), file.size())) refuse(path, png.message);
+  png.format = channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  if (png.width < 1 || png.height < 1 || png.width > kMostPixels / png.height) {
+    png_image_free(&png);
+    check_size(path, png.width, png.height);
+  }
+  std::vector<unsigned char> pixels(PNG_IMAGE_SIZE(png));
+  const png_color black{0, 0, 0};
+  if (!png_image_finish_read(&png, &black, pixels.data(), 0, nullptr)) refuse(path, png.message);
+  return made_of(pixels, png.width, png.height, channels);
+}
+#endif
+
+#ifdef PLIMSOLL_HAS_JPEG
+struct JpegError {
+  jpeg_error_mgr manager;
+  std::jmp_buf back;
+  char message[JMSG_LENGTH_MAX];
+};
+
+void on_jpeg_error(j_common_ptr common) {
+  JpegError* const error = reinterpret_cast<JpegError*>(common->err);
+  common->err->format_message(common, error->message);
+  std::longjmp(error->back, 1);
+}
+
+// A damaged picture is decoded as far as it goes, with grey behind: that is no picture to learn from.
+void on_jpeg_message(j_common_ptr common, int level) {
+  if (level < 0) on_jpeg_error(common);
+}
+
+struct JpegSize {
+  int64_t width = 0, height = 0;
+};
+
+// One way into the library and out of it, with nothing between that has a destructor: an error jumps. `pixels` null: the
+// size only. False: error.message says why.
+bool decode_jpeg(jpeg_decompress_struct& jpeg, JpegError& error, const unsigned char* data, size_t bytes, int64_t channels,
+                 JpegSize& size, unsigned char* pixels) {
+  jpeg.err = jpeg_std_error(&error.manager);
+  error.manager.error_exit = on_jpeg_error;
+  error.manager.emit_message = on_jpeg_message;
+  if (setjmp(error.back)) {
+    jpeg_destroy_decompress(&jpeg);
+    return false;
+  }
+  jpeg_create_decompress(&jpeg);
+  jpeg_mem_src(&jpeg, data, static_cast<unsigned long>(bytes));
+  jpeg_read_header(&jpeg, TRUE);
+  size = {static_cast<int64_t>(jpeg.image_width), static_cast<int64_t>(jpeg.image_height)};
+  if (pixels) {
+    jpeg.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    jpeg_start_decompress(&jpeg);
+    while (jpeg.output_scanline < jpeg.output_height) {
+      JSAMPROW row = pixels + static_cast<int64_t>(jpeg.output_scanline) * size.width * channels;
+      jpeg_read_scanlines(&jpeg, &row, 1);
+    }
+    jpeg_finish_decompress(&jpeg);
+  }
+  jpeg_destroy_decompress(&jpeg);
+  return true;
+}
+
+Image read_jpeg(const std::string& path, const std::vector<unsigned char>& file, int64_t channels) {
+  jpeg_decompress_struct jpeg{};
+  JpegError error{};
+  JpegSize size;
+  if (!decode_jpeg(jpeg, error, file.data(), file.size(), channels, size, nullptr)) refuse(path, error.message);
+  check_size(path, size.width, size.height);
+  std::vector<unsigned char> pixels(static_cast<size_t>(size.width * size.height * channels));
+  if (!decode_jpeg(jpeg, error, file.data(), file.size(), channels, size, pixels.data())) refuse(path, error.message);
+  return made_of(pixels, size.width, size.height, channels);
+}
+#endif
+
+// Which old pixels make new pixel i, and how much of each.
+struct Taps {
+  int64_t first = 0;
+  std::vector<float> weights = {};
+};
+
+std::vector<Taps> taps_of(int64_t from, int64_t to) {
+  const double scale = static_cast<double>(from) / static_cast<double>(to), reach = std::max(1.0, scale);
+  std::vector<Taps> all(static_cast<size_t>(to));
+  for (int64_t i = 0; i < to; ++i) {
+    const double center = (static_cast<double>(i) + 0.5) * scale;
+    const int64_t first = std::max<int64_t>(0, static_cast<int64_t>(center - reach + 0.5));
+    const int64_t end = std::min(from, static_cast<int64_t>(center + reach + 0.5));
+    Taps& taps = all[static_cast<size_t>(i)];
+    taps.first = first;
+    double sum = 0;
+    for (int64_t k = first; k < end; ++k) {
+      const double weight = std::max(0.0, 1 - std::abs((static_cast<double>(k) + 0.5 - center) / reach));
+      taps.weights.push_back(static_cast<float>(weight));
+      sum += weight;
+    }
+    for (float& weight : taps.weights) weight = static_cast<float>(weight / sum);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string readable_extensions() {
+  std::string list;
+#ifdef PLIMSOLL_HAS_PNG
+  list += ".png ";
+#endif
+#ifdef PLIMSOLL_HAS_JPEG
+  list += ".jpg .jpeg ";
+#endif
+  if (!list.empty()) list.pop_back();
+  return list;
+}
+
+Image read_image(const std::string& path, int64_t channels) {
+  const InputFile input(path);
+  std::vector<unsigned char> file(static_cast<size_t>(input.bytes()));
+  input.read(0, reinterpret_cast<std::byte*>(file.data()), input.bytes());
+  if (file.size() >= 8 && std::memcmp(file.data(), "\x89PNG\r\n\x1a\n", 8) == 0) {
+#ifdef PLIMSOLL_HAS_PNG
+    return read_png(path, file, channels);
+#else
+    built_without(path, "libpng");
+#endif
+  }
+  if (file.size() >= 3 && std::memcmp(file.data(), "\xff\xd8\xff", 3) == 0) {
+#ifdef PLIMSOLL_HAS_JPEG
+    return read_jpeg(path, file, channels);
+#else
+    built_without(path, "libjpeg");
+#endif
+  }
+  refuse(path, "it is neither PNG nor JPEG");
+}
+
+Image resized(const Image& image, int64_t width, int64_t height) {
+  if (width == image.width && height == image.height) return image;
+  const int64_t c = image.channels;
+  Image across{width, image.height, c, std::vector<float>(static_cast<size_t>(width * image.height * c))};
+  const std::vector<Taps> columns = taps_of(image.width, width), rows = taps_of(image.height, height);
+  for (int64_t y = 0; y < image.height; ++y)
+    for (int64_t x = 0; x < width; ++x) {
+      const Taps& taps = columns[static_cast<size_t>(x)];
+      for (int64_t channel = 0; channel < c; ++channel) {
+        float sum = 0;
+        for (size_t k = 0; k < taps.weights.size(); ++k)
+          sum += taps.weights[k] * image.pixels[static_cast<size_t>((y * image.width + taps.first + static_cast<int64_t>(k)) * c + channel)];
+        across.pixels[static_cast<size_t>((y * width + x) * c + channel)] = sum;
+      }
+    }
+  Image result{width, height, c, std::vector<float>(static_cast<size_t>(width * height * c))};
+  for (int64_t y = 0; y < height; ++y) {
+    const Taps& taps = rows[static_cast<size_t>(y)];
+    float* const to = result.pixels.data() + y * width * c;
+    for (size_t k = 0; k < taps.weights.size(); ++k) {
+      const float* const from = across.pixels.data() + (taps.first + static_cast<int64_t>(k)) * width * c;
+      for (int64_t i = 0; i < width * c; ++i) to[i] += taps.weights[k] * from[i];
+    }
+  }
+  return result;
+}
+
+}  // namespace plimsoll::train

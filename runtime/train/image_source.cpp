@@ -1,0 +1,152 @@
+// images:DIR: a folder per class, in the order of their names; every picture below it is a sample of that class.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+
+#include "runtime/train/dataset.h"
+#include "runtime/train/error.h"
+#include "runtime/train/image.h"
+#include "runtime/train/random.h"
+
+namespace plimsoll::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Picture {
+  std::string path;
+  int64_t label;
+};
+
+bool is_picture(const fs::path& path) {
+  std::string extension = path.extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(), [](unsigned char c) { return std::tolower(c); });
+  return extension == ".png" || extension == ".jpg" || extension == ".jpeg";
+}
+
+// In an order that no file system decides.
+std::vector<std::string> sorted_entries(const std::string& directory, bool folders) {
+  std::error_code failure;
+  std::vector<std::string> names;
+  for (fs::recursive_directory_iterator at(directory, failure), end; !failure && at != end; at.increment(failure)) {
+    if (folders) at.disable_recursion_pending();
+    std::error_code unknown;
+    if (folders ? at->is_directory(unknown) : at->is_regular_file(unknown) && is_picture(at->path())) names.push_back(at->path().string());
+  }
+  if (failure) throw TrainerError(Exit::unreadable_input, "cannot read '" + directory + "': " + failure.message());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<Picture> pictures_in(const std::string& directory, int64_t& classes) {
+  const std::vector<std::string> folders = sorted_entries(directory, true);
+  classes = static_cast<int64_t>(folders.size());
+  std::vector<Picture> pictures;
+  for (size_t label = 0; label < folders.size(); ++label)
+    for (const std::string& path : sorted_entries(folders[label], false)) pictures.push_back({path, static_cast<int64_t>(label)});
+  return pictures;
+}
+
+// The shorter side becomes `resize`, the middle (or, for training, any place) is cut out, perhaps mirrored; then
+// (x / 255 - mean) / std, channel by channel.
+class PictureColumn final : public Column {
+ public:
+  PictureColumn(std::shared_ptr<const std::vector<Picture>> pictures, const TensorDesc& desc, const ImageOptions& options, bool training)
+      : pictures_(std::move(pictures)), channels_(desc.dim(1)), height_(desc.dim(2)), width_(desc.dim(3)), options_(options),
+        training_(training) {}
+
+  int64_t samples() const override { return static_cast<int64_t>(pictures_->size()); }
+  void begin_epoch(uint64_t key) override { key_ = key; }
+
+  void read(int64_t index, std::byte* to) override {
+    const Image image = shrunk(read_image((*pictures_)[static_cast<size_t>(index)].path, channels_));
+    const uint64_t key = random_bits(key_, static_cast<uint64_t>(index));
+    const bool anywhere = training_ && options_.random_crop, mirrored = training_ && options_.flip && random_bits(key, 2) % 2 == 1;
+    const int64_t spare_x = image.width - width_, spare_y = image.height - height_;
+    const int64_t left = anywhere ? static_cast<int64_t>(random_bits(key, 0) % static_cast<uint64_t>(spare_x + 1)) : spare_x / 2;
+    const int64_t top = anywhere ? static_cast<int64_t>(random_bits(key, 1) % static_cast<uint64_t>(spare_y + 1)) : spare_y / 2;
+    float* out = reinterpret_cast<float*>(to);
+    for (int64_t c = 0; c < channels_; ++c) {
+      const float scale = 1 / (255 * options_.deviation_of(c)), shift = -options_.mean_of(c) / options_.deviation_of(c);
+      for (int64_t y = 0; y < height_; ++y)
+        for (int64_t x = 0; x < width_; ++x) {
+          const int64_t from = left + (mirrored ? width_ - 1 - x : x);
+          *out++ = image.pixels[static_cast<size_t>(((top + y) * image.width + from) * channels_ + c)] * scale + shift;
+        }
+    }
+  }
+
+ private:
+  // Large enough to cut the sample out, and as large as was asked for.
+  Image shrunk(const Image& image) const {
+    const auto shorter = static_cast<double>(std::min(image.width, image.height));
+    const double wanted = options_.resize > 0 ? static_cast<double>(options_.resize) / shorter : 0;
+    const double needed = std::max(static_cast<double>(width_) / static_cast<double>(image.width),
+                                   static_cast<double>(height_) / static_cast<double>(image.height));
+    const double scale = std::max(wanted, needed);
+    const auto side = [&](int64_t old, int64_t least) {
+      return std::max(least, static_cast<int64_t>(std::lround(static_cast<double>(old) * scale)));
+    };
+    return resized(image, side(image.width, width_), side(image.height, height_));
+  }
+
+  std::shared_ptr<const std::vector<Picture>> pictures_;
+  int64_t channels_, height_, width_;
+  ImageOptions options_;
+  bool training_;
+  uint64_t key_ = 0;
+};
+
+class PictureLabels final : public Column {
+ public:
+  PictureLabels(std::shared_ptr<const std::vector<Picture>> pictures, DataType type) : pictures_(std::move(pictures)), type_(type) {}
+  int64_t samples() const override { return static_cast<int64_t>(pictures_->size()); }
+  void read(int64_t index, std::byte* to) override {
+    const int64_t label = (*pictures_)[static_cast<size_t>(index)].label;
+    const auto narrow = static_cast<int32_t>(label);
+    if (type_ == DataType::i64) std::memcpy(to, &label, 8);
+    else std::memcpy(to, &narrow, 4);
+  }
+
+ private:
+  std::shared_ptr<const std::vector<Picture>> pictures_;
+  DataType type_;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<Column>> image_columns(const std::string& directory, Part part, const ImageOptions& options,
+                                                   const Program& program) {
+  const auto refuse = [&](Exit code, const std::string& what) { throw TrainerError(code, "'" + directory + "': " + what); };
+  const std::span<const ProgramInput> inputs = program.inputs;
+  const bool fits = inputs.size() == 2 && inputs[0].desc.type == DataType::f32 && inputs[0].desc.rank() == 4 &&
+                    (inputs[0].desc.dim(1) == 1 || inputs[0].desc.dim(1) == 3) && inputs[1].desc.rank() == 1 &&
+                    (inputs[1].desc.type == DataType::i32 || inputs[1].desc.type == DataType::i64);
+  if (!fits)
+    refuse(Exit::invalid_model, "pictures are for models of one input f32[1,H,W] or f32[3,H,W] and one class; the first input here is " +
+                                    shape_text(inputs[0].desc));
+  if (readable_extensions().empty())
+    refuse(Exit::environment, "this trainer was built without libpng and libjpeg; install them (Debian: libpng-dev libjpeg62-turbo-dev) "
+                              "and build again");
+  const int64_t least = std::min(inputs[0].desc.dim(2), inputs[0].desc.dim(3));
+  if (options.resize > 0 && options.resize < least)
+    refuse(Exit::usage, "--resize " + std::to_string(options.resize) + " is less than the model's input, " + std::to_string(least));
+  const int64_t channels = inputs[0].desc.dim(1);
+  for (const auto& [name, list] : {std::pair{"--mean", &options.mean}, {"--std", &options.deviation}})
+    if (list->size() > 1 && static_cast<int64_t>(list->size()) != channels)
+      refuse(Exit::usage, std::string(name) + " has " + std::to_string(list->size()) + " numbers when the input has " +
+                              std::to_string(channels) + " channels");
+  int64_t classes = 0;
+  auto pictures = std::make_shared<const std::vector<Picture>>(pictures_in(directory, classes));
+  if (pictures->empty()) refuse(Exit::unreadable_input, "there is no picture (.png, .jpg, .jpeg) in a folder of a class");
+  if (program.classes > 0 && classes != program.classes)
+    refuse(Exit::invalid_model, "it has " + std::to_string(classes) + " folders of classes when the model has " +
+                                    std::to_string(program.classes) + " classes");
+  std::vector<std::unique_ptr<Column>> columns;
+  columns.push_back(std::make_unique<PictureColumn>(pictures, inputs[0].desc, options, part == Part::training));
+  columns.push_back(std::make_unique<PictureLabels>(pictures, inputs[1].desc.type));
+  return columns;
+}
+
+}  // namespace plimsoll::train

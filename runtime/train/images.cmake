@@ -1,0 +1,15 @@
+# Pictures (--data images:DIR) where libpng and libjpeg are: found, not demanded. Without one of them its files are refused,
+# in a sentence.  Debian: libpng-dev libjpeg62-turbo-dev
+find_package(PNG QUIET)
+find_package(JPEG QUIET)
+
+function(plimsoll_images target)
+  if(TARGET PNG::PNG)
+    target_compile_definitions(${target} PRIVATE PLIMSOLL_HAS_PNG)
+    target_link_libraries(${target} PRIVATE PNG::PNG)
+  endif()
+  if(TARGET JPEG::JPEG)
+    target_compile_definitions(${target} PRIVATE PLIMSOLL_HAS_JPEG)
+    target_link_libraries(${target} PRIVATE JPEG::JPEG)
+  endif()
+endfunction()

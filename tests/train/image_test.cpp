@@ -1,0 +1,178 @@
+// Pictures: as Pillow decodes and resizes them, and as a trainer is fed with them.
+#include <catch2/catch.hpp>
+
+#include <fstream>
+#include <functional>
+#include <set>
+
+#include "runtime/train/dataset.h"
+#include "runtime/train/error.h"
+#include "runtime/train/feeder.h"
+#include "runtime/train/image.h"
+#include "temporary_directory.h"
+
+using namespace plimsoll;
+using namespace plimsoll::train;
+using plimsoll::test::TemporaryDirectory;
+
+namespace {
+
+template <size_t N>
+std::string bytes(const char (&text)[N]) {
+  return std::string(text, N - 1);
+}
+
+// 6 x 4 pixels: red 40 x, green 60 y, blue 255 - 20 (x + y).
+const std::string kPng = bytes(
+    "\x89\x50\x4e\x47\x0d\x0a\x1a\x0a\x00\x00\x00\x0d\x49\x48\x44\x52\x00\x00\x00\x06\x00\x00\x00\x04\x08\x02\x00\x00"
+    "\x00\x22\x66\xd9\x14\x00\x00\x00\x1b\x49\x44\x41\x54\x78\xda\x63\x64\x60\xf8\xaf\xc1\xf0\x06\x19\xb1\x30\xd8\xbc"
+    "\x61\x60\x40\x41\xc4\x09\x01\x00\x87\x78\x17\xbd\x5b\x9c\xc5\x04\x00\x00\x00\x00\x49\x45\x4e\x44\xae\x42\x60\x82");
+
+// 16 x 16 gray: quarters of 10, 200, 90 and 250.
+const std::string kJpeg = bytes(
+    "\xff\xd8\xff\xe0\x00\x10\x4a\x46\x49\x46\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00\xff\xdb\x00\x43\x00\x02\x01\x01"
+    "\x01\x01\x01\x02\x01\x01\x01\x02\x02\x02\x02\x02\x04\x03\x02\x02\x02\x02\x05\x04\x04\x03\x04\x06\x05\x06\x06\x06"
+    "\x05\x06\x06\x06\x07\x09\x08\x06\x07\x09\x07\x06\x06\x08\x0b\x08\x09\x0a\x0a\x0a\x0a\x0a\x06\x08\x0b\x0c\x0b\x0a"
+    "\x0c\x09\x0a\x0a\x0a\xff\xdb\x00\x43\x01\x02\x02\x02\x02\x02\x02\x05\x03\x03\x05\x0a\x07\x06\x07\x0a\x0a\x0a\x0a"
+    "\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a"
+    "\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\xff\xc0\x00\x11\x08\x00\x10\x00\x10\x03"
+    "\x01\x11\x00\x02\x11\x01\x03\x11\x01\xff\xc4\x00\x15\x00\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+    "\x00\x00\x09\x0a\xff\xc4\x00\x14\x10\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xc4"
+    "\x00\x14\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xc4\x00\x14\x11\x01\x00\x00"
+    "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xda\x00\x0c\x03\x01\x00\x02\x11\x03\x11\x00\x3f\x00"
+    "\x09\xc1\x5f\x00\x11\xc1\x50\x00\xff\xd9");
+
+void write(const std::string& path, const std::string& text) {
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+Exit code_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const TrainerError& error) {
+    INFO(error.what());
+    return error.code;
+  }
+  return Exit::ok;
+}
+
+// Images of `input` and two classes.
+struct Classifier {
+  std::vector<ProgramInput> inputs;
+  Program program;
+  explicit Classifier(IntList input, int64_t classes = 2)
+      : inputs{{"image", f32(input)}, {"label", i64({input[0]})}},
+        program{.model = "pictures", .generator = "test", .batch = input[0], .sub_batch = input[0], .rounds = 1, .classes = classes, .inputs = inputs} {}
+};
+
+bool can_read(const char* extension) { return readable_extensions().find(extension) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("resizing is Pillow's, smaller and larger") {
+  Image image{.width = 4, .height = 3, .channels = 1};
+  for (int i = 0; i < 12; ++i) image.pixels.push_back(static_cast<float>(i * i));
+  const auto near = [](const std::vector<float>& a, const std::vector<double>& b) {
+    REQUIRE(a.size() == b.size());
+    for (size_t i = 0; i < a.size(); ++i) CHECK(static_cast<double>(a[i]) == Approx(b[i]).epsilon(1e-4));
+  };
+  near(resized(image, 2, 2).pixels, {9.1429, 18.571, 56.286, 81.429});
+  near(resized(image, 7, 5).pixels,
+       {0, 0.35714, 0.92857, 2.5, 4.3571, 7.2143, 9, 6.4, 7.9, 10.3, 13.7, 17.386, 22.071, 25, 16, 19.214, 24.357, 30.5, 36.929, 44.357, 49, 44.8, 49.729, 57.614, 66.5, 75.671, 85.843, 92.2, 64, 70.071, 79.786, 90.5, 101.5, 113.5, 121});
+  CHECK(resized(image, 4, 3).pixels == image.pixels);
+}
+
+TEST_CASE("pictures are what their bytes say, not their names; damaged ones are refused") {
+  const TemporaryDirectory place;
+  if (can_read(".png")) {
+    write(place / "a.jpg", kPng);
+    const Image image = read_image(place / "a.jpg", 3);
+    CHECK(image.width == 6);
+    CHECK(image.height == 4);
+    CHECK(image.pixels[3 * (6 * 3 + 5)] == 200);
+    CHECK(image.pixels[3 * (6 * 3 + 5) + 1] == 180);
+    CHECK(image.pixels[3 * (6 * 3 + 5) + 2] == 95);
+    CHECK(read_image(place / "a.jpg", 1).pixels.size() == 24);
+  }
+  if (can_read(".jpg")) {
+    write(place / "b.png", kJpeg);
+    const Image image = read_image(place / "b.png", 1);
+    REQUIRE(image.pixels.size() == 256);
+    CHECK(image.pixels[2 * 16 + 2] == Approx(10).margin(2));
+    CHECK(image.pixels[2 * 16 + 12] == Approx(200).margin(2));
+    CHECK(image.pixels[12 * 16 + 2] == Approx(90).margin(2));
+    CHECK(image.pixels[12 * 16 + 12] == Approx(250).margin(2));
+    CHECK(read_image(place / "b.png", 3).channels == 3);
+  }
+  write(place / "c.png", "GIF89a");
+  CHECK(code_of([&] { read_image(place / "c.png", 3); }) == Exit::unreadable_input);
+  for (const std::string& whole : {kPng, kJpeg})
+    for (size_t at = 0; at < whole.size(); at += 3) {
+      std::string damaged = whole;
+      damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
+      write(place / "d", damaged);
+      CHECK_NOTHROW(code_of([&] { read_image(place / "d", 3); }));
+      write(place / "d", whole.substr(0, at));
+      if (at + 12 < whole.size())  // a PNG says at its end that this was it, and libpng need not hear it
+        CHECK(code_of([&] { read_image(place / "d", 3); }) != Exit::ok);
+    }
+}
+
+TEST_CASE("a folder of pictures: classes by name, cut from the middle, normalized; for training anywhere, and mirrored") {
+  if (!can_read(".png")) return;
+  const TemporaryDirectory place;
+  const std::string source = "images:" + place.path();
+  write(place / "cat/2.png", kPng);
+  write(place / "cat/deep/1.PNG", kPng);
+  write(place / "cat/notes.txt", "none");
+  write(place / "ant/0.png", kPng);
+  Classifier c({2, 3, 4, 4});
+  const ImageOptions plain{.mean = {0.5f}, .deviation = {0.25f, 0.5f, 1}};
+  Dataset data = open_dataset(source, Part::test, c.program, plain);
+  CHECK(data.samples == 3);
+  int64_t label = 9;
+  data.columns[1]->read(0, reinterpret_cast<std::byte*>(&label));
+  CHECK(label == 0);
+  data.columns[1]->read(2, reinterpret_cast<std::byte*>(&label));
+  CHECK(label == 1);
+  const auto picture = [](Dataset& from, uint64_t epoch) {
+    std::vector<float> values(48);
+    from.columns[0]->begin_epoch(epoch);
+    from.columns[0]->read(1, reinterpret_cast<std::byte*>(values.data()));
+    return values;
+  };
+  const std::vector<float> middle = picture(data, 0);
+  CHECK(middle[0] == Approx((40.0 / 255 - 0.5) / 0.25));             // red of x = 1
+  CHECK(middle[3] == Approx((160.0 / 255 - 0.5) / 0.25));            // of x = 4
+  CHECK(middle[16 + 12] == Approx((180.0 / 255 - 0.5) / 0.5));       // green of y = 3
+  CHECK(middle[47] == Approx((255 - 20.0 * 7) / 255 - 0.5));         // blue of x = 4, y = 3
+  CHECK(picture(data, 1) == middle);
+
+  // Of an epoch and a sample, not of what was read before.
+  ImageOptions augmented = plain;
+  augmented.random_crop = augmented.flip = true;
+  Dataset training = open_dataset(source, Part::training, c.program, augmented), test = open_dataset(source, Part::test, c.program, augmented);
+  CHECK(picture(test, 5) == middle);
+  std::set<std::vector<float>> seen;
+  for (uint64_t epoch = 0; epoch < 64; ++epoch) seen.insert(picture(training, epoch));
+  CHECK(seen.size() == 6);  // three places, two ways round
+  CHECK(picture(training, 7) == picture(training, 7));
+
+  // Enlarged where it is smaller than the model's input.
+  Classifier larger({2, 1, 9, 9});
+  Dataset grown = open_dataset(source, Part::test, larger.program, {});
+  std::vector<float> values(81);
+  CHECK_NOTHROW(grown.columns[0]->read(0, reinterpret_cast<std::byte*>(values.data())));
+
+  const auto opened = [&](Classifier with, const ImageOptions& options, const std::string& what) {
+    return code_of([&] { open_dataset(what, Part::training, with.program, options); });
+  };
+  CHECK(opened(Classifier({2, 3, 4, 4}, 3), plain, source) == Exit::invalid_model);
+  CHECK(opened(Classifier({2, 2, 4, 4}), plain, source) == Exit::invalid_model);
+  CHECK(opened(Classifier({2, 48}), plain, source) == Exit::invalid_model);
+  CHECK(opened(Classifier({2, 3, 4, 4}), {.resize = 3}, source) == Exit::usage);
+  CHECK(opened(Classifier({2, 3, 4, 4}), {.mean = {1, 2}}, source) == Exit::usage);
+  CHECK(opened(Classifier({2, 3, 4, 4}), plain, source + "/nowhere") == Exit::unreadable_input);
+  CHECK(opened(Classifier({2, 3, 4, 4}), plain, source + "/cat") == Exit::invalid_model);
+}

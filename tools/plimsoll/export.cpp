@@ -1,0 +1,48 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "compiler/import/model_file.h"
+#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/console.h"
+
+namespace plimsoll {
+namespace {
+
+namespace cl = llvm::cl;
+
+class ExportCommand final : public Command {
+ public:
+  ExportCommand()
+      : Command("export", "make one ONNX file of a model: plimsoll export trainer --checkpoint ck/ckpt-000000500 -o trained.onnx"),
+        what_(cl::Positional, cl::Required, cl::desc("DIR|MODEL.onnx"), cl::sub(sub)),
+        checkpoint_("checkpoint", cl::value_desc("DIR"), cl::desc("with the weights and statistics of a trainer's checkpoint"),
+                    cl::sub(sub)),
+        output_("o", cl::Required, cl::value_desc("FILE.onnx"), cl::desc("where to write it"), cl::sub(sub)) {}
+
+  Status run() override {
+    namespace fs = std::filesystem;
+    std::error_code ignored;
+    const std::string model = fs::is_directory(what_.getValue(), ignored) ? what_ + "/model.onnx" : what_.getValue();
+    const std::string staging = fmt::format("{}.tmp-{}", output_.getValue(), getpid());
+    PLIMSOLL_TRY(export_model(model, checkpoint_, staging));
+    std::error_code failure;
+    fs::rename(staging, output_.getValue(), failure);
+    if (failure) {
+      fs::remove(staging, ignored);
+      return Error{ExitCode::unwritable_output, fmt::format("cannot write {}: {}", output_.getValue(), failure.message())};
+    }
+    Console(false).say(fmt::format("wrote {}", output_.getValue()));
+    return {};
+  }
+
+ private:
+  cl::opt<std::string> what_, checkpoint_, output_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> export_command() { return std::make_unique<ExportCommand>(); }
+
+}  // namespace plimsoll
