@@ -134,6 +134,7 @@ class Loop {
     if (!options.checkpoint.empty()) begin_checkpoints();
     feeder_.emplace(program, data.training, progress_.shuffle, progress_.seed);
     if (data.evaluation) evaluation_feeder_.emplace(program, *data.evaluation, false, 0);
+    first_iteration_ = progress_.iteration;
     reporter.start_at(progress_.iteration, machine_.arena().allocated_bytes());
   }
 
@@ -149,7 +150,10 @@ class Loop {
     check_weights();
     if (checkpoints_) checkpoints_->save(progress_);
     if (!options_.save.empty()) save_model(program_, model_file_, options_.save, port_);
-    if (!options_.quiet) print_end(program_, machine_.arena().allocated_bytes(), durations_.median());
+    if (!options_.quiet) {
+      print_end(program_, machine_.arena().allocated_bytes(), durations_.median());
+      device_use_.print(machine_.arena().allocated_bytes());
+    }
     if (checkpoints_) reporter_.say("checkpoint " + checkpoints_->path_of(progress_.iteration));
     if (!options_.save.empty()) reporter_.say("saved " + options_.save);
     if (interrupted) reporter_.warn("stopped after " + std::to_string(progress_.iteration) + " iterations");
@@ -246,6 +250,7 @@ class Loop {
                                  .stall_seconds = totals.stall_seconds,
                                  .moved_bytes = totals.moved_bytes};
     durations_.add(result.seconds);
+    device_use_.iteration_ended(result.iteration - first_iteration_);
     reporter_.iteration(result);
     ++progress_.iteration;
     if (!totals.finite && options_.on_nan != OnNan::ignore) {
@@ -315,7 +320,9 @@ class Loop {
   Data& data_;
   const Length length_;
   Reporter& reporter_;
+  DeviceUse device_use_;  // before the machine takes memory
   Machine machine_;
+  int64_t first_iteration_ = 0;  // of this process
   ParameterPort port_;
   Statistics statistics_;
   Schedule schedule_;

@@ -20,6 +20,9 @@ void print_start(const Program& program, const Dataset& data, int64_t iterations
               static_cast<long long>(program.arena_bytes), mebibytes(program.persistent_bytes));
   if (program.budget_bytes > 0) std::printf(", budget %.1f MiB", mebibytes(program.budget_bytes));
   std::printf("\n");
+  const std::string libraries = backend::library_version();
+  if (*program.libraries != '\0' && program.libraries != libraries)
+    std::printf("planned with %s; workspaces of what is here are held to the plan\n", program.libraries);
   if (program.host_pool_bytes > 0)
     std::printf("host pool %.1f MiB (%lld bytes) %s%s\n", mebibytes(program.host_pool_bytes),
                 static_cast<long long>(program.host_pool_bytes), spill.empty() ? "in memory" : "in a file in ",
@@ -35,6 +38,16 @@ void print_end(const Program& program, int64_t allocated_bytes, double median_se
   if (program.predicted_seconds > 0)
     std::printf(", predicted %.3f ms (%s), %+.1f%%", 1e3 * program.predicted_seconds, program.predicted_by,
                 100 * (median_seconds / program.predicted_seconds - 1));
+  std::printf("\n");
+}
+
+void DeviceUse::print(int64_t arena_bytes) const {
+  const std::optional<backend::DeviceMemory> end = backend::device_memory();
+  if (!start_ || !end) return;
+  std::printf("device memory beside the arena %.1f MiB since the start, by libraries and graphs; %.1f MiB of %.1f MiB free",
+              mebibytes(start_->free - end->free - arena_bytes), mebibytes(end->free), mebibytes(end->total));
+  if (warm_ && warm_->free > end->free)
+    std::printf("; %.1f MiB of it since iteration %lld", mebibytes(warm_->free - end->free), static_cast<long long>(kWarm + 1));
   std::printf("\n");
 }
 
