@@ -160,7 +160,7 @@ std::string readable_extensions() {
   return list;
 }
 
-Image read_image(const std::string& path, int64_t channels) {
+Image read_image(const std::string& path, [[maybe_unused]] int64_t channels) {
   const InputFile input(path);
   std::vector<unsigned char> file(static_cast<size_t>(input.bytes()));
   input.read(0, reinterpret_cast<std::byte*>(file.data()), input.bytes());
