@@ -107,6 +107,7 @@ void finish(void* stream);                                                      
 struct Heeds {
   bool loss_scale = false;  // RunContext::loss_scale: batches that are not whole
   bool discard = false;     // RunContext::discard and RoundJob::guarded: iterations that are left out
+  bool times = false;       // RoundJob::times
 };
 Heeds heeds();
 

@@ -105,6 +105,7 @@ class Streams::Player {
     job_ = job;
     result_ = {};
     watch_.begin_round();
+    if (job_.times) job_.times->begin_round();
     begin_round();
     run_lane(0);
     for (size_t lane = 1; lane <= threads_.size(); ++lane) {
@@ -188,7 +189,8 @@ class Streams::Player {
       watch_.begin_step(*item.command, *job_.kernels);
       if (wanted(*item.command) && !failed_.load(std::memory_order_relaxed)) {
         try {
-          act(item);
+          if (job_.times && item.command->is_step()) act_timed(item);
+          else act(item);
         } catch (...) {
           if (!failing_.test_and_set()) {
             failure_ = std::current_exception();
@@ -212,6 +214,12 @@ class Streams::Player {
   bool wanted(const Command& command) const {
     if (command.training_only && !job_.context.training) return false;
     return command.kind != Command::Kind::update || job_.last;
+  }
+
+  void act_timed(const Item& item) {
+    const StepTimes::Clock::time_point began = StepTimes::Clock::now();
+    act(item);
+    job_.times->ran(item.command->step, began, StepTimes::Clock::now());
   }
 
   void act(const Item& item) {

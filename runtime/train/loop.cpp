@@ -14,6 +14,7 @@
 #include "runtime/train/reporter.h"
 #include "runtime/train/schedule.h"
 #include "runtime/train/summary.h"
+#include "runtime/train/trace.h"
 
 namespace plimsoll::train {
 namespace {
@@ -135,6 +136,7 @@ class Loop {
     feeder_.emplace(program, data.training, progress_.shuffle, progress_.seed);
     if (data.evaluation) evaluation_feeder_.emplace(program, *data.evaluation, false, 0);
     first_iteration_ = progress_.iteration;
+    if (!options.trace.empty()) times_.steps.resize(program.step_names.size());
     reporter.start_at(progress_.iteration, machine_.arena().allocated_bytes());
   }
 
@@ -149,6 +151,7 @@ class Loop {
     reporter_.close();
     check_weights();
     if (checkpoints_) checkpoints_->save(progress_);
+    if (!options_.trace.empty()) write_trace(options_.trace, program_, machine_.round(), times_);
     if (!options_.save.empty()) save_model(program_, model_file_, options_.save, port_);
     if (!options_.quiet) {
       print_end(program_, machine_.arena().allocated_bytes(), durations_.median());
@@ -239,6 +242,7 @@ class Loop {
                                  .padded = options_.last_batch == LastBatch::pad,
                                  .next = samples_of(in_epoch + 1),
                                  .context = {.seed = progress_.seed, .iteration = progress_.iteration, .learning_rate = rate},
+                                 .times = options_.trace.empty() ? nullptr : &times_,
                                  .guarded = options_.on_nan != OnNan::ignore});  // as far as the backend heeds it
     const IterationResult result{.iteration = progress_.iteration,
                                  .epoch = epoch,
@@ -330,6 +334,7 @@ class Loop {
   std::optional<Checkpoints> checkpoints_;
   std::optional<Feeder> feeder_, evaluation_feeder_;
   Durations durations_;
+  StepTimes times_;  // of --trace
 };
 
 }  // namespace
@@ -339,6 +344,8 @@ void check_backend(const Options& options) {
   const backend::Heeds heeds = backend::heeds();
   if (options.last_batch != LastBatch::drop && !heeds.loss_scale)
     throw TrainerError(Exit::usage, "--last pad and keep are not there for this device: the loss would not be the mean over the samples");
+  if (!options.trace.empty() && !heeds.times)
+    throw TrainerError(Exit::usage, "--trace is not there for this device: it does not tell when its steps run");
   if (options.on_nan == OnNan::skip && !heeds.discard)
     throw TrainerError(Exit::usage, "--on-nan skip is not there for this device: the weights would have moved");
 }
@@ -348,6 +355,7 @@ Exit train(const Program& program, const Options& options, const std::string& mo
   // Everything that can be wrong with files is found before memory is taken and kernels are built.
   Data data = open_data(program, options);
   check_save(program, options.save);
+  check_trace(options.trace);
   backend::start(program.threads);
   const Length length = length_of(options, program, data.training.samples);
   Reporter reporter(options.quiet, options.metrics, program, length.per_epoch, length.epochs);

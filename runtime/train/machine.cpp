@@ -56,7 +56,8 @@ Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
                        .samples = samples.count,
                        .last = r + 1 == rounds,
                        .may_record = may_record_,
-                       .guarded = iteration.guarded};
+                       .guarded = iteration.guarded,
+                       .times = r + 1 == rounds ? iteration.times : nullptr};
     const RoundResult result = streams_->play(job);
     totals.loss += result.loss;
     totals.correct += result.correct;

@@ -44,6 +44,7 @@ class Machine {
     bool padded = false;   // the rest of the batch is filled up
     Samples next = {};     // those of the iteration behind it
     RunContext context = {};
+    StepTimes* times = nullptr;  // of its last round
     bool guarded = false;  // where loss or samples are no finite numbers, no weight is moved, and the tensor is looked for
   };
 
@@ -51,6 +52,7 @@ class Machine {
   Totals play(Feeder& feeder, const Iteration& iteration);
 
   const backend::Arena& arena() const { return arena_; }
+  const Round& round() const { return round_; }
 
  private:
   const KernelSet& kernels_for(int64_t samples) const;

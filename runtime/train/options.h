@@ -38,6 +38,7 @@ struct Options {
   bool resume = false;
   // What is said, and where else it works.
   std::vector<std::string> metrics = {};  // files; those that end in .csv are of that kind
+  std::string trace = {};  // file: when each step of the last round ran
   std::string spill = {};  // directory of the host pool's file; "": the host pool lies in memory
   bool graph = true;       // cuda: a round is recorded and played as one
   bool quiet = false;
