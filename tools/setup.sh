@@ -5,7 +5,7 @@
 set -euo pipefail
 
 packages=(g++ cmake ninja-build ccache protobuf-compiler libprotobuf-dev nlohmann-json3-dev libfmt-dev libdnnl-dev
-          libpng-dev libjpeg62-turbo-dev
+          libssl-dev libpng-dev libjpeg62-turbo-dev
           llvm-14-dev zlib1g-dev libtinfo-dev)
 demo=(python3 python3-numpy python3-sklearn)
 tests=(catch2 clang-14 libomp-14-dev python3-torch python3-torchvision python3-onnx)
