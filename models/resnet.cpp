@@ -21,15 +21,20 @@ struct BlockShape {
   int64_t stride;
   bool stride_first;  // a bottleneck's stride is at its first 1x1, as in the paper, else at its 3x3
   bool relu_first;    // before the sum, on both of its sides, and none behind it
+  bool normalized;    // else convolutions have a bias, and no normalization follows
 };
+
+Value normalize(GraphWriter& graph, const std::string& name, const Value& x, bool normalized) {
+  return normalized ? graph.batch_norm(name, x) : x;
+}
 
 Value block(GraphWriter& graph, const std::string& module, const Value& x, const BlockShape& shape) {
   const auto conv_bn = [&](const std::string& index, const Value& in, int64_t channels, int64_t kernel,
                            int64_t stride) {
     const Value y = graph.conv(module + ".conv" + index, in,
                                {.channels = channels, .kernel = kernel, .stride = stride, .pad = kernel / 2,
-                                .bias = false});
-    return graph.batch_norm(module + ".bn" + index, y);
+                                .bias = !shape.normalized});
+    return normalize(graph, module + ".bn" + index, y, shape.normalized);
   };
   const auto relu = [&](const Value& in) { return graph.relu(module + ".relu", in); };
   const int64_t channels = shape.width * expansion(shape.kind);
@@ -48,8 +53,8 @@ Value block(GraphWriter& graph, const std::string& module, const Value& x, const
   Value shortcut = x;
   if (shape.stride != 1 || x.dims[0] != channels) {
     shortcut = graph.conv(module + ".downsample.0", x,
-                          {.channels = channels, .kernel = 1, .stride = shape.stride, .bias = false});
-    shortcut = graph.batch_norm(module + ".downsample.1", shortcut);
+                          {.channels = channels, .kernel = 1, .stride = shape.stride, .bias = !shape.normalized});
+    shortcut = normalize(graph, module + ".downsample.1", shortcut, shape.normalized);
     if (shape.relu_first) shortcut = relu(shortcut);
   }
   const Value sum = graph.add(module, y, shortcut);
@@ -60,6 +65,7 @@ void build_resnet(GraphWriter& graph, const Arguments& arguments, Block kind, co
   const int64_t size = arguments.integer("input"), width = arguments.integer("width");
   Value x = graph.input("input", {arguments.integer("channels"), size, size});
   const bool small = arguments.word("stem") == "cifar";
+  const bool normalized = arguments.word("norm") == "batch";
   const std::string& stride_on = arguments.word("stride_on");
   const bool stride_first = stride_on == "conv1" || (stride_on == "usual" && arguments.integer("pool1_pad") == 0);
   x = graph.conv("conv1", x,
@@ -67,8 +73,8 @@ void build_resnet(GraphWriter& graph, const Arguments& arguments, Block kind, co
                   .kernel = small ? 3 : 7,
                   .stride = small ? 1 : 2,
                   .pad = small ? 1 : 3,
-                  .bias = false});
-  x = graph.relu("relu", graph.batch_norm("bn1", x));
+                  .bias = !normalized});
+  x = graph.relu("relu", normalize(graph, "bn1", x, normalized));
   if (!small) x = graph.max_pool("maxpool", x, {.kernel = 3, .stride = 2, .pad = arguments.integer("pool1_pad")});
   for (size_t stage = 0; stage < blocks.size(); ++stage) {
     for (int64_t i = 0; i < blocks[stage]; ++i) {
@@ -77,7 +83,8 @@ void build_resnet(GraphWriter& graph, const Arguments& arguments, Block kind, co
                  .width = width << stage,
                  .stride = stage > 0 && i == 0 ? 2 : 1,
                  .stride_first = stride_first,
-                 .relu_first = arguments.word("relu_on") == "branches"});
+                 .relu_first = arguments.word("relu_on") == "branches",
+                 .normalized = normalized});
     }
   }
   x = graph.flatten("", graph.global_average_pool("avgpool", x));
@@ -96,7 +103,8 @@ std::vector<ZooParameter> parameters(int64_t input, int64_t classes, int64_t wid
                                     "but conv1 with pool1_pad=0, as the paper's authors have both"),
                      word_parameter("relu_on", {"sum", "branches"},
                                     "where a block ends in a Relu; branches: before the sum, as in the example that goes "
-                                    "with Chen et al.'s sublinear plans")};
+                                    "with Chen et al.'s sublinear plans"),
+                     word_parameter("norm", {"batch", "none"}, "what follows a convolution; none: its bias")};
 }
 
 ZooEntry entry(const std::string& name, const std::string& summary, Block kind, std::vector<int64_t> blocks,

@@ -41,8 +41,19 @@ Result<Plan> plan_within(const Candidate& candidate, const Policy& policy, int64
   Plan plan = empty_plan(candidate.batch, candidate.sub_batch);
   Context context = context_of(*candidate.graph, candidate.choices, policy, live_limit, candidate.links);
   context.decided = decided;
-  PLIMSOLL_TRY(run_passes(plan, context, observe));
+  PLIMSOLL_ASSIGN(const bool finished, run_passes(plan, context, observe));
+  PLIMSOLL_CHECK(finished, "a plan was given up that nobody said is too slow");
   return plan;
+}
+
+Result<std::optional<Plan>> plan_below(const Candidate& candidate, const Policy& policy, int64_t live_limit,
+                                       const Ceiling& ceiling, const schedule::Trace* decided) {
+  Plan plan = empty_plan(candidate.batch, candidate.sub_batch);
+  Context context = context_of(*candidate.graph, candidate.choices, policy, live_limit, candidate.links);
+  context.ceiling = ceiling;
+  context.decided = decided;
+  PLIMSOLL_ASSIGN(const bool finished, run_passes(plan, context));
+  return finished ? std::optional(std::move(plan)) : std::nullopt;
 }
 
 schedule::Model ordered_model(const Candidate& candidate, const Policy& policy) {

@@ -1,6 +1,8 @@
 // One way of splitting the batch, ready to be planned: the graph for its number of rounds and what tasks cost then.
 #pragma once
 
+#include <optional>
+
 #include "passes/context.h"
 #include "passes/pipeline.h"
 #include "passes/policies.h"
@@ -24,6 +26,10 @@ Result<Candidate> make_candidate(const TaskGraph& graph, Costs& costs, int64_t b
 // Runs all passes with the given limit on live bytes, and with the steps that a search has decided on, if any (Context).
 Result<Plan> plan_within(const Candidate& candidate, const Policy& policy, int64_t live_limit,
                          const PassObserver& observe = {}, const schedule::Trace* decided = nullptr);
+
+// The same; nullopt as soon as it is clear that the plan would reach the ceiling. What comes back may still.
+Result<std::optional<Plan>> plan_below(const Candidate& candidate, const Policy& policy, int64_t live_limit,
+                                       const Ceiling& ceiling, const schedule::Trace* decided = nullptr);
 
 // What searches for schedules work on: the candidate, ordered as the policy says.
 schedule::Model ordered_model(const Candidate& candidate, const Policy& policy);

@@ -18,6 +18,12 @@ struct Op;
 
 inline constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
+// A plan that takes or needs as much is of no use to who asked for it: the passes may stop as soon as they know.
+struct Ceiling {
+  double seconds = std::numeric_limits<double>::infinity();
+  int64_t arena_bytes = kNoLimit;
+};
+
 struct Context {
   const TaskGraph& graph;  // with more than one round: accumulating(graph)
   const Choices& choices;  // for the plan's sub_batch and last_sub_batch
@@ -26,6 +32,7 @@ struct Context {
   // came out higher than its live bytes; 0 asks for the least memory, whatever the time.
   int64_t live_limit = kNoLimit;
   LinkRates links = {};
+  Ceiling ceiling = {};
   // Of policy auto, when a search over whole plans has decided: the steps. Null: the policy decides for itself.
   const std::vector<schedule::Op>* decided = nullptr;
 };

@@ -16,13 +16,20 @@ struct JointPlan {
   schedule::Trace decided;
 };
 
-// The plan of the schedule that needs least (search/frontier.h).
-Result<JointPlan> least_plan(const Candidate& candidate, const Policy& policy);
+// The plan of the schedule that needs least (search/frontier.h), and what none can go below (search/bound.h).
+struct LeastPlan {
+  JointPlan joint;
+  int64_t bound_bytes = 0;
+};
+Result<LeastPlan> least_plan(const Candidate& candidate, const Policy& policy);
 
 class Joint {
  public:
   // `candidate` must outlive this.
-  Joint(const Candidate& candidate, const Policy& policy, int effort);
+  Joint(const Candidate& candidate, const Policy& policy, int effort, const Deadline& deadline = {});
+
+  // False: the deadline came first, and the frontier may be far from what it would have been.
+  bool complete() const { return frontier_.complete; }
 
   // The fastest plan whose arena is within the budget; nullopt when there is none faster than `seconds`.
   Result<std::optional<JointPlan>> fastest(int64_t budget_bytes, double seconds) const;

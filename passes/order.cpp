@@ -1,6 +1,7 @@
 #include "passes/order.h"
 
 #include <algorithm>
+#include <map>
 #include <queue>
 #include <set>
 #include <tuple>
@@ -164,6 +165,77 @@ std::vector<TaskId> low_peak(const Plan& plan, const std::vector<TensorId>& kept
   return plan.rounds > 1 ? updates_last(plan, tasks) : tasks;
 }
 
+// Dymem, Algorithm 1. A task runs when the last of those that it waits for arrives at it, and what it lets run comes
+// next, before its siblings; each task counts its own arrivals. The backward goes through the layers in reverse: of its
+// tasks that may run, one of the layer that ran last; updates as early as they may.
+class Arrivals {
+ public:
+  explicit Arrivals(const Plan& plan)
+      : plan_(plan), dependences_(find_dependences(plan)) {}
+
+  std::vector<TaskId> run() {
+    for (const TaskId id : ids_of(plan_.tasks))
+      if (dependences_.open[id] == 0) roots_.push_back(id);
+    for (const TaskId id : roots_) {
+      arrive(id);
+      walk();
+    }
+    while (!backward_.empty()) {
+      const TaskId id = std::get<1>(*backward_.begin());
+      backward_.erase(backward_.begin());
+      visit(id);
+      walk();
+    }
+    return std::move(tasks_);
+  }
+
+ private:
+  static bool is_forward(TaskKind kind) { return kind == TaskKind::forward || kind == TaskKind::loss; }
+
+  // A layer's rank is the place of its first forward task.
+  int32_t rank_of_layer(TaskId id) {
+    const auto found = layers_.find(plan_.tasks[id].layer);
+    return found == layers_.end() ? std::numeric_limits<int32_t>::max() : found->second;
+  }
+  void arrive(TaskId id) {
+    const TaskKind kind = plan_.tasks[id].kind;
+    if (is_forward(kind) || kind == TaskKind::update) visit(id);
+    else backward_.insert({-rank_of_layer(id), id});
+  }
+  void visit(TaskId id) {
+    if (is_forward(plan_.tasks[id].kind))
+      layers_.try_emplace(plan_.tasks[id].layer, static_cast<int32_t>(tasks_.size()));
+    tasks_.push_back(id);
+    visited_.push_back({id, 0});
+  }
+  void walk() {
+    while (!visited_.empty()) {
+      auto& [id, next] = visited_.back();
+      const std::vector<TaskId>& after = dependences_.after[id];
+      if (next == after.size()) {
+        visited_.pop_back();
+        continue;
+      }
+      const TaskId successor = after[next++];
+      if (--dependences_.open[successor] == 0) arrive(successor);
+    }
+  }
+
+  const Plan& plan_;
+  Dependences dependences_;
+  std::map<std::string_view, int32_t> layers_;
+  std::set<std::tuple<int32_t, TaskId>> backward_;      // that may run
+  std::vector<TaskId> roots_;
+  std::vector<std::pair<TaskId, size_t>> visited_;      // the path of the walk, and which successor comes next
+  std::vector<TaskId> tasks_;
+};
+
+std::vector<TaskId> by_arrivals(const Plan& plan) {
+  const std::vector<TaskId> tasks = Arrivals(plan).run();
+  PLIMSOLL_CHECK(tasks.size() == plan.tasks.size(), "the order of the task graph has a cycle");
+  return plan.rounds > 1 ? updates_last(plan, tasks) : tasks;
+}
+
 // All loads first, where they overlap with the most, or each as late as its first reader allows, where it costs the
 // fewest bytes.
 void make_steps(Plan& plan, const TaskGraph& graph, const std::vector<TaskId>& tasks, bool early_loads) {
@@ -198,6 +270,10 @@ int64_t peak(Plan plan, const Context& context, const std::vector<TensorId>& kep
 
 Status order(Plan& plan, const Context& context) {
   const std::vector<TensorId> kept = kept_to_the_end(context.graph);
+  if (context.policy.order == OrderKind::arrivals) {
+    make_steps(plan, context.graph, by_arrivals(plan), true);
+    return {};
+  }
   if (context.policy.order != OrderKind::low_peak) make_steps(plan, context.graph, depth_first(plan), true);
   if (context.policy.order == OrderKind::depth_first) return {};
   const std::vector<TaskId> lower = low_peak(plan, kept);

@@ -1,7 +1,9 @@
 #include "passes/pipeline.h"
 
 #include <chrono>
+#include <cmath>
 
+#include "passes/analysis/floor.h"
 #include "passes/conv_algorithm.h"
 #include "passes/host_pool.h"
 #include "passes/liveness.h"
@@ -15,6 +17,9 @@
 
 namespace plimsoll {
 namespace {
+
+// Where it is known what the plan takes and needs at least.
+constexpr std::string_view kGate = "place";
 
 constexpr Pass kPasses[] = {
     {"seed_plan", "copy tensors and tasks from the task graph, sized for one sub-batch", seed_plan},
@@ -40,18 +45,24 @@ constexpr Pass kPasses[] = {
     {"summarize", "fill the figures of the summary", summarize},
 };
 
+bool reaches(const Plan& plan, const Context& context, const Ceiling& ceiling) {
+  if (std::isfinite(ceiling.seconds) && least_iteration_seconds(plan, context) >= ceiling.seconds) return true;
+  return ceiling.arena_bytes != kNoLimit && least_arena_bytes(plan, context) >= ceiling.arena_bytes;
+}
+
 }  // namespace
 
 std::span<const Pass> all_passes() { return kPasses; }
 
-Status run_passes(Plan& plan, const Context& context, const PassObserver& observe) {
+Result<bool> run_passes(Plan& plan, const Context& context, const PassObserver& observe) {
   for (const Pass& pass : kPasses) {
+    if (pass.name == kGate && reaches(plan, context, context.ceiling)) return false;
     const auto start = std::chrono::steady_clock::now();
     PLIMSOLL_TRY(pass.run(plan, context));
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
     if (observe) observe(pass.name, plan, spent.count());
   }
-  return {};
+  return true;
 }
 
 }  // namespace plimsoll

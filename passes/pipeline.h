@@ -21,7 +21,7 @@ std::span<const Pass> all_passes();
 using PassObserver = std::function<void(std::string_view pass, const Plan& plan, double seconds)>;
 
 // Before: the plan has batch, sub_batch, rounds and last_sub_batch. After: it is complete but for the figures that
-// compare plans (summarize.h).
-Status run_passes(Plan& plan, const Context& context, const PassObserver& observe = {});
+// compare plans (summarize.h). False: the plan is unfinished, for it would reach context.ceiling.
+Result<bool> run_passes(Plan& plan, const Context& context, const PassObserver& observe = {});
 
 }  // namespace plimsoll

@@ -5,6 +5,8 @@
 
 #include "compiler/support/bytes.h"
 #include "passes/analysis/liveness.h"
+#include "passes/analysis/mobility.h"
+#include "passes/place/online.h"
 #include "passes/place/solve.h"
 
 namespace plimsoll {
@@ -12,13 +14,23 @@ namespace {
 
 placement::Method method_of(PlaceKind kind) {
   switch (kind) {
-    case PlaceKind::best_of: return placement::Method::best_of;
+    case PlaceKind::best_of:
+    case PlaceKind::in_turn:
+    case PlaceKind::by_mobility: return placement::Method::best_of;
     case PlaceKind::best_fit: return placement::Method::best_fit;
     case PlaceKind::by_size: return placement::Method::by_size;
     case PlaceKind::by_area: return placement::Method::by_area;
     case PlaceKind::by_lifetime: return placement::Method::by_lifetime;
   }
   return placement::Method::best_of;
+}
+
+// `soon`: of each buffer, whether it ends soon (analysis/mobility.h).
+placement::Solution solve_as(PlaceKind kind, const placement::Problem& problem, const std::vector<bool>& soon,
+                             const placement::Effort& effort) {
+  if (kind == PlaceKind::in_turn) return placement::place_in_turn(problem);
+  if (kind == PlaceKind::by_mobility) return placement::place_by_mobility(problem, soon);
+  return placement::solve(problem, method_of(kind), effort);
 }
 
 // Chains of shared pairs, each named by its first residency: pairs come in issue order, so a pair's `read` has found
@@ -44,7 +56,9 @@ Status place(Plan& plan, const Context& context) {
   const bool sharing = context.policy.share_memory && context.policy.in_place;
   const auto shared = sharing ? find_shared_pairs(plan) : std::vector<SharedPair>{};
   const std::vector<size_t> chain = chains_of(plan, shared);
+  const std::vector<bool> ends = ends_soon(plan);
   placement::Problem problem;
+  std::vector<bool> soon;
   std::vector<size_t> buffer_of(plan.residencies.size());
   for (size_t i = 0; i < plan.residencies.size(); ++i) {
     const Residency& residency = plan.residencies[i];
@@ -54,6 +68,7 @@ Status place(Plan& plan, const Context& context) {
     if (chain[i] == i) {
       buffer_of[i] = problem.buffers.size();
       problem.buffers.push_back({.lower = lower, .upper = upper, .size = align_up(residency.bytes)});
+      soon.push_back(ends[i]);
     } else {
       placement::Buffer& buffer = problem.buffers[buffer_of[i] = buffer_of[chain[i]]];
       buffer.upper = std::max(buffer.upper, upper);
@@ -67,9 +82,10 @@ Status place(Plan& plan, const Context& context) {
           {.lower = id.value, .upper = id.value + 1, .size = align_up(plan.steps[id].workspace.bytes)});
   if (const Status status = placement::check(problem); !status.ok()) internal_error(__FILE__, __LINE__, status.error().message);
 
+  soon.resize(problem.buffers.size(), true);
   placement::Effort effort = placement::kQuick;
   if (context.live_limit != kNoLimit) effort.capacity = std::max<int64_t>(context.live_limit - bottom, 0);
-  const placement::Solution solution = placement::solve(problem, method_of(context.policy.place), effort);
+  const placement::Solution solution = solve_as(context.policy.place, problem, soon, effort);
   for (size_t i = 0; i < plan.residencies.size(); ++i)
     if (plan.residencies[i].first_step >= 0) plan.residencies[i].offset = bottom + solution.offsets[buffer_of[i]];
   size_t next = workspaces;

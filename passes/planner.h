@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "passes/context.h"
+#include "passes/found.h"
+#include "passes/splits.h"
 
 namespace plimsoll {
 
@@ -19,6 +20,7 @@ struct PlanRequest {
   double budget_percent = 0;        // of unconstrained_bytes
   bool refuse_split_batch_norm = false;
   int effort = 1;                   // of policies that search: 0 … 3, each about ten times the work of the one before
+  double time_limit_seconds = 0;    // 0: none. A search that it ends gives the best found so far
   bool keep_order = false;          // tasks run as the graph lists them, updates as early as they may
   std::string model_name = {}, model_sha256 = {}, target_kind = "host", device = {}, costs = "modelled";
   std::map<std::string, std::string> libraries = {};
@@ -26,13 +28,33 @@ struct PlanRequest {
   // --dump; empty: nobody listens. `timed` hears how long the pass took.
   std::function<void(const std::string& pass, const Plan& plan)> observe = {};
   std::function<void(const std::string& pass, double seconds)> timed = {};
+  // Called when the time limit ended the search.
+  std::function<void()> cut_short = {};
 };
 
-// Without a budget the plan is the unconstrained one and its arena is what it promises: budget_bytes = arena_bytes.
-// Of several rounds, the fewest that fit are taken and the batch is split as evenly as they allow.
-// Error: usage, for an unknown policy or a sub-batch that the request itself forbids; budget_infeasible, with the step
-// at the peak, what is live there and why it cannot leave, and the least budget for which a plan exists; that budget
-// then works.
+// Plans one graph as often as asked; what was searched for one budget serves the next.
+class Planner {
+ public:
+  // `costs` must outlive this.
+  Planner(TaskGraph graph, Costs& costs, int64_t batch) : splits_(std::move(graph), costs, batch) {}
+
+  // Without a budget the plan is the unconstrained one and its arena is what it promises: budget_bytes = arena_bytes.
+  // Of several rounds, the fewest that fit are taken and the batch is split as evenly as they allow.
+  // Before: request.batch is this planner's.
+  // Error: usage, for an unknown policy or a sub-batch that the request itself forbids; budget_infeasible, with the step
+  // at the peak, what is live there and why it cannot leave, and the least budget for which a plan exists; that budget
+  // then works.
+  Result<Plan> plan(const PlanRequest& request);
+
+  // What was found for a budget serves a larger one too: within one planner, more budget never makes a slower plan of
+  // a policy that searches, whatever luck a recipe had with less.
+
+ private:
+  Splits splits_;
+  std::map<std::string, std::vector<Found>> known_;  // by what else the requests had in common
+};
+
+// For one plan.
 Result<Plan> make_plan(const TaskGraph& graph, Costs& costs, const PlanRequest& request);
 
 }  // namespace plimsoll

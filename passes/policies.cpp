@@ -48,8 +48,8 @@ constexpr Policy kPolicies[] = {
     {.name = "vdnn-conv:p", .summary = "vDNN: convolutions' inputs are offloaded, fastest algorithms", .order = OrderKind::depth_first, .algorithms = AlgorithmKind::fastest, .schedule = vdnn_conv},
     {.name = "vdnn-dyn", .summary = "vDNN: as little offloading, and as fast algorithms, as the budget allows", .order = OrderKind::depth_first, .schedule = vdnn_dyn},
     {.name = "sublinear", .summary = "Chen et al.: keeps what crosses a few splits, runs the segments between them again", .order = OrderKind::depth_first, .schedule = sublinear},
-    {.name = "modnn", .summary = "moDNN: what is wanted last leaves for the next task, what is free fetches early", .order = OrderKind::depth_first, .schedule = modnn},
-    {.name = "dymem", .summary = "Dymem: copies without barriers, everything fetched up to the next convolution, room by a pool with two ends", .order = OrderKind::depth_first, .schedule = dymem},
+    {.name = "modnn", .summary = "moDNN: what is wanted last leaves for the next task, what is free fetches early, sub-batch by equation 3", .order = OrderKind::depth_first, .schedule = modnn, .sub_batch = modnn_sub_batch},
+    {.name = "dymem", .summary = "Dymem: copies without barriers, everything fetched up to the next convolution, a pool with two ends", .order = OrderKind::arrivals, .place = PlaceKind::by_mobility, .schedule = dymem},
 };
 
 // Other names for a row above: a policy's default, spelled out.

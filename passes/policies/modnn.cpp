@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "passes/context.h"
+#include "compiler/support/bytes.h"
+#include "passes/candidate.h"
 #include "passes/pool/list_pool.h"
 #include "passes/schedule/uses.h"
 
@@ -229,6 +230,29 @@ class Replay {
   double now_ = 0, link_free_ = 0;
 };
 
+// SW, and the largest task beside it.
+struct Needs {
+  int64_t resident = 0, largest_task = 0;
+};
+
+Needs needs_of(const Candidate& split) {
+  Needs needs;
+  const TaskGraph& graph = *split.graph;
+  const auto resides = [&](TensorId id) {
+    return graph.tensors[id].persistent || graph.tensors[id].kind == TensorKind::weight_gradient;
+  };
+  for (const TensorId id : ids_of(graph.tensors))
+    if (resides(id)) needs.resident += align_up(graph.tensors[id].bytes(split.sub_batch));
+  for (const TaskId id : ids_of(graph.tasks)) {
+    int64_t bytes = align_up(split.choices[id].back().workspace_bytes);
+    for (const Operand& operand : graph.tasks[id].operands)
+      if (operand.access != Access::absent && !resides(operand.tensor))
+        bytes += align_up(graph.tensors[operand.tensor].bytes(split.sub_batch));
+    needs.largest_task = std::max(needs.largest_task, bytes);
+  }
+  return needs;
+}
+
 }  // namespace
 
 Status modnn(Plan& plan, const Context& context) {
@@ -236,6 +260,19 @@ Status modnn(Plan& plan, const Context& context) {
   const int64_t capacity = context.live_limit == kNoLimit ? pool::kUnbounded : context.live_limit - model.persistent_bytes;
   schedule::put_steps(plan, Replay(model, capacity).run());
   return {};
+}
+
+Result<int64_t> modnn_sub_batch(const CandidateOf& candidate, int64_t batch, int64_t budget) {
+  int64_t sub_batch = batch;
+  while (sub_batch > 1) {
+    PLIMSOLL_ASSIGN(const Candidate* split, candidate(sub_batch));
+    const Needs needs = needs_of(*split);
+    const double room = static_cast<double>(std::max<int64_t>(budget - needs.resident, 0));
+    const int64_t next = static_cast<int64_t>(static_cast<double>(sub_batch) * room / static_cast<double>(std::max<int64_t>(needs.largest_task, 1)));
+    if (next >= sub_batch) break;
+    sub_batch = std::max<int64_t>(next, 1);
+  }
+  return sub_batch;
 }
 
 }  // namespace plimsoll

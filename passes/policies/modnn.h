@@ -3,7 +3,7 @@
 //   equation 1  what all data blocks take together: network_wide_bytes (rules/modnn.h counts it as the paper does)
 //   equation 2  the least that any schedule takes, SW + max M(t, 1): what is resident through the run, and the largest
 //               task with its operands at a sub-batch of one
-//   equation 3  the sub-batch; the planner's choice stands here, the fewest rounds that fit
+//   equation 3  the sub-batch: modnn_sub_batch()
 //   Algorithm 1 tasks in order over a linked list of memory: modnn()
 //
 // Algorithm 1, for each task t of the order:
@@ -18,6 +18,9 @@
 //   6  t runs; afterwards blocks that nobody reads again are free (lines 29 to 31)
 //
 // Where the paper is silent or wrong, it was read so:
+//   - Equation 3 sets bytes against a number of samples. The dimensions agree, and it does what the text promises, as
+//     b ← ⌊b (M - SW) / max M(t, b)⌋, from the whole batch down until it no longer falls. Rounds are made even afterwards.
+//   - SW is weights, their state and their gradients: the latter "always reside" too, and do not grow with b.
 //   - The prediction of line 16 is left out of the paper "due to space". Here: a block is useful early when it and all
 //     that the tasks before its reader still need fit together, so that nothing has to leave for it; and when it would
 //     come late if it waited for one task more. Of several blocks the first that is not useful ends the search.
@@ -39,5 +42,6 @@
 namespace plimsoll {
 
 Status modnn(Plan& plan, const Context& context);
+Result<int64_t> modnn_sub_batch(const CandidateOf& candidate, int64_t batch, int64_t budget);
 
 }  // namespace plimsoll

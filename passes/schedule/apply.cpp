@@ -2,12 +2,14 @@
 
 namespace plimsoll::schedule {
 
-void weave_possible(const Model& model, Fates& fates, Trace& trace) {
-  while (const std::optional<int32_t> stuck = weave(model, fates, trace)) {
+bool weave_possible(const Model& model, Fates& fates, Trace& trace, size_t longest) {
+  while (const std::optional<int32_t> stuck = weave(model, fates, trace, longest)) {
+    if (*stuck == kTooLong) return false;
     Fate& fate = fates[static_cast<size_t>(*stuck)];
     PLIMSOLL_CHECK(fate.kind != FateKind::keep, "a tensor is missing that was never given up");
     fate = {};
   }
+  return true;
 }
 
 void apply_fates(Plan& plan, const Context& context, Fates fates, CopyTiming timing) {

@@ -149,4 +149,8 @@ double Evaluator::seconds_of(const Trace& trace, int32_t step) const {
                                                    : end_[at(step)] - start_[at(step)];
 }
 
+int64_t Evaluator::workspace_of(const Trace& trace, int32_t step) const {
+  return trace[at(step)].kind == StepKind::compute ? model_.algorithms[at(chosen_[at(step)])].workspace_bytes : 0;
+}
+
 }  // namespace plimsoll::schedule

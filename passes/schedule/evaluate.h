@@ -18,6 +18,7 @@ struct Outcome {
   int64_t excess = 0;      // bytes above the limit, summed over the steps
   int32_t peak_op = 0;
   bool fits(int64_t limit) const { return peak_bytes <= limit; }
+  bool possible() const { return peak_bytes < kNoLimit; }
 };
 
 // One residency of a tensor: the trace from `first` to `last`, inclusive.
@@ -39,6 +40,7 @@ class Evaluator {
   const std::vector<double>& end() const { return end_; }
   const std::vector<Life>& lives() const { return lives_; }
   double seconds_of(const Trace& trace, int32_t at) const;     // of that step, in the first round
+  int64_t workspace_of(const Trace& trace, int32_t at) const;  // of that step, as chosen
 
  private:
   void find_lives(const Trace& trace);

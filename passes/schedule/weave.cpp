@@ -7,8 +7,8 @@ namespace {
 
 class Weaving {
  public:
-  Weaving(const Model& model, const Fates& fates, Trace& trace)
-      : model_(model), fates_(fates), trace_(trace), resident_(model.tensors.size()), on_host_(model.tensors.size()),
+  Weaving(const Model& model, const Fates& fates, Trace& trace, size_t longest)
+      : model_(model), fates_(fates), trace_(trace), longest_(longest), resident_(model.tensors.size()), on_host_(model.tensors.size()),
         updated_(model.tensors.size()), wanted_(model.tasks.size()) {}
 
   std::optional<int32_t> run() {
@@ -23,6 +23,7 @@ class Weaving {
         return stuck;
       }
       for (const int32_t tensor : model_.gaps_at[at_]) leave(tensor);
+      if (trace_.size() > longest_) return kTooLong;
     }
     return std::nullopt;
   }
@@ -143,6 +144,7 @@ class Weaving {
   const Model& model_;
   const Fates& fates_;
   Trace& trace_;
+  const size_t longest_;
   int32_t at_ = 0;
   std::vector<uint8_t> resident_, on_host_, updated_, wanted_;  // flags
   std::vector<int32_t> missing_, stack_, closure_, fresh_;
@@ -159,8 +161,8 @@ Fates keep_everything(const Model& model) {
   return fates;
 }
 
-std::optional<int32_t> weave(const Model& model, const Fates& fates, Trace& trace) {
-  return Weaving(model, fates, trace).run();
+std::optional<int32_t> weave(const Model& model, const Fates& fates, Trace& trace, size_t longest) {
+  return Weaving(model, fates, trace, longest).run();
 }
 
 }  // namespace plimsoll::schedule

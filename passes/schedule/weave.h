@@ -42,10 +42,15 @@ using Fates = std::vector<Fate>;
 // Everything stays, and what the backward does not touch is given up: the order itself.
 Fates keep_everything(const Model& model);
 
+inline constexpr size_t kAnyLength = std::numeric_limits<size_t>::max();
+inline constexpr int32_t kTooLong = -1;
+
 // Fills `trace`. A tensor's offload stands right behind its last forward use, its prefetch or load right before its next
 // one: copies.h moves them to where they overlap.
 // Returns a tensor that cannot be recomputed, with `trace` unfinished: its producer may not run again, or would read a
 // weight after its update. Another fate for it (or for what it is made from) helps.
-std::optional<int32_t> weave(const Model& model, const Fates& fates, Trace& trace);
+// kTooLong: of more than `longest` steps. What is given up again and again makes a trace as long as the square of the
+// order, which nobody wants to see the end of.
+std::optional<int32_t> weave(const Model& model, const Fates& fates, Trace& trace, size_t longest = kAnyLength);
 
 }  // namespace plimsoll::schedule

@@ -133,4 +133,23 @@ double bound_seconds(const Model& model, int64_t limit) {
   return ideal + std::min(best, 1e6) * rounds;
 }
 
+int64_t bound_bytes(const Model& model) {
+  int64_t most = 0, kept = 0;
+  for (const schedule::Op& op : model.order) {
+    if (op.kind != StepKind::compute) continue;
+    int64_t bytes = model.algorithms_of(op.id).back().workspace_bytes, written_to_keep = 0;
+    for (const auto* lists : {&model.reads, &model.updates, &model.writes})
+      for (const int32_t tensor : (*lists)[op.id])
+        if (!model.tensors[at(tensor)].kept) bytes += model.tensors[at(tensor)].bytes;
+    for (const int32_t tensor : model.writes[op.id])
+      if (model.tensors[at(tensor)].kept) written_to_keep += model.tensors[at(tensor)].bytes;
+    const auto pairs = model.in_place_allowed ? model.in_place[op.id] : std::span<const int32_t>{};
+    for (size_t i = 0; i < pairs.size(); i += 2)
+      bytes -= std::min(model.tensors[at(pairs[i])].bytes, model.tensors[at(pairs[i + 1])].bytes);
+    kept += written_to_keep;
+    most = std::max(most, bytes + kept);
+  }
+  return model.persistent_bytes + most;
+}
+
 }  // namespace plimsoll::search

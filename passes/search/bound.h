@@ -18,4 +18,8 @@ namespace plimsoll::search {
 // The best division of the bytes, taken as divisible, bounds all schedules; of all steps the one that says most counts.
 double bound_seconds(const schedule::Model& model, int64_t limit);
 
+// In bytes, persistent ones included: no schedule in this order needs less. The operands of the largest task and its smallest
+// workspace, beside what the trainer reads when the round is over and is made by then.
+int64_t bound_bytes(const schedule::Model& model);
+
 }  // namespace plimsoll::search

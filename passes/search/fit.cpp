@@ -20,10 +20,11 @@ class Fitter {
   State run(State state, int64_t limit) {
     State best = state = bench_.evaluate(std::move(state.fates), limit);
     // Each turn gives up something more. What one gives up another may need again, so patience has an end.
-    for (int vain = 0; !state.outcome.fits(limit) && vain < kPatience; ++vain) {
+    for (int vain = 0; state.outcome.possible() && !state.outcome.fits(limit) && vain < kPatience && !bench_.deadline.passed(); ++vain) {
       Fates fates = state.fates;
       if (!give_up(fates, state.outcome, limit)) break;
       state = bench_.evaluate(fates, limit);
+      if (!state.outcome.possible()) break;
       for (size_t id = 0; id < fates.size(); ++id)
         if (fates[id].kind == FateKind::recompute && state.fates[id].kind == FateKind::keep) stuck_[id] = true;
       if (!state.outcome.fits(limit) && state.outcome.excess >= best.outcome.excess) continue;

@@ -7,6 +7,7 @@
 #include "passes/search/archive.h"
 #include "passes/search/fit.h"
 #include "passes/search/improve.h"
+#include "passes/search/relax.h"
 #include "passes/search/seeds.h"
 
 namespace plimsoll::search {
@@ -17,9 +18,21 @@ namespace {
 constexpr int64_t kWork[] = {500'000, 4'000'000, 40'000'000, 400'000'000};
 constexpr int64_t kEvaluations[] = {400, 10'000, 100'000, 1'000'000};
 
-// Steps of a network whose evaluations are too dear to begin from everywhere.
-constexpr int64_t kLarge = 5'000;
+constexpr int kRoundsFromLeast = 16, kRoundsOfSeed = 3;  // of relax.h
 constexpr int kSeedsTried = 2;  // per target, of those that fit by themselves and of those that nearly do
+
+// From high to low: geometric, and closer together where it gets steep, just above the least.
+std::vector<int64_t> limits_between(int64_t low, int64_t high, int64_t count) {
+  const double ratio = static_cast<double>(low) / static_cast<double>(high);
+  std::vector<int64_t> limits;
+  for (int64_t i = 1; i <= count; ++i)
+    limits.push_back(static_cast<int64_t>(static_cast<double>(high) * std::pow(ratio, static_cast<double>(i) / static_cast<double>(count + 1))));
+  for (const double above : {1.06, 1.03, 1.01, 1.0}) {
+    const int64_t limit = static_cast<int64_t>(static_cast<double>(low) * above);
+    if (limit < limits.back()) limits.push_back(limit);
+  }
+  return limits;
+}
 
 }  // namespace
 
@@ -35,7 +48,7 @@ State least_schedule(Workbench& bench, const Means& means) {
 }
 
 Frontier find_frontier(const Model& model, const FrontierOptions& options) {
-  Workbench bench(model);
+  Workbench bench(model, options.deadline);
   Archive archive;
   std::mt19937_64 random(1);
   const State whole = bench.evaluate(schedule::keep_everything(model), kNoLimit);
@@ -44,7 +57,6 @@ Frontier find_frontier(const Model& model, const FrontierOptions& options) {
   archive.add(small);
   const int64_t size = static_cast<int64_t>(model.order.size());
   const size_t effort = static_cast<size_t>(std::clamp(options.effort, 0, 3));
-  const bool large = size > kLarge;
   const int64_t work = std::min(kWork[effort], kEvaluations[effort] * size);
   const int64_t low = small.outcome.peak_bytes, high = whole.outcome.peak_bytes;
 
@@ -62,14 +74,17 @@ Frontier find_frontier(const Model& model, const FrontierOptions& options) {
 
   // What the seeds need and take by themselves tells which of them are worth fitting to a target.
   std::vector<State> sown;
-  for (Fates& seed : seeds) sown.push_back(bench.evaluate(std::move(seed), kNoLimit));
+  for (Fates& seed : seeds) {
+    if (options.deadline.passed()) break;
+    sown.push_back(bench.evaluate(std::move(seed), kNoLimit));
+  }
   std::stable_sort(sown.begin(), sown.end(), [](const State& a, const State& b) { return a.outcome.seconds < b.outcome.seconds; });
 
-  const int64_t targets = std::clamp<int64_t>(work / size / 40, 6, 32);
+  const std::vector<int64_t> limits = limits_between(low, high, std::clamp<int64_t>(work / size / 40, 6, 32));
+  const int64_t share = work / static_cast<int64_t>(limits.size());  // of each limit: as much to begin, as much to improve
   State last = whole;
-  for (int64_t target = 1; target <= targets; ++target) {
-    const double share = static_cast<double>(target) / static_cast<double>(targets + 1);
-    const int64_t limit = static_cast<int64_t>(static_cast<double>(high) * std::pow(static_cast<double>(low) / static_cast<double>(high), share));
+  for (const int64_t limit : limits) {
+    if (options.deadline.passed()) break;
     State best;
     bool found = false;
     const auto consider = [&](State state) {
@@ -80,27 +95,34 @@ Frontier find_frontier(const Model& model, const FrontierOptions& options) {
       found = true;
     };
     const Means& all = options.means;
-    consider(fit(bench, last, limit, all));
-    consider(fit(bench, whole, limit, all));
-    if (large) consider(fit(bench, whole, limit, {all.recompute, false}));
-    else
-      for (const Means means : {Means{all.recompute, false}, Means{false, all.offload}})
-        for (const State& from : {last, whole}) consider(fit(bench, from, limit, means));
+    const int64_t enough = bench.work + share;
+    const auto begin = [&](const State& from, const Means& means) {
+      if (!found || bench.work < enough) consider(fit(bench, from, limit, means));
+    };
+    begin(last, all);
+    begin(whole, all);
+    begin(whole, {all.recompute, false});
+    begin(last, {all.recompute, false});
+    begin(whole, {false, all.offload});
+    begin(last, {false, all.offload});
     int near = 0, inside = 0;
     for (const State& seed : sown) {
+      if (found && bench.work >= enough) break;
       const bool fits = seed.outcome.fits(limit);
       if (!fits && seed.outcome.peak_bytes / 2 > limit) continue;
-      if ((fits ? inside : near)++ >= (large ? 1 : kSeedsTried)) continue;
-      consider(fit(bench, seed, limit, options.means));
+      if ((fits ? inside : near)++ >= kSeedsTried) continue;
+      consider(fits ? relax(bench, seed, limit, kRoundsOfSeed) : fit(bench, seed, limit, options.means));
     }
     if (!found) {
       if (!small.outcome.fits(limit)) break;
       best = bench.evaluate(small.fates, limit);
       if (!best.outcome.fits(limit)) best = small;
+      best = relax(bench, std::move(best), limit, kRoundsFromLeast);
+      archive.add(best);
     }
-    last = improve(bench, std::move(best), limit, work / targets, options.means, random, archive);
+    last = improve(bench, std::move(best), limit, share, options.means, random, archive);
   }
-  return {archive.take(), bench.work};
+  return {archive.take(), bench.work, !options.deadline.passed()};
 }
 
 }  // namespace plimsoll::search

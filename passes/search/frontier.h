@@ -9,11 +9,13 @@ namespace plimsoll::search {
 struct FrontierOptions {
   int effort = 1;  // 0 … 3: each does about ten times the work of the one before
   Means means = {};  // fewer, to see what a mean is worth
+  Deadline deadline = {};
 };
 
 struct Frontier {
   std::vector<State> states;  // by rising need; each takes less time than those before it. Never empty
   int64_t work = 0;
+  bool complete = true;  // false: the deadline came first
 };
 
 // The schedule that needs least: everything that can leaves the device at once, and comes back when it is needed.

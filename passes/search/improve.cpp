@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "passes/search/relax.h"
+#include "passes/search/twins.h"
+
 namespace plimsoll::search {
 namespace {
 
 using schedule::kNever;
 using schedule::kTransient;
 using schedule::ModelTensor;
+
+constexpr uint64_t kRelaxed = 10;  // one repair in so many may have given up more than it had to
 
 size_t at(int32_t i) { return static_cast<size_t>(i); }
 
@@ -28,11 +33,15 @@ std::vector<int32_t> find_items(const Model& model) {
 class Improver {
  public:
   Improver(Workbench& bench, const Means& means, std::mt19937_64& random)
-      : model_(bench.model), means_(means), random_(random), items_(find_items(bench.model)) {}
+      : model_(bench.model), means_(means), random_(random), items_(find_items(bench.model)) {
+    for (std::vector<int32_t>& twins : find_twins(model_, items_))
+      if (twins.size() > 1) twins_.push_back(std::move(twins));
+  }
 
   bool possible() const { return !items_.empty(); }
 
   void disturb(Fates& fates) {
+    if (!twins_.empty() && draw(4) == 0) return flip_twins(fates);
     switch (draw(10)) {
       case 0: case 1: case 2: case 3: flip(fates, draw(items_.size())); break;
       case 4: case 5: for (uint64_t n = 2 + draw(3 + items_.size() / 100); n > 0; --n) flip(fates, draw(items_.size())); break;
@@ -60,6 +69,20 @@ class Improver {
     if (fate.kind != FateKind::keep && draw(3) != 0) fate = other(id, FateKind::keep);
     else if (fate.kind == FateKind::offload) fate = other(id, FateKind::recompute);
     else fate = other(id, draw(3) == 0 ? FateKind::offload : FateKind::recompute);
+  }
+
+  // Of identical blocks, a stretch of them, or every other one: all the same.
+  void flip_twins(Fates& fates) {
+    const std::vector<int32_t>& twins = twins_[draw(twins_.size())];
+    const uint64_t count = draw(2) == 0 ? twins.size() : 2 + draw(twins.size() - 1);
+    const uint64_t start = draw(twins.size() - count + 1), stride = 1 + draw(3) / 2;
+    const FateKind kinds[] = {FateKind::keep, FateKind::recompute, FateKind::offload};
+    const FateKind kind = kinds[draw(3)];
+    const uint8_t level = static_cast<uint8_t>(1 + draw(3) / 2);
+    for (uint64_t i = start; i < start + count; i += stride) {
+      Fate& fate = fates[at(twins[i])] = other(twins[i], kind);
+      if (fate.kind == FateKind::recompute && fate.level != kTransient) fate.level = level;
+    }
   }
 
   // What is kept and what is given up change places with a neighbour: a checkpoint moves.
@@ -96,6 +119,7 @@ class Improver {
   const Means means_;
   std::mt19937_64& random_;
   std::vector<int32_t> items_;
+  std::vector<std::vector<int32_t>> twins_;  // of items that have any
 };
 
 }  // namespace
@@ -107,11 +131,12 @@ State improve(Workbench& bench, State state, int64_t limit, int64_t work, const 
   State best = state;
   const int64_t end = bench.work + work;
   const int64_t begin = bench.work;
-  while (bench.work < end) {
+  while (bench.work < end && !bench.deadline.passed()) {
     State next = state;
     improver.disturb(next.fates);
     next = fit(bench, std::move(next), limit, means);
     if (!next.outcome.fits(limit)) continue;
+    if (random() % kRelaxed == 0) next = relax(bench, std::move(next), limit, 1);
     archive.add(next);
     const double progress = static_cast<double>(bench.work - begin) / static_cast<double>(work);
     const double tolerance = 0.003 * (1 - progress) * (1 - progress);

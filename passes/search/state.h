@@ -1,6 +1,7 @@
 // A schedule under search: fates, and what they come to under a limit on live bytes.
 #pragma once
 
+#include "passes/deadline.h"
 #include "passes/schedule/apply.h"
 
 namespace plimsoll::search {
@@ -30,15 +31,18 @@ struct State {
 // gives the same plan.
 class Workbench {
  public:
-  explicit Workbench(const Model& model) : model(model), evaluator(model) {}
+  explicit Workbench(const Model& model, const Deadline& deadline = {})
+      : model(model), evaluator(model), deadline(deadline) {}
 
-  // Fates that cannot be are corrected (weave.h).
+  // Fates that cannot be are corrected (weave.h). Where the outcome is not possible(), for the schedule is out of all
+  // proportion, evaluator and trace tell nothing.
   State evaluate(Fates fates, int64_t limit);
 
   const Model& model;
   Evaluator evaluator;  // of the last state evaluated
   Trace trace;          // likewise
   int64_t work = 0;     // steps evaluated so far
+  const Deadline deadline;
 };
 
 }  // namespace plimsoll::search

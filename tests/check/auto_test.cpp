@@ -26,8 +26,9 @@ TEST_CASE("auto is never slower than a policy that fits, nor with more budget, n
     RandomCosts costs(seed);
     // Where a task mixes samples, auto would rather be slow than split the batch: then all are asked for one round.
     const int64_t sub_batch = mixes_samples(graph) ? batch : 0;
+    Planner planner(graph, costs, batch);
     const auto plan = [&](std::string_view policy, int64_t budget) {
-      return make_plan(graph, costs, {.policy = std::string(policy), .batch = batch, .sub_batch = sub_batch,
+      return planner.plan({.policy = std::string(policy), .batch = batch, .sub_batch = sub_batch,
                                       .budget_bytes = budget, .effort = 0});
     };
     const auto free = plan("auto", 0);

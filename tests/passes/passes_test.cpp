@@ -38,7 +38,7 @@ Plan blank() {
 
 Plan run(const Context& context) {
   Plan plan = blank();
-  REQUIRE(run_passes(plan, context).ok());
+  REQUIRE(run_passes(plan, context).value());
   plan.budget_bytes = plan.summary.arena_bytes;
   REQUIRE(flaw(plan, context.graph) == "");
   return plan;

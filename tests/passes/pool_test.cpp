@@ -1,6 +1,10 @@
 // The allocators of the papers, by themselves: the examples that Dymem's paper draws, and what holds for any sequence.
 #include <catch2/catch.hpp>
 
+#include <random>
+#include <vector>
+
+#include "passes/place/online.h"
 #include "passes/pool/two_ended_pool.h"
 
 using namespace plimsoll;
@@ -77,4 +81,37 @@ TEST_CASE("a pool grows by what its end lacks") {
   ListPool none(0);
   CHECK(none.grow(7) == 0);
   CHECK_FALSE(none.allocate(1).has_value());
+}
+
+namespace {
+
+placement::Problem random_problem(std::mt19937_64& random) {
+  placement::Problem problem;
+  for (int i = 0; i < 60; ++i) {
+    const int64_t lower = static_cast<int64_t>(random() % 40);
+    problem.buffers.push_back({.lower = lower,
+                               .upper = lower + 1 + static_cast<int64_t>(random() % 12),
+                               .size = static_cast<int64_t>(random() % 9) * 100});
+  }
+  return problem;
+}
+
+}  // namespace
+
+TEST_CASE("what is placed in turn is a placement, and never lower than what is live") {
+  std::mt19937_64 random(1);
+  bool mobility_differs = false;
+  for (int round = 0; round < 200; ++round) {
+    CAPTURE(round);
+    const placement::Problem problem = random_problem(random);
+    std::vector<bool> soon;
+    for (const placement::Buffer& buffer : problem.buffers) soon.push_back(buffer.upper - buffer.lower <= 3);
+    const placement::Solution list = placement::place_in_turn(problem), ends = placement::place_by_mobility(problem, soon);
+    CHECK(placement::validate(problem, list).ok());
+    CHECK(placement::validate(problem, ends).ok());
+    CHECK(list.height >= placement::lower_bound(problem));
+    CHECK(ends.height >= placement::lower_bound(problem));
+    mobility_differs = mobility_differs || list.height != ends.height;
+  }
+  CHECK(mobility_differs);
 }

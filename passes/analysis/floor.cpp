@@ -1,0 +1,47 @@
+#include "passes/analysis/floor.h"
+
+#include <algorithm>
+
+#include "passes/analysis/access.h"
+#include "passes/analysis/liveness.h"
+#include "passes/analysis/timeline.h"
+
+namespace plimsoll {
+namespace {
+
+void wait_for_data(Plan& plan) {
+  IdVector<TensorId, StepId> maker(plan.tensors.size());   // of what is on the device
+  IdVector<TensorId, StepId> parked(plan.tensors.size());  // in the host pool
+  for (const StepId id : ids_of(plan.steps)) {
+    Step& step = plan.steps[id];
+    const auto after = [&](StepId earlier) {
+      if (earlier.valid() && plan.steps[earlier].stream != step.stream) step.waits.push_back(earlier);
+    };
+    if (step.kind == StepKind::prefetch) after(parked[step.tensor]);
+    for_each_access(plan, step, [&](TensorId tensor, bool reads, bool) {
+      if (reads) after(maker[tensor]);
+    });
+    for_each_access(plan, step, [&](TensorId tensor, bool, bool writes) {
+      if (writes) maker[tensor] = id;
+    });
+    if (step.kind == StepKind::offload) parked[step.tensor] = id;
+  }
+}
+
+}  // namespace
+
+double least_iteration_seconds(Plan plan, const Context& context) {
+  wait_for_data(plan);
+  if (plan.rounds == 1) return simulate_round(plan, context, Round::only).seconds;
+  return static_cast<double>(plan.rounds - 1) * simulate_round(plan, context, Round::middle).seconds +
+         simulate_round(plan, context, Round::last).seconds;
+}
+
+int64_t least_arena_bytes(const Plan& plan, const Context& context) {
+  const bool sharing = context.policy.share_memory && context.policy.in_place;
+  const auto shared = sharing ? find_shared_pairs(plan) : std::vector<SharedPair>{};
+  const std::vector<int64_t> live = live_bytes(plan, shared, true);
+  return live.empty() ? 0 : *std::max_element(live.begin(), live.end());
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,26 @@
+// When a search has to come to an end. The only place where time decides: without a limit, the same input gives the same
+// plan.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+namespace plimsoll {
+
+class Deadline {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Deadline() = default;  // never
+  static Deadline in(double seconds) {
+    Deadline deadline;
+    deadline.at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    return deadline;
+  }
+  bool passed() const { return at_ && Clock::now() >= *at_; }
+
+ private:
+  std::optional<Clock::time_point> at_;
+};
+
+}  // namespace plimsoll

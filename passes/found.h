@@ -1,0 +1,18 @@
+// A plan, and what led to it, so that it can be made once more for an observer.
+#pragma once
+
+#include "passes/candidate.h"
+
+namespace plimsoll {
+
+struct Found {
+  Plan plan;
+  const Candidate* candidate = nullptr;
+  int64_t live_limit = kNoLimit;
+  Policy policy = {};
+  schedule::Trace decided = {};
+  double seconds() const { return plan.summary.iteration_seconds; }
+  int64_t arena() const { return plan.summary.arena_bytes; }
+};
+
+}  // namespace plimsoll

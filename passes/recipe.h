@@ -1,0 +1,56 @@
+// The plan of a policy that does not search: the whole batch where it fits, else the fewest rounds that do.
+#pragma once
+
+#include <limits>
+#include <optional>
+
+#include "passes/found.h"
+#include "passes/splits.h"
+
+namespace plimsoll {
+
+// What a recipe may choose from.
+struct RecipeRequest {
+  int64_t budget_bytes = kNoLimit;
+  int64_t sub_batch = 0;   // 0: the recipe chooses
+  bool may_split = true;   // where it chooses
+};
+
+class Recipe {
+ public:
+  // Both must outlive this.
+  Recipe(Splits& splits, const Policy& policy, const RecipeRequest& request)
+      : splits_(splits), policy_(policy), request_(request) {}
+
+  // Nothing moved, nothing run again, the fastest algorithms, at the full batch: what all budgets are measured against,
+  // whatever the policy.
+  Result<Found> unconstrained();
+
+  // The smallest arena that the request allows.
+  Result<Found> least(const Found& unconstrained);
+
+  // What `least` would give, if it needs less than `arena_bytes`; much sooner said where it does not.
+  Result<std::optional<Found>> least_below(int64_t arena_bytes);
+
+  // Within the budget. Before: `least` is.
+  Result<Found> choose(const Found& unconstrained, const Found& least);
+
+  // What `choose` would give, if it fits and takes less than `seconds`; much sooner said where it does not.
+  Result<std::optional<Found>> rival(double seconds);
+
+ private:
+  Result<Found> make(int64_t sub_batch, int64_t live_limit);
+  // The same; nullopt: too slow to be of interest.
+  Result<std::optional<Found>> attempt(int64_t sub_batch, int64_t live_limit);
+  Result<std::optional<Found>> fit(int64_t sub_batch);
+  Result<std::optional<Found>> fewest_rounds();
+  int64_t first_sub_batch() const { return request_.sub_batch == 0 ? splits_.batch() : request_.sub_batch; }
+  bool fits(const Found& found) const { return found.arena() <= request_.budget_bytes; }
+
+  Splits& splits_;
+  const Policy policy_;
+  const RecipeRequest request_;
+  double interesting_ = std::numeric_limits<double>::infinity();  // seconds below which a plan is
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,113 @@
+#include "passes/search/relax.h"
+
+#include <algorithm>
+
+namespace plimsoll::search {
+namespace {
+
+using schedule::kNever;
+using schedule::Life;
+using schedule::ModelTensor;
+
+size_t at(int32_t i) { return static_cast<size_t>(i); }
+
+// A tensor that is away for a while, or several times.
+struct Absence {
+  int32_t tensor = 0;
+  int32_t first = 0, last = 0;  // lives of the tensor, in the order of the trace, as indices of `lives`
+  double score = 0;             // seconds that it costs, for its bytes
+};
+
+class Relaxer {
+ public:
+  explicit Relaxer(Workbench& bench) : bench_(bench), model_(bench.model) {}
+
+  // Of the state evaluated last: keeps what there is room for. False: nothing.
+  bool keep(Fates& fates, int64_t limit) {
+    find_absences(fates);
+    find_live();
+    bool any = false;
+    for (const Absence& absence : absences_) {
+      const int64_t bytes = model_.tensors[at(absence.tensor)].bytes;
+      if (!has_room(absence, limit - bytes)) continue;
+      for_each_step(absence, [&](int64_t& live) { live += bytes; });
+      fates[at(absence.tensor)] = {};
+      any = true;
+    }
+    return any;
+  }
+
+ private:
+  // Workspaces take what is free: only the smallest of each task stands in the way.
+  void find_live() {
+    live_ = bench_.evaluator.live();
+    for (size_t step = 0; step < bench_.trace.size(); ++step)
+      if (const Op& op = bench_.trace[step]; op.kind == StepKind::compute)
+        live_[step] -= bench_.evaluator.workspace_of(bench_.trace, static_cast<int32_t>(step)) -
+                       model_.algorithms_of(op.id).back().workspace_bytes;
+  }
+
+  void find_absences(const Fates& fates) {
+    runs_.assign(model_.tasks.size(), 0);
+    for (const Op& op : bench_.trace)
+      if (op.again) ++runs_[at(op.id)];
+    lives_ = bench_.evaluator.lives();
+    std::stable_sort(lives_.begin(), lives_.end(), [](const Life& a, const Life& b) { return a.tensor < b.tensor; });
+    absences_.clear();
+    for (int32_t first = 0; first < static_cast<int32_t>(lives_.size());) {
+      int32_t last = first;
+      const int32_t tensor = lives_[at(first)].tensor;
+      while (last + 1 < static_cast<int32_t>(lives_.size()) && lives_[at(last + 1)].tensor == tensor) ++last;
+      if (last > first && fates[at(tensor)].kind != FateKind::keep && model_.tensors[at(tensor)].bytes > 0)
+        absences_.push_back({tensor, first, last, seconds_of(tensor, fates) / static_cast<double>(model_.tensors[at(tensor)].bytes)});
+      first = last + 1;
+    }
+    std::stable_sort(absences_.begin(), absences_.end(), [](const Absence& a, const Absence& b) { return a.score > b.score; });
+  }
+
+  double seconds_of(int32_t id, const Fates& fates) const {
+    const ModelTensor& tensor = model_.tensors[at(id)];
+    const double copy = static_cast<double>(tensor.copy_bytes) /
+                        std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
+    if (fates[at(id)].kind == FateKind::offload) return tensor.input ? 0 : copy;
+    return static_cast<double>(runs_[at(tensor.producer)]) * model_.algorithms_of(tensor.producer).front().seconds;
+  }
+
+  template <class Body>
+  void for_each_step(const Absence& absence, Body body) {
+    for (int32_t life = absence.first; life < absence.last; ++life)
+      for (int32_t step = lives_[at(life)].last + 1; step < lives_[at(life + 1)].first; ++step) body(live_[at(step)]);
+  }
+
+  bool has_room(const Absence& absence, int64_t most) const {
+    for (int32_t life = absence.first; life < absence.last; ++life) {
+      const auto begin = live_.begin() + lives_[at(life)].last + 1, end = live_.begin() + lives_[at(life + 1)].first;
+      if (std::any_of(begin, end, [&](int64_t live) { return live > most; })) return false;
+    }
+    return true;
+  }
+
+  Workbench& bench_;
+  const Model& model_;
+  std::vector<int32_t> runs_;   // of each task: how often it runs again
+  std::vector<Life> lives_;     // by tensor
+  std::vector<int64_t> live_;   // of each step, with what is kept so far
+  std::vector<Absence> absences_;
+};
+
+}  // namespace
+
+State relax(Workbench& bench, State state, int64_t limit, int rounds) {
+  Relaxer relaxer(bench);
+  State best = bench.evaluate(std::move(state.fates), limit);
+  for (int round = 0; round < rounds; ++round) {
+    Fates fates = best.fates;
+    if (!relaxer.keep(fates, limit)) break;
+    State next = bench.evaluate(std::move(fates), limit);
+    if (!next.outcome.fits(limit) || next.outcome.seconds >= best.outcome.seconds) break;
+    best = std::move(next);
+  }
+  return best;
+}
+
+}  // namespace plimsoll::search

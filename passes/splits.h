@@ -1,0 +1,53 @@
+// What is worked out once for all plans of a task graph: for each way of splitting its batch, what tasks cost, and the
+// frontier of schedules where a policy searches for one.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "passes/candidate.h"
+#include "passes/deadline.h"
+#include "passes/joint.h"
+
+namespace plimsoll {
+
+class Splits {
+ public:
+  // `costs` must outlive this.
+  Splits(TaskGraph graph, Costs& costs, int64_t batch) : graph_(std::move(graph)), costs_(costs), batch_(batch) {}
+  Splits(const Splits&) = delete;
+  Splits& operator=(const Splits&) = delete;
+
+  int64_t batch() const { return batch_; }
+  const TaskGraph& graph() const { return graph_; }
+  // Some task computes over all samples of a round: with several rounds, something else is trained.
+  bool mixes_samples() const;
+
+  // Accumulating, with more than one round. What is returned stays where it is.
+  const TaskGraph& graph_for(int64_t sub_batch);
+  Result<const Candidate*> candidate(int64_t sub_batch);
+  // The frontier is kept, but one that the deadline cut short.
+  Result<const Joint*> joint(int64_t sub_batch, const Policy& policy, int effort, const Deadline& deadline);
+
+ private:
+  const TaskGraph graph_;
+  Costs& costs_;
+  const int64_t batch_;
+  std::optional<TaskGraph> accumulating_;
+  std::map<int64_t, Candidate> candidates_;
+  std::map<std::tuple<int64_t, OrderKind, int>, Joint> joints_;
+};
+
+// Every task at its fastest, one after the other: no plan of this split takes less.
+double ideal_seconds(const Candidate& candidate);
+
+// The batch cut evenly into r rounds, for each r the smallest sub-batch that needs no more rounds; fewest rounds first.
+std::vector<int64_t> even_splits(int64_t batch);
+
+// Sub-batches that are worth a search: the whole batch, and even splits with clearly more rounds each.
+std::vector<int64_t> worthwhile_splits(int64_t batch);
+
+}  // namespace plimsoll
