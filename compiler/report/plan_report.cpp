@@ -153,7 +153,7 @@ std::string report_peak(const Plan& plan, const PlanFacts& facts, bool color, si
     else table.row({format_bytes(items[i].bytes), items[i].name, items[i].kind, items[i].why});
   }
   std::string text = heading(fmt::format("the peak: {} at {}, step {} of {}", format_bytes(plan.summary.live_bytes),
-                                         shortened(facts.step_names[peak], 50), peak.value, plan.steps.size()), color);
+                                         shortened(facts.step_names[peak], 50), plan.summary.peak_step, plan.steps.size()), color);
   text += table.print(color);
   if (items.size() > most) text += fmt::format("  and {} more, {}\n", items.size() - most, format_bytes(others));
   return text + absent(plan, facts, peak);

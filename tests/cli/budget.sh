@@ -20,3 +20,8 @@ for percent in 90 70 50; do
   [[ $(field part.json arena_bytes) -le $(($(field full.json unconstrained_bytes) * percent / 100)) ]] ||
     fail "the arena is larger than $percent % of the unconstrained one"
 done
+
+# A search that has no time left gives a valid plan, says so, and exits with 10.
+expect 10 plimsoll plan net.onnx --batch 64 --budget 40% --time-limit 0.000001 -o hurried.json; says "--time-limit ended the search"
+expect 0 plimsoll verify hurried.json
+expect 2 plimsoll plan net.onnx --batch 64 --time-limit -1 -o none.json; says "--time-limit"

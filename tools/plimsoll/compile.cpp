@@ -36,12 +36,12 @@ class CompileCommand final : public Command {
     PLIMSOLL_ASSIGN(const Planned planned, plan_model(options_, one_, console, PlanFor::trainer));
     if (!dry_run_) PLIMSOLL_TRY(write(planned));
     console.say(describe(planned.plan));
-    if (dry_run_) return {};
+    if (dry_run_) return last_word(planned);
     console.say(fmt::format("\n{} is written. Next:\n  cmake -S {} -B {}/build && cmake --build {}/build\n"
                             "  {}/build/train --data npy:X.npy,Y.npy --epochs 1 --save trained.onnx",
                             output_.getValue(), output_.getValue(), output_.getValue(), output_.getValue(),
                             output_.getValue()));
-    return {};
+    return last_word(planned);
   }
 
  private:

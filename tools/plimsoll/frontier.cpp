@@ -20,7 +20,6 @@ namespace {
 
 namespace cl = llvm::cl;
 
-constexpr const char* kDefaultPolicy = "auto";
 constexpr int kSteps = 8;  // geometric, from the minimum to unconstrained
 constexpr int kPercents[] = {100, 66, 50, 33, 25, 10};
 constexpr size_t kBarWidth = 20;

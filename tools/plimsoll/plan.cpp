@@ -28,7 +28,7 @@ class PlanCommand final : public Command {
       PLIMSOLL_TRY(write_file(output_, json));
     }
     console.say(describe(planned.plan));
-    return {};
+    return last_word(planned);
   }
 
  private:

@@ -99,6 +99,8 @@ Status check_plan_usage(const PlanningOptions& options) {
     return usage(fmt::format("--rules {} knows no --sub-batch", options.rules.getValue()));
   if (options.rules != "true" && (!options.freeze.empty() || options.clip_norm > 0))
     return usage(fmt::format("--rules {} knows neither --freeze nor --clip-norm", options.rules.getValue()));
+  if (!(options.time_limit >= 0) || !std::isfinite(options.time_limit))
+    return usage(fmt::format("--time-limit is {} when it should be a number of seconds", options.time_limit.getValue()));
   if (options.effort < 0 || options.effort > 3)
     return usage(fmt::format("--effort is {} when it should be between 0 and 3", options.effort.getValue()));
   return {};
@@ -206,6 +208,8 @@ PlanningOptions::PlanningOptions(cl::SubCommand& sub)
       effort("effort", cl::init(PlanRequest{}.effort), cl::value_desc("0..3"),
              cl::desc("of policies that search: each step does about ten times the work of the one before; 1 is the default"),
              cl::sub(sub)),
+      time_limit("time-limit", cl::init(0.0), cl::value_desc("SECONDS"),
+                 cl::desc("of policies that search: the best plan found by then, and exit code 10; none by default"), cl::sub(sub)),
       rules("rules", cl::init("true"), cl::value_desc("NAME"),
             cl::desc("true (default), or superneurons, modnn, dymem, vdnn, chen: build and count as that paper does, for reports"), cl::sub(sub)),
       costs("costs", cl::init("modelled"), cl::value_desc("SOURCE"),
@@ -221,7 +225,7 @@ OnePlanOptions::OnePlanOptions(cl::SubCommand& sub)
       process_budget("process-budget", cl::value_desc("SIZE"),
                      cl::desc("cuda, instead of --budget: most bytes of the whole process, its context and libraries included, as nvidia-smi counts"),
                      cl::sub(sub)),
-      policy("policy", cl::init(PlanRequest{}.policy), cl::value_desc("NAME"), cl::desc(policy_help(PlanRequest{}.policy)),
+      policy("policy", cl::init(kDefaultPolicy), cl::value_desc("NAME"), cl::desc(policy_help(kDefaultPolicy)),
              cl::sub(sub)),
       what_if("what-if", cl::value_desc("SIZE"),
               cl::desc("plan once more with so many more bytes, and note in the plan what they would buy: 256MiB"), cl::sub(sub)),
@@ -316,6 +320,7 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
                       .sub_batch = as_paper && !as_paper->splits ? options.batch : options.sub_batch,
                       .refuse_split_batch_norm = options.refuse_split,
                       .effort = options.effort,
+                      .time_limit_seconds = options.time_limit,
                       .keep_order = as_paper != nullptr,
                       .model_name = graph.name,
                       .model_sha256 = model.sha256,
@@ -323,12 +328,14 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
   ProcessBytes process;
   PLIMSOLL_ASSIGN(std::unique_ptr<Costs> costs, make_costs(options, threads, purpose, request, process));
   TaskGraph in_rounds = accumulating(graph);
+  auto planner = std::make_unique<Planner>(graph, *costs, options.batch);
   return Plannable{std::move(model),   std::move(graph),   std::move(in_rounds), std::move(costs),
-                   std::move(request), threads,            process,              as_paper};
+                   std::move(planner), std::move(request), threads,              process,
+                   as_paper};
 }
 
 Result<Plan> checked_plan(const Plannable& plannable, const PlanRequest& request) {
-  PLIMSOLL_ASSIGN(Plan plan, make_plan(plannable.graph, *plannable.costs, request));
+  PLIMSOLL_ASSIGN(Plan plan, plannable.planner->plan(request));
   if (plannable.as_paper) plannable.as_paper->count(plan, plannable.graph);
   const TaskGraph& planned_graph = plan.rounds > 1 ? plannable.in_rounds : plannable.graph;
   note_fastest(plan, planned_graph, *plannable.costs);
@@ -392,6 +399,8 @@ Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions&
     request.budget_percent = 0;
     PLIMSOLL_ASSIGN(request.budget_bytes, arena_within(process_budget.bytes, plannable.process, console));
   }
+  bool cut_short = false;
+  request.cut_short = [&] { cut_short = true; };
   PassDump dump(one.print_after, one.dump);
   request.observe = [&](const std::string& pass, const Plan& plan) { dump.after(pass, plan); };
   PLIMSOLL_ASSIGN(Plan plan, checked_plan(plannable, request));
@@ -407,7 +416,13 @@ Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions&
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;
   plan.summary.planning_seconds = elapsed.count();
   TaskGraph& planned_graph = plan.rounds > 1 ? plannable.in_rounds : plannable.graph;
-  return Planned{std::move(plannable.model), std::move(planned_graph), std::move(plan), plannable.threads};
+  return Planned{std::move(plannable.model), std::move(planned_graph), std::move(plan), plannable.threads, cut_short};
+}
+
+Status last_word(const Planned& planned) {
+  if (!planned.cut_short) return {};
+  return Error{ExitCode::time_limit, fmt::format("--time-limit ended the search after {:.1f} s: the plan is valid, and a longer "
+                                                 "search may find a faster one", planned.plan.summary.planning_seconds)};
 }
 
 std::string describe(const Plan& plan) {

@@ -39,11 +39,15 @@ struct ModelOptions {
   llvm::cl::opt<bool> quiet;
 };
 
+// What --policy is where it is not said: the one that searches.
+inline constexpr const char* kDefaultPolicy = "auto";
+
 struct PlanningOptions : ModelOptions {
   explicit PlanningOptions(llvm::cl::SubCommand& sub);
 
   llvm::cl::opt<long long> sub_batch;
   llvm::cl::opt<int> effort;
+  llvm::cl::opt<double> time_limit;
   llvm::cl::opt<std::string> rules;
   llvm::cl::opt<std::string> costs;
   llvm::cl::opt<bool> refuse_split;
@@ -90,6 +94,7 @@ struct Plannable {
   TaskGraph graph;
   TaskGraph in_rounds;  // accumulating(graph)
   std::unique_ptr<Costs> costs;
+  std::unique_ptr<Planner> planner;  // of graph and costs: what one plan needed to know serves the next
   PlanRequest request;  // all but policy and budget
   int64_t threads = 0;
   ProcessBytes process = {};
@@ -114,7 +119,11 @@ struct Planned {
   TaskGraph graph;  // as planned: accumulating when the plan has several rounds
   Plan plan;
   int64_t threads = 0;
+  bool cut_short = false;  // --time-limit ended the search
 };
+
+// What is left to say when all has been written: time_limit where the search was cut short.
+Status last_word(const Planned& planned);
 
 // All of it for one plan; an error leaves nothing behind.
 Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions& one, const Console& console,
