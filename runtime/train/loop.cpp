@@ -280,8 +280,9 @@ class Loop {
     if (options_.on_nan == OnNan::ignore) return;
     if (const ProgramParameter* const bad = find_bad_parameter(program_, port_))
       throw TrainerError(Exit::invalid_model, "after " + std::to_string(progress_.iteration) + " iterations '" + bad->name +
-                                                  "' holds what is no number, and nothing is saved: its gradient overflowed. "
-                                                  "Lower --lr, or clip with `plimsoll compile --clip-norm`");
+                                                  "' holds what is no number, and nothing is saved: " +
+                                                  (bad->role == ParameterRole::statistic ? "activations" : "its gradient") +
+                                                  " overflowed. Lower --lr, or clip with `plimsoll compile --clip-norm`");
   }
 
   void save_checkpoint() {
