@@ -51,6 +51,10 @@ class Kernel {
   //
   // Operands never overlap but for the in-place pairs that the operator declared in the compiler.
   virtual void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) = 0;
+
+  // What run() touches of the workspace, of a kernel that was built by its algorithm's name and found out then; -1: what
+  // algorithms() says.
+  virtual int64_t workspace_found() const { return -1; }
 };
 
 // What is thrown while kernels are built, before the first step: the library cannot do what the plan asks.

@@ -35,8 +35,12 @@ class KernelSet {
   void add(size_t index, const typename K::Attrs& attrs, std::span<const OperandDesc> operands,
            std::string_view algorithm, int64_t workspace_bytes, const char* layers) {
     try {
-      check_workspace(K::algorithms(attrs, operands), algorithm, workspace_bytes);
       kernels_[index] = K::make(attrs, operands, algorithm);
+      // A library's list of algorithms may differ from one machine to the next, and what is not on it be built all the same.
+      if (const int64_t needed = kernels_[index]->workspace_found(); needed >= 0)
+        check_workspace({{.name = std::string(algorithm), .workspace_bytes = needed}}, algorithm, workspace_bytes);
+      else
+        check_workspace(K::algorithms(attrs, operands), algorithm, workspace_bytes);
       touched_[index] = touched(operands, workspace_bytes);
     } catch (const KernelError& error) {
       refuse(layers, error);

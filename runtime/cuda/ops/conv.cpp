@@ -94,7 +94,7 @@ class ConvKernel final : public Kernel {
     execution_.emplace(is_fused_ ? fused(problem) : adds_ ? overwriting(problem) : problem.convolution, std::string(engine));
   }
 
-  int64_t workspace_bytes() const {
+  int64_t workspace_found() const override {
     const int64_t engine = execution_ ? execution_->workspace_bytes() : 0;
     return std::max(result_offset() + (adds_ ? problem_.convolution.w.bytes() : engine), bias_bytes(problem_));
   }
