@@ -250,7 +250,8 @@ def part2(check):
 
 def choices(check, trainer):
     """What decides the bits: the samples in a round, and the algorithm of every task."""
-    plan = json.load(open(f"{check.dir}/trainers/{trainer['tag']}/plan.json"))
+    with gzip.open(f"{check.dir}/trainers/{trainer['tag']}/plan.json.gz") as given:
+        plan = json.load(given)
     return [plan.get("sub_batch"), sorted({(s["task"], s["algorithm"]) for s in plan["steps"] if "algorithm" in s})]
 
 

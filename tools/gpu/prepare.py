@@ -80,7 +80,7 @@ class Folder:
         tag = f"{name}-b{batch}-{math}-{str(budget).replace('%', '')}" + ("-profiled" if costs.endswith(".json") else "")
         target = f"{self.out}/trainers/{tag}"
         entry = {"part": part, "name": name, "tag": tag, "batch": batch, "math": math, "budget": budget, "costs": costs}
-        if not os.path.exists(f"{target}/plan.json"):
+        if not os.path.exists(f"{target}/plan.json.gz"):
             shutil.rmtree(target, ignore_errors=True)
             command = [self.args.plimsoll, "compile", model, "--batch", batch, "--target", "cuda", "--budget", budget,
                        "--math", math, "--costs", costs, "--policy", policy, "-o", target, "-q"]
@@ -106,7 +106,11 @@ class Folder:
                     out.write(zeroed(f"{target}/model.onnx").tobytes())
             os.remove(f"{target}/model.onnx")
             shutil.rmtree(f"{target}/runtime")
-        plan = json.load(open(f"{target}/plan.json"))
+            with open(f"{target}/plan.json", "rb") as given, gzip.open(f"{target}/plan.json.gz", "wb", 6) as out:
+                shutil.copyfileobj(given, out)
+            os.remove(f"{target}/plan.json")
+        with gzip.open(f"{target}/plan.json.gz") as given:
+            plan = json.load(given)
         entry["summary"] = plan["summary"]
         self.trainers.append(entry)
         print(f"  {tag}: arena {plan['summary']['arena_bytes'] / 2**20:.0f} MiB", flush=True)
