@@ -79,7 +79,7 @@ void Watch::awaited(const void* step) { __tsan_acquire(const_cast<void*>(step));
 void Watch::touch(const Command& command, const KernelSet& kernels, std::byte* const* operands, std::byte* workspace) {
   const KernelSet::Touched& touched = kernels.touched_by(command.index);
   for (size_t slot = 0; slot < touched.operands.size(); ++slot) {
-    const auto [access, bytes] = touched.operands[slot];
+    const auto& [access, bytes, type] = touched.operands[slot];
     const bool writes = access == Access::write || (access == Access::update && command.kind != Command::Kind::again);
     if (access == Access::absent) continue;
     if (writes) __tsan_write_range(operands[slot], static_cast<unsigned long>(bytes));
