@@ -11,4 +11,6 @@ started=$SECONDS
 cmake -S . -B "$build" -G Ninja -DBUILD_TESTING=ON >/dev/null
 cmake --build "$build" -j "$jobs"
 echo "test: built in $((SECONDS - started)) s" >&2
+# Trainers run beside each other here: who waits for a thread must not keep it from running.
+export OMP_WAIT_POLICY=passive
 ctest --test-dir "$build" --output-on-failure -j "$jobs" "$@"
