@@ -2,14 +2,13 @@
 // the systems before it use, and ours, on one trace and one network. The paper's megabytes exclude its images (docs/papers.md).
 // Its saving, of what a best-fit list loses to holes while copies end when they like, is none on a plan whose order is
 // fixed: the list loses next to nothing there, and two ends keep apart what could share bytes.
-#include "planned.h"
-
 #include <set>
-#include <vector>
+#include <string>
 
 #include "compiler/training/rules/rules.h"
 #include "passes/candidate.h"
 #include "passes/policies.h"
+#include "tests/papers/planned.h"
 
 using namespace plimsoll;
 using namespace plimsoll::papers;

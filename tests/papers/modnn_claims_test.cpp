@@ -1,40 +1,15 @@
 // The figures of moDNN, from a model file on: what the paper calls ideal, its lower bound, and the sub-batch of
 // equation 3. The paper prints few numbers; an independent computation under both readings of its rules
 // (rules/modnn.h) gave the references, in bytes.
-#include <catch2/catch.hpp>
-
-#include <fmt/format.h>
-#include <unistd.h>
-
-#include <cmath>
-#include <filesystem>
-#include <string>
-
-#include "compiler/check/check.h"
-#include "compiler/import/onnx.h"
 #include "compiler/training/rules/modnn.h"
 #include "compiler/training/rules/superneurons.h"
-#include "models/zoo.h"
-#include "passes/planner.h"
+#include "tests/papers/planned.h"
 
 using namespace plimsoll;
 
 namespace {
 
-Network network_of(const std::string& spec, int64_t batch) {
-  const std::filesystem::path path =
-      std::filesystem::temp_directory_path() / ("plimsoll-modnn-" + std::to_string(::getpid()) + ".onnx");
-  const std::string zeros = spec.find(':') == std::string::npos ? ":init=zeros" : ",init=zeros";
-  const Result<std::string> written = write_zoo_model(spec + zeros, path);
-  INFO((written.ok() ? spec : written.error().message));
-  REQUIRE(written.ok());
-  Result<ImportedModel> model = import_onnx(path, {.batch = batch});
-  std::filesystem::remove(path);
-  std::filesystem::remove(path.string() + ".data");
-  INFO((model.ok() ? spec : model.error().message));
-  REQUIRE(model.ok());
-  return std::move(model->network);
-}
+Network network_of(const std::string& spec, int64_t batch) { return papers::import_zoo(spec, batch).network; }
 
 TaskGraph graph_of(const Network& network, int64_t batch, ModnnRelu relu = ModnnRelu::in_place) {
   Result<TaskGraph> graph = modnn_graph(network, batch, relu);

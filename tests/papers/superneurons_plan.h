@@ -1,37 +1,12 @@
 // From a network of the zoo to a plan under the rules of SuperNeurons, and a published figure held against ours.
 #pragma once
 
-#include <catch2/catch.hpp>
-
-#include <fmt/format.h>
-#include <unistd.h>
-
-#include <cmath>
-#include <filesystem>
-#include <string>
-
-#include "compiler/check/check.h"
-#include "compiler/import/onnx.h"
 #include "compiler/training/rules/superneurons.h"
-#include "models/zoo.h"
-#include "passes/planner.h"
+#include "tests/papers/planned.h"
 
 namespace plimsoll::superneurons {
 
-inline ImportedModel import_zoo(const std::string& spec, int64_t batch) {
-  const std::filesystem::path path =
-      std::filesystem::temp_directory_path() / ("plimsoll-papers-" + std::to_string(::getpid()) + ".onnx");
-  const std::string zeros = spec.find(':') == std::string::npos ? ":init=zeros" : ",init=zeros";
-  const Result<std::string> written = write_zoo_model(spec + zeros, path);
-  INFO((written.ok() ? spec : written.error().message));
-  REQUIRE(written.ok());
-  Result<ImportedModel> model = import_onnx(path, {.batch = batch});
-  std::filesystem::remove(path);
-  std::filesystem::remove(path.string() + ".data");
-  INFO((model.ok() ? spec : model.error().message));
-  REQUIRE(model.ok());
-  return std::move(*model);
-}
+using papers::import_zoo;
 
 inline TaskGraph graph_of(const std::string& spec, int64_t batch) {
   Result<TaskGraph> graph = superneurons_graph(import_zoo(spec, batch).network, batch);
