@@ -36,7 +36,7 @@ class Planning {
   Result<Found> choose(const Found& unconstrained);
   Result<Found> choose_jointly(const Found& unconstrained);
   Result<std::vector<int64_t>> find_least(const Found& unconstrained);
-  Status take_faster_recipes(Found& best);
+  Status take_faster_recipes(Found& best, int64_t budget);
   void take_faster_known(Found& best);
   Error infeasible();
   Status observe(const Found& found);
@@ -139,7 +139,9 @@ Result<Found> Planning::choose_jointly(const Found& unconstrained) {
     whole_will_do |= size == sizes.front() && best.seconds() <= kBearable * unconstrained.seconds();
   }
   take_faster_known(best);
-  PLIMSOLL_TRY(take_faster_recipes(best));
+  PLIMSOLL_TRY(take_faster_recipes(best, budget_));
+  // What a recipe makes of the least budget fits this one, too, and has been the luckier plan.
+  if (least_->arena() < budget_) PLIMSOLL_TRY(take_faster_recipes(best, least_->arena()));
   known_.push_back(best);
   if (deadline_.passed() && request_.cut_short) request_.cut_short();
   best.plan.summary.bound_seconds = std::min(bound, best.seconds());
@@ -148,12 +150,12 @@ Result<Found> Planning::choose_jointly(const Found& unconstrained) {
 
 // However good the search, a policy of the literature may have been luckier: its plan is taken then, so that `auto` is
 // never slower than any of them.
-Status Planning::take_faster_recipes(Found& best) {
+Status Planning::take_faster_recipes(Found& best, int64_t budget) {
   for (const Policy& policy : all_policies()) {
     if (policy.searches || !policy.share_memory) continue;
     if (deadline_.passed()) break;
     const bool whole_only = splits_.mixes_samples() && best.plan.rounds == 1;
-    Recipe other(splits_, policy, {.budget_bytes = budget_,
+    Recipe other(splits_, policy, {.budget_bytes = budget,
                                    .sub_batch = request_.sub_batch,
                                    .may_split = may_split() && !whole_only});
     PLIMSOLL_ASSIGN(std::optional<Found> faster, other.rival(best.seconds()));

@@ -58,7 +58,6 @@ Frontier find_frontier(const Model& model, const FrontierOptions& options) {
   const int64_t size = static_cast<int64_t>(model.order.size());
   const size_t effort = static_cast<size_t>(std::clamp(options.effort, 0, 3));
   const int64_t work = std::min(kWork[effort], kEvaluations[effort] * size);
-  const int64_t low = small.outcome.peak_bytes, high = whole.outcome.peak_bytes;
 
   std::vector<Fates> seeds;
   std::vector<int> counts;
@@ -80,6 +79,11 @@ Frontier find_frontier(const Model& model, const FrontierOptions& options) {
   }
   std::stable_sort(sown.begin(), sown.end(), [](const State& a, const State& b) { return a.outcome.seconds < b.outcome.seconds; });
 
+  // The least may be out of all proportion (state.h): then the seed that needs least stands for it.
+  const int64_t high = whole.outcome.peak_bytes;
+  int64_t low = std::min(high, small.outcome.peak_bytes);
+  if (!small.outcome.possible())
+    for (const State& seed : sown) low = std::min(low, seed.outcome.peak_bytes);
   const std::vector<int64_t> limits = limits_between(low, high, std::clamp<int64_t>(work / size / 40, 6, 32));
   const int64_t share = work / static_cast<int64_t>(limits.size());  // of each limit: as much to begin, as much to improve
   State last = whole;
