@@ -1,17 +1,12 @@
 #include "tools/plimsoll/planning.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
-#include <cmath>
-#include <thread>
 
 #include "compiler/check/check.h"
-#include "compiler/costs/modelled.h"
-#include "compiler/costs/profiled.h"
+#include "compiler/costs/device.h"
 #include "compiler/report/fastest.h"
 #include "compiler/support/bytes.h"
 #include "compiler/training/freeze.h"
@@ -25,13 +20,7 @@
 namespace plimsoll {
 namespace {
 
-namespace cl = llvm::cl;
-
-// --costs: "profiled" and "modelled" ask the profiler beside this program; else a profile.json or a device's name.
-bool names_a_file(const std::string& costs) { return costs.ends_with(".json") || costs.find('/') != std::string::npos; }
-bool names_a_device(const std::string& costs) {
-  return costs != "profiled" && costs != "modelled" && !names_a_file(costs);
-}
+Error usage(std::string what) { return {ExitCode::usage, std::move(what)}; }
 
 // Channels per block that this machine's vector units like; 0 where oneDNN has no blocked kernels worth having, and on a
 // GPU.
@@ -51,213 +40,8 @@ bool wants_plain_layout(const PlanningOptions& options, PlanFor purpose) {
   return device.ok() && device->kind != "host";
 }
 
-Result<std::map<std::string, int64_t>> parse_dims(const std::vector<std::string>& texts) {
-  std::map<std::string, int64_t> dims;
-  for (const std::string& text : texts) {
-    const size_t equals = text.find('=');
-    int64_t value = 0;
-    const char* const first = text.c_str() + (equals == std::string::npos ? text.size() : equals + 1);
-    const auto [rest, failure] = std::from_chars(first, text.c_str() + text.size(), value);
-    if (equals == 0 || failure != std::errc{} || *rest != '\0' || value < 1)
-      return Error{ExitCode::usage, fmt::format("'--dim {}' is not NAME=SIZE, for example --dim seq=128", text)};
-    dims[text.substr(0, equals)] = value;
-  }
-  return dims;
-}
-
-Error usage(std::string what) { return {ExitCode::usage, std::move(what)}; }
-
-Status check_usage(const ModelOptions& options) {
-  if (options.batch < 1) return usage(fmt::format("--batch is {} when it should be at least 1", options.batch.getValue()));
-  if (options.batch > (int64_t{1} << 31)) return usage(fmt::format("--batch {} is out of reach", options.batch.getValue()));
-  if (options.target != "host" && options.target != "cuda")
-    return usage(fmt::format("there is no target '{}'; targets: host, cuda", options.target.getValue()));
-  if (options.target == "cuda" && options.layout.getValue().starts_with("nChw"))
-    return usage(fmt::format("--layout {} is of the host's vector units; on cuda tensors are plain", options.layout.getValue()));
-  if (options.math != "fp32" && options.math != "tf32")
-    return usage(fmt::format("there is no arithmetic '{}'; --math takes fp32 or tf32", options.math.getValue()));
-  if (options.math == "tf32" && options.target != "cuda") return usage("--math tf32 is of GPUs; the host computes in fp32");
-  if (options.threads < 0 || options.threads > 1024)
-    return usage(fmt::format("--threads is {} when it should be between 1 and 1024", options.threads.getValue()));
-  if (!(options.clip_norm >= 0) || std::isinf(options.clip_norm.getValue()))
-    return usage(fmt::format("--clip-norm is {} when it should be above 0", options.clip_norm.getValue()));
-  if (options.nesterov && (options.optimizer != OptimizerKind::momentum || !(options.momentum > 0)))
-    return usage("--nesterov is a form of --optimizer momentum, with --momentum above 0");
-  for (const char* layout : {"auto", "plain", "nChw8c", "nChw16c"})
-    if (options.layout == layout) return {};
-  return usage(fmt::format("there is no layout '{}'; layouts: auto, plain, nChw8c, nChw16c", options.layout.getValue()));
-}
-
-Status check_plan_usage(const PlanningOptions& options) {
-  PLIMSOLL_TRY(check_usage(options));
-  if (options.sub_batch < 0 || options.sub_batch > options.batch)
-    return usage(fmt::format("--sub-batch is {} when it should be between 1 and the batch, {}",
-                             options.sub_batch.getValue(), options.batch.getValue()));
-  if (options.rules != "true" && find_rules(options.rules) == nullptr)
-    return usage(fmt::format("there are no rules '{}'; rules: {}", options.rules.getValue(), names_of_rules()));
-  if (options.rules != "true" && options.sub_batch != 0)
-    return usage(fmt::format("--rules {} knows no --sub-batch", options.rules.getValue()));
-  if (options.rules != "true" && (!options.freeze.empty() || options.clip_norm > 0))
-    return usage(fmt::format("--rules {} knows neither --freeze nor --clip-norm", options.rules.getValue()));
-  if (!(options.time_limit >= 0) || !std::isfinite(options.time_limit))
-    return usage(fmt::format("--time-limit is {} when it should be a number of seconds", options.time_limit.getValue()));
-  if (options.effort < 0 || options.effort > 3)
-    return usage(fmt::format("--effort is {} when it should be between 0 and 3", options.effort.getValue()));
-  return {};
-}
-
-// "profiled" and "modelled" ask the profiler, for exact workspaces at least. A file was made by it, here or elsewhere, and
-// says for how many threads. A device's name: the host's profiler gives workspaces for a trainer that is to run here, and is not asked
-// for a report of a device that is elsewhere; that of cuda lists workspaces for any device that it knows.
-Result<std::unique_ptr<Costs>> make_costs(const PlanningOptions& options, int64_t& threads, PlanFor purpose,
-                                          PlanRequest& request, ProcessBytes& process) {
-  if (const PaperRules* const rules = find_rules(options.rules)) {
-    request.device = rules->device;
-    return rules->costs();
-  }
-  const bool cuda = options.target == "cuda";
-  const bool filed = names_a_file(options.costs), named = names_a_device(options.costs);
-  request.costs = filed || options.costs == "profiled" ? "profiled" : "modelled";
-  // Where times are modelled and no device is named, cuda's are those of an H200.
-  PLIMSOLL_ASSIGN(const Device device, find_device(named ? options.costs.getValue() : cuda ? "h200" : "host"));
-  if (cuda && device.kind != "cuda") return usage(fmt::format("--costs {} is no GPU", device.name));
-  const auto modelled = [&] {
-    request.device = device.name;
-    process = {.bytes = device.process_bytes};
-    return std::unique_ptr<Costs>(std::make_unique<ModelledCosts>(device));
-  };
-  if (named && !cuda && purpose == PlanFor::report) return modelled();
-  const bool measure = request.costs == "profiled";
-  Result<std::unique_ptr<ProfiledCosts>> opened =
-      ProfiledCosts::open({.target = options.target,
-                           .threads = threads,
-                           .measure = measure,
-                           .arithmetic = arithmetic_of(options),
-                           .device = device,
-                           .elsewhere = cuda && !measure ? device.name : "",
-                           .only_if_none = !named,
-                           .cache_directory = default_cache_directory(),
-                           .profile_file = filed ? options.costs.getValue() : "",
-                           .show_progress = !options.quiet && isatty(STDERR_FILENO) != 0});
-  // A report of a device that no profiler knows, or without a profiler for GPUs, is one of modelled workspaces.
-  if (!opened.ok() && named && purpose == PlanFor::report) return modelled();
-  PLIMSOLL_ASSIGN(std::unique_ptr<ProfiledCosts> costs, std::move(opened));
-  if (filed && options.threads > 0 && costs->profile().threads != threads)
-    return usage(fmt::format("--threads {} when '{}' holds for {}", threads, options.costs.getValue(), costs->profile().threads));
-  threads = costs->profile().threads;
-  request.device = named ? device.name : costs->profile().device;
-  request.libraries = costs->profile().libraries;
-  const int64_t measured = costs->process_bytes();
-  process = {.bytes = measured > 0 ? measured : cuda ? device.process_bytes : 0, .measured = measured > 0};
-  return std::unique_ptr<Costs>(std::move(costs));
-}
-
-// What is left for the arena of what nvidia-smi would show of the whole process.
-Result<int64_t> arena_within(int64_t process_budget, const ProcessBytes& process, const Console& console) {
-  if (process.bytes == 0) return usage("--process-budget counts what a GPU's context takes; on the host, use --budget");
-  const std::string overhead = fmt::format("{} for the context and the libraries ({})", format_bytes(process.bytes),
-                                           process.measured ? "measured" : "assumed: `plimsoll profile` measures it on the device");
-  if (process_budget <= process.bytes)
-    return Error{ExitCode::budget_infeasible, fmt::format("--process-budget {} leaves nothing beside {}", format_bytes(process_budget), overhead)};
-  console.note(fmt::format("of --process-budget {}: {}, {} for the arena", format_bytes(process_budget), overhead,
-                           format_bytes(process_budget - process.bytes)));
-  return process_budget - process.bytes;
-}
-
-}  // namespace
-
-ModelOptions::ModelOptions(cl::SubCommand& sub)
-    : model(cl::Positional, cl::Required, cl::desc("MODEL.onnx"), cl::sub(sub)),
-      batch("batch", cl::Required, cl::value_desc("N"), cl::desc("samples in one training iteration"), cl::sub(sub)),
-      loss("loss", cl::init(LossKind::softmax_cross_entropy), cl::desc("what training lowers"),
-           cl::values(clEnumValN(LossKind::softmax_cross_entropy, "softmax-cross-entropy", "of logits and class labels"),
-                      clEnumValN(LossKind::mse, "mse", "mean squared error of outputs and targets"),
-                      clEnumValN(LossKind::none, "none", "the model ends in a loss")),
-           cl::sub(sub)),
-      optimizer("optimizer", cl::init(OptimizerKind::momentum), cl::desc("how weights are stepped"),
-                cl::values(clEnumValN(OptimizerKind::sgd, "sgd", "plain"),
-                           clEnumValN(OptimizerKind::momentum, "momentum", "SGD with momentum (default)"),
-                           clEnumValN(OptimizerKind::adam, "adam", "Adam"),
-                           clEnumValN(OptimizerKind::adamw, "adamw", "Adam with decoupled weight decay")),
-                cl::sub(sub)),
-      momentum("momentum", cl::init(0.9), cl::desc("of --optimizer momentum"), cl::sub(sub)),
-      weight_decay("weight-decay", cl::init(0.0), cl::desc("L2 penalty, decoupled for adamw"), cl::sub(sub)),
-      clip_norm("clip-norm", cl::init(0.0), cl::value_desc("X"),
-                cl::desc("scale all gradients together so that their 2-norm is at most X; they are alive together then"), cl::sub(sub)),
-      nesterov("nesterov", cl::desc("Nesterov's form of --optimizer momentum"), cl::sub(sub)),
-      freeze("freeze", cl::value_desc("PATTERN"),
-             cl::desc("leave weights as they are whose name, or whose layer's, matches: --freeze 'layer1.*'; may be repeated"),
-             cl::sub(sub)),
-      target("target", cl::init("host"), cl::value_desc("NAME"),
-             cl::desc("host: this CPU, through oneDNN (default); cuda: an NVIDIA GPU, here or elsewhere"), cl::sub(sub)),
-      math("math", cl::init("fp32"), cl::value_desc("NAME"),
-           cl::desc("cuda: fp32 (default), or tf32: multiply on tensor cores, with 10 bits of mantissa"), cl::sub(sub)),
-      nondeterministic("allow-nondeterministic", cl::desc("cuda: algorithms may be used that give other bits at every run"), cl::sub(sub)),
-      threads("threads", cl::init(0), cl::value_desc("N"),
-              cl::desc("of the trainer, fixed for the bits depend on it; by default the cores of this machine"), cl::sub(sub)),
-      dims("dim", cl::value_desc("NAME=SIZE"), cl::desc("size of a symbolic dimension other than the batch"), cl::sub(sub)),
-      layout("layout", cl::init("auto"), cl::value_desc("NAME"),
-             cl::desc("of activations: auto, plain, nChw8c, nChw16c"), cl::sub(sub)),
-      strict("strict", cl::desc("refuse what otherwise gets a warning"), cl::sub(sub)),
-      quiet("q", cl::desc("print nothing but errors and warnings"), cl::sub(sub)) {}
-
-PlanningOptions::PlanningOptions(cl::SubCommand& sub)
-    : ModelOptions(sub),
-      sub_batch("sub-batch", cl::init(0), cl::value_desc("N"),
-                cl::desc("samples in one round; by default the most that fit"), cl::sub(sub)),
-      effort("effort", cl::init(PlanRequest{}.effort), cl::value_desc("0..3"),
-             cl::desc("of policies that search: each step does about ten times the work of the one before; 1 is the default"),
-             cl::sub(sub)),
-      time_limit("time-limit", cl::init(0.0), cl::value_desc("SECONDS"),
-                 cl::desc("of policies that search: the best plan found by then, and exit code 10; none by default"), cl::sub(sub)),
-      rules("rules", cl::init("true"), cl::value_desc("NAME"),
-            cl::desc("true (default), or superneurons, modnn, dymem, vdnn, chen: build and count as that paper does, for reports"), cl::sub(sub)),
-      costs("costs", cl::init("modelled"), cl::value_desc("SOURCE"),
-            cl::desc("profiled: measure here; P.json: as `plimsoll profile` measured; modelled (default) or a device's name: "
-                     "measure nothing"),
-            cl::sub(sub)),
-      refuse_split("refuse-split", cl::desc("fail rather than split a batch that batch normalization looks at"), cl::sub(sub)) {}
-
-OnePlanOptions::OnePlanOptions(cl::SubCommand& sub)
-    : budget("budget", cl::init("100%"), cl::value_desc("SIZE"),
-             cl::desc("most bytes of the arena: 4GiB, 512MiB, 1.5GB, or a share of what training takes unconstrained: 60%"),
-             cl::sub(sub)),
-      process_budget("process-budget", cl::value_desc("SIZE"),
-                     cl::desc("cuda, instead of --budget: most bytes of the whole process, its context and libraries included, as nvidia-smi counts"),
-                     cl::sub(sub)),
-      policy("policy", cl::init(kDefaultPolicy), cl::value_desc("NAME"), cl::desc(policy_help(kDefaultPolicy)),
-             cl::sub(sub)),
-      what_if("what-if", cl::value_desc("SIZE"),
-              cl::desc("plan once more with so many more bytes, and note in the plan what they would buy: 256MiB"), cl::sub(sub)),
-      print_after("print-after", cl::value_desc("PASS|all"), cl::desc("print the plan after a pass, to stdout"), cl::sub(sub)),
-      dump("dump", cl::value_desc("DIR"), cl::desc("write the network, the task graph and the plan after each pass"),
-           cl::sub(sub)) {}
-
-const std::string& policy_help(const std::string& default_name) {
-  // LLVM keeps a reference to a description for as long as the program runs.
-  static std::map<std::string, std::string> texts;
-  std::string& text = texts[default_name];
-  if (!text.empty()) return text;
-  text = fmt::format("how memory is planned; {} is the default", default_name);
-  size_t width = 0;
-  for (const Policy& policy : all_policies()) width = std::max(width, policy.name.size());
-  for (const Policy& policy : all_policies()) text += fmt::format("\n  {:<{}}  {}", policy.name, width, policy.summary);
-  return text;
-}
-
-int64_t threads_of(const ModelOptions& options) {
-  if (options.target != "host") return 1;
-  return options.threads > 0 ? options.threads : std::max<int64_t>(1, std::thread::hardware_concurrency());
-}
-
-Arithmetic arithmetic_of(const ModelOptions& options) {
-  return {.tf32 = options.math == "tf32", .nondeterministic = options.nondeterministic};
-}
-
-namespace {
-
 Result<ImportedModel> import_model(const ModelOptions& options) {
-  PLIMSOLL_ASSIGN(const auto dims, parse_dims({options.dims.begin(), options.dims.end()}));
+  PLIMSOLL_ASSIGN(const auto dims, dims_of(options));
   return import_onnx(options.model, {.batch = options.batch, .dims = dims, .strict = options.strict});
 }
 
@@ -300,7 +84,7 @@ bool Plannable::splits_statistics(const Plan& plan) const {
 }
 
 Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& console, PlanFor purpose) {
-  PLIMSOLL_TRY(check_plan_usage(options));
+  PLIMSOLL_TRY(check_usage(options));
   PLIMSOLL_ASSIGN(ImportedModel model, import_model(options));
   const PaperRules* const as_paper = find_rules(options.rules);
   std::vector<std::string> notes = model.notes;
@@ -315,7 +99,7 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
 
   // Beyond this point the task graph stays as it is: plans answer it.
 
-  int64_t threads = threads_of(options);
+  PLIMSOLL_ASSIGN(OpenedCosts opened, open_costs(options, purpose));
   PlanRequest request{.batch = options.batch,
                       .sub_batch = as_paper && !as_paper->splits ? options.batch : options.sub_batch,
                       .refuse_split_batch_norm = options.refuse_split,
@@ -324,14 +108,21 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
                       .keep_order = as_paper != nullptr,
                       .model_name = graph.name,
                       .model_sha256 = model.sha256,
-                      .target_kind = options.target};
-  ProcessBytes process;
-  PLIMSOLL_ASSIGN(std::unique_ptr<Costs> costs, make_costs(options, threads, purpose, request, process));
+                      .target_kind = options.target,
+                      .device = opened.device,
+                      .costs = opened.source,
+                      .libraries = opened.libraries};
   TaskGraph in_rounds = accumulating(graph);
-  auto planner = std::make_unique<Planner>(graph, *costs, options.batch);
-  return Plannable{std::move(model),   std::move(graph),   std::move(in_rounds), std::move(costs),
-                   std::move(planner), std::move(request), threads,              process,
-                   as_paper};
+  auto planner = std::make_unique<Planner>(graph, *opened.costs, options.batch);
+  return Plannable{.model = std::move(model),
+                   .graph = std::move(graph),
+                   .in_rounds = std::move(in_rounds),
+                   .costs = std::move(opened.costs),
+                   .planner = std::move(planner),
+                   .request = std::move(request),
+                   .threads = opened.threads,
+                   .process = opened.process,
+                   .as_paper = as_paper};
 }
 
 Result<Plan> checked_plan(const Plannable& plannable, const PlanRequest& request) {

@@ -1,70 +1,19 @@
-// What the planning commands share: options, and the way from a model file to checked plans.
+// What the planning commands share: the way from a model file to checked plans.
 #pragma once
-
-#include <llvm/Support/CommandLine.h>
 
 #include <memory>
 #include <string>
 
-#include "compiler/costs/exchange.h"
 #include "compiler/import/onnx.h"
 #include "compiler/ir/plan.h"
-#include "compiler/ir/profile.h"
 #include "compiler/ir/task_graph.h"
-#include "compiler/training/build.h"
-#include "compiler/training/loss.h"
 #include "compiler/training/rules/rules.h"
 #include "passes/planner.h"
 #include "tools/plimsoll/console.h"
+#include "tools/plimsoll/planning_costs.h"
+#include "tools/plimsoll/planning_options.h"
 
 namespace plimsoll {
-
-// What is trained, and on what: all that decides which tasks there are.
-struct ModelOptions {
-  explicit ModelOptions(llvm::cl::SubCommand& sub);
-
-  llvm::cl::opt<std::string> model;
-  llvm::cl::opt<long long> batch;
-  llvm::cl::opt<LossKind> loss;
-  llvm::cl::opt<OptimizerKind> optimizer;
-  llvm::cl::opt<double> momentum, weight_decay, clip_norm;
-  llvm::cl::opt<bool> nesterov;
-  llvm::cl::list<std::string> freeze;
-  llvm::cl::opt<std::string> target, math;
-  llvm::cl::opt<bool> nondeterministic;
-  llvm::cl::opt<long long> threads;
-  llvm::cl::list<std::string> dims;
-  llvm::cl::opt<std::string> layout;
-  llvm::cl::opt<bool> strict;
-  llvm::cl::opt<bool> quiet;
-};
-
-// What --policy is where it is not said: the one that searches.
-inline constexpr const char* kDefaultPolicy = "auto";
-
-struct PlanningOptions : ModelOptions {
-  explicit PlanningOptions(llvm::cl::SubCommand& sub);
-
-  llvm::cl::opt<long long> sub_batch;
-  llvm::cl::opt<int> effort;
-  llvm::cl::opt<double> time_limit;
-  llvm::cl::opt<std::string> rules;
-  llvm::cl::opt<std::string> costs;
-  llvm::cl::opt<bool> refuse_split;
-};
-
-// Where one plan is made: under which budget, by which policy.
-struct OnePlanOptions {
-  explicit OnePlanOptions(llvm::cl::SubCommand& sub);
-
-  llvm::cl::opt<std::string> budget, process_budget;
-  llvm::cl::opt<std::string> policy;
-  llvm::cl::opt<std::string> what_if;
-  llvm::cl::opt<std::string> print_after, dump;
-};
-
-// For --policy: what it is, and the table of policies.
-const std::string& policy_help(const std::string& default_name);
 
 struct ModelAndGraph {
   ImportedModel model;
@@ -73,20 +22,6 @@ struct ModelAndGraph {
 
 // Imports and builds the task graph as a trainer on this machine runs it. Notes and warnings go to the console.
 Result<ModelAndGraph> load_model(const ModelOptions& options, const Console& console);
-
-// Of the trainer: as asked, or the cores of this machine.
-int64_t threads_of(const ModelOptions& options);
-// Which algorithms it may use.
-Arithmetic arithmetic_of(const ModelOptions& options);
-
-// A trainer runs here, so its workspaces must be this machine's; a report may be of a device that is elsewhere.
-enum class PlanFor { trainer, report };
-
-// What a trainer's process takes of the device's memory beside its arena: the context, the libraries.
-struct ProcessBytes {
-  int64_t bytes = 0;      // 0: the arena is the host's own memory
-  bool measured = false;  // else assumed, from the device's description
-};
 
 // A model that is imported and has its task graph, to be planned as often as asked.
 struct Plannable {

@@ -1,0 +1,81 @@
+#include "tools/plimsoll/planning_costs.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "compiler/costs/modelled.h"
+#include "compiler/costs/profiled.h"
+#include "compiler/support/bytes.h"
+#include "compiler/training/rules/rules.h"
+
+namespace plimsoll {
+namespace {
+
+Error usage(std::string what) { return {ExitCode::usage, std::move(what)}; }
+
+bool names_a_file(const std::string& costs) { return costs.ends_with(".json") || costs.find('/') != std::string::npos; }
+
+}  // namespace
+
+bool names_a_device(const std::string& costs) {
+  return costs != "profiled" && costs != "modelled" && !names_a_file(costs);
+}
+
+Result<OpenedCosts> open_costs(const PlanningOptions& options, PlanFor purpose) {
+  const int64_t threads = threads_of(options);
+  if (const PaperRules* const rules = find_rules(options.rules)) {
+    return OpenedCosts{.costs = rules->costs(), .source = "modelled", .device = std::string(rules->device), .threads = threads};
+  }
+  const bool cuda = options.target == "cuda";
+  const bool filed = names_a_file(options.costs), named = names_a_device(options.costs);
+  const bool measure = filed || options.costs == "profiled";
+  // Where times are modelled and no device is named, cuda's are those of an H200.
+  PLIMSOLL_ASSIGN(const Device device, find_device(named ? options.costs.getValue() : cuda ? "h200" : "host"));
+  if (cuda && device.kind != "cuda") return usage(fmt::format("--costs {} is no GPU", device.name));
+  const auto modelled = [&] {
+    return OpenedCosts{.costs = std::make_unique<ModelledCosts>(device),
+                       .source = "modelled",
+                       .device = device.name,
+                       .threads = threads,
+                       .process = {.bytes = device.process_bytes}};
+  };
+  if (named && !cuda && purpose == PlanFor::report) return modelled();
+  Result<std::unique_ptr<ProfiledCosts>> opened =
+      ProfiledCosts::open({.target = options.target,
+                           .threads = threads,
+                           .measure = measure,
+                           .arithmetic = arithmetic_of(options),
+                           .device = device,
+                           .elsewhere = cuda && !measure ? device.name : "",
+                           .only_if_none = !named,
+                           .cache_directory = default_cache_directory(),
+                           .profile_file = filed ? options.costs.getValue() : "",
+                           .show_progress = !options.quiet && isatty(STDERR_FILENO) != 0});
+  // A report of a device that no profiler knows, or without a profiler for GPUs, is one of modelled workspaces.
+  if (!opened.ok() && named && purpose == PlanFor::report) return modelled();
+  PLIMSOLL_ASSIGN(std::unique_ptr<ProfiledCosts> costs, std::move(opened));
+  const Profile& profile = costs->profile();
+  if (filed && options.threads > 0 && profile.threads != threads)
+    return usage(fmt::format("--threads {} when '{}' holds for {}", threads, options.costs.getValue(), profile.threads));
+  const int64_t of_process = costs->process_bytes();
+  OpenedCosts result{.source = measure ? "profiled" : "modelled",
+                     .device = named ? device.name : profile.device,
+                     .libraries = profile.libraries,
+                     .threads = profile.threads,
+                     .process = {.bytes = of_process > 0 ? of_process : cuda ? device.process_bytes : 0, .measured = of_process > 0}};
+  result.costs = std::move(costs);
+  return result;
+}
+
+Result<int64_t> arena_within(int64_t process_budget, const ProcessBytes& process, const Console& console) {
+  if (process.bytes == 0) return usage("--process-budget counts what a GPU's context takes; on the host, use --budget");
+  const std::string overhead = fmt::format("{} for the context and the libraries ({})", format_bytes(process.bytes),
+                                           process.measured ? "measured" : "assumed: `plimsoll profile` measures it on the device");
+  if (process_budget <= process.bytes)
+    return Error{ExitCode::budget_infeasible, fmt::format("--process-budget {} leaves nothing beside {}", format_bytes(process_budget), overhead)};
+  console.note(fmt::format("of --process-budget {}: {}, {} for the arena", format_bytes(process_budget), overhead,
+                           format_bytes(process_budget - process.bytes)));
+  return process_budget - process.bytes;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,44 @@
+// Where the times of a plan come from: --costs, and for the bytes of a process, --process-budget.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "compiler/support/status.h"
+#include "passes/planner.h"
+#include "tools/plimsoll/console.h"
+#include "tools/plimsoll/planning_options.h"
+
+namespace plimsoll {
+
+// A trainer runs here, so its workspaces must be this machine's; a report may be of a device that is elsewhere.
+enum class PlanFor { trainer, report };
+
+// What a trainer's process takes of the device's memory beside its arena: the context, the libraries.
+struct ProcessBytes {
+  int64_t bytes = 0;      // 0: the arena is the host's own memory
+  bool measured = false;  // else assumed, from the device's description
+};
+
+struct OpenedCosts {
+  std::unique_ptr<Costs> costs = nullptr;
+  std::string source = {};  // "profiled" or "modelled", as a plan says
+  std::string device = {};
+  std::map<std::string, std::string> libraries = {};
+  int64_t threads = 0;  // of the trainer: a profile holds for so many
+  ProcessBytes process = {};
+};
+
+// "profiled" and "modelled" ask the profiler, for exact workspaces at least. A file was made by it, here or elsewhere, and
+// says for how many threads. A device's name: the host's profiler gives workspaces for a trainer that is to run here, and is
+// not asked for a report of a device that is elsewhere; that of cuda lists workspaces for any device that it knows.
+Result<OpenedCosts> open_costs(const PlanningOptions& options, PlanFor purpose);
+
+// Is --costs a device, rather than a file or the profiler?
+bool names_a_device(const std::string& costs);
+
+// What is left for the arena of what nvidia-smi would show of the whole process.
+Result<int64_t> arena_within(int64_t process_budget, const ProcessBytes& process, const Console& console);
+
+}  // namespace plimsoll

@@ -1,0 +1,165 @@
+#include "tools/plimsoll/planning_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <thread>
+
+#include "compiler/training/rules/rules.h"
+#include "passes/policies.h"
+#include "passes/planner.h"
+
+namespace plimsoll {
+
+namespace cl = llvm::cl;
+
+ModelOptions::ModelOptions(cl::SubCommand& sub)
+    : model(cl::Positional, cl::Required, cl::desc("MODEL.onnx"), cl::sub(sub)),
+      batch("batch", cl::Required, cl::value_desc("N"), cl::desc("samples in one training iteration"), cl::sub(sub)),
+      loss("loss", cl::init(LossKind::softmax_cross_entropy), cl::desc("what training lowers"),
+           cl::values(clEnumValN(LossKind::softmax_cross_entropy, "softmax-cross-entropy", "of logits and class labels"),
+                      clEnumValN(LossKind::mse, "mse", "mean squared error of outputs and targets"),
+                      clEnumValN(LossKind::none, "none", "the model ends in a loss")),
+           cl::sub(sub)),
+      optimizer("optimizer", cl::init(OptimizerKind::momentum), cl::desc("how weights are stepped"),
+                cl::values(clEnumValN(OptimizerKind::sgd, "sgd", "plain"),
+                           clEnumValN(OptimizerKind::momentum, "momentum", "SGD with momentum (default)"),
+                           clEnumValN(OptimizerKind::adam, "adam", "Adam"),
+                           clEnumValN(OptimizerKind::adamw, "adamw", "Adam with decoupled weight decay")),
+                cl::sub(sub)),
+      momentum("momentum", cl::init(0.9), cl::desc("of --optimizer momentum"), cl::sub(sub)),
+      weight_decay("weight-decay", cl::init(0.0), cl::desc("L2 penalty, decoupled for adamw"), cl::sub(sub)),
+      clip_norm("clip-norm", cl::init(0.0), cl::value_desc("X"),
+                cl::desc("scale all gradients together so that their 2-norm is at most X; they are alive together then"), cl::sub(sub)),
+      nesterov("nesterov", cl::desc("Nesterov's form of --optimizer momentum"), cl::sub(sub)),
+      freeze("freeze", cl::value_desc("PATTERN"),
+             cl::desc("leave weights as they are whose name, or whose layer's, matches: --freeze 'layer1.*'; may be repeated"),
+             cl::sub(sub)),
+      target("target", cl::init("host"), cl::value_desc("NAME"),
+             cl::desc("host: this CPU, through oneDNN (default); cuda: an NVIDIA GPU, here or elsewhere"), cl::sub(sub)),
+      math("math", cl::init("fp32"), cl::value_desc("NAME"),
+           cl::desc("cuda: fp32 (default), or tf32: multiply on tensor cores, with 10 bits of mantissa"), cl::sub(sub)),
+      nondeterministic("allow-nondeterministic", cl::desc("cuda: algorithms may be used that give other bits at every run"), cl::sub(sub)),
+      threads("threads", cl::init(0), cl::value_desc("N"),
+              cl::desc("of the trainer, fixed for the bits depend on it; by default the cores of this machine"), cl::sub(sub)),
+      dims("dim", cl::value_desc("NAME=SIZE"), cl::desc("size of a symbolic dimension other than the batch"), cl::sub(sub)),
+      layout("layout", cl::init("auto"), cl::value_desc("NAME"),
+             cl::desc("of activations: auto, plain, nChw8c, nChw16c"), cl::sub(sub)),
+      strict("strict", cl::desc("refuse what otherwise gets a warning"), cl::sub(sub)),
+      quiet("q", cl::desc("print nothing but errors and warnings"), cl::sub(sub)) {}
+
+PlanningOptions::PlanningOptions(cl::SubCommand& sub)
+    : ModelOptions(sub),
+      sub_batch("sub-batch", cl::init(0), cl::value_desc("N"),
+                cl::desc("samples in one round; by default the most that fit"), cl::sub(sub)),
+      effort("effort", cl::init(PlanRequest{}.effort), cl::value_desc("0..3"),
+             cl::desc("of policies that search: each step does about ten times the work of the one before; 1 is the default"),
+             cl::sub(sub)),
+      time_limit("time-limit", cl::init(0.0), cl::value_desc("SECONDS"),
+                 cl::desc("of policies that search: the best plan found by then, and exit code 10; none by default"), cl::sub(sub)),
+      rules("rules", cl::init("true"), cl::value_desc("NAME"),
+            cl::desc("true (default), or superneurons, modnn, dymem, vdnn, chen: build and count as that paper does, for reports"), cl::sub(sub)),
+      costs("costs", cl::init("modelled"), cl::value_desc("SOURCE"),
+            cl::desc("profiled: measure here; P.json: as `plimsoll profile` measured; modelled (default) or a device's name: "
+                     "measure nothing"),
+            cl::sub(sub)),
+      refuse_split("refuse-split", cl::desc("fail rather than split a batch that batch normalization looks at"), cl::sub(sub)) {}
+
+OnePlanOptions::OnePlanOptions(cl::SubCommand& sub)
+    : budget("budget", cl::init("100%"), cl::value_desc("SIZE"),
+             cl::desc("most bytes of the arena: 4GiB, 512MiB, 1.5GB, or a share of what training takes unconstrained: 60%"),
+             cl::sub(sub)),
+      process_budget("process-budget", cl::value_desc("SIZE"),
+                     cl::desc("cuda, instead of --budget: most bytes of the whole process, its context and libraries included, as nvidia-smi counts"),
+                     cl::sub(sub)),
+      policy("policy", cl::init(kDefaultPolicy), cl::value_desc("NAME"), cl::desc(policy_help(kDefaultPolicy)),
+             cl::sub(sub)),
+      what_if("what-if", cl::value_desc("SIZE"),
+              cl::desc("plan once more with so many more bytes, and note in the plan what they would buy: 256MiB"), cl::sub(sub)),
+      print_after("print-after", cl::value_desc("PASS|all"), cl::desc("print the plan after a pass, to stdout"), cl::sub(sub)),
+      dump("dump", cl::value_desc("DIR"), cl::desc("write the network, the task graph and the plan after each pass"),
+           cl::sub(sub)) {}
+
+const std::string& policy_help(const std::string& default_name) {
+  // LLVM keeps a reference to a description for as long as the program runs.
+  static std::map<std::string, std::string> texts;
+  std::string& text = texts[default_name];
+  if (!text.empty()) return text;
+  text = fmt::format("how memory is planned; {} is the default", default_name);
+  size_t width = 0;
+  for (const Policy& policy : all_policies()) width = std::max(width, policy.name.size());
+  for (const Policy& policy : all_policies()) text += fmt::format("\n  {:<{}}  {}", policy.name, width, policy.summary);
+  return text;
+}
+
+int64_t threads_of(const ModelOptions& options) {
+  if (options.target != "host") return 1;
+  return options.threads > 0 ? options.threads : std::max<int64_t>(1, std::thread::hardware_concurrency());
+}
+
+Arithmetic arithmetic_of(const ModelOptions& options) {
+  return {.tf32 = options.math == "tf32", .nondeterministic = options.nondeterministic};
+}
+
+Result<std::map<std::string, int64_t>> dims_of(const ModelOptions& options) {
+  std::map<std::string, int64_t> dims;
+  for (const std::string& text : options.dims) {
+    const size_t equals = text.find('=');
+    int64_t value = 0;
+    const char* const first = text.c_str() + (equals == std::string::npos ? text.size() : equals + 1);
+    const auto [rest, failure] = std::from_chars(first, text.c_str() + text.size(), value);
+    if (equals == 0 || failure != std::errc{} || *rest != '\0' || value < 1)
+      return Error{ExitCode::usage, fmt::format("'--dim {}' is not NAME=SIZE, for example --dim seq=128", text)};
+    dims[text.substr(0, equals)] = value;
+  }
+  return dims;
+}
+
+namespace {
+
+Error usage(std::string what) { return {ExitCode::usage, std::move(what)}; }
+
+}  // namespace
+
+Status check_usage(const ModelOptions& options) {
+  if (options.batch < 1) return usage(fmt::format("--batch is {} when it should be at least 1", options.batch.getValue()));
+  if (options.batch > (int64_t{1} << 31)) return usage(fmt::format("--batch {} is out of reach", options.batch.getValue()));
+  if (options.target != "host" && options.target != "cuda")
+    return usage(fmt::format("there is no target '{}'; targets: host, cuda", options.target.getValue()));
+  if (options.target == "cuda" && options.layout.getValue().starts_with("nChw"))
+    return usage(fmt::format("--layout {} is of the host's vector units; on cuda tensors are plain", options.layout.getValue()));
+  if (options.math != "fp32" && options.math != "tf32")
+    return usage(fmt::format("there is no arithmetic '{}'; --math takes fp32 or tf32", options.math.getValue()));
+  if (options.math == "tf32" && options.target != "cuda") return usage("--math tf32 is of GPUs; the host computes in fp32");
+  if (options.threads < 0 || options.threads > 1024)
+    return usage(fmt::format("--threads is {} when it should be between 1 and 1024", options.threads.getValue()));
+  if (!(options.clip_norm >= 0) || std::isinf(options.clip_norm.getValue()))
+    return usage(fmt::format("--clip-norm is {} when it should be above 0", options.clip_norm.getValue()));
+  if (options.nesterov && (options.optimizer != OptimizerKind::momentum || !(options.momentum > 0)))
+    return usage("--nesterov is a form of --optimizer momentum, with --momentum above 0");
+  for (const char* layout : {"auto", "plain", "nChw8c", "nChw16c"})
+    if (options.layout == layout) return {};
+  return usage(fmt::format("there is no layout '{}'; layouts: auto, plain, nChw8c, nChw16c", options.layout.getValue()));
+}
+
+Status check_usage(const PlanningOptions& options) {
+  PLIMSOLL_TRY(check_usage(static_cast<const ModelOptions&>(options)));
+  if (options.sub_batch < 0 || options.sub_batch > options.batch)
+    return usage(fmt::format("--sub-batch is {} when it should be between 1 and the batch, {}",
+                             options.sub_batch.getValue(), options.batch.getValue()));
+  if (options.rules != "true" && find_rules(options.rules) == nullptr)
+    return usage(fmt::format("there are no rules '{}'; rules: {}", options.rules.getValue(), names_of_rules()));
+  if (options.rules != "true" && options.sub_batch != 0)
+    return usage(fmt::format("--rules {} knows no --sub-batch", options.rules.getValue()));
+  if (options.rules != "true" && (!options.freeze.empty() || options.clip_norm > 0))
+    return usage(fmt::format("--rules {} knows neither --freeze nor --clip-norm", options.rules.getValue()));
+  if (!(options.time_limit >= 0) || !std::isfinite(options.time_limit))
+    return usage(fmt::format("--time-limit is {} when it should be a number of seconds", options.time_limit.getValue()));
+  if (options.effort < 0 || options.effort > 3)
+    return usage(fmt::format("--effort is {} when it should be between 0 and 3", options.effort.getValue()));
+  return {};
+}
+
+}  // namespace plimsoll

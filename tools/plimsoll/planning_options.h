@@ -1,0 +1,74 @@
+// The options that planning commands share, and what is wrong with them where something is.
+#pragma once
+
+#include <llvm/Support/CommandLine.h>
+
+#include <map>
+#include <string>
+
+#include "compiler/costs/exchange.h"
+#include "compiler/training/build.h"
+#include "compiler/training/loss.h"
+
+namespace plimsoll {
+
+// What is trained, and on what: all that decides which tasks there are.
+struct ModelOptions {
+  explicit ModelOptions(llvm::cl::SubCommand& sub);
+
+  llvm::cl::opt<std::string> model;
+  llvm::cl::opt<long long> batch;
+  llvm::cl::opt<LossKind> loss;
+  llvm::cl::opt<OptimizerKind> optimizer;
+  llvm::cl::opt<double> momentum, weight_decay, clip_norm;
+  llvm::cl::opt<bool> nesterov;
+  llvm::cl::list<std::string> freeze;
+  llvm::cl::opt<std::string> target, math;
+  llvm::cl::opt<bool> nondeterministic;
+  llvm::cl::opt<long long> threads;
+  llvm::cl::list<std::string> dims;
+  llvm::cl::opt<std::string> layout;
+  llvm::cl::opt<bool> strict;
+  llvm::cl::opt<bool> quiet;
+};
+
+// What --policy is where it is not said: the one that searches.
+inline constexpr const char* kDefaultPolicy = "auto";
+
+struct PlanningOptions : ModelOptions {
+  explicit PlanningOptions(llvm::cl::SubCommand& sub);
+
+  llvm::cl::opt<long long> sub_batch;
+  llvm::cl::opt<int> effort;
+  llvm::cl::opt<double> time_limit;
+  llvm::cl::opt<std::string> rules;
+  llvm::cl::opt<std::string> costs;
+  llvm::cl::opt<bool> refuse_split;
+};
+
+// Where one plan is made: under which budget, by which policy.
+struct OnePlanOptions {
+  explicit OnePlanOptions(llvm::cl::SubCommand& sub);
+
+  llvm::cl::opt<std::string> budget, process_budget;
+  llvm::cl::opt<std::string> policy;
+  llvm::cl::opt<std::string> what_if;
+  llvm::cl::opt<std::string> print_after, dump;
+};
+
+// For --policy: what it is, and the table of policies.
+const std::string& policy_help(const std::string& default_name);
+
+// Of the trainer: as asked, or the cores of this machine.
+int64_t threads_of(const ModelOptions& options);
+// Which algorithms it may use.
+Arithmetic arithmetic_of(const ModelOptions& options);
+
+// Sizes by name, of --dim.
+Result<std::map<std::string, int64_t>> dims_of(const ModelOptions& options);
+
+// Each an error of usage: what the option is, and what it should be.
+Status check_usage(const ModelOptions& options);
+Status check_usage(const PlanningOptions& options);
+
+}  // namespace plimsoll
