@@ -3,6 +3,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "compiler/costs/reuse.h"
+
 namespace plimsoll {
 namespace {
 
@@ -18,14 +20,27 @@ std::string_view name_of(Access access) {
   return "";
 }
 
-json operand_json(const Operand& operand, int64_t samples) {
+json operand_json(const Operand& operand, int64_t samples, int64_t reuse) {
   json entry = {{"access", name_of(operand.access)}};
   if (operand.access == Access::absent) return entry;
   const TensorDesc desc = operand.type.at(samples);
   entry["type"] = plimsoll::name_of(desc.type);
   entry["layout"] = plimsoll::name_of(desc.layout);
   entry["dims"] = std::vector<int64_t>(desc.dims.begin(), desc.dims.end());
+  entry["reuse_bytes"] = reuse;
   return entry;
+}
+
+std::string task_json(const Task& task, int64_t samples, const std::vector<int64_t>& reuse) {
+  json attributes = json::object(), operands = json::array();
+  for (const Attribute& attribute : task.attributes)
+    std::visit([&](const auto& value) { attributes[attribute.name] = value; }, attribute.value);
+  for (size_t i = 0; i < task.operands.size(); ++i) operands.push_back(operand_json(task.operands[i], samples, reuse[i]));
+  return json{{"signature", signature(task, samples)},
+              {"kernel", task.kernel},
+              {"attributes", std::move(attributes)},
+              {"operands", std::move(operands)}}
+      .dump();
 }
 
 ProfiledTask task_from(const json& entry) {
@@ -98,16 +113,14 @@ Error unreadable(const std::exception& error) {
 
 }  // namespace
 
-std::string task_json(const Task& task, int64_t samples) {
-  json attributes = json::object(), operands = json::array();
-  for (const Attribute& attribute : task.attributes)
-    std::visit([&](const auto& value) { attributes[attribute.name] = value; }, attribute.value);
-  for (const Operand& operand : task.operands) operands.push_back(operand_json(operand, samples));
-  return json{{"signature", signature(task, samples)},
-              {"kernel", task.kernel},
-              {"attributes", std::move(attributes)},
-              {"operands", std::move(operands)}}
-      .dump();
+std::map<std::string, std::string> task_entries(const TaskGraph& graph, int64_t samples) {
+  const auto reuse = reuse_bytes(graph, samples);
+  std::map<std::string, std::string> entries;
+  for (const Task& task : graph.tasks) {
+    std::string& entry = entries[signature(task, samples)];
+    if (entry.empty()) entry = task_json(task, samples, reuse.at(signature(task, samples)));
+  }
+  return entries;
 }
 
 std::string tasks_json(const std::vector<std::string>& tasks, int64_t threads, const Arithmetic& arithmetic,

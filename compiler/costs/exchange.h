@@ -1,6 +1,7 @@
 // The two files that join the compiler and a profiler; docs/profile-format.md states their form.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,8 +11,8 @@
 
 namespace plimsoll {
 
-// One task of tasks.json, under its signature.
-std::string task_json(const Task& task, int64_t samples);
+// Entries of tasks.json for the tasks of a graph, by signature.
+std::map<std::string, std::string> task_entries(const TaskGraph& graph, int64_t samples);
 
 // What a trainer is to compute with: which algorithms come into question.
 struct Arithmetic {

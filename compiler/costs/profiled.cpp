@@ -198,8 +198,10 @@ Status ProfiledCosts::prepare(const TaskGraph& graph, int64_t samples) {
     if (!profile_.costs.contains(key)) wanted.try_emplace(std::move(key), &task);
   }
   std::vector<std::string> unknown;
-  for (const auto& [key, task] : wanted)
-    if (!known_.contains(key)) unknown.push_back(task_json(*task, samples));
+  const auto is_unknown = [&](const auto& entry) { return !known_.contains(entry.first); };
+  if (std::any_of(wanted.begin(), wanted.end(), is_unknown))
+    for (auto& [key, entry] : task_entries(graph, samples))
+      if (!known_.contains(key)) unknown.push_back(entry);
   if (!unknown.empty() && elsewhere_)
     return Error{ExitCode::environment,
                  fmt::format("'{}' lacks {} tasks of rounds of {} samples, and it is of another machine: {}, {} threads",

@@ -2,6 +2,7 @@
 // functions per backend, in runtime/profile/<backend>/; the link decides.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -45,7 +46,15 @@ class Stopwatch {
   double began_at_ = 0;
 };
 
-// Bytes that another kernel passes over between two measurements: twice the caches that all of the device shares.
+// Bytes that another kernel passes over between two measurements, half of them written: more than all caches hold.
 int64_t interlude_bytes();
+
+// What was touched so many bytes ago is no longer in the cores' own caches, and in none at all.
+struct Caches {
+  int64_t own = 0, all = 0;
+};
+Caches caches();
+// Brings bytes into the cores' own caches, as the task before would have left them.
+void touch(const std::byte* from, int64_t bytes);
 
 }  // namespace plimsoll::profile

@@ -12,12 +12,14 @@ namespace plimsoll::profile {
 // Bytes of an arena in which a kernel with these operands can be measured.
 int64_t bytes_to_measure(std::span<const OperandDesc> operands, int64_t workspace_bytes);
 
-// In a training iteration a task's operands were touched many tasks ago, or just now by the task before; run again and
-// again, a task would find all of them in the caches. So another one runs in between, on all of the device and its own bytes.
+// In a training iteration some of a task's operands were touched just now by the task before, some many tasks ago; run again
+// and again, a task would find all of them in the caches. So another one runs in between, on all of the device and on more
+// bytes of its own than the caches hold; what is not that long ago is touched behind it.
 class Interlude {
  public:
   Interlude();
   void run();
+  void touch_some(int64_t bytes);  // what lay in the cores' own caches gives way
 
  private:
   backend::Arena arena_;
@@ -29,9 +31,9 @@ struct Timing {
   double spread = 0;  // half of what lies between the quartiles
 };
 
-// Of several runs after one to warm up, with the interlude between them where there is one. The arena has at least
-// bytes_to_measure().
-Timing time_of(Kernel& kernel, std::span<const OperandDesc> operands, int64_t workspace_bytes, const backend::Arena& arena,
-               Interlude* between);
+// Of several runs after one to warm up, with the interlude between them where there is one. `reuse_bytes`: per operand, what
+// an iteration touches between its last use and this one; empty: much. The arena has at least bytes_to_measure().
+Timing time_of(Kernel& kernel, std::span<const OperandDesc> operands, std::span<const int64_t> reuse_bytes,
+               int64_t workspace_bytes, const backend::Arena& arena, Interlude* between);
 
 }  // namespace plimsoll::profile

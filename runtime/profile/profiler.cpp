@@ -43,6 +43,13 @@ KernelAttribute read_attribute(const std::string& name, const json& value) {
   return {name, value.get<std::vector<int64_t>>()};
 }
 
+// Of each operand; much, where tasks.json does not tell.
+std::vector<int64_t> read_reuse(const json& task) {
+  std::vector<int64_t> bytes;
+  for (const json& operand : task.at("operands")) bytes.push_back(operand.value("reuse_bytes", INT64_MAX));
+  return bytes;
+}
+
 // Grows to the largest task; measured kernels all run in it.
 class Workbench {
  public:
@@ -98,7 +105,8 @@ std::vector<Candidate> candidates_of(const KernelCall& call, const Wanted& wante
 }
 
 // All that can be built and measured; why not, where none can.
-std::vector<Candidate> measured(const KernelCall& call, const std::vector<Candidate>& candidates, Workbench& workbench) {
+std::vector<Candidate> measured(const KernelCall& call, const std::vector<int64_t>& reuse_bytes,
+                                const std::vector<Candidate>& candidates, Workbench& workbench) {
   std::vector<Candidate> done;
   std::string reason;
   for (Candidate candidate : candidates) {
@@ -106,7 +114,7 @@ std::vector<Candidate> measured(const KernelCall& call, const std::vector<Candid
     try {
       const std::unique_ptr<Kernel> kernel = make_kernel(call, candidate.algorithm.name);
       const backend::Arena& arena = workbench.of(bytes_to_measure(call.operands, workspace));
-      candidate.timing = time_of(*kernel, call.operands, workspace, arena, workbench.interlude());
+      candidate.timing = time_of(*kernel, call.operands, reuse_bytes, workspace, arena, workbench.interlude());
       done.push_back(std::move(candidate));
     } catch (const KernelError& error) {
       reason = error.what();
@@ -135,10 +143,11 @@ std::vector<Candidate> buildable(const KernelCall& call, const std::vector<Candi
   return done;
 }
 
-json profile_task(const KernelCall& call, bool measure, const Wanted& wanted, Workbench& workbench) {
+json profile_task(const json& task, bool measure, const Wanted& wanted, Workbench& workbench) {
+  const KernelCall call = read_call(task);
   const std::vector<Candidate> candidates = candidates_of(call, wanted);
   json algorithms = json::array();
-  for (const Candidate& one : measure ? measured(call, candidates, workbench) : buildable(call, candidates)) {
+  for (const Candidate& one : measure ? measured(call, read_reuse(task), candidates, workbench) : buildable(call, candidates)) {
     json entry = {{"name", one.algorithm.name},
                   {"workspace_bytes", one.algorithm.workspace_bytes},
                   {"deterministic", one.algorithm.deterministic}};
@@ -188,7 +197,7 @@ json profile(const json& tasks, bool measure, void (*progress)(size_t done, size
   for (const json& task : tasks.at("tasks")) {
     json entry = {{"signature", task.at("signature").get<std::string>()}};
     try {
-      entry["algorithms"] = profile_task(read_call(task), measure, wanted, workbench);
+      entry["algorithms"] = profile_task(task, measure, wanted, workbench);
     } catch (const KernelError& error) {
       entry["error"] = error.what();
     }

@@ -79,7 +79,7 @@ class ProfileCommand final : public Command {
   std::string tasks_of(const TaskGraph& loaded) const {
     std::map<std::string, std::string> tasks;
     const Status listed = for_each_round(loaded, [&](const TaskGraph& graph, int64_t samples) -> Status {
-      for (const Task& task : graph.tasks) tasks.try_emplace(signature(task, samples), task_json(task, samples));
+      tasks.merge(task_entries(graph, samples));
       return {};
     });
     PLIMSOLL_CHECK(listed.ok(), "listing tasks fails nowhere");

@@ -8,6 +8,8 @@
 namespace plimsoll::profile {
 namespace {
 
+constexpr int64_t kLine = 64;  // bytes
+
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 }  // namespace
@@ -35,7 +37,15 @@ double Stopwatch::stop() {
   return now() - began_at_;
 }
 
-// Beside two cores of today.
-int64_t interlude_bytes() { return int64_t{8} << 20; }
+// What a process has of the last cache is a guess: others share it, and it may be very large.
+int64_t interlude_bytes() { return int64_t{128} << 20; }
+Caches caches() { return {.own = int64_t{2} << 20, .all = int64_t{32} << 20}; }
+
+// By all threads: one that had nothing to do would fall asleep, and the kernel that is measured next pay for it.
+void touch(const std::byte* from, int64_t bytes) {
+  const volatile std::byte* const line = from;
+#pragma omp parallel for schedule(static)
+  for (int64_t at = 0; at < bytes; at += kLine) (void)line[at];
+}
 
 }  // namespace plimsoll::profile

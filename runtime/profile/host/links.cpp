@@ -102,7 +102,7 @@ double alone(const std::function<void(int64_t piece)>& copy) {
 class Busy {
  public:
   Busy() : arena_(bytes_to_measure(call_.operands, workspace())), kernel_(make_kernel(call_, algorithms_of(call_).front().name)) {
-    per_run_ = time_of(*kernel_, call_.operands, workspace(), arena_, nullptr).median;
+    per_run_ = time_of(*kernel_, call_.operands, {}, workspace(), arena_, nullptr).median;
     std::byte* at = arena_.data() + (workspace() + 255) / 256 * 256;
     for (const OperandDesc& operand : call_.operands) {
       addresses_.push_back(operand.access == Access::absent ? nullptr : at);
