@@ -1,9 +1,12 @@
 #include "compiler/costs/exchange.h"
 
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "compiler/costs/reuse.h"
+#include "compiler/ir/json_reader.h"
 
 namespace plimsoll {
 namespace {
@@ -43,52 +46,70 @@ std::string task_json(const Task& task, int64_t samples, const std::vector<int64
       .dump();
 }
 
-ProfiledTask task_from(const json& entry) {
-  ProfiledTask task{.signature = entry.at("signature").get<std::string>(), .algorithms = {}, .error = {}};
-  if (entry.contains("error")) task.error = entry.at("error").get<std::string>();
-  else
-    for (const json& algorithm : entry.at("algorithms")) {
-      AlgorithmCost cost{.name = algorithm.at("name").get<std::string>(),
-                         .workspace_bytes = algorithm.at("workspace_bytes").get<int64_t>(),
-                         .deterministic = algorithm.at("deterministic").get<bool>(),
-                         .workspace_exact = true};
-      cost.tf32 = algorithm.value("math", "fp32") == "tf32";
-      cost.order = algorithm.value("order", int64_t{0});
-      if (algorithm.contains("seconds")) {
-        cost.seconds = algorithm.at("seconds").get<double>();
-        cost.spread_seconds = algorithm.value("spread_seconds", 0.0);
-        cost.time_measured = true;
-      }
-      if (cost.workspace_bytes < 0 || cost.order < 0 || !std::isfinite(cost.seconds) || cost.seconds < 0)
-        throw std::runtime_error("a figure of '" + task.signature + "' is negative");
-      task.algorithms.push_back(std::move(cost));
-    }
-  if (task.algorithms.empty() && task.error.empty())
-    throw std::runtime_error("'" + task.signature + "' has no algorithm");
+using Place = JsonReader::Place;
+
+JsonReader reader() {
+  return {"profile.json", ExitCode::unreadable_input, "make it again with `plimsoll profile`; docs/profile-format.md has the form"};
+}
+
+AlgorithmCost algorithm_from(JsonReader& read, const Place& entry) {
+  read.object(entry);
+  AlgorithmCost cost{.name = read.text(entry, "name", true),
+                     .workspace_bytes = read.bytes(entry, "workspace_bytes"),
+                     .deterministic = read.flag(entry, "deterministic", true),
+                     .workspace_exact = true};
+  cost.tf32 = read.text(entry, "math") == "tf32";
+  cost.order = read.bytes(entry, "order", false);
+  cost.time_measured = JsonReader::field(entry, "seconds").json != nullptr;
+  cost.seconds = read.seconds(entry, "seconds");
+  if (cost.time_measured) cost.spread_seconds = read.seconds(entry, "spread_seconds");
+  if (!std::isfinite(cost.seconds) || cost.seconds < 0) read.complain(JsonReader::field(entry, "seconds"), "is negative");
+  return cost;
+}
+
+ProfiledTask task_from(JsonReader& read, const Place& entry) {
+  read.object(entry);
+  ProfiledTask task{.signature = read.text(entry, "signature", true), .algorithms = {}, .error = read.text(entry, "error")};
+  if (!task.error.empty()) return task;
+  read.array(entry, "algorithms", true, [&](const Place& algorithm) { task.algorithms.push_back(algorithm_from(read, algorithm)); });
+  if (task.algorithms.empty()) read.complain(JsonReader::field(entry, "algorithms"), "is empty: nothing runs '" + task.signature + "'");
   return task;
 }
 
-double positive(const json& figure) {
-  const double value = figure.get<double>();
-  if (!std::isfinite(value) || value <= 0) throw std::runtime_error("a figure of the links is not positive");
+double positive(JsonReader& read, const Place& object, const char* key, const char* unit) {
+  const double value = read.number(object, key, unit, true);
+  if (!std::isfinite(value) || value <= 0) read.complain(JsonReader::field(object, key), "is not above 0");
   return value;
 }
 
-MeasuredLink link_from(const json& link) {
-  const json &alone = link.at("alone"), &beside = link.at("beside");
-  return {.alone_d2h = positive(alone.at("d2h_bytes_per_second")),
-          .alone_h2d = positive(alone.at("h2d_bytes_per_second")),
-          .beside_d2h = positive(beside.at("d2h_bytes_per_second")),
-          .beside_h2d = positive(beside.at("h2d_bytes_per_second")),
-          .slowdown = beside.at("slowdown").get<double>()};
+MeasuredLink link_from(JsonReader& read, const Place& link) {
+  constexpr const char* kUnit = "bytes per second";
+  const Place alone = JsonReader::field(link, "alone"), beside = JsonReader::field(link, "beside");
+  return {.alone_d2h = positive(read, alone, "d2h_bytes_per_second", kUnit),
+          .alone_h2d = positive(read, alone, "h2d_bytes_per_second", kUnit),
+          .beside_d2h = positive(read, beside, "d2h_bytes_per_second", kUnit),
+          .beside_h2d = positive(read, beside, "h2d_bytes_per_second", kUnit),
+          .slowdown = read.number(beside, "slowdown", "times", true)};
 }
 
-MeasuredLinks links_from(const json& links) {
-  MeasuredLinks measured{.ram = link_from(links.at("ram")), .latency_seconds = positive(links.at("latency_seconds"))};
-  if (links.contains("spill")) measured.spill = link_from(links.at("spill"));
-  if (links.contains("launch_seconds")) measured.launch_seconds = positive(links.at("launch_seconds"));
-  if (links.contains("process_bytes")) measured.process_bytes = links.at("process_bytes").get<int64_t>();
+MeasuredLinks links_from(JsonReader& read, const Place& links) {
+  const Place spill = JsonReader::field(links, "spill");
+  MeasuredLinks measured{.ram = link_from(read, JsonReader::field(links, "ram")),
+                         .latency_seconds = positive(read, links, "latency_seconds", "seconds")};
+  if (spill.json) measured.spill = link_from(read, spill);
+  if (JsonReader::field(links, "launch_seconds").json) measured.launch_seconds = positive(read, links, "launch_seconds", "seconds");
+  measured.process_bytes = read.bytes(links, "process_bytes", false);
   return measured;
+}
+
+// What `from` makes of the document; or the reader's first complaint.
+template <class From>
+auto read_all(std::string_view text, From from) -> Result<decltype(from(std::declval<JsonReader&>(), Place()))> {
+  JsonReader read = reader();
+  const JsonReader::Json document = read.parse(text);
+  auto made = from(read, JsonReader::root(document));
+  if (read.error()) return *read.error();
+  return made;
 }
 
 json as_json(const MeasuredLink& link) {
@@ -105,10 +126,6 @@ json as_json(const MeasuredLinks& links) {
   if (links.launch_seconds > 0) text["launch_seconds"] = links.launch_seconds;
   if (links.process_bytes > 0) text["process_bytes"] = links.process_bytes;
   return text;
-}
-
-Error unreadable(const std::exception& error) {
-  return {ExitCode::unreadable_input, std::string("the profile cannot be read: ") + error.what()};
 }
 
 }  // namespace
@@ -135,20 +152,18 @@ std::string tasks_json(const std::vector<std::string>& tasks, int64_t threads, c
 }
 
 Result<ProfileFile> parse_profile(std::string_view text) {
-  ProfileFile profile;
-  try {
-    const json given = json::parse(text);
-    if (given.at("schema") != 1) throw std::runtime_error("its schema is not 1");
-    profile.device = given.at("device").get<std::string>();
-    profile.libraries = given.at("libraries").get<std::map<std::string, std::string>>();
-    profile.threads = given.at("threads").get<int64_t>();
-    profile.tf32 = given.value("math", "fp32") == "tf32";
-    if (given.contains("links")) profile.links = links_from(given.at("links"));
-    for (const json& entry : given.at("tasks")) profile.tasks.push_back(task_from(entry));
-  } catch (const std::exception& error) {
-    return unreadable(error);
-  }
-  return profile;
+  return read_all(text, [](JsonReader& read, const Place& root) {
+    read.object(root);
+    read.schema(root, 1);
+    ProfileFile profile{.device = read.text(root, "device", true),
+                        .libraries = read.texts(JsonReader::field(root, "libraries")),
+                        .threads = read.integer(root, "threads", 0, std::numeric_limits<int32_t>::max()),
+                        .tf32 = read.text(root, "math") == "tf32"};
+    const Place links = JsonReader::field(root, "links");
+    if (links.json) profile.links = links_from(read, links);
+    read.array(root, "tasks", true, [&](const Place& task) { profile.tasks.push_back(task_from(read, task)); });
+    return profile;
+  });
 }
 
 std::string profile_json(const ProfileFile& profile) {
@@ -165,11 +180,7 @@ std::string profile_json(const ProfileFile& profile) {
 std::string links_json(const MeasuredLinks& links) { return json{{"links", as_json(links)}}.dump(); }
 
 Result<MeasuredLinks> parse_links(std::string_view text) {
-  try {
-    return links_from(json::parse(text).at("links"));
-  } catch (const std::exception& error) {
-    return unreadable(error);
-  }
+  return read_all(text, [](JsonReader& read, const Place& root) { return links_from(read, JsonReader::field(root, "links")); });
 }
 
 std::string profiled_task_json(const ProfiledTask& task) {
@@ -189,22 +200,14 @@ std::string profiled_task_json(const ProfiledTask& task) {
   return entry.dump();
 }
 
-Result<ProfiledTask> parse_profiled_task(std::string_view text) {
-  try {
-    return task_from(json::parse(text));
-  } catch (const std::exception& error) {
-    return unreadable(error);
-  }
-}
+Result<ProfiledTask> parse_profiled_task(std::string_view text) { return read_all(text, task_from); }
 
 Result<ProfilerDescription> parse_description(std::string_view text) {
-  try {
-    const json description = json::parse(text);
-    return ProfilerDescription{description.at("device").get<std::string>(), description.value("described", false),
-                               description.at("libraries").get<std::map<std::string, std::string>>()};
-  } catch (const std::exception& error) {
-    return unreadable(error);
-  }
+  return read_all(text, [](JsonReader& read, const Place& root) {
+    return ProfilerDescription{.device = read.text(root, "device", true),
+                               .elsewhere = read.flag(root, "described"),
+                               .libraries = read.texts(JsonReader::field(root, "libraries"))};
+  });
 }
 
 }  // namespace plimsoll

@@ -98,12 +98,14 @@ Result<ProfileFile> read_profile(const std::string& path) {
   text << in.rdbuf();
   if (!in) return Error{ExitCode::unreadable_input, "cannot read '" + path + "'"};
   Result<ProfileFile> file = parse_profile(text.str());
-  if (!file.ok()) return Error{ExitCode::unreadable_input, path + ": " + file.error().message};
-  if (!file->links) return Error{ExitCode::unreadable_input, path + ": has no links"};
+  if (!file.ok()) return Error{ExitCode::unreadable_input, path + ": " + file.error().message, file.error().notes};
+  if (!file->links)
+    return Error{ExitCode::unreadable_input, path + ": has no links, the times of copies", {"make it again with `plimsoll profile`"}};
   for (const ProfiledTask& task : file->tasks)
     for (const AlgorithmCost& cost : task.algorithms)
       if (!cost.time_measured)
-        return Error{ExitCode::unreadable_input, path + ": has no time for " + task.signature};
+        return Error{ExitCode::unreadable_input, path + ": has no time for " + task.signature,
+                     {"times are measured where the device is, by `plimsoll profile` without --tasks-only"}};
   return file;
 }
 

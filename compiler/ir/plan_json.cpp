@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <limits>
-#include <nlohmann/json.hpp>
-#include <optional>
 
 #include "compiler/ir/fields.h"
+#include "compiler/ir/json_reader.h"
 
 namespace plimsoll {
 namespace {
@@ -76,188 +75,18 @@ std::string dump(const Json& json, int indent = -1) { return json.dump(indent, '
 
 // ---------------------------------------------------------------------------------------------------- reading
 
-// The nesting of brackets outside of strings. The parser itself needs no stack for it, but nothing we write is deeper
-// than four.
-constexpr int kMaxDepth = 64;
-
-bool too_deep(std::string_view text) {
-  int depth = 0;
-  bool in_string = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      else if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > kMaxDepth) return true;
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
-  return false;
-}
-
-// A place in the document. Its path is spelled out only when there is something to complain of.
-struct Place {
-  const Json* json = nullptr;  // nullptr: not there
-  const Place* parent = nullptr;
-  const char* key = nullptr;  // of an object's field; else `index` in an array
-  size_t index = 0;
-
-  std::string path() const {
-    if (!parent) return "";
-    const std::string before = parent->path();
-    if (!key) return fmt::format("{}[{}]", before, index);
-    return before.empty() ? key : fmt::format("{}.{}", before, key);
-  }
-};
-
-// Reads fields and remembers the first complaint; beyond it every answer is a harmless default.
-class Reader {
- public:
-  const std::optional<Error>& error() const { return error_; }
-
-  void complain(const Place& place, const std::string& what) {
-    if (error_) return;
-    const std::string path = place.path();
-    error_ = Error{ExitCode::invalid_model, fmt::format("plan.json: {}{}{}", path, path.empty() ? "" : " ", what)};
-  }
-
-  // A field that is not there reads as its zero, so that older writers stay readable; `need` is for what has none.
-  static Place field(const Place& object, const char* key) {
-    Place place{nullptr, &object, key, 0};
-    if (!object.json || !object.json->is_object()) return place;
-    const auto found = object.json->find(key);
-    if (found != object.json->end()) place.json = &*found;
-    return place;
-  }
-
-  int64_t integer(const Place& object, const char* key, int64_t least, int64_t most, bool need = true) {
-    return integer(field(object, key), least, most, need);
-  }
-  int64_t integer(const Place& place, int64_t least, int64_t most, bool need) {
-    if (!place.json) {
-      if (need) complain(place, "is missing");
-      return least;
-    }
-    // Unsigned numbers above 2^63 would turn negative in get<int64_t>().
-    const bool too_large = place.json->is_number_unsigned() &&
-                           place.json->get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
-    if (!place.json->is_number_integer() || too_large) {
-      complain(place, fmt::format("is {} when it should be a whole number", shown(place)));
-      return least;
-    }
-    const int64_t value = place.json->get<int64_t>();
-    if (value < least || value > most) {
-      complain(place, most == std::numeric_limits<int64_t>::max()
-                          ? fmt::format("is {} when it should be at least {}", value, least)
-                          : fmt::format("is {} when it should be from {} to {}", value, least, most));
-      return least;
-    }
-    return value;
-  }
-  int64_t bytes(const Place& object, const char* key, bool need = true) {
-    return integer(object, key, 0, std::numeric_limits<int64_t>::max(), need);
-  }
-
-  double seconds(const Place& object, const char* key) {
-    const Place place = field(object, key);
-    if (!place.json) return 0;
-    if (!place.json->is_number()) {
-      complain(place, fmt::format("is {} when it should be a number of seconds", shown(place)));
-      return 0;
-    }
-    return place.json->get<double>();
-  }
-
-  bool flag(const Place& object, const char* key) {
-    const Place place = field(object, key);
-    if (!place.json) return false;
-    if (!place.json->is_boolean()) {
-      complain(place, fmt::format("is {} when it should be true or false", shown(place)));
-      return false;
-    }
-    return place.json->get<bool>();
-  }
-
-  std::string text(const Place& object, const char* key, bool need = false) {
-    const Place place = field(object, key);
-    if (!place.json) {
-      if (need) complain(place, "is missing");
-      return "";
-    }
-    if (!place.json->is_string()) {
-      complain(place, fmt::format("is {} when it should be a string", shown(place)));
-      return "";
-    }
-    return place.json->get<std::string>();
-  }
-
-  template <class Enum>
-  Enum word(const Place& object, const char* key) {
-    const std::string given = text(object, key, true);
-    if (const std::optional<Enum> known = from_word<Enum>(given)) return *known;
-    complain(field(object, key), fmt::format("is '{}' when it should be one of {}", given, known_words<Enum>()));
-    return {};
-  }
-
-  // Calls `each` for the elements of an array.
-  template <class Each>
-  void array(const Place& place, bool need, Each each) {
-    if (!place.json) {
-      if (need) complain(place, "is missing");
-      return;
-    }
-    if (!place.json->is_array()) {
-      complain(place, fmt::format("is {} when it should be an array", shown(place)));
-      return;
-    }
-    size_t i = 0;
-    for (const Json& item : *place.json) {
-      if (error_) return;
-      each(Place{&item, &place, nullptr, i++});
-    }
-  }
-  template <class Each>
-  void array(const Place& object, const char* key, bool need, Each each) {
-    const Place place = field(object, key);
-    array(place, need, each);
-  }
-
-  template <class IdType>
-  std::vector<IdType> ids(const Place& object, const char* key, int64_t count) {
-    std::vector<IdType> list;
-    array(object, key, false, [&](const Place& item) { list.push_back(IdType(integer(item, 0, count - 1, true))); });
-    return list;
-  }
-
-  void object(const Place& place) {
-    if (!place.json) complain(place, "is missing");
-    else if (!place.json->is_object()) complain(place, fmt::format("is {} when it should be an object", shown(place)));
-  }
-
- private:
-  static std::string shown(const Place& place) {
-    if (place.json->is_structured()) return place.json->is_array() ? "an array" : "an object";
-    std::string text = dump(*place.json);
-    return text.size() <= 40 ? text : text.substr(0, 40) + "…";
-  }
-
-  std::optional<Error> error_;
-};
+using Place = JsonReader::Place;
 
 constexpr int64_t kMaxItems = std::numeric_limits<int32_t>::max() - 1;
 
 // The elements of an array carry their own index: an edited file in which they went out of step is refused.
-void expect_id(Reader& read, const Place& item) {
+void expect_id(JsonReader& read, const Place& item) {
   read.object(item);
   const int64_t index = static_cast<int64_t>(item.index);
   read.integer(item, "id", index, index);
 }
 
-Step read_step(Reader& read, const Place& item, const Plan& plan, int64_t tensors) {
+Step read_step(JsonReader& read, const Place& item, const Plan& plan, int64_t tensors) {
   const int64_t index = static_cast<int64_t>(item.index), tasks = static_cast<int64_t>(plan.tasks.size());
   Step step;
   step.stream = read.word<StreamKind>(item, "stream");
@@ -266,7 +95,7 @@ Step read_step(Reader& read, const Place& item, const Plan& plan, int64_t tensor
     step.task = TaskId(read.integer(item, "task", 0, tasks - 1));
     step.recompute = read.flag(item, "recompute");
     step.algorithm = read.text(item, "algorithm");
-    const Place workspace = Reader::field(item, "workspace");
+    const Place workspace = JsonReader::field(item, "workspace");
     if (workspace.json) {
       read.object(workspace);
       step.workspace = {read.bytes(workspace, "offset"), read.bytes(workspace, "bytes")};
@@ -278,7 +107,7 @@ Step read_step(Reader& read, const Place& item, const Plan& plan, int64_t tensor
     if (step.kind != StepKind::load) {
       step.host_offset = read.bytes(item, "host_offset");
       if (!read.error() && step.host_offset > std::numeric_limits<int64_t>::max() - plan.tensors[step.tensor].bytes)
-        read.complain(Reader::field(item, "host_offset"), "ends beyond 63 bits");
+        read.complain(JsonReader::field(item, "host_offset"), "ends beyond 63 bits");
     }
   }
   step.waits = read.ids<StepId>(item, "waits", index);
@@ -287,33 +116,28 @@ Step read_step(Reader& read, const Place& item, const Plan& plan, int64_t tensor
   return step;
 }
 
-void read_header(Reader& read, const Place& root, Plan& plan) {
+void read_header(JsonReader& read, const Place& root, Plan& plan) {
   plan.generator = read.text(root, "generator");
-  const Place model = Reader::field(root, "model");
+  const Place model = JsonReader::field(root, "model");
   read.object(model);
   plan.model_name = read.text(model, "name");
   plan.model_sha256 = read.text(model, "sha256");
   plan.batch = read.integer(model, "batch", 1, kMaxItems);
-  const Place target = Reader::field(root, "target");
+  const Place target = JsonReader::field(root, "target");
   read.object(target);
   plan.target_kind = read.text(target, "kind");
   plan.device = read.text(target, "device");
   plan.costs = read.text(target, "costs");
-  const Place libraries = Reader::field(target, "libraries");
-  if (libraries.json) {
-    read.object(libraries);
-    if (!read.error())
-      for (const auto& [name, version] : libraries.json->items())
-        plan.libraries[name] = read.text(libraries, name.c_str());
-  }
+  const Place libraries = JsonReader::field(target, "libraries");
+  if (libraries.json) plan.libraries = read.texts(libraries);
   plan.policy = read.text(root, "policy");
-  if (Reader::field(root, "rules").json) plan.rules = read.text(root, "rules");
+  if (JsonReader::field(root, "rules").json) plan.rules = read.text(root, "rules");
   plan.budget_bytes = read.bytes(root, "budget_bytes");
   plan.sub_batch = read.integer(root, "sub_batch", 1, kMaxItems);
   plan.rounds = read.integer(root, "rounds", 1, kMaxItems);
   plan.last_sub_batch = read.integer(root, "last_sub_batch", 1, kMaxItems);
 
-  const Place summary = Reader::field(root, "summary");
+  const Place summary = JsonReader::field(root, "summary");
   read.object(summary);
   visit_summary(plan.summary, [&](const char* key, auto& field) {
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field)>, double>) field = read.seconds(summary, key);
@@ -321,7 +145,7 @@ void read_header(Reader& read, const Place& root, Plan& plan) {
   });
 }
 
-void read_lists(Reader& read, const Place& root, Plan& plan) {
+void read_lists(JsonReader& read, const Place& root, Plan& plan) {
   read.array(root, "tensors", true, [&](const Place& item) {
     expect_id(read, item);
     plan.tensors.push_back({.name = read.text(item, "name", true),
@@ -346,7 +170,7 @@ void read_lists(Reader& read, const Place& root, Plan& plan) {
       if (both.size() != 2) read.complain(pair, "should be a pair [read, written]");
       else task.in_place.push_back({both[0], both[1]});
     });
-    const Place fastest = Reader::field(item, "fastest");
+    const Place fastest = JsonReader::field(item, "fastest");
     if (fastest.json) {
       read.object(fastest);
       task.fastest = {.algorithm = read.text(fastest, "algorithm", true),
@@ -415,26 +239,12 @@ std::string to_json(const Plan& plan) {
 }
 
 Result<Plan> plan_from_json(std::string_view text) {
-  if (too_deep(text))
-    return Error{ExitCode::invalid_model, fmt::format("plan.json: nested deeper than {} levels", kMaxDepth)};
-  Json document;
-  try {
-    document = Json::parse(text);
-  } catch (const Json::parse_error& failure) {
-    return Error{ExitCode::invalid_model, fmt::format("plan.json: not JSON, at byte {}", failure.byte)};
-  } catch (const Json::exception&) {  // a number beyond every range
-    return Error{ExitCode::invalid_model, "plan.json: holds a number that no type can"};
-  }
-  Reader read;
-  const Place root{&document, nullptr, nullptr, 0};
+  JsonReader read("plan.json", ExitCode::invalid_model, "make it again with `plimsoll plan`");
+  const Json document = read.parse(text);
+  const Place root = JsonReader::root(document);
   read.object(root);
+  read.schema(root, kPlanSchema);
   if (read.error()) return *read.error();
-  const int64_t schema = read.integer(root, "schema", 0, kMaxItems);
-  if (read.error()) return *read.error();
-  if (schema != kPlanSchema)
-    return Error{ExitCode::invalid_model,
-                 fmt::format("plan.json: schema is {} when this reader knows {} only; use the plimsoll that wrote it",
-                             schema, kPlanSchema)};
   Plan plan;
   read_header(read, root, plan);
   read_lists(read, root, plan);

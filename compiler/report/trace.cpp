@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "compiler/ir/json_reader.h"
 #include "compiler/report/json_text.h"
 
 namespace plimsoll {
@@ -110,11 +110,14 @@ class Writer {
 
 std::string report_trace(const Plan& plan, const PlanFacts& facts) { return Writer(plan, facts).run(); }
 
+using Json = JsonReader::Json;
+
 Result<MeasuredSteps> measured_from_trace(std::string_view text, const Plan& plan) {
   const auto wrong = [](std::string what) { return Error{ExitCode::invalid_model, "trace: " + std::move(what)}; };
-  const nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
-  if (document.is_discarded()) return wrong("not JSON");
-  const nlohmann::json* events = &document;
+  JsonReader read("trace", ExitCode::invalid_model, "a trainer writes it: train --trace FILE");
+  const Json document = read.parse(text);
+  if (read.error()) return *read.error();
+  const Json* events = &document;
   if (document.is_object()) {
     const auto found = document.find("traceEvents");
     if (found == document.end()) return wrong("there are no traceEvents");
@@ -122,14 +125,14 @@ Result<MeasuredSteps> measured_from_trace(std::string_view text, const Plan& pla
   }
   if (!events->is_array()) return wrong("traceEvents is not a list");
   MeasuredSteps measured{.start = IdVector<StepId, double>(plan.steps.size(), -1), .end = IdVector<StepId, double>(plan.steps.size(), -1)};
-  const auto number = [](const nlohmann::json& object, const char* key) {
+  const auto number = [](const Json& object, const char* key) {
     const auto found = object.find(key);
     return found != object.end() && found->is_number() ? found->get<double>() : -1.0;
   };
   double first = 0;
   bool seen = false;
-  for (const nlohmann::json& event : *events) {
-    if (!event.is_object() || event.value("ph", nlohmann::json()) != "X") continue;
+  for (const Json& event : *events) {
+    if (!event.is_object() || event.value("ph", Json()) != "X") continue;
     const auto args = event.find("args");
     if (args == event.end() || !args->is_object()) continue;
     const auto step = args->find("step");

@@ -346,9 +346,38 @@ TEST_CASE("a profile file is read as it was written") {
   CHECK(links->ram.slowdown == 0.5);
   CHECK(links->launch_seconds == 4e-6);
   CHECK(links->process_bytes == 512);
-  for (const std::string& damaged : {std::string("{"), std::string("{\"schema\": 1}"), text.substr(0, text.size() / 2),
-                                     std::string(text).replace(text.find("64"), 2, "-1")})
-    CHECK(!parse_profile(damaged).ok());
+}
+
+TEST_CASE("what is wrong in a profile is told with its place") {
+  const std::string good = profile_json({.device = "a device", .libraries = {{"onednn", "1.2.3"}}, .threads = 3,
+                                         .links = MeasuredLinks{.ram = {1e9, 2e9, 3e9, 4e9, 0.5}, .latency_seconds = 1e-5},
+                                         .tasks = {{"one", {{.name = "direct", .workspace_bytes = 64, .seconds = 0.25, .time_measured = true}}, ""}}});
+  const auto complaint = [](const std::string& text) {
+    const Result<ProfileFile> read = parse_profile(text);
+    REQUIRE(!read.ok());
+    CHECK(read.error().code == ExitCode::unreadable_input);
+    CHECK(read.error().notes.size() == 1);
+    return read.error().message;
+  };
+  const auto broken = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    REQUIRE(text.find(from) != std::string::npos);
+    return complaint(text.replace(text.find(from), from.size(), to));
+  };
+  REQUIRE(parse_profile(good).ok());
+  CHECK(complaint("{") == "profile.json: is no JSON: line 1, column 2: it ends there; was it cut short?");
+  CHECK(complaint("[]") == "profile.json: is an array when it should be an object");
+  CHECK(complaint("{\"schema\": 2}") == "profile.json: schema is 2 when this reader knows 1 only; use the plimsoll that wrote it");
+  CHECK(complaint("{\"schema\": 1}") == "profile.json: device is missing");
+  CHECK(broken("\"workspace_bytes\":64", "\"workspace_bytes\":-1") ==
+        "profile.json: tasks[0].algorithms[0].workspace_bytes is -1 when it should be at least 0");
+  CHECK(broken("\"seconds\":0.25", "\"seconds\":\"fast\"") ==
+        "profile.json: tasks[0].algorithms[0].seconds is \"fast\" when it should be a number of seconds");
+  CHECK(broken("\"seconds\":0.25", "\"seconds\":-0.25") == "profile.json: tasks[0].algorithms[0].seconds is negative");
+  CHECK(broken("\"latency_seconds\":1e-05", "\"latency_seconds\":0") == "profile.json: links.latency_seconds is not above 0");
+  CHECK(broken("\"d2h_bytes_per_second\":3000000000.0", "\"d2h_bytes_per_second\":null") ==
+        "profile.json: links.ram.beside.d2h_bytes_per_second is null when it should be a number of bytes per second");
+  for (size_t length = 0; length + 2 < good.size(); ++length) CHECK(!parse_profile(good.substr(0, length)).ok());
 }
 
 TEST_CASE("a plan's copies go at the rates of a profile, measured beside kernels") {

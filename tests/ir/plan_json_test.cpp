@@ -100,7 +100,10 @@ TEST_CASE("what is wrong in plan.json is told with its place") {
         "plan.json: tensors[1].id is 0 when it should be from 1 to 1");
   CHECK(complaint("{\"schema\": 1}") == "plan.json: model is missing");
   CHECK(complaint("[]") == "plan.json: is an array when it should be an object");
-  CHECK(complaint("{\"schema\"") == "plan.json: not JSON, at byte 10");
+  CHECK(complaint("{\"schema\"") == "plan.json: is no JSON: line 1, column 10: it ends there; was it cut short?");
+  CHECK(complaint("{\n \"schema\": 1,\n model") == "plan.json: is no JSON: line 3, column 2: 'm' cannot stand there");
+  CHECK(complaint("{\"schema\": \xff}") == "plan.json: is no JSON: line 1, column 12: byte 0xff cannot stand there");
+  CHECK(complaint(" \n") == "plan.json: is no JSON: it is empty");
 }
 
 TEST_CASE("hostile JSON is an error and nothing worse") {
