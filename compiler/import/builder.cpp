@@ -78,7 +78,7 @@ class NetworkBuilder {
     PLIMSOLL_TRY(add_outputs());
     say_what_was_rewritten();
     materialise();
-    return prune(network_, notes_);
+    return prune(std::move(network_), notes_);
   }
 
  private:

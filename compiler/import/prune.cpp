@@ -2,47 +2,45 @@
 
 #include <fmt/format.h>
 
+#include "compiler/training/prune.h"
+
 namespace plimsoll {
 
-Network prune(const Network& network, std::vector<std::string>& notes) {
-  IdVector<ValueId, bool> live(network.values.size(), false);
-  IdVector<NodeId, bool> kept(network.nodes.size(), false);
-  for (const ValueId output : network.outputs) live[output] = true;
-  for (int64_t i = static_cast<int64_t>(network.nodes.size()) - 1; i >= 0; --i) {
-    const Node& node = network.nodes[NodeId(i)];
-    bool needed = false;
-    for (const ValueId output : node.outputs) needed = needed || (output.valid() && live[output]);
-    if (!needed) continue;
-    kept[NodeId(i)] = true;
-    // Outputs that are there stay with their node, also where their only reader went.
-    for (const ValueId output : node.outputs)
-      if (output.valid()) live[output] = true;
-    for (const ValueId input : node.inputs)
-      if (input.valid()) live[input] = true;
+Network prune(Network network, std::vector<std::string>& notes) {
+  prune_dead_nodes(network);
+  IdVector<ValueId, bool> mentioned(network.values.size(), false);
+  const auto mention = [&](const std::vector<ValueId>& ids) {
+    for (const ValueId id : ids)
+      if (id.valid()) mentioned[id] = true;
+  };
+  mention(network.outputs);
+  for (const Node& node : network.nodes) {
+    mention(node.inputs);
+    mention(node.outputs);
   }
 
-  Network pruned{.name = network.name};
+  IdVector<ValueId, Value> values;
   IdVector<ValueId, ValueId> moved(network.values.size());
-  for (const ValueId id : ids_of(network.values))
-    if (live[id]) moved[id] = pruned.values.push_back(network.values[id]);
-  const auto move_all = [&](std::vector<ValueId> ids) {
+  const auto move_all = [&](std::vector<ValueId>& ids) {
     for (ValueId& id : ids)
       if (id.valid()) id = moved[id];
-    return ids;
   };
-  for (const NodeId id : ids_of(network.nodes)) {
-    if (!kept[id]) continue;
-    Node node = network.nodes[id];
-    node.inputs = move_all(std::move(node.inputs));
-    node.outputs = move_all(std::move(node.outputs));
-    pruned.nodes.push_back(std::move(node));
-  }
+  std::vector<ValueId> inputs;
   for (const ValueId input : network.inputs) {
-    if (live[input]) pruned.inputs.push_back(moved[input]);
+    if (mentioned[input]) inputs.push_back(input);
     else notes.push_back(fmt::format("input '{}' is left out: no output depends on it", network.values[input].name));
   }
-  pruned.outputs = move_all(network.outputs);
-  return pruned;
+  for (const ValueId id : ids_of(network.values))
+    if (mentioned[id]) moved[id] = values.push_back(std::move(network.values[id]));
+  network.values = std::move(values);
+  network.inputs = std::move(inputs);
+  move_all(network.inputs);
+  move_all(network.outputs);
+  for (Node& node : network.nodes) {
+    move_all(node.inputs);
+    move_all(node.outputs);
+  }
+  return network;
 }
 
 }  // namespace plimsoll
