@@ -33,6 +33,7 @@ class Planning {
   Recipe recipe(const Policy& policy) {
     return Recipe(splits_, policy, {.budget_bytes = budget_, .sub_batch = request_.sub_batch, .may_split = may_split()});
   }
+  Result<int64_t> bytes_of_all(const Found& whole);
   Result<Found> choose(const Found& unconstrained);
   Result<Found> choose_jointly(const Found& unconstrained);
   Result<std::vector<int64_t>> find_least(const Found& unconstrained);
@@ -87,6 +88,14 @@ Result<Found> Planning::choose(const Found& unconstrained) {
   PLIMSOLL_ASSIGN(least_, recipe.least(unconstrained));
   if (least_->arena() > budget_) return infeasible();
   return recipe.choose(unconstrained, *least_);
+}
+
+// What percentages are of. Rounds that were asked for keep all weight gradients until the last, and where those are most of
+// the memory that is more than the whole batch takes at once: then 100 % is as much as they need.
+Result<int64_t> Planning::bytes_of_all(const Found& whole) {
+  if (request_.sub_batch == 0 || request_.sub_batch == request_.batch) return whole.arena();
+  PLIMSOLL_ASSIGN(const Found in_rounds, recipe(policy_).unconstrained(request_.sub_batch));
+  return std::max(whole.arena(), in_rounds.arena());
 }
 
 // The sub-batches to look at, and `least_`: what everything that can leave leaves at once for, or less, where a policy
@@ -186,10 +195,13 @@ Status Planning::observe(const Found& found) {
 Result<Plan> Planning::run() {
   PLIMSOLL_TRY(check_request());
   const auto start = std::chrono::steady_clock::now();
-  PLIMSOLL_ASSIGN(const Found whole, recipe(policy_).unconstrained());
-  if (request_.budget_bytes > 0) budget_ = request_.budget_bytes;
-  else if (request_.budget_percent > 0)
-    budget_ = static_cast<int64_t>(static_cast<double>(whole.arena()) * request_.budget_percent / 100);
+  PLIMSOLL_ASSIGN(const Found whole, recipe(policy_).unconstrained(request_.batch));
+  if (request_.budget_bytes > 0) {
+    budget_ = request_.budget_bytes;
+  } else if (request_.budget_percent > 0) {
+    PLIMSOLL_ASSIGN(const int64_t all, bytes_of_all(whole));
+    budget_ = static_cast<int64_t>(static_cast<double>(all) * request_.budget_percent / 100);
+  }
   PLIMSOLL_ASSIGN(Found found, policy_.searches ? choose_jointly(whole) : choose(whole));
   PLIMSOLL_TRY(observe(found));
 

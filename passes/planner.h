@@ -17,7 +17,7 @@ struct PlanRequest {
   int64_t sub_batch = 0;            // 0: the planner chooses the largest that fits
   // Budget: bytes, or a share of the unconstrained arena, or none.
   int64_t budget_bytes = 0;         // 0: none, or by percent
-  double budget_percent = 0;        // of unconstrained_bytes
+  double budget_percent = 0;        // of unconstrained_bytes, or of what the rounds of `sub_batch` take, where that is more
   bool refuse_split_batch_norm = false;
   int effort = 1;                   // of policies that search: 0 … 3, each about ten times the work of the one before
   double time_limit_seconds = 0;    // 0: none. A search that it ends gives the best found so far

@@ -12,13 +12,13 @@ Result<std::optional<Found>> Recipe::attempt(int64_t sub_batch, int64_t live_lim
   return std::optional(Found{std::move(*plan), split, live_limit, policy_});
 }
 
-Result<Found> Recipe::unconstrained() {
+Result<Found> Recipe::unconstrained(int64_t sub_batch) {
   Policy policy = policy_;
   policy.schedule = nullptr;
   if (policy.share_memory) policy.algorithms = AlgorithmKind::fitting;
-  PLIMSOLL_ASSIGN(const Candidate* whole, splits_.candidate(splits_.batch()));
-  PLIMSOLL_ASSIGN(Plan plan, plan_within(*whole, policy, kNoLimit));
-  return Found{std::move(plan), whole, kNoLimit, policy};
+  PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(sub_batch));
+  PLIMSOLL_ASSIGN(Plan plan, plan_within(*split, policy, kNoLimit));
+  return Found{std::move(plan), split, kNoLimit, policy};
 }
 
 // Workspaces are chosen by live bytes, and the arena may come out a little higher: then the limit on live bytes is lowered

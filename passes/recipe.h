@@ -22,9 +22,9 @@ class Recipe {
   Recipe(Splits& splits, const Policy& policy, const RecipeRequest& request)
       : splits_(splits), policy_(policy), request_(request) {}
 
-  // Nothing moved, nothing run again, the fastest algorithms, at the full batch: what all budgets are measured against,
-  // whatever the policy.
-  Result<Found> unconstrained();
+  // Nothing moved, nothing run again, the fastest algorithms, whatever the policy. At the full batch it is what all budgets
+  // are measured against.
+  Result<Found> unconstrained(int64_t sub_batch);
 
   // The smallest arena that the request allows.
   Result<Found> least(const Found& unconstrained);

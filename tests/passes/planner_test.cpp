@@ -63,6 +63,20 @@ TEST_CASE("a budget that the whole batch does not fit is met by the fewest even 
   }
 }
 
+// Rounds keep the gradients of all weights until the last: with weights that are larger than activations that is more than
+// the whole batch takes at once, and no budget at all was given.
+TEST_CASE("rounds that were asked for fit 100 %, though they take more than one") {
+  const TaskGraph graph = chain(6, 16, 65536);
+  const Plan free = planned(graph, {.batch = 4});
+  for (const char* policy : {"liveness", "auto"}) {
+    const Plan plan = planned(graph, {.policy = policy, .batch = 4, .sub_batch = 2, .budget_percent = 100});
+    CHECK(plan.rounds == 2);
+    CHECK(plan.summary.unconstrained_bytes == free.summary.arena_bytes);
+    CHECK(plan.budget_bytes > free.summary.arena_bytes);
+    CHECK(plan.summary.arena_bytes <= plan.budget_bytes);
+  }
+}
+
 TEST_CASE("the last round takes what is left, and workspaces serve both") {
   FakeCosts costs;
   costs.special["conv2.forward"] = {{.name = "fast", .workspace_bytes = 1000, .seconds = 1e-4}};
