@@ -246,6 +246,19 @@ TEST_CASE("everything that is not supported is told at once") {
   CHECK_THAT(text, Contains("Loop: 1 node") && Contains("Reorder: 1 node"));
 }
 
+TEST_CASE("control flow, sequences and texts are refused by name") {
+  for (const char* op : {"If", "Scan", "SequenceConstruct", "StringNormalizer"}) {
+    ModelBuilder build;
+    build.input("x", {"N", "4"}).node(op, {"x"}, {"y"}, "odd");
+    build.output("y");
+    CHECK_THAT(outcome(build.import()), StartsWith("5: ") && Contains(std::string(op) + ": 1 node, 'odd'"));
+  }
+  ModelBuilder texts;
+  texts.input("x", {"N", "4"}, onnx::TensorProto::STRING).node("Relu", {"x"}, {"y"});
+  texts.output("y");
+  CHECK_THAT(outcome(texts.import()), StartsWith("5: ") && Contains("'x'"));
+}
+
 TEST_CASE("symbolic dimensions want a number") {
   ModelBuilder build;
   build.input("x", {"N", "seq", "width"}).node("Relu", {"x"}, {"y"});

@@ -1,0 +1,35 @@
+# What a machine or a model may bring that nobody thinks of: another locale, names of any bytes, blanks in paths, a network as
+# deep as it is long.
+. "$PLIMSOLL_CLI/common.sh"
+small_model
+
+# Names and paths may hold blanks, quotes and what is no UTF-8; numbers have points wherever the user lives. Most machines of
+# builders have no locale with commas: then one is made, where its sources are.
+locale=$(locale -a 2>/dev/null | grep -E '^(de|fr|it|es)_' | head -n 1 || true)
+[[ -n $locale ]] || { localedef -i de_DE -f UTF-8 "$PWD/de_DE.UTF-8" 2>/dev/null && locale=de_DE.UTF-8 && export LOCPATH=$PWD; } || true
+[[ -n $locale ]] || echo "no locale with decimal commas is here: that part says nothing"
+strange="a model's"$'\xff\xe9'" net.onnx"
+mkdir "some where" && cp net.onnx "some where/$strange"
+expect 0 env LC_ALL="${locale:-C}" plimsoll plan "some where/$strange" --batch 8 --budget 95% -o "some where/a plan.json"
+expect 0 plimsoll verify "some where/a plan.json"
+expect 0 plimsoll plan net.onnx --batch 8 --budget 95% -o plan.json
+/usr/bin/python3 - <<'PY'
+import json
+there, here = json.load(open("some where/a plan.json")), json.load(open("plan.json"))
+assert [s["start"] for s in there["steps"]] == [s["start"] for s in here["steps"]]
+PY
+expect 0 plimsoll inspect "some where/a plan.json" --html "some where/a report.html"
+
+# No walk over a graph recurses: a chain of nodes is as deep as it is long.
+/usr/bin/python3 - <<'PY' || { echo "no onnx for /usr/bin/python3: no chain"; exit 0; }
+from onnx import TensorProto, helper, save
+import numpy as np
+from onnx.numpy_helper import from_array
+length = 3000
+nodes = [helper.make_node("Gemm", ["x", "w"], ["y0"])] + [helper.make_node("Sigmoid", [f"y{i}"], [f"y{i + 1}"]) for i in range(length)]
+info = helper.make_tensor_value_info
+graph = helper.make_graph(nodes, "chain", [info("x", TensorProto.FLOAT, ["n", 4])], [info(f"y{length}", TensorProto.FLOAT, ["n", 4])],
+                          [from_array(np.ones((4, 4), np.float32), "w")])
+save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15)], ir_version=8), "chain.onnx")
+PY
+expect 0 bash -c 'ulimit -s 256; plimsoll plan chain.onnx --batch 4 --policy liveness -o chain.json -q'
