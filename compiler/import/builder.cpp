@@ -55,9 +55,6 @@ std::map<std::string, NodeAttribute> attributes_of(const onnx::NodeProto& node) 
   return attributes;
 }
 
-// Operators of Plimsoll's own, which no file may name.
-bool is_own(std::string_view op) { return op == "Reorder" || op == "MseLoss"; }
-
 bool is_zero(const KnownValue* known) {
   return known && known->real() && std::all_of(known->reals.begin(), known->reals.end(), [](double item) { return item == 0; });
 }
@@ -174,8 +171,8 @@ class NetworkBuilder {
 
   // A node that stays one. What is not supported is collected, to be told all at once; a model that is wrong ends here.
   Status add_operator(const onnx::NodeProto& proto) {
-    const Op* op = is_onnx_domain(proto.domain()) && !is_own(proto.op_type()) ? find_op(proto.op_type()) : nullptr;
-    const bool known = op && opset_ >= op->first_opset && opset_ <= op->last_opset;
+    const Op* op = is_onnx_domain(proto.domain()) ? find_op(proto.op_type()) : nullptr;
+    const bool known = op && op->of_onnx() && opset_ >= op->first_opset && opset_ <= op->last_opset;
     const bool blocked = std::any_of(proto.input().begin(), proto.input().end(), [&](const std::string& name) {
       return !name.empty() && table_[table_.find(name)].unsupported;
     });

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "compiler/import/onnx.h"
 #include "compiler/support/bytes.h"
 
 namespace plimsoll {
@@ -397,7 +398,7 @@ namespace {
 
 using Rule = Known (*)(const Call&);
 
-Rule rule_of(std::string_view op) {
+const std::unordered_map<std::string_view, Rule>& rules() {
   static const std::unordered_map<std::string_view, Rule> kRules = {
       {"Concat", fold_concat}, {"Constant", fold_constant}, {"ConstantOfShape", fold_constant_of_shape},
       {"Expand", fold_expand}, {"Gather", fold_gather}, {"Identity", fold_identity}, {"Range", fold_range},
@@ -405,8 +406,12 @@ Rule rule_of(std::string_view op) {
       {"Slice", fold_slice}, {"Squeeze", fold_squeeze}, {"Transpose", fold_transpose}, {"Trilu", fold_trilu},
       {"Unsqueeze", fold_unsqueeze},
   };
-  const auto found = kRules.find(op);
-  return found == kRules.end() ? nullptr : found->second;
+  return kRules;
+}
+
+Rule rule_of(std::string_view op) {
+  const auto found = rules().find(op);
+  return found == rules().end() ? nullptr : found->second;
 }
 
 }  // namespace
@@ -417,5 +422,12 @@ Known fold(const onnx::NodeProto& node, int64_t opset, const std::vector<FoldInp
 }
 
 bool can_fold(std::string_view op) { return rule_of(op) || can_fold_arithmetic(op); }
+
+std::vector<std::string_view> folded_operators() {
+  std::vector<std::string_view> names = names_of_fold_arithmetic();
+  for (const auto& [name, rule] : rules()) names.push_back(name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
 
 }  // namespace plimsoll

@@ -27,6 +27,7 @@ bool can_fold(std::string_view op);
 // --- shared by fold.cpp and fold_arithmetic.cpp ---
 
 bool can_fold_arithmetic(std::string_view op);
+std::vector<std::string_view> names_of_fold_arithmetic();
 
 // Element by element with broadcasting, on operators like Mul, Equal, Sqrt, Cast, Where. nullopt as above.
 std::optional<KnownValue> fold_arithmetic(const onnx::NodeProto& node, const std::vector<FoldInput>& inputs);

@@ -251,4 +251,11 @@ bool can_fold_arithmetic(std::string_view op) {
   return binaries().contains(op) || unaries().contains(op) || op == "Where" || op == "Cast" || op == "CastLike";
 }
 
+std::vector<std::string_view> names_of_fold_arithmetic() {
+  std::vector<std::string_view> names = {"Where", "Cast", "CastLike"};
+  for (const auto& [name, rule] : binaries()) names.push_back(name);
+  for (const auto& [name, rule] : unaries()) names.push_back(name);
+  return names;
+}
+
 }  // namespace plimsoll

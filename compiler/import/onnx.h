@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/import/model_file.h"
@@ -36,5 +37,8 @@ struct ImportedModel {
 // Errors: unreadable_input (the file, or external data that it needs), invalid_model, unsupported (everything that is
 // not supported, at once), usage (symbolic dimensions that nobody gave a number).
 Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& options);
+
+// Operators whose results are worked out where their inputs are known but for the batch: in alphabetical order.
+std::vector<std::string_view> folded_operators();
 
 }  // namespace plimsoll

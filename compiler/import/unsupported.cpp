@@ -12,7 +12,7 @@ constexpr size_t kMessagesShown = 50;
 
 void Unsupported::add_operator(const onnx::NodeProto& node, const Op* op) {
   std::string title = is_onnx_domain(node.domain()) ? node.op_type() : node.domain() + "::" + node.op_type();
-  if (op) title += fmt::format(" (supported in opsets {} to {})", op->first_opset, op->last_opset);
+  if (op && op->of_onnx()) title += fmt::format(" (supported in opsets {} to {})", op->first_opset, op->last_opset);
   const auto [at, fresh] = group_of_.emplace(title, groups_.size());
   if (fresh) groups_.push_back({.title = title});
   Group& group = groups_[at->second];

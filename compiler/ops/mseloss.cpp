@@ -36,6 +36,12 @@ std::vector<Sample> samples() {
 
 }  // namespace
 
-const Op op_MseLoss{.name = "MseLoss", .infer = infer, .forward = forward, .backward = backward, .samples = samples};
+const Op op_MseLoss{.name = "MseLoss",
+                    .first_opset = 0,
+                    .last_opset = 0,
+                    .infer = infer,
+                    .forward = forward,
+                    .backward = backward,
+                    .samples = samples};
 
 }  // namespace plimsoll

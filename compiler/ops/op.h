@@ -45,7 +45,8 @@ struct Sample {
 struct Op {
   std::string_view name;
   int first_opset = 1;
-  int last_opset = 24;
+  int last_opset = 24;  // 0, as the first: Plimsoll's own, in no model
+  bool of_onnx() const { return last_opset > 0; }
   // Types of all outputs. Every error of the model or of what we support is found here: forward and backward cannot fail.
   Result<std::vector<TensorType>> (*infer)(const NodeView& node) = nullptr;
   void (*forward)(TaskBuilder& build) = nullptr;

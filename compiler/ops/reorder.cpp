@@ -31,6 +31,8 @@ std::vector<Sample> samples() { return {{.name = "image", .inputs = {{.dims = {k
 }  // namespace
 
 const Op op_Reorder{.name = "Reorder",
+                    .first_opset = 0,
+                    .last_opset = 0,
                     .infer = infer,
                     .forward = forward,
                     .backward = backward,

@@ -16,6 +16,7 @@ std::unique_ptr<Command> inspect_command();
 std::unique_ptr<Command> verify_command();
 std::unique_ptr<Command> model_command();
 std::unique_ptr<Command> export_command();
+std::unique_ptr<Command> operators_command();
 std::unique_ptr<Command> place_command();
 std::unique_ptr<Command> profile_command();
 std::unique_ptr<Command> diff_command();
