@@ -1,5 +1,7 @@
 #include "passes/joint.h"
 
+#include "passes/search/fit.h"
+
 namespace plimsoll {
 
 namespace {
@@ -27,19 +29,32 @@ Joint::Joint(const Candidate& candidate, const Policy& policy, int effort, const
       frontier_(search::find_frontier(model_, {.effort = effort, .deadline = deadline})) {}
 
 // The frontier's times are upper bounds (schedule/evaluate.h), so the first plan that fits need not be the fastest: the
-// others are looked at as long as their computing alone would leave them a chance.
+// others are looked at as long as their computing alone would leave them a chance. Addresses may need more than the bytes
+// do: then the schedule is looked at under tighter limits, too, which do not depend on the budget.
 Result<std::optional<JointPlan>> Joint::fastest(int64_t budget_bytes, double seconds) const {
   constexpr double kPessimism = 1.1;  // of the frontier's times, at most
+  constexpr int64_t kTighter[] = {0, 64, 32, 16};  // by one part in so many
   std::optional<JointPlan> best;
   search::Workbench bench(model_);
   for (auto state = frontier_.states.rbegin(); state != frontier_.states.rend(); ++state) {
     if (!state->outcome.fits(budget_bytes) || state->outcome.busy_seconds >= seconds) continue;
     if (state->outcome.seconds >= kPessimism * seconds) break;
-    bench.evaluate(state->fates, state->limit);
-    PLIMSOLL_ASSIGN(std::optional<JointPlan> made, plan_of(*state, bench, candidate_, policy_, seconds));
-    if (!made || made->plan.summary.arena_bytes > budget_bytes || made->plan.summary.iteration_seconds >= seconds) continue;
-    seconds = made->plan.summary.iteration_seconds;
-    best = std::move(made);
+    for (const int64_t part : kTighter) {
+      const int64_t limit = part == 0 ? state->limit : state->outcome.peak_bytes - state->outcome.peak_bytes / part;
+      search::State tight = bench.evaluate(state->fates, limit);
+      if (part != 0 && !tight.outcome.fits(limit)) {
+        tight = search::fit(bench, std::move(tight), limit, {});
+        if (!tight.outcome.fits(limit)) break;
+        bench.evaluate(tight.fates, limit);
+      }
+      if (tight.outcome.busy_seconds >= seconds || tight.outcome.seconds >= kPessimism * seconds) break;
+      PLIMSOLL_ASSIGN(std::optional<JointPlan> made, plan_of(tight, bench, candidate_, policy_, seconds));
+      if (!made || made->plan.summary.iteration_seconds >= seconds) break;
+      if (made->plan.summary.arena_bytes > budget_bytes) continue;
+      seconds = made->plan.summary.iteration_seconds;
+      best = std::move(made);
+      break;
+    }
   }
   return best;
 }

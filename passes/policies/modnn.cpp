@@ -1,6 +1,8 @@
 #include "passes/policies/modnn.h"
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 #include "compiler/support/bytes.h"
 #include "passes/candidate.h"
@@ -42,6 +44,7 @@ class Replay {
     int64_t offset = 0, bytes = 0;
     bool resident = false, pinned = false, on_host = false;
     bool read = false;  // since it was made: rule (b)
+    int32_t use = kNever;  // the next one, as victims_ has it
   };
 
   bool is_task(size_t position) const { return model_.order[position].kind == StepKind::compute; }
@@ -78,6 +81,7 @@ class Replay {
     uses_.for_each_takeover(position_, [&](int32_t read, int32_t written) {
       if (!block(read).resident || block(written).resident) return;
       hold(written, block(read).offset, block(read).bytes);
+      delist(read);
       block(read).resident = false;
     });
     for (const int32_t id : model_.writes[op.id]) {
@@ -91,6 +95,7 @@ class Replay {
   void hold(int32_t id, int64_t offset, int64_t bytes) {
     block(id) = {.offset = offset, .bytes = bytes, .resident = true, .pinned = true, .on_host = block(id).on_host};
     residents_.push_back(id);
+    enlist(id, position_ - 1);
   }
 
   void bring(int32_t id, int64_t offset) {
@@ -101,9 +106,19 @@ class Replay {
     mine.resident = true;
     mine.read = true;
     residents_.push_back(id);
+    enlist(id, position_ - 1);
   }
 
+  // Between two touches a tensor's next use stays what it is, so a list in its order has the victim at its head.
+  void enlist(int32_t id, int32_t position) {
+    Block& mine = block(id);
+    mine.use = uses_.next(id, position);
+    if (!uses_.changes(id) && !model_.tensors[at(id)].kept) victims_.emplace(-mine.use, -mine.bytes, id);
+  }
+  void delist(int32_t id) { victims_.erase({-block(id).use, -block(id).bytes, id}); }
+
   void release(int32_t id) {
+    delist(id);
     pool_.release(block(id).offset, block(id).bytes);
     block(id).resident = false;
   }
@@ -111,7 +126,10 @@ class Replay {
   // Lines 29 to 31.
   void finish(int32_t id) {
     block(id).pinned = false;
-    if (block(id).resident && uses_.next(id, position_) == kNever && !model_.tensors[at(id)].kept) release(id);
+    if (!block(id).resident) return;
+    delist(id);
+    enlist(id, position_);
+    if (block(id).use == kNever && !model_.tensors[at(id)].kept) release(id);
   }
 
   int64_t room_for(int64_t bytes) {
@@ -129,20 +147,11 @@ class Replay {
     return pool_.grow(bytes);
   }
 
-  int32_t choose_victim(bool forbid_unread) {
-    std::erase_if(residents_, [&](int32_t id) { return !block(id).resident; });
-    int32_t best = -1, best_use = -1;
-    for (const int32_t id : residents_) {
-      const Block& each = block(id);
-      if (each.pinned || uses_.changes(id) || model_.tensors[at(id)].kept || (forbid_unread && !each.read)) continue;
-      const int32_t use = uses_.next(id, position_ - 1);
-      const bool larger = use == best_use && (each.bytes > block(best).bytes || (each.bytes == block(best).bytes && id < best));
-      if (use > best_use || larger) {
-        best = id;
-        best_use = use;
-      }
-    }
-    return best;
+  // Wanted last; of those the largest, then the first.
+  int32_t choose_victim(bool forbid_unread) const {
+    for (const auto& [use, bytes, id] : victims_)
+      if (!blocks_[at(id)].pinned && (!forbid_unread || blocks_[at(id)].read)) return id;
+    return -1;
   }
 
   void leave(int32_t id) {
@@ -224,6 +233,7 @@ class Replay {
   pool::ListPool pool_;
   std::vector<Block> blocks_;        // of each tensor
   std::vector<int32_t> residents_;   // and some that have left since
+  std::set<std::tuple<int32_t, int64_t, int32_t>> victims_;  // that may leave: next use and bytes, negative, and tensor
   std::vector<double> begins_;       // of each position, if nobody waited
   Trace trace_;
   int32_t position_ = 0;

@@ -108,6 +108,14 @@ void find_gaps(Model& model) {
   for (const std::vector<int32_t>& tensors : at) model.gaps_at.add(tensors);
 }
 
+void find_reads(Model& model) {
+  std::vector<std::vector<int32_t>> positions(model.tensors.size());
+  for (int32_t at = 0; at < static_cast<int32_t>(model.order.size()); ++at)
+    if (const Op& op = model.order[static_cast<size_t>(at)]; op.kind == StepKind::compute)
+      for (const int32_t id : model.reads[op.id]) positions[static_cast<size_t>(id)].push_back(at);
+  for (const std::vector<int32_t>& of_tensor : positions) model.read_at.add(of_tensor);
+}
+
 }  // namespace
 
 Model make_model(const Plan& plan, const Context& context) {
@@ -120,6 +128,7 @@ Model make_model(const Plan& plan, const Context& context) {
     model.order.push_back({step.kind == StepKind::compute ? step.task.value : step.tensor.value, step.kind, step.recompute});
   copy_facts(model, plan, context);
   find_gaps(model);
+  find_reads(model);
   return model;
 }
 

@@ -30,16 +30,16 @@ class Lists {
  public:
   void add(std::span<const int32_t> items) {
     items_.insert(items_.end(), items.begin(), items.end());
-    ends_.push_back(static_cast<int32_t>(items_.size()));
+    bounds_.push_back(static_cast<int32_t>(items_.size()));
   }
   std::span<const int32_t> operator[](int32_t i) const {
-    const int32_t begin = i == 0 ? 0 : ends_[static_cast<size_t>(i) - 1];
-    return std::span(items_).subspan(static_cast<size_t>(begin), static_cast<size_t>(ends_[static_cast<size_t>(i)] - begin));
+    const int32_t begin = bounds_[static_cast<size_t>(i)], end = bounds_[static_cast<size_t>(i) + 1];
+    return {items_.data() + begin, static_cast<size_t>(end - begin)};
   }
-  size_t size() const { return ends_.size(); }
+  size_t size() const { return bounds_.size() - 1; }
 
  private:
-  std::vector<int32_t> items_, ends_;
+  std::vector<int32_t> items_ = {}, bounds_ = {0};
 };
 
 struct ModelTensor {
@@ -80,6 +80,7 @@ struct Model {
   std::vector<Algorithm> algorithms;     // all tasks', one after the other, each task's fastest first
   std::vector<int32_t> first_algorithm;  // of each task; one more at the end
   Lists gaps_at;                     // of each position in `order`: tensors whose gap begins there
+  Lists read_at;                     // of each tensor: positions in `order` of the tasks that read it
   int64_t persistent_bytes = 0;
   int64_t rounds = 1;
   double last_share = 1;             // samples of the last round over those of the others

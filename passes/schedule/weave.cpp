@@ -60,19 +60,12 @@ class Weaving {
     resident_[static_cast<size_t>(id)] = false;
   }
 
-  // Between two uses of the backward. `uses_` is made once, when the first fate asks for it.
+  // Between two uses of the backward.
   void leave_again(int32_t id) {
     if (!fate(id).again || at_ < tensor(id).gap_end || fate(id).kind == FateKind::keep) return;
-    if (uses_.empty()) find_uses();
-    const std::vector<int32_t>& uses = uses_[static_cast<size_t>(id)];
+    const std::span<const int32_t> uses = model_.read_at[id];
     const auto next = std::upper_bound(uses.begin(), uses.end(), at_);
     if (next != uses.end() && *next - at_ > kNear) resident_[static_cast<size_t>(id)] = false;
-  }
-  void find_uses() {
-    uses_.resize(model_.tensors.size());
-    for (int32_t at = 0; at < static_cast<int32_t>(model_.order.size()); ++at)
-      if (const Op& op = model_.order[static_cast<size_t>(at)]; op.kind == StepKind::compute)
-        for (const int32_t id : model_.reads[op.id]) uses_[static_cast<size_t>(id)].push_back(at);
   }
 
   bool comes_by_copy(int32_t id) const { return tensor(id).input || on_host_[static_cast<size_t>(id)]; }
@@ -148,7 +141,6 @@ class Weaving {
   int32_t at_ = 0;
   std::vector<uint8_t> resident_, on_host_, updated_, wanted_;  // flags
   std::vector<int32_t> missing_, stack_, closure_, fresh_;
-  std::vector<std::vector<int32_t>> uses_;
 };
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "passes/search/levels.h"
+
 namespace plimsoll::search {
 namespace {
 
@@ -90,46 +92,51 @@ class Fitter {
   // at the next peak, as far as one can tell without evaluating again.
   bool give_up(Fates& fates, const Outcome& outcome, int64_t limit) {
     look_at_trace();
-    live_ = bench_.evaluator.live();
+    live_.assign(bench_.evaluator.live());
     given_.assign(model_.tensors.size(), false);
     bool any = false;
     int32_t peak = outcome.peak_op;
     for (int turn = 0; turn < kPeaksPerTurn; ++turn) {
       if (!lower(fates, peak, limit)) return any;
       any = true;
-      peak = static_cast<int32_t>(std::max_element(live_.begin(), live_.end()) - live_.begin());
-      if (live_[at(peak)] <= limit) break;
+      peak = live_.highest();
+      if (live_.at(peak) <= limit) break;
     }
     return any;
   }
 
   bool lower(Fates& fates, int32_t peak, int64_t limit) {
-    std::vector<Candidate> candidates;
+    std::vector<Candidate>& candidates = candidates_;
+    candidates.clear();
+    touched_.resize(model_.tensors.size(), 0);
+    ++stamp_of_touch_;
+    touch(peak);
     const auto& lives = bench_.evaluator.lives();
     for (int32_t life = 0; life < static_cast<int32_t>(lives.size()); ++life) {
       const auto& [tensor, first, last] = lives[at(life)];
-      if (first >= peak || last <= peak || given_[at(tensor)] || touched(tensor, peak)) continue;
+      if (first >= peak || last <= peak || given_[at(tensor)] || touched_[at(tensor)] == stamp_of_touch_) continue;
       if (model_.tensors[at(tensor)].movable && model_.tensors[at(tensor)].bytes > 0) consider(life, tensor, fates, candidates);
     }
     std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.score < b.score; });
     const size_t before = candidates.size();
     for (const Candidate& candidate : candidates) {
-      if (live_[at(peak)] <= limit) break;
+      if (live_.at(peak) <= limit) break;
       const Life& life = lives[at(candidate.life)];
       fates[at(life.tensor)] = candidate.fate;
       given_[at(life.tensor)] = true;
-      for (int32_t step = life.first + 1; step < life.last; ++step) live_[at(step)] -= model_.tensors[at(life.tensor)].bytes;
+      live_.add(life.first + 1, life.last, -model_.tensors[at(life.tensor)].bytes);
     }
     return before > 0;
   }
 
-  bool touched(int32_t tensor, int32_t step) const {
+  void touch(int32_t step) {
     const Op& op = bench_.trace[at(step)];
-    if (op.kind != StepKind::compute) return op.id == tensor;
+    if (op.kind != StepKind::compute) {
+      touched_[at(op.id)] = stamp_of_touch_;
+      return;
+    }
     for (const auto* lists : {&model_.reads, &model_.writes})
-      for (const int32_t id : (*lists)[op.id])
-        if (id == tensor) return true;
-    return false;
+      for (const int32_t id : (*lists)[op.id]) touched_[at(id)] = stamp_of_touch_;
   }
 
   // The next fate of a tensor that is in the way, and what it costs.
@@ -170,7 +177,10 @@ class Fitter {
   std::vector<int32_t> seen_;     // of each task: the stamp of the last walk
   int32_t stamp_ = 0;
   std::vector<int32_t> stack_;
-  std::vector<int64_t> live_;     // of each step, less what this turn has given up
+  Levels live_;                   // of each step, less what this turn has given up
+  std::vector<int32_t> touched_;  // of each tensor: the stamp of the last step that touches it
+  int32_t stamp_of_touch_ = 0;
+  std::vector<Candidate> candidates_;
   std::vector<bool> given_;       // of each tensor, in this turn
   int64_t offloaded_ = 0;
   double forward_ = 0;            // seconds until the backward begins

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <random>
 
 #include "passes/search/archive.h"
 #include "passes/search/fit.h"
 #include "passes/search/improve.h"
+#include "passes/search/linked.h"
 #include "passes/search/relax.h"
 #include "passes/search/seeds.h"
 
@@ -16,10 +18,12 @@ namespace {
 // Steps evaluated by the local search, in all (an evaluation of a network of 500 tasks is 500), and evaluations: a small
 // network is done with sooner.
 constexpr int64_t kWork[] = {500'000, 4'000'000, 40'000'000, 400'000'000};
-constexpr int64_t kEvaluations[] = {400, 10'000, 100'000, 1'000'000};
+constexpr int64_t kEvaluations[] = {400, 20'000, 200'000, 2'000'000};
 
 constexpr int kRoundsFromLeast = 16, kRoundsOfSeed = 3;  // of relax.h
 constexpr int kSeedsTried = 2;  // per target, of those that fit by themselves and of those that nearly do
+constexpr int kParts = 4;       // that the way from one limit up to the next is taken in
+constexpr double kShares[] = {1.0, 0.75};  // of the links' time: what is woven may find them less free than was thought
 
 // From high to low: geometric, and closer together where it gets steep, just above the least.
 std::vector<int64_t> limits_between(int64_t low, int64_t high, int64_t count) {
@@ -34,6 +38,118 @@ std::vector<int64_t> limits_between(int64_t low, int64_t high, int64_t count) {
   return limits;
 }
 
+class Sweep {
+ public:
+  Sweep(const Model& model, const FrontierOptions& options)
+      : model_(model), options_(options), bench_(model, options.deadline), decisions_(find_decisions(model)), linked_(bench_) {}
+
+  Frontier run() {
+    whole_ = bench_.evaluate(schedule::keep_everything(model_), kNoLimit);
+    small_ = least_schedule(bench_, options_.means);
+    archive_.add(whole_);
+    archive_.add(small_);
+    sow();
+    // The least may be out of all proportion (state.h): then the seed that needs least stands for it.
+    const int64_t high = whole_.outcome.peak_bytes;
+    int64_t low = std::min(high, small_.outcome.peak_bytes);
+    if (!small_.outcome.possible())
+      for (const State& seed : sown_) low = std::min(low, seed.outcome.peak_bytes);
+    descend(low, high);
+    return {archive_.take(), bench_.work, !over()};
+  }
+
+ private:
+  bool over() const { return options_.deadline.passed(); }
+
+  // What the seeds need and take by themselves tells which of them are worth fitting to a target.
+  void sow() {
+    if (!options_.means.recompute) return;
+    const int64_t size = static_cast<int64_t>(model_.order.size());
+    std::vector<SegmentSeed> seeds;
+    for (double n = 1; n <= 256 && 4 * n <= static_cast<double>(size); n *= 1.5)
+      for (const bool cheap : {false, true}) seeds.push_back({.segments = static_cast<int>(std::ceil(n)), .cheap_only = cheap});
+    for (const int segments : {2, 4, 8, 16, 32})
+      for (const int parts : {2, 4, 8})
+        if (4 * segments * parts <= size) seeds.push_back({.segments = segments, .parts = parts});
+    if (options_.means.offload)
+      for (const int segments : {4, 8, 16, 32}) seeds.push_back({.segments = segments, .offload_checkpoints = true});
+    for (const SegmentSeed& seed : seeds) {
+      if (over()) break;
+      sown_.push_back(bench_.evaluate(segment_fates(model_, seed), kNoLimit));
+    }
+    std::stable_sort(sown_.begin(), sown_.end(), [](const State& a, const State& b) { return a.outcome.seconds < b.outcome.seconds; });
+  }
+
+  // Limits share what is left of the work: where the search soon finds nothing more, the tight ones have the rest.
+  void descend(int64_t low, int64_t high) {
+    const int64_t size = static_cast<int64_t>(model_.order.size());
+    const size_t effort = static_cast<size_t>(std::clamp(options_.effort, 0, 3));
+    const int64_t work = std::min(kWork[effort], kEvaluations[effort] * size);
+    const std::vector<int64_t> limits = limits_between(low, high, std::clamp<int64_t>(work / size / 40, 6, 32));
+    const int64_t end = bench_.work + 2 * work;  // as much to begin as to improve
+    State last = whole_;
+    int64_t above = high;
+    for (size_t i = 0; i < limits.size() && !over(); ++i) {
+      const int64_t limit = limits[i];
+      const int64_t share = std::max<int64_t>(end - bench_.work, 0) / static_cast<int64_t>(limits.size() - i);
+      std::optional<State> best = start(last, limit, share / 2);
+      if (!best) break;
+      last = improve(bench_, std::move(*best), limit, share / 2, decisions_, options_.means, random_, archive_);
+      fill(last, limit, above);
+      above = limit;
+    }
+  }
+
+  // A schedule within `limit` to begin with, the best of several; of those after the first that fits, as many as `work` allows.
+  std::optional<State> start(const State& last, int64_t limit, int64_t work) {
+    const Means& all = options_.means;
+    const int64_t enough = bench_.work + work;
+    std::optional<State> best;
+    const auto consider = [&](State state) {
+      if (!state.outcome.fits(limit)) return;
+      archive_.add(state);
+      if (!best || state.outcome.seconds < best->outcome.seconds) best = std::move(state);
+    };
+    const auto fitted = [&](const State& from, const Means& means) {
+      if (!best || bench_.work < enough) consider(fit(bench_, from, limit, means));
+    };
+    for (const double share : kShares) fitted({.fates = linked_.fates(limit, share, all)}, all);
+    for (const Means& means : {all, Means{all.recompute, false}, Means{false, all.offload}})
+      for (const State* from : {&last, static_cast<const State*>(&whole_)}) fitted(*from, means);
+    int near = 0, inside = 0;
+    for (const State& seed : sown_) {
+      if (best && bench_.work >= enough) break;
+      const bool fits = seed.outcome.fits(limit);
+      if (!fits && seed.outcome.peak_bytes / 2 > limit) continue;
+      if ((fits ? inside : near)++ >= kSeedsTried) continue;
+      consider(fits ? relax(bench_, seed, limit, kRoundsOfSeed) : fit(bench_, seed, limit, all));
+    }
+    if (best || !small_.outcome.fits(limit)) return best;
+    State least = bench_.evaluate(small_.fates, limit);
+    if (!least.outcome.fits(limit)) least = small_;
+    consider(relax(bench_, std::move(least), limit, kRoundsFromLeast));
+    return best;
+  }
+
+  // A budget between two limits has more room than the lower one: what that buys, in small steps.
+  void fill(State state, int64_t limit, int64_t above) {
+    for (int part = 1; part < kParts; ++part) {
+      state = relax(bench_, std::move(state), limit + (above - limit) * part / kParts, 1);
+      archive_.add(state);
+    }
+  }
+
+  const Model& model_;
+  const FrontierOptions& options_;
+  Workbench bench_;
+  const Decisions decisions_;
+  const LinkedSeeds linked_;
+  std::mt19937_64 random_{1};
+  Archive archive_;
+  State whole_, small_;
+  std::vector<State> sown_;  // fastest first
+};
+
 }  // namespace
 
 State least_schedule(Workbench& bench, const Means& means) {
@@ -47,86 +163,6 @@ State least_schedule(Workbench& bench, const Means& means) {
   return bench.evaluate(std::move(away), 0);
 }
 
-Frontier find_frontier(const Model& model, const FrontierOptions& options) {
-  Workbench bench(model, options.deadline);
-  Archive archive;
-  std::mt19937_64 random(1);
-  const State whole = bench.evaluate(schedule::keep_everything(model), kNoLimit);
-  const State small = least_schedule(bench, options.means);
-  archive.add(whole);
-  archive.add(small);
-  const int64_t size = static_cast<int64_t>(model.order.size());
-  const size_t effort = static_cast<size_t>(std::clamp(options.effort, 0, 3));
-  const int64_t work = std::min(kWork[effort], kEvaluations[effort] * size);
-
-  std::vector<Fates> seeds;
-  std::vector<int> counts;
-  for (double n = 1; n <= 256 && 4 * n <= static_cast<double>(size); n *= 1.5) counts.push_back(static_cast<int>(std::ceil(n)));
-  for (const int segments : counts)
-    for (const bool cheap : {false, true}) seeds.push_back(segment_fates(model, {.segments = segments, .cheap_only = cheap}));
-  for (const int segments : {2, 4, 8, 16, 32})
-    for (const int parts : {2, 4, 8})
-      if (4 * segments * parts <= size) seeds.push_back(segment_fates(model, {.segments = segments, .parts = parts}));
-  if (options.means.offload)
-    for (const int segments : {4, 8, 16, 32}) seeds.push_back(segment_fates(model, {.segments = segments, .offload_checkpoints = true}));
-  if (!options.means.recompute) seeds.clear();
-
-  // What the seeds need and take by themselves tells which of them are worth fitting to a target.
-  std::vector<State> sown;
-  for (Fates& seed : seeds) {
-    if (options.deadline.passed()) break;
-    sown.push_back(bench.evaluate(std::move(seed), kNoLimit));
-  }
-  std::stable_sort(sown.begin(), sown.end(), [](const State& a, const State& b) { return a.outcome.seconds < b.outcome.seconds; });
-
-  // The least may be out of all proportion (state.h): then the seed that needs least stands for it.
-  const int64_t high = whole.outcome.peak_bytes;
-  int64_t low = std::min(high, small.outcome.peak_bytes);
-  if (!small.outcome.possible())
-    for (const State& seed : sown) low = std::min(low, seed.outcome.peak_bytes);
-  const std::vector<int64_t> limits = limits_between(low, high, std::clamp<int64_t>(work / size / 40, 6, 32));
-  const int64_t share = work / static_cast<int64_t>(limits.size());  // of each limit: as much to begin, as much to improve
-  State last = whole;
-  for (const int64_t limit : limits) {
-    if (options.deadline.passed()) break;
-    State best;
-    bool found = false;
-    const auto consider = [&](State state) {
-      if (!state.outcome.fits(limit)) return;
-      archive.add(state);
-      if (found && best.outcome.seconds <= state.outcome.seconds) return;
-      best = std::move(state);
-      found = true;
-    };
-    const Means& all = options.means;
-    const int64_t enough = bench.work + share;
-    const auto begin = [&](const State& from, const Means& means) {
-      if (!found || bench.work < enough) consider(fit(bench, from, limit, means));
-    };
-    begin(last, all);
-    begin(whole, all);
-    begin(whole, {all.recompute, false});
-    begin(last, {all.recompute, false});
-    begin(whole, {false, all.offload});
-    begin(last, {false, all.offload});
-    int near = 0, inside = 0;
-    for (const State& seed : sown) {
-      if (found && bench.work >= enough) break;
-      const bool fits = seed.outcome.fits(limit);
-      if (!fits && seed.outcome.peak_bytes / 2 > limit) continue;
-      if ((fits ? inside : near)++ >= kSeedsTried) continue;
-      consider(fits ? relax(bench, seed, limit, kRoundsOfSeed) : fit(bench, seed, limit, options.means));
-    }
-    if (!found) {
-      if (!small.outcome.fits(limit)) break;
-      best = bench.evaluate(small.fates, limit);
-      if (!best.outcome.fits(limit)) best = small;
-      best = relax(bench, std::move(best), limit, kRoundsFromLeast);
-      archive.add(best);
-    }
-    last = improve(bench, std::move(best), limit, share, options.means, random, archive);
-  }
-  return {archive.take(), bench.work, !options.deadline.passed()};
-}
+Frontier find_frontier(const Model& model, const FrontierOptions& options) { return Sweep(model, options).run(); }
 
 }  // namespace plimsoll::search

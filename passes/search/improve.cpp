@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "passes/search/relax.h"
+#include "passes/search/linked.h"
 #include "passes/search/twins.h"
 
 namespace plimsoll::search {
@@ -14,34 +15,20 @@ using schedule::kTransient;
 using schedule::ModelTensor;
 
 constexpr uint64_t kRelaxed = 10;  // one repair in so many may have given up more than it had to
+constexpr int64_t kPatience = 2;   // that share of the work without a gain worth the name is the end
+constexpr double kGain = 1e-4;
 
 size_t at(int32_t i) { return static_cast<size_t>(i); }
 
-// Tensors that have a choice, in the order in which their gaps begin.
-std::vector<int32_t> find_items(const Model& model) {
-  std::vector<int32_t> items;
-  for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
-    const ModelTensor& tensor = model.tensors[at(id)];
-    if (tensor.movable && tensor.bytes > 0 && (tensor.gap_end != kNever || tensor.rerunnable)) items.push_back(id);
-  }
-  std::stable_sort(items.begin(), items.end(), [&](int32_t a, int32_t b) {
-    return model.tensors[at(a)].gap_begin < model.tensors[at(b)].gap_begin;
-  });
-  return items;
-}
-
 class Improver {
  public:
-  Improver(Workbench& bench, const Means& means, std::mt19937_64& random)
-      : model_(bench.model), means_(means), random_(random), items_(find_items(bench.model)) {
-    for (std::vector<int32_t>& twins : find_twins(model_, items_))
-      if (twins.size() > 1) twins_.push_back(std::move(twins));
-  }
-
-  bool possible() const { return !items_.empty(); }
+  Improver(Workbench& bench, const Decisions& decisions, const Means& means, std::mt19937_64& random)
+      : model_(bench.model), means_(means), random_(random), items_(decisions.items), twins_(decisions.twins), price_(decisions.prices) {}
 
   void disturb(Fates& fates) {
     if (!twins_.empty() && draw(4) == 0) return flip_twins(fates);
+    if (draw(4) == 0) return flip_priced(fates);
+    if (draw(8) == 0) return swap(fates);
     switch (draw(10)) {
       case 0: case 1: case 2: case 3: flip(fates, draw(items_.size())); break;
       case 4: case 5: for (uint64_t n = 2 + draw(3 + items_.size() / 100); n > 0; --n) flip(fates, draw(items_.size())); break;
@@ -69,6 +56,37 @@ class Improver {
     if (fate.kind != FateKind::keep && draw(3) != 0) fate = other(id, FateKind::keep);
     else if (fate.kind == FateKind::offload) fate = other(id, FateKind::recompute);
     else fate = other(id, draw(3) == 0 ? FateKind::offload : FateKind::recompute);
+  }
+
+  // Of a few that are given up, the dearest stays; or of a few that stay, the cheapest is given up.
+  void flip_priced(Fates& fates) {
+    const bool keep = draw(2) == 0;
+    int32_t best = -1;
+    for (int tries = 0, seen = 0; tries < 24 && seen < 4; ++tries) {
+      const uint64_t item = draw(items_.size());
+      const int32_t id = items_[item];
+      if ((fates[at(id)].kind == FateKind::keep) == keep || model_.tensors[at(id)].gap_end == kNever) continue;
+      ++seen;
+      if (best < 0 || (price_[item] > price_[at(best)]) == keep) best = static_cast<int32_t>(item);
+    }
+    if (best < 0) return flip(fates, draw(items_.size()));
+    const int32_t id = items_[at(best)];
+    fates[at(id)] = other(id, keep ? FateKind::keep : draw(3) == 0 ? FateKind::offload : FateKind::recompute);
+  }
+
+  // One that leaves is run again instead, and a dearer one leaves.
+  void swap(Fates& fates) {
+    int32_t leaves = -1, again = -1;
+    for (int tries = 0; tries < 32 && (leaves < 0 || again < 0); ++tries) {
+      const uint64_t item = draw(items_.size());
+      const FateKind kind = fates[at(items_[item])].kind;
+      if (model_.tensors[at(items_[item])].gap_end == kNever) continue;
+      if (kind == FateKind::offload && (again < 0 || price_[item] <= price_[at(again)])) leaves = static_cast<int32_t>(item);
+      if (kind == FateKind::recompute && (leaves < 0 || price_[item] >= price_[at(leaves)])) again = static_cast<int32_t>(item);
+    }
+    if (leaves < 0 || again < 0) return flip(fates, draw(items_.size()));
+    fates[at(items_[at(leaves)])] = other(items_[at(leaves)], FateKind::recompute);
+    fates[at(items_[at(again)])] = other(items_[at(again)], FateKind::offload);
   }
 
   // Of identical blocks, a stretch of them, or every other one: all the same.
@@ -118,20 +136,38 @@ class Improver {
   const Model& model_;
   const Means means_;
   std::mt19937_64& random_;
-  std::vector<int32_t> items_;
-  std::vector<std::vector<int32_t>> twins_;  // of items that have any
+  const std::vector<int32_t>& items_;
+  const std::vector<std::vector<int32_t>>& twins_;
+  const std::vector<double>& price_;
 };
 
 }  // namespace
 
-State improve(Workbench& bench, State state, int64_t limit, int64_t work, const Means& means, std::mt19937_64& random,
-              Archive& archive) {
-  Improver improver(bench, means, random);
-  if (!improver.possible()) return state;
+Decisions find_decisions(const Model& model) {
+  Decisions decisions;
+  for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
+    const ModelTensor& tensor = model.tensors[at(id)];
+    if (tensor.movable && tensor.bytes > 0 && (tensor.gap_end != kNever || tensor.rerunnable)) decisions.items.push_back(id);
+  }
+  std::stable_sort(decisions.items.begin(), decisions.items.end(), [&](int32_t a, int32_t b) {
+    return model.tensors[at(a)].gap_begin < model.tensors[at(b)].gap_begin;
+  });
+  for (std::vector<int32_t>& twins : find_twins(model, decisions.items))
+    if (twins.size() > 1) decisions.twins.push_back(std::move(twins));
+  for (const int32_t id : decisions.items)
+    decisions.prices.push_back(std::max(0.0, seconds_again(model, id)) / static_cast<double>(model.tensors[at(id)].bytes));
+  return decisions;
+}
+
+State improve(Workbench& bench, State state, int64_t limit, int64_t work, const Decisions& decisions, const Means& means,
+              std::mt19937_64& random, Archive& archive) {
+  if (decisions.items.empty()) return state;
+  Improver improver(bench, decisions, means, random);
   State best = state;
   const int64_t end = bench.work + work;
   const int64_t begin = bench.work;
-  while (bench.work < end && !bench.deadline.passed()) {
+  int64_t gained = begin;  // when the best last got clearly better
+  while (bench.work < end && bench.work - gained < work / kPatience && !bench.deadline.passed()) {
     State next = state;
     improver.disturb(next.fates);
     next = fit(bench, std::move(next), limit, means);
@@ -142,7 +178,9 @@ State improve(Workbench& bench, State state, int64_t limit, int64_t work, const 
     const double tolerance = 0.003 * (1 - progress) * (1 - progress);
     const double luck = static_cast<double>(random() >> 11) * 0x1p-53;
     if (next.outcome.seconds < state.outcome.seconds * (1 + tolerance * luck)) state = std::move(next);
-    if (state.outcome.seconds < best.outcome.seconds) best = state;
+    if (state.outcome.seconds >= best.outcome.seconds) continue;
+    if (state.outcome.seconds < best.outcome.seconds * (1 - kGain)) gained = bench.work;
+    best = state;
   }
   return best;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "passes/search/levels.h"
+
 namespace plimsoll::search {
 namespace {
 
@@ -30,7 +32,8 @@ class Relaxer {
     for (const Absence& absence : absences_) {
       const int64_t bytes = model_.tensors[at(absence.tensor)].bytes;
       if (!has_room(absence, limit - bytes)) continue;
-      for_each_step(absence, [&](int64_t& live) { live += bytes; });
+      for (int32_t life = absence.first; life < absence.last; ++life)
+        live_.add(lives_[at(life)].last + 1, lives_[at(life + 1)].first, bytes);
       fates[at(absence.tensor)] = {};
       any = true;
     }
@@ -40,11 +43,12 @@ class Relaxer {
  private:
   // Workspaces take what is free: only the smallest of each task stands in the way.
   void find_live() {
-    live_ = bench_.evaluator.live();
+    steps_ = bench_.evaluator.live();
     for (size_t step = 0; step < bench_.trace.size(); ++step)
       if (const Op& op = bench_.trace[step]; op.kind == StepKind::compute)
-        live_[step] -= bench_.evaluator.workspace_of(bench_.trace, static_cast<int32_t>(step)) -
-                       model_.algorithms_of(op.id).back().workspace_bytes;
+        steps_[step] -= bench_.evaluator.workspace_of(bench_.trace, static_cast<int32_t>(step)) -
+                        model_.algorithms_of(op.id).back().workspace_bytes;
+    live_.assign(steps_);
   }
 
   void find_absences(const Fates& fates) {
@@ -73,17 +77,9 @@ class Relaxer {
     return static_cast<double>(runs_[at(tensor.producer)]) * model_.algorithms_of(tensor.producer).front().seconds;
   }
 
-  template <class Body>
-  void for_each_step(const Absence& absence, Body body) {
-    for (int32_t life = absence.first; life < absence.last; ++life)
-      for (int32_t step = lives_[at(life)].last + 1; step < lives_[at(life + 1)].first; ++step) body(live_[at(step)]);
-  }
-
   bool has_room(const Absence& absence, int64_t most) const {
-    for (int32_t life = absence.first; life < absence.last; ++life) {
-      const auto begin = live_.begin() + lives_[at(life)].last + 1, end = live_.begin() + lives_[at(life + 1)].first;
-      if (std::any_of(begin, end, [&](int64_t live) { return live > most; })) return false;
-    }
+    for (int32_t life = absence.first; life < absence.last; ++life)
+      if (live_.exceeds(lives_[at(life)].last + 1, lives_[at(life + 1)].first, most)) return false;
     return true;
   }
 
@@ -91,7 +87,8 @@ class Relaxer {
   const Model& model_;
   std::vector<int32_t> runs_;   // of each task: how often it runs again
   std::vector<Life> lives_;     // by tensor
-  std::vector<int64_t> live_;   // of each step, with what is kept so far
+  std::vector<int64_t> steps_;  // live bytes of each
+  Levels live_;                 // likewise, with what is kept so far
   std::vector<Absence> absences_;
 };
 

@@ -1,9 +1,13 @@
 // The search of policy auto, where it can be looked at without a planner around it.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+#include <random>
+
 #include "fixture.h"
 #include "passes/candidate.h"
 #include "passes/search/frontier.h"
+#include "passes/search/levels.h"
 
 namespace plimsoll {
 namespace {
@@ -26,6 +30,30 @@ Counts count(const TaskGraph& graph, const search::Means& means) {
     }
   }
   return counts;
+}
+
+TEST_CASE("levels are what a plain list of them would be") {
+  std::mt19937_64 random(1);
+  for (const int32_t steps : {1, 63, 64, 65, 500}) {
+    std::vector<int64_t> plain;
+    for (int32_t step = 0; step < steps; ++step) plain.push_back(static_cast<int64_t>(random() % 1000));
+    search::Levels levels;
+    levels.assign(plain);
+    for (int turn = 0; turn < 200; ++turn) {
+      int32_t begin = static_cast<int32_t>(random() % static_cast<uint64_t>(steps + 1)), end = static_cast<int32_t>(random() % static_cast<uint64_t>(steps + 1));
+      if (begin > end) std::swap(begin, end);
+      const int64_t bytes = static_cast<int64_t>(random() % 2001) - 1000;
+      levels.add(begin, end, bytes);
+      for (int32_t step = begin; step < end; ++step) plain[static_cast<size_t>(step)] += bytes;
+      const auto highest = std::max_element(plain.begin(), plain.end());
+      CAPTURE(steps, turn, begin, end);
+      REQUIRE(levels.highest() == highest - plain.begin());
+      REQUIRE(levels.at(levels.highest()) == *highest);
+      const int64_t limit = *highest - static_cast<int64_t>(random() % 500);
+      REQUIRE(levels.exceeds(begin, end, limit) ==
+              std::any_of(plain.begin() + begin, plain.begin() + end, [&](int64_t level) { return level > limit; }));
+    }
+  }
 }
 
 TEST_CASE("the search uses the means that it is given, and no others") {

@@ -1,0 +1,125 @@
+#include "passes/search/linked.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "passes/search/levels.h"
+
+namespace plimsoll::search {
+namespace {
+
+using schedule::kNever;
+using schedule::ModelTensor;
+
+constexpr int kNearest = 64;  // tasks looked at on the way to what is resident
+
+size_t at(int32_t i) { return static_cast<size_t>(i); }
+
+bool uses(const Model& model, const Op& op, int32_t tensor) {
+  if (op.kind != StepKind::compute) return op.id == tensor;
+  for (const auto* lists : {&model.reads, &model.updates, &model.writes})
+    for (const int32_t id : (*lists)[op.id])
+      if (id == tensor) return true;
+  return false;
+}
+
+// What is left of a link's time: copies wait for each other, so one takes from all windows that it lies in.
+class Slack {
+ public:
+  // `windows`: what each offers; whole nanoseconds.
+  explicit Slack(const std::vector<double>& windows) {
+    std::vector<int64_t> taken;
+    for (const double seconds : windows) taken.push_back(-static_cast<int64_t>(seconds * 1e9));
+    taken_.assign(taken);
+  }
+  bool has(int32_t begin, int32_t end, double seconds) const {
+    return !taken_.exceeds(begin, end, -static_cast<int64_t>(seconds * 1e9));
+  }
+  void take(int32_t begin, int32_t end, double seconds) { taken_.add(begin, end, static_cast<int64_t>(seconds * 1e9)); }
+
+ private:
+  Levels taken_;  // less what the window offers
+};
+
+}  // namespace
+
+double seconds_again(const Model& model, int32_t tensor) {
+  std::vector<int32_t> stack = {tensor}, seen;
+  double seconds = 0;
+  while (!stack.empty() && seen.size() < kNearest) {
+    const ModelTensor& wanted = model.tensors[at(stack.back())];
+    stack.pop_back();
+    if (wanted.input) continue;
+    if (wanted.producer < 0 || !wanted.rerunnable) return -1;
+    if (std::find(seen.begin(), seen.end(), wanted.producer) != seen.end()) continue;
+    seen.push_back(wanted.producer);
+    seconds += model.algorithms_of(wanted.producer).front().seconds;
+    for (const int32_t read : model.reads[wanted.producer])
+      if (model.tensors[at(read)].movable && model.tensors[at(read)].gap_end == kNever) stack.push_back(read);
+  }
+  return seconds;
+}
+
+LinkedSeeds::LinkedSeeds(Workbench& bench) : model_(bench.model) {
+  const State whole = bench.evaluate(schedule::keep_everything(model_), kNoLimit);
+  const std::vector<double>&start = bench.evaluator.start(), &end = bench.evaluator.end();
+  // Keeping everything adds no step, so steps of the trace are positions of the order.
+  const int32_t peak = whole.outcome.peak_op;
+  peak_bytes_ = whole.outcome.peak_bytes;
+  if (start.empty()) return;
+  peak_begin_ = start[at(peak)];
+  peak_end_ = end[at(peak)];
+  for (int32_t id = 0; id < static_cast<int32_t>(model_.tensors.size()); ++id) {
+    const ModelTensor& tensor = model_.tensors[at(id)];
+    if (!tensor.movable || tensor.bytes == 0 || tensor.gap_end == kNever || tensor.gap_begin >= peak || tensor.gap_end <= peak) continue;
+    if (uses(model_, model_.order[at(peak)], id)) continue;
+    const double bytes = static_cast<double>(tensor.copy_bytes), again = tensor.input ? 0 : seconds_again(model_, id);
+    const double latency = model_.links.latency_seconds;
+    items_.push_back({.tensor = id,
+                      .made = tensor.producer < 0 ? 0 : end[at(model_.tasks[at(tensor.producer)].position)],
+                      .wanted = start[at(tensor.gap_end)],
+                      .out = tensor.input ? 0 : latency + bytes / model_.links.d2h_bytes_per_second,
+                      .back = latency + bytes / model_.links.h2d_bytes_per_second,
+                      .price = again < 0 ? std::numeric_limits<double>::infinity() : again / static_cast<double>(tensor.bytes)});
+  }
+  std::stable_sort(items_.begin(), items_.end(), [](const Item& a, const Item& b) { return a.price > b.price; });
+}
+
+Fates LinkedSeeds::fates(int64_t limit, double share, const Means& means) const {
+  Fates fates = schedule::keep_everything(model_);
+  std::vector<size_t> by_made(items_.size());
+  std::iota(by_made.begin(), by_made.end(), size_t{0});
+  std::vector<size_t> by_wanted = by_made;
+  std::stable_sort(by_made.begin(), by_made.end(), [&](size_t a, size_t b) { return items_[a].made < items_[b].made; });
+  std::stable_sort(by_wanted.begin(), by_wanted.end(), [&](size_t a, size_t b) { return items_[a].wanted < items_[b].wanted; });
+  std::vector<int32_t> rank_made(items_.size()), rank_wanted(items_.size());
+  std::vector<double> before, behind;
+  for (size_t rank = 0; rank < items_.size(); ++rank) {
+    rank_made[by_made[rank]] = static_cast<int32_t>(rank);
+    rank_wanted[by_wanted[rank]] = static_cast<int32_t>(rank);
+    before.push_back(share * (peak_begin_ - items_[by_made[rank]].made));
+    behind.push_back(share * (items_[by_wanted[rank]].wanted - peak_end_));
+  }
+  Slack out(before), back(behind);
+  const int32_t many = static_cast<int32_t>(items_.size());
+  int64_t over = peak_bytes_ - limit;
+  // Off and back: what was made no later shares the time from then on, what is wanted no sooner the time until then.
+  for (size_t i = 0; i < items_.size() && over > 0 && means.offload; ++i) {
+    const Item& item = items_[i];
+    if (!out.has(0, rank_made[i] + 1, item.out) || !back.has(rank_wanted[i], many, item.back)) continue;
+    out.take(0, rank_made[i] + 1, item.out);
+    back.take(rank_wanted[i], many, item.back);
+    fates[at(item.tensor)] = {FateKind::offload, 1, false};
+    over -= model_.tensors[at(item.tensor)].bytes;
+  }
+  for (size_t i = items_.size(); i-- > 0 && over > 0 && means.recompute;) {
+    const Item& item = items_[i];
+    if (fates[at(item.tensor)].kind != FateKind::keep || !std::isfinite(item.price)) continue;
+    fates[at(item.tensor)] = model_.tensors[at(item.tensor)].input ? Fate{FateKind::offload, 1, false} : Fate{FateKind::recompute, 1, false};
+    over -= model_.tensors[at(item.tensor)].bytes;
+  }
+  return fates;
+}
+
+}  // namespace plimsoll::search
