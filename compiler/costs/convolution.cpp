@@ -46,11 +46,6 @@ constexpr std::array kSlots = {Slots{"ConvForward", ConvDirection::forward, 0, 1
 double real(int64_t value) { return static_cast<double>(value); }
 int64_t cut(int64_t length, int64_t piece) { return (length + piece - 1) / piece; }
 
-double direct_flops(const ConvShape& s) {
-  return 2.0 * real(s.samples) * real(s.out_channels) * real(s.in_channels / s.groups) * real(s.kernel_height) *
-         real(s.kernel_width) * real(s.out_height) * real(s.out_width);
-}
-
 int64_t weight_bytes(const ConvShape& s) {
   return 4 * s.out_channels * (s.in_channels / s.groups) * s.kernel_height * s.kernel_width;
 }
@@ -203,6 +198,11 @@ std::optional<ConvShape> convolution_of(const Task& task, int64_t samples) {
                    .pad_width = attrs.pads[1] + attrs.pads[3],
                    .dense_steps = attrs.strides == ones && attrs.dilations == ones,
                    .bytes = task.bytes_moved(samples)};
+}
+
+double direct_flops(const ConvShape& s) {
+  return 2.0 * real(s.samples) * real(s.out_channels) * real(s.in_channels / s.groups) * real(s.kernel_height) *
+         real(s.kernel_width) * real(s.out_height) * real(s.out_width);
 }
 
 bool is_convolution_algorithm(std::string_view name) {

@@ -28,6 +28,9 @@ struct ConvShape {
 // Nothing where the task is no convolution.
 std::optional<ConvShape> convolution_of(const Task& task, int64_t samples);
 
+// Two for each product of the definition above.
+double direct_flops(const ConvShape& shape);
+
 bool is_convolution_algorithm(std::string_view name);
 
 // Of the device's, those that can do this shape; never empty. Fastest first.

@@ -18,6 +18,7 @@ Device device_from(const json& text) {
                 .memory_bytes = text.at("memory_bytes").get<int64_t>(),
                 .process_bytes = text.value("process_bytes", int64_t{0}),
                 .flops_per_second = text.at("flops_per_second").get<double>(),
+                .tf32_flops_per_second = text.value("tf32_flops_per_second", 0.0),
                 .memory_bytes_per_second = text.at("memory_bytes_per_second").get<double>(),
                 .d2h_bytes_per_second = link.at("d2h_bytes_per_second").get<double>(),
                 .h2d_bytes_per_second = link.at("h2d_bytes_per_second").get<double>(),
@@ -25,6 +26,7 @@ Device device_from(const json& text) {
                 .launch_seconds = text.at("launch_seconds").get<double>(),
                 .units = text.at("units").get<int64_t>(),
                 .efficiency = {.memory = shares.at("memory").get<double>(),
+                               .tf32 = shares.value("tf32", 1.0),
                                .matrix_product = shares.at("matrix_product").get<double>(),
                                .grouped = shares.at("grouped").get<double>(),
                                .depthwise = shares.at("depthwise").get<double>(),
@@ -40,9 +42,9 @@ std::string fault_of(const Device& device) {
                               device.memory_bytes_per_second, device.d2h_bytes_per_second, device.h2d_bytes_per_second,
                               static_cast<double>(device.units)})
     if (!(figure > 0)) return "its figures must be positive";
-  if (device.process_bytes < 0 || device.launch_seconds < 0 || device.link_latency_seconds < 0) return "its figures must be positive";
+  if (device.process_bytes < 0 || device.tf32_flops_per_second < 0 || device.launch_seconds < 0 || device.link_latency_seconds < 0) return "its figures must be positive";
   const Efficiency& e = device.efficiency;
-  std::vector<double> shares = {e.memory, e.matrix_product, e.grouped, e.depthwise, e.backward_data, e.backward_weights};
+  std::vector<double> shares = {e.memory, e.tf32, e.matrix_product, e.grouped, e.depthwise, e.backward_data, e.backward_weights};
   for (const auto& [name, share] : device.algorithms) {
     if (!is_convolution_algorithm(name)) return "there is no model of algorithm '" + name + "'";
     shares.push_back(share);

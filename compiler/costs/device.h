@@ -13,6 +13,7 @@ namespace plimsoll {
 // Shares of a peak that kernels reach when they are large.
 struct Efficiency {
   double memory = 1;          // of the memory's bandwidth: tasks that move more than they compute
+  double tf32 = 1;            // of the tensor cores' peak in TF32: convolutions and matrix products
   double matrix_product = 1;  // of the peak flops, like all below
   double grouped = 1;         // convolutions of several groups
   double depthwise = 1;       // of one channel per group
@@ -27,6 +28,7 @@ struct Device {
   int64_t memory_bytes = 0;
   int64_t process_bytes = 0;  // cuda: what a process takes of it before it asks for any; an assumption
   double flops_per_second = 0;  // peak, f32, no tensor cores
+  double tf32_flops_per_second = 0;  // peak of tensor cores on f32 operands, dense; 0: it has none that take them
   double memory_bytes_per_second = 0;
   // To the host's memory and back, pinned; each way, and what a copy takes before its first byte.
   double d2h_bytes_per_second = 0, h2d_bytes_per_second = 0, link_latency_seconds = 0;

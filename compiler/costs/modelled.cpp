@@ -22,6 +22,20 @@ std::vector<AlgorithmCost> modelled_algorithms(const Device& device, const Task&
   return {{.name = "modelled", .seconds = std::max(compute, move) + device.launch_seconds}};
 }
 
+std::optional<double> tf32_seconds(const Device& device, const Task& task, int64_t samples) {
+  if (device.tf32_flops_per_second == 0) return {};
+  const auto shape = convolution_of(task, samples);
+  if (shape ? shape->groups > 1 : task.kernel != "MatMul") return {};
+  double share = device.efficiency.tf32;
+  if (shape && shape->direction == ConvDirection::backward_data) share *= device.efficiency.backward_data;
+  if (shape && shape->direction == ConvDirection::backward_weights) share *= device.efficiency.backward_weights;
+  Device tensor_cores = device;
+  tensor_cores.flops_per_second = device.tf32_flops_per_second;
+  const double flops = shape ? direct_flops(*shape) : static_cast<double>(task.flops.at(samples));
+  const double move = static_cast<double>(task.bytes_moved(samples)) / (device.memory_bytes_per_second * device.efficiency.memory);
+  return std::max(compute_seconds(tensor_cores, flops, share), move) + device.launch_seconds;
+}
+
 LinkRates link_rates(const Device& device) {
   // A copy passes its bytes through the device's memory once; on the host, where both ends are, twice.
   const double passes = device.kind == "host" ? 2 : 1;
@@ -35,7 +49,12 @@ LinkRates link_rates(const Device& device) {
 Status ModelledCosts::prepare(const TaskGraph& graph, int64_t samples) {
   for (const Task& task : graph.tasks) {
     std::vector<AlgorithmCost>& costs = costs_[signature(task, samples)];
-    if (costs.empty()) costs = modelled_algorithms(device_, task, samples);
+    if (!costs.empty()) continue;
+    costs = modelled_algorithms(device_, task, samples);
+    const std::optional<double> tf32 = admits_tf32_ ? tf32_seconds(device_, task, samples) : std::nullopt;
+    if (!tf32) continue;
+    costs.push_back({.name = "tensor_cores", .seconds = *tf32, .tf32 = true});
+    std::stable_sort(costs.begin(), costs.end(), [](const AlgorithmCost& a, const AlgorithmCost& b) { return a.seconds < b.seconds; });
   }
   return {};
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "compiler/costs/device.h"
@@ -14,11 +15,15 @@ namespace plimsoll {
 // "modelled" is the name where there is one way only.
 std::vector<AlgorithmCost> modelled_algorithms(const Device& device, const Task& task, int64_t samples);
 
+// The same on tensor cores, in TF32: a convolution of one group by its direct operations, or a matrix product. Nothing where
+// the device has none, or the task is neither.
+std::optional<double> tf32_seconds(const Device& device, const Task& task, int64_t samples);
+
 LinkRates link_rates(const Device& device);
 
 class ModelledCosts final : public Costs {
  public:
-  explicit ModelledCosts(Device device) : device_(std::move(device)) {}
+  explicit ModelledCosts(Device device, bool admits_tf32 = false) : device_(std::move(device)), admits_tf32_(admits_tf32) {}
   Status prepare(const TaskGraph& graph, int64_t samples) override;
   std::span<const AlgorithmCost> algorithms(const Task& task, int64_t samples) const override;
   LinkRates links() const override { return link_rates(device_); }
@@ -26,6 +31,7 @@ class ModelledCosts final : public Costs {
 
  private:
   Device device_;
+  bool admits_tf32_;
   std::map<std::string, std::vector<AlgorithmCost>> costs_;
 };
 

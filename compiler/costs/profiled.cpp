@@ -179,15 +179,21 @@ Status ProfiledCosts::ask(const std::vector<std::string>& tasks, bool links) {
   return {};
 }
 
-// A model of the device cannot tell one algorithm of a library from another. But the library has an order: each place in
-// it is taken for so much more time than the first.
+// A model of the device cannot tell one algorithm of a library from another of its kind: on tensor cores, or not. But the
+// library has an order: each place in it is taken for so much more time than the first.
 constexpr double kPerPlace = 0.08;
 
 void ProfiledCosts::remember(const ProfiledTask& profiled, const Task& task, int64_t samples) {
   std::vector<AlgorithmCost> costs = profiled.algorithms;
-  const double modelled = options_.measure ? 0 : modelled_algorithms(options_.device, task, samples).front().seconds;
+  const double f32 = options_.measure ? 0 : modelled_algorithms(options_.device, task, samples).front().seconds;
+  const double tf32 = options_.measure ? 0 : std::min(f32, tf32_seconds(options_.device, task, samples).value_or(f32));
+  const auto place = [&](const AlgorithmCost& cost) {  // among its kind
+    return cost.order - std::count_if(profiled.algorithms.begin(), profiled.algorithms.end(), [&](const AlgorithmCost& other) {
+      return other.tf32 != cost.tf32 && other.order < cost.order;
+    });
+  };
   for (AlgorithmCost& cost : costs)
-    if (!cost.time_measured) cost.seconds = modelled * (1 + kPerPlace * static_cast<double>(cost.order));
+    if (!cost.time_measured) cost.seconds = (cost.tf32 ? tf32 : f32) * (1 + kPerPlace * static_cast<double>(place(cost)));
   std::stable_sort(costs.begin(), costs.end(),
                    [](const AlgorithmCost& a, const AlgorithmCost& b) { return a.seconds < b.seconds; });
   profile_.costs[profiled.signature] = std::move(costs);

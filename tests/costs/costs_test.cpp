@@ -157,6 +157,30 @@ TEST_CASE("modelled costs follow the roofline and claim nothing else") {
   CHECK(relu.workspace_bytes == 0);
 }
 
+TEST_CASE("tensor cores are a rate of their own, for what they can do and where they are asked for") {
+  const TaskGraph graph = conv_and_relu();
+  Device device = toy();
+  CHECK(!tf32_seconds(device, graph.tasks[TaskId(0)], 4));
+  device.tf32_flops_per_second = 8e9;
+  device.efficiency.tf32 = 0.25;
+  const double seconds = 4 * 294912 / 2e9 + 1e-6;
+  CHECK(tf32_seconds(device, graph.tasks[TaskId(0)], 4).value() == Approx(seconds));
+  CHECK(!tf32_seconds(device, graph.tasks[TaskId(1)], 4));
+  ModelledCosts exact(device), fast(device, true);
+  REQUIRE(exact.prepare(graph, 4).ok());
+  REQUIRE(fast.prepare(graph, 4).ok());
+  CHECK(exact.algorithms(graph.tasks[TaskId(0)], 4).size() == 1);
+  const auto both = fast.algorithms(graph.tasks[TaskId(0)], 4);
+  REQUIRE(both.size() == 2);
+  CHECK((both[0].tf32 && both[0].seconds == Approx(seconds) && !both[1].tf32));
+  CHECK(fast.algorithms(graph.tasks[TaskId(1)], 4).size() == 1);
+  // However fast they are, operands must come from memory.
+  device.tf32_flops_per_second = 1e15;
+  CHECK(tf32_seconds(device, graph.tasks[TaskId(0)], 4).value() == Approx(static_cast<double>(graph.tasks[TaskId(0)].bytes_moved(4)) / 0.5e9 + 1e-6));
+  for (const char* const name : {"a100", "h100", "h200", "rtx3090", "rtx4090", "l4"}) CHECK(find_device(name)->tf32_flops_per_second > 0);
+  for (const char* const name : {"t4", "v100", "p100"}) CHECK(find_device(name)->tf32_flops_per_second == 0);
+}
+
 TEST_CASE("a device descriptor's faults are named") {
   std::string good = R"({"name": "x", "kind": "cuda", "title": "X", "memory_bytes": 1, "flops_per_second": 1e9,
       "memory_bytes_per_second": 1e9, "units": 1, "launch_seconds": 1e-6,

@@ -33,7 +33,7 @@ Result<OpenedCosts> open_costs(const PlanningOptions& options, PlanFor purpose) 
   PLIMSOLL_ASSIGN(const Device device, find_device(named ? options.costs.getValue() : cuda ? "h200" : "host"));
   if (cuda && device.kind != "cuda") return usage(fmt::format("--costs {} is no GPU", device.name));
   const auto modelled = [&] {
-    return OpenedCosts{.costs = std::make_unique<ModelledCosts>(device),
+    return OpenedCosts{.costs = std::make_unique<ModelledCosts>(device, arithmetic_of(options).tf32),
                        .source = "modelled",
                        .device = device.name,
                        .threads = threads,
