@@ -17,7 +17,11 @@ void check(cudaError_t result, const char* call) {
 
 namespace {
 
-__device__ Changing changing_now;  // 32 bytes of the program's own image: no allocation
+__device__ Changing changing_now;  // some bytes of the program's own image: no allocation
+
+__global__ void watch_loss_kernel(Changing* changing, const float* loss) {
+  if (threadIdx.x == 0 && changing->guarded && !isfinite(*loss)) changing->discard = true;
+}
 
 // Nothing but a kernel that the program must have an image of.
 __global__ void probe() {}
@@ -66,6 +70,10 @@ Changing* changing_on_device() {
   void* address = nullptr;
   check(cudaGetSymbolAddress(&address, changing_now), "cudaGetSymbolAddress");
   return static_cast<Changing*>(address);
+}
+
+void watch_loss(cudaStream_t stream, Changing* changing, const float* loss) {
+  launch("watch over the loss", watch_loss_kernel, 1, 32, RunContext{.stream = stream}, changing, loss);
 }
 
 }  // namespace plimsoll::cuda
@@ -150,7 +158,7 @@ StagingBuffer::~StagingBuffer() {
   if (data_) cudaFreeHost(data_);
 }
 
-Heeds heeds() { return {}; }
+Heeds heeds() { return {.loss_scale = true, .discard = true, .times = true}; }
 
 std::optional<DeviceMemory> device_memory() {
   size_t free = 0, total = 0;

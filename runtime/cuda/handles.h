@@ -49,6 +49,12 @@ class Event : public Owned<cudaEvent_t, cudaEventDestroy> {
     check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
     return Event(event);
   }
+  // One that knows when it happened.
+  static Event make_timed() {
+    cudaEvent_t event = nullptr;
+    check(cudaEventCreateWithFlags(&event, cudaEventDefault), "cudaEventCreateWithFlags");
+    return Event(event);
+  }
 };
 
 class Graph : public Owned<cudaGraphExec_t, cudaGraphExecDestroy> {

@@ -38,7 +38,9 @@ void launch(const char* name, void (*kernel)(Parameters...), int64_t blocks, int
 struct Changing {
   uint64_t seed = 0;
   int64_t iteration = 0, round = 0;
-  double learning_rate = 0;
+  double learning_rate = 0, loss_scale = 1;
+  bool guarded = false;  // a loss that is no finite number makes the round's updates discarded
+  bool discard = false;
 };
 
 struct ChangingArgument {
@@ -49,7 +51,8 @@ struct ChangingArgument {
 };
 
 inline Changing changing_values(const RunContext& context) {
-  return {context.seed, context.iteration, context.round, context.learning_rate};
+  return {.seed = context.seed, .iteration = context.iteration, .round = context.round,
+          .learning_rate = context.learning_rate, .loss_scale = context.loss_scale, .discard = context.discard};
 }
 
 inline ChangingArgument changing(const RunContext& context) {

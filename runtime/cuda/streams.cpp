@@ -11,11 +11,15 @@
 // A round that comes again is recorded as a CUDA graph: thousands of launches become one. What differs from one time to the
 // next is not in the recording: seed, iteration, round and rate are read from device memory that the first node fills; the
 // samples' addresses are set anew where they have moved. The first round of each kind is issued step by step, for
-// libraries load their code when it is first called.
+// libraries load their code when it is first called; so is every round that is timed, with an event before and behind each step.
+//
+// Updates that follow each other on the compute stream, with nothing to wait for between, are one launch where their kernels
+// go together. It stands where the first of them stood: no other stream can tell, for who waits for one of them waits for all.
 #include "runtime/streams.h"
 
 #include <nvtx3/nvToolsExt.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <utility>
@@ -23,6 +27,7 @@
 
 #include "runtime/cuda/control.h"
 #include "runtime/cuda/handles.h"
+#include "runtime/cuda/together.h"
 #include "runtime/program.h"
 
 namespace plimsoll::backend {
@@ -70,25 +75,34 @@ struct Recording {
   size_t losses = 0, corrects = 0;  // readings of a round
 };
 
+// Around a step that is timed.
+struct Timed {
+  cuda::Event began, ended;
+  bool ran = false;
+};
+
 }  // namespace
 
 class Streams::Player {
  public:
   Player(const Program& program, const Round& round, const Arena& arena, HostPool* pool)
       : arena_(arena.data()), pool_(pool), names_(program.step_names), round_(round),
-        changing_(cuda::changing_on_device()), operands_of_(round.commands().size()) {
+        changing_(cuda::changing_on_device()), operands_of_(round.commands().size()), issued_(round.commands().size()) {
     for (const Command& command : round.commands()) {
       if (command.is_step()) used_[static_cast<size_t>(command.stream())] = true;
     }
     resolve();
+    members_.reserve(round.commands().size());
   }
 
   RoundResult play(const RoundJob& job) {
     job_ = job;
     exchange_->changing = cuda::changing_values(job.context);
+    exchange_->changing.guarded = job.guarded;
+    if (job.times) begin_times();
     const Kind kind{job.kernels, job.context.training, job.last, job.samples};
     Recording& recording = recordings_[kind];
-    if (!job.may_record || !recording.warm) {
+    if (!job.may_record || !recording.warm || job.times) {
       issue(recording, false);
       recording.warm = true;
     } else {
@@ -97,6 +111,7 @@ class Streams::Player {
       check(cudaGraphLaunch(recording.graph.get(), compute()), "cudaGraphLaunch of a round");
     }
     check(cudaStreamSynchronize(compute()), "a round (--no-graph under compute-sanitizer says which kernel)");
+    if (job.times) tell_times();
     RoundResult result;
     for (size_t i = 0; i < recording.losses; ++i) result.loss += exchange_->loss[i];
     for (size_t i = 0; i < recording.corrects; ++i) result.correct += exchange_->correct[i];
@@ -140,13 +155,16 @@ class Streams::Player {
   // All of a round, on streams that run or record.
   void issue(Recording& round, bool records) {
     round.losses = round.corrects = 0;
+    std::fill(issued_.begin(), issued_.end(), false);
     check(cudaMemcpyAsync(changing_, &exchange_->changing, sizeof(cuda::Changing), cudaMemcpyHostToDevice, compute()),
           "cudaMemcpyAsync of what changes");
+    if (job_.times) mark(compute(), round_began_);
     mark(compute(), begun_);
     for (size_t lane = 1; lane < kStreams; ++lane)
       if (used_[lane]) wait(stream(lane), begun_);
     const size_t count = job_.context.training ? round_.commands().size() : round_.forward_commands();
-    for (size_t i = 0; i < count; ++i) issue_command(i, round, records);
+    for (size_t i = 0; i < count; ++i)
+      if (!issued_[i]) issue_command(i, round, records);
     for (size_t lane = 1; lane < kStreams; ++lane) {
       if (!used_[lane]) continue;
       mark(stream(lane), ended_[lane]);
@@ -160,9 +178,72 @@ class Streams::Player {
     for (size_t w = first_wait_[i]; w < first_wait_[i + 1]; ++w) wait(on, events_[waits_[w]]);
     if (wanted(command)) {
       const NamedRange range(name_of(command));
-      act(i, command, on, round, records);
+      if (command.kind == Command::Kind::update && !job_.times && update_together(i)) return;
+      if (job_.times) act_timed(i, command, on, round);
+      else act(i, command, on, round, records);
     }
     if (events_[i]) mark(on, events_[i]);
+  }
+
+  // The update `first` and those behind it that go with it, in one launch. False: it is alone, and nothing was done.
+  bool update_together(size_t first) {
+    const std::vector<Command>& commands = round_.commands();
+    const auto* const kernel = dynamic_cast<const cuda::Together*>(&(*job_.kernels)[commands[first].index]);
+    if (!kernel) return false;
+    members_.clear();
+    size_t last = first;
+    for (size_t i = first; i < commands.size(); ++i) {
+      if (commands[i].stream() != Stream::compute) continue;
+      if (commands[i].kind != Command::Kind::update || (i > first && first_wait_[i] != first_wait_[i + 1])) break;
+      const Kernel& other = (*job_.kernels)[commands[i].index];
+      if (i > first && !kernel->goes_with(other)) break;
+      members_.push_back({&other, addresses_.data() + operands_of_[i]});
+      last = i;
+    }
+    if (members_.size() < 2) return false;
+    RunContext context = job_.context;
+    context.stream = compute();
+    context.changing = changing_;
+    kernel->run_together(context, members_);
+    for (size_t i = first; i <= last; ++i) {
+      if (commands[i].stream() != Stream::compute) continue;
+      issued_[i] = true;
+      if (events_[i]) mark(compute(), events_[i]);
+    }
+    return true;
+  }
+
+  // Timed rounds are rare: their events are made when the first is played.
+  void begin_times() {
+    job_.times->begin_round();
+    if (!round_began_) round_began_ = cuda::Event::make_timed();
+    timed_.resize(round_.commands().size());
+    for (Timed& timed : timed_) timed.ran = false;
+  }
+
+  void act_timed(size_t i, const Command& command, cudaStream_t on, Recording& round) {
+    Timed& timed = timed_[i];
+    if (!timed.began) timed = {cuda::Event::make_timed(), cuda::Event::make_timed()};
+    mark(on, timed.began);
+    act(i, command, on, round, false);
+    mark(on, timed.ended);
+    timed.ran = true;
+  }
+
+  // Before: the streams have finished.
+  void tell_times() {
+    for (size_t i = 0; i < timed_.size(); ++i) {
+      const Command& command = round_.commands()[i];
+      const size_t step = static_cast<size_t>(command.step);
+      if (!timed_[i].ran || !command.is_step() || step >= job_.times->steps.size()) continue;
+      job_.times->steps[step] = {since_begin(timed_[i].began), since_begin(timed_[i].ended)};
+    }
+  }
+
+  double since_begin(const cuda::Event& event) const {
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, round_began_.get(), event.get()), "cudaEventElapsedTime of a step");
+    return 1e-3 * static_cast<double>(milliseconds);
   }
 
   const char* name_of(const Command& command) const {
@@ -206,7 +287,10 @@ class Streams::Player {
         check(cudaMemcpyAsync(tensor, pool_->data() + command.host_offset, static_cast<size_t>(command.bytes),
                               cudaMemcpyHostToDevice, on), "cudaMemcpyAsync of a prefetch");
         break;
-      case Command::Kind::read_loss: read(&exchange_->loss[next(round.losses)], tensor, on); break;
+      case Command::Kind::read_loss:
+        read(&exchange_->loss[next(round.losses)], tensor, on);
+        if (job_.last && job_.context.training) cuda::watch_loss(on, changing_, reinterpret_cast<const float*>(tensor));
+        break;
       case Command::Kind::read_correct: read(&exchange_->correct[next(round.corrects)], tensor, on); break;
     }
   }
@@ -264,6 +348,10 @@ class Streams::Player {
   std::vector<std::byte*> addresses_;
   std::vector<size_t> operands_of_;           // by command, in addresses_
   std::vector<size_t> first_wait_, waits_;    // by command, in waits_: commands
+  std::vector<bool> issued_;                  // by command: with one before it
+  std::vector<cuda::Together::Member> members_;
+  cuda::Event round_began_;                   // of a timed round
+  std::vector<Timed> timed_;                  // by command
   cuda::Pinned<Exchange> exchange_;
   std::map<Kind, Recording> recordings_;
   RoundJob job_;

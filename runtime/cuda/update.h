@@ -1,56 +1,121 @@
-// Optimizers: {w, g, state…}, one pass over all of them, and over the gradient once more in the same access where it must
-// be cleared for the next iteration's rounds.
+// Optimizers: {w, g, state…, factor?}, one pass over all of them, and over the gradient once more in the same access where it
+// must be cleared for the next iteration's rounds. The gradient is scaled by the factor, where gradients are clipped
+// (ClipFactor). An update that is discarded only clears. One launch does it for many parameters.
 //
 // An optimizer is a struct with `__device__ Step at(const Changing&) const`, which finds what all elements share, once for
 // each block; a Step moves one weight and its state: `__device__ void operator()(float& w, float g, float& s0, float& s1)`.
 #pragma once
 
 #include "runtime/cuda/kernel.h"
+#include "runtime/cuda/tensors.h"
+#include "runtime/cuda/together.h"
 #include "runtime/cuda/vector.h"
 
 namespace plimsoll::cuda {
 
 template <int kStates, bool kClear, class Optimizer>
-__global__ void update_kernel(int64_t n, float* w, float* g, float* s0, float* s1, Optimizer optimizer,
+__global__ void update_kernel(const __grid_constant__ Tensors<kStates + 2> tensors, const float* factor, Optimizer optimizer,
                               ChangingArgument changing) {
   __shared__ typename Optimizer::Step step;
-  if (threadIdx.x == 0) step = optimizer.at(changing.get());
+  __shared__ float scale;
+  __shared__ bool discard;
+  if (threadIdx.x == 0) {
+    const Changing now = changing.get();
+    step = optimizer.at(now);
+    scale = factor != nullptr ? *factor : 1.0F;
+    discard = now.discard;
+  }
   __syncthreads();
-  const int64_t first = 4 * thread_number();
-  if (first + 4 <= n) {
-    float4 weight = load4(w + first), a = make_float4(0, 0, 0, 0), b = a;
-    const float4 gradient = load4(g + first);
-    if (kStates > 0) a = load4(s0 + first);
-    if (kStates > 1) b = load4(s1 + first);
-    step(weight.x, gradient.x, a.x, b.x);
-    step(weight.y, gradient.y, a.y, b.y);
-    step(weight.z, gradient.z, a.z, b.z);
-    step(weight.w, gradient.w, a.w, b.w);
-    store4(w + first, weight);
-    if (kStates > 0) store4(s0 + first, a);
-    if (kStates > 1) store4(s1 + first, b);
-    if (kClear) store4(g + first, make_float4(0, 0, 0, 0));
-  } else {
-    for (int64_t i = first; i < n; ++i) {
-      float a = kStates > 0 ? s0[i] : 0, b = kStates > 1 ? s1[i] : 0;
-      step(w[i], g[i], a, b);
-      if (kStates > 0) s0[i] = a;
-      if (kStates > 1) s1[i] = b;
-      if (kClear) g[i] = 0;
+  const StretchOfTensor stretch = stretch_of_block(tensors);
+  float *const w = tensors.of[0][stretch.tensor], *const g = tensors.of[1][stretch.tensor];
+  float* const s0 = kStates > 0 ? tensors.of[kStates > 0 ? 2 : 0][stretch.tensor] : nullptr;
+  float* const s1 = kStates > 1 ? tensors.of[kStates > 1 ? 3 : 0][stretch.tensor] : nullptr;
+  const int64_t first = stretch.begin + 4 * static_cast<int64_t>(threadIdx.x);
+  const auto clear = [=](int64_t i) {
+    if (i + 4 <= stretch.end) store4(g + i, make_float4(0, 0, 0, 0));
+    else for (; i < stretch.end; ++i) g[i] = 0;
+  };
+  if (discard) {
+    for (int k = 0; kClear && k < kFoursOfThread; ++k) clear(first + 4 * k * kThreads);
+    return;
+  }
+  float4 weight[kFoursOfThread], gradient[kFoursOfThread], a[kFoursOfThread], b[kFoursOfThread];
+#pragma unroll
+  for (int k = 0; k < kFoursOfThread; ++k) {
+    const int64_t i = first + 4 * k * kThreads;
+    if (i + 4 > stretch.end) continue;
+    weight[k] = load4(w + i);
+    gradient[k] = load4(g + i);
+    a[k] = kStates > 0 ? load4(s0 + i) : make_float4(0, 0, 0, 0);
+    b[k] = kStates > 1 ? load4(s1 + i) : make_float4(0, 0, 0, 0);
+  }
+#pragma unroll
+  for (int k = 0; k < kFoursOfThread; ++k) {
+    const int64_t i = first + 4 * k * kThreads;
+    if (i + 4 <= stretch.end) {
+      step(weight[k].x, scale * gradient[k].x, a[k].x, b[k].x);
+      step(weight[k].y, scale * gradient[k].y, a[k].y, b[k].y);
+      step(weight[k].z, scale * gradient[k].z, a[k].z, b[k].z);
+      step(weight[k].w, scale * gradient[k].w, a[k].w, b[k].w);
+      store4(w + i, weight[k]);
+      if (kStates > 0) store4(s0 + i, a[k]);
+      if (kStates > 1) store4(s1 + i, b[k]);
+    } else {
+      for (int64_t j = i; j < stretch.end; ++j) {
+        float first_state = kStates > 0 ? s0[j] : 0, second_state = kStates > 1 ? s1[j] : 0;
+        step(w[j], scale * g[j], first_state, second_state);
+        if (kStates > 0) s0[j] = first_state;
+        if (kStates > 1) s1[j] = second_state;
+      }
     }
+    if (kClear) clear(i);
   }
 }
 
 template <int kStates, class Optimizer>
-std::unique_ptr<Kernel> update(std::span<const OperandDesc> operands, Optimizer optimizer) {
-  const int64_t n = operands[0].tensor.padded_elements();
-  return by_flag(adds(operands[1]), [&](auto clear) -> std::unique_ptr<Kernel> {
-    return kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-      launch("optimizer kernel", update_kernel<kStates, decltype(clear)::value, Optimizer>, blocks_for(divided_up(n, 4)),
-             kThreads, context, n, out(operand, 0), out(operand, 1), kStates > 0 ? out(operand, 2) : nullptr,
-             kStates > 1 ? out(operand, 3) : nullptr, optimizer, changing(context));
+class UpdateKernel final : public Kernel, public Together {
+ public:
+  UpdateKernel(std::span<const OperandDesc> operands, const Optimizer& optimizer)
+      : optimizer_(optimizer), elements_(operands[0].tensor.padded_elements()), clears_(adds(operands[1])),
+        scaled_(operands.size() > kFactor) {}
+
+  void run(const RunContext& context, std::byte* const* operands, std::byte*) override {
+    const Member alone{this, operands};
+    run_together(context, {&alone, 1});
+  }
+
+  bool goes_with(const Kernel& other) const override {
+    const auto* const same = dynamic_cast<const UpdateKernel*>(&other);
+    return same && same->clears_ == clears_ && same->scaled_ == scaled_ && same->optimizer_ == optimizer_;
+  }
+
+  // Gradients are clipped all by one factor.
+  void run_together(const RunContext& context, std::span<const Member> members) const override {
+    const float* const factor = scaled_ ? in(members.front().operands, kFactor) : nullptr;
+    const auto entry = [&](size_t i) {
+      std::array<float*, kTensors> addresses;
+      for (size_t k = 0; k < kTensors; ++k) addresses[k] = out(members[i].operands, k);
+      return std::pair{addresses, static_cast<const UpdateKernel*>(members[i].kernel)->elements_};
+    };
+    by_flag(clears_, [&](auto clear) {
+      for_tensors<kTensors>(members.size(), entry, [&](const Tensors<kTensors>& tensors) {
+        launch("optimizer kernel", update_kernel<kStates, decltype(clear)::value, Optimizer>, tensors.blocks(), kThreads, context,
+               tensors, factor, optimizer_, changing(context));
+      });
     });
-  });
+  }
+
+ private:
+  static constexpr size_t kTensors = kStates + 2, kFactor = kTensors;
+
+  Optimizer optimizer_;
+  int64_t elements_;
+  bool clears_, scaled_;
+};
+
+template <int kStates, class Optimizer>
+std::unique_ptr<Kernel> update(std::span<const OperandDesc> operands, Optimizer optimizer) {
+  return std::make_unique<UpdateKernel<kStates, Optimizer>>(operands, optimizer);
 }
 
 }  // namespace plimsoll::cuda

@@ -2,11 +2,13 @@
 #include "runtime/streams.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
 #include "runtime/kernels.h"
 #include "runtime/program.h"
+#include "emulation/cuda_runtime.h"
 
 namespace plimsoll::test {
 namespace {
@@ -73,6 +75,110 @@ TEST_CASE("a recorded round reads what has changed") {
                           .last = true, .may_record = may_record}).loss == 2);
       CHECK(static_cast<double>(small.weight()) == w);
     }
+  }
+}
+
+namespace {
+
+// The loss is x; then five parameters of different sizes step by gradients of their own, the last two by another rule. A copy
+// away of the second parameter stands between, and waits for its update.
+struct Several {
+  static constexpr int64_t kSizes[] = {5, 4096, 3, 9000, 1};
+  Program program{.model = "several", .generator = "test", .arena_bytes = 256};
+  KernelSet kernels{5};
+  Round round;
+  std::vector<int64_t> weights, gradients;
+  backend::Arena arena;
+
+  // The arena's size is known when its tensors are placed.
+  explicit Several(bool clears) : arena((place(), program.arena_bytes)) {
+    const auto access = clears ? update : read;
+    for (size_t i = 0; i < 5; ++i)
+      kernels.add<SgdUpdate>(i, {.weight_decay = i < 3 ? 0.25 : 0.5}, {update(f32({kSizes[i]})), access(f32({kSizes[i]}))}, "", 0, "w");
+    round.load(0, 0, 4).mark(0);
+    round.after({0}).read_loss(0);
+    round.end_forward();
+    for (size_t i = 0; i < 5; ++i) {
+      round.update(i, {weights[i], gradients[i]});
+      if (i == 1) round.mark(2).after({2}).offload(weights[1], 0, 4 * kSizes[1]);
+    }
+    std::vector<float> values(10000);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = 0.25F + 0.001F * static_cast<float>(i);
+    for (size_t i = 0; i < 5; ++i)
+      for (const int64_t to : {weights[i], gradients[i]})
+        backend::copy_in(nullptr, arena.data() + to, reinterpret_cast<const std::byte*>(values.data() + i), 4 * kSizes[i]);
+  }
+  void place() {
+    for (const int64_t size : kSizes)
+      for (std::vector<int64_t>* const offsets : {&weights, &gradients}) {
+        offsets->push_back(program.arena_bytes);
+        program.arena_bytes += (4 * size + 255) / 256 * 256;
+      }
+  }
+  std::vector<std::byte> contents() const {
+    std::vector<std::byte> all(static_cast<size_t>(program.arena_bytes));
+    backend::copy_out(nullptr, all.data(), arena.data(), program.arena_bytes);
+    return all;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("updates that go together are one launch, with the bits of one for each") {
+  for (const bool clears : {false, true}) {
+    Several together(clears), apart(clears);
+    backend::HostPool pool(4 * Several::kSizes[1], ""), other_pool(4 * Several::kSizes[1], "");
+    backend::Streams streams(together.program, together.round, together.arena, &pool);
+    backend::Streams others(apart.program, apart.round, apart.arena, &other_pool);
+    const backend::StagingBuffer one = staged(1);
+    const std::byte* const samples[] = {one.data()};
+    RoundJob job{.kernels = &together.kernels, .staged = samples, .context = {.learning_rate = 0.5}, .samples = 1, .last = true,
+                 .may_record = false};
+    const uint64_t before = emulation::kernels_launched();
+    streams.play(job);
+    CHECK(emulation::kernels_launched() - before == 1 + 2);  // over the loss; three weights, and two
+    // Timed steps are launched each by itself.
+    StepTimes times{.steps = std::vector<StepTimes::Span>(8)};
+    job.times = &times;
+    job.kernels = &apart.kernels;
+    const uint64_t between = emulation::kernels_launched();
+    others.play(job);
+    CHECK(emulation::kernels_launched() - between == 1 + 5);
+    CHECK(together.contents() == apart.contents());
+    CHECK(std::memcmp(pool.data(), other_pool.data(), static_cast<size_t>(4 * Several::kSizes[1])) == 0);
+    CHECK(std::memcmp(pool.data(), together.contents().data() + together.weights[1], static_cast<size_t>(4 * Several::kSizes[1])) == 0);
+    for (int32_t step = 0; step < 7; ++step) {
+      INFO("step " << step);
+      const StepTimes::Span span = times.steps[static_cast<size_t>(step)];
+      CHECK(span.start >= 0);
+      CHECK(span.end > span.start);
+    }
+    CHECK(times.steps[7].start < 0);
+    CHECK(times.steps[3].start >= times.steps[2].end);
+  }
+}
+
+TEST_CASE("a guarded round whose loss is no number moves no weight, recorded or not") {
+  for (const bool may_record : {false, true}) {
+    Several net(true);
+    backend::HostPool pool(4 * Several::kSizes[1], "");
+    backend::Streams streams(net.program, net.round, net.arena, &pool);
+    const backend::StagingBuffer good = staged(1), bad = staged(NAN);
+    const auto play = [&](const backend::StagingBuffer& buffer, bool guarded) {
+      const std::byte* const samples[] = {buffer.data()};
+      return streams.play({.kernels = &net.kernels, .staged = samples, .context = {.learning_rate = 0.5}, .samples = 1,
+                           .last = true, .may_record = may_record, .guarded = guarded});
+    };
+    play(good, true);  // clears the gradients; what decays is left to see
+    play(good, true);
+    const std::vector<std::byte> kept = net.contents();
+    CHECK(std::isnan(play(bad, true).loss));
+    CHECK(std::memcmp(net.contents().data() + 256, kept.data() + 256, kept.size() - 256) == 0);
+    play(bad, false);
+    CHECK(std::memcmp(net.contents().data() + 256, kept.data() + 256, kept.size() - 256) != 0);
+    const std::vector<std::byte> moved = net.contents();
+    play(good, true);
+    CHECK(std::memcmp(net.contents().data() + 256, moved.data() + 256, moved.size() - 256) != 0);
   }
 }
 

@@ -40,6 +40,10 @@ emulated moved net.onnx --batch 8 --policy auto --budget $((least + (most - leas
 [[ $(figure moved/plan.json offloaded_bytes) -gt 0 ]] || fail "nothing was moved"
 run moved moved.onnx --steps 6
 same free.onnx moved.onnx 0
+# When each step ran, by the emulation's clock; and that it is asked changes nothing.
+run moved traced.onnx --steps 6 --trace trace.json
+same free.onnx traced.onnx 0
+$python "$PLIMSOLL_E2E/trace.py" moved trace.json
 sed -i -E 's/r\.after\(\{[0-9, ]*\}\)\./r./' moved/steps_*.cpp
 linked moved
 for way in "" --no-graph; do
@@ -52,8 +56,8 @@ emulated again net.onnx --batch 8 --policy sublinear --budget auto --refuse-spli
 run again again.onnx --steps 6
 same free.onnx again.onnx 0
 
-# Rounds, of which the last is smaller; Adam, whose step counts; dropout, whose mask changes with iteration and round; and
-# evaluation between the epochs.
+# Rounds, of which the last is smaller; gradients clipped by their norm; Adam, whose step counts; dropout, whose mask changes with
+# iteration and round; and evaluation between the epochs.
 $python - <<'PY'
 import numpy as np
 import onnx
@@ -72,7 +76,7 @@ nodes = [helper.make_node("Conv", ["x", "w", "b"], ["a"], name="conv", pads=[1, 
 graph = helper.make_graph(nodes, "drop", [x], [y], [numpy_helper.from_array(v.astype(np.float32), k) for k, v in weights.items()])
 onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)]), "drop.onnx")
 PY
-options=(--batch 12 --sub-batch 5 --optimizer adam)
+options=(--batch 12 --sub-batch 5 --optimizer adam --clip-norm 0.4)
 build_trainer host-rounds drop.onnx "${options[@]}"
 emulated rounds drop.onnx "${options[@]}"
 evaluate=(--epochs 4 --test npy:x.npy,y.npy)
@@ -92,3 +96,22 @@ for a, b in zip(host, cuda):
         compared += 1
 assert compared >= len(host)
 PY
+
+# What is no number is left out, and the other iterations go on as if it had not been.
+$python -c 'import numpy as np; x = np.load("x.npy"); x[13, 0, 5] = np.nan; np.save("bad.npy", x)'
+for file in "trained host-rounds host-skipped.onnx" "run rounds skipped.onnx" "run rounds skipped-steps.onnx --no-graph"; do
+  $file --data npy:bad.npy,y.npy --epochs 2 --on-nan skip 2>err || { cat err; fail "$file"; }
+  grep -q "skipped, " err || fail "nothing was skipped"
+done
+same host-skipped.onnx skipped.onnx 1e-4
+same skipped.onnx skipped-steps.onnx 0
+
+# A last batch that is not whole, padded and kept: the mean over what it has.
+$python -c 'import numpy as np; [np.save(f, np.load(f)[:20]) for f in ("x.npy", "y.npy")]'
+run rounds drop-last.onnx --epochs 2
+for last in pad keep; do
+  trained host-rounds host-$last.onnx --last $last --epochs 2
+  run rounds $last.onnx --last $last --epochs 2
+  $python "$PLIMSOLL_E2E/weights.py" drop-last.onnx $last.onnx 1e-4 2>/dev/null && fail "a last batch changes nothing"
+  same host-$last.onnx $last.onnx 1e-4
+done

@@ -197,7 +197,9 @@ void run_once(const KernelCall& call, const RunContext& context, std::vector<std
   std::vector<std::byte*> addresses;
   for (std::vector<float>& tensor : tensors) addresses.push_back(reinterpret_cast<std::byte*>(tensor.data()));
   std::vector<double> workspace(static_cast<size_t>(algorithms_of(call)[0].workspace_bytes) / sizeof(double) + 1);
-  make_kernel(call, "")->run(context, addresses.data(), reinterpret_cast<std::byte*>(workspace.data()));
+  const std::unique_ptr<Kernel> kernel = make_kernel(call, "");
+  kernel->run(context, addresses.data(), reinterpret_cast<std::byte*>(workspace.data()));
+  backend::finish(nullptr);
 }
 
 }  // namespace
@@ -264,7 +266,9 @@ TEST_CASE("a loss scaled is its gradient scaled: a batch that is not whole is th
     for (auto& tensor : tensors) addresses.push_back(reinterpret_cast<std::byte*>(tensor.data()));
     addresses[3] = nullptr;
     std::vector<double> workspace(64);
-    make_kernel(call, "")->run({.loss_scale = loss_scale}, addresses.data(), reinterpret_cast<std::byte*>(workspace.data()));
+    const std::unique_ptr<Kernel> kernel = make_kernel(call, "");
+    kernel->run({.loss_scale = loss_scale}, addresses.data(), reinterpret_cast<std::byte*>(workspace.data()));
+    backend::finish(nullptr);
     return tensors;
   };
   CHECK(entropy(0.5, 1) == entropy(0.25, 2));

@@ -1,5 +1,7 @@
 #include "runtime/cuda/cudnn/convolution.h"
 
+#include "runtime/cuda/cudnn/device.h"
+
 namespace plimsoll::cudnn {
 namespace {
 
@@ -127,6 +129,7 @@ Graph::Graph(const Convolution& given) {
     operations_.push_back(std::move(relu));
   }
   graph_ = Descriptor(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+  if (!device_is_described()) graph_.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, handle());
   graph_.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operations_).finalize("the graph of a convolution");
 }
 

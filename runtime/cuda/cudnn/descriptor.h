@@ -29,6 +29,7 @@ template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<void*> = CUDNN_
 template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<cudnnDataType_t> = CUDNN_TYPE_DATA_TYPE;
 template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<cudnnConvolutionMode_t> = CUDNN_TYPE_CONVOLUTION_MODE;
 template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<cudnnBackendHeurMode_t> = CUDNN_TYPE_HEUR_MODE;
+template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<cudnnHandle_t> = CUDNN_TYPE_HANDLE;
 template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<cudnnBackendKnobType_t> = CUDNN_TYPE_KNOB_TYPE;
 template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<cudnnPointwiseMode_t> = CUDNN_TYPE_POINTWISE_MODE;
 template <> inline constexpr cudnnBackendAttributeType_t kTypeOf<cudnnBackendNumericalNote_t> = CUDNN_TYPE_NUMERICAL_NOTE;

@@ -5,16 +5,21 @@
 namespace plimsoll::cudnn {
 namespace {
 
-// One device per process: described once, at its start, or the current one.
+// One device per process: described once, at its start.
 Descriptor& described() {
   static Descriptor properties;
   return properties;
 }
 
-Descriptor properties_of_device() {
+int32_t device_at_hand() {
   int32_t device = 0;
   if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess)
     throw KernelError(std::string("there is no CUDA device: ") + cudaGetErrorString(error));
+  return device;
+}
+
+Descriptor properties_of_device() {
+  const int32_t device = device_at_hand();
   Descriptor properties(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
   properties.set(CUDNN_ATTR_DEVICEPROP_DEVICE_ID, device).finalize("the properties of the device");
   return properties;
@@ -30,27 +35,22 @@ void use_described_device(const std::string& json) {
 
 bool device_is_described() { return static_cast<bool>(described()); }
 
-const Descriptor& device_properties() {
-  if (device_is_described()) return described();
-  static const Descriptor at_hand = properties_of_device();
-  return at_hand;
-}
+const Descriptor& device_properties() { return described(); }
 
 std::string description_of_device() {
   return properties_of_device().get_text(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION);
 }
 
+// Never given back: at the end of the process, when it would be, libraries that cuDNN has loaded since may be gone.
 cudnnHandle_t handle() {
-  struct Handle {
-    Handle() {
-      if (device_is_described()) throw KernelError("a described device runs nothing");
-      check(cudnnCreate(&raw), "cannot start");
-    }
-    ~Handle() { cudnnDestroy(raw); }
-    cudnnHandle_t raw = nullptr;
-  };
-  static const Handle handle;
-  return handle.raw;
+  static const cudnnHandle_t handle = [] {
+    if (device_is_described()) throw KernelError("a described device runs nothing");
+    device_at_hand();
+    cudnnHandle_t made = nullptr;
+    check(cudnnCreate(&made), "cannot start");
+    return made;
+  }();
+  return handle;
 }
 
 }  // namespace plimsoll::cudnn

@@ -13,13 +13,13 @@ namespace plimsoll::cudnn {
 void use_described_device(const std::string& json);
 bool device_is_described();
 
-// Of the device that engines are listed for. Throws KernelError where there is no device, and none was described.
+// Of the described device. On the one at hand graphs and plans have its handle instead, as in every program that trains.
 const Descriptor& device_properties();
 
 // What cuDNN knows of the device at hand, for use_described_device() elsewhere.
 std::string description_of_device();
 
-// Made at the first call, for the device at hand.
+// Made at the first call, for the device at hand. Throws KernelError where there is none.
 cudnnHandle_t handle();
 
 }  // namespace plimsoll::cudnn

@@ -12,8 +12,8 @@ namespace {
 std::vector<Descriptor> configurations(const Graph& graph, cudnnBackendHeurMode_t mode) {
   Descriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph.operations())
-      .set(CUDNN_ATTR_ENGINEHEUR_MODE, mode)
-      .set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, device_properties());
+      .set(CUDNN_ATTR_ENGINEHEUR_MODE, mode);
+  if (device_is_described()) heuristics.set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, device_properties());
   if (!heuristics.try_finalize()) return {};  // nothing fits the graph
   return heuristics.get_descriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
 }
@@ -73,9 +73,9 @@ Plan::Plan(const Graph& graph, const std::string& name)
       plan_(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
   std::string_view rest = name;
   engine_.set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph.operations())
-      .set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, taken(rest, "eng", name))
-      .set(CUDNN_ATTR_ENGINE_DEVICEPROP, device_properties())
-      .finalize(("no engine for '" + name + "'").c_str());
+      .set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, taken(rest, "eng", name));
+  if (device_is_described()) engine_.set(CUDNN_ATTR_ENGINE_DEVICEPROP, device_properties());
+  engine_.finalize(("no engine for '" + name + "'").c_str());
   while (!rest.empty()) {
     const auto type = static_cast<cudnnBackendKnobType_t>(taken(rest, "_k", name));
     knobs_.emplace_back(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR)
@@ -86,6 +86,7 @@ Plan::Plan(const Graph& graph, const std::string& name)
   configuration_.set(CUDNN_ATTR_ENGINECFG_ENGINE, engine_);
   if (!knobs_.empty()) configuration_.set(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, knobs_);
   configuration_.finalize(("the knobs of '" + name + "'").c_str());
+  if (!device_is_described()) plan_.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle());
   plan_.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration_).finalize(("'" + name + "' cannot be built").c_str());
   workspace_bytes_ = plan_.get<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
 }

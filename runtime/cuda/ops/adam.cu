@@ -1,4 +1,4 @@
-// AdamUpdate {w, g, m, v}: torch.optim.Adam, or AdamW when decoupled. The step count is iteration + 1; m and v start at
+// AdamUpdate {w, g, m, v, factor?}: torch.optim.Adam, or AdamW when decoupled. The step count is iteration + 1; m and v start at
 // zero. A gradient that is `update` is cleared.
 #include "runtime/cuda/update.h"
 #include "runtime/kernels.h"
@@ -9,6 +9,7 @@ namespace {
 struct Adam {
   double beta1, beta2, epsilon, weight_decay;
   bool decoupled;
+  friend bool operator==(const Adam&, const Adam&) = default;
 
   struct Step {
     float beta1, rest1, beta2, rest2, epsilon, decay, shrink, step_size, root;

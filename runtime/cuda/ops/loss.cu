@@ -22,12 +22,21 @@ struct Share {
 
 __device__ Share plus(Share a, Share b) { return {a.loss + b.loss, a.hits + b.hits}; }
 
-__global__ void total_kernel(int64_t count, double scale, const Share* shares, float* loss, float* hits) {
+// What a loss is multiplied by: the mean's factor, and the trainer's for a batch that is not whole.
+struct Scale {
+  double mean;
+  cuda::ChangingArgument changing;
+
+  __device__ double exact() const { return mean * changing.get().loss_scale; }
+  __device__ float rounded() const { return static_cast<float>(exact()); }
+};
+
+__global__ void total_kernel(int64_t count, Scale scale, const Share* shares, float* loss, float* hits) {
   Share sum{0, 0};
   for (int64_t i = threadIdx.x; i < count; i += cuda::kThreads) sum = plus(sum, shares[i]);
   sum = cuda::block_reduce<cuda::kThreads>(sum, plus);
   if (threadIdx.x != 0) return;
-  *loss = static_cast<float>(sum.loss * scale);
+  *loss = static_cast<float>(sum.loss * scale.exact());
   if (hits) *hits = static_cast<float>(sum.hits);
 }
 
@@ -60,7 +69,9 @@ __device__ Best better(Best a, Best b) {
 }
 
 // One sample, its classes side by side: a block. A label that is no class makes the loss NaN: loud, and no stray access.
-__global__ void rows_kernel(int64_t classes, float scale, Labels labels, const float* logits, float* gradient, Share* shares) {
+__global__ void rows_kernel(int64_t classes, Scale given_scale, Labels labels, const float* logits, float* gradient,
+                            Share* shares) {
+  const float scale = given_scale.rounded();
   const int64_t n = blockIdx.x, label = labels[n];
   const float* const x = logits + n * classes;
   float* const dx = gradient ? gradient + n * classes : nullptr;
@@ -92,8 +103,9 @@ __global__ void rows_kernel(int64_t classes, float scale, Labels labels, const f
 }
 
 // A thread for each pixel, whose classes are `pixels` apart.
-__global__ void pixels_kernel(int64_t rows, int64_t classes, int64_t pixels, float scale, Labels labels,
+__global__ void pixels_kernel(int64_t rows, int64_t classes, int64_t pixels, Scale given_scale, Labels labels,
                               const float* logits, float* gradient, Share* shares) {
+  const float scale = given_scale.rounded();
   const int64_t number = cuda::thread_number();
   Share share{0, 0};
   if (number < rows) {
@@ -135,7 +147,8 @@ struct CrossEntropy {
 constexpr int kHeld = 16;  // values of a thread
 constexpr int64_t kPart = cuda::kThreads * kHeld;
 
-__global__ void mse_kernel(int64_t n, float factor, const float* x, const float* t, float* dx, Share* shares) {
+__global__ void mse_kernel(int64_t n, Scale scale, const float* x, const float* t, float* dx, Share* shares) {
+  const float factor = static_cast<float>(2 * scale.exact());
   double sum = 0;
   for (int k = 0; k < kHeld; ++k) {
     const int64_t i = blockIdx.x * kPart + k * cuda::kThreads + threadIdx.x;
@@ -163,7 +176,7 @@ std::unique_ptr<Kernel> SoftmaxCrossEntropy::make(const Attrs& attrs, std::span<
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     Share* const shares = reinterpret_cast<Share*>(workspace);
     const Labels labels{operand[1], wide, attrs.ignore_index};
-    const float scale = static_cast<float>(attrs.scale);
+    const Scale scale{attrs.scale, cuda::changing(context)};
     float* const gradient = context.training ? cuda::out(operand, 4) : nullptr;
     if (shape.pixels == 1)
       cuda::launch("softmax and cross entropy", rows_kernel, shape.blocks(), cuda::kThreads, context, shape.classes, scale,
@@ -172,7 +185,7 @@ std::unique_ptr<Kernel> SoftmaxCrossEntropy::make(const Attrs& attrs, std::span<
       cuda::launch("softmax and cross entropy", pixels_kernel, shape.blocks(), cuda::kThreads, context,
                    shape.batch * shape.pixels, shape.classes, shape.pixels, scale, labels, cuda::in(operand, 0), gradient,
                    shares);
-    cuda::launch("sum of the loss", total_kernel, 1, cuda::kThreads, context, shape.blocks(), attrs.scale, shares,
+    cuda::launch("sum of the loss", total_kernel, 1, cuda::kThreads, context, shape.blocks(), scale, shares,
                  cuda::out(operand, 2), cuda::out(operand, 3));
   });
 }
@@ -185,9 +198,10 @@ std::unique_ptr<Kernel> Mse::make(const Attrs& attrs, std::span<const OperandDes
   const int64_t n = operands[0].tensor.elements(), blocks = cuda::divided_up(n, kPart);
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     Share* const shares = reinterpret_cast<Share*>(workspace);
-    cuda::launch("squared error", mse_kernel, blocks, cuda::kThreads, context, n, static_cast<float>(2 * attrs.scale),
+    const Scale scale{attrs.scale, cuda::changing(context)};
+    cuda::launch("squared error", mse_kernel, blocks, cuda::kThreads, context, n, scale,
                  cuda::in(operand, 0), cuda::in(operand, 1), context.training ? cuda::out(operand, 3) : nullptr, shares);
-    cuda::launch("sum of the loss", total_kernel, 1, cuda::kThreads, context, blocks, attrs.scale, shares,
+    cuda::launch("sum of the loss", total_kernel, 1, cuda::kThreads, context, blocks, scale, shares,
                  cuda::out(operand, 2), nullptr);
   });
 }

@@ -6,6 +6,8 @@
 //   channel  c-before … c … c+after      slot = channel modulo size: the newest takes the place of the one that left
 #include "runtime/attrs/lrn.h"
 
+#include <algorithm>
+
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/plain.h"
 #include "runtime/cuda/vector.h"
@@ -14,32 +16,49 @@
 namespace plimsoll {
 namespace {
 
-constexpr int kLongest = 64;  // channels in a window
+// Rings of windows up to so many channels are a thread's own; longer ones, which no network of note has, lie in the workspace.
+constexpr int kOwn = 64;
+
+struct OwnRing {
+  float values[kOwn];
+  __device__ float& operator[](int64_t i) { return values[i]; }
+};
+
+// Neighbouring threads' values of one slot side by side.
+struct WorkspaceRing {
+  float* first;
+  int64_t threads;
+  __device__ float& operator[](int64_t i) { return first[i * threads]; }
+};
 
 struct Geometry {
   cuda::PlaneShape shape;
-  int size, before, after;  // of a window; neighbours of a channel that it covers
+  int before, after, size;  // neighbours of a channel that a window covers, where there are so many; the whole window
   float alpha, beta, bias;  // alpha by size
 
   Geometry(const LrnAttrs& attrs, const TensorDesc& x)
       : shape(x),
-        size(static_cast<int>(attrs.size)),
-        before(static_cast<int>((attrs.size - 1) / 2)),
-        after(static_cast<int>(attrs.size / 2)),
+        before(static_cast<int>(std::min((attrs.size - 1) / 2, shape.channels))),
+        after(static_cast<int>(std::min(attrs.size / 2, shape.channels))),
+        size(before + 1 + after),
         alpha(static_cast<float>(attrs.alpha / static_cast<double>(attrs.size))),
         beta(static_cast<float>(attrs.beta)),
-        bias(static_cast<float>(attrs.bias)) {
-    if (attrs.size > kLongest)
-      throw KernelError("local response normalization over " + std::to_string(attrs.size) + " channels; on cuda " +
-                        std::to_string(kLongest) + " at most");
-  }
+        bias(static_cast<float>(attrs.bias)) {}
 
-  int64_t threads() const { return shape.samples * shape.pixels; }
+  __host__ __device__ int64_t threads() const { return shape.samples * shape.pixels; }
+  int64_t workspace_bytes(int64_t rings) const {
+    return size <= kOwn ? 0 : rings * size * threads() * static_cast<int64_t>(sizeof(float));
+  }
+  // 32 bits: half a hundred instructions less than 64.
+  __device__ int slot(int64_t channel) const {
+    return static_cast<int>(static_cast<uint32_t>(channel) % static_cast<uint32_t>(size));
+  }
   // Where a thread's pixel is in channel 0.
   __device__ int64_t start(int64_t number) const {
     return number / shape.pixels * shape.channels * shape.pixels + number % shape.pixels;
   }
-  __device__ float sum(const float* ring) const {
+  template <class Ring>
+  __device__ float sum(Ring& ring) const {
     float sum = 0;
     for (int i = 0; i < size; ++i) sum += ring[i];
     return sum;
@@ -50,17 +69,25 @@ struct Geometry {
   }
 };
 
-// The squares under the window of a channel, as it moves on.
-struct Squares {
-  float ring[kLongest];
+// Ring number `which` of thread `number`.
+template <bool kFar>
+__device__ auto ring_of(const Geometry& g, float* workspace, int which, int64_t number) {
+  if constexpr (kFar) return WorkspaceRing{workspace + which * g.size * g.threads() + number, g.threads()};
+  else return OwnRing{};
+}
 
-  __device__ Squares(const Geometry& g, const float* x) {
+// The squares under the window of a channel, as it moves on.
+template <class Ring>
+struct Squares {
+  Ring& ring;
+
+  __device__ Squares(const Geometry& g, const float* x, Ring& to) : ring(to) {
     for (int i = 0; i < g.size; ++i) ring[i] = 0;
     for (int k = 0; k < g.after; ++k) put(g, x, k);
   }
   __device__ void put(const Geometry& g, const float* x, int64_t channel) {
     const float value = channel < g.shape.channels ? x[channel * g.shape.pixels] : 0;
-    ring[channel % g.size] = value * value;
+    ring[g.slot(channel)] = value * value;
   }
   // The scale of channel c; called for each channel in turn.
   __device__ float scale(const Geometry& g, const float* x, int64_t c) {
@@ -69,59 +96,76 @@ struct Squares {
   }
 };
 
-__global__ void forward_kernel(Geometry g, const float* from, float* to) {
+template <bool kFar>
+__global__ void forward_kernel(Geometry g, const float* from, float* to, float* workspace) {
   const int64_t number = cuda::thread_number();
-  if (number >= g.shape.samples * g.shape.pixels) return;
+  if (number >= g.threads()) return;
   const float* const x = from + g.start(number);
   float* const y = to + g.start(number);
-  Squares squares(g, x);
+  auto ring = ring_of<kFar>(g, workspace, 0, number);
+  Squares squares(g, x, ring);
   for (int64_t c = 0; c < g.shape.channels; ++c)
     y[c * g.shape.pixels] = x[c * g.shape.pixels] * g.power(squares.scale(g, x, c));
 }
 
 // With s the scale and t = s^-beta:  dx_c = dy_c t_c - 2 alpha beta x_c * sum of dy_j x_j t_j / s_j over the windows j
 // that c lies in, which reach to the other side: j goes ahead of c.
-__global__ void backward_kernel(Geometry g, const float* from, const float* slope, float* to) {
+template <bool kFar>
+__global__ void backward_kernel(Geometry g, const float* from, const float* slope, float* to, float* workspace) {
   const int64_t number = cuda::thread_number();
-  if (number >= g.shape.samples * g.shape.pixels) return;
+  if (number >= g.threads()) return;
   const float *const x = from + g.start(number), *const dy = slope + g.start(number);
   float* const dx = to + g.start(number);
-  Squares squares(g, x);
-  float shares[kLongest], powers[kLongest];
+  auto ring = ring_of<kFar>(g, workspace, 0, number), shares = ring_of<kFar>(g, workspace, 1, number),
+       powers = ring_of<kFar>(g, workspace, 2, number);
+  Squares squares(g, x, ring);
   for (int i = 0; i < g.size; ++i) shares[i] = 0;
   for (int64_t j = 0; j < g.shape.channels + g.before; ++j) {
     float share = 0;
     if (j < g.shape.channels) {
       const float s = squares.scale(g, x, j), t = g.power(s);
-      powers[j % g.size] = t;
+      powers[g.slot(j)] = t;
       share = dy[j * g.shape.pixels] * x[j * g.shape.pixels] * t / s;
     }
-    shares[j % g.size] = share;
+    shares[g.slot(j)] = share;
     const int64_t c = j - g.before;
     if (c < 0) continue;
     const int64_t at = c * g.shape.pixels;
-    dx[at] = dy[at] * powers[c % g.size] - 2 * g.alpha * g.beta * x[at] * g.sum(shares);
+    dx[at] = dy[at] * powers[g.slot(c)] - 2 * g.alpha * g.beta * x[at] * g.sum(shares);
   }
 }
 
 }  // namespace
 
-PLIMSOLL_CUDA_KERNEL(LrnForward, {
-  cuda::need_plain(operands);
-  const Geometry g(attrs, operands[0].tensor);
-  return cuda::kernel([g](const RunContext& context, std::byte* const* operand, std::byte*) {
-    cuda::launch("local response normalization", forward_kernel, cuda::blocks_for(g.threads()), cuda::kThreads, context, g,
-                 cuda::in(operand, 0), cuda::out(operand, 1));
-  });
-})
+std::vector<Algorithm> LrnForward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = Geometry(attrs, operands[0].tensor).workspace_bytes(1)}};
+}
 
-PLIMSOLL_CUDA_KERNEL(LrnBackward, {
+std::unique_ptr<Kernel> LrnForward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
   cuda::need_plain(operands);
   const Geometry g(attrs, operands[0].tensor);
-  return cuda::kernel([g](const RunContext& context, std::byte* const* operand, std::byte*) {
-    cuda::launch("local response normalization's gradient", backward_kernel, cuda::blocks_for(g.threads()), cuda::kThreads,
-                 context, g, cuda::in(operand, 0), cuda::in(operand, 1), cuda::out(operand, 2));
+  return cuda::by_flag(g.size > kOwn, [&](auto far) -> std::unique_ptr<Kernel> {
+    return cuda::kernel([g](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
+      cuda::launch("local response normalization", forward_kernel<decltype(far)::value>, cuda::blocks_for(g.threads()),
+                   cuda::kThreads, context, g, cuda::in(operand, 0), cuda::out(operand, 1), reinterpret_cast<float*>(workspace));
+    });
   });
-})
+}
+
+std::vector<Algorithm> LrnBackward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = Geometry(attrs, operands[0].tensor).workspace_bytes(3)}};
+}
+
+std::unique_ptr<Kernel> LrnBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  cuda::need_plain(operands);
+  const Geometry g(attrs, operands[0].tensor);
+  return cuda::by_flag(g.size > kOwn, [&](auto far) -> std::unique_ptr<Kernel> {
+    return cuda::kernel([g](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
+      cuda::launch("local response normalization's gradient", backward_kernel<decltype(far)::value>,
+                   cuda::blocks_for(g.threads()), cuda::kThreads, context, g, cuda::in(operand, 0), cuda::in(operand, 1),
+                   cuda::out(operand, 2), reinterpret_cast<float*>(workspace));
+    });
+  });
+}
 
 }  // namespace plimsoll

@@ -25,14 +25,14 @@ void check(cublasStatus_t status, const char* what) {
     throw KernelError(std::string("cuBLASLt: ") + what + ": " + cublasLtGetStatusString(status));
 }
 
+// Never given back: at the end of the process the device may have gone before it.
 cublasLtHandle_t handle() {
-  struct Handle {
-    Handle() { check(cublasLtCreate(&raw), "cannot start"); }
-    ~Handle() { cublasLtDestroy(raw); }
-    cublasLtHandle_t raw = nullptr;
-  };
-  static const Handle handle;
-  return handle.raw;
+  static const cublasLtHandle_t handle = [] {
+    cublasLtHandle_t made = nullptr;
+    check(cublasLtCreate(&made), "cannot start");
+    return made;
+  }();
+  return handle;
 }
 
 // The descriptors' attributes are set alike.

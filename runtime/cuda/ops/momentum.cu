@@ -1,4 +1,4 @@
-// MomentumUpdate {w, g, v}: torch.optim.SGD with momentum and no dampening. v starts at zero, which makes the first
+// MomentumUpdate {w, g, v, factor?}: torch.optim.SGD with momentum and no dampening. v starts at zero, which makes the first
 // step PyTorch's (v = g). A gradient that is `update` is cleared.
 #include "runtime/cuda/update.h"
 #include "runtime/kernels.h"
@@ -9,6 +9,7 @@ namespace {
 struct Momentum {
   float momentum, decay;
   bool nesterov;
+  friend bool operator==(const Momentum&, const Momentum&) = default;
 
   struct Step {
     float rate, momentum, decay;

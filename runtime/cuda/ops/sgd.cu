@@ -1,4 +1,5 @@
-// SgdUpdate {w, g}: w -= lr * (g + decay * w), as torch.optim.SGD without momentum. A gradient that is `update` is cleared.
+// SgdUpdate {w, g, factor?}: w -= lr * (g + decay * w), as torch.optim.SGD without momentum. A gradient that is `update` is
+// cleared.
 #include "runtime/cuda/update.h"
 #include "runtime/kernels.h"
 
@@ -7,6 +8,7 @@ namespace {
 
 struct Sgd {
   float decay;
+  friend bool operator==(const Sgd&, const Sgd&) = default;
 
   struct Step {
     float rate, decay;

@@ -4,6 +4,7 @@
 //   kernels   every thread of a block is a fiber. It runs until it ends or comes to a barrier or a shuffle; who has not come
 //             there when all others wait is an error. Launches go through the threads upwards and downwards by turns, so that
 //             a missing barrier in shared memory shows.
+//   time      every piece of work that ran is a microsecond; that is all that events tell.
 //   streams   nothing runs when it is issued, but when somebody synchronizes; then of all that its stream and its events
 //             allow, what was issued last. A missing wait shows in the numbers.
 //   graphs    nodes with what they come behind, and what they were told when they were recorded; played in the same perverse
@@ -26,6 +27,7 @@
 #define __device__
 #define __host__
 #define __shared__ static
+#define __grid_constant__
 
 #define CUDART_VERSION 13000
 
@@ -39,6 +41,7 @@ struct alignas(16) float4 {
 };
 inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 
+using std::isfinite;
 inline int min(int a, int b) { return a < b ? a : b; }
 inline int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -54,7 +57,7 @@ enum cudaError_t : int {
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal };
 enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive };
-inline constexpr unsigned cudaHostAllocDefault = 0, cudaEventDisableTiming = 2, cudaStreamNonBlocking = 1;
+inline constexpr unsigned cudaHostAllocDefault = 0, cudaEventDefault = 0, cudaEventDisableTiming = 2, cudaStreamNonBlocking = 1;
 
 struct cudaDeviceProp {
   char name[256];
@@ -99,6 +102,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
@@ -126,6 +130,8 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, Kernel) {
 namespace emulation {
 
 void issue_kernel(const cudaLaunchConfig_t& config, std::function<void()> thread);
+// So many were, since the process began.
+uint64_t kernels_launched();
 void sync_block();
 // Gives what the lane `distance` further on in the warp put in; its own value beyond the end.
 uint64_t shuffle_down(uint64_t value, unsigned distance);

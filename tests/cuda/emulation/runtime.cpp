@@ -22,6 +22,7 @@ struct Copy {
 // An event has happened as often as its record was reached; who waits, waits for the record that was issued last before.
 struct Event {
   uint64_t issued = 0, reached = 0;
+  uint64_t at = 0;           // when it was reached last
   std::vector<Node*> behind;  // in a recording
 };
 
@@ -59,6 +60,7 @@ constexpr size_t kMemory = size_t{1} << 40;
 
 std::vector<Stream*> streams;  // in the order of creation
 Stream default_stream;
+uint64_t clock_now = 0, launched = 0;
 
 Stream& of(Stream* stream) { return stream ? *stream : default_stream; }
 
@@ -77,8 +79,14 @@ bool run_one() {
     if (front.kind == Operation::wait && front.event->reached < front.number) continue;
     Operation operation = std::move(front);
     all[i]->queue.pop_front();
-    if (operation.kind == Operation::record) operation.event->reached = operation.number;
-    if (operation.kind == Operation::work) operation.run();
+    if (operation.kind == Operation::record) {
+      operation.event->reached = operation.number;
+      operation.event->at = clock_now;
+    }
+    if (operation.kind == Operation::work) {
+      operation.run();
+      ++clock_now;
+    }
     return true;
   }
   return false;
@@ -136,7 +144,10 @@ cudaError_t allocate(void** address, size_t bytes) {
 
 namespace emulation {
 
+uint64_t kernels_launched() { return launched; }
+
 void issue_kernel(const cudaLaunchConfig_t& config, std::function<void()> thread) {
+  ++launched;
   issue(config.stream, [blocks = config.gridDim, threads = config.blockDim, body = std::move(thread)] {
     run_grid(blocks, threads, body);
   });
@@ -193,6 +204,11 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return drain(of(stream)
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) { return *event = new Event, cudaSuccess; }
 cudaError_t cudaEventDestroy(cudaEvent_t event) { return delete event, cudaSuccess; }
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
+  *milliseconds = 1e-3F * static_cast<float>(static_cast<int64_t>(to->at - from->at));
+  return cudaSuccess;
+}
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t on) {
   Stream& stream = of(on);

@@ -1,0 +1,75 @@
+// ClipFactor {gradients…, factor}: what torch.nn.utils.clip_grad_norm_ multiplies all gradients by,
+// min(1, max_norm / (norm + 1e-6)), with the 2-norm over all of them together.
+//
+// Every stretch of a gradient leaves its sum in the workspace, in double precision; one more block adds them in order.
+#include "runtime/cuda/kernel.h"
+#include "runtime/cuda/reduce.h"
+#include "runtime/cuda/tensors.h"
+#include "runtime/cuda/vector.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+__device__ double square(float value) { return static_cast<double>(value) * static_cast<double>(value); }
+
+__global__ void squares_kernel(const __grid_constant__ cuda::Tensors<1> gradients, double* sums) {
+  const cuda::StretchOfTensor stretch = cuda::stretch_of_block(gradients);
+  const float* const g = gradients.of[0][stretch.tensor];
+  double sum = 0;
+#pragma unroll
+  for (int k = 0; k < cuda::kFoursOfThread; ++k) {
+    const int64_t first = stretch.begin + 4 * (static_cast<int64_t>(threadIdx.x) + k * cuda::kThreads);
+    if (first + 4 <= stretch.end) {
+      const float4 v = cuda::load4(g + first);
+      sum += square(v.x) + square(v.y) + square(v.z) + square(v.w);
+    } else {
+      for (int64_t i = first; i < stretch.end; ++i) sum += square(g[i]);
+    }
+  }
+  sum = cuda::block_sum<cuda::kThreads>(sum);
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
+__global__ void factor_kernel(int64_t count, double max_norm, const double* sums, float* factor) {
+  double sum = 0;
+  for (int64_t i = threadIdx.x; i < count; i += cuda::kThreads) sum += sums[i];
+  sum = cuda::block_sum<cuda::kThreads>(sum);
+  if (threadIdx.x != 0) return;
+  const double scale = max_norm / (sqrt(sum) + 1e-6);
+  *factor = static_cast<float>(scale > 1 ? 1 : scale);  // NaN stays NaN
+}
+
+std::vector<int64_t> sizes_of(std::span<const OperandDesc> operands) {
+  std::vector<int64_t> sizes;
+  for (const OperandDesc& gradient : operands.first(operands.size() - 1)) sizes.push_back(gradient.tensor.padded_elements());
+  return sizes;
+}
+
+int64_t stretches(const std::vector<int64_t>& sizes) {
+  int64_t count = 0;
+  for (const int64_t size : sizes) count += cuda::divided_up(size, cuda::kStretch);
+  return count;
+}
+
+}  // namespace
+
+std::vector<Algorithm> ClipFactor::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = stretches(sizes_of(operands)) * static_cast<int64_t>(sizeof(double))}};
+}
+
+std::unique_ptr<Kernel> ClipFactor::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  return cuda::kernel([sizes = sizes_of(operands), max_norm = attrs.max_norm](const RunContext& context,
+                                                                              std::byte* const* operand, std::byte* workspace) {
+    double* const sums = reinterpret_cast<double*>(workspace);
+    int64_t done = 0;
+    const auto entry = [&](size_t i) { return std::pair{std::array{cuda::out(operand, i)}, sizes[i]}; };
+    cuda::for_tensors<1>(sizes.size(), entry, [&](const cuda::Tensors<1>& gradients) {
+      cuda::launch("squares of gradients", squares_kernel, gradients.blocks(), cuda::kThreads, context, gradients, sums + done);
+      done += gradients.blocks();
+    });
+    cuda::launch("clip factor", factor_kernel, 1, cuda::kThreads, context, done, max_norm, sums, cuda::out(operand, sizes.size()));
+  });
+}
+
+}  // namespace plimsoll
