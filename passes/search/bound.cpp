@@ -34,6 +34,19 @@ double fastest_iteration(const Model& model) {
   return seconds;
 }
 
+// What the first task reads of the batch is loaded before anything is computed, in every round.
+double first_load_seconds(const Model& model) {
+  const auto first = std::find_if(model.order.begin(), model.order.end(), [](const Op& op) { return op.kind == StepKind::compute; });
+  if (first == model.order.end()) return 0;
+  int64_t bytes = -1;
+  for (const int32_t id : model.reads[first->id])
+    if (model.tensors[at(id)].input) bytes = std::max(bytes, model.tensors[at(id)].copy_bytes);
+  if (bytes < 0) return 0;
+  const double copy = static_cast<double>(bytes) / model.links.h2d_bytes_per_second;
+  const double rounds = static_cast<double>(model.rounds);
+  return rounds * model.links.latency_seconds + (rounds - 1 + (model.rounds > 1 ? model.last_share : 1)) * copy;
+}
+
 struct Droppable {
   double bytes = 0, seconds = 0;  // seconds of its own task; several outputs of one task share them
 };
@@ -86,8 +99,11 @@ double again_seconds(const std::vector<Droppable>& items, double bytes) {
 // The least of T over the bytes that are offloaded, a convex function: its corners are looked at, and between them.
 double round_bound(const Model& model, const std::vector<Droppable>& items, double over, double before, double behind) {
   const double d2h = model.links.d2h_bytes_per_second, h2d = model.links.h2d_bytes_per_second;
+  const double taken = model.links.slowdown * (1 / d2h + 1 / h2d);  // from the tasks beside them, by a byte's copies
   const auto seconds = [&](double offloaded) {
-    return std::max(before, offloaded / d2h) + std::max(behind + again_seconds(items, over - offloaded), offloaded / h2d);
+    const double again = again_seconds(items, over - offloaded);
+    return std::max(std::max(before, offloaded / d2h) + std::max(behind + again, offloaded / h2d),
+                    before + behind + again + taken * offloaded);
   };
   double low = 0, high = over;
   for (int turn = 0; turn < 100; ++turn) {
@@ -101,7 +117,7 @@ double round_bound(const Model& model, const std::vector<Droppable>& items, doub
 }  // namespace
 
 double bound_seconds(const Model& model, int64_t limit) {
-  const double ideal = fastest_iteration(model);
+  const double ideal = fastest_iteration(model) + first_load_seconds(model);
   if (limit == kNoLimit) return ideal;
   // What is live when everything stays, without workspaces.
   schedule::Evaluator evaluator(model);

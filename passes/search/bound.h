@@ -6,7 +6,7 @@
 namespace plimsoll::search {
 
 // In seconds, of an iteration: no schedule of this model, in its order, that keeps `limit` takes less; kNoLimit: the sum
-// of the tasks' fastest times.
+// of the tasks' fastest times, behind the load that the first of them waits for.
 //
 // While some step runs, what lies in its gap then (model.h) and has no room must have been given up. Each of these tensors
 // costs at least one more run of its own task, behind the step, or a copy to the host before it and one back behind it:
@@ -15,6 +15,7 @@ namespace plimsoll::search {
 //   compute   ideal                      ideal + again(dropped)        T >= max(ideal before, offloaded / d2h)
 //   copies    offloaded / d2h            offloaded / h2d                  + max(ideal behind + again, offloaded / h2d)
 //
+// Copies also slow the tasks beside them (LinkRates::slowdown), so T >= ideal + again + what those that leave take from them.
 // The best division of the bytes, taken as divisible, bounds all schedules; of all steps the one that says most counts.
 double bound_seconds(const schedule::Model& model, int64_t limit);
 
