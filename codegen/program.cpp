@@ -79,6 +79,26 @@ Result<std::string> parameters(const Source& source, size_t& count) {
   return text;
 }
 
+// The output as the loss reads it, and the step that makes it.
+std::string output(const Source& source) {
+  const TensorId id = source.graph.output;
+  if (!id.valid()) return "";
+  const Operand* seen = nullptr;
+  for (const Task& task : source.graph.tasks)
+    for (const Operand& operand : task.operands)
+      if (task.kind == TaskKind::loss && operand.access == Access::read && operand.tensor == id) seen = &operand;
+  StepId made;
+  for (const StepId step : ids_of(source.plan.steps)) {
+    if (source.plan.steps[step].kind != StepKind::compute || source.plan.steps[step].recompute) continue;
+    const std::vector<TensorId> written = source.graph.tasks[source.plan.steps[step].task].writes();
+    if (std::find(written.begin(), written.end(), id) != written.end()) made = step;
+  }
+  if (!seen || !made.valid()) return "";
+  const Tensor& tensor = source.graph.tensors[id];
+  return fmt::format("      .output = {{{}, {}, trainer::{}, {}}},\n", string_literal(tensor.onnx_name.empty() ? tensor.name : tensor.onnx_name),
+                     desc_literal(seen->type, fmt::format("{}", source.plan.sub_batch)), source.addresses.at(id, made).name, made.value);
+}
+
 // Labels are classes where they are integers: as many as the output has numbers for each.
 int64_t classes(const TaskGraph& graph) {
   if (graph.inputs.empty() || !graph.output.valid()) return 0;
@@ -190,7 +210,7 @@ Result<GeneratedFile> program_source(const Source& source, const std::vector<std
       "      .threads = {},\n      .model_bytes = {},{}\n      .classes = {},\n      .counts_correct = {},\n"
       "      .predicted_seconds = {},\n      .predicted_by = {},\n      .libraries = {},\n"
       "      .kernels = trainer::kernel_count,\n"
-      "      .inputs = trainer::inputs,\n{}"
+      "      .inputs = trainer::inputs,\n{}{}"
       "      .lives = {{trainer::lives, trainer::life_count}},\n"
       "      .step_names = {{trainer::step_names, trainer::step_count}},\n"
       "      .build = trainer::build, .forward = trainer::forward, .backward = trainer::backward}};\n"
@@ -201,7 +221,7 @@ Result<GeneratedFile> program_source(const Source& source, const std::vector<std
       source.options.weights_bytes > 0 ? fmt::format(" .weights_bytes = {},", source.options.weights_bytes) : "",
       classes(source.graph), source.graph.correct.valid() ? "true" : "false", plan.summary.iteration_seconds,
       string_literal(plan.costs), string_literal(libraries),
-      parameter_count ? "      .parameters = trainer::parameters,\n" : "");
+      output(source), parameter_count ? "      .parameters = trainer::parameters,\n" : "");
   return GeneratedFile{"program.cpp", text};
 }
 

@@ -33,6 +33,14 @@ struct ProgramParameter {
   ParameterRole role;
 };
 
+// What the loss looks at: the model's scores.
+struct ProgramOutput {
+  const char* name = "";
+  TensorDesc desc = {};   // of a full sub-batch, as it lies in the arena
+  int64_t offset = -1;
+  int32_t step = -1;      // behind which it is there; -1: no step of this program makes it
+};
+
 // Where a tensor lies from one step to another; -1 and the number of steps: before and after them. For builds that
 // watch every access (PLIMSOLL_SANITIZE), and to name a tensor when its numbers are bad.
 struct ProgramLife {
@@ -58,6 +66,7 @@ struct Program {
   const char* libraries = "";      // that the plan was made for: "cuda 13.0, cudnn 9.19.0"
   size_t kernels = 0;              // size of a KernelSet
   std::span<const ProgramInput> inputs = {};
+  ProgramOutput output = {};
   std::span<const ProgramParameter> parameters = {};
   std::span<const ProgramLife> lives = {};
   std::span<const char* const> step_names = {};  // by step: "conv1.forward", for tools that show what runs when

@@ -1,5 +1,6 @@
 #include "runtime/round.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -33,6 +34,12 @@ Round& Round::mark(int32_t step) {
   if (at >= marked_.size()) marked_.resize(at + 1, kUnmarked);
   marked_[at] = commands_.size() - 1;
   return *this;
+}
+
+void Round::end_forward_at(int32_t step) {
+  const auto behind = std::find_if(commands_.begin(), commands_.end(), [&](const Command& command) { return command.step > step; });
+  commands_.erase(behind, commands_.end());
+  end_forward();
 }
 
 Round& Round::tell(Command command, std::span<const int64_t> operands) {

@@ -67,6 +67,8 @@ class Round {
 
   // What was told so far is all that evaluation needs.
   void end_forward() { forward_ = commands_.size(); }
+  // The same, up to this step; what was told behind it is forgotten.
+  void end_forward_at(int32_t step);
 
   const std::vector<Command>& commands() const { return commands_; }  // in the order of issue
   size_t forward_commands() const { return forward_; }

@@ -1,8 +1,18 @@
 #!/usr/bin/env bash
 # Installs what Plimsoll needs on a fresh Debian machine. `tools/setup.sh` is enough to build and to train;
 # `tools/setup.sh test` adds what only the tests use, `tools/setup.sh browser` also Chromium, in which the tests open the pages
-# of `plimsoll inspect --html` (without it they are skipped). Does nothing for what is there already.
+# of `plimsoll inspect --html` (without it they are skipped). `tools/setup.sh python [DIR]` makes a virtual environment (in
+# build/python) of what Debian does not have: onnxruntime, a current PyTorch with its exporter; some gigabytes. Tests that
+# look into them find it there, or where PLIMSOLL_PYTHON says. Does nothing for what is there already.
 set -euo pipefail
+
+if [[ "${1:-}" == python ]]; then
+  directory=${2:-"$(dirname "$0")/../build/python"}
+  wanted=(numpy onnx onnxruntime onnxscript torch torchvision scikit-learn)
+  [[ -x $directory/bin/python3 ]] || python3 -m venv "$directory"
+  "$directory/bin/pip" install -q "${wanted[@]}"
+  exit 0
+fi
 
 packages=(g++ cmake ninja-build ccache protobuf-compiler libprotobuf-dev nlohmann-json3-dev libfmt-dev libdnnl-dev
           libssl-dev libpng-dev libjpeg62-turbo-dev

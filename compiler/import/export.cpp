@@ -78,12 +78,31 @@ Status put_weights(ModelFile& file, const std::string& checkpoint) {
   return {};
 }
 
+// BatchNormalization has had `training_mode` since opset 14 and, where it is set, the next statistics as further outputs, which
+// nobody reads in a model; Dropout has had it as its third input since opset 12. Older ones have further outputs only.
+void stop_training(google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes) {
+  for (onnx::NodeProto& node : nodes) {
+    if (!is_onnx_domain(node.domain())) continue;
+    if (node.op_type() == "BatchNormalization") {
+      while (node.output_size() > 1) node.mutable_output()->RemoveLast();
+      for (onnx::AttributeProto& attribute : *node.mutable_attribute())
+        if (attribute.name() == "training_mode") attribute.set_i(0);
+    } else if (node.op_type() == "Dropout" && node.input_size() > 2) {
+      node.mutable_input()->RemoveLast();
+    }
+  }
+}
+
 }  // namespace
 
-Status export_model(const std::string& model, const std::string& checkpoint, const std::string& path) {
-  PLIMSOLL_ASSIGN(const std::shared_ptr<ModelFile> file, load_model(model));
+Status export_model(const ExportRequest& request, const std::string& path) {
+  PLIMSOLL_ASSIGN(const std::shared_ptr<ModelFile> file, load_model(request.model));
   PLIMSOLL_TRY(load_data(*file));
-  if (!checkpoint.empty()) PLIMSOLL_TRY(put_weights(*file, checkpoint));
+  if (!request.checkpoint.empty()) PLIMSOLL_TRY(put_weights(*file, request.checkpoint));
+  if (request.for_inference) {
+    stop_training(*file->model.mutable_graph()->mutable_node());
+    for (onnx::FunctionProto& function : *file->model.mutable_functions()) stop_training(*function.mutable_node());
+  }
   PLIMSOLL_TRY(write_model(*file, path));
   return {};
 }

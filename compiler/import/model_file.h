@@ -37,9 +37,16 @@ Result<std::map<std::string, FileRange>> write_model_in_two(ModelFile& file, con
 // Of the weights beside the skeleton with this file name: the first digits of its SHA-256.
 std::string weights_name(std::string_view skeleton_name);
 
-// The model once more, as one file: of a skeleton, with the weights that lie beside it. With `checkpoint`, the directory of
-// a trainer's checkpoint, the weights and statistics are those.
+struct ExportRequest {
+  std::string model;
+  std::string checkpoint = {};  // the directory of a trainer's checkpoint: weights and statistics are those; "": the model's own
+  // As it is used after training: batch normalization by running statistics, no dropout. What was exported for training
+  // says otherwise, and a runtime that believes it normalizes by whatever samples it is given at once.
+  bool for_inference = false;
+};
+
+// The model once more, as one file: of a skeleton, with the weights that lie beside it.
 // Errors: as importing has them; unreadable_input and invalid_model for a checkpoint that is damaged or of another model.
-Status export_model(const std::string& model, const std::string& checkpoint, const std::string& path);
+Status export_model(const ExportRequest& request, const std::string& path);
 
 }  // namespace plimsoll

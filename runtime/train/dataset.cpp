@@ -1,5 +1,6 @@
 #include "runtime/train/dataset.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <vector>
@@ -17,6 +18,18 @@ std::string shape_text(const TensorDesc& desc) {
   for (size_t axis = 1; axis < desc.rank(); ++axis) text += (axis > 1 ? "," : "") + std::to_string(desc.dim(axis));
   return text + "]";
 }
+
+namespace {
+
+void check_counts(const Dataset& dataset, const Program& program) {
+  for (size_t i = 0; i < dataset.columns.size(); ++i)
+    if (dataset.columns[i]->samples() != dataset.samples)
+      throw TrainerError(Exit::invalid_model, "'" + dataset.name + "' has " + std::to_string(dataset.samples) + " samples of " +
+                                                  program.inputs[0].name + " but " +
+                                                  std::to_string(dataset.columns[i]->samples()) + " of " + program.inputs[i].name);
+}
+
+}  // namespace
 
 Dataset open_dataset(const std::string& source, Part part, const Program& program, const ImageOptions& images) {
   const size_t colon = source.find(':');
@@ -42,12 +55,35 @@ Dataset open_dataset(const std::string& source, Part part, const Program& progra
                                         "': use npy:X.npy,Y.npy, images:DIR, cifar10:DIR, mnist:DIR or synthetic[:SEED]");
   }
   dataset.samples = dataset.columns.front()->samples();
-  for (size_t i = 0; i < dataset.columns.size(); ++i)
-    if (dataset.columns[i]->samples() != dataset.samples)
-      throw TrainerError(Exit::invalid_model,
-                         "'" + source + "' has " + std::to_string(dataset.samples) + " samples of " +
-                             program.inputs[0].name + " but " + std::to_string(dataset.columns[i]->samples()) + " of " +
-                             program.inputs[i].name);
+  check_counts(dataset, program);
+  return dataset;
+}
+
+namespace {
+
+// As many zeros as there are samples of something else.
+class ZeroColumn final : public Column {
+ public:
+  ZeroColumn(int64_t samples, int64_t bytes) : samples_(samples), bytes_(bytes) {}
+  int64_t samples() const override { return samples_; }
+  void read(int64_t, std::byte* to) override { std::memset(to, 0, static_cast<size_t>(bytes_)); }
+
+ private:
+  int64_t samples_, bytes_;
+};
+
+}  // namespace
+
+Dataset open_unlabelled(const std::string& source, const Program& program, const ImageOptions& images) {
+  const bool bare = source.ends_with(".npy") && !source.starts_with("npy:");
+  const bool npy = bare || source.starts_with("npy:");
+  const std::string files = bare ? source : npy ? source.substr(4) : "";
+  const auto given = static_cast<size_t>(std::count(files.begin(), files.end(), ',')) + 1;
+  if (!npy || given + 1 != program.inputs.size()) return open_dataset(bare ? "npy:" + source : source, Part::test, program, images);
+  Dataset dataset{.name = source, .columns = npy_columns(files, program.inputs.first(given))};
+  dataset.samples = dataset.columns.front()->samples();
+  dataset.columns.push_back(std::make_unique<ZeroColumn>(dataset.samples, sample_bytes(program.inputs.back())));
+  check_counts(dataset, program);
   return dataset;
 }
 

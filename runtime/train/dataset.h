@@ -44,6 +44,9 @@ struct ImageOptions {
 // invalid_model when the data are of another shape than the model asks for.
 Dataset open_dataset(const std::string& source, Part part, const Program& program, const ImageOptions& images = {});
 
+// The same without labels: of "npy:X.npy", or just "X.npy", the last input's file may be left out, and its samples are zeros.
+Dataset open_unlabelled(const std::string& source, const Program& program, const ImageOptions& images = {});
+
 // Every label of an integer input is in [0, classes); float targets are not looked at. Reads all labels once.
 // Throws TrainerError (invalid_model) with the first that is not.
 void check_labels(Dataset& dataset, const Program& program);

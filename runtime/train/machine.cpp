@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/train/diagnose.h"
+#include "runtime/train/layout.h"
 
 namespace plimsoll::train {
 
@@ -17,8 +18,14 @@ Machine::Machine(const Program& program, const Setup& setup)
   if (rest_samples_ == program.last_sub_batch) rest_samples_ = 0;
   if (rest_samples_ > 0) program.build(rest_, rest_samples_);
   program.forward(round_);
-  round_.end_forward();
-  program.backward(round_);
+  if (setup.only_output) {
+    round_.end_forward_at(program.output.step);
+    laid_out_.resize(static_cast<size_t>(program.output.desc.padded_elements()));
+    plain_.resize(static_cast<size_t>(program.output.desc.elements()));
+  } else {
+    round_.end_forward();
+    program.backward(round_);
+  }
   for (const Command& command : round_.commands()) {
     if (command.kind == Command::Kind::load) loaded_sample_bytes_ += command.bytes;
     if (command.kind == Command::Kind::offload || command.kind == Command::Kind::prefetch) copied_bytes_ += command.bytes;
@@ -73,6 +80,21 @@ Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
     context.discard = iteration.guarded;  // the last round's updates only clear the gradients
   }
   return totals;
+}
+
+std::span<const float> Machine::output_of(Feeder& feeder, const Samples& now, const Samples& next) {
+  // A whole sub-batch always, its rest filled with copies: one set of kernels will do.
+  const auto whole = [&](const Samples& samples) { return Samples{samples.first, samples.count > 0 ? program_.sub_batch : 0}; };
+  feeder.stage(whole(now), whole(next));
+  streams_->play({.kernels = &full_,
+                  .staged = feeder.staged(),
+                  .context = {.training = false},
+                  .samples = program_.sub_batch,
+                  .may_record = may_record_});
+  const ProgramOutput& output = program_.output;
+  backend::copy_out(nullptr, reinterpret_cast<std::byte*>(laid_out_.data()), arena_.data() + output.offset, output.desc.bytes());
+  to_plain(output.desc, laid_out_.data(), plain_.data());
+  return std::span(plain_).first(plain_.size() / static_cast<size_t>(program_.sub_batch) * static_cast<size_t>(now.count));
 }
 
 }  // namespace plimsoll::train

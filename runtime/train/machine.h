@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "runtime/backend.h"
 #include "runtime/streams.h"
@@ -23,6 +25,7 @@ class Machine {
     std::string spill = {};  // directory of the host pool's file; "": in memory
     bool may_record = true;  // RoundJob::may_record
     int64_t left_over = 0;   // samples of a short iteration; 0: there is none
+    bool only_output = false;  // plays as far as the model's output only: for output_of()
   };
 
   // Takes all the memory that training takes. Throws what the backend and its kernels throw.
@@ -51,6 +54,10 @@ class Machine {
   // All rounds of one iteration. Evaluation (context.training false) runs forward only.
   Totals play(Feeder& feeder, const Iteration& iteration);
 
+  // The model's output for these samples, at most a sub-batch, in plain order; until the next call. With running statistics
+  // and without dropout. Before: only_output.
+  std::span<const float> output_of(Feeder& feeder, const Samples& now, const Samples& next);
+
   const backend::Arena& arena() const { return arena_; }
   const Round& round() const { return round_; }
 
@@ -67,6 +74,7 @@ class Machine {
   std::unique_ptr<backend::Streams> streams_;
   int64_t copied_bytes_ = 0;         // by offloads and prefetches of a round
   int64_t loaded_sample_bytes_ = 0;  // of one sample
+  std::vector<float> laid_out_, plain_;  // of the output
 };
 
 }  // namespace plimsoll::train

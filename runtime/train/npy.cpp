@@ -83,4 +83,14 @@ NpyHeader read_npy_header(const InputFile& file) {
   return npy;
 }
 
+std::string npy_header(const IntList& dims) {
+  std::string shape;
+  for (const int64_t dim : dims) shape += std::to_string(dim) + ",";
+  std::string text = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + shape + "), }";
+  constexpr size_t kBefore = 10;  // magic, version, length
+  text.resize((kBefore + text.size() + 1 + 63) / 64 * 64 - kBefore - 1, ' ');
+  text += '\n';
+  return std::string("\x93NUMPY\x01\0", 8) + static_cast<char>(text.size() & 255) + static_cast<char>(text.size() >> 8) + text;
+}
+
 }  // namespace plimsoll::train

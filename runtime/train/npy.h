@@ -1,6 +1,8 @@
 // NumPy's .npy files: one array, no objects. https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #pragma once
 
+#include <string>
+
 #include "runtime/attrs/tensor.h"
 #include "runtime/train/file.h"
 
@@ -14,5 +16,8 @@ struct NpyHeader {
 // Accepts versions 1 to 3, C order, float32, int32, int64 and uint8 in little endian; the file must be as long as its
 // header says. Throws TrainerError (unreadable_input), saying what else was found.
 NpyHeader read_npy_header(const InputFile& file);
+
+// What stands before the data of a float32 array in C order; a multiple of 64 bytes.
+std::string npy_header(const IntList& dims);
 
 }  // namespace plimsoll::train

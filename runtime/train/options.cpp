@@ -133,6 +133,12 @@ constexpr Row kRows[] = {
     {"--model", "FILE", "the model file, instead of the one beside the sources", [](Options& o, View, View v) { o.model = v; }},
     {"--save", "FILE", "write the model with the trained weights", [](Options& o, View, View v) { o.save = v; }},
 
+    {"", "", "prediction, instead of training"},
+    {"--predict", "SOURCE", "run samples through the model: a source as of --data, the file of labels left out (X.npy)",
+     [](Options& o, View, View v) { o.predict = v; }},
+    {"--out", "FILE.npy", "the scores of each sample, as the loss would see them: float32, in the order of the data",
+     [](Options& o, View, View v) { o.out = v; }},
+
     {"", "", "checkpoints"},
     {"--checkpoint", "DIR", "keep checkpoints there: after each epoch, at the end, and when interrupted",
      [](Options& o, View, View v) { o.checkpoint = v; }},
@@ -173,6 +179,11 @@ void check_together(const Options& options) {
   needs(options.checkpoint_every > 0, "--checkpoint-every");
   if (options.eval_every > 0 && options.eval_data.empty())
     throw TrainerError(Exit::usage, "--eval-every needs --eval-data SOURCE");
+  if (options.predict.empty() != options.out.empty())
+    throw TrainerError(Exit::usage, options.out.empty() ? "--predict needs --out FILE.npy" : "--out needs --predict SOURCE");
+  if (!options.predict.empty() && !options.save.empty()) throw TrainerError(Exit::usage, "--save is of training; --predict moves no weight");
+  if (!options.predict.empty() && !options.checkpoint.empty() && !options.resume)
+    throw TrainerError(Exit::usage, "--predict makes no checkpoints; --checkpoint DIR --resume predicts with the newest there");
   const bool steps = options.schedule.kind == ScheduleKind::step;
   if (steps != (options.schedule.every > 0))
     throw TrainerError(Exit::usage, steps ? "--lr-schedule step needs --lr-step N, the iterations between its steps"

@@ -36,6 +36,9 @@ struct Options {
   int64_t checkpoint_every = 0;  // iterations; 0: after each epoch
   int64_t keep = 3;
   bool resume = false;
+  // Instead of training.
+  std::string predict = {};  // samples; "": train
+  std::string out = {};      // file of what the model makes of them
   // What is said, and where else it works.
   std::vector<std::string> metrics = {};  // files; those that end in .csv are of that kind
   std::string trace = {};  // file: when each step of the last round ran

@@ -8,6 +8,7 @@
 #include "runtime/train/error.h"
 #include "runtime/train/loop.h"
 #include "runtime/train/options.h"
+#include "runtime/train/predict.h"
 
 namespace plimsoll::train {
 namespace {
@@ -38,7 +39,8 @@ int main(const Program& program, const char* trainer_directory, int argc, char**
       std::fputs(help_text().c_str(), stdout);
       return 0;
     }
-    return static_cast<int>(train(program, options, options.model.empty() ? model_file(trainer_directory) : options.model));
+    const std::string model = options.model.empty() ? model_file(trainer_directory) : options.model;
+    return static_cast<int>(options.predict.empty() ? train(program, options, model) : predict(program, options, model));
   } catch (const TrainerError& error) {
     return fail(error.code, error.what());
   } catch (const KernelError& error) {

@@ -44,6 +44,13 @@ build_trainer tight net.onnx --batch 8 --sub-batch 4 --budget $(plimsoll plan ne
 rm -rf ck3 && train --quiet --steps 9 --checkpoint ck3
 tight/build/train --data npy:x.npy,y.npy --epochs 4 --quiet --checkpoint ck3 --resume --save tight.onnx
 same tight.onnx whole.onnx
+# So they predict alike, for a number of samples that is no multiple of a round.
+$python -c 'import numpy; numpy.save("few.npy", numpy.load("x.npy")[:7])'
+expect 0 train --predict few.npy --out few-whole.npy --model whole.onnx;  says "f32[10] of 7 samples: few-whole.npy"
+expect 0 tight/build/train --predict few.npy --out few-tight.npy --checkpoint ck3 --resume; says "weights of ck3/ckpt-000000020"
+cmp few-whole.npy few-tight.npy || fail "two budgets predict otherwise"
+expect 3 train --predict few.npy --out none.npy --checkpoint empty --resume; says "no checkpoint in 'empty'"
+[[ ! -e empty && ! -e none.npy ]] || fail "a prediction that failed left something behind"
 
 # Killed, again and again, whatever it is doing; metrics have each iteration once.
 rm -rf ck4

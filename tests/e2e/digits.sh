@@ -14,3 +14,15 @@ text = open("out").read()
 shares = [float(x) for x in re.findall(r"test accuracy\s+([0-9.]+)\s*%", text)]
 assert shares and max(shares[-2:]) >= 97, f"test accuracy {shares}"
 PY
+
+# What the model says of samples is what the evaluation counted.
+trainer/build/train --predict digits/test_x.npy --out scores.npy --model trained.onnx >predicted
+grep -q " of 360 samples: scores.npy" predicted || { cat predicted; fail "it does not say what it wrote"; }
+$python - <<'PY'
+import re
+import numpy as np
+scores, labels = np.load("scores.npy"), np.load("digits/test_y.npy")
+assert scores.shape == (360, 10) and scores.dtype == np.float32
+told = re.findall(r"test accuracy\s+([0-9.]+)\s*%", open("out").read())[-1]
+assert f"{100 * np.mean(scores.argmax(1) == labels):.2f}" == told, told
+PY

@@ -32,6 +32,14 @@ $python "$PLIMSOLL_E2E/weights.py" skipped.onnx three.onnx 0
 expect 0 train --steps 1 --save "my weights.onnx"
 expect 0 train --steps 1 --model "my weights.onnx" --save again.onnx
 expect 7 train --steps 1 --save no/such/place.onnx
+expect 2 train --predict x.npy;                          says "--predict needs --out"
+expect 2 train --out y.npy;                              says "--out needs --predict"
+expect 2 train --predict x.npy --out o.npy --save s.onnx; says "--save"
+expect 4 train --predict y.npy --out o.npy;              says "'y.npy' has samples of"
+expect 3 train --predict none.npy --out o.npy;           says "none.npy"
+expect 7 train --predict x.npy --out no/such/place.npy;  says "no/such/place.npy"
+expect 3 train --predict x.npy --out o.npy --model missing.onnx
+[[ ! -e o.npy && -z $(find . -name 'o.npy*') ]] || fail "a prediction that failed left something behind"
 head -c 1000 "my weights.onnx" > short.onnx
 expect 4 train --steps 1 --model short.onnx
 expect 3 train --steps 1 --model missing.onnx;           says "missing.onnx"

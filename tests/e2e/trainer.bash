@@ -2,6 +2,16 @@
 . "$PLIMSOLL_CLI/common.sh"
 python=/usr/bin/python3
 
+# python_with MODULES…: the Python that has them all: $PLIMSOLL_PYTHON, where somebody set it up with what Debian does not have
+# (tools/setup.sh python), Debian's own, or the one on the PATH; nothing where none has.
+python_with() {
+  local candidate IFS=,
+  for candidate in "${PLIMSOLL_PYTHON:-$PLIMSOLL_SOURCE/build/python/bin/python3}" /usr/bin/python3 python3; do
+    "$candidate" -c "import $*" 2>/dev/null && { echo "$candidate"; return; }
+  done
+  true
+}
+
 # build_trainer DIR MODEL compile-options…
 build_trainer() {
   local directory=$1 model=$2

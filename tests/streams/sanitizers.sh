@@ -13,6 +13,11 @@ for spec in $resnet $lstm densenet121:input=16,stem=cifar,growth=16,classes=10 g
   done
 done
 
+# The thread that reads ahead; and what a trainer would do that holds on to samples beyond their time.
+expect 0 feed_thread;        says "2 failures"
+grep -q "Sanitizer" err && { cat err; fail "thread: the feeder"; }
+expect 66 feed_thread late;  says "data race"
+
 # The race where a needed wait is left out is seen, for every wait that there is at the plan's beginning.
 for (( wait = 0; wait < 20; ++wait )); do
   expect 66 play_thread $lstm seed=4 wait=$wait;   says "data race"

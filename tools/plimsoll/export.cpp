@@ -19,6 +19,8 @@ class ExportCommand final : public Command {
         what_(cl::Positional, cl::Required, cl::desc("DIR|MODEL.onnx"), cl::sub(sub)),
         checkpoint_("checkpoint", cl::value_desc("DIR"), cl::desc("with the weights and statistics of a trainer's checkpoint"),
                     cl::sub(sub)),
+        inference_("inference", cl::desc("as it is used after training: running statistics, no dropout, where the model was exported for training"),
+                   cl::sub(sub)),
         output_("o", cl::Required, cl::value_desc("FILE.onnx"), cl::desc("where to write it"), cl::sub(sub)) {}
 
   Status run() override {
@@ -26,7 +28,7 @@ class ExportCommand final : public Command {
     std::error_code ignored;
     const std::string model = fs::is_directory(what_.getValue(), ignored) ? what_ + "/model.onnx" : what_.getValue();
     const std::string staging = fmt::format("{}.tmp-{}", output_.getValue(), getpid());
-    PLIMSOLL_TRY(export_model(model, checkpoint_, staging));
+    PLIMSOLL_TRY(export_model({.model = model, .checkpoint = checkpoint_, .for_inference = inference_}, staging));
     std::error_code failure;
     fs::rename(staging, output_.getValue(), failure);
     if (failure) {
@@ -38,7 +40,9 @@ class ExportCommand final : public Command {
   }
 
  private:
-  cl::opt<std::string> what_, checkpoint_, output_;
+  cl::opt<std::string> what_, checkpoint_;
+  cl::opt<bool> inference_;
+  cl::opt<std::string> output_;
 };
 
 }  // namespace

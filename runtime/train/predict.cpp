@@ -1,0 +1,67 @@
+#include "runtime/train/predict.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "runtime/train/checkpoint.h"
+#include "runtime/train/feeder.h"
+#include "runtime/train/machine.h"
+#include "runtime/train/npy.h"
+#include "runtime/train/parameters.h"
+
+namespace plimsoll::train {
+namespace {
+
+void load_weights(const Program& program, const Options& options, const std::string& model_file, ParameterPort& port) {
+  init_parameters(program, options.init, model_file, port);
+  if (!options.resume) return;
+  const auto none = [&] { return TrainerError(Exit::unreadable_input, "there is no checkpoint in '" + options.checkpoint + "'"); };
+  std::error_code unknown;
+  if (!std::filesystem::is_directory(options.checkpoint, unknown)) throw none();
+  Checkpoints checkpoints(options.checkpoint, options.keep, program, port);
+  std::vector<std::string> passed_over;
+  const std::optional<Progress> stored = checkpoints.resume(passed_over);
+  for (const std::string& line : passed_over) std::fprintf(stderr, "warning: passed over %s\n", line.c_str());
+  if (!stored) throw none();
+  if (!options.quiet) std::printf("weights of %s\n", checkpoints.path_of(stored->iteration).c_str());
+}
+
+}  // namespace
+
+Exit predict(const Program& program, const Options& options, const std::string& model_file) {
+  const ProgramOutput& output = program.output;
+  if (output.step < 0) throw TrainerError(Exit::usage, "--predict: no step of this program makes what its loss looks at");
+  Dataset data = open_unlabelled(options.predict, program, options.images);
+  if (data.samples == 0) throw TrainerError(Exit::invalid_model, "'" + data.name + "' has no samples");
+  OutputFile out(options.out);
+  backend::start(program.threads);
+  Machine machine(program, {.spill = options.spill, .may_record = options.graph, .only_output = true});
+  ParameterPort port(program, machine.arena());
+  load_weights(program, options, model_file, port);
+
+  IntList dims = output.desc.dims;
+  dims[0] = data.samples;
+  const std::string header = npy_header(dims);
+  out.write(0, reinterpret_cast<const std::byte*>(header.data()), static_cast<int64_t>(header.size()));
+  Feeder feeder(program, data, false, 0);
+  const auto samples_at = [&](int64_t first) {
+    return Samples{first, std::max<int64_t>(0, std::min(program.sub_batch, data.samples - first))};
+  };
+  auto at = static_cast<int64_t>(header.size());
+  for (int64_t first = 0; first < data.samples; first += program.sub_batch) {
+    const auto scores = std::as_bytes(machine.output_of(feeder, samples_at(first), samples_at(first + program.sub_batch)));
+    out.write(at, scores.data(), static_cast<int64_t>(scores.size()));
+    at += static_cast<int64_t>(scores.size());
+  }
+  out.commit();
+  if (!options.quiet)
+    std::printf("%s %s of %lld samples: %s\n", output.name, shape_text(output.desc).c_str(), static_cast<long long>(data.samples),
+                options.out.c_str());
+  return Exit::ok;
+}
+
+}  // namespace plimsoll::train
