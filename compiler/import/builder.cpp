@@ -59,6 +59,9 @@ bool is_zero(const KnownValue* known) {
   return known && known->real() && std::all_of(known->reals.begin(), known->reals.end(), [](double item) { return item == 0; });
 }
 
+// As their third input.
+bool has_bias(std::string_view op) { return op == "Conv" || op == "ConvTranspose" || op == "Gemm"; }
+
 class NetworkBuilder {
  public:
   NetworkBuilder(ModelFile& file, const ImportOptions& options, std::vector<std::string>& notes)
@@ -141,6 +144,19 @@ class NetworkBuilder {
     return true;
   }
 
+  int element_of(const Entry& entry) const {
+    if (entry.initializer) return entry.initializer->data_type();
+    if (entry.known) return entry.known->element;
+    if (!entry.data.valid()) return onnx::TensorProto::UNDEFINED;
+    switch (network_.values[entry.data].type.type) {
+      case DataType::f32: return onnx::TensorProto::FLOAT;
+      case DataType::i32: return onnx::TensorProto::INT32;
+      case DataType::i64: return onnx::TensorProto::INT64;
+      case DataType::u8: return onnx::TensorProto::UNDEFINED;  // or a boolean
+    }
+    return onnx::TensorProto::UNDEFINED;
+  }
+
   bool is_alias(const onnx::NodeProto& proto) {
     if (!is_onnx_domain(proto.domain()) || proto.input_size() != 1 || proto.output_size() != 1 || proto.input(0).empty())
       return false;
@@ -163,7 +179,7 @@ class NetworkBuilder {
         inputs.emplace_back();
       } else {
         const auto index = table_.find(name);
-        inputs.push_back({table_.known(index), table_.dims(index)});
+        inputs.push_back({table_.known(index), table_.dims(index), element_of(table_[index])});
       }
     }
     return inputs;
@@ -293,6 +309,8 @@ class NetworkBuilder {
     const auto index = table_.find(name);
     const Slot slot = slot_of(proto.op_type(), i);
     if (slot == Slot::state && is_zero(table_.known(index))) return ValueId();  // what the operator starts with anyway
+    // Likewise a bias that is no weight but computed to be zero, as torch's dynamo exporter writes where a layer has none.
+    if (i == 2 && has_bias(proto.op_type()) && is_zero(table_.known(index))) return ValueId();
     const KnownValue* known = slot == Slot::constant ? table_.known_constant(index)
                               : slot == Slot::number ? table_.known(index)
                                                      : nullptr;

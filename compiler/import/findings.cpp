@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <unordered_set>
@@ -13,6 +14,8 @@ constexpr const char* kTorchLine =
     "torch.onnx.export(model.train(), x, path, training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False, "
     "dynamo=False)";
 
+constexpr const char* kDynamoLine = "torch.onnx.export(model.train(), (x,), path, dynamo=True, optimize=False)";
+
 // Fewer convolutions are networks of a time before batch normalization, or none of the kind: AlexNet has five.
 constexpr int kConvolutions = 8;
 
@@ -20,6 +23,23 @@ constexpr int kConvolutions = 8;
 bool are_siblings(std::string_view weight, std::string_view bias) {
   const size_t dot = weight.rfind('.');
   return dot != std::string_view::npos && bias.substr(0, dot + 1) == weight.substr(0, dot + 1) && bias.substr(dot + 1) == "bias";
+}
+
+// torch's dynamo exporter notes on a node which of its optimizer's rules made it.
+int64_t count_told_folded(const onnx::GraphProto& graph) {
+  int64_t count = 0;
+  for (const onnx::NodeProto& node : graph.node())
+    count += std::any_of(node.metadata_props().begin(), node.metadata_props().end(), [](const auto& entry) {
+      return entry.key() == "pkg.onnxscript.rewriter.rule_name" && entry.value().find("FuseBatchNorm") != std::string::npos;
+    });
+  return count;
+}
+
+bool is_by_dynamo(const onnx::GraphProto& graph) {
+  return std::any_of(graph.node().begin(), graph.node().end(), [](const onnx::NodeProto& node) {
+    return std::any_of(node.metadata_props().begin(), node.metadata_props().end(),
+                       [](const auto& entry) { return entry.key().starts_with("pkg.torch.onnx."); });
+  });
 }
 
 int64_t count_bad(const std::string& raw) {
@@ -35,6 +55,11 @@ int64_t count_bad(const std::string& raw) {
 }  // namespace
 
 void find_folded_normalization(const ModelFile& file, const Network& network, std::vector<std::string>& warnings) {
+  if (const int64_t told = count_told_folded(file.model.graph()); told > 0) {
+    warnings.push_back(fmt::format("the exporter has folded {} batch normalizations into the layers before them: it says so in the "
+                                   "model. Export it without that: {}", told, kDynamoLine));
+    return;
+  }
   int convolutions = 0, with_bias = 0, renamed = 0, frozen = 0;
   for (const Node& node : network.nodes) {
     if (node.op == "BatchNormalization") {
@@ -48,6 +73,12 @@ void find_folded_normalization(const ModelFile& file, const Network& network, st
     if (node.inputs.size() < 3 || !node.inputs[2].valid()) continue;
     ++with_bias;
     renamed += !are_siblings(network.values[node.inputs[1]].name, network.values[node.inputs[2]].name);
+  }
+  if (frozen > 0 && is_by_dynamo(file.model.graph())) {
+    warnings.push_back(fmt::format("the {} batch normalizations of the model are in evaluation mode, for torch's dynamo exporter writes "
+                                   "no other; they are trained with the statistics of each batch. It should be model.train() that is "
+                                   "exported, or dropouts are missing", frozen));
+    return;
   }
   if (frozen > 0) {
     warnings.push_back(fmt::format("the {} batch normalizations of the model are in evaluation mode; they are trained with the "

@@ -15,6 +15,7 @@ namespace plimsoll {
 struct FoldInput {
   const KnownValue* known = nullptr;
   const Dims* dims = nullptr;
+  int element = onnx::TensorProto::UNDEFINED;  // its type, where that is known
 };
 
 // The first output of the node; nullopt when it is not known, or depends on the batch in a way that `times N` cannot

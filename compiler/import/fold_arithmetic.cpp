@@ -242,8 +242,8 @@ Known fold_arithmetic(const onnx::NodeProto& node, const std::vector<FoldInput>&
     const onnx::AttributeProto* to = find_attribute(node, "to");
     return to ? cast_to(*inputs[0].known, static_cast<int>(to->i())) : std::nullopt;
   }
-  if (op == "CastLike" && inputs.size() == 2 && inputs[0].known && inputs[1].known)
-    return cast_to(*inputs[0].known, inputs[1].known->element);
+  if (op == "CastLike" && inputs.size() == 2 && inputs[0].known && inputs[1].element != onnx::TensorProto::UNDEFINED)
+    return cast_to(*inputs[0].known, inputs[1].element);
   return std::nullopt;
 }
 

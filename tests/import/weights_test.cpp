@@ -209,6 +209,44 @@ TEST_CASE("a single number in arithmetic is a constant") {
   CHECK(find_value(imported->network, "val_3")->constant->reals == std::vector<double>{4});
 }
 
+// As torch's dynamo exporter writes a layer without a bias, its own optimizer left out.
+TEST_CASE("a bias that is computed to be zero is none") {
+  ModelBuilder build(20, 10);
+  build.input("x", {"N", "3", "8", "8"}).weight("w", {4, 3, 3, 3}).constant_real("zero", {0}, true);
+  onnx::NodeProto& shape = build.node("Shape", {"w"}, {"s"});
+  ModelBuilder::integer(shape, "start", 0);
+  ModelBuilder::integer(shape, "end", 1);
+  build.node("CastLike", {"zero", "x"}, {"z"});
+  build.node("Expand", {"z", "s"}, {"b"});
+  build.conv("x", "w", "b", "y", "conv");
+  build.output("y");
+  const auto imported = build.import();
+  REQUIRE(outcome(imported) == "ok");
+  REQUIRE(imported->network.nodes.size() == 1);
+  CHECK(imported->network.nodes[NodeId(0)].inputs.size() == 2);
+}
+
+TEST_CASE("an exporter that folded batch normalizations, or writes them for evaluation only, is quoted") {
+  ModelBuilder build = small_model(20, 10);
+  onnx::StringStringEntryProto& rule = *build.graph().mutable_node(0)->add_metadata_props();
+  rule.set_key("pkg.onnxscript.rewriter.rule_name");
+  rule.set_value("RemoveOptionalBiasFromConv, FuseBatchNormIntoConv");
+  const auto folded = build.import();
+  REQUIRE(outcome(folded) == "ok");
+  REQUIRE(folded->warnings.size() == 1);
+  CHECK_THAT(folded->warnings[0], Contains("folded 1 batch normalizations") && Contains("dynamo=True, optimize=False"));
+
+  ModelBuilder scopes(20, 10);
+  scopes.input("x", {"N", "3", "4", "4"}).weight("scale", {3}).weight("bias", {3}).weight("mean", {3}).weight("var", {3});
+  scopes.node("BatchNormalization", {"x", "scale", "bias", "mean", "var"}, {"y"});
+  scopes.output("y");
+  CHECK_THAT(scopes.import()->warnings[0], Contains("To export them for training"));
+  onnx::StringStringEntryProto& scope = *scopes.graph().mutable_node(0)->add_metadata_props();
+  scope.set_key("pkg.torch.onnx.name_scopes");
+  scope.set_value("['', 'bn', 'batch_norm']");
+  CHECK_THAT(scopes.import()->warnings[0], Contains("dynamo exporter writes no other") && Contains("model.train()"));
+}
+
 TEST_CASE("an export for evaluation is told from one that never had batch normalization") {
   const auto chain = [](const std::string& weight, const std::string& bias) {
     ModelBuilder build;
