@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # Shows what only a GPU can show. In two halves, for the machine with the GPU need not have ONNX, Protobuf or LLVM:
 #
-#   tools/gpu_check.sh prepare [--part N] [--small] [-d DIR]       here: trainers and their inputs, into DIR (under 60 MiB)
-#   DIR/gpu_check.sh run --part N [--dry-run]                      there: builds, runs, compares; each part under ten minutes
-#   tools/gpu_check.sh report [-d DIR]                             results as docs/benchmarks/gpu.json and gpu.md
+#   tools/gpu_check.sh prepare [--part N] [--small] [-d DIR]           here: trainers and their inputs, into DIR (under 60 MiB)
+#   DIR/gpu_check.sh run --part N [--minutes M] [--out O] [--dry-run]  there: builds, runs, compares; each part under ten minutes
+#   tools/gpu_check.sh report [-d DIR]                                 results as docs/benchmarks/gpu.json and gpu.md
 #
-#   1 operators: cuda against the host, every sample        2 three iterations against PyTorch; budgets; compute-sanitizer
-#   3 profiles; predicted against measured at five budgets  4 throughput against PyTorch    5 beyond the card
+#   1 operators: cuda against the host, every sample; a small network every way; sanitizers
+#   2 three iterations against PyTorch; budgets; compute-sanitizer     3 profiles; predicted against measured at five budgets
+#   4 throughput against PyTorch                                       5 beyond the card
 #
-# A part that was cut off goes on where it was when it is run again (exit code 10: time is up). --dry-run needs no GPU: it
-# builds all, lists engines for a described device and runs PyTorch's twins on the CPU. When profiles have come back
-# (DIR/results/profile-*.json), `prepare --part 3` plans with them.
+# A part that was cut off goes on where it was when it is run again (exit code 10: time is up); what fails is told and passed over.
+# After each step all results so far are in O/results.tar.gz: unpacked in DIR, they are where a run on another machine goes on, what
+# `report` shows, and the profiles that `prepare --part 3` plans with. --dry-run needs no GPU: it builds all, lists engines for
+# a described device and runs PyTorch's twins on the CPU.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -19,12 +21,13 @@ fail() { echo "error: $*" >&2; exit 2; }
 
 command=${1:-}
 [[ $# -gt 0 ]] && shift
-part="" dir="" dry=() small=()
+part="" dir="" dry=() small=() more=()
 while [[ $# -gt 0 ]]; do
   case $1 in
     --part) part=${2:?--part needs a number}; shift 2 ;;
     -d) dir=${2:?-d needs a folder}; shift 2 ;;
     --dry-run) dry=(--dry-run); shift ;;
+    --minutes | --out) more+=("$1" "${2:?$1 needs a value}"); shift 2 ;;
     --small) small=(--small); shift ;;
     *) fail "unexpected argument '$1'; without arguments it says how it is used" ;;
   esac
@@ -45,7 +48,7 @@ case $command in
     [[ -f $dir/index.json ]] || fail "'$dir' was not prepared: run tools/gpu_check.sh prepare on the machine with the compiler"
     python=${PYTHON:-python3}
     "$python" -c 'import torch, torchvision, numpy' || fail "$python has no torch, torchvision and numpy; PYTHON says which has"
-    exec "$python" "$dir/source/tools/gpu/check.py" --dir "$dir" --part "$part" "${dry[@]}"
+    exec "$python" "$dir/source/tools/gpu/check.py" --dir "$dir" --part "$part" "${dry[@]}" "${more[@]}"
     ;;
   report)
     dir=${dir:-${PLIMSOLL_BUILD:-$here/../build}/gpu-check}

@@ -1,5 +1,9 @@
 // plimsoll-replay-host, plimsoll-replay-cuda CASES.json: runs tasks that another backend has recorded (tests/ops/record_test.cpp), with every
 // algorithm that there is, and compares. One line per kernel; exit code 9 where something is too far.
+//
+// A kernel that a device does not survive ends the process. With --results FILE all that happens is written there at once, a
+// line of JSON each; run again with the same file it goes on behind the case that it did not survive. --share K/N takes every Nth
+// case, for processes beside each other; --skip PREFIX leaves kernels out.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -8,6 +12,8 @@
 #include <iostream>
 #include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "runtime/profile/device.h"
 #include "runtime/profile/measure.h"
@@ -63,83 +69,186 @@ struct Figures {
 // What TF32 loses is of its format, 2^-11 of each factor; the rest is rounding and another order of sums.
 constexpr double kTolerance = 1e-5, kToleranceTf32 = 5e-3;
 
-void replay(const json& one, const RunContext& context, Figures& figures) {
+struct Options {
+  std::string cases = {}, results = {};
+  std::vector<std::string> skipped = {};
+  size_t share = 0, shares = 1;
+};
+
+// What happens, for a table and, line by line, for whoever reads the file.
+class Record {
+ public:
+  explicit Record(const std::string& path) : path_(path) {
+    std::ifstream before(path);
+    for (std::string line; !path.empty() && std::getline(before, line);) {
+      const json told = json::parse(line, nullptr, false);
+      if (told.is_object() && told.contains("case")) known_[told["case"].get<std::string>()] = told.contains("ended");
+    }
+    if (!path.empty()) out_.open(path, std::ios::app);
+    for (const auto& [name, ended] : known_)
+      if (!ended) tell({{"case", name}, {"error", "the process ended in it"}, {"ended", true}});
+  }
+  bool knows(const std::string& name) const { return known_.contains(name); }
+
+  void begin(const std::string& kernel, const std::string& name) {
+    ++by_kernel_[kernel].cases;
+    tell({{"case", name}, {"kernel", kernel}});
+  }
+  void tries(const std::string& name, const Algorithm& algorithm) { tell({{"case", name}, {"tries", algorithm.name}}); }
+  void end(const std::string& name) { tell({{"case", name}, {"ended", true}}); }
+  void fails(const std::string& kernel, const std::string& name, const std::string& why) {
+    Figures& figures = by_kernel_[kernel];
+    figures.worst = INFINITY;
+    figures.where = name + ": " + why;
+    tell({{"case", name}, {"kernel", kernel}, {"error", why}});
+  }
+  void not_built(const std::string& kernel, const std::string& name, const std::string& why) {
+    by_kernel_[kernel].refused = name + ": " + why;
+    tell({{"case", name}, {"kernel", kernel}, {"not_built", why}});
+  }
+  void ran(const std::string& kernel, const std::string& name, const Algorithm& algorithm, double far, size_t operand) {
+    Figures& figures = by_kernel_[kernel];
+    ++figures.algorithms;
+    double& worst = algorithm.tf32 ? figures.worst_tf32 : figures.worst;
+    if (!(far <= worst)) figures.where = name + ", operand " + std::to_string(operand) + ", " + algorithm.name;
+    worst = std::max(worst, far);
+    tell({{"case", name}, {"kernel", kernel}, {"algorithm", algorithm.name}, {"tf32", algorithm.tf32},
+          {"far", std::isfinite(far) ? json(far) : json("not a number")}, {"operand", operand}});
+  }
+
+  // 0, or 9 where something is too far.
+  int print() const {
+    size_t failures = 0;
+    std::printf("%-26s %5s %10s %9s %9s\n", "kernel", "cases", "algorithms", "fp32", "tf32");
+    for (const auto& [kernel, f] : by_kernel_) {
+      const bool ok = f.worst <= kTolerance && f.worst_tf32 <= kToleranceTf32;
+      failures += ok ? 0 : 1;
+      std::printf("%-26s %5zu %10zu %9.1e %9.1e%s%s\n", kernel.c_str(), f.cases, f.algorithms, f.worst, f.worst_tf32,
+                  ok ? "" : "  FAILED at ", ok ? "" : f.where.c_str());
+      if (!f.refused.empty()) std::printf("  not built: %s\n", f.refused.c_str());
+    }
+    std::printf("%zu kernels on %s, %zu of them too far\n", by_kernel_.size(), profile::device_name().c_str(), failures);
+    return failures == 0 ? 0 : 9;
+  }
+
+ private:
+  void tell(const json& line) {
+    if (!path_.empty()) out_ << line.dump() << std::endl;
+  }
+
+  std::string path_;
+  std::ofstream out_;
+  std::map<std::string, bool> known_;  // cases of the file: whether they ended
+  std::map<std::string, Figures> by_kernel_;
+};
+
+void replay(const json& one, const KernelCall& call, const Algorithm& algorithm, Kernel& kernel, const RunContext& context,
+            Record& record) {
+  const std::string name = one.at("name").get<std::string>();
+  const backend::Arena arena(std::max<int64_t>(256, profile::bytes_to_measure(call.operands, algorithm.workspace_bytes)));
+  std::vector<std::byte*> addresses;
+  int64_t at = (algorithm.workspace_bytes + 255) / 256 * 256;
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    const OperandDesc& operand = call.operands[i];
+    addresses.push_back(operand.access == Access::absent ? nullptr : arena.data() + at);
+    if (operand.access == Access::absent) continue;
+    at += (operand.tensor.bytes() + 255) / 256 * 256;
+    const json& given = one.at("operands")[i];
+    const Bytes before = given.contains("before") ? bytes_of_text(given["before"]) : Bytes(size_t(operand.tensor.bytes()), std::byte{0xFF});
+    if (!before.empty()) backend::copy_in(context.stream, addresses.back(), before.data(), static_cast<int64_t>(before.size()));
+  }
+  kernel.run(context, addresses.data(), arena.data());
+  backend::finish(context.stream);
+  double farthest = 0;
+  size_t where = 0;
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    const json& given = one.at("operands")[i];
+    if (!given.contains("after")) continue;
+    const Bytes expected = bytes_of_text(given["after"]);
+    Bytes result(expected.size());
+    if (!result.empty()) backend::copy_out(context.stream, result.data(), addresses[i], static_cast<int64_t>(result.size()));
+    const double far = distance(call.operands[i].tensor.type, result, expected);
+    if (far > farthest) where = i;
+    farthest = std::max(farthest, far);
+  }
+  record.ran(call.name, name, algorithm, farthest, where);
+}
+
+void replay(const json& one, const RunContext& context, Record& record) {
   const KernelCall call = profile::read_call(one);
   const std::string name = one.at("name").get<std::string>();
-  ++figures.cases;
   for (const Algorithm& algorithm : algorithms_of(call)) {
+    record.tries(name, algorithm);
     std::unique_ptr<Kernel> kernel;
     try {
       kernel = make_kernel(call, algorithm.name);
     } catch (const KernelError& error) {
-      figures.refused = name + ": " + error.what();  // listed and then not built: told, and no failure
+      record.not_built(call.name, name, error.what());  // listed and then not built: told, and no failure
       continue;
     }
-    const backend::Arena arena(std::max<int64_t>(256, profile::bytes_to_measure(call.operands, algorithm.workspace_bytes)));
-    std::vector<std::byte*> addresses;
-    int64_t at = (algorithm.workspace_bytes + 255) / 256 * 256;
-    for (size_t i = 0; i < call.operands.size(); ++i) {
-      const OperandDesc& operand = call.operands[i];
-      addresses.push_back(operand.access == Access::absent ? nullptr : arena.data() + at);
-      if (operand.access == Access::absent) continue;
-      at += (operand.tensor.bytes() + 255) / 256 * 256;
-      const json& given = one.at("operands")[i];
-      const Bytes before = given.contains("before") ? bytes_of_text(given["before"]) : Bytes(size_t(operand.tensor.bytes()), std::byte{0xFF});
-      if (!before.empty()) backend::copy_in(context.stream, addresses.back(), before.data(), static_cast<int64_t>(before.size()));
-    }
-    kernel->run(context, addresses.data(), arena.data());
-    backend::finish(context.stream);
-    for (size_t i = 0; i < call.operands.size(); ++i) {
-      const json& given = one.at("operands")[i];
-      if (!given.contains("after")) continue;
-      const Bytes expected = bytes_of_text(given["after"]);
-      Bytes result(expected.size());
-      if (!result.empty()) backend::copy_out(context.stream, result.data(), addresses[i], static_cast<int64_t>(result.size()));
-      const double far = distance(call.operands[i].tensor.type, result, expected);
-      double& worst = algorithm.tf32 ? figures.worst_tf32 : figures.worst;
-      if (!(far <= worst)) figures.where = name + ", operand " + std::to_string(i) + ", " + algorithm.name;
-      worst = std::max(worst, far);
-    }
-    ++figures.algorithms;
+    replay(one, call, algorithm, *kernel, context, record);
   }
 }
 
-int run(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) return std::fprintf(stderr, "error: cannot read '%s'\n", path.c_str()), 3;
+int run(const Options& options) {
+  std::ifstream in(options.cases);
+  if (!in) return std::fprintf(stderr, "error: cannot read '%s'\n", options.cases.c_str()), 3;
   const json file = json::parse(in);
+  Record record(options.results);
   profile::start(file.value("threads", int64_t{2}));
   const RunContext context{.stream = profile::stream(), .seed = file.at("seed").get<uint64_t>(),
                            .learning_rate = file.at("learning_rate").get<double>()};
-  std::map<std::string, Figures> by_kernel;
-  size_t failures = 0;
+  size_t number = 0;
   for (const json& one : file.at("cases")) {
-    Figures& figures = by_kernel[one.at("kernel").get<std::string>()];
+    const std::string kernel = one.at("kernel").get<std::string>(), name = one.at("name").get<std::string>();
+    const auto starts = [&](const std::string& prefix) { return kernel.starts_with(prefix); };
+    const bool mine = number++ % options.shares == options.share;
+    if (!mine || record.knows(name) || std::any_of(options.skipped.begin(), options.skipped.end(), starts)) continue;
+    record.begin(kernel, name);
     try {
-      replay(one, context, figures);
+      replay(one, context, record);
     } catch (const KernelError& error) {
-      figures.worst = INFINITY;
-      figures.where = one.at("name").get<std::string>() + ": " + error.what();
+      record.fails(kernel, name, error.what());
+    } catch (const backend::DeviceError& error) {
+      // Nothing runs any more in this process.
+      record.fails(kernel, name, error.what());
+      record.end(name);
+      record.print();
+      throw;
     }
+    record.end(name);
   }
-  std::printf("%-26s %5s %10s %9s %9s\n", "kernel", "cases", "algorithms", "fp32", "tf32");
-  for (const auto& [kernel, f] : by_kernel) {
-    const bool ok = f.worst <= kTolerance && f.worst_tf32 <= kToleranceTf32;
-    failures += ok ? 0 : 1;
-    std::printf("%-26s %5zu %10zu %9.1e %9.1e%s%s\n", kernel.c_str(), f.cases, f.algorithms, f.worst, f.worst_tf32,
-                ok ? "" : "  FAILED at ", ok ? "" : f.where.c_str());
-    if (!f.refused.empty()) std::printf("  not built: %s\n", f.refused.c_str());
+  return record.print();
+}
+
+Options options_of(int argc, char** argv) {
+  Options options;
+  const auto value = [&](int& i) {
+    if (i + 1 == argc) throw std::invalid_argument(argv[i]);
+    return std::string(argv[++i]);
+  };
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--results") options.results = value(i);
+    else if (argument == "--skip") options.skipped.push_back(value(i));
+    else if (argument == "--share") {
+      const std::string share = value(i);
+      if (std::sscanf(share.c_str(), "%zu/%zu", &options.share, &options.shares) != 2 || options.share >= options.shares)
+        throw std::invalid_argument("--share");
+    } else if (options.cases.empty() && !argument.starts_with("-")) options.cases = argument;
+    else throw std::invalid_argument(std::string(argument));
   }
-  std::printf("%zu kernels on %s, %zu of them too far\n", by_kernel.size(), profile::device_name().c_str(), failures);
-  return failures == 0 ? 0 : 9;
+  if (options.cases.empty()) throw std::invalid_argument("no CASES.json");
+  return options;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) return std::fprintf(stderr, "usage: %s CASES.json\n", argv[0]), 2;
   try {
-    return run(argv[1]);
+    return run(options_of(argc, argv));
+  } catch (const std::invalid_argument& error) {
+    return std::fprintf(stderr, "usage: %s CASES.json [--results FILE] [--share K/N] [--skip PREFIX]…; not understood: %s\n", argv[0], error.what()), 2;
   } catch (const json::exception& error) {
     return std::fprintf(stderr, "error: '%s' holds no cases: %s\n", argv[1], error.what()), 3;
   } catch (const std::exception& error) {

@@ -12,7 +12,7 @@ expect 2 travels/gpu_check.sh run;                                              
 expect 2 "$PLIMSOLL_SOURCE/tools/gpu_check.sh" run --part 1 -d nowhere;              says "prepare"
 
 build_trainer host travels/.models/resnet18.onnx --batch 2
-gunzip -c travels/networks/resnet18.onnx.gz >zero.onnx
+gunzip -c travels/networks/resnet18/model.onnx.gz >zero.onnx
 expect 0 host/build/train --init he:7 --model zero.onnx --data synthetic --steps 1 --lr 0 --save started.onnx
 $python - "$PLIMSOLL_SOURCE" <<'PY'
 import sys

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """The half of gpu_check.sh that runs beside the GPU: builds what prepare.py left, runs it, and keeps what it measured in
-results/part-N.json, step by step, so that a part that was cut off goes on where it was.
+results/part-N.json, step by step, so that a part that was cut off goes on where it was. What fails is told and passed over.
 
-usage: check.py --dir DIR --part N [--dry-run] [--minutes 9]
+usage: check.py --dir DIR --part N [--dry-run] [--minutes 9] [--out DIR]
 
   --dry-run   no GPU: everything is built, and PyTorch's twins run on the CPU with a small batch; nothing is measured
+  --out DIR   after each step all results so far are there too, as results.tar.gz: what a machine that is given back leaves
 """
 import argparse
+import concurrent.futures
+import glob
 import gzip
 import importlib
 import json
@@ -16,6 +19,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tarfile
 import time
 
 import numpy as np
@@ -23,16 +27,28 @@ import torch
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import networks  # noqa: E402
+from toolchain import toolchain, versions  # noqa: E402
+from replayed import replay_table  # noqa: E402
 
 SEED = 1
 LR = 0.01
 SLACK = 3.0  # times what PyTorch's own two memory formats differ by
 
 
-def shell(command, timeout=None, check=True, env=None):
+ENDS = None  # of the part
+
+
+def shell(command, timeout=240, check=True, env=None):
+    """What never ends costs its step, not the part; what was started before the part's end has some seconds more."""
     command = [str(part) for part in command]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout,
-                          env={**os.environ, **env} if env else None)
+    if ENDS:
+        timeout = max(20, min(timeout, ENDS + 40 - time.time()))
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, errors="replace",
+                              env={**os.environ, **env} if env else None)
+    except subprocess.TimeoutExpired as late:
+        told = [text if isinstance(text, str) else (text or b"").decode(errors="replace") for text in (late.stdout, late.stderr)]
+        raise RuntimeError(f"$ {' '.join(command)}\n{told[0][-1500:]}{told[1][-1500:]}\nnot ended after {timeout:.0f} s") from None
     if check and done.returncode != 0:
         raise RuntimeError(f"$ {' '.join(command)}\nexit {done.returncode}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
     return done
@@ -41,7 +57,9 @@ def shell(command, timeout=None, check=True, env=None):
 class Check:
     def __init__(self, args):
         self.dir, self.dry, self.part = os.path.abspath(args.dir), args.dry_run, args.part
-        self.ends = time.time() + 60 * args.minutes
+        global ENDS
+        self.ends = ENDS = time.time() + 60 * args.minutes
+        self.out = args.out
         self.index = json.load(open(f"{self.dir}/index.json"))
         os.makedirs(f"{self.dir}/results", exist_ok=True)
         self.path = f"{self.dir}/results/part-{self.part}{'-dry' if self.dry else ''}.json"
@@ -65,36 +83,83 @@ class Check:
         with open(self.path + ".new", "w") as out:
             json.dump(self.results, out, indent=1)
         os.replace(self.path + ".new", self.path)
+        self.leave()
         print(f"  {name}: {result.get('error', 'ok').strip().splitlines()[-1]} ({result['took_seconds']} s)", flush=True)
         return result
 
+    def leave(self):
+        if not self.out:
+            return
+        os.makedirs(self.out, exist_ok=True)
+        with tarfile.open(f"{self.out}/.new", "w:gz") as tar:
+            tar.add(f"{self.dir}/results", "results")
+        os.replace(f"{self.out}/.new", f"{self.out}/results.tar.gz")
+
     def runtime(self):
+        """All that compiles is compiled: what was not built is told by the step that wants it."""
         build = f"{self.dir}/build"
         if not os.path.exists(f"{build}/CMakeCache.txt"):
-            shell(["cmake", "-S", f"{self.dir}/source", "-B", build])
-        shell(["cmake", "--build", build, "-j", os.cpu_count()])
-        return build
+            flags, missing = toolchain()
+            try:
+                shell(["cmake", "-S", f"{self.dir}/source", "-B", build, *flags])
+            except RuntimeError as error:
+                shutil.rmtree(build, ignore_errors=True)
+                raise RuntimeError(f"{error}\nnot found: {missing}; flags: {flags}") from None
+        keep_going = ["-k", "0"] if os.path.exists(f"{build}/build.ninja") else ["-k"]
+        done = shell(["cmake", "--build", build, "-j", os.cpu_count(), "--", *keep_going], 540, check=False)
+        if done.returncode != 0:
+            with open(f"{self.dir}/results/build-part-{self.part}.log", "w") as log:
+                log.write(done.stdout + done.stderr)
+            wrong = [line for line in (done.stdout + done.stderr).splitlines() if "error" in line]
+            raise RuntimeError("\n".join(wrong[:20])[-3000:] + f"\nthe runtime does not build: {len(wrong)} errors")
+        return {"cpu_seconds": round(sum(os.times()[2:4]), 1)}
 
     def of_part(self, part):
         return [t for t in self.index if t["part"] == part and "refused" not in t]
 
     def model(self, name):
         """The model file, its drawn weights zero."""
-        path = f"{self.dir}/networks/{name}.onnx"
-        if not os.path.exists(path):
-            with gzip.open(path + ".gz", "rb") as given, open(path + ".new", "wb") as out:
-                shutil.copyfileobj(given, out, 1 << 24)
-            os.replace(path + ".new", path)
-        return path
+        for packed in glob.glob(f"{self.dir}/networks/{name}/*.gz"):
+            path = packed[:-3]
+            if not os.path.exists(path):
+                with gzip.open(packed, "rb") as given, open(path + ".new", "wb") as out:
+                    shutil.copyfileobj(given, out, 1 << 24)
+                os.replace(path + ".new", path)
+        return f"{self.dir}/networks/{name}/model.onnx"
 
     def build(self, trainer):
         source = f"{self.dir}/trainers/{trainer['tag']}"
         if not os.path.exists(f"{source}/runtime"):
             os.symlink(f"{self.dir}/source/runtime", f"{source}/runtime")
         if not os.path.exists(f"{source}/build/CMakeCache.txt"):
-            shell(["cmake", "-S", source, "-B", f"{source}/build", f"-DPLIMSOLL_RUNTIME={self.dir}/build"])
-        shell(["cmake", "--build", f"{source}/build", "-j", os.cpu_count()])
+            shell(["cmake", "-S", source, "-B", f"{source}/build", f"-DPLIMSOLL_RUNTIME={self.dir}/build", *toolchain()[0]])
+        shell(["cmake", "--build", f"{source}/build", "-j", max(1, os.cpu_count() // 2)], 540)
         return f"{source}/build/train"
+
+    def prepare_part(self):
+        """The runtime and all trainers of the part, built beside each other and before anything is measured. One that does not build
+        says so when it is to run."""
+        for step in ("machine", "runtime", "trainers"):  # of another machine, perhaps
+            self.results.pop(step, None)
+        self.step("machine", versions)
+        built = self.step("runtime", self.runtime)
+        if not built or "error" in built:
+            return
+
+        def trainers():
+            def one(trainer):
+                try:
+                    self.build(trainer)
+                except Exception as error:  # noqa: BLE001
+                    return f"{trainer['tag']}: {str(error)[-300:]}"
+                return ""
+
+            mine = self.of_part(self.part)
+            with concurrent.futures.ThreadPoolExecutor(max(1, os.cpu_count() // 4)) as pool:
+                failures = [told for told in pool.map(one, mine) if told]
+            return {"trainers": len(mine), "not_built": failures, "passed": not failures, "cpu_seconds": round(sum(os.times()[2:4]), 1)}
+
+        self.step("trainers", trainers)
 
     def train(self, trainer, steps, save=False, data=None, prefix=(), extra=()):
         """Losses and seconds per iteration, the last lines, and where the weights are."""
@@ -159,6 +224,9 @@ def torch_steps(check, name, batch, size, math_name, steps=3, channels_last=Fals
         optimizer.step()
         losses.append(loss.item())
     state = {k: v.detach().float().cpu().numpy() for k, v in model.state_dict().items() if not k.endswith("num_batches_tracked")}
+    del model, optimizer, images, labels, loss
+    if not check.dry:
+        torch.cuda.empty_cache()  # the trainers say what is free
     return losses, state
 
 
@@ -171,68 +239,130 @@ def distance(a, b):
 
 
 def part1(check):
-    build = check.runtime()
+    check.prepare_part()
+    cases, program = f"{check.dir}/work/cases.json", f"{check.dir}/build/bin/plimsoll-replay-cuda"
+    of = {t["math"]: t for t in check.of_part(1)}
 
+    # Several at once, since building a library's plans takes most of the time. One that a kernel ended goes on behind it.
     def replay():
-        cases = f"{check.dir}/work/cases.json"
         os.makedirs(f"{check.dir}/work", exist_ok=True)
         with gzip.open(f"{check.dir}/cases.json.gz", "rb") as given, open(cases, "wb") as out:
             shutil.copyfileobj(given, out)
         if check.dry:
-            count = len(json.load(open(cases))["cases"])
-            return {"cases": count, "built": os.path.exists(f"{build}/bin/plimsoll-replay-cuda")}
-        done = shell([f"{build}/bin/plimsoll-replay-cuda", cases], check=False)
-        if done.returncode not in (0, 9):
-            raise RuntimeError(done.stderr[-1500:])
-        rows = done.stdout.strip().splitlines()
-        return {"passed": done.returncode == 0, "table": rows}
+            return {"cases": len(json.load(open(cases))["cases"]), "built": os.path.exists(program)}
+        shares = min(8, os.cpu_count())
+
+        def share(number):
+            path, told = f"{check.dir}/results/replay-{number}.jsonl", []
+            open(path, "w").close()
+            for _ in range(40):
+                try:
+                    done = shell([program, cases, "--results", path, "--share", f"{number}/{shares}"], 120, check=False)
+                except RuntimeError as error:
+                    told.append(str(error)[-300:])
+                    continue
+                if done.returncode in (0, 9):
+                    break
+                told.append(f"exit {done.returncode}: {done.stderr.strip()[-300:]}")
+                if done.returncode in (2, 3):
+                    break
+            return path, told
+
+        with concurrent.futures.ThreadPoolExecutor(shares) as pool:
+            done = list(pool.map(share, range(shares)))
+        result = replay_table([path for path, _ in done])
+        ended = [line for _, told in done for line in told]
+        return {**result, "processes_ended": ended, "passed": result["passed"] and not ended}
+
+    # A whole training, step by step, as a graph, and timed.
+    def ways():
+        if check.dry:
+            return check.train(of["fp32"], 3)
+        x, y = check.data(of["fp32"]["batch"], networks.NETWORKS["resnet18"][1])
+        files = []
+        for extra in (["--no-graph"], [], ["--trace", f"{check.dir}/results/trace-resnet18.json"]):
+            saved = check.train(of["fp32"], 6, save=True, data=f"npy:{x},{y}", extra=extra)["saved"]
+            files.append(open(saved, "rb").read())
+        return {"passed": files[0] == files[1] == files[2], "graph_as_steps": files[0] == files[1], "traced_as_steps": files[0] == files[2]}
+
+    def profile():
+        profiler = f"{check.dir}/build/bin/plimsoll-profile-cuda"
+        if check.dry:
+            return {"described": json.loads(shell([profiler, "--describe", "--device-props", "h200"]).stdout)}
+        with open(f"{check.dir}/results/device-props.json", "w") as out:
+            out.write(shell([profiler, "--dump-device-props"]).stdout)
+        path = f"{check.dir}/results/profile-resnet18.json"
+        shell([profiler, f"{check.dir}/networks/resnet18.tasks.json", "-o", path])
+        real = json.load(open(path))
+        return {"tasks": len(real["tasks"]), "errors": [t["error"] for t in real["tasks"] if "error" in t], "links": real.get("links"),
+                "overheads": {k: v for k, v in real.items() if k.endswith(("seconds", "bytes"))}}
+
+    def sanitized(tool):
+        if check.dry:
+            return {"built": os.path.exists(program)}
+        path = f"{check.dir}/results/{tool}.jsonl"
+        open(path, "w").close()
+        done = shell(["compute-sanitizer", "--tool", tool, "--error-exitcode", "99", "--print-limit", "20", program, cases, "--results", path,
+                      "--skip", "Conv", "--skip", "MatMul"], 150, check=False)
+        return {"passed": done.returncode == 0, "exit": done.returncode, "output": (done.stdout + done.stderr).strip().splitlines()[-60:]}
 
     check.step("operators", replay)
+    for math_name, trainer in of.items():
+        check.step(f"resnet18 {math_name}", lambda: three_iterations(check, [trainer], "resnet18", math_name, trainer["batch"]))
+    check.step("resnet18 as a graph", ways)
+    check.step("resnet18 profile", profile)
+    for tool in ("memcheck", "racecheck", "synccheck"):
+        check.step(f"operators, {tool}", lambda: sanitized(tool))
+
+
+def three_iterations(check, trainers, name, math_name, batch):
+    """Losses and weights beside PyTorch's on the same device, from the same bits."""
+    size = networks.NETWORKS[name][1]
+    used = 2 if check.dry else batch
+    theirs, state = torch_steps(check, name, used, size, math_name, 1 if check.dry else 3)
+    if check.dry:
+        check.train(trainers[0], 3)
+        return {"torch_losses": theirs, "built": True}
+    other_losses, other = torch_steps(check, name, batch, size, math_name, 3, True)
+    x, y = check.data(batch, size)
+    ours = check.train(trainers[0], 3, save=True, data=f"npy:{x},{y}")
+    weights = networks.read_weights(ours["saved"])
+    start = {k: v.float().numpy() for k, v in check.twin(name).state_dict().items()}
+    keys = [k for k in state if k in weights]
+    apart = distance(moved(weights, start, keys), moved(state, start, keys))
+    spread = distance(moved(other, start, keys), moved(state, start, keys))
+    loss_apart = max(abs(a - b) / max(abs(b), 1e-6) for a, b in zip(ours["losses"], theirs))
+    loss_spread = max(abs(a - b) / max(abs(b), 1e-6) for a, b in zip(other_losses, theirs))
+    # The first loss is of the same weights; then rounding grows, in PyTorch's two formats as well.
+    first_apart = abs(ours["losses"][0] - theirs[0]) / abs(theirs[0])
+    first, later, weight = (1e-5, 1e-3, 1e-4) if math_name == "fp32" else (2e-3, 5e-3, 5e-3)
+    return {"losses": ours["losses"], "torch_losses": theirs, "first_loss_apart": first_apart, "loss_apart": loss_apart, "torch_loss_spread": loss_spread,
+            "weights_apart": apart, "torch_spread": spread, "compared": len(keys), "of": len(state),
+            "passed": first_apart <= first and loss_apart <= max(later, SLACK * loss_spread)
+            and apart <= max(weight, SLACK * spread)}
 
 
 def part2(check):
-    check.step("runtime", lambda: {"build": check.runtime()})
+    check.prepare_part()
     groups = {}
     for trainer in check.of_part(2):
         groups.setdefault((trainer["name"], trainer["math"], trainer["batch"]), []).append(trainer)
     for (name, math_name, batch), trainers in groups.items():
         size = networks.NETWORKS[name][1]
-
-        def against_torch():
-            used = 2 if check.dry else batch
-            theirs, state = torch_steps(check, name, used, size, math_name, 1 if check.dry else 3)
-            if check.dry:
-                check.train(trainers[0], 3)
-                return {"torch_losses": theirs, "built": True}
-            other_losses, other = torch_steps(check, name, batch, size, math_name, 3, True)
-            x, y = check.data(batch, size)
-            ours = check.train(trainers[0], 3, save=True, data=f"npy:{x},{y}")
-            weights = networks.read_weights(ours["saved"])
-            start = {k: v.float().numpy() for k, v in check.twin(name).state_dict().items()}
-            keys = [k for k in state if k in weights]
-            apart = distance(moved(weights, start, keys), moved(state, start, keys))
-            spread = distance(moved(other, start, keys), moved(state, start, keys))
-            loss_apart = max(abs(a - b) / max(abs(b), 1e-6) for a, b in zip(ours["losses"], theirs))
-            loss_spread = max(abs(a - b) / max(abs(b), 1e-6) for a, b in zip(other_losses, theirs))
-            # The first loss is of the same weights; then rounding grows, in PyTorch's two formats as well.
-            first_apart = abs(ours["losses"][0] - theirs[0]) / abs(theirs[0])
-            first, later, weight = (1e-5, 1e-3, 1e-4) if math_name == "fp32" else (2e-3, 5e-3, 5e-3)
-            return {"losses": ours["losses"], "torch_losses": theirs, "first_loss_apart": first_apart, "loss_apart": loss_apart, "torch_loss_spread": loss_spread,
-                    "weights_apart": apart, "torch_spread": spread, "compared": len(keys), "of": len(state),
-                    "passed": first_apart <= first and loss_apart <= max(later, SLACK * loss_spread)
-                    and apart <= max(weight, SLACK * spread)}
-
-        check.step(f"{name} {math_name}", against_torch)
+        check.step(f"{name} {math_name}", lambda: three_iterations(check, trainers, name, math_name, batch))
         for trainer in trainers[1:]:
             def same_bits(trainer=trainer):
                 if check.dry:
                     return check.train(trainer, 3)
                 x, y = check.data(batch, size)
-                first = check.train(trainers[0], 3, save=True, data=f"npy:{x},{y}")
+                first = f"{check.dir}/work/{trainers[0]['tag']}.onnx"  # saved by the step before
+                if not os.path.exists(first):
+                    check.train(trainers[0], 3, save=True, data=f"npy:{x},{y}")
                 this = check.train(trainer, 3, save=True, data=f"npy:{x},{y}")
                 ways = [choices(check, t) for t in (trainers[0], trainer)]
-                same = open(first["saved"], "rb").read() == open(this["saved"], "rb").read()
-                return {"same_bits": same, "same_algorithms_and_rounds": ways[0] == ways[1],
+                same = open(first, "rb").read() == open(this["saved"], "rb").read()
+                os.remove(this["saved"])
+                return {"losses": this["losses"], "same_bits": same, "same_algorithms_and_rounds": ways[0] == ways[1],
                         "passed": same or ways[0] != ways[1]}
 
             check.step(f"{name} {math_name} {trainer['budget']}", same_bits)
@@ -269,8 +399,8 @@ def measured(check, trainer, steps=25):
 
 
 def part3(check):
-    build = check.step("runtime", lambda: {"build": check.runtime()})["build"]
-    profiler = f"{build}/bin/plimsoll-profile-cuda"
+    check.prepare_part()
+    profiler = f"{check.dir}/build/bin/plimsoll-profile-cuda"
 
     def props():
         if check.dry:
@@ -322,10 +452,9 @@ def torch_throughput(check, name, batch, size, math_name, how, channels_last, st
         model, images = model.to(memory_format=torch.channels_last), images.to(memory_format=torch.channels_last)
     optimizer = torch.optim.SGD(model.parameters(), lr=LR, momentum=0.9)
     forward = model
-    if how == "compile":
-        forward = torch.compile(model, backend="eager" if check.dry else "inductor")
-    if how == "activation_memory_budget":
-        importlib.import_module("torch._functorch.config").activation_memory_budget = 0.5
+    if how in ("compile", "activation_memory_budget"):
+        torch._dynamo.reset()  # of the network before
+        importlib.import_module("torch._functorch.config").activation_memory_budget = 0.5 if how == "activation_memory_budget" else 1.0
         forward = torch.compile(model, backend="eager" if check.dry else "inductor")
     if how == "checkpoint":
         forward = checkpointed(model)
@@ -340,10 +469,12 @@ def torch_throughput(check, name, batch, size, math_name, how, channels_last, st
         loss.backward()
         optimizer.step()
 
+    began = time.time()
     for _ in range(1 if check.dry else 8):
         step()
     if check.dry:
         return {"ran": True}
+    warming = time.time() - began
     torch.cuda.reset_peak_memory_stats()
     times = []
     for _ in range(steps):
@@ -356,7 +487,7 @@ def torch_throughput(check, name, batch, size, math_name, how, channels_last, st
     peak = torch.cuda.max_memory_allocated()
     del model, optimizer, images, forward
     torch.cuda.empty_cache()
-    return {"seconds": seconds, "samples_per_second": batch / seconds, "peak_bytes": peak}
+    return {"seconds": seconds, "samples_per_second": batch / seconds, "peak_bytes": peak, "warm_up_seconds": warming}
 
 
 def checkpointed(model):
@@ -371,19 +502,29 @@ def checkpointed(model):
 
 
 def part4(check):
-    check.step("runtime", lambda: {"build": check.runtime()})
-    for trainer in check.of_part(4):
-        check.step(trainer["tag"], lambda trainer=trainer: measured(check, trainer))
-    for name, math_name, batch in dict.fromkeys((t["name"], t["math"], t["batch"]) for t in check.of_part(4)):
-        size = networks.NETWORKS[name][1]
-        for how in ("eager", "compile", "checkpoint", "activation_memory_budget", "save_on_cpu"):
-            for channels_last in (False, True) if how in ("eager", "compile") else (False,):
-                check.step(f"{name} {math_name} torch {how}{' channels_last' if channels_last else ''}",
-                           lambda: torch_throughput(check, name, batch, size, math_name, how, channels_last))
+    check.prepare_part()
+    trainers = check.of_part(4)
+    kinds = list(dict.fromkeys((t["name"], t["math"], t["batch"]) for t in trainers))
+
+    def pytorch(kind, hows):
+        name, math_name, batch = kind
+        for how, channels_last in hows:
+            check.step(f"{name} {math_name} torch {how}{' channels_last' if channels_last else ''}",
+                       lambda: torch_throughput(check, name, batch, networks.NETWORKS[name][1], math_name, how, channels_last))
+
+    # What torch.compile takes to compile is most of the time: first what needs none.
+    for kind in kinds:
+        for trainer in trainers:
+            if (trainer["name"], trainer["math"], trainer["batch"]) == kind:
+                check.step(trainer["tag"], lambda: measured(check, trainer))
+        pytorch(kind, [("eager", False), ("eager", True), ("checkpoint", False), ("save_on_cpu", False)])
+    for hows in ([("compile", True)], [("compile", False), ("activation_memory_budget", False)]):
+        for kind in kinds:
+            pytorch(kind, hows)
 
 
 def part5(check):
-    check.step("runtime", lambda: {"build": check.runtime()})
+    check.prepare_part()
     for trainer in check.of_part(5):
         check.step(trainer["tag"], lambda trainer=trainer: measured(check, trainer, 8))
 
@@ -425,6 +566,7 @@ def main():
     parser.add_argument("--part", type=int, required=True, choices=range(1, 6))
     parser.add_argument("--dry-run", action="store_true")
     parser.add_argument("--minutes", type=float, default=9)
+    parser.add_argument("--out")
     args = parser.parse_args()
     check = Check(args)
     if not args.dry_run and not torch.cuda.is_available():

@@ -79,8 +79,8 @@ def _fields(data, at, end):
 
 
 def initializers(data):
-    """{name: (offset, bytes, dims)} of the raw float data in a model file: ModelProto.graph 7, .initializer 5, TensorProto
-    {dims 1, data_type 2, name 8, raw_data 9}."""
+    """{name: (offset, bytes, dims)} of the float data of a model file, in it or in the file beside it that it names: ModelProto.graph
+    7, .initializer 5, TensorProto {dims 1, data_type 2, name 8, raw_data 9, external_data 13 {key 1, value 2}}."""
     found = {}
     for field, begin, end in _fields(data, 0, len(data)):
         if field != 7:
@@ -88,7 +88,7 @@ def initializers(data):
         for field, first, last in _fields(data, begin, end):
             if field != 5:
                 continue
-            dims, name, raw, kind = [], "", None, 0
+            dims, name, raw, kind, outside = [], "", None, 0, {}
             for part, a, b in _fields(data, first, last):
                 if part == 1 and a == b:
                     dims.append(a)
@@ -103,6 +103,11 @@ def initializers(data):
                     name = bytes(data[a:b]).decode()
                 elif part == 9:
                     raw = (a, b)
+                elif part == 13:
+                    key, value = (bytes(data[x:y]).decode() for _, x, y in _fields(data, a, b))
+                    outside[key] = value
+            if "offset" in outside and "length" in outside:
+                raw = (int(outside["offset"]), int(outside["offset"]) + int(outside["length"]))
             if raw and kind == 1:
                 found[name] = (raw[0], raw[1] - raw[0], tuple(dims))
     return found

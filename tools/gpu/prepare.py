@@ -8,6 +8,7 @@ usage: prepare.py --plimsoll build/bin/plimsoll --out DIR [--parts 1,2,3,4,5] [-
 """
 import argparse
 import copy
+import glob
 import gzip
 import json
 import os
@@ -36,13 +37,21 @@ def run(command, **options):
     return done.stdout
 
 
-def zeroed(path):
-    """The model with what --init he draws made zero: gzip leaves next to nothing of it."""
-    data = np.fromfile(path, np.uint8)
-    for offset, size, dims in networks.initializers(data).values():
+def pack(trainer, folder):
+    """The model of a trainer, and the file of its weights where it has one, zipped. What --init he draws is made zero in it first: gzip
+    leaves next to nothing of that."""
+    os.makedirs(folder, exist_ok=True)
+    model = f"{trainer}/model.onnx"
+    weights = glob.glob(f"{trainer}/*.weights")
+    data = np.memmap(weights[0] if weights else model, np.uint8, "r+")
+    for offset, size, dims in networks.initializers(np.fromfile(model, np.uint8)).values():
         if networks.is_drawn(dims):
             data[offset:offset + size] = 0
-    return data
+    data.flush()
+    del data
+    for path in [model, *weights]:
+        with open(path, "rb") as given, gzip.open(f"{folder}/{os.path.basename(path)}.gz", "wb", 6) as out:
+            shutil.copyfileobj(given, out, 1 << 24)
 
 
 class Folder:
@@ -99,12 +108,11 @@ class Folder:
                                      for t in self.trainers):
                     self.trainer(part, name, model, batch, math, least[1].replace(",", ""), costs, policy)
                 return
-            packed = f"{self.out}/networks/{name}.onnx.gz"
-            if not os.path.exists(packed):
-                os.makedirs(os.path.dirname(packed), exist_ok=True)
-                with gzip.open(packed, "wb", 6) as out:
-                    out.write(zeroed(f"{target}/model.onnx").tobytes())
-            os.remove(f"{target}/model.onnx")
+            packed = f"{self.out}/networks/{name}"
+            if not os.path.exists(f"{packed}/model.onnx.gz"):
+                pack(target, packed)
+            for path in [f"{target}/model.onnx", *glob.glob(f"{target}/*.weights")]:
+                os.remove(path)
             shutil.rmtree(f"{target}/runtime")
             with open(f"{target}/plan.json", "rb") as given, gzip.open(f"{target}/plan.json.gz", "wb", 6) as out:
                 shutil.copyfileobj(given, out)
@@ -114,6 +122,11 @@ class Folder:
         entry["summary"] = plan["summary"]
         self.trainers.append(entry)
         print(f"  {tag}: arena {plan['summary']['arena_bytes'] / 2**20:.0f} MiB", flush=True)
+
+    def tasks(self, name, model, batch):
+        path = f"{self.out}/networks/{name}.tasks.json"
+        if not os.path.exists(path):
+            run([self.args.plimsoll, "profile", model, "--batch", batch, "--target", "cuda", "--tasks-only", "-o", path, "-q"])
 
     def source(self):
         """The runtime, the profiler and the replayer, with the one header that they need of others."""
@@ -133,6 +146,10 @@ class Folder:
 
 
 def part1(folder):
+    model = folder.export("resnet18")
+    for math in ("fp32", "tf32"):
+        folder.trainer(1, "resnet18", model, 8, math, "50%")
+    folder.tasks("resnet18", model, 8)
     cases = f"{folder.out}/cases.json"
     run([folder.args.test_ops, "[.cases]"], env={**os.environ, "PLIMSOLL_CASES": cases})
     with open(cases, "rb") as given, gzip.open(cases + ".gz", "wb", 6) as out:
@@ -158,10 +175,7 @@ def part3(folder):
         for budget in BUDGETS:
             folder.trainer(3, name, model, folder.args.batch3, "fp32", f"{budget}%", costs)
         # What the profiler is asked there: the tasks of the whole batch.
-        tasks = f"{folder.out}/networks/{name}.tasks.json"
-        if not os.path.exists(tasks):
-            run([folder.args.plimsoll, "profile", model, "--batch", folder.args.batch3, "--target", "cuda", "--tasks-only",
-                 "-o", tasks, "-q"])
+        folder.tasks(name, model, folder.args.batch3)
 
 
 def part4(folder):
@@ -177,10 +191,8 @@ def part4(folder):
 def part5(folder):
     if folder.args.small:
         return folder.trainer(5, "resnet50-64", folder.built_in("resnet50-64", "resnet50:input=64"), 32, "fp32", "50%")
-    # 1925 layers: the depth of a bottleneck network is 3 (n1 + n2 + n3 + n4) + 2. At the usual width its weights alone are
-    # more than a model file holds (2 GiB).
-    folder.trainer(5, "resnet1925", folder.built_in("resnet1925", "resnet:n=6,32,597,6,width=48"), 16, "fp32", "12GiB",
-                   policy="superneurons")
+    # 1925 layers: the depth of a bottleneck network is 3 (n1 + n2 + n3 + n4) + 2. Its weights are 2.8 GB.
+    folder.trainer(5, "resnet1925", folder.built_in("resnet1925", "resnet:n=6,32,597,6"), 16, "fp32", "12GiB")
     folder.trainer(5, "vgg16", folder.export("vgg16"), 256, "fp32", "12GiB")
 
 

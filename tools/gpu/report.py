@@ -48,11 +48,10 @@ def main():
     lines = ["# On a GPU", "", "Written by `tools/gpu_check.sh report`; gpu.json has all figures."]
     for part, steps in results.items():
         lines += ["", f"## {part}. {TITLES[part]}", ""]
-        if part == 1:
-            for result in steps.values():
-                lines += ["```", *result.get("table", []), "```"]
-            continue
         lines += ["| | |", "|---|---|"] + [f"| {name} | {cell(result)} |" for name, result in steps.items()]
+        for result in steps.values():
+            if "table" in result:
+                lines += ["", "```", *result["table"], "```"]
     with open(os.path.join(sys.argv[2], "gpu.md"), "w") as out:
         out.write("\n".join(lines) + "\n")
     print("\n".join(lines))

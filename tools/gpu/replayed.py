@@ -1,0 +1,36 @@
+"""What plimsoll-replay-cuda --results left, as a table. Needs nothing."""
+import json
+
+BOUNDS = {"fp32": 1e-5, "tf32": 5e-3}  # of runtime/profile/replay.cpp
+
+
+def replay_table(paths):
+    """Of the lines in these files, a row for each kernel; `failures` has up to 40 for each."""
+    kernels, kernel_of, not_built = {}, {}, 0
+    for path in paths:
+        for line in open(path, errors="replace"):
+            try:
+                told = json.loads(line)
+            except ValueError:
+                continue  # the process ended in the middle of it
+            if "kernel" in told:
+                kernel_of[told["case"]] = told["kernel"]
+            row = kernels.setdefault(kernel_of.get(told["case"], "?"), {"cases": set(), "algorithms": 0, "fp32": 0.0, "tf32": 0.0, "bad": []})
+            row["cases"].add(told["case"])
+            not_built += "not_built" in told
+            if "error" in told:
+                row["bad"].append(f"{told['case']}: {told['error']}")
+            elif "far" in told:
+                row["algorithms"] += 1
+                math = "tf32" if told["tf32"] else "fp32"
+                far = told["far"] if isinstance(told["far"], (int, float)) else float("inf")
+                row[math] = max(row[math], far)
+                if far > BOUNDS[math]:
+                    row["bad"].append(f"{told['case']}, {told['algorithm']}, operand {told['operand']}: {far:.1e}")
+    lines = [f"{'kernel':26} {'cases':>5} {'algorithms':>10} {'fp32':>9} {'tf32':>9}"]
+    for kernel, row in sorted(kernels.items()):
+        bad = f"  FAILED {len(row['bad'])}: {row['bad'][0][:160]}" if row["bad"] else ""
+        lines.append(f"{kernel:26} {len(row['cases']):5} {row['algorithms']:10} {row['fp32']:9.1e} {row['tf32']:9.1e}{bad}")
+    failures = {kernel: row["bad"][:40] for kernel, row in kernels.items() if row["bad"]}
+    cases = sum(len(row["cases"]) for row in kernels.values())
+    return {"table": lines, "failures": failures, "cases": cases, "not_built": not_built, "passed": cases > 0 and not failures}

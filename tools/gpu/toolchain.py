@@ -1,0 +1,66 @@
+"""Where CUDA and cuDNN are on a machine that nobody has seen, and what else its results depend on."""
+import glob
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy
+import torch
+
+
+def first_of(patterns):
+    """The first file that one of the patterns names; '' where there is none."""
+    return next((path for pattern in patterns for path in sorted(glob.glob(pattern))), "")
+
+
+def toolchain():
+    """(what CMake must be told, what was not found): the toolkit may lie in /usr/local, in Python's packages, or half there."""
+    packages = [path for path in sys.path if path.endswith("-packages")]
+    nvcc = shutil.which("nvcc") or first_of(["/usr/local/cuda*/bin/nvcc", *(f"{p}/nvidia/*/bin/nvcc" for p in packages)])
+    if not nvcc:
+        raise RuntimeError("there is no nvcc: not on the PATH, in /usr/local/cuda or in Python's packages")
+    root = os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
+    roots = [root, f"{root}/targets/x86_64-linux", "/usr/local/cuda", "/usr", "/usr/local", *(f"{p}/nvidia/*" for p in packages)]
+    flags, includes, missing = [f"-DCMAKE_CUDA_COMPILER={nvcc}"], [], []
+    for header in ("cuda_runtime.h", "cudnn.h", "cublasLt.h", "nvtx3/nvToolsExt.h"):
+        found = first_of([f"{r}/include/{header}" for r in roots] + [f"/usr/include/x86_64-linux-gnu/{header}"])
+        folder = found[:-len(header) - 1]
+        if not found:
+            missing.append(header)
+        elif not os.path.exists(f"{root}/include/{header}") and folder not in ("/usr/include", *includes):
+            includes.append(folder)
+        if found and header == "cudnn.h":
+            flags.append(f"-DCUDNN_INCLUDE_DIR={folder}")
+    for name, variable in (("libcudnn.so", "CUDNN_LIBRARY"), ("libcublasLt.so", "CUDA_cublasLt_LIBRARY"),
+                           ("libcudart_static.a", "CUDA_cudart_static_LIBRARY")):
+        found = first_of([f"{r}/{lib}/{name}{version}" for r in roots for lib in ("lib64", "lib", "lib/x86_64-linux-gnu")
+                          for version in ("", ".[0-9]*")])
+        if found:
+            flags.append(f"-D{variable}={found}")
+        else:
+            missing.append(name)
+    if includes:
+        options = " ".join(f"-isystem {folder}" for folder in includes)
+        flags += [f"-DCMAKE_CXX_FLAGS={options}", f"-DCMAKE_CUDA_FLAGS={options}"]
+    if shutil.which("ninja"):
+        flags += ["-G", "Ninja"]
+    return flags, missing
+
+
+def versions():
+    told = {"torch": torch.__version__, "cudnn of torch": torch.backends.cudnn.version(), "numpy": numpy.__version__, "cores": os.cpu_count()}
+    query = "name,driver_version,memory.total,memory.used,clocks.sm,clocks.mem,pcie.link.gen.max,pcie.link.width.max"
+    for name, command in (("gpu", ["nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader"]), ("nvcc", ["nvcc", "--version"]),
+                          ("cmake", ["cmake", "--version"]), ("c++", ["c++", "--version"]), ("kernel", ["uname", "-a"]),
+                          ("memory", ["free", "-m"]), ("processor", ["sh", "-c", "grep -m1 'model name' /proc/cpuinfo"]),
+                          ("locked memory", ["sh", "-c", "ulimit -l"])):
+        try:
+            told[name] = subprocess.run(command, capture_output=True, text=True, timeout=20).stdout.strip()[-600:]
+        except (OSError, subprocess.TimeoutExpired) as error:
+            told[name] = str(error)[-200:]
+    try:
+        told["toolchain"] = toolchain()
+    except RuntimeError as error:
+        told["toolchain"] = str(error)
+    return told
