@@ -14,8 +14,6 @@ struct ModelFile {
   std::string sha256 = {};
 };
 
-// Protobuf's own limit on one message, and so on an ONNX file.
-inline constexpr int64_t kModelBytesLimit = 0x7fffffff;
 // More nodes than any network has; inlining stops here, so a chain of functions that doubles cannot fill the memory.
 inline constexpr int64_t kNodeLimit = 1'000'000;
 

@@ -141,8 +141,8 @@ Status write_outside(ModelFile& file, const std::string& path, const std::string
 
 std::string weights_name(std::string_view skeleton_name) { return sha256_hex(std::string(skeleton_name)).substr(0, 16) + ".weights"; }
 
-bool is_too_large_for_one_file(const ModelFile& file) {
-  return file.model.ByteSizeLong() > static_cast<size_t>(kModelBytesLimit);
+bool is_too_large_for_one_file(const ModelFile& file, int64_t most_bytes) {
+  return file.model.ByteSizeLong() > static_cast<size_t>(most_bytes);
 }
 
 Result<std::map<std::string, FileRange>> write_model_in_two(ModelFile& file, const std::string& path) {
@@ -156,9 +156,10 @@ Result<std::map<std::string, FileRange>> write_model_in_two(ModelFile& file, con
 
 Result<std::map<std::string, FileRange>> write_model(const ModelFile& file, const std::string& path) {
   const size_t size = file.model.ByteSizeLong();
-  if (size > static_cast<size_t>(kModelBytesLimit))
+  if (is_too_large_for_one_file(file))
     return Error{ExitCode::unsupported,
-                 fmt::format("with its weights inside, the model would have {} bytes; an ONNX file ends at 2 GiB", size)};
+                 fmt::format("with its weights inside, the model would have {} bytes; an ONNX file ends at 2 GiB", size),
+                 {"it stays in two files then, the model and the weights beside it, which every tool reads together"}};
   const auto unwritable = [&](int error) {
     return Error{ExitCode::unwritable_output, fmt::format("cannot write model '{}': {}", path, std::strerror(error))};
   };

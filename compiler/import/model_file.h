@@ -12,6 +12,9 @@ namespace plimsoll {
 
 struct ModelFile;  // the ONNX model in memory, with its functions inlined and its merged initializers apart
 
+// Protobuf's own limit on one message, and so on an ONNX file.
+inline constexpr int64_t kModelBytesLimit = 0x7fffffff;
+
 // Bytes [offset, offset + bytes) of a file.
 struct FileRange {
   int64_t offset = 0;
@@ -24,8 +27,8 @@ struct FileRange {
 // Errors: unwritable_output; unsupported when the file would exceed the 2 GiB that Protobuf allows.
 Result<std::map<std::string, FileRange>> write_model(const ModelFile& file, const std::string& path);
 
-// True when write_model() would refuse the model for its size.
-bool is_too_large_for_one_file(const ModelFile& file);
+// True when write_model() would refuse the model for its size: then it goes into two files.
+bool is_too_large_for_one_file(const ModelFile& file, int64_t most_bytes = kModelBytesLimit);
 
 // The other way: `path` becomes a skeleton whose weights are external data in a file beside it, each at an offset that
 // is a multiple of 4096 (for whoever maps it). That file's name has a fixed form and length, so that a trainer can give

@@ -209,6 +209,27 @@ TEST_CASE("a single number in arithmetic is a constant") {
   CHECK(find_value(imported->network, "val_3")->constant->reals == std::vector<double>{4});
 }
 
+// What decides beyond 2 GiB, at a size that a test has room for: the same model is one file, two files, one file again.
+TEST_CASE("a model that is too large for one file goes into two, and comes back the same") {
+  const ScratchDirectory directory;
+  const auto imported = small_model().import();
+  REQUIRE(outcome(imported) == "ok");
+  REQUIRE(write_model(*imported->file, directory / "one.onnx").ok());
+  const auto bytes = static_cast<int64_t>(std::filesystem::file_size(directory / "one.onnx"));
+  CHECK(!is_too_large_for_one_file(*imported->file));
+  CHECK(!is_too_large_for_one_file(*imported->file, bytes));
+  CHECK(is_too_large_for_one_file(*imported->file, bytes - 1));
+
+  const auto ranges = write_model_in_two(*imported->file, directory / "two.onnx");
+  REQUIRE(ranges.ok());
+  CHECK(ranges->at("w") == FileRange{0, 4 * 3 * 3 * 3 * 4});
+  CHECK(ranges->at("b").offset % 4096 == 0);
+  CHECK(std::filesystem::exists(directory / weights_name("two.onnx")));
+  REQUIRE(export_model({.model = directory / "two.onnx"}, directory / "again.onnx").ok());
+  std::ifstream one(directory / "one.onnx"), again(directory / "again.onnx");
+  CHECK(std::string(std::istreambuf_iterator<char>(one), {}) == std::string(std::istreambuf_iterator<char>(again), {}));
+}
+
 // As torch's dynamo exporter writes a layer without a bias, its own optimizer left out.
 TEST_CASE("a bias that is computed to be zero is none") {
   ModelBuilder build(20, 10);
