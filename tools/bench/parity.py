@@ -4,20 +4,29 @@
 For each network: export it as torch does (training mode), compile, build and run the trainer on the same samples from
 the same weights, and compare, tensor by tensor, ||ours - theirs|| / ||theirs||:
 
-  gradient   of one iteration: median and worst tensor     within --tolerance (1e-4)
-  1 step     weights and running statistics, likewise      within --tolerance
+  gradient   of one iteration: median and worst tensor     within --tolerance (1e-4), every one
+  1 step     weights and running statistics, likewise      within --tolerance, every one
   f64        the median of PyTorch's own distance from the same iteration in double precision, for comparison
   5 steps    how far the weights moved in five iterations: as near to PyTorch as PyTorch's own two memory formats are to
              each other, times --slack
 
-A deep network amplifies rounding: of millions of activations a few lie so near to zero that rounding decides whether a
-Relu passes them, and some gradients are zero but for rounding (of a bias before a batch normalization). A wrong gradient
-is another thing. So where a tensor misses the tolerance ("beyond"), the same iteration in double precision decides: ours
-may be no further from it than --slack times what PyTorch's own single precision is, for this tensor or, since it is
-chance which tensors a flipped Relu reaches, for nine in ten of all tensors. All others are listed, and fail: then other
-samples are tried, up to --attempts times. Chance passes with them; a wrong gradient is wrong with all.
+Samples are random, and not any will do: of millions of activations a few lie so near to zero that rounding decides whether
+a Relu passes them, or which of two a max pool takes, and then a deep network's gradients differ by a percent: PyTorch's own
+in single precision from its own in double. So the deeper networks get biases of their batch normalizations that are about
+1.75 or -1.75 (SPREAD), in place of 0: then few activations lie at zero, and channels still let some through and hold some back.
+Their images are small, and the seed of their samples is one with which PyTorch takes every such decision alike in both precisions (--search
+finds them). With those there is nothing that a tensor beyond the tolerance could be excused by. Should another machine's
+rounding decide otherwise, the next seed of the list is taken: chance passes with it; a wrong gradient is wrong with all.
+
+Some gradients are zero but for rounding: of a bias before a batch normalization, which takes it away again. They have no
+relative distance ("zero"; PyTorch's double precision tells them) and are held to the tolerance by the median gradient's norm.
+With Adam, whose first step is of the gradient's sign, an element that is almost zero is as good as a large one: there a tensor
+may be no further from double precision than --slack times what PyTorch's single precision is, for this tensor or for nine
+in ten of all.
 
 usage: parity.py --plimsoll build/bin/plimsoll --runtime build [--models resnet18,alexnet] [--work DIR] [--optimizer adam]
+       parity.py --search 1:40 --models resnet50          which seeds will do
+       parity.py … --exporter dynamo                      as PyTorch 2 exports them, by a Python that has it
 """
 import argparse
 import copy
@@ -32,17 +41,21 @@ import torch
 import torchvision
 from onnx import numpy_helper
 
-# name: (constructor, image size, batch). Small where the time asks for it.
+# name: (constructor, image size, batch, seeds of samples). Small where the time asks for it, and rounding.
 MODELS = {
-    "alexnet": (lambda: torchvision.models.alexnet(), 224, 4),
-    "vgg16": (lambda: torchvision.models.vgg16(), 224, 1),
-    "resnet18": (lambda: torchvision.models.resnet18(), 64, 8),
-    "resnet50": (lambda: torchvision.models.resnet50(), 64, 8),
-    "googlenet": (lambda: torchvision.models.googlenet(aux_logits=False, init_weights=False), 96, 4),
-    "inception_v3": (lambda: torchvision.models.inception_v3(aux_logits=False, init_weights=False), 107, 4),
-    "densenet121": (lambda: torchvision.models.densenet121(), 64, 4),
-    "mobilenet_v2": (lambda: torchvision.models.mobilenet_v2(), 64, 8),
+    "alexnet": (lambda: torchvision.models.alexnet(), 224, 4, [1, 2, 3]),
+    "vgg16": (lambda: torchvision.models.vgg16(), 224, 1, [1, 2, 3]),
+    "resnet18": (lambda: torchvision.models.resnet18(), 64, 8, [1, 2, 3]),
+    "resnet50": (lambda: torchvision.models.resnet50(), 32, 8, [2, 1, 3]),
+    "googlenet": (lambda: torchvision.models.googlenet(aux_logits=False, init_weights=False), 64, 8, [1, 2, 3]),
+    "inception_v3": (lambda: torchvision.models.inception_v3(aux_logits=False, init_weights=False), 75, 8, [1, 3, 2]),
+    "densenet121": (lambda: torchvision.models.densenet121(), 64, 4, [2, 1, 3]),
+    "mobilenet_v2": (lambda: torchvision.models.mobilenet_v2(), 64, 8, [1, 2, 3]),
 }
+# Of these the biases are about so much, of either sign or not: a Relu6 has two edges, and 2 is in the middle enough. The others
+# are as torchvision makes them.
+SPREAD = {"resnet50": (1.75, True), "googlenet": (1.75, True), "inception_v3": (1.75, True), "densenet121": (1.5, True),
+          "mobilenet_v2": (2.0, False)}
 STEPS = 5
 # A power of two, so large that w1 = w0 - LR * g keeps the bits of g: the gradient is read off one step of plain SGD.
 GRADIENT_LR = 2.0 ** 24
@@ -61,10 +74,86 @@ def make_model(name):
     for module in model.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
+    if name in SPREAD:
+        spread_biases(model, *SPREAD[name])
     return model.train()
 
 
-def export(model, x, path):
+def spread_biases(model, about, either_sign):
+    draw = torch.Generator().manual_seed(1)
+    for module in model.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            bias = about + 0.5 * (torch.rand(module.bias.shape, generator=draw) - 0.5)
+            if either_sign:
+                bias *= 2 * torch.randint(0, 2, module.bias.shape, generator=draw) - 1
+            module.bias.data.copy_(bias)
+
+
+def make_samples(name, seed):
+    _, size, batch, _ = MODELS[name]
+    rng = np.random.RandomState(seed)
+    x = torch.from_numpy(rng.randn(batch * STEPS, 3, size, size).astype(np.float32))
+    return x, torch.from_numpy(rng.randint(0, 1000, batch * STEPS))
+
+
+class Decisions:
+    """What Relus and max pools are given, while it lasts."""
+
+    def __enter__(self):
+        functional, self.kept, self.inputs = torch.nn.functional, {}, []
+
+        def watch(name):
+            original = self.kept[name] = getattr(functional, name)
+
+            def watched(x, *args, **options):
+                self.inputs.append((name, x.detach().clone().double(), args, options))
+                return original(x, *args, **options)
+            setattr(functional, name, watched)
+        for name in "relu", "hardtanh", "max_pool2d":
+            watch(name)
+        return self
+
+    def __exit__(self, *_):
+        for name, original in self.kept.items():
+            setattr(torch.nn.functional, name, original)
+
+    def against(self, exact):
+        """How many are taken otherwise than `exact` takes them, and how far from it the nearest Relu is, in units of the
+        largest rounding error there."""
+        flips, margin = 0, np.inf
+        for (kind, x, args, options), (_, y, _, _) in zip(self.inputs, exact.inputs):
+            if kind == "max_pool2d":
+                options = {k: v for k, v in options.items() if k != "return_indices"}
+                choices = [torch.nn.functional.max_pool2d(z, *args, **options, return_indices=True)[1].flatten(2) for z in (x, y)]
+                taken = [y.flatten(2).gather(2, choice) for choice in choices]
+                flips += int((taken[0] != taken[1]).sum())
+                continue
+            for edge in (0.0, 6.0) if kind == "hardtanh" else (0.0,):
+                flips += int(((x > edge) != (y > edge)).sum())
+                margin = min(margin, float((y - edge).abs().min() / (x - y).abs().max()))
+        return flips, margin
+
+
+def search(name, seeds):
+    model, batch, found = make_model(name), MODELS[name][2], []
+    for seed in seeds:
+        x, _ = make_samples(name, seed)
+        with torch.no_grad(), Decisions() as single:
+            copy.deepcopy(model)(x[:batch])
+        with torch.no_grad(), Decisions() as double:
+            copy.deepcopy(model).double()(x[:batch].double())
+        flips, margin = single.against(double)
+        print(f"{name} seed {seed}: {flips} decisions differ, margin {margin:.2f}", flush=True)
+        if flips == 0:
+            found.append((margin, seed))
+    print(f"{name}: {[seed for _, seed in sorted(found, reverse=True)[:3]]}", flush=True)
+
+
+def export(model, x, path, exporter):
+    if exporter == "dynamo":  # of PyTorch 2; its optimizer would fold batch normalizations
+        torch.onnx.export(copy.deepcopy(model), (x,), path, dynamo=True, optimize=False, verbose=False,
+                          dynamic_shapes=({0: torch.export.Dim("batch")},))
+        return
     torch.onnx.export(copy.deepcopy(model), x, path, training=torch.onnx.TrainingMode.TRAINING,
                       do_constant_folding=False, opset_version=15, input_names=["images"], output_names=["logits"],
                       dynamic_axes={"images": {0: "batch"}, "logits": {0: "batch"}})
@@ -122,33 +211,38 @@ def distance(a, b):
 
 
 class Verdict:
-    """How near `ours` is to `theirs`, tensor by tensor, with `exact` to judge where rounding is large."""
+    """How near `ours` is to `theirs`, tensor by tensor; those of `zero` by the scale of the others."""
 
-    def __init__(self, ours, theirs, exact, args):
-        own = {n: distance(theirs[n], exact[n]) for n in theirs}
-        apart = {n: distance(ours[n], theirs[n]) for n in theirs}
+    def __init__(self, ours, theirs, exact, zero, args):
+        own = {n: distance(theirs[n], exact[n]) for n in theirs if n not in zero}
+        apart = {n: distance(ours[n], theirs[n]) for n in own}
         self.median, self.worst = float(np.median(list(apart.values()))), max(apart.values())
         self.torch = float(np.median(list(own.values())))
-        self.beyond = [n for n in theirs if apart[n] > args.tolerance]
-        common = float(np.quantile(list(own.values()), 0.9))
-        self.wrong = [f"{n}: {apart[n]:.1e} from PyTorch, {distance(ours[n], exact[n]):.1e} from double precision where "
-                      f"PyTorch is {own[n]:.1e}, and {common:.1e} for nine in ten tensors" for n in self.beyond
-                      if distance(ours[n], exact[n]) > args.slack * max(own[n], min(common, 0.1))]
+        common = min(float(np.quantile(list(own.values()), 0.9)), 0.1)
+        self.wrong = []
+        for n in theirs:
+            if n in zero:
+                scale = float(np.median([np.linalg.norm(theirs[other]) for other in own]))
+                if np.linalg.norm(ours[n] - theirs[n]) > args.tolerance * scale:
+                    self.wrong.append(f"{n}: {np.linalg.norm(ours[n]):.1e} when it should be zero but for rounding")
+            elif apart[n] > args.tolerance:
+                from_exact = distance(ours[n], exact[n])
+                if args.optimizer == "momentum" or from_exact > args.slack * max(own[n], common):
+                    self.wrong.append(f"{n}: {apart[n]:.1e} from PyTorch, {from_exact:.1e} from double precision where PyTorch "
+                                      f"is {own[n]:.1e}")
 
     def __str__(self):
-        return f"{self.median:8.1e} {self.worst:8.1e} {len(self.beyond):6} {self.torch:8.1e}"
+        return f"{self.median:8.1e} {self.worst:8.1e} {self.torch:8.1e}"
 
 
 def compare(args, name, seed):
-    _, size, batch = MODELS[name]
+    _, size, batch, _ = MODELS[name]
     model = make_model(name)
-    rng = np.random.RandomState(seed)
-    x = torch.from_numpy(rng.randn(batch * STEPS, 3, size, size).astype(np.float32))
-    y = torch.from_numpy(rng.randint(0, 1000, batch * STEPS))
+    x, y = make_samples(name, seed)
     work = os.path.join(args.work, name)
     os.makedirs(work, exist_ok=True)
     path = f"{work}/{name}.onnx"
-    export(model, x[:batch], path)
+    export(model, x[:batch], path, args.exporter)
     # The exporter runs the model to trace it, so the file holds running statistics of its own: PyTorch starts from those.
     exported = initializers(path)
     model.load_state_dict({n: torch.from_numpy(exported[n]) if n in exported else t for n, t in model.state_dict().items()})
@@ -165,7 +259,8 @@ def compare(args, name, seed):
     if missing:
         print(f"{name}: the trained model lacks {len(missing)} tensors of PyTorch's, the first is {missing[0]}")
         return False
-    gradient = Verdict({n: (start[n] - after[n]) / GRADIENT_LR for n in theirs}, theirs, exact, args)
+    zero = {n for n in theirs if np.linalg.norm(exact[n]) < 1e-6 * np.linalg.norm(theirs[n])}
+    gradient = Verdict({n: (start[n] - after[n]) / GRADIENT_LR for n in theirs}, theirs, exact, zero, args)
 
     make_optimizer = {"momentum": lambda p: torch.optim.SGD(p, lr=args.lr, momentum=0.9),
                       "adam": lambda p: torch.optim.Adam(p, lr=args.lr),
@@ -175,7 +270,7 @@ def compare(args, name, seed):
     one = trainer.weights(data, 1, args.lr)
     torch_one, _ = step_torch(model, x[:batch], y[:batch], make_optimizer, 1)
     exact_one, _ = step_torch(model, x[:batch], y[:batch], make_optimizer, 1, double=True)
-    first = Verdict(one, torch_one, exact_one, args)
+    first = Verdict(one, torch_one, exact_one, zero, args)
     five = trainer.weights(data, STEPS, args.lr)
     torch_five, _ = step_torch(model, x, y, make_optimizer, STEPS)
     torch_other, _ = step_torch(model, x, y, make_optimizer, STEPS, channels_last=True)
@@ -185,7 +280,7 @@ def compare(args, name, seed):
 
     ours_five, spread = distance(moved(five), moved(torch_five)), distance(moved(torch_other), moved(torch_five))
     ok = not gradient.wrong and not first.wrong and ours_five <= max(args.tolerance, args.slack * spread)
-    print(f"{name:14} {batch:5} {size:5}  {gradient}   {first}   {ours_five:8.1e} {spread:10.1e}  "
+    print(f"{name:14} {batch:5} {size:5} {seed:5}  {gradient} {len(zero):5}   {first}   {ours_five:8.1e} {spread:10.1e}  "
           f"{'ok' if ok else 'FAILED'}", flush=True)
     for line in gradient.wrong:
         print(f"  gradient of {line}")
@@ -196,23 +291,30 @@ def compare(args, name, seed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--plimsoll", required=True)
-    parser.add_argument("--runtime", required=True)
+    parser.add_argument("--plimsoll")
+    parser.add_argument("--runtime")
+    parser.add_argument("--search", metavar="FIRST:LAST")
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--work", default="build/parity")
     parser.add_argument("--budget", default="100%")
     parser.add_argument("--optimizer", default="momentum", choices=["momentum", "adam", "adamw"])
+    parser.add_argument("--exporter", default="torchscript", choices=["torchscript", "dynamo"])
     parser.add_argument("--lr", type=float, default=0.01)
     parser.add_argument("--tolerance", type=float, default=1e-4)
     parser.add_argument("--slack", type=float, default=3.0)
-    parser.add_argument("--attempts", type=int, default=3)
     args = parser.parse_args()
     warnings.filterwarnings("ignore")  # of the exporter
     torch.set_num_threads(os.cpu_count())
-    print(f"{'':26}  {'gradient':^33}   {'1 step':^33}   {'5 steps':^19}\n"
-          f"{'network':14} {'batch':>5} {'image':>5}  {'median':>8} {'worst':>8} {'beyond':>6} {'f64':>8}   {'median':>8} "
-          f"{'worst':>8} {'beyond':>6} {'f64':>8}   {'ours':>8} {'torch nhwc':>10}", flush=True)
-    results = [any(compare(args, name, seed) for seed in range(1, 1 + args.attempts)) for name in args.models.split(",")]
+    names = args.models.split(",")
+    if args.search:
+        first, last = map(int, args.search.split(":"))
+        for name in names:
+            search(name, range(first, last + 1))
+        return
+    print(f"{'':32}  {'gradient':^32}   {'1 step':^26}   {'5 steps':^19}\n"
+          f"{'network':14} {'batch':>5} {'image':>5} {'seed':>5}  {'median':>8} {'worst':>8} {'f64':>8} {'zero':>5}   {'median':>8} "
+          f"{'worst':>8} {'f64':>8}   {'ours':>8} {'torch nhwc':>10}", flush=True)
+    results = [any(compare(args, name, seed) for seed in MODELS[name][3]) for name in names]
     sys.exit(0 if all(results) else 1)
 
 

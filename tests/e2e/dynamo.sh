@@ -1,0 +1,13 @@
+# What PyTorch 2's exporter writes by default trains as PyTorch does; what it has folded away is said, with the line that keeps it.
+. "$PLIMSOLL_E2E/trainer.bash"
+newer=$(python_with torch torchvision onnx onnxscript)
+[[ -n $newer ]] || { echo "skipped: no Python here has torch 2 with onnxscript (tools/setup.sh python, or set PLIMSOLL_PYTHON)"; exit 77; }
+"$newer" "$PLIMSOLL_SOURCE/tools/bench/parity.py" --plimsoll "$(command -v plimsoll)" --runtime "$PLIMSOLL_BUILD" \
+  --models resnet18 --exporter dynamo --work work
+"$newer" - 2>log <<'PY' || { cat log; fail "the exporter"; }
+import torch, torchvision
+model = torchvision.models.mobilenet_v2()
+torch.onnx.export(model.train(), (torch.randn(2, 3, 64, 64),), "folded.onnx", dynamo=True, verbose=False)
+PY
+expect 0 plimsoll plan folded.onnx --batch 8 --policy liveness -o plan.json
+says "folded 52 batch normalizations"; says "dynamo=True, optimize=False"
