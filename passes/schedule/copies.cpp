@@ -44,14 +44,11 @@ class Timer {
 
   void delay_offloads() {
     given_up_.assign(model_.tensors.size(), 0);
-    std::vector<int32_t> made(model_.tensors.size(), 0);
     double stream = 0, waited = 0;  // waited: by how much tasks come later than begins_ says
     for (int32_t step = 0; step < steps(); ++step) {
       const Op& op = trace_[static_cast<size_t>(step)];
-      if (op.kind == StepKind::compute)
-        for (const int32_t id : model_.writes[op.id]) made[static_cast<size_t>(id)] = step;
       if (op.kind != StepKind::offload) continue;
-      const int32_t maker = made[static_cast<size_t>(op.id)];
+      const int32_t maker = evaluator_.made_at(step);
       stream = std::max(stream, begins_[static_cast<size_t>(maker) + 1] + waited) + seconds(op, model_.links.d2h_bytes_per_second);
       int32_t position = step + 1;
       while (position < steps() && begins_[static_cast<size_t>(position)] + waited < stream && has_room(position, bytes(op)) &&
@@ -74,13 +71,12 @@ class Timer {
     int32_t first = 0;
     while (first < steps() && !is_compute(first)) ++first;
     first_task_ = first;
-    std::vector<int32_t> last_touch = find_last_touches();
     double next = begins_.back();
     for (int32_t step = steps(); step-- > first;) {
       const Op& op = trace_[static_cast<size_t>(step)];
       if (op.kind != StepKind::prefetch && op.kind != StepKind::load) continue;
       next = std::min(next, begins_[static_cast<size_t>(step)]) - seconds(op, model_.links.h2d_bytes_per_second);
-      const int32_t earliest = std::max({first, last_touch[static_cast<size_t>(step)] + 1,
+      const int32_t earliest = std::max({first, evaluator_.left_at(step) + 1,
                                          op.kind == StepKind::prefetch ? given_up_[static_cast<size_t>(op.id)] : 0});
       int32_t position = step;
       while (position > earliest && begins_[static_cast<size_t>(position)] > next && has_room(position - 1, bytes(op))) {
@@ -90,22 +86,6 @@ class Timer {
       fetches_.push_back({op, position});
     }
     std::reverse(fetches_.begin(), fetches_.end());
-  }
-
-  // Of each copy onto the device: the step that touched the tensor last before it.
-  std::vector<int32_t> find_last_touches() const {
-    std::vector<int32_t> last(model_.tensors.size(), -1), found(trace_.size(), -1);
-    for (int32_t step = 0; step < steps(); ++step) {
-      const Op& op = trace_[static_cast<size_t>(step)];
-      if (op.kind != StepKind::compute) {
-        found[static_cast<size_t>(step)] = last[static_cast<size_t>(op.id)];
-        last[static_cast<size_t>(op.id)] = step;
-        continue;
-      }
-      for (const auto* lists : {&model_.reads, &model_.writes})
-        for (const int32_t id : (*lists)[op.id]) last[static_cast<size_t>(id)] = step;
-    }
-    return found;
   }
 
   Trace merge() {

@@ -17,7 +17,8 @@ void Evaluator::find_lives(const Trace& trace) {
   lives_.clear();
   pairs_.clear();
   came_from_.assign(trace.size(), -1);
-  made_at_.assign(trace.size(), -1);
+  made_at_.resize(trace.size());
+  left_at_.resize(trace.size());
   const auto begin = [&](int32_t tensor, int32_t step) {
     current_[at(tensor)] = static_cast<int32_t>(lives_.size());
     lives_.push_back({tensor, step, step});
@@ -26,7 +27,12 @@ void Evaluator::find_lives(const Trace& trace) {
     const Op& op = trace[at(step)];
     switch (op.kind) {
       case StepKind::load:
-      case StepKind::prefetch: begin(op.id, step); continue;
+      case StepKind::prefetch: {
+        const int32_t before = current_[at(op.id)];
+        left_at_[at(step)] = before < 0 ? -1 : lives_[at(before)].last;
+        begin(op.id, step);
+        continue;
+      }
       case StepKind::offload: {
         Life& life = lives_[at(current_[at(op.id)])];
         made_at_[at(step)] = life.first;

@@ -39,6 +39,8 @@ class Evaluator {
   const std::vector<double>& start() const { return start_; }  // of each step, in the first round
   const std::vector<double>& end() const { return end_; }
   const std::vector<Life>& lives() const { return lives_; }
+  int32_t made_at(int32_t step) const { return made_at_[static_cast<size_t>(step)]; }  // of an offload: the step that made its tensor
+  int32_t left_at(int32_t step) const { return left_at_[static_cast<size_t>(step)]; }  // of a fetch: its tensor's last touch before, or -1
   double seconds_of(const Trace& trace, int32_t at) const;     // of that step, in the first round
   int64_t workspace_of(const Trace& trace, int32_t at) const;  // of that step, as chosen
 
@@ -60,6 +62,7 @@ class Evaluator {
   std::vector<int32_t> chosen_;     // index into model.algorithms, of each compute step
   std::vector<int32_t> came_from_;  // of each compute step: the last copy that brought one of its operands, or -1
   std::vector<int32_t> made_at_;    // of each offload: the step that made its tensor
+  std::vector<int32_t> left_at_;    // of each fetch: the step that touched its tensor last before it
   std::vector<double> start_, end_;
   double busy_ = 0;  // of the round simulated last
 };

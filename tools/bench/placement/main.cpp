@@ -3,11 +3,14 @@
 //   bench_placement                          traces of 200, 1000 and 10000 layers
 //   bench_placement FILE.csv … PLAN.json …   problems of files, and what plans gave addresses
 //   bench_placement --capacity BYTES FILE …  a height that is enough
+//   bench_placement --quick …                without the thorough effort, which takes up to a minute for a problem
+//
+// Heights are over the lower bound, seconds of processor time.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <numeric>
 #include <sstream>
@@ -51,22 +54,23 @@ Problem problem_of(const Plan& plan) {
   return problem;
 }
 
-void measure(const std::string& name, const Problem& problem, int64_t capacity) {
+void measure(const std::string& name, const Problem& problem, int64_t capacity, bool thorough) {
   const auto bound = static_cast<double>(lower_bound(problem));
   fmt::print("| {} | {} |", name, problem.buffers.size());
   const auto run = [&](const Effort& effort, Method method) {
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();
     const Solution solution = solve(problem, method, effort);
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     if (const Status status = validate(problem, solution); !status.ok()) {
       fmt::print(stderr, "{}: {}\n", name, status.error().message);
       std::exit(1);
     }
-    fmt::print(" {:.4f} | {:.3f} |", static_cast<double>(solution.height) / bound, seconds.count());
+    fmt::print(" {:.4f} | {:.3f} |", static_cast<double>(solution.height) / bound, seconds);
     std::fflush(stdout);
   };
   run({}, Method::by_size);
   for (Effort effort : {kProbe, kQuick, kThorough}) {
+    if (effort.nodes == kThorough.nodes && !thorough) continue;
     effort.capacity = capacity;
     run(effort, Method::best_of);
   }
@@ -74,8 +78,11 @@ void measure(const std::string& name, const Problem& problem, int64_t capacity) 
 }
 
 int run(int argc, char** argv) {
-  fmt::print("| | buffers | by size | s | probe | s | quick | s | thorough | s |\n|---|---|---|---|---|---|---|---|---|---|\n");
+  const bool thorough = argc < 2 || std::string_view(argv[1]) != "--quick";
+  fmt::print("| | buffers | by size | s | probe | s | quick | s |{}\n|---|---|---|---|---|---|---|---|{}\n", thorough ? " thorough | s |" : "",
+             thorough ? "---|---|" : "");
   int64_t capacity = 0;
+  if (!thorough) --argc, ++argv;
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
     if (name == "--capacity" && i + 1 < argc) {
@@ -89,21 +96,21 @@ int run(int argc, char** argv) {
     if (name.ends_with(".json")) {
       const Result<Plan> plan = plan_from_json(text.str());
       if (!plan.ok()) return fmt::print(stderr, "{}: {}\n", name, plan.error().message), 1;
-      measure(label, problem_of(*plan), capacity);
+      measure(label, problem_of(*plan), capacity, thorough);
     } else {
       const Result<Instance> instance = parse_csv(text.str());
       if (!instance.ok()) return fmt::print(stderr, "{}: {}\n", name, instance.error().message), 1;
-      measure(label, instance->problem, capacity);
+      measure(label, instance->problem, capacity, thorough);
     }
   }
   if (argc > 1) return 0;
   for (const int layers : {200, 1000, 10000}) {
     for (const Trace trace : {Trace::plain, Trace::recompute, Trace::offload, Trace::mixed})
-      measure(fmt::format("{} {}", to_string(trace), layers), make_trace(trace, layers, 1), 0);
+      measure(fmt::format("{} {}", to_string(trace), layers), make_trace(trace, layers, 1), 0, thorough);
     for (const int share : {50, 25, 10}) {
       const std::vector<Traced> tensors = trace_tensors(layers, 1);
-      measure(fmt::format("planned {} at {} %", layers, share), make_planned(tensors, share / 100.0, 1), 0);
-      measure(fmt::format("tight {} at {} %", layers, share), make_tight(tensors, share / 100.0), 0);
+      measure(fmt::format("planned {} at {} %", layers, share), make_planned(tensors, share / 100.0, 1), 0, thorough);
+      measure(fmt::format("tight {} at {} %", layers, share), make_tight(tensors, share / 100.0), 0, thorough);
     }
   }
   return 0;
