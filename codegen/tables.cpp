@@ -90,7 +90,9 @@ IdVector<StepId, bool> steps_of_evaluation(const TaskGraph& graph, const Plan& p
   for (int32_t i = static_cast<int32_t>(plan.steps.size()) - 1; i >= 0; --i) {
     const StepId id(i);
     const Step& step = plan.steps[id];
-    if (step.kind == StepKind::compute) {
+    if (step.kind == StepKind::reduce) {
+      taken[id] = graph.tensors[step.tensor].kind != TensorKind::weight_gradient;  // what the loss task has made
+    } else if (step.kind == StepKind::compute) {
       const Task& task = graph.tasks[step.task];
       const bool forward = task.kind == TaskKind::forward || task.kind == TaskKind::loss;
       if (forward && !step.recompute) taken[id] = true;

@@ -11,13 +11,15 @@
 namespace plimsoll {
 namespace {
 
-Plan empty_plan(int64_t batch, int64_t sub_batch) {
+// A candidate is one rank's share; a plan speaks of all ranks together.
+Plan empty_plan(const TaskGraph& graph, int64_t batch, int64_t sub_batch) {
   const Candidate split{.batch = batch, .sub_batch = sub_batch};
   Plan plan;
-  plan.batch = batch;
-  plan.sub_batch = sub_batch;
+  plan.ranks = graph.ranks;
+  plan.batch = graph.ranks * batch;
+  plan.sub_batch = graph.ranks * sub_batch;
   plan.rounds = split.rounds();
-  plan.last_sub_batch = split.last_sub_batch();
+  plan.last_sub_batch = graph.ranks * split.last_sub_batch();
   return plan;
 }
 
@@ -38,7 +40,7 @@ Result<Candidate> make_candidate(const TaskGraph& graph, Costs& costs, int64_t b
 
 Result<Plan> plan_within(const Candidate& candidate, const Policy& policy, int64_t live_limit,
                          const PassObserver& observe, const schedule::Trace* decided) {
-  Plan plan = empty_plan(candidate.batch, candidate.sub_batch);
+  Plan plan = empty_plan(*candidate.graph, candidate.batch, candidate.sub_batch);
   Context context = context_of(*candidate.graph, candidate.choices, policy, live_limit, candidate.links);
   context.decided = decided;
   PLIMSOLL_ASSIGN(const bool finished, run_passes(plan, context, observe));
@@ -48,7 +50,7 @@ Result<Plan> plan_within(const Candidate& candidate, const Policy& policy, int64
 
 Result<std::optional<Plan>> plan_below(const Candidate& candidate, const Policy& policy, int64_t live_limit,
                                        const Ceiling& ceiling, const schedule::Trace* decided) {
-  Plan plan = empty_plan(candidate.batch, candidate.sub_batch);
+  Plan plan = empty_plan(*candidate.graph, candidate.batch, candidate.sub_batch);
   Context context = context_of(*candidate.graph, candidate.choices, policy, live_limit, candidate.links);
   context.ceiling = ceiling;
   context.decided = decided;
@@ -58,7 +60,7 @@ Result<std::optional<Plan>> plan_below(const Candidate& candidate, const Policy&
 
 schedule::Model ordered_model(const Candidate& candidate, const Policy& policy) {
   const Context context = context_of(*candidate.graph, candidate.choices, policy, kNoLimit, candidate.links);
-  Plan plan = empty_plan(candidate.batch, candidate.sub_batch);
+  Plan plan = empty_plan(*candidate.graph, candidate.batch, candidate.sub_batch);
   for (const auto pass : {seed_plan, order}) PLIMSOLL_CHECK(pass(plan, context).ok(), "the first passes cannot fail");
   return schedule::make_model(plan, context);
 }
@@ -66,7 +68,7 @@ schedule::Model ordered_model(const Candidate& candidate, const Policy& policy) 
 int64_t bytes_without_workspace(const TaskGraph& graph, const Policy& policy, int64_t batch, int64_t sub_batch) {
   const Choices free(graph.tasks.size(), {Choice{}});
   const Context context = context_of(graph, free, policy, kNoLimit);
-  Plan plan = empty_plan(batch, sub_batch);
+  Plan plan = empty_plan(graph, batch, sub_batch);
   for (const auto pass : {seed_plan, order, liveness})
     PLIMSOLL_CHECK(pass(plan, context).ok(), "the first passes cannot fail");
   if (!policy.share_memory) {

@@ -14,7 +14,7 @@ struct Candidate {
   const TaskGraph* graph = nullptr;  // accumulating, with more than one round
   Choices choices = {};
   LinkRates links = {};
-  int64_t batch = 0;
+  int64_t batch = 0;      // of one rank, like sub_batch
   int64_t sub_batch = 0;
   int64_t rounds() const { return (batch + sub_batch - 1) / sub_batch; }
   int64_t last_sub_batch() const { return batch - (rounds() - 1) * sub_batch; }

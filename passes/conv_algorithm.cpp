@@ -30,7 +30,8 @@ int64_t limit_of(const Context& context) {
 }  // namespace
 
 Status conv_algorithm(Plan& plan, const Context& context) {
-  for (Step& step : plan.steps) step.workspace = {};
+  for (Step& step : plan.steps)
+    if (step.kind == StepKind::compute) step.workspace = {};
   const std::vector<int64_t> live = bytes_of_tensors(plan, context);
   for (const StepId id : ids_of(plan.steps)) {
     Step& step = plan.steps[id];

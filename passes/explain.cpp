@@ -68,8 +68,10 @@ Error explain_infeasible(const Plan& least, const TaskGraph& graph, const Policy
   if (live.size() > kShown)
     error.notes.push_back(fmt::format("live there: {} more of {} together", live.size() - kShown, format_bytes(rest)));
   if (const int64_t workspace = least.steps[peak].workspace.bytes; workspace > 0)
-    error.notes.push_back(fmt::format("live there: workspace of {} ({}), the smallest that this task has",
-                                      format_bytes(workspace), least.steps[peak].algorithm));
+    error.notes.push_back(least.steps[peak].kind == StepKind::reduce
+                              ? fmt::format("live there: workspace of {}, through which the ranks exchange it", format_bytes(workspace))
+                              : fmt::format("live there: workspace of {} ({}), the smallest that this task has",
+                                            format_bytes(workspace), least.steps[peak].algorithm));
   for (const std::string& way : ways_out) error.notes.push_back(way);
   return error;
 }

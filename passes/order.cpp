@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "passes/analysis/buckets.h"
 #include "passes/analysis/liveness.h"
 
 namespace plimsoll {
@@ -236,6 +237,54 @@ std::vector<TaskId> by_arrivals(const Plan& plan) {
   return plan.rounds > 1 ? updates_last(plan, tasks) : tasks;
 }
 
+// Of several ranks: an update waits for the reduction of its gradient, so it comes behind the tasks that run meanwhile.
+//
+//   compute  | dw3 | dx3 | dw2 | dx2 | update 3 |  …          not: | dw3 | (waits) | update 3 | dx3 | …
+//   comm           |   reduce dw3    |
+//
+// `patient`: as far behind as the reduction is predicted to take, which keeps the gradient alive for as long. Else right
+// behind the bucket. Updates stay in the graph's order where they come at one place.
+std::vector<TaskId> behind_reductions(const Plan& plan, const Context& context, const std::vector<TaskId>& tasks, bool patient) {
+  const size_t count = tasks.size();
+  std::vector<TaskId> backbone;
+  for (const TaskId id : tasks)
+    if (!is_update(plan, id)) backbone.push_back(id);
+  IdVector<TaskId, size_t> place(plan.tasks.size(), 0);  // in the backbone; of an update: behind which it comes
+  std::vector<double> ends;
+  for (size_t i = 0; i < backbone.size(); ++i) {
+    place[backbone[i]] = i;
+    const Choice& fastest = context.choices[backbone[i]].front();
+    ends.push_back((ends.empty() ? 0 : ends.back()) + (plan.rounds > 1 ? fastest.last_seconds : fastest.seconds));
+  }
+  IdVector<TensorId, size_t> reduced(plan.tensors.size(), 0);  // behind which place of the backbone
+  double comm = 0;
+  for (const Bucket& bucket : find_buckets(plan, context, tasks)) {
+    const size_t closed = place[bucket.last];
+    comm = std::max(comm, ends[closed]) + reduction_seconds(context.links.ranks, plan.ranks, bytes_of(plan, bucket.tensors));
+    const auto done = std::lower_bound(ends.begin() + static_cast<std::ptrdiff_t>(closed), ends.end(), comm);
+    const size_t behind = done == ends.end() ? ends.size() - 1 : static_cast<size_t>(done - ends.begin());
+    for (const TensorId tensor : bucket.tensors) reduced[tensor] = patient ? behind : closed;
+  }
+  const Dependences dependences = find_dependences(plan);
+  std::vector<std::vector<TaskId>> follow(backbone.size());
+  for (const TaskId id : ids_of(plan.tasks)) {
+    if (is_update(plan, id)) {
+      for (const auto* touched : {&plan.tasks[id].reads, &plan.tasks[id].updates})
+        for (const TensorId tensor : *touched) place[id] = std::max(place[id], reduced[tensor]);
+      follow[place[id]].push_back(id);
+    }
+    for (const TaskId after : dependences.after[id])
+      if (is_update(plan, after)) place[after] = std::max(place[after], place[id]);
+  }
+  std::vector<TaskId> ordered;
+  ordered.reserve(count);
+  for (size_t i = 0; i < backbone.size(); ++i) {
+    ordered.push_back(backbone[i]);
+    ordered.insert(ordered.end(), follow[i].begin(), follow[i].end());
+  }
+  return plan.rounds > 1 ? updates_last(plan, ordered) : ordered;
+}
+
 // All loads first, where they overlap with the most, or each as late as its first reader allows, where it costs the
 // fewest bytes.
 void make_steps(Plan& plan, const TaskGraph& graph, const std::vector<TaskId>& tasks, bool early_loads) {
@@ -270,19 +319,29 @@ int64_t peak(Plan plan, const Context& context, const std::vector<TensorId>& kep
 
 Status order(Plan& plan, const Context& context) {
   const std::vector<TensorId> kept = kept_to_the_end(context.graph);
+  // Where waiting for reductions costs memory that is not there, updates come at once.
+  const auto put = [&](Plan& into, const std::vector<TaskId>& tasks, bool early_loads) {
+    if (plan.ranks == 1) return make_steps(into, context.graph, tasks, early_loads);
+    make_steps(into, context.graph, behind_reductions(plan, context, tasks, true), early_loads);
+    if (context.live_limit == kNoLimit) return;
+    Plan prompt = into;
+    make_steps(prompt, context.graph, behind_reductions(plan, context, tasks, false), early_loads);
+    const int64_t least = peak(prompt, context, kept);
+    if (peak(into, context, kept) > std::max(context.live_limit, least)) into.steps = std::move(prompt.steps);
+  };
   if (context.policy.order == OrderKind::arrivals) {
-    make_steps(plan, context.graph, by_arrivals(plan), true);
+    put(plan, by_arrivals(plan), true);
     return {};
   }
-  if (context.policy.order != OrderKind::low_peak) make_steps(plan, context.graph, depth_first(plan), true);
+  if (context.policy.order != OrderKind::low_peak) put(plan, depth_first(plan), true);
   if (context.policy.order == OrderKind::depth_first) return {};
   const std::vector<TaskId> lower = low_peak(plan, kept);
   if (context.policy.order == OrderKind::low_peak) {
-    make_steps(plan, context.graph, lower, false);
+    put(plan, lower, false);
     return {};
   }
   Plan other = plan;
-  make_steps(other, context.graph, lower, false);
+  put(other, lower, false);
   if (peak(other, context, kept) < peak(plan, context, kept)) plan.steps = std::move(other.steps);
   return {};
 }

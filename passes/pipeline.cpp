@@ -9,6 +9,7 @@
 #include "passes/liveness.h"
 #include "passes/order.h"
 #include "passes/place.h"
+#include "passes/reduce.h"
 #include "passes/schedule_steps.h"
 #include "passes/seed_plan.h"
 #include "passes/simulate.h"
@@ -27,6 +28,7 @@ constexpr Pass kPasses[] = {
 
     {"order", "decide the order of the tasks and the loads", order},
     {"schedule", "decide what leaves the device and what is run again, as the policy says", schedule_steps},
+    {"reduce", "add up loss and gradients over the ranks, beside the backward", reduce},
     // Beyond this point steps are neither added nor moved: lifetimes are decided.
 
     {"liveness", "find from which step to which each tensor is there", liveness},

@@ -75,11 +75,22 @@ Status place(Plan& plan, const Context& context) {
       buffer.size = std::max(buffer.size, align_up(residency.bytes));
     }
   }
-  const size_t workspaces = problem.buffers.size();
-  for (const StepId id : ids_of(plan.steps))
-    if (plan.steps[id].workspace.bytes > 0)
-      problem.buffers.push_back(
-          {.lower = id.value, .upper = id.value + 1, .size = align_up(plan.steps[id].workspace.bytes)});
+  // Reductions run one after the other, beside tasks that must not have their bytes: one workspace serves all of them, from
+  // the first to the last.
+  constexpr size_t kNone = static_cast<size_t>(-1);
+  size_t of_reductions = kNone;
+  std::vector<size_t> workspace_of(plan.steps.size(), kNone);
+  for (const StepId id : ids_of(plan.steps)) {
+    const Step& step = plan.steps[id];
+    if (step.workspace.bytes == 0) continue;
+    size_t& mine = workspace_of[static_cast<size_t>(id.value)];
+    mine = step.kind == StepKind::reduce && of_reductions != kNone ? of_reductions : problem.buffers.size();
+    if (mine == problem.buffers.size()) problem.buffers.push_back({.lower = id.value});
+    placement::Buffer& buffer = problem.buffers[mine];
+    buffer.upper = id.value + 1;
+    buffer.size = std::max(buffer.size, align_up(step.workspace.bytes));
+    if (step.kind == StepKind::reduce) of_reductions = mine;
+  }
   if (const Status status = placement::check(problem); !status.ok()) internal_error(__FILE__, __LINE__, status.error().message);
 
   soon.resize(problem.buffers.size(), true);
@@ -88,9 +99,10 @@ Status place(Plan& plan, const Context& context) {
   const placement::Solution solution = solve_as(context.policy.place, problem, soon, effort);
   for (size_t i = 0; i < plan.residencies.size(); ++i)
     if (plan.residencies[i].first_step >= 0) plan.residencies[i].offset = bottom + solution.offsets[buffer_of[i]];
-  size_t next = workspaces;
-  for (Step& step : plan.steps)
-    step.workspace.offset = step.workspace.bytes > 0 ? bottom + solution.offsets[next++] : 0;
+  for (const StepId id : ids_of(plan.steps)) {
+    const size_t mine = workspace_of[static_cast<size_t>(id.value)];
+    plan.steps[id].workspace.offset = mine == kNone ? 0 : bottom + solution.offsets[mine];
+  }
   plan.summary.persistent_bytes = bottom;
   plan.summary.arena_bytes = bottom + solution.height;
   return {};

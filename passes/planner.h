@@ -13,7 +13,7 @@ namespace plimsoll {
 
 struct PlanRequest {
   std::string policy = "liveness";  // a name of policies.h
-  int64_t batch = 1;
+  int64_t batch = 1;                // of one rank, like sub_batch
   int64_t sub_batch = 0;            // 0: the planner chooses the largest that fits
   // Budget: bytes, or a share of the unconstrained arena, or none.
   int64_t budget_bytes = 0;         // 0: none, or by percent

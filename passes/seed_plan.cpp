@@ -3,7 +3,7 @@
 namespace plimsoll {
 
 Status seed_plan(Plan& plan, const Context& context) {
-  const int64_t samples = plan.sub_batch;
+  const int64_t samples = plan.rank_samples();
   plan.tensors.reserve(context.graph.tensors.size());
   for (const Tensor& tensor : context.graph.tensors)
     plan.tensors.push_back({.name = tensor.name,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/support/bytes.h"
+#include "passes/analysis/buckets.h"
 #include "passes/analysis/liveness.h"
 
 namespace plimsoll {
@@ -29,7 +30,10 @@ Status summarize(Plan& plan, const Context& context) {
   summary.network_wide_bytes += workspace;
 
   summary.host_pool_bytes = summary.offloaded_bytes = summary.prefetched_bytes = summary.recomputed_tasks = 0;
+  summary.reduced_bytes = 0;
   for (const Step& step : plan.steps) {
+    if (step.kind == StepKind::reduce)
+      summary.reduced_bytes += bytes_of(plan, step.bucket) * (plan.tensors[step.tensor].kind == TensorKind::weight_gradient ? 1 : plan.rounds);
     const int64_t bytes = step.tensor.valid() ? plan.tensors[step.tensor].bytes : 0;
     if (step.kind == StepKind::offload) summary.offloaded_bytes += plan.rounds * bytes;
     if (step.kind == StepKind::prefetch) summary.prefetched_bytes += plan.rounds * bytes;

@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kStreams = 3;
+constexpr size_t kStreams = 4;
 size_t index_of(StreamKind stream) { return static_cast<size_t>(stream); }
 
 // The history of a memory: for each range of bytes who wrote it last and, per stream, who read it last since. Streams

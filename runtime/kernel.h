@@ -31,6 +31,7 @@ struct RunContext {
   uint64_t seed = 0;          // of the counter-based generator, with iteration, round and the kernel's own key
   int64_t iteration = 0;      // counts from 0
   int64_t round = 0;          // within the iteration
+  int64_t rank = 0;           // of several ranks: which part of the round's samples this is, all parts being as large
   double learning_rate = 0;   // for update kernels, already scheduled
   // A backend's own: where its device reads seed, iteration, round and rate in a round that is recorded once and played
   // again. Null: the values above hold.

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "runtime/kernel_set.h"
@@ -50,10 +51,15 @@ struct ProgramLife {
   const char* layer = "";  // of the step that puts it there
 };
 
+namespace dist {
+class Ranks;
+}
+
 struct Program {
   const char* model;
   const char* generator;  // "plimsoll 0.1.0"
-  int64_t batch = 0, sub_batch = 0, rounds = 0, last_sub_batch = 0;
+  int64_t batch = 0;               // of all ranks together
+  int64_t sub_batch = 0, rounds = 0, last_sub_batch = 0;  // of one rank
   int64_t arena_bytes = 0, budget_bytes = 0, persistent_bytes = 0;  // budget 0: none was given
   int64_t host_pool_bytes = 0;     // 0: nothing is offloaded
   int64_t threads = 0;             // host: fixed, for the bits depend on it
@@ -65,6 +71,10 @@ struct Program {
   const char* predicted_by = "";   // profiled | modelled
   const char* libraries = "";      // that the plan was made for: "cuda 13.0, cudnn 9.19.0"
   size_t kernels = 0;              // size of a KernelSet
+  // Of several ranks: what all of them must agree on, and how a process becomes one of them (runtime/dist/ranks.h).
+  int64_t ranks = 1;
+  uint64_t plan_hash = 0;
+  std::unique_ptr<dist::Ranks> (*join)(int64_t ranks) = nullptr;
   std::span<const ProgramInput> inputs = {};
   ProgramOutput output = {};
   std::span<const ProgramParameter> parameters = {};

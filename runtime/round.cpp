@@ -80,8 +80,26 @@ Round& Round::prefetch(int64_t offset, int64_t host_offset, int64_t bytes) {
   return tell({.kind = Command::Kind::prefetch, .offset = offset, .host_offset = host_offset, .bytes = bytes});
 }
 
-Round& Round::read_loss(int64_t offset) { return tell({.kind = Command::Kind::read_loss, .offset = offset}); }
+Round& Round::add_up(Command::Kind kind, std::initializer_list<BucketPart> bucket, int64_t workspace, int64_t workspace_bytes) {
+  std::vector<int64_t> operands;
+  for (const BucketPart& part : bucket) operands.insert(operands.end(), {part.offset, part.bytes});
+  return tell({.kind = kind, .offset = workspace, .bytes = workspace_bytes}, operands);
+}
 
-Round& Round::read_correct(int64_t offset) { return tell({.kind = Command::Kind::read_correct, .offset = offset}); }
+Round& Round::reduce(std::initializer_list<BucketPart> bucket, int64_t workspace, int64_t workspace_bytes) {
+  return add_up(Command::Kind::reduce, bucket, workspace, workspace_bytes);
+}
+
+Round& Round::total(std::initializer_list<BucketPart> bucket, int64_t workspace, int64_t workspace_bytes) {
+  return add_up(Command::Kind::total, bucket, workspace, workspace_bytes);
+}
+
+Round& Round::read_loss(int64_t offset) {
+  return tell({.kind = Command::Kind::read_loss, .read_on = stream_of_last(), .offset = offset});
+}
+
+Round& Round::read_correct(int64_t offset) {
+  return tell({.kind = Command::Kind::read_correct, .read_on = stream_of_last(), .offset = offset});
+}
 
 }  // namespace plimsoll

@@ -4,6 +4,7 @@
 //   r.run(conv_forward_0, {t0, t1, none, t2}, 0).mark(2);    a step that others wait for has its number
 //   r.after({2}).offload(t2, h2, 3072).mark(3);              waits for step 2 to have finished
 //   r.after({3}).training().again(relu_forward_1, {t2, t4});  left out of evaluation
+//   r.after({9}).reduce({{t7, 512}, {t8, 64}}, 4096, 1024);   of several ranks: the sums over them take the place of the parts
 #pragma once
 
 #include <cstdint>
@@ -17,25 +18,41 @@ namespace plimsoll {
 inline constexpr int64_t none = -1;
 
 // Steps of one stream run in order; streams run beside each other but for the waits.
-enum class Stream : uint8_t { compute, d2h, h2d };
-inline constexpr size_t kStreams = 3;
+enum class Stream : uint8_t { compute, d2h, h2d, comm };
+inline constexpr size_t kStreams = 4;
+
+// A tensor of a bucket, in the arena.
+struct BucketPart {
+  int64_t offset = none;
+  int64_t bytes = 0;
+};
 
 struct Command {
-  enum class Kind : uint8_t { run, again, update, load, offload, prefetch, read_loss, read_correct };
+  enum class Kind : uint8_t { run, again, update, load, offload, prefetch, reduce, total, read_loss, read_correct };
   Kind kind = Kind::run;
   bool training_only = false;  // evaluation passes over it
   int32_t step = 0;            // its number in the plan; a reading has that of the step behind which it stands
   size_t index = 0;            // of the kernel, or of the input
+  Stream read_on = Stream::compute;  // of a reading: where the step runs behind which it stands
   int64_t offset = none;       // in the arena: of the workspace, or of the tensor
   int64_t host_offset = none;  // in the host pool
-  int64_t bytes = 0;           // of a copy; of one sample, if a load
-  size_t first_operand = 0, operands = 0;  // in Round::operands()
+  int64_t bytes = 0;           // of a copy; of one sample, if a load; of the workspace, if a reduction
+  size_t first_operand = 0, operands = 0;  // in Round::operands(); of a reduction: offset, bytes, offset, bytes …
   size_t first_wait = 0, waits = 0;        // in Round::waits()
 
   Stream stream() const {
-    return kind == Kind::offload ? Stream::d2h : kind == Kind::load || kind == Kind::prefetch ? Stream::h2d
-                                                                                              : Stream::compute;
+    switch (kind) {
+      case Kind::offload: return Stream::d2h;
+      case Kind::load:
+      case Kind::prefetch: return Stream::h2d;
+      case Kind::reduce:
+      case Kind::total: return Stream::comm;
+      case Kind::read_loss:
+      case Kind::read_correct: return read_on;
+      default: return Stream::compute;
+    }
   }
+  bool adds_up() const { return kind == Kind::reduce || kind == Kind::total; }
   bool is_step() const { return kind != Kind::read_loss && kind != Kind::read_correct; }
 };
 
@@ -58,6 +75,10 @@ class Round {
   // Copies a tensor to the host pool, and back to this or another place.
   Round& offload(int64_t offset, int64_t host_offset, int64_t bytes);
   Round& prefetch(int64_t offset, int64_t host_offset, int64_t bytes);
+  // Of several ranks: what each of them has there becomes the sum over all, by way of a workspace. Gradients are reduced in
+  // the last round, when they are complete, and a total is made in every round and in evaluation.
+  Round& reduce(std::initializer_list<BucketPart> bucket, int64_t workspace = none, int64_t workspace_bytes = 0);
+  Round& total(std::initializer_list<BucketPart> bucket, int64_t workspace = none, int64_t workspace_bytes = 0);
   // Note the round's share of the loss, and of the correctly classified samples, before their bytes are used again.
   Round& read_loss(int64_t offset);
   Round& read_correct(int64_t offset);
@@ -81,6 +102,9 @@ class Round {
   }
 
  private:
+  Round& add_up(Command::Kind kind, std::initializer_list<BucketPart> bucket, int64_t workspace, int64_t workspace_bytes);
+  Stream stream_of_last() const { return commands_.empty() ? Stream::compute : commands_.back().stream(); }
+
   std::vector<Command> commands_;
   std::vector<int64_t> operands_;
   std::vector<size_t> waits_;

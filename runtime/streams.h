@@ -8,6 +8,7 @@
 #include <span>
 
 #include "runtime/backend.h"
+#include "runtime/dist/ranks.h"
 #include "runtime/kernel_set.h"
 #include "runtime/round.h"
 #include "runtime/step_times.h"
@@ -27,6 +28,7 @@ struct RoundJob {
   // Where this round's loss is no finite number, updates run with context.discard. A backend that issues ahead of its
   // device need not wait for the loss: it lies in the arena until the round ends (docs/plan-format.md, rule 5).
   bool guarded = false;
+  dist::Ranks* ranks = nullptr;  // who adds up, where the program is of several ranks
   StepTimes* times = nullptr;  // filled, as far as the backend knows; null: nobody asks
 };
 

@@ -27,6 +27,8 @@ class RandomCosts : public Costs {
   explicit RandomCosts(uint64_t seed) : seed_(seed) {}
   Status prepare(const TaskGraph& graph, int64_t samples) override;
   std::span<const AlgorithmCost> algorithms(const Task& task, int64_t samples) const override;
+  // Several buckets, of graphs as small as these.
+  LinkRates links() const override { return {.ranks = {.bytes_per_second = 1e9, .latency_seconds = 1e-7, .staging_bytes = 1024}}; }
 
  private:
   uint64_t seed_;

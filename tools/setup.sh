@@ -15,7 +15,7 @@ if [[ "${1:-}" == python ]]; then
 fi
 
 packages=(g++ cmake ninja-build ccache protobuf-compiler libprotobuf-dev nlohmann-json3-dev libfmt-dev libdnnl-dev
-          libssl-dev libpng-dev libjpeg62-turbo-dev
+          libssl-dev libpng-dev libjpeg62-turbo-dev libopenmpi-dev openmpi-bin
           llvm-14-dev zlib1g-dev libtinfo-dev)
 demo=(python3 python3-numpy python3-sklearn)
 tests=(catch2 clang-14 libomp-14-dev python3-torch python3-torchvision python3-onnx)

@@ -20,6 +20,9 @@ void touches_of(const Plan& plan, const Step& step, std::vector<Touch>& touches)
     case StepKind::offload: touches.push_back({step.tensor, Access::read}); break;
     case StepKind::prefetch:
     case StepKind::load: touches.push_back({step.tensor, Access::write}); break;
+    case StepKind::reduce:
+      for (TensorId tensor : step.bucket) touches.push_back({tensor, Access::update});
+      break;
   }
 }
 

@@ -26,6 +26,7 @@ StreamKind stream_of(StepKind kind) {
     case StepKind::offload: return StreamKind::d2h;
     case StepKind::prefetch:
     case StepKind::load: return StreamKind::h2d;
+    case StepKind::reduce: return StreamKind::comm;
   }
   return StreamKind::compute;
 }
@@ -39,6 +40,8 @@ void check_rounds(const Plan& plan, Verdict& verdict) {
     verdict.refuse(Rule::form, fmt::format("batch {} in sub-batches of {}", plan.batch, plan.sub_batch));
     return;
   }
+  if (plan.ranks < 1 || plan.batch % plan.ranks != 0 || plan.sub_batch % plan.ranks != 0)
+    verdict.refuse(Rule::form, fmt::format("batch {} in sub-batches of {} on {} ranks", plan.batch, plan.sub_batch, plan.ranks));
   const int64_t rounds = plan.batch / plan.sub_batch + (plan.batch % plan.sub_batch != 0);
   const int64_t last = plan.batch - (rounds - 1) * plan.sub_batch;
   if (plan.rounds != rounds || plan.last_sub_batch != last)
@@ -122,10 +125,32 @@ void check_tasks(const Plan& plan, Verdict& verdict) {
                                      spelled(task.name), verdict.name(tensor), verdict.name(maker[tensor])));
 }
 
+// A bucket is of gradients, reduced when they are complete, or of what the loss task makes, reduced in every round.
+void check_bucket(const Plan& plan, StepId id, Verdict& verdict) {
+  const Step& step = plan.steps[id];
+  if (plan.ranks == 1) verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} adds up over ranks, and there is one", verdict.name(id)));
+  if (step.bucket.empty() || step.bucket.front() != step.tensor)
+    verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} is not called by the first of its bucket", verdict.name(id)));
+  std::vector<TensorId> seen = step.bucket;
+  std::sort(seen.begin(), seen.end());
+  if (std::adjacent_find(seen.begin(), seen.end()) != seen.end())
+    verdict.refuse(Rule::form, id, step.tensor, fmt::format("the bucket of {} has a tensor twice", verdict.name(id)));
+  int64_t gradients = 0;
+  for (TensorId tensor : step.bucket) {
+    if (!plan.tensors.contains(tensor)) return verdict.refuse(Rule::form, id, {}, fmt::format("{} names a tensor that there is not", verdict.name(id)));
+    gradients += plan.tensors[tensor].kind == TensorKind::weight_gradient;
+    if (plan.tensors[tensor].kind != TensorKind::weight_gradient && plan.tensors[tensor].kind != TensorKind::activation)
+      verdict.refuse(Rule::form, id, tensor, fmt::format("{} adds up {} of kind {}, which is each rank's own", verdict.name(id),
+                                                         verdict.name(tensor), to_string(plan.tensors[tensor].kind)));
+  }
+  if (gradients != 0 && gradients != static_cast<int64_t>(step.bucket.size()))
+    verdict.refuse(Rule::form, id, step.tensor, fmt::format("the bucket of {} is not of gradients only", verdict.name(id)));
+}
+
 void check_steps(const Plan& plan, Verdict& verdict) {
   for (StepId id : ids_of(plan.steps)) {
     const Step& step = plan.steps[id];
-    const bool computes = step.kind == StepKind::compute;
+    const bool computes = step.kind == StepKind::compute, reduces = step.kind == StepKind::reduce;
     if (computes ? !plan.tasks.contains(step.task) : !plan.tensors.contains(step.tensor)) {
       verdict.refuse(Rule::form, id, {}, fmt::format("step {} names a {} that there is not", id.value, computes ? "task" : "tensor"));
       continue;
@@ -140,7 +165,8 @@ void check_steps(const Plan& plan, Verdict& verdict) {
       else if (plan.steps[wait].stream == step.stream)
         verdict.refuse(Rule::form, id, {}, fmt::format("{} waits for {} on its own stream", verdict.name(id), verdict.name(wait)));
     }
-    if (computes && !fits(step.workspace.offset, step.workspace.bytes))
+    if (reduces) check_bucket(plan, id, verdict);
+    if ((computes || reduces) && !fits(step.workspace.offset, step.workspace.bytes))
       verdict.refuse(Rule::form, id, {}, fmt::format("{} has a workspace of {} bytes at {}", verdict.name(id),
                                                      step.workspace.bytes, step.workspace.offset));
     if ((step.kind == StepKind::offload || step.kind == StepKind::prefetch) &&
@@ -149,7 +175,7 @@ void check_steps(const Plan& plan, Verdict& verdict) {
     if (step.kind == StepKind::load && plan.tensors[step.tensor].kind != TensorKind::input)
       verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} loads a tensor of kind {}, not an input", verdict.name(id),
                                                               to_string(plan.tensors[step.tensor].kind)));
-    if (!computes && plan.tensors[step.tensor].persistent)
+    if (!computes && !reduces && plan.tensors[step.tensor].persistent)
       verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} copies a tensor that lives through the whole run", verdict.name(id)));
   }
 }
@@ -176,6 +202,50 @@ void check_form(const Plan& plan, Verdict& verdict) {
   check_residencies(plan, verdict);
 }
 
+namespace {
+
+// Of several ranks: what has to be added up over them is so once, and nothing else is.
+void check_reductions(const Plan& plan, Verdict& verdict) {
+  IdVector<TensorId, StepId> reduced(plan.tensors.size());
+  const IdVector<TensorId, bool> wanted = added_up_over_ranks(plan);
+  for (StepId id : ids_of(plan.steps))
+    for (TensorId tensor : plan.steps[id].bucket) {
+      if (!wanted[tensor])
+        verdict.refuse(Rule::execution, id, tensor, fmt::format("{} adds up {}, which nobody wants the sum of", verdict.name(id), verdict.name(tensor)));
+      if (reduced[tensor].valid())
+        verdict.refuse(Rule::execution, id, tensor, fmt::format("{} is reduced twice, at steps {} and {}", verdict.name(tensor),
+                                                                reduced[tensor].value, id.value));
+      reduced[tensor] = id;
+    }
+  for (TensorId tensor : ids_of(plan.tensors))
+    if (wanted[tensor] && !reduced[tensor].valid())
+      verdict.refuse(Rule::execution, {}, tensor, fmt::format("{} is never reduced over the {} ranks", verdict.name(tensor), plan.ranks));
+}
+
+}  // namespace
+
+IdVector<TensorId, bool> results_of(const Plan& plan) {
+  IdVector<TensorId, bool> results(plan.tensors.size());
+  for (const PlanTask& task : plan.tasks)
+    if (task.kind == TaskKind::loss)
+      for (TensorId tensor : task.writes) results[tensor] = plan.tensors[tensor].kind != TensorKind::activation_gradient;
+  for (const PlanTask& task : plan.tasks)
+    for (TensorId tensor : task.reads) results[tensor] = false;
+  return results;
+}
+
+IdVector<TensorId, bool> added_up_over_ranks(const Plan& plan) {
+  if (plan.ranks == 1) return IdVector<TensorId, bool>(plan.tensors.size());
+  IdVector<TensorId, bool> wanted = results_of(plan);
+  for (const PlanTask& task : plan.tasks) {
+    if (task.kind != TaskKind::update) continue;
+    for (const auto* list : {&task.reads, &task.updates})
+      for (TensorId tensor : *list)
+        if (plan.tensors[tensor].kind == TensorKind::weight_gradient) wanted[tensor] = true;
+  }
+  return wanted;
+}
+
 void check_execution(const Plan& plan, Verdict& verdict) {
   IdVector<TaskId, StepId> ran(plan.tasks.size());
   for (StepId id : ids_of(plan.steps)) {
@@ -193,6 +263,7 @@ void check_execution(const Plan& plan, Verdict& verdict) {
       verdict.refuse(Rule::execution, id, {}, fmt::format("{}, step {}, comes before the task itself has run", verdict.name(id), id.value));
     }
   }
+  check_reductions(plan, verdict);
   for (TaskId task : ids_of(plan.tasks))
     if (!ran[task].valid()) verdict.refuse(Rule::execution, fmt::format("task {} never runs", verdict.name(task)));
 }

@@ -28,6 +28,7 @@ std::vector<Violation> check_against_graph(const Plan& plan, const TaskGraph& gi
   // accumulating() leaves a graph alone that is so already.
   const TaskGraph graph = plan.rounds > 1 ? accumulating(given) : given;
   expect_equal(verdict, "batch", "samples", plan.batch, graph.batch);
+  expect_equal(verdict, "batch", "ranks", plan.ranks, graph.ranks);
   expect_equal(verdict, "tensors", "their number", plan.tensors.size(), graph.tensors.size());
   expect_equal(verdict, "tasks", "their number", plan.tasks.size(), graph.tasks.size());
   if (!verdict.clean()) return verdict.take();
@@ -38,7 +39,7 @@ std::vector<Violation> check_against_graph(const Plan& plan, const TaskGraph& gi
     const std::string of = "tensor " + spelled_tensor(tensor.name);
     expect_equal(verdict, of, "name", said.name, tensor.name);
     expect_equal(verdict, of, "kind", to_string(said.kind), to_string(tensor.kind));
-    expect_equal(verdict, of, "bytes", said.bytes, tensor.bytes(plan.sub_batch));
+    expect_equal(verdict, of, "bytes", said.bytes, tensor.bytes(plan.rank_samples()));
     expect_equal(verdict, of, "persistent", said.persistent, tensor.persistent);
   }
   for (TaskId id : ids_of(graph.tasks)) {
@@ -52,8 +53,8 @@ std::vector<Violation> check_against_graph(const Plan& plan, const TaskGraph& gi
     expect_equal(verdict, of, "reads", listed(graph, said.reads), listed(graph, task.reads()));
     expect_equal(verdict, of, "writes", listed(graph, said.writes), listed(graph, task.writes()));
     expect_equal(verdict, of, "updates", listed(graph, said.updates), listed(graph, task.updates()));
-    expect_equal(verdict, of, "flops", said.flops, task.flops.at(plan.sub_batch));
-    expect_equal(verdict, of, "bytes_moved", said.bytes_moved, task.bytes_moved(plan.sub_batch));
+    expect_equal(verdict, of, "flops", said.flops, task.flops.at(plan.rank_samples()));
+    expect_equal(verdict, of, "bytes_moved", said.bytes_moved, task.bytes_moved(plan.rank_samples()));
     // A plan may use less permission than the graph gives.
     for (const Task::InPlace& pair : said.in_place)
       if (std::find(task.in_place.begin(), task.in_place.end(), pair) == task.in_place.end())

@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-inline constexpr size_t kStreamCount = 3;
+inline constexpr size_t kStreamCount = 4;
 
 // One step per stream, or none (invalid).
 using PerStream = std::array<StepId, kStreamCount>;

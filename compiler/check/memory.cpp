@@ -40,7 +40,7 @@ class Memory {
     for (StepId step : ids_of(plan_.steps)) {
       touches_of(plan_, plan_.steps[step], touches);
       for (const Touch& touch : touches) follow(step, touch);
-      if (plan_.steps[step].kind == StepKind::compute) claim_workspace(step);
+      claim_workspace(step);
     }
     check_ends();
     std::vector<Claim> claims;
@@ -59,15 +59,33 @@ class Memory {
   void find_makers() {
     updaters_ = IdVector<TensorId, std::vector<TaskId>>(plan_.tensors.size());
     makers_ = IdVector<TensorId, TaskId>(plan_.tensors.size());
+    added_up_ = added_up_over_ranks(plan_);
     for (TaskId task : ids_of(plan_.tasks)) {
       for (TensorId tensor : plan_.tasks[task].updates) updaters_[tensor].push_back(task);
       for (TensorId tensor : plan_.tasks[task].writes) makers_[tensor] = task;
     }
   }
 
-  int32_t wanted_version(TensorId tensor, TaskId task) const {
+  // A reduction is an update, too: it wants what all tasks but the update tasks have put there, and the update tasks want
+  // it behind that.
+  int32_t wanted_version(TensorId tensor, const Step& step) const {
     const std::vector<TaskId>& updaters = updaters_[tensor];
-    return static_cast<int32_t>(std::lower_bound(updaters.begin(), updaters.end(), task) - updaters.begin());
+    if (step.kind == StepKind::reduce) return parts(tensor);
+    const auto before = static_cast<int32_t>(std::lower_bound(updaters.begin(), updaters.end(), step.task) - updaters.begin());
+    return before + (added_up_[tensor] && plan_.tasks[step.task].kind == TaskKind::update);
+  }
+  int32_t parts(TensorId tensor) const {
+    return static_cast<int32_t>(std::count_if(updaters_[tensor].begin(), updaters_[tensor].end(),
+                                              [&](TaskId task) { return plan_.tasks[task].kind != TaskKind::update; }));
+  }
+
+  // Of a tensor that is added up over ranks: what is wrong with holding `version` of it when `wanted` is.
+  std::string out_of_order(StepId id, TensorId tensor, int32_t version, int32_t wanted) const {
+    const int32_t own = parts(tensor);
+    const std::string name = verdict_.name(tensor), step = verdict_.name(id);
+    if (version <= own && wanted > own) return fmt::format("{} takes {}, which is not yet the sum over the ranks", step, name);
+    if (version > own && wanted <= own) return fmt::format("{} touches {} when it is the sum over the ranks already", step, name);
+    return fmt::format("{} touches {} when it holds {} of its updates and should hold {}", step, name, version, wanted);
   }
 
   void lay_out() {
@@ -116,14 +134,11 @@ class Memory {
     }
   }
 
-  // What a loss task makes and no task reads is for the trainer, which reads it when the round is over. Its residency may
-  // say so and last to the end.
+  // The trainer reads the results when the round is over. Their residencies may say so and last to the end.
   void keep_results() {
-    IdVector<TensorId, bool> read(plan_.tensors.size());
-    for (const PlanTask& task : plan_.tasks)
-      for (TensorId tensor : task.reads) read[tensor] = true;
+    const IdVector<TensorId, bool> results = results_of(plan_);
     for (TensorId tensor : ids_of(plan_.tensors)) {
-      if (read[tensor] || !makers_[tensor].valid() || plan_.tasks[makers_[tensor]].kind != TaskKind::loss) continue;
+      if (!results[tensor]) continue;
       for (size_t i : of_tensor_[tensor]) lives_[i].claim.to_the_end = true;
     }
   }
@@ -216,15 +231,18 @@ class Memory {
         life.version = copy->second.version;
         return;
       }
-      case StepKind::compute: break;
+      case StepKind::compute:
+      case StepKind::reduce: break;
     }
     if (touch.access == Access::write) {
       life.version = 0;
       return;
     }
-    const int32_t wanted = wanted_version(tensor, step.task);
-    const int32_t all = static_cast<int32_t>(updaters_[tensor].size());
-    if (life.version != wanted) {
+    const int32_t wanted = wanted_version(tensor, step);
+    const int32_t all = static_cast<int32_t>(updaters_[tensor].size()) + (added_up_[tensor] ? 1 : 0);
+    if (life.version != wanted && (added_up_[tensor] || step.kind == StepKind::reduce)) {
+      verdict_.refuse(Rule::current, id, tensor, out_of_order(id, tensor, life.version, wanted));
+    } else if (life.version != wanted) {
       const bool late = life.version > wanted;
       verdict_.refuse(Rule::current, id, tensor,
                       fmt::format("{} {} {} {} {}: it holds {} of {} updates when it should hold {}", verdict_.name(id),
@@ -277,6 +295,7 @@ class Memory {
   const HappensBefore before_;
   IdVector<TensorId, std::vector<TaskId>> updaters_;
   IdVector<TensorId, TaskId> makers_;
+  IdVector<TensorId, bool> added_up_;
   std::vector<Life> lives_;  // as plan.residencies
   IdVector<TensorId, std::vector<size_t>> of_tensor_;  // by first step
   std::vector<Claim> workspaces_, host_slots_;

@@ -82,13 +82,13 @@ class Summary {
       persistent = plus(persistent, residency.bytes);
       persistent_rounded = plus(persistent_rounded, aligned(residency.bytes));
     }
-    int64_t host = 0, offloaded = 0, prefetched = 0, recomputed = 0;
+    int64_t host = 0, offloaded = 0, prefetched = 0, recomputed = 0, reduced = 0;
     for (const Step& step : plan_.steps) {
-      if (step.kind == StepKind::compute) {
-        if (step.workspace.bytes > 0) arena = std::max(arena, step.workspace.end());
-        recomputed += step.recompute;
-        continue;
-      }
+      if (step.workspace.bytes > 0) arena = std::max(arena, step.workspace.end());
+      recomputed += step.recompute;
+      for (TensorId tensor : step.bucket)
+        reduced = plus(reduced, times(plan_.tensors[tensor].bytes, plan_.tensors[tensor].kind == TensorKind::weight_gradient ? 1 : plan_.rounds));
+      if (step.kind == StepKind::compute || step.kind == StepKind::reduce) continue;
       if (step.kind == StepKind::load) continue;
       const int64_t bytes = plan_.tensors[step.tensor].bytes;
       host = std::max(host, plus(step.host_offset, bytes));
@@ -103,6 +103,7 @@ class Summary {
     const int64_t full = plan_.last_sub_batch == plan_.sub_batch ? plan_.rounds : plan_.rounds - 1;
     expect("offloaded_bytes", said.offloaded_bytes, times(offloaded, full), times(offloaded, plan_.rounds));
     expect("prefetched_bytes", said.prefetched_bytes, times(prefetched, full), times(prefetched, plan_.rounds));
+    expect("reduced_bytes", said.reduced_bytes, reduced, reduced);
     expect("recomputed_tasks", said.recomputed_tasks, recomputed, recomputed);
     if (plan_.rules == "true") check_live();
   }

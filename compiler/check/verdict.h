@@ -46,6 +46,13 @@ struct Touch {
 // the task's updates alone.
 void touches_of(const Plan& plan, const Step& step, std::vector<Touch>& touches);
 
+// What a loss task makes for the trainer: no gradient, and nothing that a task reads.
+IdVector<TensorId, bool> results_of(const Plan& plan);
+
+// What is a part of a sum on each rank until a reduction makes it the sum: gradients that updates touch, and what the loss
+// task makes for the trainer. Nothing, of one rank.
+IdVector<TensorId, bool> added_up_over_ranks(const Plan& plan);
+
 // The parts, in the order in which check_plan() calls them. check_form: everything beyond may follow ids.
 void check_form(const Plan& plan, Verdict& verdict);
 void check_execution(const Plan& plan, Verdict& verdict);

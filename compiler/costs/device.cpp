@@ -33,16 +33,24 @@ Device device_from(const json& text) {
                                .backward_data = shares.at("backward_data").get<double>(),
                                .backward_weights = shares.at("backward_weights").get<double>()},
                 .algorithms = text.at("algorithms").get<std::map<std::string, double>>()};
+  // An engine on a GPU has buffers of its own.
+  if (device.kind == "cuda") device.ranks.staging_bytes = 0;
+  if (const auto ranks = text.find("ranks"); ranks != text.end()) {
+    device.ranks.bytes_per_second = ranks->at("bytes_per_second").get<double>();
+    device.ranks.latency_seconds = ranks->at("latency_seconds").get<double>();
+  }
   return device;
 }
 
 // What is wrong with its figures; "" where nothing is.
 std::string fault_of(const Device& device) {
   for (const double figure : {static_cast<double>(device.memory_bytes), device.flops_per_second,
-                              device.memory_bytes_per_second, device.d2h_bytes_per_second, device.h2d_bytes_per_second,
+                              device.memory_bytes_per_second, device.ranks.bytes_per_second, device.d2h_bytes_per_second, device.h2d_bytes_per_second,
                               static_cast<double>(device.units)})
     if (!(figure > 0)) return "its figures must be positive";
-  if (device.process_bytes < 0 || device.tf32_flops_per_second < 0 || device.launch_seconds < 0 || device.link_latency_seconds < 0) return "its figures must be positive";
+  if (device.process_bytes < 0 || device.tf32_flops_per_second < 0 || device.launch_seconds < 0 || device.link_latency_seconds < 0 ||
+      device.ranks.latency_seconds < 0)
+    return "its figures must be positive";
   const Efficiency& e = device.efficiency;
   std::vector<double> shares = {e.memory, e.tf32, e.matrix_product, e.grouped, e.depthwise, e.backward_data, e.backward_weights};
   for (const auto& [name, share] : device.algorithms) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/ir/profile.h"
 #include "compiler/support/status.h"
 
 namespace plimsoll {
@@ -32,6 +33,7 @@ struct Device {
   double memory_bytes_per_second = 0;
   // To the host's memory and back, pinned; each way, and what a copy takes before its first byte.
   double d2h_bytes_per_second = 0, h2d_bytes_per_second = 0, link_latency_seconds = 0;
+  RankLink ranks = {};        // between such devices in one machine
   double launch_seconds = 0;  // of any kernel, however small
   int64_t units = 1;          // multiprocessors or cores: a small kernel does not keep all of them busy
   Efficiency efficiency = {};

@@ -43,7 +43,8 @@ LinkRates link_rates(const Device& device) {
           .h2d_bytes_per_second = device.h2d_bytes_per_second,
           .latency_seconds = device.link_latency_seconds,
           .slowdown = passes * std::min(device.d2h_bytes_per_second, device.h2d_bytes_per_second) /
-                      device.memory_bytes_per_second};
+                      device.memory_bytes_per_second,
+          .ranks = device.ranks};
 }
 
 Status ModelledCosts::prepare(const TaskGraph& graph, int64_t samples) {

@@ -233,7 +233,8 @@ LinkRates ProfiledCosts::links() const {
   return {.d2h_bytes_per_second = links_->ram.beside_d2h,
           .h2d_bytes_per_second = links_->ram.beside_h2d,
           .latency_seconds = links_->latency_seconds,
-          .slowdown = links_->ram.slowdown / (1 + links_->ram.slowdown)};  // from longer tasks to time taken of them
+          .slowdown = links_->ram.slowdown / (1 + links_->ram.slowdown),  // from longer tasks to time taken of them
+          .ranks = options_.device.ranks};  // nobody measures them: a profiler is one process
 }
 
 ProfileFile ProfiledCosts::file() const {

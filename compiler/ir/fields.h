@@ -16,9 +16,9 @@ inline constexpr int kCount<TensorKind> = static_cast<int>(TensorKind::stash) + 
 template <>
 inline constexpr int kCount<TaskKind> = static_cast<int>(TaskKind::update) + 1;
 template <>
-inline constexpr int kCount<StreamKind> = static_cast<int>(StreamKind::h2d) + 1;
+inline constexpr int kCount<StreamKind> = static_cast<int>(StreamKind::comm) + 1;
 template <>
-inline constexpr int kCount<StepKind> = static_cast<int>(StepKind::load) + 1;
+inline constexpr int kCount<StepKind> = static_cast<int>(StepKind::reduce) + 1;
 
 template <class Enum>
 std::optional<Enum> from_word(std::string_view word) {
@@ -35,7 +35,7 @@ std::string known_words() {
   return words;
 }
 
-// v(name, field) for each; the fields are int64_t or double.
+// v(name, field) for each; the fields are int64_t or double. Those of several ranks are told of plans for several only.
 template <class Summary, class Visitor>
 void visit_summary(Summary& summary, Visitor&& v) {
   v("arena_bytes", summary.arena_bytes);
@@ -58,6 +58,11 @@ void visit_summary(Summary& summary, Visitor&& v) {
   v("more_bytes", summary.more_bytes);
   v("more_seconds", summary.more_seconds);
   v("planning_seconds", summary.planning_seconds);
+}
+template <class Summary, class Visitor>
+void visit_summary_of_ranks(Summary& summary, Visitor&& v) {
+  v("reduced_bytes", summary.reduced_bytes);
+  v("reduce_seconds", summary.reduce_seconds);
 }
 
 }  // namespace plimsoll

@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr std::array<std::string_view, 4> kPrefixes = {"recompute:", "offload:", "prefetch:", "load:"};
+constexpr std::array<std::string_view, 5> kPrefixes = {"recompute:", "offload:", "prefetch:", "load:", "reduce:"};
 
 bool needs_quotes(std::string_view name) {
   if (name.empty() || name == "->") return true;

@@ -2,6 +2,7 @@
 // that a step put in changes one line and not all that follow:
 //
 //   conv1.forward   recompute:conv1.forward   offload:conv1.Y   prefetch:conv1.Y   load:x   load:x~2 (the second time)
+//   reduce:conv1.dW (the bucket that begins with it)
 #pragma once
 
 #include <string>

@@ -7,6 +7,7 @@ std::string_view to_string(StreamKind kind) {
     case StreamKind::compute: return "compute";
     case StreamKind::d2h: return "d2h";
     case StreamKind::h2d: return "h2d";
+    case StreamKind::comm: return "comm";
   }
   return "";
 }
@@ -17,6 +18,7 @@ std::string_view to_string(StepKind kind) {
     case StepKind::offload: return "offload";
     case StepKind::prefetch: return "prefetch";
     case StepKind::load: return "load";
+    case StepKind::reduce: return "reduce";
   }
   return "";
 }

@@ -42,8 +42,8 @@ struct PlanTask {
   FastestAlgorithm fastest = {};  // where the plan's steps run another
 };
 
-enum class StreamKind { compute, d2h, h2d };
-enum class StepKind { compute, offload, prefetch, load };
+enum class StreamKind { compute, d2h, h2d, comm };
+enum class StepKind { compute, offload, prefetch, load, reduce };
 
 // Half-open: [offset, offset + bytes) of the arena.
 struct Block {
@@ -60,10 +60,11 @@ struct Step {
   StreamKind stream = StreamKind::compute;
   StepKind kind = StepKind::compute;
   TaskId task = {};          // of compute steps
-  TensorId tensor = {};      // of copies
+  TensorId tensor = {};      // of copies; of a reduction: the first of its bucket, which it is called by
+  std::vector<TensorId> bucket = {};  // of a reduction: what is added up over the ranks, in one message
   bool recompute = false;
   std::string algorithm = {};
-  Block workspace = {};      // of compute steps
+  Block workspace = {};      // of compute steps and reductions
   int64_t host_offset = -1;  // of offload and prefetch
   std::vector<StepId> waits = {};  // earlier steps of other streams that must have finished
   double start = 0;          // predicted
@@ -98,6 +99,8 @@ struct PlanSummary {
   double ideal_seconds = 0;
   double bound_seconds = 0;  // no schedule in this order takes less; 0: not known
   double stall_seconds = 0;
+  int64_t reduced_bytes = 0;  // of several ranks: by each of them, in one iteration
+  double reduce_seconds = 0;  // in which its comm stream is busy
   int64_t more_bytes = 0;    // what a larger budget would buy: asked with so many more bytes (0: not asked) …
   double more_seconds = 0;   // … an iteration would take this long
   double planning_seconds = 0;
@@ -107,7 +110,8 @@ struct Plan {
   std::string generator = {};
   std::string model_name = {};
   std::string model_sha256 = {};
-  int64_t batch = 0;
+  int64_t batch = 0;  // of all ranks, like sub_batch and last_sub_batch
+  int64_t ranks = 1;  // processes that share an iteration, each with as many samples of every round
   std::string target_kind = {};  // host | cuda
   std::string device = {};
   std::string costs = {};        // profiled | modelled
@@ -123,6 +127,9 @@ struct Plan {
   IdVector<TaskId, PlanTask> tasks = {};
   IdVector<StepId, Step> steps = {};
   std::vector<Residency> residencies = {};
+
+  // Of one rank, in a full round: what the bytes of tensors are of.
+  int64_t rank_samples() const { return sub_batch / ranks; }
 };
 
 std::string_view to_string(StreamKind kind);

@@ -53,8 +53,13 @@ Json json_of(int64_t id, const Step& step) {
     json["algorithm"] = step.algorithm;
     json["workspace"] = {{"offset", step.workspace.offset}, {"bytes", step.workspace.bytes}};
   } else {
-    json["tensor"] = step.tensor.value;
-    if (step.kind != StepKind::load) json["host_offset"] = step.host_offset;
+    if (step.kind == StepKind::reduce) {
+      json["tensors"] = ids(step.bucket);
+      json["workspace"] = {{"offset", step.workspace.offset}, {"bytes", step.workspace.bytes}};
+    } else {
+      json["tensor"] = step.tensor.value;
+      if (step.kind != StepKind::load) json["host_offset"] = step.host_offset;
+    }
   }
   json["waits"] = ids(step.waits);
   json["start"] = step.start;
@@ -86,6 +91,15 @@ void expect_id(JsonReader& read, const Place& item) {
   read.integer(item, "id", index, index);
 }
 
+Block read_workspace(JsonReader& read, const Place& item) {
+  const Place place = JsonReader::field(item, "workspace");
+  if (!place.json) return {};
+  read.object(place);
+  const Block block{read.bytes(place, "offset"), read.bytes(place, "bytes")};
+  if (block.offset > std::numeric_limits<int64_t>::max() - block.bytes) read.complain(place, "ends beyond 63 bits");
+  return block;
+}
+
 Step read_step(JsonReader& read, const Place& item, const Plan& plan, int64_t tensors) {
   const int64_t index = static_cast<int64_t>(item.index), tasks = static_cast<int64_t>(plan.tasks.size());
   Step step;
@@ -95,13 +109,12 @@ Step read_step(JsonReader& read, const Place& item, const Plan& plan, int64_t te
     step.task = TaskId(read.integer(item, "task", 0, tasks - 1));
     step.recompute = read.flag(item, "recompute");
     step.algorithm = read.text(item, "algorithm");
-    const Place workspace = JsonReader::field(item, "workspace");
-    if (workspace.json) {
-      read.object(workspace);
-      step.workspace = {read.bytes(workspace, "offset"), read.bytes(workspace, "bytes")};
-      if (step.workspace.offset > std::numeric_limits<int64_t>::max() - step.workspace.bytes)
-        read.complain(workspace, "ends beyond 63 bits");
-    }
+    step.workspace = read_workspace(read, item);
+  } else if (step.kind == StepKind::reduce) {
+    step.bucket = read.ids<TensorId>(item, "tensors", tensors);
+    if (step.bucket.empty()) read.complain(JsonReader::field(item, "tensors"), "should name what is reduced");
+    else step.tensor = step.bucket.front();
+    step.workspace = read_workspace(read, item);
   } else {
     step.tensor = TensorId(read.integer(item, "tensor", 0, tensors - 1));
     if (step.kind != StepKind::load) {
@@ -136,13 +149,16 @@ void read_header(JsonReader& read, const Place& root, Plan& plan) {
   plan.sub_batch = read.integer(root, "sub_batch", 1, kMaxItems);
   plan.rounds = read.integer(root, "rounds", 1, kMaxItems);
   plan.last_sub_batch = read.integer(root, "last_sub_batch", 1, kMaxItems);
+  plan.ranks = read.integer(root, "ranks", 1, kMaxItems, false);
 
   const Place summary = JsonReader::field(root, "summary");
   read.object(summary);
-  visit_summary(plan.summary, [&](const char* key, auto& field) {
+  const auto figure = [&](const char* key, auto& field) {
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field)>, double>) field = read.seconds(summary, key);
     else field = read.bytes(summary, key, false);
-  });
+  };
+  visit_summary(plan.summary, figure);
+  visit_summary_of_ranks(plan.summary, figure);
 }
 
 void read_lists(JsonReader& read, const Place& root, Plan& plan) {
@@ -204,7 +220,9 @@ std::string to_json(const Plan& plan) {
   Json libraries = Json::object();
   for (const auto& [name, version] : plan.libraries) libraries[name] = version;
   Json summary = Json::object();
-  visit_summary(plan.summary, [&](const char* key, const auto& field) { summary[key] = field; });
+  const auto figure = [&](const char* key, const auto& value) { summary[key] = value; };
+  visit_summary(plan.summary, figure);
+  if (plan.ranks > 1) visit_summary_of_ranks(plan.summary, figure);
 
   std::string text = "{\n";
   const auto field = [&](const char* key, const Json& value) { text += fmt::format("  \"{}\": {},\n", key, dump(value)); };
@@ -218,6 +236,7 @@ std::string to_json(const Plan& plan) {
   field("sub_batch", plan.sub_batch);
   field("rounds", plan.rounds);
   field("last_sub_batch", plan.last_sub_batch);
+  if (plan.ranks > 1) field("ranks", plan.ranks);
   text += "  \"summary\": {";
   bool first = true;
   for (const auto& [key, value] : summary.items()) {

@@ -14,11 +14,14 @@ namespace {
 // What a step puts into the arena: here a residency can begin.
 std::vector<TensorId> puts(const Plan& plan, const Step& step) {
   if (step.kind == StepKind::compute) return plan.tasks[step.task].writes;
-  return step.kind == StepKind::offload ? std::vector<TensorId>{} : std::vector{step.tensor};
+  const bool leaves_it = step.kind == StepKind::offload || step.kind == StepKind::reduce;
+  return leaves_it ? std::vector<TensorId>{} : std::vector{step.tensor};
 }
 
 template <class Body>
 void for_each_touch(const Plan& plan, const Step& step, Body body) {
+  for (TensorId tensor : step.bucket) body(tensor);
+  if (step.kind == StepKind::reduce) return;
   if (step.kind != StepKind::compute) return body(step.tensor);
   const PlanTask& task = plan.tasks[step.task];
   for (const auto* list : {&task.reads, &task.writes}) {
@@ -93,17 +96,19 @@ std::string at(const Plan& plan, const Residency& residency) {
 }
 
 std::string header_of(const Plan& plan) {
-  std::string text = fmt::format("plan {} v1 batch={} sub_batch={} rounds={} last={}\n", spelled(plan.model_name), plan.batch,
-                                 plan.sub_batch, plan.rounds, plan.last_sub_batch);
+  std::string text = fmt::format("plan {} v1 batch={} sub_batch={} rounds={} last={}{}\n", spelled(plan.model_name), plan.batch,
+                                 plan.sub_batch, plan.rounds, plan.last_sub_batch, plan.ranks > 1 ? fmt::format(" ranks={}", plan.ranks) : "");
   if (!plan.generator.empty()) text += fmt::format("generator {}\n", spelled(plan.generator));
   if (!plan.model_sha256.empty()) text += fmt::format("sha256 {}\n", spelled(plan.model_sha256));
   text += fmt::format("target {}{}{}\n", spelled(plan.target_kind), option("device", plan.device), option("costs", plan.costs));
   for (const auto& [name, version] : plan.libraries) text += fmt::format("library {} {}\n", spelled(name), spelled(version));
   text += fmt::format("policy {} rules={}\nbudget {}\n", spelled(plan.policy), spelled(plan.rules), plan.budget_bytes);
   std::string summary;
-  visit_summary(plan.summary, [&](const char* key, const auto& field) {
+  const auto figure = [&](const char* key, const auto& field) {
     if (field != 0) summary += fmt::format(" {}={}", key, field);
-  });
+  };
+  visit_summary(plan.summary, figure);
+  visit_summary_of_ranks(plan.summary, figure);
   return summary.empty() ? text : text + "summary" + summary + "\n";
 }
 
@@ -152,13 +157,14 @@ class Parser {
     plan_.rounds = read_count(cursor_, 0);
     cursor_.expect("last=");
     plan_.last_sub_batch = read_count(cursor_, 0);
+    if (cursor_.accept("ranks=")) plan_.ranks = read_count(cursor_, 1);
   }
 
   void line() {
     if (cursor_.accept_word("tensor")) return tensor();
     if (cursor_.accept_word("task")) return task();
     if (cursor_.accept_word("hold")) return void(hold());
-    for (StreamKind stream : {StreamKind::compute, StreamKind::d2h, StreamKind::h2d})
+    for (StreamKind stream : {StreamKind::compute, StreamKind::d2h, StreamKind::h2d, StreamKind::comm})
       if (cursor_.accept_word(to_string(stream))) return step(stream);
     if (cursor_.accept_word("residency")) return residency();
     if (cursor_.accept_word("generator")) return void(plan_.generator = cursor_.name());
@@ -168,7 +174,7 @@ class Parser {
     if (cursor_.accept_word("policy")) return policy();
     if (cursor_.accept_word("budget")) return void(plan_.budget_bytes = read_count(cursor_, 0));
     if (cursor_.accept_word("summary")) return summary();
-    cursor_.fail("expected tensor, task, hold, compute, d2h, h2d, residency or a line of the header");
+    cursor_.fail("expected tensor, task, hold, compute, d2h, h2d, comm, residency or a line of the header");
   }
 
   void target() {
@@ -193,12 +199,14 @@ class Parser {
       const std::string key = cursor_.word();
       cursor_.expect("=");
       bool found = false;
-      visit_summary(plan_.summary, [&](const char* name, auto& field) {
+      const auto figure = [&](const char* name, auto& field) {
         if (found || key != name) return;
         found = true;
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field)>, double>) field = cursor_.real();
         else field = cursor_.integer();
-      });
+      };
+      visit_summary(plan_.summary, figure);
+      visit_summary_of_ranks(plan_.summary, figure);
       if (!found) cursor_.fail(fmt::format("the summary has no field '{}'", key));
     }
   }
@@ -298,7 +306,7 @@ class Parser {
 
   Called called() {
     Called called;
-    for (std::string_view prefix : {"recompute:", "offload:", "prefetch:", "load:"})
+    for (std::string_view prefix : {"recompute:", "offload:", "prefetch:", "load:", "reduce:"})
       if (called.prefix.empty() && cursor_.accept(prefix)) called.prefix = prefix;
     called.name = cursor_.name();
     if (cursor_.accept("~")) called.time = read_count(cursor_, 2);
@@ -312,12 +320,18 @@ class Parser {
     if (own.prefix == "offload:") step.kind = StepKind::offload;
     if (own.prefix == "prefetch:") step.kind = StepKind::prefetch;
     if (own.prefix == "load:") step.kind = StepKind::load;
+    if (own.prefix == "reduce:") step.kind = StepKind::reduce;
     step.recompute = own.prefix == "recompute:";
     if (step.kind == StepKind::compute) step.task = tasks_.find(cursor_, own.name);
     else step.tensor = tensors_.find(cursor_, own.name);
     const StepId id(static_cast<int64_t>(plan_.steps.size()));
     steps_.add(cursor_, own.text(), id);
 
+    if (step.kind == StepKind::reduce) {
+      step.bucket = {step.tensor};
+      if (cursor_.accept_word("with"))
+        for (const TensorId other : tensor_list()) step.bucket.push_back(other);
+    }
     if (cursor_.accept("host@")) {
       step.host_offset = read_count(cursor_, 0);
       if (!cursor_.error() && step.tensor.valid()) expect_fit(step.host_offset, plan_.tensors[step.tensor].bytes);
@@ -391,6 +405,7 @@ std::string to_text(const Plan& plan) {
   for (StepId id : ids_of(plan.steps)) {
     const Step& step = plan.steps[id];
     text += fmt::format("{:<8} {}", to_string(step.stream), names[id]);
+    if (step.bucket.size() > 1) text += list(plan, "with", {step.bucket.begin() + 1, step.bucket.end()});
     if (step.host_offset >= 0) text += fmt::format(" host@{:#x}", step.host_offset);
     if (!placed[id].empty()) text += " ->" + placed[id];
     text += option("algorithm", step.algorithm);

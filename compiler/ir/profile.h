@@ -36,6 +36,14 @@ struct Profile {
   std::map<std::string, std::vector<AlgorithmCost>> costs = {};  // by signature; fastest first, never empty
 };
 
+// What a reduction over ranks costs: beside `latency`, each rank sends and receives 2 (n - 1) / n of the reduced bytes.
+struct RankLink {
+  double bytes_per_second = 2e9;   // of one rank, each way
+  double latency_seconds = 50e-6;  // of any reduction, however small
+  // Of each of the two buffers through which the host's ranks exchange pieces of a bucket; 0: the engine has its own.
+  int64_t staging_bytes = int64_t{1} << 20;
+};
+
 // What copies between the device and the host pool cost, each way; both ways at once.
 struct LinkRates {
   double d2h_bytes_per_second = 10e9;
@@ -43,6 +51,7 @@ struct LinkRates {
   double latency_seconds = 0;  // of any copy, however small
   // What a copy takes from tasks that run beside it, by its use of the device's memory: 0.1 is a tenth of its own time.
   double slowdown = 0;
+  RankLink ranks = {};
 };
 
 // The source of costs during planning. Policies try several sub-batches, so costs are asked for as they are needed.

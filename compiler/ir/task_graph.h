@@ -86,11 +86,12 @@ struct Parameter {
 struct TaskGraph {
   std::string name = {};
   int64_t batch = 0;  // samples in one iteration: the loss is the mean over them
+  int64_t ranks = 1;  // processes that share them; the tasks are those of one. Loss and gradients add up over all
   IdVector<TensorId, Tensor> tensors = {};
   IdVector<TaskId, Task> tasks = {};
   std::vector<TensorId> inputs = {};       // in the model's order; labels last
   std::vector<Parameter> parameters = {};  // weights and statistics
-  TensorId loss = {};                      // f32[1]: this round's share of the iteration's mean loss
+  TensorId loss = {};                      // f32[1]: this round's (and rank's) share of the iteration's mean loss
   TensorId correct = {};                   // f32[1]: samples whose largest logit is the label's; invalid for mse
   TensorId output = {};                    // the model's first output (logits)
 };

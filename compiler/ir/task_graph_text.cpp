@@ -70,6 +70,7 @@ class Parser {
     if (!cursor_.accept_word("v1")) return cursor_.fail("expected 'v1', the only version there is");
     cursor_.expect("batch=");
     graph_.batch = read_count(cursor_, 1);
+    if (cursor_.accept("ranks=")) graph_.ranks = read_count(cursor_, 1);
   }
 
   void line() {
@@ -245,7 +246,8 @@ class Parser {
 }  // namespace
 
 std::string to_text(const TaskGraph& graph) {
-  std::string text = fmt::format("graph {} v1 batch={}\n", spelled(graph.name), graph.batch);
+  std::string text = fmt::format("graph {} v1 batch={}{}\n", spelled(graph.name), graph.batch,
+                                 graph.ranks > 1 ? fmt::format(" ranks={}", graph.ranks) : "");
   for (const Tensor& tensor : graph.tensors)
     text += fmt::format("tensor {} {} {}{}{}\n", spelled_tensor(tensor.name), to_string(tensor.kind), to_string(tensor.type),
                         tensor.persistent ? " persistent" : "", option("onnx", tensor.onnx_name));

@@ -72,7 +72,7 @@ void find_fate(const Plan& plan, TensorId id, TensorFacts& facts) {
 void find_exposed(const Plan& plan, PlanFacts& facts) {
   facts.exposed = IdVector<StepId, double>(plan.steps.size(), 0);
   IdVector<StepId, StepId> before(plan.steps.size());  // on its own stream
-  std::array<StepId, 3> last = {};
+  std::array<StepId, 4> last = {};
   for (const StepId id : ids_of(plan.steps)) {
     StepId& latest = last[static_cast<size_t>(plan.steps[id].stream)];
     before[id] = latest;
@@ -268,6 +268,7 @@ std::string_view to_string(Fate fate) {
 }
 
 std::vector<TensorId> touched_by(const Plan& plan, const Step& step) {
+  if (step.kind == StepKind::reduce) return step.bucket;
   if (step.kind != StepKind::compute) return {step.tensor};
   const PlanTask& task = plan.tasks[step.task];
   std::vector<TensorId> touched = task.reads;
@@ -277,12 +278,14 @@ std::vector<TensorId> touched_by(const Plan& plan, const Step& step) {
 }
 
 bool reads(const Plan& plan, const Step& step, TensorId tensor) {
+  if (step.kind == StepKind::reduce) return holds(step.bucket, tensor);
   if (step.kind != StepKind::compute) return step.kind == StepKind::offload && step.tensor == tensor;
   const PlanTask& task = plan.tasks[step.task];
   return holds(task.reads, tensor) || (!step.recompute && holds(task.updates, tensor));
 }
 
 bool writes(const Plan& plan, const Step& step, TensorId tensor) {
+  if (step.kind == StepKind::reduce) return holds(step.bucket, tensor);
   if (step.kind != StepKind::compute) return step.kind != StepKind::offload && step.tensor == tensor;
   const PlanTask& task = plan.tasks[step.task];
   return holds(task.writes, tensor) || (!step.recompute && holds(task.updates, tensor));

@@ -7,16 +7,17 @@ namespace plimsoll {
 
 void note_fastest(Plan& plan, const TaskGraph& graph, const Costs& costs) {
   // The last round may be smaller, and runs the same algorithms.
+  const int64_t samples = plan.rank_samples(), last_samples = plan.last_sub_batch / plan.ranks;
   const auto serves = [&](const Task& task, const AlgorithmCost& algorithm) {
-    if (plan.last_sub_batch == plan.sub_batch || plan.last_sub_batch == 0) return true;
-    const auto last = costs.algorithms(task, plan.last_sub_batch);
+    if (last_samples == samples || last_samples == 0) return true;
+    const auto last = costs.algorithms(task, last_samples);
     return std::any_of(last.begin(), last.end(), [&](const AlgorithmCost& other) { return other.name == algorithm.name; });
   };
   for (PlanTask& task : plan.tasks) task.fastest = {};
   for (const Step& step : plan.steps) {
     if (step.kind != StepKind::compute || !graph.tasks.contains(step.task)) continue;
     const AlgorithmCost* best = nullptr;
-    for (const AlgorithmCost& algorithm : costs.algorithms(graph.tasks[step.task], plan.sub_batch))
+    for (const AlgorithmCost& algorithm : costs.algorithms(graph.tasks[step.task], samples))
       if (serves(graph.tasks[step.task], algorithm) &&
           (!best || std::tuple(!algorithm.deterministic, algorithm.seconds) < std::tuple(!best->deterministic, best->seconds)))
         best = &algorithm;

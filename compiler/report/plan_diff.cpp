@@ -65,6 +65,7 @@ class Diff {
     seconds("iteration", a.iteration_seconds, b.iteration_seconds);
     seconds("waiting for copies", a.stall_seconds, b.stall_seconds);
     seconds("recomputing", a.recompute_seconds, b.recompute_seconds);
+    bytes("reduced over ranks", a.reduced_bytes, b.reduced_bytes);
     bytes("moved, both ways", a.offloaded_bytes + a.prefetched_bytes, b.offloaded_bytes + b.prefetched_bytes);
     text("tasks run again", std::to_string(a.recomputed_tasks), std::to_string(b.recomputed_tasks));
     text("steps", std::to_string(before_.steps.size()), std::to_string(after_.steps.size()));

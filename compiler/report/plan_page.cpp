@@ -73,13 +73,22 @@ class PageData {
   std::string head() const {
     nlohmann::ordered_json summary = nlohmann::ordered_json::object();
     visit_summary(plan_.summary, [&](const char* key, const auto& value) { summary[key] = value; });
+    std::string ranks;
+    if (plan_.ranks > 1) {
+      for (const StepId id : ids_of(plan_.steps)) {
+        std::vector<int32_t> bucket;
+        for (const TensorId tensor : plan_.steps[id].bucket) bucket.push_back(tensor.value);
+        if (!bucket.empty()) ranks += fmt::format("{}\"{}\":[{}]", ranks.empty() ? "" : ",", id.value, fmt::join(bucket, ","));
+      }
+      ranks = fmt::format("\"ranks\":{},\"buckets\":{{{}}},", plan_.ranks, ranks);
+    }
     std::string kinds;
     for (int kind = 0; kind <= static_cast<int>(TensorKind::stash); ++kind)
       kinds += fmt::format("{}\"{}\"", kind ? "," : "", to_string(static_cast<TensorKind>(kind)));
     return fmt::format(
-        "{{\"generator\":{},\"model\":{},\"batch\":{},\"sub_batch\":{},\"rounds\":{},\"last_sub_batch\":{},\"policy\":{},\"target\":{},"
+        "{{{}\"generator\":{},\"model\":{},\"batch\":{},\"sub_batch\":{},\"rounds\":{},\"last_sub_batch\":{},\"policy\":{},\"target\":{},"
         "\"device\":{},\"costs\":{},\"budget\":{},\"peak\":{},\"summary\":{},\"kinds\":[{}],\"operators\":{},\"algorithms\":{},\"suffixes\":{}}}",
-        json_text(plan_.generator), json_text(plan_.model_name), plan_.batch, plan_.sub_batch, plan_.rounds, plan_.last_sub_batch, json_text(plan_.policy),
+        ranks, json_text(plan_.generator), json_text(plan_.model_name), plan_.batch, plan_.sub_batch, plan_.rounds, plan_.last_sub_batch, json_text(plan_.policy),
         json_text(plan_.target_kind), json_text(plan_.device), json_text(plan_.costs), std::max<int64_t>(1, plan_.budget_bytes), peak_of(plan_).value,
         summary.dump(), kinds, operators_.json(), algorithms_.json(), suffixes_.json());
   }

@@ -22,6 +22,7 @@ std::string title(const Plan& plan) {
                        : plan.last_sub_batch == plan.sub_batch
                            ? fmt::format("in {} rounds of {}", plan.rounds, plan.sub_batch)
                            : fmt::format("in {} rounds of {}, the last of {}", plan.rounds, plan.sub_batch, plan.last_sub_batch);
+  if (plan.ranks > 1) rounds += fmt::format(", on {} ranks", plan.ranks);
   return fmt::format("{}: batch {} {}", shortened(plan.model_name, 40), plan.batch, rounds);
 }
 
@@ -61,10 +62,13 @@ std::string times(const Plan& plan, bool color) {
   if (summary.ideal_seconds > 0)
     table.row({"without a memory limit", format_seconds(summary.ideal_seconds),
                fmt::format("{} of the prediction", format_share(summary.iteration_seconds > 0 ? summary.ideal_seconds / summary.iteration_seconds : 0))});
-  if (summary.stall_seconds > 0) table.row({"waiting for copies", format_seconds(summary.stall_seconds), ""});
+  if (summary.stall_seconds > 0) table.row({plan.ranks > 1 ? "waiting for streams" : "waiting for copies", format_seconds(summary.stall_seconds), ""});
   if (summary.recomputed_tasks > 0)
     table.row({"recomputing", format_seconds(summary.recompute_seconds),
                fmt::format("{} in each round", counted(summary.recomputed_tasks, "task"))});
+  if (summary.reduced_bytes > 0)
+    table.row({"reducing over ranks", format_seconds(summary.reduce_seconds),
+               fmt::format("{} of each rank, beside the work of compute", format_bytes(summary.reduced_bytes))});
   if (summary.offloaded_bytes > 0 || summary.prefetched_bytes > 0)
     table.row({"moved to the host", format_bytes(summary.offloaded_bytes),
                fmt::format("and {} back; {} in each round", format_bytes(summary.prefetched_bytes), counted(offloads, "tensor"))});
@@ -83,6 +87,7 @@ StepId next_touch(const Residency& residency, const TensorFacts& tensor, StepId 
 std::string why(const Plan& plan, const PlanFacts& facts, const Residency& residency, StepId at) {
   const TensorId tensor = residency.tensor;
   const Step& step = plan.steps[at];
+  if (step.kind == StepKind::reduce && reads(plan, step, tensor)) return "reduced here";
   if (step.kind != StepKind::compute && step.tensor == tensor) return "copied here";
   if (step.kind == StepKind::compute) {
     const bool read = reads(plan, step, tensor), written = writes(plan, step, tensor);
@@ -161,7 +166,7 @@ std::string report_peak(const Plan& plan, const PlanFacts& facts, bool color, si
 
 std::string report_plan(const Plan& plan, const PlanFacts& facts, bool color) {
   std::string text = report_summary(plan, color);
-  for (const std::string& part : {report_peak(plan, facts, color), report_transfers(plan, facts, color), report_layers(plan, facts, color)})
+  for (const std::string& part : {report_peak(plan, facts, color), report_transfers(plan, facts, color), report_reductions(plan, facts, color), report_layers(plan, facts, color)})
     if (!part.empty()) text += "\n" + part;
   return text;
 }

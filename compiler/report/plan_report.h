@@ -23,6 +23,9 @@ std::string report_peak(const Plan& plan, const PlanFacts& facts, bool color, si
 // The `most` costliest transfers. Empty where nothing is offloaded.
 std::string report_transfers(const Plan& plan, const PlanFacts& facts, bool color, size_t most = 12);
 
+// Of several ranks, a bucket per line, the most exposed first; "" of one.
+std::string report_reductions(const Plan& plan, const PlanFacts& facts, bool color, size_t most = 12);
+
 // One line per layer, in the order of the tasks.
 std::string report_layers(const Plan& plan, const PlanFacts& facts, bool color);
 

@@ -48,7 +48,8 @@ class Writer {
     };
     named("process_name", kStreamsProcess, 0, "streams");
     named("process_name", kTensorsProcess, 0, "tensors");
-    for (const StreamKind stream : {StreamKind::compute, StreamKind::d2h, StreamKind::h2d}) {
+    for (const StreamKind stream : {StreamKind::compute, StreamKind::d2h, StreamKind::h2d, StreamKind::comm}) {
+      if (stream == StreamKind::comm && plan_.ranks == 1) continue;
       named("thread_name", kStreamsProcess, track_of(stream), to_string(stream));
       event(fmt::format(R"("ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}})", kStreamsProcess,
                         track_of(stream), track_of(stream)));
@@ -65,7 +66,9 @@ class Writer {
       if (!step.algorithm.empty()) args += fmt::format(R"(,"algorithm":{})", json_text(step.algorithm));
       if (step.workspace.bytes > 0) args += fmt::format(R"(,"workspace_bytes":{})", step.workspace.bytes);
     } else {
-      args += fmt::format(R"(,"bytes":{},"exposed_us":{:.3f})", plan_.tensors[step.tensor].bytes, facts_.exposed[id] * 1e6);
+      int64_t bytes = 0;
+      for (const TensorId tensor : touched_by(plan_, step)) bytes += plan_.tensors[tensor].bytes;
+      args += fmt::format(R"(,"bytes":{},"exposed_us":{:.3f})", bytes, facts_.exposed[id] * 1e6);
     }
     event(fmt::format(R"("ph":"X","name":{},"cat":"{}","pid":{},"tid":{},"ts":{},"dur":{},"args":{{{}}})", json_text(facts_.step_names[id]),
                       step.recompute ? "recompute" : to_string(step.kind), kStreamsProcess, track_of(step.stream), microseconds(start),

@@ -27,7 +27,7 @@ std::vector<Transfer> transfers_of(const Plan& plan, const PlanFacts& facts) {
     double left = 0;
     for (const StepId at : facts.tensors[id].touches) {
       const Step& step = plan.steps[at];
-      if (step.kind == StepKind::compute) continue;
+      if (step.kind == StepKind::compute || step.kind == StepKind::reduce) continue;
       ++transfer.copies;
       transfer.exposed += facts.exposed[at];
       (step.kind == StepKind::offload ? transfer.out : transfer.back) += step.end - step.start;
@@ -45,7 +45,44 @@ std::vector<Transfer> transfers_of(const Plan& plan, const PlanFacts& facts) {
 
 std::string dashed(double seconds) { return seconds == 0 ? "-" : format_seconds(seconds); }
 
+// A bucket, as it is called, and how much of its time the compute stream waits for it.
+struct Reduction {
+  StepId step = {};
+  int64_t bytes = 0;
+};
+
 }  // namespace
+
+std::string report_reductions(const Plan& plan, const PlanFacts& facts, bool color, size_t most) {
+  std::vector<Reduction> reductions;
+  double seconds = 0, exposed = 0;
+  for (const StepId id : ids_of(plan.steps)) {
+    const Step& step = plan.steps[id];
+    if (step.kind != StepKind::reduce) continue;
+    Reduction reduction{.step = id};
+    for (const TensorId tensor : step.bucket) reduction.bytes += plan.tensors[tensor].bytes;
+    reductions.push_back(reduction);
+    seconds += step.end - step.start;
+    exposed += facts.exposed[id];
+  }
+  if (reductions.empty()) return "";
+  std::stable_sort(reductions.begin(), reductions.end(), [&](const Reduction& a, const Reduction& b) {
+    if (facts.exposed[a.step] != facts.exposed[b.step]) return facts.exposed[a.step] > facts.exposed[b.step];
+    return a.bytes > b.bytes;
+  });
+  Table table({{"bucket", false, 34}, {"tensors", true}, {"bytes", true}, {"from", true}, {"takes", true}, {"exposed", true}});
+  for (size_t i = 0; i < std::min(most, reductions.size()); ++i) {
+    const Step& step = plan.steps[reductions[i].step];
+    table.row({spelled_tensor(plan.tensors[step.tensor].name), format_grouped(static_cast<int64_t>(step.bucket.size())), format_bytes(reductions[i].bytes),
+               format_seconds(step.start), format_seconds(step.end - step.start), dashed(facts.exposed[reductions[i].step])});
+  }
+  std::string text = heading(fmt::format("reductions over {} ranks: {} of {}; the compute stream waits {}", plan.ranks,
+                                         format_seconds(seconds), counted(static_cast<int64_t>(reductions.size()), "bucket"),
+                                         format_seconds(exposed)), color);
+  text += table.print(color);
+  if (reductions.size() > most) text += fmt::format("  and {} more\n", reductions.size() - most);
+  return text;
+}
 
 std::string report_transfers(const Plan& plan, const PlanFacts& facts, bool color, size_t most) {
   const std::vector<Transfer> transfers = transfers_of(plan, facts);

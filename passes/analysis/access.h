@@ -19,6 +19,9 @@ void for_each_access(const Plan& plan, const Step& step, Body&& body) {
       break;
     }
     case StepKind::offload: body(step.tensor, true, false); break;
+    case StepKind::reduce:
+      for (const TensorId tensor : step.bucket) body(tensor, true, true);
+      break;
     case StepKind::prefetch:
     case StepKind::load: body(step.tensor, false, true); break;
   }

@@ -2,10 +2,17 @@
 
 #include <algorithm>
 
+#include "passes/analysis/buckets.h"
+
 namespace plimsoll {
 namespace {
 
 double seconds_of(const Plan& plan, const Context& context, const Step& step, Round round) {
+  if (step.kind == StepKind::reduce) {
+    // Gradients are reduced when they are complete, the loss in every round.
+    if (round == Round::middle && plan.tensors[step.tensor].kind == TensorKind::weight_gradient) return 0;
+    return reduction_seconds(context.links.ranks, plan.ranks, bytes_of(plan, step.bucket));
+  }
   if (step.kind != StepKind::compute) {
     const double samples = static_cast<double>(round == Round::last ? plan.last_sub_batch : plan.sub_batch);
     const double share = samples / static_cast<double>(plan.sub_batch);
@@ -25,7 +32,7 @@ double seconds_of(const Plan& plan, const Context& context, const Step& step, Ro
 
 Timeline simulate_round(const Plan& plan, const Context& context, Round round) {
   Timeline line{std::vector<double>(plan.steps.size()), std::vector<double>(plan.steps.size())};
-  double free[3] = {0, 0, 0};
+  double free[4] = {0, 0, 0, 0};
   double taken = 0;  // from the next task, by the copies beside it
   for (const StepId id : ids_of(plan.steps)) {
     const Step& step = plan.steps[id];
@@ -37,6 +44,8 @@ Timeline simulate_round(const Plan& plan, const Context& context, Round round) {
     if (step.stream == StreamKind::compute) {
       seconds += taken;
       taken = 0;
+    } else if (step.kind == StepKind::reduce) {
+      line.reduce_seconds += seconds;
     } else if (step.kind != StepKind::load || free[static_cast<size_t>(StreamKind::compute)] > 0) {
       taken += context.links.slowdown * (seconds - context.links.latency_seconds);
     }

@@ -1,4 +1,4 @@
-// The event simulator: when does each step run, if three streams run in order each and wait as the plan says? It is
+// The event simulator: when does each step run, if the streams run in order each and wait as the plan says? It is
 // how plans are compared, never what makes them safe.
 #pragma once
 
@@ -12,7 +12,8 @@ struct Timeline {
   std::vector<double> start = {};  // of each step, seconds from the beginning of the round
   std::vector<double> end = {};
   double seconds = 0;              // of the round: all streams joined
-  double stall_seconds = 0;        // compute stream idle, waiting for a copy
+  double stall_seconds = 0;        // compute stream idle, waiting for a copy or a reduction
+  double reduce_seconds = 0;       // comm stream busy
 };
 
 enum class Round {

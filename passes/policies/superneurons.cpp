@@ -220,7 +220,7 @@ class PaperCopies {
 
 Status run(Plan& plan, const Context& context, Strategy strategy) {
   const Model model = schedule::make_model(plan, context);
-  const Layers layers(model, context.graph, plan.sub_batch);
+  const Layers layers(model, context.graph, plan.rank_samples());
   const std::vector<int32_t> list = least_recently_used(model, layers, strategy);
   schedule::Evaluator evaluator(model);
   Trace trace;

@@ -39,6 +39,7 @@ void Evaluator::find_lives(const Trace& trace) {
         life.last = step;
         continue;
       }
+      case StepKind::reduce: continue;  // no trace has any: they come behind (passes/reduce.h)
       case StepKind::compute: break;
     }
     const auto touch = [&](int32_t tensor) {

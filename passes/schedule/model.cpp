@@ -18,6 +18,7 @@ void copy_facts(Model& model, const Plan& plan, const Context& context) {
     mine.bytes = align_up(tensor.bytes);
     mine.copy_bytes = tensor.bytes;
     mine.persistent = tensor.persistent;
+    mine.changed = plan.ranks > 1 && tensor.kind == TensorKind::weight_gradient;  // by its reduction
     if (tensor.persistent) model.persistent_bytes += mine.bytes;
   }
   for (const TensorId input : context.graph.inputs) model.tensors[static_cast<size_t>(input.value)].input = true;
@@ -147,6 +148,7 @@ void put_steps(Plan& plan, const Trace& trace) {
       case StepKind::load:
         plan.steps.push_back({.stream = StreamKind::h2d, .kind = op.kind, .tensor = TensorId(op.id)});
         break;
+      case StepKind::reduce: break;  // the pass behind this one puts them in
     }
   }
 }

@@ -4,15 +4,12 @@
 
 namespace plimsoll::schedule {
 
-Uses::Uses(const Model& model) : model_(model), positions_(model.tensors.size()), changes_(model.tensors.size(), false) {
+Uses::Uses(const Model& model) : model_(model), positions_(model.tensors.size()) {
   for (int32_t at = 0; at < static_cast<int32_t>(model.order.size()); ++at) {
     const Op& op = model.order[static_cast<size_t>(at)];
     if (op.kind != StepKind::compute) continue;
     for (const int32_t id : model.reads[op.id]) positions_[static_cast<size_t>(id)].push_back(at);
-    for (const int32_t id : model.updates[op.id]) {
-      positions_[static_cast<size_t>(id)].push_back(at);
-      changes_[static_cast<size_t>(id)] = true;
-    }
+    for (const int32_t id : model.updates[op.id]) positions_[static_cast<size_t>(id)].push_back(at);
   }
 }
 

@@ -11,8 +11,8 @@ class Uses {
 
   // The position in model.order of the first task behind `position` that reads or updates the tensor; kNever: none does.
   int32_t next(int32_t tensor, int32_t position) const;
-  // Tensors that some task updates: a copy of them on the host would grow old.
-  bool changes(int32_t tensor) const { return changes_[static_cast<size_t>(tensor)]; }
+  // Tensors that some task updates, or a reduction: a copy of them on the host would grow old.
+  bool changes(int32_t tensor) const { return model_.tensors[static_cast<size_t>(tensor)].changed; }
 
   // body(read, written) for each pair of the task at `position` where the written tensor may take over the block of the
   // read one, by the rule of analysis/liveness.h.
@@ -30,7 +30,6 @@ class Uses {
 
   const Model& model_;
   std::vector<std::vector<int32_t>> positions_;
-  std::vector<bool> changes_;
 };
 
 }  // namespace plimsoll::schedule

@@ -1,5 +1,5 @@
-// The device's streams: kernels on one, copies away on another, copies back and loads on the third, with an event for each
-// step that somebody waits for. A round begins with a fork and ends with a join:
+// The device's streams: kernels on one, copies away on another, copies back and loads on the third, reductions over ranks on
+// the fourth, with an event for each step that somebody waits for. A round begins with a fork and ends with a join:
 //
 //   compute  ─┬─ changing ── 0 ── 1 ─────●── 2 ── 3 ── … ──┬─ loss ─►
 //   d2h       ├──────────────────────────┴ offload ────────┤            ● event, recorded behind the step
@@ -129,7 +129,13 @@ class Streams::Player {
     events_.resize(commands.size());
     for (size_t i = 0; i < commands.size(); ++i) {
       operands_of_[i] = addresses_.size();
-      for (const int64_t offset : round_.operands(commands[i])) addresses_.push_back(at(offset));
+      const std::span<const int64_t> operands = round_.operands(commands[i]);
+      if (commands[i].adds_up()) {
+        operands_of_[i] = buckets_.size();
+        for (size_t k = 0; k < operands.size(); k += 2) buckets_.push_back({at(operands[k]), operands[k + 1]});
+      } else {
+        for (const int64_t offset : operands) addresses_.push_back(at(offset));
+      }
       std::array<size_t, kStreams> latest;
       latest.fill(kNobody);
       for (const size_t other : round_.waits(commands[i])) {
@@ -253,7 +259,7 @@ class Streams::Player {
 
   bool wanted(const Command& command) const {
     if (command.training_only && !job_.context.training) return false;
-    return command.kind != Command::Kind::update || job_.last;
+    return (command.kind != Command::Kind::update && command.kind != Command::Kind::reduce) || job_.last;
   }
 
   void act(size_t i, const Command& command, cudaStream_t on, Recording& round, bool records) {
@@ -286,6 +292,10 @@ class Streams::Player {
       case Command::Kind::prefetch:
         check(cudaMemcpyAsync(tensor, pool_->data() + command.host_offset, static_cast<size_t>(command.bytes),
                               cudaMemcpyHostToDevice, on), "cudaMemcpyAsync of a prefetch");
+        break;
+      case Command::Kind::reduce:
+      case Command::Kind::total:
+        job_.ranks->add_up(std::span(buckets_).subspan(operands_of_[i], command.operands / 2), tensor, command.bytes, on);
         break;
       case Command::Kind::read_loss:
         read(&exchange_->loss[next(round.losses)], tensor, on);
@@ -341,12 +351,13 @@ class Streams::Player {
   const Round& round_;
   cuda::Changing* const changing_;
   std::array<bool, kStreams> used_{};
-  std::array<cuda::Stream, kStreams> streams_{cuda::Stream::make(), cuda::Stream::make(), cuda::Stream::make()};
+  std::array<cuda::Stream, kStreams> streams_{cuda::Stream::make(), cuda::Stream::make(), cuda::Stream::make(), cuda::Stream::make()};
   std::vector<cuda::Event> events_;  // by command; none where nobody waits
   cuda::Event begun_ = cuda::Event::make();
-  std::array<cuda::Event, kStreams> ended_{cuda::Event::make(), cuda::Event::make(), cuda::Event::make()};
+  std::array<cuda::Event, kStreams> ended_{cuda::Event::make(), cuda::Event::make(), cuda::Event::make(), cuda::Event::make()};
   std::vector<std::byte*> addresses_;
-  std::vector<size_t> operands_of_;           // by command, in addresses_
+  std::vector<size_t> operands_of_;           // by command, in addresses_; of a reduction, in buckets_
+  std::vector<dist::Stretch> buckets_;
   std::vector<size_t> first_wait_, waits_;    // by command, in waits_: commands
   std::vector<bool> issued_;                  // by command: with one before it
   std::vector<cuda::Together::Member> members_;

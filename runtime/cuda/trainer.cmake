@@ -71,5 +71,6 @@ else()
   target_link_libraries(train PRIVATE plimsoll_cuda)
 endif()
 find_package(Threads REQUIRED)
+include(${CMAKE_CURRENT_SOURCE_DIR}/runtime/dist/cuda/ranks.cmake OPTIONAL)  # there if the plan is of several ranks
 target_link_libraries(train PRIVATE ${CUDNN_LIBRARY} CUDA::cublasLt CUDA::cudart_static Threads::Threads ${CMAKE_DL_LIBS})
 plimsoll_images(train)

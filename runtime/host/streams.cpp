@@ -1,5 +1,6 @@
 // The host's streams. Kernels run on the calling thread with its OpenMP team; copies run on one long-lived thread for
-// each direction. A program that offloads nothing has no such threads: its loads run between the kernels.
+// each direction, and reductions over ranks on one. A program that offloads nothing has no threads for copies: its loads
+// run between the kernels; a program of one rank has none for reductions.
 //
 // A step has finished when its stream has counted it. Streams run in order, so one counter per stream says it of all:
 //
@@ -70,7 +71,7 @@ struct Wait {
 
 struct Item {
   const Command* command;
-  size_t first_operand;  // in Player::operands_
+  size_t first_operand;  // in Player::operands_; of a reduction, in Player::buckets_
   size_t first_wait, waits;
   bool awaited = false;
 };
@@ -87,12 +88,12 @@ class Streams::Player {
  public:
   Player(const Program& program, const Round& round, const Arena& arena, HostPool* pool)
       : arena_(arena.data()), pool_(pool), watch_(program.lives, arena.data(), program.arena_bytes),
-        beside_(program.host_pool_bytes > 0 && !host::Watch::in_order_of_issue()) {
+        beside_{false, program.host_pool_bytes > 0, program.host_pool_bytes > 0, program.ranks > 1} {
+    if (host::Watch::in_order_of_issue()) beside_ = {};
     fill(round);
-    if (!beside_) return;
     try {
-      for (const Stream stream : {Stream::d2h, Stream::h2d})
-        threads_.emplace_back([this, lane = static_cast<size_t>(stream)] { serve(lane); });
+      for (size_t lane = 1; lane < kStreams; ++lane)
+        if (beside_[lane]) threads_.emplace_back([this, lane] { serve(lane); });
     } catch (...) {
       end_threads();
       throw;
@@ -108,7 +109,8 @@ class Streams::Player {
     if (job_.times) job_.times->begin_round();
     begin_round();
     run_lane(0);
-    for (size_t lane = 1; lane <= threads_.size(); ++lane) {
+    for (size_t lane = 1; lane < kStreams; ++lane) {
+      if (!beside_[lane]) continue;
       lanes_[lane].done.wait_for(length(lanes_[lane]) + 1);
       watch_.awaited(&lanes_[lane]);
     }
@@ -129,10 +131,12 @@ class Streams::Player {
     std::vector<Wait> places(commands.size());
     for (size_t i = 0; i < commands.size(); ++i) {
       const Command& command = commands[i];
-      const size_t stream = beside_ ? static_cast<size_t>(command.stream()) : 0;
+      const size_t own = static_cast<size_t>(command.stream()), stream = beside_[own] ? own : 0;
       Lane& lane = lanes_[stream];
-      Item item{&command, operands_.size(), waits_.size(), 0};
-      for (const int64_t offset : round.operands(command)) operands_.push_back(at(offset));
+      Item item{&command, command.adds_up() ? buckets_.size() : operands_.size(), waits_.size(), 0};
+      const std::span<const int64_t> operands = round.operands(command);
+      for (size_t k = 0; command.adds_up() && k < operands.size(); k += 2) buckets_.push_back({at(operands[k]), operands[k + 1]});
+      for (size_t k = 0; !command.adds_up() && k < operands.size(); ++k) operands_.push_back(at(operands[k]));
       for (const size_t other : round.waits(command)) {
         const Wait& place = places[other];
         if (place.stream == stream) continue;
@@ -213,7 +217,7 @@ class Streams::Player {
 
   bool wanted(const Command& command) const {
     if (command.training_only && !job_.context.training) return false;
-    return command.kind != Command::Kind::update || job_.last;
+    return (command.kind != Command::Kind::update && command.kind != Command::Kind::reduce) || job_.last;
   }
 
   void act_timed(const Item& item) {
@@ -242,6 +246,10 @@ class Streams::Player {
         break;
       case Command::Kind::offload: pool_->store(command.host_offset, tensor, command.bytes); break;
       case Command::Kind::prefetch: pool_->fetch(command.host_offset, tensor, command.bytes); break;
+      case Command::Kind::reduce:
+      case Command::Kind::total:
+        job_.ranks->add_up(std::span(buckets_).subspan(item.first_operand, command.operands / 2), tensor, command.bytes, nullptr);
+        break;
       case Command::Kind::read_loss: result_.loss += *reinterpret_cast<const float*>(tensor); break;
       case Command::Kind::read_correct: result_.correct += *reinterpret_cast<const float*>(tensor); break;
     }
@@ -250,9 +258,10 @@ class Streams::Player {
   std::byte* const arena_;
   HostPool* const pool_;
   host::Watch watch_;
-  const bool beside_;  // copies run on threads of their own
+  std::array<bool, kStreams> beside_;  // which streams have threads of their own
   std::array<Lane, kStreams> lanes_;
   std::vector<std::byte*> operands_;
+  std::vector<dist::Stretch> buckets_;
   std::vector<Wait> waits_;
 
   RoundJob job_;

@@ -53,5 +53,6 @@ else()
   plimsoll_images(plimsoll_host)
   target_link_libraries(train PRIVATE plimsoll_host)
 endif()
+include(${CMAKE_CURRENT_SOURCE_DIR}/runtime/dist/host/ranks.cmake OPTIONAL)  # there if the plan is of several ranks
 target_link_libraries(train PRIVATE ${ONEDNN_LIBRARY} OpenMP::OpenMP_CXX)
 plimsoll_images(train)

@@ -8,6 +8,15 @@
 #include <cstdio>
 
 namespace plimsoll::host {
+namespace {
+
+int64_t workspace_of(const Command& command, const KernelSet& kernels) {
+  if (command.offset == none || !command.is_step()) return 0;
+  if (command.adds_up()) return command.bytes;
+  return command.stream() == Stream::compute ? kernels.touched_by(command.index).workspace_bytes : 0;
+}
+
+}  // namespace
 
 Watch::Watch(std::span<const ProgramLife> lives, std::byte* arena, int64_t arena_bytes)
     : arena_(arena), arena_bytes_(arena_bytes), by_first_(lives.begin(), lives.end()), by_last_(by_first_) {
@@ -30,17 +39,15 @@ void Watch::begin_step(const Command& command, const KernelSet& kernels) {
   if (!command.is_step()) return;
   for (; begun_ < by_first_.size() && by_first_[begun_].first_step <= command.step; ++begun_)
     __asan_unpoison_memory_region(arena_ + by_first_[begun_].offset, static_cast<size_t>(by_first_[begun_].bytes));
-  if (command.stream() == Stream::compute && command.offset != none)
-    __asan_unpoison_memory_region(arena_ + command.offset,
-                                  static_cast<size_t>(kernels.touched_by(command.index).workspace_bytes));
+  if (const int64_t bytes = workspace_of(command, kernels); bytes > 0)
+    __asan_unpoison_memory_region(arena_ + command.offset, static_cast<size_t>(bytes));
 }
 
 // What begins to live here in place of what ends here is on the same bytes.
 void Watch::end_step(const Command& command, const KernelSet& kernels) {
   if (!command.is_step()) return;
-  if (command.stream() == Stream::compute && command.offset != none)
-    __asan_poison_memory_region(arena_ + command.offset,
-                                static_cast<size_t>(kernels.touched_by(command.index).workspace_bytes));
+  if (const int64_t bytes = workspace_of(command, kernels); bytes > 0)
+    __asan_poison_memory_region(arena_ + command.offset, static_cast<size_t>(bytes));
   for (; ended_ < by_last_.size() && by_last_[ended_].last_step <= command.step; ++ended_)
     __asan_poison_memory_region(arena_ + by_last_[ended_].offset, static_cast<size_t>(by_last_[ended_].bytes));
   for (size_t i = begun_; i-- > 0 && by_first_[i].first_step == command.step;)

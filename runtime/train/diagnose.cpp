@@ -85,6 +85,8 @@ class Search {
         break;
       case Command::Kind::prefetch: pool_->fetch(command.host_offset, at, command.bytes); break;
       case Command::Kind::update:
+      case Command::Kind::reduce:  // a rank looks at what is its own
+      case Command::Kind::total:
       case Command::Kind::read_loss:
       case Command::Kind::read_correct: break;
     }

@@ -16,6 +16,7 @@ enum class Exit : int {
   unwritable_output = 7,
   environment = 8,         // the library cannot do what the plan asks
   stopped = 10,            // interrupted, with a valid partial result
+  rank_lost = 11,          // another rank is gone (runtime/dist/lifeline.h)
 };
 
 class TrainerError : public std::runtime_error {

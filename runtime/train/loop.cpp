@@ -14,6 +14,7 @@
 #include "runtime/train/reporter.h"
 #include "runtime/train/schedule.h"
 #include "runtime/train/summary.h"
+#include "runtime/train/team.h"
 #include "runtime/train/trace.h"
 
 namespace plimsoll::train {
@@ -119,9 +120,9 @@ const char* word_of(LastBatch last_batch) {
 class Loop {
  public:
   Loop(const Program& program, const Options& options, const std::string& model_file, Data& data, const Length& length,
-       Reporter& reporter)
-      : program_(program), options_(options), model_file_(model_file), data_(data), length_(length), reporter_(reporter),
-        machine_(program, {options.spill, options.graph, options.last_batch == LastBatch::keep ? data.training.samples % program.batch : 0}),
+       Reporter& reporter, Team& team)
+      : program_(program), options_(options), model_file_(model_file), data_(data), length_(length), reporter_(reporter), team_(team),
+        machine_(program, team, {options.spill, options.graph, options.last_batch == LastBatch::keep ? data.training.samples % program.batch : 0}),
         port_(program, machine_.arena()), statistics_(program, machine_.arena()), schedule_(options.schedule) {
     schedule_.iterations = std::min(length.steps, length.epochs * length.per_epoch);
     progress_ = {.seed = options.seed.value_or(0),
@@ -131,8 +132,12 @@ class Loop {
                  .per_epoch = length.per_epoch,
                  .last_batch = word_of(options.last_batch),
                  .schedule = describe(schedule_)};
-    init_parameters(program, options.init, model_file, port_);
-    if (!options.checkpoint.empty()) begin_checkpoints();
+    team.together([&] {
+      if (!team.speaks()) return;
+      init_parameters(program, options.init, model_file, port_);
+      if (!options.checkpoint.empty()) begin_checkpoints();
+    });
+    begin_alike();
     feeder_.emplace(program, data.training, progress_.shuffle, progress_.seed);
     if (data.evaluation) evaluation_feeder_.emplace(program, *data.evaluation, false, 0);
     first_iteration_ = progress_.iteration;
@@ -147,10 +152,13 @@ class Loop {
     for (int64_t epoch = progress_.iteration / length_.per_epoch; epoch < length_.epochs && !done(); ++epoch) run_epoch(epoch);
   }
 
+  bool stopped() const { return stopping(); }
+
   void finish() {
     reporter_.close();
     check_weights();
     if (checkpoints_) checkpoints_->save(progress_);
+    team_.leave();
     if (!options_.trace.empty()) write_trace(options_.trace, program_, machine_.round(), times_);
     if (!options_.save.empty()) save_model(program_, model_file_, options_.save, port_);
     if (!options_.quiet) {
@@ -159,11 +167,49 @@ class Loop {
     }
     if (checkpoints_) reporter_.say("checkpoint " + checkpoints_->path_of(progress_.iteration));
     if (!options_.save.empty()) reporter_.say("saved " + options_.save);
-    if (interrupted) reporter_.warn("stopped after " + std::to_string(progress_.iteration) + " iterations");
+    if (stopping()) reporter_.warn("stopped after " + std::to_string(progress_.iteration) + " iterations");
   }
 
  private:
-  bool done() const { return progress_.iteration >= length_.steps || interrupted; }
+  // Rank 0 has the weights, and knows where the run stands: the others begin there too.
+  void begin_alike() {
+    if (team_.size() == 1) return;
+    int64_t told[] = {progress_.iteration, static_cast<int64_t>(progress_.seed), progress_.seen};
+    double sums[] = {progress_.loss_sum, progress_.correct_sum};
+    team_.broadcast(told, sizeof told);
+    team_.broadcast(sums, sizeof sums);
+    progress_.iteration = told[0];
+    progress_.seed = static_cast<uint64_t>(told[1]);
+    progress_.seen = told[2];
+    progress_.loss_sum = sums[0];
+    progress_.correct_sum = sums[1];
+    for (const ProgramParameter& parameter : program_.parameters) take_over(parameter);
+  }
+
+  void take_over(const ProgramParameter& parameter) {
+    const std::span<std::byte> room = port_.room(parameter);
+    if (team_.speaks()) {
+      const std::span<const std::byte> mine = port_.fetch(parameter);
+      if (mine.data() != room.data()) std::copy(mine.begin(), mine.end(), room.begin());
+    }
+    team_.broadcast(room.data(), static_cast<int64_t>(room.size()));
+    if (!team_.speaks()) port_.store(parameter);
+  }
+
+  // Each rank's running statistics are those of its own samples, and no gradient depends on them. What is saved is rank
+  // 0's, and so is what evaluation sees.
+  void share_statistics() {
+    if (team_.size() == 1) return;
+    for (const ProgramParameter& parameter : program_.parameters)
+      if (parameter.role == ParameterRole::statistic) take_over(parameter);
+  }
+
+  // Somebody asked for the end. Ranks agree on it behind an iteration; a signal to one of them ends all.
+  bool stopping() const { return team_.size() > 1 ? agreed_to_stop_ : interrupted != 0; }
+  void agree() {
+    if (team_.size() > 1) agreed_to_stop_ = team_.any(interrupted != 0);
+  }
+  bool done() const { return progress_.iteration >= length_.steps || stopping(); }
 
   void begin_checkpoints() {
     checkpoints_.emplace(options_.checkpoint, options_.keep, program_, port_);
@@ -236,6 +282,7 @@ class Loop {
   IterationResult step(int64_t epoch, int64_t in_epoch) {
     const Samples samples = samples_of(in_epoch);
     const double rate = rate_at(schedule_, progress_.iteration), began = now_seconds();
+    if (team_.ranks()) team_.ranks()->reached(progress_.iteration);
     if (options_.on_nan == OnNan::skip) statistics_.keep();
     const Machine::Totals totals =
         machine_.play(*feeder_, {.samples = samples,
@@ -254,6 +301,7 @@ class Loop {
                                  .stall_seconds = totals.stall_seconds,
                                  .moved_bytes = totals.moved_bytes};
     durations_.add(result.seconds);
+    agree();
     device_use_.iteration_ended(result.iteration - first_iteration_);
     reporter_.iteration(result);
     ++progress_.iteration;
@@ -269,6 +317,8 @@ class Loop {
 
   // No weight was moved. A weight that is bad itself was so before, and will be: there is nothing to skip to.
   void leave_out(const IterationResult& result, const Machine::Totals& totals) {
+    const bool ends = options_.on_nan == OnNan::stop || totals.weights_are_bad;
+    if (ends && !team_.speaks()) throw TrainerError(Exit::invalid_model, "");  // rank 0 says it
     if (options_.on_nan == OnNan::stop) diverged(result, totals.bad, "; --on-nan skip leaves such iterations out");
     if (totals.weights_are_bad) diverged(result, totals.bad, "; there is nothing to skip to");
     statistics_.restore();
@@ -293,6 +343,7 @@ class Loop {
   // Over all samples where the labels are classes (the feeder fills the last batch with what counts nowhere), else over
   // all whole batches. Interrupted, there is no result.
   Evaluation evaluate(int64_t epoch, bool in_epoch_line) {
+    share_statistics();
     const Dataset& dataset = *data_.evaluation;
     const bool padded = program_.classes > 0;
     const int64_t iterations = (dataset.samples + (padded ? program_.batch - 1 : 0)) / program_.batch;
@@ -303,7 +354,8 @@ class Loop {
     Evaluation result;
     double loss = 0, correct = 0;
     for (int64_t i = 0; i < iterations; ++i) {
-      if (interrupted) return {};
+      agree();
+      if (stopping()) return {};
       const Samples samples = samples_of(i);
       const Machine::Totals totals = machine_.play(*evaluation_feeder_, {.samples = samples,
                                                                          .padded = padded,
@@ -325,6 +377,8 @@ class Loop {
   Data& data_;
   const Length length_;
   Reporter& reporter_;
+  Team& team_;
+  bool agreed_to_stop_ = false;
   DeviceUse device_use_;  // before the machine takes memory
   Machine machine_;
   int64_t first_iteration_ = 0;  // of this process
@@ -351,21 +405,48 @@ void check_backend(const Options& options) {
     throw TrainerError(Exit::usage, "--on-nan skip is not there for this device: the weights would have moved");
 }
 
-Exit train(const Program& program, const Options& options, const std::string& model_file) {
-  check_backend(options);
+// What one rank does for all, and the others leave to it.
+Options of_this_rank(const Options& given, const Team& team) {
+  Options options = given;
+  if (team.speaks()) return options;
+  options.quiet = true;
+  options.metrics.clear();
+  options.save.clear();
+  options.checkpoint.clear();
+  options.trace.clear();
+  return options;
+}
+
+// Every rank has as many samples of a round.
+void check_left_over(const Options& options, const Program& program, int64_t samples) {
+  const int64_t left_over = samples % program.batch;
+  if (options.last_batch == LastBatch::keep && left_over % program.ranks != 0)
+    throw TrainerError(Exit::usage, "--last keep leaves " + std::to_string(left_over) + " samples for " + std::to_string(program.ranks) +
+                                        " ranks, which cannot have equal parts; use pad or drop");
+}
+
+Exit train(const Program& program, const Options& given, const std::string& model_file) {
+  check_backend(given);
+  Team team(program, given.told);
+  const Options options = of_this_rank(given, team);
   // Everything that can be wrong with files is found before memory is taken and kernels are built.
-  Data data = open_data(program, options);
-  check_save(program, options.save);
-  check_trace(options.trace);
-  backend::start(program.threads);
+  Data data;
+  team.together([&] {
+    data = open_data(program, options);
+    check_left_over(options, program, data.training.samples);
+    check_save(program, options.save);
+    check_trace(options.trace);
+    backend::start(program.threads);
+  });
   const Length length = length_of(options, program, data.training.samples);
   Reporter reporter(options.quiet, options.metrics, program, length.per_epoch, length.epochs);
   if (!options.quiet) print_start(program, data.training, length.per_epoch, options.spill);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of its write, not our end
-  Loop loop(program, options, model_file, data, length, reporter);
+  if (!team.speaks()) reporter.silence();
+  Loop loop(program, options, model_file, data, length, reporter, team);
   loop.run();
   loop.finish();
-  return interrupted ? Exit::stopped : Exit::ok;
+  return loop.stopped() ? Exit::stopped : Exit::ok;
 }
 
 }  // namespace plimsoll::train

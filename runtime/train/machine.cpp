@@ -2,19 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "runtime/train/diagnose.h"
 #include "runtime/train/layout.h"
 
 namespace plimsoll::train {
 
-Machine::Machine(const Program& program, const Setup& setup)
-    : program_(program), arena_(program.arena_bytes), full_(program.kernels), last_(program.kernels), rest_(program.kernels),
+Machine::Machine(const Program& program, Team& team, const Setup& setup)
+    : program_(program), team_(team), arena_(program.arena_bytes), full_(program.kernels), last_(program.kernels), rest_(program.kernels),
       may_record_(setup.may_record) {
   if (program.host_pool_bytes > 0) pool_ = std::make_unique<backend::HostPool>(program.host_pool_bytes, setup.spill);
   program.build(full_, program.sub_batch);
   if (program.last_sub_batch != program.sub_batch) program.build(last_, program.last_sub_batch);
-  rest_samples_ = setup.left_over % program.sub_batch;
+  rest_samples_ = setup.left_over / team.size() % program.sub_batch;
   if (rest_samples_ == program.last_sub_batch) rest_samples_ = 0;
   if (rest_samples_ > 0) program.build(rest_, rest_samples_);
   program.forward(round_);
@@ -37,16 +38,25 @@ const KernelSet& Machine::kernels_for(int64_t samples) const {
   return samples == program_.sub_batch ? full_ : samples == program_.last_sub_batch ? last_ : rest_;
 }
 
+// Every round is dealt out over the ranks in one piece each, so that one rank and several compute the same rounds.
+//
+//   samples   | 0 1 2 3 | 4 5 6 7 |        2 ranks, sub-batches of 4, 2 of them each rank's
+//   rank        0 0 1 1   0 0 1 1
+Samples Machine::share(const Samples& of_all, int64_t round) const {
+  const int64_t of_round = program_.sub_batch * team_.size(), first = round * of_round;
+  const int64_t mine = std::min(of_round, of_all.count - first) / team_.size();
+  return {of_all.first + first + team_.rank() * mine, mine};
+}
+
 Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
   Totals totals;
   const int64_t counted = iteration.samples.count, played = iteration.padded ? program_.batch : counted;
-  const int64_t rounds = (played + program_.sub_batch - 1) / program_.sub_batch;
-  const auto samples_of = [&](int64_t round) {
-    const int64_t first = round * program_.sub_batch;
-    return Samples{iteration.samples.first + first, std::min(program_.sub_batch, played - first)};
-  };
-  const Samples next_first{iteration.next.first, std::min(program_.sub_batch, iteration.next.count)};
+  const int64_t of_round = program_.sub_batch * team_.size(), rounds = (played + of_round - 1) / of_round;
+  const auto samples_of = [&](int64_t round) { return share({iteration.samples.first, played}, round); };
+  // Padded, it is fetched when it is asked for.
+  const Samples next_first = iteration.next.count % team_.size() == 0 ? share(iteration.next, 0) : Samples{};
   RunContext context = iteration.context;
+  context.rank = team_.rank();
   // The kernels divide by the whole batch.
   context.loss_scale = static_cast<double>(program_.batch) / static_cast<double>(counted);
   for (int64_t r = 0; r < rounds; ++r) {
@@ -56,6 +66,8 @@ Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
     if (iteration.guarded && feeder.bad_input() >= 0) {
       totals.finite = false;
       context.discard = true;
+      // The other ranks hear of it by the loss.
+      if (team_.size() > 1) context.loss_scale = std::numeric_limits<double>::quiet_NaN();
     }
     const RoundJob job{.kernels = &kernels_for(samples.count),
                        .staged = feeder.staged(),
@@ -64,6 +76,7 @@ Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
                        .last = r + 1 == rounds,
                        .may_record = may_record_,
                        .guarded = iteration.guarded,
+                       .ranks = team_.ranks(),
                        .times = r + 1 == rounds ? iteration.times : nullptr};
     const RoundResult result = streams_->play(job);
     totals.loss += result.loss;
@@ -73,7 +86,7 @@ Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
     if (std::isfinite(result.loss) && (totals.finite || !totals.bad.empty())) continue;
     if (totals.bad.empty() && iteration.guarded) {
       const Diagnosis found = first_bad_tensor(program_, round_, arena_, pool_.get(), job);
-      totals.bad = found.text;
+      totals.bad = team_.first_said(found.text);
       totals.weights_are_bad = found.persistent;
     }
     totals.finite = false;

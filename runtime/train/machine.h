@@ -9,6 +9,7 @@
 #include "runtime/backend.h"
 #include "runtime/streams.h"
 #include "runtime/train/feeder.h"
+#include "runtime/train/team.h"
 
 namespace plimsoll::train {
 
@@ -24,12 +25,12 @@ class Machine {
   struct Setup {
     std::string spill = {};  // directory of the host pool's file; "": in memory
     bool may_record = true;  // RoundJob::may_record
-    int64_t left_over = 0;   // samples of a short iteration; 0: there is none
+    int64_t left_over = 0;   // samples of a short iteration; 0: there is none. Of all ranks
     bool only_output = false;  // plays as far as the model's output only: for output_of()
   };
 
   // Takes all the memory that training takes. Throws what the backend and its kernels throw.
-  Machine(const Program& program, const Setup& setup);
+  Machine(const Program& program, Team& team, const Setup& setup);
 
   struct Totals {
     double loss = 0;     // of an iteration: the mean over its samples
@@ -43,7 +44,7 @@ class Machine {
   };
 
   struct Iteration {
-    Samples samples = {};  // of the feeder's order, a batch or what is left over
+    Samples samples = {};  // of the feeder's order, a batch or what is left over; of all ranks, each plays its part
     bool padded = false;   // the rest of the batch is filled up
     Samples next = {};     // those of the iteration behind it
     RunContext context = {};
@@ -64,7 +65,10 @@ class Machine {
  private:
   const KernelSet& kernels_for(int64_t samples) const;
 
+  Samples share(const Samples& of_all, int64_t round) const;
+
   const Program& program_;
+  Team& team_;
   backend::Arena arena_;
   std::unique_ptr<backend::HostPool> pool_;
   KernelSet full_, last_, rest_;

@@ -214,6 +214,7 @@ Options parse_options(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string_view given = argv[i];
+    (options.told += given) += '\n';
     const size_t equals = given.find('=');
     const std::string_view name = given.substr(0, equals);
     const Row* const row = find_row(name);
@@ -226,6 +227,7 @@ Options parse_options(int argc, char** argv) {
     } else {
       if (i + 1 >= argc) throw TrainerError(Exit::usage, std::string(name) + " needs a value");
       value = argv[++i];
+      (options.told += value) += '\n';
     }
     row->set(options, name, value);
   }

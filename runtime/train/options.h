@@ -45,6 +45,7 @@ struct Options {
   std::string spill = {};  // directory of the host pool's file; "": the host pool lies in memory
   bool graph = true;       // cuda: a round is recorded and played as one
   bool quiet = false;
+  std::string told = {};   // the command line, as it came
   bool help = false;
 };
 

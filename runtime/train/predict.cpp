@@ -39,7 +39,8 @@ Exit predict(const Program& program, const Options& options, const std::string& 
   if (data.samples == 0) throw TrainerError(Exit::invalid_model, "'" + data.name + "' has no samples");
   OutputFile out(options.out);
   backend::start(program.threads);
-  Machine machine(program, {.spill = options.spill, .may_record = options.graph, .only_output = true});
+  Team alone;  // one process is enough, whatever the plan is of
+  Machine machine(program, alone, {.spill = options.spill, .may_record = options.graph, .only_output = true});
   ParameterPort port(program, machine.arena());
   load_weights(program, options, model_file, port);
 

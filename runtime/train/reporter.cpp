@@ -100,6 +100,7 @@ void Reporter::say(const std::string& line) {
 }
 
 void Reporter::warn(const std::string& line) {
+  if (silent_) return;
   clear_bar();
   std::fprintf(stderr, "%s\n", line.c_str());
 }

@@ -86,13 +86,14 @@ class Reporter {
   // A line to stdout, whatever the bar does; nothing when quiet.
   void say(const std::string& line);
   // A line to stderr.
+  void silence() { silent_ = true; }  // of several ranks, one speaks
   void warn(const std::string& line);
   // Throws TrainerError (unwritable_output) when the metrics could not be written.
   void close();
 
  private:
   void clear_bar();
-  bool quiet_, bar_, color_;
+  bool quiet_, bar_, color_, silent_ = false;
   bool bar_shown_ = false;
   double bar_drawn_at_ = 0;
   std::vector<Metrics> metrics_;

@@ -10,9 +10,11 @@ namespace plimsoll::train {
 
 void print_start(const Program& program, const Dataset& data, int64_t iterations_per_epoch, const std::string& spill) {
   const std::string on = program.threads > 0 ? std::to_string(program.threads) + " threads" : backend::device_name();
-  std::printf("%s: batch %lld in %lld round%s of %lld, %s, %s\n", program.model, static_cast<long long>(program.batch),
+  const std::string ranks = program.ranks > 1 ? " on " + std::to_string(program.ranks) + " ranks" : "";
+  std::printf("%s: batch %lld%s in %lld round%s of %lld, %s%s, %s\n", program.model, static_cast<long long>(program.batch), ranks.c_str(),
               static_cast<long long>(program.rounds), program.rounds == 1 ? "" : "s",
-              static_cast<long long>(program.sub_batch), on.c_str(), backend::library_version().c_str());
+              static_cast<long long>(program.sub_batch * program.ranks), on.c_str(), program.ranks > 1 ? " each" : "",
+              backend::library_version().c_str());
   std::printf("data %s: %lld samples, %lld iterations an epoch, %lld samples left over\n", data.name.c_str(),
               static_cast<long long>(data.samples), static_cast<long long>(iterations_per_epoch),
               static_cast<long long>(std::max<int64_t>(0, data.samples - iterations_per_epoch * program.batch)));

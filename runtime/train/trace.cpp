@@ -45,7 +45,8 @@ class Writer {
   std::string run() {
     track(kStreamsProcess, "process_name", 0, "streams");
     track(kTensorsProcess, "process_name", 0, "tensors");
-    for (const auto& [number, name] : {std::pair{1, "compute"}, {2, "d2h"}, {3, "h2d"}}) track(kStreamsProcess, "thread_name", number, name);
+    for (const auto& [number, name] : {std::pair{1, "compute"}, {2, "d2h"}, {3, "h2d"}, {4, "comm"}})
+      if (number < 4 || program_.ranks > 1) track(kStreamsProcess, "thread_name", number, name);
     for (const Command& command : round_.commands())
       if (command.is_step()) step(command);
     lives();
@@ -76,6 +77,8 @@ class Writer {
       case Command::Kind::load: return "load";
       case Command::Kind::offload: return "offload";
       case Command::Kind::prefetch: return "prefetch";
+      case Command::Kind::reduce:
+      case Command::Kind::total: return "reduce";
       default: return "compute";
     }
   }
@@ -84,11 +87,18 @@ class Writer {
            ",\"ts\":" + microseconds(nanoseconds(seconds));
   }
 
+  int64_t bytes_of(const Command& command) const {
+    if (!command.adds_up()) return command.bytes;
+    int64_t bytes = 0;
+    for (size_t i = 1; i < command.operands; i += 2) bytes += round_.operands(command)[i];
+    return bytes;
+  }
+
   void step(const Command& command) {
     const StepTimes::Span* const span = span_of(command.step);
     if (!span) return;
     std::string args = "\"step\":" + std::to_string(command.step);
-    if (command.stream() != Stream::compute) args += ",\"bytes\":" + std::to_string(command.bytes);
+    if (command.stream() != Stream::compute) args += ",\"bytes\":" + std::to_string(bytes_of(command));
     const int64_t length = nanoseconds(span->end) - nanoseconds(span->start);
     event("\"ph\":\"X\",\"name\":" + name_of(command.step) + ",\"cat\":\"" + kind_of(command.kind) + "\"," +
           place(command, span->start) + ",\"dur\":" + microseconds(length) + ",\"args\":{" + args + "}");

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "runtime/backend.h"
+#include "runtime/dist/ranks.h"
 #include "runtime/train/error.h"
 #include "runtime/train/loop.h"
 #include "runtime/train/options.h"
@@ -26,7 +27,7 @@ std::string model_file(const std::string& trainer_directory) {
 
 int fail(Exit code, const char* what) {
   std::fflush(stdout);
-  std::fprintf(stderr, "error: %s\n", what);
+  if (*what != '\0') std::fprintf(stderr, "error: %s\n", what);  // of several ranks, the one whose error it is says it
   return static_cast<int>(code);
 }
 
@@ -43,6 +44,8 @@ int main(const Program& program, const char* trainer_directory, int argc, char**
     return static_cast<int>(options.predict.empty() ? train(program, options, model) : predict(program, options, model));
   } catch (const TrainerError& error) {
     return fail(error.code, error.what());
+  } catch (const dist::RanksError& error) {
+    return fail(Exit::environment, error.what());
   } catch (const KernelError& error) {
     return fail(Exit::environment, error.what());
   } catch (const backend::HostPoolError& error) {

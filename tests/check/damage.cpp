@@ -11,6 +11,7 @@ namespace plimsoll {
 namespace {
 
 bool touches(const Plan& plan, const Step& step, TensorId tensor) {
+  if (step.kind == StepKind::reduce) return std::find(step.bucket.begin(), step.bucket.end(), tensor) != step.bucket.end();
   if (step.kind != StepKind::compute) return step.tensor == tensor;
   const PlanTask& task = plan.tasks[step.task];
   for (const auto* list : {&task.reads, &task.writes, &task.updates}) {
@@ -54,6 +55,7 @@ class Damager {
     ends();
     host_slots();
     recomputations();
+    buckets();
     return std::move(damages_);
   }
 
@@ -125,6 +127,7 @@ class Damager {
         if (b <= a || one.kind == StepKind::compute || one.kind != two.kind || one.tensor == two.tensor) continue;
         Plan plan = good_;
         std::swap(plan.steps[a].tensor, plan.steps[b].tensor);
+        std::swap(plan.steps[a].bucket, plan.steps[b].bucket);
         std::swap(plan.steps[a].host_offset, plan.steps[b].host_offset);
         for (Residency& residency : plan.residencies) {
           const StepId first(residency.first_step);
@@ -154,7 +157,7 @@ class Damager {
 
   void workspaces() {
     for (StepId id : ids_of(good_.steps)) {
-      if (good_.steps[id].kind != StepKind::compute) continue;
+      if (good_.steps[id].kind != StepKind::compute && good_.steps[id].kind != StepKind::reduce) continue;
       std::set<int64_t> places = {good_.steps[id].workspace.offset - 256, good_.steps[id].workspace.offset + 256};
       for (const Residency& other : good_.residencies) places.insert(other.offset);
       for (int64_t place : places) {
@@ -208,6 +211,26 @@ class Damager {
       plan.steps[id].recompute = !plan.steps[id].recompute;
       add(std::move(plan), "{} is a recomputation, or is none", names_[id]);
     }
+  }
+
+  void buckets() {
+    for (StepId id : ids_of(good_.steps))
+      for (size_t i = 0; i < good_.steps[id].bucket.size(); ++i) {
+        const TensorId tensor = good_.steps[id].bucket[i];
+        Plan less = good_;
+        std::vector<TensorId>& bucket = less.steps[id].bucket;
+        bucket.erase(bucket.begin() + static_cast<std::ptrdiff_t>(i));
+        if (!bucket.empty()) less.steps[id].tensor = bucket.front();
+        refit(less);
+        add(std::move(less), "{} is without {}", names_[id], spelled_tensor(good_.tensors[tensor].name));
+        for (StepId other : ids_of(good_.steps)) {
+          if (other == id || good_.steps[other].kind != StepKind::reduce) continue;
+          Plan twice = good_;
+          twice.steps[other].bucket.push_back(tensor);
+          refit(twice);
+          add(std::move(twice), "{} has {}, too", names_[other], spelled_tensor(good_.tensors[tensor].name));
+        }
+      }
   }
 
   Plan good_;

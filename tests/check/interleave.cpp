@@ -73,7 +73,7 @@ class Run {
     for (StepId id : ids_of(plan_.steps)) queues_[static_cast<size_t>(plan_.steps[id].stream)].push_back(id);
     finished_ = IdVector<StepId, bool>(plan_.steps.size(), false);
     // Some runs let one stream lag behind: that finds more than an even interleaving.
-    const size_t slow = random_() % 4;
+    const size_t slow = random_() % 5;
     for (;;) {
       std::vector<size_t> able;
       for (size_t s = 0; s < queues_.size(); ++s)
@@ -137,13 +137,21 @@ class Run {
     return nullptr;
   }
 
-  // How many updates a task wants to find: all of those listed before it.
+  // How many updates a task wants to find: all of those listed before it. Of several ranks the sum over them is one more, of
+  // a gradient that stands between all other tasks and the update tasks.
   int32_t wanted(TensorId tensor, TaskId task) const {
     int32_t count = 0;
     for (TaskId other : ids_of(plan_.tasks)) {
       if (other == task) break;
       for (TensorId updated : plan_.tasks[other].updates) count += updated == tensor;
     }
+    const bool summed = plan_.ranks > 1 && plan_.tensors[tensor].kind == TensorKind::weight_gradient;
+    return count + (summed && plan_.tasks[task].kind == TaskKind::update);
+  }
+  int32_t parts(TensorId tensor) const {
+    int32_t count = 0;
+    for (const PlanTask& task : plan_.tasks)
+      for (TensorId updated : task.updates) count += updated == tensor && task.kind != TaskKind::update;
     return count;
   }
 
@@ -168,6 +176,13 @@ class Run {
           for (const Piece& write : writes)
             if (pair.read == read.value.tensor && pair.written == write.value.tensor && read.begin == write.begin)
               read.overwritten_by_itself = true;
+      if (step.workspace.bytes > 0) writes.push_back({&arena_, step.workspace.offset, step.workspace.end(), {}});
+    } else if (step.kind == StepKind::reduce) {
+      for (TensorId tensor : step.bucket) {
+        reads.push_back(piece(tensor, parts(tensor)));
+        reads.back().overwritten_by_itself = true;
+        writes.push_back(piece(tensor, parts(tensor) + 1));
+      }
       if (step.workspace.bytes > 0) writes.push_back({&arena_, step.workspace.offset, step.workspace.end(), {}});
     } else {
       const int64_t bytes = plan_.tensors[step.tensor].bytes;
@@ -196,11 +211,11 @@ class Run {
     for (TaskId task : ids_of(plan_.tasks)) {
       if (plan_.tasks[task].kind == TaskKind::loss)
         for (TensorId tensor : plan_.tasks[task].writes) {
-          bool read = false;
+          bool read = plan_.tensors[tensor].kind == TensorKind::activation_gradient;  // then nobody asks for it
           for (const PlanTask& other : plan_.tasks)
             for (TensorId each : other.reads) read = read || each == tensor;
           for (const Residency& residency : plan_.residencies)
-            if (!read && residency.tensor == tensor && !arena_.holds(residency.offset, residency.block().end(), {tensor, 0}))
+            if (!read && residency.tensor == tensor && !arena_.holds(residency.offset, residency.block().end(), {tensor, plan_.ranks > 1}))
               return fmt::format("{} is gone when the round ends", spelled_tensor(plan_.tensors[tensor].name));
         }
       int runs = 0;
@@ -214,9 +229,9 @@ class Run {
   std::mt19937_64 random_;
   const IdVector<StepId, std::string> names_;
   Bytes arena_, host_;
-  std::array<std::deque<StepId>, 3> queues_;
-  std::array<StepId, 3> running_;
-  std::array<std::vector<Piece>, 3> reads_, writes_;
+  std::array<std::deque<StepId>, 4> queues_;
+  std::array<StepId, 4> running_;
+  std::array<std::vector<Piece>, 4> reads_, writes_;
   IdVector<StepId, bool> finished_;
 };
 

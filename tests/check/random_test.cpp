@@ -40,10 +40,17 @@ bool accepted(const Plan& plan) {
   return std::all_of(violations.begin(), violations.end(), [](const Violation& each) { return each.rule == Rule::summary; });
 }
 
+// The same for several ranks: as much for each of them.
+TaskGraph shared(TaskGraph graph, uint64_t ranks) {
+  graph.ranks = static_cast<int64_t>(ranks);
+  graph.batch *= graph.ranks;
+  return graph;
+}
+
 void plan_soundly(uint64_t from, uint64_t to) {
   for (uint64_t seed = from; seed < to; ++seed) {
     const int64_t batch = 1 + static_cast<int64_t>(seed % 7);
-    const TaskGraph graph = random_graph(seed, {.layers = 2 + static_cast<int>(seed % 23), .batch = batch});
+    const TaskGraph graph = shared(random_graph(seed, {.layers = 2 + static_cast<int>(seed % 23), .batch = batch}), 1 + seed % 3);
     for (const Policy& recipe : all_policies()) {
       const std::string policy(recipe.name);
       CAPTURE(seed, policy);
@@ -82,7 +89,7 @@ TEST_CASE("every policy plans random graphs soundly, under every budget that is 
 
 TEST_CASE("a damaged plan of the planner is refused, or goes wrong in no interleaving") {
   for (uint64_t seed = 0; seed < 6; ++seed) {
-    const TaskGraph graph = random_graph(seed, {.layers = 5, .batch = 4});
+    const TaskGraph graph = shared(random_graph(seed, {.layers = 5, .batch = 4}), 1 + seed % 2);
     for (const Policy& recipe : all_policies()) {
       const std::string policy(recipe.name);
       RandomCosts costs(seed);

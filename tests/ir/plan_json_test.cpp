@@ -93,7 +93,7 @@ TEST_CASE("what is wrong in plan.json is told with its place") {
   CHECK(broken("\"offset\":256,\"bytes\":512", "\"offset\":9223372036854775807,\"bytes\":512") ==
         "plan.json: residencies[2] ends beyond 63 bits");
   CHECK(broken("\"kind\":\"load\"", "\"kind\":\"leap\"") ==
-        "plan.json: steps[0].kind is 'leap' when it should be one of compute, offload, prefetch, load");
+        "plan.json: steps[0].kind is 'leap' when it should be one of compute, offload, prefetch, load, reduce");
   CHECK(broken("[[0,2]]", "[[0]]") == "plan.json: tasks[0].in_place[0] should be a pair [read, written]");
   CHECK(broken("\"reads\":[0,1]", "\"reads\":[0,3]") == "plan.json: tasks[0].reads[1] is 3 when it should be from 0 to 2");
   CHECK(broken("{\"id\":1,\"name\":\"a.w\"", "{\"id\":0,\"name\":\"a.w\"") ==

@@ -67,6 +67,7 @@ std::string name_of(const Plan& plan, StepId id) {
     case StepKind::offload: return "offload " + plan.tensors[step.tensor].name;
     case StepKind::prefetch: return "prefetch " + plan.tensors[step.tensor].name;
     case StepKind::load: return "load " + plan.tensors[step.tensor].name;
+    case StepKind::reduce: return "reduce " + plan.tensors[step.tensor].name;
   }
   return {};
 }

@@ -38,9 +38,9 @@ class CompileCommand final : public Command {
     console.say(describe(planned.plan));
     if (dry_run_) return last_word(planned);
     console.say(fmt::format("\n{} is written. Next:\n  cmake -S {} -B {}/build && cmake --build {}/build\n"
-                            "  {}/build/train --data npy:X.npy,Y.npy --epochs 1 --save trained.onnx",
+                            "  {}{}/build/train --data npy:X.npy,Y.npy --epochs 1 --save trained.onnx",
                             output_.getValue(), output_.getValue(), output_.getValue(), output_.getValue(),
-                            output_.getValue()));
+                            planned.plan.ranks > 1 ? fmt::format("mpirun -np {} ", planned.plan.ranks) : "", output_.getValue()));
     return last_word(planned);
   }
 

@@ -79,8 +79,10 @@ Result<ModelAndGraph> load_model(const ModelOptions& options, const Console& con
   return ModelAndGraph{std::move(model), std::move(graph)};
 }
 
-bool Plannable::splits_statistics(const Plan& plan) const {
-  return plan.rounds > 1 && std::any_of(graph.tasks.begin(), graph.tasks.end(), [](const Task& task) { return task.mixes_samples; });
+bool Plannable::splits_statistics(const Plan& plan) const { return plan.rounds > 1 && mixes_samples(); }
+
+bool Plannable::mixes_samples() const {
+  return std::any_of(graph.tasks.begin(), graph.tasks.end(), [](const Task& task) { return task.mixes_samples; });
 }
 
 Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& console, PlanFor purpose) {
@@ -97,11 +99,14 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
   PLIMSOLL_ASSIGN(TaskGraph graph, as_paper ? as_paper->build(model.network, options.batch)
                                                   : trainable_graph(options, model.network, block));
 
+  graph.ranks = options.ranks;
+
   // Beyond this point the task graph stays as it is: plans answer it.
 
   PLIMSOLL_ASSIGN(OpenedCosts opened, open_costs(options, purpose));
-  PlanRequest request{.batch = options.batch,
-                      .sub_batch = as_paper && !as_paper->splits ? options.batch : options.sub_batch,
+  const int64_t batch = options.batch / graph.ranks, sub_batch = options.sub_batch / graph.ranks;  // of one rank
+  PlanRequest request{.batch = batch,
+                      .sub_batch = as_paper && !as_paper->splits ? batch : sub_batch,
                       .refuse_split_batch_norm = options.refuse_split,
                       .effort = options.effort,
                       .time_limit_seconds = options.time_limit,
@@ -113,7 +118,7 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
                       .costs = opened.source,
                       .libraries = opened.libraries};
   TaskGraph in_rounds = accumulating(graph);
-  auto planner = std::make_unique<Planner>(graph, *opened.costs, options.batch);
+  auto planner = std::make_unique<Planner>(graph, *opened.costs, batch);
   return Plannable{.model = std::move(model),
                    .graph = std::move(graph),
                    .in_rounds = std::move(in_rounds),
@@ -204,6 +209,8 @@ Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions&
     console.warning(fmt::format(
         "batch normalization sees {} samples at a time, not {}: statistics are per sub-batch; --refuse-split forbids it",
         plan.sub_batch, plan.batch));
+  if (plan.ranks > 1 && plannable.mixes_samples())
+    console.note(fmt::format("batch normalization sees {} samples at a time, each rank its own, of the batch of {}", plan.rank_samples(), plan.batch));
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;
   plan.summary.planning_seconds = elapsed.count();
   TaskGraph& planned_graph = plan.rounds > 1 ? plannable.in_rounds : plannable.graph;
@@ -225,18 +232,21 @@ std::string describe(const Plan& plan) {
       sum.bound_seconds > 0 ? fmt::format("\nbound    {:.1f} ms at least, whatever the schedule: a gap of {:.1f} %",
                                           1e3 * sum.bound_seconds, 100 * (sum.iteration_seconds / sum.bound_seconds - 1))
                             : "";
+  const std::string ranks = plan.ranks == 1 ? "" : fmt::format(" on {} ranks, {} on each", plan.ranks, plan.batch / plan.ranks);
+  const std::string reductions =
+      plan.ranks == 1 ? "" : fmt::format("\nranks    {} reduced by each, {:.1f} ms on the comm stream", format_bytes(sum.reduced_bytes), 1e3 * sum.reduce_seconds);
   return fmt::format(
       "arena    {:>10}  ({} bytes) of budget {}\n"
       "         {:>10}  live at the peak, step {}: placement loses {:.2f} %\n"
       "         {:>10}  unconstrained, {} minimum\n"
-      "batch    {}\n"
-      "steps    {} per round, planned in {:.2f} s, predicted {:.1f} ms per iteration ({}){}",
+      "batch    {}{}\n"
+      "steps    {} per round, planned in {:.2f} s, predicted {:.1f} ms per iteration ({}){}{}",
       format_bytes(sum.arena_bytes), format_grouped(sum.arena_bytes),
       plan.budget_bytes > 0 ? format_bytes(plan.budget_bytes) : "unlimited", format_bytes(sum.live_bytes), sum.peak_step,
       sum.live_bytes > 0 ? 100.0 * static_cast<double>(sum.arena_bytes - sum.live_bytes) / static_cast<double>(sum.live_bytes)
                          : 0.0,
-      format_bytes(sum.unconstrained_bytes), format_bytes(sum.minimum_bytes), rounds,
-      plan.steps.size(), sum.planning_seconds, sum.iteration_seconds * 1e3, plan.costs, bound);
+      format_bytes(sum.unconstrained_bytes), format_bytes(sum.minimum_bytes), rounds, ranks,
+      plan.steps.size(), sum.planning_seconds, sum.iteration_seconds * 1e3, plan.costs, reductions, bound);
 }
 
 }  // namespace plimsoll

@@ -37,6 +37,7 @@ struct Plannable {
 
   // With several rounds each task sees one sub-batch: where a task mixes samples, something else is trained.
   bool splits_statistics(const Plan& plan) const;
+  bool mixes_samples() const;
 };
 
 // Imports and builds the task graph. Notes and warnings go to the console.

@@ -54,6 +54,8 @@ PlanningOptions::PlanningOptions(cl::SubCommand& sub)
     : ModelOptions(sub),
       sub_batch("sub-batch", cl::init(0), cl::value_desc("N"),
                 cl::desc("samples in one round; by default the most that fit"), cl::sub(sub)),
+      ranks("ranks", cl::init(1), cl::value_desc("N"),
+            cl::desc("processes that share an iteration, by `mpirun -np N`; batch and sub-batch are of all, the budget is each one's"), cl::sub(sub)),
       effort("effort", cl::init(PlanRequest{}.effort), cl::value_desc("0..3"),
              cl::desc("of policies that search: each step does about ten times the work of the one before; 1 is the default"),
              cl::sub(sub)),
@@ -99,6 +101,11 @@ int64_t threads_of(const ModelOptions& options) {
   return options.threads > 0 ? options.threads : std::max<int64_t>(1, std::thread::hardware_concurrency());
 }
 
+int64_t threads_of(const PlanningOptions& options) {
+  const int64_t threads = threads_of(static_cast<const ModelOptions&>(options));
+  return options.threads > 0 ? threads : std::max<int64_t>(1, threads / options.ranks);
+}
+
 Arithmetic arithmetic_of(const ModelOptions& options) {
   return {.tf32 = options.math == "tf32", .nondeterministic = options.nondeterministic};
 }
@@ -120,6 +127,19 @@ Result<std::map<std::string, int64_t>> dims_of(const ModelOptions& options) {
 namespace {
 
 Error usage(std::string what) { return {ExitCode::usage, std::move(what)}; }
+
+Status check_ranks(const PlanningOptions& options) {
+  const long long ranks = options.ranks;
+  if (ranks < 1 || ranks > 1024) return usage(fmt::format("--ranks is {} when it should be between 1 and 1024", ranks));
+  if (ranks > 1 && options.rules != "true") return usage(fmt::format("--rules {} knows one rank only", options.rules.getValue()));
+  for (const auto& [option, samples] : {std::pair{"--batch", options.batch.getValue()}, {"--sub-batch", options.sub_batch.getValue()}}) {
+    if (samples % ranks == 0) continue;
+    const long long less = samples / ranks * ranks;
+    return usage(fmt::format("{} {} cannot be shared evenly by {} ranks; {}{} can", option, samples, ranks,
+                             less > 0 ? fmt::format("{} and ", less) : "", less + ranks));
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -149,6 +169,7 @@ Status check_usage(const PlanningOptions& options) {
   if (options.sub_batch < 0 || options.sub_batch > options.batch)
     return usage(fmt::format("--sub-batch is {} when it should be between 1 and the batch, {}",
                              options.sub_batch.getValue(), options.batch.getValue()));
+  PLIMSOLL_TRY(check_ranks(options));
   if (options.rules != "true" && find_rules(options.rules) == nullptr)
     return usage(fmt::format("there are no rules '{}'; rules: {}", options.rules.getValue(), names_of_rules()));
   if (options.rules != "true" && options.sub_batch != 0)

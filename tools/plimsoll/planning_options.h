@@ -38,7 +38,7 @@ inline constexpr const char* kDefaultPolicy = "auto";
 struct PlanningOptions : ModelOptions {
   explicit PlanningOptions(llvm::cl::SubCommand& sub);
 
-  llvm::cl::opt<long long> sub_batch;
+  llvm::cl::opt<long long> sub_batch, ranks;
   llvm::cl::opt<int> effort;
   llvm::cl::opt<double> time_limit;
   llvm::cl::opt<std::string> rules;
@@ -61,6 +61,7 @@ const std::string& policy_help(const std::string& default_name);
 
 // Of the trainer: as asked, or the cores of this machine.
 int64_t threads_of(const ModelOptions& options);
+int64_t threads_of(const PlanningOptions& options);  // of one rank: all are on this machine, as far as is known
 // Which algorithms it may use.
 Arithmetic arithmetic_of(const ModelOptions& options);
 

@@ -30,7 +30,7 @@ function unpackLists(packed, base) {
   return (i) => items.subarray(from[i], from[i + 1]);
 }
 
-const COMPUTE = 0, OFFLOAD = 1, PREFETCH = 2, LOAD = 3;  // kinds of steps
+const COMPUTE = 0, OFFLOAD = 1, PREFETCH = 2, LOAD = 3, REDUCE = 4;  // kinds of steps
 const KEEP = 1, FATE_OFFLOAD = 2, RECOMPUTE = 3, RELOAD = 4;
 
 class PlanData {
@@ -101,6 +101,7 @@ class PlanData {
   }
 
   touched(step) {
+    if (this.steps.kind[step] === REDUCE) return this.buckets[step];
     if (this.steps.kind[step] !== COMPUTE) return [this.steps.of[step]];
     const task = this.steps.of[step];
     const all = [...this.tasks.reads(task), ...this.tasks.writes(task)];
@@ -110,7 +111,7 @@ class PlanData {
   taskName(task) { return this.tasks.name[task] || this.layers.name[this.tasks.layer[task]] + "." + this.suffixes[this.tasks.suffix[task]]; }
   stepName(step) {
     const kind = this.steps.kind[step];
-    if (kind !== COMPUTE) return ["", "offload:", "prefetch:", "load:"][kind] + this.tensors.name[this.steps.of[step]];
+    if (kind !== COMPUTE) return ["", "offload:", "prefetch:", "load:", "reduce:"][kind] + this.tensors.name[this.steps.of[step]];
     return (this.steps.again[step] ? "recompute:" : "") + this.taskName(this.steps.of[step]);
   }
   layerOf(tensor) { return this.tensors.maker[tensor] < 0 ? -1 : this.tasks.layer[this.tensors.maker[tensor]]; }

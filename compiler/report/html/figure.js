@@ -25,7 +25,7 @@ class Figure {
     this.pending = false;
     this.base = document.createElement("canvas");  // all but what follows the pointer, which must not wait for the rest
     this.stale = true;
-    this.lanes = ["compute", "d2h", "h2d"].map((name, stream) => ({ name, stream, measured: false }));
+    this.lanes = ["compute", "d2h", "h2d", "comm"].slice(0, plan.ranks ? 4 : 3).map((name, stream) => ({ name, stream, measured: false }));
     if (plan.measured) this.lanes.push(...this.lanes.map((lane) => ({ ...lane, name: "measured", measured: true })));
     this.addressTop = Math.max(plan.budget, plan.summary.arena_bytes, 1);
     const memory = plan.memory;
@@ -320,6 +320,7 @@ class Figure {
     if (kind === OFFLOAD) return "offload";
     if (kind === PREFETCH) return "prefetch";
     if (kind === LOAD) return "input";
+    if (kind === REDUCE) return "gradient";
     if (plan.steps.again[step]) return "recompute";
     return ["activation", "activation", "gradient", "gradient", "gradient", "persistent"][plan.tasks.kind[plan.steps.of[step]]];
   }

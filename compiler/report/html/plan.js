@@ -55,7 +55,8 @@ function stepText(plan, step) {
     if (plan.algorithms[steps.algorithm[step]]) text += `<br>${html(plan.algorithms[steps.algorithm[step]])}, ${steps.workspace[step] ? bytesText(steps.workspace[step]) : "no"} workspace`;
     text += `<br>${bytesText(plan.memory.live[step])} live`;
   } else {
-    text += `<br>${bytesText(plan.tensors.bytes[steps.of[step]])}`;
+    text += `<br>${bytesText(plan.touched(step).reduce((sum, tensor) => sum + plan.tensors.bytes[tensor], 0))}`;
+    if (kind === REDUCE) text += ` of ${plan.touched(step).length} tensors, over ${plan.ranks} ranks`;
     text += `<div class="why">${steps.exposed[step] > 0 ? `compute waits ${secondsText(steps.exposed[step])} for it` : "wholly beside the work of compute"}</div>`;
   }
   return text;

@@ -21,6 +21,7 @@ struct Mask {
   int64_t key;
   uint32_t dropped_below;  // of 2^32
   float scale;
+  int64_t skipped = 0;  // elements of the ranks before this one
 
   __device__ uint64_t stream(const cuda::Changing& now) const {
     uint64_t stream = mixed(now.seed + kGolden * (static_cast<uint64_t>(now.iteration) + 1));
@@ -28,7 +29,7 @@ struct Mask {
     return mixed(stream + kGolden * (static_cast<uint64_t>(key) + 1));
   }
   __device__ float of(uint64_t stream, int64_t i) const {
-    const uint64_t bits = mixed(stream + kGolden * static_cast<uint64_t>(i)) >> 32;
+    const uint64_t bits = mixed(stream + kGolden * static_cast<uint64_t>(skipped + i)) >> 32;
     return bits < dropped_below ? 0.0F : scale;
   }
 };
@@ -55,8 +56,10 @@ PLIMSOLL_CUDA_KERNEL(Dropout, {
                   attrs.ratio < 1 ? static_cast<float>(1 / (1 - attrs.ratio)) : 0};
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
     if (context.training) {
+      Mask of_rank = mask;
+      of_rank.skipped = context.rank * n;
       cuda::launch("dropout", dropout_kernel, cuda::blocks_for(cuda::divided_up(n, 4)), cuda::kThreads, context, n,
-                   cuda::in(operand, 0), cuda::out(operand, 1), mask, cuda::changing(context));
+                   cuda::in(operand, 0), cuda::out(operand, 1), of_rank, cuda::changing(context));
     } else if (operand[0] != operand[1]) {
       cuda::check(cudaMemcpyAsync(operand[1], operand[0], bytes, cudaMemcpyDeviceToDevice, cuda::stream_of(context)),
                   "cudaMemcpyAsync of a dropout in evaluation");

@@ -31,6 +31,9 @@ struct Mask {
       stream = mixed(stream + kGolden * (static_cast<uint64_t>(part) + 1));
   }
 
+  // Behind the elements of the ranks before this one: one rank and several draw the same masks.
+  void skip(int64_t elements) { stream += kGolden * static_cast<uint64_t>(elements); }
+
   // What element i, counted in logical order whatever the layout, is multiplied with.
   float at(int64_t i) const {
     const uint64_t bits = mixed(stream + kGolden * static_cast<uint64_t>(i)) >> 32;
@@ -65,7 +68,8 @@ std::unique_ptr<Kernel> Dropout::make(const Attrs& attrs, std::span<const Operan
       if (x != y) std::memcpy(y, x, static_cast<size_t>(tensor.bytes()));
       return;
     }
-    const Mask mask(attrs, context);
+    Mask mask(attrs, context);
+    mask.skip(context.rank * n);
     if (tensor.layout == Layout::plain) return host::for_elements(n, [=](int64_t i) { y[i] = x[i] * mask.at(i); });
     host::by_block(tensor.layout, [&](auto block) { apply<decltype(block)::value>(mask, host::PlaneShape(tensor), x, y); });
   });

@@ -1,0 +1,51 @@
+#include "passes/reduce.h"
+
+#include <algorithm>
+
+#include "passes/analysis/buckets.h"
+
+namespace plimsoll {
+
+namespace {
+
+// Large pieces are fewer messages; where memory is short they are a small part of it.
+RankLink link_within(const Context& context) {
+  constexpr int64_t kLeast = 4096, kShare = 64;
+  RankLink link = context.links.ranks;
+  if (context.live_limit != kNoLimit) link.staging_bytes = std::min(link.staging_bytes, std::max(kLeast, context.live_limit / kShare));
+  return link;
+}
+
+}  // namespace
+
+Status reduce(Plan& plan, const Context& context) {
+  if (plan.ranks == 1) return {};
+  const RankLink link = link_within(context);
+  std::vector<TaskId> tasks;
+  for (const Step& step : plan.steps)
+    if (step.kind == StepKind::compute && !step.recompute) tasks.push_back(step.task);
+  IdVector<TaskId, std::vector<Bucket>> behind(plan.tasks.size());
+  for (Bucket& bucket : find_buckets(plan, context, tasks)) behind[bucket.last].push_back(std::move(bucket));
+
+  IdVector<StepId, Step> steps;
+  steps.reserve(plan.steps.size());
+  std::vector<StepId> now_at;
+  for (Step& step : plan.steps) {
+    const TaskId done = step.kind == StepKind::compute && !step.recompute ? step.task : TaskId();
+    for (StepId& wait : step.waits) wait = now_at[static_cast<size_t>(wait.value)];  // a policy's wish
+    now_at.push_back(steps.push_back(std::move(step)));
+    if (!done.valid()) continue;
+    for (const Bucket& bucket : behind[done]) {
+      const int64_t workspace = reduction_workspace(link, plan.ranks, bytes_of(plan, bucket.tensors));
+      steps.push_back({.stream = StreamKind::comm,
+                       .kind = StepKind::reduce,
+                       .tensor = bucket.tensors.front(),
+                       .bucket = bucket.tensors,
+                       .workspace = {.bytes = workspace}});
+    }
+  }
+  plan.steps = std::move(steps);
+  return {};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,93 @@
+// Ranks by NCCL, a GPU each. Reductions go to the plan's comm stream and may be recorded with the round (CUDA graphs).
+// NCCL has buffers of its own, which no plan counts; algorithm and protocol are pinned, for the bits of a sum depend on them.
+#include <cuda_runtime.h>
+#include <nccl.h>
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "runtime/dist/lifeline.h"
+#include "runtime/dist/meeting.h"
+#include "runtime/dist/ranks.h"
+
+namespace plimsoll::dist {
+namespace {
+
+void check(ncclResult_t code, const char* call) {
+  if (code != ncclSuccess) throw RanksError(std::string(call) + ": " + ncclGetErrorString(code));
+}
+
+// The n-th device of those that this process may see becomes the only one. Before the first call of CUDA.
+void take_device(int64_t local) {
+  const char* const seen = std::getenv("CUDA_VISIBLE_DEVICES");
+  std::string mine = std::to_string(local);
+  if (seen && *seen != '\0') {
+    std::string list = seen;
+    for (int64_t i = 0; i < local; ++i) {
+      const size_t comma = list.find(',');
+      if (comma == std::string::npos)
+        throw RanksError("rank " + std::to_string(local) + " of this machine has no device: CUDA_VISIBLE_DEVICES is " + seen);
+      list.erase(0, comma + 1);
+    }
+    mine = list.substr(0, list.find(','));
+  }
+  setenv("CUDA_VISIBLE_DEVICES", mine.c_str(), 1);
+}
+
+class ByNccl final : public Ranks {
+ public:
+  ByNccl(int64_t expected, const Place& place) : meeting_(checked(expected, place)) {
+    rank_ = place.rank;
+    size_ = place.size;
+    lifeline_.emplace(rank_, meeting_.meet_again());
+    take_device(place.local);
+    setenv("NCCL_ALGO", "Ring", 0);
+    setenv("NCCL_PROTO", "Simple", 0);
+    ncclUniqueId id{};
+    if (rank_ == 0) check(ncclGetUniqueId(&id), "ncclGetUniqueId");
+    meeting_.broadcast(&id, sizeof id);
+    check(ncclCommInitRank(&comm_, static_cast<int>(size_), id, static_cast<int>(rank_)), "ncclCommInitRank");
+  }
+
+  ~ByNccl() override {
+    if (comm_) ncclCommAbort(comm_);  // the others may be gone
+  }
+
+  void add_up(std::span<const Stretch> stretches, std::byte*, int64_t, void* stream) override {
+    check(ncclGroupStart(), "ncclGroupStart");
+    for (const Stretch& stretch : stretches)
+      check(ncclAllReduce(stretch.data, stretch.data, static_cast<size_t>(stretch.bytes) / sizeof(float), ncclFloat32, ncclSum, comm_,
+                          static_cast<cudaStream_t>(stream)),
+            "ncclAllReduce");
+    check(ncclGroupEnd(), "ncclGroupEnd");
+  }
+
+  void broadcast(void* data, int64_t bytes) override { meeting_.broadcast(data, bytes); }
+  void gather(const void* mine, int64_t bytes, void* all) override { meeting_.gather(mine, bytes, all); }
+  void reached(int64_t iteration) override { lifeline_->reached(iteration); }
+
+  void leave() override {
+    std::string all(static_cast<size_t>(size_), ' ');
+    meeting_.gather(" ", 1, all.data());
+    lifeline_->goodbye();
+    check(ncclCommDestroy(comm_), "ncclCommDestroy");
+    comm_ = nullptr;
+  }
+
+ private:
+  static const Place& checked(int64_t expected, const Place& place) {
+    expect_ranks(expected, place.size, place.rank);
+    return place;
+  }
+
+  const Meeting meeting_;
+  std::optional<Lifeline> lifeline_;
+  ncclComm_t comm_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Ranks> join(int64_t ranks) { return std::make_unique<ByNccl>(ranks, place_in_environment()); }
+
+}  // namespace plimsoll::dist

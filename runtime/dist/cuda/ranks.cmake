@@ -1,0 +1,13 @@
+# Ranks by NCCL: in a trainer that was compiled for several.
+find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${NCCL_ROOT} ENV NCCL_ROOT ${CUDAToolkit_INCLUDE_DIRS} PATH_SUFFIXES include)
+find_library(NCCL_LIBRARY NAMES nccl HINTS ${NCCL_ROOT} ENV NCCL_ROOT ${CUDAToolkit_LIBRARY_DIR} PATH_SUFFIXES lib lib64)
+if(NOT NCCL_INCLUDE_DIR OR NOT NCCL_LIBRARY)
+  message(FATAL_ERROR "NCCL is not found: install it (NVIDIA's libnccl-dev) or set NCCL_ROOT to where it is")
+endif()
+if(PLIMSOLL_RUNTIME)
+  find_library(PLIMSOLL_RANKS NAMES plimsoll_ranks_cuda HINTS ${PLIMSOLL_RUNTIME} ${PLIMSOLL_RUNTIME}/runtime NO_DEFAULT_PATH REQUIRED)
+  target_link_libraries(train PRIVATE ${PLIMSOLL_RANKS} ${PLIMSOLL_CUDA})
+else()
+  target_include_directories(plimsoll_cuda PRIVATE ${NCCL_INCLUDE_DIR})
+endif()
+target_link_libraries(train PRIVATE ${NCCL_LIBRARY})

@@ -1,0 +1,13 @@
+#include <cstdlib>
+
+#include "runtime/dist/host/engines.h"
+
+namespace plimsoll::dist {
+
+// mpirun's processes speak MPI, whatever else is in the environment.
+std::unique_ptr<Ranks> join(int64_t ranks) {
+  if (!std::getenv("OMPI_COMM_WORLD_SIZE") && launcher_in_environment() == "torchrun") return join_by_sockets(ranks, place_in_environment());
+  return join_by_mpi(ranks);
+}
+
+}  // namespace plimsoll::dist

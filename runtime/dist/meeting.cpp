@@ -1,0 +1,73 @@
+#include "runtime/dist/meeting.h"
+
+#include <unistd.h>
+
+#include <cstring>
+
+#include "runtime/dist/ranks.h"
+
+namespace plimsoll::dist {
+namespace {
+
+void whole(bool done, int64_t rank) {
+  if (!done) throw RanksError("the connection to rank " + std::to_string(rank) + " is broken");
+}
+
+// Rank 0 may be asked for by any name.
+bool beyond_this_machine(const Place& place) { return place.host != "127.0.0.1" && place.host != "localhost"; }
+
+std::vector<Spoke> meet_at(const Place& place, int port) {
+  if (place.size == 1) return {};
+  Door door{.port = port};
+  if (place.rank == 0) door = open_door(port, beyond_this_machine(place));
+  return meet(place.rank, place.size, place.host, door);
+}
+
+}  // namespace
+
+Meeting::Meeting(const Place& place) : place_(place), spokes_(meet_at(place, place.port)) {}
+
+Meeting::~Meeting() {
+  for (const Spoke& spoke : spokes_) close(spoke.socket);
+}
+
+void Meeting::broadcast(void* data, int64_t bytes) const {
+  for (const Spoke& spoke : spokes_)
+    whole(place_.rank == 0 ? send_whole(spoke.socket, data, static_cast<size_t>(bytes)) : receive_whole(spoke.socket, data, static_cast<size_t>(bytes)),
+          spoke.rank);
+}
+
+void Meeting::gather(const void* mine, int64_t bytes, void* all) const {
+  auto* const parts = static_cast<std::byte*>(all);
+  std::memmove(parts + place_.rank * bytes, mine, static_cast<size_t>(bytes));
+  for (const Spoke& spoke : spokes_) {
+    if (place_.rank == 0) whole(receive_whole(spoke.socket, parts + spoke.rank * bytes, static_cast<size_t>(bytes)), spoke.rank);
+    else whole(send_whole(spoke.socket, mine, static_cast<size_t>(bytes)), spoke.rank);
+  }
+  broadcast(all, bytes * place_.size);
+}
+
+void Meeting::collect(const void* mine, void* part, int64_t bytes, const std::function<void()>& each) const {
+  for (const Spoke& spoke : spokes_) {
+    if (place_.rank == 0) {
+      whole(receive_whole(spoke.socket, part, static_cast<size_t>(bytes)), spoke.rank);
+      each();
+    } else {
+      whole(send_whole(spoke.socket, mine, static_cast<size_t>(bytes)), spoke.rank);
+    }
+  }
+}
+
+std::vector<Spoke> Meeting::meet_again() const {
+  int port = 0;
+  Door door;
+  if (place_.rank == 0) {
+    door = open_door(0, beyond_this_machine(place_));
+    port = door.port;
+  }
+  broadcast(&port, sizeof port);
+  door.port = port;
+  return meet(place_.rank, place_.size, place_.host, door);
+}
+
+}  // namespace plimsoll::dist

@@ -1,0 +1,73 @@
+# Several ranks are one: each computes its part of every batch, and gradients summed over them give the weights that one
+# process gets, within 1e-6; in rounds, too, and with dropout, whose masks do not depend on who draws them. They go on from a
+# checkpoint, refuse those with another plan, and end together when one of them dies.
+. "$PLIMSOLL_E2E/trainer.bash"
+command -v mpirun >/dev/null && ls "$PLIMSOLL_BUILD"/runtime/libplimsoll_ranks_host.a >/dev/null 2>&1 || { echo "skipped: no MPI"; exit 77; }
+export OMP_WAIT_POLICY=passive OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
+       OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_btl_vader_single_copy_mechanism=none
+same() { $python "$PLIMSOLL_E2E/weights.py" "$1" "$2" "$3" || fail "other weights: $1 $2"; }
+
+plimsoll model vgg11:input=32,width=16,hidden=64,classes=10 -o net.onnx 2>/dev/null
+random_data 52 3 32 10
+options="--batch 16 --threads 1 --clip-norm 1 --budget 16MiB"
+build_trainer one net.onnx $options --sub-batch 8
+build_trainer two net.onnx $options --sub-batch 8 --ranks 2
+run="--data npy:x.npy,y.npy --test npy:x.npy,y.npy --lr 0.02 --last pad --steps 6"
+plimsoll verify two
+
+# The same weights, and the same figures of the whole batch; one rank speaks.
+expect 0 one/build/train $run --save one.onnx
+sed -n 's/  [0-9.]* s, .*//; /^epoch/p' out >one.epochs
+expect 0 mpirun -np 2 two/build/train $run --save two.onnx --metrics two.csv --trace trace.json;   says "batch 16 on 2 ranks in 2 rounds of 8, 1 threads each"
+sed -n 's/  [0-9.]* s, .*//; /^epoch/p' out >two.epochs
+same one.onnx two.onnx 1e-6
+$python - <<'PY'
+import json, re
+numbers = lambda name: [float(x) for x in re.findall(r"\d+\.\d+", open(name).read())]
+one, two = numbers("one.epochs"), numbers("two.epochs")
+assert len(one) == 8 and len(two) == 8, (one, two)
+assert all(abs(a - b) <= 1e-4 * abs(a) for a, b in zip(one, two)), (one, two)
+plan = json.load(open("two/plan.json"))
+slices = {e["args"]["step"]: e for e in json.load(open("trace.json"))["traceEvents"] if e["ph"] == "X"}
+reductions = [s for s in plan["steps"] if s["kind"] == "reduce"]
+assert len(reductions) >= 2 and all(slices[s["id"]]["tid"] == 4 for s in reductions), "reductions are not traced"
+PY
+[[ $(wc -l <two.csv) -eq 9 ]] || fail "metrics of more than one rank: $(wc -l <two.csv) lines"
+
+# Twice the same bits; cut off and gone on with, too; and started by somebody else than mpirun.
+expect 0 mpirun -np 2 two/build/train $run --steps 3 --checkpoint ck;                        says "checkpoint ck/ckpt-000000003"
+expect 0 mpirun -np 2 two/build/train $run --checkpoint ck --resume --save resumed.onnx;     says "resumed from ck/ckpt-000000003"
+same resumed.onnx two.onnx 0
+export MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + $$ % 10000)) WORLD_SIZE=2
+RANK=1 two/build/train $run --save by_env.onnx --quiet & other=$!
+RANK=0 two/build/train $run --save by_env.onnx --quiet
+wait $other
+unset MASTER_ADDR MASTER_PORT WORLD_SIZE
+same by_env.onnx two.onnx 0
+
+# Refused, with the way out.
+expect 2 plimsoll plan net.onnx --batch 16 --ranks 3 -o p.json;          says "--batch 16 cannot be shared evenly by 3 ranks; 15 and 18 can"
+expect 2 plimsoll plan net.onnx --batch 16 --sub-batch 3 --ranks 2 -o p.json; says "--sub-batch 3 cannot be shared"
+expect 8 two/build/train $run;                                           says "mpirun -np 2"
+expect 8 mpirun -np 2 one/build/train $run;                              says "--ranks 2"
+expect 3 mpirun -np 2 two/build/train --data npy:none.npy,y.npy;         says "none.npy"
+[[ $(grep -c '^error:' err) -eq 1 ]] || { cat err; fail "more than one rank says what is wrong"; }
+build_trainer tight net.onnx $options --sub-batch 4 --ranks 2
+expect 8 mpirun -np 1 two/build/train $run : -np 1 tight/build/train $run;  says "rank 1 has another plan"
+expect 2 mpirun -np 1 two/build/train $run : -np 1 two/build/train $run --seed 3;  says "other options"
+
+# A rank that is killed ends the others, by name. A shell stands between, so that mpirun does not do it.
+mpirun -np 2 bash -c 'two/build/train --data npy:x.npy,y.npy --epochs 100000 --quiet --metrics life.jsonl & echo $! >pid.$OMPI_COMM_WORLD_RANK
+                      wait $!; echo $? >code.$OMPI_COMM_WORLD_RANK' >out 2>err & all=$!
+while [[ $(cat life.jsonl 2>/dev/null | wc -l) -lt 3 ]]; do kill -0 $all || { cat err; fail "it did not train"; }; sleep 0.05; done
+kill -9 $(cat pid.1)
+wait $all || true
+says "error: rank 1 is gone, in iteration"
+[[ $(cat code.0) -eq 11 ]] || fail "rank 0 ended with $(cat code.0)"
+# One that is asked to end ends all, and saves.
+mpirun -np 2 bash -c 'two/build/train --data npy:x.npy,y.npy --epochs 100000 --quiet --save asked.onnx --metrics asked.jsonl & echo $! >pid.$OMPI_COMM_WORLD_RANK
+                      wait $!; echo $? >code.$OMPI_COMM_WORLD_RANK' >out 2>err & all=$!
+while [[ $(cat asked.jsonl 2>/dev/null | wc -l) -lt 2 ]]; do kill -0 $all || { cat err; fail "it did not train"; }; sleep 0.05; done
+kill -TERM $(cat pid.1)
+wait $all || true
+[[ $(cat code.0) -eq 10 && $(cat code.1) -eq 10 && -s asked.onnx ]] || { cat err; fail "ended with $(cat code.0) and $(cat code.1)"; }
