@@ -54,7 +54,7 @@ struct Caches {
   int64_t own = 0, all = 0;
 };
 Caches caches();
-// Brings bytes into the cores' own caches, as the task before would have left them.
-void touch(const std::byte* from, int64_t bytes);
+// Brings bytes into the cores' own caches, as a task that has just written them would have left them.
+void touch(std::byte* from, int64_t bytes);
 
 }  // namespace plimsoll::profile
