@@ -1,5 +1,7 @@
 # What the tests of the command line share. Sourced, in the test's own directory.
 set -euo pipefail
+# It is emptied; run by hand from elsewhere, a script would take that with it.
+[[ $(pwd -P) == "$(realpath "${PLIMSOLL_BUILD:?run through ctest}")"/* ]] || { echo "FAILED: $PWD is not below the build directory" >&2; exit 1; }
 find . -mindepth 1 -delete
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
