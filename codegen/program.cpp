@@ -40,8 +40,9 @@ std::string inputs(const Source& source) {
     const Tensor& tensor = source.graph.tensors[id];
     PLIMSOLL_CHECK(tensor.type.layout == Layout::plain && tensor.type.depends_on_batch(),
                    "inputs are plain and count samples");
-    text += fmt::format("    {{{}, {}}},\n", string_literal(tensor.onnx_name),
-                        desc_literal(tensor.type, fmt::format("{}", source.plan.rank_samples())));
+    text += fmt::format("    {{{}, {}{}}},\n", string_literal(tensor.onnx_name),
+                        desc_literal(tensor.type, fmt::format("{}", source.plan.rank_samples())),
+                        tensor.bound > 0 ? fmt::format(", {}", tensor.bound) : "");
   }
   return text;
 }

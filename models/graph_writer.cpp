@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "models/proto.h"
+
 namespace plimsoll {
 namespace {
 
@@ -25,53 +27,11 @@ std::string scope(const std::string& module) {
   return path;
 }
 
-std::string shape(const std::vector<int64_t>& dims) {
-  std::string text = "[N";
-  for (const int64_t dim : dims) text += "," + std::to_string(dim);
-  return text + "]";
-}
-
-std::string shape(Extent extent) { return std::to_string(extent.h) + "x" + std::to_string(extent.w); }
-
-void set(onnx::NodeProto& node, const std::string& name, int64_t value) {
-  onnx::AttributeProto& attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(onnx::AttributeProto::INT);
-  attribute.set_i(value);
-}
-
-void set(onnx::NodeProto& node, const std::string& name, double value) {
-  onnx::AttributeProto& attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(onnx::AttributeProto::FLOAT);
-  attribute.set_f(static_cast<float>(value));
-}
-
-void set(onnx::NodeProto& node, const std::string& name, const std::vector<int64_t>& values) {
-  onnx::AttributeProto& attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(onnx::AttributeProto::INTS);
-  for (const int64_t value : values) attribute.add_ints(value);
-}
-
-onnx::TensorProto scalar(float value) {
-  onnx::TensorProto tensor;
-  tensor.set_data_type(onnx::TensorProto::FLOAT);
-  tensor.set_raw_data(std::string(reinterpret_cast<const char*>(&value), sizeof value));
-  return tensor;
-}
-
-onnx::TensorProto scalar(bool value) {
-  onnx::TensorProto tensor;
-  tensor.set_data_type(onnx::TensorProto::BOOL);
-  tensor.set_raw_data(std::string(1, value ? '\1' : '\0'));
-  return tensor;
-}
-
-void declare(onnx::ValueInfoProto& info, const GraphWriter::Value& value, int64_t batch) {
+void declare(onnx::ValueInfoProto& info, const GraphWriter::Value& value, int64_t batch,
+             onnx::TensorProto::DataType element = onnx::TensorProto::FLOAT) {
   info.set_name(value.name);
   onnx::TypeProto::Tensor& type = *info.mutable_type()->mutable_tensor_type();
-  type.set_elem_type(onnx::TensorProto::FLOAT);
+  type.set_elem_type(element);
   onnx::TensorShapeProto::Dimension& first = *type.mutable_shape()->add_dim();
   if (batch == 0) {
     first.set_dim_param("N");
@@ -141,6 +101,12 @@ std::string GraphWriter::constant(const std::string& module, const std::vector<i
 GraphWriter::Value GraphWriter::input(const std::string& name, std::vector<int64_t> dims) {
   const Value value{name, std::move(dims)};
   declare(*graph_.add_input(), value, batch_);
+  return value;
+}
+
+GraphWriter::Value GraphWriter::token_input(const std::string& name, std::vector<int64_t> dims) {
+  const Value value{name, std::move(dims)};
+  declare(*graph_.add_input(), value, batch_, onnx::TensorProto::INT64);
   return value;
 }
 
@@ -330,16 +296,16 @@ GraphWriter::Value GraphWriter::concat(const std::string& module, const std::vec
   return joined;
 }
 
-std::vector<GraphWriter::Value> GraphWriter::split(const std::string& module, const Value& x, int64_t parts) {
-  const int64_t each = x.dims.at(0) / parts;
+std::vector<GraphWriter::Value> GraphWriter::split(const std::string& module, const Value& x, int64_t parts, size_t axis) {
+  const int64_t each = x.dims.at(axis) / parts;
   const std::string sizes = constant(module, std::vector<int64_t>(static_cast<size_t>(parts), each));
   onnx::NodeProto& made = node(module, "Split", {x.name, sizes});
-  set(made, "axis", int64_t{1});
+  set(made, "axis", static_cast<int64_t>(axis) + 1);
   std::vector<Value> values;
   for (int64_t i = 0; i < parts; ++i) {
     if (i > 0) made.add_output(made.name() + "_output_" + std::to_string(i));
     Value& value = values.emplace_back(Value{made.output(static_cast<int>(i)), x.dims});
-    value.dims[0] = each;
+    value.dims[axis] = each;
   }
   return values;
 }

@@ -66,6 +66,7 @@ class GraphWriter {
   GraphWriter(std::string name, int64_t batch);
 
   Value input(const std::string& name, std::vector<int64_t> dims);
+  Value token_input(const std::string& name, std::vector<int64_t> dims);  // int64: numbers of tokens
   void output(const Value& value, const std::string& name);
 
   Value conv(const std::string& module, const Value& x, const ConvLayer& layer);
@@ -93,10 +94,32 @@ class GraphWriter {
   Value add(const std::string& module, const Value& a, const Value& b) { return binary(module, "Add", a, b); }
   Value mul(const std::string& module, const Value& a, const Value& b) { return binary(module, "Mul", a, b); }
   Value concat(const std::string& module, const std::vector<Value>& parts);  // along the channels
-  // Equal parts along axis 1 (the first of `dims`).
-  std::vector<Value> split(const std::string& module, const Value& x, int64_t parts);
+  // Equal parts along an axis of `dims`.
+  std::vector<Value> split(const std::string& module, const Value& x, int64_t parts, size_t axis = 0);
   // Takes away the axis 1, whose extent is one.
   Value squeeze(const std::string& module, const Value& x);
+  // --- what transformers are made of; sequences are [tokens, width]
+  // Rows of a table at the numbers `ids`.
+  Value embedding(const std::string& module, const Value& ids, const InitialWeight& table);
+  Value layer_norm(const std::string& module, const Value& x, double epsilon = 1e-5);
+  // x · weight + bias on the last axis, of a weight [in, out] or, `transposed` (as torch.nn.Linear has it), [out, in]. A bias
+  // without a name is none.
+  Value project(const std::string& module, const Value& x, const InitialWeight& weight, bool transposed,
+                const InitialWeight& bias);
+  Value add_weight(const std::string& module, const Value& x, const InitialWeight& weight);
+  Value reshape(const std::string& module, const Value& x, std::vector<int64_t> dims);
+  Value transpose(const std::string& module, const Value& x, const std::vector<size_t>& perm);  // of `dims`
+  Value matmul(const std::string& module, const Value& a, const Value& b);
+  Value scale(const std::string& module, const Value& x, double factor);
+  Value softmax(const std::string& module, const Value& x);  // on the last axis
+  // Scores [heads, tokens, tokens] where a token looks at itself or one before it, else minus infinity.
+  Value causal(const std::string& module, const Value& scores);
+  // x Φ(x) spelled out as exporters do: by the error function, or by tanh.
+  Value gelu(const std::string& module, const Value& x, bool by_tanh);
+  // A weight of [1, …], once for every sample of `like`.
+  Value for_every_sample(const std::string& module, const InitialWeight& weight, const Value& like);
+  Value pick(const std::string& module, const Value& x, int64_t index);  // along the first of `dims`, which goes
+
   // Rows and columns [first, first + size).
   Value crop(const std::string& module, const Value& x, Extent first, Extent size);
 
@@ -120,6 +143,7 @@ class GraphWriter {
   Value pool(const std::string& module, const std::string& op, const Value& x, const PoolLayer& layer);
   std::string constant(const std::string& module, const onnx::TensorProto& tensor);
   std::string constant(const std::string& module, const std::vector<int64_t>& numbers);
+  Value by_number(const std::string& module, const std::string& op, const Value& x, double number);
   // False after fail(): `x` is not [channels, height, width].
   bool is_image(const std::string& module, const Value& x);
 
@@ -128,6 +152,7 @@ class GraphWriter {
   int64_t batch_;
   std::vector<InitialWeight> weights_;
   std::map<std::string, int64_t> uses_;  // of node names
+  std::map<int64_t, std::string> masks_;  // causal ones, by their tokens
   Status status_;
 };
 

@@ -26,5 +26,7 @@ std::vector<ZooEntry> densenet_entries();
 std::vector<ZooEntry> mobilenet_entries();
 std::vector<ZooEntry> segmentation_entries();  // FCN and U-Net
 std::vector<ZooEntry> lstm_entries();
+std::vector<ZooEntry> gpt_entries();
+std::vector<ZooEntry> vit_entries();
 
 }  // namespace plimsoll

@@ -19,7 +19,7 @@ const std::vector<ZooEntry>& entries() {
     std::vector<ZooEntry> entries;
     for (auto* family : {lenet_entries, alexnet_entries, vgg_entries, googlenet_entries, resnet_entries,
                          inception_v3_entries, inception_v4_entries, densenet_entries, mobilenet_entries,
-                         segmentation_entries, lstm_entries})
+                         segmentation_entries, lstm_entries, gpt_entries, vit_entries})
       for (ZooEntry& entry : family()) entries.push_back(std::move(entry));
     return entries;
   }();

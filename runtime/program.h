@@ -16,6 +16,7 @@ namespace plimsoll {
 struct ProgramInput {
   const char* name;  // ONNX name
   TensorDesc desc;   // of a full sub-batch; the first dimension counts samples
+  int64_t bound = 0;  // its integers pick rows of a table, [0, bound); 0: they may be any
 };
 
 enum class ParameterRole : uint8_t {

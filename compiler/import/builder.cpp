@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "compiler/import/batch.h"
+#include "compiler/import/differentiable.h"
 #include "compiler/import/fold.h"
 #include "compiler/import/graph_edit.h"
 #include "compiler/import/load.h"
@@ -71,6 +72,7 @@ class NetworkBuilder {
   Result<Network> build(const GraphOrder& order) {
     network_.name = graph_.name();
     find_readers(order);
+    table_.set_trained(reached_by_gradients(graph_, order));
     PLIMSOLL_TRY(add_inputs());
     for (const onnx::TensorProto& tensor : graph_.initializer()) table_[table_.define(tensor.name())].initializer = &tensor;
     for (const int node : order.nodes) PLIMSOLL_TRY(add_node(graph_.node(node)));
@@ -345,10 +347,11 @@ class NetworkBuilder {
     bool said = listed;
     for (size_t j = 0; said && j < known.ints.size(); ++j) {
       if (!known.ints[j].batch) continue;
-      if (proto.op_type() == "Expand") {  // 1 keeps a dimension as it is
+      if (proto.op_type() == "Expand") {  // 1 keeps a dimension as it is, -1 is the number of samples
         const size_t behind = known.ints.size() - j;
-        said = behind <= x->size() && (*x)[x->size() - behind] == known.ints[j];
-        known.ints[j] = {1};
+        const bool there = behind <= x->size() && (*x)[x->size() - behind] == known.ints[j];
+        said = there || known.ints[j] == kBatch;
+        known.ints[j] = {there ? 1 : -1};
       } else if (proto.op_type() == "Slice" && i == 2) {  // up to the end
         const std::optional<size_t> axis = slice_axis(proto, j, x->size());
         said = axis && (*x)[*axis] == known.ints[j];

@@ -97,7 +97,7 @@ void find_folded_normalization(const ModelFile& file, const Network& network, st
 Status find_bad_weights(const ModelFile& file, const Network& network, bool strict, std::vector<std::string>& warnings) {
   std::unordered_set<std::string_view> read;
   for (const Value& value : network.values)
-    if (!value.initializer.empty()) read.insert(value.initializer);
+    if (!value.initializer.empty() && (value.trainable || value.kind == ValueKind::statistic)) read.insert(value.initializer);
   int64_t bad = 0, tensors = 0;
   std::vector<std::string> lines;
   for (const onnx::TensorProto& tensor : file.model.graph().initializer()) {

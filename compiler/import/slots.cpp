@@ -13,12 +13,12 @@ Slot slot_of(std::string_view op, size_t input) {
       {"InstanceNormalization", "dww"}, {"PRelu", "dw"},
       {"GRU", "dwwwdz"}, {"LSTM", "dwwwdzzw"}, {"RNN", "dwwwdz"},
       {"Add", "n"}, {"Sub", "n"}, {"Mul", "n"}, {"Div", "dn"},
-      {"Clip", "dcc"}, {"ConstantOfShape", "c"}, {"CumSum", "dc"}, {"Dropout", "dcc"}, {"Expand", "dc"},
+      {"Clip", "dcc"}, {"ConstantOfShape", "c"}, {"CumSum", "dc"}, {"Dropout", "dcc"}, {"Expand", "dc"}, {"Gather", "dc"},
       {"OneHot", "dcc"}, {"Pad", "dccc"}, {"Pow", "dc"}, {"Range", "ccc"}, {"ReduceL1", "dc"}, {"ReduceL2", "dc"},
       {"ReduceLogSum", "dc"}, {"ReduceLogSumExp", "dc"}, {"ReduceMax", "dc"}, {"ReduceMean", "dc"},
       {"ReduceMin", "dc"}, {"ReduceProd", "dc"}, {"ReduceSum", "dc"}, {"ReduceSumSquare", "dc"}, {"Reshape", "dc"},
       {"Resize", "dccc"}, {"Slice", "dcccc"}, {"Split", "dc"}, {"Squeeze", "dc"}, {"Tile", "dcc"}, {"TopK", "dc"},
-      {"Trilu", "dc"}, {"Unsqueeze", "dc"}, {"Upsample", "dc"},
+      {"Trilu", "dc"}, {"Unsqueeze", "dc"}, {"Upsample", "dc"}, {"Where", "dnn"},
   };
   const auto found = kSlots.find(op);
   if (found == kSlots.end()) return Slot::data;

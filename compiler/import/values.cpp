@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "compiler/import/loaded_model.h"
+#include "compiler/import/sha256.h"
 
 namespace plimsoll {
 namespace {
@@ -16,6 +18,20 @@ bool is_exporter_constant(const onnx::TensorProto& tensor) {
   return elements_of(tensor) == 1 &&
          (begins("val_") || begins("scalar_tensor") || begins("lifted_tensor") || begins("_lifted") || begins("onnx::") ||
           begins("Constant") || name.find("/Constant") != std::string::npos);
+}
+
+// Zeros, and something that a softmax makes zero: added to scores. A buffer of a module, which ONNX does not tell from a
+// parameter.
+bool is_additive_mask(const onnx::TensorProto& tensor) {
+  if (tensor.data_type() != onnx::TensorProto::FLOAT || tensor.raw_data().size() % sizeof(float) != 0) return false;
+  bool masks = false;
+  for (size_t at = 0; at < tensor.raw_data().size(); at += sizeof(float)) {
+    float value;
+    std::memcpy(&value, tensor.raw_data().data() + at, sizeof value);
+    if (value != 0 && !(value <= -1e4F)) return false;
+    masks = masks || value != 0;
+  }
+  return masks;
 }
 
 ConstantData to_constant_data(const KnownValue& known) {
@@ -46,6 +62,10 @@ ValueId ValueTable::add(Value value) {
   return network_.values.push_back(std::move(value));
 }
 
+bool ValueTable::is_constant(const onnx::TensorProto& initializer) const {
+  return is_exporter_constant(initializer) || !trained_.contains(initializer.name()) || is_additive_mask(initializer);
+}
+
 const Dims* ValueTable::dims(Index index) {
   const Entry& entry = entries_[index];
   if (entry.unsupported) return nullptr;
@@ -61,7 +81,7 @@ const Dims* ValueTable::dims(Index index) {
 
 const KnownValue* ValueTable::known(Index index) {
   const onnx::TensorProto* initializer = entries_[index].initializer;
-  if (initializer && is_real(initializer->data_type()) && !is_exporter_constant(*initializer)) return nullptr;
+  if (initializer && is_real(initializer->data_type()) && !is_constant(*initializer)) return nullptr;
   return known_constant(index);
 }
 
@@ -95,8 +115,14 @@ Result<ValueId> ValueTable::as_data(Index index, Slot slot) {
   const bool real = *type == DataType::f32;
   value.kind = slot == Slot::statistic ? ValueKind::statistic : ValueKind::parameter;
   value.trainable =
-      value.kind == ValueKind::parameter && real && entry.initializer && !is_exporter_constant(*entry.initializer);
+      value.kind == ValueKind::parameter && real && entry.initializer && !is_constant(*entry.initializer);
   if (!entry.initializer) {
+    // Every layer of a transformer brings the same mask.
+    if (entry.known->elements().value_or(kElementLimit) <= kKnownLimit) {
+      const std::string content = sha256_hex(to_tensor(*entry.known, "").SerializeAsString()) + (value.kind == ValueKind::statistic ? "s" : "");
+      if (const auto found = same_.find(content); found != same_.end()) return entry.data = found->second;
+      same_.emplace(content, ValueId(static_cast<int64_t>(network_.values.size())));
+    }
     const int64_t bytes = entry.known->elements().value_or(kElementLimit) * bytes_of(*type);
     if (bytes > kModelBytesLimit - materialised_bytes_)
       return Error{ExitCode::unsupported, fmt::format("{}: with it, the model's weights are larger than 2 GiB", what)};

@@ -38,6 +38,9 @@ class ValueTable {
   Index find(const std::string& name) const { return by_name_.at(name); }
   Entry& operator[](Index index) { return entries_[index]; }
 
+  // Names that a gradient may reach. An initializer that is not among them (the table of a causal mask) is never trained.
+  void set_trained(std::unordered_set<std::string> names) { trained_ = std::move(names); }
+
   // A fresh value of the network; its name is made unique.
   ValueId add(Value value);
 
@@ -58,7 +61,11 @@ class ValueTable {
   const std::vector<Index>& materialised() const { return materialised_; }
 
  private:
+  bool is_constant(const onnx::TensorProto& initializer) const;
+
   Network& network_;
+  std::unordered_set<std::string> trained_ = {};
+  std::unordered_map<std::string, ValueId> same_ = {};  // by their content: constants that became parameters
   std::deque<Entry> entries_ = {};  // a deque: what is handed out stays where it is
   std::deque<Dims> initializer_dims_ = {};  // by index, for entries with an initializer
   std::unordered_map<std::string, Index> by_name_ = {};

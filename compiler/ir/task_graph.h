@@ -36,6 +36,8 @@ struct Tensor {
   std::string onnx_name = {};    // value or initializer it comes from, where there is one
   // Weights, optimizer state and statistics live through the whole run. With several rounds so do weight gradients.
   bool persistent = false;
+  // Of an integer input that picks rows of a table: its numbers are in [0, bound). 0: whatever they are.
+  int64_t bound = 0;
   int64_t bytes(int64_t samples) const { return type.at(samples).bytes(); }
 };
 

@@ -93,6 +93,7 @@ class Parser {
     tensor.kind = read_word<TensorKind>(cursor_);
     tensor.type = type();
     tensor.persistent = cursor_.accept_word("persistent");
+    if (cursor_.accept("bound=")) tensor.bound = read_count(cursor_, 1);
     if (cursor_.accept("onnx=")) tensor.onnx_name = cursor_.name();
     graph_.tensors.push_back(std::move(tensor));
   }
@@ -249,8 +250,9 @@ std::string to_text(const TaskGraph& graph) {
   std::string text = fmt::format("graph {} v1 batch={}{}\n", spelled(graph.name), graph.batch,
                                  graph.ranks > 1 ? fmt::format(" ranks={}", graph.ranks) : "");
   for (const Tensor& tensor : graph.tensors)
-    text += fmt::format("tensor {} {} {}{}{}\n", spelled_tensor(tensor.name), to_string(tensor.kind), to_string(tensor.type),
-                        tensor.persistent ? " persistent" : "", option("onnx", tensor.onnx_name));
+    text += fmt::format("tensor {} {} {}{}{}{}\n", spelled_tensor(tensor.name), to_string(tensor.kind), to_string(tensor.type),
+                        tensor.persistent ? " persistent" : "", tensor.bound > 0 ? fmt::format(" bound={}", tensor.bound) : "",
+                        option("onnx", tensor.onnx_name));
   for (const Task& task : graph.tasks) text += line_of(graph, task) + "\n";
   const auto name = [&](TensorId id) { return spelled_tensor(graph.tensors[id].name); };
   for (TensorId input : graph.inputs) text += fmt::format("input {}\n", name(input));

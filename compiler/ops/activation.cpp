@@ -27,6 +27,14 @@ void backward_activation(TaskBuilder& build, Remembers what, const Attributes& a
               .flops = flops_per_element(build.node().input_type(0), flops)});
 }
 
+void backward_by(TaskBuilder& build, std::string_view kernel, const Operand& a, const Operand& b) {
+  build.task({.kernel = std::string(kernel),
+              .kind = TaskKind::backward_data,
+              .operands = {a, b, build.write_gradient(0)},
+              .in_place = {{0, 2}, {1, 2}},
+              .flops = flops_per_element(build.node().input_type(0), 1)});
+}
+
 std::vector<Sample> activation_samples(double low, double high, std::map<std::string, NodeAttribute> attributes) {
   return {{.name = "flat", .inputs = {{.dims = {kBatch, {7}}, .low = low, .high = high}}, .attributes = attributes},
           {.name = "image",

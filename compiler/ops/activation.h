@@ -15,6 +15,9 @@ void forward_activation(TaskBuilder& build, const Attributes& attributes = {}, i
 enum class Remembers { output, input };
 void backward_activation(TaskBuilder& build, Remembers what, const Attributes& attributes = {}, int64_t flops = 1);
 
+// dx = kernel(a, b), where a kernel that others use too is all it takes.
+void backward_by(TaskBuilder& build, std::string_view kernel, const Operand& a, const Operand& b);
+
 // A row and an image with values in [low, high).
 std::vector<Sample> activation_samples(double low, double high, std::map<std::string, NodeAttribute> attributes = {});
 

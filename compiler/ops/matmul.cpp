@@ -27,25 +27,27 @@ Result<Shapes> shapes_of(const NodeView& node) {
   Dims a = node.input_type(0).dims, b = node.input_type(1).dims;
   if (a.empty() || b.empty()) return node.invalid("a scalar has no matrix product");
   const bool row = a.size() == 1, column = b.size() == 1;
+  const bool ta = node.integer("transA", 0) != 0, tb = node.integer("transB", 0) != 0;
   if (row) a.insert(a.begin(), Dim{1});
   if (column) b.push_back(Dim{1});
-  if (a.back() != b[b.size() - 2])
+  const Dims left = turned(a, ta), right = turned(b, tb);
+  if (left.back() != right[right.size() - 2])
     return node.invalid(to_string(node.input_type(0).dims) + " times " + to_string(node.input_type(1).dims) +
                         " has no product");
   PLIMSOLL_ASSIGN(const Dims leading, broadcast(node, Dims(a.begin(), a.end() - 2), Dims(b.begin(), b.end() - 2)));
   Dims y = leading;
-  y.push_back(a[a.size() - 2]);
-  y.push_back(b.back());
+  y.push_back(left[left.size() - 2]);
+  y.push_back(right.back());
 
   Shapes shapes;
   shapes.result = y;
   if (column) shapes.result.pop_back();
   if (row) shapes.result.erase(shapes.result.end() - (column ? 1 : 2));
-  if (b.size() == 2) {
+  if (b.size() == 2 && !ta) {
     const Dim rows = rows_of(a);
-    shapes.product = {.a = {rows, a.back()}, .b = b, .y = {rows, b.back()}};
+    shapes.product = {.a = {rows, a.back()}, .b = b, .y = {rows, right.back()}, .transpose_b = tb};
   } else {
-    shapes.product = {.a = with_rank(a, y.size()), .b = with_rank(b, y.size()), .y = y};
+    shapes.product = {.a = with_rank(a, y.size()), .b = with_rank(b, y.size()), .y = y, .transpose_a = ta, .transpose_b = tb};
   }
   return shapes;
 }
@@ -63,11 +65,17 @@ void backward(TaskBuilder& build) { backward_product(build, product_of(build.nod
 
 std::vector<Sample> samples() {
   const auto activation = [](Dims dims) { return SampleInput{.dims = std::move(dims)}; };
+  const int64_t yes = 1;
   const auto parameter = [](Dims dims) { return SampleInput{.dims = std::move(dims), .kind = ValueKind::parameter}; };
   return {
       {.name = "matrices", .inputs = {activation({kBatch, {7}}), parameter({{7}, {5}})}},
       {.name = "sequence", .inputs = {activation({kBatch, {3}, {7}}), parameter({{7}, {5}})}},
       {.name = "attention", .inputs = {activation({kBatch, {2}, {3}, {4}}), activation({kBatch, {2}, {4}, {5}})}},
+      {.name = "tied_head", .inputs = {activation({kBatch, {3}, {7}}), parameter({{5}, {7}})}, .attributes = {{"transB", yes}}},
+      {.name = "queries_by_keys",
+       .inputs = {activation({kBatch, {2}, {3}, {4}}), activation({kBatch, {2}, {5}, {4}})},
+       .attributes = {{"transB", yes}}},
+      {.name = "left_turned", .inputs = {activation({kBatch, {4}, {3}}), parameter({{4}, {5}})}, .attributes = {{"transA", yes}}},
       {.name = "stretched_left", .inputs = {parameter({{3}, {4}}), activation({kBatch, {4}, {5}})}},
       {.name = "stretched_both", .inputs = {activation({kBatch, {1}, {3}, {4}}), parameter({{2}, {4}, {5}})}},
       {.name = "vector_right", .inputs = {activation({kBatch, {3}, {4}}), parameter({{4}})}},

@@ -5,12 +5,6 @@
 namespace plimsoll {
 namespace {
 
-// op(dims): the last two swapped.
-Dims turned(Dims dims, bool transpose) {
-  if (transpose) std::swap(dims[dims.size() - 2], dims[dims.size() - 1]);
-  return dims;
-}
-
 Dim contracted(const Product& p) { return turned(p.a, p.transpose_a).back(); }
 
 struct Factor {
@@ -41,6 +35,11 @@ void gradient(TaskBuilder& build, const Product& p, size_t input, const Dims& di
 }
 
 }  // namespace
+
+Dims turned(Dims dims, bool transpose) {
+  if (transpose) std::swap(dims[dims.size() - 2], dims[dims.size() - 1]);
+  return dims;
+}
 
 Affine Product::flops() const {
   Dims all = y;

@@ -19,6 +19,9 @@ struct Product {
   bool mixes_samples() const;
 };
 
+// The dimensions as the product has them: the last two swapped where it is transposed.
+Dims turned(Dims dims, bool transpose);
+
 void forward_product(TaskBuilder& build, const Product& product, const Operand& c, double beta);
 
 // dA = alpha · dY · op(B)ᵀ reads B only; dB = alpha · op(A)ᵀ · dY reads A only. Where leading dimensions were

@@ -4,8 +4,11 @@
 // One task: the forward pass has all that the gradient needs at hand. The mean is over the whole iteration, whatever
 // the rounds; labels that are not counted (ignore_index, negative ones) do not change its denominator, which would be
 // known only after the last round. ONNX's output 1, the logarithms of the probabilities, is not offered.
+//
+// With the attribute "classes_last", never from a file, scores are [N, d…, C]: of every token of a sequence.
 #include <algorithm>
 
+#include "compiler/ops/broadcast.h"
 #include "compiler/ops/op.h"
 #include "runtime/attrs/loss.h"
 
@@ -20,6 +23,11 @@ bool is_read(const NodeView& node, size_t output) {
   return false;
 }
 
+bool classes_last(const NodeView& node) { return node.integer("classes_last", 0) != 0; }
+
+// Where the classes are.
+size_t axis_of_classes(const NodeView& node) { return classes_last(node) ? node.input_type(0).rank() - 1 : 1; }
+
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs scores and labels");
   if (node.has_input(2)) return node.unsupported("weights of classes have no kernel; remove input 2");
@@ -28,11 +36,12 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (is_read(node, 1)) return node.unsupported("its second output, log_prob, is read by another node");
   const TensorType &scores = node.input_type(0), &labels = node.input_type(1);
   if (scores.rank() < 2) return node.invalid("scores " + to_string(scores.dims) + " have no dimension of classes");
-  if (scores.dims[1].batch) return node.invalid("the classes of scores " + to_string(scores.dims) + " are samples");
+  const size_t axis = axis_of_classes(node);
+  if (scores.dims[axis].batch) return node.invalid("the classes of scores " + to_string(scores.dims) + " are samples");
   if (labels.type != DataType::i32 && labels.type != DataType::i64)
     return node.invalid("labels are " + to_string(labels) + " when they should be integers");
   Dims expected = scores.dims;
-  expected.erase(expected.begin() + 1);
+  expected.erase(expected.begin() + static_cast<int64_t>(axis));
   const bool one_pixel = std::all_of(expected.begin() + 1, expected.end(), [](const Dim& d) { return d == Dim{1}; });
   if (labels.dims != expected && !(one_pixel && labels.dims == Dims{expected[0]}))
     return node.invalid("labels are " + to_string(labels.dims) + " when scores " + to_string(scores.dims) +
@@ -44,12 +53,17 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
 void forward(TaskBuilder& build) {
   const NodeView& node = build.node();
   const int64_t rows = node.input_type(1).elements().at(build.batch());
+  // The kernel has classes at axis 1: tokens are as good as samples there.
+  const TensorType &scores = node.input_type(0), &given = node.input_type(1);
+  const Dim all{given.elements().fixed + given.elements().per_sample, given.depends_on_batch()};
+  const Dims as_rows = classes_last(node) ? Dims{all, scores.dims.back()} : scores.dims;
+  const Dims labels = classes_last(node) ? Dims{all} : given.dims;
   build.task({.kernel = "SoftmaxCrossEntropy",
               .kind = TaskKind::loss,
               .attributes = to_attributes(SoftmaxCrossEntropyAttrs{
                   .scale = 1.0 / static_cast<double>(rows), .ignore_index = node.integer("ignore_index", -1)}),
-              .operands = {build.read_input(0), build.read_input(1), build.write_output(0), build.write_output(1),
-                           build.write_gradient(0)},
+              .operands = {viewed(build.read_input(0), as_rows), viewed(build.read_input(1), labels), build.write_output(0),
+                           build.write_output(1), viewed(build.write_gradient(0), as_rows)},
               .in_place = {{0, 4}},
               .flops = flops_per_element(node.input_type(0), 8)});
 }
@@ -71,6 +85,10 @@ std::vector<Sample> samples() {
        .outputs = 2},
       {.name = "one_pixel",
        .inputs = {{.dims = {kBatch, {5}, {1}, {1}}}, labels({kBatch}, 5, DataType::i32)},
+       .outputs = 2},
+      {.name = "tokens",
+       .inputs = {{.dims = {kBatch, {3}, {7}}}, labels({kBatch, {3}}, 7, DataType::i64)},
+       .attributes = {{"classes_last", int64_t{1}}},
        .outputs = 2},
       {.name = "ignored",
        .inputs = {{.dims = {kBatch, {6}, {3}}}, some},

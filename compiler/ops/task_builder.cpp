@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace plimsoll {
 
 TaskBuilder::TaskBuilder(const Network& network, TaskGraph& graph)
@@ -27,6 +29,11 @@ Operand TaskBuilder::update_input(size_t i) {
   Operand input = read_input(i);
   if (input.tensor.valid()) input.access = Access::update;
   return input;
+}
+
+void TaskBuilder::bound_input(size_t i, int64_t bound) {
+  Tensor& tensor = graph_.tensors[tensor_of_[node_->node().inputs[i]]];
+  if (tensor.kind == TensorKind::input) tensor.bound = tensor.bound == 0 ? bound : std::min(tensor.bound, bound);
 }
 
 Operand TaskBuilder::write_output(size_t i) {

@@ -58,12 +58,25 @@ void keep_own_loss(Network& network, NodeId id, std::vector<std::string>& notes)
     network.outputs.push_back(correct);
   }
   network.values[loss].type = {DataType::f32, {{1}}};
-  const auto labels = std::find(network.inputs.begin(), network.inputs.end(), network.nodes.back().inputs[1]);
+  // Per token, the model's own loss sees scores and labels as rows: [N,T] → [N·T].
+  ValueId given = network.nodes.back().inputs[1];
+  while (const auto maker = maker_of(network, given)) given = network.nodes[*maker].inputs[0];
+  const auto labels = std::find(network.inputs.begin(), network.inputs.end(), given);
   if (labels != network.inputs.end()) std::rotate(labels, labels + 1, network.inputs.end());
 }
 
+// A network that reads tokens [N, T] and scores [N, T, C] scores every one of them.
+bool scores_tokens(const Network& network, const TensorType& scores) {
+  if (scores.rank() < 3) return false;
+  const Dims tokens(scores.dims.begin(), scores.dims.end() - 1);
+  return std::any_of(network.inputs.begin(), network.inputs.end(), [&](ValueId id) {
+    const TensorType& input = network.values[id].type;
+    return (input.type == DataType::i32 || input.type == DataType::i64) && input.dims == tokens;
+  });
+}
+
 // The loss works on scores; a softmax in front of it would be applied twice.
-ValueId without_softmax(const Network& network, ValueId output, std::vector<std::string>& notes) {
+ValueId without_softmax(const Network& network, ValueId output, bool classes_last, std::vector<std::string>& notes) {
   const auto maker = maker_of(network, output);
   if (!maker) return output;
   const Node& node = network.nodes[*maker];
@@ -71,7 +84,7 @@ ValueId without_softmax(const Network& network, ValueId output, std::vector<std:
   const int64_t rank = static_cast<int64_t>(network.values[output].type.rank());
   int64_t axis = NodeView(network, node).integer("axis", node.opset < 13 ? 1 : -1);
   if (axis < 0) axis += rank;
-  if (axis != 1) return output;
+  if (axis != (classes_last ? rank - 1 : 1)) return output;
   notes.push_back(fmt::format("{} is removed: the loss includes it", NodeView(network, node).describe()));
   return node.inputs[0];
 }
@@ -92,7 +105,8 @@ Status attach_loss(Network& network, LossKind kind, std::vector<std::string>& no
   for (size_t i = 1; i < network.outputs.size(); ++i)
     notes.push_back(fmt::format("output '{}' is dropped: the loss is of the first output, '{}'",
                                 network.values[network.outputs[i]].name, network.values[output].name));
-  if (classes) output = without_softmax(network, output, notes);
+  const bool tokens = classes && scores_tokens(network, network.values[output].type);
+  if (classes) output = without_softmax(network, output, tokens, notes);
   const TensorType type = network.values[output].type;
   if (type.type != DataType::f32)
     return Error{ExitCode::invalid_model,
@@ -107,8 +121,8 @@ Status attach_loss(Network& network, LossKind kind, std::vector<std::string>& no
   given.layout = Layout::plain;
   if (classes) {
     given.type = DataType::i32;
-    given.dims.erase(given.dims.begin() + 1);
-    const bool one_pixel =
+    given.dims.erase(tokens ? given.dims.end() - 1 : given.dims.begin() + 1);
+    const bool one_pixel = !tokens &&
         std::all_of(given.dims.begin() + 1, given.dims.end(), [](const Dim& dim) { return dim == Dim{1}; });
     if (one_pixel) given.dims.resize(1);
   }
@@ -118,6 +132,10 @@ Status attach_loss(Network& network, LossKind kind, std::vector<std::string>& no
             .op = classes ? "SoftmaxCrossEntropyLoss" : "MseLoss",
             .opset = 13,
             .inputs = {output, labels}};
+  if (tokens) {
+    node.attributes["classes_last"] = int64_t{1};
+    notes.push_back(fmt::format("the scores {} are of each token: the labels are {}", to_string(type.dims), to_string(given.dims)));
+  }
   const TensorType number{DataType::f32, {{1}}};
   node.outputs.push_back(add_value(network, "loss", ValueKind::intermediate, number));
   if (classes) node.outputs.push_back(add_value(network, "correct", ValueKind::intermediate, number));

@@ -17,7 +17,7 @@
 namespace plimsoll {
 
 enum class LossKind {
-  softmax_cross_entropy,  // input "labels", i32 [N] (or [N, d…] for scores [N, C, d…])
+  softmax_cross_entropy,  // input "labels", i32 [N] (or [N, d…] for scores [N, C, d…]; [N, T] for scores [N, T, C] of tokens [N, T])
   mse,                    // input "target", of the output's shape
   none,                   // the model's own or nothing
 };

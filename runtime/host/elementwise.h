@@ -47,4 +47,12 @@ std::unique_ptr<Kernel> map2(std::span<const OperandDesc> operands, F f) {
   });
 }
 
+// The two functions of such a kernel: no choice of algorithm, and one function of an element.
+#define PLIMSOLL_ELEMENTWISE(kernel, ...)                                                                \
+  std::vector<Algorithm> kernel::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; } \
+  std::unique_ptr<Kernel> kernel::make([[maybe_unused]] const Attrs& attrs,                              \
+                                       std::span<const OperandDesc> operands, std::string_view) {        \
+    __VA_ARGS__                                                                                          \
+  }
+
 }  // namespace plimsoll::host

@@ -38,6 +38,8 @@ Dataset open_dataset(const std::string& source, Part part, const Program& progra
   Dataset dataset{.name = source, .columns = {}};
   if (kind == "npy") {
     dataset.columns = npy_columns(rest, program.inputs);
+  } else if (kind == "tokens") {
+    dataset.columns = token_columns(rest, program);
   } else if (kind == "images") {
     dataset.columns = image_columns(rest, part, images, program);
   } else if (kind == "cifar10") {
@@ -52,7 +54,7 @@ Dataset open_dataset(const std::string& source, Part part, const Program& progra
     dataset.columns = synthetic_columns(seed, part, program);
   } else {
     throw TrainerError(Exit::usage, "unknown data '" + source +
-                                        "': use npy:X.npy,Y.npy, images:DIR, cifar10:DIR, mnist:DIR or synthetic[:SEED]");
+                                        "': use npy:X.npy,Y.npy, tokens:FILE, images:DIR, cifar10:DIR, mnist:DIR or synthetic[:SEED]");
   }
   dataset.samples = dataset.columns.front()->samples();
   check_counts(dataset, program);
@@ -87,31 +89,47 @@ Dataset open_unlabelled(const std::string& source, const Program& program, const
   return dataset;
 }
 
-void check_labels(Dataset& dataset, const Program& program) {
-  if (program.classes <= 0) return;
+int64_t labels_per_sample(const Program& program) {
   const ProgramInput& labels = program.inputs.back();
-  const int64_t width = bytes_of(labels.desc.type), count = sample_bytes(labels) / width;
-  std::vector<std::byte> sample(static_cast<size_t>(count * width));
-  for (int64_t i = 0; i < dataset.samples; ++i) {
-    dataset.columns.back()->read(i, sample.data());
-    for (int64_t at = 0; at < count; ++at) {
-      int64_t label = 0;
-      if (labels.desc.type == DataType::i64) {
-        std::memcpy(&label, &sample[static_cast<size_t>(at * 8)], 8);
-      } else if (labels.desc.type == DataType::i32) {
-        int32_t narrow = 0;
-        std::memcpy(&narrow, &sample[static_cast<size_t>(at * 4)], 4);
-        label = narrow;
-      } else {
-        label = static_cast<int64_t>(sample[static_cast<size_t>(at)]);
-      }
-      if (label < 0 || label >= program.classes)
-        throw TrainerError(Exit::invalid_model, "sample " + std::to_string(i) + " of '" + dataset.name +
-                                                    "' has label " + std::to_string(label) +
-                                                    " when the model has classes 0 to " +
-                                                    std::to_string(program.classes - 1));
-    }
+  return program.classes > 0 ? sample_bytes(labels) / bytes_of(labels.desc.type) : 1;
+}
+
+namespace {
+
+int64_t integer_at(const std::byte* values, DataType type, int64_t at) {
+  int64_t wide = 0;
+  int32_t narrow = 0;
+  switch (type) {
+    case DataType::i64: std::memcpy(&wide, values + at * 8, 8); return wide;
+    case DataType::i32: std::memcpy(&narrow, values + at * 4, 4); return narrow;
+    default: return static_cast<int64_t>(values[at]);
   }
+}
+
+// The column's numbers are in [0, bound); "label 10 when the model has classes 0 to 9".
+void check_column(const Dataset& dataset, size_t i, const ProgramInput& input, int64_t bound, const char* one, const char* all) {
+  Column& column = *dataset.columns[i];
+  if (bound <= 0 || input.desc.type == DataType::f32 || column.is_checked()) return;
+  const int64_t bytes = sample_bytes(input), count = bytes / bytes_of(input.desc.type);
+  std::vector<std::byte> sample(static_cast<size_t>(bytes));
+  for (int64_t at = 0; at < dataset.samples; ++at) {
+    column.read(at, sample.data());
+    for (int64_t k = 0; k < count; ++k)
+      if (const int64_t number = integer_at(sample.data(), input.desc.type, k); number < 0 || number >= bound)
+        throw TrainerError(Exit::invalid_model, "sample " + std::to_string(at) + " of '" + dataset.name + "' has " + one + " " +
+                                                    std::to_string(number) + " when the model has " + all + " 0 to " +
+                                                    std::to_string(bound - 1));
+  }
+}
+
+}  // namespace
+
+void check_integers(Dataset& dataset, const Program& program) {
+  for (size_t i = 0; i < dataset.columns.size(); ++i) {
+    const ProgramInput& input = program.inputs[i];
+    check_column(dataset, i, input, input.bound, (std::string("in '") + input.name + "' the index").c_str(), "rows");
+  }
+  check_column(dataset, dataset.columns.size() - 1, program.inputs.back(), program.classes, "label", "classes");
 }
 
 }  // namespace plimsoll::train

@@ -20,6 +20,8 @@ class Column {
   virtual int64_t samples() const = 0;
   // What is drawn for a sample of the epoch (a place to cut, a side) is a function of this key and of the sample.
   virtual void begin_epoch(uint64_t key) { static_cast<void>(key); }
+  // Whoever opened it has looked at every number already: check_integers need not.
+  virtual bool is_checked() const { return false; }
   // Sample `index`, as the input's element type. Allocates nothing but for pictures.
   virtual void read(int64_t index, std::byte* to) = 0;
 };
@@ -39,17 +41,20 @@ struct ImageOptions {
   float deviation_of(int64_t channel) const { return deviation[deviation.size() == 1 ? 0 : static_cast<size_t>(channel)]; }
 };
 
-// Opens "npy:…", "images:DIR", "cifar10:DIR", "mnist:DIR" or "synthetic[:SEED]" and checks it against the program's inputs: number of
-// columns, shapes, element types. Throws TrainerError: usage for a source that is not one, unreadable_input, or
+// Opens "npy:…", "tokens:…", "images:DIR", "cifar10:DIR", "mnist:DIR" or "synthetic[:SEED]" and checks it against the program's
+// inputs: number of columns, shapes, element types. Throws TrainerError: usage for a source that is not one, unreadable_input, or
 // invalid_model when the data are of another shape than the model asks for.
 Dataset open_dataset(const std::string& source, Part part, const Program& program, const ImageOptions& images = {});
 
 // The same without labels: of "npy:X.npy", or just "X.npy", the last input's file may be left out, and its samples are zeros.
 Dataset open_unlabelled(const std::string& source, const Program& program, const ImageOptions& images = {});
 
-// Every label of an integer input is in [0, classes); float targets are not looked at. Reads all labels once.
-// Throws TrainerError (invalid_model) with the first that is not.
-void check_labels(Dataset& dataset, const Program& program);
+// Every label is in [0, classes), and every number that picks a row of a table is one of its rows; real numbers are not
+// looked at. Reads all of them once. Throws TrainerError (invalid_model) with the first that is not.
+void check_integers(Dataset& dataset, const Program& program);
+
+// Labels of one sample: 1, or as many as there are tokens or pixels.
+int64_t labels_per_sample(const Program& program);
 
 // The pieces of open_dataset, one per kind of source.
 std::vector<std::unique_ptr<Column>> npy_columns(const std::string& paths, std::span<const ProgramInput> inputs);
@@ -59,6 +64,7 @@ std::vector<std::unique_ptr<Column>> mnist_columns(const std::string& directory,
                                                    std::span<const ProgramInput> inputs);
 std::vector<std::unique_ptr<Column>> image_columns(const std::string& directory, Part part, const ImageOptions& options,
                                                    const Program& program);
+std::vector<std::unique_ptr<Column>> token_columns(const std::string& paths, const Program& program);
 std::vector<std::unique_ptr<Column>> synthetic_columns(uint64_t seed, Part part, const Program& program);
 
 // Bytes of one sample of an input, and its dimensions after the first.

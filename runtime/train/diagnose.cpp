@@ -24,6 +24,7 @@ class Search {
   Diagnosis run() {
     for (const ProgramParameter& parameter : program_.parameters) {
       if (parameter.role == ParameterRole::statistic || parameter.desc.type != DataType::f32) continue;
+      if (parameter.role == ParameterRole::frozen) continue;  // as it came: a mask may hold minus infinity
       const Found found = look(parameter.offset, parameter.desc.bytes());
       if (found.bad > 0)
         return {"'" + std::string(parameter.name) + "' " + described(found) + " since an iteration before", true};

@@ -100,7 +100,7 @@ void Feeder::fetch(const Samples& samples, Set& to) {
   to.bad_input = -1;
   for (size_t input = 0; input < to.buffers.size(); ++input) {
     const ProgramInput& to_feed = program_.inputs[input];
-    const bool labels = to_feed.desc.type == DataType::i32 || to_feed.desc.type == DataType::i64;
+    const bool labels = input + 1 == to.buffers.size() && (to_feed.desc.type == DataType::i32 || to_feed.desc.type == DataType::i64);
     const int64_t bytes = sample_bytes(to_feed);
     std::byte* at = to.buffers[input].data();
     for (int64_t i = samples.first; i < samples.first + samples.count; ++i, at += bytes) {

@@ -92,11 +92,11 @@ Data open_data(const Program& program, const Options& options) {
   if (options.last_batch == LastBatch::drop || data.training.samples == 0) need_a_batch(program, data.training);
   if (options.last_batch == LastBatch::pad && program.classes == 0)
     throw TrainerError(Exit::usage, "--last pad is for labels that are classes, of which the loss can leave some out; use keep");
-  check_labels(data.training, program);
+  check_integers(data.training, program);
   if (options.eval_data.empty()) return data;
   data.evaluation = open_dataset(options.eval_data, Part::test, program, options.images);
   if (program.classes == 0 || data.evaluation->samples == 0) need_a_batch(program, *data.evaluation);
-  check_labels(*data.evaluation, program);
+  check_integers(*data.evaluation, program);
   return data;
 }
 
@@ -266,7 +266,7 @@ class Loop {
     EpochResult result{.epoch = epoch, .samples = samples, .seconds = seconds};
     const auto seen = static_cast<double>(std::max<int64_t>(1, progress_.seen));
     result.loss = progress_.loss_sum / seen;
-    if (program_.counts_correct) result.accuracy = progress_.correct_sum / seen;
+    if (program_.counts_correct) result.accuracy = progress_.correct_sum / (seen * labels_);
     if (evaluation_feeder_ && options_.eval_every == 0) result.evaluation = evaluate(epoch, true);
     reporter_.epoch(result);
     if (checkpoints_ && options_.checkpoint_every == 0 && !done()) save_checkpoint();
@@ -296,6 +296,7 @@ class Loop {
                                  .samples = samples.count,
                                  .loss = totals.loss,
                                  .correct = program_.counts_correct ? totals.correct : -1,
+                                 .labels = samples.count * labels_per_sample(program_),
                                  .learning_rate = rate,
                                  .seconds = now_seconds() - began,
                                  .stall_seconds = totals.stall_seconds,
@@ -366,7 +367,7 @@ class Loop {
       result.samples += samples.count;
     }
     result.loss = loss / static_cast<double>(result.samples);
-    if (program_.counts_correct) result.accuracy = correct / static_cast<double>(result.samples);
+    if (program_.counts_correct) result.accuracy = correct / (static_cast<double>(result.samples) * labels_);
     reporter_.evaluation(progress_.iteration - 1, epoch, result, in_epoch_line);
     return result;
   }
@@ -381,6 +382,7 @@ class Loop {
   bool agreed_to_stop_ = false;
   DeviceUse device_use_;  // before the machine takes memory
   Machine machine_;
+  const double labels_ = static_cast<double>(labels_per_sample(program_));  // of a sample, for the accuracy
   int64_t first_iteration_ = 0;  // of this process
   ParameterPort port_;
   Statistics statistics_;

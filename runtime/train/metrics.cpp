@@ -95,7 +95,7 @@ void Metrics::iteration(const IterationResult& result) {
   number("loss", result.loss);
   if (result.correct >= 0) {
     whole("correct", static_cast<int64_t>(result.correct));
-    number("accuracy", result.correct / samples);
+    number("accuracy", result.correct / static_cast<double>(result.labels));
   } else {
     nothing("correct");
     nothing("accuracy");

@@ -68,6 +68,7 @@ constexpr Row kRows[] = {
     {"--data", "SOURCE",
      "samples and labels (default synthetic):\n"
      "npy:X.npy,Y.npy   one file per input of the model, in its order, labels last\n"
+     "tokens:FILE,…     token ids for a language model: llm.c's or nanoGPT's .bin, or .npy\n"
      "images:DIR        a folder per class with PNG and JPEG files in it\n"
      "cifar10:DIR       data_batch_1.bin … of CIFAR-10's binary version\n"
      "mnist:DIR         train-images-idx3-ubyte and train-labels-idx1-ubyte\n"

@@ -138,7 +138,7 @@ void Statistics::restore() {
 
 const ProgramParameter* find_bad_parameter(const Program& program, ParameterPort& port) {
   for (const ProgramParameter& parameter : program.parameters) {
-    if (parameter.desc.type != DataType::f32) continue;
+    if (parameter.desc.type != DataType::f32 || parameter.role == ParameterRole::frozen) continue;
     const std::span<const std::byte> values = port.fetch(parameter);
     const float* const x = reinterpret_cast<const float*>(values.data());
     if (!std::all_of(x, x + values.size() / sizeof(float), [](float value) { return std::isfinite(value); })) return &parameter;

@@ -15,7 +15,8 @@ struct IterationResult {
   int64_t epoch = 0;      // from 0
   int64_t samples = 0;
   double loss = 0;
-  double correct = -1;    // samples; -1: not counted
+  double correct = -1;    // labels; -1: not counted
+  int64_t labels = 1;     // of all samples
   double learning_rate = 0;
   double seconds = 0;
   double stall_seconds = 0;  // of them, compute waiting for copies

@@ -28,7 +28,7 @@ void convert(const std::byte* from, std::byte* to, int64_t count, const Scaling&
       y = static_cast<To>(x) * scaling.scale[channel] + scaling.shift[channel];
     } else {
       y = static_cast<To>(x);
-      // -1 is a class to nobody, so a label that does not fit is found by check_labels.
+      // -1 is a class to nobody, so a label that does not fit is found by check_integers.
       if (static_cast<int64_t>(y) != static_cast<int64_t>(x)) y = static_cast<To>(-1);
     }
     std::memcpy(to + i * static_cast<int64_t>(sizeof y), &y, sizeof y);
@@ -242,7 +242,8 @@ std::vector<std::unique_ptr<Column>> synthetic_columns(uint64_t seed, Part part,
   std::vector<std::unique_ptr<Column>> columns;
   for (size_t i = 0; i < program.inputs.size(); ++i)
     columns.push_back(std::make_unique<SyntheticColumn>(random_bits(seed, 2 * i + (part == Part::test ? 1 : 0)),
-                                                        8 * program.batch, program.inputs[i], program.classes));
+                                                        8 * program.batch, program.inputs[i],
+                                                        program.inputs[i].bound > 0 ? program.inputs[i].bound : program.classes));
   return columns;
 }
 

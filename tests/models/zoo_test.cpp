@@ -66,6 +66,8 @@ std::string refusal(const std::string& spec) {
 
 TEST_CASE("the networks have the parameters of their published implementations") {
   CHECK(parameters("lenet") == 61'706);
+  CHECK(parameters("gpt") == 124'439'808);  // Hugging Face's gpt2
+  CHECK(parameters("vit") == 86'567'656);   // torchvision's vit_b_16
   CHECK(parameters("alexnet") == 62'378'344);
   CHECK(parameters("alexnet:groups=2") == 60'965'224);  // as in Caffe
   CHECK(parameters("alexnet:torchvision=1,input=224") == 61'100'840);

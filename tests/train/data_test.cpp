@@ -137,10 +137,10 @@ TEST_CASE("npy samples arrive as the program's element types") {
   CHECK(first[1] == Approx(0.2));
   CHECK(first[3] == Approx(1));
   CHECK(read_label(*data.columns[1], 1) == 9);
-  CHECK_NOTHROW(check_labels(data, c.program));
+  CHECK_NOTHROW(check_integers(data, c.program));
 
   Classifier fewer({2, 4}, 9);
-  CHECK(code_of([&] { check_labels(data, fewer.program); }) == Exit::invalid_model);
+  CHECK(code_of([&] { check_integers(data, fewer.program); }) == Exit::invalid_model);
   // Real numbers are no labels.
   write(place / "y.npy", npy(dictionary("<f4", "3,"), labels));
   CHECK(code_of([&] {
@@ -188,6 +188,107 @@ TEST_CASE("mnist: idx files of pictures and labels") {
   CHECK(code_of([&] { open_dataset("mnist:" + place.path(), Part::test, c.program); }) == Exit::unreadable_input);
 }
 
+namespace {
+
+// A language model: windows of `length` ids and as many labels.
+struct LanguageModel {
+  std::vector<ProgramInput> inputs;
+  Program program;
+  explicit LanguageModel(int64_t length, int64_t rows, int64_t classes)
+      : inputs{{"ids", i64({2, length}), rows}, {"labels", i32({2, length})}} {
+    program.model = "language model";
+    program.batch = program.sub_batch = 2;
+    program.rounds = 1;
+    program.classes = classes;
+    program.inputs = inputs;
+  }
+};
+
+template <class T>
+std::string packed(const std::vector<int64_t>& numbers) {
+  std::string bytes;
+  for (const int64_t number : numbers) {
+    const T narrow = static_cast<T>(number);
+    bytes.append(reinterpret_cast<const char*>(&narrow), sizeof narrow);
+  }
+  return bytes;
+}
+
+std::vector<int64_t> header_of(int64_t magic, int64_t version, int64_t tokens) {
+  std::vector<int64_t> header(256, 0);
+  header[0] = magic, header[1] = version, header[2] = tokens;
+  return header;
+}
+
+std::vector<int64_t> window_of(Dataset& data, int64_t index) {
+  std::vector<int64_t> ids(3);
+  std::vector<int32_t> labels(3);
+  data.columns[0]->read(index, reinterpret_cast<std::byte*>(ids.data()));
+  data.columns[1]->read(index, reinterpret_cast<std::byte*>(labels.data()));
+  ids.insert(ids.end(), labels.begin(), labels.end());
+  return ids;
+}
+
+}  // namespace
+
+TEST_CASE("tokens: windows of ids, and the same windows one on as labels, from every kind of file") {
+  const TemporaryDirectory place;
+  const std::vector<int64_t> ids = {7, 1, 2, 3, 4, 5, 6, 7, 8};
+  const std::string shard = packed<int32_t>(header_of(20240520, 1, 9)) + packed<uint16_t>(ids);
+  write(place / "shard.bin", shard);
+  write(place / "long.bin", packed<int32_t>(header_of(20240801, 7, 9)) + packed<int32_t>(ids));
+  write(place / "raw.bin", packed<uint16_t>(ids));
+  write(place / "u1.npy", npy(dictionary("|u1", "9,"), packed<uint8_t>(ids)));
+  write(place / "u2.npy", npy(dictionary("<u2", "9,"), packed<uint16_t>(ids)));
+  write(place / "i4.npy", npy(dictionary("<i4", "9,"), packed<int32_t>(ids)));
+  write(place / "i8.npy", npy(dictionary("<i8", "9,"), packed<int64_t>(ids)));
+  LanguageModel model(3, 9, 9);
+  for (const char* name : {"shard.bin", "long.bin", "raw.bin", "u1.npy", "u2.npy", "i4.npy", "i8.npy"}) {
+    INFO(name);
+    Dataset data = open_dataset("tokens:" + (place / name), Part::training, model.program);
+    CHECK(data.samples == 2);
+    CHECK(window_of(data, 0) == std::vector<int64_t>{7, 1, 2, 1, 2, 3});
+    CHECK(window_of(data, 1) == std::vector<int64_t>{3, 4, 5, 4, 5, 6});
+  }
+  // Two files: no window reaches from one into the other.
+  Dataset both = open_dataset("tokens:" + (place / "raw.bin") + "," + (place / "i8.npy"), Part::test, model.program);
+  CHECK(both.samples == 4);
+  CHECK(window_of(both, 2) == window_of(both, 0));
+
+  // What is no file of tokens, or not of this model's.
+  const auto opened = [&](const std::string& name, const LanguageModel& of) {
+    return code_of([&] { open_dataset("tokens:" + (place / name), Part::training, of.program); });
+  };
+  CHECK(opened("raw.bin", LanguageModel(3, 8, 9)) == Exit::invalid_model);
+  CHECK(opened("raw.bin", LanguageModel(3, 9, 8)) == Exit::invalid_model);
+  CHECK(opened("raw.bin", LanguageModel(9, 9, 9)) == Exit::invalid_model);
+  CHECK(opened("nowhere.bin", model) == Exit::unreadable_input);
+  write(place / "odd.bin", "hello");
+  CHECK(opened("odd.bin", model) == Exit::unreadable_input);
+  write(place / "empty.bin", "");
+  CHECK(opened("empty.bin", model) == Exit::invalid_model);
+  write(place / "cut.bin", shard.substr(0, shard.size() - 2));
+  CHECK(opened("cut.bin", model) == Exit::unreadable_input);
+  write(place / "real.npy", npy(dictionary("<f4", "9,"), packed<float>(ids)));
+  CHECK(opened("real.npy", model) == Exit::unreadable_input);
+  write(place / "negative.npy", npy(dictionary("<i4", "4,"), packed<int32_t>({1, -1, 2, 3})));
+  CHECK(opened("negative.npy", model) == Exit::invalid_model);
+  Classifier images({2, 4});
+  CHECK(code_of([&] { open_dataset("tokens:" + (place / "raw.bin"), Part::training, images.program); }) == Exit::invalid_model);
+}
+
+TEST_CASE("numbers that pick rows are looked at in NumPy files, too") {
+  const TemporaryDirectory place;
+  write(place / "x.npy", npy(dictionary("<i8", "2, 3"), packed<int64_t>({0, 1, 2, 3, 4, 5})));
+  write(place / "y.npy", npy(dictionary("<i4", "2, 3"), packed<int32_t>({0, 0, 0, 0, 0, 0})));
+  const std::string source = "npy:" + (place / "x.npy") + "," + (place / "y.npy");
+  LanguageModel six(3, 6, 9), five(3, 5, 9);
+  Dataset fits = open_dataset(source, Part::training, six.program), not_quite = open_dataset(source, Part::training, five.program);
+  CHECK_NOTHROW(check_integers(fits, six.program));
+  CHECK(code_of([&] { check_integers(not_quite, five.program); }) == Exit::invalid_model);
+  CHECK(labels_per_sample(six.program) == 3);
+}
+
 TEST_CASE("synthetic samples are a function of the seed") {
   Classifier c({4, 3});
   Dataset a = open_dataset("synthetic:1", Part::training, c.program);
@@ -197,7 +298,7 @@ TEST_CASE("synthetic samples are a function of the seed") {
   CHECK(read_floats(*a.columns[0], 5, 3) == read_floats(*b.columns[0], 5, 3));
   CHECK(read_floats(*a.columns[0], 5, 3) != read_floats(*other.columns[0], 5, 3));
   CHECK(read_floats(*a.columns[0], 5, 3) != read_floats(*test.columns[0], 5, 3));
-  CHECK_NOTHROW(check_labels(a, c.program));
+  CHECK_NOTHROW(check_integers(a, c.program));
 }
 
 TEST_CASE("an epoch takes every sample once, in an order of its own") {

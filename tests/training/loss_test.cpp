@@ -77,6 +77,23 @@ TEST_CASE("a loss is attached to the first output, and other heads go") {
   CHECK(graph->correct.valid());
 }
 
+TEST_CASE("where tokens are read and each is scored, each has a label") {
+  Builder b;
+  const ValueId ids = b.value("ids", ValueKind::input, {DataType::i64, {kBatch, {4}}});
+  const ValueId table = b.value("table", ValueKind::parameter, {DataType::f32, {{9}, {6}}});
+  const ValueId head = b.value("head", ValueKind::parameter, {DataType::f32, {{6}, {9}}});
+  b.network.outputs = {b.node("MatMul", {b.node("Gather", {table, ids}), head})};
+  std::vector<std::string> notes;
+  REQUIRE(attach_loss(b.network, LossKind::softmax_cross_entropy, notes).ok());
+  CHECK(notes == std::vector<std::string>{"the scores [N,4,9] are of each token: the labels are [N,4]"});
+  CHECK(b.network.values[b.network.inputs.back()].type == TensorType{DataType::i32, {kBatch, {4}}});
+
+  const auto graph = build_task_graph(b.network, {.batch = 8, .optimizer = {.kind = OptimizerKind::sgd}});
+  REQUIRE(graph.ok());
+  CHECK(graph->tensors[graph->inputs[0]].bound == 9);
+  CHECK(graph->tensors[graph->inputs[1]].bound == 0);
+}
+
 TEST_CASE("the target of a mean square has the output's shape") {
   Builder b = classifier();
   std::vector<std::string> notes;

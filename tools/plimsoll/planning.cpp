@@ -9,6 +9,7 @@
 #include "compiler/costs/device.h"
 #include "compiler/report/fastest.h"
 #include "compiler/support/bytes.h"
+#include "compiler/training/composites.h"
 #include "compiler/training/freeze.h"
 #include "compiler/training/fuse.h"
 #include "compiler/training/layout.h"
@@ -50,6 +51,7 @@ Status freeze_as_asked(const ModelOptions& options, Network& network, std::vecto
 }
 
 Result<TaskGraph> trainable_graph(const ModelOptions& options, Network& network, int block) {
+  fuse_composites(network);
   fuse_activations(network);
   assign_layouts(network, block);
   // Beyond this point the network stays as it is.

@@ -5,14 +5,6 @@
 
 namespace plimsoll {
 
-// The two functions that every kernel of this file has: no choice of algorithm, and one function of an element.
-#define ELEMENTWISE(kernel, ...)                                                                             \
-  std::vector<Algorithm> kernel::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; } \
-  std::unique_ptr<Kernel> kernel::make([[maybe_unused]] const Attrs& attrs,                              \
-                                       std::span<const OperandDesc> operands, std::string_view) {        \
-    __VA_ARGS__                                                                                          \
-  }
-
 namespace {
 
 constexpr float kSqrtHalf = 0.70710678118654752F;
@@ -22,68 +14,68 @@ constexpr float kCubic = 0.044715F;
 
 }  // namespace
 
-ELEMENTWISE(SigmoidForward, return host::map(operands, [](float x) { return host::sigmoid_of(x); });)
-ELEMENTWISE(SigmoidBackward, return host::map2(operands, [](float y, float dy) { return dy * y * (1.0F - y); });)
+PLIMSOLL_ELEMENTWISE(SigmoidForward, return host::map(operands, [](float x) { return host::sigmoid_of(x); });)
+PLIMSOLL_ELEMENTWISE(SigmoidBackward, return host::map2(operands, [](float y, float dy) { return dy * y * (1.0F - y); });)
 
-ELEMENTWISE(TanhForward, return host::map(operands, [](float x) { return host::tanh_of(x); });)
-ELEMENTWISE(TanhBackward, return host::map2(operands, [](float y, float dy) { return dy * (1.0F - y * y); });)
+PLIMSOLL_ELEMENTWISE(TanhForward, return host::map(operands, [](float x) { return host::tanh_of(x); });)
+PLIMSOLL_ELEMENTWISE(TanhBackward, return host::map2(operands, [](float y, float dy) { return dy * (1.0F - y * y); });)
 
-ELEMENTWISE(LeakyReluForward, {
+PLIMSOLL_ELEMENTWISE(LeakyReluForward, {
   const float alpha = static_cast<float>(attrs.alpha);
   return host::map(operands, [=](float x) { return x > 0 ? x : alpha * x; });
 })
-ELEMENTWISE(LeakyReluBackward, {
+PLIMSOLL_ELEMENTWISE(LeakyReluBackward, {
   const float alpha = static_cast<float>(attrs.alpha);
   return host::map2(operands, [=](float a, float dy) { return a > 0 ? dy : alpha * dy; });
 })
 
-ELEMENTWISE(EluForward, {
+PLIMSOLL_ELEMENTWISE(EluForward, {
   const float alpha = static_cast<float>(attrs.alpha);
   return host::map(operands, [=](float x) { return x > 0 ? x : alpha * (host::exp_of(x) - 1.0F); });
 })
-ELEMENTWISE(EluBackward, {
+PLIMSOLL_ELEMENTWISE(EluBackward, {
   const float alpha = static_cast<float>(attrs.alpha);
   return host::map2(operands, [=](float y, float dy) { return y > 0 ? dy : dy * (y + alpha); });
 })
 
-ELEMENTWISE(ClipForward, {
+PLIMSOLL_ELEMENTWISE(ClipForward, {
   const float low = static_cast<float>(attrs.min), high = static_cast<float>(attrs.max);
   return host::map(operands, [=](float x) { return x > high ? high : x < low ? low : x; });
 })
-ELEMENTWISE(ClipBackward, {
+PLIMSOLL_ELEMENTWISE(ClipBackward, {
   const float low = static_cast<float>(attrs.min), high = static_cast<float>(attrs.max);
   return host::map2(operands, [=](float y, float dy) { return y > low && y < high ? dy : 0.0F; });
 })
 
-ELEMENTWISE(HardSigmoidForward, {
+PLIMSOLL_ELEMENTWISE(HardSigmoidForward, {
   const float alpha = static_cast<float>(attrs.alpha), beta = static_cast<float>(attrs.beta);
   return host::map(operands, [=](float x) {
     const float y = alpha * x + beta;
     return y > 1.0F ? 1.0F : y < 0.0F ? 0.0F : y;
   });
 })
-ELEMENTWISE(HardSigmoidBackward, {
+PLIMSOLL_ELEMENTWISE(HardSigmoidBackward, {
   const float alpha = static_cast<float>(attrs.alpha);
   return host::map2(operands, [=](float y, float dy) { return y > 0.0F && y < 1.0F ? alpha * dy : 0.0F; });
 })
 
-ELEMENTWISE(HardSwishForward, return host::map(operands, [](float x) {
+PLIMSOLL_ELEMENTWISE(HardSwishForward, return host::map(operands, [](float x) {
           const float gate = x * (1.0F / 6) + 0.5F;
           return x * (gate > 1.0F ? 1.0F : gate < 0.0F ? 0.0F : gate);
         });)
-ELEMENTWISE(HardSwishBackward, return host::map2(operands, [](float x, float dy) {
+PLIMSOLL_ELEMENTWISE(HardSwishBackward, return host::map2(operands, [](float x, float dy) {
           const float slope = x * (1.0F / 3) + 0.5F;
           return dy * (x >= 3.0F ? 1.0F : x <= -3.0F ? 0.0F : slope);
         });)
 
-ELEMENTWISE(GeluForward, {
+PLIMSOLL_ELEMENTWISE(GeluForward, {
   if (attrs.by_tanh)
     return host::map(operands, [](float x) {
       return 0.5F * x * (1.0F + host::tanh_of(kSqrtTwoOverPi * (x + kCubic * x * x * x)));
     });
   return host::map(operands, [](float x) { return 0.5F * x * (1.0F + host::erf_of(x * kSqrtHalf)); });
 })
-ELEMENTWISE(GeluBackward, {
+PLIMSOLL_ELEMENTWISE(GeluBackward, {
   if (attrs.by_tanh)
     return host::map2(operands, [](float x, float dy) {
       const float t = host::tanh_of(kSqrtTwoOverPi * (x + kCubic * x * x * x));
@@ -95,7 +87,5 @@ ELEMENTWISE(GeluBackward, {
     return dy * (area + x * kInverseSqrtTwoPi * host::exp_of(-0.5F * x * x));
   });
 })
-
-#undef ELEMENTWISE
 
 }  // namespace plimsoll

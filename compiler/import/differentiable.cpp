@@ -1,0 +1,43 @@
+#include "compiler/import/differentiable.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "compiler/import/fold.h"
+#include "compiler/import/graph_edit.h"
+#include "compiler/import/tensor_data.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr std::array<std::string_view, 18> kFlat = {
+    "And", "ArgMax", "ArgMin", "Equal", "Greater", "GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual", "NonZero", "Not",
+    "OneHot", "Or", "Shape", "Sign", "Size", "Xor"};
+
+bool has_slope(const onnx::NodeProto& node, int input) {
+  const std::string& op = node.op_type();
+  if (std::find(kFlat.begin(), kFlat.end(), op) != kFlat.end()) return false;
+  if (op == "Where" && input == 0) return false;
+  if (op == "Gather" && input == 1) return false;
+  if (op != "Cast") return true;
+  const onnx::AttributeProto* to = find_attribute(node, "to");
+  return !to || is_real(static_cast<int>(to->i()));
+}
+
+}  // namespace
+
+std::unordered_set<std::string> reached_by_gradients(const onnx::GraphProto& graph, const GraphOrder& order) {
+  std::unordered_set<std::string> reached;
+  for (const auto& output : graph.output()) reached.insert(output.name());
+  for (auto index = order.nodes.rbegin(); index != order.nodes.rend(); ++index) {
+    const onnx::NodeProto& node = graph.node(*index);
+    if (std::none_of(node.output().begin(), node.output().end(), [&](const std::string& name) { return reached.contains(name); }))
+      continue;
+    for (int i = 0; i < node.input_size(); ++i)
+      if (has_slope(node, i)) reached.insert(node.input(i));
+  }
+  return reached;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,19 @@
+// Exp: y = e^x.   ExpForward {x, y}   BinaryMul {y, dy, dx}: the output is its own slope.
+#include "compiler/ops/activation.h"
+
+namespace plimsoll {
+namespace {
+
+void backward(TaskBuilder& build) { backward_by(build, "BinaryMul", build.read_output(0), build.read_gradient(0)); }
+
+}  // namespace
+
+const Op op_Exp{.name = "Exp",
+                .first_opset = 6,
+                .infer = infer_same,
+                .forward = [](TaskBuilder& build) { forward_activation(build, {}, 10); },
+                .backward = backward,
+                .layout = LayoutRule::elementwise,
+                .samples = [] { return activation_samples(-1, 1); }};
+
+}  // namespace plimsoll

@@ -1,0 +1,161 @@
+// Gather: rows of a table, picked by numbers. A table of embeddings, read at the model's token ids:
+//   GatherForward  {table, indices, y}     table [rows, width], indices [count] i32 or i64, y [count, width]
+//   GatherBackward {indices, dy, dtable}   dtable[index] += dy, in the order of the indices: the same bits every time
+// and a slice, where the indices are known while compiling (x[:, 0], positions 0, 1, 2, …), along any axis:
+//   Slice {x, y}   SliceBackward {dy, dx}
+#include "compiler/ops/broadcast.h"
+#include "compiler/ops/reshaping.h"
+#include "runtime/attrs/shape.h"
+
+namespace plimsoll {
+namespace {
+
+struct Table {
+  Dims table, indices, result;  // as the kernel sees them
+};
+
+// Indices that are given while the model runs.
+Result<Table> table_of(const NodeView& node) {
+  const TensorType &x = node.input_type(0), &indices = node.input_type(1);
+  PLIMSOLL_ASSIGN(const Dim rows, product_of(node, x.dims, 0, 1));
+  PLIMSOLL_ASSIGN(const Dim width, product_of(node, x.dims, 1, x.rank()));
+  PLIMSOLL_ASSIGN(const Dim count, product_of(node, indices.dims, 0, indices.rank()));
+  return Table{{rows, width}, {count}, {count, width}};
+}
+
+// Indices that are known: every `step`-th from `first`.
+struct Run {
+  int64_t first = 0, step = 1, count = 1;
+  size_t axis = 0;
+};
+
+Result<Run> run_of(const NodeView& node, const std::vector<int64_t>& indices) {
+  const Dims& x = node.input_type(0).dims;
+  Run run{.count = static_cast<int64_t>(indices.size())};
+  PLIMSOLL_ASSIGN(run.axis, axis_of(node, node.integer("axis", 0), x.size()));
+  const int64_t n = x[run.axis].value;
+  if (x[run.axis].batch) return node.unsupported("picks samples by number");
+  std::vector<int64_t> at;
+  for (const int64_t index : indices) {
+    if (index < -n || index >= n)
+      return node.invalid("index " + std::to_string(index) + " is outside of axis " + std::to_string(run.axis) + " of " +
+                          to_string(x));
+    at.push_back(index < 0 ? index + n : index);
+  }
+  if (at.empty()) return node.invalid("picks nothing");
+  run.first = at[0];
+  if (at.size() > 1) run.step = at[1] - at[0];
+  for (size_t i = 1; i < at.size(); ++i)
+    if (at[i] - at[i - 1] != run.step || run.step == 0)
+      return node.unsupported("constant indices have a kernel only where they are evenly spaced, as 0, 1, 2, …");
+  return run;
+}
+
+bool is_whole(const NodeView& node, const Run& run) {
+  return run.first == 0 && run.step == 1 && run.count == node.input_type(0).dims[run.axis].value;
+}
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs a table and indices");
+  const TensorType &x = node.input_type(0), &indices = node.input_type(1);
+  if (x.rank() == 0) return node.invalid("a scalar has no rows");
+  if (x.type != DataType::f32) return node.unsupported("only f32 has kernels, the table is " + to_string(x));
+  PLIMSOLL_ASSIGN(const size_t axis, axis_of(node, node.integer("axis", 0), x.rank()));
+  if (const auto known = node.constant_integers(1)) {
+    PLIMSOLL_TRY(run_of(node, *known));
+  } else {
+    if (indices.type != DataType::i32 && indices.type != DataType::i64)
+      return node.invalid("indices are " + to_string(indices) + " when they should be integers");
+    if (axis != 0) return node.unsupported("picks along axis " + std::to_string(axis) + "; by numbers that are fed only 0 has a kernel");
+    if (x.depends_on_batch()) return node.unsupported("the table " + to_string(x) + " depends on the samples");
+    PLIMSOLL_TRY(table_of(node));
+  }
+  Dims dims(x.dims.begin(), x.dims.begin() + static_cast<int64_t>(axis));
+  dims.insert(dims.end(), indices.dims.begin(), indices.dims.end());
+  dims.insert(dims.end(), x.dims.begin() + static_cast<int64_t>(axis) + 1, x.dims.end());
+  return std::vector{TensorType{x.type, dims}};
+}
+
+SliceAttrs slice_of(const NodeView& node, const Run& run) {
+  SliceAttrs attrs;
+  for (size_t i = 0; i < node.input_type(0).rank(); ++i) {
+    attrs.starts.push_back(i == run.axis ? run.first : 0);
+    attrs.steps.push_back(i == run.axis ? run.step : 1);
+  }
+  return attrs;
+}
+
+// The result with the picked axis as one, whatever dimensions the indices have.
+Dims picked(const NodeView& node, const Run& run) {
+  Dims dims = node.input_type(0).dims;
+  dims[run.axis] = {run.count};
+  return dims;
+}
+
+void forward(TaskBuilder& build) {
+  const NodeView& node = build.node();
+  if (const auto known = node.constant_integers(1)) {
+    const Run run = run_of(node, *known).value();
+    if (is_whole(node, run)) return forward_alias(build);
+    return build.task({.kernel = "Slice",
+                       .attributes = to_attributes(slice_of(node, run)),
+                       .operands = {build.read_input(0), viewed(build.write_output(0), picked(node, run))}});
+  }
+  const Table view = table_of(node).value();
+  build.bound_input(1, view.table[0].value);
+  build.task({.kernel = "GatherForward",
+              .operands = {viewed(build.read_input(0), view.table), viewed(build.read_input(1), view.indices),
+                           viewed(build.write_output(0), view.result)}});
+}
+
+void backward(TaskBuilder& build) {
+  const NodeView& node = build.node();
+  const TaskKind kind = node.input(0).kind == ValueKind::parameter ? TaskKind::backward_weights : TaskKind::backward_data;
+  if (const auto known = node.constant_integers(1)) {
+    const Run run = run_of(node, *known).value();
+    if (is_whole(node, run)) return backward_alias(build);
+    return build.task({.kernel = "SliceBackward",
+                       .kind = kind,
+                       .attributes = to_attributes(slice_of(node, run)),
+                       .operands = {viewed(build.read_gradient(0), picked(node, run)), build.write_gradient(0)}});
+  }
+  const Table view = table_of(node).value();
+  build.task({.kernel = "GatherBackward",
+              .kind = kind,
+              .operands = {viewed(build.read_input(1), view.indices), viewed(build.read_gradient(0), view.result),
+                           viewed(build.write_gradient(0), view.table)},
+              .flops = flops_per_element(node.output_type(0), 1)});
+}
+
+std::vector<Sample> samples() {
+  const auto fed = [](std::string name, Dims table, Dims indices, DataType type) {
+    const double rows = static_cast<double>(table[0].value);
+    return Sample{.name = std::move(name),
+                  .inputs = {{.dims = std::move(table), .kind = ValueKind::parameter},
+                             {.dims = std::move(indices), .type = type, .low = 0, .high = rows}}};
+  };
+  const auto known = [](std::string name, SampleInput x, Dims dims, std::vector<double> indices, int64_t axis) {
+    return Sample{.name = std::move(name),
+                  .inputs = {std::move(x),
+                             {.dims = std::move(dims),
+                              .kind = ValueKind::constant,
+                              .constant = std::move(indices),
+                              .type = DataType::i64}},
+                  .attributes = {{"axis", axis}}};
+  };
+  const SampleInput sequence{.dims = {kBatch, {5}, {4}}}, positions{.dims = {{6}, {4}}, .kind = ValueKind::parameter};
+  // More indices than rows, so that rows are picked several times; and rows that nobody picks.
+  return {fed("tokens", {{5}, {67}}, {kBatch, {9}}, DataType::i64), fed("few", {{99}, {8}}, {kBatch, {2}}, DataType::i32),
+          fed("labels", {{3}, {2}, {4}}, {kBatch}, DataType::i64),
+          known("first_token", sequence, {}, {0}, 1), known("last_token", sequence, {}, {-1}, -2),
+          known("backwards", sequence, {{3}}, {4, 2, 0}, 1),
+          known("positions", positions, {{4}}, {0, 1, 2, 3}, 0),
+          known("positions_in_rows", positions, {{1}, {3}}, {2, 3, 4}, 0),
+          known("all_positions", positions, {{1}, {6}}, {0, 1, 2, 3, 4, 5}, 0)};
+}
+
+}  // namespace
+
+const Op op_Gather{.name = "Gather", .infer = infer, .forward = forward, .backward = backward, .samples = samples};
+
+}  // namespace plimsoll

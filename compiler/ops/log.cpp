@@ -1,0 +1,19 @@
+// Log: y = ln x.   LogForward {x, y}   BinaryDiv {dy, x, dx}
+#include "compiler/ops/activation.h"
+
+namespace plimsoll {
+namespace {
+
+void backward(TaskBuilder& build) { backward_by(build, "BinaryDiv", build.read_gradient(0), build.read_input(0)); }
+
+}  // namespace
+
+const Op op_Log{.name = "Log",
+                .first_opset = 6,
+                .infer = infer_same,
+                .forward = [](TaskBuilder& build) { forward_activation(build, {}, 10); },
+                .backward = backward,
+                .layout = LayoutRule::elementwise,
+                .samples = [] { return activation_samples(0.5, 2); }};
+
+}  // namespace plimsoll

@@ -1,0 +1,46 @@
+// Pow with an exponent known while compiling: y = x^e.   PowForward {x, y}   PowBackward {x, dy, dx}: dx = dy · e · x^(e-1)
+#include "compiler/ops/activation.h"
+#include "runtime/attrs/pow.h"
+
+namespace plimsoll {
+namespace {
+
+Attributes attributes(const NodeView& node) { return to_attributes(PowAttrs{.exponent = *node.constant_real(1)}); }
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  if (!node.has_input(1)) return node.invalid("needs an exponent");
+  if (!node.constant_real(1)) return node.unsupported("the exponent is not a number known while compiling");
+  return infer_same(node);
+}
+
+void forward(TaskBuilder& build) { forward_activation(build, attributes(build.node()), 10); }
+
+void backward(TaskBuilder& build) { backward_activation(build, Remembers::input, attributes(build.node()), 10); }
+
+std::vector<Sample> samples() {
+  std::vector<Sample> all;
+  const auto add = [&](const char* name, double exponent, double low) {
+    for (Sample sample : activation_samples(low, 2)) {
+      sample.name = std::string(name) + "_" + sample.name;
+      sample.inputs.push_back({.kind = ValueKind::constant, .constant = {exponent}});
+      all.push_back(std::move(sample));
+    }
+  };
+  add("square", 2, -2);
+  add("cube", 3, -2);
+  add("root", 0.5, 0.5);
+  add("any", -1.3, 0.5);
+  return all;
+}
+
+}  // namespace
+
+const Op op_Pow{.name = "Pow",
+                .first_opset = 7,
+                .infer = infer,
+                .forward = forward,
+                .backward = backward,
+                .layout = LayoutRule::elementwise,
+                .samples = samples};
+
+}  // namespace plimsoll

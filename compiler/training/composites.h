@@ -1,0 +1,20 @@
+// Makes one node of what exporters spell out in many, where an operator says it all.
+//
+//   ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div, Mul, Add   LayerNormalization   (opsets below 17)
+//   Div, Erf, Add, Mul, Mul                                      Gelu                 (of the error function; opsets below 20)
+//   Mul, Pow, Mul, Add, Mul, Tanh, Add, Mul                      Gelu                 (approximated by tanh: GPT-2)
+//   Transpose of the last two axes, MatMul                       MatMul that reads its operand transposed
+//
+// Why: spelled out, each step leaves a tensor of the input's size for the backward pass; the one operator leaves its input.
+// A matrix that is transposed first is copied in every iteration, and lies in memory twice.
+//
+// Before: types are inferred.   After: the same function; what nobody else reads of the steps is gone.
+#pragma once
+
+#include "compiler/ir/network.h"
+
+namespace plimsoll {
+
+void fuse_composites(Network& network);
+
+}  // namespace plimsoll

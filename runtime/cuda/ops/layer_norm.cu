@@ -1,0 +1,139 @@
+// LayerNormForward  {x, scale, bias, y, mean, deviation}                            x [rows, columns]
+// LayerNormBackward {x, dy, scale, mean, deviation, dx, dscale, dbias}
+//
+//   y = h · scale + bias   with h = (x - mean) · d,  d = 1 / √(variance + epsilon)
+//   dx = d · (g - Σg / n - h · Σ(g · h) / n)   with g = dy · scale
+//
+// A row is a block's. dscale and dbias are sums over rows: a thread has a column of a chunk of rows, the chunks' shares lie
+// in the workspace and are added in order. They are made before dx, which may lie on dy or on x.
+#include "runtime/attrs/layer_norm.h"
+
+#include <algorithm>
+
+#include "runtime/cuda/kernel.h"
+#include "runtime/cuda/plain.h"
+#include "runtime/cuda/reduce.h"
+#include "runtime/cuda/vector.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int kRowThreads = 128;
+constexpr int64_t kMostChunks = 64;
+
+__global__ void forward_kernel(int64_t n, double epsilon, const float* from, const float* scale, const float* bias, float* to,
+                               float* means, float* deviations) {
+  const float* const x = from + blockIdx.x * n;
+  float* const y = to + blockIdx.x * n;
+  double sum = 0;
+  for (int64_t j = threadIdx.x; j < n; j += kRowThreads) sum += static_cast<double>(x[j]);
+  const float mean = static_cast<float>(cuda::block_sum_for_all<kRowThreads>(sum) / static_cast<double>(n));
+  double squares = 0;
+  for (int64_t j = threadIdx.x; j < n; j += kRowThreads) {
+    const float off = x[j] - mean;
+    squares += static_cast<double>(off * off);
+  }
+  squares = cuda::block_sum_for_all<kRowThreads>(squares);
+  const float d = static_cast<float>(1 / sqrt(squares / static_cast<double>(n) + epsilon));
+  for (int64_t j = threadIdx.x; j < n; j += kRowThreads)
+    y[j] = (x[j] - mean) * d * (scale ? scale[j] : 1.0F) + (bias ? bias[j] : 0.0F);
+  if (threadIdx.x != 0) return;
+  if (means) means[blockIdx.x] = mean;
+  if (deviations) deviations[blockIdx.x] = d;
+}
+
+struct Chunks {
+  int64_t rows, columns, count;
+  int64_t floats() const { return count * 2 * columns; }
+};
+
+// The shares of dscale and dbias, for one column of one chunk.
+__global__ void shares_kernel(Chunks c, const float* x, const float* dy, const float* means, const float* deviations,
+                              float* shares) {
+  const int64_t number = cuda::thread_number();
+  if (number >= c.count * c.columns) return;
+  const int64_t chunk = number / c.columns, column = number % c.columns;
+  float along = 0, sum = 0;
+  for (int64_t i = chunk * c.rows / c.count; i < (chunk + 1) * c.rows / c.count; ++i) {
+    const float g = dy[i * c.columns + column];
+    along += g * ((x[i * c.columns + column] - means[i]) * deviations[i]);
+    sum += g;
+  }
+  shares[chunk * 2 * c.columns + column] = along;
+  shares[(chunk * 2 + 1) * c.columns + column] = sum;
+}
+
+__global__ void sums_kernel(Chunks c, const float* shares, bool add_scale, bool add_bias, float* dscale, float* dbias) {
+  const int64_t column = cuda::thread_number();
+  if (column >= c.columns) return;
+  double along = 0, sum = 0;
+  for (int64_t chunk = 0; chunk < c.count; ++chunk) {
+    along += static_cast<double>(shares[chunk * 2 * c.columns + column]);
+    sum += static_cast<double>(shares[(chunk * 2 + 1) * c.columns + column]);
+  }
+  if (dscale) dscale[column] = static_cast<float>(along) + (add_scale ? dscale[column] : 0.0F);
+  if (dbias) dbias[column] = static_cast<float>(sum) + (add_bias ? dbias[column] : 0.0F);
+}
+
+__global__ void backward_kernel(int64_t n, const float* from, const float* slope, const float* scale, const float* means,
+                                const float* deviations, float* to) {
+  const float *const x = from + blockIdx.x * n, *const dy = slope + blockIdx.x * n;
+  float* const dx = to + blockIdx.x * n;
+  const float mean = means[blockIdx.x], d = deviations[blockIdx.x];
+  double sum = 0, along = 0;
+  for (int64_t j = threadIdx.x; j < n; j += kRowThreads) {
+    const float g = scale ? dy[j] * scale[j] : dy[j];
+    sum += static_cast<double>(g);
+    along += static_cast<double>(g * ((x[j] - mean) * d));
+  }
+  const float middle = static_cast<float>(cuda::block_sum_for_all<kRowThreads>(sum) / static_cast<double>(n));
+  const float tilt = static_cast<float>(cuda::block_sum_for_all<kRowThreads>(along) / static_cast<double>(n));
+  for (int64_t j = threadIdx.x; j < n; j += kRowThreads) {
+    const float g = scale ? dy[j] * scale[j] : dy[j];
+    dx[j] = d * (g - middle - (x[j] - mean) * d * tilt);
+  }
+}
+
+Chunks chunks_of(std::span<const OperandDesc> operands) {
+  const int64_t rows = operands[0].tensor.dim(0), columns = operands[0].tensor.dim(1);
+  const bool sums = operands[6].access != Access::absent || operands[7].access != Access::absent;
+  return {rows, columns, sums ? std::min(rows, kMostChunks) : 0};
+}
+
+}  // namespace
+
+PLIMSOLL_CUDA_KERNEL(LayerNormForward, {
+  cuda::need_plain(operands);
+  const int64_t rows = operands[0].tensor.dim(0), columns = operands[0].tensor.dim(1);
+  const double epsilon = attrs.epsilon;
+  return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+    cuda::launch("layer normalization", forward_kernel, rows, kRowThreads, context, columns, epsilon, cuda::in(operand, 0),
+                 cuda::in(operand, 1), cuda::in(operand, 2), cuda::out(operand, 3), cuda::out(operand, 4), cuda::out(operand, 5));
+  });
+})
+
+std::vector<Algorithm> LayerNormBackward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = chunks_of(operands).floats() * static_cast<int64_t>(sizeof(float))}};
+}
+
+std::unique_ptr<Kernel> LayerNormBackward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
+  cuda::need_plain(operands);
+  const Chunks chunks = chunks_of(operands);
+  const bool add_scale = cuda::adds(operands[6]), add_bias = cuda::adds(operands[7]);
+  return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
+    const float *const x = cuda::in(operand, 0), *const dy = cuda::in(operand, 1);
+    const float *const means = cuda::in(operand, 3), *const deviations = cuda::in(operand, 4);
+    float* const shares = reinterpret_cast<float*>(workspace);
+    cuda::launch("layer normalization's shares", shares_kernel, cuda::blocks_for(chunks.count * chunks.columns), cuda::kThreads,
+                 context, chunks, x, dy, means, deviations, shares);
+    if (chunks.count > 0)
+      cuda::launch("layer normalization's sums", sums_kernel, cuda::blocks_for(chunks.columns), cuda::kThreads, context,
+                   chunks, shares, add_scale, add_bias, cuda::out(operand, 6), cuda::out(operand, 7));
+    if (operand[5])
+      cuda::launch("layer normalization's gradient", backward_kernel, chunks.rows, kRowThreads, context, chunks.columns, x,
+                   dy, cuda::in(operand, 2), means, deviations, cuda::out(operand, 5));
+  });
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,77 @@
+// GatherForward  {table, indices, y}       table [rows, width], indices [count] i32 or i64, y [count, width]
+// GatherBackward {indices, dy, dtable}     dtable[index] += dy
+//
+// Going back, a thread has a stretch of the columns to itself and adds the rows in their order: the bits do not depend on
+// the number of threads. An index that is no row gives NaN, loud, and no stray access.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "runtime/host/flat_kernel.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kStretch = 64;  // columns
+
+struct Indices {
+  bool wide;
+  int64_t rows;
+
+  // -1: there is no such row.
+  int64_t at(const std::byte* indices, int64_t i) const {
+    const int64_t index = wide ? reinterpret_cast<const int64_t*>(indices)[i] : reinterpret_cast<const int32_t*>(indices)[i];
+    const int64_t row = index < 0 ? index + rows : index;
+    return row >= 0 && row < rows ? row : -1;
+  }
+};
+
+}  // namespace
+
+std::vector<Algorithm> GatherForward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> GatherForward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
+  const Indices indices{operands[1].tensor.type == DataType::i64, operands[0].tensor.dim(0)};
+  const int64_t count = operands[2].tensor.dim(0), width = operands[2].tensor.dim(1);
+  return host::flat_kernel([=](const RunContext&, std::byte* const* operand) {
+    const float* table = host::in(operand, 0);
+    float* y = host::out(operand, 2);
+#pragma omp parallel for schedule(static) if (count * width > 16384)
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t row = indices.at(operand[1], i);
+      if (row < 0) {
+        std::fill_n(y + i * width, width, std::numeric_limits<float>::quiet_NaN());
+      } else {
+        std::memcpy(y + i * width, table + row * width, static_cast<size_t>(width) * sizeof(float));
+      }
+    }
+  });
+}
+
+std::vector<Algorithm> GatherBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> GatherBackward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
+  const Indices indices{operands[0].tensor.type == DataType::i64, operands[2].tensor.dim(0)};
+  const int64_t count = operands[1].tensor.dim(0), width = operands[1].tensor.dim(1), rows = indices.rows;
+  const bool adds = operands[2].access == Access::update;
+  return host::flat_kernel([=](const RunContext&, std::byte* const* operand) {
+    const float* dy = host::in(operand, 1);
+    float* dtable = host::out(operand, 2);
+    if (!adds) host::for_elements(rows * width, [=](int64_t i) { dtable[i] = 0; });
+    const int64_t stretches = (width + kStretch - 1) / kStretch;
+#pragma omp parallel for schedule(static) if (count * width > 16384)
+    for (int64_t s = 0; s < stretches; ++s) {
+      const int64_t first = s * kStretch, n = std::min(kStretch, width - first);
+      for (int64_t i = 0; i < count; ++i) {
+        const int64_t row = indices.at(operand[0], i);
+        if (row < 0) continue;
+        float* to = dtable + row * width + first;
+        const float* from = dy + i * width + first;
+        for (int64_t j = 0; j < n; ++j) to[j] += from[j];
+      }
+    }
+  });
+}
+
+}  // namespace plimsoll

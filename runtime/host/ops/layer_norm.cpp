@@ -1,0 +1,141 @@
+// LayerNormForward  {x, scale, bias, y, mean, deviation}                            x [rows, columns]
+// LayerNormBackward {x, dy, scale, mean, deviation, dx, dscale, dbias}
+//
+//   y = h · scale + bias   with h = (x - mean) · d,  d = 1 / √(variance + epsilon)
+//   dx = d · (g - Σg / n - h · Σ(g · h) / n)   with g = dy · scale
+//
+// A row is one thread's. dscale and dbias are sums over rows: every chunk of rows leaves its share in the workspace, and the
+// chunks, as many as the rows make them, are added in order: the bits do not depend on the number of threads.
+#include "runtime/attrs/layer_norm.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/host/flat_kernel.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+// The sum of f(j) over a row, in lanes.
+template <class F>
+double row_sum(int64_t n, F f) {
+  constexpr int64_t kLanes = 16;
+  float lanes[kLanes] = {};
+  int64_t j = 0;
+  for (; j + kLanes <= n; j += kLanes)
+    for (int64_t l = 0; l < kLanes; ++l) lanes[l] += f(j + l);
+  for (int64_t l = 0; j < n; ++j, ++l) lanes[l] += f(j);
+  double sum = 0;
+  for (const float lane : lanes) sum += static_cast<double>(lane);
+  return sum;
+}
+
+class Forward final : public Kernel {
+ public:
+  Forward(const LayerNormAttrs& attrs, std::span<const OperandDesc> operands)
+      : epsilon_(attrs.epsilon), rows_(operands[0].tensor.dim(0)), columns_(operands[0].tensor.dim(1)) {}
+
+  void run(const RunContext&, std::byte* const* operands, std::byte*) override {
+    const float *x = host::in(operands, 0), *scale = host::in(operands, 1), *bias = host::in(operands, 2);
+    float *y = host::out(operands, 3), *means = host::out(operands, 4), *deviations = host::out(operands, 5);
+    const int64_t n = columns_;
+#pragma omp parallel for schedule(static) if (rows_ * n > 8192)
+    for (int64_t i = 0; i < rows_; ++i) {
+      const float* from = x + i * n;
+      float* to = y + i * n;
+      const float mean = static_cast<float>(row_sum(n, [=](int64_t j) { return from[j]; }) / static_cast<double>(n));
+      const double squares = row_sum(n, [=](int64_t j) { return (from[j] - mean) * (from[j] - mean); });
+      const float d = static_cast<float>(1 / std::sqrt(squares / static_cast<double>(n) + epsilon_));
+      if (scale && bias) {
+        for (int64_t j = 0; j < n; ++j) to[j] = (from[j] - mean) * d * scale[j] + bias[j];
+      } else {
+        for (int64_t j = 0; j < n; ++j) to[j] = (from[j] - mean) * d * (scale ? scale[j] : 1.0F) + (bias ? bias[j] : 0.0F);
+      }
+      if (means) means[i] = mean;
+      if (deviations) deviations[i] = d;
+    }
+  }
+
+ private:
+  double epsilon_;
+  int64_t rows_, columns_;
+};
+
+class Backward final : public Kernel {
+ public:
+  explicit Backward(std::span<const OperandDesc> operands)
+      : rows_(operands[0].tensor.dim(0)), columns_(operands[0].tensor.dim(1)) {
+    for (size_t i = 0; i < 2; ++i) {
+      sums_ = sums_ || operands[6 + i].access != Access::absent;
+      adds_[i] = operands[6 + i].access == Access::update;
+    }
+    chunks_ = std::min<int64_t>(rows_, 32);
+  }
+
+  int64_t workspace_bytes() const { return sums_ ? chunks_ * 2 * columns_ * static_cast<int64_t>(sizeof(float)) : 0; }
+
+  void run(const RunContext&, std::byte* const* operands, std::byte* workspace) override {
+    float* shares = reinterpret_cast<float*>(workspace);
+#pragma omp parallel for schedule(static) if (rows_ * columns_ > 8192)
+    for (int64_t chunk = 0; chunk < chunks_; ++chunk) {
+      float* const share = sums_ ? shares + chunk * 2 * columns_ : nullptr;
+      if (share) std::fill_n(share, 2 * columns_, 0.0F);
+      for (int64_t i = chunk * rows_ / chunks_; i < (chunk + 1) * rows_ / chunks_; ++i) row(operands, i, share);
+    }
+    if (!sums_) return;
+    for (size_t which = 0; which < 2; ++which) {
+      float* to = host::out(operands, 6 + which);
+      if (!to) continue;
+      const int64_t n = columns_, chunks = chunks_, first = static_cast<int64_t>(which) * n;
+      const bool adds = adds_[which];
+      host::for_elements(n, [=](int64_t j) {
+        double sum = 0;
+        for (int64_t chunk = 0; chunk < chunks; ++chunk) sum += static_cast<double>(shares[chunk * 2 * n + first + j]);
+        to[j] = static_cast<float>(sum) + (adds ? to[j] : 0.0F);
+      });
+    }
+  }
+
+ private:
+  // dx may lie on dy or on x: all that is read of the row is read before it is written.
+  void row(std::byte* const* operands, int64_t i, float* share) const {
+    const int64_t n = columns_;
+    const float *x = host::in(operands, 0) + i * n, *dy = host::in(operands, 1) + i * n, *scale = host::in(operands, 2);
+    const float mean = host::in(operands, 3)[i], d = host::in(operands, 4)[i];
+    if (share)
+      for (int64_t j = 0; j < n; ++j) {
+        share[j] += dy[j] * ((x[j] - mean) * d);
+        share[n + j] += dy[j];
+      }
+    float* dx = host::out(operands, 5);
+    if (!dx) return;
+    dx += i * n;
+    const auto g = [=](int64_t j) { return scale ? dy[j] * scale[j] : dy[j]; };
+    const double count = static_cast<double>(n);
+    const float middle = static_cast<float>(row_sum(n, g) / count);
+    const float along = static_cast<float>(row_sum(n, [=](int64_t j) { return g(j) * ((x[j] - mean) * d); }) / count);
+    for (int64_t j = 0; j < n; ++j) dx[j] = d * (g(j) - middle - (x[j] - mean) * d * along);
+  }
+
+  int64_t rows_, columns_, chunks_;
+  bool sums_ = false, adds_[2] = {};
+};
+
+}  // namespace
+
+std::vector<Algorithm> LayerNormForward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> LayerNormForward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  return std::make_unique<Forward>(attrs, operands);
+}
+
+std::vector<Algorithm> LayerNormBackward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = Backward(operands).workspace_bytes()}};
+}
+
+std::unique_ptr<Kernel> LayerNormBackward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
+  return std::make_unique<Backward>(operands);
+}
+
+}  // namespace plimsoll

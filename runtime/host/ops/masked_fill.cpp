@@ -1,0 +1,40 @@
+// MaskedFill {x, mask, y}: y = x where the mask (u8, broadcast to x) says so, else a number. Plain layouts.
+#include "runtime/host/flat_kernel.h"
+#include "runtime/loops.h"
+#include "runtime/attrs/masked_fill.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+template <bool Accumulate>
+void masked_fill(const Loops<2>& loops, bool keep, float value, const float* x, const uint8_t* mask, float* y) {
+  const int64_t rows = loops.count(1), length = loops.counts[0], step = loops.strides[1][0];
+#pragma omp parallel for schedule(static) if (rows * length > 16384)
+  for (int64_t i = 0; i < rows; ++i) {
+    const int64_t at = loops.offset(0, i, 1);
+    const uint8_t* m = mask + loops.offset(1, i, 1);
+    for (int64_t j = 0; j < length; ++j) {
+      const float result = (m[j * step] != 0) == keep ? x[at + j] : value;
+      y[at + j] = Accumulate ? y[at + j] + result : result;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Algorithm> MaskedFill::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> MaskedFill::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  const Loops<2> loops = loops_over<2>({operands[2].tensor, operands[1].tensor});
+  const bool keep = attrs.keep, adds = operands[2].access == Access::update;
+  const float value = static_cast<float>(attrs.value);
+  return host::flat_kernel([=](const RunContext&, std::byte* const* operand) {
+    const float* x = host::in(operand, 0);
+    const auto* m = reinterpret_cast<const uint8_t*>(operand[1]);
+    adds ? masked_fill<true>(loops, keep, value, x, m, host::out(operand, 2))
+         : masked_fill<false>(loops, keep, value, x, m, host::out(operand, 2));
+  });
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,43 @@
+// <Name>Forward {x, y}   <Name>Backward {a, dy, dx}, where a is the output, or the input where the output does not tell.
+// What composed normalizations and activations are made of; Exp and Log go back by BinaryMul and BinaryDiv.
+#include "runtime/host/elementwise.h"
+#include "runtime/host/math.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr float kTwoOverSqrtPi = 1.12837916709551257F;
+
+}  // namespace
+
+PLIMSOLL_ELEMENTWISE(ErfForward, return host::map(operands, [](float x) { return host::erf_of(x); });)
+PLIMSOLL_ELEMENTWISE(ErfBackward, return host::map2(operands, [](float x, float dy) {
+                       return dy * kTwoOverSqrtPi * host::exp_of(-x * x);
+                     });)
+
+PLIMSOLL_ELEMENTWISE(ExpForward, return host::map(operands, [](float x) { return host::exp_of(x); });)
+
+PLIMSOLL_ELEMENTWISE(LogForward, return host::map(operands, [](float x) { return std::log(x); });)
+
+PLIMSOLL_ELEMENTWISE(ReciprocalForward, return host::map(operands, [](float x) { return 1.0F / x; });)
+PLIMSOLL_ELEMENTWISE(ReciprocalBackward, return host::map2(operands, [](float y, float dy) { return -dy * y * y; });)
+
+PLIMSOLL_ELEMENTWISE(SqrtForward, return host::map(operands, [](float x) { return std::sqrt(x); });)
+PLIMSOLL_ELEMENTWISE(SqrtBackward, return host::map2(operands, [](float y, float dy) { return 0.5F * dy / y; });)
+
+// Squares and cubes are most of them.
+PLIMSOLL_ELEMENTWISE(PowForward, {
+  const float e = static_cast<float>(attrs.exponent);
+  if (e == 2) return host::map(operands, [](float x) { return x * x; });
+  if (e == 3) return host::map(operands, [](float x) { return x * x * x; });
+  return host::map(operands, [=](float x) { return std::pow(x, e); });
+})
+PLIMSOLL_ELEMENTWISE(PowBackward, {
+  const float e = static_cast<float>(attrs.exponent);
+  if (e == 2) return host::map2(operands, [](float x, float dy) { return 2.0F * dy * x; });
+  if (e == 3) return host::map2(operands, [](float x, float dy) { return 3.0F * dy * x * x; });
+  return host::map2(operands, [=](float x, float dy) { return dy * e * std::pow(x, e - 1.0F); });
+})
+
+}  // namespace plimsoll

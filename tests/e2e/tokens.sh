@@ -1,0 +1,41 @@
+# A small language model learns real text, byte by byte: this repository's own pages. Its loss on pages that it has not seen
+# falls well below what the frequencies of the bytes alone allow; the same bits under every budget, and when resumed.
+. "$PLIMSOLL_E2E/trainer.bash"
+/usr/bin/env python3 "$PLIMSOLL_SOURCE/tools/text_to_tokens.py" -o train.bin --held-out eval.bin \
+  "$PLIMSOLL_SOURCE"/docs/ARCHITECTURE.md "$PLIMSOLL_SOURCE"/docs/decisions/*.md "$PLIMSOLL_SOURCE"/docs/training.md
+plimsoll model gpt:layers=2,heads=2,width=48,context=48,vocab=256 -o gpt.onnx
+options=(--batch 16 --sub-batch 8 --optimizer adamw --weight-decay 0.01)
+build_trainer full gpt.onnx "${options[@]}"
+gpt() { # DIR OUT.onnx options…
+  local directory=$1 out=$2
+  shift 2
+  "$directory/build/train" --data tokens:train.bin --lr 0.003 --warmup 10 --quiet --save "$out" "$@"
+}
+gpt full full.onnx --steps 500 --eval-data tokens:eval.bin --eval-every 500 --metrics m.jsonl
+/usr/bin/env python3 - <<'PY'
+import array, collections, json, math
+tokens = array.array("H", open("eval.bin", "rb").read()[1024:])
+counts = collections.Counter(tokens).values()
+entropy = -sum(c / len(tokens) * math.log(c / len(tokens)) for c in counts)
+lines = [json.loads(line) for line in open("m.jsonl")]
+first, evaluated = lines[0]["loss"], [line for line in lines if line.get("eval_loss")][-1]
+print(f"loss {first:.3f} at first, {evaluated['eval_loss']:.3f} on unseen text, entropy of its bytes {entropy:.3f}, "
+      f"accuracy {evaluated['eval_accuracy']:.3f}")
+assert abs(first - math.log(256)) < 0.1, "the first loss is that of a guess"
+assert evaluated["eval_loss"] < entropy - 0.25
+assert 0.2 < evaluated["eval_accuracy"] < 1
+PY
+
+# The same bits under less memory, and when the run is cut in two.
+least=$($python -c 'import json; print(json.load(open("full/plan.json"))["summary"]["minimum_bytes"])')
+build_trainer tight gpt.onnx "${options[@]}" --policy auto --budget "$((least + least / 50))"
+gpt full few.onnx --steps 6
+gpt tight tight.onnx --steps 6
+$python "$PLIMSOLL_E2E/weights.py" few.onnx tight.onnx 0
+gpt tight half.onnx --steps 4 --checkpoint ck --lr-schedule constant
+gpt tight resumed.onnx --steps 6 --checkpoint ck --resume
+$python "$PLIMSOLL_E2E/weights.py" few.onnx resumed.onnx 0
+
+# An id that the model does not know, and text that nobody made tokens of.
+/usr/bin/env python3 -c 'import array; array.array("H", [1] * 500 + [256] + [1] * 500).tofile(open("bad.bin", "wb"))'
+expect 4 full/build/train --data tokens:bad.bin;  says "token 500 of 'bad.bin' is 256 when the model knows 0 to 255"

@@ -1,0 +1,114 @@
+// What exporters make of attention: masks in buffers, class tokens, tied matrices, positions.
+#include <catch2/catch.hpp>
+
+#include <limits>
+
+#include "model_builder.h"
+
+using namespace plimsoll;
+
+namespace {
+
+// x [N,3,3] → Where(mask of a float buffer, x, fill) twice → y, as masked_fill exports.
+ModelBuilder masked() {
+  ModelBuilder build;
+  build.input("x", {"N", "3", "3"}).weight("h.0.bias", {1, 5, 5}, 0, 1).weight("h.1.bias", {1, 5, 5}, 0, 1);
+  build.constant("first", {0, 0}).constant("last", {3, 3}).constant("axes", {1, 2});
+  build.constant_real("zero", {0}, true).constant_real("fill", {-std::numeric_limits<float>::infinity()}, true);
+  for (const std::string layer : {"0", "1"}) {
+    build.node("Slice", {"h." + layer + ".bias", "first", "last", "axes"}, {"s" + layer});
+    build.node("Equal", {"s" + layer, "zero"}, {"m" + layer});
+    build.node("Where", {"m" + layer, "fill", layer == "0" ? "x" : "y0"}, {"y" + layer}, "where" + layer);
+  }
+  build.output("y1");
+  return build;
+}
+
+}  // namespace
+
+TEST_CASE("a buffer that only a comparison reads is a constant, and equal masks are one") {
+  const auto imported = masked().import();
+  REQUIRE(outcome(imported) == "ok");
+  CHECK(imported->warnings.empty());
+  CHECK(find_value(imported->network, "h.0.bias") == nullptr);
+  const Node *first = find_node(imported->network, "where0"), *second = find_node(imported->network, "where1");
+  REQUIRE((first && second));
+  CHECK(first->inputs[0] == second->inputs[0]);
+  const Value& mask = imported->network.values[first->inputs[0]];
+  CHECK(mask.kind == ValueKind::parameter);
+  CHECK(!mask.trainable);
+  CHECK(mask.type == TensorType{DataType::u8, {{1}, {3}, {3}}});
+  // The trainer reads it from the model that is written.
+  const ScratchDirectory directory;
+  REQUIRE(outcome(write_model(*imported->file, directory / "m.onnx")) == "ok");
+  CHECK(outcome(import_onnx(directory / "m.onnx", {.batch = 4})) == "ok");
+}
+
+TEST_CASE("a buffer of zeros and minus infinity is added, not trained") {
+  const bool is_mask = GENERATE(true, false);
+  ModelBuilder build;
+  build.input("x", {"N", "1", "2"}).weight("mask", {1, 2}, 0, is_mask ? -std::numeric_limits<float>::infinity() : -1);
+  if (is_mask) {  // 0 · infinity is no number
+    const float first = 0;
+    build.graph().mutable_initializer(0)->mutable_raw_data()->replace(0, 4, reinterpret_cast<const char*>(&first), 4);
+  }
+  build.node("Add", {"x", "mask"}, {"y"}, "add");
+  build.output("y");
+  const auto imported = build.import();
+  REQUIRE(outcome(imported) == "ok");
+  CHECK(imported->warnings.empty());
+  CHECK(find_value(imported->network, "mask")->trainable == !is_mask);
+}
+
+TEST_CASE("a class token is expanded to every sample") {
+  ModelBuilder build;
+  build.input("x", {"N", "4", "8"}).weight("token", {1, 1, 8});
+  build.constant_scalar("zero", 0).constant("front", {0}).constant("rest", {-1, -1});
+  build.node("Shape", {"x"}, {"s"});
+  build.node("Gather", {"s", "zero"}, {"n"});
+  build.node("Unsqueeze", {"n", "front"}, {"n1"});
+  ModelBuilder::integer(build.node("Concat", {"n1", "rest"}, {"given"}), "axis", 0);
+  build.constant("minus", {-1}).constant("ones", {1, 1, 1});
+  build.node("Equal", {"given", "minus"}, {"open"});
+  build.node("Where", {"open", "ones", "given"}, {"target"});
+  build.node("Expand", {"token", "target"}, {"tokens"}, "expand");
+  ModelBuilder::integer(build.node("Concat", {"tokens", "x"}, {"y"}), "axis", 1);
+  build.output("y");
+  const auto imported = build.import();
+  REQUIRE(outcome(imported) == "ok");
+  CHECK(find_value(imported->network, "tokens")->type.dims == Dims{kBatch, {1}, {8}});
+  CHECK(find_value(imported->network, "y")->type.dims == Dims{kBatch, {5}, {8}});
+  CHECK(find_value(imported->network, "token")->trainable);
+}
+
+TEST_CASE("a table that the embedding and the head share is one weight; positions are a slice of theirs") {
+  ModelBuilder build;
+  build.input("ids", {"N", "3"}, onnx::TensorProto::INT64).weight("wte", {7, 4}).weight("wpe", {5, 4});
+  build.constant("positions", {0, 1, 2});
+  build.node("Gather", {"wte", "ids"}, {"tokens"}, "tokens");
+  build.node("Gather", {"wpe", "positions"}, {"places"}, "places");
+  build.node("Add", {"tokens", "places"}, {"h"});
+  ModelBuilder::ints(build.node("Transpose", {"wte"}, {"turned"}), "perm", {1, 0});
+  build.node("MatMul", {"h", "turned"}, {"y"}, "head");
+  build.output("y");
+  const auto imported = build.import();
+  REQUIRE(outcome(imported) == "ok");
+  CHECK(find_value(imported->network, "y")->type.dims == Dims{kBatch, {3}, {7}});
+  CHECK(find_node(imported->network, "places")->attributes.empty());
+  int trained = 0;
+  for (const Value& value : imported->network.values) trained += value.trainable;
+  CHECK(trained == 2);
+}
+
+TEST_CASE("what cannot be picked or filled is said, with the node") {
+  ModelBuilder build;
+  build.input("x", {"N", "3", "4"}).input("ids", {"N", "2"}, onnx::TensorProto::INT64).constant("odd", {0, 2, 1});
+  ModelBuilder::integer(build.node("Gather", {"x", "odd"}, {"a"}, "uneven"), "axis", 1);
+  build.node("Gather", {"x", "ids"}, {"b"}, "of_samples");
+  build.node("Concat", {"a", "b"}, {"y"}, "never");
+  build.output("y");
+  const std::string said = outcome(build.import());
+  CHECK(said.find("'uneven'") != std::string::npos);
+  CHECK(said.find("evenly spaced") != std::string::npos);
+  CHECK(said.find("'of_samples'") != std::string::npos);
+}
