@@ -95,11 +95,11 @@ Round& Round::total(std::initializer_list<BucketPart> bucket, int64_t workspace,
 }
 
 Round& Round::read_loss(int64_t offset) {
-  return tell({.kind = Command::Kind::read_loss, .read_on = stream_of_last(), .offset = offset});
+  return tell({.kind = Command::Kind::read_loss, .read_on = stream_of_loss(), .offset = offset});
 }
 
 Round& Round::read_correct(int64_t offset) {
-  return tell({.kind = Command::Kind::read_correct, .read_on = stream_of_last(), .offset = offset});
+  return tell({.kind = Command::Kind::read_correct, .read_on = stream_of_loss(), .offset = offset});
 }
 
 }  // namespace plimsoll

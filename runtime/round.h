@@ -103,7 +103,10 @@ class Round {
 
  private:
   Round& add_up(Command::Kind kind, std::initializer_list<BucketPart> bucket, int64_t workspace, int64_t workspace_bytes);
-  Stream stream_of_last() const { return commands_.empty() ? Stream::compute : commands_.back().stream(); }
+  // Where the loss is made: by a kernel, or by the sum over ranks behind it.
+  Stream stream_of_loss() const {
+    return !commands_.empty() && commands_.back().stream() == Stream::comm ? Stream::comm : Stream::compute;
+  }
 
   std::vector<Command> commands_;
   std::vector<int64_t> operands_;
