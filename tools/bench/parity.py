@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains torchvision's networks side by side with PyTorch and compares gradients and weights.
+"""Trains torchvision's networks, and small transformers, side by side with PyTorch and compares gradients and weights.
 
 For each network: export it as torch does (training mode), compile, build and run the trainer on the same samples from
 the same weights, and compare, tensor by tensor, ||ours - theirs|| / ||theirs||:
@@ -41,6 +41,8 @@ import torch
 import torchvision
 from onnx import numpy_helper
 
+import transformers
+
 # name: (constructor, image size, batch, seeds of samples). Small where the time asks for it, and rounding.
 MODELS = {
     "alexnet": (lambda: torchvision.models.alexnet(), 224, 4, [1, 2, 3]),
@@ -51,7 +53,11 @@ MODELS = {
     "inception_v3": (lambda: torchvision.models.inception_v3(aux_logits=False, init_weights=False), 75, 8, [1, 3, 2]),
     "densenet121": (lambda: torchvision.models.densenet121(), 64, 4, [2, 1, 3]),
     "mobilenet_v2": (lambda: torchvision.models.mobilenet_v2(), 64, 8, [1, 2, 3]),
+    "gpt": (transformers.make_gpt, transformers.TOKENS, 4, [1, 2, 3]),
+    "encoder": (transformers.make_encoder, transformers.TOKENS, 4, [1, 2, 3]),
+    "vit": (transformers.make_vit, 32, 4, [1, 2, 3]),
 }
+READS_TOKENS = {"gpt", "encoder"}
 # Of these the biases are about so much, of either sign or not: a Relu6 has two edges, and 2 is in the middle enough. The others
 # are as torchvision makes them.
 SPREAD = {"resnet50": (1.75, True), "googlenet": (1.75, True), "inception_v3": (1.75, True), "densenet121": (1.5, True),
@@ -92,6 +98,8 @@ def spread_biases(model, about, either_sign):
 def make_samples(name, seed):
     _, size, batch, _ = MODELS[name]
     rng = np.random.RandomState(seed)
+    if name in READS_TOKENS:
+        return tuple(torch.from_numpy(rng.randint(0, transformers.VOCABULARY, (batch * STEPS, size))) for _ in range(2))
     x = torch.from_numpy(rng.randn(batch * STEPS, 3, size, size).astype(np.float32))
     return x, torch.from_numpy(rng.randint(0, 1000, batch * STEPS))
 
@@ -163,15 +171,16 @@ def step_torch(model, x, y, make_optimizer, steps, channels_last=False, double=F
     """Weights after `steps` iterations and the gradients of the first."""
     model = copy.deepcopy(model)
     if double:
-        model, x = model.double(), x.double()
-    if channels_last:
+        model, x = model.double(), x.double() if x.is_floating_point() else x
+    if channels_last and x.dim() == 4:
         model, x = model.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
     optimizer = make_optimizer(model.parameters())
     gradients, batch = {}, len(x) // steps
     for step in range(steps):
         optimizer.zero_grad()
         part = slice(step * batch, (step + 1) * batch)
-        torch.nn.functional.cross_entropy(model(x[part]), y[part]).backward()
+        scores = model(x[part])
+        torch.nn.functional.cross_entropy(scores.flatten(0, -2), y[part].flatten()).backward()
         if step == 0:
             gradients = {name: p.grad.detach().double().numpy().copy() for name, p in model.named_parameters()}
         optimizer.step()
@@ -179,8 +188,9 @@ def step_torch(model, x, y, make_optimizer, steps, channels_last=False, double=F
 
 
 def state(model):
-    return {name: t.detach().double().numpy().copy() for name, t in model.state_dict().items()
-            if not name.endswith("num_batches_tracked")}
+    """Weights and running statistics; a buffer that training leaves alone, a mask, is neither."""
+    trained = list(model.named_parameters()) + [(name, t) for name, t in model.named_buffers() if ".running_" in name]
+    return {name: t.detach().double().numpy().copy() for name, t in trained}
 
 
 def initializers(path):
