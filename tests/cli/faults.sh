@@ -21,7 +21,8 @@ PY
 expect 0 plimsoll inspect "some where/a plan.json" --html "some where/a report.html"
 
 # No walk over a graph recurses: a chain of nodes is as deep as it is long.
-/usr/bin/python3 - <<'PY' || { echo "no onnx for /usr/bin/python3: no chain"; exit 0; }
+/usr/bin/python3 -c 'import onnx, numpy' 2>/dev/null || { echo "no onnx for /usr/bin/python3: no chain"; exit 0; }
+/usr/bin/python3 - <<'PY'
 from onnx import TensorProto, helper, save
 import numpy as np
 from onnx.numpy_helper import from_array
