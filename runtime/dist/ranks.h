@@ -35,8 +35,9 @@ class Ranks {
   int64_t rank() const { return rank_; }  // from 0; rank 0 speaks and writes for all
   int64_t size() const { return size_; }
 
-  // What each rank has there becomes the sum over all of them, in the order of ranks: the same bits on every rank and in
-  // every run. Called on the backend's comm stream, and by nobody else while a round is played. `workspace` is the plan's.
+  // What each rank has there becomes the sum over all of them: the same bits on every rank and in every run. The host's
+  // engines add up in the order of ranks, NCCL along a ring that is pinned. Called on the backend's comm stream, and
+  // by nobody else while a round is played. `workspace` is the plan's.
   virtual void add_up(std::span<const Stretch> stretches, std::byte* workspace, int64_t workspace_bytes, void* stream) = 0;
 
   // Between rounds, of the host's memory. What rank 0 has; what each rank has, one after the other.
