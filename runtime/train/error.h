@@ -15,8 +15,9 @@ enum class Exit : int {
   budget = 6,              // the machine does not have the memory that the plan asks for
   unwritable_output = 7,
   environment = 8,         // the library cannot do what the plan asks
-  stopped = 10,            // interrupted, with a valid partial result
   rank_lost = 11,          // another rank is gone (runtime/dist/lifeline.h)
+  interrupted = 130,       // by SIGINT, behind a whole iteration, and what was to be saved is: 128 + the signal, as shells
+  terminated = 143,        // and schedulers have it. By SIGTERM, likewise
 };
 
 class TrainerError : public std::runtime_error {

@@ -21,10 +21,10 @@ namespace plimsoll::train {
 namespace {
 
 // The one global thing: a signal handler has nowhere else to write to.
-volatile std::sig_atomic_t interrupted = 0;
+volatile std::sig_atomic_t interrupted = 0;  // by which signal
 
 void on_signal(int signal) {
-  interrupted = 1;
+  interrupted = signal;
   std::signal(signal, SIG_DFL);  // a second one ends the process at once
 }
 
@@ -152,7 +152,9 @@ class Loop {
     for (int64_t epoch = progress_.iteration / length_.per_epoch; epoch < length_.epochs && !done(); ++epoch) run_epoch(epoch);
   }
 
-  bool stopped() const { return stopping(); }
+  Exit exit() const {
+    return !stopping() ? Exit::ok : stopped_by() == SIGINT ? Exit::interrupted : Exit::terminated;
+  }
 
   void finish() {
     reporter_.close();
@@ -205,9 +207,10 @@ class Loop {
   }
 
   // Somebody asked for the end. Ranks agree on it behind an iteration; a signal to one of them ends all.
-  bool stopping() const { return team_.size() > 1 ? agreed_to_stop_ : interrupted != 0; }
+  bool stopping() const { return stopped_by() != 0; }
+  int stopped_by() const { return team_.size() > 1 ? agreed_signal_ : interrupted; }
   void agree() {
-    if (team_.size() > 1) agreed_to_stop_ = team_.any(interrupted != 0);
+    if (team_.size() > 1) agreed_signal_ = team_.highest(interrupted);
   }
   bool done() const { return progress_.iteration >= length_.steps || stopping(); }
 
@@ -379,7 +382,7 @@ class Loop {
   const Length length_;
   Reporter& reporter_;
   Team& team_;
-  bool agreed_to_stop_ = false;
+  int agreed_signal_ = 0;
   DeviceUse device_use_;  // before the machine takes memory
   Machine machine_;
   const double labels_ = static_cast<double>(labels_per_sample(program_));  // of a sample, for the accuracy
@@ -448,7 +451,7 @@ Exit train(const Program& program, const Options& given, const std::string& mode
   Loop loop(program, options, model_file, data, length, reporter, team);
   loop.run();
   loop.finish();
-  return loop.stopped() ? Exit::stopped : Exit::ok;
+  return loop.exit();
 }
 
 }  // namespace plimsoll::train

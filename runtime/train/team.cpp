@@ -61,12 +61,12 @@ void Team::check_same(const Program& program, const std::string& told) {
   }
 }
 
-bool Team::any(bool mine) {
+int Team::highest(int mine) {
   if (!ranks_) return mine;
-  const char said = mine ? 1 : 0;
+  const char said = static_cast<char>(mine);
   std::vector<char> all(static_cast<size_t>(size()));
   ranks_->gather(&said, 1, all.data());
-  return std::find(all.begin(), all.end(), 1) != all.end();
+  return *std::max_element(all.begin(), all.end());
 }
 
 std::string Team::first_said(const std::string& mine) {

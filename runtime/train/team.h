@@ -26,7 +26,7 @@ class Team {
   dist::Ranks* ranks() const { return ranks_.get(); }
 
   // All of these by every rank, in the same order, between rounds.
-  bool any(bool mine);
+  int highest(int mine);                            // of what the ranks say, each in [0, 127]
   std::string first_said(const std::string& mine);  // of the lowest rank that says something; cut where it is long
   void broadcast(void* data, int64_t bytes);        // from rank 0
   // What each rank does for itself. Where it fails on some, all fail: with the error of the lowest of them, which is the one

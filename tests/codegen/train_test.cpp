@@ -214,13 +214,15 @@ TEST_CASE("a trainer keeps its promises at the command line") {
     CHECK(once == allocations(100));
   }
   SECTION("interrupted, it finishes the iteration and saves") {
-    const int code = project.shell("cd " + project.path("") + " && (build/train " + good +
-                                   "--epochs 100000000 --metrics m.jsonl --save half.onnx & child=$!; "
-                                   "while [ ! -s m.jsonl ]; do sleep 0.05; done; kill -INT $child; wait $child)");
-    INFO(project.output());
-    CHECK(code == 10);
-    CHECK(project.output().find("stopped after") != std::string::npos);
-    CHECK(project.read("half.onnx").size() == model.size());
+    for (const auto& [signal, exit] : {std::pair("INT", 130), std::pair("TERM", 143)}) {
+      const int code = project.shell("cd " + project.path("") + " && rm -f m.jsonl half.onnx && (build/train " + good +
+                                     "--epochs 100000000 --metrics m.jsonl --save half.onnx & child=$!; "
+                                     "while [ ! -s m.jsonl ]; do sleep 0.05; done; kill -" + signal + " $child; wait $child)");
+      INFO(project.output());
+      CHECK(code == exit);
+      CHECK(project.output().find("stopped after") != std::string::npos);
+      CHECK(project.read("half.onnx").size() == model.size());
+    }
   }
   SECTION("where nothing can be written nothing is left") {
     project.write("kept.onnx", "the file of yesterday");

@@ -82,7 +82,7 @@ rm -rf ck5
 trainer/build/train --data npy:x.npy,y.npy --epochs 100000 --checkpoint ck5 --metrics long.jsonl >log 2>&1 & child=$!
 while [[ ! -s long.jsonl ]]; do sleep 0.01; done
 kill -INT $child; code=0; wait $child || code=$?
-[[ $code -eq 10 ]] || { cat log; fail "exit $code after Ctrl-C"; }
+[[ $code -eq 130 ]] || { cat log; fail "exit $code after Ctrl-C"; }
 done=$(sed -n 's/^stopped after \([0-9]*\) iterations$/\1/p' log)
 [[ -d ck5/ckpt-$(printf %09d "$done") && $(wc -l <long.jsonl) -eq $done ]] || { cat log; ls ck5; fail "no checkpoint of iteration $done"; }
 

@@ -70,4 +70,4 @@ mpirun -np 2 bash -c 'two/build/train --data npy:x.npy,y.npy --epochs 100000 --q
 while [[ $(cat asked.jsonl 2>/dev/null | wc -l) -lt 2 ]]; do kill -0 $all || { cat err; fail "it did not train"; }; sleep 0.05; done
 kill -TERM $(cat pid.1)
 wait $all || true
-[[ $(cat code.0) -eq 10 && $(cat code.1) -eq 10 && -s asked.onnx ]] || { cat err; fail "ended with $(cat code.0) and $(cat code.1)"; }
+[[ $(cat code.0) -eq 143 && $(cat code.1) -eq 143 && -s asked.onnx ]] || { cat err; fail "ended with $(cat code.0) and $(cat code.1)"; }

@@ -6,6 +6,7 @@
 #include "compiler/import/model_file.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
+#include "tools/plimsoll/output.h"
 
 namespace plimsoll {
 namespace {
@@ -27,6 +28,7 @@ class ExportCommand final : public Command {
     namespace fs = std::filesystem;
     std::error_code ignored;
     const std::string model = fs::is_directory(what_.getValue(), ignored) ? what_ + "/model.onnx" : what_.getValue();
+    const SignalsWait signals;
     const std::string staging = fmt::format("{}.tmp-{}", output_.getValue(), getpid());
     PLIMSOLL_TRY(export_model({.model = model, .checkpoint = checkpoint_, .for_inference = inference_}, staging));
     std::error_code failure;

@@ -5,10 +5,12 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <utility>
 
@@ -42,7 +44,24 @@ Status write_and_sync(const std::string& path, std::string_view contents) {
 
 std::string temporary_name(const std::string& path) { return fmt::format("{}.tmp-{}", path, getpid()); }
 
+constexpr int kHeldBack[] = {SIGINT, SIGTERM, SIGHUP};
+
 }  // namespace
+
+SignalsWait::SignalsWait() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : kHeldBack) sigaddset(&set, signal);
+  sigprocmask(SIG_BLOCK, &set, &before_);
+}
+
+SignalsWait::~SignalsWait() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+bool SignalsWait::pending() {
+  sigset_t set;
+  sigpending(&set);
+  return std::any_of(std::begin(kHeldBack), std::end(kHeldBack), [&](int signal) { return sigismember(&set, signal) == 1; });
+}
 
 Status write_file(const std::string& path, std::string_view contents) {
   std::error_code ignored;
@@ -52,6 +71,7 @@ Status write_file(const std::string& path, std::string_view contents) {
     device.write(contents.data(), static_cast<std::streamsize>(contents.size())).flush();
     return device ? Status{} : Status(cannot_write(path, std::strerror(errno)));
   }
+  const SignalsWait signals;
   const std::string staging = temporary_name(path);
   PLIMSOLL_TRY(write_and_sync(staging, contents));
   if (rename(staging.c_str(), path.c_str()) == 0) return {};
@@ -72,10 +92,11 @@ Result<std::string> read_file(const std::string& path) {
 }
 
 OutputDirectory::OutputDirectory(std::string target, std::string staging, int lock)
-    : target_(std::move(target)), staging_(std::move(staging)), lock_(lock) {}
+    : signals_(std::make_unique<SignalsWait>()), target_(std::move(target)), staging_(std::move(staging)), lock_(lock) {}
 
 OutputDirectory::OutputDirectory(OutputDirectory&& other) noexcept
-    : target_(std::move(other.target_)),
+    : signals_(std::move(other.signals_)),
+      target_(std::move(other.target_)),
       staging_(std::exchange(other.staging_, {})),
       lock_(std::exchange(other.lock_, -1)) {}
 
@@ -114,6 +135,7 @@ Result<OutputDirectory> OutputDirectory::create(const std::string& path, bool fo
 std::string OutputDirectory::path_of(std::string_view name) const { return staging_ + "/" + std::string(name); }
 
 Status OutputDirectory::write(std::string_view name, std::string_view contents) {
+  if (SignalsWait::pending()) return cannot_write(target_, "interrupted");  // the signal ends us when the directory is gone
   std::error_code failure;
   fs::create_directories(fs::path(path_of(name)).parent_path(), failure);
   if (failure) return cannot_write(path_of(name), failure.message());

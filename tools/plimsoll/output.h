@@ -1,7 +1,10 @@
 // Files and directories that appear whole or not at all: written under a temporary name, synced, renamed.
-// Errors: unwritable_output, with what the system said; nothing is left behind.
+// Errors: unwritable_output, with what the system said; nothing is left behind. Nor by Ctrl-C, which waits until what is
+// half written is removed, or whole.
 #pragma once
 
+#include <csignal>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -11,6 +14,18 @@ namespace plimsoll {
 
 Status write_file(const std::string& path, std::string_view contents);
 Result<std::string> read_file(const std::string& path);
+
+// Holds SIGINT, SIGTERM and SIGHUP back while it lives; what came meanwhile ends the process when the last one dies.
+class SignalsWait {
+ public:
+  SignalsWait();
+  SignalsWait(const SignalsWait&) = delete;
+  ~SignalsWait();
+  static bool pending();
+
+ private:
+  sigset_t before_;
+};
 
 // A directory under construction. Removed by the destructor unless commit() succeeded.
 class OutputDirectory {
@@ -30,6 +45,7 @@ class OutputDirectory {
 
  private:
   OutputDirectory(std::string target, std::string staging, int lock);
+  std::unique_ptr<SignalsWait> signals_;  // dies last
   std::string target_, staging_;
   int lock_ = -1;
 };
