@@ -17,6 +17,20 @@ function(plimsoll_library name)
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS})
 endfunction()
 
+# Objects that several libraries or programs take in: compiled once.
+#   plimsoll_objects(name GLOB… SOURCES… DEPENDS…)
+function(plimsoll_objects name)
+  cmake_parse_arguments(ARG "" "" "GLOB;SOURCES;DEPENDS" ${ARGN})
+  set(sources ${ARG_SOURCES})
+  foreach(pattern IN LISTS ARG_GLOB)
+    file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${pattern})
+    list(APPEND sources ${found})
+  endforeach()
+  add_library(${name} OBJECT ${sources})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PUBLIC ${ARG_DEPENDS})
+endfunction()
+
 # plimsoll_embed(OUT file.cpp HEADER header.h FUNCTION name FILES paths below the root…): the files, inside the compiler.
 function(plimsoll_embed)
   cmake_parse_arguments(ARG "" "OUT;HEADER;FUNCTION" "FILES" ${ARGN})

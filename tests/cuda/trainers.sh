@@ -13,7 +13,7 @@ emulated() {
 linked() { # DIR
   local directory=$1
   (cd "$directory" && ${CXX:-g++} -std=c++20 -O0 -I. -fsanitize=alignment -DPLIMSOLL_TRAINER_DIR="\"$PWD\"" ./*.cpp runtime/train/main.cpp \
-     "$PLIMSOLL_EMULATED" -o train) >log 2>&1 || { cat log; fail "build of $directory"; }
+     "$PLIMSOLL_EMULATED" $PLIMSOLL_PICTURES -o train) >log 2>&1 || { cat log; fail "build of $directory"; }
 }
 run() { # DIR OUT.onnx options…
   local directory=$1 out=$2
