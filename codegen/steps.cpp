@@ -148,7 +148,7 @@ class Writer {
                         "//   load(input, to, bytes of a sample), offload(from, slot, bytes), prefetch(to, slot, bytes)\n"
                         + std::string(several_ranks_ ? "//   total, reduce({{at, bytes}, ...}, workspace, bytes): added up over the ranks, total in every round\n" : "") +
                         "//   after({steps}): waits for steps of other streams, which are marked; training(): not in evaluation\n"
-                        "#include \"program.h\"\n\nnamespace plimsoll::trainer {\n"});
+                        "#include \"program.h\"\n#include \"runtime/round.h\"\n\nnamespace plimsoll::trainer {\n"});
     } else {
       files_.back().contents += "}\n";
     }
