@@ -13,8 +13,12 @@
 #include "compiler/import/graph_edit.h"
 #include "compiler/import/load.h"
 #include "compiler/import/module_path.h"
+#include "compiler/import/node_inputs.h"
 #include "compiler/import/padding.h"
 #include "compiler/import/prune.h"
+#include "compiler/import/random_mask.h"
+#include "compiler/import/sequences.h"
+#include "compiler/import/spellings.h"
 #include "compiler/import/unsupported.h"
 #include "compiler/import/values.h"
 #include "compiler/ops/op.h"
@@ -56,13 +60,6 @@ std::map<std::string, NodeAttribute> attributes_of(const onnx::NodeProto& node) 
   return attributes;
 }
 
-bool is_zero(const KnownValue* known) {
-  return known && known->real() && std::all_of(known->reals.begin(), known->reals.end(), [](double item) { return item == 0; });
-}
-
-// As their third input.
-bool has_bias(std::string_view op) { return op == "Conv" || op == "ConvTranspose" || op == "Gemm"; }
-
 class NetworkBuilder {
  public:
   NetworkBuilder(ModelFile& file, const ImportOptions& options, std::vector<std::string>& notes)
@@ -72,6 +69,9 @@ class NetworkBuilder {
   Result<Network> build(const GraphOrder& order) {
     network_.name = graph_.name();
     find_readers(order);
+    std::unordered_set<std::string> outputs;
+    for (const auto& output : graph_.output()) outputs.insert(output.name());
+    masks_ = find_random_masks(graph_.node(), outputs);
     table_.set_trained(reached_by_gradients(graph_, order));
     PLIMSOLL_TRY(add_inputs());
     for (const onnx::TensorProto& tensor : graph_.initializer()) table_[table_.define(tensor.name())].initializer = &tensor;
@@ -93,6 +93,7 @@ class NetworkBuilder {
   Status add_inputs() {
     PLIMSOLL_ASSIGN(ModelInputs inputs, find_inputs(graph_, options_));
     exported_batch_ = inputs.exported_batch;
+    inputs_.set_exported_batch(exported_batch_);
     for (ModelInput& input : inputs.inputs) {
       const ValueId id = table_.add({.name = input.name, .kind = ValueKind::input, .type = std::move(input.type)});
       table_[table_.define(input.name)].data = id;
@@ -111,6 +112,8 @@ class NetworkBuilder {
 
   Status add_node(const onnx::NodeProto& proto) {
     if (proto.output_size() == 0) return {};
+    if (const auto mask = masks_.by_output.find(proto.output(0)); mask != masks_.by_output.end()) return add_mask(proto, mask->second);
+    if (masks_.steps.contains(proto.output(0))) return {};
     if (is_alias(proto)) {
       table_.alias(proto.output(0), table_.find(proto.input(0)));
       return {};
@@ -122,8 +125,42 @@ class NetworkBuilder {
         return {};
       }
     }
+    if (proto.op_type() == "SplitToSequence" && is_onnx_domain(proto.domain())) return add_sequence(proto);
+    if (proto.op_type() == "SequenceAt" && is_onnx_domain(proto.domain()) && take_from_sequence(proto)) return {};
     if (proto.op_type() == "Pad" && is_onnx_domain(proto.domain()) && absorb_pad(proto)) return {};
+    if (has_spelling(proto.op_type()) && is_onnx_domain(proto.domain())) {
+      PLIMSOLL_ASSIGN(const bool spelled, add_spelled(proto));
+      if (spelled) return {};
+    }
     return add_operator(proto);
+  }
+
+  // False: the operator says itself.
+  Result<bool> add_spelled(const onnx::NodeProto& proto) {
+    if (is_blocked(proto)) {
+      if (find_op(proto.op_type())) return false;
+      give_up(proto, false);
+      return true;
+    }
+    PLIMSOLL_TRY(check_inputs(proto));
+    const auto index = [&](size_t i) { return table_.find(proto.input(static_cast<int>(i))); };
+    if (!table_.dims(index(0))) return false;
+    Result<std::vector<onnx::NodeProto>> nodes = spell_out({.node = proto,
+                                                            .opset = opset_,
+                                                            .dims = [&](size_t i) { return table_.dims(index(i)); },
+                                                            .known = [&](size_t i) { return table_.known(index(i)); }});
+    if (!nodes.ok()) {
+      if (nodes.error().code != ExitCode::unsupported) return nodes.error();
+      unsupported_.add_message(nodes.error().message);
+      give_up(proto, false);
+      return true;
+    }
+    for (const onnx::NodeProto& node : *nodes) {
+      if (is_blocked(node)) give_up(node, false);
+      else if (auto known = fold(node, opset_, fold_inputs(node))) table_[table_.define(node.output(0))].known = std::move(known);
+      else PLIMSOLL_TRY(place(node, *find_op(node.op_type())));
+    }
+    return !nodes->empty();
   }
 
   // A Pad without zeros is nothing; one whose readers can pad by themselves is left to them.
@@ -135,7 +172,7 @@ class NetworkBuilder {
     if (!zeros) return false;
     if (std::any_of(zeros->begin(), zeros->end(), [](int64_t n) { return n != 0; })) {
       for (const int reader : readers_[proto.output(0)]) {
-        if (reader == kModelOutput) return false;
+        if (reader < 0) return false;
         const onnx::NodeProto& node = graph_.node(reader);
         const auto reads = std::count(node.input().begin(), node.input().end(), proto.output(0));
         if (reads != 1 || node.input(0) != proto.output(0) || !is_onnx_domain(node.domain()) || !can_absorb(node, *zeros)) return false;
@@ -143,6 +180,70 @@ class NetworkBuilder {
       absorbed_[proto.output(0)] = *zeros;
     }
     table_.alias(proto.output(0), table_.find(proto.input(0)));
+    return true;
+  }
+
+  // One node for the steps in which exporters draw a mask.
+  Status add_mask(const onnx::NodeProto& proto, const RandomMask& mask) {
+    const ValueTable::Index like = table_.find(mask.like), probability = mask.probability.empty() ? like : table_.find(mask.probability);
+    if (table_[like].unsupported || table_[probability].unsupported) return give_up(proto, false), Status{};
+    const Dims* dims = table_.dims(like);
+    const KnownValue* p = table_.known(probability);
+    const bool said = dims && p && p->real() && p->splat() &&
+                      std::all_of(dims->begin(), dims->end(), [](Dim dim) { return !dim.batch || dim == kBatch; });
+    if (!said) {
+      unsupported_.add_message(fmt::format("{}: draws a random mask; its probability is no single number that is known while compiling",
+                                           describe(proto)));
+      return give_up(proto, false), Status{};
+    }
+    onnx::NodeProto drawn;
+    drawn.set_name(proto.name());
+    drawn.set_op_type("Bernoulli");
+    drawn.add_output(proto.output(0));
+    *drawn.mutable_metadata_props() = proto.metadata_props();
+    onnx::AttributeProto &shape = *drawn.add_attribute(), &number = *drawn.add_attribute();
+    shape.set_name("shape");
+    shape.set_type(onnx::AttributeProto::INTS);
+    for (const Dim dim : *dims) shape.add_ints(dim.batch ? -1 : dim.value);
+    number.set_name("probability");
+    number.set_type(onnx::AttributeProto::FLOAT);
+    number.set_f(static_cast<float>(p->number(0)));
+    return infer(drawn, op_Bernoulli);
+  }
+
+  // A sequence is no value of a network; its tensors are.
+  Status add_sequence(const onnx::NodeProto& proto) {
+    const ValueTable::Index sequence = table_.define(proto.output(0));
+    table_[sequence].unsupported = true;  // as itself
+    const ValueTable::Index whole = table_.find(proto.input(0));
+    const Dims* x = table_.dims(whole);
+    std::vector<std::string>& items = sequences_[sequence];
+    if (!x || table_[whole].unsupported) return {};
+    const bool given = proto.input_size() > 1 && !proto.input(1).empty();
+    Result<SpelledSequence> spelled = spell_out(proto, *x, given ? table_.known_constant(table_.find(proto.input(1))) : nullptr);
+    if (!spelled.ok()) {
+      if (spelled.error().code != ExitCode::unsupported) return spelled.error();
+      unsupported_.add_message(spelled.error().message);
+      return {};
+    }
+    items = spelled->items;
+    for (const onnx::NodeProto& node : spelled->nodes)
+      for (const std::string& output : node.output()) readers_[output].push_back(kSequence);
+    for (const onnx::NodeProto& node : spelled->nodes) PLIMSOLL_TRY(add_operator(node));
+    return {};
+  }
+
+  // False: not from a sequence that we know, or at a place that we do not.
+  bool take_from_sequence(const onnx::NodeProto& proto) {
+    if (proto.input_size() != 2) return false;
+    const auto sequence = sequences_.find(table_.find(proto.input(0)));
+    if (sequence == sequences_.end()) return false;
+    if (sequence->second.empty()) return give_up(proto, false), true;
+    const KnownValue* at = table_.known(table_.find(proto.input(1)));
+    if (!at || at->real() || at->elements() != 1 || at->integer(0).batch) return false;
+    const int64_t count = static_cast<int64_t>(sequence->second.size()), given = at->integer(0).value, index = given < 0 ? given + count : given;
+    if (index < 0 || index >= count) return false;
+    table_.alias(proto.output(0), table_.find(sequence->second[static_cast<size_t>(index)]));
     return true;
   }
 
@@ -191,9 +292,7 @@ class NetworkBuilder {
   Status add_operator(const onnx::NodeProto& proto) {
     const Op* op = is_onnx_domain(proto.domain()) ? find_op(proto.op_type()) : nullptr;
     const bool known = op && op->of_onnx() && opset_ >= op->first_opset && opset_ <= op->last_opset;
-    const bool blocked = std::any_of(proto.input().begin(), proto.input().end(), [&](const std::string& name) {
-      return !name.empty() && table_[table_.find(name)].unsupported;
-    });
+    const bool blocked = is_blocked(proto);
     // Behind what is not supported there are no types, but the names of operators are looked at all the same; not those
     // that only compute shapes, which would not be nodes if the types were there.
     const bool of_shapes = blocked && computes_shapes(proto);
@@ -202,13 +301,28 @@ class NetworkBuilder {
       give_up(proto, of_shapes);
       return {};
     }
+    PLIMSOLL_TRY(check_inputs(proto));
+    return place(proto, *op);
+  }
+
+  bool is_blocked(const onnx::NodeProto& proto) {
+    return std::any_of(proto.input().begin(), proto.input().end(), [&](const std::string& name) {
+      return !name.empty() && table_[table_.find(name)].unsupported;
+    });
+  }
+
+  Status check_inputs(const onnx::NodeProto& proto) const {
     if (static_cast<size_t>(proto.input_size()) < required_inputs(proto.op_type()))
       return Error{ExitCode::invalid_model, fmt::format("{}: has {} inputs, it needs {}", describe(proto),
                                                         proto.input_size(), required_inputs(proto.op_type()))};
     for (size_t i = 0; i < required_inputs(proto.op_type()); ++i)
       if (proto.input(static_cast<int>(i)).empty())
         return Error{ExitCode::invalid_model, fmt::format("{}: its input {} is left out", describe(proto), i)};
-    if (Status status = infer(proto, *op); !status.ok()) {
+    return {};
+  }
+
+  Status place(const onnx::NodeProto& proto, const Op& op) {
+    if (Status status = infer(proto, op); !status.ok()) {
       if (status.error().code != ExitCode::unsupported) return status;
       unsupported_.add_message(status.error().message);
       give_up(proto, false);
@@ -239,9 +353,10 @@ class NetworkBuilder {
               .opset = static_cast<int>(opset_),
               .attributes = attributes_of(proto),
               .module_path = module_path_of(proto)};
-    if (const auto zeros = absorbed_.find(proto.input(0)); zeros != absorbed_.end()) absorb(zeros->second, node);
+    if (const auto zeros = proto.input_size() > 0 ? absorbed_.find(proto.input(0)) : absorbed_.end(); zeros != absorbed_.end())
+      absorb(zeros->second, node);
     for (size_t i = 0; i < static_cast<size_t>(proto.input_size()); ++i) {
-      Result<ValueId> input = add_input(proto, i);
+      Result<ValueId> input = inputs_.add(proto, i);
       if (!input.ok()) {
         Error error = input.error();
         error.message = fmt::format("{}: {}", NodeView(network_, node).describe(), error.message);
@@ -305,86 +420,13 @@ class NetworkBuilder {
     return {};
   }
 
-  Result<ValueId> add_input(const onnx::NodeProto& proto, size_t i) {
-    const std::string& name = proto.input(static_cast<int>(i));
-    if (name.empty()) return ValueId();
-    const auto index = table_.find(name);
-    const Slot slot = slot_of(proto.op_type(), i);
-    if (slot == Slot::state && is_zero(table_.known(index))) return ValueId();  // what the operator starts with anyway
-    // Likewise a bias that is no weight but computed to be zero, as torch's dynamo exporter writes where a layer has none.
-    if (i == 2 && has_bias(proto.op_type()) && is_zero(table_.known(index))) return ValueId();
-    const KnownValue* known = slot == Slot::constant ? table_.known_constant(index)
-                              : slot == Slot::number ? table_.known(index)
-                                                     : nullptr;
-    if (known && slot == Slot::number && (known->elements() != 1 || known->depends_on_batch())) known = nullptr;
-    if (!known) return table_.as_data(index, slot);
-    if (proto.op_type() == "Reshape") return add_reshape_target(proto, *known);
-    if (known->depends_on_batch()) return add_batch_constant(proto, i, *known);
-    if (*known->elements() > kKnownLimit)
-      return Error{ExitCode::unsupported, fmt::format("input {} ('{}') is too large for a constant", i, name)};
-    return table_.as_constant(index);
-  }
-
-  Result<ValueId> add_reshape_target(const onnx::NodeProto& proto, const KnownValue& known) {
-    const Dims* x = table_.dims(table_.find(proto.input(0)));
-    if (!x || known.real() || known.dims.size() != 1 || !known.elements() || *known.elements() > kMaxRank)
-      return Error{ExitCode::invalid_model, fmt::format("its target '{}' is no list of at most {} integers", proto.input(1), kMaxRank)};
-    const onnx::AttributeProto* allowzero = find_attribute(proto, "allowzero");
-    std::vector<Dim> entries;
-    for (size_t i = 0; i < static_cast<size_t>(*known.elements()); ++i) entries.push_back(known.integer(i));
-    ReshapeTarget target = reshape_target(*x, entries, !allowzero || allowzero->i() == 0, exported_batch_);
-    if (!target.error.empty()) return Error{ExitCode::unsupported, std::move(target.error)};
-    reshapes_rewritten_ += target.rewritten;
-    KnownValue resolved{.element = onnx::TensorProto::INT64, .dims = known.dims};
-    for (const int64_t entry : target.entries) resolved.ints.push_back({entry});
-    return table_.add_constant(proto.input(1), resolved);
-  }
-
-  // A constant in which the batch appears, for an operator whose meaning has a way to say it without the number.
-  Result<ValueId> add_batch_constant(const onnx::NodeProto& proto, size_t i, KnownValue known) {
-    const Dims* x = table_.dims(table_.find(proto.input(0)));
-    const bool listed = x && known.dims.size() == 1 && !known.dims[0].batch && known.ints.size() == static_cast<size_t>(known.dims[0].value);
-    bool said = listed;
-    for (size_t j = 0; said && j < known.ints.size(); ++j) {
-      if (!known.ints[j].batch) continue;
-      if (proto.op_type() == "Expand") {  // 1 keeps a dimension as it is, -1 is the number of samples
-        const size_t behind = known.ints.size() - j;
-        const bool there = behind <= x->size() && (*x)[x->size() - behind] == known.ints[j];
-        said = there || known.ints[j] == kBatch;
-        known.ints[j] = {there ? 1 : -1};
-      } else if (proto.op_type() == "Slice" && i == 2) {  // up to the end
-        const std::optional<size_t> axis = slice_axis(proto, j, x->size());
-        said = axis && (*x)[*axis] == known.ints[j];
-        known.ints[j] = {INT64_MAX};
-      } else {
-        said = false;
-      }
-    }
-    if (!said)
-      return Error{ExitCode::unsupported, fmt::format("its input {} ('{}') depends on the number of samples", i,
-                                                      proto.input(static_cast<int>(i)))};
-    return table_.add_constant(proto.input(static_cast<int>(i)), known);
-  }
-
-  std::optional<size_t> slice_axis(const onnx::NodeProto& proto, size_t j, size_t rank) {
-    int64_t axis = static_cast<int64_t>(j);
-    if (proto.input_size() > 3 && !proto.input(3).empty()) {
-      const KnownValue* axes = table_.known_constant(table_.find(proto.input(3)));
-      if (!axes || axes->real() || j >= static_cast<size_t>(axes->elements().value_or(0))) return std::nullopt;
-      axis = axes->integer(j).value;
-    }
-    if (axis < 0) axis += static_cast<int64_t>(rank);
-    if (axis < 0 || axis >= static_cast<int64_t>(rank)) return std::nullopt;
-    return static_cast<size_t>(axis);
-  }
-
   void say_what_was_rewritten() {
     if (exported_batch_)
       notes_.push_back(fmt::format("the model was exported for a batch of {}; its first dimension is taken as the batch",
                                    *exported_batch_));
-    if (reshapes_rewritten_ > 0)
+    if (inputs_.reshapes_rewritten() > 0)
       notes_.push_back(fmt::format("{} Reshape nodes had the batch of {} written into their target; it follows the batch now",
-                                   reshapes_rewritten_, *exported_batch_));
+                                   inputs_.reshapes_rewritten(), *exported_batch_));
   }
 
   // The trainer reads frozen and filled weights from the model file like any other, so they are initializers there.
@@ -405,10 +447,12 @@ class NetworkBuilder {
   const int64_t opset_;
   Network network_ = {};
   ValueTable table_;
+  NodeInputs inputs_{table_};
   Unsupported unsupported_ = {};
   std::optional<int64_t> exported_batch_ = {};
-  int reshapes_rewritten_ = 0;
-  static constexpr int kModelOutput = -1;
+  static constexpr int kModelOutput = -1, kSequence = -2;  // readers that are no node
+  RandomMasks masks_ = {};
+  std::unordered_map<ValueTable::Index, std::vector<std::string>> sequences_ = {};  // empty: of what is not supported
   std::unordered_map<std::string, std::vector<int>> readers_ = {};
   std::unordered_map<std::string, std::vector<int64_t>> absorbed_ = {};  // output of a Pad that is none → its zeros
   std::map<std::string, int> node_names_ = {};

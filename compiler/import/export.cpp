@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/import/load.h"
+#include "compiler/import/random_mask.h"
 #include "compiler/import/sha256.h"
 
 namespace plimsoll {
@@ -80,7 +81,9 @@ Status put_weights(ModelFile& file, const std::string& checkpoint) {
 
 // BatchNormalization has had `training_mode` since opset 14 and, where it is set, the next statistics as further outputs, which
 // nobody reads in a model; Dropout has had it as its third input since opset 12. Older ones have further outputs only.
-void stop_training(google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes) {
+// Whether something has another shape now.
+bool stop_training(google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, const std::unordered_set<std::string>& outputs) {
+  const bool reshaped = replace_random_masks(nodes, outputs);
   for (onnx::NodeProto& node : nodes) {
     if (!is_onnx_domain(node.domain())) continue;
     if (node.op_type() == "BatchNormalization") {
@@ -91,6 +94,7 @@ void stop_training(google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes) {
       node.mutable_input()->RemoveLast();
     }
   }
+  return reshaped;
 }
 
 }  // namespace
@@ -100,8 +104,12 @@ Status export_model(const ExportRequest& request, const std::string& path) {
   PLIMSOLL_TRY(load_data(*file));
   if (!request.checkpoint.empty()) PLIMSOLL_TRY(put_weights(*file, request.checkpoint));
   if (request.for_inference) {
-    stop_training(*file->model.mutable_graph()->mutable_node());
-    for (onnx::FunctionProto& function : *file->model.mutable_functions()) stop_training(*function.mutable_node());
+    onnx::GraphProto& graph = *file->model.mutable_graph();
+    std::unordered_set<std::string> outputs;
+    for (const auto& output : graph.output()) outputs.insert(output.name());
+    if (stop_training(*graph.mutable_node(), outputs)) graph.clear_value_info();  // a remark, and wrong by now
+    for (onnx::FunctionProto& function : *file->model.mutable_functions())
+      stop_training(*function.mutable_node(), {function.output().begin(), function.output().end()});
   }
   PLIMSOLL_TRY(write_model(*file, path));
   return {};

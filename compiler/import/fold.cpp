@@ -372,6 +372,64 @@ Known fold_trilu(const Call& call) {
   return known;
 }
 
+// Where an index (the last dimension of `indices`) begins in the data, and how many elements stand there.
+struct Places {
+  std::vector<size_t> at = {};
+  size_t length = 1;
+};
+
+std::optional<Places> places_of(const KnownValue& data, const KnownValue& indices) {
+  if (!data.elements() || *data.elements() > kKnownLimit || indices.real() || !indices.elements() || indices.dims.empty() ||
+      *indices.elements() > kKnownLimit)
+    return std::nullopt;
+  const size_t depth = static_cast<size_t>(indices.dims.back().value), count = depth == 0 ? 0 : static_cast<size_t>(*indices.elements()) / depth;
+  if (depth == 0 || depth > data.dims.size()) return std::nullopt;
+  Places places;
+  for (size_t axis = depth; axis < data.dims.size(); ++axis) places.length *= static_cast<size_t>(data.dims[axis].value);
+  for (size_t i = 0; i < count; ++i) {
+    size_t at = 0;
+    for (size_t axis = 0; axis < depth; ++axis) {
+      const Dim index = indices.integer(i * depth + axis);
+      const auto along = index.batch ? std::nullopt : axis_of(index.value, static_cast<size_t>(data.dims[axis].value));
+      if (!along) return std::nullopt;
+      at = at * static_cast<size_t>(data.dims[axis].value) + *along;
+    }
+    places.at.push_back(at * places.length);
+  }
+  return places;
+}
+
+Known fold_scatter_nd(const Call& call) {
+  const KnownValue *data = call.known(0), *indices = call.known(1), *updates = call.known(2);
+  const auto* reduction = find_attribute(call.node, "reduction");
+  if (!data || !indices || !updates || data->element != updates->element || !updates->elements() || (reduction && reduction->s() != "none"))
+    return std::nullopt;
+  const auto places = places_of(*data, *indices);
+  if (!places || places->at.size() * places->length != static_cast<size_t>(*updates->elements())) return std::nullopt;
+  std::vector<size_t> all(static_cast<size_t>(*data->elements()));
+  std::iota(all.begin(), all.end(), size_t{0});
+  KnownValue known = picked(*data, data->dims, all);
+  for (size_t i = 0; i < places->at.size() * places->length; ++i) {
+    const size_t to = places->at[i / places->length] + i % places->length;
+    if (known.real()) known.reals[to] = updates->number(i);
+    else known.ints[to] = updates->integer(i);
+  }
+  return known;
+}
+
+Known fold_gather_nd(const Call& call) {
+  const KnownValue *data = call.known(0), *indices = call.known(1);
+  if (!data || !indices || call.integer("batch_dims", 0) != 0) return std::nullopt;
+  const auto places = places_of(*data, *indices);
+  if (!places || places->at.size() * places->length > static_cast<size_t>(kKnownLimit)) return std::nullopt;
+  Dims dims(indices->dims.begin(), indices->dims.end() - 1);
+  dims.insert(dims.end(), data->dims.begin() + indices->dims.back().value, data->dims.end());
+  std::vector<size_t> chosen;
+  for (const size_t at : places->at)
+    for (size_t i = 0; i < places->length; ++i) chosen.push_back(at + i);
+  return picked(*data, std::move(dims), chosen);
+}
+
 Known fold_reduce_prod(const Call& call) {
   const KnownValue* data = call.known(0);
   const auto axes = call.list("axes", 1);
@@ -401,8 +459,8 @@ using Rule = Known (*)(const Call&);
 const std::unordered_map<std::string_view, Rule>& rules() {
   static const std::unordered_map<std::string_view, Rule> kRules = {
       {"Concat", fold_concat}, {"Constant", fold_constant}, {"ConstantOfShape", fold_constant_of_shape},
-      {"Expand", fold_expand}, {"Gather", fold_gather}, {"Identity", fold_identity}, {"Range", fold_range},
-      {"ReduceProd", fold_reduce_prod}, {"Reshape", fold_reshape}, {"Shape", fold_shape}, {"Size", fold_size},
+      {"Expand", fold_expand}, {"Gather", fold_gather}, {"GatherND", fold_gather_nd}, {"Identity", fold_identity}, {"Range", fold_range},
+      {"ReduceProd", fold_reduce_prod}, {"Reshape", fold_reshape}, {"ScatterND", fold_scatter_nd}, {"Shape", fold_shape}, {"Size", fold_size},
       {"Slice", fold_slice}, {"Squeeze", fold_squeeze}, {"Transpose", fold_transpose}, {"Trilu", fold_trilu},
       {"Unsqueeze", fold_unsqueeze},
   };

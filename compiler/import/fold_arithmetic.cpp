@@ -53,6 +53,21 @@ MaybeDim compare(Dim a, Dim b, bool (*holds)(int64_t, int64_t)) {
   return Dim{holds(a.value, b.value)};
 }
 
+// N is at least 1, and which of both is larger must not depend on it.
+MaybeDim largest(Dim a, Dim b) {
+  if (a.batch == b.batch) return a.value > b.value ? a : b;
+  const Dim many = a.batch ? a : b, few = a.batch ? b : a;
+  if (many.value > 0 && few.value <= many.value) return many;
+  return many.value <= 0 && few.value >= 0 ? MaybeDim(few) : std::nullopt;
+}
+
+MaybeDim smallest(Dim a, Dim b) {
+  if (a.batch == b.batch) return a.value < b.value ? a : b;
+  const Dim many = a.batch ? a : b, few = a.batch ? b : a;
+  if (many.value > 0 && few.value <= many.value) return few;
+  return many.value <= 0 && few.value >= 0 ? MaybeDim(many) : std::nullopt;
+}
+
 bool equal(int64_t a, int64_t b) { return a == b; }
 bool less(int64_t a, int64_t b) { return a < b; }
 bool less_or_equal(int64_t a, int64_t b) { return a <= b; }
@@ -71,6 +86,8 @@ const std::unordered_map<std::string_view, Binary>& binaries() {
       {"Sub", {[](Dim a, Dim b) { return add(a, b, -1); }, [](double a, double b) { return a - b; }}},
       {"Mul", {multiply, [](double a, double b) { return a * b; }}},
       {"Div", {divide, [](double a, double b) { return a / b; }}},
+      {"Max", {largest, [](double a, double b) { return std::isnan(a) || a > b ? a : b; }}},
+      {"Min", {smallest, [](double a, double b) { return std::isnan(a) || a < b ? a : b; }}},
       {"Mod", {remainder, nullptr}},
       {"Pow", {nullptr, [](double a, double b) { return std::pow(a, b); }}},
       {"Equal", {[](Dim a, Dim b) { return compare(a, b, equal); }, [](double a, double b) { return double(a == b); }, true}},
@@ -131,6 +148,14 @@ Known fold_binary(const Binary& op, const std::vector<FoldInput>& inputs) {
     }
   }
   return known;
+}
+
+// Of any number of inputs, two by two.
+Known fold_extreme(const Binary& op, const std::vector<FoldInput>& inputs) {
+  if (inputs.empty() || !inputs[0].known) return std::nullopt;
+  Known so_far = *inputs[0].known;
+  for (size_t i = 1; i < inputs.size() && so_far; ++i) so_far = fold_binary(op, {{&*so_far, nullptr, {}}, inputs[i]});
+  return so_far;
 }
 
 Known fold_unary(const Unary& op, const std::vector<FoldInput>& inputs) {
@@ -235,6 +260,7 @@ std::vector<size_t> broadcast_indices(const Dims& from, const Dims& to) {
 
 Known fold_arithmetic(const onnx::NodeProto& node, const std::vector<FoldInput>& inputs) {
   const std::string_view op = node.op_type();
+  if (op == "Max" || op == "Min") return fold_extreme(binaries().at(op), inputs);
   if (const auto found = binaries().find(op); found != binaries().end()) return fold_binary(found->second, inputs);
   if (const auto found = unaries().find(op); found != unaries().end()) return fold_unary(found->second, inputs);
   if (op == "Where") return fold_where(inputs);

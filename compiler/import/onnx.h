@@ -40,5 +40,7 @@ Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& 
 
 // Operators whose results are worked out where their inputs are known but for the batch: in alphabetical order.
 std::vector<std::string_view> folded_operators();
+// Operators that are said in others, in whole or in some of their forms (spellings.h).
+std::vector<std::string_view> spelled_operators();
 
 }  // namespace plimsoll

@@ -3,6 +3,7 @@
 // is the same kernel on the gradient, and a recomputed forward sees the same mask. In training always active, whatever
 // the input training_mode says.
 #include "compiler/ops/op.h"
+#include "compiler/ops/random_key.h"
 #include "runtime/attrs/dropout.h"
 
 namespace plimsoll {
@@ -22,18 +23,11 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   return std::vector{node.input_type(0)};
 }
 
-// The name's FNV-1a hash, cut to what every text form keeps exactly: stable when other nodes come and go.
-int64_t key_of(const NodeView& node) {
-  uint64_t hash = 14695981039346656037U;
-  for (const char c : node.node().name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
-  return static_cast<int64_t>(hash >> 32);
-}
-
 void task(TaskBuilder& build, TaskKind kind, const Operand& from, const Operand& to) {
   const NodeView& node = build.node();
   build.task({.kernel = "Dropout",
               .kind = kind,
-              .attributes = to_attributes(DropoutAttrs{.ratio = *ratio_of(node), .key = key_of(node)}),
+              .attributes = to_attributes(DropoutAttrs{.ratio = *ratio_of(node), .key = random_key(node)}),
               .operands = {from, to},
               .in_place = {{0, 1}},
               .flops = flops_per_element(node.input_type(0), 1)});

@@ -50,6 +50,11 @@ std::optional<double> NodeView::constant_real(size_t i) const {
   return std::nullopt;
 }
 
+std::optional<std::vector<double>> NodeView::constant_reals(size_t i) const {
+  if (!has_input(i) || !input(i).constant) return std::nullopt;
+  return input(i).constant->reals;
+}
+
 std::string NodeView::describe() const {
   if (node_.module_path.empty()) return fmt::format("node '{}' ({})", node_.name, node_.op);
   return fmt::format("node '{}' ({}, {})", node_.name, node_.op, node_.module_path);

@@ -36,6 +36,7 @@ class NodeView {
   // The value of an input that is known while compiling: axes, target shapes, ratios. nullopt: absent or not constant.
   std::optional<std::vector<int64_t>> constant_integers(size_t input) const;
   std::optional<double> constant_real(size_t input) const;
+  std::optional<std::vector<double>> constant_reals(size_t input) const;
 
   // "node 'conv1' (Conv, layer1.0.conv1): <what>"
   Error invalid(std::string_view what) const { return error(ExitCode::invalid_model, what); }

@@ -1,7 +1,6 @@
 // Softmax along an axis.   SoftmaxForward {x, y}   SoftmaxBackward {y, dy, dx}: dx = y · (dy - Σ dy · y)
-//
-// The kernel sees [outer, classes, inner]. Before opset 13 the operator works on a matrix: all dimensions from `axis` on
-// are classes.
+#include "compiler/ops/softmax.h"
+
 #include "compiler/ops/activation.h"
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/reshaping.h"
@@ -21,23 +20,25 @@ Result<Dims> view_of(const NodeView& node) {
   return Dims{outer, classes, inner};
 }
 
-Result<std::vector<TensorType>> infer(const NodeView& node) {
+}  // namespace
+
+Result<std::vector<TensorType>> infer_softmax(const NodeView& node) {
   PLIMSOLL_ASSIGN(auto types, infer_same(node));
   PLIMSOLL_TRY(view_of(node));
   return types;
 }
 
-void forward(TaskBuilder& build) {
+void forward_softmax(TaskBuilder& build) {
   const Dims view = view_of(build.node()).value();
-  build.task({.kernel = "SoftmaxForward",
+  build.task({.kernel = build.node().node().op + "Forward",
               .operands = {viewed(build.read_input(0), view), viewed(build.write_output(0), view)},
               .in_place = {{0, 1}},
               .flops = flops_per_element(build.node().input_type(0), 10)});
 }
 
-void backward(TaskBuilder& build) {
+void backward_softmax(TaskBuilder& build) {
   const Dims view = view_of(build.node()).value();
-  build.task({.kernel = "SoftmaxBackward",
+  build.task({.kernel = build.node().node().op + "Backward",
               .kind = TaskKind::backward_data,
               .operands = {viewed(build.read_output(0), view), viewed(build.read_gradient(0), view),
                            viewed(build.write_gradient(0), view)},
@@ -45,7 +46,7 @@ void backward(TaskBuilder& build) {
               .flops = flops_per_element(build.node().input_type(0), 4)});
 }
 
-std::vector<Sample> samples() {
+std::vector<Sample> softmax_samples() {
   const SampleInput image{.dims = {kBatch, {5}, {3}, {4}}, .low = -3, .high = 3};
   return {{.name = "row", .inputs = {{.dims = {kBatch, {37}}, .low = -3, .high = 3}}},
           {.name = "channels", .inputs = {image}, .attributes = {{"axis", int64_t{1}}}},
@@ -53,9 +54,10 @@ std::vector<Sample> samples() {
           {.name = "matrix", .inputs = {image}, .attributes = {{"axis", int64_t{1}}}, .opset = 11}};
 }
 
-}  // namespace
-
-const Op op_Softmax{
-    .name = "Softmax", .infer = infer, .forward = forward, .backward = backward, .samples = samples};
+const Op op_Softmax{.name = "Softmax",
+                    .infer = infer_softmax,
+                    .forward = forward_softmax,
+                    .backward = backward_softmax,
+                    .samples = softmax_samples};
 
 }  // namespace plimsoll

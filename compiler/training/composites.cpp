@@ -31,6 +31,7 @@ class Composites {
       if (network_.nodes[id].op == "Div") fuse_normalization(id);
       if (network_.nodes[id].op == "Erf" || network_.nodes[id].op == "Tanh") fuse_gelu(id);
       if (network_.nodes[id].op == "MatMul") fuse_transposes(id);
+      if (network_.nodes[id].op == "Bernoulli") fuse_dropout(id);
     }
     prune_dead_nodes(network_);
   }
@@ -171,6 +172,20 @@ class Composites {
     }
     if (!halved || !whole) return;
     become(last, "Gelu", 20, {*x}, {{"approximate", std::string(by_tanh ? "tanh" : "none")}});
+  }
+
+  // x · mask / p, with an element of the mask for each of x.
+  void fuse_dropout(NodeId mask) {
+    const double probability = view(network_.nodes[mask]).real("probability", 0);
+    const auto scaled = read_by(network_.nodes[mask].outputs[0], "Div");
+    if (!scaled || !beside(network_.nodes[*scaled], probability)) return;
+    const ValueId factor = network_.nodes[*scaled].outputs[0];
+    const auto product = read_by(factor, "Mul");
+    if (!product) return;
+    const std::vector<ValueId>& inputs = network_.nodes[*product].inputs;
+    const ValueId x = inputs[0] == factor ? inputs[1] : inputs[0];
+    if (x == factor || network_.values[x].kind == ValueKind::constant || network_.values[x].type != network_.values[factor].type) return;
+    become(*product, "Dropout", 7, {x}, {{"ratio", 1 - probability}});
   }
 
   void fuse_transposes(NodeId product) {

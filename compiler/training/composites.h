@@ -3,6 +3,7 @@
 //   ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div, Mul, Add   LayerNormalization   (opsets below 17)
 //   Div, Erf, Add, Mul, Mul                                      Gelu                 (of the error function; opsets below 20)
 //   Mul, Pow, Mul, Add, Mul, Tanh, Add, Mul                      Gelu                 (approximated by tanh: GPT-2)
+//   Bernoulli(p), Div by p, Mul with what has its shape            Dropout              (PyTorch 2)
 //   Transpose of the last two axes, MatMul                       MatMul that reads its operand transposed
 //
 // Why: spelled out, each step leaves a tensor of the input's size for the backward pass; the one operator leaves its input.

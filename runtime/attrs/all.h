@@ -16,5 +16,6 @@
 #include "runtime/attrs/pad.h"
 #include "runtime/attrs/pool.h"
 #include "runtime/attrs/pow.h"
+#include "runtime/attrs/resize.h"
 #include "runtime/attrs/scale.h"
 #include "runtime/attrs/shape.h"

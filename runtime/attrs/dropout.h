@@ -1,4 +1,4 @@
-// Attributes of the dropout kernel.
+// Attributes of the kernels that draw random numbers.
 #pragma once
 
 #include "runtime/attrs/tensor.h"
@@ -12,6 +12,17 @@ struct DropoutAttrs {
   template <class Visitor>
   void visit(Visitor&& v) {
     v("ratio", ratio);
+    v("key", key);
+  }
+};
+
+struct RandomMaskAttrs {
+  double probability = 1;  // of an element that is 1, in [0, 1]
+  int64_t key = 0;         // the node's own
+
+  template <class Visitor>
+  void visit(Visitor&& v) {
+    v("probability", probability);
     v("key", key);
   }
 };

@@ -164,6 +164,56 @@ TEST_CASE("dropout drops its share, scales the rest, and is another with each se
   CHECK(run.output() == ones);
 }
 
+TEST_CASE("a random mask has its share of ones, is another with each seed, iteration and round, and its mean in evaluation") {
+  const Sample sample{.attributes = {{"shape", Ints{-1, 40000}}, {"probability", 0.75}}};
+  Run run("Bernoulli", sample, {});
+  const Values y = run.output();
+  double ones = 0;
+  for (const double v : y) {
+    REQUIRE((v == 0 || v == 1));
+    ones += v;
+  }
+  CHECK(ones / 40000 == Approx(0.75).margin(0.01));
+  CHECK(run.output() == y);
+  const auto differs_by_chance = [&](const Values& other) {
+    double different = 0;
+    for (size_t i = 0; i < y.size(); ++i) different += y[i] != other[i];
+    return std::abs(different / 40000 - 2 * 0.25 * 0.75) < 0.012;
+  };
+  run.context().iteration = 1;
+  CHECK(differs_by_chance(run.output()));
+  run.context() = {.seed = 42, .round = 1};
+  CHECK(differs_by_chance(run.output()));
+  run.context() = {.seed = 43};
+  CHECK(differs_by_chance(run.output()));
+  run.context() = {.training = false};
+  CHECK(run.output() == Values(40000, 0.75));
+}
+
+TEST_CASE("images are resized as PyTorch's interpolate does") {
+  const auto resized = [](std::vector<double> sizes, std::map<std::string, NodeAttribute> attributes) {
+    return Run("Resize",
+               {.inputs = {{.dims = {kBatch, {1}, {2}, {3}}},
+                           {.kind = ValueKind::constant},
+                           {.kind = ValueKind::constant},
+                           {.dims = {{4}}, .kind = ValueKind::constant, .constant = std::move(sizes), .type = DataType::i64}},
+                .attributes = std::move(attributes)},
+               {counting(6)})
+        .output();
+  };
+  const NodeAttribute linear = std::string("linear"), asymmetric = std::string("asymmetric"), floor = std::string("floor");
+  // F.interpolate(torch.arange(1., 7).view(1, 1, 2, 3), size=(3, 5), mode=…)
+  CHECK(resized({-1, 1, 3, 5}, {{"coordinate_transformation_mode", asymmetric}, {"nearest_mode", floor}}) ==
+        Values{1, 1, 2, 2, 3, 1, 1, 2, 2, 3, 4, 4, 5, 5, 6});
+  CHECK(distance(resized({-1, 1, 3, 5}, {{"mode", linear}, {"coordinate_transformation_mode", std::string("pytorch_half_pixel")}}),
+                 {1, 1.4, 2, 2.6, 3, 2.5, 2.9, 3.5, 4.1, 4.5, 4, 4.4, 5, 5.6, 6}) < 1e-6);
+  CHECK(distance(resized({-1, 1, 3, 5}, {{"mode", linear}, {"coordinate_transformation_mode", std::string("align_corners")}}),
+                 {1, 1.5, 2, 2.5, 3, 2.5, 3, 3.5, 4, 4.5, 4, 4.5, 5, 5.5, 6}) < 1e-6);
+  // A third, thrice, is a whole pixel.
+  CHECK(resized({-1, 1, 2, 9}, {{"coordinate_transformation_mode", asymmetric}, {"nearest_mode", floor}}) ==
+        Values{1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 5, 6, 6, 6});
+}
+
 TEST_CASE("optimizers step as PyTorch's") {
   const TensorDesc three = f32({3});
   const auto call = [&](const char* name, std::vector<KernelAttribute> attributes, size_t states, bool accumulated) {

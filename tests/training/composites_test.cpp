@@ -58,6 +58,21 @@ ValueId normalised(Chain& chain, ValueId x, bool by_pow, std::vector<int64_t> va
 
 }  // namespace
 
+TEST_CASE("a mask of every element is a dropout, one of every sample is not") {
+  const auto masked = [](Dims mask_shape, double divisor) {
+    Chain chain;
+    const ValueId x = chain.value(ValueKind::input, kTokens);
+    const ValueId mask = chain.node("Bernoulli", {}, mask_shape, {{"probability", 0.75}});
+    const ValueId scaled = chain.node("Div", {mask, chain.number(divisor)}, mask_shape);
+    const std::string ops = chain.fused(chain.node("Mul", {x, scaled}, kTokens));
+    if (ops == "Dropout") CHECK(std::get<double>(chain.last().attributes.at("ratio")) == 0.25);
+    return ops;
+  };
+  CHECK(masked(kTokens, 0.75) == "Dropout");
+  CHECK(masked({kBatch, {1}, {1}}, 0.75) == "Bernoulli Div Mul");
+  CHECK(masked(kTokens, 0.5) == "Bernoulli Div Mul");
+}
+
 TEST_CASE("a layer normalization in nine nodes is one") {
   const bool by_pow = GENERATE(true, false), affine = GENERATE(true, false);
   Chain chain;

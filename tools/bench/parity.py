@@ -7,8 +7,10 @@ the same weights, and compare, tensor by tensor, ||ours - theirs|| / ||theirs||:
   gradient   of one iteration: median and worst tensor     within --tolerance (1e-4), every one
   1 step     weights and running statistics, likewise      within --tolerance, every one
   f64        the median of PyTorch's own distance from the same iteration in double precision, for comparison
-  5 steps    how far the weights moved in five iterations: as near to PyTorch as PyTorch's own two memory formats are to
-             each other, times --slack
+  5 steps    how far the weights moved in five iterations. Rounding is amplified there, and one draw says little of how much:
+             over --draws sets of samples, the median distance from PyTorch, beside the median distance of PyTorch's two memory
+             formats from each other, and that of the farthest two of three ways (the third is without oneDNN). Held: as near as
+             those within what medians scatter, 1.5, where there are draws enough for one (from 3 on); times --slack where not
 
 Samples are random, and not any will do: of millions of activations a few lie so near to zero that rounding decides whether
 a Relu passes them, or which of two a max pool takes, and then a deep network's gradients differ by a percent: PyTorch's own
@@ -41,6 +43,7 @@ import torch
 import torchvision
 from onnx import numpy_helper
 
+import assorted
 import transformers
 
 # name: (constructor, image size, batch, seeds of samples). Small where the time asks for it, and rounding.
@@ -56,6 +59,7 @@ MODELS = {
     "gpt": (transformers.make_gpt, transformers.TOKENS, 4, [1, 2, 3]),
     "encoder": (transformers.make_encoder, transformers.TOKENS, 4, [1, 2, 3]),
     "vit": (transformers.make_vit, 32, 4, [1, 2, 3]),
+    "assorted": (assorted.make_assorted, 24, 4, [1, 2, 3]),
 }
 READS_TOKENS = {"gpt", "encoder"}
 # Of these the biases are about so much, of either sign or not: a Relu6 has two edges, and 2 is in the middle enough. The others
@@ -63,6 +67,8 @@ READS_TOKENS = {"gpt", "encoder"}
 SPREAD = {"resnet50": (1.75, True), "googlenet": (1.75, True), "inception_v3": (1.75, True), "densenet121": (1.5, True),
           "mobilenet_v2": (2.0, False)}
 STEPS = 5
+# Medians of a few draws are so far from each other where they are of the same.
+MEDIANS_SCATTER = 1.5
 # A power of two, so large that w1 = w0 - LR * g keeps the bits of g: the gradient is read off one step of plain SGD.
 GRADIENT_LR = 2.0 ** 24
 
@@ -167,8 +173,13 @@ def export(model, x, path, exporter):
                       dynamic_axes={"images": {0: "batch"}, "logits": {0: "batch"}})
 
 
-def step_torch(model, x, y, make_optimizer, steps, channels_last=False, double=False):
+def step_torch(model, x, y, make_optimizer, steps, **how):
     """Weights after `steps` iterations and the gradients of the first."""
+    with torch.backends.mkldnn.flags(enabled=how.pop("onednn", True)):
+        return step_torch_so(model, x, y, make_optimizer, steps, **how)
+
+
+def step_torch_so(model, x, y, make_optimizer, steps, channels_last=False, double=False):
     model = copy.deepcopy(model)
     if double:
         model, x = model.double(), x.double() if x.is_floating_point() else x
@@ -245,19 +256,36 @@ class Verdict:
         return f"{self.median:8.1e} {self.worst:8.1e} {self.torch:8.1e}"
 
 
+def save_samples(work, name, seed):
+    x, y = make_samples(name, seed)
+    np.save(f"{work}/x.npy", x.numpy())
+    np.save(f"{work}/y.npy", y.numpy().astype(np.int32))
+    return x, y
+
+
+def five_steps(trainer, data, model, x, y, start, names, make_optimizer, lr):
+    """How far from PyTorch we are, its two memory formats from each other, and the farthest two of its three ways."""
+
+    def moved(weights):
+        return np.concatenate([(weights[n] - start[n]).ravel() for n in names])
+
+    ours = moved(trainer.weights(data, STEPS, lr))
+    plain, last, own = (moved(step_torch(model, x, y, make_optimizer, STEPS, **how)[0])
+                        for how in ({}, {"channels_last": True}, {"onednn": False}))
+    return distance(ours, plain), distance(last, plain), max(distance(last, plain), distance(own, plain), distance(own, last))
+
+
 def compare(args, name, seed):
     _, size, batch, _ = MODELS[name]
     model = make_model(name)
-    x, y = make_samples(name, seed)
     work = os.path.join(args.work, name)
     os.makedirs(work, exist_ok=True)
+    x, y = save_samples(work, name, seed)
     path = f"{work}/{name}.onnx"
     export(model, x[:batch], path, args.exporter)
     # The exporter runs the model to trace it, so the file holds running statistics of its own: PyTorch starts from those.
     exported = initializers(path)
     model.load_state_dict({n: torch.from_numpy(exported[n]) if n in exported else t for n, t in model.state_dict().items()})
-    np.save(f"{work}/x.npy", x.numpy())
-    np.save(f"{work}/y.npy", y.numpy().astype(np.int32))
     data = f"npy:{work}/x.npy,{work}/y.npy"
     start = state(model)
     plain = lambda parameters: torch.optim.SGD(parameters, lr=0.0)
@@ -281,16 +309,15 @@ def compare(args, name, seed):
     torch_one, _ = step_torch(model, x[:batch], y[:batch], make_optimizer, 1)
     exact_one, _ = step_torch(model, x[:batch], y[:batch], make_optimizer, 1, double=True)
     first = Verdict(one, torch_one, exact_one, zero, args)
-    five = trainer.weights(data, STEPS, args.lr)
-    torch_five, _ = step_torch(model, x, y, make_optimizer, STEPS)
-    torch_other, _ = step_torch(model, x, y, make_optimizer, STEPS, channels_last=True)
-
-    def moved(weights):
-        return np.concatenate([(weights[n] - start[n]).ravel() for n in theirs])
-
-    ours_five, spread = distance(moved(five), moved(torch_five)), distance(moved(torch_other), moved(torch_five))
-    ok = not gradient.wrong and not first.wrong and ours_five <= max(args.tolerance, args.slack * spread)
-    print(f"{name:14} {batch:5} {size:5} {seed:5}  {gradient} {len(zero):5}   {first}   {ours_five:8.1e} {spread:10.1e}  "
+    draws = []
+    for draw in range(args.draws):
+        if draw > 0:
+            x, y = save_samples(work, name, seed + 100 * draw)
+        draws.append(five_steps(trainer, data, model, x, y, start, list(theirs), make_optimizer, args.lr))
+    ours_five, formats, ways = (float(np.median(column)) for column in zip(*draws))
+    slack = args.slack if args.draws < 3 else min(args.slack, MEDIANS_SCATTER)
+    ok = not gradient.wrong and not first.wrong and ours_five <= max(args.tolerance, slack * ways)
+    print(f"{name:14} {batch:5} {size:5} {seed:5}  {gradient} {len(zero):5}   {first}   {ours_five:8.1e} {formats:8.1e} {ways:8.1e}  "
           f"{'ok' if ok else 'FAILED'}", flush=True)
     for line in gradient.wrong:
         print(f"  gradient of {line}")
@@ -312,6 +339,7 @@ def main():
     parser.add_argument("--lr", type=float, default=0.01)
     parser.add_argument("--tolerance", type=float, default=1e-4)
     parser.add_argument("--slack", type=float, default=3.0)
+    parser.add_argument("--draws", type=int, default=1, help="sets of samples for the five steps")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")  # of the exporter
     torch.set_num_threads(os.cpu_count())
@@ -321,9 +349,9 @@ def main():
         for name in names:
             search(name, range(first, last + 1))
         return
-    print(f"{'':32}  {'gradient':^32}   {'1 step':^26}   {'5 steps':^19}\n"
+    print(f"{'':32}  {'gradient':^32}   {'1 step':^26}   {'5 steps':^26}\n"
           f"{'network':14} {'batch':>5} {'image':>5} {'seed':>5}  {'median':>8} {'worst':>8} {'f64':>8} {'zero':>5}   {'median':>8} "
-          f"{'worst':>8} {'f64':>8}   {'ours':>8} {'torch nhwc':>10}", flush=True)
+          f"{'worst':>8} {'f64':>8}   {'ours':>8} {'formats':>8} {'ways':>8}", flush=True)
     results = [any(compare(args, name, seed) for seed in MODELS[name][3]) for name in names]
     sys.exit(0 if all(results) else 1)
 

@@ -40,9 +40,8 @@ std::vector<Row> rows_of_operators() {
   return rows;
 }
 
-// A line ends before `width`.
-std::string list_of_folded(size_t width) {
-  std::vector<std::string_view> names = folded_operators();
+// Of those that no row tells of. A line ends before `width`.
+std::string list_of(std::vector<std::string_view> names, size_t width) {
   std::erase_if(names, [](std::string_view name) { return find_op(name) != nullptr; });
   std::string text;
   size_t line = 0;
@@ -61,7 +60,8 @@ std::string as_text(const std::vector<Row>& rows) {
   for (const Row& row : rows) width = std::max(width, row.name.size());
   std::string text = fmt::format("{:<{}}  {:<8}  {:<8}  {}\n", "operator", width, "opsets", "gradient", "layouts");
   for (const Row& row : rows) text += fmt::format("{:<{}}  {:<8}  {:<8}  {}\n", row.name, width, row.opsets, row.gradient, row.layouts);
-  return text + "\nof constants and shapes only:\n" + list_of_folded(100) + "\n";
+  return text + "\nin words of others:\n" + list_of(spelled_operators(), 100) + "\n\nof constants and shapes only:\n" +
+         list_of(folded_operators(), 100) + "\n";
 }
 
 std::string as_page(const std::vector<Row>& rows) {
@@ -77,9 +77,14 @@ std::string as_page(const std::vector<Row>& rows) {
   for (const Row& row : rows)
     text += fmt::format("| {} | {} | {} | {} | {} |\n", row.name, row.opsets, row.gradient, row.layouts, row.samples);
   return text +
+         "\n## In words of others\n\n"
+         "Written down as what they are made of ([compiler/import/spellings.h](../compiler/import/spellings.h)):\n" +
+         list_of(spelled_operators(), 140) +
+         ",\nand convolutions and pools over one dimension. SplitToSequence with SequenceAt is a Split, what exporters draw masks with\n"
+         "(RandomUniformLike, Less, Cast) is Bernoulli.\n"
          "\n## Of constants and shapes only\n\n"
          "What exporters compute shapes and masks with is worked out by the compiler, where its inputs are known but for the batch:\n" +
-         list_of_folded(140) + ".\n";
+         list_of(folded_operators(), 140) + ".\n";
 }
 
 class OperatorsCommand final : public Command {

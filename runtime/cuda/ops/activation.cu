@@ -76,6 +76,13 @@ struct HardSwishSlope {
   }
 };
 
+struct Softplus {
+  __device__ float operator()(float x) const { return (x > 0 ? x : 0.0F) + log1pf(expf(-fabsf(x))); }
+};
+struct SoftplusSlope {
+  __device__ float operator()(float x, float dy) const { return dy / (1.0F + expf(-x)); }
+};
+
 struct Gelu {
   bool by_tanh;
   __device__ float operator()(float x) const {
@@ -114,6 +121,8 @@ PLIMSOLL_CUDA_KERNEL(HardSigmoidForward, return cuda::map(operands, HardSigmoid{
 PLIMSOLL_CUDA_KERNEL(HardSigmoidBackward, return cuda::map2(operands, HardSigmoidSlope{f(attrs.alpha)});)
 PLIMSOLL_CUDA_KERNEL(HardSwishForward, return cuda::map(operands, HardSwish{});)
 PLIMSOLL_CUDA_KERNEL(HardSwishBackward, return cuda::map2(operands, HardSwishSlope{});)
+PLIMSOLL_CUDA_KERNEL(SoftplusForward, return cuda::map(operands, Softplus{});)
+PLIMSOLL_CUDA_KERNEL(SoftplusBackward, return cuda::map2(operands, SoftplusSlope{});)
 PLIMSOLL_CUDA_KERNEL(GeluForward, return cuda::map(operands, Gelu{attrs.by_tanh});)
 PLIMSOLL_CUDA_KERNEL(GeluBackward, return cuda::map2(operands, GeluSlope{attrs.by_tanh});)
 

@@ -1,41 +1,23 @@
-// Dropout {x, y}: the masks are the host's, bit for bit (runtime/host/ops/dropout.cpp): SplitMix64 (Steele, Lea, Flood,
-// "Fast splittable pseudorandom number generators", 2014) as a function of the counter, so any thread can make any
-// element's.
+// Dropout {x, y}: the masks are the host's, bit for bit.
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/plain.h"
+#include "runtime/cuda/random.h"
 #include "runtime/cuda/vector.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
 namespace {
 
-constexpr uint64_t kGolden = 0x9E3779B97F4A7C15;
-
-__device__ uint64_t mixed(uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-  return z ^ (z >> 31);
-}
-
 struct Mask {
-  int64_t key;
+  cuda::RandomStream random;
   uint32_t dropped_below;  // of 2^32
   float scale;
-  int64_t skipped = 0;  // elements of the ranks before this one
 
-  __device__ uint64_t stream(const cuda::Changing& now) const {
-    uint64_t stream = mixed(now.seed + kGolden * (static_cast<uint64_t>(now.iteration) + 1));
-    stream = mixed(stream + kGolden * (static_cast<uint64_t>(now.round) + 1));
-    return mixed(stream + kGolden * (static_cast<uint64_t>(key) + 1));
-  }
-  __device__ float of(uint64_t stream, int64_t i) const {
-    const uint64_t bits = mixed(stream + kGolden * static_cast<uint64_t>(skipped + i)) >> 32;
-    return bits < dropped_below ? 0.0F : scale;
-  }
+  __device__ float of(uint64_t stream, int64_t i) const { return random.at(stream, i) < dropped_below ? 0.0F : scale; }
 };
 
 __global__ void dropout_kernel(int64_t n, const float* x, float* y, Mask mask, cuda::ChangingArgument changing) {
-  const uint64_t stream = mask.stream(changing.get());
+  const uint64_t stream = mask.random.start(changing.get());
   const int64_t first = 4 * cuda::thread_number();
   if (first + 4 <= n) {
     const float4 v = cuda::load4(x + first);
@@ -52,12 +34,12 @@ PLIMSOLL_CUDA_KERNEL(Dropout, {
   cuda::need_plain(operands);
   const int64_t n = operands[0].tensor.elements();
   const size_t bytes = static_cast<size_t>(operands[0].tensor.bytes());
-  const Mask mask{attrs.key, static_cast<uint32_t>(attrs.ratio * 0xFFFFFFFFp0),
+  const Mask mask{{attrs.key}, static_cast<uint32_t>(attrs.ratio * 0xFFFFFFFFp0),
                   attrs.ratio < 1 ? static_cast<float>(1 / (1 - attrs.ratio)) : 0};
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
     if (context.training) {
       Mask of_rank = mask;
-      of_rank.skipped = context.rank * n;
+      of_rank.random.skipped = context.rank * n;
       cuda::launch("dropout", dropout_kernel, cuda::blocks_for(cuda::divided_up(n, 4)), cuda::kThreads, context, n,
                    cuda::in(operand, 0), cuda::out(operand, 1), of_rank, cuda::changing(context));
     } else if (operand[0] != operand[1]) {

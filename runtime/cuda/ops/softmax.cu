@@ -1,4 +1,5 @@
 // SoftmaxForward {x, y}   SoftmaxBackward {y, dy, dx}     all [outer, classes, inner]
+// LogSoftmaxForward and LogSoftmaxBackward likewise, a row a thread's.
 // Classes that lie side by side are a block's work; classes that lie apart are a thread's, beside those of the neighbours.
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/reduce.h"
@@ -70,6 +71,36 @@ __global__ void column_gradient_kernel(int64_t columns, int64_t classes, int64_t
   }
 }
 
+__global__ void log_kernel(int64_t columns, int64_t classes, int64_t inner, const float* from, float* to) {
+  const int64_t number = cuda::thread_number();
+  if (number >= columns) return;
+  const int64_t start = number / inner * classes * inner + number % inner;
+  const float* const x = from + start;
+  float* const y = to + start;
+  float largest = x[0];
+  for (int64_t c = 1; c < classes; ++c) largest = x[c * inner] > largest ? x[c * inner] : largest;
+  double sum = 0;
+  for (int64_t c = 0; c < classes; ++c) sum += static_cast<double>(expf(x[c * inner] - largest));
+  const float log_of_sum = static_cast<float>(log(sum));
+  for (int64_t c = 0; c < classes; ++c) y[c * inner] = (x[c * inner] - largest) - log_of_sum;
+}
+
+template <bool kAdd>
+__global__ void log_gradient_kernel(int64_t columns, int64_t classes, int64_t inner, const float* result, const float* slope,
+                                    float* to) {
+  const int64_t number = cuda::thread_number();
+  if (number >= columns) return;
+  const int64_t start = number / inner * classes * inner + number % inner;
+  double sum = 0;
+  for (int64_t c = 0; c < classes; ++c) sum += static_cast<double>(slope[start + c * inner]);
+  const float all = static_cast<float>(sum);
+  for (int64_t c = 0; c < classes; ++c) {
+    const int64_t i = start + c * inner;
+    const float value = slope[i] - expf(result[i]) * all;
+    to[i] = kAdd ? to[i] + value : value;
+  }
+}
+
 }  // namespace
 
 PLIMSOLL_CUDA_KERNEL(SoftmaxForward, {
@@ -94,6 +125,24 @@ PLIMSOLL_CUDA_KERNEL(SoftmaxBackward, {
         return cuda::launch("softmax's gradient", row_gradient_kernel<kAdd>, s.outer, kRowThreads, context, s.classes, y, dy, dx);
       cuda::launch("softmax's gradient", column_gradient_kernel<kAdd>, cuda::blocks_for(s.columns()), cuda::kThreads, context,
                    s.columns(), s.classes, s.inner, y, dy, dx);
+    });
+  });
+})
+
+PLIMSOLL_CUDA_KERNEL(LogSoftmaxForward, {
+  const Shape s(operands[0].tensor);
+  return cuda::kernel([s](const RunContext& context, std::byte* const* operand, std::byte*) {
+    cuda::launch("log softmax", log_kernel, cuda::blocks_for(s.columns()), cuda::kThreads, context, s.columns(), s.classes, s.inner,
+                 cuda::in(operand, 0), cuda::out(operand, 1));
+  });
+})
+
+PLIMSOLL_CUDA_KERNEL(LogSoftmaxBackward, {
+  const Shape s(operands[0].tensor);
+  return cuda::by_flag(cuda::adds(operands[2]), [&](auto add) -> std::unique_ptr<Kernel> {
+    return cuda::kernel([s](const RunContext& context, std::byte* const* operand, std::byte*) {
+      cuda::launch("log softmax's gradient", log_gradient_kernel<decltype(add)::value>, cuda::blocks_for(s.columns()), cuda::kThreads,
+                   context, s.columns(), s.classes, s.inner, cuda::in(operand, 0), cuda::in(operand, 1), cuda::out(operand, 2));
     });
   });
 })

@@ -68,6 +68,12 @@ PLIMSOLL_ELEMENTWISE(HardSwishBackward, return host::map2(operands, [](float x, 
           return dy * (x >= 3.0F ? 1.0F : x <= -3.0F ? 0.0F : slope);
         });)
 
+// Of what is large and negative e^x is all; 1 + e^-|x| lies in (1, 2].
+PLIMSOLL_ELEMENTWISE(SoftplusForward, return host::map(operands, [](float x) {
+          return (x > 0 ? x : 0.0F) + std::log1p(host::exp_of(-std::fabs(x)));
+        });)
+PLIMSOLL_ELEMENTWISE(SoftplusBackward, return host::map2(operands, [](float x, float dy) { return dy * host::sigmoid_of(x); });)
+
 PLIMSOLL_ELEMENTWISE(GeluForward, {
   if (attrs.by_tanh)
     return host::map(operands, [](float x) {

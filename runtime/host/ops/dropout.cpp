@@ -3,42 +3,24 @@
 
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/planes.h"
+#include "runtime/host/random.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
 namespace {
 
-// SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014) as a function of the counter:
-// number i of a stream needs no other number, so any thread can make any element's.
-constexpr uint64_t kGolden = 0x9E3779B97F4A7C15;
-
-inline uint64_t mixed(uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-  return z ^ (z >> 31);
-}
-
 struct Mask {
-  uint64_t stream;
+  host::RandomStream stream;
   uint32_t dropped_below;  // of 2^32
   float scale;
 
   Mask(const DropoutAttrs& attrs, const RunContext& context)
-      : stream(context.seed),
+      : stream(context, attrs.key),
         dropped_below(static_cast<uint32_t>(attrs.ratio * 0xFFFFFFFFp0)),
-        scale(attrs.ratio < 1 ? static_cast<float>(1 / (1 - attrs.ratio)) : 0) {
-    for (const int64_t part : {context.iteration, context.round, attrs.key})
-      stream = mixed(stream + kGolden * (static_cast<uint64_t>(part) + 1));
-  }
-
-  // Behind the elements of the ranks before this one: one rank and several draw the same masks.
-  void skip(int64_t elements) { stream += kGolden * static_cast<uint64_t>(elements); }
+        scale(attrs.ratio < 1 ? static_cast<float>(1 / (1 - attrs.ratio)) : 0) {}
 
   // What element i, counted in logical order whatever the layout, is multiplied with.
-  float at(int64_t i) const {
-    const uint64_t bits = mixed(stream + kGolden * static_cast<uint64_t>(i)) >> 32;
-    return bits < dropped_below ? 0.0F : scale;
-  }
+  float at(int64_t i) const { return stream.at(i) < dropped_below ? 0.0F : scale; }
 };
 
 template <int kBlock>
@@ -69,7 +51,7 @@ std::unique_ptr<Kernel> Dropout::make(const Attrs& attrs, std::span<const Operan
       return;
     }
     Mask mask(attrs, context);
-    mask.skip(context.rank * n);
+    mask.stream.skip(context.rank * n);
     if (tensor.layout == Layout::plain) return host::for_elements(n, [=](int64_t i) { y[i] = x[i] * mask.at(i); });
     host::by_block(tensor.layout, [&](auto block) { apply<decltype(block)::value>(mask, host::PlaneShape(tensor), x, y); });
   });

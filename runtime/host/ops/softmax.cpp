@@ -1,4 +1,7 @@
 // SoftmaxForward {x, y}   SoftmaxBackward {y, dy, dx}     all [outer, classes, inner]
+// LogSoftmaxForward and LogSoftmaxBackward likewise
+#include <cmath>
+
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/math.h"
 #include "runtime/kernels.h"
@@ -106,6 +109,33 @@ std::unique_ptr<Kernel> backward(const Shape s) {
   });
 }
 
+// The logarithms, of rows `step` apart: log_of(sum) is taken off once for each row.
+void log_forward(const float* x, float* y, int64_t n, int64_t step) {
+  float largest = x[0];
+  for (int64_t c = 1; c < n; ++c) largest = x[c * step] > largest ? x[c * step] : largest;
+  double sum = 0;
+  for (int64_t c = 0; c < n; ++c) sum += static_cast<double>(host::exp_of(x[c * step] - largest));
+  const float log = static_cast<float>(std::log(sum));
+  for (int64_t c = 0; c < n; ++c) y[c * step] = (x[c * step] - largest) - log;
+}
+
+void log_backward(const float* y, const float* dy, float* dx, int64_t n, int64_t step, bool adds) {
+  double sum = 0;
+  for (int64_t c = 0; c < n; ++c) sum += static_cast<double>(dy[c * step]);
+  const float all = static_cast<float>(sum);
+  for (int64_t c = 0; c < n; ++c) {
+    const float value = dy[c * step] - host::exp_of(y[c * step]) * all;
+    dx[c * step] = adds ? dx[c * step] + value : value;
+  }
+}
+
+// body(where a row of classes begins)
+template <class Body>
+void for_rows(const Shape& s, Body body) {
+#pragma omp parallel for schedule(static) if (s.work() > 4096)
+  for (int64_t i = 0; i < s.outer * s.inner; ++i) body(i / s.inner * s.classes * s.inner + i % s.inner);
+}
+
 }  // namespace
 
 std::vector<Algorithm> SoftmaxForward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
@@ -132,6 +162,29 @@ std::vector<Algorithm> SoftmaxBackward::algorithms(const Attrs&, std::span<const
 std::unique_ptr<Kernel> SoftmaxBackward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
   const Shape s(operands[0].tensor);
   return operands[2].access == Access::update ? backward<true>(s) : backward<false>(s);
+}
+
+std::vector<Algorithm> LogSoftmaxForward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> LogSoftmaxForward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
+  const Shape s(operands[0].tensor);
+  return host::flat_kernel([s](const RunContext&, std::byte* const* operand) {
+    const float* x = host::in(operand, 0);
+    float* y = host::out(operand, 1);
+    for_rows(s, [=](int64_t at) { log_forward(x + at, y + at, s.classes, s.inner); });
+  });
+}
+
+std::vector<Algorithm> LogSoftmaxBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> LogSoftmaxBackward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
+  const Shape s(operands[0].tensor);
+  const bool adds = operands[2].access == Access::update;
+  return host::flat_kernel([s, adds](const RunContext&, std::byte* const* operand) {
+    const float *y = host::in(operand, 0), *dy = host::in(operand, 1);
+    float* dx = host::out(operand, 2);
+    for_rows(s, [=](int64_t at) { log_backward(y + at, dy + at, dx + at, s.classes, s.inner, adds); });
+  });
 }
 
 }  // namespace plimsoll

@@ -1,0 +1,36 @@
+// What a node reads, as the network has it: data, a constant that the compiler knows, or nothing.
+#pragma once
+
+#include <optional>
+
+#include "compiler/import/values.h"
+
+namespace plimsoll {
+
+class NodeInputs {
+ public:
+  explicit NodeInputs(ValueTable& table) : table_(table) {}
+
+  // The batch that was written into the model, if it was exported for one.
+  void set_exported_batch(std::optional<int64_t> batch) { exported_batch_ = batch; }
+
+  // Input i of the node; an invalid id where it is left out, or says what the operator does anyway.
+  // Errors: unsupported (elements that depend on the batch, of a type without kernels), invalid_model.
+  Result<ValueId> add(const onnx::NodeProto& proto, size_t i);
+
+  // Targets of Reshape that had a batch written into them.
+  int reshapes_rewritten() const { return reshapes_rewritten_; }
+
+ private:
+  bool picks_rows_at_random(const onnx::NodeProto& proto, const KnownValue& known);
+  Result<ValueId> add_reshape_target(const onnx::NodeProto& proto, const KnownValue& known);
+  Result<ValueId> add_resize_target(const onnx::NodeProto& proto, KnownValue known);
+  Result<ValueId> add_batch_constant(const onnx::NodeProto& proto, size_t i, KnownValue known);
+  std::optional<size_t> slice_axis(const onnx::NodeProto& proto, size_t j, size_t rank);
+
+  ValueTable& table_;
+  std::optional<int64_t> exported_batch_ = {};
+  int reshapes_rewritten_ = 0;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,36 @@
+// Masks that exporters draw in three steps, there being no operator for it before opset 15: torch's stochastic depth, and
+// whatever else calls bernoulli(p).
+//
+//   RandomUniformLike (in [0, 1)) ─► Less than p ─► Cast to float       is Bernoulli: 1 with probability p, else 0
+//   PyTorch 2:      └────────────────► CastLike ▲
+//
+// In a network it is one node. In use after training it is its mean, p: so is a Dropout then.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "onnx/onnx.pb.h"
+
+namespace plimsoll {
+
+struct RandomMask {
+  std::string like;         // the value whose shape the mask has
+  std::string probability;  // the value p; empty: `like` holds the probabilities itself (operator Bernoulli)
+};
+
+struct RandomMasks {
+  std::unordered_map<std::string, RandomMask> by_output = {};  // of the last step
+  std::unordered_set<std::string> steps = {};                  // outputs of the steps before, which nobody else reads
+};
+
+// Of a graph's or a function's nodes; `outputs` are the names that are read outside.
+RandomMasks find_random_masks(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes,
+                              const std::unordered_set<std::string>& outputs);
+
+// Masks become what they are in the mean, of whatever shape: the last step converts p itself, and what it was compared with
+// goes. Whether there were any.
+bool replace_random_masks(google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, const std::unordered_set<std::string>& outputs);
+
+}  // namespace plimsoll

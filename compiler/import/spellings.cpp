@@ -1,0 +1,320 @@
+#include "compiler/import/spellings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "compiler/import/fold.h"
+#include "compiler/import/graph_order.h"
+#include "compiler/import/onnx.h"
+
+namespace plimsoll {
+namespace {
+
+using Ints = std::vector<int64_t>;
+using Nodes = std::vector<onnx::NodeProto>;
+
+// Writes nodes one behind the other: each makes one output, whose name it returns.
+class Writer {
+ public:
+  explicit Writer(const Spelling& spelling) : spelling_(spelling) {}
+
+  const onnx::NodeProto& node() const { return spelling_.node; }
+  int64_t opset() const { return spelling_.opset; }
+  std::string input(size_t i) const {
+    return i < static_cast<size_t>(node().input_size()) ? node().input(static_cast<int>(i)) : std::string();
+  }
+  const Dims* dims(size_t i) const { return input(i).empty() ? nullptr : spelling_.dims(i); }
+  const Dims& x() const { return *spelling_.dims(0); }
+  bool is_known(size_t i) const { return !input(i).empty() && spelling_.known(i); }
+  // A constant whose elements all are that number.
+  bool is_all(size_t i, double number) const {
+    const KnownValue* known = input(i).empty() ? nullptr : spelling_.known(i);
+    return known && known->real() && std::all_of(known->reals.begin(), known->reals.end(), [=](double item) { return item == number; });
+  }
+  int64_t integer(std::string_view name, int64_t missing) const {
+    const auto* found = find_attribute(node(), name);
+    return found ? found->i() : missing;
+  }
+  float real(std::string_view name, float missing) const {
+    const auto* found = find_attribute(node(), name);
+    return found ? found->f() : missing;
+  }
+  std::string text(std::string_view name, std::string_view missing) const {
+    const auto* found = find_attribute(node(), name);
+    return found ? found->s() : std::string(missing);
+  }
+
+  std::string write(const char* op, const std::vector<std::string>& inputs) {
+    onnx::NodeProto& made = nodes_.emplace_back();
+    made.set_op_type(op);
+    made.set_name(fmt::format("{}/{}", node().name().empty() ? node().output(0) : node().name(), op));
+    *made.mutable_metadata_props() = node().metadata_props();
+    for (const std::string& name : inputs) made.add_input(name);
+    made.add_output(fmt::format("{}/{}", node().output(0), nodes_.size()));
+    return made.output(0);
+  }
+  std::string write(const char* op, const std::vector<std::string>& inputs, const char* attribute, const Ints& items) {
+    const std::string output = write(op, inputs);
+    set(attribute, items);
+    return output;
+  }
+  std::string number(float value) {
+    const std::string output = write("Constant", {});
+    set_real("value_float", value);
+    return output;
+  }
+  // Attributes of the node that was written last.
+  void set(const std::string& name, const Ints& items) {
+    onnx::AttributeProto& attribute = added(name, onnx::AttributeProto::INTS);
+    for (const int64_t item : items) attribute.add_ints(item);
+  }
+  void set_integer(const std::string& name, int64_t item) { added(name, onnx::AttributeProto::INT).set_i(item); }
+  void set_real(const std::string& name, float item) { added(name, onnx::AttributeProto::FLOAT).set_f(item); }
+  void take_over(const onnx::AttributeProto& attribute) { *nodes_.back().add_attribute() = attribute; }
+
+  Nodes finish() {
+    nodes_.back().set_name(node().name());
+    nodes_.back().set_output(0, node().output(0));
+    return std::move(nodes_);
+  }
+
+  Error invalid(const std::string& what) const { return {ExitCode::invalid_model, fmt::format("{}: {}", describe(node()), what)}; }
+
+ private:
+  onnx::AttributeProto& added(const std::string& name, onnx::AttributeProto::AttributeType type) {
+    onnx::AttributeProto& attribute = *nodes_.back().add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(type);
+    return attribute;
+  }
+
+  const Spelling& spelling_;
+  Nodes nodes_ = {};
+};
+
+// Of one dimension: with a dimension of 1 in front of it.
+Result<Nodes> widen(Writer& w) {
+  if (w.x().size() != 3) return Nodes{};
+  std::vector<std::string> inputs = {w.write("Unsqueeze", {w.input(0)}, "axes", {2})};
+  const bool weighted = w.node().op_type().starts_with("Conv");
+  if (weighted) {
+    if (!w.dims(1) || w.dims(1)->size() != 3) return w.invalid("its weight is not of three dimensions, as its input is");
+    inputs.push_back(w.write("Unsqueeze", {w.input(1)}, "axes", {2}));
+    if (!w.input(2).empty()) inputs.push_back(w.input(2));
+  }
+  const std::string wide = w.write(w.node().op_type().c_str(), inputs);
+  const std::map<std::string, int64_t> in_front = {{"kernel_shape", 1}, {"strides", 1}, {"dilations", 1}, {"output_shape", 1}, {"output_padding", 0}};
+  for (const onnx::AttributeProto& attribute : w.node().attribute()) {
+    const Ints items(attribute.ints().begin(), attribute.ints().end());
+    if (const auto found = in_front.find(attribute.name()); found != in_front.end()) {
+      if (items.size() != 1) return w.invalid(fmt::format("{} has {} entries for one dimension", attribute.name(), items.size()));
+      w.set(attribute.name(), {found->second, items[0]});
+    } else if (attribute.name() == "pads") {
+      if (items.size() != 2) return w.invalid(fmt::format("pads has {} entries for one dimension", items.size()));
+      w.set("pads", {0, items[0], 0, items[1]});
+    } else {
+      w.take_over(attribute);
+    }
+  }
+  w.write("Squeeze", {wide}, "axes", {2});
+  return w.finish();
+}
+
+// scale · x + bias, of one number for each channel.
+void write_affine(Writer& w, std::string x, size_t rank) {
+  Ints behind;
+  for (size_t axis = 2; axis < rank; ++axis) behind.push_back(static_cast<int64_t>(axis) - 1);
+  const auto channels = [&](size_t i) { return behind.empty() ? w.input(i) : w.write("Unsqueeze", {w.input(i)}, "axes", behind); };
+  if (!w.is_all(1, 1)) {
+    const std::string scale = channels(1);
+    x = w.write("Mul", {x, scale});
+  }
+  if (!w.is_all(2, 0)) {
+    const std::string bias = channels(2);
+    w.write("Add", {x, bias});
+  }
+}
+
+Result<Nodes> spell_instance_normalization(Writer& w) {
+  if (w.x().size() < 3) return w.invalid("its input is " + to_string(w.x()) + ", not samples by channels by pixels");
+  for (size_t i = 1; i < 3; ++i)
+    if (!w.dims(i) || *w.dims(i) != Dims{w.x()[1]}) return w.invalid(fmt::format("input {} is not one number for each of {} channels", i, w.x()[1].value));
+  const std::string normal = w.write("LayerNormalization", {w.input(0)});
+  w.set_integer("axis", 2);
+  w.set_real("epsilon", w.real("epsilon", 1e-5F));
+  write_affine(w, normal, w.x().size());
+  return w.finish();
+}
+
+// Scale and bias are of each group before opset 21, of each channel since.
+Result<Nodes> spell_group_normalization(Writer& w) {
+  const int64_t groups = w.integer("num_groups", 0);
+  if (w.x().size() < 3 || w.x()[1].batch || groups < 1 || w.x()[1].value % groups != 0)
+    return w.invalid(fmt::format("{} groups of the channels of {}", groups, to_string(w.x())));
+  const bool by_group = w.opset() < 21;
+  for (size_t i = 1; i < 3; ++i)
+    if (!w.dims(i) || *w.dims(i) != Dims{{by_group ? groups : w.x()[1].value}})
+      return w.invalid(fmt::format("input {} is not one number for each {}", i, by_group ? "group" : "channel"));
+  const std::string grouped = w.write("Reshape", {w.input(0)}, "shape", {0, groups, -1});
+  std::string normal = w.write("LayerNormalization", {grouped});
+  w.set_integer("axis", 2);
+  w.set_real("epsilon", w.real("epsilon", 1e-5F));
+  Ints shape = {0};
+  for (size_t axis = 1; axis < w.x().size(); ++axis) shape.push_back(w.x()[axis].value);
+  if (by_group && !(w.is_all(1, 1) && w.is_all(2, 0))) {
+    const std::string scale = w.write("Unsqueeze", {w.input(1)}, "axes", {1}), bias = w.write("Unsqueeze", {w.input(2)}, "axes", {1});
+    normal = w.write("Add", {w.write("Mul", {normal, scale}), bias});
+  }
+  normal = w.write("Reshape", {normal}, "shape", shape);
+  if (!by_group) write_affine(w, normal, w.x().size());
+  return w.finish();
+}
+
+Result<Nodes> spell_prelu(Writer& w) {
+  const std::string above = w.write("Relu", {w.input(0)}), below = w.write("Sub", {w.input(0), above});
+  w.write("Add", {above, w.write("Mul", {below, w.input(1)})});
+  return w.finish();
+}
+
+Result<Nodes> spell_mish(Writer& w) {
+  w.write("Mul", {w.input(0), w.write("Tanh", {w.write("Softplus", {w.input(0)})})});
+  return w.finish();
+}
+
+Result<Nodes> spell_selu(Writer& w) {
+  const std::string bent = w.write("Elu", {w.input(0)});
+  w.set_real("alpha", w.real("alpha", 1.67326319217681884765625F));
+  const std::string gamma = w.number(w.real("gamma", 1.05070102214813232421875F));
+  w.write("Mul", {bent, gamma});
+  return w.finish();
+}
+
+Result<Nodes> spell_global_max_pool(Writer& w) {
+  if (w.x().size() < 3) return w.invalid("its input is " + to_string(w.x()) + ", not samples by channels by pixels");
+  Ints window;
+  for (size_t axis = 2; axis < w.x().size(); ++axis) window.push_back(w.x()[axis].value);
+  const bool series = window.size() == 1;
+  const std::string x = series ? w.write("Unsqueeze", {w.input(0)}, "axes", {2}) : w.input(0);
+  if (series) window.insert(window.begin(), 1);
+  const std::string y = w.write("MaxPool", {x}, "kernel_shape", window);
+  if (series) w.write("Squeeze", {y}, "axes", {2});
+  return w.finish();
+}
+
+// [N, C·b·b, H, W] ↔ [N, C, H·b, W·b]
+Result<Nodes> spell_depth_and_space(Writer& w) {
+  const bool to_space = w.node().op_type() == "DepthToSpace";
+  const int64_t block = w.integer("blocksize", 0), squared = block > 0 && block < 1 << 15 ? block * block : 0;
+  if (w.x().size() != 4 || squared == 0) return w.invalid(fmt::format("blocks of {} in {}", block, to_string(w.x())));
+  const int64_t channels = w.x()[1].value, height = w.x()[2].value, width = w.x()[3].value;
+  if (to_space ? channels % squared != 0 : height % block != 0 || width % block != 0)
+    return w.invalid(fmt::format("{} cannot be divided in blocks of {}", to_string(w.x()), block));
+  const bool depth_first = w.text("mode", "DCR") == "DCR";
+  Ints apart, order, together;
+  if (to_space) {
+    const int64_t fewer = channels / squared;
+    apart = depth_first ? Ints{0, block, block, fewer, height, width} : Ints{0, fewer, block, block, height, width};
+    order = depth_first ? Ints{0, 3, 4, 1, 5, 2} : Ints{0, 1, 4, 2, 5, 3};
+    together = {0, fewer, height * block, width * block};
+  } else {
+    apart = {0, channels, height / block, block, width / block, block};
+    order = {0, 3, 5, 1, 2, 4};
+    together = {0, channels * squared, height / block, width / block};
+  }
+  const std::string pieces = w.write("Reshape", {w.input(0)}, "shape", apart);
+  const std::string moved = w.write("Transpose", {pieces}, "perm", order);
+  w.write("Reshape", {moved}, "shape", together);
+  return w.finish();
+}
+
+// "bij,bjk->bik": letters in both and the result are side by side, those in both alone are summed over. One letter (or none) each
+// for rows, columns and the sum is a product of matrices.
+Result<Nodes> spell_einsum(Writer& w) {
+  std::string equation;
+  for (const char c : w.text("equation", ""))
+    if (c != ' ') equation += c;
+  const auto unsupported = [&](const char* why) {
+    return Error{ExitCode::unsupported, fmt::format("{}: '{}' {}", describe(w.node()), equation, why)};
+  };
+  const size_t comma = equation.find(','), arrow = equation.find("->");
+  if (w.node().input_size() != 2 || comma == std::string::npos || arrow == std::string::npos || comma > arrow || equation.find('.') != std::string::npos)
+    return unsupported("is no product of two matrices, each letter written");
+  const std::string a = equation.substr(0, comma), b = equation.substr(comma + 1, arrow - comma - 1), y = equation.substr(arrow + 2);
+  if (!w.dims(1) || a.size() != w.dims(0)->size() || b.size() != w.dims(1)->size())
+    return w.invalid(fmt::format("'{}' does not fit its inputs", equation));
+  const auto has = [](const std::string& letters, char c) { return letters.find(c) != std::string::npos; };
+  std::string batch, summed, rows, columns;
+  for (const char c : a) {
+    if (std::count(a.begin(), a.end(), c) != 1) return unsupported("takes a diagonal");
+    if (has(y, c)) (has(b, c) ? batch : rows) += c;
+    else if (has(b, c)) summed += c;
+    else return unsupported("sums one operand alone");
+  }
+  for (const char c : b) {
+    if (std::count(b.begin(), b.end(), c) != 1) return unsupported("takes a diagonal");
+    if (has(a, c)) continue;
+    if (!has(y, c)) return unsupported("sums one operand alone");
+    columns += c;
+  }
+  if (rows.size() != 1 || columns.size() != 1 || summed.size() != 1) return unsupported("is no product of two matrices");
+  const auto arranged = [&](const std::string& name, const std::string& from, const std::string& to) {
+    if (from == to) return name;
+    Ints order;
+    for (const char c : to) order.push_back(static_cast<int64_t>(from.find(c)));
+    return w.write("Transpose", {name}, "perm", order);
+  };
+  const std::string left = arranged(w.input(0), a, batch + rows + summed), right = arranged(w.input(1), b, batch + summed + columns);
+  arranged(w.write("MatMul", {left, right}), batch + rows + columns, y);
+  return w.finish();
+}
+
+Result<Nodes> spell_gather_nd(Writer& w) {
+  const Dims* indices = w.dims(1);
+  if (!indices || indices->empty() || indices->back() != Dim{1} || w.integer("batch_dims", 0) != 0 || !w.is_known(1))
+    return Error{ExitCode::unsupported, fmt::format("{}: its indices are not known, or pick along several axes", describe(w.node()))};
+  const std::string along = w.write("Squeeze", {w.input(1)}, "axes", {static_cast<int64_t>(indices->size()) - 1});
+  w.write("Gather", {w.input(0), along});
+  return w.finish();
+}
+
+using Rule = Result<Nodes> (*)(Writer&);
+
+const std::map<std::string_view, Rule>& rules() {
+  static const std::map<std::string_view, Rule> table = {
+      {"AveragePool", widen},
+      {"Conv", widen},
+      {"ConvTranspose", widen},
+      {"DepthToSpace", spell_depth_and_space},
+      {"Einsum", spell_einsum},
+      {"GatherND", spell_gather_nd},
+      {"GlobalMaxPool", spell_global_max_pool},
+      {"GroupNormalization", spell_group_normalization},
+      {"InstanceNormalization", spell_instance_normalization},
+      {"MaxPool", widen},
+      {"Mish", spell_mish},
+      {"PRelu", spell_prelu},
+      {"Selu", spell_selu},
+      {"SpaceToDepth", spell_depth_and_space},
+  };
+  return table;
+}
+
+}  // namespace
+
+Result<Nodes> spell_out(const Spelling& spelling) {
+  Writer writer(spelling);
+  return rules().at(spelling.node.op_type())(writer);
+}
+
+bool has_spelling(std::string_view op) { return rules().contains(op); }
+
+std::vector<std::string_view> spelled_operators() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, rule] : rules()) names.push_back(name);
+  return names;
+}
+
+}  // namespace plimsoll

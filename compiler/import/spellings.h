@@ -1,0 +1,35 @@
+// Operators that are others in a row, said in those: then they need no kernels, no layouts and no gradients of their own.
+//
+//   Conv, ConvTranspose, MaxPool, AveragePool over one dimension     the same over two, of which the first is 1
+//   InstanceNormalization, GroupNormalization     LayerNormalization of [samples, groups, rest], then scale and bias
+//   PRelu     Relu(x) + slope · (x - Relu(x))          Mish     x · Tanh(Softplus(x))          Selu     gamma · Elu(x)
+//   GlobalMaxPool     MaxPool          DepthToSpace, SpaceToDepth     Reshape, Transpose, Reshape
+//   Einsum of two matrices, or of many side by side     Transpose where the order asks for it, MatMul
+//   GatherND by known indices along one axis     Gather
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "compiler/import/tensor_data.h"
+#include "compiler/support/status.h"
+#include "onnx/onnx.pb.h"
+
+namespace plimsoll {
+
+// A node, and what is known of its inputs by their number; null: nothing.
+struct Spelling {
+  const onnx::NodeProto& node;
+  int64_t opset;
+  std::function<const Dims*(size_t)> dims;
+  std::function<const KnownValue*(size_t)> known;
+};
+
+// What is written for the node; the last of them has its name and makes its output. Empty: the operator itself.
+// Errors: invalid_model, unsupported.
+Result<std::vector<onnx::NodeProto>> spell_out(const Spelling& spelling);
+
+bool has_spelling(std::string_view op);
+
+}  // namespace plimsoll

@@ -1,0 +1,42 @@
+// Bernoulli: 1 with a probability that is one number, else 0: the masks of stochastic depth, one element for each sample.
+//   RandomMask {y}
+// Like Dropout's, the mask is a function of seed, iteration, round, the node's key and the element's place: run again it is
+// the same. In evaluation it is its mean. It reads nothing: importing (compiler/import/random_mask.h) says its shape by
+// attribute `shape`, in which -1 is the number of samples, and its probability by `probability`.
+#include "compiler/ops/op.h"
+#include "compiler/ops/random_key.h"
+#include "runtime/attrs/dropout.h"
+
+namespace plimsoll {
+namespace {
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  if (!node.has("probability") || !node.has("shape"))
+    return node.unsupported("its probabilities are not one number that is known while compiling");
+  const double probability = node.real("probability", 0);
+  if (!(probability >= 0 && probability <= 1)) return node.invalid("the probability is " + std::to_string(probability));
+  TensorType y{DataType::f32, {}};
+  for (const int64_t entry : node.integers("shape")) y.dims.push_back(entry == -1 ? kBatch : Dim{entry});
+  return std::vector{y};
+}
+
+void forward(TaskBuilder& build) {
+  const NodeView& node = build.node();
+  build.task({.kernel = "RandomMask",
+              .attributes = to_attributes(RandomMaskAttrs{.probability = node.real("probability", 0), .key = random_key(node)}),
+              .operands = {build.write_output(0)},
+              .flops = flops_per_element(node.output_type(0), 1)});
+}
+
+std::vector<Sample> samples() {
+  const auto sample = [](std::string name, std::vector<int64_t> shape, double probability) {
+    return Sample{.name = std::move(name), .attributes = {{"shape", std::move(shape)}, {"probability", probability}}};
+  };
+  return {sample("of_samples", {-1, 1, 1, 1}, 0.8), sample("of_elements", {-1, 3, 5}, 0.3), sample("always", {-1, 4}, 1)};
+}
+
+}  // namespace
+
+const Op op_Bernoulli{.name = "Bernoulli", .first_opset = 15, .infer = infer, .forward = forward, .samples = samples};
+
+}  // namespace plimsoll

@@ -1,0 +1,13 @@
+// LogSoftmax along an axis.   LogSoftmaxForward {x, y}   LogSoftmaxBackward {y, dy, dx}: dx = dy - e^y · Σ dy
+// As a model's last node before the cross entropy it is taken away (compiler/training/loss.cpp).
+#include "compiler/ops/softmax.h"
+
+namespace plimsoll {
+
+const Op op_LogSoftmax{.name = "LogSoftmax",
+                       .infer = infer_softmax,
+                       .forward = forward_softmax,
+                       .backward = backward_softmax,
+                       .samples = softmax_samples};
+
+}  // namespace plimsoll

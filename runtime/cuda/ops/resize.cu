@@ -1,0 +1,132 @@
+// ResizeForward {x, y}   ResizeBackward {dy, dx}
+// Each row and column of the result lies between two of the input, as in runtime/host/ops/resize.cpp. The backward gathers: a
+// pixel looks at the stretch of the result that may lie beside it, in order, so that nothing is added by two at once.
+#include "runtime/attrs/resize.h"
+
+#include "runtime/cuda/pool.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+struct Between {
+  int low, high;
+  float share;
+  // What pixel `i` has of it.
+  __device__ float of(int i) const { return (i == low ? 1 - share : 0.0F) + (i == high ? share : 0.0F); }
+};
+
+struct Line {
+  double start, step;
+  int32_t in, out, nearest;
+
+  __device__ double place(int o) const {
+    const double at = start + step * o, whole = rint(at);
+    return fabs(at - whole) < 1e-6 ? whole : at;
+  }
+  __device__ double within(double at) const { return at < 0 ? 0 : at > in - 1 ? in - 1 : at; }
+
+  __device__ Between between(int o) const {
+    const double at = place(o);
+    if (nearest == ResizeAttrs::kLinear) {
+      const double inside = within(at), low = floor(inside);
+      const int first = static_cast<int>(low);
+      return {first, first + 1 < in ? first + 1 : first, static_cast<float>(inside - low)};
+    }
+    const double chosen = nearest == ResizeAttrs::kFloor         ? floor(at)
+                          : nearest == ResizeAttrs::kCeil        ? ceil(at)
+                          : nearest == ResizeAttrs::kPreferFloor ? ceil(at - 0.5)
+                                                                 : floor(at + 0.5);
+    const int only = static_cast<int>(within(chosen));
+    return {only, only, 0};
+  }
+
+  // The stretch [first, last] of the result that may lie beside pixel `i`: places grow with o, and what lies outside the
+  // input belongs to its edge.
+  __device__ int first_beside(int i) const {
+    if (i == 0 || !(step > 0)) return 0;
+    const double o = floor((i - 1 - start) / step) - 1;
+    return o < 0 ? 0 : o > out ? out : static_cast<int>(o);
+  }
+  __device__ int last_beside(int i) const {
+    if (i == in - 1 || !(step > 0)) return out - 1;
+    const double o = ceil((i + 1 - start) / step) + 1;
+    return o > out - 1 ? out - 1 : o < 0 ? -1 : static_cast<int>(o);
+  }
+};
+
+struct Shape {
+  int64_t planes;
+  Line rows, columns;
+
+  Shape(const ResizeAttrs& a, const TensorDesc& x, const TensorDesc& y) : planes(x.dim(0) * x.dim(1)) {
+    const bool image = x.rank() == 4;
+    const auto line = [&](double start, double step, int64_t in, int64_t out) {
+      if (in > (int64_t{1} << 28) || out > (int64_t{1} << 28)) throw KernelError("too many pixels to resize");
+      return Line{start, step, static_cast<int32_t>(in), static_cast<int32_t>(out), static_cast<int32_t>(a.nearest)};
+    };
+    rows = line(a.row_start, a.row_step, image ? x.dim(2) : 1, image ? y.dim(2) : 1);
+    columns = line(a.column_start, a.column_step, x.dim(x.rank() - 1), y.dim(y.rank() - 1));
+  }
+  int64_t inputs() const { return planes * rows.in * columns.in; }
+  int64_t outputs() const { return planes * rows.out * columns.out; }
+};
+
+__global__ void forward_kernel(Shape shape, const float* x, float* y) {
+  const int64_t number = cuda::thread_number();
+  if (number >= shape.planes * shape.rows.out * shape.columns.out) return;
+  const cuda::Pixel at = cuda::pixel_of(number, shape.rows.out, shape.columns.out);
+  const float* const plane = x + at.plane * shape.rows.in * shape.columns.in;
+  const Between row = shape.rows.between(at.row), column = shape.columns.between(at.column);
+  const float *const above = plane + static_cast<int64_t>(row.low) * shape.columns.in,
+              *const below = plane + static_cast<int64_t>(row.high) * shape.columns.in;
+  const float top = above[column.low] * (1 - column.share) + above[column.high] * column.share;
+  const float bottom = below[column.low] * (1 - column.share) + below[column.high] * column.share;
+  y[number] = top * (1 - row.share) + bottom * row.share;
+}
+
+template <bool kAdd>
+__global__ void backward_kernel(Shape shape, const float* dy, float* dx) {
+  const int64_t number = cuda::thread_number();
+  if (number >= shape.planes * shape.rows.in * shape.columns.in) return;
+  const cuda::Pixel at = cuda::pixel_of(number, shape.rows.in, shape.columns.in);
+  const float* const plane = dy + at.plane * shape.rows.out * shape.columns.out;
+  const int first = shape.columns.first_beside(at.column), last = shape.columns.last_beside(at.column);
+  float sum = 0;
+  for (int h = shape.rows.first_beside(at.row); h <= shape.rows.last_beside(at.row); ++h) {
+    const float down = shape.rows.between(h).of(at.row);
+    if (down == 0) continue;
+    const float* const row = plane + static_cast<int64_t>(h) * shape.columns.out;
+    float along = 0;
+    for (int w = first; w <= last; ++w) {
+      const float share = shape.columns.between(w).of(at.column);
+      if (share != 0) along += row[w] * share;
+    }
+    sum += along * down;
+  }
+  dx[number] = kAdd ? dx[number] + sum : sum;
+}
+
+}  // namespace
+
+PLIMSOLL_CUDA_KERNEL(ResizeForward, {
+  cuda::need_plain(operands);
+  const Shape shape(attrs, operands[0].tensor, operands[1].tensor);
+  return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
+    cuda::launch("resize", forward_kernel, cuda::blocks_for(shape.outputs()), cuda::kThreads, context, shape, cuda::in(operand, 0),
+                 cuda::out(operand, 1));
+  });
+})
+
+PLIMSOLL_CUDA_KERNEL(ResizeBackward, {
+  cuda::need_plain(operands);
+  const Shape shape(attrs, operands[1].tensor, operands[0].tensor);
+  return cuda::by_flag(cuda::adds(operands[1]), [&](auto add) -> std::unique_ptr<Kernel> {
+    return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
+      cuda::launch("resize's gradient", backward_kernel<decltype(add)::value>, cuda::blocks_for(shape.inputs()), cuda::kThreads,
+                   context, shape, cuda::in(operand, 0), cuda::out(operand, 1));
+    });
+  });
+})
+
+}  // namespace plimsoll

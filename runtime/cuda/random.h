@@ -1,0 +1,33 @@
+// Random numbers as a function of a counter, the host's bit for bit (runtime/host/random.h): SplitMix64 (Steele, Lea, Flood,
+// "Fast splittable pseudorandom number generators", 2014), so any thread can make any element's.
+#pragma once
+
+#include "runtime/cuda/launch.h"
+
+namespace plimsoll::cuda {
+
+inline constexpr uint64_t kGolden = 0x9E3779B97F4A7C15;
+
+__device__ inline uint64_t mixed(uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+  return z ^ (z >> 31);
+}
+
+// A kernel's own stream in this round.
+struct RandomStream {
+  int64_t key = 0;
+  int64_t skipped = 0;  // elements of the ranks before this one
+
+  __device__ uint64_t start(const Changing& now) const {
+    uint64_t stream = mixed(now.seed + kGolden * (static_cast<uint64_t>(now.iteration) + 1));
+    stream = mixed(stream + kGolden * (static_cast<uint64_t>(now.round) + 1));
+    return mixed(stream + kGolden * (static_cast<uint64_t>(key) + 1));
+  }
+  // Element i's 32 bits; `start` is what start() gave.
+  __device__ uint32_t at(uint64_t start, int64_t i) const {
+    return static_cast<uint32_t>(mixed(start + kGolden * static_cast<uint64_t>(skipped + i)) >> 32);
+  }
+};
+
+}  // namespace plimsoll::cuda

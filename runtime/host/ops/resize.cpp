@@ -1,0 +1,142 @@
+// ResizeForward {x, y}   ResizeBackward {dy, dx}
+// Each row and column of the result lies between two of the input, `share` of the way from `low` to `high`; of the nearest
+// alone, both are that one. A plane is one thread's, in both directions: the backward scatters.
+#include "runtime/attrs/resize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "runtime/host/flat_kernel.h"
+#include "runtime/host/planes.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+struct Between {
+  int64_t low = 0, high = 0;
+  float share = 0;
+};
+
+// What is a whole number but for rounding is one: a third, thrice, is 1.
+double place_of(double start, double step, int64_t o) {
+  const double place = start + step * static_cast<double>(o), whole = std::nearbyint(place);
+  return std::abs(place - whole) < 1e-6 ? whole : place;
+}
+
+Between between(double place, int64_t in, int64_t nearest) {
+  const double last = static_cast<double>(in - 1);
+  double low = std::floor(place), high = low;
+  switch (nearest) {
+    case ResizeAttrs::kLinear: {
+      const double at = std::clamp(place, 0.0, last);
+      low = std::floor(at);
+      return {static_cast<int64_t>(low), static_cast<int64_t>(std::min(low + 1, last)), static_cast<float>(at - low)};
+    }
+    case ResizeAttrs::kFloor: break;
+    case ResizeAttrs::kCeil: high = std::ceil(place); break;
+    case ResizeAttrs::kPreferFloor: high = std::ceil(place - 0.5); break;
+    default: high = std::floor(place + 0.5);
+  }
+  const int64_t at = static_cast<int64_t>(std::clamp(high, 0.0, last));
+  return {at, at, 0};
+}
+
+std::vector<Between> table(double start, double step, int64_t in, int64_t out, int64_t nearest) {
+  std::vector<Between> all;
+  for (int64_t o = 0; o < out; ++o) all.push_back(between(place_of(start, step, o), in, nearest));
+  return all;
+}
+
+// The small side is the input, the other the result; series [N, C, W] are images of one row.
+struct Shape {
+  int64_t planes, rows_in, columns_in;
+  std::vector<Between> rows, columns;
+
+  Shape(const ResizeAttrs& a, const TensorDesc& x, const TensorDesc& y) : planes(x.dim(0) * x.dim(1)) {
+    const bool image = x.rank() == 4;
+    rows_in = image ? x.dim(2) : 1;
+    columns_in = x.dim(x.rank() - 1);
+    rows = table(a.row_start, a.row_step, rows_in, image ? y.dim(2) : 1, a.nearest);
+    columns = table(a.column_start, a.column_step, columns_in, y.dim(y.rank() - 1), a.nearest);
+  }
+};
+
+template <int kBlock>
+void forward(const Shape& shape, const float* x, float* y) {
+  const int64_t in = shape.rows_in * shape.columns_in * kBlock, row = shape.columns_in * kBlock;
+  const int64_t out = static_cast<int64_t>(shape.rows.size() * shape.columns.size()) * kBlock;
+#pragma omp parallel for schedule(static)
+  for (int64_t plane = 0; plane < shape.planes / kBlock; ++plane) {
+    const float* const from = x + plane * in;
+    float* to = y + plane * out;
+    for (const Between& r : shape.rows) {
+      const float *const above = from + r.low * row, *const below = from + r.high * row;
+      for (const Between& c : shape.columns) {
+        const float lower = r.share, right = c.share;
+#pragma omp simd
+        for (int k = 0; k < kBlock; ++k) {
+          const float top = above[c.low * kBlock + k] * (1 - right) + above[c.high * kBlock + k] * right;
+          const float bottom = below[c.low * kBlock + k] * (1 - right) + below[c.high * kBlock + k] * right;
+          to[k] = top * (1 - lower) + bottom * lower;
+        }
+        to += kBlock;
+      }
+    }
+  }
+}
+
+template <int kBlock>
+void backward(const Shape& shape, bool adds, const float* dy, float* dx) {
+  const int64_t in = shape.rows_in * shape.columns_in * kBlock, row = shape.columns_in * kBlock;
+  const int64_t out = static_cast<int64_t>(shape.rows.size() * shape.columns.size()) * kBlock;
+#pragma omp parallel for schedule(static)
+  for (int64_t plane = 0; plane < shape.planes / kBlock; ++plane) {
+    const float* from = dy + plane * out;
+    float* const to = dx + plane * in;
+    if (!adds) std::fill_n(to, in, 0.0F);
+    for (const Between& r : shape.rows) {
+      float *const above = to + r.low * row, *const below = to + r.high * row;
+      for (const Between& c : shape.columns) {
+        const float lower = r.share, right = c.share;
+#pragma omp simd
+        for (int k = 0; k < kBlock; ++k) {
+          const float top = from[k] * (1 - lower), bottom = from[k] * lower;
+          above[c.low * kBlock + k] += top * (1 - right);
+          above[c.high * kBlock + k] += top * right;
+          below[c.low * kBlock + k] += bottom * (1 - right);
+          below[c.high * kBlock + k] += bottom * right;
+        }
+        from += kBlock;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Algorithm> ResizeForward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> ResizeForward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  const TensorDesc& x = operands[0].tensor;
+  return host::by_block(x.layout, [&](auto block) -> std::unique_ptr<Kernel> {
+    return host::flat_kernel([shape = Shape(attrs, x, operands[1].tensor)](const RunContext&, std::byte* const* operand) {
+      forward<decltype(block)::value>(shape, host::in(operand, 0), host::out(operand, 1));
+    });
+  });
+}
+
+std::vector<Algorithm> ResizeBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> ResizeBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  const TensorDesc& dx = operands[1].tensor;
+  const bool adds = operands[1].access == Access::update;
+  return host::by_block(dx.layout, [&](auto block) -> std::unique_ptr<Kernel> {
+    return host::flat_kernel([adds, shape = Shape(attrs, dx, operands[0].tensor)](const RunContext&, std::byte* const* operand) {
+      backward<decltype(block)::value>(shape, adds, host::in(operand, 0), host::out(operand, 1));
+    });
+  });
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,130 @@
+// Splits into sequences and masks drawn in steps, as PyTorch's exporters write them.
+#include <catch2/catch.hpp>
+
+#include <fstream>
+
+#include "model_builder.h"
+
+using namespace plimsoll;
+
+namespace {
+
+// x [N,6,2] in pieces along the channels, of which the second and the last are added.
+ModelBuilder split(const std::vector<int64_t>& lengths, bool scalar) {
+  ModelBuilder build(18);
+  build.input("x", {"N", "6", "2"});
+  if (scalar) build.constant_scalar("lengths", lengths[0]);
+  else build.constant("lengths", lengths);
+  build.constant_scalar("second", 1).constant_scalar("last", -1);
+  ModelBuilder::integer(build.node("SplitToSequence", {"x", "lengths"}, {"pieces"}, "split"), "axis", 1);
+  build.node("Identity", {"pieces"}, {"same"});
+  build.node("SequenceAt", {"pieces", "second"}, {"a"});
+  build.node("SequenceAt", {"same", "last"}, {"b"});
+  build.node("Add", {"a", "b"}, {"y"}, "add");
+  build.output("y");
+  return build;
+}
+
+// y = x · mask / p, with a mask for each sample.
+ModelBuilder stochastic_depth(const std::string& compare, std::string probability, float high = 1, bool converted = false) {
+  ModelBuilder build(15);
+  build.input("x", {"N", "6", "2"}).weight("w", {6, 2});
+  build.node("Shape", {"x"}, {"shape"});
+  build.constant("zero", {0}).constant("ones", {1, 1});
+  build.node("Gather", {"shape", "zero"}, {"samples"});
+  ModelBuilder::integer(build.node("Concat", {"samples", "ones"}, {"mask_shape"}), "axis", 0);
+  build.node("ConstantOfShape", {"mask_shape"}, {"empty"});
+  onnx::NodeProto& random = build.node("RandomUniformLike", {"empty"}, {"random"}, "random");
+  onnx::AttributeProto& up_to = *random.add_attribute();
+  up_to.set_name("high");
+  up_to.set_type(onnx::AttributeProto::FLOAT);
+  up_to.set_f(high);
+  build.constant_real("p", {0.75F}, true).weight("q", {6});
+  if (converted) {
+    build.node("CastLike", {probability, "random"}, {"converted"});
+    probability = "converted";
+  }
+  if (compare == "Less") build.node(compare, {"random", probability}, {"chosen"}, "compare");
+  else build.node(compare, {probability, "random"}, {"chosen"}, "compare");
+  ModelBuilder::integer(build.node("Cast", {"chosen"}, {"mask"}, "mask"), "to", onnx::TensorProto::FLOAT);
+  build.node("Div", {"mask", "p"}, {"scaled"});
+  build.node("Mul", {"x", "w"}, {"xw"});
+  build.node("Mul", {"xw", "scaled"}, {"y"}, "drop");
+  build.output("y");
+  return build;
+}
+
+}  // namespace
+
+TEST_CASE("a sequence that is split and taken from is a Split") {
+  SECTION("of all of which the length is known") {
+    const auto imported = GENERATE(true, false) ? split({2}, true).import() : split({2, 2, 2}, false).import();
+    REQUIRE(outcome(imported) == "ok");
+    const Node* add = find_node(imported->network, "add");
+    REQUIRE(add);
+    CHECK(imported->network.values[add->inputs[0]].type == TensorType{DataType::f32, {kBatch, {2}, {2}}});
+    const Node* made = find_node(imported->network, "split");
+    REQUIRE(made);
+    CHECK((made->op == "Split" && made->outputs.size() == 3));
+    CHECK((made->outputs[1] == add->inputs[0] && made->outputs[2] == add->inputs[1]));
+  }
+  SECTION("into single ones, without the axis") {
+    ModelBuilder build(18);
+    build.input("x", {"N", "2", "5"}).constant_scalar("second", 1);
+    onnx::NodeProto& made = build.node("SplitToSequence", {"x"}, {"rows"}, "split");
+    ModelBuilder::integer(made, "axis", -2);
+    ModelBuilder::integer(made, "keepdims", 0);
+    build.node("SequenceAt", {"rows", "second"}, {"row"});
+    build.node("Relu", {"row"}, {"y"}, "relu");
+    build.output("y");
+    const auto imported = build.import();
+    REQUIRE(outcome(imported) == "ok");
+    CHECK(imported->network.values[find_node(imported->network, "relu")->inputs[0]].type == TensorType{DataType::f32, {kBatch, {5}}});
+  }
+}
+
+TEST_CASE("what is done to a sequence beside taking from it is named, and what stands behind is not") {
+  ModelBuilder build(18);
+  build.input("x", {"N", "6", "2"}).constant_scalar("first", 0);
+  ModelBuilder::integer(build.node("SplitToSequence", {"x"}, {"pieces"}, "split"), "axis", 1);
+  build.node("SequenceErase", {"pieces", "first"}, {"fewer"}, "erase");
+  build.node("SequenceAt", {"fewer", "first"}, {"a"}, "at");
+  build.node("Relu", {"a"}, {"y"});
+  build.output("y");
+  const std::string said = outcome(build.import());
+  CHECK(said.find("SequenceErase") != std::string::npos);
+  CHECK(said.find("Relu") == std::string::npos);
+  CHECK(said.find("SplitToSequence") == std::string::npos);
+}
+
+TEST_CASE("a mask that is drawn in steps is one node without inputs") {
+  const auto imported = stochastic_depth(GENERATE("Less", "GreaterOrEqual"), "p", 1, GENERATE(false, true)).import();
+  REQUIRE(outcome(imported) == "ok");
+  const Node* mask = find_node(imported->network, "mask");
+  REQUIRE(mask);
+  CHECK((mask->op == "Bernoulli" && mask->inputs.empty()));
+  CHECK(imported->network.values[mask->outputs[0]].type == TensorType{DataType::f32, {kBatch, {1}, {1}}});
+  CHECK(std::get<double>(mask->attributes.at("probability")) == 0.75);
+  CHECK(find_node(imported->network, "random") == nullptr);
+}
+
+TEST_CASE("random numbers that are no such mask are refused by name") {
+  CHECK(outcome(stochastic_depth("Less", "q").import()).find("its probability is no single number") != std::string::npos);
+  CHECK(outcome(stochastic_depth("Less", "p", 2).import()).find("RandomUniformLike") != std::string::npos);
+}
+
+TEST_CASE("exported for use, a mask is its mean") {
+  const ScratchDirectory directory;
+  ModelBuilder build = stochastic_depth("Less", "p", 1, GENERATE(false, true));
+  build.graph().add_value_info()->set_name("mask");  // of the shape that it had
+  directory.write("m.onnx", build.model.SerializeAsString());
+  REQUIRE(export_model({.model = directory / "m.onnx", .checkpoint = "", .for_inference = true}, directory / "use.onnx").ok());
+  onnx::ModelProto model;
+  std::ifstream file(directory / "use.onnx", std::ios::binary);
+  REQUIRE(model.ParseFromIstream(&file));
+  for (const onnx::NodeProto& node : model.graph().node()) {
+    CHECK((node.op_type() != "RandomUniformLike" && node.op_type() != "Less"));
+    if (node.op_type() == "Cast") CHECK(node.input(0) == "p");
+  }
+  CHECK(model.graph().value_info_size() == 0);
+}

@@ -1,0 +1,164 @@
+// Operators that are said in others: what is written for them, and what is refused. That they compute what PyTorch does is held
+// by tools/bench/parity.py (network `assorted`).
+#include <catch2/catch.hpp>
+
+#include <cstring>
+#include <functional>
+
+#include "compiler/import/loaded_model.h"
+#include "model_builder.h"
+
+using namespace plimsoll;
+using Catch::Matchers::Contains;
+
+namespace {
+
+// Reads x [N,8,6,6] or another, makes y by one node; the operators that it became, and y's dimensions.
+struct Spelled {
+  ModelBuilder build = ModelBuilder(18);
+  onnx::NodeProto& node(const std::string& op, const std::vector<std::string>& inputs) {
+    build.output("y");
+    return build.node(op, inputs, {"y"}, "node");
+  }
+  std::string said() const {
+    const auto imported = build.import();
+    if (!imported.ok()) return outcome(imported);
+    std::string ops;
+    for (const Node& made : imported->network.nodes) ops += made.op + " ";
+    return ops + to_string(imported->network.values[imported->network.outputs[0]].type.dims);
+  }
+};
+
+void text(onnx::NodeProto& node, const std::string& name, const std::string& value) {
+  onnx::AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::STRING);
+  attribute.set_s(value);
+}
+
+}  // namespace
+
+TEST_CASE("over one dimension is over two, of which the first is 1") {
+  Spelled conv;
+  conv.build.input("x", {"N", "4", "9"}).weight("w", {6, 4, 3}).weight("b", {6});
+  onnx::NodeProto& node = conv.node("Conv", {"x", "w", "b"});
+  ModelBuilder::ints(node, "pads", {1, 2});
+  ModelBuilder::ints(node, "strides", {2});
+  ModelBuilder::ints(node, "kernel_shape", {3});
+  CHECK(conv.said() == "Unsqueeze Unsqueeze Conv Squeeze [N,6,5]");
+  node.mutable_attribute(0)->add_ints(1);
+  CHECK_THAT(conv.said(), Contains("4: node 'node' (Conv): pads has 3 entries for one dimension"));
+
+  Spelled pool;
+  pool.build.input("x", {"N", "4", "9"});
+  ModelBuilder::ints(pool.node("MaxPool", {"x"}), "kernel_shape", {3});
+  CHECK(pool.said() == "Unsqueeze MaxPool Squeeze [N,4,7]");
+
+  Spelled flat;
+  flat.build.input("x", {"N", "4", "9"}).weight("w", {6, 4, 3, 3});
+  flat.node("Conv", {"x", "w"});
+  CHECK_THAT(flat.said(), Contains("its weight is not of three dimensions"));
+}
+
+TEST_CASE("normalizations of channels and of groups are those of rows") {
+  Spelled instance;
+  instance.build.input("x", {"N", "8", "6", "6"}).weight("s", {8}).weight("b", {8});
+  instance.node("InstanceNormalization", {"x", "s", "b"});
+  CHECK(instance.said() == "LayerNormalization Unsqueeze Mul Unsqueeze Add [N,8,6,6]");
+
+  Spelled plain;  // as PyTorch exports a GroupNorm: constants that are no weights
+  plain.build.model.set_producer_name("pytorch");
+  plain.build.input("x", {"N", "8", "6", "6"}).constant_real("ones", std::vector<float>(8, 1)).constant_real("zeros", std::vector<float>(8, 0));
+  plain.node("InstanceNormalization", {"x", "ones", "zeros"});
+  CHECK(plain.said() == "LayerNormalization [N,8,6,6]");
+
+  Spelled wrong;
+  wrong.build.input("x", {"N", "8", "6", "6"}).weight("s", {4}).weight("b", {8});
+  wrong.node("InstanceNormalization", {"x", "s", "b"});
+  CHECK_THAT(wrong.said(), Contains("4: node 'node' (InstanceNormalization): input 1 is not one number for each of 8 channels"));
+
+  Spelled groups;
+  groups.build.input("x", {"N", "8", "6", "6"}).weight("s", {4}).weight("b", {4});
+  ModelBuilder::integer(groups.node("GroupNormalization", {"x", "s", "b"}), "num_groups", 4);
+  CHECK(groups.said() == "Reshape LayerNormalization Unsqueeze Unsqueeze Mul Add Reshape [N,8,6,6]");
+  groups.build.graph().mutable_node(0)->mutable_attribute(0)->set_i(3);
+  CHECK_THAT(groups.said(), Contains("3 groups of the channels of [N,8,6,6]"));
+}
+
+TEST_CASE("activations and rearrangements are what they are made of") {
+  const auto said = [](const std::string& op, const std::function<void(onnx::NodeProto&)>& set = [](onnx::NodeProto&) {}) {
+    Spelled spelled;
+    spelled.build.input("x", {"N", "8", "6", "6"}).weight("slope", {8, 1, 1});
+    onnx::NodeProto& node = op == "PRelu" ? spelled.node(op, {"x", "slope"}) : spelled.node(op, {"x"});
+    set(node);
+    return spelled.said();
+  };
+  CHECK(said("PRelu") == "Relu Sub Mul Add [N,8,6,6]");
+  CHECK(said("Mish") == "Softplus Tanh Mul [N,8,6,6]");
+  CHECK(said("Selu") == "Elu Mul [N,8,6,6]");
+  CHECK(said("GlobalMaxPool") == "MaxPool [N,8,1,1]");
+  CHECK(said("DepthToSpace", [](onnx::NodeProto& node) { ModelBuilder::integer(node, "blocksize", 2); }) == "Reshape Transpose Reshape [N,2,12,12]");
+  CHECK(said("SpaceToDepth", [](onnx::NodeProto& node) { ModelBuilder::integer(node, "blocksize", 3); }) == "Reshape Transpose Reshape [N,72,2,2]");
+  CHECK_THAT(said("SpaceToDepth", [](onnx::NodeProto& node) { ModelBuilder::integer(node, "blocksize", 4); }), Contains("cannot be divided in blocks of 4"));
+  CHECK_THAT(said("DepthToSpace", [](onnx::NodeProto& node) { ModelBuilder::integer(node, "blocksize", INT64_MAX); }), Contains("blocks of"));
+}
+
+TEST_CASE("an Einsum of matrices is their product") {
+  const auto said = [](const std::string& equation) {
+    Spelled spelled;
+    spelled.build.input("x", {"N", "3", "4", "5"}).weight("w", {3, 6, 5});
+    spelled.build.node("Relu", {"x"}, {"r"});
+    text(spelled.node("Einsum", equation.starts_with("hjd") ? std::vector<std::string>{"w", "r"} : std::vector<std::string>{"r", "r"}), "equation", equation);
+    return spelled.said();
+  };
+  CHECK(said("bhid,bhjd->bhij") == "Relu Transpose MatMul [N,3,4,4]");
+  CHECK(said("b h i d, b h i e -> b h d e") == "Relu Transpose MatMul [N,3,5,5]");
+  CHECK(said("bhid,bhjd->bijh") == "Relu Transpose MatMul Transpose [N,4,4,3]");
+  CHECK_THAT(said("bhid,bhid->bhi"), Contains("5: ") && Contains("is no product of two matrices"));
+  CHECK_THAT(said("bhid,bhjd->b"), Contains("5: ") && Contains("sums one operand alone"));
+  CHECK_THAT(said("...id,...jd->...ij"), Contains("5: ") && Contains("each letter written"));
+  CHECK_THAT(said("bhd,bhjd->bhj"), Contains("4: ") && Contains("does not fit its inputs"));
+}
+
+TEST_CASE("rows picked by constant numbers in no order are picked by a kernel") {
+  ModelBuilder build(18);
+  build.input("x", {"N", "3", "2"}).weight("table", {5, 2}).integers("numbers", {4, 0, 0});
+  build.constant("last", {-1});
+  build.node("Max", {"numbers"}, {"same"});
+  build.node("Unsqueeze", {"same", "last"}, {"places"});
+  build.node("GatherND", {"table", "places"}, {"rows"}, "pick");
+  build.node("Add", {"x", "rows"}, {"y"});
+  build.output("y");
+  const auto imported = build.import();
+  REQUIRE(outcome(imported) == "ok");
+  const Node* pick = find_node(imported->network, "pick");
+  REQUIRE(pick);
+  CHECK(pick->op == "Gather");
+  const Value& numbers = imported->network.values[pick->inputs[1]];
+  CHECK((numbers.kind == ValueKind::parameter && !numbers.trainable && numbers.type == TensorType{DataType::i64, {{3}}}));
+}
+
+TEST_CASE("constants are scattered, and the larger of sizes is known") {
+  ModelBuilder build(18);
+  build.input("x", {"N", "4"}).constant("shape", {2, 2}).constant("at", {1}).constant("axes", {0}).constant_real("row", {7, 8});
+  build.node("ConstantOfShape", {"shape"}, {"zeros"});
+  build.node("Unsqueeze", {"at", "axes"}, {"places"});
+  build.node("Unsqueeze", {"row", "axes"}, {"rows"});
+  build.node("ScatterND", {"zeros", "places", "rows"}, {"filled"});
+  build.constant("four", {4}).constant("two", {2}).constant("three", {3});
+  build.node("Min", {"three", "four", "four"}, {"fewest"});
+  build.node("Max", {"two", "four", "fewest"}, {"most"});
+  build.node("Reshape", {"filled", "most"}, {"flat"});
+  build.node("Mul", {"x", "flat"}, {"y"}, "mul");
+  build.output("y");
+  const auto imported = build.import();
+  REQUIRE(outcome(imported) == "ok");
+  for (const onnx::TensorProto& tensor : imported->file->model.graph().initializer()) {
+    if (tensor.name() != "flat") continue;
+    REQUIRE(tensor.raw_data().size() == 16);
+    float items[4];
+    std::memcpy(items, tensor.raw_data().data(), 16);
+    CHECK((items[0] == 0 && items[1] == 0 && items[2] == 7 && items[3] == 8));
+  }
+  REQUIRE(find_node(imported->network, "mul"));
+}
