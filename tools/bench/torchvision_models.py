@@ -21,7 +21,7 @@ CLASSIFICATION = ["alexnet", "vgg11_bn", "resnet18", "resnext50_32x4d", "wide_re
                   "inception_v3", "mobilenet_v2", "mobilenet_v3_small", "mnasnet0_5", "shufflenet_v2_x0_5", "regnet_y_400mf",
                   "efficientnet_b0", "efficientnet_v2_s", "convnext_tiny", "vit_b_16", "swin_t", "swin_v2_t", "maxvit_t"]
 SEGMENTATION = ["fcn_resnet50", "deeplabv3_mobilenet_v3_large", "lraspp_mobilenet_v3_large"]
-SIZES = {"alexnet": 224, "inception_v3": 107, "maxvit_t": 224}
+SIZES = {"alexnet": 224, "vgg11_bn": 224, "inception_v3": 107, "maxvit_t": 224}
 
 
 class MainOutput(torch.nn.Module):
