@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "compiler/ir/names.h"
 #include "compiler/report/figures.h"
@@ -205,6 +206,30 @@ bool below_module(std::string layer, const std::string& module) {
   return !module.empty() && at != std::string::npos && layer.find('.', at + module.size() + 2) == std::string::npos;
 }
 
+constexpr std::string_view kLeftOut = "…";  // in a name as tables show it
+
+bool stands_for(std::string_view shown, std::string_view name) {
+  for (bool first = true;; first = false) {
+    const size_t cut = shown.find(kLeftOut);
+    const std::string_view piece = shown.substr(0, cut);
+    if (cut == std::string_view::npos) return first ? name == piece : name.ends_with(piece);
+    const size_t at = name.find(piece);
+    if (at == std::string_view::npos || (first && at > 0)) return false;
+    name.remove_prefix(at + piece.size());
+    shown.remove_prefix(cut + kLeftOut.size());
+  }
+}
+
+// All that a name out of a table may be.
+std::vector<std::string> meant(const Plan& plan, const PlanFacts& facts, const std::string& shown) {
+  std::set<std::string> names;
+  for (const PlanTensor& tensor : plan.tensors)
+    if (stands_for(shown, tensor.name)) names.insert(tensor.name);
+  for (const LayerFacts& layer : facts.layers)
+    if (stands_for(shown, layer.name)) names.insert(layer.name);
+  return {names.begin(), names.end()};
+}
+
 }  // namespace
 
 std::vector<std::string> nearest_names(const std::string& name, const std::vector<std::string>& names, size_t most) {
@@ -221,7 +246,16 @@ std::vector<std::string> nearest_names(const std::string& name, const std::vecto
 }
 
 Result<std::string> explain(const Plan& plan, const PlanFacts& facts, const std::string& name, bool color) {
-  const std::string bare = name.starts_with('%') ? name.substr(1) : name;
+  std::string bare = name.starts_with('%') ? name.substr(1) : name;
+  if (bare.find(kLeftOut) != std::string::npos) {
+    const std::vector<std::string> all = meant(plan, facts, bare);
+    if (all.size() > 1) {
+      std::string list;
+      for (size_t i = 0; i < std::min<size_t>(5, all.size()); ++i) list += (i ? ", " : "") + spelled(all[i]);
+      return Error{ExitCode::usage, fmt::format("'{}' may be any of {} names", shortened(name, 60), all.size()), {"it may be: " + list}};
+    }
+    if (all.size() == 1) bare = all.front();
+  }
   const Explanation explanation(plan, facts, color);
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "\n") + part; };

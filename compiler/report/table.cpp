@@ -19,13 +19,30 @@ std::string padded(const std::string& text, size_t width, bool right) {
   return right ? space + text : text + space;
 }
 
+// "/layer1/layer1.0/downsample/downsample.0/Conv": "…layer1.0…downsample.0/Conv"
+std::string without_repetitions(std::string_view text) {
+  std::string kept;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = text[at] == '/' ? text.find('/', at + 1) : std::string_view::npos;
+    if (end != std::string_view::npos && end > at + 1 &&
+        text.substr(end + 1).starts_with(std::string(text.substr(at + 1, end - at - 1)) + ".")) {
+      kept += "…";
+      at = end + 1;
+    } else {
+      kept += text[at++];
+    }
+  }
+  return kept;
+}
+
 }  // namespace
 
 size_t width_of(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !continues(c); }));
 }
 
-std::string shortened(std::string_view text, size_t most) {
+std::string shortened(std::string_view whole, size_t most) {
+  const std::string text = width_of(whole) > most ? without_repetitions(whole) : std::string(whole);
   std::vector<std::string> characters;
   for (char c : text) {
     if (continues(c) && !characters.empty()) characters.back() += c;

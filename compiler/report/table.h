@@ -32,7 +32,8 @@ class Table {
 // Characters of UTF-8; every other byte counts as one.
 size_t width_of(std::string_view text);
 
-// At most `most` characters, cut in the middle. Control characters are shown as '?'.
+// At most `most` characters. What is too long loses first the modules that the next one repeats ("/layer1/layer1.0/conv" is
+// "…layer1.0/conv"), then its middle. Control characters are shown as '?'.
 std::string shortened(std::string_view text, size_t most);
 
 // "██████████▌         " of `width` characters; `share` from 0 to 1.

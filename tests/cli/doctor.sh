@@ -2,7 +2,7 @@
 . "$PLIMSOLL_CLI/common.sh"
 
 expect 0 plimsoll doctor
-for part in "plimsoll 0.1.0" "this machine" "CPU" "to build trainers" "cmake version" "for GPUs"; do says "$part"; done
+for part in "plimsoll 0.1.0" "this machine" "CPU" "to build trainers" "cmake version" oneDNN PNG JPEG MPI "for GPUs" NCCL; do says "$part"; done
 [[ $(LC_ALL=C.UTF-8 wc -L <out) -le 100 ]] || fail "a line is longer than 100 characters"
 
 # Without compiler and CMake there is no trainer; the profiler may break; both are said.
@@ -10,6 +10,10 @@ plimsoll=$(command -v plimsoll)
 mkdir empty
 expect 8 env PATH="$PWD/empty" "$plimsoll" doctor
 says "apt-get install cmake"; says "apt-get install g++"; says "tools/setup.sh"
+says "cannot be looked for without a compiler"; says "apt-get install libopenmpi-dev openmpi-bin"
+# NCCL by its header, where it is said to be.
+mkdir -p nccl/include && printf '#define NCCL_MAJOR 2\n#define NCCL_MINOR 27\n#define NCCL_PATCH 3\n' >nccl/include/nccl.h
+expect 0 env NCCL_ROOT="$PWD/nccl" plimsoll doctor; says "2.27.3, $PWD/nccl"
 printf '#!/bin/sh\necho broken >&2\nexit 3\n' >profiler && chmod +x profiler
 expect 8 env PLIMSOLL_PROFILER="$PWD/profiler" plimsoll doctor; says "fails: broken"
 expect 8 env PLIMSOLL_PROFILER="$PWD/nowhere" plimsoll doctor;  says "missing"

@@ -73,13 +73,19 @@ class Doctor {
     cache();
     section("to build trainers");
     const char* const compiler = std::getenv("CXX");
-    program("C++ compiler", compiler && *compiler ? compiler : "c++", "apt-get install g++");
+    compiler_ = compiler && *compiler ? compiler : "c++";
+    program("C++ compiler", compiler_, "apt-get install g++");
     program("CMake", "cmake", "apt-get install cmake");
+    header("oneDNN", {"oneapi/dnnl/dnnl.hpp"}, Finding::State::missing, "trainers for this CPU: apt-get install libdnnl-dev");
+    header("PNG", {"png.h"}, Finding::State::without, "pictures of that kind (--data images:DIR): apt-get install libpng-dev");
+    header("JPEG", {"cstdio", "jpeglib.h"}, Finding::State::without, "pictures of that kind (--data images:DIR): apt-get install libjpeg62-turbo-dev");
+    mpi();
     section("for GPUs");
     gpus();
     if (const std::vector<std::string> nvcc = lines_of({find_program("nvcc"), "--version"}); nvcc.empty())
       add(Finding::State::without, "CUDA compiler", "none: trainers for GPUs are built where nvcc is");
     else add(Finding::State::ok, "CUDA compiler", release_of(nvcc));
+    nccl();
     profiler("profiler", "plimsoll-profile-cuda", Finding::State::without, "none: plans for GPUs take modelled workspaces and times (--costs p100, …)");
   }
 
@@ -148,6 +154,49 @@ class Doctor {
     else add(Finding::State::ok, what, lines[0]);
   }
 
+  // The compiler knows best where it looks.
+  void header(const char* what, const std::vector<std::string>& names, Finding::State otherwise, const std::string& advice) {
+    const std::string compiler = compiler_.find('/') == std::string::npos ? find_program(compiler_) : compiler_;
+    if (compiler.empty()) return add(otherwise, what, "cannot be looked for without a compiler");
+    std::vector<std::string> command = {compiler, "-E", "-x", "c++", "-o", "/dev/null"};
+    for (const std::string& name : names) command.insert(command.end(), {"-include", name});
+    command.push_back("/dev/null");
+    const Result<ProcessResult> result = run_process(command);
+    if (result.ok() && result->exit_code == 0) add(Finding::State::ok, what, names.back());
+    else add(otherwise, what, fmt::format("no {}: {}", names.back(), advice));
+  }
+
+  // One to build with and one to run by.
+  void mpi() {
+    const std::vector<std::string> run = lines_of({find_program("mpirun"), "--version"});
+    const bool builds = !find_program("mpicxx").empty();
+    if (!run.empty() && builds) return add(Finding::State::ok, "MPI", run[0]);
+    add(Finding::State::without, "MPI",
+        fmt::format("no {}: trainers of several ranks (--ranks): apt-get install libopenmpi-dev openmpi-bin", builds ? "mpirun" : "mpicxx"));
+  }
+
+  // Where a trainer's CMakeLists.txt looks for it.
+  void nccl() {
+    std::vector<std::string> directories;
+    for (const char* const name : {"NCCL_ROOT", "CUDA_HOME", "CUDA_PATH"})
+      if (const char* const root = std::getenv(name)) directories.push_back(std::string(root) + "/include");
+    for (const char* const usual : {"/usr/include", "/usr/local/include", "/usr/local/cuda/include"}) directories.emplace_back(usual);
+    for (const std::string& directory : directories) {
+      const std::string file = directory + "/nccl.h";
+      if (access(file.c_str(), R_OK) != 0) continue;
+      return add(Finding::State::ok, "NCCL", fmt::format("{}.{}.{}, {}", defined(file, "NCCL_MAJOR"), defined(file, "NCCL_MINOR"), defined(file, "NCCL_PATCH"), file));
+    }
+    add(Finding::State::without, "NCCL", "no nccl.h: trainers of several GPUs are built where NVIDIA's libnccl-dev is, or NCCL_ROOT says");
+  }
+
+  // "#define NAME 2": 2
+  static std::string defined(const std::string& file, const std::string& name) {
+    std::ifstream in(file);
+    for (std::string line; std::getline(in, line);)
+      if (const std::string begin = "#define " + name + " "; line.starts_with(begin)) return line.substr(begin.size());
+    return "?";
+  }
+
   static std::string release_of(const std::vector<std::string>& lines) {
     for (const std::string& line : lines)
       if (line.find("release") != std::string::npos) return line;
@@ -162,6 +211,7 @@ class Doctor {
   }
 
   std::vector<std::pair<std::string, std::vector<Finding>>> sections_;
+  std::string compiler_;
   bool healthy_ = true;
 };
 

@@ -7,6 +7,14 @@ const FATE_COLOURS = ["brief", "activation", "offload", "recompute", "input"];
 
 const unitOf = (seconds) => seconds >= 1 ? [1, "s"] : seconds >= 1e-3 ? [1e-3, "ms"] : [1e-6, "µs"];
 
+// Round numbers of bytes, far enough apart to be read.
+function byteTicks(top, pixels) {
+  let tick = 1;
+  while ((tick / top) * pixels < 34) tick *= 2;
+  return Array.from({ length: Math.floor(top / tick) + 1 }, (_, i) => i * tick);
+}
+const roundBytesText = (bytes) => bytesText(bytes).replace(/\.0+ /, " ");
+
 // With as many digits as tell one tick from the next.
 function tickText(seconds, tick) {
   const [unit, name] = unitOf(seconds || tick);
@@ -175,7 +183,7 @@ class Figure {
   }
 
   drawAxis(c) {
-    const wanted = Math.max(2, Math.floor((this.width - GUTTER) / 90)), raw = (this.to - this.from) / wanted;
+    const wanted = Math.max(4, Math.floor((this.width - GUTTER) / 90)), raw = (this.to - this.from) / wanted;
     const power = 10 ** Math.floor(Math.log10(raw));
     let tick = power * [1, 2, 5, 10].find((m) => m * power >= raw);
     if (!this.byTime) tick = Math.max(1, Math.round(tick));
@@ -381,7 +389,11 @@ class Figure {
       c.fillText(text, GUTTER - 8, y);
     };
     const scale = (y, top, area) => {
-      for (const share of [0, 0.5, 1]) label(bytesText(top * share), y(top * share), this.colour.muted);
+      for (const bytes of byteTicks(top, area.bottom - area.top)) {
+        label(roundBytesText(bytes), y(bytes), this.colour.muted);
+        c.fillStyle = this.colour.line;
+        c.fillRect(GUTTER - 5, Math.round(y(bytes)), 4, 1);
+      }
       c.fillStyle = this.colour.line;
       c.fillRect(GUTTER - 1, area.top, 1, area.bottom - area.top);
     };
