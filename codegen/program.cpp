@@ -42,7 +42,8 @@ std::string inputs(const Source& source) {
                    "inputs are plain and count samples");
     text += fmt::format("    {{{}, {}{}}},\n", string_literal(tensor.onnx_name),
                         desc_literal(tensor.type, fmt::format("{}", source.plan.rank_samples())),
-                        tensor.bound > 0 ? fmt::format(", {}", tensor.bound) : "");
+                        tensor.ignored ? fmt::format(", {}, {}", tensor.bound, *tensor.ignored)
+                        : tensor.bound > 0 ? fmt::format(", {}", tensor.bound) : "");
   }
   return text;
 }
@@ -233,7 +234,9 @@ Result<GeneratedFile> program_source(const Source& source, const std::vector<std
       source.options.weights_bytes > 0 ? fmt::format(" .weights_bytes = {},", source.options.weights_bytes) : "",
       classes(source.graph), source.graph.correct.valid() ? "true" : "false", plan.summary.iteration_seconds,
       string_literal(plan.costs), string_literal(libraries),
-      plan.ranks > 1 ? fmt::format("      .ranks = {}, .plan_hash = {:#x}, .join = dist::join,\n", plan.ranks, hash_of(plan)) : "",
+      plan.ranks > 1 ? fmt::format("      .ranks = {}, .plan_hash = {:#x}, .predicted_reduce_seconds = {}, .join = dist::join,\n", plan.ranks,
+                                   hash_of(plan), plan.summary.reduce_seconds)
+                     : "",
       output(source), parameter_count ? "      .parameters = trainer::parameters,\n" : "");
   return GeneratedFile{"program.cpp", text};
 }

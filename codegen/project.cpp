@@ -160,7 +160,7 @@ bool has_backend(const Plan& plan) { return !backend_of(plan).project.empty(); }
 std::vector<GeneratedFile> project_files(const Source& source, const std::vector<GeneratedFile>& sources) {
   const Backend backend = backend_of(source.plan);
   std::vector<GeneratedFile> files = carried(source, backend);
-  std::string cmake = replaced(backend.project, "{PROGRAM}", list_of_sources(sources, "  "));
+  std::string cmake = replaced(backend.project, "{PROGRAM}", list_of_sources(sources, "    "));
   cmake = replaced(std::move(cmake), "{RUNTIME}", list_of_sources(files, "    "));
   files.push_back({"CMakeLists.txt", std::move(cmake)});
   files.push_back({"README.md", readme(source)});

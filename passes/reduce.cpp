@@ -6,21 +6,9 @@
 
 namespace plimsoll {
 
-namespace {
-
-// Large pieces are fewer messages; where memory is short they are a small part of it.
-RankLink link_within(const Context& context) {
-  constexpr int64_t kLeast = 4096, kShare = 64;
-  RankLink link = context.links.ranks;
-  if (context.live_limit != kNoLimit) link.staging_bytes = std::min(link.staging_bytes, std::max(kLeast, context.live_limit / kShare));
-  return link;
-}
-
-}  // namespace
-
 Status reduce(Plan& plan, const Context& context) {
   if (plan.ranks == 1) return {};
-  const RankLink link = link_within(context);
+  const RankLink link = link_within(context.links.ranks, context.live_limit);
   std::vector<TaskId> tasks;
   for (const Step& step : plan.steps)
     if (step.kind == StepKind::compute && !step.recompute) tasks.push_back(step.task);

@@ -17,6 +17,7 @@ struct ProgramInput {
   const char* name;  // ONNX name
   TensorDesc desc;   // of a full sub-batch; the first dimension counts samples
   int64_t bound = 0;  // its integers pick rows of a table, [0, bound); 0: they may be any
+  int64_t ignored = -1;  // of labels: the one that the loss leaves out, if a model has such; negative ones count nowhere, either
 };
 
 enum class ParameterRole : uint8_t {
@@ -75,7 +76,8 @@ struct Program {
   // Of several ranks: what all of them must agree on, and how a process becomes one of them (runtime/dist/ranks.h).
   int64_t ranks = 1;
   uint64_t plan_hash = 0;
-  std::unique_ptr<dist::Ranks> (*join)(int64_t ranks) = nullptr;
+  double predicted_reduce_seconds = 0;  // of an iteration
+  std::unique_ptr<dist::Ranks> (*join)(int64_t ranks, int64_t patience) = nullptr;
   std::span<const ProgramInput> inputs = {};
   ProgramOutput output = {};
   std::span<const ProgramParameter> parameters = {};

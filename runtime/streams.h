@@ -36,6 +36,7 @@ struct RoundResult {
   double loss = 0;
   double correct = 0;
   double stall_seconds = 0;  // the compute stream waiting for copies, as far as the backend knows
+  double reduce_seconds = 0;  // reductions over ranks, with waiting for the slowest of them; likewise
 };
 
 namespace backend {

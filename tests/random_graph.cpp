@@ -211,4 +211,10 @@ std::span<const AlgorithmCost> RandomCosts::algorithms(const Task& task, int64_t
   return known_.at(signature(task, samples));
 }
 
+TaskGraph shared(TaskGraph graph, uint64_t ranks) {
+  graph.ranks = static_cast<int64_t>(ranks);
+  graph.batch *= graph.ranks;
+  return graph;
+}
+
 }  // namespace plimsoll

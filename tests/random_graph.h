@@ -35,4 +35,7 @@ class RandomCosts : public Costs {
   std::map<std::string, std::vector<AlgorithmCost>> known_;  // by signature
 };
 
+// The same for several ranks: as much for each of them.
+TaskGraph shared(TaskGraph graph, uint64_t ranks);
+
 }  // namespace plimsoll

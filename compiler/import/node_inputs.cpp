@@ -7,6 +7,7 @@
 #include "compiler/import/batch.h"
 #include "compiler/import/fold.h"
 #include "compiler/import/slots.h"
+#include "compiler/ops/gather.h"
 
 namespace plimsoll {
 namespace {
@@ -42,19 +43,22 @@ Result<ValueId> NodeInputs::add(const onnx::NodeProto& proto, size_t i) {
   return table_.as_constant(index);
 }
 
-// Constant indices of rows, in no even steps (the relative positions of windows): data of a kernel, not a slice.
+// Constant indices in no even steps (the relative positions of windows): data of a kernel, not a slice. Nobody looks at them
+// again, so they have to be rows; where they are not, the operator says what is wrong.
 bool NodeInputs::picks_rows_at_random(const onnx::NodeProto& proto, const KnownValue& known) {
   const Dims* x = table_.dims(table_.find(proto.input(0)));
-  const onnx::AttributeProto* axis = find_attribute(proto, "axis");
-  if (!x || x->empty() || (*x)[0].batch || (axis && axis->i() != 0 && axis->i() != -static_cast<int64_t>(x->size()))) return false;
-  if (known.real() || known.depends_on_batch() || known.ints.size() < 2) return false;
-  const int64_t step = known.ints[1].value - known.ints[0].value;
-  bool even = step != 0;
-  for (size_t i = 0; i < known.ints.size(); ++i) {
-    if (known.ints[i].value < 0 || known.ints[i].value >= (*x)[0].value) return false;
-    even = even && (i == 0 || known.ints[i].value - known.ints[i - 1].value == step);
+  if (!x || x->empty() || known.real() || known.depends_on_batch() || *known.elements() > kKnownLimit) return false;
+  const onnx::AttributeProto* given = find_attribute(proto, "axis");
+  const int64_t rank = static_cast<int64_t>(x->size()), axis = given ? given->i() : 0;
+  if (axis < -rank || axis >= rank) return false;
+  const Dim rows = (*x)[static_cast<size_t>(axis < 0 ? axis + rank : axis)];
+  std::vector<int64_t> indices;
+  for (size_t i = 0; i < static_cast<size_t>(*known.elements()); ++i) {
+    const int64_t index = known.integer(i).value;
+    if (rows.batch || index < -rows.value || index >= rows.value) return false;
+    indices.push_back(index < 0 ? index + rows.value : index);
   }
-  return !even;
+  return !evenly_spaced(indices);
 }
 
 Result<ValueId> NodeInputs::add_reshape_target(const onnx::NodeProto& proto, const KnownValue& known) {

@@ -9,6 +9,7 @@
 // tensor in their order here, and a weight's update (kind update) after all its readers.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,8 @@ struct Tensor {
   bool persistent = false;
   // Of an integer input that picks rows of a table: its numbers are in [0, bound). 0: whatever they are.
   int64_t bound = 0;
+  // Of labels: the one that the loss leaves out.
+  std::optional<int64_t> ignored = {};
   int64_t bytes(int64_t samples) const { return type.at(samples).bytes(); }
 };
 

@@ -94,6 +94,7 @@ class Parser {
     tensor.type = type();
     tensor.persistent = cursor_.accept_word("persistent");
     if (cursor_.accept("bound=")) tensor.bound = read_count(cursor_, 1);
+    if (cursor_.accept("ignored=")) tensor.ignored = cursor_.integer();
     if (cursor_.accept("onnx=")) tensor.onnx_name = cursor_.name();
     graph_.tensors.push_back(std::move(tensor));
   }
@@ -250,8 +251,9 @@ std::string to_text(const TaskGraph& graph) {
   std::string text = fmt::format("graph {} v1 batch={}{}\n", spelled(graph.name), graph.batch,
                                  graph.ranks > 1 ? fmt::format(" ranks={}", graph.ranks) : "");
   for (const Tensor& tensor : graph.tensors)
-    text += fmt::format("tensor {} {} {}{}{}{}\n", spelled_tensor(tensor.name), to_string(tensor.kind), to_string(tensor.type),
+    text += fmt::format("tensor {} {} {}{}{}{}{}\n", spelled_tensor(tensor.name), to_string(tensor.kind), to_string(tensor.type),
                         tensor.persistent ? " persistent" : "", tensor.bound > 0 ? fmt::format(" bound={}", tensor.bound) : "",
+                        tensor.ignored ? fmt::format(" ignored={}", *tensor.ignored) : "",
                         option("onnx", tensor.onnx_name));
   for (const Task& task : graph.tasks) text += line_of(graph, task) + "\n";
   const auto name = [&](TensorId id) { return spelled_tensor(graph.tensors[id].name); };

@@ -1,8 +1,11 @@
 // Gather: rows of a table, picked by numbers. A table of embeddings, read at the model's token ids:
 //   GatherForward  {table, indices, y}     table [rows, width], indices [count] i32 or i64, y [count, width]
 //   GatherBackward {indices, dy, dtable}   dtable[index] += dy, in the order of the indices: the same bits every time
-// and a slice, where the indices are known while compiling (x[:, 0], positions 0, 1, 2, …), along any axis:
+// along another axis than the first the same of many tables: [tables, rows, width], y [tables, count, width];
+// and a slice, where the indices are known while compiling and evenly spaced (x[:, 0], positions 0, 1, 2, …):
 //   Slice {x, y}   SliceBackward {dy, dx}
+#include "compiler/ops/gather.h"
+
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/reshaping.h"
 #include "runtime/attrs/shape.h"
@@ -14,13 +17,16 @@ struct Table {
   Dims table, indices, result;  // as the kernel sees them
 };
 
-// Indices that are given while the model runs.
+// Indices that lie in the arena.
 Result<Table> table_of(const NodeView& node) {
   const TensorType &x = node.input_type(0), &indices = node.input_type(1);
-  PLIMSOLL_ASSIGN(const Dim rows, product_of(node, x.dims, 0, 1));
-  PLIMSOLL_ASSIGN(const Dim width, product_of(node, x.dims, 1, x.rank()));
+  PLIMSOLL_ASSIGN(const size_t axis, axis_of(node, node.integer("axis", 0), x.rank()));
+  PLIMSOLL_ASSIGN(const Dim tables, product_of(node, x.dims, 0, axis));
+  PLIMSOLL_ASSIGN(const Dim width, product_of(node, x.dims, axis + 1, x.rank()));
   PLIMSOLL_ASSIGN(const Dim count, product_of(node, indices.dims, 0, indices.rank()));
-  return Table{{rows, width}, {count}, {count, width}};
+  const Dim rows = x.dims[axis];
+  if (axis == 0) return Table{{rows, width}, {count}, {count, width}};
+  return Table{{tables, rows, width}, {count}, {tables, count, width}};
 }
 
 // Indices that are known: every `step`-th from `first`.
@@ -43,11 +49,9 @@ Result<Run> run_of(const NodeView& node, const std::vector<int64_t>& indices) {
     at.push_back(index < 0 ? index + n : index);
   }
   if (at.empty()) return node.invalid("picks nothing");
+  if (!evenly_spaced(at)) return node.unsupported("its indices are known but not evenly spaced: they belong into the arena");
   run.first = at[0];
   if (at.size() > 1) run.step = at[1] - at[0];
-  for (size_t i = 1; i < at.size(); ++i)
-    if (at[i] - at[i - 1] != run.step || run.step == 0)
-      return node.unsupported("constant indices have a kernel only where they are evenly spaced, as 0, 1, 2, …");
   return run;
 }
 
@@ -66,8 +70,11 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   } else {
     if (indices.type != DataType::i32 && indices.type != DataType::i64)
       return node.invalid("indices are " + to_string(indices) + " when they should be integers");
-    if (axis != 0) return node.unsupported("picks along axis " + std::to_string(axis) + "; by numbers that are fed only 0 has a kernel");
-    if (x.depends_on_batch()) return node.unsupported("the table " + to_string(x) + " depends on the samples");
+    if (x.dims[axis].batch) return node.unsupported("picks samples by number");
+    if (indices.depends_on_batch() && axis != 0)
+      return node.unsupported("picks along axis " + std::to_string(axis) + "; by numbers of each sample only 0 has a kernel");
+    if (indices.depends_on_batch() && x.depends_on_batch())
+      return node.unsupported("the table " + to_string(x) + " depends on the samples, and so do the numbers");
     PLIMSOLL_TRY(table_of(node));
   }
   Dims dims(x.dims.begin(), x.dims.begin() + static_cast<int64_t>(axis));
@@ -102,7 +109,7 @@ void forward(TaskBuilder& build) {
                        .operands = {build.read_input(0), viewed(build.write_output(0), picked(node, run))}});
   }
   const Table view = table_of(node).value();
-  build.bound_input(1, view.table[0].value);
+  build.bound_input(1, view.table[view.table.size() - 2].value);
   build.task({.kernel = "GatherForward",
               .operands = {viewed(build.read_input(0), view.table), viewed(build.read_input(1), view.indices),
                            viewed(build.write_output(0), view.result)}});
@@ -134,6 +141,14 @@ std::vector<Sample> samples() {
                   .inputs = {{.dims = std::move(table), .kind = ValueKind::parameter},
                              {.dims = std::move(indices), .type = type, .low = 0, .high = rows}}};
   };
+  // By numbers that are of no sample.
+  const auto along = [](std::string name, Dims x, Dims indices, double rows, int64_t axis) {
+    const ValueKind kind = x[0].batch ? ValueKind::intermediate : ValueKind::parameter;
+    return Sample{.name = std::move(name),
+                  .inputs = {{.dims = std::move(x), .kind = kind},
+                             {.dims = std::move(indices), .type = DataType::i64, .low = -rows, .high = rows}},
+                  .attributes = {{"axis", axis}}};
+  };
   const auto known = [](std::string name, SampleInput x, Dims dims, std::vector<double> indices, int64_t axis) {
     return Sample{.name = std::move(name),
                   .inputs = {std::move(x),
@@ -147,6 +162,8 @@ std::vector<Sample> samples() {
   // More indices than rows, so that rows are picked several times; and rows that nobody picks.
   return {fed("tokens", {{5}, {67}}, {kBatch, {9}}, DataType::i64), fed("few", {{99}, {8}}, {kBatch, {2}}, DataType::i32),
           fed("labels", {{3}, {2}, {4}}, {kBatch}, DataType::i64),
+          along("shuffled", {kBatch, {5}, {3}}, {{7}}, 5, 1), along("columns", {kBatch, {2}, {9}}, {{2}, {3}}, 9, -1),
+          along("table_of_rows", {{4}, {6}}, {{5}}, 6, 1),
           known("first_token", sequence, {}, {0}, 1), known("last_token", sequence, {}, {-1}, -2),
           known("backwards", sequence, {{3}}, {4, 2, 0}, 1),
           known("positions", positions, {{4}}, {0, 1, 2, 3}, 0),
@@ -155,6 +172,12 @@ std::vector<Sample> samples() {
 }
 
 }  // namespace
+
+bool evenly_spaced(const std::vector<int64_t>& indices) {
+  for (size_t i = 1; i < indices.size(); ++i)
+    if (indices[i] == indices[i - 1] || indices[i] - indices[i - 1] != indices[1] - indices[0]) return false;
+  return true;
+}
 
 const Op op_Gather{.name = "Gather", .infer = infer, .forward = forward, .backward = backward, .samples = samples};
 

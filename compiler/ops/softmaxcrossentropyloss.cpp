@@ -58,6 +58,8 @@ void forward(TaskBuilder& build) {
   const Dim all{given.elements().fixed + given.elements().per_sample, given.depends_on_batch()};
   const Dims as_rows = classes_last(node) ? Dims{all, scores.dims.back()} : scores.dims;
   const Dims labels = classes_last(node) ? Dims{all} : given.dims;
+  constexpr int64_t kPyTorchs = -100;  // where the model names none
+  build.ignore_in_input(1, node.integer("ignore_index", kPyTorchs));
   build.task({.kernel = "SoftmaxCrossEntropy",
               .kind = TaskKind::loss,
               .attributes = to_attributes(SoftmaxCrossEntropyAttrs{

@@ -36,6 +36,11 @@ void TaskBuilder::bound_input(size_t i, int64_t bound) {
   if (tensor.kind == TensorKind::input) tensor.bound = tensor.bound == 0 ? bound : std::min(tensor.bound, bound);
 }
 
+void TaskBuilder::ignore_in_input(size_t i, int64_t number) {
+  Tensor& tensor = graph_.tensors[tensor_of_[node_->node().inputs[i]]];
+  if (tensor.kind == TensorKind::input) tensor.ignored = number;
+}
+
 Operand TaskBuilder::write_output(size_t i) {
   if (!node_->has_output(i)) return Operand{};
   const ValueId value = node_->node().outputs[i];

@@ -43,6 +43,8 @@ class TaskBuilder {
   Operand update_input(size_t i);  // a statistic that the forward task moves
   // Input i picks rows: the trainer looks that what it feeds is in [0, bound). Nothing for a value that a task makes.
   void bound_input(size_t i, int64_t bound);
+  // Input i may hold this number, which counts nowhere.
+  void ignore_in_input(size_t i, int64_t number);
   Operand write_output(size_t i);  // absent when nobody asked for the output
   // Output i is input j under other dimensions: no task, no bytes (Reshape, Flatten, Identity).
   void alias_output(size_t output, size_t input);

@@ -48,6 +48,12 @@ int64_t reduction_workspace(const RankLink& link, int64_t ranks, int64_t bytes) 
   return 2 * align_up(std::max(std::min(bytes, link.staging_bytes), ranks * static_cast<int64_t>(sizeof(float))));
 }
 
+RankLink link_within(RankLink link, int64_t live_limit) {
+  constexpr int64_t kLeast = 4096, kShare = 64;
+  if (live_limit != kNoLimit) link.staging_bytes = std::min(link.staging_bytes, std::max(kLeast, live_limit / kShare));
+  return link;
+}
+
 std::vector<Bucket> find_buckets(const Plan& plan, const Context& context, const std::vector<TaskId>& tasks) {
   std::vector<Bucket> buckets;
   const std::vector<TensorId> results = kept_to_the_end(context.graph);

@@ -30,4 +30,7 @@ double reduction_seconds(const RankLink& link, int64_t ranks, int64_t bytes);
 // What the engine asks for beside the gradients: one buffer to send from and one to receive in.
 int64_t reduction_workspace(const RankLink& link, int64_t ranks, int64_t bytes);
 
+// The link as a plan of so many bytes uses it: large pieces are fewer messages; where memory is short they are a small part of it.
+RankLink link_within(RankLink link, int64_t live_limit);
+
 }  // namespace plimsoll

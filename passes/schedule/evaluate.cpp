@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "passes/analysis/buckets.h"
+
 namespace plimsoll::schedule {
 namespace {
 
@@ -83,6 +85,24 @@ void Evaluator::count_bytes(const Trace& trace) {
   }
 }
 
+// Before algorithms are chosen: they have what this leaves.
+void Evaluator::count_reductions(const Trace& trace, int64_t limit) {
+  const RankLink link = link_within(model_.links.ranks, limit);
+  int64_t workspace = 0;
+  for (const Reduction& reduction : model_.reductions)
+    workspace = std::max(workspace, reduction_workspace(link, model_.ranks, reduction.bytes));
+  bool within = false;
+  size_t begun = 0;
+  for (size_t step = 0; step < trace.size() && begun < model_.reductions.size(); ++step) {
+    if (within) live_[step] += workspace;
+    const Op& op = trace[step];
+    if (op.kind != StepKind::compute || op.again) continue;
+    const size_t here = model_.reduced_behind[op.id].size();
+    begun += here;
+    within = within || here > 0;
+  }
+}
+
 void Evaluator::choose_algorithms(const Trace& trace, int64_t limit) {
   chosen_.assign(trace.size(), -1);
   for (size_t step = 0; step < trace.size(); ++step) {
@@ -100,11 +120,14 @@ double Evaluator::simulate(const Trace& trace, bool updates, bool last) {
   end_.resize(trace.size());
   busy_ = 0;
   double compute = 0, d2h = 0, h2d = 0, prefetched = 0, taken = 0;  // taken: from the next task, by copies beside it
+  double comm = 0, workspace_free = 0;  // the latter: of reductions, when all have been issued
+  reduced_.assign(model_.reductions.size(), 0);
   const double share = last ? model_.last_share : 1;
   for (size_t step = 0; step < trace.size(); ++step) {
     const Op& op = trace[step];
     if (op.kind == StepKind::compute) {
-      double start = std::max(compute, d2h);
+      double start = std::max({compute, d2h, workspace_free});
+      if (const int32_t sum = model_.waits_for[at(op.id)]; sum >= 0) start = std::max(start, reduced_[at(sum)]);
       if (came_from_[step] >= 0) start = std::max(start, end_[at(came_from_[step])]);
       const Algorithm& algorithm = model_.algorithms[at(chosen_[step])];
       const bool skipped = !updates && model_.tasks[at(op.id)].kind == TaskKind::update;
@@ -113,26 +136,34 @@ double Evaluator::simulate(const Trace& trace, bool updates, bool last) {
       busy_ += seconds;
       start_[step] = start;
       end_[step] = compute = start + seconds;
+      if (op.again) continue;
+      for (const int32_t sum : model_.reduced_behind[op.id]) {
+        const Reduction& reduction = model_.reductions[at(sum)];
+        comm = std::max(comm, compute) + (updates || reduction.of_every_round ? reduction.seconds : 0);
+        reduced_[at(sum)] = comm;
+        if (at(sum) + 1 == reduced_.size()) workspace_free = comm;
+      }
       continue;
     }
     const double bytes = share * static_cast<double>(model_.tensors[at(op.id)].copy_bytes);
     if (op.kind == StepKind::offload) {
-      start_[step] = std::max({d2h, prefetched, end_[at(made_at_[step])]});
+      start_[step] = std::max({d2h, prefetched, end_[at(made_at_[step])], workspace_free});
       taken += model_.links.slowdown * bytes / model_.links.d2h_bytes_per_second;
       end_[step] = d2h = start_[step] + model_.links.latency_seconds + bytes / model_.links.d2h_bytes_per_second;
     } else {
-      start_[step] = std::max({h2d, compute, d2h});
+      start_[step] = std::max({h2d, compute, d2h, workspace_free});
       if (compute > 0) taken += model_.links.slowdown * bytes / model_.links.h2d_bytes_per_second;
       end_[step] = h2d = start_[step] + model_.links.latency_seconds + bytes / model_.links.h2d_bytes_per_second;
       if (op.kind == StepKind::prefetch) prefetched = h2d;
     }
   }
-  return std::max({compute, d2h, h2d});
+  return std::max({compute, d2h, h2d, comm});
 }
 
 Outcome Evaluator::evaluate(const Trace& trace, int64_t limit) {
   find_lives(trace);
   count_bytes(trace);
+  if (!model_.reductions.empty()) count_reductions(trace, limit);
   choose_algorithms(trace, limit);
   Outcome outcome{.peak_bytes = model_.persistent_bytes};
   for (size_t step = 0; step < trace.size(); ++step) {

@@ -2,7 +2,8 @@
 // same answers as the passes liveness, conv_algorithm and simulate give, without a plan, thousands of times a second.
 // Addresses are unknown here, so a step waits for more than it will have to: a task for every copy off the device that
 // was issued before it, a copy onto it for every task and copy issued before, a copy off it for every prefetch (whose slot
-// it may take). The plan is never slower than this says.
+// it may take). The plan is never slower than this says. Of several ranks, reductions run beside all that: whatever is issued
+// behind the last of them waits for it, and so does whoever touches a sum. One workspace serves all, from the first to the last.
 #pragma once
 
 #include <vector>
@@ -47,6 +48,7 @@ class Evaluator {
  private:
   void find_lives(const Trace& trace);
   void count_bytes(const Trace& trace);
+  void count_reductions(const Trace& trace, int64_t limit);
   void choose_algorithms(const Trace& trace, int64_t limit);
   double simulate(const Trace& trace, bool updates, bool last);
 
@@ -64,6 +66,7 @@ class Evaluator {
   std::vector<int32_t> made_at_;    // of each offload: the step that made its tensor
   std::vector<int32_t> left_at_;    // of each fetch: the step that touched its tensor last before it
   std::vector<double> start_, end_;
+  std::vector<double> reduced_;  // of each reduction: when it ends
   double busy_ = 0;  // of the round simulated last
 };
 

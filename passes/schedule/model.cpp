@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/support/bytes.h"
+#include "passes/analysis/buckets.h"
 #include "passes/analysis/liveness.h"
 
 namespace plimsoll::schedule {
@@ -117,6 +118,33 @@ void find_reads(Model& model) {
   for (const std::vector<int32_t>& of_tensor : positions) model.read_at.add(of_tensor);
 }
 
+void find_reductions(Model& model, const Plan& plan, const Context& context) {
+  model.ranks = plan.ranks;
+  model.waits_for.assign(plan.tasks.size(), -1);
+  std::vector<std::vector<int32_t>> behind(plan.tasks.size());
+  if (plan.ranks > 1) {
+    std::vector<TaskId> tasks;
+    for (const Op& op : model.order)
+      if (op.kind == StepKind::compute) tasks.push_back(TaskId(op.id));
+    IdVector<TensorId, int32_t> sum(plan.tensors.size(), -1);
+    for (const Bucket& bucket : find_buckets(plan, context, tasks)) {
+      const auto number = static_cast<int32_t>(model.reductions.size());
+      const int64_t bytes = bytes_of(plan, bucket.tensors);
+      const bool gradients = plan.tensors[bucket.tensors.front()].kind == TensorKind::weight_gradient;
+      model.reductions.push_back({reduction_seconds(context.links.ranks, plan.ranks, bytes), bytes, !gradients});
+      behind[static_cast<size_t>(bucket.last.value)].push_back(number);
+      for (const TensorId tensor : bucket.tensors) sum[tensor] = number;
+    }
+    for (const TaskId id : ids_of(plan.tasks)) {
+      if (plan.tasks[id].kind != TaskKind::update) continue;
+      int32_t& last = model.waits_for[static_cast<size_t>(id.value)];
+      for (const auto* touched : {&plan.tasks[id].reads, &plan.tasks[id].updates})
+        for (const TensorId tensor : *touched) last = std::max(last, sum[tensor]);
+    }
+  }
+  for (const std::vector<int32_t>& reductions : behind) model.reduced_behind.add(reductions);
+}
+
 }  // namespace
 
 Model make_model(const Plan& plan, const Context& context) {
@@ -128,6 +156,7 @@ Model make_model(const Plan& plan, const Context& context) {
   for (const Step& step : plan.steps)
     model.order.push_back({step.kind == StepKind::compute ? step.task.value : step.tensor.value, step.kind, step.recompute});
   copy_facts(model, plan, context);
+  find_reductions(model, plan, context);
   find_gaps(model);
   find_reads(model);
   return model;

@@ -64,6 +64,14 @@ struct ModelTask {
   int32_t position = 0;  // in `order`
 };
 
+// Of several ranks: a bucket of gradients, or the loss, on its way over the link. No trace has it; it stands behind the task
+// that completes it, and which task that is no search changes.
+struct Reduction {
+  double seconds = 0;
+  int64_t bytes = 0;
+  bool of_every_round = false;  // the loss; gradients are reduced in the last round
+};
+
 struct Algorithm {
   int64_t workspace_bytes = 0;  // aligned
   double seconds = 0, last_seconds = 0;
@@ -77,6 +85,10 @@ struct Model {
   Lists weights;                     // of each task: persistent tensors that it reads
   Lists updated;                     // of each task: weights that an update task changes for good
   Lists in_place;                    // of each task: read, written, read, written …
+  std::vector<Reduction> reductions;     // in the order of the comm stream; none: one rank
+  Lists reduced_behind;                  // of each task: reductions
+  std::vector<int32_t> waits_for;        // of each task: the last reduction whose sums it touches, or -1
+  int64_t ranks = 1;
   std::vector<Algorithm> algorithms;     // all tasks', one after the other, each task's fastest first
   std::vector<int32_t> first_algorithm;  // of each task; one more at the end
   Lists gaps_at;                     // of each position in `order`: tensors whose gap begins there

@@ -3,9 +3,6 @@
 # -DCMAKE_CUDA_ARCHITECTURES=90 says for which devices; -DCUDNN_ROOT=DIR where cuDNN is, if not beside the toolkit.
 cmake_minimum_required(VERSION 3.18)
 
-set(PLIMSOLL_RUNTIME "" CACHE PATH "a build directory of Plimsoll: link its runtime instead of building runtime/ here")
-option(PLIMSOLL_WERROR "warnings are errors" ON)
-
 # nvcc, also where it is installed but not on the PATH.
 if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
   find_program(PLIMSOLL_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda PATH_SUFFIXES bin)
@@ -30,18 +27,11 @@ if(NOT CMAKE_CUDA_ARCHITECTURES)
 endif()
 project(plimsoll_trainer LANGUAGES CXX CUDA)
 
-set(CMAKE_CXX_STANDARD 20)
-set(CMAKE_CXX_STANDARD_REQUIRED ON)
-set(CMAKE_CXX_EXTENSIONS OFF)
+include(${CMAKE_CURRENT_SOURCE_DIR}/runtime/train/project.cmake)
 set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")  # CMake 3.25 does not know that nvcc has it
-if(NOT CMAKE_BUILD_TYPE)
-  set(CMAKE_BUILD_TYPE Release)
-endif()
-
-add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wall> $<$<COMPILE_LANGUAGE:CXX>:-Wextra>)
 if(PLIMSOLL_WERROR)
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Werror> $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>)
+  add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>)
 endif()
 
 find_package(CUDAToolkit REQUIRED)
@@ -51,26 +41,14 @@ if(NOT CUDNN_INCLUDE_DIR OR NOT CUDNN_LIBRARY)
   message(FATAL_ERROR "cuDNN 9 is not found: install it (NVIDIA's cudnn9-cuda package) or set CUDNN_ROOT to where it is")
 endif()
 
-# The program is calls and constants: optimizing it costs seconds and wins microseconds.
-set(program{PROGRAM})
-set_source_files_properties(${program} PROPERTIES COMPILE_OPTIONS "-O0;-U_FORTIFY_SOURCE")
-add_executable(train runtime/train/main.cpp ${program})
-target_include_directories(train PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-set_source_files_properties(runtime/train/main.cpp PROPERTIES
-  COMPILE_DEFINITIONS "PLIMSOLL_TRAINER_DIR=\"${CMAKE_CURRENT_SOURCE_DIR}\"")
-
-include(${CMAKE_CURRENT_SOURCE_DIR}/runtime/train/images.cmake)
-if(PLIMSOLL_RUNTIME)
-  find_library(PLIMSOLL_CUDA NAMES plimsoll_cuda HINTS ${PLIMSOLL_RUNTIME} ${PLIMSOLL_RUNTIME}/runtime NO_DEFAULT_PATH REQUIRED)
-  target_link_libraries(train PRIVATE ${PLIMSOLL_CUDA})
-else()
-  add_library(plimsoll_cuda STATIC{RUNTIME})
-  target_include_directories(plimsoll_cuda PUBLIC ${CMAKE_CURRENT_SOURCE_DIR} PRIVATE ${CUDNN_INCLUDE_DIR} ${CUDAToolkit_INCLUDE_DIRS})
+plimsoll_trainer(cuda
+  PROGRAM{PROGRAM}
+  RUNTIME{RUNTIME})
+if(NOT PLIMSOLL_RUNTIME)
+  target_include_directories(plimsoll_cuda PRIVATE ${CUDNN_INCLUDE_DIR} ${CUDAToolkit_INCLUDE_DIRS})
   target_compile_options(plimsoll_cuda PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O2>)
-  plimsoll_images(plimsoll_cuda)
-  target_link_libraries(train PRIVATE plimsoll_cuda)
 endif()
 find_package(Threads REQUIRED)
-include(${CMAKE_CURRENT_SOURCE_DIR}/runtime/dist/cuda/ranks.cmake OPTIONAL)  # there if the plan is of several ranks
+plimsoll_ranks(cuda)
 target_link_libraries(train PRIVATE ${CUDNN_LIBRARY} CUDA::cublasLt CUDA::cudart_static Threads::Threads ${CMAKE_DL_LIBS})
 plimsoll_images(train)

@@ -15,7 +15,6 @@ using Clock = std::chrono::steady_clock;
 
 // Ticks, not the clock: whoever was stopped himself has not been waiting.
 constexpr std::chrono::milliseconds kTick{1000};
-constexpr int kSilentTicks = 20;
 // A rank that ends with an error often is not the only one, and the others say the same themselves.
 constexpr int kEndingTicks = 3;
 
@@ -29,7 +28,7 @@ struct Lifeline::Message {
   int64_t iteration = 0;
 };
 
-Lifeline::Lifeline(int64_t rank, const std::vector<Spoke>& spokes) : rank_(rank) {
+Lifeline::Lifeline(int64_t rank, const std::vector<Spoke>& spokes, int64_t patience) : rank_(rank), patience_(patience) {
   for (const Spoke& spoke : spokes) peers_.push_back({.rank = spoke.rank, .socket = spoke.socket});
   thread_ = std::thread([this] { serve(); });
 }
@@ -85,7 +84,8 @@ void Lifeline::tick() {
   for (Peer& peer : peers_) {
     if (peer.gone) continue;
     say(peer, kBeat, rank_, iteration_);
-    if (++peer.silent > kSilentTicks) lost(peer.rank, peer.iteration, "nothing was heard of it for " + std::to_string(kSilentTicks) + " s");
+    if (++peer.silent > patience_ && patience_ > 0)
+      lost(peer.rank, peer.iteration, "nothing was heard of it for " + std::to_string(patience_) + " s");
     if (peer.ending >= 0 && ++peer.ending > kEndingTicks) lost(peer.rank, peer.iteration, "it ended with an error");
   }
 }

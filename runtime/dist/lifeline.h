@@ -6,6 +6,10 @@
 //   rank 2 ──┼── rank 0            a connection that breaks, or is silent for 20 s: that rank is gone, all others hear of it
 //   rank 3 ──┘                     at once and end, with exit code 11 and one line that names it
 //
+// A rank that was stopped (SIGSTOP, a debugger) is silent like one whose machine is gone, and nobody can tell them apart: it is
+// given the same time, and how much that is can be said (Ranks, `patience`). A rank that works on without end is not lost: its
+// thread goes on telling, and a long evaluation looks the same.
+//
 // What ends a process here is nothing that could be caught and gone on from: half the ranks of a sum are no sum.
 #pragma once
 
@@ -23,8 +27,8 @@ inline constexpr int kExitRankLost = 11;
 
 class Lifeline {
  public:
-  // By all ranks at once; the connections are taken over.
-  Lifeline(int64_t rank, const std::vector<Spoke>& spokes);
+  // By all ranks at once; the connections are taken over. `patience`: seconds of silence; 0: for ever.
+  Lifeline(int64_t rank, const std::vector<Spoke>& spokes, int64_t patience);
   // Without goodbye(): the others are told that this rank ends with an error, which it prints itself.
   ~Lifeline();
   Lifeline(const Lifeline&) = delete;
@@ -39,7 +43,7 @@ class Lifeline {
     int64_t rank = 0;
     int socket = -1;
     int64_t iteration = -1;  // that it has told of last
-    int silent = 0;          // ticks since then
+    int64_t silent = 0;      // ticks since then
     bool gone = false;       // it said goodbye
     int ending = -1;         // ticks since it said that it ends; -1: it did not
   };
@@ -51,7 +55,7 @@ class Lifeline {
   void say(Peer& peer, int kind, int64_t rank, int64_t iteration);
   void lost(int64_t rank, int64_t iteration, const std::string& how);
 
-  const int64_t rank_;
+  const int64_t rank_, patience_;
   std::vector<Peer> peers_;  // of rank 0 all others, of another rank 0
   std::atomic<int64_t> iteration_{-1};
   std::atomic<bool> leaving_{false};

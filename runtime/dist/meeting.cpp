@@ -2,15 +2,22 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
+#include <string>
+#include <thread>
 
 #include "runtime/dist/ranks.h"
 
 namespace plimsoll::dist {
 namespace {
 
+// A rank that is gone breaks this connection and the lifeline's, and the lifeline knows who it is: it ends this process, if it
+// is given the time that it takes.
 void whole(bool done, int64_t rank) {
-  if (!done) throw RanksError("the connection to rank " + std::to_string(rank) + " is broken");
+  if (done) return;
+  std::this_thread::sleep_for(std::chrono::seconds(6));
+  throw RanksError("the connection to rank " + std::to_string(rank) + " is broken");
 }
 
 // Rank 0 may be asked for by any name.
@@ -25,7 +32,11 @@ std::vector<Spoke> meet_at(const Place& place, int port) {
 
 }  // namespace
 
-Meeting::Meeting(const Place& place) : place_(place), spokes_(meet_at(place, place.port)) {}
+Meeting::Meeting(int64_t expected, const Place& place, int64_t patience) : place_(place) {
+  expect_ranks(expected, place.size, place.rank);
+  spokes_ = meet_at(place, place.port);
+  lifeline_.emplace(place.rank, meet_again(), patience);
+}
 
 Meeting::~Meeting() {
   for (const Spoke& spoke : spokes_) close(spoke.socket);
@@ -58,6 +69,13 @@ void Meeting::collect(const void* mine, void* part, int64_t bytes, const std::fu
   }
 }
 
+void Meeting::leave() {
+  std::string all(static_cast<size_t>(place_.size), ' ');
+  gather(" ", 1, all.data());
+  lifeline_->goodbye();
+}
+
+// Another set of connections, so that nobody's word waits behind a sum.
 std::vector<Spoke> Meeting::meet_again() const {
   int port = 0;
   Door door;

@@ -1,10 +1,13 @@
-// Small messages between ranks by way of rank 0: for engines that need to be introduced to each other, or carry sums only.
+// How ranks meet without an engine, and leave: small messages by way of rank 0, and a lifeline beside them. For engines that
+// need to be introduced to each other, or carry sums only.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
+#include "runtime/dist/lifeline.h"
 #include "runtime/dist/place.h"
 #include "runtime/dist/star.h"
 
@@ -12,8 +15,8 @@ namespace plimsoll::dist {
 
 class Meeting {
  public:
-  // By all ranks at once. Throws RanksError.
-  explicit Meeting(const Place& place);
+  // By all ranks at once. Throws RanksError, also where they are not `expected`. `patience`: of the lifeline.
+  Meeting(int64_t expected, const Place& place, int64_t patience);
   ~Meeting();
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;
@@ -25,12 +28,16 @@ class Meeting {
   // Of rank 0: `each` hears of the bytes of one rank after the other, in their order, in `part`; the others give theirs.
   void collect(const void* mine, void* part, int64_t bytes, const std::function<void()>& each) const;
 
-  // Another set of connections, for a Lifeline.
-  std::vector<Spoke> meet_again() const;
+  void reached(int64_t iteration) { lifeline_->reached(iteration); }
+  // By all ranks, when all are done.
+  void leave();
 
  private:
+  std::vector<Spoke> meet_again() const;
+
   const Place place_;
   std::vector<Spoke> spokes_;
+  std::optional<Lifeline> lifeline_;
 };
 
 }  // namespace plimsoll::dist

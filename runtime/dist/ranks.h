@@ -54,7 +54,8 @@ class Ranks {
   int64_t rank_ = 0, size_ = 1;
 };
 
-// Finds the other processes. Throws RanksError where they are not `ranks`.
-std::unique_ptr<Ranks> join(int64_t ranks);
+// Finds the other processes. Throws RanksError where they are not `ranks`. `patience`: seconds of silence behind which a rank
+// counts as lost; 0: for ever, for whoever looks at one with a debugger.
+std::unique_ptr<Ranks> join(int64_t ranks, int64_t patience);
 
 }  // namespace plimsoll::dist

@@ -247,9 +247,12 @@ class Streams::Player {
       case Command::Kind::offload: pool_->store(command.host_offset, tensor, command.bytes); break;
       case Command::Kind::prefetch: pool_->fetch(command.host_offset, tensor, command.bytes); break;
       case Command::Kind::reduce:
-      case Command::Kind::total:
+      case Command::Kind::total: {
+        const auto began = std::chrono::steady_clock::now();
         job_.ranks->add_up(std::span(buckets_).subspan(item.first_operand, command.operands / 2), tensor, command.bytes, nullptr);
+        result_.reduce_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
         break;
+      }
       case Command::Kind::read_loss: result_.loss += *reinterpret_cast<const float*>(tensor); break;
       case Command::Kind::read_correct: result_.correct += *reinterpret_cast<const float*>(tensor); break;
     }

@@ -3,25 +3,12 @@
 cmake_minimum_required(VERSION 3.18)
 project(plimsoll_trainer LANGUAGES CXX)
 
-set(CMAKE_CXX_STANDARD 20)
-set(CMAKE_CXX_STANDARD_REQUIRED ON)
-set(CMAKE_CXX_EXTENSIONS OFF)
-if(NOT CMAKE_BUILD_TYPE)
-  set(CMAKE_BUILD_TYPE Release)
-endif()
-option(PLIMSOLL_WERROR "warnings are errors" ON)
-set(PLIMSOLL_RUNTIME "" CACHE PATH "a build directory of Plimsoll: link its runtime instead of building runtime/ here")
-
 set(PLIMSOLL_SANITIZE "" CACHE STRING "address: who touches what does not live there is told; thread: so is who does not wait")
 if(PLIMSOLL_SANITIZE)
   add_compile_options(-fsanitize=${PLIMSOLL_SANITIZE} -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${PLIMSOLL_SANITIZE})
 endif()
-
-add_compile_options(-Wall -Wextra)
-if(PLIMSOLL_WERROR)
-  add_compile_options(-Werror)
-endif()
+include(${CMAKE_CURRENT_SOURCE_DIR}/runtime/train/project.cmake)
 
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 # By hand: some packages of oneDNN ask for OpenCL in their own config file, which its CPU engine does not need.
@@ -31,28 +18,16 @@ if(NOT ONEDNN_INCLUDE_DIR OR NOT ONEDNN_LIBRARY)
   message(FATAL_ERROR "oneDNN is not found: install it (Debian: libdnnl-dev) or set ONEDNN_ROOT to where it is")
 endif()
 
-# The program is calls and constants: optimizing it costs seconds and wins microseconds.
-set(program{PROGRAM})
-set_source_files_properties(${program} PROPERTIES COMPILE_OPTIONS "-O0;-U_FORTIFY_SOURCE")
-add_executable(train runtime/train/main.cpp ${program})
-target_include_directories(train PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-set_source_files_properties(runtime/train/main.cpp PROPERTIES
-  COMPILE_DEFINITIONS "PLIMSOLL_TRAINER_DIR=\"${CMAKE_CURRENT_SOURCE_DIR}\"")
-
-include(${CMAKE_CURRENT_SOURCE_DIR}/runtime/train/images.cmake)
-if(PLIMSOLL_RUNTIME)
-  find_library(PLIMSOLL_HOST NAMES plimsoll_host HINTS ${PLIMSOLL_RUNTIME} ${PLIMSOLL_RUNTIME}/runtime NO_DEFAULT_PATH REQUIRED)
-  target_link_libraries(train PRIVATE ${PLIMSOLL_HOST})
-else()
+plimsoll_trainer(host
+  PROGRAM{PROGRAM}
+  RUNTIME{RUNTIME})
+if(NOT PLIMSOLL_RUNTIME)
   # The kernels run on the machine that builds them. Rounding must not depend on how a loop is compiled: no contraction.
-  add_library(plimsoll_host STATIC{RUNTIME})
-  target_include_directories(plimsoll_host PUBLIC ${CMAKE_CURRENT_SOURCE_DIR} PRIVATE ${ONEDNN_INCLUDE_DIR})
+  target_include_directories(plimsoll_host PRIVATE ${ONEDNN_INCLUDE_DIR})
   target_compile_options(plimsoll_host PRIVATE -O3 -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math
     $<$<CXX_COMPILER_ID:GNU>:-Wno-free-nonheap-object -Wno-restrict>)
   target_link_libraries(plimsoll_host PUBLIC OpenMP::OpenMP_CXX)
-  plimsoll_images(plimsoll_host)
-  target_link_libraries(train PRIVATE plimsoll_host)
 endif()
-include(${CMAKE_CURRENT_SOURCE_DIR}/runtime/dist/host/ranks.cmake OPTIONAL)  # there if the plan is of several ranks
+plimsoll_ranks(host)
 target_link_libraries(train PRIVATE ${ONEDNN_LIBRARY} OpenMP::OpenMP_CXX)
 plimsoll_images(train)

@@ -106,30 +106,44 @@ int64_t integer_at(const std::byte* values, DataType type, int64_t at) {
   }
 }
 
-// The column's numbers are in [0, bound); "label 10 when the model has classes 0 to 9".
-void check_column(const Dataset& dataset, size_t i, const ProgramInput& input, int64_t bound, const char* one, const char* all) {
+// What a column's numbers have to be, in words for who gave another.
+struct Range {
+  int64_t bound = 0;     // they are in [0, bound); 0: any
+  int64_t ignored = -1;  // this one is let through, too, but for -1, which stands for what did not fit
+  std::string one = {}, all = {};  // "label", "classes": "label 10 when the model has classes 0 to 9"
+  bool holds(int64_t number) const { return (number >= 0 && number < bound) || (number == ignored && number != -1); }
+};
+
+void check_column(const Dataset& dataset, size_t i, const ProgramInput& input, const Range& range) {
   Column& column = *dataset.columns[i];
-  if (bound <= 0 || input.desc.type == DataType::f32 || column.is_checked()) return;
+  if (range.bound <= 0 || input.desc.type == DataType::f32 || column.is_checked()) return;
   const int64_t bytes = sample_bytes(input), count = bytes / bytes_of(input.desc.type);
   std::vector<std::byte> sample(static_cast<size_t>(bytes));
   for (int64_t at = 0; at < dataset.samples; ++at) {
     column.read(at, sample.data());
     for (int64_t k = 0; k < count; ++k)
-      if (const int64_t number = integer_at(sample.data(), input.desc.type, k); number < 0 || number >= bound)
-        throw TrainerError(Exit::invalid_model, "sample " + std::to_string(at) + " of '" + dataset.name + "' has " + one + " " +
-                                                    std::to_string(number) + " when the model has " + all + " 0 to " +
-                                                    std::to_string(bound - 1));
+      if (const int64_t number = integer_at(sample.data(), input.desc.type, k); !range.holds(number))
+        throw TrainerError(Exit::invalid_model,
+                           "sample " + std::to_string(at) + " of '" + dataset.name + "' has " + range.one + " " + std::to_string(number) +
+                               " when the model has " + range.all + " 0 to " + std::to_string(range.bound - 1) +
+                               (range.ignored == -1 ? "" : ", and leaves out " + std::to_string(range.ignored)));
   }
 }
 
 }  // namespace
 
-void check_integers(Dataset& dataset, const Program& program) {
+void check_indices(Dataset& dataset, const Program& program) {
   for (size_t i = 0; i < dataset.columns.size(); ++i) {
     const ProgramInput& input = program.inputs[i];
-    check_column(dataset, i, input, input.bound, (std::string("in '") + input.name + "' the index").c_str(), "rows");
+    check_column(dataset, i, input, {.bound = input.bound, .one = std::string("in '") + input.name + "' the index", .all = "rows"});
   }
-  check_column(dataset, dataset.columns.size() - 1, program.inputs.back(), program.classes, "label", "classes");
+}
+
+void check_integers(Dataset& dataset, const Program& program) {
+  check_indices(dataset, program);
+  const ProgramInput& labels = program.inputs.back();
+  check_column(dataset, dataset.columns.size() - 1, labels,
+               {.bound = program.classes, .ignored = labels.ignored, .one = "label", .all = "classes"});
 }
 
 }  // namespace plimsoll::train

@@ -49,8 +49,11 @@ Dataset open_dataset(const std::string& source, Part part, const Program& progra
 // The same without labels: of "npy:X.npy", or just "X.npy", the last input's file may be left out, and its samples are zeros.
 Dataset open_unlabelled(const std::string& source, const Program& program, const ImageOptions& images = {});
 
-// Every label is in [0, classes), and every number that picks a row of a table is one of its rows; real numbers are not
-// looked at. Reads all of them once. Throws TrainerError (invalid_model) with the first that is not.
+// Every number that picks a row of a table is one of its rows. Reads all of them once. Throws TrainerError (invalid_model)
+// with the first that is not.
+void check_indices(Dataset& dataset, const Program& program);
+
+// The same, and every label is in [0, classes), or is the one that the loss leaves out; real numbers are not looked at.
 void check_integers(Dataset& dataset, const Program& program);
 
 // Labels of one sample: 1, or as many as there are tokens or pixels.

@@ -4,15 +4,16 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
-#include <filesystem>
 #include <optional>
 
 #include "runtime/train/checkpoint.h"
 #include "runtime/train/feeder.h"
 #include "runtime/train/machine.h"
 #include "runtime/train/parameters.h"
+#include "runtime/train/preparation.h"
 #include "runtime/train/reporter.h"
 #include "runtime/train/schedule.h"
+#include "runtime/train/sharing.h"
 #include "runtime/train/summary.h"
 #include "runtime/train/team.h"
 #include "runtime/train/trace.h"
@@ -26,26 +27,6 @@ volatile std::sig_atomic_t interrupted = 0;  // by which signal
 void on_signal(int signal) {
   interrupted = signal;
   std::signal(signal, SIG_DFL);  // a second one ends the process at once
-}
-
-void need_a_batch(const Program& program, const Dataset& dataset) {
-  if (dataset.samples >= program.batch) return;
-  if (dataset.samples == 0) throw TrainerError(Exit::invalid_model, "'" + dataset.name + "' has no samples");
-  throw TrainerError(Exit::invalid_model, "'" + dataset.name + "' has " + std::to_string(dataset.samples) +
-                                              " samples when an iteration takes " + std::to_string(program.batch) +
-                                              "; compile the model with a smaller --batch");
-}
-
-// Found before memory is taken: the file at the end of an hour's training has a place to be.
-void check_save(const Program& program, const std::string& save) {
-  if (save.empty()) return;
-  if (program.model_bytes == 0) throw TrainerError(Exit::usage, "--save: this trainer was made without a model file");
-  std::error_code unknown;
-  const std::filesystem::path folder = std::filesystem::path(save).parent_path();
-  if (std::filesystem::exists(save, unknown) && !std::filesystem::is_regular_file(save, unknown))
-    throw TrainerError(Exit::unwritable_output, "cannot write '" + save + "': it is not a file");
-  if (!folder.empty() && !std::filesystem::is_directory(folder, unknown))
-    throw TrainerError(Exit::unwritable_output, "cannot write '" + save + "': there is no such directory");
 }
 
 // "the loss is nan in iteration 12: 'conv1.Y' of layer 'conv1' (step 3) holds NaN (12 of 4096 elements)"
@@ -81,38 +62,6 @@ class Durations {
   size_t next_ = 0;
 };
 
-// Data sources, opened and checked against the program.
-struct Data {
-  Dataset training;
-  std::optional<Dataset> evaluation;
-};
-
-Data open_data(const Program& program, const Options& options) {
-  Data data{.training = open_dataset(options.data, Part::training, program, options.images), .evaluation = {}};
-  if (options.last_batch == LastBatch::drop || data.training.samples == 0) need_a_batch(program, data.training);
-  if (options.last_batch == LastBatch::pad && program.classes == 0)
-    throw TrainerError(Exit::usage, "--last pad is for labels that are classes, of which the loss can leave some out; use keep");
-  check_integers(data.training, program);
-  if (options.eval_data.empty()) return data;
-  data.evaluation = open_dataset(options.eval_data, Part::test, program, options.images);
-  if (program.classes == 0 || data.evaluation->samples == 0) need_a_batch(program, *data.evaluation);
-  check_integers(*data.evaluation, program);
-  return data;
-}
-
-// How long a run is.
-struct Length {
-  int64_t per_epoch = 0, epochs = 0, steps = 0;
-};
-
-Length length_of(const Options& options, const Program& program, int64_t samples) {
-  const int64_t short_one = options.last_batch != LastBatch::drop && samples % program.batch > 0 ? 1 : 0;
-  Length length{.per_epoch = samples / program.batch + short_one, .epochs = options.epochs, .steps = options.steps};
-  if (length.epochs == 0) length.epochs = length.steps == 0 ? 1 : (length.steps + length.per_epoch - 1) / length.per_epoch;
-  if (length.steps == 0) length.steps = length.epochs * length.per_epoch;
-  return length;
-}
-
 const char* word_of(LastBatch last_batch) {
   return last_batch == LastBatch::drop ? "drop" : last_batch == LastBatch::pad ? "pad" : "keep";
 }
@@ -137,7 +86,8 @@ class Loop {
       init_parameters(program, options.init, model_file, port_);
       if (!options.checkpoint.empty()) begin_checkpoints();
     });
-    begin_alike();
+    share_progress(progress_, team);
+    share_parameters(program, port_, team);
     feeder_.emplace(program, data.training, progress_.shuffle, progress_.seed);
     if (data.evaluation) evaluation_feeder_.emplace(program, *data.evaluation, false, 0);
     first_iteration_ = progress_.iteration;
@@ -164,7 +114,7 @@ class Loop {
     if (!options_.trace.empty()) write_trace(options_.trace, program_, machine_.round(), times_);
     if (!options_.save.empty()) save_model(program_, model_file_, options_.save, port_);
     if (!options_.quiet) {
-      print_end(program_, machine_.arena().allocated_bytes(), durations_.median());
+      print_end(program_, machine_.arena().allocated_bytes(), durations_.median(), reductions_.median());
       device_use_.print(machine_.arena().allocated_bytes());
     }
     if (checkpoints_) reporter_.say("checkpoint " + checkpoints_->path_of(progress_.iteration));
@@ -173,39 +123,6 @@ class Loop {
   }
 
  private:
-  // Rank 0 has the weights, and knows where the run stands: the others begin there too.
-  void begin_alike() {
-    if (team_.size() == 1) return;
-    int64_t told[] = {progress_.iteration, static_cast<int64_t>(progress_.seed), progress_.seen};
-    double sums[] = {progress_.loss_sum, progress_.correct_sum};
-    team_.broadcast(told, sizeof told);
-    team_.broadcast(sums, sizeof sums);
-    progress_.iteration = told[0];
-    progress_.seed = static_cast<uint64_t>(told[1]);
-    progress_.seen = told[2];
-    progress_.loss_sum = sums[0];
-    progress_.correct_sum = sums[1];
-    for (const ProgramParameter& parameter : program_.parameters) take_over(parameter);
-  }
-
-  void take_over(const ProgramParameter& parameter) {
-    const std::span<std::byte> room = port_.room(parameter);
-    if (team_.speaks()) {
-      const std::span<const std::byte> mine = port_.fetch(parameter);
-      if (mine.data() != room.data()) std::copy(mine.begin(), mine.end(), room.begin());
-    }
-    team_.broadcast(room.data(), static_cast<int64_t>(room.size()));
-    if (!team_.speaks()) port_.store(parameter);
-  }
-
-  // Each rank's running statistics are those of its own samples, and no gradient depends on them. What is saved is rank
-  // 0's, and so is what evaluation sees.
-  void share_statistics() {
-    if (team_.size() == 1) return;
-    for (const ProgramParameter& parameter : program_.parameters)
-      if (parameter.role == ParameterRole::statistic) take_over(parameter);
-  }
-
   // Somebody asked for the end. Ranks agree on it behind an iteration; a signal to one of them ends all.
   bool stopping() const { return stopped_by() != 0; }
   int stopped_by() const { return team_.size() > 1 ? agreed_signal_ : interrupted; }
@@ -305,6 +222,7 @@ class Loop {
                                  .stall_seconds = totals.stall_seconds,
                                  .moved_bytes = totals.moved_bytes};
     durations_.add(result.seconds);
+    reductions_.add(totals.reduce_seconds);
     agree();
     device_use_.iteration_ended(result.iteration - first_iteration_);
     reporter_.iteration(result);
@@ -347,7 +265,7 @@ class Loop {
   // Over all samples where the labels are classes (the feeder fills the last batch with what counts nowhere), else over
   // all whole batches. Interrupted, there is no result.
   Evaluation evaluate(int64_t epoch, bool in_epoch_line) {
-    share_statistics();
+    share_statistics(program_, port_, team_);
     const Dataset& dataset = *data_.evaluation;
     const bool padded = program_.classes > 0;
     const int64_t iterations = (dataset.samples + (padded ? program_.batch - 1 : 0)) / program_.batch;
@@ -393,22 +311,11 @@ class Loop {
   Progress progress_;
   std::optional<Checkpoints> checkpoints_;
   std::optional<Feeder> feeder_, evaluation_feeder_;
-  Durations durations_;
+  Durations durations_, reductions_;
   StepTimes times_;  // of --trace
 };
 
 }  // namespace
-
-// Options that need what this backend does not do.
-void check_backend(const Options& options) {
-  const backend::Heeds heeds = backend::heeds();
-  if (options.last_batch != LastBatch::drop && !heeds.loss_scale)
-    throw TrainerError(Exit::usage, "--last pad and keep are not there for this device: the loss would not be the mean over the samples");
-  if (!options.trace.empty() && !heeds.times)
-    throw TrainerError(Exit::usage, "--trace is not there for this device: it does not tell when its steps run");
-  if (options.on_nan == OnNan::skip && !heeds.discard)
-    throw TrainerError(Exit::usage, "--on-nan skip is not there for this device: the weights would have moved");
-}
 
 // What one rank does for all, and the others leave to it.
 Options of_this_rank(const Options& given, const Team& team) {
@@ -422,25 +329,14 @@ Options of_this_rank(const Options& given, const Team& team) {
   return options;
 }
 
-// Every rank has as many samples of a round.
-void check_left_over(const Options& options, const Program& program, int64_t samples) {
-  const int64_t left_over = samples % program.batch;
-  if (options.last_batch == LastBatch::keep && left_over % program.ranks != 0)
-    throw TrainerError(Exit::usage, "--last keep leaves " + std::to_string(left_over) + " samples for " + std::to_string(program.ranks) +
-                                        " ranks, which cannot have equal parts; use pad or drop");
-}
-
 Exit train(const Program& program, const Options& given, const std::string& model_file) {
   check_backend(given);
-  Team team(program, given.told);
+  Team team(program, given.told, given.patience);
   const Options options = of_this_rank(given, team);
   // Everything that can be wrong with files is found before memory is taken and kernels are built.
   Data data;
   team.together([&] {
-    data = open_data(program, options);
-    check_left_over(options, program, data.training.samples);
-    check_save(program, options.save);
-    check_trace(options.trace);
+    data = prepare(program, options);
     backend::start(program.threads);
   });
   const Length length = length_of(options, program, data.training.samples);

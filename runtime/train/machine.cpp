@@ -82,6 +82,7 @@ Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
     totals.loss += result.loss;
     totals.correct += result.correct;
     totals.stall_seconds += result.stall_seconds;
+    totals.reduce_seconds += result.reduce_seconds;
     totals.moved_bytes += copied_bytes_ + samples.count * loaded_sample_bytes_;
     if (std::isfinite(result.loss) && (totals.finite || !totals.bad.empty())) continue;
     if (totals.bad.empty() && iteration.guarded) {

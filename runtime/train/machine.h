@@ -35,7 +35,7 @@ class Machine {
   struct Totals {
     double loss = 0;     // of an iteration: the mean over its samples
     double correct = 0;  // samples
-    double stall_seconds = 0;
+    double stall_seconds = 0, reduce_seconds = 0;
     int64_t moved_bytes = 0;
     bool finite = true;
     // If not, and if it was guarded: which tensor was the first, and whether it is a weight or of the optimizer's state.

@@ -157,6 +157,8 @@ constexpr Row kRows[] = {
      [](Options& o, View, View v) { o.trace = v; }},
     {"--spill", "DIR", "tensors that wait outside the arena do so in a file there, not in memory",
      [](Options& o, View, View v) { o.spill = v; }},
+    {"--patience", "SECONDS", "of several ranks: one that is silent for so long is lost, and all end (default 20; 0: never, for debuggers)",
+     [](Options& o, View n, View v) { o.patience = number<int64_t>(n, v, 0); }},
     {"--no-graph", "", "on a GPU: launch step by step, not as one CUDA graph; for profilers and debuggers",
      [](Options& o, View, View) { o.graph = false; }},
     {"--quiet", "", "print errors only", [](Options& o, View, View) { o.quiet = true; }},

@@ -37,6 +37,7 @@ Exit predict(const Program& program, const Options& options, const std::string& 
   if (output.step < 0) throw TrainerError(Exit::usage, "--predict: no step of this program makes what its loss looks at");
   Dataset data = open_unlabelled(options.predict, program, options.images);
   if (data.samples == 0) throw TrainerError(Exit::invalid_model, "'" + data.name + "' has no samples");
+  check_indices(data, program);
   OutputFile out(options.out);
   backend::start(program.threads);
   Team alone;  // one process is enough, whatever the plan is of

@@ -31,7 +31,7 @@ void print_start(const Program& program, const Dataset& data, int64_t iterations
                 spill.c_str());
 }
 
-void print_end(const Program& program, int64_t allocated_bytes, double median_seconds) {
+void print_end(const Program& program, int64_t allocated_bytes, double median_seconds, double reduce_seconds) {
   std::printf("arena planned %lld bytes, allocated %lld; peak resident memory of the process %.1f MiB\n",
               static_cast<long long>(program.arena_bytes), static_cast<long long>(allocated_bytes),
               mebibytes(peak_resident_bytes()));
@@ -41,6 +41,9 @@ void print_end(const Program& program, int64_t allocated_bytes, double median_se
     std::printf(", predicted %.3f ms (%s), %+.1f%%", 1e3 * program.predicted_seconds, program.predicted_by,
                 100 * (median_seconds / program.predicted_seconds - 1));
   std::printf("\n");
+  if (reduce_seconds > 0)
+    std::printf("of it adding up over ranks %.3f ms, with waiting for the slowest; predicted %.3f ms\n", 1e3 * reduce_seconds,
+                1e3 * program.predicted_reduce_seconds);
 }
 
 void DeviceUse::print(int64_t arena_bytes) const {

@@ -11,8 +11,8 @@
 namespace plimsoll::train {
 
 void print_start(const Program& program, const Dataset& data, int64_t iterations_per_epoch, const std::string& spill);
-// `median_seconds` is of an iteration; 0: none was played.
-void print_end(const Program& program, int64_t allocated_bytes, double median_seconds);
+// Medians of an iteration: all of it, and its reductions over ranks; 0: none was played, or nobody knows.
+void print_end(const Program& program, int64_t allocated_bytes, double median_seconds, double reduce_seconds);
 
 // What the driver and the libraries take of a device beside the arena: no plan knows it, so it is measured. The first
 // iterations are their warm-up; whoever takes more later takes it behind our back. Nothing where the arena is the host's.

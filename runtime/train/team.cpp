@@ -30,12 +30,12 @@ struct Identity {
 
 }  // namespace
 
-Team::Team(const Program& program, const std::string& told) {
+Team::Team(const Program& program, const std::string& told, int64_t patience) {
   if (!program.join) {
     refuse_launchers();
     return;
   }
-  ranks_ = program.join(program.ranks);
+  ranks_ = program.join(program.ranks, patience);
   check_same(program, told);
 }
 

@@ -17,8 +17,8 @@ class Team {
   // This process alone.
   Team() = default;
   // Finds the other ranks, where the program is of several, and refuses to work with those that have another plan or were
-  // told something else: `told` is the command line. Throws TrainerError (environment, usage) and RanksError.
-  Team(const Program& program, const std::string& told);
+  // told something else: `told` is the command line. `patience`: dist::join. Throws TrainerError (environment, usage) and RanksError.
+  Team(const Program& program, const std::string& told, int64_t patience);
 
   int64_t rank() const { return ranks_ ? ranks_->rank() : 0; }
   int64_t size() const { return ranks_ ? ranks_->size() : 1; }

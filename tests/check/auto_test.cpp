@@ -22,7 +22,7 @@ bool mixes_samples(const TaskGraph& graph) {
 TEST_CASE("auto is never slower than a policy that fits, nor with more budget, nor faster than its bound") {
   for (uint64_t seed = 0; seed < 40; ++seed) {
     const int64_t batch = 1 + static_cast<int64_t>(seed % 5);
-    const TaskGraph graph = random_graph(seed, {.layers = 3 + static_cast<int>(seed % 20), .batch = batch});
+    const TaskGraph graph = shared(random_graph(seed, {.layers = 3 + static_cast<int>(seed % 20), .batch = batch}), 1 + seed % 3);
     RandomCosts costs(seed);
     // Where a task mixes samples, auto would rather be slow than split the batch: then all are asked for one round.
     const int64_t sub_batch = mixes_samples(graph) ? batch : 0;

@@ -40,13 +40,6 @@ bool accepted(const Plan& plan) {
   return std::all_of(violations.begin(), violations.end(), [](const Violation& each) { return each.rule == Rule::summary; });
 }
 
-// The same for several ranks: as much for each of them.
-TaskGraph shared(TaskGraph graph, uint64_t ranks) {
-  graph.ranks = static_cast<int64_t>(ranks);
-  graph.batch *= graph.ranks;
-  return graph;
-}
-
 void plan_soundly(uint64_t from, uint64_t to) {
   for (uint64_t seed = from; seed < to; ++seed) {
     const int64_t batch = 1 + static_cast<int64_t>(seed % 7);

@@ -1,27 +1,9 @@
 # Whole trainers for a GPU, on the emulation: the generated program, the backend's streams, events and graphs, all own
 # kernels. Stand-ins do what NVIDIA's libraries do. The same weights as the host's trainer, but for rounding; the same bits
 # step by step and as a graph, and when tensors are offloaded, prefetched and recomputed.
-. "$PLIMSOLL_E2E/trainer.bash"
+. "$(dirname "$0")/emulated.bash"
 
-# emulated DIR MODEL compile-options…
-emulated() {
-  local directory=$1 model=$2
-  shift 2
-  PLIMSOLL_PROFILER=$PLIMSOLL_EMULATED_PROFILER plimsoll compile "$model" -o "$directory" -q --target cuda --costs h200 "$@"
-  linked "$directory"
-}
-linked() { # DIR
-  local directory=$1
-  (cd "$directory" && ${CXX:-g++} -std=c++20 -O0 -I. -fsanitize=alignment -DPLIMSOLL_TRAINER_DIR="\"$PWD\"" ./*.cpp runtime/train/main.cpp \
-     "$PLIMSOLL_EMULATED" $PLIMSOLL_PICTURES -o train) >log 2>&1 || { cat log; fail "build of $directory"; }
-}
-run() { # DIR OUT.onnx options…
-  local directory=$1 out=$2
-  shift 2
-  "$directory/train" --data npy:x.npy,y.npy --no-shuffle --quiet --save "$out" "$@"
-}
 figure() { $python -c 'import json, sys; print(json.load(open(sys.argv[1]))["summary"][sys.argv[2]])' "$@"; }
-same() { $python "$PLIMSOLL_E2E/weights.py" "$@" || fail "$1 and $2 differ"; }
 
 plimsoll model resnet18:input=16,stem=cifar,width=8,classes=10 -o net.onnx 2>/dev/null
 random_data 24 3 16 10

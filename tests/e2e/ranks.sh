@@ -1,10 +1,20 @@
 # Several ranks are one: each computes its part of every batch, and gradients summed over them give the weights that one
 # process gets, within 1e-6; in rounds, too, and with dropout, whose masks do not depend on who draws them. They go on from a
-# checkpoint, refuse those with another plan, and end together when one of them dies.
+# checkpoint, refuse those with another plan, and end together when one of them dies or falls silent. Two ranks for most of it;
+# four are what they are, too, by MPI and by TCP.
 . "$PLIMSOLL_E2E/trainer.bash"
 command -v mpirun >/dev/null && ls "$PLIMSOLL_BUILD"/runtime/libplimsoll_ranks_host.a >/dev/null 2>&1 || { echo "skipped: no MPI"; exit 77; }
 export OMP_WAIT_POLICY=passive OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
        OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_btl_vader_single_copy_mechanism=none
+# by_hand N DIR options…: N processes as torchrun starts them, their numbers in pids.
+by_hand() {
+  local size=$1 directory=$2 rank port=$((20000 + (RANDOM + $$) % 10000))
+  shift 2
+  pids=()
+  for ((rank = 0; rank < size; ++rank)); do
+    MASTER_ADDR=127.0.0.1 MASTER_PORT=$port WORLD_SIZE=$size RANK=$rank "$directory/build/train" "$@" >out.$rank 2>err.$rank & pids+=($!)
+  done
+}
 same() { $python "$PLIMSOLL_E2E/weights.py" "$1" "$2" "$3" || fail "other weights: $1 $2"; }
 
 plimsoll model vgg11:input=32,width=16,hidden=64,classes=10 -o net.onnx 2>/dev/null
@@ -12,6 +22,7 @@ random_data 52 3 32 10
 options="--batch 16 --threads 1 --clip-norm 1 --budget 16MiB"
 build_trainer one net.onnx $options --sub-batch 8
 build_trainer two net.onnx $options --sub-batch 8 --ranks 2
+build_trainer four net.onnx $options --sub-batch 8 --ranks 4
 run="--data npy:x.npy,y.npy --test npy:x.npy,y.npy --lr 0.02 --last pad --steps 6"
 plimsoll verify two
 
@@ -38,12 +49,16 @@ PY
 expect 0 mpirun -np 2 two/build/train $run --steps 3 --checkpoint ck;                        says "checkpoint ck/ckpt-000000003"
 expect 0 mpirun -np 2 two/build/train $run --checkpoint ck --resume --save resumed.onnx;     says "resumed from ck/ckpt-000000003"
 same resumed.onnx two.onnx 0
-export MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + $$ % 10000)) WORLD_SIZE=2
-RANK=1 two/build/train $run --save by_env.onnx --quiet & other=$!
-RANK=0 two/build/train $run --save by_env.onnx --quiet
-wait $other
-unset MASTER_ADDR MASTER_PORT WORLD_SIZE
+by_hand 2 two $run --save by_env.onnx --quiet
+wait "${pids[0]}" && wait "${pids[1]}" || { cat err.*; fail "started by hand"; }
 same by_env.onnx two.onnx 0
+
+# Four of them.
+expect 0 mpirun -np 4 four/build/train $run --save four.onnx;          says "batch 16 on 4 ranks in 2 rounds of 8, 1 threads each"
+same one.onnx four.onnx 1e-6
+by_hand 4 four $run --save four_by_env.onnx --quiet
+for pid in "${pids[@]}"; do wait "$pid" || { cat err.*; fail "four started by hand"; }; done
+same four_by_env.onnx four.onnx 0
 
 # Refused, with the way out.
 expect 2 plimsoll plan net.onnx --batch 16 --ranks 3 -o p.json;          says "--batch 16 cannot be shared evenly by 3 ranks; 15 and 18 can"
@@ -64,6 +79,28 @@ kill -9 $(cat pid.1)
 wait $all || true
 says "error: rank 1 is gone, in iteration"
 [[ $(cat code.0) -eq 11 ]] || fail "rank 0 ended with $(cat code.0)"
+# One of four that is stopped is silent, and so is one whose machine is gone: all others end, by its name. When it wakes it is
+# alone, and ends.
+for signal in STOP KILL; do
+  rm -f silent.jsonl
+  by_hand 4 four --data npy:x.npy,y.npy --epochs 100000 --quiet --metrics silent.jsonl --patience 4
+  while [[ $(cat silent.jsonl 2>/dev/null | wc -l) -lt 3 ]]; do kill -0 "${pids[0]}" || { cat err.*; fail "it did not train"; }; sleep 0.05; done
+  kill -$signal "${pids[2]}"
+  for rank in 0 1 3; do
+    got=0
+    wait "${pids[$rank]}" || got=$?
+    [[ $got -eq 11 ]] || { cat err.*; fail "rank $rank ended with $got"; }
+  done
+  how="its process ended"
+  if [[ $signal == STOP ]]; then
+    how="nothing was heard of it for 4 s"
+    kill -CONT "${pids[2]}"
+    ! wait "${pids[2]}" || fail "a rank that was stopped goes on alone"
+  fi
+  cat err.0 err.1 err.3 >err
+  grep -q "^error: rank 2 is gone, in iteration [0-9]*: $how; all others end$" err || { cat err.*; fail "rank 2 is not named"; }
+  [[ $(grep -c . err) -eq 1 ]] || { cat err.*; fail "more than one rank says it"; }
+done
 # One that is asked to end ends all, and saves.
 mpirun -np 2 bash -c 'two/build/train --data npy:x.npy,y.npy --epochs 100000 --quiet --save asked.onnx --metrics asked.jsonl & echo $! >pid.$OMPI_COMM_WORLD_RANK
                       wait $!; echo $? >code.$OMPI_COMM_WORLD_RANK' >out 2>err & all=$!

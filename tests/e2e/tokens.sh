@@ -39,3 +39,12 @@ $python "$PLIMSOLL_E2E/weights.py" few.onnx resumed.onnx 0
 # An id that the model does not know, and text that nobody made tokens of.
 /usr/bin/env python3 -c 'import array; array.array("H", [1] * 500 + [256] + [1] * 500).tofile(open("bad.bin", "wb"))'
 expect 4 full/build/train --data tokens:bad.bin;  says "token 500 of 'bad.bin' is 256 when the model knows 0 to 255"
+# Nor is it predicted with; a label that the loss leaves out may be there, any other number that is no class may not.
+$python -c 'import numpy as np
+ids = np.arange(16 * 48).reshape(16, 48) % 256
+np.save("ids.npy", ids); np.save("labels.npy", np.where(ids % 5, ids, -100)); np.save("odd.npy", ids - 7)
+np.save("bad.npy", ids + 1)'
+expect 4 full/build/train --predict bad.npy --out scores.npy;  says "the index 256 when the model has rows 0 to 255"
+[[ ! -e scores.npy ]] || fail "a prediction that was refused is there"
+expect 0 full/build/train --data npy:ids.npy,labels.npy --steps 1
+expect 4 full/build/train --data npy:ids.npy,odd.npy --steps 1;  says "label -7 when the model has classes 0 to 255, and leaves out -100"

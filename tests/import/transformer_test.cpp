@@ -100,15 +100,34 @@ TEST_CASE("a table that the embedding and the head share is one weight; position
   CHECK(trained == 2);
 }
 
+TEST_CASE("known numbers that are a run make a slice, all others lie in the arena") {
+  for (const bool even : {true, false}) {
+    ModelBuilder build;
+    build.input("x", {"N", "3", "4"}).constant("at", even ? std::vector<int64_t>{-1, 1, 0} : std::vector<int64_t>{0, -1, 0});
+    ModelBuilder::integer(build.node("Gather", {"x", "at"}, {"y"}, "pick"), "axis", 1);
+    build.output("y");
+    const auto imported = build.import();
+    REQUIRE(outcome(imported) == "ok");
+    CHECK(find_value(imported->network, "y")->type.dims == Dims{kBatch, {3}, {4}});
+    const Value* const at = find_value(imported->network, "at");
+    REQUIRE(at);
+    CHECK(at->kind == (even ? ValueKind::constant : ValueKind::parameter));
+    CHECK_FALSE(at->trainable);
+  }
+}
+
 TEST_CASE("what cannot be picked or filled is said, with the node") {
   ModelBuilder build;
-  build.input("x", {"N", "3", "4"}).input("ids", {"N", "2"}, onnx::TensorProto::INT64).constant("odd", {0, 2, 1});
-  ModelBuilder::integer(build.node("Gather", {"x", "odd"}, {"a"}, "uneven"), "axis", 1);
-  build.node("Gather", {"x", "ids"}, {"b"}, "of_samples");
-  build.node("Concat", {"a", "b"}, {"y"}, "never");
+  build.input("x", {"N", "3", "4"}).constant("odd", {0, 2, 3});
+  ModelBuilder::integer(build.node("Gather", {"x", "odd"}, {"y"}, "beyond"), "axis", 1);
   build.output("y");
   const std::string said = outcome(build.import());
-  CHECK(said.find("'uneven'") != std::string::npos);
-  CHECK(said.find("evenly spaced") != std::string::npos);
-  CHECK(said.find("'of_samples'") != std::string::npos);
+  CHECK(said.find("'beyond'") != std::string::npos);
+  CHECK(said.find("index 3 is outside of axis 1") != std::string::npos);
+
+  ModelBuilder other;
+  other.input("x", {"N", "3", "4"}).input("ids", {"N", "2"}, onnx::TensorProto::INT64);
+  other.node("Gather", {"x", "ids"}, {"y"}, "of_samples");
+  other.output("y");
+  CHECK(outcome(other.import()).find("'of_samples'") != std::string::npos);
 }

@@ -287,6 +287,26 @@ TEST_CASE("numbers that pick rows are looked at in NumPy files, too") {
   CHECK_NOTHROW(check_integers(fits, six.program));
   CHECK(code_of([&] { check_integers(not_quite, five.program); }) == Exit::invalid_model);
   CHECK(labels_per_sample(six.program) == 3);
+  // For a prediction, too; there labels are nobody's business.
+  write(place / "y.npy", npy(dictionary("<i4", "2, 3"), packed<int32_t>({0, 0, 77, 0, 0, 0})));
+  Dataset odd = open_dataset(source, Part::test, six.program);
+  CHECK_NOTHROW(check_indices(odd, six.program));
+  CHECK(code_of([&] { check_indices(not_quite, five.program); }) == Exit::invalid_model);
+}
+
+TEST_CASE("the label that the loss leaves out may be in the data, and no other that is no class") {
+  const TemporaryDirectory place;
+  write(place / "x.npy", npy(dictionary("<i8", "2, 3"), packed<int64_t>({0, 1, 2, 3, 4, 5})));
+  const std::string source = "npy:" + (place / "x.npy") + "," + (place / "y.npy");
+  LanguageModel model(3, 6, 9);
+  model.inputs[1].ignored = -100;
+  for (const int64_t label : {-100, 8, -99, -1, 9}) {
+    CAPTURE(label);
+    write(place / "y.npy", npy(dictionary("<i8", "2, 3"), packed<int64_t>({0, 0, 0, 0, label, 0})));
+    Dataset data = open_dataset(source, Part::training, model.program);
+    if (label == -100 || label == 8) CHECK_NOTHROW(check_integers(data, model.program));
+    else CHECK(code_of([&] { check_integers(data, model.program); }) == Exit::invalid_model);
+  }
 }
 
 TEST_CASE("synthetic samples are a function of the seed") {

@@ -4,10 +4,8 @@
 #include <nccl.h>
 
 #include <cstdlib>
-#include <optional>
 #include <string>
 
-#include "runtime/dist/lifeline.h"
 #include "runtime/dist/meeting.h"
 #include "runtime/dist/ranks.h"
 
@@ -37,10 +35,9 @@ void take_device(int64_t local) {
 
 class ByNccl final : public Ranks {
  public:
-  ByNccl(int64_t expected, const Place& place) : meeting_(checked(expected, place)) {
+  ByNccl(int64_t expected, const Place& place, int64_t patience) : meeting_(expected, place, patience) {
     rank_ = place.rank;
     size_ = place.size;
-    lifeline_.emplace(rank_, meeting_.meet_again());
     take_device(place.local);
     setenv("NCCL_ALGO", "Ring", 0);
     setenv("NCCL_PROTO", "Simple", 0);
@@ -65,29 +62,21 @@ class ByNccl final : public Ranks {
 
   void broadcast(void* data, int64_t bytes) override { meeting_.broadcast(data, bytes); }
   void gather(const void* mine, int64_t bytes, void* all) override { meeting_.gather(mine, bytes, all); }
-  void reached(int64_t iteration) override { lifeline_->reached(iteration); }
+  void reached(int64_t iteration) override { meeting_.reached(iteration); }
 
   void leave() override {
-    std::string all(static_cast<size_t>(size_), ' ');
-    meeting_.gather(" ", 1, all.data());
-    lifeline_->goodbye();
+    meeting_.leave();
     check(ncclCommDestroy(comm_), "ncclCommDestroy");
     comm_ = nullptr;
   }
 
  private:
-  static const Place& checked(int64_t expected, const Place& place) {
-    expect_ranks(expected, place.size, place.rank);
-    return place;
-  }
-
-  const Meeting meeting_;
-  std::optional<Lifeline> lifeline_;
+  Meeting meeting_;
   ncclComm_t comm_ = nullptr;
 };
 
 }  // namespace
 
-std::unique_ptr<Ranks> join(int64_t ranks) { return std::make_unique<ByNccl>(ranks, place_in_environment()); }
+std::unique_ptr<Ranks> join(int64_t ranks, int64_t patience) { return std::make_unique<ByNccl>(ranks, place_in_environment(), patience); }
 
 }  // namespace plimsoll::dist

@@ -48,7 +48,7 @@ void wait(MPI_Request& request, const char* call) {
 
 class ByMpi final : public Ranks {
  public:
-  explicit ByMpi(int64_t expected) {
+  ByMpi(int64_t expected, int64_t patience) {
     int provided = 0;
     check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -60,7 +60,7 @@ class ByMpi final : public Ranks {
     expect_ranks(expected, size, rank);
     if (provided < MPI_THREAD_SERIALIZED)
       throw RanksError("this MPI library does not let a second thread call it (MPI_THREAD_SERIALIZED)");
-    if (size > 1) hold_on();
+    if (size > 1) hold_on(patience);
   }
 
   void add_up(std::span<const Stretch> stretches, std::byte* workspace, int64_t workspace_bytes, void*) override {
@@ -98,7 +98,7 @@ class ByMpi final : public Ranks {
 
  private:
   // Rank 0's door, told to the others by MPI.
-  void hold_on() {
+  void hold_on(int64_t patience) {
     MPI_Comm machine;
     check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine), "MPI_Comm_split_type");
     int here = 0;
@@ -112,7 +112,7 @@ class ByMpi final : public Ranks {
     if (rank_ == 0) door = open_door(0, !alone);
     broadcast(host, sizeof host);
     broadcast(&door.port, sizeof door.port);
-    lifeline_.emplace(rank_, meet(rank_, size_, host, door));
+    lifeline_.emplace(rank_, meet(rank_, size_, host, door), patience);
   }
 
   void add_up_piece(const Row& row, int64_t first, int64_t count, float* send, float* receive) const {
@@ -135,6 +135,6 @@ class ByMpi final : public Ranks {
 
 }  // namespace
 
-std::unique_ptr<Ranks> join_by_mpi(int64_t ranks) { return std::make_unique<ByMpi>(ranks); }
+std::unique_ptr<Ranks> join_by_mpi(int64_t ranks, int64_t patience) { return std::make_unique<ByMpi>(ranks, patience); }
 
 }  // namespace plimsoll::dist

@@ -1,13 +1,8 @@
 // Ranks by TCP: pieces of a bucket go to rank 0, which adds them up in the order of ranks and sends the sum back.
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstring>
-#include <optional>
 
 #include "runtime/dist/host/engines.h"
 #include "runtime/dist/host/row.h"
-#include "runtime/dist/lifeline.h"
 #include "runtime/dist/meeting.h"
 
 namespace plimsoll::dist {
@@ -15,10 +10,9 @@ namespace {
 
 class BySockets final : public Ranks {
  public:
-  BySockets(int64_t expected, const Place& place) : meeting_(checked(expected, place)) {
+  BySockets(int64_t expected, const Place& place, int64_t patience) : meeting_(expected, place, patience) {
     rank_ = place.rank;
     size_ = place.size;
-    lifeline_.emplace(rank_, meeting_.meet_again());
   }
 
   void add_up(std::span<const Stretch> stretches, std::byte* workspace, int64_t workspace_bytes, void*) override {
@@ -40,25 +34,17 @@ class BySockets final : public Ranks {
 
   void broadcast(void* data, int64_t bytes) override { meeting_.broadcast(data, bytes); }
   void gather(const void* mine, int64_t bytes, void* all) override { meeting_.gather(mine, bytes, all); }
-  void reached(int64_t iteration) override { lifeline_->reached(iteration); }
-  void leave() override {
-    std::string all(static_cast<size_t>(size_), ' ');
-    meeting_.gather(" ", 1, all.data());
-    lifeline_->goodbye();
-  }
+  void reached(int64_t iteration) override { meeting_.reached(iteration); }
+  void leave() override { meeting_.leave(); }
 
  private:
-  static const Place& checked(int64_t expected, const Place& place) {
-    expect_ranks(expected, place.size, place.rank);
-    return place;
-  }
-
-  const Meeting meeting_;
-  std::optional<Lifeline> lifeline_;
+  Meeting meeting_;
 };
 
 }  // namespace
 
-std::unique_ptr<Ranks> join_by_sockets(int64_t ranks, const Place& place) { return std::make_unique<BySockets>(ranks, place); }
+std::unique_ptr<Ranks> join_by_sockets(int64_t ranks, const Place& place, int64_t patience) {
+  return std::make_unique<BySockets>(ranks, place, patience);
+}
 
 }  // namespace plimsoll::dist

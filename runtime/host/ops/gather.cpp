@@ -1,7 +1,8 @@
 // GatherForward  {table, indices, y}       table [rows, width], indices [count] i32 or i64, y [count, width]
 // GatherBackward {indices, dy, dtable}     dtable[index] += dy
+// or of many tables by the same indices: [tables, rows, width], y [tables, count, width].
 //
-// Going back, a thread has a stretch of the columns to itself and adds the rows in their order: the bits do not depend on
+// Going back, a thread has a stretch of a table's columns to itself and adds the rows in their order: the bits do not depend on
 // the number of threads. An index that is no row gives NaN, loud, and no stray access.
 #include <algorithm>
 #include <cstring>
@@ -27,23 +28,31 @@ struct Indices {
   }
 };
 
+struct Shape {
+  int64_t tables, rows, count, width;
+  Shape(const TensorDesc& table, const TensorDesc& y)
+      : tables(table.rank() == 3 ? table.dim(0) : 1), rows(table.dim(table.rank() - 2)), count(y.dim(y.rank() - 2)),
+        width(y.dim(y.rank() - 1)) {}
+};
+
 }  // namespace
 
 std::vector<Algorithm> GatherForward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> GatherForward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
-  const Indices indices{operands[1].tensor.type == DataType::i64, operands[0].tensor.dim(0)};
-  const int64_t count = operands[2].tensor.dim(0), width = operands[2].tensor.dim(1);
+  const Shape shape(operands[0].tensor, operands[2].tensor);
+  const Indices indices{operands[1].tensor.type == DataType::i64, shape.rows};
   return host::flat_kernel([=](const RunContext&, std::byte* const* operand) {
     const float* table = host::in(operand, 0);
     float* y = host::out(operand, 2);
-#pragma omp parallel for schedule(static) if (count * width > 16384)
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t row = indices.at(operand[1], i);
+    const int64_t width = shape.width, picked = shape.tables * shape.count;
+#pragma omp parallel for schedule(static) if (picked * width > 16384)
+    for (int64_t i = 0; i < picked; ++i) {
+      const int64_t row = indices.at(operand[1], i % shape.count);
       if (row < 0) {
         std::fill_n(y + i * width, width, std::numeric_limits<float>::quiet_NaN());
       } else {
-        std::memcpy(y + i * width, table + row * width, static_cast<size_t>(width) * sizeof(float));
+        std::memcpy(y + i * width, table + (i / shape.count * shape.rows + row) * width, static_cast<size_t>(width) * sizeof(float));
       }
     }
   });
@@ -52,22 +61,22 @@ std::unique_ptr<Kernel> GatherForward::make(const Attrs&, std::span<const Operan
 std::vector<Algorithm> GatherBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> GatherBackward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
-  const Indices indices{operands[0].tensor.type == DataType::i64, operands[2].tensor.dim(0)};
-  const int64_t count = operands[1].tensor.dim(0), width = operands[1].tensor.dim(1), rows = indices.rows;
+  const Shape shape(operands[2].tensor, operands[1].tensor);
+  const Indices indices{operands[0].tensor.type == DataType::i64, shape.rows};
   const bool adds = operands[2].access == Access::update;
   return host::flat_kernel([=](const RunContext&, std::byte* const* operand) {
     const float* dy = host::in(operand, 1);
     float* dtable = host::out(operand, 2);
-    if (!adds) host::for_elements(rows * width, [=](int64_t i) { dtable[i] = 0; });
-    const int64_t stretches = (width + kStretch - 1) / kStretch;
-#pragma omp parallel for schedule(static) if (count * width > 16384)
-    for (int64_t s = 0; s < stretches; ++s) {
-      const int64_t first = s * kStretch, n = std::min(kStretch, width - first);
-      for (int64_t i = 0; i < count; ++i) {
+    const int64_t width = shape.width, stretches = (width + kStretch - 1) / kStretch;
+    if (!adds) host::for_elements(shape.tables * shape.rows * width, [=](int64_t i) { dtable[i] = 0; });
+#pragma omp parallel for schedule(static) if (shape.tables * shape.count * width > 16384)
+    for (int64_t s = 0; s < shape.tables * stretches; ++s) {
+      const int64_t table = s / stretches, first = s % stretches * kStretch, n = std::min(kStretch, width - first);
+      for (int64_t i = 0; i < shape.count; ++i) {
         const int64_t row = indices.at(operand[0], i);
         if (row < 0) continue;
-        float* to = dtable + row * width + first;
-        const float* from = dy + i * width + first;
+        float* to = dtable + (table * shape.rows + row) * width + first;
+        const float* from = dy + (table * shape.count + i) * width + first;
         for (int64_t j = 0; j < n; ++j) to[j] += from[j];
       }
     }

@@ -8,4 +8,7 @@ namespace emulation {
 // Every block of a grid, one after the other.
 void run_grid(const dim3& blocks, const dim3& threads, const std::function<void()>& thread);
 
+// Behind what is in the stream, or in its recording.
+void issue_work(Stream* stream, std::function<void()> work);
+
 }  // namespace emulation

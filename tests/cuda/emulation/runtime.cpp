@@ -146,6 +146,8 @@ namespace emulation {
 
 uint64_t kernels_launched() { return launched; }
 
+void issue_work(Stream* stream, std::function<void()> work) { issue(stream, std::move(work)); }
+
 void issue_kernel(const cudaLaunchConfig_t& config, std::function<void()> thread) {
   ++launched;
   issue(config.stream, [blocks = config.gridDim, threads = config.blockDim, body = std::move(thread)] {

@@ -1,0 +1,82 @@
+#include "runtime/train/preparation.h"
+
+#include <filesystem>
+#include <string>
+
+#include "runtime/backend.h"
+#include "runtime/train/error.h"
+#include "runtime/train/trace.h"
+
+namespace plimsoll::train {
+namespace {
+
+void need_a_batch(const Program& program, const Dataset& dataset) {
+  if (dataset.samples >= program.batch) return;
+  if (dataset.samples == 0) throw TrainerError(Exit::invalid_model, "'" + dataset.name + "' has no samples");
+  throw TrainerError(Exit::invalid_model, "'" + dataset.name + "' has " + std::to_string(dataset.samples) +
+                                              " samples when an iteration takes " + std::to_string(program.batch) +
+                                              "; compile the model with a smaller --batch");
+}
+
+// Found before memory is taken: the file at the end of an hour's training has a place to be.
+void check_save(const Program& program, const std::string& save) {
+  if (save.empty()) return;
+  if (program.model_bytes == 0) throw TrainerError(Exit::usage, "--save: this trainer was made without a model file");
+  std::error_code unknown;
+  const std::filesystem::path folder = std::filesystem::path(save).parent_path();
+  if (std::filesystem::exists(save, unknown) && !std::filesystem::is_regular_file(save, unknown))
+    throw TrainerError(Exit::unwritable_output, "cannot write '" + save + "': it is not a file");
+  if (!folder.empty() && !std::filesystem::is_directory(folder, unknown))
+    throw TrainerError(Exit::unwritable_output, "cannot write '" + save + "': there is no such directory");
+}
+
+Data open_data(const Program& program, const Options& options) {
+  Data data{.training = open_dataset(options.data, Part::training, program, options.images), .evaluation = {}};
+  if (options.last_batch == LastBatch::drop || data.training.samples == 0) need_a_batch(program, data.training);
+  if (options.last_batch == LastBatch::pad && program.classes == 0)
+    throw TrainerError(Exit::usage, "--last pad is for labels that are classes, of which the loss can leave some out; use keep");
+  check_integers(data.training, program);
+  if (options.eval_data.empty()) return data;
+  data.evaluation = open_dataset(options.eval_data, Part::test, program, options.images);
+  if (program.classes == 0 || data.evaluation->samples == 0) need_a_batch(program, *data.evaluation);
+  check_integers(*data.evaluation, program);
+  return data;
+}
+
+// Every rank has as many samples of a round.
+void check_left_over(const Options& options, const Program& program, int64_t samples) {
+  const int64_t left_over = samples % program.batch;
+  if (options.last_batch == LastBatch::keep && left_over % program.ranks != 0)
+    throw TrainerError(Exit::usage, "--last keep leaves " + std::to_string(left_over) + " samples for " + std::to_string(program.ranks) +
+                                        " ranks, which cannot have equal parts; use pad or drop");
+}
+
+}  // namespace
+
+void check_backend(const Options& options) {
+  const backend::Heeds heeds = backend::heeds();
+  if (options.last_batch != LastBatch::drop && !heeds.loss_scale)
+    throw TrainerError(Exit::usage, "--last pad and keep are not there for this device: the loss would not be the mean over the samples");
+  if (!options.trace.empty() && !heeds.times)
+    throw TrainerError(Exit::usage, "--trace is not there for this device: it does not tell when its steps run");
+  if (options.on_nan == OnNan::skip && !heeds.discard)
+    throw TrainerError(Exit::usage, "--on-nan skip is not there for this device: the weights would have moved");
+}
+
+Data prepare(const Program& program, const Options& options) {
+  Data data = open_data(program, options);
+  check_left_over(options, program, data.training.samples);
+  check_save(program, options.save);
+  check_trace(options.trace);
+  return data;
+}
+
+Length length_of(const Options& options, const Program& program, int64_t samples) {
+  const int64_t short_one = options.last_batch != LastBatch::drop && samples % program.batch > 0 ? 1 : 0;
+  Length length{.per_epoch = samples / program.batch + short_one, .epochs = options.epochs, .steps = options.steps};
+  if (length.epochs == 0) length.epochs = length.steps == 0 ? 1 : (length.steps + length.per_epoch - 1) / length.per_epoch;
+  if (length.steps == 0) length.steps = length.epochs * length.per_epoch;
+  return length;
+}
+
+}  // namespace plimsoll::train

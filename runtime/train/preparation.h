@@ -1,0 +1,29 @@
+// What is decided before memory is taken: everything that can be wrong with options and files is found here.
+#pragma once
+
+#include <optional>
+
+#include "runtime/program.h"
+#include "runtime/train/dataset.h"
+#include "runtime/train/options.h"
+
+namespace plimsoll::train {
+
+// Data sources, opened and checked against the program.
+struct Data {
+  Dataset training;
+  std::optional<Dataset> evaluation;
+};
+
+// How long a run is.
+struct Length {
+  int64_t per_epoch = 0, epochs = 0, steps = 0;  // iterations of an epoch, epochs, iterations
+};
+
+// All throw TrainerError.
+void check_backend(const Options& options);  // needs of what this backend does not do
+Data prepare(const Program& program, const Options& options);
+
+Length length_of(const Options& options, const Program& program, int64_t samples);
+
+}  // namespace plimsoll::train

@@ -1,0 +1,52 @@
+# What the projects of all trainers have in common, whatever they run on. Included behind project().
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+option(PLIMSOLL_WERROR "warnings are errors" ON)
+set(PLIMSOLL_RUNTIME "" CACHE PATH "a build directory of Plimsoll: link its runtime instead of building runtime/ here")
+
+add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wall> $<$<COMPILE_LANGUAGE:CXX>:-Wextra>)
+if(PLIMSOLL_WERROR)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Werror>)
+endif()
+
+include(${CMAKE_CURRENT_LIST_DIR}/images.cmake)
+
+# plimsoll_built(NAME): a library of that name, as it lies in PLIMSOLL_RUNTIME.
+function(plimsoll_built name)
+  find_library(${name}_FILE NAMES ${name} HINTS ${PLIMSOLL_RUNTIME} ${PLIMSOLL_RUNTIME}/runtime NO_DEFAULT_PATH REQUIRED)
+  add_library(${name} STATIC IMPORTED)
+  set_target_properties(${name} PROPERTIES IMPORTED_LOCATION ${${name}_FILE})
+endfunction()
+
+# plimsoll_trainer(BACKEND PROGRAM sources… RUNTIME sources…): the program `train`, and the library plimsoll_BACKEND that it is
+# linked with, built of RUNTIME or found in PLIMSOLL_RUNTIME.
+function(plimsoll_trainer backend)
+  cmake_parse_arguments(ARG "" "" "PROGRAM;RUNTIME" ${ARGN})
+  # The program is calls and constants: optimizing it costs seconds and wins microseconds.
+  set_source_files_properties(${ARG_PROGRAM} PROPERTIES COMPILE_OPTIONS "-O0;-U_FORTIFY_SOURCE")
+  add_executable(train runtime/train/main.cpp ${ARG_PROGRAM})
+  target_include_directories(train PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  set_source_files_properties(runtime/train/main.cpp PROPERTIES
+    COMPILE_DEFINITIONS "PLIMSOLL_TRAINER_DIR=\"${CMAKE_CURRENT_SOURCE_DIR}\"")
+  if(PLIMSOLL_RUNTIME)
+    plimsoll_built(plimsoll_${backend})
+  else()
+    add_library(plimsoll_${backend} STATIC ${ARG_RUNTIME})
+    target_include_directories(plimsoll_${backend} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+    plimsoll_images(plimsoll_${backend})
+  endif()
+  target_link_libraries(train PRIVATE plimsoll_${backend})
+endfunction()
+
+# plimsoll_ranks(BACKEND): if the plan is of several ranks, links what they need; runtime/dist/BACKEND/ is not there otherwise.
+macro(plimsoll_ranks backend)
+  include(${CMAKE_CURRENT_SOURCE_DIR}/runtime/dist/${backend}/ranks.cmake OPTIONAL RESULT_VARIABLE ranks)
+  if(ranks AND PLIMSOLL_RUNTIME)
+    plimsoll_built(plimsoll_ranks_${backend})
+    target_link_libraries(train PRIVATE plimsoll_ranks_${backend} plimsoll_${backend})
+  endif()
+endmacro()

@@ -1,0 +1,45 @@
+#include "runtime/train/sharing.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+namespace plimsoll::train {
+namespace {
+
+void take_over(const ProgramParameter& parameter, ParameterPort& port, Team& team) {
+  const std::span<std::byte> room = port.room(parameter);
+  if (team.speaks()) {
+    const std::span<const std::byte> mine = port.fetch(parameter);
+    if (mine.data() != room.data()) std::copy(mine.begin(), mine.end(), room.begin());
+  }
+  team.broadcast(room.data(), static_cast<int64_t>(room.size()));
+  if (!team.speaks()) port.store(parameter);
+}
+
+}  // namespace
+
+void share_progress(Progress& progress, Team& team) {
+  int64_t told[] = {progress.iteration, static_cast<int64_t>(progress.seed), progress.seen};
+  double sums[] = {progress.loss_sum, progress.correct_sum};
+  team.broadcast(told, sizeof told);
+  team.broadcast(sums, sizeof sums);
+  progress.iteration = told[0];
+  progress.seed = static_cast<uint64_t>(told[1]);
+  progress.seen = told[2];
+  progress.loss_sum = sums[0];
+  progress.correct_sum = sums[1];
+}
+
+void share_parameters(const Program& program, ParameterPort& port, Team& team) {
+  if (team.size() == 1) return;
+  for (const ProgramParameter& parameter : program.parameters) take_over(parameter, port, team);
+}
+
+void share_statistics(const Program& program, ParameterPort& port, Team& team) {
+  if (team.size() == 1) return;
+  for (const ProgramParameter& parameter : program.parameters)
+    if (parameter.role == ParameterRole::statistic) take_over(parameter, port, team);
+}
+
+}  // namespace plimsoll::train

@@ -1,0 +1,26 @@
+// As much of NCCL as runtime/dist/cuda uses, between processes that run on the emulation (emulation/ranks/nccl.cpp).
+// What this does not show: time, NCCL's own memory, and sums in its order.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+enum ncclResult_t { ncclSuccess = 0, ncclSystemError = 2, ncclInvalidUsage = 5 };
+enum ncclDataType_t { ncclFloat32 = 7 };
+enum ncclRedOp_t { ncclSum = 0 };
+
+struct ncclUniqueId {
+  char internal[128];
+};
+using ncclComm_t = struct ncclComm*;
+
+const char* ncclGetErrorString(ncclResult_t result);
+ncclResult_t ncclGetUniqueId(ncclUniqueId* id);
+ncclResult_t ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank);
+ncclResult_t ncclCommDestroy(ncclComm_t comm);
+ncclResult_t ncclCommAbort(ncclComm_t comm);
+ncclResult_t ncclGroupStart();
+ncclResult_t ncclGroupEnd();
+ncclResult_t ncclAllReduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm,
+                           cudaStream_t stream);
