@@ -57,17 +57,28 @@ class Event : public Owned<cudaEvent_t, cudaEventDestroy> {
   }
 };
 
-class Graph : public Owned<cudaGraphExec_t, cudaGraphExecDestroy> {
+// What was captured, and what is played. The one lives as long as the other: its nodes are how those of the other are called
+// when their parameters are set anew.
+class Graph {
  public:
-  using Owned::Owned;
-  // Consumes what was captured.
+  Graph() = default;
+  // Owns what was captured.
   static Graph instantiate(cudaGraph_t captured) {
-    cudaGraphExec_t graph = nullptr;
-    const cudaError_t result = cudaGraphInstantiate(&graph, captured, 0);
-    cudaGraphDestroy(captured);
-    check(result, "cudaGraphInstantiate of a round");
-    return Graph(graph);
+    Graph graph;
+    graph.captured_ = Captured(captured);
+    cudaGraphExec_t playable = nullptr;
+    check(cudaGraphInstantiateWithFlags(&playable, captured, 0), "cudaGraphInstantiateWithFlags of a round");
+    graph.playable_ = Playable(playable);
+    return graph;
   }
+  cudaGraphExec_t get() const { return playable_.get(); }
+  explicit operator bool() const { return static_cast<bool>(playable_); }
+
+ private:
+  using Captured = Owned<cudaGraph_t, cudaGraphDestroy>;
+  using Playable = Owned<cudaGraphExec_t, cudaGraphExecDestroy>;
+  Captured captured_;
+  Playable playable_;
 };
 
 // The node that a recording stream took last: what the next one on it would come behind.

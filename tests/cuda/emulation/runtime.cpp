@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <deque>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -60,6 +61,7 @@ constexpr size_t kMemory = size_t{1} << 40;
 
 std::vector<Stream*> streams;  // in the order of creation
 Stream default_stream;
+std::set<Recorded*> captured;  // and not given back
 uint64_t clock_now = 0, launched = 0;
 
 Stream& of(Stream* stream) { return stream ? *stream : default_stream; }
@@ -255,6 +257,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
     other->last.clear();
   }
   *graph = recorded;
+  captured.insert(recorded);
   return std::find(joined.begin(), joined.end(), false) == joined.end() ? cudaSuccess : cudaErrorStreamCaptureUnjoined;
 }
 
@@ -266,13 +269,16 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatu
   return cudaSuccess;
 }
 
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* playable, cudaGraph_t graph, unsigned long long) {
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* playable, cudaGraph_t graph, unsigned long long) {
   *playable = new Playable;
   for (const auto& node : graph->nodes) (*playable)->nodes.push_back(*node);
   return cudaSuccess;
 }
-// Nodes are still the names of what a playable graph has: they stay, as long as the process.
-cudaError_t cudaGraphDestroy(cudaGraph_t) { return cudaSuccess; }
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  captured.erase(graph);
+  delete graph;
+  return cudaSuccess;
+}
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t playable) { return delete playable, cudaSuccess; }
 cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t playable, cudaStream_t stream) {
@@ -281,7 +287,11 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t playable, cudaStream_t stream) {
 }
 cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t playable, cudaGraphNode_t node, void* to, const void* from,
                                                size_t bytes, cudaMemcpyKind) {
-  if (node == nullptr || playable->nodes[node->number].run) return cudaErrorInvalidValue;
+  // A node is a name of the graph that was captured, and is gone with it.
+  const bool known = std::any_of(captured.begin(), captured.end(), [&](const Recorded* graph) {
+    return std::any_of(graph->nodes.begin(), graph->nodes.end(), [&](const auto& one) { return &*one == node; });
+  });
+  if (!known || playable->nodes[node->number].run) return cudaErrorInvalidValue;
   playable->nodes[node->number].copy = {to, from, bytes};
   return cudaSuccess;
 }
