@@ -213,6 +213,7 @@ bool stands_for(std::string_view shown, std::string_view name) {
     const size_t cut = shown.find(kLeftOut);
     const std::string_view piece = shown.substr(0, cut);
     if (cut == std::string_view::npos) return first ? name == piece : name.ends_with(piece);
+    if (first && piece.empty() && !name.starts_with('/')) return false;  // a path is what is left out in front
     const size_t at = name.find(piece);
     if (at == std::string_view::npos || (first && at > 0)) return false;
     name.remove_prefix(at + piece.size());
