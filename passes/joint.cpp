@@ -29,16 +29,16 @@ Joint::Joint(const Candidate& candidate, const Policy& policy, int effort, const
       frontier_(search::find_frontier(model_, {.effort = effort, .deadline = deadline})) {}
 
 // The frontier's times are upper bounds (schedule/evaluate.h), so the first plan that fits need not be the fastest: the
-// others are looked at as long as their computing alone would leave them a chance. Addresses may need more than the bytes
-// do: then the schedule is looked at under tighter limits, too, which do not depend on the budget.
+// others are looked at as long as waiting for data alone would leave them a chance. Addresses may need more than the bytes
+// do: then the schedule is looked at under tighter limits, too, which do not depend on the budget. One that is faster than
+// the looser one before it is not taken: a larger budget, which takes the looser one, would be slower for it.
 Result<std::optional<JointPlan>> Joint::fastest(int64_t budget_bytes, double seconds) const {
-  constexpr double kPessimism = 1.1;  // of the frontier's times, at most
   constexpr int64_t kTighter[] = {0, 64, 32, 16};  // by one part in so many
   std::optional<JointPlan> best;
   search::Workbench bench(model_);
   for (auto state = frontier_.states.rbegin(); state != frontier_.states.rend(); ++state) {
     if (!state->outcome.fits(budget_bytes) || state->outcome.busy_seconds >= seconds) continue;
-    if (state->outcome.seconds >= kPessimism * seconds) break;
+    double looser = 0;
     for (const int64_t part : kTighter) {
       const int64_t limit = part == 0 ? state->limit : state->outcome.peak_bytes - state->outcome.peak_bytes / part;
       search::State tight = bench.evaluate(state->fates, limit);
@@ -47,11 +47,13 @@ Result<std::optional<JointPlan>> Joint::fastest(int64_t budget_bytes, double sec
         if (!tight.outcome.fits(limit)) break;
         bench.evaluate(tight.fates, limit);
       }
-      if (tight.outcome.busy_seconds >= seconds || tight.outcome.seconds >= kPessimism * seconds) break;
+      if (bench.evaluator.least_seconds(bench.trace) >= seconds) break;
       PLIMSOLL_ASSIGN(std::optional<JointPlan> made, plan_of(tight, bench, candidate_, policy_, seconds));
       if (!made || made->plan.summary.iteration_seconds >= seconds) break;
+      if (made->plan.summary.iteration_seconds < looser) continue;
+      looser = made->plan.summary.iteration_seconds;
       if (made->plan.summary.arena_bytes > budget_bytes) continue;
-      seconds = made->plan.summary.iteration_seconds;
+      seconds = looser;
       best = std::move(made);
       break;
     }

@@ -19,8 +19,8 @@ constexpr const char* kGenerator = "plimsoll 0.1.0";
 // One request to a planner.
 class Planning {
  public:
-  Planning(Splits& splits, std::vector<Found>& known, const PlanRequest& request, const Policy& policy)
-      : splits_(splits), known_(known), request_(request), policy_(policy),
+  Planning(Splits& splits, const PlanRequest& request, const Policy& policy)
+      : splits_(splits), request_(request), policy_(policy),
         deadline_(request.time_limit_seconds > 0 ? Deadline::in(request.time_limit_seconds) : Deadline()) {}
 
   Result<Plan> run();
@@ -31,23 +31,24 @@ class Planning {
     return request_.batch > 1 && !(request_.refuse_split_batch_norm && splits_.mixes_samples());
   }
   Recipe recipe(const Policy& policy) {
-    return Recipe(splits_, policy, {.budget_bytes = budget_, .sub_batch = request_.sub_batch, .may_split = may_split()});
+    return Recipe(splits_, policy,
+                  {.budget_bytes = budget_, .limits = limits_, .sub_batch = request_.sub_batch, .may_split = may_split()});
   }
   Result<int64_t> bytes_of_all(const Found& whole);
+  Status find_limits(const Found& whole);
   Result<Found> choose(const Found& unconstrained);
   Result<Found> choose_jointly(const Found& unconstrained);
   Result<std::vector<int64_t>> find_least(const Found& unconstrained);
-  Status take_faster_recipes(Found& best, int64_t budget);
-  void take_faster_known(Found& best);
+  Status take_faster_recipes(Found& best);
   Error infeasible();
   Status observe(const Found& found);
 
   Splits& splits_;
-  std::vector<Found>& known_;  // plans of earlier requests that differ in their budget only
   const PlanRequest& request_;
   const Policy& policy_;
   const Deadline deadline_;
   int64_t budget_ = kNoLimit;
+  std::vector<int64_t> limits_ = {kNoLimit};  // within the budget (recipe.h)
   std::optional<Found> least_;  // the smallest arena that the request allows
 };
 
@@ -129,29 +130,29 @@ Result<Found> Planning::choose_jointly(const Found& unconstrained) {
   PLIMSOLL_ASSIGN(const std::vector<int64_t> sizes, find_least(unconstrained));
   if (least_->arena() > budget_) return infeasible();
   if (budget_ == kNoLimit && sizes.front() == request_.batch) return unconstrained;
-  bool found = sizes.front() == request_.batch && unconstrained.arena() <= budget_;
-  Found best = found ? unconstrained : *least_;
-  bool whole_will_do = found;
+  const bool free = sizes.front() == request_.batch && unconstrained.arena() <= budget_;
+  Found best = free ? unconstrained : *least_;
+  // The least is a plan like any other, but where splitting changes what is trained, and it does.
+  bool found = free || !splits_.mixes_samples() || best.candidate->sub_batch == sizes.front();
+  bool whole_will_do = free;
   double bound = std::numeric_limits<double>::infinity();
   for (const int64_t size : sizes) {
     if (size != sizes.front() && splits_.mixes_samples() && whole_will_do) break;
     PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(size));
-    if (found && ideal_seconds(*split) >= best.seconds()) break;  // which the bound of this split is above, too
+    if (found && ideal_seconds(*split) >= best.seconds()) {  // which the bound of this split is above, too
+      if (splits_.measures()) break;
+      continue;
+    }
     if (deadline_.passed()) break;
     PLIMSOLL_ASSIGN(const Joint* schedules, splits_.joint(size, policy_, request_.effort, deadline_));
     bound = std::min(bound, schedules->bound_seconds(budget_));
     PLIMSOLL_ASSIGN(std::optional<JointPlan> faster,
                     schedules->fastest(budget_, found ? best.seconds() : std::numeric_limits<double>::infinity()));
-    if (!faster) continue;
-    best = {std::move(faster->plan), split, faster->live_limit, policy_, std::move(faster->decided)};
-    found = true;
-    whole_will_do |= size == sizes.front() && best.seconds() <= kBearable * unconstrained.seconds();
+    if (faster) best = {std::move(faster->plan), split, faster->live_limit, policy_, std::move(faster->decided)};
+    found |= faster.has_value();
+    whole_will_do |= found && size == sizes.front() && best.seconds() <= kBearable * unconstrained.seconds();
   }
-  take_faster_known(best);
-  PLIMSOLL_TRY(take_faster_recipes(best, budget_));
-  // What a recipe makes of the least budget fits this one, too, and has been the luckier plan.
-  if (least_->arena() < budget_) PLIMSOLL_TRY(take_faster_recipes(best, least_->arena()));
-  known_.push_back(best);
+  PLIMSOLL_TRY(take_faster_recipes(best));
   if (deadline_.passed() && request_.cut_short) request_.cut_short();
   best.plan.summary.bound_seconds = std::min(bound, best.seconds());
   return best;
@@ -159,26 +160,19 @@ Result<Found> Planning::choose_jointly(const Found& unconstrained) {
 
 // However good the search, a policy of the literature may have been luckier: its plan is taken then, so that `auto` is
 // never slower than any of them.
-Status Planning::take_faster_recipes(Found& best, int64_t budget) {
+Status Planning::take_faster_recipes(Found& best) {
   for (const Policy& policy : all_policies()) {
     if (policy.searches || !policy.share_memory) continue;
     if (deadline_.passed()) break;
     const bool whole_only = splits_.mixes_samples() && best.plan.rounds == 1;
-    Recipe other(splits_, policy, {.budget_bytes = budget,
+    Recipe other(splits_, policy, {.budget_bytes = budget_,
+                                   .limits = limits_,
                                    .sub_batch = request_.sub_batch,
                                    .may_split = may_split() && !whole_only});
     PLIMSOLL_ASSIGN(std::optional<Found> faster, other.rival(best.seconds()));
-
     if (faster) best = std::move(*faster);
   }
   return {};
-}
-
-void Planning::take_faster_known(Found& best) {
-  for (const Found& known : known_) {
-    const bool splits_more = splits_.mixes_samples() && best.plan.rounds == 1 && known.plan.rounds > 1;
-    if (known.arena() <= budget_ && known.seconds() < best.seconds() && !splits_more) best = known;
-  }
 }
 
 Status Planning::observe(const Found& found) {
@@ -192,6 +186,20 @@ Status Planning::observe(const Found& found) {
   return again.ok() ? Status() : Status(again.error());
 }
 
+// Shares of what policy `auto` calls unconstrained, so that it asks the others for the plans that they make by themselves.
+Status Planning::find_limits(const Found& whole) {
+  if (budget_ == kNoLimit || (!policy_.schedule && !policy_.searches)) return {};
+  int64_t all = whole.arena();
+  if (!policy_.searches) {
+    PLIMSOLL_ASSIGN(Policy searching, find_policy("auto"));
+    if (request_.keep_order) searching.order = OrderKind::depth_first;
+    PLIMSOLL_ASSIGN(const Found its_whole, recipe(searching).unconstrained(request_.batch));
+    all = its_whole.arena();
+  }
+  limits_ = limits_within(budget_, all, splits_.graph().tasks.size());
+  return {};
+}
+
 Result<Plan> Planning::run() {
   PLIMSOLL_TRY(check_request());
   const auto start = std::chrono::steady_clock::now();
@@ -202,6 +210,7 @@ Result<Plan> Planning::run() {
     PLIMSOLL_ASSIGN(const int64_t all, bytes_of_all(whole));
     budget_ = static_cast<int64_t>(static_cast<double>(all) * request_.budget_percent / 100);
   }
+  PLIMSOLL_TRY(find_limits(whole));
   PLIMSOLL_ASSIGN(Found found, policy_.searches ? choose_jointly(whole) : choose(whole));
   PLIMSOLL_TRY(observe(found));
 
@@ -229,9 +238,7 @@ Result<Plan> Planning::run() {
 Result<Plan> Planner::plan(const PlanRequest& request) {
   PLIMSOLL_ASSIGN(Policy policy, find_policy(request.policy));
   if (request.keep_order) policy.order = OrderKind::depth_first;
-  const std::string others = fmt::format("{} {} {} {} {}", request.policy, request.sub_batch, request.effort,
-                                         request.refuse_split_batch_norm, request.keep_order);
-  return Planning(splits_, known_[others], request, policy).run();
+  return Planning(splits_, request, policy).run();
 }
 
 Result<Plan> make_plan(const TaskGraph& graph, Costs& costs, const PlanRequest& request) {

@@ -44,14 +44,12 @@ class Planner {
   // Error: usage, for an unknown policy or a sub-batch that the request itself forbids; budget_infeasible, with the step
   // at the peak, what is live there and why it cannot leave, and the least budget for which a plan exists; that budget
   // then works.
+  // More budget never makes a slower plan of a policy that searches, whatever has been planned before (docs/decisions/search.md;
+  // but where a task mixes samples, and less budget splits the batch).
   Result<Plan> plan(const PlanRequest& request);
-
-  // What was found for a budget serves a larger one too: within one planner, more budget never makes a slower plan of
-  // a policy that searches, whatever luck a recipe had with less.
 
  private:
   Splits splits_;
-  std::map<std::string, std::vector<Found>> known_;  // by what else the requests had in common
 };
 
 // For one plan.

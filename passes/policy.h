@@ -45,6 +45,8 @@ struct Policy {
   // the means). Context::live_limit says for how many bytes; 0: for as few as it can. Waits that it sets are kept.
   // Null: everything stays where it is.
   Status (*schedule)(Plan& plan, const Context& context) = nullptr;
+  // False: the limit is nothing to it, nor to the choice of algorithms. There is one plan for each way to split the batch.
+  bool heeds_limit = true;
   // The planner searches for whole plans, over sub-batches too, and takes another policy's where that is faster.
   bool searches = false;
   // Proposes a sub-batch for a budget that the whole batch does not meet; the planner takes the largest even split up to

@@ -3,6 +3,36 @@
 #include <algorithm>
 
 namespace plimsoll {
+namespace {
+
+constexpr int kChoices = 64;  // of algorithms, that are tried for an arena within the budget
+constexpr int64_t kHoles = 16;  // an arena is higher than the limit on live bytes by one part in so many, at most
+
+int64_t with_holes(int64_t limit) { return limit == kNoLimit ? limit : limit + limit / kHoles; }
+
+// Percents of the unconstrained arena. A larger graph takes longer to be planned once, and is planned less often.
+constexpr size_t kFewTasks = 2'000, kSomeTasks = 10'000;
+constexpr int kSomePercents[] = {90, 80, 75, 66, 50, 40, 33, 25, 20, 15, 10, 7, 5, 3, 2, 1};
+constexpr int kFewPercents[] = {75, 66, 50, 33, 25, 15, 10, 5, 2};
+
+}  // namespace
+
+std::vector<int64_t> limits_within(int64_t budget_bytes, int64_t unconstrained_bytes, size_t tasks) {
+  if (budget_bytes == kNoLimit) return {kNoLimit};
+  std::vector<int64_t> limits;
+  const auto add = [&](int percent) {
+    const int64_t limit = static_cast<int64_t>(static_cast<double>(unconstrained_bytes) * percent / 100);
+    if (limit <= budget_bytes) limits.push_back(limit);
+  };
+  for (int percent = 200; percent >= 100; percent -= 10) add(percent);
+  if (tasks <= kFewTasks)
+    for (int percent = 99; percent > 0; --percent) add(percent);
+  else if (tasks <= kSomeTasks)
+    for (const int percent : kSomePercents) add(percent);
+  else
+    for (const int percent : kFewPercents) add(percent);
+  return limits;
+}
 
 Result<std::optional<Found>> Recipe::attempt(int64_t sub_batch, int64_t live_limit) {
   PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(sub_batch));
@@ -21,15 +51,35 @@ Result<Found> Recipe::unconstrained(int64_t sub_batch) {
   return Found{std::move(plan), split, kNoLimit, policy};
 }
 
-// Workspaces are chosen by live bytes, and the arena may come out a little higher: then the limit on live bytes is lowered
-// by as much, and in the end to the smallest workspaces. The result is over budget when nothing helps.
+// The result is over budget when nothing helps.
 Result<std::optional<Found>> Recipe::fit(int64_t sub_batch) {
+  if (!policy_.heeds_limit) return attempt(sub_batch, 0);
+  return policy_.schedule ? fit_schedule(sub_batch) : fit_algorithms(sub_batch);
+}
+
+// Workspaces are chosen by live bytes, and the arena may come out a little higher. Then the limit goes down to where some
+// task has to take another algorithm: of all choices those are looked at, fastest first, so that the first which fits is the
+// fastest that does.
+Result<std::optional<Found>> Recipe::fit_algorithms(int64_t sub_batch) {
   int64_t limit = request_.budget_bytes;
-  for (int tries = 0; tries < 4; ++tries) {
+  for (int tries = 0; tries < kChoices; ++tries) {
     PLIMSOLL_ASSIGN(std::optional<Found> found, attempt(sub_batch, limit));
     if (!found || fits(*found)) return found;
-    if (found->plan.summary.live_bytes > request_.budget_bytes) break;  // workspaces are as small as they get at the peak
-    limit = std::min(limit, found->plan.summary.live_bytes) - (found->arena() - request_.budget_bytes);
+    if (found->plan.summary.live_bytes > limit) break;  // workspaces are as small as they get at the peak
+    limit = found->plan.summary.live_bytes - 1;
+  }
+  return attempt(sub_batch, 0);
+}
+
+// Here the limit goes down by as much as the arena is too high, to one of those of the graph.
+Result<std::optional<Found>> Recipe::fit_schedule(int64_t sub_batch) {
+  auto limit = request_.limits.begin();
+  for (int tries = 0; tries < 4 && limit != request_.limits.end(); ++tries) {
+    PLIMSOLL_ASSIGN(std::optional<Found> found, attempt(sub_batch, *limit));
+    if (!found || (fits(*found) && found->arena() <= with_holes(*limit))) return found;
+    if (found->plan.summary.live_bytes > request_.budget_bytes) break;
+    const int64_t lower = std::min(*limit - 1, found->plan.summary.live_bytes - (found->arena() - request_.budget_bytes));
+    limit = std::find_if(limit, request_.limits.end(), [&](int64_t each) { return each <= lower; });
   }
   return attempt(sub_batch, 0);
 }
@@ -126,19 +176,53 @@ Result<Found> Recipe::choose(const Found& unconstrained, const Found& least) {
   return fits(*found) ? std::move(*found) : least;
 }
 
+// What is looked at does not depend on the budget, but for being within it: so what a smaller one brings is here, too.
+// What keeps a limit but for holes takes no less than the bound of that many bytes says (search/bound.h).
+Status Recipe::take_faster(int64_t sub_batch, std::optional<Found>& best) {
+  const auto take = [&](std::optional<Found> found) {
+    if (!found || !fits(*found) || found->seconds() >= interesting_) return;
+    interesting_ = found->seconds();
+    best = std::move(found);
+  };
+  if (!policy_.schedule || !policy_.heeds_limit) {
+    PLIMSOLL_ASSIGN(std::optional<Found> found, fit(sub_batch));
+    take(std::move(found));
+    return {};
+  }
+  // Placing is most of the work: not of what is known to need or to take too much.
+  PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(sub_batch));
+  const auto look_at = [&](int64_t limit, int64_t most) -> Status {
+    most = std::min(most, request_.budget_bytes);
+    Ceiling& known = splits_.known_of(policy_, sub_batch, limit);
+    if (known.seconds >= interesting_ || known.arena_bytes > most) return {};
+    PLIMSOLL_ASSIGN(std::optional<Plan> plan, plan_below(*split, policy_, limit, {.seconds = interesting_}));
+    if (!plan) known.seconds = interesting_;
+    else known = {.seconds = plan->summary.iteration_seconds, .arena_bytes = plan->summary.arena_bytes};
+    if (plan && plan->summary.arena_bytes <= most) take(Found{std::move(*plan), split, limit, policy_});
+    return {};
+  };
+  for (const int64_t limit : request_.limits) {
+    PLIMSOLL_ASSIGN(const double bound, splits_.bound_seconds(sub_batch, policy_, with_holes(limit)));
+    if (bound >= interesting_) break;  // and so are all lower limits
+    PLIMSOLL_TRY(look_at(limit, with_holes(limit)));
+  }
+  for (const int64_t limit : {kNoLimit, int64_t{0}}) PLIMSOLL_TRY(look_at(limit, kNoLimit));
+  return {};
+}
+
 Result<std::optional<Found>> Recipe::rival(double seconds) {
   interesting_ = seconds;
-  const auto if_faster = [&](std::optional<Found> found) {
-    return found && fits(*found) && found->seconds() < seconds ? std::move(found) : std::optional<Found>();
-  };
-  const int64_t first = first_sub_batch();
-  PLIMSOLL_ASSIGN(std::optional<Found> found, fit(first));
-  if (!found || fits(*found)) return if_faster(std::move(found));
-  PLIMSOLL_ASSIGN(found, attempt(first, kNoLimit));
-  if (!found || fits(*found)) return if_faster(std::move(found));
-  if (request_.sub_batch != 0 || !request_.may_split || first == 1) return std::optional<Found>();
-  PLIMSOLL_ASSIGN(found, fewest_rounds());
-  return if_faster(std::move(found));
+  std::optional<Found> best;
+  std::vector<int64_t> sizes = {first_sub_batch()};
+  if (request_.sub_batch == 0 && request_.may_split && sizes.front() > 1)
+    for (const int64_t size : even_splits(splits_.batch())) sizes.push_back(size);
+  for (const int64_t size : sizes) {
+    PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(size));
+    const bool too_slow = ideal_seconds(*split) >= interesting_;
+    if (too_slow && splits_.measures()) break;
+    if (!too_slow) PLIMSOLL_TRY(take_faster(size, best));
+  }
+  return best;
 }
 
 }  // namespace plimsoll

@@ -3,15 +3,22 @@
 
 #include <limits>
 #include <optional>
+#include <vector>
 
 #include "passes/found.h"
 #include "passes/splits.h"
 
 namespace plimsoll {
 
+// For how many bytes a policy with a schedule may be asked within a budget, from high to low. They are shares of the
+// unconstrained arena: whole percents, fewer of them for large graphs, and know no budget. So what such a policy makes of a
+// small budget is among what it makes of the limits within any larger one.
+std::vector<int64_t> limits_within(int64_t budget_bytes, int64_t unconstrained_bytes, size_t tasks);
+
 // What a recipe may choose from.
 struct RecipeRequest {
   int64_t budget_bytes = kNoLimit;
+  std::vector<int64_t> limits = {};  // within the budget, of limits_within
   int64_t sub_batch = 0;   // 0: the recipe chooses
   bool may_split = true;   // where it chooses
 };
@@ -35,7 +42,8 @@ class Recipe {
   // Within the budget. Before: `least` is.
   Result<Found> choose(const Found& unconstrained, const Found& least);
 
-  // What `choose` would give, if it fits and takes less than `seconds`; much sooner said where it does not.
+  // The fastest of all that `choose` would give for this or a smaller budget, if it takes less than `seconds`; much sooner
+  // said where it does not.
   Result<std::optional<Found>> rival(double seconds);
 
  private:
@@ -43,13 +51,16 @@ class Recipe {
   // The same; nullopt: too slow to be of interest.
   Result<std::optional<Found>> attempt(int64_t sub_batch, int64_t live_limit);
   Result<std::optional<Found>> fit(int64_t sub_batch);
+  Result<std::optional<Found>> fit_algorithms(int64_t sub_batch);
+  Result<std::optional<Found>> fit_schedule(int64_t sub_batch);
   Result<std::optional<Found>> fewest_rounds();
+  Status take_faster(int64_t sub_batch, std::optional<Found>& best);
   int64_t first_sub_batch() const { return request_.sub_batch == 0 ? splits_.batch() : request_.sub_batch; }
   bool fits(const Found& found) const { return found.arena() <= request_.budget_bytes; }
 
   Splits& splits_;
   const Policy policy_;
-  const RecipeRequest request_;
+  RecipeRequest request_;
   double interesting_ = std::numeric_limits<double>::infinity();  // seconds below which a plan is
 };
 

@@ -21,6 +21,18 @@ Result<const Candidate*> Splits::candidate(int64_t sub_batch) {
   return &candidates_.emplace(sub_batch, std::move(made)).first->second;
 }
 
+Result<double> Splits::bound_seconds(int64_t sub_batch, const Policy& policy, int64_t limit) {
+  const std::tuple key(sub_batch, policy.order, limit);
+  const auto known = bounds_.find(key);
+  if (known != bounds_.end()) return known->second;
+  auto model = models_.find({sub_batch, policy.order});
+  if (model == models_.end()) {
+    PLIMSOLL_ASSIGN(const Candidate* split, candidate(sub_batch));
+    model = models_.emplace(std::pair(sub_batch, policy.order), ordered_model(*split, policy)).first;
+  }
+  return bounds_[key] = search::bound_seconds(model->second, limit);
+}
+
 Result<const Joint*> Splits::joint(int64_t sub_batch, const Policy& policy, int effort, const Deadline& deadline) {
   const std::tuple key(sub_batch, policy.order, effort);
   const auto known = joints_.find(key);

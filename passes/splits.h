@@ -29,6 +29,14 @@ class Splits {
   // Accumulating, with more than one round. What is returned stays where it is.
   const TaskGraph& graph_for(int64_t sub_batch);
   Result<const Candidate*> candidate(int64_t sub_batch);
+  // Time mostly falls with the sub-batch: where one is too slow and to look at smaller ones costs measurements, none is.
+  bool measures() const { return costs_.measures(); }
+  // No plan of this split in the policy's order that keeps `limit` takes less (search/bound.h).
+  Result<double> bound_seconds(int64_t sub_batch, const Policy& policy, int64_t limit);
+  // What is known of a policy's plan within a limit from a time when nobody wanted it: it takes and needs no less.
+  Ceiling& known_of(const Policy& policy, int64_t sub_batch, int64_t live_limit) {
+    return known_.try_emplace({policy.name, sub_batch, live_limit}, Ceiling{.seconds = 0, .arena_bytes = 0}).first->second;
+  }
   // The frontier is kept, but one that the deadline cut short.
   Result<const Joint*> joint(int64_t sub_batch, const Policy& policy, int effort, const Deadline& deadline);
 
@@ -38,6 +46,9 @@ class Splits {
   const int64_t batch_;
   std::optional<TaskGraph> accumulating_;
   std::map<int64_t, Candidate> candidates_;
+  std::map<std::pair<int64_t, OrderKind>, schedule::Model> models_;
+  std::map<std::tuple<int64_t, OrderKind, int64_t>, double> bounds_;
+  std::map<std::tuple<std::string_view, int64_t, int64_t>, Ceiling> known_;
   std::map<std::tuple<int64_t, OrderKind, int>, Joint> joints_;
 };
 

@@ -40,6 +40,7 @@ class ProfiledCosts final : public Costs {
   Status prepare(const TaskGraph& graph, int64_t samples) override;
   std::span<const AlgorithmCost> algorithms(const Task& task, int64_t samples) const override;
 
+  bool measures() const override { return options_.measure; }
   bool admits_nondeterministic() const override { return options_.arithmetic.nondeterministic; }
 
   // As measured beside busy kernels, to a pool in memory; else from the device's figures.

@@ -63,6 +63,8 @@ class Costs {
   // Fastest first, never empty.
   virtual std::span<const AlgorithmCost> algorithms(const Task& task, int64_t samples) const = 0;
   virtual LinkRates links() const { return {}; }
+  // prepare() may have to run tasks on a device: nobody should ask for more than it takes.
+  virtual bool measures() const { return false; }
   // Algorithms that give other bits at every run are as good as others.
   virtual bool admits_nondeterministic() const { return false; }
 };

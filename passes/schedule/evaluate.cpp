@@ -182,6 +182,39 @@ Outcome Evaluator::evaluate(const Trace& trace, int64_t limit) {
   return outcome;
 }
 
+double Evaluator::simulate_freely(const Trace& trace, bool updates, bool last) const {
+  std::vector<double> end(trace.size()), parked(model_.tensors.size(), 0);
+  double compute = 0, d2h = 0, h2d = 0, taken = 0;
+  const double share = last ? model_.last_share : 1;
+  for (size_t step = 0; step < trace.size(); ++step) {
+    const Op& op = trace[step];
+    if (op.kind == StepKind::compute) {
+      if (came_from_[step] >= 0) compute = std::max(compute, end[at(came_from_[step])]);
+      const Algorithm& algorithm = model_.algorithms[at(chosen_[step])];
+      const bool skipped = !updates && model_.tasks[at(op.id)].kind == TaskKind::update;
+      end[step] = compute += taken + (skipped ? 0 : last ? algorithm.last_seconds : algorithm.seconds);
+      taken = 0;
+      continue;
+    }
+    const double bytes = share * static_cast<double>(model_.tensors[at(op.id)].copy_bytes);
+    if (op.kind == StepKind::offload) {
+      d2h = std::max(d2h, end[at(made_at_[step])]) + model_.links.latency_seconds + bytes / model_.links.d2h_bytes_per_second;
+      taken += model_.links.slowdown * bytes / model_.links.d2h_bytes_per_second;
+      end[step] = parked[at(op.id)] = d2h;
+    } else {
+      if (op.kind == StepKind::prefetch) h2d = std::max(h2d, parked[at(op.id)]);
+      if (op.kind != StepKind::load || compute > 0) taken += model_.links.slowdown * bytes / model_.links.h2d_bytes_per_second;
+      end[step] = h2d += model_.links.latency_seconds + bytes / model_.links.h2d_bytes_per_second;
+    }
+  }
+  return std::max({compute, d2h, h2d});
+}
+
+double Evaluator::least_seconds(const Trace& trace) const {
+  const double times = static_cast<double>(std::max<int64_t>(model_.rounds - 1, 1));
+  return times * simulate_freely(trace, model_.rounds == 1, false) + (model_.rounds > 1 ? simulate_freely(trace, true, true) : 0);
+}
+
 double Evaluator::seconds_of(const Trace& trace, int32_t step) const {
   return trace[at(step)].kind == StepKind::compute ? model_.algorithms[at(chosen_[at(step)])].seconds
                                                    : end_[at(step)] - start_[at(step)];

@@ -43,6 +43,9 @@ class Evaluator {
   int32_t made_at(int32_t step) const { return made_at_[static_cast<size_t>(step)]; }  // of an offload: the step that made its tensor
   int32_t left_at(int32_t step) const { return left_at_[static_cast<size_t>(step)]; }  // of a fetch: its tensor's last touch before, or -1
   double seconds_of(const Trace& trace, int32_t at) const;     // of that step, in the first round
+  // Of the last trace that was evaluated: an iteration if steps waited for their data alone. No plan with these steps and
+  // algorithms takes less.
+  double least_seconds(const Trace& trace) const;
   int64_t workspace_of(const Trace& trace, int32_t at) const;  // of that step, as chosen
 
  private:
@@ -51,6 +54,7 @@ class Evaluator {
   void count_reductions(const Trace& trace, int64_t limit);
   void choose_algorithms(const Trace& trace, int64_t limit);
   double simulate(const Trace& trace, bool updates, bool last);
+  double simulate_freely(const Trace& trace, bool updates, bool last) const;
 
   const Model& model_;
   std::vector<int32_t> current_;  // of each tensor: its life so far

@@ -126,7 +126,7 @@ class Weaving {
     };
     uint8_t lowest = kTransient;
     for (const int32_t id : fresh_)
-      if (fate(id).kind == FateKind::recompute && !own(id)) lowest = std::min(lowest, fate(id).level);
+      if (fate(id).kind == FateKind::recompute && (!own(id) || fate(id).level >= kNested)) lowest = std::min(lowest, fate(id).level);
     for (const int32_t id : fresh_) {
       if (own(id) || fate(id).kind == FateKind::keep) continue;
       if (fate(id).level > lowest || fate(id).level == kTransient) resident_[static_cast<size_t>(id)] = false;

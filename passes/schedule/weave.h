@@ -18,6 +18,7 @@ enum class FateKind : uint8_t {
 };
 
 inline constexpr uint8_t kTransient = 255;
+inline constexpr uint8_t kNested = 128;
 
 // What becomes of one tensor in its gap.
 struct Fate {
@@ -28,6 +29,7 @@ struct Fate {
   //   level      0 . . . 0 . . . 0      every segment is run again as a whole, and stays: Chen's plan, one level
   //   level      0 2 1 2 1 2 1 2 0      on the way to the last 2 only the 1s stay; the other 2s are made again, one by one
   //
+  // The tensor that is wanted is not asked for its level, but from kNested on: what is deeper than it stays no longer then.
   // kTransient: never stays on the way to another ("memory-centric").
   uint8_t level = 1;
   // Given up again between its backward uses, too, where they are more than kNear steps apart.

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "passes/search/archive.h"
+#include "passes/search/chain.h"
 #include "passes/search/fit.h"
 #include "passes/search/improve.h"
 #include "passes/search/linked.h"
@@ -64,6 +65,10 @@ class Sweep {
   // What the seeds need and take by themselves tells which of them are worth fitting to a target.
   void sow() {
     if (!options_.means.recompute) return;
+    for (ChainSeed& seed : chain_seeds(model_)) {
+      archive_.add(bench_.evaluate(std::move(seed.fates), seed.limit));
+      chain_ = true;
+    }
     const int64_t size = static_cast<int64_t>(model_.order.size());
     std::vector<SegmentSeed> seeds;
     for (double n = 1; n <= 256 && 4 * n <= static_cast<double>(size); n *= 1.5)
@@ -113,6 +118,7 @@ class Sweep {
     const auto fitted = [&](const State& from, const Means& means) {
       if (!best || bench_.work < enough) consider(fit(bench_, from, limit, means));
     };
+    if (const State* known = archive_.fastest(limit); chain_ && known) consider(bench_.evaluate(known->fates, limit));
     for (const double share : kShares) fitted({.fates = linked_.fates(limit, share, all)}, all);
     for (const Means& means : {all, Means{all.recompute, false}, Means{false, all.offload}})
       for (const State* from : {&last, static_cast<const State*>(&whole_)}) fitted(*from, means);
@@ -147,6 +153,7 @@ class Sweep {
   std::mt19937_64 random_{1};
   Archive archive_;
   State whole_, small_;
+  bool chain_ = false;       // the archive has exact answers
   std::vector<State> sown_;  // fastest first
 };
 

@@ -26,9 +26,9 @@ TEST_CASE("auto is never slower than a policy that fits, nor with more budget, n
     RandomCosts costs(seed);
     // Where a task mixes samples, auto would rather be slow than split the batch: then all are asked for one round.
     const int64_t sub_batch = mixes_samples(graph) ? batch : 0;
-    Planner planner(graph, costs, batch);
+    // Each by itself: nothing that was found for one budget helps with another.
     const auto plan = [&](std::string_view policy, int64_t budget) {
-      return planner.plan({.policy = std::string(policy), .batch = batch, .sub_batch = sub_batch,
+      return make_plan(graph, costs, {.policy = std::string(policy), .batch = batch, .sub_batch = sub_batch,
                                       .budget_bytes = budget, .effort = 0});
     };
     const auto free = plan("auto", 0);
@@ -40,7 +40,7 @@ TEST_CASE("auto is never slower than a policy that fits, nor with more budget, n
       REQUIRE(!below.ok());
       CHECK(below.error().code == ExitCode::budget_infeasible);
     }
-    double before = std::numeric_limits<double>::infinity(), alone_at_least = before;
+    double before = std::numeric_limits<double>::infinity();
     for (int part = 0; part <= 6; ++part) {
       const int64_t budget = least + (most - least) * part / 6;
       CAPTURE(seed, part, budget, least, most);
@@ -50,12 +50,6 @@ TEST_CASE("auto is never slower than a policy that fits, nor with more budget, n
       CHECK(found->summary.iteration_seconds <= before * (1 + 1e-9));
       CHECK(found->summary.bound_seconds <= found->summary.iteration_seconds);
       before = found->summary.iteration_seconds;
-      // A planner that has seen nothing else knows what the least budget comes to, at least.
-      const auto alone = make_plan(graph, costs, {.policy = "auto", .batch = batch, .sub_batch = sub_batch,
-                                                  .budget_bytes = budget, .effort = 0});
-      REQUIRE(alone.ok());
-      CHECK(alone->summary.iteration_seconds <= alone_at_least * (1 + 1e-9));
-      if (part == 0) alone_at_least = alone->summary.iteration_seconds;
       if (part % 3 != 1) continue;
       for (const Policy& other : all_policies()) {
         CAPTURE(other.name);

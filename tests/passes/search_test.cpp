@@ -56,6 +56,41 @@ TEST_CASE("levels are what a plain list of them would be") {
   }
 }
 
+// Twenty layers of one size. With room for all of it, 20 forward, 20 backward tasks and the loss; what runs again beside them
+// in tight memory is what rotor's recurrence says (tools/bench/planner/chain_dp.py).
+TEST_CASE("on a chain, recomputation is as cheap as the exact answer") {
+  constexpr int kLayers = 20;
+  test::GraphMaker make;
+  std::vector<TensorId> y = {make.activation("y0", 64)};
+  make.graph_.tasks[make.task("data", TaskKind::forward, {}, {y[0]})].may_run_again = false;
+  for (int i = 1; i <= kLayers; ++i) {
+    y.push_back(make.activation("y" + std::to_string(i), 64));
+    make.task("f" + std::to_string(i), TaskKind::forward, {y[static_cast<size_t>(i) - 1]}, {y.back()});
+  }
+  TensorId gradient = make.activation("d20", 64);
+  make.task("loss", TaskKind::loss, {y.back()}, {gradient});
+  for (int i = kLayers; i >= 1; --i) {
+    const TensorId next = make.activation("d" + std::to_string(i - 1), 64);
+    make.task("b" + std::to_string(i), TaskKind::backward, {y[static_cast<size_t>(i) - 1], gradient}, {next});
+    gradient = next;
+  }
+  test::FakeCosts costs;
+  const Candidate candidate = make_candidate(make.graph_, costs, 1, 1).value();
+  Policy policy = find_policy("auto").value();
+  policy.order = OrderKind::depth_first;
+  const schedule::Model model = ordered_model(candidate, policy);
+  const search::Frontier frontier = search::find_frontier(model, {.effort = 0, .means = {.recompute = true, .offload = false}});
+  // y0 is there from the first task on, which takes a millisecond as all others do.
+  for (const auto& [tensors, again] : {std::pair(5, 46), {6, 26}, {7, 20}, {8, 14}, {10, 12}, {16, 6}, {22, 0}}) {
+    const search::State* fastest = nullptr;
+    for (const search::State& state : frontier.states)
+      if (state.outcome.fits(tensors * 256)) fastest = &state;
+    CAPTURE(tensors);
+    REQUIRE(fastest);
+    CHECK(fastest->outcome.seconds == Approx(1e-3 * (2 * kLayers + 2 + again)));
+  }
+}
+
 TEST_CASE("the search uses the means that it is given, and no others") {
   int again = 0, moved = 0;
   for (unsigned seed = 0; seed < 6; ++seed) {

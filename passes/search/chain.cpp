@@ -1,0 +1,188 @@
+#include "passes/search/chain.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+namespace plimsoll::search {
+namespace {
+
+using schedule::Fate;
+using schedule::FateKind;
+using schedule::Fates;
+using schedule::kNested;
+using schedule::kTransient;
+using schedule::Model;
+
+constexpr int kLongest = 65;      // stages
+constexpr int64_t kUnits = 512;   // that everything kept takes, at most: bytes are rounded up to units
+constexpr float kNever = std::numeric_limits<float>::infinity();
+
+size_t at(int32_t i) { return static_cast<size_t>(i); }
+
+// Stage i reads y_{i-1} and writes y_i and its stash; stage 0 is what the chain begins with. Behind the last is the loss.
+struct Stage {
+  int32_t task = -1, output = -1;
+  std::vector<int32_t> stash = {};
+};
+
+std::optional<std::vector<Stage>> find_stages(const Model& model) {
+  std::vector<Stage> stages;
+  for (const schedule::Op& op : model.order) {
+    if (op.kind != StepKind::compute || model.tasks[at(op.id)].kind != TaskKind::forward) continue;
+    if (stages.empty() && !model.tasks[at(op.id)].rerunnable) continue;
+    const auto reads = model.reads[op.id];
+    if (reads.size() != 1 || !model.tasks[at(op.id)].rerunnable) return std::nullopt;
+    if (stages.empty()) stages.push_back({.output = reads.front()});
+    Stage& last = stages.back();
+    if (last.output < 0) {  // of what the stage before wrote, this one's read is its output
+      const auto output = std::find(last.stash.begin(), last.stash.end(), reads.front());
+      if (output == last.stash.end()) return std::nullopt;
+      last.output = reads.front();
+      last.stash.erase(output);
+    } else if (last.output != reads.front()) {
+      return std::nullopt;
+    }
+    const auto writes = model.writes[op.id];
+    stages.push_back({.task = op.id, .stash = {writes.begin(), writes.end()}});
+    if (stages.size() > kLongest) return std::nullopt;
+  }
+  if (stages.size() < 4 || stages.back().stash.empty()) return std::nullopt;
+  stages.back().output = stages.back().stash.front();
+  stages.back().stash.erase(stages.back().stash.begin());
+  return stages;
+}
+
+class Recurrence {
+ public:
+  Recurrence(const Model& model, std::vector<Stage> stages) : model_(model), stages_(std::move(stages)), end_(static_cast<int32_t>(stages_.size())) {
+    int64_t all = 0;
+    for (const Stage& stage : stages_) all += bytes_of(stage) + 2 * model_.tensors[at(stage.output)].bytes;
+    unit_ = std::max<int64_t>(256, (all / kUnits + 255) / 256 * 256);
+    units_ = static_cast<int32_t>(all / unit_) + 4 * end_;
+    for (const Stage& stage : stages_) {
+      y_.push_back(in_units(model_.tensors[at(stage.output)].bytes));
+      int32_t stash = 0;
+      for (const int32_t id : stage.stash) stash += in_units(model_.tensors[at(id)].bytes);
+      stash_.push_back(stash);
+      seconds_.push_back(stage.task < 0 ? 0.0F : static_cast<float>(model_.algorithms_of(stage.task).front().seconds));
+    }
+    stash_.push_back(0);
+    seconds_.push_back(0);
+    solve();
+  }
+
+  std::vector<ChainSeed> seeds() const {
+    std::vector<ChainSeed> seeds;
+    float before = kNever;
+    for (int32_t units = 0; units <= units_; ++units) {
+      const float now = cell(0, end_, units).seconds;
+      if (now >= before) continue;
+      before = now;
+      ChainSeed seed{.fates = schedule::keep_everything(model_), .limit = model_.persistent_bytes + units * unit_};
+      for (const Stage& stage : stages_) {
+        if (stage.task < 0) continue;
+        give_up(seed.fates, stage.output, kTransient);
+        for (const int32_t id : stage.stash) give_up(seed.fates, id, kTransient);
+      }
+      assign(seed.fates, 0, end_, units, 0);
+      seeds.push_back(std::move(seed));
+    }
+    return seeds;
+  }
+
+ private:
+  static constexpr int32_t kStash = 0;  // split: the next stage's stash is kept, too
+  struct Cell {
+    float seconds = kNever;  // beside one backward of each stage, and one forward of those behind s
+    int32_t split = -1;
+  };
+
+  int64_t bytes_of(const Stage& stage) const {
+    int64_t bytes = 0;
+    for (const int32_t id : stage.stash) bytes += model_.tensors[at(id)].bytes;
+    return bytes;
+  }
+  int32_t in_units(int64_t bytes) const { return static_cast<int32_t>((bytes + unit_ - 1) / unit_); }
+  Cell& cell(int32_t s, int32_t t, int32_t units) { return table_[at(s * (end_ + 1) + t) * at(units_ + 1) + at(units)]; }
+  const Cell& cell(int32_t s, int32_t t, int32_t units) const { return table_[at(s * (end_ + 1) + t) * at(units_ + 1) + at(units)]; }
+  int32_t y(int32_t i) const { return i < end_ ? y_[at(i)] : 0; }
+
+  void solve() {
+    table_.resize(at(end_) * at(end_ + 1) * at(units_ + 1));
+    for (int32_t t = 1; t <= end_; ++t)
+      for (int32_t s = t - 1; s >= 0; --s) {
+        if (t == s + 1) begin(s, t);
+        else join(s, t);
+      }
+  }
+  // One stage: its backward, behind another forward for its stash.
+  void begin(int32_t s, int32_t t) {
+    int32_t need = y(s) + stash_[at(t)] + y(t) + y(s);
+    if (stash_[at(t)] > 0) need = std::max(need, y(s) + y(t) + y(t) + stash_[at(t)]);
+    for (int32_t units = need; units <= units_; ++units) cell(s, t, units) = {stash_[at(t)] > 0 ? seconds_[at(t)] : 0.0F, t};
+  }
+  void join(int32_t s, int32_t t) {
+    const auto take = [&](int32_t units, float seconds, int32_t split) {
+      if (Cell& mine = cell(s, t, units); seconds < mine.seconds) mine = {seconds, split};
+    };
+    if (const int32_t stash = stash_[at(s + 1)]; stash > 0) {
+      const int32_t need = std::max(y(s) + y(s + 1) + stash + y(t), y(s) + stash + y(s + 1) + y(s));
+      for (int32_t units = need; units <= units_; ++units)
+        take(units, cell(s + 1, t, units - y(s) - stash).seconds + seconds_[at(s + 1)], kStash);
+    }
+    float seconds = 0;
+    int32_t need = 0;
+    for (int32_t k = s + 1; k < t; ++k) {
+      seconds += seconds_[at(k)];
+      need = std::max(need, y(s) + y(t) + (k - 1 > s ? y(k - 1) : 0) + y(k) + stash_[at(k)]);
+      for (int32_t units = need; units <= units_; ++units)
+        take(units, cell(k, t, units - y(s)).seconds + cell(s, k, units).seconds + seconds, k);
+    }
+  }
+
+  void give_up(Fates& fates, int32_t id, uint8_t level) const {
+    if (!model_.tensors[at(id)].movable) return;
+    fates[at(id)] = level == 0 ? Fate{} : Fate{FateKind::recompute, level, false};
+  }
+  // The right part goes on at the same level, the left one is a level deeper.
+  void assign(Fates& fates, int32_t s, int32_t t, int32_t units, uint8_t level) const {
+    struct Part { int32_t s, t, units; uint8_t level; };
+    std::vector<Part> parts = {{s, t, units, level}};
+    while (!parts.empty()) {
+      const Part part = parts.back();
+      parts.pop_back();
+      if (part.t == part.s + 1) continue;
+      const int32_t split = cell(part.s, part.t, part.units).split;
+      const int32_t k = split == kStash ? part.s + 1 : split;
+      give_up(fates, stages_[at(k)].output, part.level);
+      int32_t left = part.units - y(part.s);
+      if (split == kStash) {
+        for (const int32_t id : stages_[at(k)].stash) give_up(fates, id, part.level);
+        left -= stash_[at(k)];
+      } else {
+        parts.push_back({part.s, k, part.units, static_cast<uint8_t>(part.level == 0 ? kNested : part.level + 1)});
+      }
+      parts.push_back({k, part.t, left, part.level});
+    }
+  }
+
+  const Model& model_;
+  const std::vector<Stage> stages_;
+  const int32_t end_;  // of t: the loss
+  int64_t unit_ = 256;
+  int32_t units_ = 0;
+  std::vector<int32_t> y_, stash_;
+  std::vector<float> seconds_;
+  std::vector<Cell> table_;
+};
+
+}  // namespace
+
+std::vector<ChainSeed> chain_seeds(const Model& model) {
+  std::optional<std::vector<Stage>> stages = find_stages(model);
+  if (!stages) return {};
+  return Recurrence(model, std::move(*stages)).seeds();
+}
+
+}  // namespace plimsoll::search
