@@ -24,7 +24,7 @@ plimsoll_trainer(host
 if(NOT PLIMSOLL_RUNTIME)
   # The kernels run on the machine that builds them. Rounding must not depend on how a loop is compiled: no contraction.
   target_include_directories(plimsoll_host PRIVATE ${ONEDNN_INCLUDE_DIR})
-  target_compile_options(plimsoll_host PRIVATE -O3 -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math
+  target_compile_options(plimsoll_host PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3> -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math
     $<$<CXX_COMPILER_ID:GNU>:-Wno-free-nonheap-object -Wno-restrict>)
   target_link_libraries(plimsoll_host PUBLIC OpenMP::OpenMP_CXX)
 endif()
