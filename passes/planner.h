@@ -24,6 +24,7 @@ struct PlanRequest {
   bool keep_order = false;          // tasks run as the graph lists them, updates as early as they may
   std::string model_name = {}, model_sha256 = {}, target_kind = "host", device = {}, costs = "modelled";
   std::map<std::string, std::string> libraries = {};
+  std::string layout = {};  // as Plan::layout
   // Called after each pass of the plan that is returned, with the pass's name and the plan, for --print-after and
   // --dump; empty: nobody listens. `timed` hears how long the pass took.
   std::function<void(const std::string& pass, const Plan& plan)> observe = {};

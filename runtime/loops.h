@@ -5,6 +5,7 @@
 //   x [8,64,56,56], s [1,64,1,1]    innermost first
 //     plain     counts {3136, 64, 8}        x {1, 3136, 200704}         s {0, 1, 0}
 //     nChw16c   counts {16, 3136, 4, 8}     x {1, 16, 50176, 200704}    s {1, 0, 16, 0}
+//     nhwc      counts {64, 25088}          x {1, 64}                   s {1, 0}
 #pragma once
 
 #include <algorithm>
@@ -16,18 +17,19 @@
 
 namespace plimsoll {
 
-// Channels per block of an activation's layout; 0 for plain.
-inline int64_t block_of(Layout layout) { return layout == Layout::nChw16c ? 16 : layout == Layout::nChw8c ? 8 : 0; }
+// Is it one of activations, beside plain?
+inline bool is_image_layout(Layout layout) { return block_of(layout) > 0 || layout == Layout::nhwc; }
 
-// The dimensions as they lie in memory, with leading ones up to `rank`. With `block` > 0, that of the operands around, a
-// tensor of one pixel per channel ([C,1,1] beside nChw16c) is taken as blocked too: its bytes are the same.
-inline std::vector<int64_t> physical_dims(const TensorDesc& desc, size_t rank, int64_t block) {
+// The dimensions as they lie in memory, with leading ones up to `rank`. Beside operands in an `around` that is not plain, a
+// tensor of one pixel per channel ([C,1,1] beside nChw16c) is taken as lying so too: its bytes are the same.
+inline std::vector<int64_t> physical_dims(const TensorDesc& desc, size_t rank, Layout around) {
   std::vector<int64_t> dims(rank - std::min(rank, desc.rank()), 1);
   dims.insert(dims.end(), desc.dims.begin(), desc.dims.end());
-  if (block == 0) return dims;
-  if (rank != 4) throw KernelError("a blocked layout among operands of rank " + std::to_string(rank));
-  const bool blocked = desc.layout != Layout::plain;
-  if (!blocked && dims[2] * dims[3] != 1) throw KernelError("operands of different layouts");
+  if (around == Layout::plain) return dims;
+  if (rank != 4) throw KernelError("layout " + std::string(name_of(around)) + " among operands of rank " + std::to_string(rank));
+  if (desc.layout != around && dims[2] * dims[3] != 1) throw KernelError("operands of different layouts");
+  if (around == Layout::nhwc) return {dims[0], dims[2], dims[3], dims[1]};
+  const int64_t block = block_of(around);
   if (dims[1] == 1) return {dims[0], 1, dims[2], dims[3], 1};
   if (dims[1] % block != 0) throw KernelError(std::to_string(dims[1]) + " channels in blocks of " + std::to_string(block));
   return {dims[0], dims[1] / block, dims[2], dims[3], block};
@@ -75,13 +77,13 @@ struct Loops {
 template <size_t K>
 Loops<K> loops_over(const std::array<TensorDesc, K>& operands) {
   size_t rank = 0;
-  int64_t block = 0;
+  Layout around = Layout::plain;
   for (const TensorDesc& desc : operands) {
     rank = std::max(rank, desc.rank());
-    block = std::max(block, block_of(desc.layout));
+    if (is_image_layout(desc.layout)) around = desc.layout;
   }
   std::array<std::vector<int64_t>, K> dims;
-  for (size_t k = 0; k < K; ++k) dims[k] = physical_dims(operands[k], rank, block);
+  for (size_t k = 0; k < K; ++k) dims[k] = physical_dims(operands[k], rank, around);
 
   Loops<K> loops;
   std::array<int64_t, K> stride, step;

@@ -153,16 +153,25 @@ std::optional<Work> direct(const ConvShape& s) {
 struct Model {
   std::string_view name;
   std::optional<Work> (*work)(const ConvShape&);
+  bool takes_channels_last;  // as they are
 };
 
-constexpr std::array kModels = {Model{"implicit_gemm", implicit_gemm},
-                                Model{"implicit_precomp_gemm", implicit_precomp_gemm},
-                                Model{"gemm", gemm},
-                                Model{"fft", fft},
-                                Model{"fft_tiling", fft_tiling},
-                                Model{"winograd", winograd},
-                                Model{"winograd_nonfused", winograd_nonfused},
-                                Model{"direct", direct}};
+constexpr std::array kModels = {Model{"implicit_gemm", implicit_gemm, true},
+                                Model{"implicit_precomp_gemm", implicit_precomp_gemm, false},
+                                Model{"gemm", gemm, false},
+                                Model{"fft", fft, false},
+                                Model{"fft_tiling", fft_tiling, false},
+                                Model{"winograd", winograd, false},
+                                Model{"winograd_nonfused", winograd_nonfused, false},
+                                Model{"direct", direct, true}};
+
+// A copy before, of what is read, and one behind, of what is written.
+void turn_around(Work& work, int64_t bytes) {
+  if (bytes == 0) return;
+  work.bytes += 2.0 * real(bytes);
+  work.workspace += bytes;
+  work.launches += 2;
+}
 
 double share_of(const Device& device, const ConvShape& s, double algorithm) {
   const Efficiency& e = device.efficiency;
@@ -197,7 +206,9 @@ std::optional<ConvShape> convolution_of(const Task& task, int64_t samples) {
                    .pad_height = attrs.pads[0] + attrs.pads[2],
                    .pad_width = attrs.pads[1] + attrs.pads[3],
                    .dense_steps = attrs.strides == ones && attrs.dilations == ones,
-                   .bytes = task.bytes_moved(samples)};
+                   .channels_last = x.layout == Layout::nhwc,
+                   .bytes = task.bytes_moved(samples),
+                   .image_bytes = x.bytes() + y.bytes()};
 }
 
 double direct_flops(const ConvShape& s) {
@@ -207,6 +218,12 @@ double direct_flops(const ConvShape& s) {
 
 bool is_convolution_algorithm(std::string_view name) {
   return std::any_of(kModels.begin(), kModels.end(), [&](const Model& model) { return model.name == name; });
+}
+
+int64_t bytes_turned_around(const ConvShape& s, bool on_tensor_cores) {
+  const bool by_four = s.in_channels % 4 == 0 && s.out_channels % 4 == 0;
+  const bool fits = on_tensor_cores ? s.channels_last && by_four : !s.channels_last;
+  return fits ? 0 : s.image_bytes;
 }
 
 double compute_seconds(const Device& device, double flops, double share) {
@@ -222,8 +239,9 @@ std::vector<AlgorithmCost> convolution_algorithms(const Device& device, const Co
   for (const Model& model : kModels) {
     const auto algorithm = device.algorithms.find(std::string(model.name));
     if (algorithm == device.algorithms.end()) continue;
-    const std::optional<Work> work = model.work(shape);
+    std::optional<Work> work = model.work(shape);
     if (!work) continue;
+    if (!model.takes_channels_last) turn_around(*work, bytes_turned_around(shape, false));
     const double compute = compute_seconds(device, work->flops, share_of(device, shape, algorithm->second));
     // The steps of an algorithm follow each other, so what it keeps in its workspace is moved in time of its own.
     costs.push_back({.name = std::string(model.name),

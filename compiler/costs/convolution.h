@@ -22,11 +22,19 @@ struct ConvShape {
   int64_t kernel_height = 0, kernel_width = 0;
   int64_t pad_height = 0, pad_width = 0;  // of both sides together
   bool dense_steps = true;                // strides and dilations are 1
+  bool channels_last = false;             // of all three tensors
   int64_t bytes = 0;                      // of all operands
+  int64_t image_bytes = 0;                // of x and y
 };
 
 // Nothing where the task is no convolution.
 std::optional<ConvShape> convolution_of(const Task& task, int64_t samples);
+
+// Bytes of the images that kernels have to turn around first, or padded, for they read them the other way: those on tensor cores
+// channels last, four at a time, all others but the plainest plane by plane. cuDNN's exact workspaces show it: of its engines on an
+// H200 those on tensor cores ask for the bytes of x and y in nchw and for nothing in nhwc, those in f32 the other way round
+// (tests/cudnn/engines_test.cpp). A copy is in the workspace, and is written and read once more.
+int64_t bytes_turned_around(const ConvShape& shape, bool on_tensor_cores);
 
 // Two for each product of the definition above.
 double direct_flops(const ConvShape& shape);

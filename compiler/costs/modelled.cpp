@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/costs/convolution.h"
+#include "compiler/support/bytes.h"
 
 namespace plimsoll {
 namespace {
@@ -22,7 +23,7 @@ std::vector<AlgorithmCost> modelled_algorithms(const Device& device, const Task&
   return {{.name = "modelled", .seconds = std::max(compute, move) + device.launch_seconds}};
 }
 
-std::optional<double> tf32_seconds(const Device& device, const Task& task, int64_t samples) {
+std::optional<AlgorithmCost> tf32_algorithm(const Device& device, const Task& task, int64_t samples) {
   if (device.tf32_flops_per_second == 0) return {};
   const auto shape = convolution_of(task, samples);
   if (shape ? shape->groups > 1 : task.kernel != "MatMul") return {};
@@ -32,8 +33,14 @@ std::optional<double> tf32_seconds(const Device& device, const Task& task, int64
   Device tensor_cores = device;
   tensor_cores.flops_per_second = device.tf32_flops_per_second;
   const double flops = shape ? direct_flops(*shape) : static_cast<double>(task.flops.at(samples));
-  const double move = static_cast<double>(task.bytes_moved(samples)) / (device.memory_bytes_per_second * device.efficiency.memory);
-  return std::max(compute_seconds(tensor_cores, flops, share), move) + device.launch_seconds;
+  const double memory = device.memory_bytes_per_second * device.efficiency.memory;
+  const double move = static_cast<double>(task.bytes_moved(samples)) / memory;
+  const int64_t turned = shape ? bytes_turned_around(*shape, true) : 0;
+  return AlgorithmCost{.name = "tensor_cores",
+                       .workspace_bytes = align_up(turned),
+                       .seconds = std::max(compute_seconds(tensor_cores, flops, share), move) + 2 * static_cast<double>(turned) / memory +
+                                  (turned > 0 ? 3 : 1) * device.launch_seconds,
+                       .tf32 = true};
 }
 
 LinkRates link_rates(const Device& device) {
@@ -52,9 +59,9 @@ Status ModelledCosts::prepare(const TaskGraph& graph, int64_t samples) {
     std::vector<AlgorithmCost>& costs = costs_[signature(task, samples)];
     if (!costs.empty()) continue;
     costs = modelled_algorithms(device_, task, samples);
-    const std::optional<double> tf32 = admits_tf32_ ? tf32_seconds(device_, task, samples) : std::nullopt;
+    const std::optional<AlgorithmCost> tf32 = admits_tf32_ ? tf32_algorithm(device_, task, samples) : std::nullopt;
     if (!tf32) continue;
-    costs.push_back({.name = "tensor_cores", .seconds = *tf32, .tf32 = true});
+    costs.push_back(*tf32);
     std::stable_sort(costs.begin(), costs.end(), [](const AlgorithmCost& a, const AlgorithmCost& b) { return a.seconds < b.seconds; });
   }
   return {};

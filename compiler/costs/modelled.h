@@ -17,7 +17,7 @@ std::vector<AlgorithmCost> modelled_algorithms(const Device& device, const Task&
 
 // The same on tensor cores, in TF32: a convolution of one group by its direct operations, or a matrix product. Nothing where
 // the device has none, or the task is neither.
-std::optional<double> tf32_seconds(const Device& device, const Task& task, int64_t samples);
+std::optional<AlgorithmCost> tf32_algorithm(const Device& device, const Task& task, int64_t samples);
 
 LinkRates link_rates(const Device& device);
 

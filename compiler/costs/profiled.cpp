@@ -186,7 +186,8 @@ constexpr double kPerPlace = 0.08;
 void ProfiledCosts::remember(const ProfiledTask& profiled, const Task& task, int64_t samples) {
   std::vector<AlgorithmCost> costs = profiled.algorithms;
   const double f32 = options_.measure ? 0 : modelled_algorithms(options_.device, task, samples).front().seconds;
-  const double tf32 = options_.measure ? 0 : std::min(f32, tf32_seconds(options_.device, task, samples).value_or(f32));
+  const auto on_tensor_cores = options_.measure ? std::nullopt : tf32_algorithm(options_.device, task, samples);
+  const double tf32 = on_tensor_cores ? std::min(f32, on_tensor_cores->seconds) : f32;
   const auto place = [&](const AlgorithmCost& cost) {  // among its kind
     return cost.order - std::count_if(profiled.algorithms.begin(), profiled.algorithms.end(), [&](const AlgorithmCost& other) {
       return other.tf32 != cost.tf32 && other.order < cost.order;

@@ -116,6 +116,7 @@ struct Plan {
   std::string device = {};
   std::string costs = {};        // profiled | modelled
   std::map<std::string, std::string> libraries = {};
+  std::string layout = {};       // of images, where there was something to choose: which, and why
   std::string policy = {};
   std::string rules = "true";
   int64_t budget_bytes = 0;

@@ -143,6 +143,7 @@ void read_header(JsonReader& read, const Place& root, Plan& plan) {
   plan.costs = read.text(target, "costs");
   const Place libraries = JsonReader::field(target, "libraries");
   if (libraries.json) plan.libraries = read.texts(libraries);
+  if (JsonReader::field(target, "layout").json) plan.layout = read.text(target, "layout");
   plan.policy = read.text(root, "policy");
   if (JsonReader::field(root, "rules").json) plan.rules = read.text(root, "rules");
   plan.budget_bytes = read.bytes(root, "budget_bytes");
@@ -229,7 +230,9 @@ std::string to_json(const Plan& plan) {
   field("schema", kPlanSchema);
   field("generator", plan.generator);
   field("model", {{"name", plan.model_name}, {"sha256", plan.model_sha256}, {"batch", plan.batch}});
-  field("target", {{"kind", plan.target_kind}, {"device", plan.device}, {"costs", plan.costs}, {"libraries", libraries}});
+  Json target = {{"kind", plan.target_kind}, {"device", plan.device}, {"costs", plan.costs}, {"libraries", libraries}};
+  if (!plan.layout.empty()) target["layout"] = plan.layout;
+  field("target", target);
   field("policy", plan.policy);
   field("rules", plan.rules);
   field("budget_bytes", plan.budget_bytes);

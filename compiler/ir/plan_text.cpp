@@ -102,6 +102,7 @@ std::string header_of(const Plan& plan) {
   if (!plan.model_sha256.empty()) text += fmt::format("sha256 {}\n", spelled(plan.model_sha256));
   text += fmt::format("target {}{}{}\n", spelled(plan.target_kind), option("device", plan.device), option("costs", plan.costs));
   for (const auto& [name, version] : plan.libraries) text += fmt::format("library {} {}\n", spelled(name), spelled(version));
+  if (!plan.layout.empty()) text += fmt::format("layout {}\n", spelled(plan.layout));
   text += fmt::format("policy {} rules={}\nbudget {}\n", spelled(plan.policy), spelled(plan.rules), plan.budget_bytes);
   std::string summary;
   const auto figure = [&](const char* key, const auto& field) {
@@ -171,6 +172,7 @@ class Parser {
     if (cursor_.accept_word("sha256")) return void(plan_.model_sha256 = cursor_.name());
     if (cursor_.accept_word("target")) return target();
     if (cursor_.accept_word("library")) return library();
+    if (cursor_.accept_word("layout")) return void(plan_.layout = cursor_.name());
     if (cursor_.accept_word("policy")) return policy();
     if (cursor_.accept_word("budget")) return void(plan_.budget_bytes = read_count(cursor_, 0));
     if (cursor_.accept_word("summary")) return summary();

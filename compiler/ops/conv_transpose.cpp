@@ -95,7 +95,9 @@ void backward(TaskBuilder& build) {
                 .flops = flops(build.node())});
 }
 
-Layout weight_layout(const NodeView& node, size_t i, int block) {
+Layout weight_layout(const NodeView& node, size_t i, Layout images) {
+  if (i == 1 && images == Layout::nhwc) return images;
+  const int64_t block = block_of(images);
   const TensorType& w = node.input_type(1);
   if (i != 1 || node.integer("group", 1) != 1 || w.dims[0].value % block != 0 || w.dims[1].value % block != 0)
     return Layout::plain;

@@ -14,12 +14,12 @@
 
 namespace plimsoll {
 
-// How an operator gets along with blocked activation layouts (training/layout.h decides who gets which).
+// How an operator gets along with activations that are not plain (training/layout.h decides who gets which).
 enum class LayoutRule {
   plain,        // every operand plain
   elementwise,  // any layout, one for all four-dimensional operands: the memory is a flat array to it
   channels,     // any layout, one for data inputs and outputs; knows where the channel is (pools, batch normalization)
-  any,          // each operand may have a layout of its own (convolution)
+  any,          // each operand may be blocked or not for itself (convolution); channels last they are all, or none
 };
 
 // A small instance of an operator, for the tests that walk the registry: gradients against finite differences, every
@@ -54,8 +54,8 @@ struct Op {
   void (*backward)(TaskBuilder& build) = nullptr;
   LayoutRule layout = LayoutRule::plain;
   LayoutRule (*layout_of)(const NodeView& node) = nullptr;  // instead of `layout`, where it depends on the node
-  // How input `i`, a parameter, had best lie when channels are blocked by `block`. nullptr: plain.
-  Layout (*weight_layout)(const NodeView& node, size_t i, int block) = nullptr;
+  // How input `i`, a parameter, had best lie beside activations in `images`. nullptr: plain.
+  Layout (*weight_layout)(const NodeView& node, size_t i, Layout images) = nullptr;
   // True when the node has kernels that end in a Relu, switched on by the attribute "relu" (fused_relu.h).
   bool (*absorbs_relu)(const NodeView& node) = nullptr;
   std::vector<Sample> (*samples)() = nullptr;

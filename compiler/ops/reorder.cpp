@@ -9,9 +9,9 @@ namespace {
 // Never inferred: assign_layouts gives the output its type.
 Result<std::vector<TensorType>> infer(const NodeView& node) { return std::vector{node.input_type(0)}; }
 
-// With one pixel per channel, blocks of channels lie exactly as plain channels do.
+// With one pixel per channel, or one channel, all layouts are one: blocks are never padded.
 bool same_bytes(const TensorType& type) {
-  return type.rank() == 4 && type.dims[2] == Dim{1} && type.dims[3] == Dim{1};
+  return type.rank() == 4 && (type.dims[1] == Dim{1} || (type.dims[2] == Dim{1} && type.dims[3] == Dim{1}));
 }
 
 void forward(TaskBuilder& build) {
@@ -26,7 +26,13 @@ void backward(TaskBuilder& build) {
               .operands = {build.read_gradient(0), build.write_gradient(0)}});
 }
 
-std::vector<Sample> samples() { return {{.name = "image", .inputs = {{.dims = {kBatch, {32}, {3}, {2}}}}}}; }
+std::vector<Sample> samples() {
+  const auto sample = [](std::string name, int64_t channels, int64_t height, int64_t width) {
+    return Sample{.name = std::move(name), .inputs = {{.dims = {kBatch, {channels}, {height}, {width}}}}};
+  };
+  return {sample("image", 32, 3, 2), sample("few", 3, 9, 8), sample("many_pixels", 68, 10, 10), sample("odd_pixels", 40, 5, 5),
+          sample("odd", 33, 9, 9), sample("one_channel", 1, 4, 3)};
+}
 
 }  // namespace
 

@@ -128,6 +128,7 @@ std::string report_summary(const Plan& plan, bool color) {
   for (const auto& [name, version] : plan.libraries) libraries += fmt::format(", {} {}", name, version);
   std::string text = heading(title(plan), color);
   text += fmt::format("  policy {}; for {}{}{}\n", plan.policy, plan.target_kind, part(plan.device), shortened(libraries, 40));
+  if (!plan.layout.empty()) text += fmt::format("  layout {}\n", plan.layout);
   if (plan.rules != "true") text += fmt::format("  graph and figures as {} has them: a plan for reports, not for a trainer\n", plan.rules);
   text += fmt::format("  {}, {} of {}\n\n", counted(static_cast<int64_t>(plan.tensors.size()), "tensor"),
                       counted(static_cast<int64_t>(plan.steps.size()), "step"),

@@ -11,54 +11,64 @@ namespace {
 
 bool is_image(const TensorType& type) { return type.rank() == 4 && type.type == DataType::f32; }
 
-bool can_block(const TensorType& type, int block) {
-  return is_image(type) && !type.dims[1].batch && type.dims[1].value % block == 0;
+bool can_lie(const TensorType& type, Layout images) {
+  return is_image(type) && !type.dims[1].batch && (images == Layout::nhwc || type.dims[1].value % block_of(images) == 0);
 }
 
 // Rebuilds the node list with Reorder nodes in between; every other node keeps its place.
 class LayoutAssigner {
  public:
-  LayoutAssigner(Network& network, int block)
-      : network_(network), block_(block), blocked_(block == 16 ? Layout::nChw16c : Layout::nChw8c) {}
+  // `wanted` null: by what comes in.
+  LayoutAssigner(Network& network, Layout images, const IdVector<NodeId, bool>* wanted)
+      : network_(network), images_(images), wanted_(wanted), have_(network.nodes.size(), false) {}
 
-  void run() {
+  IdVector<NodeId, bool> run() {
     choose_weight_layouts();
-    for (Node& node : std::exchange(network_.nodes, {})) {
-      const Op& op = *find_op(node.op);
-      const NodeView view(network_, node);
-      place(node, op.layout_of ? op.layout_of(view) : op.layout);
-      network_.nodes.push_back(std::move(node));
+    IdVector<NodeId, Node> nodes = std::exchange(network_.nodes, {});
+    for (const NodeId id : ids_of(nodes)) {
+      place(id, nodes[id]);
+      network_.nodes.push_back(std::move(nodes[id]));
     }
-    // What leaves the network is read by nobody who knows of blocks.
+    // What leaves the network is read by nobody who knows of layouts.
     for (ValueId& output : network_.outputs)
       if (is_image(network_.values[output].type)) output = in_layout(output, Layout::plain);
+    return std::move(have_);
   }
 
  private:
-  void place(Node& node, LayoutRule rule) {
-    switch (rule) {
-      case LayoutRule::plain:
-        set_inputs(node, Layout::plain);
-        set_outputs(node, Layout::plain);
-        return;
-      case LayoutRule::any:
-        // Each operand for itself: the result is blocked where it can be, inputs are taken as they are.
-        for (const ValueId output : node.outputs)
-          if (output.valid() && can_block(type_of(output), block_)) type_of(output).layout = blocked_;
-        return;
-      case LayoutRule::elementwise:
-      case LayoutRule::channels: {
-        const bool wanted = std::any_of(node.inputs.begin(), node.inputs.end(),
-                                        [&](ValueId v) { return is_data(v) && type_of(v).layout == blocked_; });
-        const auto fits = [&](ValueId v) { return !is_data(v) || can_block(type_of(v), block_); };
-        const bool possible = std::all_of(node.inputs.begin(), node.inputs.end(), fits) &&
-                              std::all_of(node.outputs.begin(), node.outputs.end(), fits);
-        const Layout layout = wanted && possible ? blocked_ : Layout::plain;
-        set_inputs(node, layout);
-        set_outputs(node, layout);
-        return;
-      }
+  void place(NodeId id, Node& node) {
+    const Op& op = *find_op(node.op);
+    const NodeView view(network_, node);
+    const LayoutRule rule = op.layout_of ? op.layout_of(view) : op.layout;
+    if (rule == LayoutRule::any && images_ != Layout::nhwc) {
+      // Each operand for itself: the result is blocked where it can be, inputs are taken as they are.
+      for (const ValueId output : node.outputs)
+        if (output.valid() && can_lie(type_of(output), images_)) type_of(output).layout = images_;
+      return;
     }
+    have_[id] = rule != LayoutRule::plain && is_wanted(id, node, rule) && is_possible(node, op, view);
+    const Layout layout = have_[id] ? images_ : Layout::plain;
+    set_inputs(node, layout);
+    set_outputs(node, layout);
+  }
+
+  // Convolutions always; the others go along.
+  bool is_wanted(NodeId id, const Node& node, LayoutRule rule) const {
+    if (wanted_) return (*wanted_)[id];
+    return rule == LayoutRule::any || std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) {
+             return is_data(v) && type_of(v).layout == images_;
+           });
+  }
+
+  bool is_possible(const Node& node, const Op& op, const NodeView& view) const {
+    const auto fits = [&](ValueId v) { return !is_data(v) || can_lie(type_of(v), images_); };
+    for (size_t i = 0; op.weight_layout && images_ == Layout::nhwc && i < node.inputs.size(); ++i) {
+      const ValueId input = node.inputs[i];
+      if (input.valid() && network_.values[input].kind == ValueKind::parameter &&
+          op.weight_layout(view, i, images_) != type_of(input).layout)
+        return false;  // another reader wants it plain
+    }
+    return std::all_of(node.inputs.begin(), node.inputs.end(), fits) && std::all_of(node.outputs.begin(), node.outputs.end(), fits);
   }
 
   // Activations over images: what a layout rule speaks of. Weights have layouts of their own.
@@ -98,13 +108,15 @@ class LayoutAssigner {
   // A weight lies as the operator that reads it likes best; read by several that disagree, it stays plain.
   void choose_weight_layouts() {
     std::map<ValueId, Layout> wish;
-    for (const Node& node : network_.nodes) {
+    for (const NodeId id : ids_of(network_.nodes)) {
+      const Node& node = network_.nodes[id];
       const Op& op = *find_op(node.op);
       const NodeView view(network_, node);
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         const ValueId input = node.inputs[i];
         if (!input.valid() || network_.values[input].kind != ValueKind::parameter) continue;
-        const Layout layout = op.weight_layout ? op.weight_layout(view, i, block_) : Layout::plain;
+        const bool asks = op.weight_layout && (!wanted_ || (*wanted_)[id]);
+        const Layout layout = asks ? op.weight_layout(view, i, images_) : Layout::plain;
         const auto [at, first] = wish.try_emplace(input, layout);
         if (!first && at->second != layout) at->second = Layout::plain;
       }
@@ -116,18 +128,24 @@ class LayoutAssigner {
   const TensorType& type_of(ValueId value) const { return network_.values[value].type; }
 
   Network& network_;
-  const int block_;
-  const Layout blocked_;
+  const Layout images_;
+  const IdVector<NodeId, bool>* const wanted_;
+  IdVector<NodeId, bool> have_;
   std::map<std::pair<ValueId, Layout>, ValueId> copies_;
   std::map<ValueId, ValueId> origin_;
 };
 
 }  // namespace
 
-void assign_layouts(Network& network, int block) {
-  if (block == 0) return;
-  PLIMSOLL_CHECK(block == 8 || block == 16, "channels are blocked by 8 or 16");
-  LayoutAssigner(network, block).run();
+void assign_layouts(Network& network, Layout images) {
+  if (images == Layout::plain) return;
+  PLIMSOLL_CHECK(images == Layout::nhwc || block_of(images) > 0, "a layout of weights");
+  LayoutAssigner(network, images, nullptr).run();
+}
+
+IdVector<NodeId, bool> assign_layouts(Network& network, Layout images, const IdVector<NodeId, bool>& wanted) {
+  PLIMSOLL_CHECK(images == Layout::nhwc || block_of(images) > 0, "a layout of weights");
+  return LayoutAssigner(network, images, &wanted).run();
 }
 
 }  // namespace plimsoll

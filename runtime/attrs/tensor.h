@@ -25,14 +25,18 @@ enum class Layout : uint8_t {
   OIhw8i8o, OIhw16i16o,     // convolution weights
   Ohwi8o, Ohwi16o,          // of a first convolution, few input channels
   Goihw8g, Goihw16g,        // depthwise
+  nhwc,                     // channels last: activations, and convolution weights as [O, H, W, I]
 };
 
-inline constexpr std::array<std::string_view, 9> kLayoutNames = {
-    "plain", "nChw8c", "nChw16c", "OIhw8i8o", "OIhw16i16o", "Ohwi8o", "Ohwi16o", "Goihw8g", "Goihw16g"};
+inline constexpr std::array<std::string_view, 10> kLayoutNames = {"plain",   "nChw8c",  "nChw16c", "OIhw8i8o", "OIhw16i16o",
+                                                                   "Ohwi8o", "Ohwi16o", "Goihw8g", "Goihw16g", "nhwc"};
 inline constexpr std::array<std::string_view, 4> kDataTypeNames = {"f32", "i32", "i64", "u8"};
 
 constexpr std::string_view name_of(Layout layout) { return kLayoutNames[static_cast<size_t>(layout)]; }
 constexpr std::string_view name_of(DataType type) { return kDataTypeNames[static_cast<size_t>(type)]; }
+
+// Channels per block of an activation's layout; 0 where they are in none.
+constexpr int block_of(Layout layout) { return layout == Layout::nChw16c ? 16 : layout == Layout::nChw8c ? 8 : 0; }
 
 inline constexpr int kMaxRank = 8;
 
@@ -72,7 +76,7 @@ struct TensorDesc {
     IntList padded = dims;
     const auto pad = [&](size_t axis, int64_t block) { padded[axis] = (padded[axis] + block - 1) / block * block; };
     switch (layout) {
-      case Layout::plain: break;
+      case Layout::plain: case Layout::nhwc: break;
       case Layout::nChw8c: pad(1, 8); break;
       case Layout::nChw16c: pad(1, 16); break;
       case Layout::OIhw8i8o: pad(0, 8); pad(1, 8); break;

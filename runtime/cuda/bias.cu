@@ -30,6 +30,26 @@ __global__ void add_bias_kernel(Element* y, const float* b, bool relu, int64_t p
   }
 }
 
+// Channels last: `per_pixel` elements each have channels of their own.
+template <class Element>
+__global__ void add_bias_of_channels_kernel(Element* y, const Element* b, bool relu, int64_t elements, int64_t per_pixel) {
+  const int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
+  if (i >= elements) return;
+  Element bias;
+  set_all(bias, 0.0F);
+  if (b) bias = b[i % per_pixel];
+  const Element sum = y[i] + bias;
+  y[i] = relu ? positive(sum) : sum;
+}
+
+template <class Element>
+void add_bias_of_channels(const RunContext& context, float* y, const float* b, bool relu, const Planes& shape) {
+  constexpr int64_t kAtOnce = sizeof(Element) / sizeof(float);
+  const int64_t elements = shape.samples * shape.channels * shape.plane / kAtOnce;
+  launch("bias", add_bias_of_channels_kernel<Element>, blocks_for(elements), kThreads, context, reinterpret_cast<Element*>(y),
+         reinterpret_cast<const Element*>(b), relu, elements, shape.channels / kAtOnce);
+}
+
 template <class Element>
 void add_bias_to(const RunContext& context, Element* y, const float* b, bool relu, const Planes& shape, int64_t elements) {
   const int64_t planes = shape.samples * shape.channels;
@@ -38,9 +58,17 @@ void add_bias_to(const RunContext& context, Element* y, const float* b, bool rel
          shape.channels, elements, across);
 }
 
-// Enough blocks to fill any device of today, and each with at least one sample.
+// A block beside channels that lie side by side: 32 of them, and a line of threads for every eighth pixel.
+constexpr int kColumns = kWarp, kLines = kThreads / kColumns;
+
+int64_t groups_of(const Planes& shape) { return divided_up(shape.channels, kColumns); }
+
+// Enough blocks to fill any device of today, and each with at least one sample; or with some pixels for each line.
 int64_t parts_of(const Planes& shape) {
-  constexpr int64_t kBlocks = 1024;
+  constexpr int64_t kBlocks = 1024, kPixels = 16 * kLines;
+  if (shape.channels_last)
+    return std::clamp<int64_t>(kBlocks / std::max<int64_t>(groups_of(shape), 1), 1,
+                               std::max<int64_t>(divided_up(shape.samples * shape.plane, kPixels), 1));
   return std::clamp<int64_t>(kBlocks / std::max<int64_t>(shape.channels, 1), 1, std::max<int64_t>(shape.samples, 1));
 }
 
@@ -61,6 +89,21 @@ __global__ void sum_parts_kernel(const float* dy, float* parts, int64_t samples,
     __syncthreads();
   }
   if (threadIdx.x == 0) parts[part * channels + channel] = sums[0];
+}
+
+__global__ void sum_parts_of_channels_kernel(const float* dy, float* parts, int64_t pixels, int64_t channels, int64_t count) {
+  __shared__ float of_line[kLines][kColumns];
+  const int column = static_cast<int>(threadIdx.x) % kColumns, line = static_cast<int>(threadIdx.x) / kColumns;
+  const int64_t part = blockIdx.x % count, channel = blockIdx.x / count * kColumns + column;
+  const int64_t first = pixels * part / count, end = pixels * (part + 1) / count;
+  float sum = 0;
+  if (channel < channels)
+    for (int64_t i = first + line; i < end; i += kLines) sum += dy[i * channels + channel];
+  of_line[line][column] = sum;
+  __syncthreads();
+  if (line != 0 || channel >= channels) return;
+  for (int other = 1; other < kLines; ++other) sum += of_line[other][column];
+  parts[part * channels + channel] = sum;
 }
 
 __global__ void add_parts_kernel(const float* parts, float* db, bool accumulate, int64_t channels, int64_t count) {
@@ -85,6 +128,10 @@ __global__ void add_to_kernel(float4* to, const float4* from, int64_t fours, int
 
 void add_bias(const RunContext& context, float* y, const float* b, bool relu, const Planes& shape) {
   if (shape.plane == 0) return;
+  if (shape.channels_last) {
+    if (shape.channels % 4 == 0) return add_bias_of_channels<float4>(context, y, b, relu, shape);
+    return add_bias_of_channels<float>(context, y, b, relu, shape);
+  }
   if (shape.plane % 4 == 0) add_bias_to(context, reinterpret_cast<float4*>(y), b, relu, shape, shape.plane / 4);
   else add_bias_to(context, y, b, relu, shape, shape.plane);
 }
@@ -95,8 +142,12 @@ int64_t bias_gradient_workspace(const Planes& shape) {
 
 void bias_gradient(const RunContext& context, const float* dy, float* db, bool accumulate, float* parts, const Planes& shape) {
   const int64_t count = parts_of(shape);
-  launch("bias gradient", sum_parts_kernel, shape.channels * count, kThreads, context, dy, parts, shape.samples, shape.channels,
-         shape.plane, count);
+  if (shape.channels_last)
+    launch("bias gradient", sum_parts_of_channels_kernel, groups_of(shape) * count, kThreads, context, dy, parts,
+           shape.samples * shape.plane, shape.channels, count);
+  else
+    launch("bias gradient", sum_parts_kernel, shape.channels * count, kThreads, context, dy, parts, shape.samples, shape.channels,
+           shape.plane, count);
   launch("bias gradient", add_parts_kernel, blocks_for(shape.channels), kThreads, context, parts, db, accumulate, shape.channels, count);
 }
 

@@ -1,5 +1,5 @@
-// What a bias needs beside a convolution that does not bring it along. Tensors are [samples, channels, plane], plain; all
-// of it is deterministic: sums are taken in an order that depends on the shape alone.
+// What a bias needs beside a convolution that does not bring it along. Tensors are [samples, channels, plane], or channels last
+// [samples, plane, channels]; all of it is deterministic: sums are taken in an order that depends on the shape alone.
 #pragma once
 
 #include "runtime/kernel.h"
@@ -8,6 +8,7 @@ namespace plimsoll::cuda {
 
 struct Planes {
   int64_t samples = 0, channels = 0, plane = 0;
+  bool channels_last = false;
 };
 
 // y += b[channel], and then y = max(y, 0) with `relu`. `b` may be nullptr.

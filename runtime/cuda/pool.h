@@ -3,7 +3,7 @@
 
 #include "runtime/attrs/pool.h"
 #include "runtime/cuda/kernel.h"
-#include "runtime/cuda/plain.h"
+#include "runtime/cuda/layout.h"
 #include "runtime/cuda/vector.h"
 
 namespace plimsoll::cuda {
@@ -37,10 +37,11 @@ struct PoolAxis {
 
 struct PoolShape {
   int64_t planes;
+  int64_t step;  // from a pixel of a plane to the next: planes lie one after the other, or the channels of a pixel do
   PoolAxis rows, columns;
 
   PoolShape(const PoolAttrs& a, const TensorDesc& x, const TensorDesc& y)
-      : planes(x.dim(0) * x.dim(1)), rows(axis(a, x, y, 0)), columns(axis(a, x, y, 1)) {}
+      : planes(x.dim(0) * x.dim(1)), step(is_channels_last(x) ? x.dim(1) : 1), rows(axis(a, x, y, 0)), columns(axis(a, x, y, 1)) {}
 
   int64_t inputs() const { return planes * rows.in * columns.in; }
   int64_t outputs() const { return planes * rows.out * columns.out; }
@@ -56,20 +57,28 @@ struct PoolShape {
   }
 };
 
-// Where a thread's pixel is: number = (plane · height + row) · width + column.
+// Where a thread's pixel is. Neighbouring threads have neighbouring places in memory:
+//
+//   plain          number = (plane · height + row) · width + column
+//   channels last  number = ((sample · height + row) · width + column) · step + channel
 struct Pixel {
-  int64_t plane;
+  int64_t outer;    // plane, or sample
+  int64_t channel;  // 0 where planes lie one after the other
   int row, column;
+
+  // Of a tensor with planes of height · width: where the plane begins. Pixel (r, c) of it is (r · width + c) · step further on.
+  __device__ int64_t plane(int64_t step, int64_t height, int64_t width) const { return outer * height * width * step + channel; }
 };
 
-__device__ inline Pixel pixel_of(int64_t number, int height, int width) {
+__device__ inline Pixel pixel_of(int64_t number, int64_t step, int height, int width) {
   if (number <= 0x7FFFFFFF) {
-    const uint32_t n = static_cast<uint32_t>(number), row = n / static_cast<uint32_t>(width);
-    return {row / static_cast<uint32_t>(height), static_cast<int>(row % static_cast<uint32_t>(height)),
-            static_cast<int>(n % static_cast<uint32_t>(width))};
+    const uint32_t all = static_cast<uint32_t>(number), n = step == 1 ? all : all / static_cast<uint32_t>(step);
+    const uint32_t row = n / static_cast<uint32_t>(width);
+    return {row / static_cast<uint32_t>(height), all - n * static_cast<uint32_t>(step),
+            static_cast<int>(row % static_cast<uint32_t>(height)), static_cast<int>(n % static_cast<uint32_t>(width))};
   }
-  const int64_t row = number / width;
-  return {row / height, static_cast<int>(row % height), static_cast<int>(number % width)};
+  const int64_t n = number / step, row = n / width;
+  return {row / height, number - n * step, static_cast<int>(row % height), static_cast<int>(n % width)};
 }
 
 }  // namespace plimsoll::cuda

@@ -40,6 +40,7 @@ dnnl::memory::format_tag tag_of(Layout layout, size_t rank) {
     case Layout::Ohwi16o: return tag::Ohwi16o;
     case Layout::Goihw8g: return tag::Goihw8g;
     case Layout::Goihw16g: return tag::Goihw16g;
+    case Layout::nhwc: return tag::nhwc;
   }
   throw KernelError("unknown layout");
 }

@@ -13,10 +13,10 @@ struct Blocks {
   size_t axes[2] = {};
 };
 
-// `order` moves the outer axes: Ohwi8o keeps i innermost but for the block.
+// Ohwi8o keeps i innermost but for the block; nhwc has no block.
 struct Scheme {
   Blocks blocks;
-  bool input_channels_last = false;  // [O/8][h][w][I][8 o]
+  bool second_axis_last = false;  // [O/8][h][w][I][8 o]
 };
 
 Scheme scheme_of(Layout layout) {
@@ -26,10 +26,11 @@ Scheme scheme_of(Layout layout) {
     case Layout::nChw16c: return {.blocks = {16, 1, {1}}};
     case Layout::OIhw8i8o: return {.blocks = {8, 2, {1, 0}}};
     case Layout::OIhw16i16o: return {.blocks = {16, 2, {1, 0}}};
-    case Layout::Ohwi8o: return {.blocks = {8, 1, {0}}, .input_channels_last = true};
-    case Layout::Ohwi16o: return {.blocks = {16, 1, {0}}, .input_channels_last = true};
+    case Layout::Ohwi8o: return {.blocks = {8, 1, {0}}, .second_axis_last = true};
+    case Layout::Ohwi16o: return {.blocks = {16, 1, {0}}, .second_axis_last = true};
     case Layout::Goihw8g: return {.blocks = {8, 1, {0}}};
     case Layout::Goihw16g: return {.blocks = {16, 1, {0}}};
+    case Layout::nhwc: return {.blocks = {}, .second_axis_last = true};
   }
   return {};
 }
@@ -46,8 +47,8 @@ int64_t offset_in(const Scheme& scheme, const TensorDesc& desc, const int64_t* i
     offset = offset * ((desc.dim(axis) + size - 1) / size) + index[axis] / size;
   };
   for (size_t axis = 0; axis < rank; ++axis)
-    if (!(scheme.input_channels_last && axis == 1)) outer(axis);
-  if (scheme.input_channels_last) outer(1);
+    if (!(scheme.second_axis_last && axis == 1)) outer(axis);
+  if (scheme.second_axis_last) outer(1);
   for (int32_t i = 0; i < scheme.blocks.count; ++i)
     offset = offset * scheme.blocks.size + index[scheme.blocks.axes[i]] % scheme.blocks.size;
   return offset;

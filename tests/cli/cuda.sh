@@ -24,8 +24,16 @@ PY
 expect 0 plimsoll compile net.onnx --batch 64 --target cuda --costs h200 -o again
 cmp trainer/kernels_0.cpp again/kernels_0.cpp || fail "the same command gives another trainer"
 
-# The last round is smaller: an engine must serve both, whatever cuDNN likes best for each.
+# Images lie as the tasks' times say, on tensor cores channels last and without them not; or as asked.
 plimsoll model resnet18:input=64 -o resnet.onnx 2>/dev/null
+expect 0 plimsoll plan resnet.onnx --batch 64 --target cuda --costs h100 --math tf32 --policy liveness -o plan.json; says "layout   nhwc in "
+expect 0 plimsoll plan net.onnx --batch 64 --target cuda --costs k40m -o plan.json;                 says "layout   nchw: tasks of a round take"
+expect 0 plimsoll plan net.onnx --batch 64 --target cuda --costs h200 --math tf32 --layout nhwc -o plan.json; says "layout   nhwc, as asked"
+expect 0 plimsoll inspect plan.json;                                                                says "layout nhwc, as asked"
+expect 2 plimsoll plan net.onnx --batch 64 --target cuda --layout nChw8c -o plan.json;              says "nchw and nhwc"
+expect 2 plimsoll plan net.onnx --batch 64 --layout nhwc -o plan.json;                              says "of GPUs"
+
+# The last round is smaller: an engine must serve both, whatever cuDNN likes best for each.
 expect 0 plimsoll plan resnet.onnx --batch 32 --sub-batch 6 --target cuda --costs h200 -o plan.json; says "in 6 rounds of 6"
 
 # A device that no profiler knows is for reports; a trainer needs workspaces.

@@ -24,7 +24,7 @@ TaskGraph conv_and_relu(Layout layout = Layout::plain) {
   TaskGraph graph;
   const TensorType image{.dims = {kBatch, {16}, {8}, {8}}, .layout = layout};
   const TensorType filter{.dims = {{16}, {16}, {3}, {3}},
-                          .layout = layout == Layout::plain ? Layout::plain : Layout::OIhw8i8o};
+                          .layout = layout == Layout::nChw8c ? Layout::OIhw8i8o : layout};
   const TensorId x = graph.tensors.push_back({.name = "x", .kind = TensorKind::input, .type = image});
   const TensorId w = graph.tensors.push_back({.name = "w", .kind = TensorKind::weight, .type = filter, .persistent = true});
   const TensorId c = graph.tensors.push_back({.name = "c", .type = image});
@@ -158,14 +158,14 @@ TEST_CASE("modelled costs follow the roofline and claim nothing else") {
 }
 
 TEST_CASE("tensor cores are a rate of their own, for what they can do and where they are asked for") {
-  const TaskGraph graph = conv_and_relu();
+  const TaskGraph graph = conv_and_relu(Layout::nhwc);
   Device device = toy();
-  CHECK(!tf32_seconds(device, graph.tasks[TaskId(0)], 4));
+  CHECK(!tf32_algorithm(device, graph.tasks[TaskId(0)], 4));
   device.tf32_flops_per_second = 8e9;
   device.efficiency.tf32 = 0.25;
   const double seconds = 4 * 294912 / 2e9 + 1e-6;
-  CHECK(tf32_seconds(device, graph.tasks[TaskId(0)], 4).value() == Approx(seconds));
-  CHECK(!tf32_seconds(device, graph.tasks[TaskId(1)], 4));
+  CHECK(tf32_algorithm(device, graph.tasks[TaskId(0)], 4)->seconds == Approx(seconds));
+  CHECK(!tf32_algorithm(device, graph.tasks[TaskId(1)], 4));
   ModelledCosts exact(device), fast(device, true);
   REQUIRE(exact.prepare(graph, 4).ok());
   REQUIRE(fast.prepare(graph, 4).ok());
@@ -176,9 +176,32 @@ TEST_CASE("tensor cores are a rate of their own, for what they can do and where 
   CHECK(fast.algorithms(graph.tasks[TaskId(1)], 4).size() == 1);
   // However fast they are, operands must come from memory.
   device.tf32_flops_per_second = 1e15;
-  CHECK(tf32_seconds(device, graph.tasks[TaskId(0)], 4).value() == Approx(static_cast<double>(graph.tasks[TaskId(0)].bytes_moved(4)) / 0.5e9 + 1e-6));
+  CHECK(tf32_algorithm(device, graph.tasks[TaskId(0)], 4)->seconds == Approx(static_cast<double>(graph.tasks[TaskId(0)].bytes_moved(4)) / 0.5e9 + 1e-6));
   for (const char* const name : {"a100", "h100", "h200", "rtx3090", "rtx4090", "l4"}) CHECK(find_device(name)->tf32_flops_per_second > 0);
   for (const char* const name : {"t4", "v100", "p100"}) CHECK(find_device(name)->tf32_flops_per_second == 0);
+}
+
+// cuDNN's exact workspaces say so (tests/cudnn/engines_test.cpp): whoever reads the other way turns the images around first.
+TEST_CASE("images that lie the wrong way for an algorithm are copied first: time and workspace") {
+  Device device = toy();
+  device.tf32_flops_per_second = 8e9;
+  device.algorithms["winograd"] = 0.9;
+  const TaskGraph plain = conv_and_relu(), last = conv_and_relu(Layout::nhwc);
+  const Task &in_plain = plain.tasks[TaskId(0)], &in_last = last.tasks[TaskId(0)];
+  const int64_t images = in_plain.operands[0].type.at(4).bytes() + in_plain.operands[3].type.at(4).bytes();
+  const double copies = 2 * static_cast<double>(images) / 0.5e9 + 2e-6;
+  const AlgorithmCost turned = *tf32_algorithm(device, in_plain, 4), as_is = *tf32_algorithm(device, in_last, 4);
+  CHECK(turned.seconds - as_is.seconds == Approx(copies));
+  CHECK(turned.workspace_bytes - as_is.workspace_bytes == images);
+  const auto named = [&](const Task& task, const std::string& name) {
+    for (const AlgorithmCost& cost : modelled_algorithms(device, task, 4))
+      if (cost.name == name) return cost;
+    FAIL("no " << name);
+    return AlgorithmCost{};
+  };
+  CHECK(named(in_last, "implicit_gemm").seconds == Approx(named(in_plain, "implicit_gemm").seconds));
+  CHECK(named(in_last, "winograd").seconds - named(in_plain, "winograd").seconds == Approx(copies));
+  CHECK(named(in_last, "winograd").workspace_bytes - named(in_plain, "winograd").workspace_bytes == images);
 }
 
 TEST_CASE("a device descriptor's faults are named") {

@@ -29,7 +29,10 @@ class Floats {
   Buffer buffer_;
 };
 
-const std::vector<cuda::Planes> kShapes = {{3, 5, 49}, {4, 7, 64}, {2, 1500, 4}, {1, 1, 5000}, {8, 3, 4096}, {1, 2, 1}};
+const std::vector<cuda::Planes> kShapes = {{3, 5, 49}, {4, 7, 64}, {2, 1500, 4}, {1, 1, 5000}, {8, 3, 4096}, {1, 2, 1},
+                                           {3, 5, 49, true}, {2, 40, 64, true}, {2, 1500, 4, true}, {1, 33, 5000, true}, {1, 2, 1, true}};
+
+int64_t channel_of(int64_t i, const cuda::Planes& s) { return (s.channels_last ? i : i / s.plane) % s.channels; }
 
 }  // namespace
 
@@ -37,14 +40,14 @@ TEST_CASE("a bias is added to every plane, with a relu or without") {
   for (const cuda::Planes& s : kShapes)
     for (const bool with_bias : {false, true})
       for (const bool relu : {false, true}) {
-        INFO(s.samples << " x " << s.channels << " x " << s.plane << (with_bias ? ", bias" : "") << (relu ? ", relu" : ""));
+        INFO(s.samples << " x " << s.channels << " x " << s.plane << (s.channels_last ? ", channels last" : "") << (with_bias ? ", bias" : "") << (relu ? ", relu" : ""));
         const int64_t count = s.samples * s.channels * s.plane;
         Floats y(count, 0, 0.37F), before(count, 0, 0.37F), b(s.channels, 1, 0.7F);
         cuda::add_bias({}, y.data(), with_bias ? b.data() : nullptr, relu, s);
         backend::finish(nullptr);
         int64_t wrong = 0;
         for (int64_t i = 0; i < count; ++i) {
-          const float sum = before[i] + (with_bias ? b[i / s.plane % s.channels] : 0.0F);
+          const float sum = before[i] + (with_bias ? b[channel_of(i, s)] : 0.0F);
           wrong += y[i] == (relu && !(sum > 0) ? 0.0F : sum) ? 0 : 1;
         }
         CHECK(wrong == 0);
@@ -55,7 +58,7 @@ TEST_CASE("a bias is added to every plane, with a relu or without") {
 TEST_CASE("a bias gradient is the sum over samples and planes, the same bits at every run") {
   for (const cuda::Planes& s : kShapes)
     for (const bool accumulate : {false, true}) {
-      INFO(s.samples << " x " << s.channels << " x " << s.plane << (accumulate ? ", added" : ""));
+      INFO(s.samples << " x " << s.channels << " x " << s.plane << (s.channels_last ? ", channels last" : "") << (accumulate ? ", added" : ""));
       Floats dy(s.samples * s.channels * s.plane, 0, 0.37F), db(s.channels, 2), again(s.channels, 2);
       Floats parts(cuda::bias_gradient_workspace(s) / 4, NAN);
       for (Floats* const to : {&db, &again}) {
@@ -65,8 +68,8 @@ TEST_CASE("a bias gradient is the sum over samples and planes, the same bits at 
       CHECK(std::memcmp(db.data(), again.data(), static_cast<size_t>(4 * s.channels)) == 0);
       for (int64_t c = 0; c < s.channels; ++c) {
         double expected = accumulate ? 2 : 0;
-        for (int64_t n = 0; n < s.samples; ++n)
-          for (int64_t i = 0; i < s.plane; ++i) expected += dy[(n * s.channels + c) * s.plane + i];
+        for (int64_t i = 0; i < dy.size(); ++i)
+          if (channel_of(i, s) == c) expected += dy[i];
         CHECK(std::abs(db[c] - expected) <= 1e-4 * (1 + std::abs(expected)));
       }
       CHECK(parts.guards_intact());

@@ -16,21 +16,27 @@ same host.onnx free.onnx 1e-4
 run free steps.onnx --steps 6 --no-graph
 same free.onnx steps.onnx 0
 
+# Channels last: every kernel that knows where a channel is, reorders between, weights in the file as they were.
+emulated last net.onnx --batch 8 --layout nhwc
+grep -q 'Layout::nhwc' last/*.cpp || fail "nothing is channels last"
+run last last.onnx --steps 6
+same host.onnx last.onnx 1e-4
+
 # Under a budget, over both links: the copies' waits hold. Without them, they do not: the emulation sees a missing wait.
 least=$(figure free/plan.json minimum_bytes) most=$(figure free/plan.json unconstrained_bytes)
-emulated moved net.onnx --batch 8 --policy auto --budget $((least + (most - least) / 20)) --refuse-split
+emulated moved net.onnx --batch 8 --layout nhwc --policy auto --budget $((least + (most - least) / 20)) --refuse-split
 [[ $(figure moved/plan.json offloaded_bytes) -gt 0 ]] || fail "nothing was moved"
 run moved moved.onnx --steps 6
-same free.onnx moved.onnx 0
+same last.onnx moved.onnx 0
 # When each step ran, by the emulation's clock; and that it is asked changes nothing.
 run moved traced.onnx --steps 6 --trace trace.json
-same free.onnx traced.onnx 0
+same last.onnx traced.onnx 0
 $python "$PLIMSOLL_E2E/trace.py" moved trace.json
 sed -i -E 's/r\.after\(\{[0-9, ]*\}\)\./r./' moved/steps_*.cpp
 linked moved
 for way in "" --no-graph; do
   run moved raced.onnx --steps 6 --on-nan ignore $way
-  $python "$PLIMSOLL_E2E/weights.py" free.onnx raced.onnx 0 2>/dev/null && fail "a plan without its waits trains as if it had them"
+  $python "$PLIMSOLL_E2E/weights.py" last.onnx raced.onnx 0 2>/dev/null && fail "a plan without its waits trains as if it had them"
 done
 
 emulated again net.onnx --batch 8 --policy sublinear --budget auto --refuse-split
@@ -67,6 +73,9 @@ run rounds rounds.onnx "${evaluate[@]}" --metrics cuda.jsonl
 same host-rounds.onnx rounds.onnx 1e-4
 run rounds rounds-steps.onnx "${evaluate[@]}" --no-graph
 same rounds.onnx rounds-steps.onnx 0
+emulated rounds-last drop.onnx "${options[@]}" --layout nhwc
+run rounds-last rounds-last.onnx "${evaluate[@]}"
+same host-rounds.onnx rounds-last.onnx 1e-4
 $python - <<'PY'
 import json
 host, cuda = ([json.loads(line) for line in open(f)] for f in ("host.jsonl", "cuda.jsonl"))

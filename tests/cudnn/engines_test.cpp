@@ -57,6 +57,11 @@ const std::vector<Shape> kShapes = {
 
 constexpr Direction kDirections[] = {Direction::forward, Direction::backward_data, Direction::backward_weights};
 
+Convolution channels_last(Convolution convolution) {
+  for (TensorDesc* const tensor : {&convolution.x, &convolution.w, &convolution.y}) tensor->layout = Layout::nhwc;
+  return convolution;
+}
+
 bool exact(const Engine& engine) { return engine.deterministic && !engine.tf32; }
 
 }  // namespace
@@ -83,6 +88,41 @@ TEST_CASE("on tensor cores there is more, and it is told apart") {
   const std::vector<Engine> engines = engines_for(Graph(kShapes[0].in_direction(Direction::forward)));
   CHECK(std::any_of(engines.begin(), engines.end(), [](const Engine& e) { return e.tf32; }));
   CHECK(std::any_of(engines.begin(), engines.end(), [](const Engine& e) { return !e.tf32; }));
+}
+
+// What decides between the layouts (compiler/costs/convolution.h): who reads the other way copies the images first.
+TEST_CASE("engines in f32 want nchw, those on tensor cores nhwc; the workspaces say so") {
+  describe("h200");
+  for (const Direction direction : kDirections) {
+    INFO("direction " << static_cast<int>(direction));
+    const Convolution plain = kShapes[0].in_direction(direction), last = channels_last(plain);
+    const int64_t images = plain.x.bytes() + plain.y.bytes();
+    const auto first = [](const Convolution& convolution, bool tf32) {
+      for (const Engine& engine : engines_for(Graph(convolution)))
+        if (engine.deterministic && engine.tf32 == tf32) return engine.workspace_bytes;
+      return int64_t{-1};
+    };
+    CHECK((first(plain, false) >= 0 && first(plain, false) < images / 16));
+    CHECK(first(plain, true) >= images);
+    CHECK((first(last, true) >= 0 && first(last, true) < images / 16));
+    // The gradient of the weights has one that takes either.
+    if (direction != Direction::backward_weights) CHECK(first(last, false) >= images);
+  }
+}
+
+TEST_CASE("every convolution has an exact engine channels last, too, that needs no workspace") {
+  describe("h200");
+  for (const Shape& shape : kShapes)
+    for (const Direction direction : kDirections) {
+      INFO(shape.name << " in direction " << static_cast<int>(direction));
+      Convolution convolution = channels_last(shape.in_direction(direction));
+      const std::vector<Engine> engines = engines_for(Graph(convolution));
+      CHECK(std::any_of(engines.begin(), engines.end(), [](const Engine& e) { return exact(e) && e.workspace_bytes == 0; }));
+      CHECK(std::any_of(engines.begin(), engines.end(), [](const Engine& e) { return e.tf32; }));
+      if (direction != Direction::forward) continue;
+      convolution.bias = true;
+      CHECK(!engines_for(Graph(convolution)).empty());
+    }
 }
 
 TEST_CASE("an engine is built by its name, and needs what was listed") {

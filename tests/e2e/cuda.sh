@@ -24,6 +24,7 @@ cuda_trainer() {
 prebuilt=(-DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD")
 small_model
 cuda_trainer alone net.onnx -- --batch 64 --costs h200
+grep -q '"layout":"nchw: ' alone/plan.json || fail "alone/plan.json is not in nchw"
 cuda_trainer rounds net.onnx "${prebuilt[@]}" -- --batch 64 --sub-batch 24 --costs h200 --math tf32 --optimizer adam
 figure() { $python -c 'import json, sys; print(json.load(open(sys.argv[1]))["summary"][sys.argv[2]])' "$@"; }
 for spec in resnet18:input=32,stem=cifar,width=16,classes=10 googlenet:input=64,classes=10 densenet121:input=32,classes=10 lstm:steps=12,layers=2,hidden=32,classes=10; do
@@ -33,7 +34,7 @@ for spec in resnet18:input=32,stem=cifar,width=16,classes=10 googlenet:input=64,
   least=$(figure free.json minimum_bytes) most=$(figure free.json unconstrained_bytes)
   cuda_trainer "$name" "$name.onnx" "${prebuilt[@]}" -- --batch 8 --sub-batch 8 --costs h200 --policy auto --budget $((least + (most - least) / 5))
 done
-cuda_trainer clipped googlenet.onnx "${prebuilt[@]}" -- --batch 8 --sub-batch 3 --costs h200 --clip-norm 1 --freeze 'conv*'
+cuda_trainer clipped googlenet.onnx "${prebuilt[@]}" -- --batch 8 --sub-batch 3 --costs h200 --clip-norm 1 --freeze 'conv*' --layout nhwc
 cuda_trainer sublinear resnet18.onnx "${prebuilt[@]}" -- --batch 8 --sub-batch 8 --costs h200 --policy sublinear --budget auto
 
 if ! nvidia-smi >/dev/null 2>&1; then

@@ -21,8 +21,7 @@ std::string algorithm_names(const std::vector<Algorithm>& algorithms) {
 }  // namespace
 
 TEST_CASE("a task in place gives the same bits") {
-  for_each_sample([](const Op& op, const Sample& sample) {
-    const Instance instance = make_instance(op, sample);
+  for_each_instance([](const Instance& instance) {
     Executor executor(instance, kSamples);
     executor.run(instance.given, false, [&](const Task& task, const Buffers& buffers) {
       for (const Task::InPlace& pair : task.in_place) {
@@ -38,8 +37,7 @@ TEST_CASE("a task in place gives the same bits") {
 }
 
 TEST_CASE("a task run again gives the same bits and moves nothing") {
-  for_each_sample([](const Op& op, const Sample& sample) {
-    const Instance instance = make_instance(op, sample);
+  for_each_instance([](const Instance& instance) {
     Executor executor(instance, kSamples);
     executor.run(instance.given, false, [&](const Task& task, const Buffers& before) {
       if (!task.may_run_again) return;
@@ -60,8 +58,7 @@ TEST_CASE("a task run again gives the same bits and moves nothing") {
 }
 
 TEST_CASE("weight gradients accumulate") {
-  for_each_sample([](const Op& op, const Sample& sample) {
-    const Instance instance = make_instance(op, sample);
+  for_each_instance([](const Instance& instance) {
     Executor executor(instance, kSamples);
     executor.run(instance.given, false, [&](const Task& task, const Buffers& before) {
       std::vector<std::pair<TensorId, TensorType>> gradients;
@@ -92,8 +89,7 @@ TEST_CASE("weight gradients accumulate") {
 }
 
 TEST_CASE("every byte of a written operand is defined, and nothing else decides it") {
-  for_each_sample([](const Op& op, const Sample& sample) {
-    const Instance instance = make_instance(op, sample);
+  for_each_instance([](const Instance& instance) {
     Executor one(instance, kSamples), other(instance, kSamples);
     other.fill = 0x3C;  // other garbage: in outputs, and in the workspace
     const Buffers a = one.run(instance.given), b = other.run(instance.given);
@@ -107,26 +103,21 @@ TEST_CASE("every byte of a written operand is defined, and nothing else decides 
 }
 
 TEST_CASE("all algorithms of a task agree") {
-  for_each_sample([](const Op& op, const Sample& sample) {
-    for (const int block : {0, 16}) {
-      const Blocking blocking{.block = block};
-      if (block != 0 && !can_block(op, sample, blocking)) continue;
-      const Instance instance = make_instance(op, sample, blocking);
-      Executor executor(instance, kSamples);
-      executor.run(instance.given, false, [&](const Task& task, const Buffers& buffers) {
-        const std::vector<Algorithm> offered = executor.algorithms(task);
-        const Buffers expected = executor.run_apart(task, buffers);
-        for (const Algorithm& algorithm : offered) {
-          INFO(task.name << ", algorithm " << algorithm.name << " of " << algorithm_names(offered));
-          const Buffers got = executor.run_apart(task, buffers, {.algorithm = algorithm.name});
-          for (const Operand& operand : task.operands) {
-            if (operand.access != Access::write || operand.type.type != DataType::f32) continue;
-            CHECK(distance(executor.values(got, operand.tensor, operand.type),
-                           executor.values(expected, operand.tensor, operand.type)) < 1e-4);
-          }
+  for_each_instance([](const Instance& instance) {
+    Executor executor(instance, kSamples);
+    executor.run(instance.given, false, [&](const Task& task, const Buffers& buffers) {
+      const std::vector<Algorithm> offered = executor.algorithms(task);
+      const Buffers expected = executor.run_apart(task, buffers);
+      for (const Algorithm& algorithm : offered) {
+        INFO(task.name << ", algorithm " << algorithm.name << " of " << algorithm_names(offered));
+        const Buffers got = executor.run_apart(task, buffers, {.algorithm = algorithm.name});
+        for (const Operand& operand : task.operands) {
+          if (operand.access != Access::write || operand.type.type != DataType::f32) continue;
+          CHECK(distance(executor.values(got, operand.tensor, operand.type),
+                         executor.values(expected, operand.tensor, operand.type)) < 1e-4);
         }
-      });
-    }
+      }
+    });
   });
 }
 

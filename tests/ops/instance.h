@@ -13,11 +13,18 @@
 
 namespace plimsoll::test {
 
-// Which 4-D activations lie in blocks; parameters then lie as the operator likes best.
-struct Blocking {
-  int block = 0;  // 0: all plain
+// Which 4-D activations lie otherwise than plain; parameters then lie as the operator likes best.
+struct Lying {
+  Layout images = Layout::plain;
   bool inputs = true, outputs = true;
 };
+
+// Those of this backend, beside plain.
+#if defined(PLIMSOLL_CHANNELS_LAST_BACKEND)
+inline constexpr Layout kImageLayouts[] = {Layout::nhwc};
+#else
+inline constexpr Layout kImageLayouts[] = {Layout::nChw8c, Layout::nChw16c};
+#endif
 
 struct Instance {
   Network network;
@@ -35,12 +42,14 @@ struct Instance {
 inline constexpr int64_t kSamples = 4;
 
 // Fails the running test when the operator refuses its own sample.
-Instance make_instance(const Op& op, const Sample& sample, const Blocking& blocking = {});
+Instance make_instance(const Op& op, const Sample& sample, const Lying& lying = {});
 
-// Can the sample run under that blocking: are there 4-D activations, and do all channels that must divide?
-bool can_block(const Op& op, const Sample& sample, const Blocking& blocking);
+// Can the sample lie so: are there 4-D activations, and do all channels that must divide?
+bool can_lie(const Op& op, const Sample& sample, const Lying& lying);
 
 // Runs `body` in a section of its own for every sample of every operator.
 void for_each_sample(const std::function<void(const Op&, const Sample&)>& body);
+// The same, and for each layout that the sample can have; of blocks, the larger.
+void for_each_instance(const std::function<void(const Instance&)>& body);
 
 }  // namespace plimsoll::test

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "executor.h"
 
@@ -34,6 +35,17 @@ std::string_view name_of_access(Access access) {
   return "";
 }
 
+// A tensor's bytes, lying as `type` says: what the host makes is plain.
+std::string written(const Buffer& buffer, TensorType type) {
+  if (type.layout == Layout::plain) return hexadecimal(buffer);
+  const TensorDesc other = type.at(kSamples);
+  type.layout = Layout::plain;
+  Buffer turned(other.bytes());
+  store(other, load(type.at(kSamples), buffer.data()), turned.data());
+  return hexadecimal(turned);
+}
+
+// `task` may be of an instance that lies otherwise than the one that ran.
 json case_of(const std::string& name, const Task& task, const Buffers& before, const Buffers& after, bool accumulate,
              const TaskGraph& graph) {
   json one = {{"name", name}, {"kernel", task.kernel}, {"attributes", json::object()}, {"operands", json::array()}};
@@ -52,8 +64,8 @@ json case_of(const std::string& name, const Task& task, const Buffers& before, c
                   {"type", plimsoll::name_of(desc.type)},
                   {"layout", plimsoll::name_of(desc.layout)},
                   {"dims", std::vector<int64_t>(desc.dims.begin(), desc.dims.end())}};
-    if (access != Access::write) entry["before"] = hexadecimal(before.at(operand.tensor));
-    if (access != Access::read) entry["after"] = hexadecimal(after.at(operand.tensor));
+    if (access != Access::write) entry["before"] = written(before.at(operand.tensor), operand.type);
+    if (access != Access::read) entry["after"] = written(after.at(operand.tensor), operand.type);
     one["operands"].push_back(std::move(entry));
   }
   return one;
@@ -70,15 +82,21 @@ bool makes_weight_gradient(const Task& task, const TaskGraph& graph) {
 TEST_CASE("cases for another backend", "[.cases]") {
   const char* const path = std::getenv("PLIMSOLL_CASES");
   REQUIRE(path != nullptr);
+  const bool nhwc_too = std::getenv("PLIMSOLL_CASES_NHWC") != nullptr;  // which the host itself cannot replay
   std::ofstream out(path);
   out << "{\"schema\": 1, \"seed\": 42, \"learning_rate\": 0.1, \"cases\": [";
-  size_t written = 0;
+  size_t cases = 0, cases_last = 0;
   for (const Op* op : all_ops()) {
     if (op->samples == nullptr) continue;
     for (const Sample& sample : op->samples()) {
       const Instance instance = make_instance(*op, sample);
       Executor executor(instance, kSamples);
       const std::string name = std::string(op->name) + "/" + sample.name + " ";
+      // Channels last, the host's results are the same ones, turned around. A Reorder is from there to plain.
+      std::optional<Instance> last;
+      if (const Lying lying{.images = Layout::nhwc, .outputs = op->of_onnx()}; nhwc_too && can_lie(*op, sample, lying))
+        last = make_instance(*op, sample, lying);
+      size_t number = 0;
       executor.run(instance.given, false, [&](const Task& task, const Buffers& buffers) {
         const auto write = [&](bool accumulate) {
           Buffers before = buffers;
@@ -87,17 +105,23 @@ TEST_CASE("cases for another backend", "[.cases]") {
             for (const Operand& operand : task.operands)
               if (operand.access == Access::write) std::memset(before.at(operand.tensor).data(), 0x3E, size_t(before.at(operand.tensor).size()));
           const Buffers after = executor.run_apart(task, before, {.accumulate = accumulate});
-          out << (written++ == 0 ? "\n" : ",\n")
+          out << (cases++ == 0 ? "\n" : ",\n")
               << case_of(name + task.name + (accumulate ? ", added" : ""), task, before, after, accumulate, instance.graph).dump();
+          if (!last) return;
+          const Task& turned = last->graph.tasks[TaskId(static_cast<int64_t>(number))];
+          out << ",\n" << case_of(name + task.name + (accumulate ? ", nhwc, added" : ", nhwc"), turned, before, after, accumulate, last->graph).dump();
+          ++cases_last;
         };
         write(false);
         if (makes_weight_gradient(task, instance.graph)) write(true);
+        ++number;
       });
     }
   }
   out << "\n]}\n";
   REQUIRE(out.flush());
-  CHECK(written > 100);
+  CHECK(cases > 100);
+  CHECK((cases_last > 100) == nhwc_too);
 }
 
 }  // namespace plimsoll::test

@@ -37,6 +37,7 @@ std::vector<Part> parts_of(const TensorDesc& desc) {
     case Layout::Ohwi16o: return first(16);
     case Layout::Goihw8g: return depthwise(8);
     case Layout::Goihw16g: return depthwise(16);
+    case Layout::nhwc: return {whole(0), whole(2), whole(3), whole(1)};
   }
   std::vector<Part> parts;
   for (size_t axis = 0; axis < desc.rank(); ++axis) parts.push_back(whole(axis));

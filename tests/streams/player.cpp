@@ -142,7 +142,7 @@ Result<Network> make_network(const std::string& spec, int64_t batch, int64_t sub
   std::vector<std::string> notes;
   PLIMSOLL_TRY(attach_loss(model->network, LossKind::softmax_cross_entropy, notes));
   fuse_activations(model->network);
-  assign_layouts(model->network, __builtin_cpu_supports("avx512f") ? 16 : __builtin_cpu_supports("avx2") ? 8 : 0);
+  assign_layouts(model->network, __builtin_cpu_supports("avx512f") ? Layout::nChw16c : __builtin_cpu_supports("avx2") ? Layout::nChw8c : Layout::plain);
   Network network{.batch = batch, .sub_batch = sub_batch};
   PLIMSOLL_ASSIGN(network.graph, build_task_graph(model->network, {.batch = batch}));
   if (sub_batch < batch) network.graph = accumulating(std::move(network.graph));

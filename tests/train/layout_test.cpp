@@ -19,6 +19,7 @@ TEST_CASE("our order of a blocked layout is oneDNN's") {
       {Layout::nChw16c, {1, 5, 2, 2}},        {Layout::OIhw8i8o, {16, 24, 3, 3}},    {Layout::OIhw8i8o, {9, 10, 1, 1}},
       {Layout::OIhw16i16o, {32, 16, 3, 1}},   {Layout::OIhw16i16o, {17, 3, 2, 2}},   {Layout::Ohwi8o, {16, 3, 3, 3}},
       {Layout::Ohwi16o, {32, 3, 7, 7}},       {Layout::Ohwi16o, {20, 2, 1, 3}},
+      {Layout::nhwc, {2, 19, 3, 2}},          {Layout::nhwc, {8, 3, 5, 5}},
   };
   for (const Case& each : cases) {
     INFO(name_of(each.layout) << " of " << each.dims[0] << "x" << each.dims[1]);

@@ -77,7 +77,7 @@ TEST_CASE("channels are blocked where they divide, and convolutions bridge layou
   chain.node("Conv", {b, v}, c);
   chain.node("Relu", {c}, d);
   chain.network.outputs = {d};
-  assign_layouts(chain.network, 16);
+  assign_layouts(chain.network, Layout::nChw16c);
   const auto layout = [&](ValueId value) { return chain.network.values[value].type.layout; };
   CHECK(layout(x) == Layout::plain);
   CHECK(layout(a) == Layout::nChw16c);
@@ -95,7 +95,7 @@ TEST_CASE("what leaves the network is plain: a Reorder stands before the output"
   const ValueId w = chain.value("w", {{32}, {16}, {3}, {3}}, ValueKind::parameter);
   chain.node("Conv", {x, w}, a);
   chain.network.outputs = {a};
-  assign_layouts(chain.network, 16);
+  assign_layouts(chain.network, Layout::nChw16c);
   CHECK(chain.ops() == "Conv Reorder");
   CHECK(chain.network.values[w].type.layout == Layout::OIhw16i16o);
   CHECK(chain.network.values[chain.network.outputs[0]].type.layout == Layout::plain);

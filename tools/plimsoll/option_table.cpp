@@ -37,7 +37,7 @@ std::vector<std::string> looked_up(const std::string& option) {
       names.emplace_back(stem.substr(0, stem.rfind('.')));
     }
   }
-  if (option == "layout") names = {"auto", "plain", "nChw8c", "nChw16c"};
+  if (option == "layout") names = {"auto", "plain", "nChw8c", "nChw16c", "nchw", "nhwc"};
   return names;
 }
 

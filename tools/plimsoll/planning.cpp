@@ -12,31 +12,20 @@
 #include "compiler/training/composites.h"
 #include "compiler/training/freeze.h"
 #include "compiler/training/fuse.h"
-#include "compiler/training/layout.h"
 #include "compiler/training/rules/rules.h"
 #include "passes/policies.h"
 #include "tools/plimsoll/dump.h"
 #include "tools/plimsoll/plan_file.h"
+#include "tools/plimsoll/planning_layouts.h"
 
 namespace plimsoll {
 namespace {
 
 Error usage(std::string what) { return {ExitCode::usage, std::move(what)}; }
 
-// Channels per block that this machine's vector units like; 0 where oneDNN has no blocked kernels worth having, and on a
-// GPU.
-int channel_block(const ModelOptions& options) {
-  const std::string& layout = options.layout;
-  if (layout == "plain" || options.target == "cuda") return 0;
-  if (layout == "nChw8c") return 8;
-  if (layout == "nChw16c") return 16;
-  if (__builtin_cpu_supports("avx512f")) return 16;
-  return __builtin_cpu_supports("avx2") ? 8 : 0;
-}
-
 // A plan for a device that oneDNN does not run on has no use for blocks, unless they are asked for.
 bool wants_plain_layout(const PlanningOptions& options, PlanFor purpose) {
-  if (purpose != PlanFor::report || options.layout != "auto" || !names_a_device(options.costs)) return false;
+  if (options.target != "host" || purpose != PlanFor::report || options.layout != "auto" || !names_a_device(options.costs)) return false;
   const Result<Device> device = find_device(options.costs);
   return device.ok() && device->kind != "host";
 }
@@ -50,17 +39,9 @@ Status freeze_as_asked(const ModelOptions& options, Network& network, std::vecto
   return freeze_weights(network, {options.freeze.begin(), options.freeze.end()}, notes);
 }
 
-Result<TaskGraph> trainable_graph(const ModelOptions& options, Network& network, int block) {
+void fuse(Network& network) {
   fuse_composites(network);
   fuse_activations(network);
-  assign_layouts(network, block);
-  // Beyond this point the network stays as it is.
-  return build_task_graph(network, {.batch = options.batch,
-                                    .optimizer = {.kind = options.optimizer,
-                                                  .momentum = options.momentum,
-                                                  .nesterov = options.nesterov,
-                                                  .weight_decay = options.weight_decay,
-                                                  .clip_norm = options.clip_norm}});
 }
 
 void tell(const ImportedModel& model, const std::vector<std::string>& notes, const Console& console) {
@@ -70,15 +51,15 @@ void tell(const ImportedModel& model, const std::vector<std::string>& notes, con
 
 }  // namespace
 
-Result<ModelAndGraph> load_model(const ModelOptions& options, const Console& console) {
+Result<std::vector<TaskGraph>> load_graphs(const ModelOptions& options, const Console& console) {
   PLIMSOLL_TRY(check_usage(options));
   PLIMSOLL_ASSIGN(ImportedModel model, import_model(options));
   std::vector<std::string> notes = model.notes;
   PLIMSOLL_TRY(attach_loss(model.network, options.loss, notes));
   PLIMSOLL_TRY(freeze_as_asked(options, model.network, notes));
   tell(model, notes, console);
-  PLIMSOLL_ASSIGN(TaskGraph graph, trainable_graph(options, model.network, channel_block(options)));
-  return ModelAndGraph{std::move(model), std::move(graph)};
+  fuse(model.network);
+  return graphs_to_measure(options, model.network);
 }
 
 bool Plannable::splits_statistics(const Plan& plan) const { return plan.rounds > 1 && mixes_samples(); }
@@ -97,16 +78,22 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
     PLIMSOLL_TRY(freeze_as_asked(options, model.network, notes));
   }
   tell(model, notes, console);
-  const int block = wants_plain_layout(options, purpose) ? 0 : channel_block(options);
-  PLIMSOLL_ASSIGN(TaskGraph graph, as_paper ? as_paper->build(model.network, options.batch)
-                                                  : trainable_graph(options, model.network, block));
-
+  PLIMSOLL_ASSIGN(OpenedCosts opened, open_costs(options, purpose));
+  const int64_t batch = options.batch / options.ranks, sub_batch = options.sub_batch / options.ranks;  // of one rank
+  const auto as_trained = [&]() -> Result<LaidOut> {
+    fuse(model.network);
+    return lay_out(options, model.network, wants_plain_layout(options, purpose), opened.of_layouts(), opened.source, console);
+  };
+  const auto as_counted = [&]() -> Result<LaidOut> {
+    PLIMSOLL_ASSIGN(TaskGraph counted, as_paper->build(model.network, options.batch));
+    return LaidOut{.graph = std::move(counted)};
+  };
+  PLIMSOLL_ASSIGN(LaidOut laid_out, as_paper ? as_counted() : as_trained());
+  TaskGraph graph = std::move(laid_out.graph);
   graph.ranks = options.ranks;
 
   // Beyond this point the task graph stays as it is: plans answer it.
 
-  PLIMSOLL_ASSIGN(OpenedCosts opened, open_costs(options, purpose));
-  const int64_t batch = options.batch / graph.ranks, sub_batch = options.sub_batch / graph.ranks;  // of one rank
   PlanRequest request{.batch = batch,
                       .sub_batch = as_paper && !as_paper->splits ? batch : sub_batch,
                       .refuse_split_batch_norm = options.refuse_split,
@@ -118,7 +105,8 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
                       .target_kind = options.target,
                       .device = opened.device,
                       .costs = opened.source,
-                      .libraries = opened.libraries};
+                      .libraries = opened.libraries,
+                      .layout = laid_out.layout};
   TaskGraph in_rounds = accumulating(graph);
   auto planner = std::make_unique<Planner>(graph, *opened.costs, batch);
   return Plannable{.model = std::move(model),
@@ -241,13 +229,14 @@ std::string describe(const Plan& plan) {
       "arena    {:>10}  ({} bytes) of budget {}\n"
       "         {:>10}  live at the peak, step {}: placement loses {:.2f} %\n"
       "         {:>10}  unconstrained, {} minimum\n"
-      "batch    {}{}\n"
+      "batch    {}{}\n{}"
       "steps    {} per round, planned in {:.2f} s, predicted {:.1f} ms per iteration ({}){}{}",
       format_bytes(sum.arena_bytes), format_grouped(sum.arena_bytes),
       plan.budget_bytes > 0 ? format_bytes(plan.budget_bytes) : "unlimited", format_bytes(sum.live_bytes), sum.peak_step,
       sum.live_bytes > 0 ? 100.0 * static_cast<double>(sum.arena_bytes - sum.live_bytes) / static_cast<double>(sum.live_bytes)
                          : 0.0,
       format_bytes(sum.unconstrained_bytes), format_bytes(sum.minimum_bytes), rounds, ranks,
+      plan.layout.empty() ? "" : fmt::format("layout   {}\n", plan.layout),
       plan.steps.size(), sum.planning_seconds, sum.iteration_seconds * 1e3, plan.costs, reductions, bound);
 }
 

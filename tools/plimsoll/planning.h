@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "compiler/import/onnx.h"
 #include "compiler/ir/plan.h"
@@ -15,13 +16,9 @@
 
 namespace plimsoll {
 
-struct ModelAndGraph {
-  ImportedModel model;
-  TaskGraph graph;
-};
-
-// Imports and builds the task graph as a trainer on this machine runs it. Notes and warnings go to the console.
-Result<ModelAndGraph> load_model(const ModelOptions& options, const Console& console);
+// Imports, and builds the task graphs of which a profile has the times: several, where a layout is to be chosen by them. Notes and
+// warnings go to the console.
+Result<std::vector<TaskGraph>> load_graphs(const ModelOptions& options, const Console& console);
 
 // A model that is imported and has its task graph, to be planned as often as asked.
 struct Plannable {

@@ -64,6 +64,7 @@ Result<OpenedCosts> open_costs(const PlanningOptions& options, PlanFor purpose) 
                      .threads = profile.threads,
                      .process = {.bytes = of_process > 0 ? of_process : cuda ? device.process_bytes : 0, .measured = of_process > 0}};
   result.costs = std::move(costs);
+  if (!measure) result.model = std::make_unique<ModelledCosts>(device, arithmetic_of(options).tf32);
   return result;
 }
 

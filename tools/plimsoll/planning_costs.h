@@ -23,11 +23,15 @@ struct ProcessBytes {
 
 struct OpenedCosts {
   std::unique_ptr<Costs> costs = nullptr;
+  // Times without workspaces, where they are modelled: what decides before there is a task graph need not ask the profiler, too.
+  std::unique_ptr<Costs> model = nullptr;
   std::string source = {};  // "profiled" or "modelled", as a plan says
   std::string device = {};
   std::map<std::string, std::string> libraries = {};
   int64_t threads = 0;  // of the trainer: a profile holds for so many
   ProcessBytes process = {};
+
+  Costs& of_layouts() const { return model ? *model : *costs; }
 };
 
 // "profiled" and "modelled" ask the profiler, for exact workspaces at least. A file was made by it, here or elsewhere, and

@@ -46,7 +46,8 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
               cl::desc("of the trainer, fixed for the bits depend on it; by default the cores of this machine"), cl::sub(sub)),
       dims("dim", cl::value_desc("NAME=SIZE"), cl::desc("size of a symbolic dimension other than the batch"), cl::sub(sub)),
       layout("layout", cl::init("auto"), cl::value_desc("NAME"),
-             cl::desc("of activations: auto, plain, nChw8c, nChw16c"), cl::sub(sub)),
+             cl::desc("of images: auto (default); on the host plain, nChw8c, nChw16c; on cuda nchw, nhwc: by default what the tasks' times say"),
+             cl::sub(sub)),
       strict("strict", cl::desc("refuse what otherwise gets a warning"), cl::sub(sub)),
       quiet("q", cl::desc("print nothing but errors and warnings"), cl::sub(sub)) {}
 
@@ -149,7 +150,9 @@ Status check_usage(const ModelOptions& options) {
   if (options.target != "host" && options.target != "cuda")
     return usage(fmt::format("there is no target '{}'; targets: host, cuda", options.target.getValue()));
   if (options.target == "cuda" && options.layout.getValue().starts_with("nChw"))
-    return usage(fmt::format("--layout {} is of the host's vector units; on cuda tensors are plain", options.layout.getValue()));
+    return usage(fmt::format("--layout {} is of the host's vector units; on cuda there are nchw and nhwc", options.layout.getValue()));
+  if (options.target == "host" && (options.layout == "nchw" || options.layout == "nhwc"))
+    return usage(fmt::format("--layout {} is of GPUs; on the host there are plain, nChw8c and nChw16c", options.layout.getValue()));
   if (options.math != "fp32" && options.math != "tf32")
     return usage(fmt::format("there is no arithmetic '{}'; --math takes fp32 or tf32", options.math.getValue()));
   if (options.math == "tf32" && options.target != "cuda") return usage("--math tf32 is of GPUs; the host computes in fp32");
@@ -159,9 +162,9 @@ Status check_usage(const ModelOptions& options) {
     return usage(fmt::format("--clip-norm is {} when it should be above 0", options.clip_norm.getValue()));
   if (options.nesterov && (options.optimizer != OptimizerKind::momentum || !(options.momentum > 0)))
     return usage("--nesterov is a form of --optimizer momentum, with --momentum above 0");
-  for (const char* layout : {"auto", "plain", "nChw8c", "nChw16c"})
+  for (const char* layout : {"auto", "plain", "nChw8c", "nChw16c", "nchw", "nhwc"})
     if (options.layout == layout) return {};
-  return usage(fmt::format("there is no layout '{}'; layouts: auto, plain, nChw8c, nChw16c", options.layout.getValue()));
+  return usage(fmt::format("there is no layout '{}'; layouts: auto, plain, nChw8c, nChw16c, and on cuda nchw, nhwc", options.layout.getValue()));
 }
 
 Status check_usage(const PlanningOptions& options) {

@@ -34,8 +34,8 @@ class ProfileCommand final : public Command {
       if (samples < 1 || samples > options_.batch)
         return Error{ExitCode::usage, fmt::format("--sub-batch is {} when it should be between 1 and the batch, {}", samples,
                                                   options_.batch.getValue())};
-    PLIMSOLL_ASSIGN(const ModelAndGraph loaded, load_model(options_, console));
-    if (tasks_only_) return write(tasks_of(loaded.graph));
+    PLIMSOLL_ASSIGN(const std::vector<TaskGraph> graphs, load_graphs(options_, console));
+    if (tasks_only_) return write(tasks_of(graphs));
     PLIMSOLL_ASSIGN(const std::unique_ptr<ProfiledCosts> costs,
                     ProfiledCosts::open({.target = options_.target,
                                          .threads = threads_of(options_),
@@ -44,7 +44,7 @@ class ProfileCommand final : public Command {
                                          .cache_directory = default_cache_directory(),
                                          .spill_directory = spill_,
                                          .show_progress = !options_.quiet && isatty(STDERR_FILENO) != 0}));
-    PLIMSOLL_TRY(for_each_round(loaded.graph, [&](const TaskGraph& graph, int64_t samples) { return costs->prepare(graph, samples); }));
+    PLIMSOLL_TRY(for_each_round(graphs, [&](const TaskGraph& graph, int64_t samples) { return costs->prepare(graph, samples); }));
     const ProfileFile profile = costs->file();
     PLIMSOLL_TRY(write(profile_json(profile)));
     console.say(describe(profile));
@@ -59,6 +59,11 @@ class ProfileCommand final : public Command {
   }
 
   // With several rounds, gradients are added to what is there: other tasks than with one.
+  template <class Body>
+  Status for_each_round(const std::vector<TaskGraph>& graphs, const Body& body) const {
+    for (const TaskGraph& graph : graphs) PLIMSOLL_TRY(for_each_round(graph, body));
+    return {};
+  }
   template <class Body>
   Status for_each_round(const TaskGraph& graph, const Body& body) const {
     std::set<int64_t> sub_batches(sub_batches_.begin(), sub_batches_.end());
@@ -76,9 +81,9 @@ class ProfileCommand final : public Command {
     return {};
   }
 
-  std::string tasks_of(const TaskGraph& loaded) const {
+  std::string tasks_of(const std::vector<TaskGraph>& graphs) const {
     std::map<std::string, std::string> tasks;
-    const Status listed = for_each_round(loaded, [&](const TaskGraph& graph, int64_t samples) -> Status {
+    const Status listed = for_each_round(graphs, [&](const TaskGraph& graph, int64_t samples) -> Status {
       tasks.merge(task_entries(graph, samples));
       return {};
     });

@@ -11,12 +11,15 @@ constexpr int64_t kFirstIntermediate = 100;
 
 std::vector<int64_t> list(const IntList& items) { return {items.begin(), items.end()}; }
 
+// cuDNN has dimensions in the order of ours whatever the layout, which is in the strides alone.
 IntList strides_of(const TensorDesc& tensor) {
+  const IntList& dims = tensor.dims;
+  if (tensor.layout == Layout::nhwc) return {dims[1] * dims[2] * dims[3], 1, dims[1] * dims[3], dims[1]};
   if (tensor.layout != Layout::plain)
     throw KernelError("convolutions take no tensors in layout " + std::string(name_of(tensor.layout)));
-  IntList strides = tensor.dims;
+  IntList strides = dims;
   int64_t stride = 1;
-  for (size_t axis = tensor.rank(); axis-- > 0; stride *= tensor.dims[axis]) strides[axis] = stride;
+  for (size_t axis = tensor.rank(); axis-- > 0; stride *= dims[axis]) strides[axis] = stride;
   return strides;
 }
 
@@ -114,7 +117,7 @@ Graph::Graph(const Convolution& given) {
     Descriptor add(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
     add.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, keep(pointwise_of(CUDNN_POINTWISE_ADD)))
         .set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, *value)
-        .set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, tensor(Uid::b, {1, channels, 1, 1}, {channels, 1, 1, 1}))
+        .set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, tensor(Uid::b, {1, channels, 1, 1}, strides_of(f32({1, channels, 1, 1}, given.y.layout))))
         .set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, sum)
         .finalize("the addition of the bias");
     operations_.push_back(std::move(add));

@@ -26,8 +26,8 @@ __device__ float share(const PoolShape& shape, int row, int column, bool count_p
 __global__ void forward_kernel(PoolShape shape, bool count_padding, const float* x, float* y) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.planes * shape.rows.out * shape.columns.out) return;
-  const cuda::Pixel at = cuda::pixel_of(number, shape.rows.out, shape.columns.out);
-  const float* const plane = x + at.plane * shape.rows.in * shape.columns.in;
+  const cuda::Pixel at = cuda::pixel_of(number, shape.step, shape.rows.out, shape.columns.out);
+  const float* const plane = x + at.plane(shape.step, shape.rows.in, shape.columns.in);
   const int top = shape.rows.begin(at.row), left = shape.columns.begin(at.column);
   float sum = 0;
   for (int i = shape.rows.first_place(at.row); i < shape.rows.kernel; ++i) {
@@ -36,7 +36,7 @@ __global__ void forward_kernel(PoolShape shape, bool count_padding, const float*
     for (int j = shape.columns.first_place(at.column); j < shape.columns.kernel; ++j) {
       const int column = left + j * shape.columns.dilation;
       if (column >= shape.columns.in) break;
-      sum += plane[static_cast<int64_t>(row) * shape.columns.in + column];
+      sum += plane[(static_cast<int64_t>(row) * shape.columns.in + column) * shape.step];
     }
   }
   y[number] = sum * share(shape, at.row, at.column, count_padding);
@@ -45,14 +45,14 @@ __global__ void forward_kernel(PoolShape shape, bool count_padding, const float*
 __global__ void backward_kernel(PoolShape shape, bool count_padding, const float* dy, float* dx) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.planes * shape.rows.in * shape.columns.in) return;
-  const cuda::Pixel at = cuda::pixel_of(number, shape.rows.in, shape.columns.in);
-  const float* const plane = dy + at.plane * shape.rows.out * shape.columns.out;
+  const cuda::Pixel at = cuda::pixel_of(number, shape.step, shape.rows.in, shape.columns.in);
+  const float* const plane = dy + at.plane(shape.step, shape.rows.out, shape.columns.out);
   float sum = 0;
   for (int h = shape.rows.first_window(at.row); h <= shape.rows.last_window(at.row); ++h) {
     if (shape.rows.place_of(at.row, h) < 0) continue;
     for (int w = shape.columns.first_window(at.column); w <= shape.columns.last_window(at.column); ++w) {
       if (shape.columns.place_of(at.column, w) < 0) continue;
-      sum += plane[static_cast<int64_t>(h) * shape.columns.out + w] * share(shape, h, w, count_padding);
+      sum += plane[(static_cast<int64_t>(h) * shape.columns.out + w) * shape.step] * share(shape, h, w, count_padding);
     }
   }
   dx[number] = sum;
@@ -61,7 +61,7 @@ __global__ void backward_kernel(PoolShape shape, bool count_padding, const float
 }  // namespace
 
 PLIMSOLL_CUDA_KERNEL(AveragePoolForward, {
-  cuda::need_plain(operands);
+  cuda::need_one_order(operands);
   const PoolShape shape(attrs, operands[0].tensor, operands[1].tensor);
   const bool count_padding = attrs.count_padding;
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
@@ -71,7 +71,7 @@ PLIMSOLL_CUDA_KERNEL(AveragePoolForward, {
 })
 
 PLIMSOLL_CUDA_KERNEL(AveragePoolBackward, {
-  cuda::need_plain(operands);
+  cuda::need_one_order(operands);
   const PoolShape shape(attrs, operands[1].tensor, operands[0].tensor);
   const bool count_padding = attrs.count_padding;
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {

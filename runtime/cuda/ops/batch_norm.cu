@@ -1,69 +1,19 @@
 // BatchNormForward  {x, scale, bias, running_mean, running_var, y, mean, var}
 // BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias}
 //
-// Each in three launches: partial results of stretches of a channel, one warp for each channel that puts them together, and
-// one pass over all elements, which ends in the fused Relu.
-//
-// A stretch is what a block holds in registers, so that moments are taken mean first although x is read from memory once;
-// sums of squares without the mean taken off would cancel. They are merged as in Chan, Golub, LeVeque, "Updating formulae
-// and a pairwise algorithm for computing sample variances", 1979.
+// Each in three launches: partial results of stretches of a channel (batch_norm.h), one warp for each channel that puts them
+// together, and one pass over all elements, which ends in the fused Relu.
 #include "runtime/attrs/batch_norm.h"
 
-#include "runtime/cuda/kernel.h"
-#include "runtime/cuda/plain.h"
+#include "runtime/cuda/batch_norm_columns.h"
 #include "runtime/cuda/reduce.h"
 #include "runtime/cuda/strided.h"
-#include "runtime/cuda/vector.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
 namespace {
 
-using cuda::PlaneShape;
-
-constexpr int kHeld = 16;                             // values of a thread
-constexpr int64_t kStretch = cuda::kThreads * kHeld;  // of a channel: 16 KiB
-
-// A channel's elements, sample by sample, in stretches.
-struct Channels {
-  int64_t samples, channels, pixels, count, stretches;
-
-  explicit Channels(const TensorDesc& x) {
-    const PlaneShape shape(x);
-    samples = shape.samples;
-    channels = shape.channels;
-    pixels = shape.pixels;
-    count = samples * pixels;
-    stretches = cuda::divided_up(count, kStretch);
-  }
-  int64_t elements() const { return count * channels; }
-  // Where element i of channel c lies.
-  template <class Index>
-  __device__ int64_t at(int64_t c, Index i) const {
-    const Index sample = i / static_cast<Index>(pixels), pixel = i - sample * static_cast<Index>(pixels);
-    return (static_cast<int64_t>(sample) * channels + c) * pixels + static_cast<int64_t>(pixel);
-  }
-};
-
-struct Moments {
-  double count, mean, squares;  // squares: sum of (x - mean)^2
-};
-
-// A warp merges the stretches of its channel: lane after lane, then the lanes, always in the same order.
-struct Merged {
-  Moments m;
-
-  __device__ Merged from(int, int distance) const {
-    return {{__shfl_down_sync(0xFFFFFFFFU, m.count, distance), __shfl_down_sync(0xFFFFFFFFU, m.mean, distance),
-             __shfl_down_sync(0xFFFFFFFFU, m.squares, distance)}};
-  }
-};
-
-__device__ Moments merge(Moments a, Moments b) {
-  if (b.count == 0) return a;
-  const double total = a.count + b.count, delta = b.mean - a.mean;
-  return {total, a.mean + delta * (b.count / total), a.squares + b.squares + delta * delta * (a.count * b.count / total)};
-}
+using namespace cuda::batch_norm;
 
 template <class Index>
 __global__ void moments_kernel(Channels shape, const float* x, Moments* moments) {
@@ -151,29 +101,36 @@ __global__ void normalize_kernel(Index n, Index steps_of_plane, Index channels, 
 // Blocks of kThreads for the four passes' common shape: body(four, index, steps).
 template <class Body>
 void by_step(const Channels& shape, Body body) {
-  const bool by_four = shape.pixels % 4 == 0;
+  const bool by_four = (shape.beside ? shape.channels : shape.pixels) % 4 == 0;
   const int64_t steps = shape.elements() / (by_four ? 4 : 1);
   cuda::by_flag(by_four, [&](auto four) { cuda::by_index(steps, [&](auto index) { body(four, index, steps); }); });
 }
 
 std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands) {
-  cuda::need_plain(operands);
+  cuda::need_one_order(operands);
   const Channels shape(operands[0].tensor);
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     Moments* const moments = reinterpret_cast<Moments*>(workspace);
     float* const factor = reinterpret_cast<float*>(moments + shape.channels * shape.stretches);
     const ForwardOperands o{cuda::in(operand, 1),  cuda::in(operand, 2),  cuda::out(operand, 3), cuda::out(operand, 4),
                             cuda::out(operand, 6), cuda::out(operand, 7), factor,                factor + shape.channels};
-    if (context.training)
+    if (context.training && shape.beside)
+      cuda::launch("moments", moments_of_columns_kernel, shape.blocks(), cuda::kThreads, context, shape, cuda::in(operand, 0), moments);
+    else if (context.training)
       cuda::by_index(shape.count, [&](auto index) {
-        cuda::launch("moments", moments_kernel<decltype(index)>, shape.channels * shape.stretches, cuda::kThreads, context,
-                     shape, cuda::in(operand, 0), moments);
+        cuda::launch("moments", moments_kernel<decltype(index)>, shape.blocks(), cuda::kThreads, context, shape,
+                     cuda::in(operand, 0), moments);
       });
     cuda::launch("batch statistics", settle_forward_kernel, cuda::blocks_for(32 * shape.channels), cuda::kThreads, context,
                  shape, attrs, context.training, context.training && !context.recompute, moments, o);
     by_step(shape, [&](auto four, auto index, int64_t steps) {
       using Index = decltype(index);
       cuda::by_flag(attrs.relu, [&](auto relu) {
+        if (shape.beside)
+          return cuda::launch("batch normalization", normalize_columns_kernel<decltype(four)::value, decltype(relu)::value, Index>,
+                              cuda::blocks_for(steps), cuda::kThreads, context, static_cast<Index>(steps),
+                              static_cast<Index>(shape.channels / (decltype(four)::value ? 4 : 1)), cuda::in(operand, 0), factor,
+                              factor + shape.channels, cuda::out(operand, 5));
         cuda::launch("batch normalization", normalize_kernel<decltype(four)::value, decltype(relu)::value, Index>,
                      cuda::blocks_for(steps), cuda::kThreads, context, static_cast<Index>(steps),
                      static_cast<Index>(shape.pixels / (decltype(four)::value ? 4 : 1)), static_cast<Index>(shape.channels),
@@ -185,15 +142,6 @@ std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const Ope
 
 // With g = dy, masked by a fused Relu, and z = (x - mean) / std:
 //   dbias = sum g,   dscale = sum g z,   dx = scale / std * (g - dbias / count - z * dscale / count)
-struct Sums {
-  double g, g_off;  // of g, of g * (x - mean)
-
-  __device__ Sums from(int, int distance) const {
-    return {__shfl_down_sync(0xFFFFFFFFU, g, distance), __shfl_down_sync(0xFFFFFFFFU, g_off, distance)};
-  }
-};
-
-__device__ Sums plus(Sums a, Sums b) { return {a.g + b.g, a.g_off + b.g_off}; }
 
 template <bool kRelu, class Index>
 __global__ void sums_kernel(Channels shape, const float* x, const float* dy, const float* y, const float* mean, Sums* sums) {
@@ -259,7 +207,7 @@ __global__ void gradient_kernel(Index n, Index steps_of_plane, Index channels, c
 }
 
 std::unique_ptr<Kernel> backward(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands) {
-  cuda::need_plain(operands);
+  cuda::need_one_order(operands);
   const Channels shape(operands[0].tensor);
   const bool adds_scale = cuda::adds(operands[7]), adds_bias = cuda::adds(operands[8]);
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
@@ -272,15 +220,24 @@ std::unique_ptr<Kernel> backward(const BatchNormAttrs& attrs, std::span<const Op
                              p + 2 * shape.channels};
     cuda::by_flag(attrs.relu, [&](auto relu) {
       constexpr bool kRelu = decltype(relu)::value;
-      cuda::by_index(shape.count, [&](auto index) {
-        cuda::launch("sums of a batch's gradients", sums_kernel<kRelu, decltype(index)>, shape.channels * shape.stretches,
-                     cuda::kThreads, context, shape, x, dy, y, o.mean, sums);
-      });
+      if (shape.beside)
+        cuda::launch("sums of a batch's gradients", sums_of_columns_kernel<kRelu>, shape.blocks(), cuda::kThreads, context, shape, x,
+                     dy, y, o.mean, sums);
+      else
+        cuda::by_index(shape.count, [&](auto index) {
+          cuda::launch("sums of a batch's gradients", sums_kernel<kRelu, decltype(index)>, shape.blocks(), cuda::kThreads, context,
+                       shape, x, dy, y, o.mean, sums);
+        });
       cuda::launch("gradients of scale and bias", settle_backward_kernel, cuda::blocks_for(32 * shape.channels),
                    cuda::kThreads, context, shape, attrs.epsilon, sums, o);
       if (operand[6] == nullptr) return;
       by_step(shape, [&](auto four, auto index, int64_t steps) {
         using Index = decltype(index);
+        if (shape.beside)
+          return cuda::launch("batch normalization's gradient", gradient_of_columns_kernel<decltype(four)::value, kRelu, Index>,
+                              cuda::blocks_for(steps), cuda::kThreads, context, static_cast<Index>(steps),
+                              static_cast<Index>(shape.channels / (decltype(four)::value ? 4 : 1)), shape.channels, x, dy, y, p,
+                              cuda::out(operand, 6));
         cuda::launch("batch normalization's gradient", gradient_kernel<decltype(four)::value, kRelu, Index>,
                      cuda::blocks_for(steps), cuda::kThreads, context, static_cast<Index>(steps),
                      static_cast<Index>(shape.pixels / (decltype(four)::value ? 4 : 1)), static_cast<Index>(shape.channels),

@@ -25,7 +25,7 @@ constexpr std::string_view kFused = "fused_", kAdd = "_add", kBias = "bias";
 
 int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-cuda::Planes planes_of(const TensorDesc& y) { return {y.dim(0), y.dim(1), y.dim(2) * y.dim(3)}; }
+cuda::Planes planes_of(const TensorDesc& y) { return {y.dim(0), y.dim(1), y.dim(2) * y.dim(3), y.layout == Layout::nhwc}; }
 
 // A task: which operand of it is which tensor of the convolution, and what comes before or after. -1: there is none.
 struct Problem {

@@ -1,7 +1,9 @@
-// Dropout {x, y}: the masks are the host's, bit for bit.
+// Dropout {x, y}: the masks are the host's, bit for bit. An element's goes by its place in the order of the dimensions, however
+// the tensor lies.
 #include "runtime/cuda/kernel.h"
-#include "runtime/cuda/plain.h"
+#include "runtime/cuda/layout.h"
 #include "runtime/cuda/random.h"
+#include "runtime/cuda/strided.h"
 #include "runtime/cuda/vector.h"
 #include "runtime/kernels.h"
 
@@ -28,10 +30,21 @@ __global__ void dropout_kernel(int64_t n, const float* x, float* y, Mask mask, c
   }
 }
 
+template <class Index>
+__global__ void dropout_of_channels_kernel(Index n, Index channels, Index pixels, const float* x, float* y, Mask mask,
+                                           cuda::ChangingArgument changing) {
+  const int64_t number = cuda::thread_number();
+  if (number >= static_cast<int64_t>(n)) return;
+  const uint64_t stream = mask.random.start(changing.get());
+  const Index at = static_cast<Index>(number), column = at / channels, c = at - column * channels, sample = column / pixels;
+  y[at] = x[at] * mask.of(stream, static_cast<int64_t>((sample * channels + c) * pixels + (column - sample * pixels)));
+}
+
 }  // namespace
 
 PLIMSOLL_CUDA_KERNEL(Dropout, {
-  cuda::need_plain(operands);
+  cuda::need_one_order(operands);
+  const cuda::PlaneShape shape = operands[0].tensor.rank() < 2 ? cuda::PlaneShape() : cuda::PlaneShape(operands[0].tensor);
   const int64_t n = operands[0].tensor.elements();
   const size_t bytes = static_cast<size_t>(operands[0].tensor.bytes());
   const Mask mask{{attrs.key}, static_cast<uint32_t>(attrs.ratio * 0xFFFFFFFFp0),
@@ -40,6 +53,13 @@ PLIMSOLL_CUDA_KERNEL(Dropout, {
     if (context.training) {
       Mask of_rank = mask;
       of_rank.random.skipped = context.rank * n;
+      if (shape.channels_last)
+        return cuda::by_index(n, [&](auto index) {
+          using Index = decltype(index);
+          cuda::launch("dropout", dropout_of_channels_kernel<Index>, cuda::blocks_for(n), cuda::kThreads, context,
+                       static_cast<Index>(n), static_cast<Index>(shape.channels), static_cast<Index>(shape.pixels),
+                       cuda::in(operand, 0), cuda::out(operand, 1), of_rank, cuda::changing(context));
+        });
       cuda::launch("dropout", dropout_kernel, cuda::blocks_for(cuda::divided_up(n, 4)), cuda::kThreads, context, n,
                    cuda::in(operand, 0), cuda::out(operand, 1), of_rank, cuda::changing(context));
     } else if (operand[0] != operand[1]) {

@@ -1,6 +1,6 @@
 // GlobalAveragePoolForward {x, y}   GlobalAveragePoolBackward {dy, dx}
 #include "runtime/cuda/kernel.h"
-#include "runtime/cuda/plain.h"
+#include "runtime/cuda/layout.h"
 #include "runtime/cuda/strided.h"
 #include "runtime/cuda/vector.h"
 #include "runtime/kernels.h"
@@ -19,6 +19,32 @@ __global__ void forward_kernel(int64_t planes, int64_t pixels, const float* x, f
   if (plane < planes && lane == 0) y[plane] = sum / static_cast<float>(pixels);
 }
 
+// Channels last: a block has 32 channels of a sample, and a line of threads every eighth pixel.
+constexpr int kColumns = 32, kLines = cuda::kThreads / kColumns;
+
+__global__ void forward_of_channels_kernel(int64_t channels, int64_t pixels, const float* x, float* y) {
+  __shared__ float of_line[kLines][kColumns];
+  const int column = static_cast<int>(threadIdx.x) % kColumns, line = static_cast<int>(threadIdx.x) / kColumns;
+  const int64_t groups = (channels + kColumns - 1) / kColumns;
+  const int64_t sample = int64_t{blockIdx.x} / groups, c = int64_t{blockIdx.x} % groups * kColumns + column;
+  float sum = 0;
+  if (c < channels)
+    for (int64_t i = line; i < pixels; i += kLines) sum += x[(sample * pixels + i) * channels + c];
+  of_line[line][column] = sum;
+  __syncthreads();
+  if (line != 0 || c >= channels) return;
+  for (int other = 1; other < kLines; ++other) sum += of_line[other][column];
+  y[sample * channels + c] = sum / static_cast<float>(pixels);
+}
+
+template <class Index>
+__global__ void backward_of_channels_kernel(Index n, Index channels, Index pixels, float factor, const float* dy, float* dx) {
+  const int64_t number = cuda::thread_number();
+  if (number >= static_cast<int64_t>(n)) return;
+  const Index at = static_cast<Index>(number), column = at / channels;
+  dx[at] = dy[column / pixels * channels + (at - column * channels)] * factor;
+}
+
 template <class Index>
 __global__ void backward_kernel(Index n, Index pixels, float factor, const float* dy, float* dx) {
   const int64_t number = cuda::thread_number();
@@ -28,20 +54,28 @@ __global__ void backward_kernel(Index n, Index pixels, float factor, const float
 }  // namespace
 
 PLIMSOLL_CUDA_KERNEL(GlobalAveragePoolForward, {
-  cuda::need_plain(operands);
+  cuda::need_one_order(operands);
   const cuda::PlaneShape shape(operands[0].tensor);
   return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
+    if (shape.channels_last)
+      return cuda::launch("global average pool", forward_of_channels_kernel, shape.samples * cuda::divided_up(shape.channels, kColumns),
+                          cuda::kThreads, context, shape.channels, shape.pixels, cuda::in(operand, 0), cuda::out(operand, 1));
     cuda::launch("global average pool", forward_kernel, cuda::blocks_for(32 * shape.planes()), cuda::kThreads, context,
                  shape.planes(), shape.pixels, cuda::in(operand, 0), cuda::out(operand, 1));
   });
 })
 
 PLIMSOLL_CUDA_KERNEL(GlobalAveragePoolBackward, {
-  cuda::need_plain(operands);
+  cuda::need_one_order(operands);
   const cuda::PlaneShape shape(operands[1].tensor);
   return cuda::by_index(shape.elements(), [&](auto index) -> std::unique_ptr<Kernel> {
     using Index = decltype(index);
     return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
+      if (shape.channels_last)
+        return cuda::launch("global average pool's gradient", backward_of_channels_kernel<Index>, cuda::blocks_for(shape.elements()),
+                            cuda::kThreads, context, static_cast<Index>(shape.elements()), static_cast<Index>(shape.channels),
+                            static_cast<Index>(shape.pixels), 1.0F / static_cast<float>(shape.pixels), cuda::in(operand, 0),
+                            cuda::out(operand, 1));
       cuda::launch("global average pool's gradient", backward_kernel<Index>, cuda::blocks_for(shape.elements()),
                    cuda::kThreads, context, static_cast<Index>(shape.elements()), static_cast<Index>(shape.pixels),
                    1.0F / static_cast<float>(shape.pixels), cuda::in(operand, 0), cuda::out(operand, 1));

@@ -11,7 +11,7 @@
 #include <algorithm>
 
 #include "runtime/cuda/kernel.h"
-#include "runtime/cuda/plain.h"
+#include "runtime/cuda/layout.h"
 #include "runtime/cuda/reduce.h"
 #include "runtime/cuda/vector.h"
 #include "runtime/kernels.h"

@@ -1,7 +1,8 @@
 // LrnForward {x, y}   LrnBackward {x, dy, dx}
 //
-// A thread for each pixel walks its channels, which lie a plane apart; the threads beside it read beside it. The results may
-// lie on the operands, so what a window still needs of channels that were written is kept in rings as long as the window:
+// A thread for each pixel walks its channels, which lie a plane apart; the threads beside it read beside it. Channels last, a
+// thread walks along memory, and what it leaves of a line it finds in the cache when it comes to it. The results may lie on the
+// operands, so what a window still needs of channels that were written is kept in rings as long as the window:
 //
 //   channel  c-before … c … c+after      slot = channel modulo size: the newest takes the place of the one that left
 #include "runtime/attrs/lrn.h"
@@ -9,7 +10,7 @@
 #include <algorithm>
 
 #include "runtime/cuda/kernel.h"
-#include "runtime/cuda/plain.h"
+#include "runtime/cuda/layout.h"
 #include "runtime/cuda/vector.h"
 #include "runtime/kernels.h"
 
@@ -33,11 +34,13 @@ struct WorkspaceRing {
 
 struct Geometry {
   cuda::PlaneShape shape;
+  int64_t step;              // from a channel to the next
   int before, after, size;  // neighbours of a channel that a window covers, where there are so many; the whole window
   float alpha, beta, bias;  // alpha by size
 
   Geometry(const LrnAttrs& attrs, const TensorDesc& x)
       : shape(x),
+        step(shape.channels_last ? 1 : shape.pixels),
         before(static_cast<int>(std::min((attrs.size - 1) / 2, shape.channels))),
         after(static_cast<int>(std::min(attrs.size / 2, shape.channels))),
         size(before + 1 + after),
@@ -55,6 +58,7 @@ struct Geometry {
   }
   // Where a thread's pixel is in channel 0.
   __device__ int64_t start(int64_t number) const {
+    if (shape.channels_last) return number * shape.channels;
     return number / shape.pixels * shape.channels * shape.pixels + number % shape.pixels;
   }
   template <class Ring>
@@ -86,7 +90,7 @@ struct Squares {
     for (int k = 0; k < g.after; ++k) put(g, x, k);
   }
   __device__ void put(const Geometry& g, const float* x, int64_t channel) {
-    const float value = channel < g.shape.channels ? x[channel * g.shape.pixels] : 0;
+    const float value = channel < g.shape.channels ? x[channel * g.step] : 0;
     ring[g.slot(channel)] = value * value;
   }
   // The scale of channel c; called for each channel in turn.
@@ -105,7 +109,7 @@ __global__ void forward_kernel(Geometry g, const float* from, float* to, float* 
   auto ring = ring_of<kFar>(g, workspace, 0, number);
   Squares squares(g, x, ring);
   for (int64_t c = 0; c < g.shape.channels; ++c)
-    y[c * g.shape.pixels] = x[c * g.shape.pixels] * g.power(squares.scale(g, x, c));
+    y[c * g.step] = x[c * g.step] * g.power(squares.scale(g, x, c));
 }
 
 // With s the scale and t = s^-beta:  dx_c = dy_c t_c - 2 alpha beta x_c * sum of dy_j x_j t_j / s_j over the windows j
@@ -125,12 +129,12 @@ __global__ void backward_kernel(Geometry g, const float* from, const float* slop
     if (j < g.shape.channels) {
       const float s = squares.scale(g, x, j), t = g.power(s);
       powers[g.slot(j)] = t;
-      share = dy[j * g.shape.pixels] * x[j * g.shape.pixels] * t / s;
+      share = dy[j * g.step] * x[j * g.step] * t / s;
     }
     shares[g.slot(j)] = share;
     const int64_t c = j - g.before;
     if (c < 0) continue;
-    const int64_t at = c * g.shape.pixels;
+    const int64_t at = c * g.step;
     dx[at] = dy[at] * powers[g.slot(c)] - 2 * g.alpha * g.beta * x[at] * g.sum(shares);
   }
 }
@@ -142,7 +146,7 @@ std::vector<Algorithm> LrnForward::algorithms(const Attrs& attrs, std::span<cons
 }
 
 std::unique_ptr<Kernel> LrnForward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  cuda::need_plain(operands);
+  cuda::need_one_order(operands);
   const Geometry g(attrs, operands[0].tensor);
   return cuda::by_flag(g.size > kOwn, [&](auto far) -> std::unique_ptr<Kernel> {
     return cuda::kernel([g](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
@@ -157,7 +161,7 @@ std::vector<Algorithm> LrnBackward::algorithms(const Attrs& attrs, std::span<con
 }
 
 std::unique_ptr<Kernel> LrnBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  cuda::need_plain(operands);
+  cuda::need_one_order(operands);
   const Geometry g(attrs, operands[0].tensor);
   return cuda::by_flag(g.size > kOwn, [&](auto far) -> std::unique_ptr<Kernel> {
     return cuda::kernel([g](const RunContext& context, std::byte* const* operand, std::byte* workspace) {

@@ -2,7 +2,7 @@
 #include "runtime/attrs/masked_fill.h"
 
 #include "runtime/cuda/kernel.h"
-#include "runtime/cuda/plain.h"
+#include "runtime/cuda/layout.h"
 #include "runtime/cuda/strided.h"
 #include "runtime/cuda/vector.h"
 #include "runtime/kernels.h"

@@ -13,8 +13,8 @@ template <class Place>
 __global__ void forward_kernel(PoolShape shape, const float* x, float* y, Place* indices) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.planes * shape.rows.out * shape.columns.out) return;
-  const cuda::Pixel at = cuda::pixel_of(number, shape.rows.out, shape.columns.out);
-  const float* const plane = x + at.plane * shape.rows.in * shape.columns.in;
+  const cuda::Pixel at = cuda::pixel_of(number, shape.step, shape.rows.out, shape.columns.out);
+  const float* const plane = x + at.plane(shape.step, shape.rows.in, shape.columns.in);
   const int top = shape.rows.begin(at.row), left = shape.columns.begin(at.column);
   float largest = 0;
   int best = -1;
@@ -24,7 +24,7 @@ __global__ void forward_kernel(PoolShape shape, const float* x, float* y, Place*
     for (int j = shape.columns.first_place(at.column); j < shape.columns.kernel; ++j) {
       const int column = left + j * shape.columns.dilation;
       if (column >= shape.columns.in) break;
-      const float value = plane[static_cast<int64_t>(row) * shape.columns.in + column];
+      const float value = plane[(static_cast<int64_t>(row) * shape.columns.in + column) * shape.step];
       if (best >= 0 && !(value > largest) && value == value) continue;  // what is not a number stays seen
       largest = value;
       best = i * shape.columns.kernel + j;
@@ -38,8 +38,8 @@ template <class Place>
 __global__ void backward_kernel(PoolShape shape, const Place* indices, const float* dy, float* dx) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.planes * shape.rows.in * shape.columns.in) return;
-  const cuda::Pixel at = cuda::pixel_of(number, shape.rows.in, shape.columns.in);
-  const int64_t plane = at.plane * shape.rows.out * shape.columns.out;
+  const cuda::Pixel at = cuda::pixel_of(number, shape.step, shape.rows.in, shape.columns.in);
+  const int64_t plane = at.plane(shape.step, shape.rows.out, shape.columns.out);
   float sum = 0;
   for (int h = shape.rows.first_window(at.row); h <= shape.rows.last_window(at.row); ++h) {
     const int i = shape.rows.place_of(at.row, h);
@@ -47,7 +47,7 @@ __global__ void backward_kernel(PoolShape shape, const Place* indices, const flo
     for (int w = shape.columns.first_window(at.column); w <= shape.columns.last_window(at.column); ++w) {
       const int j = shape.columns.place_of(at.column, w);
       if (j < 0) continue;
-      const int64_t window = plane + static_cast<int64_t>(h) * shape.columns.out + w;
+      const int64_t window = plane + (static_cast<int64_t>(h) * shape.columns.out + w) * shape.step;
       if (static_cast<int>(indices[window]) == i * shape.columns.kernel + j) sum += dy[window];
     }
   }
@@ -63,7 +63,7 @@ std::unique_ptr<Kernel> by_place(DataType type, Body body) {
 }  // namespace
 
 PLIMSOLL_CUDA_KERNEL(MaxPoolForward, {
-  cuda::need_plain(operands);
+  cuda::need_one_order(operands);
   const PoolShape shape(attrs, operands[0].tensor, operands[1].tensor);
   return by_place(operands[2].tensor.type, [&](auto place) -> std::unique_ptr<Kernel> {
     using Place = decltype(place);
@@ -75,7 +75,7 @@ PLIMSOLL_CUDA_KERNEL(MaxPoolForward, {
 })
 
 PLIMSOLL_CUDA_KERNEL(MaxPoolBackward, {
-  cuda::need_plain(operands);
+  cuda::need_one_order(operands);
   const PoolShape shape(attrs, operands[2].tensor, operands[1].tensor);
   return by_place(operands[0].tensor.type, [&](auto place) -> std::unique_ptr<Kernel> {
     using Place = decltype(place);

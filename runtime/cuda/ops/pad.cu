@@ -1,6 +1,6 @@
 // Pad {x, y}: each element of y is one of x, or the value around.
 #include "runtime/cuda/kernel.h"
-#include "runtime/cuda/plain.h"
+#include "runtime/cuda/layout.h"
 #include "runtime/cuda/strided.h"
 #include "runtime/cuda/vector.h"
 #include "runtime/kernels.h"
@@ -14,15 +14,17 @@ struct Shape {
   int64_t in[kMaxRank] = {}, out[kMaxRank] = {}, begin[kMaxRank] = {};
   int64_t unit = 1, elements = 0;
 
-  Shape(const PadAttrs& attrs, const TensorDesc& x, const TensorDesc& y) : elements(y.elements()) {
-    if (attrs.begin.size() != x.rank()) throw KernelError("Pad: as many pads as axes are needed");
+  Shape(const PadAttrs& attrs, const TensorDesc& given, const TensorDesc& result) : elements(result.elements()) {
+    if (attrs.begin.size() != given.rank()) throw KernelError("Pad: as many pads as axes are needed");
+    const TensorDesc x = cuda::as_it_lies(given), y = cuda::as_it_lies(result);
+    const IntList pads = cuda::as_it_lies(attrs.begin, given.layout);
     size_t axis = x.rank();
-    while (axis > 0 && attrs.begin[axis - 1] == 0 && x.dim(axis - 1) == y.dim(axis - 1)) unit *= x.dim(--axis);
+    while (axis > 0 && pads[axis - 1] == 0 && x.dim(axis - 1) == y.dim(axis - 1)) unit *= x.dim(--axis);
     axes = static_cast<int>(axis);
     for (size_t i = 0; i < axis; ++i) {
       in[i] = x.dim(i);
       out[i] = y.dim(i);
-      begin[i] = attrs.begin[i];
+      begin[i] = pads[i];
     }
   }
 };
@@ -50,7 +52,7 @@ __global__ void pad_kernel(Shape shape, float value, const float* x, float* y) {
 }  // namespace
 
 PLIMSOLL_CUDA_KERNEL(Pad, {
-  cuda::need_plain(operands);
+  cuda::need_one_order(operands);
   const Shape shape(attrs, operands[0].tensor, operands[1].tensor);
   const float value = static_cast<float>(attrs.value);
   return cuda::by_index(shape.elements, [&](auto index) -> std::unique_ptr<Kernel> {

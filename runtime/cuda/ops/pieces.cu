@@ -1,8 +1,14 @@
 // Concat {x0, x1, …, y}   Split {x, y0, y1, …}   Zero {y}
 //
-// The whole is a matrix: a row for every step of the axes in front, the pieces side by side in it. A launch for each piece.
+// The whole is a matrix: a row for every step of the axes in front as they lie in memory, the pieces side by side in it. What lies
+// where travels as the kernel's argument, so that many pieces are one launch:
+//
+//   piece     0         1     2
+//   blocks  | 0 1 2 3 | 4 | 5 6 |      a block has a stretch of one piece
+#include <algorithm>
+
 #include "runtime/cuda/kernel.h"
-#include "runtime/cuda/plain.h"
+#include "runtime/cuda/layout.h"
 #include "runtime/cuda/strided.h"
 #include "runtime/cuda/vector.h"
 #include "runtime/kernels.h"
@@ -10,26 +16,53 @@
 namespace plimsoll {
 namespace {
 
-// `n` steps, of four floats or of one, in rows of `width` steps that begin `to_pitch` and `from_pitch` floats apart.
-template <bool kFour, bool kAdd, class Index>
-__global__ void rows_kernel(Index n, Index width, int64_t to_pitch, int64_t from_pitch, float* to, const float* from) {
-  const int64_t number = cuda::thread_number();
-  if (number >= static_cast<int64_t>(n)) return;
-  const Index row = static_cast<Index>(number) / width, step = static_cast<Index>(number) - row * width;
-  const int64_t along = static_cast<int64_t>(step) * (kFour ? 4 : 1);
-  float* const y = to + static_cast<int64_t>(row) * to_pitch + along;
-  const float* const x = from + static_cast<int64_t>(row) * from_pitch + along;
+constexpr int64_t kMostBlocks = int64_t{1} << 30;  // of a launch
+
+// Pieces that are copied alike: all by four floats at once, or all one by one; all added, or all put.
+struct PieceList {
+  static constexpr int kAtMost = 96;  // of 4 KiB
+
+  int count = 0;
+  int32_t ends[kAtMost];    // blocks of this piece and all before it
+  int64_t at[kAtMost];      // floats in front of it in a row of the whole
+  int64_t widths[kAtMost];  // floats of a row of it
+  float* of[kAtMost];
+
+  int64_t blocks() const { return count == 0 ? 0 : ends[count - 1]; }
+};
+
+template <bool kGather, bool kFour, bool kAdd, class Index>
+__global__ void pieces_kernel(const __grid_constant__ PieceList pieces, int64_t rows, int64_t pitch, float* whole) {
+  constexpr int64_t kAtOnce = kFour ? 4 : 1;
+  const int32_t block = static_cast<int32_t>(blockIdx.x);
+  int low = 0, high = pieces.count - 1;  // the first piece that ends behind the block
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (pieces.ends[middle] > block) high = middle;
+    else low = middle + 1;
+  }
+  const int32_t first = low == 0 ? 0 : pieces.ends[low - 1];
+  const int64_t width = pieces.widths[low], number = int64_t{block - first} * blockDim.x + threadIdx.x;
+  const Index steps = static_cast<Index>(width / kAtOnce);
+  const Index row = static_cast<Index>(number) / steps, step = static_cast<Index>(number) - row * steps;
+  if (static_cast<int64_t>(row) >= rows) return;
+  const int64_t along = static_cast<int64_t>(step) * kAtOnce;
+  float* const in_piece = pieces.of[low] + static_cast<int64_t>(row) * width + along;
+  float* const in_whole = whole + static_cast<int64_t>(row) * pitch + pieces.at[low] + along;
+  float* const to = kGather ? in_whole : in_piece;
+  const float* const from = kGather ? in_piece : in_whole;
   if constexpr (kFour) {
-    cuda::store4(y, kAdd ? cuda::operator+(cuda::load4(y), cuda::load4(x)) : cuda::load4(x));
+    cuda::store4(to, kAdd ? cuda::operator+(cuda::load4(to), cuda::load4(from)) : cuda::load4(from));
   } else {
-    *y = kAdd ? *y + *x : *x;
+    *to = kAdd ? *to + *from : *from;
   }
 }
 
 struct Piece {
   size_t slot;
-  int64_t at, width;  // elements of a row of the whole
-  bool adds;
+  int64_t at, width;  // floats of a row of the whole
+  bool adds, by_four;
+  int64_t blocks(int64_t rows) const { return cuda::blocks_for(rows * (by_four ? width / 4 : width)); }
 };
 
 struct Pieces {
@@ -42,53 +75,73 @@ struct Pieces {
   Pieces(const PiecesAttrs& attrs, std::span<const OperandDesc> operands, size_t whole_slot, size_t first_piece,
          size_t last_piece, bool gathers)
       : whole(whole_slot), gather(gathers) {
-    cuda::need_plain(operands);
-    const TensorDesc& all = operands[whole].tensor;
-    const size_t axis = static_cast<size_t>(attrs.axis);
-    if (axis >= all.rank()) throw KernelError("an axis outside of the tensor");
+    cuda::need_one_order(operands);
+    const Layout layout = operands[whole].tensor.layout;
+    const TensorDesc all = cuda::as_it_lies(operands[whole].tensor);
+    if (attrs.axis < 0 || static_cast<size_t>(attrs.axis) >= all.rank()) throw KernelError("an axis outside of the tensor");
+    const size_t axis = cuda::axis_as_it_lies(static_cast<size_t>(attrs.axis), layout);
     for (size_t i = 0; i < axis; ++i) rows *= all.dim(i);
     for (size_t i = axis; i < all.rank(); ++i) width *= all.dim(i);
     const int64_t inside = width / std::max<int64_t>(1, all.dim(axis));
     int64_t at = attrs.first * inside;
     for (size_t slot = first_piece; slot < last_piece; ++slot) {
-      const int64_t piece = operands[slot].tensor.dim(axis) * inside;
-      pieces.push_back({slot, at, piece, cuda::adds(operands[gather ? whole : slot])});
+      const int64_t piece = cuda::as_it_lies(operands[slot].tensor).dim(axis) * inside;
+      const bool by_four = piece % 4 == 0 && at % 4 == 0 && width % 4 == 0;
+      pieces.push_back({slot, at, piece, cuda::adds(operands[gather ? whole : slot]), by_four});
+      if (pieces.back().blocks(rows) > kMostBlocks) throw KernelError("a piece of " + std::to_string(rows * piece) + " elements in one launch");
       at += piece;
     }
     if (at > width) throw KernelError("pieces longer than the whole");
+    // Those that are copied alike are neighbours: order does not matter, for none touches another.
+    std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return kind(a) < kind(b); });
   }
 
-  void run(const Piece& piece, const RunContext& context, std::byte* const* operands) const {
-    float* const part = cuda::out(operands, piece.slot);
-    float* const of_whole = cuda::out(operands, whole) + piece.at;
-    float* const to = gather ? of_whole : part;
-    const float* const from = gather ? part : of_whole;
-    const int64_t to_pitch = gather ? width : piece.width, from_pitch = gather ? piece.width : width;
-    const bool by_four = piece.width % 4 == 0 && piece.at % 4 == 0 && width % 4 == 0;
-    const int64_t steps = by_four ? piece.width / 4 : piece.width, n = rows * steps;
-    cuda::by_flag(by_four, [&](auto four) {
-      cuda::by_flag(piece.adds, [&](auto add) {
-        cuda::by_index(n, [&](auto index) {
-          using Index = decltype(index);
-          cuda::launch("copy of a piece", rows_kernel<decltype(four)::value, decltype(add)::value, Index>,
-                       cuda::blocks_for(n), cuda::kThreads, context, static_cast<Index>(n), static_cast<Index>(steps),
-                       to_pitch, from_pitch, to, from);
+  static int kind(const Piece& piece) { return 2 * (piece.adds ? 1 : 0) + (piece.by_four ? 1 : 0); }
+
+  void launch(const PieceList& list, const Piece& like, const RunContext& context, float* of_whole) const {
+    int64_t most = 0;  // of the threads' numbers within a piece
+    for (int i = 0; i < list.count; ++i) most = std::max<int64_t>(most, int64_t{list.ends[i]} * cuda::kThreads);
+    cuda::by_flag(gather, [&](auto gathers) {
+      cuda::by_flag(like.by_four, [&](auto four) {
+        cuda::by_flag(like.adds, [&](auto add) {
+          cuda::by_index(most, [&](auto index) {
+            cuda::launch("copy of pieces",
+                         pieces_kernel<decltype(gathers)::value, decltype(four)::value, decltype(add)::value, decltype(index)>,
+                         list.blocks(), cuda::kThreads, context, list, rows, width, of_whole);
+          });
         });
       });
     });
   }
+
+  void run(const RunContext& context, std::byte* const* operands) const {
+    float* const of_whole = cuda::out(operands, whole);
+    PieceList list;
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      const Piece& piece = pieces[i];
+      const int64_t blocks = piece.blocks(rows);
+      if (list.count == PieceList::kAtMost || list.blocks() + blocks > kMostBlocks || (list.count > 0 && kind(pieces[i - 1]) != kind(piece))) {
+        launch(list, pieces[i - 1], context, of_whole);
+        list.count = 0;
+      }
+      list.at[list.count] = piece.at;
+      list.widths[list.count] = piece.width;
+      list.of[list.count] = cuda::out(operands, piece.slot);
+      list.ends[list.count] = static_cast<int32_t>(list.blocks() + blocks);
+      ++list.count;
+    }
+    if (list.count > 0) launch(list, pieces.back(), context, of_whole);
+  }
 };
 
-std::unique_ptr<Kernel> pieces_kernel(const Pieces& pieces) {
-  return cuda::kernel([pieces](const RunContext& context, std::byte* const* operands, std::byte*) {
-    for (const Piece& piece : pieces.pieces) pieces.run(piece, context, operands);
-  });
+std::unique_ptr<Kernel> copy_of(const Pieces& pieces) {
+  return cuda::kernel([pieces](const RunContext& context, std::byte* const* operands, std::byte*) { pieces.run(context, operands); });
 }
 
 }  // namespace
 
-PLIMSOLL_CUDA_KERNEL(Concat, return pieces_kernel(Pieces(attrs, operands, operands.size() - 1, 0, operands.size() - 1, true));)
-PLIMSOLL_CUDA_KERNEL(Split, return pieces_kernel(Pieces(attrs, operands, 0, 1, operands.size(), false));)
+PLIMSOLL_CUDA_KERNEL(Concat, return copy_of(Pieces(attrs, operands, operands.size() - 1, 0, operands.size() - 1, true));)
+PLIMSOLL_CUDA_KERNEL(Split, return copy_of(Pieces(attrs, operands, 0, 1, operands.size(), false));)
 
 PLIMSOLL_CUDA_KERNEL(Zero, {
   const size_t bytes = static_cast<size_t>(operands[0].tensor.bytes());

@@ -1,6 +1,6 @@
 // RandomMask {y}: the host's masks, bit for bit.
 #include "runtime/cuda/kernel.h"
-#include "runtime/cuda/plain.h"
+#include "runtime/cuda/layout.h"
 #include "runtime/cuda/random.h"
 #include "runtime/cuda/vector.h"
 #include "runtime/kernels.h"

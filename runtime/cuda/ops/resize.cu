@@ -57,9 +57,10 @@ struct Line {
 
 struct Shape {
   int64_t planes;
+  int64_t step;  // from a pixel of a plane to the next
   Line rows, columns;
 
-  Shape(const ResizeAttrs& a, const TensorDesc& x, const TensorDesc& y) : planes(x.dim(0) * x.dim(1)) {
+  Shape(const ResizeAttrs& a, const TensorDesc& x, const TensorDesc& y) : planes(x.dim(0) * x.dim(1)), step(cuda::is_channels_last(x) ? x.dim(1) : 1) {
     const bool image = x.rank() == 4;
     const auto line = [&](double start, double step, int64_t in, int64_t out) {
       if (in > (int64_t{1} << 28) || out > (int64_t{1} << 28)) throw KernelError("too many pixels to resize");
@@ -75,13 +76,13 @@ struct Shape {
 __global__ void forward_kernel(Shape shape, const float* x, float* y) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.planes * shape.rows.out * shape.columns.out) return;
-  const cuda::Pixel at = cuda::pixel_of(number, shape.rows.out, shape.columns.out);
-  const float* const plane = x + at.plane * shape.rows.in * shape.columns.in;
+  const cuda::Pixel at = cuda::pixel_of(number, shape.step, shape.rows.out, shape.columns.out);
+  const float* const plane = x + at.plane(shape.step, shape.rows.in, shape.columns.in);
   const Between row = shape.rows.between(at.row), column = shape.columns.between(at.column);
-  const float *const above = plane + static_cast<int64_t>(row.low) * shape.columns.in,
-              *const below = plane + static_cast<int64_t>(row.high) * shape.columns.in;
-  const float top = above[column.low] * (1 - column.share) + above[column.high] * column.share;
-  const float bottom = below[column.low] * (1 - column.share) + below[column.high] * column.share;
+  const float *const above = plane + static_cast<int64_t>(row.low) * shape.columns.in * shape.step,
+              *const below = plane + static_cast<int64_t>(row.high) * shape.columns.in * shape.step;
+  const float top = above[column.low * shape.step] * (1 - column.share) + above[column.high * shape.step] * column.share;
+  const float bottom = below[column.low * shape.step] * (1 - column.share) + below[column.high * shape.step] * column.share;
   y[number] = top * (1 - row.share) + bottom * row.share;
 }
 
@@ -89,18 +90,18 @@ template <bool kAdd>
 __global__ void backward_kernel(Shape shape, const float* dy, float* dx) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.planes * shape.rows.in * shape.columns.in) return;
-  const cuda::Pixel at = cuda::pixel_of(number, shape.rows.in, shape.columns.in);
-  const float* const plane = dy + at.plane * shape.rows.out * shape.columns.out;
+  const cuda::Pixel at = cuda::pixel_of(number, shape.step, shape.rows.in, shape.columns.in);
+  const float* const plane = dy + at.plane(shape.step, shape.rows.out, shape.columns.out);
   const int first = shape.columns.first_beside(at.column), last = shape.columns.last_beside(at.column);
   float sum = 0;
   for (int h = shape.rows.first_beside(at.row); h <= shape.rows.last_beside(at.row); ++h) {
     const float down = shape.rows.between(h).of(at.row);
     if (down == 0) continue;
-    const float* const row = plane + static_cast<int64_t>(h) * shape.columns.out;
+    const float* const row = plane + static_cast<int64_t>(h) * shape.columns.out * shape.step;
     float along = 0;
     for (int w = first; w <= last; ++w) {
       const float share = shape.columns.between(w).of(at.column);
-      if (share != 0) along += row[w] * share;
+      if (share != 0) along += row[w * shape.step] * share;
     }
     sum += along * down;
   }
@@ -110,7 +111,7 @@ __global__ void backward_kernel(Shape shape, const float* dy, float* dx) {
 }  // namespace
 
 PLIMSOLL_CUDA_KERNEL(ResizeForward, {
-  cuda::need_plain(operands);
+  cuda::need_one_order(operands);
   const Shape shape(attrs, operands[0].tensor, operands[1].tensor);
   return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
     cuda::launch("resize", forward_kernel, cuda::blocks_for(shape.outputs()), cuda::kThreads, context, shape, cuda::in(operand, 0),
@@ -119,7 +120,7 @@ PLIMSOLL_CUDA_KERNEL(ResizeForward, {
 })
 
 PLIMSOLL_CUDA_KERNEL(ResizeBackward, {
-  cuda::need_plain(operands);
+  cuda::need_one_order(operands);
   const Shape shape(attrs, operands[1].tensor, operands[0].tensor);
   return cuda::by_flag(cuda::adds(operands[1]), [&](auto add) -> std::unique_ptr<Kernel> {
     return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {

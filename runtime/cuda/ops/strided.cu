@@ -1,6 +1,6 @@
 // Slice {x, y}   SliceBackward {dy, dx}   Transpose {x, y}: the same elements, walked with other strides.
 #include "runtime/cuda/kernel.h"
-#include "runtime/cuda/plain.h"
+#include "runtime/cuda/layout.h"
 #include "runtime/cuda/strided.h"
 #include "runtime/cuda/vector.h"
 #include "runtime/kernels.h"

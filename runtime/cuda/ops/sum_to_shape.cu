@@ -9,7 +9,6 @@
 #include "runtime/attrs/scale.h"
 
 #include "runtime/cuda/kernel.h"
-#include "runtime/cuda/plain.h"
 #include "runtime/cuda/reduce.h"
 #include "runtime/cuda/strided.h"
 #include "runtime/cuda/vector.h"
@@ -47,7 +46,6 @@ struct Shape {
 
 template <int kFactors>
 Shape<kFactors> shape_of(double scale, std::span<const OperandDesc> operands) {
-  cuda::need_plain(operands);
   constexpr size_t kAll = kFactors + 1, kY = kFactors;
   std::array<TensorDesc, kAll> descs;
   for (size_t k = 0; k < kAll; ++k) descs[k] = operands[k].tensor;
@@ -179,7 +177,6 @@ std::unique_ptr<Kernel> ProductSum::make(const Attrs& attrs, std::span<const Ope
 }
 
 PLIMSOLL_CUDA_KERNEL(BroadcastTo, {
-  cuda::need_plain(operands);
   const Loops<2> loops = loops_over<2>({operands[1].tensor, operands[0].tensor});
   const bool by_four = cuda::four_at_once(loops);
   const int64_t n = loops.count(0) / (by_four ? 4 : 1);

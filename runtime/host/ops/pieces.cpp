@@ -20,7 +20,7 @@ class PiecesKernel final : public Kernel {
     const size_t axis = static_cast<size_t>(attrs.axis);
     const auto dims_of = [&](size_t slot) {
       const TensorDesc& desc = operands[slot].tensor;
-      return physical_dims(desc, desc.rank(), block_of(desc.layout));
+      return physical_dims(desc, desc.rank(), desc.layout);
     };
     const std::vector<int64_t> all = dims_of(whole);
     if (axis >= all.size()) throw KernelError("an axis outside of the tensor");

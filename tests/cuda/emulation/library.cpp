@@ -34,6 +34,12 @@ std::unique_ptr<Kernel> alone(std::function<void(std::byte* const*)> body, size_
   });
 }
 
+// Where an element lies: in the order of the dimensions, or with the second one last.
+int64_t place(const TensorDesc& desc, int64_t i, int64_t j, int64_t k, int64_t l) {
+  if (desc.layout == Layout::nhwc) return ((i * desc.dim(2) + k) * desc.dim(3) + l) * desc.dim(1) + j;
+  return ((i * desc.dim(1) + j) * desc.dim(2) + k) * desc.dim(3) + l;
+}
+
 // visit(x's place, w's place, y's place) for every product of a convolution of x by w to y.
 template <class Visit>
 void for_products(const ConvAttrs& a, const TensorDesc& x, const TensorDesc& w, const TensorDesc& y, Visit visit) {
@@ -49,8 +55,7 @@ void for_products(const ConvAttrs& a, const TensorDesc& x, const TensorDesc& w, 
                 const int64_t column = v * a.strides[1] - a.pads[1] + s * a.dilations[1];
                 if (row < 0 || row >= x.dim(2) || column < 0 || column >= x.dim(3)) continue;
                 const int64_t channel = o / outputs * inputs + i;
-                visit(((n * x.dim(1) + channel) * x.dim(2) + row) * x.dim(3) + column,
-                      ((o * inputs + i) * w.dim(2) + r) * w.dim(3) + s, ((n * y.dim(1) + o) * y.dim(2) + h) * y.dim(3) + v);
+                visit(place(x, n, channel, row, column), place(w, o, i, r, s), place(y, n, o, h, v));
               }
 }
 
@@ -61,7 +66,7 @@ void put_all(const std::vector<double>& sums, float* to) {
   for (size_t i = 0; i < sums.size(); ++i) to[i] = static_cast<float>(sums[i]);
 }
 
-cuda::Planes planes_of(const TensorDesc& y) { return {y.dim(0), y.dim(1), y.dim(2) * y.dim(3)}; }
+cuda::Planes planes_of(const TensorDesc& y) { return {y.dim(0), y.dim(1), y.dim(2) * y.dim(3), y.layout == Layout::nhwc}; }
 
 void check_shapes(const TensorDesc& x, const TensorDesc& w, const TensorDesc& y, const ConvAttrs& a) {
   bool fits = x.dim(1) == w.dim(1) * a.group && y.dim(1) == w.dim(0);
@@ -70,6 +75,7 @@ void check_shapes(const TensorDesc& x, const TensorDesc& w, const TensorDesc& y,
     fits = fits && y.dim(2 + i) == (x.dim(2 + i) + a.pads[i] + a.pads[2 + i] - reach) / a.strides[i] + 1;
   }
   if (!fits) throw KernelError("shapes that do not fit each other");
+  if (x.layout != y.layout || w.layout != y.layout) throw KernelError("a convolution between layouts");
 }
 
 int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }

@@ -1,0 +1,88 @@
+// What the kernels of batch normalization share: the shape of the work, and the partial results of its stretches.
+//
+// A stretch is what a block holds in registers, so that moments are taken mean first although x is read from memory once;
+// sums of squares without the mean taken off would cancel. They are merged as in Chan, Golub, LeVeque, "Updating formulae
+// and a pairwise algorithm for computing sample variances", 1979.
+//
+// Where the channels of a pixel lie side by side (channels last; samples without pixels), a block has 32 channels and eight lines of
+// threads, each with every eighth pixel of the stretch:
+//
+//   stretch of a channel     | 4096 values of one plane after the other |
+//   stretch of 32 channels   | pixels × 32: a line of threads reads a line of memory |
+#pragma once
+
+#include <algorithm>
+
+#include "runtime/cuda/kernel.h"
+#include "runtime/cuda/layout.h"
+#include "runtime/cuda/vector.h"
+
+namespace plimsoll::cuda::batch_norm {
+
+inline constexpr int kHeld = 16;                             // values of a thread
+inline constexpr int64_t kStretch = kThreads * kHeld;  // of a channel: 16 KiB
+
+inline constexpr int kColumns = 32, kLines = kThreads / kColumns;
+inline constexpr int64_t kPixelsAtOnce = int64_t{kLines} * kHeld;
+
+// A channel's elements, sample by sample, in stretches.
+struct Channels {
+  int64_t samples, channels, pixels, count, stretch, stretches;
+  bool beside;  // the channels of a pixel lie side by side
+
+  explicit Channels(const TensorDesc& x) {
+    const PlaneShape shape(x);
+    samples = shape.samples;
+    channels = shape.channels;
+    pixels = shape.pixels;
+    count = samples * pixels;
+    beside = shape.channels_last || pixels == 1;
+    // Beside each other, few long stretches, but blocks enough for a large device.
+    constexpr int64_t kMost = 8, kBlocks = 1024;
+    const int64_t at_once = divided_up(count, kPixelsAtOnce) * groups();
+    stretch = beside ? kPixelsAtOnce * std::clamp<int64_t>(at_once / kBlocks, 1, kMost) : kStretch;
+    stretches = divided_up(count, stretch);
+  }
+  int64_t elements() const { return count * channels; }
+  __host__ __device__ int64_t groups() const { return (channels + kColumns - 1) / kColumns; }
+  int64_t blocks() const { return (beside ? groups() : channels) * stretches; }
+  // Where element i of channel c lies.
+  template <class Index>
+  __device__ int64_t at(int64_t c, Index i) const {
+    const Index sample = i / static_cast<Index>(pixels), pixel = i - sample * static_cast<Index>(pixels);
+    return (static_cast<int64_t>(sample) * channels + c) * pixels + static_cast<int64_t>(pixel);
+  }
+};
+
+struct Moments {
+  double count, mean, squares;  // squares: sum of (x - mean)^2
+};
+
+// A warp merges the stretches of its channel: lane after lane, then the lanes, always in the same order.
+struct Merged {
+  Moments m;
+
+  __device__ Merged from(int, int distance) const {
+    return {{__shfl_down_sync(0xFFFFFFFFU, m.count, distance), __shfl_down_sync(0xFFFFFFFFU, m.mean, distance),
+             __shfl_down_sync(0xFFFFFFFFU, m.squares, distance)}};
+  }
+};
+
+__device__ inline Moments merge(Moments a, Moments b) {
+  if (b.count == 0) return a;
+  const double total = a.count + b.count, delta = b.mean - a.mean;
+  return {total, a.mean + delta * (b.count / total), a.squares + b.squares + delta * delta * (a.count * b.count / total)};
+}
+
+// Of the gradient g = dy, masked by a fused Relu.
+struct Sums {
+  double g, g_off;  // of g, of g * (x - mean)
+
+  __device__ Sums from(int, int distance) const {
+    return {__shfl_down_sync(0xFFFFFFFFU, g, distance), __shfl_down_sync(0xFFFFFFFFU, g_off, distance)};
+  }
+};
+
+__device__ inline Sums plus(Sums a, Sums b) { return {a.g + b.g, a.g_off + b.g_off}; }
+
+}  // namespace plimsoll::cuda::batch_norm

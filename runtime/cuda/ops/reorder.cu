@@ -1,0 +1,104 @@
+// Reorder {x, y}: the same elements, lying otherwise: from [samples, channels, pixels] to channels last, or back.
+//
+// Either way every sample's matrix is transposed. Squares of 64×64 pass through shared memory, so that both sides are read and
+// written in whole lines, by accesses of 16 bytes where a line's length allows; one column more than the square has keeps its columns
+// in different banks. A few channels (the image that a network begins with) are a thread's, beside those of its neighbours.
+//
+//   x  lines × columns      plain ─► nhwc: lines are channels, columns pixels;   nhwc ─► plain: the other way round
+//   y  columns × lines
+#include "runtime/cuda/kernel.h"
+#include "runtime/cuda/layout.h"
+#include "runtime/cuda/vector.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int kTile = 64, kFours = kTile / 4, kLinesAtOnce = cuda::kThreads / kFours;
+constexpr int64_t kFew = 16;  // lines or columns of a narrow matrix
+
+template <bool kFourIn, bool kFourOut>
+__global__ void transpose_kernel(int64_t lines, int64_t columns, const float* from, float* to) {
+  __shared__ float tile[kTile][kTile + 1];
+  const int64_t across = (columns + kTile - 1) / kTile, down = (lines + kTile - 1) / kTile;
+  const int64_t square = int64_t{blockIdx.x} % (across * down), sample = int64_t{blockIdx.x} / (across * down);
+  const int64_t column = square % across * kTile, line = square / across * kTile;
+  const float* const x = from + sample * lines * columns;
+  float* const y = to + sample * lines * columns;
+  const int a = 4 * (static_cast<int>(threadIdx.x) % kFours), b = static_cast<int>(threadIdx.x) / kFours;
+#pragma unroll
+  for (int i = b; i < kTile; i += kLinesAtOnce) {
+    if (line + i >= lines) continue;
+    const float* const source = x + (line + i) * columns + column + a;
+    if constexpr (kFourIn) {
+      if (column + a >= columns) continue;
+      const float4 v = cuda::load4(source);
+      tile[i][a] = v.x, tile[i][a + 1] = v.y, tile[i][a + 2] = v.z, tile[i][a + 3] = v.w;
+    } else {
+      for (int k = 0; k < 4 && column + a + k < columns; ++k) tile[i][a + k] = source[k];
+    }
+  }
+  __syncthreads();
+#pragma unroll
+  for (int i = b; i < kTile; i += kLinesAtOnce) {
+    if (column + i >= columns) continue;
+    float* const target = y + (column + i) * lines + line + a;
+    if constexpr (kFourOut) {
+      if (line + a >= lines) continue;
+      cuda::store4(target, make_float4(tile[a][i], tile[a + 1][i], tile[a + 2][i], tile[a + 3][i]));
+    } else {
+      for (int k = 0; k < 4 && line + a + k < lines; ++k) target[k] = tile[a + k][i];
+    }
+  }
+}
+
+// A thread for each of the `many`: it copies the `few` that are its own, which lie side by side on one of the two sides.
+template <bool kFewAreLines>
+__global__ void narrow_kernel(int64_t samples, int64_t few, int64_t many, const float* x, float* y) {
+  const int64_t number = cuda::thread_number();
+  if (number >= samples * many) return;
+  const int64_t sample = number / many, at = number - sample * many, start = sample * few * many;
+  for (int64_t i = 0; i < few; ++i) {
+    const int64_t apart = start + i * many + at, beside = start + at * few + i;
+    if constexpr (kFewAreLines) y[beside] = x[apart];
+    else y[apart] = x[beside];
+  }
+}
+
+}  // namespace
+
+PLIMSOLL_CUDA_KERNEL(Reorder, {
+  const TensorDesc x = operands[0].tensor, y = operands[1].tensor;
+  cuda::need_one_order(operands.first(1));
+  cuda::need_one_order(operands.last(1));
+  if (x.dims != y.dims) throw KernelError("a reorder between shapes");
+  const size_t bytes = static_cast<size_t>(y.bytes());
+  if (x.layout == y.layout)
+    return cuda::kernel([bytes](const RunContext& context, std::byte* const* operand, std::byte*) {
+      cuda::check(cudaMemcpyAsync(operand[1], operand[0], bytes, cudaMemcpyDeviceToDevice, cuda::stream_of(context)),
+                  "cudaMemcpyAsync of a reorder");
+    });
+  const cuda::PlaneShape shape(x);
+  const int64_t samples = shape.samples;
+  const int64_t lines = shape.channels_last ? shape.pixels : shape.channels, columns = shape.channels_last ? shape.channels : shape.pixels;
+  if (std::min(lines, columns) <= kFew)
+    return cuda::by_flag(lines <= columns, [&](auto few_are_lines) -> std::unique_ptr<Kernel> {
+      return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+        constexpr bool kFewAreLines = decltype(few_are_lines)::value;
+        const int64_t few = kFewAreLines ? lines : columns, many = kFewAreLines ? columns : lines;
+        cuda::launch("reorder", narrow_kernel<kFewAreLines>, cuda::blocks_for(samples * many), cuda::kThreads, context, samples, few,
+                     many, cuda::in(operand, 0), cuda::out(operand, 1));
+      });
+    });
+  const int64_t blocks = samples * cuda::divided_up(lines, kTile) * cuda::divided_up(columns, kTile);
+  return cuda::by_flag(columns % 4 == 0, [&](auto four_in) {
+    return cuda::by_flag(lines % 4 == 0, [&](auto four_out) -> std::unique_ptr<Kernel> {
+      return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+        cuda::launch("reorder", transpose_kernel<decltype(four_in)::value, decltype(four_out)::value>, blocks, cuda::kThreads, context,
+                     lines, columns, cuda::in(operand, 0), cuda::out(operand, 1));
+      });
+    });
+  });
+})
+
+}  // namespace plimsoll

@@ -1,0 +1,30 @@
+// Which layouts a trainer's images have: --layout, and what decides where it is `auto`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/network.h"
+#include "compiler/ir/profile.h"
+#include "compiler/ir/task_graph.h"
+#include "tools/plimsoll/console.h"
+#include "tools/plimsoll/planning_options.h"
+
+namespace plimsoll {
+
+TrainingOptions training_options_of(const ModelOptions& options);
+
+struct LaidOut {
+  TaskGraph graph;
+  std::string layout = {};  // as a plan says it: which, and why; empty where there was nothing to choose
+};
+
+// Gives the network, plain so far, its layouts, and builds its task graph. On the host a layout goes by this machine's vector units
+// (`plain`: whatever they are); on a GPU by `costs`, which `source` says where they are from.
+Result<LaidOut> lay_out(const PlanningOptions& options, Network& network, bool plain, Costs& costs, const std::string& source,
+                        const Console& console);
+
+// All task graphs whose tasks have to be measured for that.
+Result<std::vector<TaskGraph>> graphs_to_measure(const ModelOptions& options, Network& network);
+
+}  // namespace plimsoll
