@@ -9,6 +9,9 @@
 #   2 three iterations against PyTorch; budgets; compute-sanitizer     3 profiles; predicted against measured at five budgets
 #   4 throughput against PyTorch                                       5 beyond the card
 #
+# Images lie as the compiler decides, and in parts 1, 2 and 4 once more in the other layout: each network has a trainer in nchw and one in
+# nhwc, beside PyTorch's two memory formats.
+#
 # A part that was cut off goes on where it was when it is run again (exit code 10: time is up); what fails is told and passed over.
 # After each step all results so far are in O/results.tar.gz: unpacked in DIR, they are where a run on another machine goes on, what
 # `report` shows, and the profiles that `prepare --part 3` plans with. --dry-run needs no GPU: it builds all, lists engines for

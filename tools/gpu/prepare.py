@@ -84,15 +84,17 @@ class Folder:
             run([self.args.plimsoll, "model", model, "-o", path])
         return path
 
-    def trainer(self, part, name, model, batch, math, budget, costs="h200", policy="auto"):
+    def trainer(self, part, name, model, batch, math, budget, costs="h200", policy="auto", layout="auto"):
         """One generated trainer, without the runtime that all of them share and without the weights."""
         tag = f"{name}-b{batch}-{math}-{str(budget).replace('%', '')}" + ("-profiled" if costs.endswith(".json") else "")
+        tag += "" if layout == "auto" else f"-{layout}"
         target = f"{self.out}/trainers/{tag}"
-        entry = {"part": part, "name": name, "tag": tag, "batch": batch, "math": math, "budget": budget, "costs": costs}
+        entry = {"part": part, "name": name, "tag": tag, "batch": batch, "math": math, "budget": budget, "costs": costs,
+                 "layout": layout}
         if not os.path.exists(f"{target}/plan.json.gz"):
             shutil.rmtree(target, ignore_errors=True)
             command = [self.args.plimsoll, "compile", model, "--batch", batch, "--target", "cuda", "--budget", budget,
-                       "--math", math, "--costs", costs, "--policy", policy, "-o", target, "-q"]
+                       "--math", math, "--costs", costs, "--policy", policy, "--layout", layout, "-o", target, "-q"]
             if costs.endswith(".json"):  # it knows the tasks of the whole batch
                 command += ["--sub-batch", batch]
             try:
@@ -106,7 +108,7 @@ class Folder:
                 least = re.search(r"the least that works .*\(([\d,]+) bytes\)", entry["refused"])
                 if least and not any(t["part"] == part and t["name"] == name and t["math"] == math and t["budget"] == least[1].replace(",", "")
                                      for t in self.trainers):
-                    self.trainer(part, name, model, batch, math, least[1].replace(",", ""), costs, policy)
+                    self.trainer(part, name, model, batch, math, least[1].replace(",", ""), costs, policy, layout)
                 return
             packed = f"{self.out}/networks/{name}"
             if not os.path.exists(f"{packed}/model.onnx.gz"):
@@ -119,7 +121,7 @@ class Folder:
             os.remove(f"{target}/plan.json")
         with gzip.open(f"{target}/plan.json.gz") as given:
             plan = json.load(given)
-        entry["summary"] = plan["summary"]
+        entry["summary"], entry["decided"] = plan["summary"], plan["target"].get("layout", "")
         self.trainers.append(entry)
         print(f"  {tag}: arena {plan['summary']['arena_bytes'] / 2**20:.0f} MiB", flush=True)
 
@@ -145,13 +147,19 @@ class Folder:
         raise RuntimeError("nlohmann/json.hpp is not installed")
 
 
+def other_layout(math):
+    """Than the one that the model of the device takes, for the most part."""
+    return "nhwc" if math == "fp32" else "nchw"
+
+
 def part1(folder):
     model = folder.export("resnet18")
     for math in ("fp32", "tf32"):
         folder.trainer(1, "resnet18", model, 8, math, "50%")
+        folder.trainer(1, "resnet18", model, 8, math, "100%", layout=other_layout(math))
     folder.tasks("resnet18", model, 8)
     cases = f"{folder.out}/cases.json"
-    run([folder.args.test_ops, "[.cases]"], env={**os.environ, "PLIMSOLL_CASES": cases})
+    run([folder.args.test_ops, "[.cases]"], env={**os.environ, "PLIMSOLL_CASES": cases, "PLIMSOLL_CASES_NHWC": "1"})
     with open(cases, "rb") as given, gzip.open(cases + ".gz", "wb", 6) as out:
         shutil.copyfileobj(given, out)
     os.remove(cases)
@@ -163,6 +171,7 @@ def part2(folder):
         for math in ("fp32", "tf32"):
             for budget in ("100%", "50%", "33%"):
                 folder.trainer(2, name, model, folder.args.batch2, math, budget)
+            folder.trainer(2, name, model, folder.args.batch2, math, "100%", layout=other_layout(math))
     if "resnet18" not in folder.args.networks:
         folder.trainer(2, "resnet18", folder.export("resnet18"), 8, "fp32", "50%")  # for compute-sanitizer
 
@@ -186,6 +195,7 @@ def part4(folder):
             costs = profile if os.path.exists(profile) and math == "fp32" else "h200"
             for budget in ("100%", "50%"):
                 folder.trainer(4, name, model, folder.args.batch3, math, budget, costs)
+            folder.trainer(4, name, model, folder.args.batch3, math, "100%", costs, layout=other_layout(math))
 
 
 def part5(folder):

@@ -1,0 +1,225 @@
+"""The five parts of gpu_check.sh: what each builds, runs and compares."""
+import concurrent.futures
+import gzip
+import json
+import os
+import shutil
+
+import networks
+from beside_torch import distance, moved, torch_steps, torch_throughput
+from replayed import replay_table
+from session import choices, measured, shell
+
+SLACK = 3.0  # times what PyTorch's own two memory formats differ by
+
+
+def part1(check):
+    check.prepare_part()
+    cases, program = f"{check.dir}/work/cases.json", f"{check.dir}/build/bin/plimsoll-replay-cuda"
+    mine = check.of_part(1)
+    of = {t["math"]: t for t in mine if t["layout"] == "auto"}
+
+    # Several at once, since building a library's plans takes most of the time. One that a kernel ended goes on behind it.
+    def replay():
+        os.makedirs(f"{check.dir}/work", exist_ok=True)
+        with gzip.open(f"{check.dir}/cases.json.gz", "rb") as given, open(cases, "wb") as out:
+            shutil.copyfileobj(given, out)
+        if check.dry:
+            return {"cases": len(json.load(open(cases))["cases"]), "built": os.path.exists(program)}
+        shares = min(8, os.cpu_count())
+
+        def share(number):
+            path, told = f"{check.dir}/results/replay-{number}.jsonl", []
+            open(path, "w").close()
+            for _ in range(40):
+                try:
+                    done = shell([program, cases, "--results", path, "--share", f"{number}/{shares}"], 120, check=False)
+                except RuntimeError as error:
+                    told.append(str(error)[-300:])
+                    continue
+                if done.returncode in (0, 9):
+                    break
+                told.append(f"exit {done.returncode}: {done.stderr.strip()[-300:]}")
+                if done.returncode in (2, 3):
+                    break
+            return path, told
+
+        with concurrent.futures.ThreadPoolExecutor(shares) as pool:
+            done = list(pool.map(share, range(shares)))
+        result = replay_table([path for path, _ in done])
+        ended = [line for _, told in done for line in told]
+        return {**result, "processes_ended": ended, "passed": result["passed"] and not ended}
+
+    # A whole training, step by step, as a graph, and timed.
+    def ways():
+        if check.dry:
+            return check.train(of["fp32"], 3)
+        x, y = check.data(of["fp32"]["batch"], networks.NETWORKS["resnet18"][1])
+        files = []
+        for extra in (["--no-graph"], [], ["--trace", f"{check.dir}/results/trace-resnet18.json"]):
+            saved = check.train(of["fp32"], 6, save=True, data=f"npy:{x},{y}", extra=extra)["saved"]
+            files.append(open(saved, "rb").read())
+        return {"passed": files[0] == files[1] == files[2], "graph_as_steps": files[0] == files[1], "traced_as_steps": files[0] == files[2]}
+
+    def profile():
+        profiler = f"{check.dir}/build/bin/plimsoll-profile-cuda"
+        if check.dry:
+            return {"described": json.loads(shell([profiler, "--describe", "--device-props", "h200"]).stdout)}
+        with open(f"{check.dir}/results/device-props.json", "w") as out:
+            out.write(shell([profiler, "--dump-device-props"]).stdout)
+        path = f"{check.dir}/results/profile-resnet18.json"
+        shell([profiler, f"{check.dir}/networks/resnet18.tasks.json", "-o", path])
+        real = json.load(open(path))
+        return {"tasks": len(real["tasks"]), "errors": [t["error"] for t in real["tasks"] if "error" in t], "links": real.get("links"),
+                "overheads": {k: v for k, v in real.items() if k.endswith(("seconds", "bytes"))}}
+
+    def sanitized(tool):
+        if check.dry:
+            return {"built": os.path.exists(program)}
+        path = f"{check.dir}/results/{tool}.jsonl"
+        open(path, "w").close()
+        done = shell(["compute-sanitizer", "--tool", tool, "--error-exitcode", "99", "--print-limit", "20", program, cases, "--results", path,
+                      "--skip", "Conv", "--skip", "MatMul"], 150, check=False)
+        return {"passed": done.returncode == 0, "exit": done.returncode, "output": (done.stdout + done.stderr).strip().splitlines()[-60:]}
+
+    check.step("operators", replay)
+    for trainer in mine:
+        check.step(named("resnet18", trainer["math"], trainer["layout"]),
+                   lambda: three_iterations(check, [trainer], "resnet18", trainer["math"], trainer["batch"]))
+    check.step("resnet18 as a graph", ways)
+    check.step("resnet18 profile", profile)
+    for tool in ("memcheck", "racecheck", "synccheck"):
+        check.step(f"operators, {tool}", lambda: sanitized(tool))
+
+
+def named(name, math_name, layout):
+    return f"{name} {math_name}" + ("" if layout == "auto" else f" {layout}")
+
+
+def three_iterations(check, trainers, name, math_name, batch):
+    """Losses and weights beside PyTorch's on the same device, from the same bits."""
+    size = networks.NETWORKS[name][1]
+    used = 2 if check.dry else batch
+    theirs, state = torch_steps(check, name, used, size, math_name, 1 if check.dry else 3)
+    if check.dry:
+        check.train(trainers[0], 3)
+        return {"torch_losses": theirs, "built": True}
+    other_losses, other = torch_steps(check, name, batch, size, math_name, 3, True)
+    x, y = check.data(batch, size)
+    ours = check.train(trainers[0], 3, save=True, data=f"npy:{x},{y}")
+    weights = networks.read_weights(ours["saved"])
+    start = {k: v.float().numpy() for k, v in check.twin(name).state_dict().items()}
+    keys = [k for k in state if k in weights]
+    apart = distance(moved(weights, start, keys), moved(state, start, keys))
+    spread = distance(moved(other, start, keys), moved(state, start, keys))
+    loss_apart = max(abs(a - b) / max(abs(b), 1e-6) for a, b in zip(ours["losses"], theirs))
+    loss_spread = max(abs(a - b) / max(abs(b), 1e-6) for a, b in zip(other_losses, theirs))
+    # The first loss is of the same weights; then rounding grows, in PyTorch's two formats as well.
+    first_apart = abs(ours["losses"][0] - theirs[0]) / abs(theirs[0])
+    first, later, weight = (1e-5, 1e-3, 1e-4) if math_name == "fp32" else (2e-3, 5e-3, 5e-3)
+    return {"losses": ours["losses"], "torch_losses": theirs, "first_loss_apart": first_apart, "loss_apart": loss_apart, "torch_loss_spread": loss_spread,
+            "weights_apart": apart, "torch_spread": spread, "compared": len(keys), "of": len(state),
+            "passed": first_apart <= first and loss_apart <= max(later, SLACK * loss_spread)
+            and apart <= max(weight, SLACK * spread)}
+
+
+def part2(check):
+    check.prepare_part()
+    groups = {}
+    for trainer in check.of_part(2):
+        groups.setdefault((trainer["name"], trainer["math"], trainer["batch"], trainer["layout"]), []).append(trainer)
+    for (name, math_name, batch, layout), trainers in groups.items():
+        size = networks.NETWORKS[name][1]
+        check.step(named(name, math_name, layout), lambda: three_iterations(check, trainers, name, math_name, batch))
+        for trainer in trainers[1:]:
+            def same_bits(trainer=trainer):
+                if check.dry:
+                    return check.train(trainer, 3)
+                x, y = check.data(batch, size)
+                first = f"{check.dir}/work/{trainers[0]['tag']}.onnx"  # saved by the step before
+                if not os.path.exists(first):
+                    check.train(trainers[0], 3, save=True, data=f"npy:{x},{y}")
+                this = check.train(trainer, 3, save=True, data=f"npy:{x},{y}")
+                ways = [choices(check, t) for t in (trainers[0], trainer)]
+                same = open(first, "rb").read() == open(this["saved"], "rb").read()
+                os.remove(this["saved"])
+                return {"losses": this["losses"], "same_bits": same, "same_algorithms_and_rounds": ways[0] == ways[1],
+                        "passed": same or ways[0] != ways[1]}
+
+            check.step(f"{name} {math_name} {trainer['budget']}", same_bits)
+    small = next((t for t in check.of_part(2) if t["name"] == "resnet18"), None)
+    if small:
+        for tool in ("memcheck", "racecheck"):
+            def sanitized(tool=tool):
+                if check.dry:
+                    return check.train(small, 1)
+                done = check.train(small, 1, prefix=["compute-sanitizer", "--tool", tool, "--error-exitcode", "99"], extra=["--no-graph"])
+                return {"passed": True, "output": done["output"]}
+
+            check.step(f"compute-sanitizer {tool}", sanitized)
+
+
+def part3(check):
+    check.prepare_part()
+    profiler = f"{check.dir}/build/bin/plimsoll-profile-cuda"
+
+    def props():
+        if check.dry:
+            return {"described": json.loads(shell([profiler, "--describe", "--device-props", "h200"]).stdout)}
+        text = shell([profiler, "--dump-device-props"]).stdout
+        with open(f"{check.dir}/results/device-props.json", "w") as out:
+            out.write(text)
+        return {"real": json.loads(text)}
+
+    check.step("device properties", props)
+    for name in dict.fromkeys(t["name"] for t in check.of_part(3)):
+        tasks = f"{check.dir}/networks/{name}.tasks.json"
+
+        def profile(name=name, tasks=tasks):
+            out = f"{check.dir}/results/profile-{name}.json"
+            described = f"{check.dir}/work/described-{name}.json"
+            os.makedirs(f"{check.dir}/work", exist_ok=True)
+            shell([profiler, tasks, "-o", described, "--device-props", "h200"])
+            listed = json.load(open(described))
+            if check.dry:
+                return {"tasks": len(listed["tasks"]), "errors": [t["error"] for t in listed["tasks"] if "error" in t]}
+            shell([profiler, tasks, "-o", out])
+            real = json.load(open(out))
+            sizes = [{(t["signature"], a["name"]): a["workspace_bytes"] for t in f["tasks"] for a in t.get("algorithms", [])}
+                     for f in (listed, real)]
+            shared = set(sizes[0]) & set(sizes[1])
+            other = [key for key in shared if sizes[0][key] != sizes[1][key]]
+            return {"tasks": len(real["tasks"]), "errors": [t["error"] for t in real["tasks"] if "error" in t],
+                    "links": real.get("links"), "workspaces_compared": len(shared), "workspaces_other": len(other)}
+
+        check.step(f"{name} profile", profile)
+    for trainer in check.of_part(3):
+        check.step(trainer["tag"], lambda trainer=trainer: measured(check, trainer))
+
+
+def part4(check):
+    check.prepare_part()
+    trainers = check.of_part(4)
+    kinds = list(dict.fromkeys((t["name"], t["math"], t["batch"]) for t in trainers))
+
+    def pytorch(kind, hows):
+        name, math_name, batch = kind
+        for how, channels_last in hows:
+            check.step(f"{name} {math_name} torch {how}{' channels_last' if channels_last else ''}",
+                       lambda: torch_throughput(check, name, batch, networks.NETWORKS[name][1], math_name, how, channels_last))
+
+    # What torch.compile takes to compile is most of the time: first what needs none.
+    for kind in kinds:
+        for trainer in trainers:
+            if (trainer["name"], trainer["math"], trainer["batch"]) == kind:
+                check.step(trainer["tag"], lambda: measured(check, trainer))
+        pytorch(kind, [("eager", False), ("eager", True), ("checkpoint", False), ("save_on_cpu", False)])
+    for hows in ([("compile", True)], [("compile", False), ("activation_memory_budget", False)]):
+        for kind in kinds:
+            pytorch(kind, hows)
+
+
+def part5(check):
+    check.prepare_part()
+    for trainer in check.of_part(5):
+        check.step(trainer["tag"], lambda trainer=trainer: measured(check, trainer, 8))
