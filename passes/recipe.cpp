@@ -6,9 +6,11 @@ namespace plimsoll {
 namespace {
 
 constexpr int kChoices = 64;  // of algorithms, that are tried for an arena within the budget
-constexpr int64_t kHoles = 16;  // an arena is higher than the limit on live bytes by one part in so many, at most
+constexpr int kLimits = 10;     // that are tried for the same
+constexpr int64_t kSlack = 16;  // a policy keeps a limit on live bytes but for one part in so many, at most
 
-int64_t with_holes(int64_t limit) { return limit == kNoLimit ? limit : limit + limit / kHoles; }
+// Up to where a plan's live bytes keep the limit that was asked for.
+int64_t with_slack(int64_t limit) { return limit == kNoLimit ? limit : limit + limit / kSlack; }
 
 // Percents of the unconstrained arena. A larger graph takes longer to be planned once, and is planned less often.
 constexpr size_t kFewTasks = 2'000, kSomeTasks = 10'000;
@@ -71,17 +73,26 @@ Result<std::optional<Found>> Recipe::fit_algorithms(int64_t sub_batch) {
   return attempt(sub_batch, 0);
 }
 
-// Here the limit goes down by as much as the arena is too high, to one of those of the graph.
+// Here the limit goes down by as much as the arena is too high, to one of those of the graph, and then up again as far as it
+// may. How much higher than live bytes an arena is, is the policy's matter: of Dymem's pool, which is filled from both ends, by a third.
 Result<std::optional<Found>> Recipe::fit_schedule(int64_t sub_batch) {
-  auto limit = request_.limits.begin();
-  for (int tries = 0; tries < 4 && limit != request_.limits.end(); ++tries) {
-    PLIMSOLL_ASSIGN(std::optional<Found> found, attempt(sub_batch, *limit));
-    if (!found || (fits(*found) && found->arena() <= with_holes(*limit))) return found;
-    if (found->plan.summary.live_bytes > request_.budget_bytes) break;
-    const int64_t lower = std::min(*limit - 1, found->plan.summary.live_bytes - (found->arena() - request_.budget_bytes));
-    limit = std::find_if(limit, request_.limits.end(), [&](int64_t each) { return each <= lower; });
+  const std::vector<int64_t>& limits = request_.limits;
+  std::optional<Found> best;
+  size_t too_high = 0, next = 0, low = limits.size();  // [too_high, low): the limits that may still be better
+  for (int tries = 0; tries < kLimits && next < low; ++tries) {
+    PLIMSOLL_ASSIGN(std::optional<Found> found, attempt(sub_batch, limits[next]));
+    if (!found) return found;
+    if (fits(*found) && found->plan.summary.live_bytes <= with_slack(limits[next])) {
+      if (!best || found->seconds() <= best->seconds()) best = std::move(found);
+      low = next;
+    } else {
+      too_high = next + 1;
+    }
+    const int64_t over = best ? 0 : std::max<int64_t>(found->arena() - request_.budget_bytes, 1);
+    const auto lower = std::find_if(limits.begin(), limits.end(), [&](int64_t each) { return each <= limits[next] - over; });
+    next = best ? (too_high + low) / 2 : static_cast<size_t>(lower - limits.begin());
   }
-  return attempt(sub_batch, 0);
+  return best ? std::move(best) : attempt(sub_batch, 0);
 }
 
 // Memory grows with the sub-batch, so the splits that fit are a tail of the list. Bytes without workspaces cost no
@@ -177,7 +188,7 @@ Result<Found> Recipe::choose(const Found& unconstrained, const Found& least) {
 }
 
 // What is looked at does not depend on the budget, but for being within it: so what a smaller one brings is here, too.
-// What keeps a limit but for holes takes no less than the bound of that many bytes says (search/bound.h).
+// What keeps a limit on live bytes takes no less than the bound of that many says (search/bound.h).
 Status Recipe::take_faster(int64_t sub_batch, std::optional<Found>& best) {
   const auto take = [&](std::optional<Found> found) {
     if (!found || !fits(*found) || found->seconds() >= interesting_) return;
@@ -191,20 +202,24 @@ Status Recipe::take_faster(int64_t sub_batch, std::optional<Found>& best) {
   }
   // Placing is most of the work: not of what is known to need or to take too much.
   PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(sub_batch));
-  const auto look_at = [&](int64_t limit, int64_t most) -> Status {
-    most = std::min(most, request_.budget_bytes);
+  const auto look_at = [&](int64_t limit, int64_t most_live) -> Status {
     Ceiling& known = splits_.known_of(policy_, sub_batch, limit);
-    if (known.seconds >= interesting_ || known.arena_bytes > most) return {};
+    if (known.seconds >= interesting_ || known.arena_bytes > request_.budget_bytes) return {};
     PLIMSOLL_ASSIGN(std::optional<Plan> plan, plan_below(*split, policy_, limit, {.seconds = interesting_}));
-    if (!plan) known.seconds = interesting_;
-    else known = {.seconds = plan->summary.iteration_seconds, .arena_bytes = plan->summary.arena_bytes};
-    if (plan && plan->summary.arena_bytes <= most) take(Found{std::move(*plan), split, limit, policy_});
+    if (!plan) {
+      known.seconds = interesting_;
+    } else if (plan->summary.live_bytes > most_live) {
+      known.seconds = std::numeric_limits<double>::infinity();  // it is none of this limit's plans
+    } else {
+      known = {.seconds = plan->summary.iteration_seconds, .arena_bytes = plan->summary.arena_bytes};
+      take(Found{std::move(*plan), split, limit, policy_});
+    }
     return {};
   };
   for (const int64_t limit : request_.limits) {
-    PLIMSOLL_ASSIGN(const double bound, splits_.bound_seconds(sub_batch, policy_, with_holes(limit)));
+    PLIMSOLL_ASSIGN(const double bound, splits_.bound_seconds(sub_batch, policy_, with_slack(limit)));
     if (bound >= interesting_) break;  // and so are all lower limits
-    PLIMSOLL_TRY(look_at(limit, with_holes(limit)));
+    PLIMSOLL_TRY(look_at(limit, with_slack(limit)));
   }
   for (const int64_t limit : {kNoLimit, int64_t{0}}) PLIMSOLL_TRY(look_at(limit, kNoLimit));
   return {};

@@ -25,7 +25,8 @@ class Explanation {
     const TensorFacts& facts = facts_.tensors[id];
     Table table({{}, {.most = 86}});
     table.row({"made by", facts.maker.valid() ? task_and_layer(facts.maker) : "nobody: it is given"});
-    if (const std::string readers = readers_of(id); !readers.empty()) table.row({"read by", readers});
+    const std::vector<std::string> readers = readers_of(id);
+    for (size_t i = 0; i < readers.size(); ++i) table.row({i == 0 ? "read by" : "", readers[i]});
     for (const size_t i : facts.residencies) table.row({"lies", placed(plan_.residencies[i])});
     if (facts.fate != Fate::none) {
       table.row({"gap", fmt::format("{} from {} to {}", format_seconds(gap_seconds(facts)), facts_.step_names[facts.gap_from],
@@ -72,15 +73,18 @@ class Explanation {
     return fmt::format("{} ({})", shortened(task.name, 44), shortened(steps, 36));
   }
 
-  std::string readers_of(TensorId id) const {
-    std::string text;
-    size_t count = 0;
+  // A line for each of the first, and one that counts the others.
+  std::vector<std::string> readers_of(TensorId id) const {
+    std::vector<std::string> lines;
+    size_t others = 0;
     for (const StepId at : facts_.tensors[id].touches) {
       const Step& step = plan_.steps[at];
       if (step.kind != StepKind::compute || !reads(plan_, step, id)) continue;
-      if (++count <= kReaders) text += fmt::format("{}{} (step {})", text.empty() ? "" : ", ", shortened(facts_.step_names[at], 30), at.value);
+      if (lines.size() == kReaders) ++others;
+      else lines.push_back(fmt::format("{} (step {})", shortened(facts_.step_names[at], 68), at.value));
     }
-    return count > kReaders ? text + fmt::format(" and {} more", count - kReaders) : text;
+    if (others > 0) lines.push_back(fmt::format("and {} more", others));
+    return lines;
   }
 
   std::string placed(const Residency& residency) const {

@@ -11,6 +11,8 @@
 namespace plimsoll {
 namespace {
 
+constexpr const char* kLeftOut = "…";
+
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
 std::string padded(const std::string& text, size_t width, bool right) {
@@ -26,7 +28,7 @@ std::string without_repetitions(std::string_view text) {
     const size_t end = text[at] == '/' ? text.find('/', at + 1) : std::string_view::npos;
     if (end != std::string_view::npos && end > at + 1 &&
         text.substr(end + 1).starts_with(std::string(text.substr(at + 1, end - at - 1)) + ".")) {
-      kept += "…";
+      kept += kLeftOut;
       at = end + 1;
     } else {
       kept += text[at++];
@@ -49,11 +51,17 @@ std::string shortened(std::string_view whole, size_t most) {
     else characters.push_back(static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? "?" : std::string(1, c));
   }
   const size_t count = characters.size();
-  const size_t tail = count <= most ? 0 : (most - 1) * 2 / 3, head = count <= most ? count : most - 1 - tail;
+  size_t head = count, tail = count;  // the first that is cut away, the first behind it
+  if (count > most) {
+    tail = count - (most - 1) * 2 / 3;
+    head = most - 1 - (count - tail);
+    while (head > 0 && characters[head - 1] == kLeftOut) --head;  // one ellipsis is enough
+    while (tail < count && characters[tail] == kLeftOut) ++tail;
+  }
   std::string kept;
   for (size_t i = 0; i < head; ++i) kept += characters[i];
-  if (count > most) kept += "…";
-  for (size_t i = count - tail; tail > 0 && i < count; ++i) kept += characters[i];
+  if (count > most) kept += kLeftOut;
+  for (size_t i = tail; i < count; ++i) kept += characters[i];
   return kept;
 }
 
