@@ -1,11 +1,16 @@
-# A room of the house: plimsoll_library(name SOURCES… DEPENDS…). Sources are globbed: a file dropped in is built.
-function(plimsoll_library name)
+# What both kinds of room are made of: sets `sources` and ARG_DEPENDS.
+macro(plimsoll_room)
   cmake_parse_arguments(ARG "" "" "GLOB;SOURCES;DEPENDS" ${ARGN})
   set(sources ${ARG_SOURCES})
   foreach(pattern IN LISTS ARG_GLOB)
     file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${pattern})
     list(APPEND sources ${found})
   endforeach()
+endmacro()
+
+# A room of the house: plimsoll_library(name SOURCES… DEPENDS…). Sources are globbed: a file dropped in is built.
+function(plimsoll_library name)
+  plimsoll_room(${ARGN})
   if(NOT sources)
     add_library(${name} INTERFACE)
     target_include_directories(${name} INTERFACE ${PROJECT_SOURCE_DIR})
@@ -20,12 +25,7 @@ endfunction()
 # Objects that several libraries or programs take in: compiled once.
 #   plimsoll_objects(name GLOB… SOURCES… DEPENDS…)
 function(plimsoll_objects name)
-  cmake_parse_arguments(ARG "" "" "GLOB;SOURCES;DEPENDS" ${ARGN})
-  set(sources ${ARG_SOURCES})
-  foreach(pattern IN LISTS ARG_GLOB)
-    file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${pattern})
-    list(APPEND sources ${found})
-  endforeach()
+  plimsoll_room(${ARGN})
   add_library(${name} OBJECT ${sources})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS})
