@@ -6,7 +6,7 @@ namespace plimsoll {
 namespace {
 
 constexpr int kChoices = 64;  // of algorithms, that are tried for an arena within the budget
-constexpr int kLimits = 10;     // that are tried for the same
+constexpr int kLimits = 10;   // that are tried for the same
 constexpr int64_t kSlack = 16;  // a policy keeps a limit on live bytes but for one part in so many, at most
 
 // Up to where a plan's live bytes keep the limit that was asked for.
@@ -87,10 +87,13 @@ Result<std::optional<Found>> Recipe::fit_schedule(int64_t sub_batch) {
       low = next;
     } else {
       too_high = next + 1;
+      if (!best) {
+        const int64_t lower = limits[next] - std::max<int64_t>(found->arena() - request_.budget_bytes, 1);
+        next = static_cast<size_t>(std::find_if(limits.begin(), limits.end(), [&](int64_t each) { return each <= lower; }) - limits.begin());
+        continue;
+      }
     }
-    const int64_t over = best ? 0 : std::max<int64_t>(found->arena() - request_.budget_bytes, 1);
-    const auto lower = std::find_if(limits.begin(), limits.end(), [&](int64_t each) { return each <= limits[next] - over; });
-    next = best ? (too_high + low) / 2 : static_cast<size_t>(lower - limits.begin());
+    next = (too_high + low) / 2;
   }
   return best ? std::move(best) : attempt(sub_batch, 0);
 }

@@ -42,6 +42,25 @@ struct Tensors {
   }
 };
 
+// Of a launch whose blocks are shared out: whose this block is, and which of its blocks.
+struct ShareOfBlock {
+  int number;
+  int64_t block;
+};
+
+// `list.ends`: for each of `list.count`, how many blocks it and all before it have.
+template <class List>
+__device__ ShareOfBlock share_of_block(const List& list) {
+  const int32_t block = static_cast<int32_t>(blockIdx.x);
+  int low = 0, high = list.count - 1;  // the first that ends behind the block
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (list.ends[middle] > block) high = middle;
+    else low = middle + 1;
+  }
+  return {low, block - (low == 0 ? 0 : list.ends[low - 1])};
+}
+
 struct StretchOfTensor {
   int tensor;
   int64_t begin, end;  // elements
@@ -49,16 +68,9 @@ struct StretchOfTensor {
 
 template <size_t K>
 __device__ StretchOfTensor stretch_of_block(const Tensors<K>& tensors) {
-  const int32_t block = static_cast<int32_t>(blockIdx.x);
-  int low = 0, high = tensors.count - 1;  // the first tensor that ends behind the block
-  while (low < high) {
-    const int middle = (low + high) / 2;
-    if (tensors.ends[middle] > block) high = middle;
-    else low = middle + 1;
-  }
-  const int32_t first = low == 0 ? 0 : tensors.ends[low - 1];
-  const int64_t begin = (block - first) * kStretch, size = tensors.sizes[low];
-  return {low, begin, min(begin + kStretch, size)};
+  const auto [number, block] = share_of_block(tensors);
+  const int64_t begin = block * kStretch, size = tensors.sizes[number];
+  return {number, begin, min(begin + kStretch, size)};
 }
 
 // body(tensors) for each launch; entry(i) gives {addresses, size}.

@@ -10,6 +10,7 @@
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/layout.h"
 #include "runtime/cuda/strided.h"
+#include "runtime/cuda/tensors.h"
 #include "runtime/cuda/vector.h"
 #include "runtime/kernels.h"
 
@@ -34,21 +35,14 @@ struct PieceList {
 template <bool kGather, bool kFour, bool kAdd, class Index>
 __global__ void pieces_kernel(const __grid_constant__ PieceList pieces, int64_t rows, int64_t pitch, float* whole) {
   constexpr int64_t kAtOnce = kFour ? 4 : 1;
-  const int32_t block = static_cast<int32_t>(blockIdx.x);
-  int low = 0, high = pieces.count - 1;  // the first piece that ends behind the block
-  while (low < high) {
-    const int middle = (low + high) / 2;
-    if (pieces.ends[middle] > block) high = middle;
-    else low = middle + 1;
-  }
-  const int32_t first = low == 0 ? 0 : pieces.ends[low - 1];
-  const int64_t width = pieces.widths[low], number = int64_t{block - first} * blockDim.x + threadIdx.x;
+  const auto [piece, block] = cuda::share_of_block(pieces);
+  const int64_t width = pieces.widths[piece], number = block * blockDim.x + threadIdx.x;
   const Index steps = static_cast<Index>(width / kAtOnce);
   const Index row = static_cast<Index>(number) / steps, step = static_cast<Index>(number) - row * steps;
   if (static_cast<int64_t>(row) >= rows) return;
   const int64_t along = static_cast<int64_t>(step) * kAtOnce;
-  float* const in_piece = pieces.of[low] + static_cast<int64_t>(row) * width + along;
-  float* const in_whole = whole + static_cast<int64_t>(row) * pitch + pieces.at[low] + along;
+  float* const in_piece = pieces.of[piece] + static_cast<int64_t>(row) * width + along;
+  float* const in_whole = whole + static_cast<int64_t>(row) * pitch + pieces.at[piece] + along;
   float* const to = kGather ? in_whole : in_piece;
   const float* const from = kGather ? in_piece : in_whole;
   if constexpr (kFour) {
