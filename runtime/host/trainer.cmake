@@ -23,9 +23,10 @@ plimsoll_trainer(host
   RUNTIME{RUNTIME})
 if(NOT PLIMSOLL_RUNTIME)
   # The kernels run on the machine that builds them. Rounding must not depend on how a loop is compiled: no contraction.
+  # No vector is passed between files, so it does not matter how: -Wno-psabi, for processors without AVX-512.
   target_include_directories(plimsoll_host PRIVATE ${ONEDNN_INCLUDE_DIR})
   target_compile_options(plimsoll_host PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3> -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math
-    $<$<CXX_COMPILER_ID:GNU>:-Wno-free-nonheap-object -Wno-restrict>)
+    -Wno-psabi $<$<CXX_COMPILER_ID:GNU>:-Wno-free-nonheap-object -Wno-restrict>)
   target_link_libraries(plimsoll_host PUBLIC OpenMP::OpenMP_CXX)
 endif()
 plimsoll_ranks(host)
