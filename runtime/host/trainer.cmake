@@ -8,6 +8,7 @@ if(PLIMSOLL_SANITIZE)
   add_compile_options(-fsanitize=${PLIMSOLL_SANITIZE} -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${PLIMSOLL_SANITIZE})
 endif()
+set(PLIMSOLL_PROCESSOR native CACHE STRING "whom the kernels are compiled for, as -march names it: another than this one to train elsewhere")
 include(${CMAKE_CURRENT_SOURCE_DIR}/runtime/train/project.cmake)
 
 find_package(OpenMP REQUIRED COMPONENTS CXX)
@@ -22,10 +23,10 @@ plimsoll_trainer(host
   PROGRAM{PROGRAM}
   RUNTIME{RUNTIME})
 if(NOT PLIMSOLL_RUNTIME)
-  # The kernels run on the machine that builds them. Rounding must not depend on how a loop is compiled: no contraction.
+  # Rounding must not depend on how a loop is compiled: no contraction.
   # No vector is passed between files, so it does not matter how: -Wno-psabi, for processors without AVX-512.
   target_include_directories(plimsoll_host PRIVATE ${ONEDNN_INCLUDE_DIR})
-  target_compile_options(plimsoll_host PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3> -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math
+  target_compile_options(plimsoll_host PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3> -march=${PLIMSOLL_PROCESSOR} -ffp-contract=off -fno-math-errno -fno-trapping-math
     -Wno-psabi $<$<CXX_COMPILER_ID:GNU>:-Wno-free-nonheap-object -Wno-restrict>)
   target_link_libraries(plimsoll_host PUBLIC OpenMP::OpenMP_CXX)
 endif()
