@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,35 +22,61 @@ constexpr int64_t kOldestIr = 3, kNewestIr = 13;
 // Messages nest about eight deep in ordinary models (attribute → graph → node for every If); this is ONNX's own limit.
 constexpr int kNestingLimit = 64;
 
-Result<std::string> read_file(const std::string& path) {
-  const auto unreadable = [&](const std::string& why) {
-    return Error{ExitCode::unreadable_input, fmt::format("cannot read model '{}': {}", path, why)};
-  };
-  struct stat info = {};
-  if (::stat(path.c_str(), &info) != 0) return unreadable(std::strerror(errno));
-  if (S_ISDIR(info.st_mode)) return unreadable("it is a directory, not an .onnx file");
-  if (!S_ISREG(info.st_mode)) return unreadable("it is not a regular file");
-  if (info.st_size > kModelBytesLimit)
-    return Error{ExitCode::invalid_model,
-                 fmt::format("model '{}' has {} bytes; an ONNX file ends at 2 GiB", path, static_cast<int64_t>(info.st_size)),
-                 {"larger models keep their weights in a file of their own: onnx.save(model, path, save_as_external_data=True)"}};
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return unreadable(std::strerror(errno));
-  std::string bytes(static_cast<size_t>(info.st_size), '\0');
-  size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got = ::read(file, bytes.data() + done, bytes.size() - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) {
-      const std::string why = got == 0 ? "the file became shorter" : std::strerror(errno);
-      ::close(file);
-      return unreadable(why);
-    }
-    done += static_cast<size_t>(got);
+// A file that is parsed while it is read, and hashed in passing: weights, most of a model, are held once.
+class HashedFile final : public google::protobuf::io::ZeroCopyInputStream {
+ public:
+  explicit HashedFile(int file) : file_(file), block_(kBlock, '\0') {}
+  ~HashedFile() override { ::close(file_); }
+  HashedFile(const HashedFile&) = delete;
+  HashedFile& operator=(const HashedFile&) = delete;
+
+  bool Next(const void** data, int* size) override {
+    if (next_ == end_ && !read_block()) return false;
+    *data = block_.data() + next_;
+    *size = static_cast<int>(end_ - next_);
+    next_ = end_;
+    return true;
   }
-  ::close(file);
-  return bytes;
-}
+  void BackUp(int count) override { next_ -= static_cast<size_t>(count); }
+  bool Skip(int count) override {
+    const void* data = nullptr;
+    for (int size = 0; count > 0; count -= size) {
+      if (!Next(&data, &size)) return false;
+      if (size > count) BackUp(size - count), size = count;
+    }
+    return true;
+  }
+  int64_t ByteCount() const override { return read_ - static_cast<int64_t>(end_ - next_); }
+
+  const std::string& head() const { return head_; }  // of the first block
+  int64_t bytes() const { return read_; }
+  int error() const { return error_; }
+  std::string sha256() { return sum_.hex(); }
+
+ private:
+  static constexpr size_t kBlock = 1 << 20, kHead = 4096;
+
+  bool read_block() {
+    ssize_t got = 0;
+    do got = ::read(file_, block_.data(), block_.size());
+    while (got < 0 && errno == EINTR);
+    if (got < 0) error_ = errno;
+    if (got <= 0) return false;
+    next_ = 0;
+    end_ = static_cast<size_t>(got);
+    read_ += got;
+    sum_.add({block_.data(), end_});
+    if (head_.empty()) head_ = block_.substr(0, std::min(end_, kHead));
+    return true;
+  }
+
+  const int file_;
+  std::string block_, head_;
+  size_t next_ = 0, end_ = 0;  // of the block
+  int64_t read_ = 0;
+  int error_ = 0;
+  Sha256 sum_;
+};
 
 std::string first_bytes(const std::string& bytes) {
   std::string text;
@@ -59,7 +86,7 @@ std::string first_bytes(const std::string& bytes) {
 }
 
 // What a file that is no model is most likely to be.
-Error not_a_model(const std::string& path, const std::string& bytes) {
+Error not_a_model(const std::string& path, const std::string& bytes, int64_t size) {
   const auto error = [&](const std::string& what, std::vector<std::string> notes = {}) {
     return Error{ExitCode::invalid_model, fmt::format("'{}' is not an ONNX model: {}", path, what), std::move(notes)};
   };
@@ -76,7 +103,7 @@ Error not_a_model(const std::string& path, const std::string& bytes) {
   if (bytes.starts_with("version https://git-lfs"))
     return error("it is a Git LFS pointer; the model itself was not downloaded", {"git lfs pull"});
   if (bytes[0] == '\x08')
-    return error(fmt::format("it begins like one but is cut short or damaged ({} bytes, first bytes {})", bytes.size(),
+    return error(fmt::format("it begins like one but is cut short or damaged ({} bytes, first bytes {})", size,
                              first_bytes(bytes)));
   return error(fmt::format("no ONNX protobuf (first bytes {})", first_bytes(bytes)));
 }
@@ -114,17 +141,34 @@ int64_t opset_of(const onnx::ModelProto& model) {
 }
 
 Result<std::shared_ptr<ModelFile>> load_model(const std::string& path) {
-  PLIMSOLL_ASSIGN(const std::string bytes, read_file(path));
+  const auto unreadable = [&](const std::string& why) {
+    return Error{ExitCode::unreadable_input, fmt::format("cannot read model '{}': {}", path, why)};
+  };
+  struct stat info = {};
+  if (::stat(path.c_str(), &info) != 0) return unreadable(std::strerror(errno));
+  if (S_ISDIR(info.st_mode)) return unreadable("it is a directory, not an .onnx file");
+  if (!S_ISREG(info.st_mode)) return unreadable("it is not a regular file");
+  if (info.st_size > kModelBytesLimit)
+    return Error{ExitCode::invalid_model,
+                 fmt::format("model '{}' has {} bytes; an ONNX file ends at 2 GiB", path, static_cast<int64_t>(info.st_size)),
+                 {"larger models keep their weights in a file of their own: onnx.save(model, path, save_as_external_data=True)"}};
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return unreadable(std::strerror(errno));
+  HashedFile bytes(descriptor);
   auto file = std::make_shared<ModelFile>();
   file->path = path;
-  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()),
-                                                static_cast<int>(bytes.size()));
-  stream.SetTotalBytesLimit(static_cast<int>(kModelBytesLimit));
-  stream.SetRecursionLimit(kNestingLimit);
-  const bool parsed = file->model.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage();
-  if (!parsed || !file->model.has_graph() || !file->model.has_ir_version()) return not_a_model(path, bytes);
+  bool parsed = false;
+  {
+    google::protobuf::io::CodedInputStream stream(&bytes);
+    stream.SetTotalBytesLimit(static_cast<int>(kModelBytesLimit));
+    stream.SetRecursionLimit(kNestingLimit);
+    parsed = file->model.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage();
+  }
+  if (bytes.error() != 0) return unreadable(std::strerror(bytes.error()));
+  if (!parsed || !file->model.has_graph() || !file->model.has_ir_version()) return not_a_model(path, bytes.head(), info.st_size);
+  if (bytes.bytes() != info.st_size) return unreadable("the file changed while it was read");
   PLIMSOLL_TRY(check_versions(file->model, path));
-  file->sha256 = sha256_hex(bytes);
+  file->sha256 = bytes.sha256();
   return file;
 }
 

@@ -1,11 +1,25 @@
+// SHA-256 (FIPS 180-4) in hexadecimal.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
+struct evp_md_ctx_st;  // OpenSSL's
+
 namespace plimsoll {
 
-// SHA-256 (FIPS 180-4) in hexadecimal.
 std::string sha256_hex(std::string_view bytes);
+
+// Of bytes that come piece by piece.
+class Sha256 {
+ public:
+  Sha256();
+  void add(std::string_view bytes);
+  std::string hex();  // once, behind the last piece
+
+ private:
+  std::unique_ptr<evp_md_ctx_st, void (*)(evp_md_ctx_st*)> context_;
+};
 
 }  // namespace plimsoll
