@@ -62,7 +62,7 @@ std::string format_bytes(int64_t bytes) {
 
 std::string format_grouped(int64_t number) {
   std::string digits = fmt::format("{}", number < 0 ? -number : number);
-  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(static_cast<size_t>(at), ",");
+  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(static_cast<size_t>(at), 1, ',');
   return number < 0 ? "-" + digits : digits;
 }
 

@@ -38,7 +38,7 @@ std::string program_text(const std::vector<GeneratedFile>& files) {
 
 // PLIMSOLL_UPDATE=1 rewrites what is expected.
 void check_golden(const std::string& name, const std::string& text) {
-  const std::string path = std::string(PLIMSOLL_TEST_DIR) + "/" + name;
+  const std::string path = PLIMSOLL_TEST_DIR "/" + name;
   if (const char* update = std::getenv("PLIMSOLL_UPDATE"); update && *update == '1') std::ofstream(path) << text;
   std::stringstream expected;
   expected << std::ifstream(path).rdbuf();

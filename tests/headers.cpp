@@ -1,0 +1,1 @@
+// Nothing: what the tests precompile (CMakeLists.txt) is a target of its own.
