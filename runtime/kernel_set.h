@@ -8,10 +8,16 @@
 
 namespace plimsoll {
 
-// `add` throws a KernelError that names the layers, also where this machine's library needs more workspace than was
-// planned: a kernel never runs beyond its bytes, whatever machine the program was brought to.
+// A kernel never runs beyond its bytes, whatever machine the program was brought to. An algorithm that this machine's library
+// does not have, or not within the workspace that was planned, gives way to the first that it has: exact, the same at every run.
+// Where there is none, `add` throws a KernelError that names the layers.
 class KernelSet {
  public:
+  // A kernel that is not the planned one.
+  struct Replaced {
+    std::string layers, planned, taken;
+  };
+
   // What a kernel touches: the bytes of each operand, and those of the workspace that every step of it has.
   struct Touched {
     struct Bytes {
@@ -35,26 +41,57 @@ class KernelSet {
   void add(size_t index, const typename K::Attrs& attrs, std::span<const OperandDesc> operands,
            std::string_view algorithm, int64_t workspace_bytes, const char* layers) {
     try {
-      kernels_[index] = K::make(attrs, operands, algorithm);
-      // A library's list of algorithms may differ from one machine to the next, and what is not on it be built all the same.
-      if (const int64_t needed = kernels_[index]->workspace_found(); needed >= 0)
-        check_workspace({{.name = std::string(algorithm), .workspace_bytes = needed}}, algorithm, workspace_bytes);
-      else
-        check_workspace(K::algorithms(attrs, operands), algorithm, workspace_bytes);
-      touched_[index] = touched(operands, workspace_bytes);
+      make<K>(index, attrs, operands, algorithm, workspace_bytes);
     } catch (const KernelError& error) {
-      refuse(layers, error);
+      if (!make_another<K>(index, attrs, operands, algorithm, workspace_bytes, layers)) refuse(layers, error);
     }
+    touched_[index] = touched(operands, workspace_bytes);
   }
   Kernel& operator[](size_t index) const { return *kernels_[index]; }
   const Touched& touched_by(size_t index) const { return touched_[index]; }
+  const std::vector<Replaced>& replaced() const { return replaced_; }
 
  private:
+  template <class K>
+  void make(size_t index, const typename K::Attrs& attrs, std::span<const OperandDesc> operands, std::string_view algorithm,
+            int64_t workspace_bytes) {
+    kernels_[index] = K::make(attrs, operands, algorithm);
+    // A library's list of algorithms may differ from one machine to the next, and what is not on it be built all the same.
+    if (const int64_t needed = kernels_[index]->workspace_found(); needed >= 0)
+      check_workspace({{.name = std::string(algorithm), .workspace_bytes = needed}}, algorithm, workspace_bytes);
+    else
+      check_workspace(K::algorithms(attrs, operands), algorithm, workspace_bytes);
+  }
+  template <class K>
+  bool make_another(size_t index, const typename K::Attrs& attrs, std::span<const OperandDesc> operands,
+                    std::string_view planned, int64_t workspace_bytes, const char* layers) {
+    for (const Algorithm& other : offered<K>(attrs, operands)) {
+      if (!other.deterministic || other.tf32 || other.name == planned || other.workspace_bytes > workspace_bytes) continue;
+      try {
+        make<K>(index, attrs, operands, other.name, workspace_bytes);
+      } catch (const KernelError&) {
+        continue;  // listed, and not to be built
+      }
+      replaced_.push_back({layers, std::string(planned), other.name});
+      return true;
+    }
+    return false;
+  }
+  template <class K>
+  static std::vector<Algorithm> offered(const typename K::Attrs& attrs, std::span<const OperandDesc> operands) {
+    try {
+      return K::algorithms(attrs, operands);
+    } catch (const KernelError&) {
+      return {};
+    }
+  }
+
   static void check_workspace(const std::vector<Algorithm>& offered, std::string_view algorithm, int64_t planned_bytes);
   static Touched touched(std::span<const OperandDesc> operands, int64_t workspace_bytes);
   [[noreturn]] static void refuse(const char* layers, const KernelError& error);
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<Touched> touched_;
+  std::vector<Replaced> replaced_;
 };
 
 }  // namespace plimsoll

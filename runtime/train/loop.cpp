@@ -93,6 +93,7 @@ class Loop {
     first_iteration_ = progress_.iteration;
     if (!options.trace.empty()) times_.steps.resize(program.step_names.size());
     reporter.start_at(progress_.iteration, machine_.arena().allocated_bytes());
+    if (const std::string replaced = replaced_kernels(machine_.replaced_kernels()); !replaced.empty()) reporter.warn(replaced);
   }
 
   // Beyond this point the training thread allocates nothing: the plan's arena is all that an iteration touches.

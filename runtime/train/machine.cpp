@@ -38,6 +38,12 @@ const KernelSet& Machine::kernels_for(int64_t samples) const {
   return samples == program_.sub_batch ? full_ : samples == program_.last_sub_batch ? last_ : rest_;
 }
 
+std::vector<KernelSet::Replaced> Machine::replaced_kernels() const {
+  std::vector<KernelSet::Replaced> all;
+  for (const KernelSet* set : {&full_, &last_, &rest_}) all.insert(all.end(), set->replaced().begin(), set->replaced().end());
+  return all;
+}
+
 // Every round is dealt out over the ranks in one piece each, so that one rank and several compute the same rounds.
 //
 //   samples   | 0 1 2 3 | 4 5 6 7 |        2 ranks, sub-batches of 4, 2 of them each rank's

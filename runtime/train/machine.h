@@ -61,6 +61,8 @@ class Machine {
 
   const backend::Arena& arena() const { return arena_; }
   const Round& round() const { return round_; }
+  // Of all its kernels, those that are not what was planned.
+  std::vector<KernelSet::Replaced> replaced_kernels() const;
 
  private:
   const KernelSet& kernels_for(int64_t samples) const;

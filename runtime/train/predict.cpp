@@ -12,6 +12,7 @@
 #include "runtime/train/machine.h"
 #include "runtime/train/npy.h"
 #include "runtime/train/parameters.h"
+#include "runtime/train/summary.h"
 
 namespace plimsoll::train {
 namespace {
@@ -42,6 +43,8 @@ Exit predict(const Program& program, const Options& options, const std::string& 
   backend::start(program.threads);
   Team alone;  // one process is enough, whatever the plan is of
   Machine machine(program, alone, {.spill = options.spill, .may_record = options.graph, .only_output = true});
+  if (const std::string replaced = replaced_kernels(machine.replaced_kernels()); !replaced.empty())
+    std::fprintf(stderr, "%s\n", replaced.c_str());
   ParameterPort port(program, machine.arena());
   load_weights(program, options, model_file, port);
 

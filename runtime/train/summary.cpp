@@ -31,6 +31,17 @@ void print_start(const Program& program, const Dataset& data, int64_t iterations
                 spill.c_str());
 }
 
+std::string replaced_kernels(const std::vector<KernelSet::Replaced>& replaced) {
+  if (replaced.empty()) return "";
+  constexpr size_t kNamed = 4;
+  std::string text = "warning: " + std::to_string(replaced.size()) + (replaced.size() == 1 ? " kernel is" : " kernels are") +
+                     " not as planned, for this machine's library has other algorithms; within the planned memory:";
+  for (size_t i = 0; i < std::min(replaced.size(), kNamed); ++i)
+    text += "\n  " + replaced[i].layers + ": " + (replaced[i].planned.empty() ? "the default" : replaced[i].planned) + " -> " + replaced[i].taken;
+  if (replaced.size() > kNamed) text += "\n  and " + std::to_string(replaced.size() - kNamed) + " more";
+  return text + "\ncompile the model here for what is fastest here";
+}
+
 void print_end(const Program& program, int64_t allocated_bytes, double median_seconds, double reduce_seconds) {
   std::printf("arena planned %lld bytes, allocated %lld; peak resident memory of the process %.1f MiB\n",
               static_cast<long long>(program.arena_bytes), static_cast<long long>(allocated_bytes),

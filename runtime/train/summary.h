@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/backend.h"
 #include "runtime/program.h"
@@ -11,6 +12,8 @@
 namespace plimsoll::train {
 
 void print_start(const Program& program, const Dataset& data, int64_t iterations_per_epoch, const std::string& spill);
+// A warning where kernels are not those that were planned: "" where all are.
+std::string replaced_kernels(const std::vector<KernelSet::Replaced>& replaced);
 // Medians of an iteration: all of it, and its reductions over ranks; 0: none was played, or nobody knows.
 void print_end(const Program& program, int64_t allocated_bytes, double median_seconds, double reduce_seconds);
 

@@ -27,14 +27,10 @@ std::vector<Algorithm> algorithms(std::initializer_list<OperandDesc> operands) {
   return K::algorithms(kAttrs, std::vector<OperandDesc>(operands));
 }
 
-std::string refusal(const std::string& algorithm, int64_t workspace) {
+KernelSet built(const std::string& algorithm, int64_t workspace) {
   KernelSet kernels(1);
-  try {
-    kernels.add<ConvBackwardWeights>(0, kAttrs, {read(kImage), read(kImage), write(kFilter), absent()}, algorithm, workspace, "conv1");
-  } catch (const KernelError& error) {
-    return error.what();
-  }
-  return "";
+  kernels.add<ConvBackwardWeights>(0, kAttrs, {read(kImage), read(kImage), write(kFilter), absent()}, algorithm, workspace, "conv1");
+  return kernels;
 }
 
 }  // namespace
@@ -69,17 +65,44 @@ TEST_CASE("the bias alone may be trained, and a gradient that is added to may be
   }
 }
 
-TEST_CASE("a trainer refuses an engine that needs more than was planned, or is none") {
+TEST_CASE("an engine that needs more than was planned, or is none here, or is on tensor cores here, gives way to an exact one") {
   describe_h200();
   const auto all = algorithms<ConvBackwardWeights>({read(kImage), read(kImage), write(kFilter), absent()});
   const auto large = std::max_element(all.begin(), all.end(), [](const Algorithm& a, const Algorithm& b) { return a.workspace_bytes < b.workspace_bytes; });
   REQUIRE(large->workspace_bytes > 0);
-  CHECK(refusal(large->name, large->workspace_bytes).empty());
-  const std::string small = refusal(large->name, large->workspace_bytes - 1);
-  CHECK(small.find("conv1") != std::string::npos);
-  CHECK(small.find(std::to_string(large->workspace_bytes)) != std::string::npos);
-  CHECK(refusal("winograd", 1 << 30).find("names no engine") != std::string::npos);
-  CHECK(refusal("eng99999", 1 << 30).find("conv1") != std::string::npos);
+  CHECK(built(large->name, large->workspace_bytes).replaced().empty());
+  const auto tensor_cores = std::find_if(all.begin(), all.end(), [](const Algorithm& a) { return a.tf32; });
+  REQUIRE(tensor_cores != all.end());
+  REQUIRE(tensor_cores->name.starts_with("tf32_"));
+  CHECK(built(tensor_cores->name, tensor_cores->workspace_bytes).replaced().empty());
+  const std::pair<std::string, int64_t> cases[] = {{large->name, large->workspace_bytes - 1},
+                                                   {"eng99999", 1 << 20},
+                                                   {"winograd", 0},
+                                                   {tensor_cores->name.substr(5), tensor_cores->workspace_bytes}};
+  for (const auto& [name, workspace] : cases) {
+    INFO(name);
+    const KernelSet kernels = built(name, workspace);
+    REQUIRE(kernels.replaced().size() == 1);
+    const auto& [layers, planned, taken] = kernels.replaced()[0];
+    CHECK(layers == "conv1");
+    CHECK(planned == name);
+    const auto other = std::find_if(all.begin(), all.end(), [&](const Algorithm& a) { return a.name == taken; });
+    REQUIRE(other != all.end());
+    CHECK((other->deterministic && !other->tf32 && other->workspace_bytes <= workspace));
+  }
+}
+
+TEST_CASE("where nothing fits the workspace that was planned, the layer is named, and how much it would take") {
+  describe_h200();
+  const auto all = algorithms<ConvBackwardWeights>({read(kImage), read(kImage), write(kFilter), absent()});
+  std::string said;
+  try {
+    built(all[0].name, -1);
+  } catch (const KernelError& error) {
+    said = error.what();
+  }
+  CHECK(said.find("conv1") != std::string::npos);
+  CHECK(said.find("needs " + std::to_string(all[0].workspace_bytes) + " bytes") != std::string::npos);
 }
 
 TEST_CASE("a product's algorithms are bounds of its workspace, in each arithmetic") {

@@ -5,11 +5,20 @@ random_data 32 1 32 10
 build_trainer "my trainer" "my net.onnx" --batch 8
 train() { "my trainer/build/train" --data npy:x.npy,y.npy --quiet "$@"; }
 
-# A program that was brought to a machine whose library needs more workspace than was planned does not start.
-cp -r "my trainer" brought && rm -rf brought/build
-sed -i -E 's/(k\.add<Conv.*"direct", )[0-9]+/\10/' brought/kernels_0.cpp
-cmake -S brought -B brought/build -G Ninja -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" >log 2>&1 && cmake --build brought/build >log 2>&1
-expect 8 brought/build/train --data npy:x.npy,y.npy --quiet;   says "bytes of workspace"
+# A program that was brought to a machine whose library needs more workspace than was planned, or knows another algorithm only,
+# takes what fits there and says so; where nothing fits, it does not start.
+bring() {
+  rm -rf brought && cp -r "my trainer" brought && rm -rf brought/build
+  sed -i -E "$1" brought/kernels_0.cpp
+  cmp -s brought/kernels_0.cpp "my trainer/kernels_0.cpp" && fail "nothing was changed: $1"
+  cmake -S brought -B brought/build -G Ninja -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" >log 2>&1 && cmake --build brought/build >log 2>&1
+}
+bring 's/(k\.add<Conv.*)"direct"/\1"of another machine"/'
+expect 0 brought/build/train --data npy:x.npy,y.npy --quiet --steps 1;   says "kernels are not as planned"; says "of another machine -> "
+expect 0 brought/build/train --predict x.npy --out p.npy --quiet;        says "kernels are not as planned"
+rm p.npy
+bring 's/(k\.add<Conv.*"direct", )[0-9]+/\1-1/'
+expect 8 brought/build/train --data npy:x.npy,y.npy --quiet;             says "bytes of workspace"
 grep -q "plimsoll compile 'my net.onnx' -o 'my trainer' -q --batch 8" "my trainer/README.md" || fail "the README does not say how to make it again"
 
 # Times of another device, workspaces of this machine.

@@ -33,6 +33,10 @@ std::vector<cudnnBackendNumericalNote_t> notes_of(const Descriptor& engine) {
   return engine.get_all<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
 }
 
+bool has(const std::vector<cudnnBackendNumericalNote_t>& notes, cudnnBackendNumericalNote_t note) {
+  return std::find(notes.begin(), notes.end(), note) != notes.end();
+}
+
 // Takes "eng34", "_k2", "=5" off the front of a name.
 int64_t taken(std::string_view& rest, std::string_view prefix, const std::string& name) {
   int64_t number = 0;
@@ -55,12 +59,11 @@ std::vector<Engine> engines_for(const Graph& graph) {
     for (const Descriptor& configuration : configurations(graph, mode)) {
       const Descriptor engine = configuration.get_descriptor(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
       const auto notes = notes_of(engine);
-      const auto has = [&](cudnnBackendNumericalNote_t note) { return std::find(notes.begin(), notes.end(), note) != notes.end(); };
-      if (has(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS) || has(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) continue;
+      if (has(notes, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS) || has(notes, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) continue;
       Engine one{.name = name_of(configuration, engine),
                  .workspace_bytes = configuration.get<int64_t>(CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE),
-                 .deterministic = !has(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC),
-                 .tf32 = has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE)};
+                 .deterministic = !has(notes, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC),
+                 .tf32 = has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE)};
       const bool known = std::any_of(engines.begin(), engines.end(), [&](const Engine& e) { return e.name == one.name; });
       if (!known) engines.push_back(std::move(one));
     }
@@ -76,6 +79,11 @@ Plan::Plan(const Graph& graph, const std::string& name)
       .set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, taken(rest, "eng", name));
   if (device_is_described()) engine_.set(CUDNN_ATTR_ENGINE_DEVICEPROP, device_properties());
   engine_.finalize(("no engine for '" + name + "'").c_str());
+  // Another version of cuDNN may have given the number to another engine.
+  const auto notes = notes_of(engine_);
+  if (has(notes, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS) || has(notes, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION))
+    throw KernelError("'" + name + "' converts to shorter formats here");
+  tf32_ = has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
   while (!rest.empty()) {
     const auto type = static_cast<cudnnBackendKnobType_t>(taken(rest, "_k", name));
     knobs_.emplace_back(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR)

@@ -25,6 +25,7 @@ class Plan {
   // Builds it by its name. Throws KernelError: no such engine, or not for this graph or device.
   Plan(const Graph& graph, const std::string& engine);
   int64_t workspace_bytes() const { return workspace_bytes_; }  // exact
+  bool tf32() const { return tf32_; }
   const Descriptor& descriptor() const { return plan_; }
 
  private:
@@ -32,6 +33,7 @@ class Plan {
   std::vector<Descriptor> knobs_;
   Descriptor configuration_, plan_;
   int64_t workspace_bytes_ = 0;
+  bool tf32_ = false;
 };
 
 }  // namespace plimsoll::cudnn

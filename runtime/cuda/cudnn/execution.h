@@ -13,6 +13,7 @@ class Execution {
   Execution(const Convolution& convolution, const std::string& engine);
 
   int64_t workspace_bytes() const { return plan_.workspace_bytes(); }
+  bool tf32() const { return plan_.tf32(); }
 
   // Where the graph's tensors lie; nullptr for those that it does not have.
   struct Addresses {

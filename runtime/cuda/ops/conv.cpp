@@ -4,6 +4,7 @@
 // Convolutions are cuDNN's; its engine configurations are the algorithms (runtime/cuda/cudnn/engines.h):
 //   eng34_k2=5         that engine; a bias and a ReLU follow in a pass of our own
 //   fused_eng34_k2=5   with them in cuDNN's graph
+//   tf32_eng34_k2=5    one that multiplies on tensor cores; under a name without it none that does so runs
 //   eng34_k2=5_add     a gradient that accumulates: made in the workspace, then added. Without the suffix cuDNN adds
 //   bias               the bias alone is trained: no convolution
 //
@@ -21,7 +22,7 @@ namespace {
 using cudnn::Convolution;
 using cudnn::Direction;
 
-constexpr std::string_view kFused = "fused_", kAdd = "_add", kBias = "bias";
+constexpr std::string_view kTf32 = "tf32_", kFused = "fused_", kAdd = "_add", kBias = "bias";
 
 int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
@@ -87,11 +88,14 @@ class ConvKernel final : public Kernel {
   ConvKernel(const Problem& problem, std::string_view name) : problem_(problem) {
     if (name == kBias) return;
     std::string_view engine = name;
+    const bool tf32 = engine.starts_with(kTf32);
+    if (tf32) engine.remove_prefix(kTf32.size());
     is_fused_ = engine.starts_with(kFused);
     if (is_fused_) engine.remove_prefix(kFused.size());
     adds_ = engine.ends_with(kAdd);
     if (adds_) engine.remove_suffix(kAdd.size());
     execution_.emplace(is_fused_ ? fused(problem) : adds_ ? overwriting(problem) : problem.convolution, std::string(engine));
+    if (execution_->tf32() && !tf32) throw KernelError("'" + std::string(name) + "' multiplies in TF32 here");
   }
 
   int64_t workspace_found() const override {
@@ -129,7 +133,7 @@ void offer(std::vector<Algorithm>& all, const Problem& problem, const Convolutio
   for (const cudnn::Engine& engine : cudnn::engines_for(cudnn::Graph(convolution))) {
     const int64_t result = suffix == kAdd ? problem.convolution.w.bytes() : 0;
     const int64_t bytes = result > 0 ? aligned(engine.workspace_bytes) + result : engine.workspace_bytes;
-    all.push_back({.name = std::string(prefix) + engine.name + std::string(suffix),
+    all.push_back({.name = std::string(engine.tf32 ? kTf32 : "") + std::string(prefix) + engine.name + std::string(suffix),
                    .workspace_bytes = std::max(bytes, bias_bytes(problem)),
                    .deterministic = engine.deterministic,
                    .tf32 = engine.tf32});
