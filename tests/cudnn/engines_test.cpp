@@ -91,7 +91,7 @@ TEST_CASE("on tensor cores there is more, and it is told apart") {
 }
 
 // What decides between the layouts (compiler/costs/convolution.h): who reads the other way copies the images first.
-TEST_CASE("engines in f32 want nchw, those on tensor cores nhwc; the workspaces say so") {
+TEST_CASE("engines in f32 want nchw, those on tensor cores nhwc: the workspaces say so") {
   describe("h200");
   for (const Direction direction : kDirections) {
     INFO("direction " << static_cast<int>(direction));

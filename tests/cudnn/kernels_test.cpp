@@ -35,7 +35,7 @@ KernelSet built(const std::string& algorithm, int64_t workspace) {
 
 }  // namespace
 
-TEST_CASE("a bias is fused, or follows; the default is exact and the same at every run") {
+TEST_CASE("a bias is fused, or follows: the default is exact and the same at every run") {
   describe_h200();
   const auto with = algorithms<ConvForward>({read(kImage), read(kFilter), read(kBias), write(kImage)});
   CHECK(with[0].name.starts_with("fused_eng"));

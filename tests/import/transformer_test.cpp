@@ -81,7 +81,7 @@ TEST_CASE("a class token is expanded to every sample") {
   CHECK(find_value(imported->network, "token")->trainable);
 }
 
-TEST_CASE("a table that the embedding and the head share is one weight; positions are a slice of theirs") {
+TEST_CASE("a table that the embedding and the head share is one weight: positions are a slice of theirs") {
   ModelBuilder build;
   build.input("ids", {"N", "3"}, onnx::TensorProto::INT64).weight("wte", {7, 4}).weight("wpe", {5, 4});
   build.constant("positions", {0, 1, 2});

@@ -361,7 +361,7 @@ class BrokenColumn final : public Column {
 
 }  // namespace
 
-TEST_CASE("beyond the last sample there are copies that count nowhere; what cannot be read is told when it is needed") {
+TEST_CASE("beyond the last sample there are copies that count nowhere: what cannot be read is told when it is needed") {
   Classifier c({4, 3});
   Dataset data = open_dataset("synthetic", Part::training, c.program);
   data.samples = 6;

@@ -83,7 +83,7 @@ TEST_CASE("resizing is Pillow's, smaller and larger") {
   CHECK(resized(image, 4, 3).pixels == image.pixels);
 }
 
-TEST_CASE("pictures are what their bytes say, not their names; damaged ones are refused") {
+TEST_CASE("pictures are what their bytes say, not their names: damaged ones are refused") {
   const TemporaryDirectory place;
   if (can_read(".png")) {
     write(place / "a.jpg", kPng);
@@ -119,7 +119,7 @@ TEST_CASE("pictures are what their bytes say, not their names; damaged ones are 
     }
 }
 
-TEST_CASE("a folder of pictures: classes by name, cut from the middle, normalized; for training anywhere, and mirrored") {
+TEST_CASE("a folder of pictures: classes by name, cut from the middle, normalized: for training anywhere, and mirrored") {
   if (!can_read(".png")) return;
   const TemporaryDirectory place;
   const std::string source = "images:" + place.path();
