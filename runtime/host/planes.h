@@ -1,7 +1,8 @@
 // Loops over images by channel. In every layout a plane, the pixels of kBlock channels of one sample, is one contiguous
 // run of floats, which is walked in vectors:
 //
-//   plain      plane of 1 channel      p0 p1 p2 … p15 | p16 …        a vector is 16 pixels of the channel; there is a tail
+//   plain      plane of 1 channel      p0 p1 p2 … p15 | p16 …        a vector is pixels of the channel, as many as the
+//                                                                    processor has lanes; there is a tail
 //   nChw16c    plane of 16 channels    c0 c1 c2 … c15 | c0 c1 …      a vector is one pixel of all channels
 //
 // Sums are taken per plane and then over the samples in their order, so the bits do not depend on the number of threads.
@@ -34,9 +35,15 @@ struct VectorOf<16> {
   typedef float Type __attribute__((vector_size(64)));
 };
 
+#ifdef __AVX512F__
+inline constexpr int kWidest = 16;
+#else
+inline constexpr int kWidest = 8;
+#endif
+
 template <int kBlock>
 struct Planes {
-  static constexpr int kLanes = kBlock == 1 ? 16 : kBlock;
+  static constexpr int kLanes = kBlock == 1 ? kWidest : kBlock;
   using Vector = typename VectorOf<kLanes>::Type;
 
   static Vector load(const float* from) {
