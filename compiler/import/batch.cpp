@@ -52,6 +52,23 @@ std::optional<Count> count_of(const Dims& dims) {
   return count;
 }
 
+// Each number was for a dimension that is there, and the samples have one left.
+Status check_given_dims(const std::vector<const onnx::ValueInfoProto*>& inputs, const ModelInputs& found, const ImportOptions& options) {
+  std::string symbols;
+  for (const auto* input : inputs)
+    for (const Dimension& dim : input->type().tensor_type().shape().dim())
+      if (dim.has_dim_param() && symbols.find("'" + dim.dim_param() + "'") == std::string::npos)
+        symbols += (symbols.empty() ? "'" : ", '") + dim.dim_param() + "'";
+  for (const auto& [name, size] : options.dims)
+    if (symbols.find("'" + name + "'") == std::string::npos)
+      return Error{ExitCode::usage, fmt::format("--dim {}={}: the model has no dimension of that name; {}", name, size,
+                                                symbols.empty() ? "none of its dimensions has one" : "those that have one are " + symbols)};
+  const bool any = std::any_of(found.inputs.begin(), found.inputs.end(), [](const ModelInput& input) { return input.type.depends_on_batch(); });
+  if (!any && !options.dims.empty() && !found.inputs.empty())
+    return Error{ExitCode::usage, fmt::format("--dim leaves no dimension for the samples, whose number is --batch; the model has {}", symbols)};
+  return {};
+}
+
 std::string target_text(const std::vector<Dim>& target) { return to_string(Dims(target)); }
 
 }  // namespace
@@ -111,7 +128,10 @@ Result<ModelInputs> find_inputs(const onnx::GraphProto& graph, const ImportOptio
       return invalid(fmt::format("{} with a batch of {} has too many elements", to_string(type.dims), options.batch));
     found.inputs.push_back({input->name(), type});
   }
-  if (open.empty()) return found;
+  if (open.empty()) {
+    PLIMSOLL_TRY(check_given_dims(inputs, found, options));
+    return found;
+  }
   Error error{ExitCode::usage, "the model has symbolic dimensions besides the batch; give each a number, as --dim NAME=128"};
   error.notes = std::move(open);
   return error;

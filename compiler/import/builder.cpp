@@ -60,6 +60,11 @@ std::map<std::string, NodeAttribute> attributes_of(const onnx::NodeProto& node) 
   return attributes;
 }
 
+// Nothing is computed there: what is made is what was read.
+bool keeps_any_type(std::string_view op) {
+  return op == "Reshape" || op == "Flatten" || op == "Squeeze" || op == "Unsqueeze" || op == "Identity";
+}
+
 class NetworkBuilder {
  public:
   NetworkBuilder(ModelFile& file, const ImportOptions& options, std::vector<std::string>& notes)
@@ -296,7 +301,10 @@ class NetworkBuilder {
     // Behind what is not supported there are no types, but the names of operators are looked at all the same; not those
     // that only compute shapes, which would not be nodes if the types were there.
     const bool of_shapes = blocked && computes_shapes(proto);
-    if (!known && !of_shapes) unsupported_.add_operator(proto, op);
+    if (proto.op_type() == "Constant" && is_onnx_domain(proto.domain()))
+      unsupported_.add_message(fmt::format("{}: has no value that is read; sparse tensors and texts are not", describe(proto)));
+    else if (!known && !of_shapes)
+      unsupported_.add_operator(proto, op);
     if (!known || blocked) {
       give_up(proto, of_shapes);
       return {};
@@ -403,6 +411,8 @@ class NetworkBuilder {
 
   // Sizes are sums and products of bytes later on; here is where they are known to fit.
   Status check_type(const NodeView& view, const TensorType& type) const {
+    if (type.type != DataType::f32 && !keeps_any_type(view.node().op))
+      return view.unsupported("only f32 has kernels, the input is " + to_string(view.input_type(0)));
     if (type.rank() > kMaxRank)
       return view.unsupported(fmt::format("its output has {} dimensions, at most {} are supported", type.rank(), kMaxRank));
     int64_t count = options_.batch;

@@ -94,6 +94,11 @@ void find_folded_normalization(const ModelFile& file, const Network& network, st
                                  kTorchLine));
 }
 
+void find_nothing_to_train(const Network& network, std::vector<std::string>& warnings) {
+  const bool any = std::any_of(network.values.begin(), network.values.end(), [](const Value& value) { return value.trainable; });
+  if (!any) warnings.push_back("nothing of the model is trained: it has no float32 initializer that a gradient would reach");
+}
+
 Status find_bad_weights(const ModelFile& file, const Network& network, bool strict, std::vector<std::string>& warnings) {
   std::unordered_set<std::string_view> read;
   for (const Value& value : network.values)

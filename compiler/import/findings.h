@@ -17,4 +17,7 @@ void find_folded_normalization(const ModelFile& file, const Network& network, st
 // NaN and infinite numbers in weights. Error under `strict`: invalid_model.
 Status find_bad_weights(const ModelFile& file, const Network& network, bool strict, std::vector<std::string>& warnings);
 
+// Something is missing, or the file is of another kind than its user thinks.
+void find_nothing_to_train(const Network& network, std::vector<std::string>& warnings);
+
 }  // namespace plimsoll

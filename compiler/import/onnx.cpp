@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compiler/import/attribute_types.h"
 #include "compiler/import/builder.h"
 #include "compiler/import/findings.h"
 #include "compiler/import/graph_order.h"
@@ -38,6 +39,7 @@ Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& 
 
   // The model as a file: complete, flat, every layer with weights of its own. Edits move nodes, so the order is made anew.
   PLIMSOLL_TRY(inline_functions(*file, imported.notes));
+  PLIMSOLL_TRY(check_attribute_types(file->model.graph()));
   PLIMSOLL_TRY(load_data(*file));
   PLIMSOLL_ASSIGN(GraphOrder order, order_graph(file->model.graph()));
   say_what_was_ordered(order, imported.notes);
@@ -53,6 +55,9 @@ Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& 
   PLIMSOLL_ASSIGN(imported.network, build_network(*file, order, options, imported.notes));
   find_folded_normalization(*file, imported.network, imported.warnings);
   PLIMSOLL_TRY(find_bad_weights(*file, imported.network, options.strict, imported.warnings));
+  find_nothing_to_train(imported.network, imported.warnings);
+  if (options.strict && !imported.warnings.empty())
+    return Error{ExitCode::invalid_model, imported.warnings[0], {imported.warnings.begin() + 1, imported.warnings.end()}};
   return imported;
 }
 

@@ -7,6 +7,8 @@
 namespace plimsoll {
 namespace {
 
+constexpr int64_t kMostOfWindow = int64_t{1} << 30;
+
 IntList to_list(const std::vector<int64_t>& from) {
   IntList list;
   for (int64_t item : from) list.push_back(item);
@@ -26,6 +28,12 @@ Result<Window> window_of(const NodeView& node, int64_t kernel_height, int64_t ke
     if (value < 1) return node.invalid("a dilation is below 1");
   for (int64_t value : pads)
     if (value < 0) return node.unsupported("negative padding");
+  // Sums and products of them are taken without a second look.
+  for (const auto* list : {&strides, &dilations, &pads})
+    for (int64_t value : *list)
+      if (value > kMostOfWindow) return node.invalid(fmt::format("{} is no size of a stride, a dilation or padding", value));
+  if (std::max(kernel_height, kernel_width) > kMostOfWindow)
+    return node.invalid(fmt::format("{} is no size of a window", std::max(kernel_height, kernel_width)));
   Window window{.kernel = {kernel_height, kernel_width},
                 .strides = to_list(strides),
                 .dilations = to_list(dilations),

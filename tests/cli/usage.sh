@@ -15,6 +15,8 @@ expect 2 plimsoll plan net.onnx --batch 8 --optimizer lion
 expect 2 plimsoll plan net.onnx --batch 8 --target tpu;               says "targets: host"
 expect 2 plimsoll plan net.onnx --batch 8 --costs abacus;             says "abacus"
 expect 2 plimsoll plan net.onnx --batch 8 --dim seq;                  says "NAME=SIZE"
+expect 2 plimsoll plan net.onnx --batch 8 --dim seq=4;               says "--dim seq=4: the model has no dimension of that name"
+expect 2 plimsoll plan net.onnx --batch 8 --dim n=4 --dim n=5;       says "--dim n is given twice: 4 and 5"
 expect 2 plimsoll plan net.onnx --batch 8 --no-such-flag;             says "no-such-flag"
 expect 2 plimsoll plan net.onnx --batch 8 --print-after nothing;      says "no pass is called 'nothing'"
 expect 2 plimsoll model nothing-net -o x.onnx;                        says "resnet18"

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <functional>
+
 #include "tests/import/model_builder.h"
 
 using namespace plimsoll;
@@ -191,6 +193,77 @@ TEST_CASE("NaN in weights: a warning, an error when strict") {
   CHECK_THAT(outcome(build.import({.batch = 4, .strict = true})), StartsWith("4: 2 weights") && Contains("'w': 2"));
 }
 
+TEST_CASE("what gets a warning is refused when strict") {
+  ModelBuilder build;
+  build.input("x", {"N", "3", "4", "4"}).weight("scale", {3}).weight("bias", {3}).weight("mean", {3}).weight("var", {3});
+  build.node("BatchNormalization", {"x", "scale", "bias", "mean", "var"}, {"y"});
+  build.output("y");
+  CHECK(build.import()->warnings.size() == 1);
+  CHECK_THAT(outcome(build.import({.batch = 4, .strict = true})), StartsWith("4: the 1 batch normalizations of the model are in evaluation mode"));
+}
+
+TEST_CASE("a model without anything to train gets a warning") {
+  ModelBuilder build;
+  build.input("x", {"N", "3"}).node("Relu", {"x"}, {"y"});
+  build.output("y");
+  const auto imported = build.import();
+  REQUIRE(outcome(imported) == "ok");
+  REQUIRE(imported->warnings.size() == 1);
+  CHECK_THAT(imported->warnings[0], StartsWith("nothing of the model is trained"));
+  CHECK(small_model().import()->warnings.empty());
+}
+
+TEST_CASE("attributes of another type, and beyond all measure") {
+  const auto with = [](const std::function<void(onnx::AttributeProto&)>& set) {
+    ModelBuilder build = small_model();
+    onnx::AttributeProto& pads = *build.graph().mutable_node(0)->mutable_attribute(0);
+    REQUIRE(pads.name() == "pads");
+    set(pads);
+    return outcome(build.import());
+  };
+  CHECK_THAT(with([](onnx::AttributeProto& pads) { pads.set_type(onnx::AttributeProto::STRING); }),
+             StartsWith("4: node 'conv' (Conv): its attribute 'pads' is a text when it should be a list of whole numbers"));
+  CHECK_THAT(with([](onnx::AttributeProto& pads) { pads.set_ints(2, int64_t{1} << 62); }),
+             StartsWith("4: node 'conv' (Conv): 4611686018427387904 is no size of a stride, a dilation or padding"));
+  for (const char* name : {"strides", "dilations"}) {
+    ModelBuilder build = small_model();
+    ModelBuilder::ints(*build.graph().mutable_node(0), name, {1, int64_t{1} << 62});
+    CHECK_THAT(outcome(build.import()), StartsWith("4: node 'conv' (Conv): 4611686018427387904 is no size"));
+  }
+  ModelBuilder pool;
+  pool.input("x", {"N", "3", "8", "8"});
+  ModelBuilder::ints(pool.node("MaxPool", {"x"}, {"y"}, "pool"), "kernel_shape", {1, int64_t{1} << 62});
+  pool.output("y");
+  CHECK_THAT(outcome(pool.import()), StartsWith("4: node 'pool' (MaxPool): 4611686018427387904 is no size of a window"));
+}
+
+TEST_CASE("whole numbers where real ones are computed with") {
+  for (const char* op : {"Conv", "Relu", "MaxPool", "Dropout", "GlobalAveragePool", "Softmax", "LogSoftmax", "LRN", "Pad", "MatMul", "Gemm", "Sigmoid"}) {
+    ModelBuilder build;
+    const bool matrix = std::string(op) == "Gemm" || std::string(op) == "MatMul";
+    build.input("x", matrix ? std::vector<std::string>{"N", "3"} : std::vector<std::string>{"N", "3", "8", "8"}, onnx::TensorProto::INT64);
+    build.weight("w", matrix ? std::vector<int64_t>{3, 3} : std::vector<int64_t>{4, 3, 3, 3}).constant("pads", {0, 1, 0, 0, 0, 0, 0, 0});
+    std::vector<std::string> inputs = {"x"};
+    if (matrix || std::string(op) == "Conv") inputs.push_back("w");
+    if (std::string(op) == "Pad") inputs.push_back("pads");
+    onnx::NodeProto& node = build.node(op, inputs, {"y"}, "odd");
+    if (std::string(op) == "MaxPool") ModelBuilder::ints(node, "kernel_shape", {2, 2});
+    if (std::string(op) == "LRN") ModelBuilder::integer(node, "size", 3);
+    build.output("y");
+    INFO(op);
+    CHECK_THAT(outcome(build.import()), StartsWith("5: node 'odd' (") && Contains("i64["));
+  }
+}
+
+TEST_CASE("constants of a kind that nothing reads are named, not called an operator") {
+  ModelBuilder build;
+  build.input("x", {"N", "4"});
+  build.node("Constant", {}, {"k"}, "empty");
+  build.node("Mul", {"x", "k"}, {"y"});
+  build.output("y");
+  CHECK_THAT(outcome(build.import()), StartsWith("5: node 'empty' (Constant): has no value that is read"));
+}
+
 TEST_CASE("external data is read from beside the model") {
   const ScratchDirectory directory;
   std::filesystem::create_directory(directory.path / "weights");
@@ -268,6 +341,10 @@ TEST_CASE("symbolic dimensions want a number") {
   REQUIRE(outcome(imported) == "ok");
   CHECK(find_value(imported->network, "y")->type.dims == Dims{kBatch, {128}, {8}});
   CHECK_THAT(outcome(build.import({.batch = 4, .dims = {{"seq", 0}, {"width", 8}}})), StartsWith("2: "));
+  CHECK_THAT(outcome(build.import({.batch = 4, .dims = {{"seq", 4}, {"width", 8}, {"heigth", 8}}})),
+             StartsWith("2: --dim heigth=8: the model has no dimension of that name; those that have one are 'N', 'seq', 'width'"));
+  CHECK_THAT(outcome(build.import({.batch = 4, .dims = {{"seq", 4}, {"width", 8}, {"N", 8}}})),
+             StartsWith("2: --dim leaves no dimension for the samples"));
 }
 
 TEST_CASE("weights that do not fit their operator") {

@@ -120,7 +120,8 @@ Result<std::map<std::string, int64_t>> dims_of(const ModelOptions& options) {
     const auto [rest, failure] = std::from_chars(first, text.c_str() + text.size(), value);
     if (equals == 0 || failure != std::errc{} || *rest != '\0' || value < 1)
       return Error{ExitCode::usage, fmt::format("'--dim {}' is not NAME=SIZE, for example --dim seq=128", text)};
-    dims[text.substr(0, equals)] = value;
+    const auto [at, fresh] = dims.emplace(text.substr(0, equals), value);
+    if (!fresh) return Error{ExitCode::usage, fmt::format("--dim {} is given twice: {} and {}", at->first, at->second, value)};
   }
   return dims;
 }

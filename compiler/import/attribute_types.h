@@ -1,0 +1,12 @@
+// Attributes have the type that ONNX gives them. One of another type would be read as if it were not there.
+#pragma once
+
+#include "compiler/support/status.h"
+#include "onnx/onnx.pb.h"
+
+namespace plimsoll {
+
+// Of all nodes of the domain ai.onnx. Error: invalid_model, with the node, the attribute and both types.
+Status check_attribute_types(const onnx::GraphProto& graph);
+
+}  // namespace plimsoll
