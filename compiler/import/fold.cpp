@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "compiler/import/onnx.h"
+#include "compiler/import/progression.h"
 #include "compiler/support/bytes.h"
 
 namespace plimsoll {
@@ -475,6 +476,10 @@ Rule rule_of(std::string_view op) {
 }  // namespace
 
 Known fold(const onnx::NodeProto& node, int64_t opset, const std::vector<FoldInput>& inputs) {
+  if (Known known = fold_progression(node, inputs)) return known;
+  const bool only_shapes = node.op_type() == "Shape" || node.op_type() == "Size";
+  if (!only_shapes && std::any_of(inputs.begin(), inputs.end(), [](const FoldInput& input) { return input.known && !input.known->steps.empty(); }))
+    return std::nullopt;
   const Rule rule = rule_of(node.op_type());
   return rule ? rule({node, opset, inputs}) : fold_arithmetic(node, inputs);
 }

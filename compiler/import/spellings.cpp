@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
 
 #include "compiler/import/fold.h"
 #include "compiler/import/graph_order.h"
 #include "compiler/import/onnx.h"
+#include "compiler/import/progression.h"
 
 namespace plimsoll {
 namespace {
@@ -28,10 +30,10 @@ class Writer {
   }
   const Dims* dims(size_t i) const { return input(i).empty() ? nullptr : spelling_.dims(i); }
   const Dims& x() const { return *spelling_.dims(0); }
-  bool is_known(size_t i) const { return !input(i).empty() && spelling_.known(i); }
+  const KnownValue* known(size_t i) const { return input(i).empty() ? nullptr : spelling_.known(i); }
   // A constant whose elements all are that number.
   bool is_all(size_t i, double number) const {
-    const KnownValue* known = input(i).empty() ? nullptr : spelling_.known(i);
+    const KnownValue* known = this->known(i);
     return known && known->real() && std::all_of(known->reals.begin(), known->reals.end(), [=](double item) { return item == number; });
   }
   int64_t integer(std::string_view name, int64_t missing) const {
@@ -64,6 +66,13 @@ class Writer {
   std::string number(float value) {
     const std::string output = write("Constant", {});
     set_real("value_float", value);
+    return output;
+  }
+  std::string integers(const Ints& items, const Dims& dims) {
+    KnownValue known{.element = onnx::TensorProto::INT64, .dims = dims};
+    for (const int64_t item : items) known.ints.push_back({item});
+    const std::string output = write("Constant", {});
+    *added("value", onnx::AttributeProto::TENSOR).mutable_t() = to_tensor(known, "");
     return output;
   }
   // Attributes of the node that was written last.
@@ -179,6 +188,30 @@ Result<Nodes> spell_prelu(Writer& w) {
   return w.finish();
 }
 
+Result<Nodes> spell_swish(Writer& w) {
+  const float alpha = w.real("alpha", 1);
+  std::string x = w.input(0);
+  if (alpha != 1) {
+    const std::string factor = w.number(alpha);
+    x = w.write("Mul", {x, factor});
+  }
+  w.write("Mul", {w.input(0), w.write("Sigmoid", {x})});
+  return w.finish();
+}
+
+// scale · x / √(mean of x² + epsilon)
+Result<Nodes> spell_rms_normalization(Writer& w) {
+  const int64_t rank = static_cast<int64_t>(w.x().size()), given = w.integer("axis", -1), first = given < 0 ? given + rank : given;
+  if (first < 0 || first >= rank) return w.invalid(fmt::format("axis {} is outside a tensor of {} dimensions", given, rank));
+  Ints axes;
+  for (int64_t axis = first; axis < rank; ++axis) axes.push_back(axis);
+  const std::string mean = w.write("ReduceMean", {w.write("Mul", {w.input(0), w.input(0)})}, "axes", axes);
+  const std::string epsilon = w.number(w.real("epsilon", 1e-5F));
+  const std::string root = w.write("Sqrt", {w.write("Add", {mean, epsilon})});
+  w.write("Mul", {w.write("Div", {w.input(0), root}), w.input(1)});
+  return w.finish();
+}
+
 Result<Nodes> spell_mish(Writer& w) {
   w.write("Mul", {w.input(0), w.write("Tanh", {w.write("Softplus", {w.input(0)})})});
   return w.finish();
@@ -271,12 +304,67 @@ Result<Nodes> spell_einsum(Writer& w) {
   return w.finish();
 }
 
+// By numbers that are the same within each sample: of what lies in rows of samples then (as torch's exporter writes as_strided).
+Result<Nodes> spell_gather(Writer& w) {
+  const KnownValue* indices = w.known(1);
+  if (!indices || indices->steps.empty()) return Nodes{};
+  const int64_t axis = w.integer("axis", 0);
+  const auto picks = axis == 0 && !w.x().empty() ? picks_of_each_sample(w.x()[0], *indices) : std::nullopt;
+  if (!picks)
+    return Error{ExitCode::unsupported, fmt::format("{}: its indices depend on the number of samples, and are not the same for each sample of {}",
+                                                    describe(w.node()), to_string(w.x()))};
+  Ints shape = {-1};
+  if (picks->all())
+    for (const Dim dim : picks->dims) shape.push_back(dim.value);
+  else
+    shape.push_back(picks->length);
+  for (size_t i = 1; i < w.x().size(); ++i) shape.push_back(w.x()[i].value);
+  const std::string rows = w.write("Reshape", {w.input(0)}, "shape", shape);
+  if (!picks->all()) {
+    const std::string at = w.integers(picks->at, picks->dims);
+    w.write("Gather", {rows, at});
+    w.set_integer("axis", 1);
+  }
+  return w.finish();
+}
+
+// Along its first axes at once: those as one.
 Result<Nodes> spell_gather_nd(Writer& w) {
-  const Dims* indices = w.dims(1);
-  if (!indices || indices->empty() || indices->back() != Dim{1} || w.integer("batch_dims", 0) != 0 || !w.is_known(1))
-    return Error{ExitCode::unsupported, fmt::format("{}: its indices are not known, or pick along several axes", describe(w.node()))};
-  const std::string along = w.write("Squeeze", {w.input(1)}, "axes", {static_cast<int64_t>(indices->size()) - 1});
-  w.write("Gather", {w.input(0), along});
+  const auto unsupported = [&](const std::string& why) { return Error{ExitCode::unsupported, fmt::format("{}: {}", describe(w.node()), why)}; };
+  const KnownValue* indices = w.known(1);
+  if (!indices || indices->real() || indices->depends_on_batch() || indices->dims.empty()) return unsupported("its indices are not known while compiling");
+  if (w.integer("batch_dims", 0) != 0) return unsupported("picks for each of a batch (batch_dims) by itself");
+  const size_t depth = static_cast<size_t>(indices->dims.back().value);
+  if (depth < 1 || depth > w.x().size()) return w.invalid(fmt::format("picks along {} axes of {}", depth, to_string(w.x())));
+  int64_t rows = 1;
+  for (size_t i = 0; i < depth; ++i) {
+    if (w.x()[i].batch) return unsupported("picks samples by number");
+    rows *= w.x()[i].value;
+  }
+  Ints shape = {rows};
+  for (size_t i = depth; i < w.x().size(); ++i) shape.push_back(w.x()[i].batch ? -1 : w.x()[i].value);
+  Ints at(static_cast<size_t>(*indices->elements()) / depth, 0);
+  for (size_t i = 0; i < at.size() * depth; ++i) {
+    const int64_t size = w.x()[i % depth].value, given = indices->integer(i).value;
+    if (given < -size || given >= size) return w.invalid(fmt::format("index {} is outside of axis {} of {}", given, i % depth, to_string(w.x())));
+    at[i / depth] = at[i / depth] * size + (given < 0 ? given + size : given);
+  }
+  const std::string numbers = w.integers(at, {indices->dims.begin(), indices->dims.end() - 1});
+  const std::string merged = depth == 1 ? w.input(0) : w.write("Reshape", {w.input(0)}, "shape", shape);
+  w.write("Gather", {merged, numbers});
+  return w.finish();
+}
+
+// √ Σ x², whose slope at zero is that of PyTorch: none. The bound is the least normal number: below it √ would divide by zero.
+Result<Nodes> spell_reduce_l2(Writer& w) {
+  const bool root = w.node().op_type() == "ReduceL2";
+  std::vector<std::string> summed = {w.write("Mul", {w.input(0), w.input(0)})};
+  if (!w.input(1).empty()) summed.push_back(w.input(1));
+  const std::string sum = w.write("ReduceSum", summed);
+  for (const onnx::AttributeProto& attribute : w.node().attribute()) w.take_over(attribute);
+  if (!root) return w.finish();
+  const std::string least = w.number(std::numeric_limits<float>::min());
+  w.write("Sqrt", {w.write("Clip", {sum, least})});
   return w.finish();
 }
 
@@ -289,6 +377,7 @@ const std::map<std::string_view, Rule>& rules() {
       {"ConvTranspose", widen},
       {"DepthToSpace", spell_depth_and_space},
       {"Einsum", spell_einsum},
+      {"Gather", spell_gather},
       {"GatherND", spell_gather_nd},
       {"GlobalMaxPool", spell_global_max_pool},
       {"GroupNormalization", spell_group_normalization},
@@ -296,8 +385,12 @@ const std::map<std::string_view, Rule>& rules() {
       {"MaxPool", widen},
       {"Mish", spell_mish},
       {"PRelu", spell_prelu},
+      {"RMSNormalization", spell_rms_normalization},
+      {"ReduceL2", spell_reduce_l2},
+      {"ReduceSumSquare", spell_reduce_l2},
       {"Selu", spell_selu},
       {"SpaceToDepth", spell_depth_and_space},
+      {"Swish", spell_swish},
   };
   return table;
 }

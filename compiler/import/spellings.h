@@ -2,10 +2,12 @@
 //
 //   Conv, ConvTranspose, MaxPool, AveragePool over one dimension     the same over two, of which the first is 1
 //   InstanceNormalization, GroupNormalization     LayerNormalization of [samples, groups, rest], then scale and bias
+//   RMSNormalization     x / Sqrt(ReduceMean(x · x) + epsilon) · scale          Swish     x · Sigmoid(alpha · x)
 //   PRelu     Relu(x) + slope · (x - Relu(x))          Mish     x · Tanh(Softplus(x))          Selu     gamma · Elu(x)
 //   GlobalMaxPool     MaxPool          DepthToSpace, SpaceToDepth     Reshape, Transpose, Reshape
 //   Einsum of two matrices, or of many side by side     Transpose where the order asks for it, MatMul
-//   GatherND by known indices along one axis     Gather
+//   Gather by numbers that are the same for each sample, GatherND by known ones     Reshape, Gather
+//   ReduceSumSquare, ReduceL2     ReduceSum of x · x, Sqrt
 #pragma once
 
 #include <functional>

@@ -18,15 +18,17 @@ inline constexpr int64_t kElementLimit = int64_t{1} << 48;
 inline constexpr int64_t kKnownLimit = int64_t{1} << 22;
 
 // What the compiler knows of a value. Integers and booleans lie in `ints` and may depend on the batch (the shape of
-// an activation does); reals in `reals`. A single element stands for all when the shape has more (ConstantOfShape).
+// an activation does); reals in `reals`. A single element stands for all when the shape has more (ConstantOfShape), or,
+// with `steps`, begins integers that grow evenly along each dimension (progression.h).
 struct KnownValue {
   int element = onnx::TensorProto::FLOAT;  // onnx::TensorProto::DataType
   Dims dims = {};
   std::vector<Dim> ints = {};
   std::vector<double> reals = {};
+  std::vector<int64_t> steps = {};
 
   bool real() const;
-  bool splat() const { return (real() ? reals.size() : ints.size()) == 1; }
+  bool splat() const { return (real() ? reals.size() : ints.size()) == 1 && steps.empty(); }
   bool depends_on_batch() const;           // in its shape or its elements
   std::optional<int64_t> elements() const;  // nullopt: the shape depends on the batch
   Dim integer(size_t i) const { return splat() ? ints[0] : ints[i]; }

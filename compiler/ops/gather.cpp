@@ -6,6 +6,8 @@
 //   Slice {x, y}   SliceBackward {dy, dx}
 #include "compiler/ops/gather.h"
 
+#include <algorithm>
+
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/reshaping.h"
 #include "runtime/attrs/shape.h"
@@ -143,7 +145,8 @@ std::vector<Sample> samples() {
   };
   // By numbers that are of no sample.
   const auto along = [](std::string name, Dims x, Dims indices, double rows, int64_t axis) {
-    const ValueKind kind = x[0].batch ? ValueKind::intermediate : ValueKind::parameter;
+    const bool of_samples = std::any_of(x.begin(), x.end(), [](Dim dim) { return dim.batch; });
+    const ValueKind kind = of_samples ? ValueKind::intermediate : ValueKind::parameter;
     return Sample{.name = std::move(name),
                   .inputs = {{.dims = std::move(x), .kind = kind},
                              {.dims = std::move(indices), .type = DataType::i64, .low = -rows, .high = rows}},
@@ -163,7 +166,7 @@ std::vector<Sample> samples() {
   return {fed("tokens", {{5}, {67}}, {kBatch, {9}}, DataType::i64), fed("few", {{99}, {8}}, {kBatch, {2}}, DataType::i32),
           fed("labels", {{3}, {2}, {4}}, {kBatch}, DataType::i64),
           along("shuffled", {kBatch, {5}, {3}}, {{7}}, 5, 1), along("columns", {kBatch, {2}, {9}}, {{2}, {3}}, 9, -1),
-          along("table_of_rows", {{4}, {6}}, {{5}}, 6, 1),
+          along("table_of_rows", {{4}, {6}}, {{5}}, 6, 1), along("pixels", {{6}, kBatch, {3}}, {{4}, {2}}, 6, 0),
           known("first_token", sequence, {}, {0}, 1), known("last_token", sequence, {}, {-1}, -2),
           known("backwards", sequence, {{3}}, {4, 2, 0}, 1),
           known("positions", positions, {{4}}, {0, 1, 2, 3}, 0),

@@ -138,6 +138,62 @@ TEST_CASE("rows picked by constant numbers in no order are picked by a kernel") 
   CHECK((numbers.kind == ValueKind::parameter && !numbers.trainable && numbers.type == TensorType{DataType::i64, {{3}}}));
 }
 
+TEST_CASE("rows picked along two axes at once are picked along one") {
+  const auto said = [](const std::vector<int64_t>& places, int64_t depth) {
+    Spelled spelled;
+    spelled.build.input("x", {"3", "4", "N", "5"}).integers("flat", places).constant("pairs", {-1, depth});
+    spelled.build.node("Relu", {"x"}, {"r"});
+    spelled.build.node("Reshape", {"flat", "pairs"}, {"places"});
+    spelled.node("GatherND", {"r", "places"});
+    const auto imported = spelled.build.import({.batch = 4});
+    if (!imported.ok()) return outcome(imported);
+    const Node& pick = *find_node(imported->network, "node");
+    const Value& numbers = imported->network.values[pick.inputs[1]];
+    std::string text = spelled.said();
+    if (!numbers.constant) return text;
+    for (const int64_t number : numbers.constant->ints) text += " " + std::to_string(number);
+    return text;
+  };
+  CHECK(said({0, 1, 1, 2, 2, -1}, 2) == "Relu Reshape Gather [3,N,5] 1 6 11");
+  CHECK(said({0, 1, 1, 0, -1, -1}, 2) == "Relu Reshape Gather [3,N,5]");
+  CHECK_THAT(said({0, 4}, 2), Contains("4: node 'node' (GatherND): index 4 is outside of axis 1 of [3,4,N,5]"));
+  CHECK_THAT(said({0, 1, 2}, 3), Contains("5: ") && Contains("picks samples by number"));
+  CHECK_THAT(said({0, 1, 2, 3, 4}, 5), Contains("4: ") && Contains("picks along 5 axes"));
+}
+
+TEST_CASE("a sum of squares, and its root, are made of products") {
+  const auto said = [](const std::string& op) {
+    Spelled spelled;
+    spelled.build.input("x", {"N", "8", "6"}).constant("last", {-1});
+    spelled.node(op, {"x", "last"});
+    return spelled.said();
+  };
+  CHECK(said("ReduceSumSquare") == "Mul ReduceSum [N,8,1]");
+  CHECK(said("ReduceL2") == "Mul ReduceSum Clip Sqrt [N,8,1]");
+}
+
+TEST_CASE("what opsets 23 and 24 brought is made of what was there") {
+  const auto spelled = [](int opset) {
+    Spelled made;
+    made.build = ModelBuilder(opset, 11);
+    made.build.input("x", {"N", "5", "6"}).weight("scale", {6}, 1);
+    return made;
+  };
+  Spelled norm = spelled(23);
+  norm.node("RMSNormalization", {"x", "scale"});
+  CHECK(norm.said() == "Mul ReduceMean Add Sqrt Div Mul [N,5,6]");
+  ModelBuilder::integer(*norm.build.graph().mutable_node(0), "axis", 3);
+  CHECK_THAT(norm.said(), Contains("4: node 'node' (RMSNormalization): axis 3 is outside"));
+  Spelled swish = spelled(24);
+  swish.node("Swish", {"x"});
+  CHECK(swish.said() == "Sigmoid Mul [N,5,6]");
+  onnx::AttributeProto& alpha = *swish.build.graph().mutable_node(0)->add_attribute();
+  alpha.set_name("alpha");
+  alpha.set_type(onnx::AttributeProto::FLOAT);
+  alpha.set_f(2);
+  CHECK(swish.said() == "Mul Sigmoid Mul [N,5,6]");
+}
+
 TEST_CASE("constants are scattered, and the larger of sizes is known") {
   ModelBuilder build(18);
   build.input("x", {"N", "4"}).constant("shape", {2, 2}).constant("at", {1}).constant("axes", {0}).constant_real("row", {7, 8});
