@@ -68,12 +68,15 @@ class Writer {
     set_real("value_float", value);
     return output;
   }
-  std::string integers(const Ints& items, const Dims& dims) {
-    KnownValue known{.element = onnx::TensorProto::INT64, .dims = dims};
-    for (const int64_t item : items) known.ints.push_back({item});
+  std::string constant(const KnownValue& known) {
     const std::string output = write("Constant", {});
     *added("value", onnx::AttributeProto::TENSOR).mutable_t() = to_tensor(known, "");
     return output;
+  }
+  std::string integers(const Ints& items, const Dims& dims) {
+    KnownValue known{.element = onnx::TensorProto::INT64, .dims = dims};
+    for (const int64_t item : items) known.ints.push_back({item});
+    return constant(known);
   }
   // Attributes of the node that was written last.
   void set(const std::string& name, const Ints& items) {
@@ -355,6 +358,40 @@ Result<Nodes> spell_gather_nd(Writer& w) {
   return w.finish();
 }
 
+// One number at known places: where they are, that number instead (Swin v2 zeroes a part of its biases so).
+Result<Nodes> spell_scatter_nd(Writer& w) {
+  const auto unsupported = [&](const std::string& why) { return Error{ExitCode::unsupported, fmt::format("{}: {}", describe(w.node()), why)}; };
+  const KnownValue *indices = w.known(1), *updates = w.known(2);
+  if (!indices || indices->real() || indices->depends_on_batch() || indices->dims.empty()) return unsupported("its indices are not known while compiling");
+  if (w.text("reduction", "none") != "none") return unsupported("adds or multiplies what is there");
+  if (!updates || !updates->real() || updates->reals.empty() || std::any_of(updates->reals.begin(), updates->reals.end(), [&](double item) { return item != updates->reals[0]; }))
+    return unsupported("what it writes is not one number that is known while compiling");
+  const size_t depth = static_cast<size_t>(indices->dims.back().value);
+  if (depth < 1 || depth > w.x().size()) return w.invalid(fmt::format("writes along {} axes of {}", depth, to_string(w.x())));
+  Dims dims(w.x().begin(), w.x().begin() + static_cast<int64_t>(depth));
+  int64_t count = 1;
+  for (const Dim dim : dims) {
+    if (dim.batch) return unsupported("writes into samples by number");
+    count *= dim.value;
+  }
+  if (count > kKnownLimit) return unsupported(fmt::format("picks of {} places", count));
+  dims.resize(w.x().size(), Dim{1});
+  std::vector<Dim> written(static_cast<size_t>(count), Dim{0});
+  for (size_t i = 0; i + depth <= static_cast<size_t>(*indices->elements()); i += depth) {
+    int64_t at = 0;
+    for (size_t axis = 0; axis < depth; ++axis) {
+      const int64_t size = w.x()[axis].value, given = indices->integer(i + axis).value;
+      if (given < -size || given >= size) return w.invalid(fmt::format("index {} is outside of axis {} of {}", given, axis, to_string(w.x())));
+      at = at * size + (given < 0 ? given + size : given);
+    }
+    written[static_cast<size_t>(at)] = {1};
+  }
+  const std::string places = w.constant({.element = onnx::TensorProto::BOOL, .dims = dims, .ints = std::move(written)});
+  const std::string number = w.number(static_cast<float>(updates->reals[0]));
+  w.write("Where", {places, number, w.input(0)});
+  return w.finish();
+}
+
 // √ Σ x², whose slope at zero is that of PyTorch: none. The bound is the least normal number: below it √ would divide by zero.
 Result<Nodes> spell_reduce_l2(Writer& w) {
   const bool root = w.node().op_type() == "ReduceL2";
@@ -388,6 +425,7 @@ const std::map<std::string_view, Rule>& rules() {
       {"RMSNormalization", spell_rms_normalization},
       {"ReduceL2", spell_reduce_l2},
       {"ReduceSumSquare", spell_reduce_l2},
+      {"ScatterND", spell_scatter_nd},
       {"Selu", spell_selu},
       {"SpaceToDepth", spell_depth_and_space},
       {"Swish", spell_swish},

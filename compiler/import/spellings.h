@@ -7,6 +7,7 @@
 //   GlobalMaxPool     MaxPool          DepthToSpace, SpaceToDepth     Reshape, Transpose, Reshape
 //   Einsum of two matrices, or of many side by side     Transpose where the order asks for it, MatMul
 //   Gather by numbers that are the same for each sample, GatherND by known ones     Reshape, Gather
+//   ScatterND of one known number at known places     Where
 //   ReduceSumSquare, ReduceL2     ReduceSum of x · x, Sqrt
 #pragma once
 

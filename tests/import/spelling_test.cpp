@@ -161,6 +161,21 @@ TEST_CASE("rows picked along two axes at once are picked along one") {
   CHECK_THAT(said({0, 1, 2, 3, 4}, 5), Contains("4: ") && Contains("picks along 5 axes"));
 }
 
+TEST_CASE("a number written at known places is there instead") {
+  const auto said = [](const std::vector<int64_t>& places, const std::vector<float>& numbers) {
+    Spelled spelled;
+    spelled.build.input("x", {"N", "6"}).weight("bias", {6}, 1).integers("flat", places).constant("column", {-1, 1});
+    spelled.build.constant_real("zeros", numbers);
+    spelled.build.node("Reshape", {"flat", "column"}, {"places"});
+    spelled.build.node("ScatterND", {"bias", "places", "zeros"}, {"cleared"}, "clear");
+    spelled.node("Add", {"x", "cleared"});
+    return spelled.said();
+  };
+  CHECK(said({2, 3, -1}, {0, 0, 0}) == "Where Add [N,6]");
+  CHECK_THAT(said({2, 3, 6}, {0, 0, 0}), Contains("4: node 'clear' (ScatterND): index 6 is outside of axis 0 of [6]"));
+  CHECK_THAT(said({2, 3, 4}, {0, 0, 1}), Contains("5: node 'clear' (ScatterND): what it writes is not one number"));
+}
+
 TEST_CASE("a sum of squares, and its root, are made of products") {
   const auto said = [](const std::string& op) {
     Spelled spelled;
