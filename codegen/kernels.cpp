@@ -31,10 +31,10 @@ std::string operand_literal(const Operand& operand) {
 
 std::string kernel_line(const KernelUse& use) {
   std::string operands;
-  for (const Operand& operand : use.task->operands)
+  for (const Operand& operand : use.task.operands)
     operands += (operands.empty() ? "" : ", ") + operand_literal(operand);
-  return fmt::format("  k.add<{}>({}, {}, {{{}}}, {}, {}, {});\n", use.task->kernel, use.name,
-                     to_initializer(use.task->attributes), operands, string_literal(use.algorithm),
+  return fmt::format("  k.add<{}>({}, {}, {{{}}}, {}, {}, {});\n", use.task.kernel, use.name,
+                     to_initializer(use.task.attributes), operands, string_literal(use.algorithm),
                      use.workspace_bytes, string_literal(comment_safe(layers_text(use))));
 }
 

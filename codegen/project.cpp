@@ -71,7 +71,7 @@ std::vector<GeneratedFile> carried(const Source& source, const Backend& backend)
     const std::string stem = fmt::format("{}ops/{}", backend.folder, row.file);
     of_kernels.insert(stem);
     for (const KernelUse& use : source.kernels.uses)
-      if (use.task->kernel == row.kernel) used.insert(stem);
+      if (use.task.kernel == row.kernel) used.insert(stem);
   }
   std::vector<GeneratedFile> files;
   for (const EmbeddedFile& file : carried_files()) {

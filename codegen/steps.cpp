@@ -24,7 +24,7 @@ std::string describe(const Source& source, const Step& step) {
   };
   if (step.kind == StepKind::reduce) return list(step.bucket);
   if (step.kind != StepKind::compute) return list({step.tensor});
-  const Task& task = source.graph.tasks[step.task];
+  const Task task = task_of(source.graph, step);
   std::string text = comment_safe(task.name) + " ";
   if (!task.reads().empty()) text += " " + list(task.reads());
   if (!task.writes().empty()) text += " -> " + list(task.writes());
@@ -34,7 +34,7 @@ std::string describe(const Source& source, const Step& step) {
 
 std::string compute_call(const Source& source, StepId id) {
   const Step& step = source.plan.steps[id];
-  const Task& task = source.graph.tasks[step.task];
+  const Task task = task_of(source.graph, step);
   std::string operands;
   for (const Operand& operand : task.operands) {
     operands += operands.empty() ? "" : ", ";

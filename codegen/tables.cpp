@@ -21,21 +21,26 @@ std::string key_of(const Task& task, const std::string& algorithm) {
 
 }  // namespace
 
+Task task_of(const TaskGraph& graph, const Step& step) {
+  return step.recompute ? as_run_again(graph.tasks[step.task]) : graph.tasks[step.task];
+}
+
 KernelTable kernels_of(const TaskGraph& graph, const Plan& plan) {
   KernelTable table{.uses = {}, .of_step = IdVector<StepId, int32_t>(plan.steps.size(), -1)};
   std::map<std::string, int32_t> known;
   for (const StepId id : ids_of(plan.steps)) {
     const Step& step = plan.steps[id];
     if (step.kind != StepKind::compute) continue;
-    const Task& task = graph.tasks[step.task];
+    const Task task = task_of(graph, step);
     const auto [found, is_new] =
         known.try_emplace(key_of(task, step.algorithm), static_cast<int32_t>(table.uses.size()));
     if (is_new)
-      table.uses.push_back({fmt::format("{}_{}", snake_case(task.kernel), found->second), &task, step.algorithm,
+      table.uses.push_back({fmt::format("{}_{}", snake_case(task.kernel), found->second), task, step.algorithm,
                             step.workspace.bytes, {}});
     KernelUse& use = table.uses[static_cast<size_t>(found->second)];
     use.workspace_bytes = std::min(use.workspace_bytes, step.workspace.bytes);
-    if (!step.recompute) use.layers.push_back(task.layer);
+    const bool known_layer = std::find(use.layers.begin(), use.layers.end(), task.layer) != use.layers.end();
+    if (!step.recompute || !known_layer) use.layers.push_back(task.layer);
     table.of_step[id] = found->second;
   }
   return table;
@@ -97,7 +102,7 @@ IdVector<StepId, bool> steps_of_evaluation(const TaskGraph& graph, const Plan& p
       const bool forward = task.kind == TaskKind::forward || task.kind == TaskKind::loss;
       if (forward && !step.recompute) taken[id] = true;
       if (!taken[id]) continue;
-      for (const TensorId tensor : task.reads()) take_maker(tensor, id);
+      for (const TensorId tensor : task_of(graph, step).reads()) take_maker(tensor, id);
     } else if (step.kind == StepKind::offload && taken[id]) {
       take_maker(step.tensor, id);
     } else if (step.kind == StepKind::prefetch && taken[id]) {

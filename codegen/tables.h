@@ -13,7 +13,7 @@ namespace plimsoll {
 // Tasks that are the same work by the same algorithm share one kernel.
 struct KernelUse {
   std::string name;      // "conv_forward_3": an enumerator of the generated KernelIndex
-  const Task* task;      // the first that uses it: kernel, attributes, operands
+  Task task;             // the first that uses it, as it is run: kernel, attributes, operands
   std::string algorithm;
   int64_t workspace_bytes;  // planned: the least that any of its steps has
   std::vector<std::string> layers;  // all that use it
@@ -23,6 +23,9 @@ struct KernelTable {
   std::vector<KernelUse> uses;               // by first step
   IdVector<StepId, int32_t> of_step;         // -1: not a compute step
 };
+
+// The task as the step runs it: again, it reads what it remembers.
+Task task_of(const TaskGraph& graph, const Step& step);
 
 KernelTable kernels_of(const TaskGraph& graph, const Plan& plan);
 

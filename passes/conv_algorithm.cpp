@@ -37,7 +37,7 @@ Status conv_algorithm(Plan& plan, const Context& context) {
     Step& step = plan.steps[id];
     if (step.kind != StepKind::compute) continue;
     const int64_t room = limit_of(context) - live[static_cast<size_t>(id.value)];
-    const std::vector<Choice>& choices = context.choices[step.task];
+    const std::vector<Choice>& choices = context.choices.of(step.task, step.recompute);
     const auto fits = std::find_if(choices.begin(), choices.end(), [&](const Choice& choice) {
       return align_up(choice.workspace_bytes) <= room;
     });

@@ -19,6 +19,7 @@ Status seed_plan(Plan& plan, const Context& context) {
                           .reads = task.reads(),
                           .writes = task.writes(),
                           .updates = task.updates(),
+                          .remembers = task.remembers,
                           .in_place = task.in_place,
                           .flops = task.flops.at(samples),
                           .bytes_moved = task.bytes_moved(samples)});

@@ -82,6 +82,7 @@ class Maker {
     }
     for (TensorId output : layer.outputs) use(run, Access::write, output);
     if (one_in(4)) use(run, Access::write, layer.stash = tensor(layer.name + ".stash", TensorKind::stash, 1 + below(50)));
+    if (layer.stash.valid() && number % 2 == 0) run.remembers = {layer.stash};
     if (one_in(6)) {
       use(run, Access::update, fixed(layer.name + ".mean", TensorKind::statistic, 1 + below(300), true));
       run.mixes_samples = true;
@@ -191,9 +192,9 @@ class Maker {
 TaskGraph random_graph(uint64_t seed, const RandomGraphOptions& options) { return Maker(seed, options).make(); }
 
 Status RandomCosts::prepare(const TaskGraph& graph, int64_t samples) {
-  for (const Task& task : graph.tasks) {
+  for_each_work(graph, [&](const Task& task) {
     std::vector<AlgorithmCost>& costs = known_[signature(task, samples)];
-    if (!costs.empty()) continue;
+    if (!costs.empty()) return;
     // The same for a task under every number of samples, so that times and workspaces grow with it.
     std::seed_seq words{seed_, static_cast<uint64_t>(std::hash<std::string>{}(signature(task, 1)))};
     std::mt19937_64 random(words);
@@ -203,7 +204,7 @@ Status RandomCosts::prepare(const TaskGraph& graph, int64_t samples) {
                        .workspace_bytes = i + 1 == count ? 0 : static_cast<int64_t>(random() % 8192) * samples / (i + 1),
                        .seconds = 1e-6 * static_cast<double>(samples) * static_cast<double>((i + 1) * (1 + random() % 100))});
     std::stable_sort(costs.begin(), costs.end(), [](const AlgorithmCost& a, const AlgorithmCost& b) { return a.seconds < b.seconds; });
-  }
+  });
   return {};
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compiler/check/verdict.h"
 
 namespace plimsoll {
@@ -14,7 +16,10 @@ void touches_of(const Plan& plan, const Step& step, std::vector<Touch>& touches)
       for (TensorId tensor : task.reads) touches.push_back({tensor, Access::read});
       if (!step.recompute)
         for (TensorId tensor : task.updates) touches.push_back({tensor, Access::update});
-      for (TensorId tensor : task.writes) touches.push_back({tensor, Access::write});
+      for (TensorId tensor : task.writes) {
+        const bool remembered = std::find(task.remembers.begin(), task.remembers.end(), tensor) != task.remembers.end();
+        touches.push_back({tensor, step.recompute && remembered ? Access::read : Access::write});
+      }
       break;
     }
     case StepKind::offload: touches.push_back({step.tensor, Access::read}); break;

@@ -74,7 +74,7 @@ void check_tasks(const Plan& plan, Verdict& verdict) {
   for (TaskId id : ids_of(plan.tasks)) {
     const PlanTask& task = plan.tasks[id];
     bool ids_ok = true;
-    for (const auto* list : {&task.reads, &task.writes, &task.updates})
+    for (const auto* list : {&task.reads, &task.writes, &task.updates, &task.remembers})
       for (TensorId tensor : *list) ids_ok = ids_ok && plan.tensors.contains(tensor);
     for (const Task::InPlace& pair : task.in_place)
       ids_ok = ids_ok && plan.tensors.contains(pair.read) && plan.tensors.contains(pair.written);
@@ -108,6 +108,11 @@ void check_tasks(const Plan& plan, Verdict& verdict) {
         verdict.refuse(Rule::form, {}, tensor,
                        fmt::format("task {} updates {}, and a tensor of kind {} never changes", verdict.name(id),
                                    verdict.name(tensor), to_string(plan.tensors[tensor].kind)));
+    for (TensorId tensor : task.remembers)
+      if (task.kind != TaskKind::forward || !holds(task.writes, tensor))
+        verdict.refuse(Rule::form, {}, tensor,
+                       fmt::format("task {} remembers {}, which {}", verdict.name(id), verdict.name(tensor),
+                                   holds(task.writes, tensor) ? "no task but a forward one does" : "it does not write"));
     for (const Task::InPlace& pair : task.in_place)
       if (!holds(task.reads, pair.read) || !holds(task.writes, pair.written))
         verdict.refuse(Rule::form, fmt::format("task {} allows {} on the bytes of {}, but does not read the one and write "

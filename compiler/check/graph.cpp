@@ -53,6 +53,7 @@ std::vector<Violation> check_against_graph(const Plan& plan, const TaskGraph& gi
     expect_equal(verdict, of, "reads", listed(graph, said.reads), listed(graph, task.reads()));
     expect_equal(verdict, of, "writes", listed(graph, said.writes), listed(graph, task.writes()));
     expect_equal(verdict, of, "updates", listed(graph, said.updates), listed(graph, task.updates()));
+    expect_equal(verdict, of, "remembers", listed(graph, said.remembers), listed(graph, task.remembers));
     expect_equal(verdict, of, "flops", said.flops, task.flops.at(plan.rank_samples()));
     expect_equal(verdict, of, "bytes_moved", said.bytes_moved, task.bytes_moved(plan.rank_samples()));
     // A plan may use less permission than the graph gives.

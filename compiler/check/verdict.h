@@ -43,7 +43,7 @@ struct Touch {
 };
 
 // The touches of a step: a task's operands, an offload's read, the write of a prefetch or a load. A recomputation leaves
-// the task's updates alone.
+// the task's updates alone, and reads what the task remembers.
 void touches_of(const Plan& plan, const Step& step, std::vector<Touch>& touches);
 
 // What a loss task makes for the trainer: no gradient, and nothing that a task reads.

@@ -133,10 +133,10 @@ json as_json(const MeasuredLinks& links) {
 std::map<std::string, std::string> task_entries(const TaskGraph& graph, int64_t samples) {
   const auto reuse = reuse_bytes(graph, samples);
   std::map<std::string, std::string> entries;
-  for (const Task& task : graph.tasks) {
+  for_each_work(graph, [&](const Task& task) {
     std::string& entry = entries[signature(task, samples)];
     if (entry.empty()) entry = task_json(task, samples, reuse.at(signature(task, samples)));
-  }
+  });
   return entries;
 }
 

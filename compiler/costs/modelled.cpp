@@ -55,15 +55,15 @@ LinkRates link_rates(const Device& device) {
 }
 
 Status ModelledCosts::prepare(const TaskGraph& graph, int64_t samples) {
-  for (const Task& task : graph.tasks) {
+  for_each_work(graph, [&](const Task& task) {
     std::vector<AlgorithmCost>& costs = costs_[signature(task, samples)];
-    if (!costs.empty()) continue;
+    if (!costs.empty()) return;
     costs = modelled_algorithms(device_, task, samples);
     const std::optional<AlgorithmCost> tf32 = admits_tf32_ ? tf32_algorithm(device_, task, samples) : std::nullopt;
-    if (!tf32) continue;
+    if (!tf32) return;
     costs.push_back(*tf32);
     std::stable_sort(costs.begin(), costs.end(), [](const AlgorithmCost& a, const AlgorithmCost& b) { return a.seconds < b.seconds; });
-  }
+  });
   return {};
 }
 

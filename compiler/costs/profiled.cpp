@@ -201,11 +201,11 @@ void ProfiledCosts::remember(const ProfiledTask& profiled, const Task& task, int
 }
 
 Status ProfiledCosts::prepare(const TaskGraph& graph, int64_t samples) {
-  std::map<std::string, const Task*> wanted;
-  for (const Task& task : graph.tasks) {
+  std::map<std::string, Task> wanted;
+  for_each_work(graph, [&](const Task& task) {
     std::string key = signature(task, samples);
-    if (!profile_.costs.contains(key)) wanted.try_emplace(std::move(key), &task);
-  }
+    if (!profile_.costs.contains(key)) wanted.try_emplace(std::move(key), task);
+  });
   std::vector<std::string> unknown;
   const auto is_unknown = [&](const auto& entry) { return !known_.contains(entry.first); };
   if (std::any_of(wanted.begin(), wanted.end(), is_unknown))
@@ -222,8 +222,8 @@ Status ProfiledCosts::prepare(const TaskGraph& graph, int64_t samples) {
     const auto found = known_.find(key);
     if (found == known_.end())
       return Error{ExitCode::environment, "the profiler '" + options_.profiler + "' left out " + key};
-    if (!found->second.error.empty()) refused.notes.push_back(task->name + ": " + found->second.error);
-    else remember(found->second, *task, samples);
+    if (!found->second.error.empty()) refused.notes.push_back(task.name + ": " + found->second.error);
+    else remember(found->second, task, samples);
   }
   if (!refused.notes.empty()) return refused;
   return {};

@@ -1,6 +1,8 @@
 #include "compiler/costs/reuse.h"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "compiler/ir/profile.h"
 
@@ -37,6 +39,20 @@ std::vector<TaskId> order_of(const TaskGraph& graph) {
   return order;
 }
 
+bool is_backward(const Task& task) {
+  return task.kind == TaskKind::backward || task.kind == TaskKind::backward_data || task.kind == TaskKind::backward_weights;
+}
+
+// Of each tensor that is made anew when its task is run again: that task, if it remembers something.
+IdVector<TensorId, TaskId> makers_that_remember(const TaskGraph& graph) {
+  IdVector<TensorId, TaskId> makers(graph.tensors.size());
+  for (const TaskId id : ids_of(graph.tasks)) {
+    if (graph.tasks[id].remembers.empty()) continue;
+    for (const TensorId made : as_run_again(graph.tasks[id]).writes()) makers[made] = id;
+  }
+  return makers;
+}
+
 // Bytes by the moment at which they were last touched; the sum over all moments since one (a Fenwick tree).
 class LastTouched {
  public:
@@ -64,9 +80,7 @@ std::map<std::string, std::vector<int64_t>> reuse_bytes(const TaskGraph& graph, 
   LastTouched bytes(2 * order.size());
   IdVector<TensorId, size_t> last(graph.tensors.size(), kNever);
   std::map<std::string, std::vector<std::vector<int64_t>>> seen;
-  // The first iteration finds nothing touched; the second is as all others.
-  for (size_t moment = 0; moment < 2 * order.size(); ++moment) {
-    const Task& task = graph.tasks[order[moment % order.size()]];
+  const auto see = [&](const Task& task) {
     std::vector<int64_t> since;
     for (const Operand& operand : task.operands) {
       TensorId place = operand.tensor;  // what is written in place lies where the operand did
@@ -74,6 +88,18 @@ std::map<std::string, std::vector<int64_t>> reuse_bytes(const TaskGraph& graph, 
         if (in_place.written == place) place = in_place.read;
       since.push_back(operand.access == Access::absent || last[place] == kNever ? 0 : bytes.since(last[place]));
     }
+    seen[signature(task, samples)].push_back(std::move(since));
+  };
+  IdVector<TensorId, TaskId> may_make_again = makers_that_remember(graph);
+  // The first iteration finds nothing touched; the second is as all others.
+  for (size_t moment = 0; moment < 2 * order.size(); ++moment) {
+    const Task& task = graph.tasks[order[moment % order.size()]];
+    const bool counts = moment >= order.size();
+    for (const TensorId read : counts && is_backward(task) ? task.reads() : std::vector<TensorId>{}) {
+      const TaskId maker = std::exchange(may_make_again[read], TaskId());
+      if (maker.valid()) see(as_run_again(graph.tasks[maker]));
+    }
+    if (counts) see(task);
     for (const Operand& operand : task.operands) {
       if (operand.access == Access::absent || last[operand.tensor] == moment) continue;
       const int64_t size = graph.tensors[operand.tensor].bytes(samples);
@@ -81,7 +107,11 @@ std::map<std::string, std::vector<int64_t>> reuse_bytes(const TaskGraph& graph, 
       bytes.add(moment, size);
       last[operand.tensor] = moment;
     }
-    if (moment >= order.size()) seen[signature(task, samples)].push_back(std::move(since));
+  }
+  for (const Task& task : graph.tasks) {
+    if (task.remembers.empty()) continue;
+    auto& all = seen[signature(as_run_again(task), samples)];
+    if (all.empty()) all.push_back(std::vector<int64_t>(task.operands.size(), std::numeric_limits<int64_t>::max()));
   }
   std::map<std::string, std::vector<int64_t>> medians;
   for (const auto& [key, all] : seen)

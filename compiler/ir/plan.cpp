@@ -1,6 +1,14 @@
 #include "compiler/ir/plan.h"
 
+#include <algorithm>
+
 namespace plimsoll {
+
+std::vector<TensorId> PlanTask::written(bool again) const {
+  std::vector<TensorId> list = writes;
+  if (again) std::erase_if(list, [&](TensorId tensor) { return std::find(remembers.begin(), remembers.end(), tensor) != remembers.end(); });
+  return list;
+}
 
 std::string_view to_string(StreamKind kind) {
   switch (kind) {

@@ -36,10 +36,14 @@ struct PlanTask {
   std::vector<TensorId> reads = {};
   std::vector<TensorId> writes = {};
   std::vector<TensorId> updates = {};
+  std::vector<TensorId> remembers = {};  // of what it writes: run again, it reads these instead
   std::vector<Task::InPlace> in_place = {};
   int64_t flops = 0;
   int64_t bytes_moved = 0;
   FastestAlgorithm fastest = {};  // where the plan's steps run another
+
+  // What it leaves behind when it has run, or run again.
+  std::vector<TensorId> written(bool again) const;
 };
 
 enum class StreamKind { compute, d2h, h2d, comm };

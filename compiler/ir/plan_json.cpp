@@ -39,6 +39,7 @@ Json json_of(int64_t id, const PlanTask& task) {
                {"in_place", in_place},
                {"flops", task.flops},
                {"bytes_moved", task.bytes_moved}};
+  if (!task.remembers.empty()) json["remembers"] = ids(task.remembers);
   const FastestAlgorithm& fastest = task.fastest;
   if (!fastest.algorithm.empty())
     json["fastest"] = {{"algorithm", fastest.algorithm}, {"workspace_bytes", fastest.workspace_bytes}, {"seconds", fastest.seconds}};
@@ -181,6 +182,7 @@ void read_lists(JsonReader& read, const Place& root, Plan& plan) {
                   .updates = read.ids<TensorId>(item, "updates", tensors),
                   .flops = read.bytes(item, "flops", false),
                   .bytes_moved = read.bytes(item, "bytes_moved", false)};
+    if (JsonReader::field(item, "remembers").json) task.remembers = read.ids<TensorId>(item, "remembers", tensors);
     read.array(item, "in_place", false, [&](const Place& pair) {
       std::vector<TensorId> both;
       read.array(pair, true, [&](const Place& id) { both.push_back(TensorId(read.integer(id, 0, tensors - 1, true))); });

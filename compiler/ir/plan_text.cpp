@@ -13,7 +13,7 @@ namespace {
 
 // What a step puts into the arena: here a residency can begin.
 std::vector<TensorId> puts(const Plan& plan, const Step& step) {
-  if (step.kind == StepKind::compute) return plan.tasks[step.task].writes;
+  if (step.kind == StepKind::compute) return plan.tasks[step.task].written(step.recompute);
   const bool leaves_it = step.kind == StepKind::offload || step.kind == StepKind::reduce;
   return leaves_it ? std::vector<TensorId>{} : std::vector{step.tensor};
 }
@@ -115,7 +115,7 @@ std::string header_of(const Plan& plan) {
 
 std::string line_of(const Plan& plan, const PlanTask& task) {
   std::string line = fmt::format("task {} {} {}{}", spelled(task.name), spelled(task.op), to_string(task.kind), option("layer", task.layer));
-  line += list(plan, "read", task.reads) + list(plan, "write", task.writes) + list(plan, "update", task.updates);
+  line += list(plan, "read", task.reads) + list(plan, "write", task.writes) + list(plan, "update", task.updates) + list(plan, "remember", task.remembers);
   for (const Task::InPlace& pair : task.in_place) line += list(plan, "in_place", {pair.read, pair.written});
   if (task.flops != 0) line += fmt::format(" flops={}", task.flops);
   if (task.bytes_moved != 0) line += fmt::format(" bytes_moved={}", task.bytes_moved);
@@ -243,6 +243,7 @@ class Parser {
     if (cursor_.accept_word("read")) task.reads = tensor_list();
     if (cursor_.accept_word("write")) task.writes = tensor_list();
     if (cursor_.accept_word("update")) task.updates = tensor_list();
+    if (cursor_.accept_word("remember")) task.remembers = tensor_list();
     while (cursor_.accept_word("in_place")) {
       const TensorId read = known_tensor();
       task.in_place.push_back({read, known_tensor()});

@@ -17,9 +17,23 @@ int64_t Task::bytes_moved(int64_t samples) const {
   int64_t bytes = 0;
   for (const Operand& operand : operands) {
     if (operand.access == Access::absent) continue;
-    bytes += operand.type.at(samples).bytes() * (operand.access == Access::update ? 2 : 1);
+    bytes += operand.type.at(samples).bytes() * (operand.access == Access::update || operand.twice ? 2 : 1);
   }
   return bytes;
+}
+
+Task as_run_again(const Task& task) {
+  Task again = task;
+  if (task.remembers.empty()) return again;
+  for (Operand& operand : again.operands) {
+    if (operand.access == Access::update) {
+      operand = {};
+      continue;
+    }
+    operand.twice = false;
+    if (std::find(task.remembers.begin(), task.remembers.end(), operand.tensor) != task.remembers.end()) operand.access = Access::read;
+  }
+  return again;
 }
 
 TaskGraph accumulating(TaskGraph graph) {

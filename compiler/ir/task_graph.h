@@ -50,6 +50,7 @@ struct Operand {
   TensorId tensor = {};  // invalid: absent
   Access access = Access::absent;
   TensorType type = {};  // as the kernel sees it: a reshaped view has other dimensions than the tensor
+  bool twice = false;    // read from memory in two passes
 };
 
 struct Task {
@@ -67,6 +68,8 @@ struct Task {
     friend bool operator==(const InPlace&, const InPlace&) = default;
   };
   std::vector<InPlace> in_place = {};
+  // Written the first time only: run again, the task reads what it remembers (batch statistics). So that stays where it is.
+  std::vector<TensorId> remembers = {};
   Affine flops = {};
   bool may_run_again = true;   // false: a side effect cannot be left out, or the result would differ
   bool mixes_samples = false;  // batch statistics: splitting the batch changes the result
@@ -74,7 +77,7 @@ struct Task {
   std::vector<TensorId> reads() const { return touched(Access::read); }
   std::vector<TensorId> writes() const { return touched(Access::write); }
   std::vector<TensorId> updates() const { return touched(Access::update); }
-  // Sum over the operands' bytes, an updated one counted twice.
+  // Sum over the operands' bytes, one that is updated or read in two passes counted twice.
   int64_t bytes_moved(int64_t samples) const;
 
  private:
@@ -100,6 +103,19 @@ struct TaskGraph {
   TensorId correct = {};                   // f32[1]: samples whose largest logit is the label's; invalid for mse
   TensorId output = {};                    // the model's first output (logits)
 };
+
+// The task as it is run again: what it remembers is read, so that whatever else it reads is read once; what it updates is not
+// there. Of a task that remembers nothing, the task itself.
+Task as_run_again(const Task& task);
+
+// body(task) for everything that costs something of its own: each task, and as it is run again where that is less work.
+template <class Body>
+void for_each_work(const TaskGraph& graph, Body&& body) {
+  for (const Task& task : graph.tasks) {
+    body(task);
+    if (!task.remembers.empty()) body(as_run_again(task));
+  }
+}
 
 // The graph for iterations of several rounds: weight gradients persist and every task that wrote one adds to it
 // (write → update); the update task, executed once after the last round, also clears it (read → update).

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -30,7 +31,7 @@ std::string line_of(const TaskGraph& graph, const Task& task) {
   for (const Operand& operand : task.operands) {
     switch (operand.access) {
       case Access::absent: line += " absent"; continue;
-      case Access::read: line += " read "; break;
+      case Access::read: line += operand.twice ? " read twice " : " read "; break;
       case Access::write: line += " write "; break;
       case Access::update: line += " update "; break;
     }
@@ -38,6 +39,8 @@ std::string line_of(const TaskGraph& graph, const Task& task) {
     if (operand.type != graph.tensors[operand.tensor].type) line += " as " + to_string(operand.type);
   }
   for (const Task::InPlace& pair : task.in_place) line += fmt::format(" in_place {} {}", name(pair.read), name(pair.written));
+  if (!task.remembers.empty()) line += " remember";
+  for (const TensorId remembered : task.remembers) line += " " + name(remembered);
   if (task.flops != Affine{}) line += " flops=" + in_samples(task.flops);
   if (!task.may_run_again) line += " once";
   if (task.mixes_samples) line += " mixes_samples";
@@ -126,6 +129,8 @@ class Parser {
       const TensorId read = known_tensor();
       task.in_place.push_back({read, known_tensor()});
     }
+    if (cursor_.accept_word("remember"))
+      while (cursor_.sees("%")) remembered(task);
     if (cursor_.accept("flops=")) task.flops = affine();
     task.may_run_again = !cursor_.accept_word("once");
     task.mixes_samples = cursor_.accept_word("mixes_samples");
@@ -133,10 +138,19 @@ class Parser {
   }
 
   void operand(Task& task, Access access) {
-    Operand operand{.tensor = known_tensor(), .access = access};
+    const bool twice = access == Access::read && cursor_.accept_word("twice");
+    Operand operand{.tensor = known_tensor(), .access = access, .twice = twice};
     if (cursor_.error()) return;
     operand.type = cursor_.accept_word("as") ? type() : graph_.tensors[operand.tensor].type;
     task.operands.push_back(operand);
+  }
+
+  void remembered(Task& task) {
+    const TensorId tensor = known_tensor();
+    const auto writes = [&](const Operand& operand) { return operand.access == Access::write && operand.tensor == tensor; };
+    if (!cursor_.error() && std::none_of(task.operands.begin(), task.operands.end(), writes))
+      cursor_.fail("a task remembers what it writes, and nothing else");
+    task.remembers.push_back(tensor);
   }
 
   // {pads=[1,1,1,1] group=32 epsilon=1e-05 ceil=true}

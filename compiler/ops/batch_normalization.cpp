@@ -2,8 +2,9 @@
 // training_mode says; in evaluation by the running ones.
 //   BatchNormForward  {x, scale, bias, running_mean, running_var, y, mean, var}
 //   BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias}
-// mean and var are the batch's, stashed for the backward (var is biased: the sum over its count). y is read only where
-// a Relu is fused (attribute "relu", never from a file): its zeros are the mask.
+// mean and var are the batch's, stashed for the backward (var is biased: the sum over its count), and remembered: run again, the
+// forward reads them and passes over x once. y is read only where a Relu is fused (attribute "relu", never from a file): its
+// zeros are the mask.
 #include "compiler/ops/fused_relu.h"
 #include "compiler/ops/op.h"
 #include "runtime/attrs/batch_norm.h"
@@ -43,6 +44,8 @@ void forward(TaskBuilder& build) {
                            build.update_input(4), build.write_output(0), stash("mean"), stash("var")},
               .in_place = {{0, 5}},
               .flops = flops_per_element(node.input_type(0), 7),
+              .twice = {0},
+              .remembers = {6, 7},
               .mixes_samples = true});
 }
 
@@ -56,6 +59,7 @@ void backward(TaskBuilder& build) {
                            build.write_gradient(0), build.write_gradient(1), build.write_gradient(2)},
               .in_place = {{1, 6}, {0, 6}},
               .flops = flops_per_element(build.node().input_type(0), 11),
+              .twice = {0, 1, 5},
               .mixes_samples = true});
 }
 

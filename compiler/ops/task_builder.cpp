@@ -145,6 +145,9 @@ void TaskBuilder::task(TaskSpec spec) {
     const Operand& to = task.operands[static_cast<size_t>(written)];
     if (from.access == Access::read && to.access == Access::write) task.in_place.push_back({from.tensor, to.tensor});
   }
+  for (const int slot : spec.twice) task.operands[static_cast<size_t>(slot)].twice = true;
+  for (const int slot : spec.remembers)
+    if (const Operand& operand = task.operands[static_cast<size_t>(slot)]; operand.access == Access::write) task.remembers.push_back(operand.tensor);
   task.name = unique(task.layer + "." + std::string(to_string(task.kind)), task_names_);
   graph_.tasks.push_back(std::move(task));
 }

@@ -27,6 +27,8 @@ struct TaskSpec {
   std::vector<Operand> operands = {};            // in the kernel's slots
   std::vector<std::pair<int, int>> in_place = {};  // slots {read, written}: permission to share bytes
   Affine flops = {};
+  std::vector<int> twice = {};      // slots that are read from memory in two passes
+  std::vector<int> remembers = {};  // slots that are written the first time, and read when the task is run again
   bool may_run_again = true;
   bool mixes_samples = false;
 };

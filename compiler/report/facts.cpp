@@ -281,14 +281,14 @@ bool reads(const Plan& plan, const Step& step, TensorId tensor) {
   if (step.kind == StepKind::reduce) return holds(step.bucket, tensor);
   if (step.kind != StepKind::compute) return step.kind == StepKind::offload && step.tensor == tensor;
   const PlanTask& task = plan.tasks[step.task];
-  return holds(task.reads, tensor) || (!step.recompute && holds(task.updates, tensor));
+  return holds(task.reads, tensor) || holds(step.recompute ? task.remembers : task.updates, tensor);
 }
 
 bool writes(const Plan& plan, const Step& step, TensorId tensor) {
   if (step.kind == StepKind::reduce) return holds(step.bucket, tensor);
   if (step.kind != StepKind::compute) return step.kind != StepKind::offload && step.tensor == tensor;
   const PlanTask& task = plan.tasks[step.task];
-  return holds(task.writes, tensor) || (!step.recompute && holds(task.updates, tensor));
+  return holds(task.written(step.recompute), tensor) || (!step.recompute && holds(task.updates, tensor));
 }
 
 const Residency* residency_at(const Plan& plan, const TensorFacts& tensor, StepId step) {

@@ -16,6 +16,7 @@ void note_fastest(Plan& plan, const TaskGraph& graph, const Costs& costs) {
   for (PlanTask& task : plan.tasks) task.fastest = {};
   for (const Step& step : plan.steps) {
     if (step.kind != StepKind::compute || !graph.tasks.contains(step.task)) continue;
+    if (step.recompute && !graph.tasks[step.task].remembers.empty()) continue;  // less work, with algorithms of its own
     const AlgorithmCost* best = nullptr;
     for (const AlgorithmCost& algorithm : costs.algorithms(graph.tasks[step.task], samples))
       if (serves(graph.tasks[step.task], algorithm) &&

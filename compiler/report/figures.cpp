@@ -19,7 +19,7 @@ PlanFigures figures_of(const Plan& plan, double ideal_seconds) {
   for (const Step& step : plan.steps) {
     if (!step.recompute) continue;
     figures.recomputed_tasks += plan.rounds;
-    for (const TensorId tensor : plan.tasks[step.task].writes)
+    for (const TensorId tensor : plan.tasks[step.task].written(true))
       figures.recomputed_bytes += plan.rounds * plan.tensors[tensor].bytes;
   }
   return figures;

@@ -6,7 +6,7 @@
 namespace plimsoll {
 
 // body(tensor, reads, writes) once per tensor and way of touching it: reads first, then updates (both), then writes.
-// Run again, a task leaves what it updates alone.
+// Run again, a task leaves what it updates alone, and reads what it remembers.
 template <class Body>
 void for_each_access(const Plan& plan, const Step& step, Body&& body) {
   switch (step.kind) {
@@ -15,7 +15,9 @@ void for_each_access(const Plan& plan, const Step& step, Body&& body) {
       for (const TensorId tensor : task.reads) body(tensor, true, false);
       if (!step.recompute)
         for (const TensorId tensor : task.updates) body(tensor, true, true);
-      for (const TensorId tensor : task.writes) body(tensor, false, true);
+      if (step.recompute)
+        for (const TensorId tensor : task.remembers) body(tensor, true, false);
+      for (const TensorId tensor : task.written(step.recompute)) body(tensor, false, true);
       break;
     }
     case StepKind::offload: body(step.tensor, true, false); break;

@@ -17,8 +17,18 @@ struct Choice {
   double last_seconds = 0;      // for the last round
 };
 
-// Fastest first, never empty; each needs less workspace than every one before it.
-using Choices = IdVector<TaskId, std::vector<Choice>>;
+// Of each task: fastest first, never empty; each needs less workspace than every one before it.
+struct Choices {
+  IdVector<TaskId, std::vector<Choice>> first = {};
+  IdVector<TaskId, std::vector<Choice>> again = {};  // of those that remember something: run again, they are other work
+
+  Choices() = default;
+  explicit Choices(size_t tasks, const std::vector<Choice>& each = {}) : first(tasks, each) {}
+  const std::vector<Choice>& operator[](TaskId task) const { return first[task]; }
+  const std::vector<Choice>& of(TaskId task, bool run_again) const {
+    return run_again && again.contains(task) && !again[task].empty() ? again[task] : first[task];
+  }
+};
 
 // Before: costs are prepared for `graph` at both numbers of samples. Algorithms that are not deterministic are left
 // out where a deterministic one exists, unless the costs admit them. Error: environment, when no algorithm of a task serves both rounds.

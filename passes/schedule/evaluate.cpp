@@ -55,7 +55,10 @@ void Evaluator::find_lives(const Trace& trace) {
     const auto pairs = model_.in_place_allowed ? model_.in_place[op.id] : std::span<const int32_t>{};
     const size_t first_pair = pairs_.size();
     for (size_t i = 0; i < pairs.size(); i += 2) pairs_.push_back({current_[at(pairs[i])], pairs[i + 1], step});
-    for (const int32_t tensor : model_.writes[op.id]) begin(tensor, step);
+    for (const int32_t tensor : model_.writes[op.id]) {
+      if (op.again && model_.tensors[at(tensor)].remembered) touch(tensor);
+      else begin(tensor, step);
+    }
     for (size_t i = first_pair; i < pairs_.size(); ++i) pairs_[i].written = current_[at(pairs_[i].written)];
   }
   for (Life& life : lives_)
@@ -107,8 +110,7 @@ void Evaluator::choose_algorithms(const Trace& trace, int64_t limit) {
   chosen_.assign(trace.size(), -1);
   for (size_t step = 0; step < trace.size(); ++step) {
     if (trace[step].kind != StepKind::compute) continue;
-    const int32_t end = model_.first_algorithm[at(trace[step].id) + 1];
-    int32_t chosen = model_.first_algorithm[at(trace[step].id)];
+    auto [chosen, end] = model_.algorithm_range(trace[step].id, trace[step].again);
     while (chosen + 1 < end && model_.algorithms[at(chosen)].workspace_bytes > limit - live_[step]) ++chosen;
     chosen_[step] = chosen;
     live_[step] += model_.algorithms[at(chosen)].workspace_bytes;

@@ -48,14 +48,20 @@ void copy_facts(Model& model, const Plan& plan, const Context& context) {
     model.in_place.add(list);
     model.tasks.push_back({.kind = task.kind, .rerunnable = task.kind == TaskKind::forward && context.graph.tasks[id].may_run_again});
     for (const TensorId changed : task.updates) model.tensors[static_cast<size_t>(changed.value)].changed = true;
+    for (const TensorId remembered : task.remembers) model.tensors[static_cast<size_t>(remembered.value)].remembered = true;
     for (const TensorId written : task.writes) {
       ModelTensor& tensor = model.tensors[static_cast<size_t>(written.value)];
       tensor.producer = id.value;
       tensor.rerunnable = model.tasks.back().rerunnable;
     }
     model.first_algorithm.push_back(static_cast<int32_t>(model.algorithms.size()));
-    for (const Choice& choice : context.choices[id])
-      model.algorithms.push_back({align_up(choice.workspace_bytes), choice.seconds, choice.last_seconds});
+    const auto add = [&](const std::vector<Choice>& choices) {
+      for (const Choice& choice : choices)
+        model.algorithms.push_back({align_up(choice.workspace_bytes), choice.seconds, choice.last_seconds});
+    };
+    add(context.choices[id]);
+    model.first_algorithm.push_back(static_cast<int32_t>(model.algorithms.size()));
+    if (!task.remembers.empty()) add(context.choices.of(id, true));
   }
   model.first_algorithm.push_back(static_cast<int32_t>(model.algorithms.size()));
 }
@@ -104,7 +110,7 @@ void find_gaps(Model& model) {
     if (tensor.changed) continue;
     const bool forward = made_forward(model, tensor);
     if (forward && tensor.gap_end == kNever) tensor.gap_begin = last[static_cast<size_t>(id)];
-    tensor.movable = !tensor.persistent && !tensor.kept && tensor.gap_begin >= 0;
+    tensor.movable = !tensor.persistent && !tensor.kept && !tensor.remembered && tensor.gap_begin >= 0;
     if (tensor.movable) at[static_cast<size_t>(tensor.gap_begin)].push_back(id);
   }
   for (const std::vector<int32_t>& tensors : at) model.gaps_at.add(tensors);

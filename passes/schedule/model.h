@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "passes/context.h"
@@ -50,6 +51,7 @@ struct ModelTensor {
   bool input = false;      // loaded: may be loaded again
   bool movable = false;    // may leave in its gap
   bool rerunnable = false; // its producer may run again
+  bool remembered = false; // by the task that made it: it stays, for that task reads it when it is run again
   bool changed = false;    // updated in place: its copies would have to tell which value they hold
   bool kept = false;       // the trainer reads it when the round is over
   // Positions in `order`. Of what the forward makes: the last touch before the first touch of the backward, and that
@@ -90,7 +92,7 @@ struct Model {
   std::vector<int32_t> waits_for;        // of each task: the last reduction whose sums it touches, or -1
   int64_t ranks = 1;
   std::vector<Algorithm> algorithms;     // all tasks', one after the other, each task's fastest first
-  std::vector<int32_t> first_algorithm;  // of each task; one more at the end
+  std::vector<int32_t> first_algorithm;  // of each task twice, the first time and run again (none: as the first time); one more at the end
   Lists gaps_at;                     // of each position in `order`: tensors whose gap begins there
   Lists read_at;                     // of each tensor: positions in `order` of the tasks that read it
   int64_t persistent_bytes = 0;
@@ -99,10 +101,17 @@ struct Model {
   LinkRates links;
   bool in_place_allowed = true;
 
-  std::span<const Algorithm> algorithms_of(int32_t task) const {
-    const int32_t begin = first_algorithm[static_cast<size_t>(task)], end = first_algorithm[static_cast<size_t>(task) + 1];
+  // Indices of `algorithms`, half-open.
+  std::pair<int32_t, int32_t> algorithm_range(int32_t task, bool again) const {
+    const size_t at = 2 * static_cast<size_t>(task) + 1;
+    if (again && first_algorithm[at] < first_algorithm[at + 1]) return {first_algorithm[at], first_algorithm[at + 1]};
+    return {first_algorithm[at - 1], first_algorithm[at]};
+  }
+  std::span<const Algorithm> algorithms_of(int32_t task, bool again = false) const {
+    const auto [begin, end] = algorithm_range(task, again);
     return std::span(algorithms).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
   }
+  double seconds_again(int32_t task) const { return algorithms_of(task, true).front().seconds; }  // at its fastest
 };
 
 // Before: the plan is ordered (passes/order.h).

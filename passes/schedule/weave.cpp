@@ -62,7 +62,7 @@ class Weaving {
 
   // Between two uses of the backward.
   void leave_again(int32_t id) {
-    if (!fate(id).again || at_ < tensor(id).gap_end || fate(id).kind == FateKind::keep) return;
+    if (!fate(id).again || tensor(id).remembered || at_ < tensor(id).gap_end || fate(id).kind == FateKind::keep) return;
     const std::span<const int32_t> uses = model_.read_at[id];
     const auto next = std::upper_bound(uses.begin(), uses.end(), at_);
     if (next != uses.end() && *next - at_ > kNear) resident_[static_cast<size_t>(id)] = false;
@@ -97,7 +97,7 @@ class Weaving {
       wanted_[static_cast<size_t>(task)] = false;
       for (const int32_t read : model_.reads[task]) fetch(read);
       trace_.push_back({task, StepKind::compute, true});
-      for (const int32_t id : model_.writes[task]) made(id);
+      for (const int32_t id : model_.writes[task]) made(id);  // what it remembers is there
     }
     for (const int32_t id : missing_) fetch(id);
     settle(for_task);

@@ -66,14 +66,15 @@ std::vector<Droppable> droppable_at(const Model& model, int32_t step) {
   std::vector<Droppable> found;
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
     const ModelTensor& tensor = model.tensors[at(id)];
-    if (!tensor.movable || tensor.gap_end == kNever || tensor.gap_begin >= step || tensor.gap_end <= step) continue;
+    const bool leaves = tensor.movable || (tensor.remembered && !tensor.persistent);  // the latter as a copy alone
+    if (!leaves || tensor.gap_end == kNever || tensor.gap_begin >= step || tensor.gap_end <= step) continue;
     if (touches(model, model.order[at(step)], id)) continue;
     const double bytes = static_cast<double>(tensor.bytes);
     if (tensor.input) found.push_back({bytes, 0});
-    else if (!tensor.rerunnable) found.push_back({bytes, 1e30});
+    else if (!tensor.rerunnable || tensor.remembered) found.push_back({bytes, 1e30});
     else {
       by_task[at(tensor.producer)].bytes += bytes;
-      by_task[at(tensor.producer)].seconds = model.algorithms_of(tensor.producer).front().seconds;
+      by_task[at(tensor.producer)].seconds = model.seconds_again(tensor.producer);
     }
   }
   for (const Droppable& item : by_task)

@@ -43,8 +43,9 @@ std::optional<std::vector<Stage>> find_stages(const Model& model) {
     } else if (last.output != reads.front()) {
       return std::nullopt;
     }
-    const auto writes = model.writes[op.id];
-    stages.push_back({.task = op.id, .stash = {writes.begin(), writes.end()}});
+    stages.push_back({.task = op.id});
+    for (const int32_t written : model.writes[op.id])
+      if (!model.tensors[at(written)].remembered) stages.back().stash.push_back(written);
     if (stages.size() > kLongest) return std::nullopt;
   }
   if (stages.size() < 4 || stages.back().stash.empty()) return std::nullopt;
@@ -65,7 +66,7 @@ class Recurrence {
       int32_t stash = 0;
       for (const int32_t id : stage.stash) stash += in_units(model_.tensors[at(id)].bytes);
       stash_.push_back(stash);
-      seconds_.push_back(stage.task < 0 ? 0.0F : static_cast<float>(model_.algorithms_of(stage.task).front().seconds));
+      seconds_.push_back(stage.task < 0 ? 0.0F : static_cast<float>(model_.seconds_again(stage.task)));
     }
     stash_.push_back(0);
     seconds_.push_back(0);

@@ -57,7 +57,7 @@ class Fitter {
       if (wanted.producer < 0 || !wanted.rerunnable) return -1;
       if (seen_[at(wanted.producer)] == stamp_) continue;
       seen_[at(wanted.producer)] = stamp_;
-      if (!again_[at(wanted.producer)]) seconds += model_.algorithms_of(wanted.producer).front().seconds;
+      if (!again_[at(wanted.producer)]) seconds += model_.seconds_again(wanted.producer);
       for (const int32_t read : model_.reads[wanted.producer])
         if (fates[at(read)].kind == FateKind::recompute) stack_.push_back(read);
     }

@@ -54,7 +54,7 @@ double seconds_again(const Model& model, int32_t tensor) {
     if (wanted.producer < 0 || !wanted.rerunnable) return -1;
     if (std::find(seen.begin(), seen.end(), wanted.producer) != seen.end()) continue;
     seen.push_back(wanted.producer);
-    seconds += model.algorithms_of(wanted.producer).front().seconds;
+    seconds += model.seconds_again(wanted.producer);
     for (const int32_t read : model.reads[wanted.producer])
       if (model.tensors[at(read)].movable && model.tensors[at(read)].gap_end == kNever) stack.push_back(read);
   }

@@ -47,7 +47,7 @@ class Relaxer {
     for (size_t step = 0; step < bench_.trace.size(); ++step)
       if (const Op& op = bench_.trace[step]; op.kind == StepKind::compute)
         steps_[step] -= bench_.evaluator.workspace_of(bench_.trace, static_cast<int32_t>(step)) -
-                        model_.algorithms_of(op.id).back().workspace_bytes;
+                        model_.algorithms_of(op.id, op.again).back().workspace_bytes;
     live_.assign(steps_);
   }
 
@@ -74,7 +74,7 @@ class Relaxer {
     const double copy = static_cast<double>(tensor.copy_bytes) /
                         std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
     if (fates[at(id)].kind == FateKind::offload) return tensor.input ? 0 : copy;
-    return static_cast<double>(runs_[at(tensor.producer)]) * model_.algorithms_of(tensor.producer).front().seconds;
+    return static_cast<double>(runs_[at(tensor.producer)]) * model_.seconds_again(tensor.producer);
   }
 
   bool has_room(const Absence& absence, int64_t most) const {

@@ -24,7 +24,7 @@ std::vector<int32_t> find_makers(const Model& model) {
 }
 
 double seconds_per_byte(const Model& model, const ModelTensor& tensor) {
-  return model.algorithms_of(tensor.producer).front().seconds / static_cast<double>(std::max<int64_t>(tensor.bytes, 1));
+  return model.seconds_again(tensor.producer) / static_cast<double>(std::max<int64_t>(tensor.bytes, 1));
 }
 
 }  // namespace

@@ -58,6 +58,13 @@ std::string verdict_after(Damage damage) {
 
 TEST_CASE("a plan with an offload and a prefetch is accepted") { CHECK(to_string(check_plan(one_layer())) == ""); }
 
+TEST_CASE("what a task remembers it writes, and forward") {
+  CHECK(verdict_after([](Plan& plan) { plan.tasks[TaskId(0)].remembers = {x}; }) ==
+        "form: task forward remembers %x, which it does not write\n");
+  CHECK(verdict_after([](Plan& plan) { plan.tasks[TaskId(1)].remembers = {loss}; }) ==
+        "form: task loss remembers %loss, which no task but a forward one does\n");
+}
+
 TEST_CASE("what is refused is told with names and numbers") {
   CHECK(verdict_after([](Plan& p) { p.steps[StepId(1)].waits.clear(); }) ==
         "value: forward reads %x but does not wait for load:x, which writes it\n");

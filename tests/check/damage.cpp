@@ -55,6 +55,7 @@ class Damager {
     ends();
     host_slots();
     recomputations();
+    given_up();
     buckets();
     return std::move(damages_);
   }
@@ -210,6 +211,23 @@ class Damager {
       Plan plan = good_;
       plan.steps[id].recompute = !plan.steps[id].recompute;
       add(std::move(plan), "{} is a recomputation, or is none", names_[id]);
+    }
+  }
+
+  // As if the step made anew what it remembers.
+  void given_up() {
+    for (StepId id : ids_of(good_.steps)) {
+      if (good_.steps[id].kind != StepKind::compute || !good_.steps[id].recompute) continue;
+      for (TensorId tensor : good_.tasks[good_.steps[id].task].remembers)
+        for (size_t i = 0; i < good_.residencies.size(); ++i) {
+          Residency later = good_.residencies[i];
+          if (later.tensor != tensor || later.first_step >= id.value || later.last_step < id.value) continue;
+          Plan plan = good_;
+          later.first_step = id.value;
+          plan.residencies.push_back(later);
+          refit(plan);
+          add(std::move(plan), "{} is given up before {}", spelled_tensor(good_.tensors[tensor].name), names_[id]);
+        }
     }
   }
 

@@ -103,6 +103,31 @@ TEST_CASE("tasks that are the same work share a kernel, per algorithm") {
   CHECK(kernels() == 9);
 }
 
+TEST_CASE("run again, a task that remembers is another kernel, which reads what it remembers") {
+  TaskGraph graph = regression(4);
+  const TensorId found = graph.tensors.push_back({.name = "found", .kind = TensorKind::stash, .type = {.dims = {{3}}}});
+  Task& first = graph.tasks[TaskId(0)];
+  first.operands.push_back({found, Access::write, graph.tensors[found].type});
+  first.remembers = {found};
+  Plan plan = naive_plan(graph, 4);
+  Plan again = plan;
+  again.steps = {};
+  for (const StepId id : ids_of(plan.steps)) {
+    again.steps.push_back(plan.steps[id]);
+    if (id.value != 3) continue;
+    again.steps.push_back(plan.steps[StepId(2)]);
+    again.steps.back().recompute = true;
+  }
+  for (Residency& residency : again.residencies) residency.last_step += residency.last_step >= 4;
+  const auto files = generate(graph, again, {});
+  REQUIRE(files.ok());
+  const std::string steps = contents(*files, "steps_0.cpp"), kernels = contents(*files, "kernels_0.cpp");
+  CHECK(kernels.find("write(f32({n, 2})), write(f32({3}))") != std::string::npos);
+  CHECK(kernels.find("write(f32({n, 2})), read(f32({3}))") != std::string::npos);
+  CHECK(steps.find("r.run(mat_mul_0, {") != std::string::npos);
+  CHECK(steps.find("r.again(mat_mul_2, {") != std::string::npos);
+}
+
 TEST_CASE("a tensor that comes back to another place has a second name") {
   const TaskGraph graph = regression(4);
   Plan plan = naive_plan(graph, 4);

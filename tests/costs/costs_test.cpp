@@ -157,6 +157,18 @@ TEST_CASE("modelled costs follow the roofline and claim nothing else") {
   CHECK(relu.workspace_bytes == 0);
 }
 
+TEST_CASE("what is read in two passes is moved twice; run again from what is remembered, once") {
+  TaskGraph graph = conv_and_relu();
+  Task& relu = graph.tasks[TaskId(1)];
+  relu.operands[0].twice = true;
+  relu.remembers = {graph.tensors.push_back({.name = "found", .kind = TensorKind::stash, .type = {DataType::f32, {{64}}}})};
+  relu.operands.push_back({relu.remembers[0], Access::write, graph.tensors[relu.remembers[0]].type});
+  ModelledCosts costs(toy());
+  REQUIRE(costs.prepare(graph, 4).ok());
+  CHECK(costs.algorithms(relu, 4)[0].seconds == Approx((3 * 4 * 4096 + 256) / 0.5e9 + 1e-6));
+  CHECK(costs.algorithms(as_run_again(relu), 4)[0].seconds == Approx((2 * 4 * 4096 + 256) / 0.5e9 + 1e-6));
+}
+
 TEST_CASE("tensor cores are a rate of their own, for what they can do and where they are asked for") {
   const TaskGraph graph = conv_and_relu(Layout::nhwc);
   Device device = toy();

@@ -66,6 +66,22 @@ TEST_CASE("tasks of one signature share the median", "[costs]") {
   CHECK(chain.of("B").front() == 0);
 }
 
+TEST_CASE("a task that remembers is run again right before the backward reads what it makes", "[costs]") {
+  //  bn: x → y s   conv: y → z   loss: z → d   back: y d → e   bn.back: x s → f
+  Chain chain;
+  chain.task("bn", {{"x", 1}, {"s", 10}, {"y", 100}});
+  Task& bn = chain.graph.tasks.back();
+  bn.operands[1].access = Access::write;
+  bn.remembers = {chain.tensors["s"]};
+  const Task again = as_run_again(bn);
+  chain.task("conv", {{"y", 100}, {"z", 1000}});
+  chain.task("loss", {{"z", 1000}, {"d", 10000}}, TaskKind::loss);
+  chain.task("back", {{"y", 100}, {"d", 10000}, {"e", 100000}}, TaskKind::backward);
+  chain.task("bn.back", {{"x", 1}, {"s", 10}, {"f", 100000}}, TaskKind::backward);
+  // Since bn: y, z and d; since conv, which touched y: z and d.
+  CHECK(reuse_bytes(chain.graph, 1).at(signature(again, 1)) == std::vector<int64_t>{4 * 11100, 4 * 11100, 4 * 11000});
+}
+
 TEST_CASE("what is written in place lies where the operand did", "[costs]") {
   Chain chain;
   chain.task("A", {{"x", 1}, {"y", 10}});

@@ -32,6 +32,7 @@ Plan small_plan() {
                         .layer = "a",
                         .reads = {TensorId(0), TensorId(1)},
                         .writes = {TensorId(2)},
+                        .remembers = {TensorId(2)},
                         .in_place = {{TensorId(0), TensorId(2)}},
                         .flops = 12});
   plan.steps.push_back({.stream = StreamKind::h2d, .kind = StepKind::load, .tensor = TensorId(0)});
@@ -67,6 +68,7 @@ TEST_CASE("a plan comes back from its JSON as it was") {
   CHECK(to_json(*plan) == text);
   CHECK(plan->tensors[TensorId(1)].persistent);
   CHECK_FALSE(plan->tensors[TensorId(2)].persistent);
+  CHECK(plan->tasks[TaskId(0)].remembers == small_plan().tasks[TaskId(0)].remembers);
   CHECK(plan->tasks[TaskId(0)].in_place == small_plan().tasks[TaskId(0)].in_place);
   CHECK(plan->steps[StepId(2)].host_offset == 0);
   CHECK(plan->summary.iteration_seconds == 0.1);

@@ -57,6 +57,36 @@ TEST_CASE("a task run again gives the same bits and moves nothing") {
   });
 }
 
+TEST_CASE("what a task remembers is all that it needs of what it found out, and gives the same bits") {
+  for_each_instance([](const Instance& instance) {
+    Executor executor(instance, kSamples);
+    executor.run(instance.given, false, [&](const Task& task, const Buffers& before) {
+      if (task.remembers.empty()) return;
+      INFO(task.name);
+      REQUIRE(task.may_run_again);
+      Buffers after = before;
+      for (auto& [id, buffer] : executor.run_apart(task, before)) after.at(id) = buffer;
+      const Task again = as_run_again(task);
+      executor.context.recompute = true;
+      Buffers left = after;
+      for (const TensorId id : again.writes()) left.at(id) = Buffer(after.at(id).size(), 0x3C);
+      CHECK(same_results(again, executor.run_apart(again, left), after));
+      for (const TensorId id : task.remembers) {
+        INFO("without " << instance.graph.tensors[id].name);
+        Buffers without = left;
+        without.at(id) = Buffer(left.at(id).size(), 0x3C);
+        CHECK_FALSE(same_results(again, executor.run_apart(again, without), after));
+      }
+      for (const Task::InPlace& pair : again.in_place) {
+        if (before.at(pair.read).size() != before.at(pair.written).size()) continue;
+        const Buffers shared = executor.run_apart(again, left, {.shared = std::pair(pair.read, pair.written)});
+        CHECK(same_results(again, shared, after));
+      }
+      executor.context.recompute = false;
+    });
+  });
+}
+
 TEST_CASE("weight gradients accumulate") {
   for_each_instance([](const Instance& instance) {
     Executor executor(instance, kSamples);

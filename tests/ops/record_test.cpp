@@ -98,22 +98,28 @@ TEST_CASE("cases for another backend", "[.cases]") {
         last = make_instance(*op, sample, lying);
       size_t number = 0;
       executor.run(instance.given, false, [&](const Task& task, const Buffers& buffers) {
-        const auto write = [&](bool accumulate) {
+        const auto write = [&](bool accumulate, bool again) {
+          const Task run = again ? as_run_again(task) : task;
           Buffers before = buffers;
+          if (again)
+            for (auto& [id, buffer] : executor.run_apart(task, buffers)) before.at(id) = buffer;
           // A gradient that is added to begins as a number.
           if (accumulate)
             for (const Operand& operand : task.operands)
               if (operand.access == Access::write) std::memset(before.at(operand.tensor).data(), 0x3E, size_t(before.at(operand.tensor).size()));
-          const Buffers after = executor.run_apart(task, before, {.accumulate = accumulate});
+          const Buffers after = executor.run_apart(run, before, {.accumulate = accumulate});
+          const std::string how = accumulate ? ", added" : again ? ", again" : "";
           out << (cases++ == 0 ? "\n" : ",\n")
-              << case_of(name + task.name + (accumulate ? ", added" : ""), task, before, after, accumulate, instance.graph).dump();
+              << case_of(name + task.name + how, run, before, after, accumulate, instance.graph).dump();
           if (!last) return;
-          const Task& turned = last->graph.tasks[TaskId(static_cast<int64_t>(number))];
-          out << ",\n" << case_of(name + task.name + (accumulate ? ", nhwc, added" : ", nhwc"), turned, before, after, accumulate, last->graph).dump();
+          const Task& alike = last->graph.tasks[TaskId(static_cast<int64_t>(number))];
+          const Task turned = again ? as_run_again(alike) : alike;
+          out << ",\n" << case_of(name + task.name + ", nhwc" + how, turned, before, after, accumulate, last->graph).dump();
           ++cases_last;
         };
-        write(false);
-        if (makes_weight_gradient(task, instance.graph)) write(true);
+        write(false, false);
+        if (makes_weight_gradient(task, instance.graph)) write(true, false);
+        if (!task.remembers.empty()) write(false, true);
         ++number;
       });
     }

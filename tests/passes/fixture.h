@@ -38,7 +38,7 @@ TaskGraph chain(int layers, int64_t per_sample = 1024, int64_t weight = 256);
 // Random forward tasks with fan-out and skips, then a backward task for each; valid as a training graph.
 TaskGraph random_graph(unsigned seed, int tasks);
 
-// What a task may cost, by its name; all others take a millisecond and no workspace. Workspaces are per sample.
+// What a task may cost, by its name; "bn again" is what it costs to run one again that remembers something. All others take a millisecond and no workspace. Workspaces are per sample.
 class FakeCosts : public Costs {
  public:
   std::map<std::string, std::vector<AlgorithmCost>> special = {};

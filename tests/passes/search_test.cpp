@@ -6,6 +6,7 @@
 
 #include "fixture.h"
 #include "passes/candidate.h"
+#include "passes/search/bound.h"
 #include "passes/search/frontier.h"
 #include "passes/search/levels.h"
 
@@ -89,6 +90,49 @@ TEST_CASE("on a chain, recomputation is as cheap as the exact answer") {
     REQUIRE(fastest);
     CHECK(fastest->outcome.seconds == Approx(1e-3 * (2 * kLayers + 2 + again)));
   }
+}
+
+// x → bn → conv → … : bn remembers its statistics. Both of a layer take a millisecond, bn run again a quarter of one.
+TEST_CASE("a task that remembers is run again for its own price, and what it remembers stays") {
+  constexpr int kLayers = 6;
+  constexpr double kAgain = 0.25e-3;
+  test::GraphMaker make;
+  test::FakeCosts costs;
+  std::vector<TensorId> x = {make.activation("x0", 64)}, y, statistics;
+  make.graph_.tasks[make.task("data", TaskKind::forward, {}, {x[0]})].may_run_again = false;
+  for (int i = 0; i < kLayers; ++i) {
+    const std::string n = std::to_string(i);
+    y.push_back(make.activation("y" + n, 64));
+    statistics.push_back(make.tensor("s" + n, TensorKind::stash, 1));
+    make.graph_.tasks[make.task("bn" + n, TaskKind::forward, {x.back()}, {y.back(), statistics.back()})].remembers = {statistics.back()};
+    costs.special["bn" + n + " again"] = {{.name = "default", .seconds = kAgain}};
+    x.push_back(make.activation("x" + std::to_string(i + 1), 64));
+    make.graph_.tasks[make.task("conv" + n, TaskKind::forward, {y.back()}, {x.back()})].may_run_again = false;
+  }
+  TensorId gradient = make.activation("d", 64);
+  make.task("loss", TaskKind::loss, {x.back()}, {gradient});
+  for (size_t i = kLayers; i-- > 0;) {
+    const std::string n = std::to_string(i);
+    const TensorId dy = make.activation("dy" + n, 64), dx = make.activation("dx" + n, 64);
+    make.task("conv" + n + ".backward", TaskKind::backward, {y[i], gradient}, {dy});
+    make.task("bn" + n + ".backward", TaskKind::backward, {x[i], dy, statistics[i]}, {dx});
+    gradient = dx;
+  }
+  const Candidate candidate = make_candidate(make.graph_, costs, 1, 1).value();
+  const schedule::Model model = ordered_model(candidate, find_policy("auto").value());
+  search::Workbench bench(model);
+  int again = 0;
+  for (const search::State& state : search::find_frontier(model, {.effort = 0, .means = {.recompute = true, .offload = false}}).states) {
+    bench.evaluate(state.fates, state.limit);
+    const auto runs = std::count_if(bench.trace.begin(), bench.trace.end(), [](const schedule::Op& op) { return op.again; });
+    CHECK(state.outcome.seconds == Approx(1e-3 * (4 * kLayers + 2) + kAgain * static_cast<double>(runs)));
+    for (const TensorId kept : statistics)
+      CHECK(std::count_if(bench.evaluator.lives().begin(), bench.evaluator.lives().end(),
+                          [&](const schedule::Life& life) { return life.tensor == kept.value; }) == 1);
+    CHECK(search::bound_seconds(model, state.outcome.peak_bytes) <= state.outcome.seconds * (1 + 1e-9));
+    again = std::max(again, static_cast<int>(runs));
+  }
+  CHECK(again == kLayers - 1);  // the last is wanted at once
 }
 
 TEST_CASE("the search uses the means that it is given, and no others") {

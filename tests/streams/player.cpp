@@ -49,9 +49,9 @@ struct ByName {
 void build(KernelSet& kernels, const KernelTable& table, int64_t samples) {
   for (size_t i = 0; i < table.uses.size(); ++i) {
     const KernelUse& use = table.uses[i];
-    KernelCall call{.name = use.task->kernel};
-    for (const Attribute& attribute : use.task->attributes) call.attributes.push_back({attribute.name, attribute.value});
-    for (const Operand& operand : use.task->operands)
+    KernelCall call{.name = use.task.kernel};
+    for (const Attribute& attribute : use.task.attributes) call.attributes.push_back({attribute.name, attribute.value});
+    for (const Operand& operand : use.task.operands)
       call.operands.push_back(operand.access == Access::absent ? absent()
                                                                : OperandDesc{operand.type.at(samples), operand.access});
     kernels.add<ByName>(i, call, std::span<const OperandDesc>(call.operands), use.algorithm, use.workspace_bytes,
@@ -76,7 +76,7 @@ void tell(Round& round, const TaskGraph& graph, const Plan& plan, const KernelTa
     if (!evaluated[id]) round.training();
     const auto at = [&](TensorId tensor) { return addresses.at(tensor, id).residency->offset; };
     if (step.kind == StepKind::compute) {
-      const Task& task = graph.tasks[step.task];
+      const Task task = task_of(graph, step);
       std::vector<int64_t> operands;
       for (const Operand& operand : task.operands)
         operands.push_back(operand.access == Access::absent ? none : at(operand.tensor));

@@ -47,6 +47,9 @@ class Scatter {
   void find_uses() {
     uses_ = IdVector<TensorId, std::vector<StepId>>(plan_.tensors.size());
     producer_ = IdVector<TensorId, TaskId>(plan_.tensors.size());
+    remembered_ = IdVector<TensorId, bool>(plan_.tensors.size(), false);
+    for (const PlanTask& task : plan_.tasks)
+      for (const TensorId tensor : task.remembers) remembered_[tensor] = true;
     updated_at_ = IdVector<TensorId, int32_t>(plan_.tensors.size(), static_cast<int32_t>(plan_.steps.size()));
     for (const StepId id : ids_of(plan_.steps)) {
       const Step& step = plan_.steps[id];
@@ -64,7 +67,7 @@ class Scatter {
 
   void gap(TensorId tensor, int32_t from, int32_t to) {
     const int chance = draw(100);
-    if (to - from < options_.shortest_gap) return;
+    if (to - from < options_.shortest_gap || remembered_[tensor]) return;
     if (chance < options_.offload) offload(tensor, from, to);
     else if (chance < options_.offload + options_.recompute && may_recompute(tensor, to)) recompute(tensor, to);
   }
@@ -98,6 +101,7 @@ class Scatter {
   std::mt19937_64 random_;
   IdVector<TensorId, std::vector<StepId>> uses_;
   IdVector<TensorId, TaskId> producer_;
+  IdVector<TensorId, bool> remembered_;  // stays where it is: its task reads it when it is run again
   IdVector<TensorId, int32_t> updated_at_;
   std::vector<std::vector<Step>> before_, after_;
 };

@@ -2,7 +2,8 @@
 // BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias}
 //
 // Each in three launches: partial results of stretches of a channel (batch_norm.h), one warp for each channel that puts them
-// together, and one pass over all elements, which ends in the fused Relu.
+// together, and one pass over all elements, which ends in the fused Relu. Run again, when mean and var are read, the forward
+// takes the last two. What is normalized by are mean and var as they are stored, so that both give the same bits.
 #include "runtime/attrs/batch_norm.h"
 
 #include "runtime/cuda/batch_norm_columns.h"
@@ -44,38 +45,35 @@ __global__ void moments_kernel(Channels shape, const float* x, Moments* moments)
 }
 
 struct ForwardOperands {
-  const float *scale, *bias;
+  const float *scale, *bias, *given_mean, *given_var;  // given: where none are taken of x
   float *running_mean, *running_var, *saved_mean, *saved_var;
   float *factor, *offset;  // y = factor * x + offset
 };
 
-// A warp for each channel. `moves`: the running statistics, too.
-__global__ void settle_forward_kernel(Channels shape, BatchNormAttrs attrs, bool training, bool moves,
+// A warp for each channel. `taken`: of x, by moments; `moves`: the running statistics, too.
+__global__ void settle_forward_kernel(Channels shape, BatchNormAttrs attrs, bool taken, bool moves,
                                       const Moments* moments, ForwardOperands o) {
   const int64_t c = cuda::thread_number() / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   Merged all{{0, 0, 0}};
-  if (training && c < shape.channels)
+  if (taken && c < shape.channels)
     for (int64_t i = lane; i < shape.stretches; i += 32) all.m = merge(all.m, moments[c * shape.stretches + i]);
   for (int distance = 16; distance > 0; distance /= 2) all.m = merge(all.m, all.from(lane, distance).m);
   if (c >= shape.channels || lane != 0) return;
-  double mean = o.running_mean[c], var = o.running_var[c];
-  if (training) {
-    const double count = static_cast<double>(shape.count), keep = attrs.momentum;
-    mean = all.m.mean;
-    var = all.m.squares / count;
-    if (moves) {
-      // As PyTorch: normalized by the biased variance, remembered by the unbiased one.
-      const double unbiased = all.m.squares / (count > 2 ? count - 1 : 1);
-      o.running_mean[c] = static_cast<float>(keep * o.running_mean[c] + (1 - keep) * mean);
-      o.running_var[c] = static_cast<float>(keep * o.running_var[c] + (1 - keep) * unbiased);
-    }
+  const double count = static_cast<double>(shape.count);
+  const float mean = taken ? static_cast<float>(all.m.mean) : o.given_mean[c];
+  const float var = taken ? static_cast<float>(all.m.squares / count) : o.given_var[c];
+  if (moves) {
+    // As PyTorch: normalized by the biased variance, the running one moved by the unbiased one.
+    const double unbiased = all.m.squares / (count > 2 ? count - 1 : 1), keep = attrs.momentum;
+    o.running_mean[c] = static_cast<float>(keep * o.running_mean[c] + (1 - keep) * all.m.mean);
+    o.running_var[c] = static_cast<float>(keep * o.running_var[c] + (1 - keep) * unbiased);
   }
-  if (o.saved_mean) o.saved_mean[c] = static_cast<float>(mean);
-  if (o.saved_var) o.saved_var[c] = static_cast<float>(var);
-  const double a = o.scale[c] / sqrt(var + attrs.epsilon);
+  if (o.saved_mean) o.saved_mean[c] = mean;
+  if (o.saved_var) o.saved_var[c] = var;
+  const double a = o.scale[c] / sqrt(static_cast<double>(var) + attrs.epsilon);
   o.factor[c] = static_cast<float>(a);
-  o.offset[c] = static_cast<float>(o.bias[c] - mean * a);
+  o.offset[c] = static_cast<float>(o.bias[c] - static_cast<double>(mean) * a);
 }
 
 // `n` steps of four pixels of one channel, or of one.
@@ -106,23 +104,36 @@ void by_step(const Channels& shape, Body body) {
   cuda::by_flag(by_four, [&](auto four) { cuda::by_index(steps, [&](auto index) { body(four, index, steps); }); });
 }
 
+// Of the forward: mean and var are read.
+bool remembered(std::span<const OperandDesc> operands) { return operands[6].access == Access::read; }
+
+int64_t moments_bytes(const Channels& shape, std::span<const OperandDesc> operands) {
+  return remembered(operands) ? 0 : shape.channels * shape.stretches * static_cast<int64_t>(sizeof(Moments));
+}
+
 std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands) {
   cuda::need_one_order(operands);
   const Channels shape(operands[0].tensor);
+  const int64_t before_factor = moments_bytes(shape, operands);
+  const bool again = remembered(operands);
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     Moments* const moments = reinterpret_cast<Moments*>(workspace);
-    float* const factor = reinterpret_cast<float*>(moments + shape.channels * shape.stretches);
-    const ForwardOperands o{cuda::in(operand, 1),  cuda::in(operand, 2),  cuda::out(operand, 3), cuda::out(operand, 4),
-                            cuda::out(operand, 6), cuda::out(operand, 7), factor,                factor + shape.channels};
-    if (context.training && shape.beside)
+    float* const factor = reinterpret_cast<float*>(workspace + before_factor);
+    const ForwardOperands o{.scale = cuda::in(operand, 1), .bias = cuda::in(operand, 2),
+                            .given_mean = cuda::in(operand, again ? 6 : 3), .given_var = cuda::in(operand, again ? 7 : 4),
+                            .running_mean = cuda::out(operand, 3), .running_var = cuda::out(operand, 4),
+                            .saved_mean = again ? nullptr : cuda::out(operand, 6), .saved_var = again ? nullptr : cuda::out(operand, 7),
+                            .factor = factor, .offset = factor + shape.channels};
+    const bool taken = context.training && !again;
+    if (taken && shape.beside)
       cuda::launch("moments", moments_of_columns_kernel, shape.blocks(), cuda::kThreads, context, shape, cuda::in(operand, 0), moments);
-    else if (context.training)
+    else if (taken)
       cuda::by_index(shape.count, [&](auto index) {
         cuda::launch("moments", moments_kernel<decltype(index)>, shape.blocks(), cuda::kThreads, context, shape,
                      cuda::in(operand, 0), moments);
       });
     cuda::launch("batch statistics", settle_forward_kernel, cuda::blocks_for(32 * shape.channels), cuda::kThreads, context,
-                 shape, attrs, context.training, context.training && !context.recompute, moments, o);
+                 shape, attrs, taken, taken && !context.recompute, moments, o);
     by_step(shape, [&](auto four, auto index, int64_t steps) {
       using Index = decltype(index);
       cuda::by_flag(attrs.relu, [&](auto relu) {
@@ -251,8 +262,7 @@ std::unique_ptr<Kernel> backward(const BatchNormAttrs& attrs, std::span<const Op
 
 std::vector<Algorithm> BatchNormForward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
   const Channels shape(operands[0].tensor);
-  return {{.workspace_bytes = shape.channels * (shape.stretches * static_cast<int64_t>(sizeof(Moments)) +
-                                                2 * static_cast<int64_t>(sizeof(float)))}};
+  return {{.workspace_bytes = moments_bytes(shape, operands) + 2 * shape.channels * static_cast<int64_t>(sizeof(float))}};
 }
 
 std::unique_ptr<Kernel> BatchNormForward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {

@@ -1,7 +1,8 @@
 // BatchNormForward  {x, scale, bias, running_mean, running_var, y, mean, var}
 // BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias}
 //
-// x is read from memory twice: once for both moments, once to be normalized. Moments are taken over chunks that stay in
+// x is read from memory twice: once for both moments, once to be normalized; run again, when mean and var are read, the latter
+// alone. What is normalized by are mean and var as they are stored, so that both give the same bits. Moments are taken over chunks that stay in
 // the first cache, mean first, and merged as in Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for
 // computing sample variances", 1979; sums of squares without the mean taken off would cancel.
 #include <algorithm>
@@ -49,15 +50,16 @@ void moments_of_plane(const float* plane, int64_t floats, Moments* moments) {
   }
 }
 
-// workspace: moments[samples][channels], then factor[channels] and offset[channels]: y = factor * x + offset.
+// workspace: moments[samples][channels] unless mean and var are remembered, then factor[channels] and offset[channels]:
+// y = factor * x + offset.
 class Forward final : public Kernel {
  public:
   Forward(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands)
-      : attrs_(attrs), shape_(operands[0].tensor), layout_(operands[0].tensor.layout) {}
+      : attrs_(attrs), shape_(operands[0].tensor), layout_(operands[0].tensor.layout),
+        remembered_(operands[6].access == Access::read) {}
 
-  static int64_t workspace_bytes(const PlaneShape& shape) {
-    return shape.channels *
-           (shape.samples * static_cast<int64_t>(sizeof(Moments)) + 2 * static_cast<int64_t>(sizeof(float)));
+  int64_t workspace_bytes() const {
+    return moment_count() * static_cast<int64_t>(sizeof(Moments)) + 2 * shape_.channels * static_cast<int64_t>(sizeof(float));
   }
 
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
@@ -65,15 +67,17 @@ class Forward final : public Kernel {
   }
 
  private:
+  int64_t moment_count() const { return remembered_ ? 0 : shape_.samples * shape_.channels; }
+
   template <int kBlock>
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) {
     const float* x = host::in(operands, 0);
     const int64_t channels = shape_.channels, floats = shape_.pixels * kBlock;
     const int64_t planes = shape_.samples * channels / kBlock;
     Moments* moments = reinterpret_cast<Moments*>(workspace);
-    float* factor = reinterpret_cast<float*>(moments + shape_.samples * channels);
+    float* factor = reinterpret_cast<float*>(moments + moment_count());
     float* offset = factor + channels;
-    if (context.training) {
+    if (context.training && !remembered_) {
 #pragma omp parallel for schedule(static)
       for (int64_t plane = 0; plane < planes; ++plane) {
         std::fill_n(moments + plane * kBlock, kBlock, Moments{});
@@ -99,42 +103,48 @@ class Forward final : public Kernel {
     }
   }
 
-  // Per channel: merges the samples' moments, moves the running statistics, finds factor and offset.
+  // As they are stored.
+  struct Statistics {
+    float mean, var;
+  };
+
+  // Of one channel: merges the samples' moments, and moves the running statistics.
+  Statistics find_statistics(const RunContext& context, std::byte* const* operands, const Moments* moments, int64_t c) const {
+    float *running_mean = host::out(operands, 3), *running_var = host::out(operands, 4);
+    if (!context.training) return {running_mean[c], running_var[c]};
+    const double pixels = static_cast<double>(shape_.pixels), count = pixels * static_cast<double>(shape_.samples);
+    Moments all;
+    for (int64_t n = 0; n < shape_.samples; ++n)
+      merge(all, static_cast<double>(n) * pixels, moments[n * shape_.channels + c], pixels);
+    if (!context.recompute) {
+      // As PyTorch: normalized by the biased variance, the running one moved by the unbiased one.
+      const double unbiased = all.squares / std::max(1.0, count - 1), keep = attrs_.momentum;
+      running_mean[c] = static_cast<float>(keep * running_mean[c] + (1 - keep) * all.mean);
+      running_var[c] = static_cast<float>(keep * running_var[c] + (1 - keep) * unbiased);
+    }
+    return {static_cast<float>(all.mean), static_cast<float>(all.squares / count)};
+  }
+
+  // Per channel: finds factor and offset.
   void settle_channels(const RunContext& context, std::byte* const* operands, const Moments* moments, float* factor,
                        float* offset) const {
     const float *scale = host::in(operands, 1), *bias = host::in(operands, 2);
-    float *running_mean = host::out(operands, 3), *running_var = host::out(operands, 4);
     float *saved_mean = host::out(operands, 6), *saved_var = host::out(operands, 7);
-    const double pixels = static_cast<double>(shape_.pixels), count = pixels * static_cast<double>(shape_.samples);
-    const bool moves = context.training && !context.recompute;
-    const double keep = attrs_.momentum;
 #pragma omp parallel for schedule(static)
     for (int64_t c = 0; c < shape_.channels; ++c) {
-      double mean = running_mean[c], var = running_var[c];
-      if (context.training) {
-        Moments all;
-        for (int64_t n = 0; n < shape_.samples; ++n)
-          merge(all, static_cast<double>(n) * pixels, moments[n * shape_.channels + c], pixels);
-        mean = all.mean;
-        var = all.squares / count;
-        if (moves) {
-          // As PyTorch: normalized by the biased variance, remembered by the unbiased one.
-          const double unbiased = all.squares / std::max(1.0, count - 1);
-          running_mean[c] = static_cast<float>(keep * running_mean[c] + (1 - keep) * mean);
-          running_var[c] = static_cast<float>(keep * running_var[c] + (1 - keep) * unbiased);
-        }
-      }
-      if (saved_mean) saved_mean[c] = static_cast<float>(mean);
-      if (saved_var) saved_var[c] = static_cast<float>(var);
-      const double a = scale[c] / std::sqrt(var + attrs_.epsilon);
+      const Statistics found = remembered_ ? Statistics{saved_mean[c], saved_var[c]} : find_statistics(context, operands, moments, c);
+      if (saved_mean && !remembered_) saved_mean[c] = found.mean;
+      if (saved_var && !remembered_) saved_var[c] = found.var;
+      const double a = scale[c] / std::sqrt(static_cast<double>(found.var) + attrs_.epsilon);
       factor[c] = static_cast<float>(a);
-      offset[c] = static_cast<float>(bias[c] - mean * a);
+      offset[c] = static_cast<float>(bias[c] - static_cast<double>(found.mean) * a);
     }
   }
 
   const BatchNormAttrs attrs_;
   const PlaneShape shape_;
   const Layout layout_;
+  const bool remembered_;  // mean and var are read
 };
 
 // With g = dy, masked by a fused Relu, and z = (x - mean) / std:
@@ -237,8 +247,8 @@ class Backward final : public Kernel {
 
 }  // namespace
 
-std::vector<Algorithm> BatchNormForward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = Forward::workspace_bytes(PlaneShape(operands[0].tensor))}};
+std::vector<Algorithm> BatchNormForward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = Forward(attrs, operands).workspace_bytes()}};
 }
 
 std::unique_ptr<Kernel> BatchNormForward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
