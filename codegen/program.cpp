@@ -66,8 +66,10 @@ Result<std::string> parameters(const Source& source, size_t& count) {
   const auto add = [&](TensorId id, const std::string& name, int64_t file_offset) {
     const Tensor& tensor = source.graph.tensors[id];
     if (source.addresses.all()[id].empty()) return;  // nobody reads it
-    text += fmt::format("    {{{}, {}, {}, {}, ParameterRole::{}}},\n", string_literal(name), desc_literal(tensor.type, "0"),
-                        source.addresses.all()[id].front().name, file_offset, role(id));
+    const PlanTensor& planned = source.plan.tensors[id];
+    const std::string where = planned.at_home_on_host() ? source.host_slots.name(id, planned.home_offset) : source.addresses.all()[id].front().name;
+    text += fmt::format("    {{{}, {}, {}, {}, ParameterRole::{}{}}},\n", string_literal(name), desc_literal(tensor.type, "0"), where,
+                        file_offset, role(id), planned.at_home_on_host() ? ", true" : "");
     ++count;
   };
   for (const Parameter& parameter : source.graph.parameters) {

@@ -2,6 +2,8 @@
 // time grows faster than a function's length (docs/decisions/generated-code.md).
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "codegen/source.h"
 #include "codegen/text.h"
 
@@ -73,7 +75,7 @@ Result<std::string> call(const Source& source, StepId id) {
     }
     case StepKind::offload:
     case StepKind::prefetch:
-      return fmt::format("{}({}, {}, {})", to_string(step.kind), source.addresses.at(step.tensor, id).name,
+      return fmt::format("{}{}({}, {}, {})", source.plan.tensors[step.tensor].at_home_on_host() ? "last()." : "", to_string(step.kind), source.addresses.at(step.tensor, id).name,
                          source.host_slots.name(step.tensor, step.host_offset), source.plan.tensors[step.tensor].bytes);
   }
   return Error{ExitCode::internal, fmt::format("step {} is of no kind", id.value)};
@@ -125,8 +127,9 @@ std::string reports(const Source& source, StepId id) {
 
 class Writer {
  public:
-  Writer(std::vector<GeneratedFile>& files, std::vector<StepFunction>& functions, bool several_ranks)
-      : files_(files), functions_(functions), several_ranks_(several_ranks) {}
+  Writer(std::vector<GeneratedFile>& files, std::vector<StepFunction>& functions, const Plan& plan)
+      : files_(files), functions_(functions), several_ranks_(plan.ranks > 1),
+        homes_on_host_(std::any_of(plan.tensors.begin(), plan.tensors.end(), [](const PlanTensor& tensor) { return tensor.at_home_on_host(); })) {}
 
   void line(bool forward, const std::string& text) {
     if (lines_ == kLinesPerFunction || functions_.empty() || functions_.back().forward != forward) open(forward);
@@ -147,6 +150,7 @@ class Writer {
                         "//   run(kernel, {operands}, workspace), update: in the last round, again: recomputed\n"
                         "//   load(input, to, bytes of a sample), offload(from, slot, bytes), prefetch(to, slot, bytes)\n"
                         + std::string(several_ranks_ ? "//   total, reduce({{at, bytes}, ...}, workspace, bytes): added up over the ranks, total in every round\n" : "") +
+                        std::string(homes_on_host_ ? "//   last(): in the last round only, of optimizer state that lives in the host pool\n" : "") +
                         "//   after({steps}): waits for steps of other streams, which are marked; training(): not in evaluation\n"
                         "#include \"program.h\"\n#include \"runtime/round.h\"\n\nnamespace plimsoll::trainer {\n"});
     } else {
@@ -159,7 +163,7 @@ class Writer {
 
   std::vector<GeneratedFile>& files_;
   std::vector<StepFunction>& functions_;
-  const bool several_ranks_;
+  const bool several_ranks_, homes_on_host_;
   size_t lines_ = 0;
 };
 
@@ -167,7 +171,7 @@ class Writer {
 
 Result<std::vector<GeneratedFile>> step_sources(const Source& source, std::vector<StepFunction>& functions) {
   std::vector<GeneratedFile> files;
-  Writer writer(files, functions, source.plan.ranks > 1);
+  Writer writer(files, functions, source.plan);
   const StepId boundary = last_forward_step(source);
   const auto awaited = awaited_steps(source.plan);
   const auto evaluated = steps_of_evaluation(source.graph, source.plan, source.addresses);

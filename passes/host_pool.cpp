@@ -7,11 +7,22 @@ namespace plimsoll {
 
 Status host_pool(Plan& plan, const Context&) {
   constexpr size_t kNone = static_cast<size_t>(-1);
+  // Homes are for the whole run, what waits lies above them.
+  int64_t bottom = 0;
+  for (PlanTensor& tensor : plan.tensors) {
+    if (!tensor.at_home_on_host()) continue;
+    tensor.home_offset = bottom;
+    bottom += align_up(tensor.bytes);
+  }
   placement::Problem problem;
   IdVector<TensorId, size_t> current(plan.tensors.size(), kNone);
   IdVector<StepId, size_t> slot(plan.steps.size(), kNone);
   for (const StepId id : ids_of(plan.steps)) {
-    const Step& step = plan.steps[id];
+    Step& step = plan.steps[id];
+    if (step.tensor.valid() && plan.tensors[step.tensor].at_home_on_host()) {
+      step.host_offset = plan.tensors[step.tensor].home_offset;
+      continue;
+    }
     if (step.kind == StepKind::offload) {
       current[step.tensor] = problem.buffers.size();
       problem.buffers.push_back({.lower = id.value, .size = align_up(plan.tensors[step.tensor].bytes)});
@@ -25,7 +36,7 @@ Status host_pool(Plan& plan, const Context&) {
   if (problem.buffers.empty()) return {};
   const placement::Solution solution = placement::solve(problem);
   for (const StepId id : ids_of(plan.steps))
-    if (slot[id] != kNone) plan.steps[id].host_offset = solution.offsets[slot[id]];
+    if (slot[id] != kNone) plan.steps[id].host_offset = bottom + solution.offsets[slot[id]];
   return {};
 }
 

@@ -35,8 +35,10 @@ Status summarize(Plan& plan, const Context& context) {
     if (step.kind == StepKind::reduce)
       summary.reduced_bytes += bytes_of(plan, step.bucket) * (plan.tensors[step.tensor].kind == TensorKind::weight_gradient ? 1 : plan.rounds);
     const int64_t bytes = step.tensor.valid() ? plan.tensors[step.tensor].bytes : 0;
-    if (step.kind == StepKind::offload) summary.offloaded_bytes += plan.rounds * bytes;
-    if (step.kind == StepKind::prefetch) summary.prefetched_bytes += plan.rounds * bytes;
+    const bool home = step.tensor.valid() && plan.tensors[step.tensor].at_home_on_host();
+    const int64_t times = home ? 1 : plan.rounds;
+    if (step.kind == StepKind::offload) summary.offloaded_bytes += times * bytes;
+    if (step.kind == StepKind::prefetch) summary.prefetched_bytes += times * bytes;
     if (step.host_offset >= 0) summary.host_pool_bytes = std::max(summary.host_pool_bytes, step.host_offset + bytes);
     if (step.recompute) ++summary.recomputed_tasks;
   }

@@ -59,7 +59,7 @@ class HostPoolError : public std::runtime_error {
 // Where offloaded tensors wait. Its copies may run beside the kernels, one of each direction at a time.
 class HostPool {
  public:
-  // In memory (pinned on cuda); or, with a directory, in a file there that has no name, so that it is gone with the
+  // Zeroed. In memory (pinned on cuda); or, with a directory, in a file there that has no name, so that it is gone with the
   // process; the host alone has such files. Takes all of it at once: a machine without the room says so now.
   // Throws std::bad_alloc, NoMemory or HostPoolError.
   HostPool(int64_t bytes, const std::string& directory);

@@ -31,9 +31,10 @@ enum class ParameterRole : uint8_t {
 struct ProgramParameter {
   const char* name;     // ONNX initializer, or a name of our own for optimizer state
   TensorDesc desc;      // as it lies in the arena
-  int64_t offset;       // in the arena
+  int64_t offset;       // in the arena; or in the host pool
   int64_t file_offset;  // of its first value in the file of the weights (plain layout, same element type); -1: starts at zero
   ParameterRole role;
+  bool in_host_pool = false;  // where it lives between its updates
 };
 
 // What the loss looks at: the model's scores.

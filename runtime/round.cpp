@@ -29,6 +29,11 @@ Round& Round::training() {
   return *this;
 }
 
+Round& Round::last() {
+  with_updates_ = true;
+  return *this;
+}
+
 Round& Round::mark(int32_t step) {
   const size_t at = static_cast<size_t>(step);
   if (at >= marked_.size()) marked_.resize(at + 1, kUnmarked);
@@ -45,6 +50,7 @@ void Round::end_forward_at(int32_t step) {
 Round& Round::tell(Command command, std::span<const int64_t> operands) {
   command.step = command.is_step() ? steps_++ : steps_ - 1;
   command.training_only = training_only_;
+  command.with_updates = with_updates_;
   command.first_wait = waits_told_;
   command.waits = waits_.size() - waits_told_;
   command.first_operand = operands_.size();
@@ -52,7 +58,7 @@ Round& Round::tell(Command command, std::span<const int64_t> operands) {
   operands_.insert(operands_.end(), operands.begin(), operands.end());
   commands_.push_back(command);
   waits_told_ = waits_.size();
-  training_only_ = false;
+  training_only_ = with_updates_ = false;
   return *this;
 }
 

@@ -5,6 +5,7 @@
 //   r.after({2}).offload(t2, h2, 3072).mark(3);              waits for step 2 to have finished
 //   r.after({3}).training().again(relu_forward_1, {t2, t4});  left out of evaluation
 //   r.after({9}).reduce({{t7, 512}, {t8, 64}}, 4096, 1024);   of several ranks: the sums over them take the place of the parts
+//   r.training().last().prefetch(t9, h9, 512).mark(10);       of state that lives in the host pool: in the last round only
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,7 @@ struct Command {
   enum class Kind : uint8_t { run, again, update, load, offload, prefetch, reduce, total, read_loss, read_correct };
   Kind kind = Kind::run;
   bool training_only = false;  // evaluation passes over it
+  bool with_updates = false;   // of a copy: a round without updates passes over it
   int32_t step = 0;            // its number in the plan; a reading has that of the step behind which it stands
   size_t index = 0;            // of the kernel, or of the input
   Stream read_on = Stream::compute;  // of a reading: where the step runs behind which it stands
@@ -53,14 +55,18 @@ struct Command {
     }
   }
   bool adds_up() const { return kind == Kind::reduce || kind == Kind::total; }
+  // Steps that the last round of an iteration has, and no other.
+  bool of_last_round() const { return with_updates || kind == Kind::update || kind == Kind::reduce; }
   bool is_step() const { return kind != Kind::read_loss && kind != Kind::read_correct; }
 };
 
 class Round {
  public:
-  // Of the step that is told next: it waits for these steps, which were marked; evaluation does without it.
+  // Of the step that is told next: it waits for these steps, which were marked; evaluation does without it; every round but the
+  // last of an iteration does.
   Round& after(std::initializer_list<int32_t> steps);
   Round& training();
+  Round& last();
   // The number of the step that was told last.
   Round& mark(int32_t step);
 
@@ -115,7 +121,7 @@ class Round {
   size_t forward_ = 0;
   int32_t steps_ = 0;
   size_t waits_told_ = 0;
-  bool training_only_ = false;
+  bool training_only_ = false, with_updates_ = false;
 };
 
 }  // namespace plimsoll

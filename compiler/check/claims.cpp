@@ -54,7 +54,7 @@ class Handovers {
 
   void compare(const Claim& earlier, const Claim& later) {
     if (earlier.forever || earlier.to_the_end) {
-      verdict_.refuse(earlier.forever ? Rule::overlap : Rule::result, step_of(later), later.tensor,
+      verdict_.refuse(!earlier.forever ? Rule::result : host_ ? Rule::host_slot : Rule::overlap, step_of(later), later.tensor,
                       fmt::format("{} and {} share {}, and {} keeps them {}", described(earlier), described(later),
                                   shared(earlier, later), described(earlier),
                                   earlier.forever ? "through the whole run" : "until the round ends"));

@@ -50,12 +50,27 @@ void check_rounds(const Plan& plan, Verdict& verdict) {
                                            plan.batch, plan.sub_batch, rounds, last, plan.rounds, plan.last_sub_batch));
 }
 
+// What has its home in the host pool comes to the device in rounds with updates only.
+void check_home(const PlanTensor& tensor, TensorId id, Verdict& verdict) {
+  if (tensor.kind != TensorKind::optimizer_state)
+    verdict.refuse(Rule::form, {}, id, fmt::format("{} has its home in the host pool and is of kind {}, not optimizer_state", verdict.name(id),
+                                                   to_string(tensor.kind)));
+  if (tensor.persistent)
+    verdict.refuse(Rule::form, {}, id, fmt::format("{} has its home in the host pool and a residency for the whole run, too", verdict.name(id)));
+  if (!fits(tensor.home_offset, tensor.bytes))
+    verdict.refuse(Rule::form, {}, id, fmt::format("{} has its home at {} with {} bytes", verdict.name(id), tensor.home_offset, tensor.bytes));
+}
+
 void check_tensors(const Plan& plan, Verdict& verdict) {
   for (TensorId id : ids_of(plan.tensors)) {
     const PlanTensor& tensor = plan.tensors[id];
     if (tensor.bytes < 0)
       verdict.refuse(Rule::form, {}, id, fmt::format("{} has {} bytes", verdict.name(id), tensor.bytes));
     const bool accumulates = plan.rounds > 1 && tensor.kind == TensorKind::weight_gradient;
+    if (tensor.at_home_on_host()) {
+      check_home(tensor, id, verdict);
+      continue;
+    }
     if ((lives_through_the_run(tensor.kind) || accumulates) && !tensor.persistent)
       verdict.refuse(Rule::form, {}, id,
                      fmt::format("{} is of kind {} and has no residency for the whole run{}", verdict.name(id),
@@ -96,12 +111,18 @@ void check_tasks(const Plan& plan, Verdict& verdict) {
         verdict.refuse(Rule::form, {}, tensor,
                        fmt::format("{} is made by two tasks, {} and {}", verdict.name(tensor), verdict.name(maker[tensor]),
                                    verdict.name(id)));
-      else if (written.persistent || written.kind == TensorKind::input)
+      else if (written.persistent || written.at_home_on_host() || written.kind == TensorKind::input)
         verdict.refuse(Rule::form, {}, tensor,
                        fmt::format("task {} writes {}, which {}", verdict.name(id), verdict.name(tensor),
-                                   written.persistent ? "is persistent and can only be updated" : "is an input"));
+                                   written.persistent || written.at_home_on_host() ? "is persistent and can only be updated" : "is an input"));
       maker[tensor] = id;
     }
+    for (const auto* list : {&task.reads, &task.updates})
+      for (TensorId tensor : *list)
+        if (task.kind != TaskKind::update && plan.tensors[tensor].at_home_on_host())
+          verdict.refuse(Rule::form, {}, tensor,
+                         fmt::format("task {} of kind {} touches {}, which has its home in the host pool and comes for updates only",
+                                     verdict.name(id), to_string(task.kind), verdict.name(tensor)));
     // Some papers add gradients up where they lie; order and copies of such tensors are checked like a gradient's.
     for (TensorId tensor : task.updates)
       if (plan.rules == "true" && !may_change_in_place(plan.tensors[tensor].kind))

@@ -8,6 +8,7 @@
 
 #include "compiler/check/claims.h"
 #include "compiler/check/happens_before.h"
+#include "compiler/check/homes.h"
 #include "compiler/check/verdict.h"
 #include "compiler/support/bytes.h"
 
@@ -30,11 +31,12 @@ struct HostCopy {
 
 class Memory {
  public:
-  Memory(const Plan& plan, Verdict& verdict) : plan_(plan), verdict_(verdict), before_(plan) {}
+  Memory(const Plan& plan, Verdict& verdict) : plan_(plan), verdict_(verdict), before_(plan), homes_(plan, before_, verdict) {}
 
   void run() {
     find_makers();
     lay_out();
+    homes_.claim(host_slots_);
     keep_results();
     std::vector<Touch> touches;
     for (StepId step : ids_of(plan_.steps)) {
@@ -43,6 +45,8 @@ class Memory {
       claim_workspace(step);
     }
     check_ends();
+    for (TensorId tensor : ids_of(plan_.tensors))
+      if (homes_.has(tensor)) homes_.check_end(tensor, static_cast<int32_t>(updaters_[tensor].size()));
     std::vector<Claim> claims;
     claims.reserve(lives_.size() + workspaces_.size());
     for (const Life& life : lives_) claims.push_back(life.claim);
@@ -203,6 +207,7 @@ class Memory {
     switch (step.kind) {
       case StepKind::load: life.version = 0; return;
       case StepKind::offload: {
+        if (homes_.has(tensor)) return homes_.store(id, life.version);
         const Block slot{step.host_offset, plan_.tensors[tensor].bytes};
         if (slot.offset % kAlignment != 0)
           verdict_.refuse(Rule::bounds, id, tensor, fmt::format("{} is not to a multiple of {} in the host pool", verdict_.name(id), kAlignment));
@@ -216,6 +221,10 @@ class Memory {
         return;
       }
       case StepKind::prefetch: {
+        if (homes_.has(tensor)) {
+          life.version = homes_.fetch(id);
+          return;
+        }
         const auto copy = copies_.find({tensor, step.host_offset});
         if (copy == copies_.end()) {
           verdict_.refuse(Rule::host_slot, id, tensor,
@@ -293,6 +302,7 @@ class Memory {
   const Plan& plan_;
   Verdict& verdict_;
   const HappensBefore before_;
+  Homes homes_;
   IdVector<TensorId, std::vector<TaskId>> updaters_;
   IdVector<TensorId, TaskId> makers_;
   IdVector<TensorId, bool> added_up_;

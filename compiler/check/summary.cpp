@@ -83,6 +83,9 @@ class Summary {
       persistent_rounded = plus(persistent_rounded, aligned(residency.bytes));
     }
     int64_t host = 0, offloaded = 0, prefetched = 0, recomputed = 0, reduced = 0;
+    int64_t brought_home = 0, fetched_from_home = 0;  // in the last round
+    for (const PlanTensor& tensor : plan_.tensors)
+      if (tensor.at_home_on_host()) host = std::max(host, plus(tensor.home_offset, tensor.bytes));
     for (const Step& step : plan_.steps) {
       if (step.workspace.bytes > 0) arena = std::max(arena, step.workspace.end());
       recomputed += step.recompute;
@@ -92,7 +95,8 @@ class Summary {
       if (step.kind == StepKind::load) continue;
       const int64_t bytes = plan_.tensors[step.tensor].bytes;
       host = std::max(host, plus(step.host_offset, bytes));
-      int64_t& moved = step.kind == StepKind::offload ? offloaded : prefetched;
+      const bool home = plan_.tensors[step.tensor].at_home_on_host();
+      int64_t& moved = step.kind == StepKind::offload ? home ? brought_home : offloaded : home ? fetched_from_home : prefetched;
       moved = plus(moved, bytes);
     }
     const PlanSummary& said = plan_.summary;
@@ -101,8 +105,9 @@ class Summary {
     expect("host_pool_bytes", said.host_pool_bytes, host, aligned(host));
     // The last round may be smaller, and what a tensor's bytes are then is not written in the plan.
     const int64_t full = plan_.last_sub_batch == plan_.sub_batch ? plan_.rounds : plan_.rounds - 1;
-    expect("offloaded_bytes", said.offloaded_bytes, times(offloaded, full), times(offloaded, plan_.rounds));
-    expect("prefetched_bytes", said.prefetched_bytes, times(prefetched, full), times(prefetched, plan_.rounds));
+    expect("offloaded_bytes", said.offloaded_bytes, plus(brought_home, times(offloaded, full)), plus(brought_home, times(offloaded, plan_.rounds)));
+    expect("prefetched_bytes", said.prefetched_bytes, plus(fetched_from_home, times(prefetched, full)),
+           plus(fetched_from_home, times(prefetched, plan_.rounds)));
     expect("reduced_bytes", said.reduced_bytes, reduced, reduced);
     expect("recomputed_tasks", said.recomputed_tasks, recomputed, recomputed);
     if (plan_.rules == "true") check_live();

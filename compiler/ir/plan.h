@@ -18,7 +18,10 @@ struct PlanTensor {
   std::string name = {};
   int64_t bytes = 0;
   TensorKind kind = TensorKind::activation;
-  bool persistent = false;
+  bool persistent = false;  // in the arena through the whole run
+  // Of optimizer state that has its home in the host pool, and is in the arena around its update only: where. -1: of all else.
+  int64_t home_offset = -1;
+  bool at_home_on_host() const { return home_offset >= 0; }
 };
 
 // An algorithm that a plan could not afford.

@@ -22,7 +22,9 @@ Json ids(const std::vector<IdType>& list) {
 }
 
 Json json_of(int64_t id, const PlanTensor& tensor) {
-  return {{"id", id}, {"name", tensor.name}, {"bytes", tensor.bytes}, {"kind", to_string(tensor.kind)}};
+  Json json = {{"id", id}, {"name", tensor.name}, {"bytes", tensor.bytes}, {"kind", to_string(tensor.kind)}};
+  if (tensor.at_home_on_host()) json["home_offset"] = tensor.home_offset;
+  return json;
 }
 
 Json json_of(int64_t id, const PlanTask& task) {
@@ -166,9 +168,13 @@ void read_header(JsonReader& read, const Place& root, Plan& plan) {
 void read_lists(JsonReader& read, const Place& root, Plan& plan) {
   read.array(root, "tensors", true, [&](const Place& item) {
     expect_id(read, item);
-    plan.tensors.push_back({.name = read.text(item, "name", true),
-                            .bytes = read.bytes(item, "bytes"),
-                            .kind = read.word<TensorKind>(item, "kind")});
+    PlanTensor tensor{.name = read.text(item, "name", true), .bytes = read.bytes(item, "bytes"), .kind = read.word<TensorKind>(item, "kind")};
+    const Place home = JsonReader::field(item, "home_offset");
+    if (home.json) {
+      tensor.home_offset = read.bytes(item, "home_offset");
+      if (!read.error() && tensor.home_offset > std::numeric_limits<int64_t>::max() - tensor.bytes) read.complain(home, "ends beyond 63 bits");
+    }
+    plan.tensors.push_back(std::move(tensor));
   });
   const int64_t tensors = static_cast<int64_t>(plan.tensors.size());
   read.array(root, "tasks", true, [&](const Place& item) {

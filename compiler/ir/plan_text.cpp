@@ -222,6 +222,10 @@ class Parser {
     tensor.kind = read_word<TensorKind>(cursor_);
     tensor.bytes = read_count(cursor_, 0);
     tensor.persistent = cursor_.accept_word("persistent");
+    if (cursor_.accept("home@")) {
+      tensor.home_offset = read_count(cursor_, 0);
+      expect_fit(tensor.home_offset, tensor.bytes);
+    }
     plan_.tensors.push_back(std::move(tensor));
   }
 
@@ -392,8 +396,9 @@ class Parser {
 std::string to_text(const Plan& plan) {
   std::string text = header_of(plan);
   for (const PlanTensor& tensor : plan.tensors)
-    text += fmt::format("tensor {} {} {}{}\n", spelled_tensor(tensor.name), to_string(tensor.kind), tensor.bytes,
-                        tensor.persistent ? " persistent" : "");
+    text += fmt::format("tensor {} {} {}{}{}\n", spelled_tensor(tensor.name), to_string(tensor.kind), tensor.bytes,
+                        tensor.persistent ? " persistent" : "",
+                        tensor.at_home_on_host() ? fmt::format(" home@{:#x}", tensor.home_offset) : "");
   for (const PlanTask& task : plan.tasks) text += line_of(plan, task);
 
   const std::vector<Shown> shown = how_shown(plan);

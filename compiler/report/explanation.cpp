@@ -28,7 +28,8 @@ class Explanation {
     const std::vector<std::string> readers = readers_of(id);
     for (size_t i = 0; i < readers.size(); ++i) table.row({i == 0 ? "read by" : "", readers[i]});
     for (const size_t i : facts.residencies) table.row({"lies", placed(plan_.residencies[i])});
-    if (facts.fate != Fate::none) {
+    if (facts.fate == Fate::home) table.row({"fate", fate(id)});
+    else if (facts.fate != Fate::none) {
       table.row({"gap", fmt::format("{} from {} to {}", format_seconds(gap_seconds(facts)), facts_.step_names[facts.gap_from],
                                     facts_.step_names[facts.gap_to])});
       table.row({"fate", fate(id)});
@@ -120,6 +121,9 @@ class Explanation {
         return fmt::format("offload: {} of copying, compute waits {} for it", format_seconds(copying), format_seconds(exposed));
       case Fate::recompute: return fmt::format("recompute: its task takes {} once more", format_seconds(again));
       case Fate::reload: return fmt::format("reload: {} of copying, compute waits {} for it", format_seconds(copying), format_seconds(exposed));
+      case Fate::home:
+        return fmt::format("lives on the host, at {:#x} of the host pool: {} of copying, compute waits {} for it", plan_.tensors[id].home_offset,
+                           format_seconds(copying), format_seconds(exposed));
       case Fate::keep: return "keep";
       case Fate::none: break;
     }
@@ -146,6 +150,7 @@ class Explanation {
     const PlanTensor& tensor = plan_.tensors[id];
     const TensorFacts& facts = facts_.tensors[id];
     if (tensor.persistent) return {"persistent: it holds its value from round to round, so it cannot leave"};
+    if (facts.fate == Fate::home) return {"it is fetched before its update and brought home behind it, once in an iteration"};
     if (facts.fate == Fate::none) return {"no gap: it dies before the backward begins, or is made and used in it, so there is no time to leave"};
     const Worst worst = worst_if_kept(id);
     if (!worst.at.valid()) return {"its gap is empty: the backward begins with it"};

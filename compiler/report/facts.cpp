@@ -38,6 +38,10 @@ void find_touches(const Plan& plan, PlanFacts& facts) {
 // A use is a compute step that does more than make the tensor again.
 void find_fate(const Plan& plan, TensorId id, TensorFacts& facts) {
   if (plan.tensors[id].persistent) return;
+  if (plan.tensors[id].at_home_on_host()) {
+    facts.fate = Fate::home;
+    return;
+  }
   if (facts.maker.valid() && !is_forward(plan.tasks[facts.maker].kind)) return;
   for (const StepId at : facts.touches) {
     const Step& step = plan.steps[at];
@@ -182,7 +186,7 @@ void find_keep_all(const Plan& plan, PlanFacts& facts) {
   for (const TensorId id : ids_of(plan.tensors)) {
     Span& life = lives[id];
     life = {count, -1, plan.tensors[id].bytes};
-    if (plan.tensors[id].persistent) life = {0, count, life.bytes};
+    if (plan.tensors[id].persistent || plan.tensors[id].at_home_on_host()) life = {0, count, life.bytes};
     for (const StepId at : facts.tensors[id].touches) {
       const Step& step = plan.steps[at];
       const bool counts = step.kind == StepKind::load || (step.kind == StepKind::compute && !step.recompute);
@@ -220,6 +224,7 @@ void find_layers(const Plan& plan, PlanFacts& facts) {
         case Fate::offload: layer.offloaded += bytes; break;
         case Fate::recompute: layer.recomputed += bytes; break;
         case Fate::none:
+        case Fate::home:
         case Fate::reload: break;
       }
     }
@@ -263,6 +268,7 @@ std::string_view to_string(Fate fate) {
     case Fate::offload: return "offload";
     case Fate::recompute: return "recompute";
     case Fate::reload: return "reload";
+    case Fate::home: return "lives on the host";
   }
   return "";
 }

@@ -43,6 +43,10 @@ std::string memory(const Plan& plan, bool color) {
   if (summary.unconstrained_bytes > 0) row("without a budget", summary.unconstrained_bytes, summary.unconstrained_bytes <= whole);
   if (summary.network_wide_bytes > 0) row("each tensor on its own", summary.network_wide_bytes, summary.network_wide_bytes <= whole);
   if (summary.host_pool_bytes > 0) row("host pool", summary.host_pool_bytes, false);
+  int64_t at_home = 0;
+  for (const PlanTensor& tensor : plan.tensors)
+    if (tensor.at_home_on_host()) at_home += tensor.bytes;
+  if (at_home > 0) row("state that lives on the host", at_home, false);
   return heading("memory", color) + table.print(color);
 }
 
@@ -108,16 +112,22 @@ std::string why(const Plan& plan, const PlanFacts& facts, const Residency& resid
 
 // What left or is to be made again, and would be there too.
 std::string absent(const Plan& plan, const PlanFacts& facts, StepId peak) {
-  int64_t tensors = 0, bytes = 0;
+  int64_t tensors = 0, bytes = 0, states = 0, state_bytes = 0;
   for (const TensorId id : ids_of(plan.tensors)) {
     const TensorFacts& tensor = facts.tensors[id];
+    if (tensor.fate == Fate::home && !residency_at(plan, tensor, peak)) {
+      ++states;
+      state_bytes += plan.tensors[id].bytes;
+    }
     if (tensor.fate != Fate::offload && tensor.fate != Fate::recompute) continue;
     if (peak <= tensor.gap_from || peak >= tensor.gap_to || residency_at(plan, tensor, peak)) continue;
     ++tensors;
     bytes += plan.tensors[id].bytes;
   }
-  if (tensors == 0) return "";
-  return fmt::format("  away: {}, {}, offloaded or to be made again\n", counted(tensors, "tensor"), format_bytes(bytes));
+  std::string text;
+  if (tensors > 0) text += fmt::format("  away: {}, {}, offloaded or to be made again\n", counted(tensors, "tensor"), format_bytes(bytes));
+  if (states > 0) text += fmt::format("  at home on the host: {}, {} of optimizer state\n", counted(states, "tensor"), format_bytes(state_bytes));
+  return text;
 }
 
 }  // namespace

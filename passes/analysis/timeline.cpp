@@ -14,7 +14,9 @@ double seconds_of(const Plan& plan, const Context& context, const Step& step, Ro
     return reduction_seconds(context.links.ranks, plan.ranks, bytes_of(plan, step.bucket));
   }
   if (step.kind != StepKind::compute) {
-    const double samples = static_cast<double>(round == Round::last ? plan.last_sub_batch : plan.sub_batch);
+    const bool home = plan.tensors[step.tensor].at_home_on_host();
+    if (home && round == Round::middle) return 0;
+    const double samples = static_cast<double>(round == Round::last && !home ? plan.last_sub_batch : plan.sub_batch);
     const double share = samples / static_cast<double>(plan.sub_batch);
     const double rate =
         step.stream == StreamKind::d2h ? context.links.d2h_bytes_per_second : context.links.h2d_bytes_per_second;
@@ -47,7 +49,7 @@ Timeline simulate_round(const Plan& plan, const Context& context, Round round) {
     } else if (step.kind == StepKind::reduce) {
       line.reduce_seconds += seconds;
     } else if (step.kind != StepKind::load || free[static_cast<size_t>(StreamKind::compute)] > 0) {
-      taken += context.links.slowdown * (seconds - context.links.latency_seconds);
+      taken += context.links.slowdown * std::max(0.0, seconds - context.links.latency_seconds);
     }
     stream = start + seconds;
     line.start[static_cast<size_t>(id.value)] = start;

@@ -4,6 +4,8 @@
 #include <cublasLt.h>
 #include <cudnn.h>
 
+#include <cstring>
+
 #include "runtime/cuda/check.h"
 #include "runtime/cuda/control.h"
 
@@ -127,6 +129,7 @@ struct HostPool::Memory {
     }
     check(result, "cudaHostAlloc of the host pool");
     data = static_cast<std::byte*>(address);
+    std::memset(data, 0, static_cast<size_t>(bytes));
   }
   ~Memory() { cudaFreeHost(data); }
 };

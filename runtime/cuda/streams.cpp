@@ -259,7 +259,7 @@ class Streams::Player {
 
   bool wanted(const Command& command) const {
     if (command.training_only && !job_.context.training) return false;
-    return (command.kind != Command::Kind::update && command.kind != Command::Kind::reduce) || job_.last;
+    return !command.of_last_round() || job_.last;
   }
 
   void act(size_t i, const Command& command, cudaStream_t on, Recording& round, bool records) {

@@ -25,7 +25,7 @@ class Search {
     for (const ProgramParameter& parameter : program_.parameters) {
       if (parameter.role == ParameterRole::statistic || parameter.desc.type != DataType::f32) continue;
       if (parameter.role == ParameterRole::frozen) continue;  // as it came: a mask may hold minus infinity
-      const Found found = look(parameter.offset, parameter.desc.bytes());
+      const Found found = parameter.in_host_pool ? look_in_pool(parameter) : look(parameter.offset, parameter.desc.bytes());
       if (found.bad > 0)
         return {"'" + std::string(parameter.name) + "' " + described(found) + " since an iteration before", true};
     }
@@ -60,6 +60,13 @@ class Search {
     copy_.resize(static_cast<size_t>(bytes));
     backend::copy_out(nullptr, copy_.data(), arena_.data() + offset, bytes);
     return look(copy_.data(), bytes);
+  }
+
+  Found look_in_pool(const ProgramParameter& parameter) {
+    if (pool_->data()) return look(pool_->data() + parameter.offset, parameter.desc.bytes());
+    copy_.resize(static_cast<size_t>(parameter.desc.bytes()));
+    pool_->fetch(parameter.offset, copy_.data(), parameter.desc.bytes());
+    return look(copy_.data(), parameter.desc.bytes());
   }
 
   static std::string described(const Found& found) {

@@ -72,7 +72,7 @@ class Loop {
        Reporter& reporter, Team& team)
       : program_(program), options_(options), model_file_(model_file), data_(data), length_(length), reporter_(reporter), team_(team),
         machine_(program, team, {options.spill, options.graph, options.last_batch == LastBatch::keep ? data.training.samples % program.batch : 0}),
-        port_(program, machine_.arena()), statistics_(program, machine_.arena()), schedule_(options.schedule) {
+        port_(program, machine_.arena(), machine_.pool()), statistics_(program, machine_.arena()), schedule_(options.schedule) {
     schedule_.iterations = std::min(length.steps, length.epochs * length.per_epoch);
     progress_ = {.seed = options.seed.value_or(0),
                  .shuffle = options.shuffle,

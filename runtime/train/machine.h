@@ -60,6 +60,7 @@ class Machine {
   std::span<const float> output_of(Feeder& feeder, const Samples& now, const Samples& next);
 
   const backend::Arena& arena() const { return arena_; }
+  const backend::HostPool* pool() const { return pool_.get(); }  // null: the program has none
   const Round& round() const { return round_; }
   // Of all its kernels, those that are not what was planned.
   std::vector<KernelSet::Replaced> replaced_kernels() const;
@@ -79,6 +80,7 @@ class Machine {
   Round round_;
   std::unique_ptr<backend::Streams> streams_;
   int64_t copied_bytes_ = 0;         // by offloads and prefetches of a round
+  int64_t last_copied_bytes_ = 0;    // by those that the last round has besides
   int64_t loaded_sample_bytes_ = 0;  // of one sample
   std::vector<float> laid_out_, plain_;  // of the output
 };

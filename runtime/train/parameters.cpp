@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <string_view>
 #include <vector>
@@ -91,7 +92,7 @@ uint64_t he_seed(const std::string& init) {
 
 }  // namespace
 
-ParameterPort::ParameterPort(const Program& program, const backend::Arena& arena) : arena_(arena) {
+ParameterPort::ParameterPort(const Program& program, const backend::Arena& arena, const backend::HostPool* pool) : arena_(arena), pool_(pool) {
   int64_t plain = 0, laid_out = 0;
   for (const ProgramParameter& parameter : program.parameters) {
     plain = std::max(plain, plain_bytes(parameter.desc));
@@ -101,10 +102,25 @@ ParameterPort::ParameterPort(const Program& program, const backend::Arena& arena
   laid_out_.resize(static_cast<size_t>(laid_out));
 }
 
+// The host pool is memory that the host may touch, or a file.
+void ParameterPort::copy_out(const ProgramParameter& parameter, std::byte* to) const {
+  const int64_t bytes = parameter.desc.bytes();
+  if (!parameter.in_host_pool) backend::copy_out(nullptr, to, arena_.data() + parameter.offset, bytes);
+  else if (const std::byte* const memory = pool_->data()) std::memcpy(to, memory + parameter.offset, static_cast<size_t>(bytes));
+  else pool_->fetch(parameter.offset, to, bytes);
+}
+
+void ParameterPort::copy_in(const ProgramParameter& parameter, const std::byte* from) const {
+  const int64_t bytes = parameter.desc.bytes();
+  if (!parameter.in_host_pool) backend::copy_in(nullptr, arena_.data() + parameter.offset, from, bytes);
+  else if (std::byte* const memory = pool_->data()) std::memcpy(memory + parameter.offset, from, static_cast<size_t>(bytes));
+  else pool_->store(parameter.offset, from, bytes);
+}
+
 std::span<const std::byte> ParameterPort::fetch(const ProgramParameter& parameter) {
   const TensorDesc& desc = parameter.desc;
   const bool plain = desc.layout == Layout::plain;
-  backend::copy_out(nullptr, plain ? plain_.data() : laid_out_.data(), arena_.data() + parameter.offset, desc.bytes());
+  copy_out(parameter, plain ? plain_.data() : laid_out_.data());
   if (!plain) to_plain(desc, floats(laid_out_), floats(plain_));
   return std::span(plain_).first(static_cast<size_t>(plain_bytes(desc)));
 }
@@ -117,7 +133,7 @@ void ParameterPort::store(const ProgramParameter& parameter) {
   const TensorDesc& desc = parameter.desc;
   const bool plain = desc.layout == Layout::plain;
   if (!plain) to_blocked(desc, floats(plain_), floats(laid_out_));
-  backend::copy_in(nullptr, arena_.data() + parameter.offset, plain ? plain_.data() : laid_out_.data(), desc.bytes());
+  copy_in(parameter, plain ? plain_.data() : laid_out_.data());
   backend::finish(nullptr);  // the buffers are used again
 }
 

@@ -1,4 +1,4 @@
-// Weights, statistics and optimizer state on their way between the arena and files.
+// Weights, statistics and optimizer state on their way between the arena, or the host pool, and files.
 #pragma once
 
 #include <span>
@@ -15,16 +15,21 @@ namespace plimsoll::train {
 // beginning, so that a save in the middle of a run allocates nothing.
 class ParameterPort {
  public:
-  ParameterPort(const Program& program, const backend::Arena& arena);
+  // `pool` may be null where nothing lives there.
+  ParameterPort(const Program& program, const backend::Arena& arena, const backend::HostPool* pool);
 
   // The values, in plain order; until the next call.
   std::span<const std::byte> fetch(const ProgramParameter& parameter);
-  // Room for values in plain order; store() brings what was put there to the arena.
+  // Room for values in plain order; store() brings what was put there to where the parameter lives.
   std::span<std::byte> room(const ProgramParameter& parameter);
   void store(const ProgramParameter& parameter);
 
  private:
+  void copy_out(const ProgramParameter& parameter, std::byte* to) const;
+  void copy_in(const ProgramParameter& parameter, const std::byte* from) const;
+
   const backend::Arena& arena_;
+  const backend::HostPool* const pool_;
   std::vector<std::byte> plain_, laid_out_;
 };
 

@@ -45,7 +45,7 @@ Exit predict(const Program& program, const Options& options, const std::string& 
   Machine machine(program, alone, {.spill = options.spill, .may_record = options.graph, .only_output = true});
   if (const std::string replaced = replaced_kernels(machine.replaced_kernels()); !replaced.empty())
     std::fprintf(stderr, "%s\n", replaced.c_str());
-  ParameterPort port(program, machine.arena());
+  ParameterPort port(program, machine.arena(), machine.pool());
   load_weights(program, options, model_file, port);
 
   IntList dims = output.desc.dims;

@@ -8,6 +8,21 @@
 
 namespace plimsoll::train {
 
+namespace {
+
+// ", of it 5.4 MiB of optimizer state that lives there,"
+std::string state_in_pool(const Program& program) {
+  int64_t bytes = 0;
+  for (const ProgramParameter& parameter : program.parameters)
+    if (parameter.in_host_pool) bytes += parameter.desc.bytes();
+  if (bytes == 0) return "";
+  char text[96];
+  std::snprintf(text, sizeof text, ", of it %.1f MiB of optimizer state that lives there,", mebibytes(bytes));
+  return text;
+}
+
+}  // namespace
+
 void print_start(const Program& program, const Dataset& data, int64_t iterations_per_epoch, const std::string& spill) {
   const std::string on = program.threads > 0 ? std::to_string(program.threads) + " threads" : backend::device_name();
   const std::string ranks = program.ranks > 1 ? " on " + std::to_string(program.ranks) + " ranks" : "";
@@ -26,8 +41,8 @@ void print_start(const Program& program, const Dataset& data, int64_t iterations
   if (*program.libraries != '\0' && program.libraries != libraries)
     std::printf("planned with %s; workspaces of what is here are held to the plan\n", program.libraries);
   if (program.host_pool_bytes > 0)
-    std::printf("host pool %.1f MiB (%lld bytes) %s%s\n", mebibytes(program.host_pool_bytes),
-                static_cast<long long>(program.host_pool_bytes), spill.empty() ? "in memory" : "in a file in ",
+    std::printf("host pool %.1f MiB (%lld bytes)%s %s%s\n", mebibytes(program.host_pool_bytes),
+                static_cast<long long>(program.host_pool_bytes), state_in_pool(program).c_str(), spill.empty() ? "in memory" : "in a file in ",
                 spill.c_str());
 }
 

@@ -84,3 +84,60 @@ TEST_CASE("what is refused is told with names and numbers") {
   CHECK(verdict_after([](Plan& p) { p.residencies[2].last_step = 2; }) ==
         "residency: loss reads %y, which is not resident then\n");
 }
+
+namespace {
+
+constexpr TensorId v(6);
+
+// The same layer with momentum that lives in the host pool: prefetch v │ update w v dw │ offload v, behind the rest.
+Plan with_state_at_home() {
+  Plan plan = one_layer();
+  plan.tensors.push_back({.name = "v", .bytes = 256, .kind = TensorKind::optimizer_state, .home_offset = 256});
+  plan.tasks[TaskId(3)].updates = {w, v};
+  const Step update{.task = TaskId(3), .waits = {StepId(6)}};
+  plan.steps.resize(6);
+  plan.steps.push_back({.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = v, .host_offset = 256});
+  plan.steps.push_back(update);
+  plan.steps.push_back({.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = v, .host_offset = 256, .waits = {StepId(7)}});
+  plan.residencies = {{w, 0, 256, -1, 9},    {x, 256, 256, 0, 1}, {y, 512, 256, 1, 3},   {loss, 768, 4, 3, 9},
+                      {dy, 1024, 256, 3, 5}, {y, 256, 256, 4, 5}, {dw, 512, 256, 5, 7}, {v, 1280, 256, 6, 8}};
+  plan.summary.host_pool_bytes = 512;
+  plan.summary.offloaded_bytes = plan.summary.prefetched_bytes = 512;
+  return plan;
+}
+
+template <class Damage>
+std::string verdict_on_home_after(Damage damage) {
+  Plan plan = with_state_at_home();
+  damage(plan);
+  std::string text;
+  for (const Violation& violation : check_plan(plan))
+    if (violation.rule != Rule::summary) text += violation.message + "\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("state that lives in the host pool is fetched from there, and comes home") {
+  CHECK(to_string(check_plan(with_state_at_home())) == "");
+  CHECK(verdict_on_home_after([](Plan& p) {
+          p.steps.resize(8);
+          for (Residency& residency : p.residencies)
+            if (residency.last_step >= 8) residency.last_step = residency.first_step == 6 ? 7 : 8;
+        }) == "%v lives in the host pool, and holds 0 of 1 updates there when the round ends\n");
+  CHECK(verdict_on_home_after([](Plan& p) { p.steps[StepId(8)].waits.clear(); }) ==
+        "offload:v reads %v but does not wait for update, which updates it\n"
+        "offload:v reads %v but does not wait for prefetch:v, which writes it\n"
+        "offload:v does not wait for prefetch:v, which reads the home of %v\n");
+  CHECK(verdict_on_home_after([](Plan& p) { p.steps[StepId(8)].host_offset = 0; }) ==
+        "offload:v is at 0x0 of the host pool, and the home of %v is at 0x100\n");
+  CHECK(verdict_on_home_after([](Plan& p) {
+          p.tensors[v].home_offset = p.steps[StepId(6)].host_offset = p.steps[StepId(8)].host_offset = 0;
+        }) == "%v and %y share bytes of the host pool [0x0, 0x100), and %v keeps them through the whole run\n");
+  CHECK(verdict_on_home_after([](Plan& p) { p.tensors[v].kind = TensorKind::weight; }) ==
+        "%v has its home in the host pool and is of kind weight, not optimizer_state\n");
+  CHECK(verdict_on_home_after([](Plan& p) { p.tasks[TaskId(3)].kind = TaskKind::backward_weights; }) ==
+        "task update of kind backward_weights touches %v, which has its home in the host pool and comes for updates only\n");
+  CHECK(verdict_on_home_after([](Plan& p) { p.tensors[v].home_offset = 384; }).starts_with("%v has its home at 0x180 of the host pool, no multiple of 256\n"));
+  CHECK(verdict_on_home_after([](Plan& p) { p.summary.host_pool_bytes = 256; }).starts_with("the home of %v ends at 0x200, outside the host pool of 256 bytes\n"));
+}

@@ -54,6 +54,7 @@ class Damager {
     workspaces();
     ends();
     host_slots();
+    homes();
     recomputations();
     given_up();
     buckets();
@@ -201,6 +202,30 @@ class Damager {
         for (Step& other : both.steps)
           if (other.host_offset >= 0 && other.tensor == step.tensor) other.host_offset = place;
         add(std::move(both), "{} and its prefetches are at {:#x} of the host pool", names_[id], place);
+      }
+    }
+  }
+
+  void homes() {
+    for (TensorId id : ids_of(good_.tensors)) {
+      if (!good_.tensors[id].at_home_on_host()) continue;
+      const int64_t home = good_.tensors[id].home_offset;
+      std::set<int64_t> places = {home - 256, home + 256, home + 8};
+      for (const PlanTensor& other : good_.tensors)
+        if (other.at_home_on_host()) places.insert(other.home_offset);
+      for (const Step& step : good_.steps)
+        if (step.host_offset >= 0) places.insert(step.host_offset);
+      places.erase(home);
+      for (int64_t place : places) {
+        if (place < 0) continue;
+        Plan alone = good_;
+        alone.tensors[id].home_offset = place;
+        add(std::move(alone), "the home of {} alone is at {:#x}", spelled_tensor(good_.tensors[id].name), place);
+        Plan both = good_;
+        both.tensors[id].home_offset = place;
+        for (Step& step : both.steps)
+          if (step.host_offset >= 0 && step.tensor == id) step.host_offset = place;
+        add(std::move(both), "{} has its home and its copies at {:#x}", spelled_tensor(good_.tensors[id].name), place);
       }
     }
   }

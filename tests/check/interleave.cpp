@@ -70,6 +70,8 @@ class Run {
   std::string go() {
     for (const Residency& residency : plan_.residencies)
       if (residency.first_step == -1) arena_.fill(residency.offset, residency.block().end(), {residency.tensor, 0});
+    for (TensorId id : ids_of(plan_.tensors))
+      if (const PlanTensor& tensor = plan_.tensors[id]; tensor.at_home_on_host()) host_.fill(tensor.home_offset, tensor.home_offset + tensor.bytes, {id, 0});
     for (StepId id : ids_of(plan_.steps)) queues_[static_cast<size_t>(plan_.steps[id].stream)].push_back(id);
     finished_ = IdVector<StepId, bool>(plan_.steps.size(), false);
     // Some runs let one stream lag behind: that finds more than an even interleaving.
@@ -155,6 +157,16 @@ class Run {
     return count;
   }
 
+  int32_t updates_before(TensorId tensor, StepId id) const {
+    int32_t count = 0;
+    for (int32_t i = 0; i < id.value; ++i) {
+      const Step& step = plan_.steps[StepId(i)];
+      if (step.kind != StepKind::compute || step.recompute) continue;
+      for (TensorId updated : plan_.tasks[step.task].updates) count += updated == tensor;
+    }
+    return count;
+  }
+
   std::string gather(StepId id, std::vector<Piece>& reads, std::vector<Piece>& writes) {
     const Step& step = plan_.steps[id];
     const auto piece = [&](TensorId tensor, int32_t version) {
@@ -189,8 +201,9 @@ class Run {
       if (step.workspace.bytes > 0) writes.push_back({&arena_, step.workspace.offset, step.workspace.end(), {}});
     } else {
       const int64_t bytes = plan_.tensors[step.tensor].bytes;
-      // The version that a copy carries is whatever was put there last: copies of changing tensors are not sampled.
-      const Piece device = piece(step.tensor, 0), host{&host_, step.host_offset, step.host_offset + bytes, {step.tensor, 0}};
+      // What changes is copied only if it has its home on the host; a copy then carries the updates issued before it.
+      const int32_t version = plan_.tensors[step.tensor].at_home_on_host() ? updates_before(step.tensor, id) : 0;
+      const Piece device = piece(step.tensor, version), host{&host_, step.host_offset, step.host_offset + bytes, {step.tensor, version}};
       if (step.kind == StepKind::offload) reads.push_back(device), writes.push_back(host);
       if (step.kind == StepKind::prefetch) reads.push_back(host), writes.push_back(device);
       if (step.kind == StepKind::load) writes.push_back(device);
@@ -211,6 +224,12 @@ class Run {
   static bool overlap(const Piece& a, const Piece& b) { return a.memory == b.memory && a.begin < b.end && b.begin < a.end; }
 
   std::string check_end() {
+    for (TensorId id : ids_of(plan_.tensors)) {
+      const PlanTensor& tensor = plan_.tensors[id];
+      const int32_t updates = updates_before(id, StepId(static_cast<int64_t>(plan_.steps.size())));
+      if (tensor.at_home_on_host() && !host_.holds(tensor.home_offset, tensor.home_offset + tensor.bytes, {id, updates}))
+        return fmt::format("{} is not at home when the round ends", spelled_tensor(tensor.name));
+    }
     for (TaskId task : ids_of(plan_.tasks)) {
       if (plan_.tasks[task].kind == TaskKind::loss)
         for (TensorId tensor : plan_.tasks[task].writes) {

@@ -42,6 +42,7 @@ Plan small_plan() {
                         .tensor = TensorId(2),
                         .host_offset = 0,
                         .waits = {StepId(1)}});
+  plan.tensors.push_back({.name = "a.v", .bytes = 16, .kind = TensorKind::optimizer_state, .home_offset = 512});
   plan.residencies = {{TensorId(0), 0, 256, 0, 1}, {TensorId(1), 1024, 16, -1, 3}, {TensorId(2), 256, 512, 1, 2}};
   return plan;
 }
@@ -69,6 +70,8 @@ TEST_CASE("a plan comes back from its JSON as it was") {
   CHECK(plan->tensors[TensorId(1)].persistent);
   CHECK_FALSE(plan->tensors[TensorId(2)].persistent);
   CHECK(plan->tasks[TaskId(0)].remembers == small_plan().tasks[TaskId(0)].remembers);
+  CHECK_FALSE(plan->tensors[TensorId(2)].at_home_on_host());
+  CHECK(plan->tensors[TensorId(3)].home_offset == 512);
   CHECK(plan->tasks[TaskId(0)].in_place == small_plan().tasks[TaskId(0)].in_place);
   CHECK(plan->steps[StepId(2)].host_offset == 0);
   CHECK(plan->summary.iteration_seconds == 0.1);
@@ -89,6 +92,8 @@ TEST_CASE("what is wrong in plan.json is told with its place") {
   CHECK(broken("\"waits\":[1]", "\"waits\":[1.5]") == "plan.json: steps[2].waits[0] is 1.5 when it should be a whole number");
   CHECK(broken("\"schema\": 1", "\"schema\": 2") ==
         "plan.json: schema is 2 when this reader knows 1 only; use the plimsoll that wrote it");
+  CHECK(broken("\"home_offset\":512", "\"home_offset\":-1") == "plan.json: tensors[3].home_offset is -1 when it should be at least 0");
+  CHECK(broken("\"home_offset\":512", "\"home_offset\":9223372036854775807") == "plan.json: tensors[3].home_offset ends beyond 63 bits");
   CHECK(broken("\"bytes\":512", "\"bytes\":-1") == "plan.json: tensors[2].bytes is -1 when it should be at least 0");
   CHECK(broken("\"bytes\":512", "\"bytes\":18446744073709551615") ==
         "plan.json: tensors[2].bytes is 18446744073709551615 when it should be a whole number");
@@ -97,7 +102,7 @@ TEST_CASE("what is wrong in plan.json is told with its place") {
   CHECK(broken("\"kind\":\"load\"", "\"kind\":\"leap\"") ==
         "plan.json: steps[0].kind is 'leap' when it should be one of compute, offload, prefetch, load, reduce");
   CHECK(broken("[[0,2]]", "[[0]]") == "plan.json: tasks[0].in_place[0] should be a pair [read, written]");
-  CHECK(broken("\"reads\":[0,1]", "\"reads\":[0,3]") == "plan.json: tasks[0].reads[1] is 3 when it should be from 0 to 2");
+  CHECK(broken("\"reads\":[0,1]", "\"reads\":[0,4]") == "plan.json: tasks[0].reads[1] is 4 when it should be from 0 to 3");
   CHECK(broken("{\"id\":1,\"name\":\"a.w\"", "{\"id\":0,\"name\":\"a.w\"") ==
         "plan.json: tensors[1].id is 0 when it should be from 1 to 1");
   CHECK(complaint("{\"schema\": 1}") == "plan.json: model is missing");

@@ -60,7 +60,8 @@ Status make(const std::string& model_path, const std::string& directory, Argumen
                                                             .sub_batch = sub_batch,
                                                             .seed = static_cast<uint64_t>(argument("seed", 0)),
                                                             .offload = static_cast<int>(argument("offload", 0)),
-                                                            .recompute = static_cast<int>(argument("recompute", 0))}));
+                                                            .recompute = static_cast<int>(argument("recompute", 0)),
+                                                            .homes = static_cast<int>(argument("homes", 0))}));
   std::vector<Violation> violations = check_plan(plan);
   for (Violation& violation : check_against_graph(plan, graph)) violations.push_back(std::move(violation));
   if (!violations.empty()) return Error{ExitCode::verification_failed, to_string(violations)};

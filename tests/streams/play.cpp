@@ -1,5 +1,5 @@
 // play_address, play_thread SPEC name=value…: plays a scattered plan of a network of the zoo in this process, for sanitizers to watch.
-//   batch, sub-batch, seed, offload, recompute, gap, iterations, spill (1: a file)
+//   batch, sub-batch, seed, offload, recompute, gap, homes, iterations, spill (1: a file)
 //   wait=N   leaves the Nth needed wait of the plan out
 //   life=N   lets the Nth tensor that is used twice end before its last use, for who watches lives; not in the plan, and
 //            not where another takes over its bytes in place
@@ -62,7 +62,8 @@ int run(const std::string& spec, Arguments given) {
                                       .seed = static_cast<uint64_t>(argument("seed", 1)),
                                       .offload = static_cast<int>(argument("offload", 50)),
                                       .recompute = static_cast<int>(argument("recompute", 30)),
-                                      .shortest_gap = static_cast<int>(argument("gap", 3))});
+                                      .shortest_gap = static_cast<int>(argument("gap", 3)),
+                                      .homes = static_cast<int>(argument("homes", 0))});
   if (!plan.ok()) return fmt::print(stderr, "error: {}\n", plan.error().message), 1;
   if (const auto flaws = check_plan(*plan); !flaws.empty()) return fmt::print(stderr, "error: {}\n", to_string(flaws)), 1;
   if (given.contains("wait") && !leave_out_wait(*plan, given["wait"])) return 3;

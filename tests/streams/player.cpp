@@ -91,6 +91,7 @@ void tell(Round& round, const TaskGraph& graph, const Plan& plan, const KernelTa
       round.load(static_cast<size_t>(input), at(step.tensor), graph.tensors[step.tensor].bytes(1));
     } else {
       const int64_t bytes = plan.tensors[step.tensor].bytes;
+      if (plan.tensors[step.tensor].at_home_on_host()) round.last();
       if (step.kind == StepKind::offload) round.offload(at(step.tensor), step.host_offset, bytes);
       else round.prefetch(at(step.tensor), step.host_offset, bytes);
     }
@@ -202,6 +203,11 @@ Played play(const Network& network, const Plan& plan, const std::vector<Residenc
     }
   }
   for (const TensorId id : ids_of(plan.tensors)) {
+    if (plan.tensors[id].at_home_on_host()) {
+      std::vector<float> values(static_cast<size_t>(plan.tensors[id].bytes) / sizeof(float));
+      pool->fetch(plan.tensors[id].home_offset, reinterpret_cast<std::byte*>(values.data()), plan.tensors[id].bytes);
+      played.persistent.insert(played.persistent.end(), values.begin(), values.end());
+    }
     if (!plan.tensors[id].persistent || plan.tensors[id].kind == TensorKind::weight_gradient) continue;
     for (const Residency& each : plan.residencies) {
       if (each.tensor != id) continue;

@@ -5,7 +5,7 @@ resnet=resnet18:input=16,stem=cifar,width=16,classes=10 lstm=lstm:steps=4,featur
 
 for spec in $resnet $lstm densenet121:input=16,stem=cifar,growth=16,classes=10 googlenet:input=64,classes=10,paper=1; do
   for sanitizer in thread address; do
-    for options in "seed=1" "seed=2 offload=90 recompute=0 spill=1" "seed=3 batch=3 sub-batch=2 gap=1"; do
+    for options in "seed=1" "seed=2 offload=90 recompute=0 spill=1" "seed=3 batch=3 sub-batch=2 gap=1 homes=70"; do
       expect 0 play_$sanitizer $spec $options
       grep -q "Sanitizer" err && { cat err; fail "$sanitizer: $spec $options"; }
       cat out

@@ -29,6 +29,7 @@ class Scatter {
     after_.resize(count);
     for (const TensorId id : ids_of(plan_.tensors)) {
       const TensorKind kind = plan_.tensors[id].kind;
+      if (kind == TensorKind::optimizer_state && options_.homes > 0) home(id);
       const bool never_changes = kind == TensorKind::activation || kind == TensorKind::activation_gradient ||
                                  kind == TensorKind::stash || kind == TensorKind::input;
       if (plan_.tensors[id].persistent || !never_changes || id == graph_.loss || id == graph_.correct) continue;
@@ -76,6 +77,15 @@ class Scatter {
     after_[static_cast<size_t>(from)].push_back({.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = tensor});
     const int32_t ahead = std::min(draw(4), to - from - 1);  // issued that many steps before it is needed
     before_[static_cast<size_t>(to - ahead)].push_back({.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = tensor});
+  }
+
+  void home(TensorId tensor) {
+    if (draw(100) >= options_.homes) return;
+    plan_.tensors[tensor].persistent = false;
+    plan_.tensors[tensor].home_offset = 0;  // the pass host_pool says where
+    const int32_t update = uses_[tensor].front().value, behind = std::min(update + draw(3), static_cast<int32_t>(plan_.steps.size()) - 1);
+    before_[static_cast<size_t>(std::max(0, update - draw(6)))].push_back({.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = tensor});
+    after_[static_cast<size_t>(behind)].push_back({.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = tensor});
   }
 
   // Its task may run again and finds what it reads: a weight is the old one only before its update.

@@ -59,7 +59,9 @@ TEST_CASE("offloaded, prefetched and recomputed values are the same values") {
                                 {.seed = 2, .recompute = 100},
                                 {.seed = 3, .offload = 40, .recompute = 40},
                                 {.seed = 4, .offload = 50, .recompute = 50, .shortest_gap = 1},
-                                {.seed = 5, .offload = 30, .recompute = 20}};
+                                {.seed = 5, .offload = 30, .recompute = 20},
+                                {.seed = 6, .homes = 100},
+                                {.seed = 7, .offload = 50, .recompute = 30, .homes = 60}};
   for (const ScatterOptions& options : all) {
     CAPTURE(options.seed);
     const Plan plan = plan_of(network, options);

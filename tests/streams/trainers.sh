@@ -3,7 +3,7 @@
 . "$PLIMSOLL_E2E/trainer.bash"
 plimsoll model resnet18:input=32,stem=cifar,width=16,classes=10 -o net.onnx 2>/dev/null
 random_data 160 3 32 10
-for plan in kept "mixed offload=60 recompute=30 seed=3"; do
+for plan in kept "mixed offload=60 recompute=30 homes=60 seed=3"; do
   set -- $plan
   make_trainer net.onnx "$@" batch=64 sub-batch=48 | tee "$1.plan"
   cmake -S "$1" -B "$1/build" -G Ninja -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" >log 2>&1 || { cat log; fail "cmake"; }

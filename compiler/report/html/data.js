@@ -31,7 +31,7 @@ function unpackLists(packed, base) {
 }
 
 const COMPUTE = 0, OFFLOAD = 1, PREFETCH = 2, LOAD = 3, REDUCE = 4;  // kinds of steps
-const KEEP = 1, FATE_OFFLOAD = 2, RECOMPUTE = 3, RELOAD = 4;
+const KEEP = 1, FATE_OFFLOAD = 2, RECOMPUTE = 3, RELOAD = 4, HOME = 5;
 
 class PlanData {
   constructor(packed) {
@@ -137,6 +137,7 @@ class PlanData {
     if (fate === RECOMPUTE) return "dropped and made again";
     if (fate === RELOAD) return "loaded again";
     if (fate === KEEP) return "kept through its gap";
+    if (fate === HOME) return "lives on the host";
     return this.isPersistent(tensor) ? "persistent" : "has no gap";
   }
 }

@@ -3,7 +3,7 @@
 const GUTTER = 74, RIGHT = 14, TOP = 12, CURVE = 130, GAP = 26, LANE = 22, AXIS = 26;
 
 const KIND_COLOURS = ["input", "activation", "gradient", "persistent", "weight-gradient", "persistent", "persistent", "stash"];
-const FATE_COLOURS = ["brief", "activation", "offload", "recompute", "input"];
+const FATE_COLOURS = ["brief", "activation", "offload", "recompute", "input", "offload"];
 
 const unitOf = (seconds) => seconds >= 1 ? [1, "s"] : seconds >= 1e-3 ? [1e-3, "ms"] : [1e-6, "µs"];
 
@@ -264,7 +264,7 @@ class Figure {
     const tensor = this.plan.blocks.tensor[i];
     if (tensor < 0) return "workspace";
     const kind = KIND_COLOURS[this.plan.tensors.kind[tensor]] || "activation";
-    if (!this.byFate || kind === "persistent") return kind;
+    if (!this.byFate || (kind === "persistent" && this.plan.tensors.fate[tensor] !== HOME)) return kind;
     return FATE_COLOURS[this.plan.tensors.fate[tensor]] || "brief";
   }
   blockBox(i) {

@@ -1,0 +1,60 @@
+#include "compiler/check/homes.h"
+
+#include <fmt/format.h>
+
+#include "compiler/support/bytes.h"
+
+namespace plimsoll {
+
+void Homes::claim(std::vector<Claim>& host_slots) {
+  for (const TensorId id : ids_of(plan_.tensors)) {
+    if (!has(id)) continue;
+    const Block slot{plan_.tensors[id].home_offset, plan_.tensors[id].bytes};
+    if (slot.offset % kAlignment != 0)
+      verdict_.refuse(Rule::bounds, {}, id, fmt::format("{} has its home at {:#x} of the host pool, no multiple of {}", verdict_.name(id),
+                                                        slot.offset, kAlignment));
+    if (slot.end() > plan_.summary.host_pool_bytes)
+      verdict_.refuse(Rule::bounds, {}, id, fmt::format("the home of {} ends at {:#x}, outside the host pool of {} bytes", verdict_.name(id),
+                                                        slot.end(), plan_.summary.host_pool_bytes));
+    host_slots.push_back({.block = slot, .tensor = id, .from = -1, .forever = true});
+  }
+}
+
+void Homes::expect_at_home(StepId step) {
+  const TensorId tensor = plan_.steps[step].tensor;
+  if (plan_.steps[step].host_offset == plan_.tensors[tensor].home_offset) return;
+  verdict_.refuse(Rule::host_slot, step, tensor, fmt::format("{} is at {:#x} of the host pool, and the home of {} is at {:#x}", verdict_.name(step),
+                                                             plan_.steps[step].host_offset, verdict_.name(tensor), plan_.tensors[tensor].home_offset));
+}
+
+int32_t Homes::fetch(StepId step) {
+  expect_at_home(step);
+  const TensorId tensor = plan_.steps[step].tensor;
+  Slot& slot = slots_[tensor];
+  if (slot.stored.valid() && !before_(slot.stored, step))
+    verdict_.refuse(Rule::host_slot, step, tensor, fmt::format("{} does not wait for {}, which brings {} home", verdict_.name(step),
+                                                               verdict_.name(slot.stored), verdict_.name(tensor)));
+  slot.fetched[static_cast<size_t>(plan_.steps[step].stream)] = step;
+  return slot.version;
+}
+
+void Homes::store(StepId step, int32_t version) {
+  expect_at_home(step);
+  const TensorId tensor = plan_.steps[step].tensor;
+  Slot& slot = slots_[tensor];
+  for (const StepId fetched : slot.fetched)
+    if (fetched.valid() && !before_(fetched, step))
+      verdict_.refuse(Rule::host_slot, step, tensor, fmt::format("{} does not wait for {}, which reads the home of {}", verdict_.name(step),
+                                                                 verdict_.name(fetched), verdict_.name(tensor)));
+  slot.version = version;
+  slot.stored = step;
+}
+
+void Homes::check_end(TensorId tensor, int32_t updates) {
+  if (slots_[tensor].version == updates) return;
+  verdict_.refuse(Rule::host_slot, slots_[tensor].stored, tensor,
+                  fmt::format("{} lives in the host pool, and holds {} of {} updates there when the round ends", verdict_.name(tensor),
+                              slots_[tensor].version, updates));
+}
+
+}  // namespace plimsoll

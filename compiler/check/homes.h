@@ -1,0 +1,45 @@
+// Optimizer state that lives in the host pool: its slot is nobody else's, what is fetched from it is what was put there
+// last, in this round or in one before, and what its updates have made of it is there again when the round ends. Private to
+// compiler/check/.
+#pragma once
+
+#include <vector>
+
+#include "compiler/check/claims.h"
+#include "compiler/check/happens_before.h"
+#include "compiler/check/verdict.h"
+
+namespace plimsoll {
+
+class Homes {
+ public:
+  Homes(const Plan& plan, const HappensBefore& before, Verdict& verdict) : plan_(plan), before_(before), verdict_(verdict), slots_(plan.tensors.size()) {}
+
+  // The slots, for check_handovers().
+  void claim(std::vector<Claim>& host_slots);
+
+  bool has(TensorId tensor) const { return plan_.tensors[tensor].at_home_on_host(); }
+
+  // In the order of issue. Versions count updates: of what the step fetches, and of what it puts there.
+  int32_t fetch(StepId step);
+  void store(StepId step, int32_t version);
+
+  // `updates`: of the tensor, in a round that has them.
+  void check_end(TensorId tensor, int32_t updates);
+
+ private:
+  struct Slot {
+    int32_t version = 0;    // as the round begins, all updates of the rounds before are in it
+    StepId stored = {};     // last
+    PerStream fetched = {};  // last, of each stream
+  };
+
+  void expect_at_home(StepId step);
+
+  const Plan& plan_;
+  const HappensBefore& before_;
+  Verdict& verdict_;
+  IdVector<TensorId, Slot> slots_;
+};
+
+}  // namespace plimsoll
