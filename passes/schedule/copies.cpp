@@ -57,7 +57,7 @@ class Timer {
         ++position;
       }
       waited = std::max(waited, stream - begins_[static_cast<size_t>(position)]);
-      given_up_[static_cast<size_t>(op.id)] = position;
+      if (!model_.tensors[static_cast<size_t>(op.id)].persistent) given_up_[static_cast<size_t>(op.id)] = position;
       offloads_.push_back({op, position});
     }
   }
@@ -109,7 +109,7 @@ class Timer {
   const int64_t limit_;
   std::vector<int64_t> live_;
   std::vector<double> begins_;
-  std::vector<int32_t> given_up_;  // of each tensor: where its offload stands
+  std::vector<int32_t> given_up_;  // of each tensor that is fetched behind its offload: where that stands
   std::vector<Copy> offloads_, fetches_;
   int32_t first_task_ = 0;
 };

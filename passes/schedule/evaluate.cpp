@@ -18,6 +18,7 @@ void Evaluator::find_lives(const Trace& trace) {
   std::fill(current_.begin(), current_.end(), -1);
   lives_.clear();
   pairs_.clear();
+  at_home_on_host_ = 0;
   came_from_.assign(trace.size(), -1);
   made_at_.resize(trace.size());
   left_at_.resize(trace.size());
@@ -32,12 +33,13 @@ void Evaluator::find_lives(const Trace& trace) {
       case StepKind::prefetch: {
         const int32_t before = current_[at(op.id)];
         left_at_[at(step)] = before < 0 ? -1 : lives_[at(before)].last;
+        if (before < 0 && model_.tensors[at(op.id)].persistent) at_home_on_host_ += model_.tensors[at(op.id)].bytes;
         begin(op.id, step);
         continue;
       }
       case StepKind::offload: {
         Life& life = lives_[at(current_[at(op.id)])];
-        made_at_[at(step)] = life.first;
+        made_at_[at(step)] = model_.tensors[at(op.id)].persistent ? life.last : life.first;
         life.last = step;
         continue;
       }
@@ -52,6 +54,8 @@ void Evaluator::find_lives(const Trace& trace) {
     for (const int32_t tensor : model_.reads[op.id]) touch(tensor);
     if (!op.again)
       for (const int32_t tensor : model_.updates[op.id]) touch(tensor);
+    for (const int32_t tensor : model_.states[op.id])
+      if (current_[at(tensor)] >= 0) touch(tensor);
     const auto pairs = model_.in_place_allowed ? model_.in_place[op.id] : std::span<const int32_t>{};
     const size_t first_pair = pairs_.size();
     for (size_t i = 0; i < pairs.size(); i += 2) pairs_.push_back({current_[at(pairs[i])], pairs[i + 1], step});
@@ -73,7 +77,7 @@ void Evaluator::count_bytes(const Trace& trace) {
     live_[at(life.first)] += bytes;
     live_[std::min(at(life.last) + 1, steps)] -= bytes;
   }
-  int64_t sum = model_.persistent_bytes;
+  int64_t sum = model_.persistent_bytes - at_home_on_host_;
   for (size_t i = 0; i < steps; ++i) live_[i] = sum += live_[i];
   live_.resize(steps);
   followed_.assign(lives_.size(), false);
@@ -117,6 +121,13 @@ void Evaluator::choose_algorithms(const Trace& trace, int64_t limit) {
   }
 }
 
+// State is all of it in every round that has updates, and no copy in the others.
+Evaluator::Copied Evaluator::copied_by(const Op& op, double share, bool updates) const {
+  const ModelTensor& tensor = model_.tensors[at(op.id)];
+  if (tensor.persistent && !updates) return {};
+  return {(tensor.persistent ? 1 : share) * static_cast<double>(tensor.copy_bytes), model_.links.latency_seconds};
+}
+
 double Evaluator::simulate(const Trace& trace, bool updates, bool last) {
   start_.resize(trace.size());
   end_.resize(trace.size());
@@ -147,15 +158,15 @@ double Evaluator::simulate(const Trace& trace, bool updates, bool last) {
       }
       continue;
     }
-    const double bytes = share * static_cast<double>(model_.tensors[at(op.id)].copy_bytes);
+    const Copied copied = copied_by(op, share, updates);
     if (op.kind == StepKind::offload) {
       start_[step] = std::max({d2h, prefetched, end_[at(made_at_[step])], workspace_free});
-      taken += model_.links.slowdown * bytes / model_.links.d2h_bytes_per_second;
-      end_[step] = d2h = start_[step] + model_.links.latency_seconds + bytes / model_.links.d2h_bytes_per_second;
+      taken += model_.links.slowdown * copied.bytes / model_.links.d2h_bytes_per_second;
+      end_[step] = d2h = start_[step] + copied.latency + copied.bytes / model_.links.d2h_bytes_per_second;
     } else {
       start_[step] = std::max({h2d, compute, d2h, workspace_free});
-      if (compute > 0) taken += model_.links.slowdown * bytes / model_.links.h2d_bytes_per_second;
-      end_[step] = h2d = start_[step] + model_.links.latency_seconds + bytes / model_.links.h2d_bytes_per_second;
+      if (op.kind != StepKind::load || compute > 0) taken += model_.links.slowdown * copied.bytes / model_.links.h2d_bytes_per_second;
+      end_[step] = h2d = start_[step] + copied.latency + copied.bytes / model_.links.h2d_bytes_per_second;
       if (op.kind == StepKind::prefetch) prefetched = h2d;
     }
   }
@@ -167,7 +178,7 @@ Outcome Evaluator::evaluate(const Trace& trace, int64_t limit) {
   count_bytes(trace);
   if (!model_.reductions.empty()) count_reductions(trace, limit);
   choose_algorithms(trace, limit);
-  Outcome outcome{.peak_bytes = model_.persistent_bytes};
+  Outcome outcome{.peak_bytes = model_.persistent_bytes - at_home_on_host_};
   for (size_t step = 0; step < trace.size(); ++step) {
     if (live_[step] > limit) outcome.excess += live_[step] - limit;
     if (live_[step] <= outcome.peak_bytes) continue;
@@ -198,15 +209,15 @@ double Evaluator::simulate_freely(const Trace& trace, bool updates, bool last) c
       taken = 0;
       continue;
     }
-    const double bytes = share * static_cast<double>(model_.tensors[at(op.id)].copy_bytes);
+    const Copied copied = copied_by(op, share, updates);
     if (op.kind == StepKind::offload) {
-      d2h = std::max(d2h, end[at(made_at_[step])]) + model_.links.latency_seconds + bytes / model_.links.d2h_bytes_per_second;
-      taken += model_.links.slowdown * bytes / model_.links.d2h_bytes_per_second;
+      d2h = std::max(d2h, end[at(made_at_[step])]) + copied.latency + copied.bytes / model_.links.d2h_bytes_per_second;
+      taken += model_.links.slowdown * copied.bytes / model_.links.d2h_bytes_per_second;
       end[step] = parked[at(op.id)] = d2h;
     } else {
       if (op.kind == StepKind::prefetch) h2d = std::max(h2d, parked[at(op.id)]);
-      if (op.kind != StepKind::load || compute > 0) taken += model_.links.slowdown * bytes / model_.links.h2d_bytes_per_second;
-      end[step] = h2d += model_.links.latency_seconds + bytes / model_.links.h2d_bytes_per_second;
+      if (op.kind != StepKind::load || compute > 0) taken += model_.links.slowdown * copied.bytes / model_.links.h2d_bytes_per_second;
+      end[step] = h2d += copied.latency + copied.bytes / model_.links.h2d_bytes_per_second;
     }
   }
   return std::max({compute, d2h, h2d});

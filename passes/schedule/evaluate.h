@@ -40,7 +40,7 @@ class Evaluator {
   const std::vector<double>& start() const { return start_; }  // of each step, in the first round
   const std::vector<double>& end() const { return end_; }
   const std::vector<Life>& lives() const { return lives_; }
-  int32_t made_at(int32_t step) const { return made_at_[static_cast<size_t>(step)]; }  // of an offload: the step that made its tensor
+  int32_t made_at(int32_t step) const { return made_at_[static_cast<size_t>(step)]; }  // of an offload: the step that made (of state: updated) its tensor
   int32_t left_at(int32_t step) const { return left_at_[static_cast<size_t>(step)]; }  // of a fetch: its tensor's last touch before, or -1
   double seconds_of(const Trace& trace, int32_t at) const;     // of that step, in the first round
   // Of the last trace that was evaluated: an iteration if steps waited for their data alone. No plan with these steps and
@@ -53,6 +53,10 @@ class Evaluator {
   void count_bytes(const Trace& trace);
   void count_reductions(const Trace& trace, int64_t limit);
   void choose_algorithms(const Trace& trace, int64_t limit);
+  struct Copied {
+    double bytes = 0, latency = 0;
+  };
+  Copied copied_by(const Op& op, double share, bool updates) const;
   double simulate(const Trace& trace, bool updates, bool last);
   double simulate_freely(const Trace& trace, bool updates, bool last) const;
 
@@ -63,11 +67,12 @@ class Evaluator {
     int32_t read, written, at;  // lives
   };
   std::vector<Pair> pairs_;
+  int64_t at_home_on_host_ = 0;  // bytes of persistent tensors that the trace fetches
   std::vector<bool> followed_, follows_;
   std::vector<int64_t> live_;
   std::vector<int32_t> chosen_;     // index into model.algorithms, of each compute step
   std::vector<int32_t> came_from_;  // of each compute step: the last copy that brought one of its operands, or -1
-  std::vector<int32_t> made_at_;    // of each offload: the step that made its tensor
+  std::vector<int32_t> made_at_;    // of each offload: the step that made (of state: updated) its tensor
   std::vector<int32_t> left_at_;    // of each fetch: the step that touched its tensor last before it
   std::vector<double> start_, end_;
   std::vector<double> reduced_;  // of each reduction: when it ends

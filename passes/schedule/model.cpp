@@ -1,6 +1,7 @@
 #include "passes/schedule/model.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/support/bytes.h"
 #include "passes/analysis/buckets.h"
@@ -10,6 +11,33 @@ namespace plimsoll::schedule {
 namespace {
 
 bool is_forward(TaskKind kind) { return kind == TaskKind::forward || kind == TaskKind::loss; }
+
+// State that one update task changes and nobody else touches. A policy of the literature leaves it where it is; and what is
+// little of all state is not worth its two copies.
+constexpr int64_t kLittle = 1024;
+
+void find_states(Model& model, const Plan& plan, const Context& context) {
+  IdVector<TensorId, int32_t> touched(plan.tensors.size(), 0);
+  int64_t all = 0;
+  for (const PlanTask& task : plan.tasks)
+    for (const auto* list : {&task.reads, &task.updates})
+      for (const TensorId tensor : *list) ++touched[tensor];
+  for (const PlanTensor& tensor : plan.tensors)
+    if (tensor.kind == TensorKind::optimizer_state) all += tensor.bytes;
+  std::vector<int32_t> list;
+  for (const TaskId id : ids_of(plan.tasks)) {
+    list.clear();
+    for (const TensorId tensor : plan.tasks[id].updates) {
+      const PlanTensor& state = plan.tensors[tensor];
+      if (!context.policy.searches || plan.tasks[id].kind != TaskKind::update || state.kind != TensorKind::optimizer_state) continue;
+      if (!state.persistent || touched[tensor] != 1 || state.bytes == 0 || state.bytes < all / kLittle) continue;
+      model.tensors[static_cast<size_t>(tensor.value)].update = id.value;
+      list.push_back(tensor.value);
+      model.all_states.push_back(tensor.value);
+    }
+    model.states.add(list);
+  }
+}
 
 void copy_facts(Model& model, const Plan& plan, const Context& context) {
   model.tensors.resize(plan.tensors.size());
@@ -64,6 +92,25 @@ void copy_facts(Model& model, const Plan& plan, const Context& context) {
     if (!task.remembers.empty()) add(context.choices.of(id, true));
   }
   model.first_algorithm.push_back(static_cast<int32_t>(model.algorithms.size()));
+}
+
+// Of several ranks updates stay where the order pass has put them, behind their reductions.
+void find_what_updates_come_behind(Model& model, const Plan& plan) {
+  const bool movable = plan.rounds > 1 && plan.ranks == 1;
+  IdVector<TensorId, std::vector<int32_t>> touched(plan.tensors.size());
+  std::vector<int32_t> list;
+  for (const TaskId id : ids_of(plan.tasks)) {
+    const PlanTask& task = plan.tasks[id];
+    list.clear();
+    for (const auto* tensors : {&task.reads, &task.updates, &task.writes})
+      for (const TensorId tensor : *tensors) {
+        if (movable && !model.states[id.value].empty()) list.insert(list.end(), touched[tensor].begin(), touched[tensor].end());
+        touched[tensor].push_back(id.value);
+      }
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+    model.update_behind.add(list);
+  }
 }
 
 bool made_forward(const Model& model, const ModelTensor& tensor) {
@@ -162,6 +209,8 @@ Model make_model(const Plan& plan, const Context& context) {
   for (const Step& step : plan.steps)
     model.order.push_back({step.kind == StepKind::compute ? step.task.value : step.tensor.value, step.kind, step.recompute});
   copy_facts(model, plan, context);
+  find_states(model, plan, context);
+  find_what_updates_come_behind(model, plan);
   find_reductions(model, plan, context);
   find_gaps(model);
   find_reads(model);
@@ -180,9 +229,12 @@ void put_steps(Plan& plan, const Trace& trace) {
         plan.steps.push_back({.stream = StreamKind::d2h, .kind = op.kind, .tensor = TensorId(op.id)});
         break;
       case StepKind::prefetch:
-      case StepKind::load:
+      case StepKind::load: {
+        PlanTensor& tensor = plan.tensors[TensorId(op.id)];
+        if (std::exchange(tensor.persistent, false)) tensor.home_offset = 0;  // passes/host_pool.h says where
         plan.steps.push_back({.stream = StreamKind::h2d, .kind = op.kind, .tensor = TensorId(op.id)});
         break;
+      }
       case StepKind::reduce: break;  // the pass behind this one puts them in
     }
   }

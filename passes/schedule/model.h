@@ -1,5 +1,6 @@
 // An ordered plan as flat arrays: what weaving and evaluating schedules thousands of times needs, and nothing else.
-// Persistent tensors are left out of all lists; they take `persistent_bytes` at every step.
+// Persistent tensors are left out of all lists but a few; they take `persistent_bytes` at every step, less what a trace
+// fetches of optimizer state: that has its home in the host pool, and is on the device around its update only.
 //
 //   order      x  conv  bn  relu …  loss … relu'  bn'  conv'
 //   conv.Y        W     r                         r
@@ -54,6 +55,7 @@ struct ModelTensor {
   bool remembered = false; // by the task that made it: it stays, for that task reads it when it is run again
   bool changed = false;    // updated in place: its copies would have to tell which value they hold
   bool kept = false;       // the trainer reads it when the round is over
+  int32_t update = -1;     // of optimizer state that may have its home in the host pool: the task that updates it
   // Positions in `order`. Of what the forward makes: the last touch before the first touch of the backward, and that
   // touch; kNever: the backward does not touch it (then gap_begin is its last touch). Of what the backward makes: the
   // two touches that are farthest apart, if more than kNear.
@@ -86,6 +88,7 @@ struct Model {
   Lists reads, updates, writes;      // of each task, transient tensors
   Lists weights;                     // of each task: persistent tensors that it reads
   Lists updated;                     // of each task: weights that an update task changes for good
+  Lists states;                      // of each task: what may have its home in the host pool, of the optimizer state that it updates
   Lists in_place;                    // of each task: read, written, read, written …
   std::vector<Reduction> reductions;     // in the order of the comm stream; none: one rank
   Lists reduced_behind;                  // of each task: reductions
@@ -93,6 +96,10 @@ struct Model {
   int64_t ranks = 1;
   std::vector<Algorithm> algorithms;     // all tasks', one after the other, each task's fastest first
   std::vector<int32_t> first_algorithm;  // of each task twice, the first time and run again (none: as the first time); one more at the end
+  std::vector<int32_t> all_states;       // of all tasks
+  // Of each task that updates such state, with several rounds: the tasks that it has to come behind. The order has it last, but it
+  // may come earlier. Of other tasks: nothing.
+  Lists update_behind;
   Lists gaps_at;                     // of each position in `order`: tensors whose gap begins there
   Lists read_at;                     // of each tensor: positions in `order` of the tasks that read it
   int64_t persistent_bytes = 0;
@@ -117,7 +124,7 @@ struct Model {
 // Before: the plan is ordered (passes/order.h).
 Model make_model(const Plan& plan, const Context& context);
 
-// Writes a trace as the plan's steps.
+// Writes a trace as the plan's steps. Optimizer state that it copies has its home in the host pool from here on.
 void put_steps(Plan& plan, const Trace& trace);
 
 }  // namespace plimsoll::schedule

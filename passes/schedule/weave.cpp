@@ -25,6 +25,7 @@ class Weaving {
       for (const int32_t tensor : model_.gaps_at[at_]) leave(tensor);
       if (trace_.size() > longest_) return kTooLong;
     }
+    hasten_updates();
     return std::nullopt;
   }
 
@@ -40,11 +41,55 @@ class Weaving {
         if (!resident(id)) missing_.push_back(id);
     if (!missing_.empty())
       if (const auto stuck = bring_back(op.id)) return stuck;
-    trace_.push_back(op);
+    push_update(op);
     for (const int32_t id : model_.writes[op.id]) resident_[static_cast<size_t>(id)] = true;
     for (const int32_t id : model_.updated[op.id]) updated_[static_cast<size_t>(id)] = true;
     for (const int32_t id : model_.reads[op.id]) leave_again(id);
     return std::nullopt;
+  }
+
+  bool comes_early(int32_t task) const {
+    const auto early = [&](int32_t id) { return fate(id).kind == FateKind::offload && fate(id).level == kEarly; };
+    const auto states = model_.states[task];
+    return !model_.update_behind[task].empty() && std::any_of(states.begin(), states.end(), early);
+  }
+
+  // Each early update, with the copies around it, goes right behind the last step that it has to come behind.
+  void hasten_updates() {
+    std::vector<std::vector<int32_t>> behind;  // of each step: updates
+    std::vector<int32_t> last;                 // of each task: its last step
+    const size_t size = trace_.size();
+    for (const int32_t id : model_.all_states) {
+      const int32_t task = tensor(id).update;
+      if (fate(id).kind != FateKind::offload || fate(id).level != kEarly || !comes_early(task)) continue;
+      if (behind.empty()) {
+        behind.resize(size);
+        last.assign(model_.tasks.size(), -1);
+        for (size_t step = 0; step < size; ++step)
+          if (trace_[step].kind == StepKind::compute) last[static_cast<size_t>(trace_[step].id)] = static_cast<int32_t>(step);
+      }
+      int32_t step = 0;
+      for (const int32_t other : model_.update_behind[task]) step = std::max(step, last[static_cast<size_t>(other)]);
+      std::vector<int32_t>& here = behind[static_cast<size_t>(step)];
+      if (here.empty() || here.back() != task) here.push_back(task);
+    }
+    if (behind.empty()) return;
+    woven_.swap(trace_);
+    trace_.clear();
+    for (size_t step = 0; step < size; ++step) {
+      const Op& op = woven_[step];
+      const int32_t update = op.kind == StepKind::compute ? op.id : tensor(op.id).update;
+      if (update < 0 || !comes_early(update)) trace_.push_back(op);
+      for (const int32_t task : behind[step]) push_update({task, StepKind::compute});
+    }
+  }
+
+  void push_update(const Op& op) {
+    for (const int32_t id : model_.states[op.id])
+      if (fate(id).kind == FateKind::offload) trace_.push_back({id, StepKind::prefetch});
+    trace_.push_back(op);
+    for (const int32_t id : model_.states[op.id])
+      if (fate(id).kind == FateKind::offload) trace_.push_back({id, StepKind::offload});
   }
 
   void leave(int32_t id) {
@@ -137,6 +182,7 @@ class Weaving {
   const Model& model_;
   const Fates& fates_;
   Trace& trace_;
+  Trace woven_;  // as the order has the updates
   const size_t longest_;
   int32_t at_ = 0;
   std::vector<uint8_t> resident_, on_host_, updated_, wanted_;  // flags

@@ -51,6 +51,8 @@ struct Droppable {
   double bytes = 0, seconds = 0;  // seconds of its own task; several outputs of one task share them
 };
 
+bool cheaper(const Droppable& a, const Droppable& b) { return a.seconds * b.bytes < b.seconds * a.bytes; }
+
 bool touches(const Model& model, const Op& op, int32_t tensor) {
   if (op.kind != StepKind::compute) return op.id == tensor;
   for (const auto* lists : {&model.reads, &model.updates, &model.writes})
@@ -79,9 +81,21 @@ std::vector<Droppable> droppable_at(const Model& model, int32_t step) {
   }
   for (const Droppable& item : by_task)
     if (item.bytes > 0) found.push_back(item);
-  std::sort(found.begin(), found.end(), [](const Droppable& a, const Droppable& b) {
-    return a.seconds * b.bytes < b.seconds * a.bytes;
-  });
+  std::sort(found.begin(), found.end(), cheaper);
+  return found;
+}
+
+// Optimizer state that may be at home in the host pool then, for what its prefetch takes from the tasks beside it: nothing, in
+// a round without updates. Behind the way back there may be no task.
+std::vector<Droppable> states_at(const Model& model, int32_t step) {
+  const double taken = model.rounds > 1 ? 0 : model.links.slowdown / model.links.h2d_bytes_per_second;
+  std::vector<Droppable> found;
+  const Op& op = model.order[at(step)];
+  for (const int32_t id : model.all_states) {
+    const ModelTensor& state = model.tensors[at(id)];
+    if (op.kind == StepKind::compute && op.id == state.update) continue;
+    found.push_back({static_cast<double>(state.bytes), taken * static_cast<double>(state.copy_bytes)});
+  }
   return found;
 }
 
@@ -98,13 +112,20 @@ double again_seconds(const std::vector<Droppable>& items, double bytes) {
 }
 
 // The least of T over the bytes that are offloaded, a convex function: its corners are looked at, and between them.
-double round_bound(const Model& model, const std::vector<Droppable>& items, double over, double before, double behind) {
+// States only lower what has to be given up otherwise: as bytes that are free, or for what their copies take, where that is counted.
+double round_bound(const Model& model, const std::vector<Droppable>& items, const std::vector<Droppable>& states, double over, double before,
+                   double behind) {
   const double d2h = model.links.d2h_bytes_per_second, h2d = model.links.h2d_bytes_per_second;
   const double taken = model.links.slowdown * (1 / d2h + 1 / h2d);  // from the tasks beside them, by a byte's copies
+  std::vector<Droppable> all = items;
+  all.insert(all.end(), states.begin(), states.end());
+  std::sort(all.begin(), all.end(), cheaper);
+  double at_home = 0;
+  for (const Droppable& state : states) at_home += state.bytes;
   const auto seconds = [&](double offloaded) {
-    const double again = again_seconds(items, over - offloaded);
+    const double again = again_seconds(items, over - at_home - offloaded);
     return std::max(std::max(before, offloaded / d2h) + std::max(behind + again, offloaded / h2d),
-                    before + behind + again + taken * offloaded);
+                    before + behind + again_seconds(all, over - offloaded) + taken * offloaded);
   };
   double low = 0, high = over;
   for (int turn = 0; turn < 100; ++turn) {
@@ -144,7 +165,7 @@ double bound_seconds(const Model& model, int64_t limit) {
     if (over <= 0) break;
     const std::vector<Droppable> items = droppable_at(model, step);
     const double before = until[at(step)], behind = until.back() - before;
-    best = std::max(best, round_bound(model, items, over, before, behind) - until.back());
+    best = std::max(best, round_bound(model, items, states_at(model, step), over, before, behind) - until.back());
   }
   const double rounds = static_cast<double>(std::max<int64_t>(model.rounds - 1, 1));
   return ideal + std::min(best, 1e6) * rounds;
@@ -163,10 +184,13 @@ int64_t bound_bytes(const Model& model) {
     const auto pairs = model.in_place_allowed ? model.in_place[op.id] : std::span<const int32_t>{};
     for (size_t i = 0; i < pairs.size(); i += 2)
       bytes -= std::min(model.tensors[at(pairs[i])].bytes, model.tensors[at(pairs[i + 1])].bytes);
+    for (const int32_t state : model.states[op.id]) bytes += model.tensors[at(state)].bytes;
     kept += written_to_keep;
     most = std::max(most, bytes + kept);
   }
-  return model.persistent_bytes + most;
+  int64_t may_leave = 0;
+  for (const int32_t state : model.all_states) may_leave += model.tensors[at(state)].bytes;
+  return model.persistent_bytes - may_leave + most;
 }
 
 }  // namespace plimsoll::search

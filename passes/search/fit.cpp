@@ -7,6 +7,7 @@
 namespace plimsoll::search {
 namespace {
 
+using schedule::kEarly;
 using schedule::kNever;
 using schedule::kTransient;
 using schedule::Life;
@@ -39,9 +40,11 @@ class Fitter {
  private:
   static constexpr int kPeaksPerTurn = 32, kPatience = 8, kNearest = 64;
   struct Candidate {
-    int32_t life;
+    int32_t tensor;
+    int32_t first, last;  // steps between which it leaves
     Fate fate;
     double score;  // seconds per byte
+    bool outside = false;  // it leaves at all steps but `first`, which is `last`
   };
 
   // Seconds that recomputing the tensor adds: the tasks on the way to what is resident that do not run again anyhow. The
@@ -71,20 +74,31 @@ class Fitter {
     return copy * (1 - hidden) + 0.02 * copy;
   }
 
+  // Of optimizer state: once in an iteration, beside the backward and what comes back then.
+  double home_seconds(int64_t bytes) const {
+    const double rate = std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
+    const double copy = static_cast<double>(bytes) / rate, queued = static_cast<double>(fetched_) / rate;
+    const double hidden = std::clamp((backward_ - queued) / std::max(copy, 1e-12), 0.0, 1.0);
+    return (copy * (1 - hidden) + 0.02 * copy) / static_cast<double>(model_.rounds);
+  }
+
   void look_at_trace() {
     again_.assign(model_.tasks.size(), false);
+    ran_at_.assign(model_.tasks.size(), -1);
     seen_.resize(model_.tasks.size(), 0);
-    offloaded_ = 0;
-    forward_ = 0;
+    offloaded_ = fetched_ = 0;
+    forward_ = backward_ = 0;
     bool backward = false;
     for (size_t step = 0; step < bench_.trace.size(); ++step) {
       const Op& op = bench_.trace[step];
-      if (op.kind == StepKind::offload) offloaded_ += model_.tensors[at(op.id)].copy_bytes;
+      if (op.kind == StepKind::offload && model_.tensors[at(op.id)].update < 0) offloaded_ += model_.tensors[at(op.id)].copy_bytes;
+      if (op.kind == StepKind::prefetch) fetched_ += model_.tensors[at(op.id)].copy_bytes;
       if (op.kind != StepKind::compute) continue;
       if (op.again) again_[at(op.id)] = true;
+      else ran_at_[at(op.id)] = static_cast<int32_t>(step);
       const TaskKind kind = model_.tasks[at(op.id)].kind;
       backward |= kind != TaskKind::forward && kind != TaskKind::loss;
-      if (!backward) forward_ += bench_.evaluator.seconds_of(bench_.trace, static_cast<int32_t>(step));
+      (backward ? backward_ : forward_) += bench_.evaluator.seconds_of(bench_.trace, static_cast<int32_t>(step));
     }
   }
 
@@ -115,16 +129,22 @@ class Fitter {
     for (int32_t life = 0; life < static_cast<int32_t>(lives.size()); ++life) {
       const auto& [tensor, first, last] = lives[at(life)];
       if (first >= peak || last <= peak || given_[at(tensor)] || touched_[at(tensor)] == stamp_of_touch_) continue;
-      if (model_.tensors[at(tensor)].movable && model_.tensors[at(tensor)].bytes > 0) consider(life, tensor, fates, candidates);
+      if (model_.tensors[at(tensor)].movable && model_.tensors[at(tensor)].bytes > 0) consider(lives[at(life)], fates, candidates);
     }
+    if (means_.offload) consider_states(peak, fates, candidates);
     std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.score < b.score; });
     const size_t before = candidates.size();
     for (const Candidate& candidate : candidates) {
       if (live_.at(peak) <= limit) break;
-      const Life& life = lives[at(candidate.life)];
-      fates[at(life.tensor)] = candidate.fate;
-      given_[at(life.tensor)] = true;
-      live_.add(life.first + 1, life.last, -model_.tensors[at(life.tensor)].bytes);
+      const int64_t bytes = model_.tensors[at(candidate.tensor)].bytes;
+      fates[at(candidate.tensor)] = candidate.fate;
+      given_[at(candidate.tensor)] = true;
+      if (!candidate.outside) {
+        live_.add(candidate.first + 1, candidate.last, -bytes);
+      } else {
+        live_.add(0, candidate.first, -bytes);
+        live_.add(candidate.last + 1, static_cast<int32_t>(bench_.trace.size()), -bytes);
+      }
     }
     return before > 0;
   }
@@ -139,12 +159,30 @@ class Fitter {
       for (const int32_t id : (*lists)[op.id]) touched_[at(id)] = stamp_of_touch_;
   }
 
+  // Of what lives on the device and is not updated at the peak; and an update that is early and at the peak comes last.
+  void consider_states(int32_t peak, const Fates& fates, std::vector<Candidate>& candidates) {
+    const Op& op = bench_.trace[at(peak)];
+    const int32_t here = op.kind == StepKind::compute ? op.id : model_.tensors[at(op.id)].update;
+    if (here >= 0 && !model_.update_behind[here].empty())
+      for (const int32_t id : model_.states[here])
+        if (fates[at(id)].kind == FateKind::offload && fates[at(id)].level == kEarly && !given_[at(id)])
+          candidates.push_back({id, peak - 1, peak + 1, {FateKind::offload, 1, false},
+                                1e-3 * home_seconds(model_.tensors[at(id)].copy_bytes) / static_cast<double>(model_.tensors[at(id)].bytes)});
+    for (const int32_t id : model_.all_states) {
+      const ModelTensor& state = model_.tensors[at(id)];
+      const int32_t update = ran_at_[at(state.update)];
+      if (fates[at(id)].kind != FateKind::keep || given_[at(id)] || update == peak) continue;
+      candidates.push_back({id, update, update, {FateKind::offload, kEarly, false}, home_seconds(state.copy_bytes) / static_cast<double>(state.bytes), true});
+    }
+  }
+
   // The next fate of a tensor that is in the way, and what it costs.
-  void consider(int32_t life, int32_t id, const Fates& fates, std::vector<Candidate>& candidates) {
+  void consider(const Life& life, const Fates& fates, std::vector<Candidate>& candidates) {
+    const int32_t id = life.tensor;
     const ModelTensor& tensor = model_.tensors[at(id)];
     const Fate& fate = fates[at(id)];
     const double bytes = static_cast<double>(tensor.bytes);
-    const auto add = [&](Fate next, double seconds) { candidates.push_back({life, next, seconds / bytes}); };
+    const auto add = [&](Fate next, double seconds) { candidates.push_back({id, life.first, life.last, next, seconds / bytes}); };
     if (tensor.gap_end == kNever) {  // a source of recomputations only
       if (fate.kind == FateKind::keep) add({FateKind::recompute, kTransient, true}, recompute_seconds(id, fates));
       return;
@@ -182,8 +220,9 @@ class Fitter {
   int32_t stamp_of_touch_ = 0;
   std::vector<Candidate> candidates_;
   std::vector<bool> given_;       // of each tensor, in this turn
-  int64_t offloaded_ = 0;
-  double forward_ = 0;            // seconds until the backward begins
+  std::vector<int32_t> ran_at_;   // of each task: its step, not of a recomputation
+  int64_t offloaded_ = 0, fetched_ = 0;     // bytes
+  double forward_ = 0, backward_ = 0;       // seconds of the tasks
 };
 
 }  // namespace

@@ -167,6 +167,8 @@ State least_schedule(Workbench& bench, const Means& means) {
     if (means.offload || tensor.input) away[id] = {FateKind::offload, 1, true};
     else if (means.recompute && tensor.rerunnable) away[id] = {FateKind::recompute, schedule::kTransient, true};
   }
+  if (means.offload)
+    for (const int32_t state : bench.model.all_states) away[static_cast<size_t>(state)] = {FateKind::offload, 1, false};
   return bench.evaluate(std::move(away), 0);
 }
 

@@ -13,7 +13,7 @@ using schedule::ModelTensor;
 
 size_t at(int32_t i) { return static_cast<size_t>(i); }
 
-// A tensor that is away for a while, or several times.
+// A tensor that is away for a while, or several times; optimizer state, at all steps but those of its one life.
 struct Absence {
   int32_t tensor = 0;
   int32_t first = 0, last = 0;  // lives of the tensor, in the order of the trace, as indices of `lives`
@@ -32,8 +32,7 @@ class Relaxer {
     for (const Absence& absence : absences_) {
       const int64_t bytes = model_.tensors[at(absence.tensor)].bytes;
       if (!has_room(absence, limit - bytes)) continue;
-      for (int32_t life = absence.first; life < absence.last; ++life)
-        live_.add(lives_[at(life)].last + 1, lives_[at(life + 1)].first, bytes);
+      for_each_stretch(absence, [&](int32_t begin, int32_t end) { live_.add(begin, end, bytes); });
       fates[at(absence.tensor)] = {};
       any = true;
     }
@@ -62,7 +61,7 @@ class Relaxer {
       int32_t last = first;
       const int32_t tensor = lives_[at(first)].tensor;
       while (last + 1 < static_cast<int32_t>(lives_.size()) && lives_[at(last + 1)].tensor == tensor) ++last;
-      if (last > first && fates[at(tensor)].kind != FateKind::keep && model_.tensors[at(tensor)].bytes > 0)
+      if ((last > first || model_.tensors[at(tensor)].update >= 0) && fates[at(tensor)].kind != FateKind::keep && model_.tensors[at(tensor)].bytes > 0)
         absences_.push_back({tensor, first, last, seconds_of(tensor, fates) / static_cast<double>(model_.tensors[at(tensor)].bytes)});
       first = last + 1;
     }
@@ -73,14 +72,25 @@ class Relaxer {
     const ModelTensor& tensor = model_.tensors[at(id)];
     const double copy = static_cast<double>(tensor.copy_bytes) /
                         std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
+    if (tensor.update >= 0) return copy / static_cast<double>(model_.rounds);
     if (fates[at(id)].kind == FateKind::offload) return tensor.input ? 0 : copy;
     return static_cast<double>(runs_[at(tensor.producer)]) * model_.seconds_again(tensor.producer);
   }
 
+  // body(begin, end), half-open: steps at which the tensor is away.
+  template <class Body>
+  void for_each_stretch(const Absence& absence, Body body) const {
+    if (model_.tensors[at(absence.tensor)].update >= 0) {
+      body(0, lives_[at(absence.first)].first);
+      body(lives_[at(absence.last)].last + 1, static_cast<int32_t>(steps_.size()));
+    }
+    for (int32_t life = absence.first; life < absence.last; ++life) body(lives_[at(life)].last + 1, lives_[at(life + 1)].first);
+  }
+
   bool has_room(const Absence& absence, int64_t most) const {
-    for (int32_t life = absence.first; life < absence.last; ++life)
-      if (live_.exceeds(lives_[at(life)].last + 1, lives_[at(life + 1)].first, most)) return false;
-    return true;
+    bool room = true;
+    for_each_stretch(absence, [&](int32_t begin, int32_t end) { room = room && !live_.exceeds(begin, end, most); });
+    return room;
   }
 
   Workbench& bench_;

@@ -38,6 +38,9 @@ schedule::Fates random_fates(const schedule::Model& model, uint64_t seed) {
     }
     if (random() % 3 == 0) fates[id].again = true;
   }
+  for (const int32_t state : model.all_states)
+    if (random() % 2 == 0)
+      fates[static_cast<size_t>(state)] = {.kind = schedule::FateKind::offload, .level = random() % 2 == 0 ? schedule::kEarly : uint8_t{1}};
   return fates;
 }
 
@@ -60,7 +63,7 @@ int64_t count(const Plan& plan, StepKind kind, bool recompute) {
 }  // namespace
 
 TEST_CASE("whatever becomes of tensors, the plan is sound and no slower than the evaluator says") {
-  int64_t offloads = 0, recomputations = 0;
+  int64_t offloads = 0, recomputations = 0, homes = 0;
   for (uint64_t seed = 0; seed < 300; ++seed) {
     CAPTURE(seed);
     const int64_t batch = 1 + static_cast<int64_t>(seed % 5);
@@ -72,7 +75,7 @@ TEST_CASE("whatever becomes of tensors, the plan is sound and no slower than the
     REQUIRE(candidate.ok());
     drawn.seed = seed;
     for (const int64_t limit : {kNoLimit, int64_t{0}, int64_t{200'000}}) {
-      const auto plan = plan_within(*candidate, {.name = "random", .schedule = random_schedule}, limit);
+      const auto plan = plan_within(*candidate, {.name = "random", .schedule = random_schedule, .searches = true}, limit);
       REQUIRE(plan.ok());
       Plan judged = *plan;
       judged.budget_bytes = judged.summary.arena_bytes;
@@ -83,8 +86,10 @@ TEST_CASE("whatever becomes of tensors, the plan is sound and no slower than the
       CHECK(judged.summary.iteration_seconds <= drawn.outcome.seconds * (1 + 1e-9));
       offloads += count(judged, StepKind::offload, false);
       recomputations += count(judged, StepKind::compute, true);
+      for (const PlanTensor& tensor : judged.tensors) homes += tensor.at_home_on_host();
     }
   }
   CHECK(offloads > 1000);
   CHECK(recomputations > 1000);
+  CHECK(homes > 500);
 }

@@ -6,6 +6,7 @@
 
 #include "fixture.h"
 #include "passes/candidate.h"
+#include "passes/planner.h"
 #include "passes/search/bound.h"
 #include "passes/search/frontier.h"
 #include "passes/search/levels.h"
@@ -133,6 +134,60 @@ TEST_CASE("a task that remembers is run again for its own price, and what it rem
     again = std::max(again, static_cast<int>(runs));
   }
   CHECK(again == kLayers - 1);  // the last is wanted at once
+}
+
+// Layers of small activations and large weights, each with a state as large: a chain whose memory is what lives through the run.
+TaskGraph with_momentum(int layers, int64_t elements) {
+  test::GraphMaker make;
+  make.graph_ = test::chain(layers, 64, elements);
+  for (const TaskId id : ids_of(make.graph_.tasks)) {
+    if (make.graph_.tasks[id].kind != TaskKind::update) continue;
+    const TensorType type = make.graph_.tensors[make.graph_.tasks[id].updates().front()].type;
+    const TensorId state = make.graph_.tensors.push_back(
+        {.name = make.graph_.tasks[id].name + ".momentum", .kind = TensorKind::optimizer_state, .type = type, .persistent = true});
+    make.graph_.tasks[id].operands.push_back({state, Access::update, type});
+  }
+  make.graph_.batch = 8;
+  return std::move(make.graph_);
+}
+
+Plan planned(const TaskGraph& graph, const PlanRequest& request) {
+  test::FakeCosts costs;
+  const Result<Plan> plan = make_plan(graph, costs, request);
+  if (!plan.ok()) FAIL(plan.error().message);
+  REQUIRE(test::flaw(*plan, graph) == "");
+  return *plan;
+}
+
+TEST_CASE("optimizer state lives in the host pool where the budget says so, and nowhere else does") {
+  constexpr int kLayers = 6;
+  constexpr int64_t kBytes = 1 << 20;
+  const TaskGraph graph = with_momentum(kLayers, kBytes / 4);
+  const auto away = [](const Plan& plan) {
+    return std::count_if(plan.tensors.begin(), plan.tensors.end(), [](const PlanTensor& tensor) { return tensor.at_home_on_host(); });
+  };
+  const Plan free = planned(graph, {.policy = "auto", .batch = 8});
+  CHECK(away(free) == 0);
+  CHECK(free.summary.persistent_bytes == 2 * kLayers * kBytes);
+  const Plan liveness = planned(graph, {.policy = "liveness", .batch = 8});
+  CHECK(away(liveness) == 0);
+
+  // What is left is the weights, and around an update one gradient and one state.
+  CHECK(free.summary.minimum_bytes < (kLayers + 3) * kBytes);
+  CHECK(liveness.summary.minimum_bytes > 2 * kLayers * kBytes);
+  for (const int64_t sub_batch : {8, 4}) {
+    CAPTURE(sub_batch);
+    const Plan whole = planned(graph, {.policy = "auto", .batch = 8, .sub_batch = sub_batch});
+    const Plan least = planned(graph, {.policy = "auto", .batch = 8, .sub_batch = sub_batch, .budget_bytes = whole.summary.minimum_bytes});
+    CHECK(away(least) == kLayers);
+    CHECK(least.summary.persistent_bytes == (sub_batch == 8 ? 1 : 2) * kLayers * kBytes);
+    // Once in an iteration, however many rounds there are.
+    CHECK(least.summary.offloaded_bytes < (kLayers + 1) * kBytes);
+    CHECK(least.summary.host_pool_bytes >= kLayers * kBytes);
+    const Plan some = planned(graph, {.policy = "auto", .batch = 8, .sub_batch = sub_batch, .budget_bytes = whole.summary.arena_bytes - kBytes / 2});
+    CHECK(away(some) >= 1);
+    CHECK(some.summary.iteration_seconds <= least.summary.iteration_seconds);
+  }
 }
 
 TEST_CASE("the search uses the means that it is given, and no others") {
