@@ -6,13 +6,12 @@
 #include <chrono>
 #include <cmath>
 
+#include "compiler/support/bytes.h"
 #include "passes/explain.h"
 #include "passes/recipe.h"
 
 namespace plimsoll {
 namespace {
-
-constexpr double kBearable = 2;  // times the unconstrained iteration
 
 constexpr const char* kGenerator = "plimsoll 0.1.0";
 
@@ -27,20 +26,21 @@ class Planning {
 
  private:
   Status check_request() const;
-  bool may_split() const {
-    return request_.batch > 1 && !(request_.refuse_split_batch_norm && splits_.mixes_samples());
-  }
-  Recipe recipe(const Policy& policy) {
+  bool may_split() const { return request_.batch > 1 && (request_.may_split_statistics || !splits_.mixes_samples()); }
+  Recipe recipe(const Policy& policy) { return recipe(policy, may_split()); }
+  Recipe recipe(const Policy& policy, bool may_split) {
     return Recipe(splits_, policy,
-                  {.budget_bytes = budget_, .limits = limits_, .sub_batch = request_.sub_batch, .may_split = may_split()});
+                  {.budget_bytes = budget_, .limits = limits_, .sub_batch = request_.sub_batch, .may_split = may_split});
   }
   Result<int64_t> bytes_of_all(const Found& whole);
   Status find_limits(const Found& whole);
   Result<Found> choose(const Found& unconstrained);
   Result<Found> choose_jointly(const Found& unconstrained);
-  Result<std::vector<int64_t>> find_least(const Found& unconstrained);
+  std::vector<int64_t> sub_batches(bool may_split) const;
+  Result<Found> find_least(const Found& unconstrained, bool may_split);
   Status take_faster_recipes(Found& best);
-  Error infeasible();
+  Result<std::string> way_out_by_rounds(const Found& unconstrained);
+  Error infeasible(const Found& unconstrained);
   Status observe(const Found& found);
 
   Splits& splits_;
@@ -59,26 +59,31 @@ Status Planning::check_request() const {
                                               request_.sub_batch, request_.batch)};
   if (request_.budget_bytes < 0 || request_.budget_percent < 0 || !std::isfinite(request_.budget_percent))
     return Error{ExitCode::usage, "the budget is negative"};
-  const bool splits = request_.sub_batch != 0 && request_.sub_batch < request_.batch;
-  if (splits && request_.refuse_split_batch_norm && splits_.mixes_samples()) {
-    const IdVector<TaskId, Task>& tasks = splits_.graph().tasks;
-    const auto task = std::find_if(tasks.begin(), tasks.end(), [](const Task& t) { return t.mixes_samples; });
-    return Error{ExitCode::usage,
-                 fmt::format("{}: computes over all samples of a round, so rounds of {} samples change what is trained, "
-                             "and --refuse-split forbids it; leave out one of the two",
-                             task->layer, request_.sub_batch)};
-  }
   return {};
 }
 
-Error Planning::infeasible() {
+// What rounds would need, where the batch stays whole only because a task mixes samples.
+Result<std::string> Planning::way_out_by_rounds(const Found& unconstrained) {
+  PLIMSOLL_ASSIGN(const Found rounds, policy_.searches ? find_least(unconstrained, true) : recipe(policy_, true).least(unconstrained));
+  if (rounds.arena() >= least_->arena()) return std::string();
+  const IdVector<TaskId, Task>& tasks = splits_.graph().tasks;
+  const auto mixes = [](const Task& task) { return task.mixes_samples; };
+  return fmt::format("{} computes over all samples of a round, so the batch stays whole; --batch-norm split has plans from {} ({} bytes) on, "
+                     "in rounds: batch normalization then sees as few as {} at a time, and something else is trained",
+                     std::find_if(tasks.begin(), tasks.end(), mixes)->layer, format_bytes(rounds.arena()), rounds.arena(),
+                     rounds.candidate->sub_batch == 1 ? "1 sample" : fmt::format("{} samples", rounds.candidate->sub_batch));
+}
+
+Error Planning::infeasible(const Found& unconstrained) {
   std::vector<std::string> ways_out;
   if (request_.sub_batch != 0 && request_.sub_batch > 1)
     ways_out.push_back(fmt::format("the sub-batch of {} was asked for; a smaller one, or the planner's choice, needs less",
                                    request_.sub_batch));
-  if (request_.sub_batch == 0 && request_.batch > 1 && !may_split())
-    ways_out.push_back("--refuse-split forbids rounds smaller than the batch; without it, or with a smaller "
-                       "batch, less would do");
+  if (request_.sub_batch == 0 && request_.batch > 1 && !may_split()) {
+    const Result<std::string> rounds = way_out_by_rounds(unconstrained);
+    if (!rounds.ok()) return rounds.error();
+    if (!rounds->empty()) ways_out.push_back(*rounds);
+  }
   if (!policy_.share_memory) ways_out.push_back("policy 'liveness' lets tensors share memory and needs less");
   ways_out.push_back(fmt::format("a budget of {} bytes works", least_->arena()));
   return explain_infeasible(least_->plan, *least_->candidate->graph, policy_, budget_, ways_out);
@@ -87,7 +92,7 @@ Error Planning::infeasible() {
 Result<Found> Planning::choose(const Found& unconstrained) {
   Recipe recipe = this->recipe(policy_);
   PLIMSOLL_ASSIGN(least_, recipe.least(unconstrained));
-  if (least_->arena() > budget_) return infeasible();
+  if (least_->arena() > budget_) return infeasible(unconstrained);
   return recipe.choose(unconstrained, *least_);
 }
 
@@ -99,58 +104,55 @@ Result<int64_t> Planning::bytes_of_all(const Found& whole) {
   return std::max(whole.arena(), in_rounds.arena());
 }
 
-// The sub-batches to look at, and `least_`: what everything that can leave leaves at once for, or less, where a policy
-// of the literature needs less.
-Result<std::vector<int64_t>> Planning::find_least(const Found& unconstrained) {
-  std::vector<int64_t> sizes = worthwhile_splits(request_.batch);
-  if (!may_split()) sizes.resize(1);
-  if (request_.sub_batch != 0) sizes = {request_.sub_batch};
+// To look at, most samples first.
+std::vector<int64_t> Planning::sub_batches(bool may_split) const {
+  if (request_.sub_batch != 0) return {request_.sub_batch};
+  return may_split ? worthwhile_splits(request_.batch) : std::vector<int64_t>{request_.batch};
+}
+
+// What everything that can leave leaves at once for, or less, where a policy of the literature needs less.
+Result<Found> Planning::find_least(const Found& unconstrained, bool may_split) {
+  const std::vector<int64_t> sizes = sub_batches(may_split);
+  std::optional<Found> found;
   int64_t bound = kNoLimit;
-  if (sizes.front() == request_.batch) least_ = unconstrained;
+  if (sizes.front() == request_.batch) found = unconstrained;
   for (const int64_t size : {sizes.front(), sizes.back()}) {
     PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(size));
     PLIMSOLL_ASSIGN(LeastPlan least, least_plan(*split, policy_));
     bound = std::min(bound, least.bound_bytes);
-    if (least_ && least_->arena() <= least.joint.plan.summary.arena_bytes) continue;
-    least_ = Found{std::move(least.joint.plan), split, least.joint.live_limit, policy_, std::move(least.joint.decided)};
+    if (found && found->arena() <= least.joint.plan.summary.arena_bytes) continue;
+    found = Found{std::move(least.joint.plan), split, least.joint.live_limit, policy_, std::move(least.joint.decided)};
   }
   for (const Policy& policy : all_policies()) {
-    if (least_->arena() <= bound) break;
+    if (found->arena() <= bound) break;
     if (policy.searches || !policy.share_memory) continue;
-    PLIMSOLL_ASSIGN(std::optional<Found> less, recipe(policy).least_below(least_->arena()));
-    if (less) least_ = std::move(less);
+    PLIMSOLL_ASSIGN(std::optional<Found> less, recipe(policy, may_split).least_below(found->arena()));
+    if (less) found = std::move(less);
   }
-  return sizes;
+  return std::move(*found);
 }
 
 // Fewer rounds come first, and a smaller sub-batch is searched only if it could be faster: when its tasks at their
-// fastest would be. Where a task mixes samples, splitting changes what is trained: then only when nothing else fits, or
-// what does is too slow to be what anyone wants (--refuse-split insists).
+// fastest would be.
 Result<Found> Planning::choose_jointly(const Found& unconstrained) {
-  PLIMSOLL_ASSIGN(const std::vector<int64_t> sizes, find_least(unconstrained));
-  if (least_->arena() > budget_) return infeasible();
+  PLIMSOLL_ASSIGN(least_, find_least(unconstrained, may_split()));
+  if (least_->arena() > budget_) return infeasible(unconstrained);
+  const std::vector<int64_t> sizes = sub_batches(may_split());
   if (budget_ == kNoLimit && sizes.front() == request_.batch) return unconstrained;
   const bool free = sizes.front() == request_.batch && unconstrained.arena() <= budget_;
   Found best = free ? unconstrained : *least_;
-  // The least is a plan like any other, but where splitting changes what is trained, and it does.
-  bool found = free || !splits_.mixes_samples() || best.candidate->sub_batch == sizes.front();
-  bool whole_will_do = free;
   double bound = std::numeric_limits<double>::infinity();
   for (const int64_t size : sizes) {
-    if (size != sizes.front() && splits_.mixes_samples() && whole_will_do) break;
     PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(size));
-    if (found && ideal_seconds(*split) >= best.seconds()) {  // which the bound of this split is above, too
+    if (ideal_seconds(*split) >= best.seconds()) {  // which the bound of this split is above, too
       if (splits_.measures()) break;
       continue;
     }
     if (deadline_.passed()) break;
     PLIMSOLL_ASSIGN(const Joint* schedules, splits_.joint(size, policy_, request_.effort, deadline_));
     bound = std::min(bound, schedules->bound_seconds(budget_));
-    PLIMSOLL_ASSIGN(std::optional<JointPlan> faster,
-                    schedules->fastest(budget_, found ? best.seconds() : std::numeric_limits<double>::infinity()));
+    PLIMSOLL_ASSIGN(std::optional<JointPlan> faster, schedules->fastest(budget_, best.seconds()));
     if (faster) best = {std::move(faster->plan), split, faster->live_limit, policy_, std::move(faster->decided)};
-    found |= faster.has_value();
-    whole_will_do |= found && size == sizes.front() && best.seconds() <= kBearable * unconstrained.seconds();
   }
   PLIMSOLL_TRY(take_faster_recipes(best));
   if (deadline_.passed() && request_.cut_short) request_.cut_short();
@@ -164,12 +166,7 @@ Status Planning::take_faster_recipes(Found& best) {
   for (const Policy& policy : all_policies()) {
     if (policy.searches || !policy.share_memory) continue;
     if (deadline_.passed()) break;
-    const bool whole_only = splits_.mixes_samples() && best.plan.rounds == 1;
-    Recipe other(splits_, policy, {.budget_bytes = budget_,
-                                   .limits = limits_,
-                                   .sub_batch = request_.sub_batch,
-                                   .may_split = may_split() && !whole_only});
-    PLIMSOLL_ASSIGN(std::optional<Found> faster, other.rival(best.seconds()));
+    PLIMSOLL_ASSIGN(std::optional<Found> faster, recipe(policy).rival(best.seconds()));
     if (faster) best = std::move(*faster);
   }
   return {};

@@ -14,11 +14,12 @@ namespace plimsoll {
 struct PlanRequest {
   std::string policy = "liveness";  // a name of policies.h
   int64_t batch = 1;                // of one rank, like sub_batch
-  int64_t sub_batch = 0;            // 0: the planner chooses the largest that fits
+  int64_t sub_batch = 0;            // 0: the planner chooses
   // Budget: bytes, or a share of the unconstrained arena, or none.
   int64_t budget_bytes = 0;         // 0: none, or by percent
   double budget_percent = 0;        // of unconstrained_bytes, or of what the rounds of `sub_batch` take, where that is more
-  bool refuse_split_batch_norm = false;
+  // The planner may choose rounds where a task mixes samples, too, though something else is trained then.
+  bool may_split_statistics = false;
   int effort = 1;                   // of policies that search: 0 … 3, each about ten times the work of the one before
   double time_limit_seconds = 0;    // 0: none. A search that it ends gives the best found so far
   bool keep_order = false;          // tasks run as the graph lists them, updates as early as they may
@@ -42,11 +43,11 @@ class Planner {
   // Without a budget the plan is the unconstrained one and its arena is what it promises: budget_bytes = arena_bytes.
   // Of several rounds, the fewest that fit are taken and the batch is split as evenly as they allow.
   // Before: request.batch is this planner's.
-  // Error: usage, for an unknown policy or a sub-batch that the request itself forbids; budget_infeasible, with the step
-  // at the peak, what is live there and why it cannot leave, and the least budget for which a plan exists; that budget
-  // then works.
-  // More budget never makes a slower plan of a policy that searches, whatever has been planned before (docs/decisions/search.md;
-  // but where a task mixes samples, and less budget splits the batch).
+  // Where a task mixes samples, rounds are those of `sub_batch` or none, unless the request may split statistics: what is
+  // trained does not depend on the budget (docs/decisions/batch-norm.md).
+  // Error: usage, for an unknown policy or a sub-batch out of range; budget_infeasible, with the step at the peak, what is
+  // live there and why it cannot leave, and the least budget for which a plan exists; that budget then works.
+  // More budget never makes a slower plan of a policy that searches, whatever has been planned before (docs/decisions/search.md).
   Result<Plan> plan(const PlanRequest& request);
 
  private:

@@ -26,7 +26,7 @@ show plimsoll model resnet18:input=32,stem=cifar,width=16,channels=1,classes=10 
 show plimsoll inspect "$work/net.onnx"
 
 say "Compiled for a quarter of what training would take, without splitting the batch"
-show plimsoll compile "$work/net.onnx" --batch 64 --budget 25% --refuse-split -o "$work/trainer"
+show plimsoll compile "$work/net.onnx" --batch 64 --budget 25% -o "$work/trainer"
 
 say "Building the trainer"
 show cmake -S "$work/trainer" -B "$work/trainer/build" >/dev/null

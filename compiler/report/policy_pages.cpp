@@ -43,7 +43,7 @@ std::string cells_of(const PlanFigures& figures, bool splits) {
 
 constexpr const char* kCellHeads = "<th>arena</th><th>sub-batch</th><th>time</th><th>overhead</th><th>moved</th><th>recomputed</th>";
 constexpr const char* kSplitNote =
-    "<p class=\"muted\">† batch normalization sees a sub-batch at a time, which trains something else; --refuse-split forbids it</p>\n";
+    "<p class=\"muted\">† batch normalization sees a sub-batch at a time, which trains something else</p>\n";
 
 std::string bars_of(const BudgetEntries& budget, double ideal_seconds) {
   double slowest = ideal_seconds;

@@ -21,6 +21,22 @@ for percent in 90 70 50; do
     fail "the arena is larger than $percent % of the unconstrained one"
 done
 
+# Batch normalization sees the whole batch whatever the budget; where rounds would need less, the way out is said, and works.
+plimsoll model resnet18:input=32,stem=cifar,width=8,channels=1,classes=10 -o norm.onnx 2>/dev/null
+expect 6 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --budget 1KiB -o none.json
+whole=$(sed -n 's/.*a budget of \([0-9]*\) bytes works.*/\1/p' err)
+rounds=$(sed -n 's/.*--batch-norm split has plans from .* (\([0-9]*\) bytes) on.*sees as few as 1 sample at a time.*/\1/p' err)
+[[ $rounds -lt $whole ]] || fail "rounds do not need less"
+expect 0 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --budget "$whole" -o whole.json
+[[ $(field whole.json minimum_bytes) -eq $whole ]] || fail "the least of the whole batch is not the minimum"
+expect 6 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --budget "$((whole - 256))" -o none.json
+expect 0 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --budget "$rounds" --batch-norm split -o split.json
+says "batch normalization sees 1 sample at a time, not 16"; says "--batch-norm whole forbids it"
+expect 6 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --budget "$((rounds - 256))" --batch-norm split -o none.json
+expect 0 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --sub-batch 8 -o rounds.json
+says "batch normalization sees 8 samples at a time, not 16"; says "--sub-batch asked for it"
+expect 2 plimsoll plan norm.onnx --batch 16 --batch-norm halved -o none.json; says "batch-norm"
+
 # A search that has no time left gives a valid plan, says so, and exits with 10.
 expect 10 plimsoll plan net.onnx --batch 64 --budget 40% --time-limit 0.000001 -o hurried.json; says "--time-limit ended the search"
 expect 0 plimsoll verify hurried.json

@@ -1,7 +1,7 @@
 # Reports of a plan: tables, one name explained, CSV that adds up, a trace and a page.
 . "$PLIMSOLL_CLI/common.sh"
 plimsoll model resnet18:input=32,stem=cifar,width=8,channels=1,classes=10 -o net.onnx 2>/dev/null
-expect 0 plimsoll plan net.onnx --batch 16 --costs k40m --effort 0 --policy auto --budget 35% --refuse-split --what-if 4MiB -o plan.json
+expect 0 plimsoll plan net.onnx --batch 16 --costs k40m --effort 0 --policy auto --budget 35% --what-if 4MiB -o plan.json
 
 expect 0 plimsoll inspect plan.json
 for part in "the peak:" "copies of one round" "layers, one round" "4.0 MiB more"; do says "$part"; done

@@ -24,7 +24,7 @@ same host.onnx last.onnx 1e-4
 
 # Under a budget, over both links: the copies' waits hold. Without them, they do not: the emulation sees a missing wait.
 least=$(figure free/plan.json minimum_bytes) most=$(figure free/plan.json unconstrained_bytes)
-emulated moved net.onnx --batch 8 --layout nhwc --policy auto --budget $((least + (most - least) / 20)) --refuse-split
+emulated moved net.onnx --batch 8 --layout nhwc --policy auto --budget $((least + (most - least) / 20))
 [[ $(figure moved/plan.json offloaded_bytes) -gt 0 ]] || fail "nothing was moved"
 run moved moved.onnx --steps 6
 same last.onnx moved.onnx 0
@@ -39,7 +39,7 @@ for way in "" --no-graph; do
   $python "$PLIMSOLL_E2E/weights.py" last.onnx raced.onnx 0 2>/dev/null && fail "a plan without its waits trains as if it had them"
 done
 
-emulated again net.onnx --batch 8 --policy sublinear --budget auto --refuse-split
+emulated again net.onnx --batch 8 --policy sublinear --budget auto
 [[ $(figure again/plan.json recomputed_tasks) -gt 0 ]] || fail "nothing was recomputed"
 run again again.onnx --steps 6
 same free.onnx again.onnx 0

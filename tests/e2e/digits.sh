@@ -3,7 +3,7 @@
 $python -c 'import sklearn' 2>/dev/null || { echo "skipped: no scikit-learn for $python"; exit 77; }
 $python "$PLIMSOLL_SOURCE/tools/data/digits.py" digits
 plimsoll model resnet18:input=32,stem=cifar,width=16,channels=1,classes=10 -o net.onnx
-build_trainer trainer net.onnx --batch 64 --budget 25% --policy auto --refuse-split
+build_trainer trainer net.onnx --batch 64 --budget 25% --policy auto
 trainer/build/train --data npy:digits/train_x.npy,digits/train_y.npy --test npy:digits/test_x.npy,digits/test_y.npy \
   --epochs 6 --lr 0.05 --save trained.onnx --metrics metrics.jsonl >out 2>&1 || { cat out; fail "training"; }
 cat out

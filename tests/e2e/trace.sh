@@ -2,7 +2,7 @@
 . "$PLIMSOLL_E2E/trainer.bash"
 plimsoll model resnet18:input=32,stem=cifar,width=8,classes=10 -o net.onnx 2>/dev/null
 random_data 48 3 32 10
-build_trainer trainer net.onnx --batch 16 --policy auto --budget 45% --refuse-split
+build_trainer trainer net.onnx --batch 16 --policy auto --budget 45%
 trained trainer plain.onnx --steps 3
 trained trainer traced.onnx --steps 3 --trace trace.json
 $python "$PLIMSOLL_E2E/weights.py" plain.onnx traced.onnx 0

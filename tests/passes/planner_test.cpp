@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+
 #include "fixture.h"
 #include "passes/policies.h"
 
@@ -155,17 +157,41 @@ TEST_CASE("few sub-batches are profiled") {
   CHECK(costs.prepared == std::vector<int64_t>{256, 1, 64});
 }
 
-TEST_CASE("batch normalization can forbid rounds") {
+// What is trained must not depend on the budget: rounds are asked for, or allowed, or there are none.
+TEST_CASE("where a task mixes samples, a budget splits no batch unless it may") {
   TaskGraph graph = chain(3);
   graph.tasks[TaskId(2)].mixes_samples = true;
   FakeCosts costs;
-  const Result<Plan> half = make_plan(graph, costs, {.batch = 8, .budget_percent = 70, .refuse_split_batch_norm = true});
-  REQUIRE(!half.ok());
-  CHECK(half.error().code == ExitCode::budget_infeasible);
-  const Result<Plan> asked = make_plan(graph, costs, {.batch = 8, .sub_batch = 4, .refuse_split_batch_norm = true});
-  REQUIRE(!asked.ok());
-  CHECK(asked.error().code == ExitCode::usage);
-  CHECK(make_plan(graph, costs, {.batch = 8, .budget_percent = 70}).ok());
+  for (const Policy& policy : all_policies()) {
+    CAPTURE(policy.name);
+    const std::string name(policy.name);
+    const Result<Plan> refused = make_plan(graph, costs, {.policy = name, .batch = 8, .budget_bytes = 1});
+    REQUIRE(!refused.ok());
+    CHECK(refused.error().code == ExitCode::budget_infeasible);
+    const std::vector<std::string>& notes = refused.error().notes;
+    const auto number_behind = [](const std::string& text, const std::string& words) {
+      INFO(text);
+      REQUIRE(text.find(words) != std::string::npos);
+      return std::stoll(text.substr(text.find(words) + words.size()));
+    };
+    const int64_t least = number_behind(notes.back(), "a budget of ");
+    const Plan whole = planned(graph, {.policy = name, .batch = 8, .budget_bytes = least});
+    CHECK(whole.rounds == 1);
+    CHECK(whole.summary.minimum_bytes == least);
+    const Result<Plan> less = make_plan(graph, costs, {.policy = name, .batch = 8, .budget_bytes = least - 1});
+    REQUIRE(!less.ok());
+    CHECK(less.error().code == ExitCode::budget_infeasible);
+
+    const auto way_out = std::find_if(notes.begin(), notes.end(), [](const std::string& note) { return note.find("--batch-norm split") != std::string::npos; });
+    REQUIRE(way_out != notes.end());
+    const int64_t in_rounds = number_behind(*way_out, " (");
+    CHECK(in_rounds < least);
+    const Plan split = planned(graph, {.policy = name, .batch = 8, .budget_bytes = in_rounds, .may_split_statistics = true});
+    CHECK(split.rounds > 1);
+    CHECK(split.summary.minimum_bytes == in_rounds);
+    CHECK(!make_plan(graph, costs, {.policy = name, .batch = 8, .budget_bytes = in_rounds - 1, .may_split_statistics = true}).ok());
+    CHECK(planned(graph, {.policy = name, .batch = 8, .sub_batch = 4}).rounds == 2);
+  }
 }
 
 TEST_CASE("an unknown policy is refused with the names of all") {

@@ -48,8 +48,8 @@ def copies(plan):
 
 def budget_between(args, model, batch, share):
     """Bytes: "0%" is the least with a plan, "100%" the unconstrained arena."""
-    said = run([args.plimsoll, "plan", model, "--batch", batch, "--budget", "100%", "--threads", args.threads, "--costs",
-                "profiled", "-q", *args.compile_option]).stdout
+    said = run([args.plimsoll, "plan", model, "--batch", batch, "--budget", "100%", "--batch-norm", "split", "--threads", args.threads,
+                "--costs", "profiled", "-q", *args.compile_option]).stdout
     summary = json.loads(said)["summary"]
     least, whole = summary["minimum_bytes"], summary["unconstrained_bytes"]
     return least + int((whole - least) * float(share.rstrip("%")) / 100)
@@ -57,8 +57,8 @@ def budget_between(args, model, batch, share):
 
 def build(args, model, batch, budget, costs, directory):
     """Compiles and builds a trainer; its plan."""
-    run([args.plimsoll, "compile", model, "--batch", batch, "--budget", budget, "--threads", args.threads, "--costs", costs,
-         "-o", directory, "-q", "--force", *args.compile_option])
+    run([args.plimsoll, "compile", model, "--batch", batch, "--budget", budget, "--batch-norm", "split", "--threads", args.threads,
+         "--costs", costs, "-o", directory, "-q", "--force", *args.compile_option])
     run(["cmake", "-S", directory, "-B", f"{directory}/build", *args.cmake_option])
     run(["cmake", "--build", f"{directory}/build", "-j", os.cpu_count()])
     with open(f"{directory}/plan.json") as file:

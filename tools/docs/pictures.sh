@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.."
 work=${1:-build/pictures}
 mkdir -p "$work" docs/pictures
 plimsoll=build/bin/plimsoll
-common=(--batch 32 --costs p100 --refuse-split -q)
+common=(--batch 32 --costs p100 -q)
 "$plimsoll" model resnet50 -o "$work/resnet50.onnx" 2>/dev/null
 for policy in auto superneurons sublinear vdnn-all:p modnn dymem; do
   "$plimsoll" plan "$work/resnet50.onnx" "${common[@]}" --policy "$policy" --budget 40% -o "$work/${policy/:/-}.json"

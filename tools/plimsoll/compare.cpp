@@ -97,18 +97,11 @@ class CompareCommand final : public Command {
     return {};
   }
 
-  // A plan that splits statistics trains something else: it is the fastest only where all that fit do. Of equals, the
-  // first.
+  // Of equals, the first.
   static void mark_fastest(BudgetEntries& budget) {
     PolicyEntry* best = nullptr;
-    for (PolicyEntry& entry : budget.entries) {
-      if (!entry.figures) continue;
-      const auto before = [](const PolicyEntry& a, const PolicyEntry& b) {
-        if (a.splits_statistics != b.splits_statistics) return b.splits_statistics;
-        return a.figures->iteration_seconds < b.figures->iteration_seconds;
-      };
-      if (best == nullptr || before(entry, *best)) best = &entry;
-    }
+    for (PolicyEntry& entry : budget.entries)
+      if (entry.figures && (best == nullptr || entry.figures->iteration_seconds < best->figures->iteration_seconds)) best = &entry;
     if (best != nullptr) best->fastest = true;
   }
 
@@ -138,9 +131,7 @@ class CompareCommand final : public Command {
       text += table.print(color);
     }
     text += "\n≥ is the least budget that the policy can meet; moved: to the host and back in one iteration\n";
-    if (splits)
-      text += "† batch normalization sees a sub-batch at a time, which trains something else: called the fastest\n"
-              "  only where no other plan fits; --refuse-split forbids it\n";
+    text += note_on_statistics(plannable, splits);
     return text;
   }
 

@@ -65,7 +65,7 @@ class FrontierCommand final : public Command {
       console.say(fmt::format("wrote {}; open it in a browser", html_.getValue()));
     }
     if (csv_) fmt::print("{}", print_csv(points));
-    else if (html_.empty()) fmt::print("{}", print_table(least, points));
+    else if (html_.empty()) fmt::print("{}", print_table(plannable, least, points));
     return {};
   }
 
@@ -87,7 +87,7 @@ class FrontierCommand final : public Command {
     return least;
   }
 
-  static std::string print_table(const Plan& least, const std::vector<FrontierPoint>& points) {
+  static std::string print_table(const Plannable& plannable, const Plan& least, const std::vector<FrontierPoint>& points) {
     const bool color = Console::color(STDOUT_FILENO);
     const int64_t unconstrained = least.summary.unconstrained_bytes;
     double slowest = 0;
@@ -108,7 +108,7 @@ class FrontierCommand final : public Command {
     }
     text += table.print(color);
     text += "\nshare: of the unconstrained arena; moved: to the host and back in one iteration; bars are times\n";
-    if (splits) text += "† batch normalization sees a sub-batch at a time; --refuse-split forbids it\n";
+    text += note_on_statistics(plannable, splits);
     text += fmt::format("\nWhat binds at the minimum of {}, in rounds of {}\n", format_bytes(points.front().budget), least.sub_batch);
     return text + report_peak(least, facts_of(least), color);
   }

@@ -96,7 +96,7 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
 
   PlanRequest request{.batch = batch,
                       .sub_batch = as_paper && !as_paper->splits ? batch : sub_batch,
-                      .refuse_split_batch_norm = options.refuse_split,
+                      .may_split_statistics = options.batch_norm == BatchNorm::split,
                       .effort = options.effort,
                       .time_limit_seconds = options.time_limit,
                       .keep_order = as_paper != nullptr,
@@ -196,9 +196,10 @@ Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions&
   // Beyond this point the plan is known to be safe.
 
   if (plannable.splits_statistics(plan))
-    console.warning(fmt::format(
-        "batch normalization sees {} samples at a time, not {}: statistics are per sub-batch; --refuse-split forbids it",
-        plan.sub_batch, plan.batch));
+    console.warning(fmt::format("batch normalization sees {} sample{} at a time, not {}: statistics are per sub-batch, and something else is "
+                                "trained; {}",
+                                plan.rank_samples(), plan.rank_samples() == 1 ? "" : "s", plan.batch,
+                                options.sub_batch != 0 ? "--sub-batch asked for it" : "--batch-norm whole forbids it"));
   if (plan.ranks > 1 && plannable.mixes_samples())
     console.note(fmt::format("batch normalization sees {} samples at a time, each rank its own, of the batch of {}", plan.rank_samples(), plan.batch));
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;
@@ -211,6 +212,12 @@ Status last_word(const Planned& planned) {
   if (!planned.cut_short) return {};
   return Error{ExitCode::time_limit, fmt::format("--time-limit ended the search after {:.1f} s: the plan is valid, and a longer "
                                                  "search may find a faster one", planned.plan.summary.planning_seconds)};
+}
+
+std::string note_on_statistics(const Plannable& plannable, bool splits) {
+  if (splits) return "† batch normalization sees a sub-batch at a time, which trains something else\n";
+  if (!plannable.mixes_samples() || plannable.request.may_split_statistics || plannable.request.batch == 1) return "";
+  return "no rounds: batch normalization sees the whole batch (--batch-norm split: a part at a time)\n";
 }
 
 std::string describe(const Plan& plan) {

@@ -62,6 +62,10 @@ Status last_word(const Planned& planned);
 Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions& one, const Console& console,
                            PlanFor purpose);
 
+// Below a table of plans: of how many samples batch normalization sees at once, where the model has any. `splits`: a plan
+// of the table is marked with †.
+std::string note_on_statistics(const Plannable& plannable, bool splits);
+
 // The lines that sum a plan up, for the end of `compile` and `plan`.
 std::string describe(const Plan& plan);
 

@@ -54,7 +54,7 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
 PlanningOptions::PlanningOptions(cl::SubCommand& sub)
     : ModelOptions(sub),
       sub_batch("sub-batch", cl::init(0), cl::value_desc("N"),
-                cl::desc("samples in one round; by default the most that fit"), cl::sub(sub)),
+                cl::desc("samples in one round; by default whatever is fastest"), cl::sub(sub)),
       ranks("ranks", cl::init(1), cl::value_desc("N"),
             cl::desc("processes that share an iteration, by `mpirun -np N`; batch and sub-batch are of all, the budget is each one's"), cl::sub(sub)),
       effort("effort", cl::init(PlanRequest{}.effort), cl::value_desc("0..3"),
@@ -68,7 +68,10 @@ PlanningOptions::PlanningOptions(cl::SubCommand& sub)
             cl::desc("profiled: measure here; P.json: as `plimsoll profile` measured; modelled (default) or a device's name: "
                      "measure nothing"),
             cl::sub(sub)),
-      refuse_split("refuse-split", cl::desc("fail rather than split a batch that batch normalization looks at"), cl::sub(sub)) {}
+      batch_norm("batch-norm", cl::init(BatchNorm::whole), cl::desc("what batch normalization sees of a batch that does not fit at once"),
+                 cl::values(clEnumValN(BatchNorm::whole, "whole", "all of it: its networks run in rounds only where --sub-batch says so (default)"),
+                            clEnumValN(BatchNorm::split, "split", "a sub-batch at a time: its networks run in rounds like others, wherever that is faster")),
+                 cl::sub(sub)) {}
 
 OnePlanOptions::OnePlanOptions(cl::SubCommand& sub)
     : budget("budget", cl::init("100%"), cl::value_desc("SIZE"),

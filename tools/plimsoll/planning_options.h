@@ -35,6 +35,12 @@ struct ModelOptions {
 // What --policy is where it is not said: the one that searches.
 inline constexpr const char* kDefaultPolicy = "auto";
 
+// What batch normalization sees of a batch that does not fit at once.
+enum class BatchNorm {
+  whole,  // all of it: the batch is not split, but by --sub-batch
+  split,  // a sub-batch at a time, in rounds that the planner chooses
+};
+
 struct PlanningOptions : ModelOptions {
   explicit PlanningOptions(llvm::cl::SubCommand& sub);
 
@@ -43,7 +49,7 @@ struct PlanningOptions : ModelOptions {
   llvm::cl::opt<double> time_limit;
   llvm::cl::opt<std::string> rules;
   llvm::cl::opt<std::string> costs;
-  llvm::cl::opt<bool> refuse_split;
+  llvm::cl::opt<BatchNorm> batch_norm;
 };
 
 // Where one plan is made: under which budget, by which policy.

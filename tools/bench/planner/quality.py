@@ -37,11 +37,17 @@ def model_file(args, spec):
 
 
 def plan(args, spec, batch, device, percent):
+    """Of the whole batch; where that does not fit, of rounds, which batch normalization sees a part of the batch in."""
+    whole = plan_once(args, spec, batch, device, percent, "whole")
+    return plan_once(args, spec, batch, device, percent, "split") if "exit 6" in whole.get("error", "") else whole
+
+
+def plan_once(args, spec, batch, device, percent, batch_norm):
     """The summary of a plan and what making it took; {"error"} where there is none."""
     out = f"{args.kept}.tmp-{threading.get_ident()}"
     policy = "liveness" if percent == 100 else "auto"
     command = [args.plimsoll, "plan", model_file(args, spec), "--batch", str(batch), "--costs", device, "--policy", policy,
-               "--budget", f"{percent}%", "-q", "-o", out]
+               "--budget", f"{percent}%", "--batch-norm", batch_norm, "-q", "-o", out]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     said = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""What every plan of `auto` must hold, over the networks of the zoo: each plan a `plimsoll plan` of its own, that knows nothing
+of the others.
+
+  budget   any from summary.minimum_bytes on has a plan whose arena is within it; a byte less exits 6 and names that minimum
+  time     never rises when the budget does
+  rivals   no other policy that fits is faster
+  whole    under --batch-norm whole, the default, a network with batch normalization has one round
+
+A case is a network, a device and a setting of --batch-norm (`split` only where there is batch normalization). Its budgets are drawn
+between the least and the unconstrained, in pairs that lie close together, for that is where luck would show. Each pass draws
+others, until all passes or the seconds are over.
+
+usage: laws.py --plimsoll build/bin/plimsoll --work DIR [--only lenet;resnet18:input=64] [--devices p100,h200] [--batch 8] [--effort 1]
+               [--pairs 3] [--rivals 1] [--passes 1] [--seconds 3600] [--seed 1] [--jobs 1] [--write]
+"""
+import argparse
+import concurrent.futures
+import json
+import math
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+
+import tables
+
+NEAR = 1 + 1e-9  # times are sums of the same figures in another order
+
+
+class Laws:
+    def __init__(self, args):
+        self.args = args
+        self.deadline = time.monotonic() + args.seconds
+        self.policies = [name for name in policies(args.plimsoll) if name != "auto"]
+        self.counts = dict.fromkeys(("plans", "pairs", "rivals", "least"), 0)
+        self.broken = []
+
+    def model(self, spec):
+        path = os.path.join(self.args.work, re.sub(r"[^a-z0-9_]", "-", spec) + ".onnx")
+        if not os.path.exists(path):
+            run([self.args.plimsoll, "model", spec + ("," if ":" in spec else ":") + "init=zeros", "-o", path])
+        return path
+
+    def plan(self, case, policy, budget):
+        """The plan, or what was said where the exit code is 6. Anything else is a broken law."""
+        self.counts["plans"] += 1
+        spec, device, setting = case
+        command = [self.args.plimsoll, "plan", self.model(spec), "--batch", str(self.args.batch), "--costs", device, "--batch-norm", setting,
+                   "--policy", policy, "--budget", str(budget), "--effort", str(self.args.effort), "-q", "-o", "-"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode == 0:
+            plan = json.loads(done.stdout)
+            if not budget.endswith("%") and plan["summary"]["arena_bytes"] > int(budget):
+                self.complain(case, f"{policy} within {budget} takes {plan['summary']['arena_bytes']}")
+            return plan, ""
+        if done.returncode != 6:
+            self.complain(case, f"{policy} within {budget} exits {done.returncode}: {done.stderr.strip().splitlines()[:1]}")
+        return None, done.stderr
+
+    def complain(self, case, what):
+        self.broken.append(f"{' '.join(case)}: {what}")
+        print(f"BROKEN {self.broken[-1]}", flush=True)
+
+    def hold(self, case, seed):
+        free, said = self.plan(case, "auto", "100%")
+        if free is None:
+            self.complain(case, f"no plan without a limit: {said.strip()}")
+            return
+        least, most = free["summary"]["minimum_bytes"], free["summary"]["unconstrained_bytes"]
+        self.hold_least(case, least)
+        # Geometric, and half of them close above the least, where it gets steep.
+        draw = random.Random(f"{seed} {case}")
+        budgets = {least, most, max(most + 1, int(most * 1.1))}
+        for i in range(self.args.pairs):
+            top = most if i % 2 == 0 else least + (most - least) // 8
+            low = min(int(least * math.exp(draw.random() * math.log(max(top, least + 1) / least))), most)
+            budgets |= {low, low + 256 * 2 ** draw.randrange(0, 12)}
+        budgets = sorted(budgets)
+        rivals = set(draw.sample(budgets, min(self.args.rivals, len(budgets))))
+        before = None
+        for budget in budgets:
+            if time.monotonic() > self.deadline:
+                return
+            plan, said = self.plan(case, "auto", str(budget))
+            if plan is None:
+                self.complain(case, f"no plan within {budget}, though {least} is the least: {said.strip().splitlines()[:1]}")
+                continue
+            seconds = plan["summary"]["iteration_seconds"]
+            if case[2] == "whole" and mixes_samples(self, case[0]) and plan["rounds"] > 1:
+                self.complain(case, f"{plan['rounds']} rounds within {budget}")
+            if plan["summary"]["minimum_bytes"] != least:
+                self.complain(case, f"the minimum is {plan['summary']['minimum_bytes']} within {budget}, and {least} without a limit")
+            if before is not None:
+                self.counts["pairs"] += 1
+                if seconds > before[1] * NEAR:
+                    self.complain(case, f"{seconds} s within {budget}, {before[1]} s within {before[0]}")
+            before = (budget, seconds)
+            if budget in rivals:
+                self.hold_against_rivals(case, budget, seconds)
+
+    def hold_least(self, case, least):
+        self.counts["least"] += 1
+        plan, said = self.plan(case, "auto", str(least - 1))
+        if plan is not None:
+            self.complain(case, f"{least - 1} has a plan, though {least} is the least")
+        elif f"a budget of {least} bytes works" not in said:
+            self.complain(case, f"within {least - 1}, the least is not said to be {least}: {said.strip()}")
+
+    def hold_against_rivals(self, case, budget, seconds):
+        for policy in self.policies:
+            if time.monotonic() > self.deadline:
+                return
+            plan, _ = self.plan(case, policy, str(budget))
+            self.counts["rivals"] += 1
+            if plan is not None and seconds > plan["summary"]["iteration_seconds"] * NEAR:
+                self.complain(case, f"within {budget}, auto takes {seconds} s and {policy} {plan['summary']['iteration_seconds']} s")
+
+
+def run(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}: {done.stderr}")
+    return done.stdout
+
+
+def policies(plimsoll):
+    return re.findall(r"^ {8,}([a-z][^ ]*)  ", run([plimsoll, "plan", "--help"]).split("--policy=")[1].split("\n  -")[0], re.MULTILINE)
+
+
+def networks(plimsoll):
+    return [line.split()[0] for line in run([plimsoll, "model", "--list"]).splitlines() if line[:1].strip()]
+
+
+def mixes_samples(laws, spec):
+    return "BatchNormalization" in run([laws.args.plimsoll, "inspect", laws.model(spec)])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--plimsoll", required=True)
+    parser.add_argument("--work", required=True, help="where models are written")
+    parser.add_argument("--only", default="", help="networks, with ; between them; by default all of the zoo")
+    parser.add_argument("--devices", default="p100,h200")
+    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--effort", type=int, default=1)
+    parser.add_argument("--pairs", type=int, default=3, help="of budgets, for a case and a pass")
+    parser.add_argument("--rivals", type=int, default=1, help="budgets at which all policies are asked, likewise")
+    parser.add_argument("--passes", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=3600)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--write", action="store_true", help="put what was held into docs/benchmarks/planner.md")
+    args = parser.parse_args()
+    os.makedirs(args.work, exist_ok=True)
+    laws = Laws(args)
+    specs = args.only.split(";") if args.only else networks(args.plimsoll)
+    cases = [(spec, device, setting) for spec in specs for device in args.devices.split(",")
+             for setting in (["whole", "split"] if mixes_samples(laws, spec) else ["whole"])]
+    done = set()
+
+    def hold(job):
+        seed, case = job
+        if time.monotonic() > laws.deadline:
+            return
+        laws.hold(case, seed)
+        done.add(case)
+        print(f"{seed} {' '.join(case)}: {laws.counts}, {len(laws.broken)} broken", file=sys.stderr, flush=True)
+
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        list(pool.map(hold, [(args.seed + i, case) for i in range(args.passes) for case in cases]))
+    text = (f"{len({case[0] for case in done})} networks on {args.devices.replace(',', ' and ')}, {len(done)} of {len(cases)} cases at batch {args.batch} and effort {args.effort}: "
+            f"{laws.counts['plans']} plans, {laws.counts['pairs']} pairs of budgets, {laws.counts['rivals']} plans of other policies, "
+            f"{laws.counts['least']} times a byte less than the least; {len(laws.broken)} broken.")
+    print(text)
+    if args.write:
+        tables.put("laws", [text] + [f"- {each}" for each in laws.broken])
+    sys.exit(1 if laws.broken or not done else 0)
+
+
+if __name__ == "__main__":
+    main()
