@@ -8,6 +8,7 @@
 #include "compiler/ir/profile.h"
 #include "compiler/ir/task_graph.h"
 #include "passes/analysis/choices.h"
+#include "passes/deadline.h"
 #include "passes/policy.h"
 
 namespace plimsoll {
@@ -18,10 +19,12 @@ struct Op;
 
 inline constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
-// A plan that takes or needs as much is of no use to who asked for it: the passes may stop as soon as they know.
+// A plan that takes or needs as much, or comes as late, is of no use to who asked for it: the passes may stop as soon as they
+// know.
 struct Ceiling {
   double seconds = std::numeric_limits<double>::infinity();
   int64_t arena_bytes = kNoLimit;
+  Deadline deadline = {};
 };
 
 struct Context {

@@ -17,6 +17,12 @@ class Deadline {
     deadline.at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
     return deadline;
   }
+  // What a search leaves for what has to be done behind it.
+  Deadline sooner(double seconds) const {
+    Deadline deadline = *this;
+    if (at_) *deadline.at_ -= std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    return deadline;
+  }
   bool passed() const { return at_ && Clock::now() >= *at_; }
 
  private:

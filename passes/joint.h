@@ -31,8 +31,9 @@ class Joint {
   // False: the deadline came first, and the frontier may be far from what it would have been.
   bool complete() const { return frontier_.complete; }
 
-  // The fastest plan whose arena is within the budget; nullopt when there is none faster than `seconds`.
-  Result<std::optional<JointPlan>> fastest(int64_t budget_bytes, double seconds) const;
+  // The fastest plan whose arena is within the budget, of those made by the deadline; nullopt when there is none faster than
+  // `seconds`.
+  Result<std::optional<JointPlan>> fastest(int64_t budget_bytes, double seconds, const Deadline& deadline = {}) const;
   // No schedule of this sub-batch, in this order, that keeps `budget_bytes` takes less (search/bound.h).
   double bound_seconds(int64_t budget_bytes) const { return search::bound_seconds(model_, budget_bytes); }
 

@@ -58,6 +58,7 @@ std::span<const Pass> all_passes() { return kPasses; }
 
 Result<bool> run_passes(Plan& plan, const Context& context, const PassObserver& observe) {
   for (const Pass& pass : kPasses) {
+    if (context.ceiling.deadline.passed()) return false;
     if (pass.name == kGate && reaches(plan, context, context.ceiling)) return false;
     const auto start = std::chrono::steady_clock::now();
     PLIMSOLL_TRY(pass.run(plan, context));

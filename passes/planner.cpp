@@ -13,6 +13,8 @@
 namespace plimsoll {
 namespace {
 
+constexpr double kPlansBehind = 2;  // that a search under a deadline leaves the time for
+
 constexpr const char* kGenerator = "plimsoll 0.1.0";
 
 // One request to a planner.
@@ -28,9 +30,9 @@ class Planning {
   Status check_request() const;
   bool may_split() const { return request_.batch > 1 && (request_.may_split_statistics || !splits_.mixes_samples()); }
   Recipe recipe(const Policy& policy) { return recipe(policy, may_split()); }
-  Recipe recipe(const Policy& policy, bool may_split) {
+  Recipe recipe(const Policy& policy, bool may_split, const Deadline& deadline = {}) {
     return Recipe(splits_, policy,
-                  {.budget_bytes = budget_, .limits = limits_, .sub_batch = request_.sub_batch, .may_split = may_split});
+                  {.budget_bytes = budget_, .limits = limits_, .sub_batch = request_.sub_batch, .may_split = may_split, .deadline = deadline});
   }
   Result<int64_t> bytes_of_all(const Found& whole);
   Status find_limits(const Found& whole);
@@ -50,6 +52,7 @@ class Planning {
   int64_t budget_ = kNoLimit;
   std::vector<int64_t> limits_ = {kNoLimit};  // within the budget (recipe.h)
   std::optional<Found> least_;  // the smallest arena that the request allows
+  double one_plan_seconds_ = 0; // that making one took
 };
 
 Status Planning::check_request() const {
@@ -110,7 +113,8 @@ std::vector<int64_t> Planning::sub_batches(bool may_split) const {
   return may_split ? worthwhile_splits(request_.batch) : std::vector<int64_t>{request_.batch};
 }
 
-// What everything that can leave leaves at once for, or less, where a policy of the literature needs less.
+// What everything that can leave leaves at once for, or less, where a policy of the literature needs less. Behind the deadline
+// they are asked only where nothing fits yet.
 Result<Found> Planning::find_least(const Found& unconstrained, bool may_split) {
   const std::vector<int64_t> sizes = sub_batches(may_split);
   std::optional<Found> found;
@@ -124,16 +128,17 @@ Result<Found> Planning::find_least(const Found& unconstrained, bool may_split) {
     found = Found{std::move(least.joint.plan), split, least.joint.live_limit, policy_, std::move(least.joint.decided)};
   }
   for (const Policy& policy : all_policies()) {
-    if (found->arena() <= bound) break;
+    const Deadline deadline = found->arena() <= budget_ ? deadline_ : Deadline();
+    if (found->arena() <= bound || deadline.passed()) break;
     if (policy.searches || !policy.share_memory) continue;
-    PLIMSOLL_ASSIGN(std::optional<Found> less, recipe(policy, may_split).least_below(found->arena()));
+    PLIMSOLL_ASSIGN(std::optional<Found> less, recipe(policy, may_split, deadline).least_below(found->arena()));
     if (less) found = std::move(less);
   }
   return std::move(*found);
 }
 
 // Fewer rounds come first, and a smaller sub-batch is searched only if it could be faster: when its tasks at their
-// fastest would be.
+// fastest would be. A deadline leaves time for the plans of what the search has found.
 Result<Found> Planning::choose_jointly(const Found& unconstrained) {
   PLIMSOLL_ASSIGN(least_, find_least(unconstrained, may_split()));
   if (least_->arena() > budget_) return infeasible(unconstrained);
@@ -142,21 +147,24 @@ Result<Found> Planning::choose_jointly(const Found& unconstrained) {
   const bool free = sizes.front() == request_.batch && unconstrained.arena() <= budget_;
   Found best = free ? unconstrained : *least_;
   double bound = std::numeric_limits<double>::infinity();
+  bool bounded = true;
+  const Deadline search = deadline_.sooner(kPlansBehind * one_plan_seconds_);
   for (const int64_t size : sizes) {
+    bounded = bounded && !search.passed();
+    if (!bounded) break;
     PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(size));
     if (ideal_seconds(*split) >= best.seconds()) {  // which the bound of this split is above, too
       if (splits_.measures()) break;
       continue;
     }
-    if (deadline_.passed()) break;
-    PLIMSOLL_ASSIGN(const Joint* schedules, splits_.joint(size, policy_, request_.effort, deadline_));
+    PLIMSOLL_ASSIGN(const Joint* schedules, splits_.joint(size, policy_, request_.effort, search));
     bound = std::min(bound, schedules->bound_seconds(budget_));
-    PLIMSOLL_ASSIGN(std::optional<JointPlan> faster, schedules->fastest(budget_, best.seconds()));
+    PLIMSOLL_ASSIGN(std::optional<JointPlan> faster, schedules->fastest(budget_, best.seconds(), deadline_));
     if (faster) best = {std::move(faster->plan), split, faster->live_limit, policy_, std::move(faster->decided)};
   }
   PLIMSOLL_TRY(take_faster_recipes(best));
   if (deadline_.passed() && request_.cut_short) request_.cut_short();
-  best.plan.summary.bound_seconds = std::min(bound, best.seconds());
+  best.plan.summary.bound_seconds = bounded ? std::min(bound, best.seconds()) : 0;  // of splits not looked at, none is known
   return best;
 }
 
@@ -166,7 +174,7 @@ Status Planning::take_faster_recipes(Found& best) {
   for (const Policy& policy : all_policies()) {
     if (policy.searches || !policy.share_memory) continue;
     if (deadline_.passed()) break;
-    PLIMSOLL_ASSIGN(std::optional<Found> faster, recipe(policy).rival(best.seconds()));
+    PLIMSOLL_ASSIGN(std::optional<Found> faster, recipe(policy, may_split(), deadline_).rival(best.seconds()));
     if (faster) best = std::move(*faster);
   }
   return {};
@@ -201,6 +209,7 @@ Result<Plan> Planning::run() {
   PLIMSOLL_TRY(check_request());
   const auto start = std::chrono::steady_clock::now();
   PLIMSOLL_ASSIGN(const Found whole, recipe(policy_).unconstrained(request_.batch));
+  one_plan_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (request_.budget_bytes > 0) {
     budget_ = request_.budget_bytes;
   } else if (request_.budget_percent > 0) {

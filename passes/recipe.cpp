@@ -39,7 +39,7 @@ std::vector<int64_t> limits_within(int64_t budget_bytes, int64_t unconstrained_b
 Result<std::optional<Found>> Recipe::attempt(int64_t sub_batch, int64_t live_limit) {
   PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(sub_batch));
   if (ideal_seconds(*split) >= interesting_) return std::optional<Found>();
-  PLIMSOLL_ASSIGN(std::optional<Plan> plan, plan_below(*split, policy_, live_limit, {.seconds = interesting_}));
+  PLIMSOLL_ASSIGN(std::optional<Plan> plan, plan_below(*split, policy_, live_limit, {.seconds = interesting_, .deadline = request_.deadline}));
   if (!plan) return std::optional<Found>();
   return std::optional(Found{std::move(*plan), split, live_limit, policy_});
 }
@@ -167,7 +167,8 @@ Result<std::optional<Found>> Recipe::least_below(int64_t arena_bytes) {
   const int64_t first = first_sub_batch();
   const auto look_at = [&](int64_t sub_batch, int64_t live_limit) -> Status {
     PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(sub_batch));
-    PLIMSOLL_ASSIGN(std::optional<Plan> plan, plan_below(*split, policy_, live_limit, {.arena_bytes = arena_bytes}));
+    PLIMSOLL_ASSIGN(std::optional<Plan> plan,
+                    plan_below(*split, policy_, live_limit, {.arena_bytes = arena_bytes, .deadline = request_.deadline}));
     if (!plan || plan->summary.arena_bytes >= arena_bytes) return {};
     arena_bytes = plan->summary.arena_bytes;
     least = Found{std::move(*plan), split, live_limit, policy_};
@@ -207,8 +208,10 @@ Status Recipe::take_faster(int64_t sub_batch, std::optional<Found>& best) {
   PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(sub_batch));
   const auto look_at = [&](int64_t limit, int64_t most_live) -> Status {
     Ceiling& known = splits_.known_of(policy_, sub_batch, limit);
-    if (known.seconds >= interesting_ || known.arena_bytes > request_.budget_bytes) return {};
-    PLIMSOLL_ASSIGN(std::optional<Plan> plan, plan_below(*split, policy_, limit, {.seconds = interesting_}));
+    if (known.seconds >= interesting_ || known.arena_bytes > request_.budget_bytes || request_.deadline.passed()) return {};
+    PLIMSOLL_ASSIGN(std::optional<Plan> plan,
+                    plan_below(*split, policy_, limit, {.seconds = interesting_, .deadline = request_.deadline}));
+    if (!plan && request_.deadline.passed()) return {};  // and nothing is known
     if (!plan) {
       known.seconds = interesting_;
     } else if (plan->summary.live_bytes > most_live) {
@@ -220,6 +223,7 @@ Status Recipe::take_faster(int64_t sub_batch, std::optional<Found>& best) {
     return {};
   };
   for (const int64_t limit : request_.limits) {
+    if (request_.deadline.passed()) return {};
     PLIMSOLL_ASSIGN(const double bound, splits_.bound_seconds(sub_batch, policy_, with_slack(limit)));
     if (bound >= interesting_) break;  // and so are all lower limits
     PLIMSOLL_TRY(look_at(limit, with_slack(limit)));
@@ -235,6 +239,7 @@ Result<std::optional<Found>> Recipe::rival(double seconds) {
   if (request_.sub_batch == 0 && request_.may_split && sizes.front() > 1)
     for (const int64_t size : even_splits(splits_.batch())) sizes.push_back(size);
   for (const int64_t size : sizes) {
+    if (request_.deadline.passed()) break;
     PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(size));
     const bool too_slow = ideal_seconds(*split) >= interesting_;
     if (too_slow && splits_.measures()) break;

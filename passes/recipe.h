@@ -21,6 +21,7 @@ struct RecipeRequest {
   std::vector<int64_t> limits = {};  // within the budget, of limits_within
   int64_t sub_batch = 0;   // 0: the recipe chooses
   bool may_split = true;   // where it chooses
+  Deadline deadline = {};  // of rival and least_below: what they have by then
 };
 
 class Recipe {

@@ -66,6 +66,7 @@ class Sweep {
   void sow() {
     if (!options_.means.recompute) return;
     for (ChainSeed& seed : chain_seeds(model_)) {
+      if (over()) return;
       archive_.add(bench_.evaluate(std::move(seed.fates), seed.limit));
       chain_ = true;
     }
@@ -116,7 +117,7 @@ class Sweep {
       if (!best || state.outcome.seconds < best->outcome.seconds) best = std::move(state);
     };
     const auto fitted = [&](const State& from, const Means& means) {
-      if (!best || bench_.work < enough) consider(fit(bench_, from, limit, means));
+      if (!over() && (!best || bench_.work < enough)) consider(fit(bench_, from, limit, means));
     };
     if (const State* known = archive_.fastest(limit); chain_ && known) consider(bench_.evaluate(known->fates, limit));
     for (const double share : kShares) fitted({.fates = linked_.fates(limit, share, all)}, all);
@@ -124,7 +125,7 @@ class Sweep {
       for (const State* from : {&last, static_cast<const State*>(&whole_)}) fitted(*from, means);
     int near = 0, inside = 0;
     for (const State& seed : sown_) {
-      if (best && bench_.work >= enough) break;
+      if (over() || (best && bench_.work >= enough)) break;
       const bool fits = seed.outcome.fits(limit);
       if (!fits && seed.outcome.peak_bytes / 2 > limit) continue;
       if ((fits ? inside : near)++ >= kSeedsTried) continue;
@@ -139,7 +140,7 @@ class Sweep {
 
   // A budget between two limits has more room than the lower one: what that buys, in small steps.
   void fill(State state, int64_t limit, int64_t above) {
-    for (int part = 1; part < kParts; ++part) {
+    for (int part = 1; part < kParts && !over(); ++part) {
       state = relax(bench_, std::move(state), limit + (above - limit) * part / kParts, 1);
       archive_.add(state);
     }

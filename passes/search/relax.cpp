@@ -107,7 +107,7 @@ class Relaxer {
 State relax(Workbench& bench, State state, int64_t limit, int rounds) {
   Relaxer relaxer(bench);
   State best = bench.evaluate(std::move(state.fates), limit);
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < rounds && !bench.deadline.passed(); ++round) {
     Fates fates = best.fates;
     if (!relaxer.keep(fates, limit)) break;
     State next = bench.evaluate(std::move(fates), limit);

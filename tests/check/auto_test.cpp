@@ -64,3 +64,27 @@ void hold_laws(uint64_t seeds, bool may_split_statistics) {
 TEST_CASE("auto is never slower than a policy that fits, nor with more budget, nor faster than its bound") { hold_laws(40, false); }
 
 TEST_CASE("the same where batch normalization may see a part of the batch") { hold_laws(20, true); }
+
+TEST_CASE("a search without time gives a sound plan, and no bound that a longer one goes below") {
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    const TaskGraph graph = random_graph(seed, {.layers = 6 + static_cast<int>(seed), .batch = 4});
+    RandomCosts costs(seed);
+    const auto plan = [&](int64_t budget, double seconds, bool& cut_short) {
+      return make_plan(graph, costs, {.policy = "auto", .batch = 4, .budget_bytes = budget, .effort = 0, .time_limit_seconds = seconds,
+                                      .cut_short = [&] { cut_short = true; }});
+    };
+    bool never = false;
+    const auto free = plan(0, 0, never);
+    REQUIRE(free.ok());
+    for (const int64_t budget : {free->summary.minimum_bytes, (free->summary.minimum_bytes + free->summary.arena_bytes) / 2}) {
+      bool hurried = false;
+      const auto patient = plan(budget, 0, never), hasty = plan(budget, 1e-9, hurried);
+      CAPTURE(seed, budget);
+      REQUIRE((patient.ok() && hasty.ok()));
+      CHECK((hurried && !never));
+      CHECK(to_string(check_plan(*hasty)) == "");
+      CHECK(hasty->summary.arena_bytes <= budget);
+      CHECK(hasty->summary.bound_seconds <= patient->summary.iteration_seconds);
+    }
+  }
+}

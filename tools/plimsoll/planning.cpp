@@ -188,7 +188,8 @@ Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions&
   bool cut_short = false;
   request.cut_short = [&] { cut_short = true; };
   PassDump dump(one.print_after, one.dump);
-  request.observe = [&](const std::string& pass, const Plan& plan) { dump.after(pass, plan); };
+  if (!one.print_after.empty() || !one.dump.empty())
+    request.observe = [&](const std::string& pass, const Plan& plan) { dump.after(pass, plan); };
   PLIMSOLL_ASSIGN(Plan plan, checked_plan(plannable, request));
   PLIMSOLL_TRY(dump.finish(plannable.model.network, plannable.graph));
   if (more_bytes > 0) PLIMSOLL_TRY(ask_for_more(plannable, request, more_bytes, plan));

@@ -61,7 +61,7 @@ PlanningOptions::PlanningOptions(cl::SubCommand& sub)
              cl::desc("of policies that search: each step does about ten times the work of the one before; 1 is the default"),
              cl::sub(sub)),
       time_limit("time-limit", cl::init(0.0), cl::value_desc("SECONDS"),
-                 cl::desc("of policies that search: the best plan found by then, and exit code 10; none by default"), cl::sub(sub)),
+                 cl::desc("of policies that search: the best plan found by then, and exit code 10; reading the model and measuring do not count"), cl::sub(sub)),
       rules("rules", cl::init("true"), cl::value_desc("NAME"),
             cl::desc("true (default), or superneurons, modnn, dymem, vdnn, chen: build and count as that paper does, for reports"), cl::sub(sub)),
       costs("costs", cl::init("modelled"), cl::value_desc("SOURCE"),
