@@ -202,6 +202,23 @@ std::string profiled_task_json(const ProfiledTask& task) {
 
 Result<ProfiledTask> parse_profiled_task(std::string_view text) { return read_all(text, task_from); }
 
+Result<MeasuredRanks> parse_rank_rates(std::string_view text) {
+  JsonReader read{"rates between ranks", ExitCode::unreadable_input, "a trainer of several ranks measures them: train --measure-ranks FILE.json"};
+  const JsonReader::Json document = read.parse(text);
+  const Place root = JsonReader::root(document);
+  read.object(root);
+  read.schema(root, 1);
+  const auto link = [&](const char* key) {
+    const Place rates = JsonReader::field(root, key);
+    return RankLink{.bytes_per_second = positive(read, rates, "bytes_per_second", "bytes per second"),
+                    .latency_seconds = positive(read, rates, "latency_seconds", "seconds")};
+  };
+  const MeasuredRanks measured{.ranks = read.integer(root, "ranks", 2, int64_t{1} << 20), .engine = read.text(root, "engine"),
+                               .alone = link("alone"), .beside = link("beside")};
+  if (read.error()) return *read.error();
+  return measured;
+}
+
 Result<ProfilerDescription> parse_description(std::string_view text) {
   return read_all(text, [](JsonReader& read, const Place& root) {
     return ProfilerDescription{.device = read.text(root, "device", true),

@@ -67,6 +67,15 @@ Result<ProfiledTask> parse_profiled_task(std::string_view text);
 std::string links_json(const MeasuredLinks& links);  // {"links": …}
 Result<MeasuredLinks> parse_links(std::string_view text);
 
+// What ranks have measured of each other (train --measure-ranks), so many of them.
+struct MeasuredRanks {
+  int64_t ranks = 0;
+  std::string engine = {};
+  RankLink alone = {}, beside = {};  // beside: while every core is busy
+};
+// Error: unreadable_input, saying what is wrong.
+Result<MeasuredRanks> parse_rank_rates(std::string_view text);
+
 struct ProfilerDescription {
   std::string device;
   bool elsewhere = false;  // the device was described to the profiler: it measures nothing

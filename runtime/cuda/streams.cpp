@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -110,7 +111,7 @@ class Streams::Player {
       bring_loads_up_to_date(recording);
       check(cudaGraphLaunch(recording.graph.get(), compute()), "cudaGraphLaunch of a round");
     }
-    check(cudaStreamSynchronize(compute()), "a round (--no-graph under compute-sanitizer says which kernel)");
+    finish();
     if (job.times) tell_times();
     RoundResult result;
     for (size_t i = 0; i < recording.losses; ++i) result.loss += exchange_->loss[i];
@@ -119,6 +120,13 @@ class Streams::Player {
   }
 
  private:
+  // Nobody here can know whether the device works or waits for another rank's.
+  void finish() const {
+    std::optional<dist::Pulse::Wait> wait;
+    if (job_.ranks) wait.emplace(job_.ranks->pulse(), dist::Pulse::Doing::wait_for_device);
+    check(cudaStreamSynchronize(compute()), "a round (--no-graph under compute-sanitizer says which kernel)");
+  }
+
   cudaStream_t stream(size_t i) const { return streams_[i].get(); }
   cudaStream_t compute() const { return stream(0); }
   std::byte* at(int64_t offset) const { return offset == none ? nullptr : arena_ + offset; }
@@ -189,6 +197,7 @@ class Streams::Player {
       else act(i, command, on, round, records);
     }
     if (events_[i]) mark(on, events_[i]);
+    if (job_.ranks) job_.ranks->pulse().beat();
   }
 
   // The update `first` and those behind it that go with it, in one launch. False: it is alone, and nothing was done.

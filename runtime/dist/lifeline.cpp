@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <string>
 
 namespace plimsoll::dist {
 namespace {
@@ -17,18 +18,13 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kTick{1000};
 // A rank that ends with an error often is not the only one, and the others say the same themselves.
 constexpr int kEndingTicks = 3;
-
-enum : int { kBeat = 1, kEnding, kGoodbye, kLost };
+// No rank is at fault: all wait for each other.
+constexpr int64_t kNobody = -1;
 
 }  // namespace
 
-// One byte order: ranks run one and the same program.
-struct Lifeline::Message {
-  int32_t kind = 0, rank = 0;
-  int64_t iteration = 0;
-};
-
-Lifeline::Lifeline(int64_t rank, const std::vector<Spoke>& spokes, int64_t patience) : rank_(rank), patience_(patience) {
+Lifeline::Lifeline(const Rank& rank, const std::vector<Spoke>& spokes, const Pulse& pulse, int64_t patience)
+    : rank_(rank), pulse_(pulse), patience_(patience) {
   for (const Spoke& spoke : spokes) peers_.push_back({.rank = spoke.rank, .socket = spoke.socket});
   thread_ = std::thread([this] { serve(); });
 }
@@ -37,7 +33,7 @@ Lifeline::~Lifeline() {
   if (!friendly_) {
     leaving_ = true;
     thread_.join();
-    for (Peer& peer : peers_) say(peer, kEnding, rank_, iteration_);
+    for (const Peer& peer : peers_) say(peer, here(Kind::ending));
   }
   for (const Peer& peer : peers_) close(peer.socket);
 }
@@ -46,20 +42,27 @@ void Lifeline::goodbye() {
   friendly_ = true;
   leaving_ = true;
   thread_.join();
-  for (Peer& peer : peers_) {
-    say(peer, kGoodbye, rank_, iteration_);
+  for (const Peer& peer : peers_) {
+    say(peer, here(Kind::goodbye));
     shutdown(peer.socket, SHUT_WR);
   }
   // To close a connection that still holds something to be heard would tear it, and take the goodbye with it.
-  for (Peer& peer : peers_) {
+  for (const Peer& peer : peers_) {
     const timeval soon{.tv_sec = 2, .tv_usec = 0};
     setsockopt(peer.socket, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof soon);
     for (char heard[256]; recv(peer.socket, heard, sizeof heard, 0) > 0;) {}
   }
 }
 
-void Lifeline::say(Peer& peer, int kind, int64_t rank, int64_t iteration) {
-  const Message message{.kind = kind, .rank = static_cast<int32_t>(rank), .iteration = iteration};
+Lifeline::Message Lifeline::here(Kind kind) const {
+  return {.kind = kind,
+          .rank = static_cast<int32_t>(rank_.number),
+          .iteration = pulse_.iteration(),
+          .beats = pulse_.beats(),
+          .doing = pulse_.doing()};
+}
+
+void Lifeline::say(const Peer& peer, const Message& message) const {
   // A connection that is broken tells so when it is listened to.
   [[maybe_unused]] const ssize_t sent = send(peer.socket, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -80,45 +83,80 @@ void Lifeline::serve() {
   }
 }
 
+void Lifeline::State::told(const Message& message) {
+  const bool same = message.iteration >= 0 && message.beats == beats && message.doing == doing;
+  unchanged = same ? unchanged + 1 : 0;
+  iteration = message.iteration;
+  beats = message.beats;
+  doing = message.doing;
+}
+
+bool Lifeline::is_idle(const State& state, Pulse::Doing doing) const {
+  return patience_ > 0 && state.doing == doing && state.unchanged >= patience_;
+}
+
+// Rank 0 alone hears of all.
+bool Lifeline::all_wait() const {
+  constexpr Pulse::Doing kWait = Pulse::Doing::wait_for_ranks;
+  return rank_.number == 0 && is_idle(mine_, kWait) &&
+         std::all_of(peers_.begin(), peers_.end(), [&](const Peer& peer) { return !peer.gone && is_idle(peer.state, kWait); });
+}
+
 void Lifeline::tick() {
+  const Message message = here(Kind::beat);
+  mine_.told(message);
   for (Peer& peer : peers_) {
     if (peer.gone) continue;
-    say(peer, kBeat, rank_, iteration_);
-    if (++peer.silent > patience_ && patience_ > 0)
-      lost(peer.rank, peer.iteration, "nothing was heard of it for " + std::to_string(patience_) + " s");
-    if (peer.ending >= 0 && ++peer.ending > kEndingTicks) lost(peer.rank, peer.iteration, "it ended with an error");
+    say(peer, message);
+    if (++peer.silent > patience_ && patience_ > 0) lost(peer.rank, peer.state.iteration, How::silent, false);
+    if (peer.ending >= 0 && ++peer.ending > kEndingTicks) lost(peer.rank, peer.state.iteration, How::failed, false);
   }
+  if (all_wait()) lost(kNobody, mine_.iteration, How::all_wait, false);
 }
 
 void Lifeline::hear(Peer& peer) {
   Message message;
   if (!receive_whole(peer.socket, &message, sizeof message)) {
-    if (peer.ending < 0) lost(peer.rank, peer.iteration, "its process ended");
+    if (peer.ending < 0) lost(peer.rank, peer.state.iteration, How::ended, false);
     pollfd nothing{};
     poll(&nothing, 0, 10);  // its end is known, and its grace runs
     return;
   }
   peer.silent = 0;
   switch (message.kind) {
-    case kEnding:
-      peer.iteration = message.iteration;
+    case Kind::ending:
+      peer.state.iteration = message.iteration;
       peer.ending = 0;
       break;
-    case kGoodbye: peer.gone = true; break;
-    case kLost: lost(message.rank, message.iteration, ""); break;
-    default: peer.iteration = message.iteration;
+    case Kind::goodbye: peer.gone = true; break;
+    case Kind::lost: lost(message.rank, message.iteration, message.how, true); break;
+    case Kind::beat:
+      peer.state.told(message);
+      if (is_idle(peer.state, Pulse::Doing::work)) lost(peer.rank, peer.state.iteration, How::idle, false);
   }
 }
 
-// Rank 0 says it, or the first of the others where it is rank 0.
-void Lifeline::lost(int64_t rank, int64_t iteration, const std::string& how) {
-  iteration = std::max(iteration, iteration_.load());  // ranks go side by side, and this one knows its own
-  for (Peer& peer : peers_)
-    if (peer.rank != rank && !peer.gone) say(peer, kLost, rank, iteration);
-  if (rank_ == (rank == 0 ? 1 : 0)) {
+// Rank 0 says it, or the first of the others where it is rank 0. Where rank 0 is on another machine, this one may be cut off
+// from all others, so its first rank says what it knows.
+void Lifeline::lost(int64_t rank, int64_t iteration, How how, bool told) {
+  iteration = std::max(iteration, pulse_.iteration());  // ranks go side by side, and this one knows its own
+  Message message = here(Kind::lost);
+  message.rank = static_cast<int32_t>(rank);
+  message.iteration = iteration;
+  message.how = how;
+  // Also the one that is lost: it may live, and stand still.
+  for (const Peer& peer : peers_)
+    if (!peer.gone) say(peer, message);
+  if (rank_.number == (rank == 0 ? 1 : 0) || (rank == 0 && rank_.first_here && !told)) {
+    const std::string who = rank == kNobody ? "no rank gets on" : "rank " + std::to_string(rank) + " is gone";
     const std::string when = iteration < 0 ? "before its first iteration" : "in iteration " + std::to_string(iteration);
-    std::fprintf(stderr, "error: rank %lld is gone, %s%s%s; all others end\n", static_cast<long long>(rank), when.c_str(),
-                 how.empty() ? "" : ": ", how.c_str());
+    const std::string seconds = " for " + std::to_string(patience_) + " s";
+    const std::string why = how == How::ended    ? "its process ended"
+                            : how == How::silent ? "nothing was heard of it" + seconds
+                            : how == How::failed ? "it ended with an error"
+                            : how == How::idle   ? "it lives, but did nothing" + seconds
+                                                 : "all wait for each other" + seconds;
+    std::fprintf(stderr, "error: %s, %s: %s; %s end\n", who.c_str(), when.c_str(), why.c_str(), rank == kNobody ? "all" : "all others");
   }
   _exit(kExitRankLost);
 }

@@ -32,10 +32,10 @@ std::vector<Spoke> meet_at(const Place& place, int port) {
 
 }  // namespace
 
-Meeting::Meeting(int64_t expected, const Place& place, int64_t patience) : place_(place) {
+Meeting::Meeting(int64_t expected, const Place& place, Pulse& pulse, int64_t patience) : place_(place), pulse_(pulse) {
   expect_ranks(expected, place.size, place.rank);
   spokes_ = meet_at(place, place.port);
-  lifeline_.emplace(place.rank, meet_again(), patience);
+  lifeline_.emplace(Lifeline::Rank{.number = place.rank, .first_here = place.local == 0}, meet_again(), pulse, patience);
 }
 
 Meeting::~Meeting() {
@@ -43,12 +43,14 @@ Meeting::~Meeting() {
 }
 
 void Meeting::broadcast(void* data, int64_t bytes) const {
+  const Pulse::Wait wait(pulse_);
   for (const Spoke& spoke : spokes_)
     whole(place_.rank == 0 ? send_whole(spoke.socket, data, static_cast<size_t>(bytes)) : receive_whole(spoke.socket, data, static_cast<size_t>(bytes)),
           spoke.rank);
 }
 
 void Meeting::gather(const void* mine, int64_t bytes, void* all) const {
+  const Pulse::Wait wait(pulse_);
   auto* const parts = static_cast<std::byte*>(all);
   std::memmove(parts + place_.rank * bytes, mine, static_cast<size_t>(bytes));
   for (const Spoke& spoke : spokes_) {
@@ -59,6 +61,7 @@ void Meeting::gather(const void* mine, int64_t bytes, void* all) const {
 }
 
 void Meeting::collect(const void* mine, void* part, int64_t bytes, const std::function<void()>& each) const {
+  const Pulse::Wait wait(pulse_);
   for (const Spoke& spoke : spokes_) {
     if (place_.rank == 0) {
       whole(receive_whole(spoke.socket, part, static_cast<size_t>(bytes)), spoke.rank);

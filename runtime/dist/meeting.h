@@ -15,8 +15,8 @@ namespace plimsoll::dist {
 
 class Meeting {
  public:
-  // By all ranks at once. Throws RanksError, also where they are not `expected`. `patience`: of the lifeline.
-  Meeting(int64_t expected, const Place& place, int64_t patience);
+  // By all ranks at once. Throws RanksError, also where they are not `expected`. `pulse`, `patience`: of the lifeline.
+  Meeting(int64_t expected, const Place& place, Pulse& pulse, int64_t patience);
   ~Meeting();
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;
@@ -28,7 +28,6 @@ class Meeting {
   // Of rank 0: `each` hears of the bytes of one rank after the other, in their order, in `part`; the others give theirs.
   void collect(const void* mine, void* part, int64_t bytes, const std::function<void()>& each) const;
 
-  void reached(int64_t iteration) { lifeline_->reached(iteration); }
   // By all ranks, when all are done.
   void leave();
 
@@ -36,6 +35,7 @@ class Meeting {
   std::vector<Spoke> meet_again() const;
 
   const Place place_;
+  Pulse& pulse_;
   std::vector<Spoke> spokes_;
   std::optional<Lifeline> lifeline_;
 };

@@ -37,6 +37,7 @@ void without_delay(int socket) {
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
+// A machine that says nothing keeps a caller waiting for minutes.
 int try_to_connect(const std::string& host, int port) {
   addrinfo wish{}, *found = nullptr;
   wish.ai_family = AF_INET;
@@ -46,8 +47,10 @@ int try_to_connect(const std::string& host, int port) {
   int connected = -1;
   for (const addrinfo* each = found; each && connected < 0; each = each->ai_next) {
     connected = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const timeval soon{.tv_sec = 5, .tv_usec = 0};
+    setsockopt(connected, SOL_SOCKET, SO_SNDTIMEO, &soon, sizeof soon);
     if (connected < 0 || connect(connected, each->ai_addr, each->ai_addrlen) == 0) continue;
-    const int why = errno;
+    const int why = errno == EINPROGRESS ? ETIMEDOUT : errno;
     close(connected);
     connected = -1;
     errno = why;
@@ -65,6 +68,8 @@ Spoke knock(int64_t rank, const std::string& host, int port) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   without_delay(connected);
+  const timeval never{};
+  setsockopt(connected, SOL_SOCKET, SO_SNDTIMEO, &never, sizeof never);
   const Hello hello{.rank = static_cast<int32_t>(rank)};
   if (!send_whole(connected, &hello, sizeof hello)) fail("send");
   return {0, connected};

@@ -203,6 +203,7 @@ class Streams::Player {
         }
       }
       watch_.end_step(*item.command, *job_.kernels);
+      if (job_.ranks) job_.ranks->pulse().beat();
       if (item.awaited) watch_.finished(&item);
       lane.done.count_to(i + 1, item.awaited);
     }

@@ -34,8 +34,8 @@ constexpr const char* kFormat = "1";
 // A new file, written from its beginning and summed on the way.
 class SummedFile {
  public:
-  explicit SummedFile(std::string path)
-      : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
+  SummedFile(std::string path, dist::Pulse* pulse)
+      : path_(std::move(path)), pulse_(pulse), descriptor_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
     if (descriptor_ < 0) cannot_write(path_, errno);
   }
   ~SummedFile() {
@@ -45,12 +45,10 @@ class SummedFile {
   SummedFile& operator=(const SummedFile&) = delete;
 
   void write(std::span<const std::byte> bytes) {
-    sum_.add(bytes.data(), static_cast<int64_t>(bytes.size()));
     while (!bytes.empty()) {
-      const ssize_t put = ::write(descriptor_, bytes.data(), bytes.size());
-      if (put < 0 && errno == EINTR) continue;
-      if (put <= 0) cannot_write(path_, put < 0 ? errno : ENOSPC);
-      bytes = bytes.subspan(static_cast<size_t>(put));
+      const std::span<const std::byte> piece = bytes.first(std::min(bytes.size(), kPiece));
+      write_piece(piece);
+      bytes = bytes.subspan(piece.size());
     }
   }
   void write(const std::string& text) { write(std::as_bytes(std::span(text))); }
@@ -63,8 +61,30 @@ class SummedFile {
   }
 
  private:
+  static constexpr size_t kPiece = size_t{16} << 20;
+
+  void write_piece(std::span<const std::byte> bytes) {
+    sum_.add(bytes.data(), static_cast<int64_t>(bytes.size()));
+    while (!bytes.empty()) {
+      const ssize_t put = ::write(descriptor_, bytes.data(), bytes.size());
+      if (put < 0 && errno == EINTR) continue;
+      if (put <= 0) cannot_write(path_, put < 0 ? errno : ENOSPC);
+      bytes = bytes.subspan(static_cast<size_t>(put));
+      unsynced_ += static_cast<size_t>(put);
+    }
+    if (!pulse_) return;
+    // Other ranks wait, and count the seconds in which nothing happens: a slow disk takes the file in pieces, not all at its end.
+    if (unsynced_ >= kPiece) {
+      if (::fdatasync(descriptor_) != 0) cannot_write(path_, errno);
+      unsynced_ = 0;
+    }
+    pulse_->beat();
+  }
+
   std::string path_;
+  dist::Pulse* pulse_;
   int descriptor_;
+  size_t unsynced_ = 0;
   Sha256 sum_;
 };
 
@@ -124,8 +144,8 @@ std::string exact(double value) {
 
 }  // namespace
 
-Checkpoints::Checkpoints(std::string directory, int64_t keep, const Program& program, ParameterPort& port)
-    : directory_(std::move(directory)), keep_(keep), program_(program), port_(port) {
+Checkpoints::Checkpoints(std::string directory, int64_t keep, const Program& program, ParameterPort& port, dist::Pulse* pulse)
+    : directory_(std::move(directory)), keep_(keep), program_(program), port_(port), pulse_(pulse) {
   while (directory_.size() > 1 && directory_.back() == '/') directory_.pop_back();
   if (::mkdir(directory_.c_str(), 0777) != 0 && errno != EEXIST) cannot_write(directory_, errno);
   take();
@@ -225,11 +245,11 @@ void load_parameters(const InputFile& file, const Safetensors& stored, bool stat
 }
 
 std::string save_parameters(const std::string& path, std::map<std::string, std::string> metadata, bool states,
-                            const Program& program, ParameterPort& port) {
+                            const Program& program, ParameterPort& port, dist::Pulse* pulse) {
   Safetensors file{.metadata = std::move(metadata)};
   for (const ProgramParameter& parameter : program.parameters)
     if (is_state(parameter) == states) file.tensors.push_back({.name = parameter.name, .desc = as_stored(parameter)});
-  SummedFile out(path);
+  SummedFile out(path, pulse);
   out.write(safetensors_header(file));
   for (const ProgramParameter& parameter : program.parameters)
     if (is_state(parameter) == states) out.write(port.fetch(parameter));
@@ -308,9 +328,9 @@ void Checkpoints::save(const Progress& progress) {
   if (::mkdir(temporary.c_str(), 0777) != 0) cannot_write(temporary, errno);
   try {
     const std::string weights = save_parameters(temporary + "/" + kWeights, {{"format", kFormat}, {"model", program_.model}}, false,
-                                                program_, port_);
-    const std::string state = save_parameters(temporary + "/" + kState, to_metadata(progress, program_), true, program_, port_);
-    SummedFile manifest(temporary + "/" + kManifest);
+                                                program_, port_, pulse_);
+    const std::string state = save_parameters(temporary + "/" + kState, to_metadata(progress, program_), true, program_, port_, pulse_);
+    SummedFile manifest(temporary + "/" + kManifest, pulse_);
     manifest.write(manifest_text(weights, state));
     manifest.close();
     sync_directory(temporary);

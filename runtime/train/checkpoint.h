@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/dist/ranks.h"
 #include "runtime/train/parameters.h"
 
 namespace plimsoll::train {
@@ -36,8 +37,9 @@ struct Progress {
 class Checkpoints {
  public:
   // Makes the directory where there is none, and takes it: no other trainer can. What saves that were cut off have left
-  // is removed. `keep`: so many of the newest remain. Throws TrainerError (unwritable_output).
-  Checkpoints(std::string directory, int64_t keep, const Program& program, ParameterPort& port);
+  // is removed. `keep`: so many of the newest remain. `pulse`: of several ranks, hears of each piece that is written, and on
+  // the disk. Throws TrainerError (unwritable_output).
+  Checkpoints(std::string directory, int64_t keep, const Program& program, ParameterPort& port, dist::Pulse* pulse = nullptr);
   ~Checkpoints();
   Checkpoints(const Checkpoints&) = delete;
   Checkpoints& operator=(const Checkpoints&) = delete;
@@ -69,6 +71,7 @@ class Checkpoints {
   int64_t keep_;
   const Program& program_;
   ParameterPort& port_;
+  dist::Pulse* pulse_;
   int lock_ = -1;
   int64_t saved_ = -1;
 };

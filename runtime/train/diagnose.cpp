@@ -39,6 +39,7 @@ class Search {
     const std::vector<Command>& commands = round_.commands();
     for (size_t i = 0; i < round_.forward_commands(); ++i) {
       play(commands[i]);
+      if (job_.ranks) job_.ranks->pulse().beat();
       if (const std::string what = look_behind(commands[i]); !what.empty()) return {what};
     }
     return {};

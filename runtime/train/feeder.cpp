@@ -9,8 +9,8 @@
 
 namespace plimsoll::train {
 
-Feeder::Feeder(const Program& program, Dataset& dataset, bool shuffle, uint64_t seed)
-    : program_(program), dataset_(dataset), shuffle_(shuffle), seed_(seed),
+Feeder::Feeder(const Program& program, Dataset& dataset, bool shuffle, uint64_t seed, dist::Pulse* pulse)
+    : program_(program), dataset_(dataset), shuffle_(shuffle), seed_(seed), pulse_(pulse),
       order_(static_cast<size_t>(dataset.samples)) {
   std::iota(order_.begin(), order_.end(), 0);
   for (Set& set : sets_)
@@ -106,6 +106,7 @@ void Feeder::fetch(const Samples& samples, Set& to) {
     for (int64_t i = samples.first; i < samples.first + samples.count; ++i, at += bytes) {
       dataset_.columns[input]->read(order_[static_cast<size_t>(std::min(i, dataset_.samples - 1))], at);
       if (labels && i >= dataset_.samples) std::memset(at, 0xff, static_cast<size_t>(bytes));  // -1 of either width
+      if (pulse_) pulse_->beat();
     }
     if (to_feed.desc.type == DataType::f32 && to.bad_input < 0 &&
         !all_finite(to.buffers[input].data(), samples.count * bytes))

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/backend.h"
+#include "runtime/dist/ranks.h"
 #include "runtime/program.h"
 #include "runtime/train/dataset.h"
 
@@ -25,7 +26,8 @@ struct Samples {
 // what the next one takes. Allocates nothing after construction.
 class Feeder {
  public:
-  Feeder(const Program& program, Dataset& dataset, bool shuffle, uint64_t seed);
+  // `pulse`: of several ranks, hears of each sample.
+  Feeder(const Program& program, Dataset& dataset, bool shuffle, uint64_t seed, dist::Pulse* pulse = nullptr);
   ~Feeder();
   Feeder(const Feeder&) = delete;
   Feeder& operator=(const Feeder&) = delete;
@@ -56,6 +58,7 @@ class Feeder {
   Dataset& dataset_;
   bool shuffle_;
   uint64_t seed_;
+  dist::Pulse* pulse_;
   std::vector<int64_t> order_;
   Set sets_[2];
   size_t at_hand_ = 0;

@@ -11,6 +11,7 @@
 #include "runtime/train/machine.h"
 #include "runtime/train/parameters.h"
 #include "runtime/train/preparation.h"
+#include "runtime/train/rank_rates.h"
 #include "runtime/train/reporter.h"
 #include "runtime/train/schedule.h"
 #include "runtime/train/sharing.h"
@@ -88,8 +89,8 @@ class Loop {
     });
     share_progress(progress_, team);
     share_parameters(program, port_, team);
-    feeder_.emplace(program, data.training, progress_.shuffle, progress_.seed);
-    if (data.evaluation) evaluation_feeder_.emplace(program, *data.evaluation, false, 0);
+    feeder_.emplace(program, data.training, progress_.shuffle, progress_.seed, team.pulse());
+    if (data.evaluation) evaluation_feeder_.emplace(program, *data.evaluation, false, 0, team.pulse());
     first_iteration_ = progress_.iteration;
     if (!options.trace.empty()) times_.steps.resize(program.step_names.size());
     reporter.start_at(progress_.iteration, machine_.arena().allocated_bytes());
@@ -133,7 +134,7 @@ class Loop {
   bool done() const { return progress_.iteration >= length_.steps || stopping(); }
 
   void begin_checkpoints() {
-    checkpoints_.emplace(options_.checkpoint, options_.keep, program_, port_);
+    checkpoints_.emplace(options_.checkpoint, options_.keep, program_, port_, team_.pulse());
     if (!options_.resume) {
       if (const std::vector<int64_t> there = checkpoints_->found(); !there.empty())
         throw TrainerError(Exit::usage, "there are checkpoints already, " + checkpoints_->path_of(there.front()) +
@@ -203,7 +204,7 @@ class Loop {
   IterationResult step(int64_t epoch, int64_t in_epoch) {
     const Samples samples = samples_of(in_epoch);
     const double rate = rate_at(schedule_, progress_.iteration), began = now_seconds();
-    if (team_.ranks()) team_.ranks()->reached(progress_.iteration);
+    if (team_.ranks()) team_.pulse()->reached(progress_.iteration);
     if (options_.on_nan == OnNan::skip) statistics_.keep();
     const Machine::Totals totals =
         machine_.play(*feeder_, {.samples = samples,
@@ -333,6 +334,10 @@ Options of_this_rank(const Options& given, const Team& team) {
 Exit train(const Program& program, const Options& given, const std::string& model_file) {
   check_backend(given);
   Team team(program, given.told, given.patience);
+  if (!given.measure_ranks.empty()) {
+    measure_ranks(program, team, given.measure_ranks, given.quiet);
+    return Exit::ok;
+  }
   const Options options = of_this_rank(given, team);
   // Everything that can be wrong with files is found before memory is taken and kernels are built.
   Data data;

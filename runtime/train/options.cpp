@@ -157,8 +157,10 @@ constexpr Row kRows[] = {
      [](Options& o, View, View v) { o.trace = v; }},
     {"--spill", "DIR", "tensors that wait outside the arena do so in a file there, not in memory",
      [](Options& o, View, View v) { o.spill = v; }},
-    {"--patience", "SECONDS", "of several ranks: one that is silent for so long is lost, and all end (default 20; 0: never, for debuggers)",
+    {"--patience", "SECONDS", "of several ranks: one that is silent or does nothing for so long is lost, and all end (default 20; 0: never, for debuggers)",
      [](Options& o, View n, View v) { o.patience = number<int64_t>(n, v, 0); }},
+    {"--measure-ranks", "FILE", "of several ranks, instead of training: how fast they add up, for `plimsoll compile --rank-costs FILE`",
+     [](Options& o, View, View v) { o.measure_ranks = v; }},
     {"--no-graph", "", "on a GPU: launch step by step, not as one CUDA graph; for profilers and debuggers",
      [](Options& o, View, View) { o.graph = false; }},
     {"--quiet", "", "print errors only", [](Options& o, View, View) { o.quiet = true; }},
@@ -187,6 +189,8 @@ void check_together(const Options& options) {
   if (!options.predict.empty() && !options.save.empty()) throw TrainerError(Exit::usage, "--save is of training; --predict moves no weight");
   if (!options.predict.empty() && !options.checkpoint.empty() && !options.resume)
     throw TrainerError(Exit::usage, "--predict makes no checkpoints; --checkpoint DIR --resume predicts with the newest there");
+  if (!options.measure_ranks.empty() && !(options.save.empty() && options.checkpoint.empty() && options.predict.empty()))
+    throw TrainerError(Exit::usage, "--measure-ranks trains nothing: leave out what is of training");
   const bool steps = options.schedule.kind == ScheduleKind::step;
   if (steps != (options.schedule.every > 0))
     throw TrainerError(Exit::usage, steps ? "--lr-schedule step needs --lr-step N, the iterations between its steps"

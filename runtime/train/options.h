@@ -44,7 +44,8 @@ struct Options {
   std::string trace = {};  // file: when each step of the last round ran
   std::string spill = {};  // directory of the host pool's file; "": the host pool lies in memory
   bool graph = true;       // cuda: a round is recorded and played as one
-  int64_t patience = 20;   // of several ranks: seconds of silence behind which one counts as lost; 0: for ever
+  int64_t patience = 20;   // of several ranks: seconds of silence, or of doing nothing, behind which one counts as lost; 0: for ever
+  std::string measure_ranks = {};  // file: how fast they add up, instead of training
   bool quiet = false;
   std::string told = {};   // the command line, as it came
   bool help = false;

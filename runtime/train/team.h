@@ -24,6 +24,7 @@ class Team {
   int64_t size() const { return ranks_ ? ranks_->size() : 1; }
   bool speaks() const { return rank() == 0; }
   dist::Ranks* ranks() const { return ranks_.get(); }
+  dist::Pulse* pulse() const { return ranks_ ? &ranks_->pulse() : nullptr; }
 
   // All of these by every rank, in the same order, between rounds.
   int highest(int mine);                            // of what the ranks say, each in [0, 127]

@@ -104,7 +104,7 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
                       .model_sha256 = model.sha256,
                       .target_kind = options.target,
                       .device = opened.device,
-                      .costs = opened.source,
+                      .costs = opened.source + (options.rank_costs.empty() ? "" : ", ranks measured"),
                       .libraries = opened.libraries,
                       .layout = laid_out.layout};
   TaskGraph in_rounds = accumulating(graph);

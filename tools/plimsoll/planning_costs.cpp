@@ -3,15 +3,30 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "compiler/costs/exchange.h"
 #include "compiler/costs/modelled.h"
 #include "compiler/costs/profiled.h"
 #include "compiler/support/bytes.h"
 #include "compiler/training/rules/rules.h"
+#include "tools/plimsoll/output.h"
 
 namespace plimsoll {
 namespace {
 
 Error usage(std::string what) { return {ExitCode::usage, std::move(what)}; }
+
+// Of so many ranks as were measured: how they share a network is no matter of the rate of one.
+Result<RankLink> measured_ranks(const PlanningOptions& options, const RankLink& assumed) {
+  PLIMSOLL_ASSIGN(const std::string text, read_file(options.rank_costs));
+  Result<MeasuredRanks> measured = parse_rank_rates(text);
+  if (!measured.ok()) return Error{measured.error().code, options.rank_costs + ": " + measured.error().message, measured.error().notes};
+  if (measured->ranks != options.ranks)
+    return usage(fmt::format("'{}' was measured with {} ranks, and --ranks is {}: measure with so many", options.rank_costs.getValue(),
+                             measured->ranks, options.ranks.getValue()));
+  RankLink link = measured->beside;
+  link.staging_bytes = assumed.staging_bytes;
+  return link;
+}
 
 bool names_a_file(const std::string& costs) { return costs.ends_with(".json") || costs.find('/') != std::string::npos; }
 
@@ -30,8 +45,11 @@ Result<OpenedCosts> open_costs(const PlanningOptions& options, PlanFor purpose) 
   const bool filed = names_a_file(options.costs), named = names_a_device(options.costs);
   const bool measure = filed || options.costs == "profiled";
   // Where times are modelled and no device is named, cuda's are those of an H200.
-  PLIMSOLL_ASSIGN(const Device device, find_device(named ? options.costs.getValue() : cuda ? "h200" : "host"));
+  PLIMSOLL_ASSIGN(Device device, find_device(named ? options.costs.getValue() : cuda ? "h200" : "host"));
   if (cuda && device.kind != "cuda") return usage(fmt::format("--costs {} is no GPU", device.name));
+  if (!options.rank_costs.empty()) {
+    PLIMSOLL_ASSIGN(device.ranks, measured_ranks(options, device.ranks));
+  }
   const auto modelled = [&] {
     return OpenedCosts{.costs = std::make_unique<ModelledCosts>(device, arithmetic_of(options).tf32),
                        .source = "modelled",

@@ -57,6 +57,8 @@ PlanningOptions::PlanningOptions(cl::SubCommand& sub)
                 cl::desc("samples in one round; by default whatever is fastest"), cl::sub(sub)),
       ranks("ranks", cl::init(1), cl::value_desc("N"),
             cl::desc("processes that share an iteration, by `mpirun -np N`; batch and sub-batch are of all, the budget is each one's"), cl::sub(sub)),
+      rank_costs("rank-costs", cl::value_desc("FILE.json"),
+                 cl::desc("rates between ranks, as a trainer measured them (train --measure-ranks FILE.json); assumed by default"), cl::sub(sub)),
       effort("effort", cl::init(PlanRequest{}.effort), cl::value_desc("0..3"),
              cl::desc("of policies that search: each step does about ten times the work of the one before; 1 is the default"),
              cl::sub(sub)),
@@ -137,6 +139,7 @@ Status check_ranks(const PlanningOptions& options) {
   const long long ranks = options.ranks;
   if (ranks < 1 || ranks > 1024) return usage(fmt::format("--ranks is {} when it should be between 1 and 1024", ranks));
   if (ranks > 1 && options.rules != "true") return usage(fmt::format("--rules {} knows one rank only", options.rules.getValue()));
+  if (ranks == 1 && !options.rank_costs.empty()) return usage("--rank-costs is of several ranks: --ranks N");
   for (const auto& [option, samples] : {std::pair{"--batch", options.batch.getValue()}, {"--sub-batch", options.sub_batch.getValue()}}) {
     if (samples % ranks == 0) continue;
     const long long less = samples / ranks * ranks;

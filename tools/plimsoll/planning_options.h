@@ -45,6 +45,7 @@ struct PlanningOptions : ModelOptions {
   explicit PlanningOptions(llvm::cl::SubCommand& sub);
 
   llvm::cl::opt<long long> sub_batch, ranks;
+  llvm::cl::opt<std::string> rank_costs;
   llvm::cl::opt<int> effort;
   llvm::cl::opt<double> time_limit;
   llvm::cl::opt<std::string> rules;

@@ -35,7 +35,7 @@ void take_device(int64_t local) {
 
 class ByNccl final : public Ranks {
  public:
-  ByNccl(int64_t expected, const Place& place, int64_t patience) : meeting_(expected, place, patience) {
+  ByNccl(int64_t expected, const Place& place, int64_t patience) : meeting_(expected, place, pulse_, patience) {
     rank_ = place.rank;
     size_ = place.size;
     take_device(place.local);
@@ -51,7 +51,10 @@ class ByNccl final : public Ranks {
     if (comm_) ncclCommAbort(comm_);  // the others may be gone
   }
 
+  const char* engine() const override { return "NCCL"; }
+
   void add_up(std::span<const Stretch> stretches, std::byte*, int64_t, void* stream) override {
+    const Pulse::Wait wait(pulse_);  // the first call of a kind connects
     check(ncclGroupStart(), "ncclGroupStart");
     for (const Stretch& stretch : stretches)
       check(ncclAllReduce(stretch.data, stretch.data, static_cast<size_t>(stretch.bytes) / sizeof(float), ncclFloat32, ncclSum, comm_,
@@ -62,7 +65,6 @@ class ByNccl final : public Ranks {
 
   void broadcast(void* data, int64_t bytes) override { meeting_.broadcast(data, bytes); }
   void gather(const void* mine, int64_t bytes, void* all) override { meeting_.gather(mine, bytes, all); }
-  void reached(int64_t iteration) override { meeting_.reached(iteration); }
 
   void leave() override {
     meeting_.leave();

@@ -37,7 +37,8 @@ void check(int code, const char* call) {
 }
 
 // An MPI library polls while it waits, on cores that the kernels want: who waits long gives way.
-void wait(MPI_Request& request, const char* call) {
+void wait(MPI_Request& request, const char* call, Pulse& pulse) {
+  const Pulse::Wait others(pulse);
   const Clock::time_point patient = Clock::now() + std::chrono::microseconds(50);
   for (int done = 0;;) {
     check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), call);
@@ -63,6 +64,8 @@ class ByMpi final : public Ranks {
     if (size > 1) hold_on(patience);
   }
 
+  const char* engine() const override { return "MPI"; }
+
   void add_up(std::span<const Stretch> stretches, std::byte* workspace, int64_t workspace_bytes, void*) override {
     const Row row(stretches);
     const int64_t room = workspace_bytes / 2 / static_cast<int64_t>(sizeof(float)) / size_ * size_;
@@ -73,6 +76,7 @@ class ByMpi final : public Ranks {
   }
 
   void broadcast(void* data, int64_t bytes) override {
+    const Pulse::Wait others(pulse_);
     constexpr int64_t kMost = int64_t{1} << 30;  // counts are int
     for (int64_t at = 0; at < bytes; at += kMost)
       check(MPI_Bcast(static_cast<std::byte*>(data) + at, static_cast<int>(std::min(kMost, bytes - at)), MPI_BYTE, 0, MPI_COMM_WORLD), "MPI_Bcast");
@@ -81,17 +85,13 @@ class ByMpi final : public Ranks {
   void gather(const void* mine, int64_t bytes, void* all) override {
     MPI_Request request;
     check(MPI_Iallgather(mine, static_cast<int>(bytes), MPI_BYTE, all, static_cast<int>(bytes), MPI_BYTE, MPI_COMM_WORLD, &request), "MPI_Iallgather");
-    wait(request, "MPI_Iallgather");
-  }
-
-  void reached(int64_t iteration) override {
-    if (lifeline_) lifeline_->reached(iteration);
+    wait(request, "MPI_Iallgather", pulse_);
   }
 
   void leave() override {
     MPI_Request request;
     check(MPI_Ibarrier(MPI_COMM_WORLD, &request), "MPI_Ibarrier");
-    wait(request, "MPI_Ibarrier");
+    wait(request, "MPI_Ibarrier", pulse_);
     if (lifeline_) lifeline_->goodbye();
     check(MPI_Finalize(), "MPI_Finalize");
   }
@@ -101,8 +101,9 @@ class ByMpi final : public Ranks {
   void hold_on(int64_t patience) {
     MPI_Comm machine;
     check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine), "MPI_Comm_split_type");
-    int here = 0;
+    int here = 0, place = 0;
     MPI_Comm_size(machine, &here);
+    MPI_Comm_rank(machine, &place);
     MPI_Comm_free(&machine);
     int alone = here == size_;  // on one machine, on all ranks alike or on none
     check(MPI_Bcast(&alone, 1, MPI_INT, 0, MPI_COMM_WORLD), "MPI_Bcast");
@@ -112,21 +113,21 @@ class ByMpi final : public Ranks {
     if (rank_ == 0) door = open_door(0, !alone);
     broadcast(host, sizeof host);
     broadcast(&door.port, sizeof door.port);
-    lifeline_.emplace(rank_, meet(rank_, size_, host, door), patience);
+    lifeline_.emplace(Lifeline::Rank{.number = rank_, .first_here = place == 0}, meet(rank_, size_, host, door), pulse_, patience);
   }
 
-  void add_up_piece(const Row& row, int64_t first, int64_t count, float* send, float* receive) const {
+  void add_up_piece(const Row& row, int64_t first, int64_t count, float* send, float* receive) {
     const int64_t part = (count + size_ - 1) / size_;
     row.take(first, count, send);
     std::fill(send + count, send + part * size_, 0.0F);
     MPI_Request request;
     check(MPI_Ialltoall(send, static_cast<int>(part), MPI_FLOAT, receive, static_cast<int>(part), MPI_FLOAT, MPI_COMM_WORLD, &request), "MPI_Ialltoall");
-    wait(request, "MPI_Ialltoall");
+    wait(request, "MPI_Ialltoall", pulse_);
     std::memcpy(send, receive, static_cast<size_t>(part) * sizeof(float));
     for (int64_t rank = 1; rank < size_; ++rank)
       for (int64_t i = 0; i < part; ++i) send[i] += receive[rank * part + i];
     check(MPI_Iallgather(send, static_cast<int>(part), MPI_FLOAT, receive, static_cast<int>(part), MPI_FLOAT, MPI_COMM_WORLD, &request), "MPI_Iallgather");
-    wait(request, "MPI_Iallgather");
+    wait(request, "MPI_Iallgather", pulse_);
     row.put(first, count, receive);
   }
 

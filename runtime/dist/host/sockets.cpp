@@ -10,10 +10,12 @@ namespace {
 
 class BySockets final : public Ranks {
  public:
-  BySockets(int64_t expected, const Place& place, int64_t patience) : meeting_(expected, place, patience) {
+  BySockets(int64_t expected, const Place& place, int64_t patience) : meeting_(expected, place, pulse_, patience) {
     rank_ = place.rank;
     size_ = place.size;
   }
+
+  const char* engine() const override { return "TCP"; }
 
   void add_up(std::span<const Stretch> stretches, std::byte* workspace, int64_t workspace_bytes, void*) override {
     const Row row(stretches);
@@ -34,7 +36,6 @@ class BySockets final : public Ranks {
 
   void broadcast(void* data, int64_t bytes) override { meeting_.broadcast(data, bytes); }
   void gather(const void* mine, int64_t bytes, void* all) override { meeting_.gather(mine, bytes, all); }
-  void reached(int64_t iteration) override { meeting_.reached(iteration); }
   void leave() override { meeting_.leave(); }
 
  private:

@@ -1,0 +1,45 @@
+// Loaded in front of a trainer (LD_PRELOAD): while the file that $HANG names is there, its kernels or its reads of data do not
+// return ($HANG_IN: kernel, read). With $SLOW, kernels take so many milliseconds more.
+#include <dlfcn.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+void perhaps_hang(const char* where) {
+  const char *const file = std::getenv("HANG"), *const in = std::getenv("HANG_IN");
+  if (!file || !in || std::strcmp(in, where) != 0) return;
+  while (access(file, F_OK) == 0) usleep(20000);
+}
+
+template <class Function>
+Function* next(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+extern "C" {
+
+int dnnl_primitive_execute(const void* primitive, void* stream, int count, const void* arguments) {
+  static auto* const execute = next<int(const void*, void*, int, const void*)>("dnnl_primitive_execute");
+  perhaps_hang("kernel");
+  if (const char* const slow = std::getenv("SLOW")) usleep(1000 * static_cast<useconds_t>(std::atoi(slow)));
+  return execute(primitive, stream, count, arguments);
+}
+
+ssize_t pread(int file, void* to, size_t bytes, off_t offset) {
+  static auto* const read_at = next<ssize_t(int, void*, size_t, off_t)>("pread");
+  perhaps_hang("read");
+  return read_at(file, to, bytes, offset);
+}
+
+ssize_t pread64(int file, void* to, size_t bytes, off64_t offset) {
+  static auto* const read_at = next<ssize_t(int, void*, size_t, off64_t)>("pread64");
+  perhaps_hang("read");
+  return read_at(file, to, bytes, offset);
+}
+}
