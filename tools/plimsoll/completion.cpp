@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <map>
+
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/option_table.h"
 
@@ -28,46 +30,63 @@ std::string names_of(const std::vector<CommandRow>& table) {
 }
 
 std::string for_bash(const std::vector<CommandRow>& table) {
-  std::string cases, values;
+  std::string cases, values, words;
   for (const CommandRow& row : table) {
     std::string options = "--help";
     for (const OptionRow& option : row.options) {
       options += " " + option.dashed();
-      if (!option.values.empty()) values += fmt::format("    {}:{}) COMPREPLY=($(compgen -W '{}' -- \"$word\")); return ;;\n", row.name, option.dashed(), fmt::join(option.values, " "));
+      if (!option.values.empty() || (!option.value.empty() && !option.file))
+        values += fmt::format("    {}:{}) COMPREPLY=($(compgen {}-W '{}' -- \"$word\")); return ;;\n", row.name, option.dashed(),
+                              option.file ? "-f " : "", fmt::join(option.values, " "));
     }
+    if (!row.words.empty()) words += fmt::format("    {}) words='{}' ;;\n", row.name, fmt::join(row.words, " "));
     cases += fmt::format("    {}) options='{}' ;;\n", row.name, options);
   }
   return fmt::format(
       "# eval \"$(plimsoll completion bash)\", or keep this in ~/.local/share/bash-completion/completions/plimsoll\n"
       "COMP_WORDBREAKS=${{COMP_WORDBREAKS//:}}  # policies have colons in their names\n"
       "_plimsoll() {{\n"
-      "  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} command=${{COMP_WORDS[1]}} options=\n"
+      "  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} command=${{COMP_WORDS[1]}} options= words=\n"
       "  if [[ $COMP_CWORD -eq 1 ]]; then COMPREPLY=($(compgen -W '{} --help --version' -- \"$word\")); return; fi\n"
       "  case $command:$before in\n{}  esac\n"
       "  case $command in\n{}  esac\n"
-      "  if [[ $word == -* ]]; then COMPREPLY=($(compgen -W \"$options\" -- \"$word\")); else COMPREPLY=($(compgen -f -- \"$word\")); fi\n"
+      "  case $command in\n{}  esac\n"
+      "  if [[ $word == -* ]]; then COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
+      "  elif [[ -n $words && $before != -* ]]; then COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+      "  else COMPREPLY=($(compgen -f -- \"$word\")); fi\n"
       "}}\n"
       "complete -o filenames -F _plimsoll plimsoll\n",
-      names_of(table), values, cases);
+      names_of(table), values, cases, words);
 }
 
 std::string for_zsh(const std::vector<CommandRow>& table) {
   std::string commands, cases;
+  std::map<std::string, std::string> helpers;  // by option: names, or a file
   for (const CommandRow& row : table) {
     commands += fmt::format("    {}\n", quoted(row.name + ":" + row.summary));
     cases += fmt::format("    {}) _arguments", row.name);
     for (const OptionRow& option : row.options) {
       std::string value;
-      if (!option.value.empty()) value = option.values.empty() ? fmt::format(":{}:_files", option.value) : fmt::format(":{}:({})", option.value, fmt::join(option.values, " "));
+      std::string names;  // a colon in a name would end the list
+      for (const char c : fmt::format("{}", fmt::join(option.values, " "))) names += c == ':' ? "\\:" : std::string(1, c);
+      if (!option.value.empty())
+        value = fmt::format(":{}:{}", option.value,
+                            option.values.empty() ? (option.file ? "_files" : " ")
+                            : option.file         ? "_plimsoll_" + option.name
+                                                  : fmt::format("({})", names));
+      if (option.file && !names.empty())
+        helpers[option.name] = fmt::format("_plimsoll_{}() {{ _alternative 'names:name:({})' 'files:file:_files' }}\n", option.name, names);
       const std::string said = quoted(first_line(option.description), true);
       cases += fmt::format(" \\\n      '{}[{}]{}'", option.dashed(), said.substr(1, said.size() - 2), value);
     }
-    cases += " \\\n      '*:file:_files' ;;\n";
+    cases += row.words.empty() ? " \\\n      '*:file:_files' ;;\n" : fmt::format(" \\\n      '*:name:({})' ;;\n", fmt::join(row.words, " "));
   }
+  std::string all;
+  for (const auto& [option, helper] : helpers) all += helper;
   return fmt::format(
       "#compdef plimsoll\n"
       "# keep this as _plimsoll in a directory of $fpath\n"
-      "_plimsoll() {{\n"
+      "{}_plimsoll() {{\n"
       "  local -a commands=(\n{}  )\n"
       "  if (( CURRENT == 2 )); then _describe command commands; return; fi\n"
       "  local command=$words[2]\n"
@@ -75,7 +94,7 @@ std::string for_zsh(const std::vector<CommandRow>& table) {
       "  case $command in\n{}  esac\n"
       "}}\n"
       "if [[ $funcstack[1] == _plimsoll ]]; then _plimsoll \"$@\"; else compdef _plimsoll plimsoll; fi\n",
-      commands, cases);
+      all, commands, cases);
 }
 
 std::string for_fish(const std::vector<CommandRow>& table) {
@@ -83,10 +102,13 @@ std::string for_fish(const std::vector<CommandRow>& table) {
   for (const CommandRow& row : table)
     text += fmt::format("complete -c plimsoll -n __fish_use_subcommand -f -a {} -d {}\n", row.name, quoted(row.summary));
   for (const CommandRow& row : table)
+    if (!row.words.empty())
+      text += fmt::format("complete -c plimsoll -n '__fish_seen_subcommand_from {}' -f -a {}\n", row.name, quoted(fmt::format("{}", fmt::join(row.words, " "))));
+  for (const CommandRow& row : table)
     for (const OptionRow& option : row.options) {
       text += fmt::format("complete -c plimsoll -n '__fish_seen_subcommand_from {}' -{} {}", row.name, option.name.size() == 1 ? "s" : "l", option.name);
-      if (!option.values.empty()) text += fmt::format(" -x -a {}", quoted(fmt::format("{}", fmt::join(option.values, " "))));
-      else if (!option.value.empty()) text += " -r";
+      if (!option.value.empty()) text += option.file ? " -r" : " -x";
+      if (!option.values.empty()) text += fmt::format(" -a {}", quoted(fmt::format("{}", fmt::join(option.values, " "))));
       text += fmt::format(" -d {}\n", quoted(first_line(option.description)));
     }
   return text;

@@ -4,6 +4,7 @@
 
 #include "compiler/costs/device.h"
 #include "compiler/costs/embedded_devices.h"
+#include "models/zoo.h"
 #include "passes/policies.h"
 
 namespace plimsoll {
@@ -37,8 +38,24 @@ std::vector<std::string> looked_up(const std::string& option) {
       names.emplace_back(stem.substr(0, stem.rfind('.')));
     }
   }
+  if (option == "target") names = {"host", "cuda"};
+  if (option == "math") names = {"fp32", "tf32"};
+  if (option == "rules") names = {"true", "superneurons", "modnn", "dymem", "vdnn", "chen"};
   if (option == "layout") names = {"auto", "plain", "nChw8c", "nChw16c", "nchw", "nhwc"};
   return names;
+}
+
+// Of commands that are given a name, not a file.
+std::vector<std::string> words_of(const std::string& command) {
+  if (command == "completion") return {"bash", "zsh", "fish"};
+  std::vector<std::string> names;
+  if (command == "model")
+    for (const ZooModel& model : zoo_models()) names.emplace_back(model.name);
+  return names;
+}
+
+bool takes_a_file(const std::string& value) {
+  return value.find("FILE") != std::string::npos || value.find("DIR") != std::string::npos || value == "SOURCE";
 }
 
 }  // namespace
@@ -51,7 +68,8 @@ std::vector<CommandRow> option_table(const Commands& commands) {
     const size_t colon = text.find(": plimsoll ");
     CommandRow row{.name = command->sub.getName().str(),
                    .summary = text.substr(0, colon),
-                   .example = colon == std::string::npos ? "" : text.substr(colon + 2)};
+                   .example = colon == std::string::npos ? "" : text.substr(colon + 2),
+                   .words = words_of(command->sub.getName().str())};
     for (const cl::Option* positional : command->sub.PositionalOpts) row.positional.push_back(positional->HelpStr.str());
     for (const auto& entry : command->sub.OptionsMap) {
       cl::Option& option = *entry.second;
@@ -61,10 +79,12 @@ std::vector<CommandRow> option_table(const Commands& commands) {
       std::string value = option.ValueStr.str();
       if (value.empty() && !values.empty()) value = "VALUE";
       if (value.empty() && option.getValueExpectedFlag() == cl::ValueRequired) value = "VALUE";
+      const bool file = takes_a_file(value);
       row.options.push_back({.name = option.ArgStr.str(),
                              .value = std::move(value),
                              .description = option.HelpStr.str(),
                              .values = std::move(values),
+                             .file = file,
                              .needed = option.getNumOccurrencesFlag() == cl::Required || option.getNumOccurrencesFlag() == cl::OneOrMore});
     }
     std::sort(row.options.begin(), row.options.end(), [](const OptionRow& a, const OptionRow& b) { return a.name < b.name; });

@@ -23,7 +23,8 @@ struct OptionRow {
   std::string name = {};         // "budget"; "o" is of one dash
   std::string value = {};        // "SIZE"; empty: a flag
   std::string description = {};  // its first line tells what it is, others what its values mean
-  std::vector<std::string> values = {};  // all that it takes, where that is a list
+  std::vector<std::string> values = {};  // all that it takes, where that is a list; or what it takes besides a file
+  bool file = false;                     // it takes a file or a directory
   bool needed = false;
   std::string dashed() const { return (name.size() == 1 ? "-" : "--") + name; }
 };
@@ -33,6 +34,7 @@ struct CommandRow {
   std::string summary = {};  // "make a trainer"
   std::string example = {};  // "plimsoll compile net.onnx …"
   std::vector<std::string> positional = {};  // "MODEL.onnx"
+  std::vector<std::string> words = {};       // what the positional is, where that is a list; else a file
   std::vector<OptionRow> options = {};       // by name
 };
 
