@@ -11,6 +11,8 @@ if [[ "${1:-}" == python ]]; then
   wanted=(numpy onnx onnxruntime onnxscript torch torchvision scikit-learn)
   [[ -x $directory/bin/python3 ]] || python3 -m venv "$directory"
   "$directory/bin/pip" install -q "${wanted[@]}"
+  # For its copy of the trace viewer alone.
+  "$directory/bin/pip" install -q --no-deps torch-tb-profiler
   exit 0
 fi
 
@@ -22,7 +24,7 @@ tests=(catch2 clang-14 libomp-14-dev python3-torch python3-torchvision python3-o
 
 wanted=("${packages[@]}" "${demo[@]}")
 [[ "${1:-}" == test || "${1:-}" == browser ]] && wanted+=("${tests[@]}")
-[[ "${1:-}" == browser ]] && wanted+=(chromium)
+[[ "${1:-}" == browser ]] && wanted+=(chromium libjs-webcomponentsjs-custom-element-v0)
 
 missing=()
 for package in "${wanted[@]}"; do

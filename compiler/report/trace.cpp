@@ -32,7 +32,7 @@ class Writer {
     for (const StepId id : ids_of(plan_.steps)) flow(id);
     for (size_t i = 0; i < plan_.residencies.size(); ++i) residency(i);
     for (const MemoryPoint& point : memory_over_time(plan_, facts_))
-      event(fmt::format(R"("ph":"C","name":"memory","pid":{},"ts":{},"args":{{"live":{}}})", kStreamsProcess,
+      event(fmt::format(R"("ph":"C","name":"memory","cat":"memory","pid":{},"ts":{},"args":{{"live":{}}})", kStreamsProcess,
                         microseconds(nanoseconds(point.seconds)), point.bytes));
     return fmt::format("{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"model\":{},\"source\":\"plan\",\"budget_bytes\":{},\"arena_bytes\":{}}},\n"
                        "\"traceEvents\":[\n{}\n]}}\n",

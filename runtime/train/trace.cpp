@@ -133,7 +133,7 @@ class Writer {
     }
     int64_t live = 0;
     for (const auto& [at, bytes] : changes)
-      event("\"ph\":\"C\",\"name\":\"memory\",\"pid\":" + std::to_string(kStreamsProcess) + ",\"ts\":" + microseconds(at) +
+      event("\"ph\":\"C\",\"name\":\"memory\",\"cat\":\"memory\",\"pid\":" + std::to_string(kStreamsProcess) + ",\"ts\":" + microseconds(at) +
             ",\"args\":{\"live\":" + std::to_string(live += bytes) + "}");
   }
 

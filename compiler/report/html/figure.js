@@ -153,6 +153,7 @@ class Figure {
 
   draw() {
     const ratio = this.layout();
+    if (this.width === 0) return;  // a page that is not shown yet has no room; it is drawn when it has
     if (this.stale) this.drawBase(ratio);
     const c = this.context;
     c.drawImage(this.base, 0, 0, this.width, this.height);

@@ -78,11 +78,13 @@ class LayerTable {
       if (value > 0) {
         const share = document.createElement("span");
         share.className = "share";
-        share.style.width = `${Math.max(1, (value / this.most) * 60)}px`;
+        share.style.width = `${Math.max(1, (value / this.most) * 36)}px`;
         share.style.background = `var(--${column.colour})`;
         cell.append(share);
       }
-      cell.append(column.text(i));
+      const text = column.text(i);
+      cell.append(text);
+      if (column.left) cell.title = text;  // where it is cut
       row.append(cell);
     }
     const choose = () => this.onChoose(i);

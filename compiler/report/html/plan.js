@@ -210,7 +210,7 @@ class Page {
       this.table.filter = event.target.value;
       this.table.draw();
     });
-    addEventListener("resize", () => figure.redraw());
+    new ResizeObserver(() => figure.redraw()).observe(figure.canvas.parentElement);
   }
 }
 
