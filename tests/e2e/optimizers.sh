@@ -61,6 +61,18 @@ against c.onnx 12 "$sgd"$'\n'"schedule = lambda o: torch.optim.lr_scheduler.Cosi
 trained nesterov l.onnx --steps 12 --lr 0.02 --lr-schedule linear
 against l.onnx 12 "$sgd"$'\n'"schedule = lambda o: torch.optim.lr_scheduler.LinearLR(o, 1.0, 0.0, 12)"
 
+# Adam takes weight decay for a gradient, AdamW does not; each in one round and in several.
+for optimizer in adam adamw; do
+  class=$(sed 's/adamw/AdamW/; s/adam/Adam/' <<<$optimizer)
+  build_trainer $optimizer net.onnx --batch 8 --optimizer $optimizer --weight-decay 0.1
+  trained $optimizer $optimizer.onnx --steps 12 --lr 0.003 --warmup 3 --lr-schedule linear
+  against $optimizer.onnx 12 "make = lambda p: torch.optim.$class(p, 0.003, weight_decay=0.1)
+schedule = lambda o: torch.optim.lr_scheduler.LambdaLR(o, lambda i: (i + 1) / 3 if i < 3 else 1 - (i - 3) / 9)"
+done
+build_trainer adam_rounds net.onnx --batch 8 --sub-batch 3 --optimizer adamw --weight-decay 0.1
+trained adam_rounds adam_rounds.onnx --steps 12 --lr 0.003
+against adam_rounds.onnx 12 'make = lambda p: torch.optim.AdamW(p, 0.003, weight_decay=0.1)'
+
 # The gradients of all weights are scaled together, before the first update, with each optimizer, in one round and in several.
 build_trainer sgd net.onnx --batch 8 --optimizer sgd --clip-norm 1.2
 trained sgd clip1.onnx --steps 10 --lr 0.2
