@@ -157,7 +157,7 @@ TEST_CASE("modelled costs follow the roofline and claim nothing else") {
   CHECK(relu.workspace_bytes == 0);
 }
 
-TEST_CASE("what is read in two passes is moved twice; run again from what is remembered, once") {
+TEST_CASE("what is read in two passes is moved twice: run again from what is remembered, once") {
   TaskGraph graph = conv_and_relu();
   Task& relu = graph.tasks[TaskId(1)];
   relu.operands[0].twice = true;

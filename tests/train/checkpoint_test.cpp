@@ -35,7 +35,7 @@ struct Parameters {
   backend::Arena arena{16384};
   ParameterPort port;
   explicit Parameters(int64_t batch = 8)
-      : program{.model = "net", .generator = "test", .batch = batch, .parameters = rows}, port(program, arena) {}
+      : program{.model = "net", .generator = "test", .batch = batch, .parameters = rows}, port(program, arena, nullptr) {}
 
   void fill(int value) {
     for (const ProgramParameter& row : rows) {
