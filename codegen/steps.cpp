@@ -75,8 +75,8 @@ Result<std::string> call(const Source& source, StepId id) {
     }
     case StepKind::offload:
     case StepKind::prefetch:
-      return fmt::format("{}{}({}, {}, {})", source.plan.tensors[step.tensor].at_home_on_host() ? "last()." : "", to_string(step.kind), source.addresses.at(step.tensor, id).name,
-                         source.host_slots.name(step.tensor, step.host_offset), source.plan.tensors[step.tensor].bytes);
+      return fmt::format("{}{}({}, {}, {})", source.plan.tensors[step.tensor].at_home_on_host() ? "last()." : "", to_string(step.kind),
+                         source.addresses.at(step.tensor, id).name, source.host_slots.name(step.tensor, step.host_offset), source.plan.tensors[step.tensor].bytes);
   }
   return Error{ExitCode::internal, fmt::format("step {} is of no kind", id.value)};
 }

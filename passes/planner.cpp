@@ -72,7 +72,7 @@ Result<std::string> Planning::way_out_by_rounds(const Found& unconstrained) {
   const IdVector<TaskId, Task>& tasks = splits_.graph().tasks;
   const auto mixes = [](const Task& task) { return task.mixes_samples; };
   return fmt::format("{} computes over all samples of a round, so the batch stays whole; --batch-norm split has plans from {} ({} bytes) on, "
-                     "in rounds: batch normalization then sees as few as {} at a time, and something else is trained",
+                     "in rounds: it then sees as few as {} at a time, and something else is trained",
                      std::find_if(tasks.begin(), tasks.end(), mixes)->layer, format_bytes(rounds.arena()), rounds.arena(),
                      rounds.candidate->sub_batch == 1 ? "1 sample" : fmt::format("{} samples", rounds.candidate->sub_batch));
 }
