@@ -73,7 +73,8 @@ class Relaxer {
     const double copy = static_cast<double>(tensor.copy_bytes) /
                         std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
     if (tensor.update >= 0) return copy / static_cast<double>(model_.rounds);
-    if (fates[at(id)].kind == FateKind::offload) return tensor.input ? 0 : copy;
+    if (tensor.input) return 0;  // loaded again, whatever its fate says
+    if (fates[at(id)].kind == FateKind::offload) return copy;
     return static_cast<double>(runs_[at(tensor.producer)]) * model_.seconds_again(tensor.producer);
   }
 
