@@ -1,11 +1,16 @@
-# What both kinds of room are made of: sets `sources` and ARG_DEPENDS.
-macro(plimsoll_room)
-  cmake_parse_arguments(ARG "" "" "GLOB;SOURCES;DEPENDS;PRECOMPILED" ${ARGN})
+include(${PROJECT_SOURCE_DIR}/runtime/train/batches.cmake)
+
+# What both kinds of room are made of: sets `sources` and ARG_DEPENDS. BATCHED: several sources at a time (batches.cmake).
+macro(plimsoll_room name)
+  cmake_parse_arguments(ARG "BATCHED" "" "GLOB;SOURCES;DEPENDS;PRECOMPILED" ${ARGN})
   set(sources ${ARG_SOURCES})
   foreach(pattern IN LISTS ARG_GLOB)
     file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${pattern})
     list(APPEND sources ${found})
   endforeach()
+  if(ARG_BATCHED)
+    plimsoll_batches(sources ${name} ${sources})
+  endif()
 endmacro()
 
 # Headers of others, which never change, are parsed once for several rooms: a third of the time that compiling took. A source
@@ -24,7 +29,7 @@ endfunction()
 
 # A room of the house: plimsoll_library(name SOURCES… DEPENDS… PRECOMPILED headers… or room). Sources are globbed: a file dropped in is built.
 function(plimsoll_library name)
-  plimsoll_room(${ARGN})
+  plimsoll_room(${name} ${ARGN})
   if(NOT sources)
     add_library(${name} INTERFACE)
     target_include_directories(${name} INTERFACE ${PROJECT_SOURCE_DIR})
@@ -40,7 +45,7 @@ endfunction()
 # Objects that several libraries or programs take in: compiled once.
 #   plimsoll_objects(name GLOB… SOURCES… DEPENDS…)
 function(plimsoll_objects name)
-  plimsoll_room(${ARGN})
+  plimsoll_room(${name} ${ARGN})
   add_library(${name} OBJECT ${sources})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS})

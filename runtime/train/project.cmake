@@ -14,6 +14,7 @@ if(PLIMSOLL_WERROR)
 endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/images.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/batches.cmake)
 
 # plimsoll_built(NAME): a library of that name, as it lies in PLIMSOLL_RUNTIME.
 function(plimsoll_built name)
@@ -35,7 +36,8 @@ function(plimsoll_trainer backend)
   if(PLIMSOLL_RUNTIME)
     plimsoll_built(plimsoll_${backend})
   else()
-    add_library(plimsoll_${backend} STATIC ${ARG_RUNTIME})
+    plimsoll_batches(sources ${backend} ${ARG_RUNTIME})
+    add_library(plimsoll_${backend} STATIC ${sources})
     target_include_directories(plimsoll_${backend} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
     plimsoll_images(plimsoll_${backend})
   endif()

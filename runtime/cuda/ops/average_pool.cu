@@ -23,7 +23,7 @@ __device__ float share(const PoolShape& shape, int row, int column, bool count_p
   return 1.0F / static_cast<float>(n > 0 ? n : 1);
 }
 
-__global__ void forward_kernel(PoolShape shape, bool count_padding, const float* x, float* y) {
+__global__ void average_pool_kernel(PoolShape shape, bool count_padding, const float* x, float* y) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.planes * shape.rows.out * shape.columns.out) return;
   const cuda::Pixel at = cuda::pixel_of(number, shape.step, shape.rows.out, shape.columns.out);
@@ -42,7 +42,7 @@ __global__ void forward_kernel(PoolShape shape, bool count_padding, const float*
   y[number] = sum * share(shape, at.row, at.column, count_padding);
 }
 
-__global__ void backward_kernel(PoolShape shape, bool count_padding, const float* dy, float* dx) {
+__global__ void average_pool_backward_kernel(PoolShape shape, bool count_padding, const float* dy, float* dx) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.planes * shape.rows.in * shape.columns.in) return;
   const cuda::Pixel at = cuda::pixel_of(number, shape.step, shape.rows.in, shape.columns.in);
@@ -65,7 +65,7 @@ PLIMSOLL_CUDA_KERNEL(AveragePoolForward, {
   const PoolShape shape(attrs, operands[0].tensor, operands[1].tensor);
   const bool count_padding = attrs.count_padding;
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-    cuda::launch("average pool", forward_kernel, cuda::blocks_for(shape.outputs()), cuda::kThreads, context, shape,
+    cuda::launch("average pool", average_pool_kernel, cuda::blocks_for(shape.outputs()), cuda::kThreads, context, shape,
                  count_padding, cuda::in(operand, 0), cuda::out(operand, 1));
   });
 })
@@ -75,7 +75,7 @@ PLIMSOLL_CUDA_KERNEL(AveragePoolBackward, {
   const PoolShape shape(attrs, operands[1].tensor, operands[0].tensor);
   const bool count_padding = attrs.count_padding;
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-    cuda::launch("average pool's gradient", backward_kernel, cuda::blocks_for(shape.inputs()), cuda::kThreads, context,
+    cuda::launch("average pool's gradient", average_pool_backward_kernel, cuda::blocks_for(shape.inputs()), cuda::kThreads, context,
                  shape, count_padding, cuda::in(operand, 0), cuda::out(operand, 1));
   });
 })

@@ -155,7 +155,7 @@ std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const Ope
 //   dbias = sum g,   dscale = sum g z,   dx = scale / std * (g - dbias / count - z * dscale / count)
 
 template <bool kRelu, class Index>
-__global__ void sums_kernel(Channels shape, const float* x, const float* dy, const float* y, const float* mean, Sums* sums) {
+__global__ void batch_norm_sums_kernel(Channels shape, const float* x, const float* dy, const float* y, const float* mean, Sums* sums) {
   const int64_t c = int64_t{blockIdx.x} / shape.stretches, begin = int64_t{blockIdx.x} % shape.stretches * kStretch;
   const float middle = mean[c];
   float g_sum = 0, g_off = 0;
@@ -236,7 +236,7 @@ std::unique_ptr<Kernel> backward(const BatchNormAttrs& attrs, std::span<const Op
                      dy, y, o.mean, sums);
       else
         cuda::by_index(shape.count, [&](auto index) {
-          cuda::launch("sums of a batch's gradients", sums_kernel<kRelu, decltype(index)>, shape.blocks(), cuda::kThreads, context,
+          cuda::launch("sums of a batch's gradients", batch_norm_sums_kernel<kRelu, decltype(index)>, shape.blocks(), cuda::kThreads, context,
                        shape, x, dy, y, o.mean, sums);
         });
       cuda::launch("gradients of scale and bias", settle_backward_kernel, cuda::blocks_for(32 * shape.channels),

@@ -22,7 +22,7 @@ struct Mul {
 struct Div {
   __device__ float operator()(float a, float b) const { return a / b; }
 };
-struct Scale {
+struct BinaryScale {
   float scale, shift;
   __device__ float operator()(float x) const { return scale * x + shift; }
 };
@@ -81,6 +81,6 @@ PLIMSOLL_CUDA_KERNEL(BinaryAdd, { return attrs.relu ? binary(operands, AddRelu{}
 PLIMSOLL_CUDA_KERNEL(BinarySub, return binary(operands, Sub{});)
 PLIMSOLL_CUDA_KERNEL(BinaryMul, return binary(operands, Mul{});)
 PLIMSOLL_CUDA_KERNEL(BinaryDiv, return binary(operands, Div{});)
-PLIMSOLL_CUDA_KERNEL(ScaleShift, return cuda::map(operands, Scale{static_cast<float>(attrs.scale), static_cast<float>(attrs.shift)});)
+PLIMSOLL_CUDA_KERNEL(ScaleShift, return cuda::map(operands, BinaryScale{static_cast<float>(attrs.scale), static_cast<float>(attrs.shift)});)
 
 }  // namespace plimsoll

@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int kColumns = 128;
+constexpr int kGatherColumns = 128;
 constexpr int64_t kDecks = 64;
 
 struct Indices {
@@ -27,24 +27,24 @@ struct Indices {
   }
 };
 
-struct Shape {
+struct GatherShape {
   int64_t tables, rows, count, width;
 };
 
-Shape shape_of(const TensorDesc& table, const TensorDesc& y) {
+GatherShape shape_of(const TensorDesc& table, const TensorDesc& y) {
   return {table.rank() == 3 ? table.dim(0) : 1, table.dim(table.rank() - 2), y.dim(y.rank() - 2), y.dim(y.rank() - 1)};
 }
 
-__global__ void gather_kernel(Shape shape, Indices indices, const float* tables, const void* at, float* y) {
+__global__ void gather_kernel(GatherShape shape, Indices indices, const float* tables, const void* at, float* y) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.tables * shape.count * shape.width) return;
   const int64_t i = number / shape.width, table = i / shape.count, row = indices.at(at, i - table * shape.count);
   y[number] = row < 0 ? nanf("") : tables[(table * shape.rows + row) * shape.width + number - i * shape.width];
 }
 
-__global__ void scatter_kernel(Shape shape, int64_t blocks, Indices indices, const void* at, const float* dy, float* dtables) {
+__global__ void scatter_kernel(GatherShape shape, int64_t blocks, Indices indices, const void* at, const float* dy, float* dtables) {
   const int64_t deck = int64_t{blockIdx.x} % kDecks, block = int64_t{blockIdx.x} / kDecks;
-  const int64_t table = block / blocks, column = (block - table * blocks) * kColumns + threadIdx.x;
+  const int64_t table = block / blocks, column = (block - table * blocks) * kGatherColumns + threadIdx.x;
   if (column >= shape.width) return;
   for (int64_t i = 0; i < shape.count; ++i) {
     const int64_t row = indices.at(at, i);
@@ -56,7 +56,7 @@ __global__ void scatter_kernel(Shape shape, int64_t blocks, Indices indices, con
 }  // namespace
 
 PLIMSOLL_CUDA_KERNEL(GatherForward, {
-  const Shape shape = shape_of(operands[0].tensor, operands[2].tensor);
+  const GatherShape shape = shape_of(operands[0].tensor, operands[2].tensor);
   const Indices indices{operands[1].tensor.type == DataType::i64, shape.rows};
   const int64_t elements = operands[2].tensor.elements();
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
@@ -66,13 +66,13 @@ PLIMSOLL_CUDA_KERNEL(GatherForward, {
 })
 
 PLIMSOLL_CUDA_KERNEL(GatherBackward, {
-  const Shape shape = shape_of(operands[2].tensor, operands[1].tensor);
+  const GatherShape shape = shape_of(operands[2].tensor, operands[1].tensor);
   const Indices indices{operands[0].tensor.type == DataType::i64, shape.rows};
-  const int64_t blocks = cuda::divided_up(shape.width, kColumns);  // of a table
+  const int64_t blocks = cuda::divided_up(shape.width, kGatherColumns);  // of a table
   const size_t bytes = cuda::adds(operands[2]) ? 0 : static_cast<size_t>(operands[2].tensor.bytes());
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
     if (bytes > 0) cuda::check(cudaMemsetAsync(operand[2], 0, bytes, cuda::stream_of(context)), "cudaMemsetAsync");
-    cuda::launch("gather's gradient", scatter_kernel, shape.tables * blocks * kDecks, kColumns, context, shape,
+    cuda::launch("gather's gradient", scatter_kernel, shape.tables * blocks * kDecks, kGatherColumns, context, shape,
                  blocks, indices, operand[0], cuda::in(operand, 1), cuda::out(operand, 2));
   });
 })

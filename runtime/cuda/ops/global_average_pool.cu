@@ -9,7 +9,7 @@ namespace plimsoll {
 namespace {
 
 // A warp for each plane.
-__global__ void forward_kernel(int64_t planes, int64_t pixels, const float* x, float* y) {
+__global__ void global_average_pool_kernel(int64_t planes, int64_t pixels, const float* x, float* y) {
   const int64_t plane = cuda::thread_number() / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   float sum = 0;
@@ -20,20 +20,20 @@ __global__ void forward_kernel(int64_t planes, int64_t pixels, const float* x, f
 }
 
 // Channels last: a block has 32 channels of a sample, and a line of threads every eighth pixel.
-constexpr int kColumns = 32, kLines = cuda::kThreads / kColumns;
+constexpr int kPoolColumns = 32, kPoolLines = cuda::kThreads / kPoolColumns;
 
 __global__ void forward_of_channels_kernel(int64_t channels, int64_t pixels, const float* x, float* y) {
-  __shared__ float of_line[kLines][kColumns];
-  const int column = static_cast<int>(threadIdx.x) % kColumns, line = static_cast<int>(threadIdx.x) / kColumns;
-  const int64_t groups = (channels + kColumns - 1) / kColumns;
-  const int64_t sample = int64_t{blockIdx.x} / groups, c = int64_t{blockIdx.x} % groups * kColumns + column;
+  __shared__ float of_line[kPoolLines][kPoolColumns];
+  const int column = static_cast<int>(threadIdx.x) % kPoolColumns, line = static_cast<int>(threadIdx.x) / kPoolColumns;
+  const int64_t groups = (channels + kPoolColumns - 1) / kPoolColumns;
+  const int64_t sample = int64_t{blockIdx.x} / groups, c = int64_t{blockIdx.x} % groups * kPoolColumns + column;
   float sum = 0;
   if (c < channels)
-    for (int64_t i = line; i < pixels; i += kLines) sum += x[(sample * pixels + i) * channels + c];
+    for (int64_t i = line; i < pixels; i += kPoolLines) sum += x[(sample * pixels + i) * channels + c];
   of_line[line][column] = sum;
   __syncthreads();
   if (line != 0 || c >= channels) return;
-  for (int other = 1; other < kLines; ++other) sum += of_line[other][column];
+  for (int other = 1; other < kPoolLines; ++other) sum += of_line[other][column];
   y[sample * channels + c] = sum / static_cast<float>(pixels);
 }
 
@@ -46,7 +46,7 @@ __global__ void backward_of_channels_kernel(Index n, Index channels, Index pixel
 }
 
 template <class Index>
-__global__ void backward_kernel(Index n, Index pixels, float factor, const float* dy, float* dx) {
+__global__ void global_average_pool_backward_kernel(Index n, Index pixels, float factor, const float* dy, float* dx) {
   const int64_t number = cuda::thread_number();
   if (number < static_cast<int64_t>(n)) dx[number] = dy[static_cast<Index>(number) / pixels] * factor;
 }
@@ -58,9 +58,9 @@ PLIMSOLL_CUDA_KERNEL(GlobalAveragePoolForward, {
   const cuda::PlaneShape shape(operands[0].tensor);
   return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
     if (shape.channels_last)
-      return cuda::launch("global average pool", forward_of_channels_kernel, shape.samples * cuda::divided_up(shape.channels, kColumns),
+      return cuda::launch("global average pool", forward_of_channels_kernel, shape.samples * cuda::divided_up(shape.channels, kPoolColumns),
                           cuda::kThreads, context, shape.channels, shape.pixels, cuda::in(operand, 0), cuda::out(operand, 1));
-    cuda::launch("global average pool", forward_kernel, cuda::blocks_for(32 * shape.planes()), cuda::kThreads, context,
+    cuda::launch("global average pool", global_average_pool_kernel, cuda::blocks_for(32 * shape.planes()), cuda::kThreads, context,
                  shape.planes(), shape.pixels, cuda::in(operand, 0), cuda::out(operand, 1));
   });
 })
@@ -76,7 +76,7 @@ PLIMSOLL_CUDA_KERNEL(GlobalAveragePoolBackward, {
                             cuda::kThreads, context, static_cast<Index>(shape.elements()), static_cast<Index>(shape.channels),
                             static_cast<Index>(shape.pixels), 1.0F / static_cast<float>(shape.pixels), cuda::in(operand, 0),
                             cuda::out(operand, 1));
-      cuda::launch("global average pool's gradient", backward_kernel<Index>, cuda::blocks_for(shape.elements()),
+      cuda::launch("global average pool's gradient", global_average_pool_backward_kernel<Index>, cuda::blocks_for(shape.elements()),
                    cuda::kThreads, context, static_cast<Index>(shape.elements()), static_cast<Index>(shape.pixels),
                    1.0F / static_cast<float>(shape.pixels), cuda::in(operand, 0), cuda::out(operand, 1));
     });

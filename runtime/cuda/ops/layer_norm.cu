@@ -19,24 +19,24 @@
 namespace plimsoll {
 namespace {
 
-constexpr int kRowThreads = 128;
+constexpr int kNormThreads = 128;
 constexpr int64_t kMostChunks = 64;
 
-__global__ void forward_kernel(int64_t n, double epsilon, const float* from, const float* scale, const float* bias, float* to,
+__global__ void layer_norm_kernel(int64_t n, double epsilon, const float* from, const float* scale, const float* bias, float* to,
                                float* means, float* deviations) {
   const float* const x = from + blockIdx.x * n;
   float* const y = to + blockIdx.x * n;
   double sum = 0;
-  for (int64_t j = threadIdx.x; j < n; j += kRowThreads) sum += static_cast<double>(x[j]);
-  const float mean = static_cast<float>(cuda::block_sum_for_all<kRowThreads>(sum) / static_cast<double>(n));
+  for (int64_t j = threadIdx.x; j < n; j += kNormThreads) sum += static_cast<double>(x[j]);
+  const float mean = static_cast<float>(cuda::block_sum_for_all<kNormThreads>(sum) / static_cast<double>(n));
   double squares = 0;
-  for (int64_t j = threadIdx.x; j < n; j += kRowThreads) {
+  for (int64_t j = threadIdx.x; j < n; j += kNormThreads) {
     const float off = x[j] - mean;
     squares += static_cast<double>(off * off);
   }
-  squares = cuda::block_sum_for_all<kRowThreads>(squares);
+  squares = cuda::block_sum_for_all<kNormThreads>(squares);
   const float d = static_cast<float>(1 / sqrt(squares / static_cast<double>(n) + epsilon));
-  for (int64_t j = threadIdx.x; j < n; j += kRowThreads)
+  for (int64_t j = threadIdx.x; j < n; j += kNormThreads)
     y[j] = (x[j] - mean) * d * (scale ? scale[j] : 1.0F) + (bias ? bias[j] : 0.0F);
   if (threadIdx.x != 0) return;
   if (means) means[blockIdx.x] = mean;
@@ -64,7 +64,7 @@ __global__ void shares_kernel(Chunks c, const float* x, const float* dy, const f
   shares[(chunk * 2 + 1) * c.columns + column] = sum;
 }
 
-__global__ void sums_kernel(Chunks c, const float* shares, bool add_scale, bool add_bias, float* dscale, float* dbias) {
+__global__ void layer_norm_sums_kernel(Chunks c, const float* shares, bool add_scale, bool add_bias, float* dscale, float* dbias) {
   const int64_t column = cuda::thread_number();
   if (column >= c.columns) return;
   double along = 0, sum = 0;
@@ -76,20 +76,20 @@ __global__ void sums_kernel(Chunks c, const float* shares, bool add_scale, bool 
   if (dbias) dbias[column] = static_cast<float>(sum) + (add_bias ? dbias[column] : 0.0F);
 }
 
-__global__ void backward_kernel(int64_t n, const float* from, const float* slope, const float* scale, const float* means,
+__global__ void layer_norm_backward_kernel(int64_t n, const float* from, const float* slope, const float* scale, const float* means,
                                 const float* deviations, float* to) {
   const float *const x = from + blockIdx.x * n, *const dy = slope + blockIdx.x * n;
   float* const dx = to + blockIdx.x * n;
   const float mean = means[blockIdx.x], d = deviations[blockIdx.x];
   double sum = 0, along = 0;
-  for (int64_t j = threadIdx.x; j < n; j += kRowThreads) {
+  for (int64_t j = threadIdx.x; j < n; j += kNormThreads) {
     const float g = scale ? dy[j] * scale[j] : dy[j];
     sum += static_cast<double>(g);
     along += static_cast<double>(g * ((x[j] - mean) * d));
   }
-  const float middle = static_cast<float>(cuda::block_sum_for_all<kRowThreads>(sum) / static_cast<double>(n));
-  const float tilt = static_cast<float>(cuda::block_sum_for_all<kRowThreads>(along) / static_cast<double>(n));
-  for (int64_t j = threadIdx.x; j < n; j += kRowThreads) {
+  const float middle = static_cast<float>(cuda::block_sum_for_all<kNormThreads>(sum) / static_cast<double>(n));
+  const float tilt = static_cast<float>(cuda::block_sum_for_all<kNormThreads>(along) / static_cast<double>(n));
+  for (int64_t j = threadIdx.x; j < n; j += kNormThreads) {
     const float g = scale ? dy[j] * scale[j] : dy[j];
     dx[j] = d * (g - middle - (x[j] - mean) * d * tilt);
   }
@@ -108,7 +108,7 @@ PLIMSOLL_CUDA_KERNEL(LayerNormForward, {
   const int64_t rows = operands[0].tensor.dim(0), columns = operands[0].tensor.dim(1);
   const double epsilon = attrs.epsilon;
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-    cuda::launch("layer normalization", forward_kernel, rows, kRowThreads, context, columns, epsilon, cuda::in(operand, 0),
+    cuda::launch("layer normalization", layer_norm_kernel, rows, kNormThreads, context, columns, epsilon, cuda::in(operand, 0),
                  cuda::in(operand, 1), cuda::in(operand, 2), cuda::out(operand, 3), cuda::out(operand, 4), cuda::out(operand, 5));
   });
 })
@@ -128,10 +128,10 @@ std::unique_ptr<Kernel> LayerNormBackward::make(const Attrs&, std::span<const Op
     cuda::launch("layer normalization's shares", shares_kernel, cuda::blocks_for(chunks.count * chunks.columns), cuda::kThreads,
                  context, chunks, x, dy, means, deviations, shares);
     if (chunks.count > 0)
-      cuda::launch("layer normalization's sums", sums_kernel, cuda::blocks_for(chunks.columns), cuda::kThreads, context,
+      cuda::launch("layer normalization's sums", layer_norm_sums_kernel, cuda::blocks_for(chunks.columns), cuda::kThreads, context,
                    chunks, shares, add_scale, add_bias, cuda::out(operand, 6), cuda::out(operand, 7));
     if (operand[5])
-      cuda::launch("layer normalization's gradient", backward_kernel, chunks.rows, kRowThreads, context, chunks.columns, x,
+      cuda::launch("layer normalization's gradient", layer_norm_backward_kernel, chunks.rows, kNormThreads, context, chunks.columns, x,
                    dy, cuda::in(operand, 2), means, deviations, cuda::out(operand, 5));
   });
 }

@@ -23,7 +23,7 @@ struct Share {
 __device__ Share plus(Share a, Share b) { return {a.loss + b.loss, a.hits + b.hits}; }
 
 // What a loss is multiplied by: the mean's factor, and the trainer's for a batch that is not whole.
-struct Scale {
+struct LossScale {
   double mean;
   cuda::ChangingArgument changing;
 
@@ -31,7 +31,7 @@ struct Scale {
   __device__ float rounded() const { return static_cast<float>(exact()); }
 };
 
-__global__ void total_kernel(int64_t count, Scale scale, const Share* shares, float* loss, float* hits) {
+__global__ void total_kernel(int64_t count, LossScale scale, const Share* shares, float* loss, float* hits) {
   Share sum{0, 0};
   for (int64_t i = threadIdx.x; i < count; i += cuda::kThreads) sum = plus(sum, shares[i]);
   sum = cuda::block_reduce<cuda::kThreads>(sum, plus);
@@ -69,7 +69,7 @@ __device__ Best better(Best a, Best b) {
 }
 
 // One sample, its classes side by side: a block. A label that is no class makes the loss NaN: loud, and no stray access.
-__global__ void rows_kernel(int64_t classes, Scale given_scale, Labels labels, const float* logits, float* gradient,
+__global__ void loss_rows_kernel(int64_t classes, LossScale given_scale, Labels labels, const float* logits, float* gradient,
                             Share* shares) {
   const float scale = given_scale.rounded();
   const int64_t n = blockIdx.x, label = labels[n];
@@ -103,7 +103,7 @@ __global__ void rows_kernel(int64_t classes, Scale given_scale, Labels labels, c
 }
 
 // A thread for each pixel, whose classes are `pixels` apart.
-__global__ void pixels_kernel(int64_t rows, int64_t classes, int64_t pixels, Scale given_scale, Labels labels,
+__global__ void pixels_kernel(int64_t rows, int64_t classes, int64_t pixels, LossScale given_scale, Labels labels,
                               const float* logits, float* gradient, Share* shares) {
   const float scale = given_scale.rounded();
   const int64_t number = cuda::thread_number();
@@ -147,7 +147,7 @@ struct CrossEntropy {
 constexpr int kHeld = 16;  // values of a thread
 constexpr int64_t kPart = cuda::kThreads * kHeld;
 
-__global__ void mse_kernel(int64_t n, Scale scale, const float* x, const float* t, float* dx, Share* shares) {
+__global__ void mse_kernel(int64_t n, LossScale scale, const float* x, const float* t, float* dx, Share* shares) {
   const float factor = static_cast<float>(2 * scale.exact());
   double sum = 0;
   for (int k = 0; k < kHeld; ++k) {
@@ -176,10 +176,10 @@ std::unique_ptr<Kernel> SoftmaxCrossEntropy::make(const Attrs& attrs, std::span<
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     Share* const shares = reinterpret_cast<Share*>(workspace);
     const Labels labels{operand[1], wide, attrs.ignore_index};
-    const Scale scale{attrs.scale, cuda::changing(context)};
+    const LossScale scale{attrs.scale, cuda::changing(context)};
     float* const gradient = context.training ? cuda::out(operand, 4) : nullptr;
     if (shape.pixels == 1)
-      cuda::launch("softmax and cross entropy", rows_kernel, shape.blocks(), cuda::kThreads, context, shape.classes, scale,
+      cuda::launch("softmax and cross entropy", loss_rows_kernel, shape.blocks(), cuda::kThreads, context, shape.classes, scale,
                    labels, cuda::in(operand, 0), gradient, shares);
     else
       cuda::launch("softmax and cross entropy", pixels_kernel, shape.blocks(), cuda::kThreads, context,
@@ -198,7 +198,7 @@ std::unique_ptr<Kernel> Mse::make(const Attrs& attrs, std::span<const OperandDes
   const int64_t n = operands[0].tensor.elements(), blocks = cuda::divided_up(n, kPart);
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     Share* const shares = reinterpret_cast<Share*>(workspace);
-    const Scale scale{attrs.scale, cuda::changing(context)};
+    const LossScale scale{attrs.scale, cuda::changing(context)};
     cuda::launch("squared error", mse_kernel, blocks, cuda::kThreads, context, n, scale,
                  cuda::in(operand, 0), cuda::in(operand, 1), context.training ? cuda::out(operand, 3) : nullptr, shares);
     cuda::launch("sum of the loss", total_kernel, 1, cuda::kThreads, context, blocks, scale, shares,

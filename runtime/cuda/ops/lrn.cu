@@ -101,7 +101,7 @@ struct Squares {
 };
 
 template <bool kFar>
-__global__ void forward_kernel(Geometry g, const float* from, float* to, float* workspace) {
+__global__ void lrn_kernel(Geometry g, const float* from, float* to, float* workspace) {
   const int64_t number = cuda::thread_number();
   if (number >= g.threads()) return;
   const float* const x = from + g.start(number);
@@ -115,7 +115,7 @@ __global__ void forward_kernel(Geometry g, const float* from, float* to, float* 
 // With s the scale and t = s^-beta:  dx_c = dy_c t_c - 2 alpha beta x_c * sum of dy_j x_j t_j / s_j over the windows j
 // that c lies in, which reach to the other side: j goes ahead of c.
 template <bool kFar>
-__global__ void backward_kernel(Geometry g, const float* from, const float* slope, float* to, float* workspace) {
+__global__ void lrn_backward_kernel(Geometry g, const float* from, const float* slope, float* to, float* workspace) {
   const int64_t number = cuda::thread_number();
   if (number >= g.threads()) return;
   const float *const x = from + g.start(number), *const dy = slope + g.start(number);
@@ -150,7 +150,7 @@ std::unique_ptr<Kernel> LrnForward::make(const Attrs& attrs, std::span<const Ope
   const Geometry g(attrs, operands[0].tensor);
   return cuda::by_flag(g.size > kOwn, [&](auto far) -> std::unique_ptr<Kernel> {
     return cuda::kernel([g](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
-      cuda::launch("local response normalization", forward_kernel<decltype(far)::value>, cuda::blocks_for(g.threads()),
+      cuda::launch("local response normalization", lrn_kernel<decltype(far)::value>, cuda::blocks_for(g.threads()),
                    cuda::kThreads, context, g, cuda::in(operand, 0), cuda::out(operand, 1), reinterpret_cast<float*>(workspace));
     });
   });
@@ -165,7 +165,7 @@ std::unique_ptr<Kernel> LrnBackward::make(const Attrs& attrs, std::span<const Op
   const Geometry g(attrs, operands[0].tensor);
   return cuda::by_flag(g.size > kOwn, [&](auto far) -> std::unique_ptr<Kernel> {
     return cuda::kernel([g](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
-      cuda::launch("local response normalization's gradient", backward_kernel<decltype(far)::value>,
+      cuda::launch("local response normalization's gradient", lrn_backward_kernel<decltype(far)::value>,
                    cuda::blocks_for(g.threads()), cuda::kThreads, context, g, cuda::in(operand, 0), cuda::in(operand, 1),
                    cuda::out(operand, 2), reinterpret_cast<float*>(workspace));
     });

@@ -10,7 +10,7 @@ namespace {
 using cuda::PoolShape;
 
 template <class Place>
-__global__ void forward_kernel(PoolShape shape, const float* x, float* y, Place* indices) {
+__global__ void max_pool_kernel(PoolShape shape, const float* x, float* y, Place* indices) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.planes * shape.rows.out * shape.columns.out) return;
   const cuda::Pixel at = cuda::pixel_of(number, shape.step, shape.rows.out, shape.columns.out);
@@ -35,7 +35,7 @@ __global__ void forward_kernel(PoolShape shape, const float* x, float* y, Place*
 }
 
 template <class Place>
-__global__ void backward_kernel(PoolShape shape, const Place* indices, const float* dy, float* dx) {
+__global__ void max_pool_backward_kernel(PoolShape shape, const Place* indices, const float* dy, float* dx) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.planes * shape.rows.in * shape.columns.in) return;
   const cuda::Pixel at = cuda::pixel_of(number, shape.step, shape.rows.in, shape.columns.in);
@@ -68,7 +68,7 @@ PLIMSOLL_CUDA_KERNEL(MaxPoolForward, {
   return by_place(operands[2].tensor.type, [&](auto place) -> std::unique_ptr<Kernel> {
     using Place = decltype(place);
     return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
-      cuda::launch("max pool", forward_kernel<Place>, cuda::blocks_for(shape.outputs()), cuda::kThreads, context, shape,
+      cuda::launch("max pool", max_pool_kernel<Place>, cuda::blocks_for(shape.outputs()), cuda::kThreads, context, shape,
                    cuda::in(operand, 0), cuda::out(operand, 1), reinterpret_cast<Place*>(operand[2]));
     });
   });
@@ -80,7 +80,7 @@ PLIMSOLL_CUDA_KERNEL(MaxPoolBackward, {
   return by_place(operands[0].tensor.type, [&](auto place) -> std::unique_ptr<Kernel> {
     using Place = decltype(place);
     return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
-      cuda::launch("max pool's gradient", backward_kernel<Place>, cuda::blocks_for(shape.inputs()), cuda::kThreads,
+      cuda::launch("max pool's gradient", max_pool_backward_kernel<Place>, cuda::blocks_for(shape.inputs()), cuda::kThreads,
                    context, shape, reinterpret_cast<const Place*>(operand[0]), cuda::in(operand, 1), cuda::out(operand, 2));
     });
   });

@@ -9,12 +9,12 @@ namespace plimsoll {
 namespace {
 
 // Behind the last axis that changes, all is one unit.
-struct Shape {
+struct PadShape {
   int axes = 0;
   int64_t in[kMaxRank] = {}, out[kMaxRank] = {}, begin[kMaxRank] = {};
   int64_t unit = 1, elements = 0;
 
-  Shape(const PadAttrs& attrs, const TensorDesc& given, const TensorDesc& result) : elements(result.elements()) {
+  PadShape(const PadAttrs& attrs, const TensorDesc& given, const TensorDesc& result) : elements(result.elements()) {
     if (attrs.begin.size() != given.rank()) throw KernelError("Pad: as many pads as axes are needed");
     const TensorDesc x = cuda::as_it_lies(given), y = cuda::as_it_lies(result);
     const IntList pads = cuda::as_it_lies(attrs.begin, given.layout);
@@ -30,7 +30,7 @@ struct Shape {
 };
 
 template <class Index>
-__global__ void pad_kernel(Shape shape, float value, const float* x, float* y) {
+__global__ void pad_kernel(PadShape shape, float value, const float* x, float* y) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.elements) return;
   Index rest = static_cast<Index>(number) / static_cast<Index>(shape.unit);
@@ -53,7 +53,7 @@ __global__ void pad_kernel(Shape shape, float value, const float* x, float* y) {
 
 PLIMSOLL_CUDA_KERNEL(Pad, {
   cuda::need_one_order(operands);
-  const Shape shape(attrs, operands[0].tensor, operands[1].tensor);
+  const PadShape shape(attrs, operands[0].tensor, operands[1].tensor);
   const float value = static_cast<float>(attrs.value);
   return cuda::by_index(shape.elements, [&](auto index) -> std::unique_ptr<Kernel> {
     using Index = decltype(index);

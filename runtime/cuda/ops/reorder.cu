@@ -14,20 +14,20 @@
 namespace plimsoll {
 namespace {
 
-constexpr int kTile = 64, kFours = kTile / 4, kLinesAtOnce = cuda::kThreads / kFours;
+constexpr int kReorderTile = 64, kFours = kReorderTile / 4, kLinesAtOnce = cuda::kThreads / kFours;
 constexpr int64_t kFew = 16;  // lines or columns of a narrow matrix
 
 template <bool kFourIn, bool kFourOut>
-__global__ void transpose_kernel(int64_t lines, int64_t columns, const float* from, float* to) {
-  __shared__ float tile[kTile][kTile + 1];
-  const int64_t across = (columns + kTile - 1) / kTile, down = (lines + kTile - 1) / kTile;
+__global__ void reorder_transpose_kernel(int64_t lines, int64_t columns, const float* from, float* to) {
+  __shared__ float tile[kReorderTile][kReorderTile + 1];
+  const int64_t across = (columns + kReorderTile - 1) / kReorderTile, down = (lines + kReorderTile - 1) / kReorderTile;
   const int64_t square = int64_t{blockIdx.x} % (across * down), sample = int64_t{blockIdx.x} / (across * down);
-  const int64_t column = square % across * kTile, line = square / across * kTile;
+  const int64_t column = square % across * kReorderTile, line = square / across * kReorderTile;
   const float* const x = from + sample * lines * columns;
   float* const y = to + sample * lines * columns;
   const int a = 4 * (static_cast<int>(threadIdx.x) % kFours), b = static_cast<int>(threadIdx.x) / kFours;
 #pragma unroll
-  for (int i = b; i < kTile; i += kLinesAtOnce) {
+  for (int i = b; i < kReorderTile; i += kLinesAtOnce) {
     if (line + i >= lines) continue;
     const float* const source = x + (line + i) * columns + column + a;
     if constexpr (kFourIn) {
@@ -40,7 +40,7 @@ __global__ void transpose_kernel(int64_t lines, int64_t columns, const float* fr
   }
   __syncthreads();
 #pragma unroll
-  for (int i = b; i < kTile; i += kLinesAtOnce) {
+  for (int i = b; i < kReorderTile; i += kLinesAtOnce) {
     if (column + i >= columns) continue;
     float* const target = y + (column + i) * lines + line + a;
     if constexpr (kFourOut) {
@@ -90,11 +90,11 @@ PLIMSOLL_CUDA_KERNEL(Reorder, {
                      many, cuda::in(operand, 0), cuda::out(operand, 1));
       });
     });
-  const int64_t blocks = samples * cuda::divided_up(lines, kTile) * cuda::divided_up(columns, kTile);
+  const int64_t blocks = samples * cuda::divided_up(lines, kReorderTile) * cuda::divided_up(columns, kReorderTile);
   return cuda::by_flag(columns % 4 == 0, [&](auto four_in) {
     return cuda::by_flag(lines % 4 == 0, [&](auto four_out) -> std::unique_ptr<Kernel> {
       return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-        cuda::launch("reorder", transpose_kernel<decltype(four_in)::value, decltype(four_out)::value>, blocks, cuda::kThreads, context,
+        cuda::launch("reorder", reorder_transpose_kernel<decltype(four_in)::value, decltype(four_out)::value>, blocks, cuda::kThreads, context,
                      lines, columns, cuda::in(operand, 0), cuda::out(operand, 1));
       });
     });

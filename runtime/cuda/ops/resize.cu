@@ -55,12 +55,12 @@ struct Line {
   }
 };
 
-struct Shape {
+struct ResizeShape {
   int64_t planes;
   int64_t step;  // from a pixel of a plane to the next
   Line rows, columns;
 
-  Shape(const ResizeAttrs& a, const TensorDesc& x, const TensorDesc& y) : planes(x.dim(0) * x.dim(1)), step(cuda::is_channels_last(x) ? x.dim(1) : 1) {
+  ResizeShape(const ResizeAttrs& a, const TensorDesc& x, const TensorDesc& y) : planes(x.dim(0) * x.dim(1)), step(cuda::is_channels_last(x) ? x.dim(1) : 1) {
     const bool image = x.rank() == 4;
     const auto line = [&](double start, double step, int64_t in, int64_t out) {
       if (in > (int64_t{1} << 28) || out > (int64_t{1} << 28)) throw KernelError("too many pixels to resize");
@@ -73,7 +73,7 @@ struct Shape {
   int64_t outputs() const { return planes * rows.out * columns.out; }
 };
 
-__global__ void forward_kernel(Shape shape, const float* x, float* y) {
+__global__ void resize_kernel(ResizeShape shape, const float* x, float* y) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.planes * shape.rows.out * shape.columns.out) return;
   const cuda::Pixel at = cuda::pixel_of(number, shape.step, shape.rows.out, shape.columns.out);
@@ -87,7 +87,7 @@ __global__ void forward_kernel(Shape shape, const float* x, float* y) {
 }
 
 template <bool kAdd>
-__global__ void backward_kernel(Shape shape, const float* dy, float* dx) {
+__global__ void resize_backward_kernel(ResizeShape shape, const float* dy, float* dx) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.planes * shape.rows.in * shape.columns.in) return;
   const cuda::Pixel at = cuda::pixel_of(number, shape.step, shape.rows.in, shape.columns.in);
@@ -112,19 +112,19 @@ __global__ void backward_kernel(Shape shape, const float* dy, float* dx) {
 
 PLIMSOLL_CUDA_KERNEL(ResizeForward, {
   cuda::need_one_order(operands);
-  const Shape shape(attrs, operands[0].tensor, operands[1].tensor);
+  const ResizeShape shape(attrs, operands[0].tensor, operands[1].tensor);
   return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
-    cuda::launch("resize", forward_kernel, cuda::blocks_for(shape.outputs()), cuda::kThreads, context, shape, cuda::in(operand, 0),
+    cuda::launch("resize", resize_kernel, cuda::blocks_for(shape.outputs()), cuda::kThreads, context, shape, cuda::in(operand, 0),
                  cuda::out(operand, 1));
   });
 })
 
 PLIMSOLL_CUDA_KERNEL(ResizeBackward, {
   cuda::need_one_order(operands);
-  const Shape shape(attrs, operands[1].tensor, operands[0].tensor);
+  const ResizeShape shape(attrs, operands[1].tensor, operands[0].tensor);
   return cuda::by_flag(cuda::adds(operands[1]), [&](auto add) -> std::unique_ptr<Kernel> {
     return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
-      cuda::launch("resize's gradient", backward_kernel<decltype(add)::value>, cuda::blocks_for(shape.inputs()), cuda::kThreads,
+      cuda::launch("resize's gradient", resize_backward_kernel<decltype(add)::value>, cuda::blocks_for(shape.inputs()), cuda::kThreads,
                    context, shape, cuda::in(operand, 0), cuda::out(operand, 1));
     });
   });

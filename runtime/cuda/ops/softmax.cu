@@ -9,11 +9,11 @@
 namespace plimsoll {
 namespace {
 
-constexpr int kRowThreads = 128;
+constexpr int kSoftmaxThreads = 128;
 
-struct Shape {
+struct SoftmaxShape {
   int64_t outer, classes, inner;
-  explicit Shape(const TensorDesc& x) : outer(x.dim(0)), classes(x.dim(1)), inner(x.dim(2)) {}
+  explicit SoftmaxShape(const TensorDesc& x) : outer(x.dim(0)), classes(x.dim(1)), inner(x.dim(2)) {}
   int64_t columns() const { return outer * inner; }
 };
 
@@ -21,12 +21,12 @@ __global__ void row_kernel(int64_t classes, const float* from, float* to) {
   const float* const x = from + blockIdx.x * classes;
   float* const y = to + blockIdx.x * classes;
   float largest = x[0];
-  for (int64_t c = threadIdx.x; c < classes; c += kRowThreads) largest = x[c] > largest ? x[c] : largest;
-  largest = cuda::block_max<kRowThreads>(largest);
+  for (int64_t c = threadIdx.x; c < classes; c += kSoftmaxThreads) largest = x[c] > largest ? x[c] : largest;
+  largest = cuda::block_max<kSoftmaxThreads>(largest);
   double sum = 0;
-  for (int64_t c = threadIdx.x; c < classes; c += kRowThreads) sum += static_cast<double>(expf(x[c] - largest));
-  const float factor = static_cast<float>(1 / cuda::block_sum_for_all<kRowThreads>(sum));
-  for (int64_t c = threadIdx.x; c < classes; c += kRowThreads) y[c] = expf(x[c] - largest) * factor;
+  for (int64_t c = threadIdx.x; c < classes; c += kSoftmaxThreads) sum += static_cast<double>(expf(x[c] - largest));
+  const float factor = static_cast<float>(1 / cuda::block_sum_for_all<kSoftmaxThreads>(sum));
+  for (int64_t c = threadIdx.x; c < classes; c += kSoftmaxThreads) y[c] = expf(x[c] - largest) * factor;
 }
 
 __global__ void column_kernel(int64_t columns, int64_t classes, int64_t inner, const float* from, float* to) {
@@ -48,9 +48,9 @@ __global__ void row_gradient_kernel(int64_t classes, const float* result, const 
   const float *const y = result + blockIdx.x * classes, *const dy = slope + blockIdx.x * classes;
   float* const dx = to + blockIdx.x * classes;
   double sum = 0;
-  for (int64_t c = threadIdx.x; c < classes; c += kRowThreads) sum += static_cast<double>(y[c]) * static_cast<double>(dy[c]);
-  const float dot = static_cast<float>(cuda::block_sum_for_all<kRowThreads>(sum));
-  for (int64_t c = threadIdx.x; c < classes; c += kRowThreads) {
+  for (int64_t c = threadIdx.x; c < classes; c += kSoftmaxThreads) sum += static_cast<double>(y[c]) * static_cast<double>(dy[c]);
+  const float dot = static_cast<float>(cuda::block_sum_for_all<kSoftmaxThreads>(sum));
+  for (int64_t c = threadIdx.x; c < classes; c += kSoftmaxThreads) {
     const float value = y[c] * (dy[c] - dot);
     dx[c] = kAdd ? dx[c] + value : value;
   }
@@ -104,25 +104,25 @@ __global__ void log_gradient_kernel(int64_t columns, int64_t classes, int64_t in
 }  // namespace
 
 PLIMSOLL_CUDA_KERNEL(SoftmaxForward, {
-  const Shape s(operands[0].tensor);
+  const SoftmaxShape s(operands[0].tensor);
   return cuda::kernel([s](const RunContext& context, std::byte* const* operand, std::byte*) {
     const float* const x = cuda::in(operand, 0);
     float* const y = cuda::out(operand, 1);
-    if (s.inner == 1) return cuda::launch("softmax", row_kernel, s.outer, kRowThreads, context, s.classes, x, y);
+    if (s.inner == 1) return cuda::launch("softmax", row_kernel, s.outer, kSoftmaxThreads, context, s.classes, x, y);
     cuda::launch("softmax", column_kernel, cuda::blocks_for(s.columns()), cuda::kThreads, context, s.columns(), s.classes,
                  s.inner, x, y);
   });
 })
 
 PLIMSOLL_CUDA_KERNEL(SoftmaxBackward, {
-  const Shape s(operands[0].tensor);
+  const SoftmaxShape s(operands[0].tensor);
   return cuda::by_flag(cuda::adds(operands[2]), [&](auto add) -> std::unique_ptr<Kernel> {
     return cuda::kernel([s](const RunContext& context, std::byte* const* operand, std::byte*) {
       constexpr bool kAdd = decltype(add)::value;
       const float *const y = cuda::in(operand, 0), *const dy = cuda::in(operand, 1);
       float* const dx = cuda::out(operand, 2);
       if (s.inner == 1)
-        return cuda::launch("softmax's gradient", row_gradient_kernel<kAdd>, s.outer, kRowThreads, context, s.classes, y, dy, dx);
+        return cuda::launch("softmax's gradient", row_gradient_kernel<kAdd>, s.outer, kSoftmaxThreads, context, s.classes, y, dy, dx);
       cuda::launch("softmax's gradient", column_gradient_kernel<kAdd>, cuda::blocks_for(s.columns()), cuda::kThreads, context,
                    s.columns(), s.classes, s.inner, y, dy, dx);
     });
@@ -130,7 +130,7 @@ PLIMSOLL_CUDA_KERNEL(SoftmaxBackward, {
 })
 
 PLIMSOLL_CUDA_KERNEL(LogSoftmaxForward, {
-  const Shape s(operands[0].tensor);
+  const SoftmaxShape s(operands[0].tensor);
   return cuda::kernel([s](const RunContext& context, std::byte* const* operand, std::byte*) {
     cuda::launch("log softmax", log_kernel, cuda::blocks_for(s.columns()), cuda::kThreads, context, s.columns(), s.classes, s.inner,
                  cuda::in(operand, 0), cuda::out(operand, 1));
@@ -138,7 +138,7 @@ PLIMSOLL_CUDA_KERNEL(LogSoftmaxForward, {
 })
 
 PLIMSOLL_CUDA_KERNEL(LogSoftmaxBackward, {
-  const Shape s(operands[0].tensor);
+  const SoftmaxShape s(operands[0].tensor);
   return cuda::by_flag(cuda::adds(operands[2]), [&](auto add) -> std::unique_ptr<Kernel> {
     return cuda::kernel([s](const RunContext& context, std::byte* const* operand, std::byte*) {
       cuda::launch("log softmax's gradient", log_gradient_kernel<decltype(add)::value>, cuda::blocks_for(s.columns()), cuda::kThreads,

@@ -51,21 +51,21 @@ struct Window {
 
 // Where y runs along one axis and x along another, squares pass through shared memory, so that both are read and written
 // in whole lines. One column more than the square has keeps its columns in different banks.
-constexpr int kTile = 32, kTileRows = 8;
+constexpr int kStridedTile = 32, kTileRows = 8;
 
 template <bool kAdd>
-__global__ void transpose_kernel(int64_t columns, int64_t lines, int64_t x_step, int64_t y_step,
+__global__ void strided_transpose_kernel(int64_t columns, int64_t lines, int64_t x_step, int64_t y_step,
                                  cuda::DeviceLoops<2> around, float* y, const float* x) {
-  __shared__ float tile[kTile][kTile + 1];
-  const int64_t across = (columns + kTile - 1) / kTile, down = (lines + kTile - 1) / kTile;
+  __shared__ float tile[kStridedTile][kStridedTile + 1];
+  const int64_t across = (columns + kStridedTile - 1) / kStridedTile, down = (lines + kStridedTile - 1) / kStridedTile;
   const int64_t square = int64_t{blockIdx.x} % (across * down);
   const cuda::Places<2> at = cuda::place(around, static_cast<uint64_t>(int64_t{blockIdx.x} / (across * down)));
-  const int64_t column = square % across * kTile, line = square / across * kTile;
-  const int a = static_cast<int>(threadIdx.x) % kTile, b = static_cast<int>(threadIdx.x) / kTile;
-  for (int i = b; i < kTile; i += kTileRows)
+  const int64_t column = square % across * kStridedTile, line = square / across * kStridedTile;
+  const int a = static_cast<int>(threadIdx.x) % kStridedTile, b = static_cast<int>(threadIdx.x) / kStridedTile;
+  for (int i = b; i < kStridedTile; i += kTileRows)
     if (column + i < columns && line + a < lines) tile[i][a] = x[at.of[1] + (column + i) * x_step + line + a];
   __syncthreads();
-  for (int i = b; i < kTile; i += kTileRows) {
+  for (int i = b; i < kStridedTile; i += kTileRows) {
     if (column + a >= columns || line + i >= lines) continue;
     float& to = y[at.of[0] + (line + i) * y_step + column + a];
     to = kAdd ? to + tile[a][i] : tile[a][i];
@@ -94,11 +94,11 @@ std::unique_ptr<Kernel> transpose(const Turned& turned, bool add) {
     if (i != turned.along) others.around(loops.counts[i], {loops.strides[0][i], loops.strides[1][i]});
   const int64_t columns = loops.counts[0], lines = loops.counts[turned.along];
   const int64_t x_step = loops.strides[1][0], y_step = loops.strides[0][turned.along];
-  const int64_t blocks = others.count(0) * cuda::divided_up(columns, kTile) * cuda::divided_up(lines, kTile);
+  const int64_t blocks = others.count(0) * cuda::divided_up(columns, kStridedTile) * cuda::divided_up(lines, kStridedTile);
   const cuda::DeviceLoops<2> around = cuda::on_device(others);
   return cuda::by_flag(add, [&](auto adds) -> std::unique_ptr<Kernel> {
     return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-      cuda::launch("transpose", transpose_kernel<decltype(adds)::value>, blocks, kTile * kTileRows, context, columns, lines,
+      cuda::launch("transpose", strided_transpose_kernel<decltype(adds)::value>, blocks, kStridedTile * kTileRows, context, columns, lines,
                    x_step, y_step, around, cuda::out(operand, 1), cuda::in(operand, 0));
     });
   });

@@ -17,7 +17,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int kColumns = 32, kLines = cuda::kThreads / kColumns;
+constexpr int kSumColumns = 32, kSumLines = cuda::kThreads / kSumColumns;
 
 // What one sum reads: `kFactors` operands, multiplied.
 template <int kFactors>
@@ -32,7 +32,7 @@ struct Factors {
 };
 
 template <int kFactors>
-struct Shape {
+struct SumShape {
   cuda::DeviceLoops<kFactors> kept, reduced;
   int64_t results = 1, terms = 1;  // elements of y, and of each sum
   int64_t parts = 1, part = 1;     // of each sum, and terms in each
@@ -40,18 +40,18 @@ struct Shape {
   float scale = 1;
   bool adds = false;
 
-  int64_t blocks() const { return (columns ? cuda::divided_up(results, kColumns) : results) * parts; }
+  int64_t blocks() const { return (columns ? cuda::divided_up(results, kSumColumns) : results) * parts; }
   int64_t workspace_bytes() const { return parts == 1 ? 0 : results * parts * static_cast<int64_t>(sizeof(double)); }
 };
 
 template <int kFactors>
-Shape<kFactors> shape_of(double scale, std::span<const OperandDesc> operands) {
+SumShape<kFactors> shape_of(double scale, std::span<const OperandDesc> operands) {
   constexpr size_t kAll = kFactors + 1, kY = kFactors;
   std::array<TensorDesc, kAll> descs;
   for (size_t k = 0; k < kAll; ++k) descs[k] = operands[k].tensor;
   const Loops<kAll> all = loops_over<kAll>(descs);
   Loops<kFactors> kept, reduced;
-  Shape<kFactors> shape;
+  SumShape<kFactors> shape;
   for (size_t i = 0; i < all.depth(); ++i) {
     std::array<int64_t, kFactors> step;
     for (size_t k = 0; k < kFactors; ++k) step[k] = all.strides[k][i];
@@ -66,14 +66,14 @@ Shape<kFactors> shape_of(double scale, std::span<const OperandDesc> operands) {
   shape.scale = static_cast<float>(scale);
   shape.adds = cuda::adds(operands[kY]);
   // Parts of at least 4096 terms (of 64 for each line of columns), and blocks for a large device.
-  const int64_t least = shape.columns ? 64 * kLines : 4096, blocks = shape.blocks();
+  const int64_t least = shape.columns ? 64 * kSumLines : 4096, blocks = shape.blocks();
   shape.parts = std::max<int64_t>(1, std::min(shape.terms / least, cuda::divided_up(1024, std::max<int64_t>(1, blocks))));
   shape.part = cuda::divided_up(shape.terms, shape.parts);
   return shape;
 }
 
 template <int kFactors>
-__device__ void put(const Shape<kFactors>& shape, int64_t result, int64_t part, double sum, float* y, double* partial) {
+__device__ void put(const SumShape<kFactors>& shape, int64_t result, int64_t part, double sum, float* y, double* partial) {
   if (shape.parts > 1) {
     partial[part * shape.results + result] = sum;
     return;
@@ -83,7 +83,7 @@ __device__ void put(const Shape<kFactors>& shape, int64_t result, int64_t part, 
 }
 
 template <int kFactors, class Index>
-__global__ void rows_kernel(Shape<kFactors> shape, Factors<kFactors> x, float* y, double* partial) {
+__global__ void sum_rows_kernel(SumShape<kFactors> shape, Factors<kFactors> x, float* y, double* partial) {
   const int64_t result = int64_t{blockIdx.x} / shape.parts, part = int64_t{blockIdx.x} % shape.parts;
   const cuda::Places<kFactors> base = cuda::place(shape.kept, static_cast<Index>(result));
   const int64_t end = min(shape.terms, (part + 1) * shape.part);
@@ -95,26 +95,26 @@ __global__ void rows_kernel(Shape<kFactors> shape, Factors<kFactors> x, float* y
 }
 
 template <int kFactors, class Index>
-__global__ void columns_kernel(Shape<kFactors> shape, Factors<kFactors> x, float* y, double* partial) {
-  __shared__ double of_line[kLines][kColumns];
-  const int column = static_cast<int>(threadIdx.x) % kColumns, line = static_cast<int>(threadIdx.x) / kColumns;
-  const int64_t result = int64_t{blockIdx.x} / shape.parts * kColumns + column, part = int64_t{blockIdx.x} % shape.parts;
+__global__ void columns_kernel(SumShape<kFactors> shape, Factors<kFactors> x, float* y, double* partial) {
+  __shared__ double of_line[kSumLines][kSumColumns];
+  const int column = static_cast<int>(threadIdx.x) % kSumColumns, line = static_cast<int>(threadIdx.x) / kSumColumns;
+  const int64_t result = int64_t{blockIdx.x} / shape.parts * kSumColumns + column, part = int64_t{blockIdx.x} % shape.parts;
   const int64_t end = min(shape.terms, (part + 1) * shape.part);
   double sum = 0;
   if (result < shape.results) {
     const cuda::Places<kFactors> base = cuda::place(shape.kept, static_cast<Index>(result));
-    for (int64_t i = part * shape.part + line; i < end; i += kLines)
+    for (int64_t i = part * shape.part + line; i < end; i += kSumLines)
       sum += static_cast<double>(x.at(base, cuda::place(shape.reduced, static_cast<Index>(i))));
   }
   of_line[line][column] = sum;
   __syncthreads();
   if (line != 0 || result >= shape.results) return;
-  for (int other = 1; other < kLines; ++other) sum += of_line[other][column];
+  for (int other = 1; other < kSumLines; ++other) sum += of_line[other][column];
   put(shape, result, part, sum, y, partial);
 }
 
 template <int kFactors>
-__global__ void parts_kernel(Shape<kFactors> shape, const double* partial, float* y) {
+__global__ void parts_kernel(SumShape<kFactors> shape, const double* partial, float* y) {
   const int64_t result = cuda::thread_number();
   if (result >= shape.results) return;
   double sum = 0;
@@ -125,7 +125,7 @@ __global__ void parts_kernel(Shape<kFactors> shape, const double* partial, float
 
 template <int kFactors>
 std::unique_ptr<Kernel> sum(double scale, std::span<const OperandDesc> operands) {
-  const Shape<kFactors> shape = shape_of<kFactors>(scale, operands);
+  const SumShape<kFactors> shape = shape_of<kFactors>(scale, operands);
   return cuda::by_index(std::max(shape.terms, shape.results), [&](auto index) -> std::unique_ptr<Kernel> {
     using Index = decltype(index);
     return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
@@ -133,7 +133,7 @@ std::unique_ptr<Kernel> sum(double scale, std::span<const OperandDesc> operands)
       for (int k = 0; k < kFactors; ++k) factors.of[k] = cuda::in(operand, static_cast<size_t>(k));
       float* const y = cuda::out(operand, kFactors);
       double* const partial = reinterpret_cast<double*>(workspace);
-      cuda::launch("sum", shape.columns ? columns_kernel<kFactors, Index> : rows_kernel<kFactors, Index>, shape.blocks(),
+      cuda::launch("sum", shape.columns ? columns_kernel<kFactors, Index> : sum_rows_kernel<kFactors, Index>, shape.blocks(),
                    cuda::kThreads, context, shape, factors, y, partial);
       if (shape.parts > 1)
         cuda::launch("sum of parts", parts_kernel<kFactors>, cuda::blocks_for(shape.results), cuda::kThreads, context, shape,

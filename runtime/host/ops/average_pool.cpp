@@ -16,11 +16,11 @@ struct Reach {
   int64_t counted;      // places that the average counts
 };
 
-struct Geometry {
+struct AveragePoolGeometry {
   PoolAttrs attrs;
   int64_t planes, in[2], out[2];  // planes: samples times blocks of channels
 
-  Geometry(const PoolAttrs& a, const TensorDesc& x, const TensorDesc& y, int64_t block)
+  AveragePoolGeometry(const PoolAttrs& a, const TensorDesc& x, const TensorDesc& y, int64_t block)
       : attrs(a),
         planes(x.dim(0) * x.dim(1) / block),
         in{x.dim(2), x.dim(3)},
@@ -39,7 +39,7 @@ struct Geometry {
 
 // body(output pixel, rows, columns, 1 / places counted) for every window of a plane.
 template <class Body>
-void for_windows(const Geometry& g, Body body) {
+void for_windows(const AveragePoolGeometry& g, Body body) {
   for (int64_t h = 0; h < g.out[0]; ++h) {
     const Reach rows = g.reach(0, h);
     for (int64_t w = 0; w < g.out[1]; ++w) {
@@ -52,7 +52,7 @@ void for_windows(const Geometry& g, Body body) {
 }
 
 template <int kBlock>
-void forward(const Geometry& g, const float* x, float* y) {
+void forward(const AveragePoolGeometry& g, const float* x, float* y) {
   const int64_t row_step = g.attrs.dilations[0], column_step = g.attrs.dilations[1];
 #pragma omp parallel for schedule(static)
   for (int64_t plane = 0; plane < g.planes; ++plane) {
@@ -69,7 +69,7 @@ void forward(const Geometry& g, const float* x, float* y) {
 }
 
 template <int kBlock>
-void backward(const Geometry& g, const float* dy, float* dx) {
+void backward(const AveragePoolGeometry& g, const float* dy, float* dx) {
   const int64_t row_step = g.attrs.dilations[0], column_step = g.attrs.dilations[1];
 #pragma omp parallel for schedule(static)
   for (int64_t plane = 0; plane < g.planes; ++plane) {
@@ -94,7 +94,7 @@ std::unique_ptr<Kernel> AveragePoolForward::make(const Attrs& attrs, std::span<c
                                                  std::string_view) {
   const TensorDesc &x = operands[0].tensor, &y = operands[1].tensor;
   return host::by_block(x.layout, [&](auto block) -> std::unique_ptr<Kernel> {
-    return host::flat_kernel([g = Geometry(attrs, x, y, block)](const RunContext&, std::byte* const* operand) {
+    return host::flat_kernel([g = AveragePoolGeometry(attrs, x, y, block)](const RunContext&, std::byte* const* operand) {
       forward<decltype(block)::value>(g, host::in(operand, 0), host::out(operand, 1));
     });
   });
@@ -106,7 +106,7 @@ std::unique_ptr<Kernel> AveragePoolBackward::make(const Attrs& attrs, std::span<
                                                   std::string_view) {
   const TensorDesc &dy = operands[0].tensor, &dx = operands[1].tensor;
   return host::by_block(dx.layout, [&](auto block) -> std::unique_ptr<Kernel> {
-    return host::flat_kernel([g = Geometry(attrs, dx, dy, block)](const RunContext&, std::byte* const* operand) {
+    return host::flat_kernel([g = AveragePoolGeometry(attrs, dx, dy, block)](const RunContext&, std::byte* const* operand) {
       backward<decltype(block)::value>(g, host::in(operand, 0), host::out(operand, 1));
     });
   });

@@ -17,7 +17,7 @@ namespace {
 
 using host::PlaneShape;
 
-constexpr int64_t kChunk = 4096;  // floats: 16 KiB, two operands fit a first-level cache
+constexpr int64_t kNormChunk = 4096;  // floats: 16 KiB, two operands fit a first-level cache
 
 struct Moments {
   double mean = 0, squares = 0;  // squares: sum of (x - mean)^2
@@ -32,8 +32,8 @@ void merge(Moments& into, double count, const Moments& more, double more_count) 
 template <int kBlock>
 void moments_of_plane(const float* plane, int64_t floats, Moments* moments) {
   using P = host::Planes<kBlock>;
-  for (int64_t begin = 0; begin < floats; begin += kChunk) {
-    const int64_t end = std::min(begin + kChunk, floats);
+  for (int64_t begin = 0; begin < floats; begin += kNormChunk) {
+    const int64_t end = std::min(begin + kNormChunk, floats);
     const double before = static_cast<double>(begin) / kBlock, count = static_cast<double>(end - begin) / kBlock;
     double sums[kBlock] = {}, squares[kBlock] = {};
     float means[kBlock];
@@ -52,9 +52,9 @@ void moments_of_plane(const float* plane, int64_t floats, Moments* moments) {
 
 // workspace: moments[samples][channels] unless mean and var are remembered, then factor[channels] and offset[channels]:
 // y = factor * x + offset.
-class Forward final : public Kernel {
+class BatchNormForwardKernel final : public Kernel {
  public:
-  Forward(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands)
+  BatchNormForwardKernel(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands)
       : attrs_(attrs), shape_(operands[0].tensor), layout_(operands[0].tensor.layout),
         remembered_(operands[6].access == Access::read) {}
 
@@ -150,9 +150,9 @@ class Forward final : public Kernel {
 // With g = dy, masked by a fused Relu, and z = (x - mean) / std:
 //   dbias = sum g,   dscale = sum g z,   dx = scale / std * (g - dbias / count - z * dscale / count)
 // workspace: Sums[samples][channels], then three floats per channel: dx = p * g + q * x + r.
-class Backward final : public Kernel {
+class BatchNormBackwardKernel final : public Kernel {
  public:
-  Backward(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands)
+  BatchNormBackwardKernel(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands)
       : attrs_(attrs), shape_(operands[0].tensor), layout_(operands[0].tensor.layout) {
     for (size_t i = 0; i < 2; ++i) adds_[i] = operands[7 + i].access == Access::update;
   }
@@ -197,8 +197,8 @@ class Backward final : public Kernel {
       const int64_t base = plane * floats;
       const auto middle = P::spread(mean + plane * kBlock % channels);
       double g[kBlock] = {}, g_off[kBlock] = {};
-      for (int64_t begin = 0; begin < floats; begin += kChunk) {
-        const int64_t end = std::min(begin + kChunk, floats);
+      for (int64_t begin = 0; begin < floats; begin += kNormChunk) {
+        const int64_t end = std::min(begin + kNormChunk, floats);
         P::fold(P::sum(begin, end, [&](auto load, int64_t i) { return masked(load, base + i); }), g);
         P::fold(P::sum(begin, end, [&](auto load, int64_t i) {
                   return masked(load, base + i) * (load(x + base + i) - middle);
@@ -248,21 +248,21 @@ class Backward final : public Kernel {
 }  // namespace
 
 std::vector<Algorithm> BatchNormForward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = Forward(attrs, operands).workspace_bytes()}};
+  return {{.workspace_bytes = BatchNormForwardKernel(attrs, operands).workspace_bytes()}};
 }
 
 std::unique_ptr<Kernel> BatchNormForward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                std::string_view) {
-  return std::make_unique<Forward>(attrs, operands);
+  return std::make_unique<BatchNormForwardKernel>(attrs, operands);
 }
 
 std::vector<Algorithm> BatchNormBackward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = Backward::workspace_bytes(PlaneShape(operands[0].tensor))}};
+  return {{.workspace_bytes = BatchNormBackwardKernel::workspace_bytes(PlaneShape(operands[0].tensor))}};
 }
 
 std::unique_ptr<Kernel> BatchNormBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                 std::string_view) {
-  return std::make_unique<Backward>(attrs, operands);
+  return std::make_unique<BatchNormBackwardKernel>(attrs, operands);
 }
 
 }  // namespace plimsoll

@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kStretch = 16384;
+constexpr int64_t kClipStretch = 16384;
 
 struct Stretch {
   size_t slot;
@@ -24,7 +24,7 @@ class ClipFactorKernel final : public Kernel {
   ClipFactorKernel(double max_norm, std::span<const OperandDesc> operands) : max_norm_(max_norm), factor_slot_(operands.size() - 1) {
     for (size_t slot = 0; slot < factor_slot_; ++slot) {
       const int64_t n = operands[slot].tensor.padded_elements();
-      for (int64_t begin = 0; begin < n; begin += kStretch) stretches_.push_back({slot, begin, std::min(n, begin + kStretch)});
+      for (int64_t begin = 0; begin < n; begin += kClipStretch) stretches_.push_back({slot, begin, std::min(n, begin + kClipStretch)});
     }
   }
 

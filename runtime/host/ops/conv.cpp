@@ -47,14 +47,14 @@ constexpr Way kWinograd = {"winograd", dnnl::algorithm::convolution_winograd, fa
 memory::desc any_layout(const memory::desc& desc) { return {desc.dims(), desc.data_type(), memory::format_tag::any}; }
 
 // `given` is how x, w and y lie; `x`, `w` and `y` is what oneDNN is asked for.
-struct Problem {
+struct ConvProblem {
   struct { memory::desc x, w, y; } given;
   memory::desc x, w, y;
   memory::desc b;  // empty: no bias
   dnnl::algorithm algorithm;
   memory::dims strides, dilates, pads_begin, pads_end;
 
-  Problem(const ConvAttrs& a, const Way& way, const TensorDesc& x_, const TensorDesc& w_, const OperandDesc& b_,
+  ConvProblem(const ConvAttrs& a, const Way& way, const TensorDesc& x_, const TensorDesc& w_, const OperandDesc& b_,
           const TensorDesc& y_)
       : given{host::to_dnnl(x_), weights_desc(w_, a.group), host::to_dnnl(y_)},
         x(way.reordered ? any_layout(given.x) : given.x),
@@ -90,17 +90,17 @@ struct Problem {
   }
 };
 
-struct Built {
+struct BuiltConv {
   std::unique_ptr<host::PrimitiveKernel> kernel = std::make_unique<host::PrimitiveKernel>();
   bool slow = false;  // oneDNN's reference implementation, a thousand times slower
 };
 
 bool is_reference(const char* implementation) { return std::string_view(implementation).starts_with("ref"); }
 
-Built forward(const ConvAttrs& attrs, std::span<const OperandDesc> operands, const Way& way) {
-  const Problem p(attrs, way, operands[0].tensor, operands[1].tensor, operands[2], operands[3].tensor);
+BuiltConv forward(const ConvAttrs& attrs, std::span<const OperandDesc> operands, const Way& way) {
+  const ConvProblem p(attrs, way, operands[0].tensor, operands[1].tensor, operands[2], operands[3].tensor);
   const auto desc = p.forward(attrs.relu);
-  Built built{.slow = is_reference(desc.impl_info_str())};
+  BuiltConv built{.slow = is_reference(desc.impl_info_str())};
   host::PrimitiveKernel& kernel = *built.kernel;
   const auto y = kernel.write_as(desc.dst_desc(), 3, p.given.y, false);
   std::unordered_map<int, memory> arguments = {{DNNL_ARG_SRC, kernel.read_as(desc.src_desc(), 0, p.given.x)},
@@ -113,9 +113,9 @@ Built forward(const ConvAttrs& attrs, std::span<const OperandDesc> operands, con
 }
 
 // dx of a convolution; gives back where it was made.
-Built backward_data(const Problem& p, size_t w_slot, size_t dy_slot, size_t dx_slot) {
+BuiltConv backward_data(const ConvProblem& p, size_t w_slot, size_t dy_slot, size_t dx_slot) {
   const auto desc = p.backward_data();
-  Built built{.slow = is_reference(desc.impl_info_str())};
+  BuiltConv built{.slow = is_reference(desc.impl_info_str())};
   host::PrimitiveKernel& kernel = *built.kernel;
   const auto dx = kernel.write_as(desc.diff_src_desc(), dx_slot, p.given.x, false);
   const memory w = kernel.read_as(desc.weights_desc(), w_slot, p.given.w);
@@ -127,13 +127,13 @@ Built backward_data(const Problem& p, size_t w_slot, size_t dy_slot, size_t dx_s
   return built;
 }
 
-Built backward_data(const ConvAttrs& attrs, std::span<const OperandDesc> operands, const Way& way) {
-  return backward_data(Problem(attrs, way, operands[2].tensor, operands[0].tensor, absent(), operands[1].tensor), 0, 1, 2);
+BuiltConv backward_data(const ConvAttrs& attrs, std::span<const OperandDesc> operands, const Way& way) {
+  return backward_data(ConvProblem(attrs, way, operands[2].tensor, operands[0].tensor, absent(), operands[1].tensor), 0, 1, 2);
 }
 
-Built transpose_forward(const ConvAttrs& attrs, std::span<const OperandDesc> operands, const Way& way) {
-  const Problem p(attrs, way, operands[3].tensor, operands[1].tensor, absent(), operands[0].tensor);
-  Built built = backward_data(p, 1, 0, 3);
+BuiltConv transpose_forward(const ConvAttrs& attrs, std::span<const OperandDesc> operands, const Way& way) {
+  const ConvProblem p(attrs, way, operands[3].tensor, operands[1].tensor, absent(), operands[0].tensor);
+  BuiltConv built = backward_data(p, 1, 0, 3);
   if (operands[2].access != Access::absent) {
     const memory::desc b({1, p.x.dims()[1], 1, 1}, memory::data_type::f32, memory::format_tag::nchw);
     const dnnl::binary::primitive_desc add({dnnl::algorithm::binary_add, p.given.x, b, p.given.x},
@@ -146,12 +146,12 @@ Built transpose_forward(const ConvAttrs& attrs, std::span<const OperandDesc> ope
 }
 
 // The bias alone is trained: db is a sum of dy over all but the channels.
-Built backward_bias(std::span<const OperandDesc> operands) {
+BuiltConv backward_bias(std::span<const OperandDesc> operands) {
   const memory::desc dy = host::to_dnnl(operands[1].tensor);
   const memory::desc sums({1, dy.dims()[1], 1, 1}, memory::data_type::f32, memory::format_tag::nchw);
   const dnnl::reduction::primitive_desc desc({dnnl::algorithm::reduction_sum, dy, sums, 0, 0},
                                              host::scratchpad_by_user(), host::engine());
-  Built built;
+  BuiltConv built;
   const auto db = built.kernel->write_as(sums, 3, sums, operands[3].access == Access::update);
   built.kernel->add(dnnl::reduction(desc), desc.scratchpad_desc(),
                     {{DNNL_ARG_SRC, built.kernel->operand(1, dy)}, {DNNL_ARG_DST, db.made}});
@@ -159,11 +159,11 @@ Built backward_bias(std::span<const OperandDesc> operands) {
   return built;
 }
 
-Built backward_weights(const ConvAttrs& attrs, std::span<const OperandDesc> operands, const Way& way) {
+BuiltConv backward_weights(const ConvAttrs& attrs, std::span<const OperandDesc> operands, const Way& way) {
   if (operands[2].access == Access::absent) return backward_bias(operands);
-  const Problem p(attrs, way, operands[0].tensor, operands[2].tensor, operands[3], operands[1].tensor);
+  const ConvProblem p(attrs, way, operands[0].tensor, operands[2].tensor, operands[3], operands[1].tensor);
   const auto desc = p.backward_weights();
-  Built built{.slow = is_reference(desc.impl_info_str())};
+  BuiltConv built{.slow = is_reference(desc.impl_info_str())};
   host::PrimitiveKernel& kernel = *built.kernel;
   const auto dw = kernel.write_as(desc.diff_weights_desc(), 2, p.given.w, operands[2].access == Access::update);
   host::PrimitiveKernel::Result db;
@@ -181,7 +181,7 @@ Built backward_weights(const ConvAttrs& attrs, std::span<const OperandDesc> oper
   return built;
 }
 
-using Build = Built (*)(const ConvAttrs&, std::span<const OperandDesc>, const Way&);
+using Build = BuiltConv (*)(const ConvAttrs&, std::span<const OperandDesc>, const Way&);
 
 struct Offer {
   const char* name;
@@ -197,20 +197,20 @@ std::vector<Offer> offers(Build build, const ConvAttrs& attrs, std::span<const O
       return build(attrs, operands, way);
     } catch (const dnnl::error& failure) {
       reason = failure.what();
-      return Built{.kernel = nullptr};
+      return BuiltConv{.kernel = nullptr};
     }
   };
   std::vector<Offer> found;
-  Built direct = attempt(kDirect);
+  BuiltConv direct = attempt(kDirect);
   if (direct.kernel && !direct.slow) found.push_back({kDirect.name, std::move(direct.kernel)});
-  Built reordered = attempt(kReordered);
+  BuiltConv reordered = attempt(kReordered);
   const bool differs = found.empty() || reordered.kernel->workspace_bytes() != found[0].kernel->workspace_bytes();
   if (reordered.kernel && !reordered.slow && differs) found.push_back({kReordered.name, std::move(reordered.kernel)});
   if (found.empty() && direct.kernel) found.push_back({kDirect.name, std::move(direct.kernel)});
   if (found.empty()) throw KernelError("oneDNN has no such convolution: " + reason);
   const auto is_ones = [](const IntList& list) { return list == IntList{1, 1}; };
   if (attrs.group == 1 && is_ones(attrs.strides) && is_ones(attrs.dilations))
-    if (Built winograd = attempt(kWinograd); winograd.kernel) found.push_back({kWinograd.name, std::move(winograd.kernel)});
+    if (BuiltConv winograd = attempt(kWinograd); winograd.kernel) found.push_back({kWinograd.name, std::move(winograd.kernel)});
   return found;
 }
 

@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kStretch = 64;  // columns
+constexpr int64_t kGatherStretch = 64;  // columns
 
 struct Indices {
   bool wide;
@@ -28,9 +28,9 @@ struct Indices {
   }
 };
 
-struct Shape {
+struct GatherShape {
   int64_t tables, rows, count, width;
-  Shape(const TensorDesc& table, const TensorDesc& y)
+  GatherShape(const TensorDesc& table, const TensorDesc& y)
       : tables(table.rank() == 3 ? table.dim(0) : 1), rows(table.dim(table.rank() - 2)), count(y.dim(y.rank() - 2)),
         width(y.dim(y.rank() - 1)) {}
 };
@@ -40,7 +40,7 @@ struct Shape {
 std::vector<Algorithm> GatherForward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> GatherForward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
-  const Shape shape(operands[0].tensor, operands[2].tensor);
+  const GatherShape shape(operands[0].tensor, operands[2].tensor);
   const Indices indices{operands[1].tensor.type == DataType::i64, shape.rows};
   return host::flat_kernel([=](const RunContext&, std::byte* const* operand) {
     const float* table = host::in(operand, 0);
@@ -61,17 +61,17 @@ std::unique_ptr<Kernel> GatherForward::make(const Attrs&, std::span<const Operan
 std::vector<Algorithm> GatherBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> GatherBackward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
-  const Shape shape(operands[2].tensor, operands[1].tensor);
+  const GatherShape shape(operands[2].tensor, operands[1].tensor);
   const Indices indices{operands[0].tensor.type == DataType::i64, shape.rows};
   const bool adds = operands[2].access == Access::update;
   return host::flat_kernel([=](const RunContext&, std::byte* const* operand) {
     const float* dy = host::in(operand, 1);
     float* dtable = host::out(operand, 2);
-    const int64_t width = shape.width, stretches = (width + kStretch - 1) / kStretch;
+    const int64_t width = shape.width, stretches = (width + kGatherStretch - 1) / kGatherStretch;
     if (!adds) host::for_elements(shape.tables * shape.rows * width, [=](int64_t i) { dtable[i] = 0; });
 #pragma omp parallel for schedule(static) if (shape.tables * shape.count * width > 16384)
     for (int64_t s = 0; s < shape.tables * stretches; ++s) {
-      const int64_t table = s / stretches, first = s % stretches * kStretch, n = std::min(kStretch, width - first);
+      const int64_t table = s / stretches, first = s % stretches * kGatherStretch, n = std::min(kGatherStretch, width - first);
       for (int64_t i = 0; i < shape.count; ++i) {
         const int64_t row = indices.at(operand[0], i);
         if (row < 0) continue;

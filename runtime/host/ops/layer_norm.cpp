@@ -20,20 +20,20 @@ namespace {
 // The sum of f(j) over a row, in lanes.
 template <class F>
 double row_sum(int64_t n, F f) {
-  constexpr int64_t kLanes = 16;
-  float lanes[kLanes] = {};
+  constexpr int64_t kNormLanes = 16;
+  float lanes[kNormLanes] = {};
   int64_t j = 0;
-  for (; j + kLanes <= n; j += kLanes)
-    for (int64_t l = 0; l < kLanes; ++l) lanes[l] += f(j + l);
+  for (; j + kNormLanes <= n; j += kNormLanes)
+    for (int64_t l = 0; l < kNormLanes; ++l) lanes[l] += f(j + l);
   for (int64_t l = 0; j < n; ++j, ++l) lanes[l] += f(j);
   double sum = 0;
   for (const float lane : lanes) sum += static_cast<double>(lane);
   return sum;
 }
 
-class Forward final : public Kernel {
+class LayerNormForwardKernel final : public Kernel {
  public:
-  Forward(const LayerNormAttrs& attrs, std::span<const OperandDesc> operands)
+  LayerNormForwardKernel(const LayerNormAttrs& attrs, std::span<const OperandDesc> operands)
       : epsilon_(attrs.epsilon), rows_(operands[0].tensor.dim(0)), columns_(operands[0].tensor.dim(1)) {}
 
   void run(const RunContext&, std::byte* const* operands, std::byte*) override {
@@ -62,9 +62,9 @@ class Forward final : public Kernel {
   int64_t rows_, columns_;
 };
 
-class Backward final : public Kernel {
+class LayerNormBackwardKernel final : public Kernel {
  public:
-  explicit Backward(std::span<const OperandDesc> operands)
+  explicit LayerNormBackwardKernel(std::span<const OperandDesc> operands)
       : rows_(operands[0].tensor.dim(0)), columns_(operands[0].tensor.dim(1)) {
     for (size_t i = 0; i < 2; ++i) {
       sums_ = sums_ || operands[6 + i].access != Access::absent;
@@ -127,15 +127,15 @@ class Backward final : public Kernel {
 std::vector<Algorithm> LayerNormForward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> LayerNormForward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  return std::make_unique<Forward>(attrs, operands);
+  return std::make_unique<LayerNormForwardKernel>(attrs, operands);
 }
 
 std::vector<Algorithm> LayerNormBackward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = Backward(operands).workspace_bytes()}};
+  return {{.workspace_bytes = LayerNormBackwardKernel(operands).workspace_bytes()}};
 }
 
 std::unique_ptr<Kernel> LayerNormBackward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
-  return std::make_unique<Backward>(operands);
+  return std::make_unique<LayerNormBackwardKernel>(operands);
 }
 
 }  // namespace plimsoll

@@ -39,7 +39,7 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
     batch_ = logits.dim(0);
     classes_ = logits.dim(1);
     for (size_t i = 2; i < logits.rank(); ++i) pixels_ *= logits.dim(i);
-    stretches_ = pixels_ == 1 ? 1 : (pixels_ + kStretch - 1) / kStretch;
+    stretches_ = pixels_ == 1 ? 1 : (pixels_ + kLossStretch - 1) / kLossStretch;
   }
 
   int64_t workspace_bytes() const { return batch_ * stretches_ * static_cast<int64_t>(sizeof(Share)); }
@@ -53,11 +53,11 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
     const int64_t image = classes_ * pixels_, units = batch_ * stretches_;
 #pragma omp parallel for schedule(static) if (batch_ * image > 4096)
     for (int64_t i = 0; i < units; ++i) {
-      const int64_t n = i / stretches_, first = i % stretches_ * kStretch;
+      const int64_t n = i / stretches_, first = i % stretches_ * kLossStretch;
       const float* x = logits + n * image + first;
       float* dx = gradient ? gradient + n * image + first : nullptr;
       shares[i] = pixels_ == 1 ? row(x, label(operands[1], n), dx)
-                               : stretch(x, operands[1], n * pixels_ + first, std::min(kStretch, pixels_ - first), dx);
+                               : stretch(x, operands[1], n * pixels_ + first, std::min(kLossStretch, pixels_ - first), dx);
     }
     const Share sum = total(shares, units);
     *host::out(operands, 2) = static_cast<float>(sum.loss * exact_scale);
@@ -65,7 +65,7 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
   }
 
  private:
-  static constexpr int64_t kStretch = 64;  // pixels at a time
+  static constexpr int64_t kLossStretch = 64;  // pixels at a time
 
   int64_t label(const std::byte* labels, int64_t i) const {
     return wide_labels_ ? reinterpret_cast<const int64_t*>(labels)[i] : reinterpret_cast<const int32_t*>(labels)[i];
@@ -85,11 +85,11 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
     bool hit = mine == largest;
     for (int64_t c = 0; hit && c < label; ++c) hit = x[c] != largest;  // the first of equals is the arg max
 
-    constexpr int64_t kLanes = 16;
-    float lanes[kLanes] = {};
+    constexpr int64_t kLossLanes = 16;
+    float lanes[kLossLanes] = {};
     int64_t c = 0;
-    for (; c + kLanes <= classes_; c += kLanes)
-      for (int64_t l = 0; l < kLanes; ++l) lanes[l] += host::exp_of(x[c + l] - largest);
+    for (; c + kLossLanes <= classes_; c += kLossLanes)
+      for (int64_t l = 0; l < kLossLanes; ++l) lanes[l] += host::exp_of(x[c + l] - largest);
     for (int64_t l = 0; c < classes_; ++c, ++l) lanes[l] += host::exp_of(x[c] - largest);
     double sum = 0;
     for (const float lane : lanes) sum += static_cast<double>(lane);
@@ -102,10 +102,10 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
     return {std::log(sum) + static_cast<double>(largest) - static_cast<double>(mine), hit ? 1.0 : 0.0};
   }
 
-  // Up to kStretch pixels of one sample; a pixel's classes are pixels_ apart.
+  // Up to kLossStretch pixels of one sample; a pixel's classes are pixels_ apart.
   Share stretch(const float* x, const std::byte* labels, int64_t first, int64_t count, float* dx) const {
-    float largest[kStretch], sum[kStretch], factor[kStretch], mine[kStretch];
-    int64_t wanted[kStretch], best[kStretch];
+    float largest[kLossStretch], sum[kLossStretch], factor[kLossStretch], mine[kLossStretch];
+    int64_t wanted[kLossStretch], best[kLossStretch];
     for (int64_t p = 0; p < count; ++p) {
       largest[p] = x[p];
       sum[p] = 0;

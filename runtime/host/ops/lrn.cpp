@@ -17,14 +17,14 @@ namespace {
 
 constexpr int64_t kStrips = 64;  // pixels are dealt to so many rows of the workspace, on any number of threads
 
-struct Geometry {
+struct LrnGeometry {
   host::PlaneShape shape;
   int64_t block;          // channels that lie side by side
   int64_t before, after;  // neighbours of a channel that its window covers
   int64_t row;            // floats of one gathered row with its margins, whole cache lines
   float alpha, beta, bias;  // alpha by size
 
-  Geometry(const LrnAttrs& attrs, const TensorDesc& x)
+  LrnGeometry(const LrnAttrs& attrs, const TensorDesc& x)
       : shape(x),
         block(host::by_block(x.layout, [](auto b) -> int64_t { return b; })),
         before((attrs.size - 1) / 2),
@@ -73,7 +73,7 @@ struct Geometry {
 };
 
 template <int kBlock>
-void forward(const Geometry& g, const float* x, float* y, std::byte* workspace) {
+void forward(const LrnGeometry& g, const float* x, float* y, std::byte* workspace) {
   g.for_pixels(workspace, 2, [&](int64_t pixel, float* scratch) {
     float *squares = scratch + g.before, *scale = scratch + g.row;
     g.for_channels<kBlock>(pixel, [=](int64_t c, int64_t at) { squares[c] = x[at] * x[at]; });
@@ -86,7 +86,7 @@ void forward(const Geometry& g, const float* x, float* y, std::byte* workspace) 
 // With s the scale and t = s^-beta:  dx_c = dy_c t_c - 2 alpha beta x_c * sum of dy_j x_j t_j / s_j over the windows j
 // that c lies in, which reach to the other side.
 template <int kBlock>
-void backward(const Geometry& g, const float* x, const float* dy, float* dx, std::byte* workspace) {
+void backward(const LrnGeometry& g, const float* x, const float* dy, float* dx, std::byte* workspace) {
   g.for_pixels(workspace, 4, [&](int64_t pixel, float* scratch) {
     float *squares = scratch + g.before, *scale = scratch + g.row;
     float *shares = scratch + 2 * g.row + g.after, *power = scratch + 3 * g.row;
@@ -115,7 +115,7 @@ class LrnKernel final : public Kernel {
   }
 
  private:
-  const Geometry geometry_;
+  const LrnGeometry geometry_;
   const Layout layout_;
   const bool forward_;
 };
@@ -123,7 +123,7 @@ class LrnKernel final : public Kernel {
 }  // namespace
 
 std::vector<Algorithm> LrnForward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = Geometry(attrs, operands[0].tensor).workspace_bytes(2)}};
+  return {{.workspace_bytes = LrnGeometry(attrs, operands[0].tensor).workspace_bytes(2)}};
 }
 
 std::unique_ptr<Kernel> LrnForward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
@@ -131,7 +131,7 @@ std::unique_ptr<Kernel> LrnForward::make(const Attrs& attrs, std::span<const Ope
 }
 
 std::vector<Algorithm> LrnBackward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = Geometry(attrs, operands[0].tensor).workspace_bytes(4)}};
+  return {{.workspace_bytes = LrnGeometry(attrs, operands[0].tensor).workspace_bytes(4)}};
 }
 
 std::unique_ptr<Kernel> LrnBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,

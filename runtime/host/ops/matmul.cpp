@@ -24,13 +24,13 @@ memory::desc matrix(const TensorDesc& desc, bool transposed) {
   return {dims, memory::data_type::f32, strides};
 }
 
-struct Problem {
+struct MatMulProblem {
   memory::desc a, b, y;
   memory::desc bias;    // [1, …, N] as the primitive adds it itself; empty: none
   bool seeded = false;  // y holds beta · c before the primitive runs
   dnnl::primitive_attr attr = host::scratchpad_by_user();
 
-  Problem(const MatMulAttrs& attrs, std::span<const OperandDesc> operands)
+  MatMulProblem(const MatMulAttrs& attrs, std::span<const OperandDesc> operands)
       : a(matrix(operands[0].tensor, attrs.transpose_a)),
         b(matrix(operands[1].tensor, attrs.transpose_b)),
         y(matrix(operands[3].tensor, false)) {
@@ -85,7 +85,7 @@ struct Problem {
 
 class MatMulKernel final : public Kernel {
  public:
-  MatMulKernel(const Problem& problem, const dnnl::matmul::primitive_desc& desc, const MatMulAttrs& attrs,
+  MatMulKernel(const MatMulProblem& problem, const dnnl::matmul::primitive_desc& desc, const MatMulAttrs& attrs,
                std::span<const OperandDesc> operands)
       : seeded_(problem.seeded), beta_(static_cast<float>(attrs.beta)) {
     std::unordered_map<int, memory> arguments = {{DNNL_ARG_SRC, product_.operand(0, problem.a)},
@@ -123,7 +123,7 @@ class MatMulKernel final : public Kernel {
 }  // namespace
 
 std::vector<Algorithm> MatMul::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  const Problem problem(attrs, operands);
+  const MatMulProblem problem(attrs, operands);
   std::vector<Algorithm> all;
   for (const auto& desc : problem.implementations())
     all.push_back({.name = desc.impl_info_str(),
@@ -133,7 +133,7 @@ std::vector<Algorithm> MatMul::algorithms(const Attrs& attrs, std::span<const Op
 
 std::unique_ptr<Kernel> MatMul::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                      std::string_view algorithm) {
-  const Problem problem(attrs, operands);
+  const MatMulProblem problem(attrs, operands);
   for (const auto& desc : problem.implementations())
     if (algorithm.empty() || algorithm == desc.impl_info_str())
       return std::make_unique<MatMulKernel>(problem, desc, attrs, operands);

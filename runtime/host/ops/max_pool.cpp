@@ -10,11 +10,11 @@ namespace {
 
 using dnnl::memory;
 
-struct Problem {
+struct MaxPoolProblem {
   memory::desc x, y;
   memory::dims strides, kernel, dilates, pads_begin, pads_end;
 
-  Problem(const PoolAttrs& a, const TensorDesc& x_, const TensorDesc& y_)
+  MaxPoolProblem(const PoolAttrs& a, const TensorDesc& x_, const TensorDesc& y_)
       : x(host::to_dnnl(x_)),
         y(host::to_dnnl(y_)),
         strides(host::to_dims(a.strides)),
@@ -43,10 +43,10 @@ memory indices(host::PrimitiveKernel& kernel, size_t slot, const OperandDesc& op
   return kernel.operand(slot, wanted);
 }
 
-using Built = std::unique_ptr<host::PrimitiveKernel>;
+using BuiltPool = std::unique_ptr<host::PrimitiveKernel>;
 
-Built forward(const PoolAttrs& attrs, std::span<const OperandDesc> operands) {
-  const Problem p(attrs, operands[0].tensor, operands[1].tensor);
+BuiltPool forward(const PoolAttrs& attrs, std::span<const OperandDesc> operands) {
+  const MaxPoolProblem p(attrs, operands[0].tensor, operands[1].tensor);
   const bool training = operands[2].access != Access::absent;
   const auto desc = p.forward(training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference);
   auto kernel = std::make_unique<host::PrimitiveKernel>();
@@ -57,8 +57,8 @@ Built forward(const PoolAttrs& attrs, std::span<const OperandDesc> operands) {
   return kernel;
 }
 
-Built backward(const PoolAttrs& attrs, std::span<const OperandDesc> operands) {
-  const Problem p(attrs, operands[2].tensor, operands[1].tensor);
+BuiltPool backward(const PoolAttrs& attrs, std::span<const OperandDesc> operands) {
+  const MaxPoolProblem p(attrs, operands[2].tensor, operands[1].tensor);
   const dnnl::pooling_v2_backward::primitive_desc desc(
       {dnnl::algorithm::pooling_max, p.x, p.y, p.strides, p.kernel, p.dilates, p.pads_begin, p.pads_end},
       host::scratchpad_by_user(), host::engine(), p.forward(dnnl::prop_kind::forward_training));

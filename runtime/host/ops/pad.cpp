@@ -11,11 +11,11 @@ namespace {
 
 // A blocked tensor is a plain one of one axis more, [N, C / block, H, W, block]. Behind the last axis that changes, all
 // is one contiguous unit; a row is that axis:    | fill | copied from x | fill |
-struct Geometry {
+struct PadGeometry {
   IntList in, out, begin;  // the axes in front of the rows
   int64_t row_in = 1, row_out = 1, row_begin = 0, unit = 1;
 
-  Geometry(const PadAttrs& attrs, const TensorDesc& x, const TensorDesc& y) : in(x.dims), out(y.dims), begin(attrs.begin) {
+  PadGeometry(const PadAttrs& attrs, const TensorDesc& x, const TensorDesc& y) : in(x.dims), out(y.dims), begin(attrs.begin) {
     if (begin.size() != in.size()) throw KernelError("Pad: as many pads as axes are needed");
     host::by_block(x.layout, [&](auto block) {
       if constexpr (block > 1) {
@@ -55,7 +55,7 @@ struct Geometry {
   }
 };
 
-void pad(const Geometry& g, float value, const float* x, float* y) {
+void pad(const PadGeometry& g, float value, const float* x, float* y) {
   const int64_t rows = g.rows(), first = std::clamp<int64_t>(g.row_begin, 0, g.row_out);
   const int64_t last = std::clamp<int64_t>(g.row_begin + g.row_in, first, g.row_out);
 #pragma omp parallel for schedule(static)
@@ -78,7 +78,7 @@ void pad(const Geometry& g, float value, const float* x, float* y) {
 std::vector<Algorithm> Pad::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> Pad::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  return host::flat_kernel([g = Geometry(attrs, operands[0].tensor, operands[1].tensor),
+  return host::flat_kernel([g = PadGeometry(attrs, operands[0].tensor, operands[1].tensor),
                             value = static_cast<float>(attrs.value)](const RunContext&, std::byte* const* operand) {
     pad(g, value, host::in(operand, 0), host::out(operand, 1));
   });

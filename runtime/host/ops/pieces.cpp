@@ -42,12 +42,12 @@ class PiecesKernel final : public Kernel {
 
   void run(const RunContext&, std::byte* const* operands, std::byte*) override {
     // Long pieces are cut, so that every thread has something to do.
-    constexpr int64_t kChunk = 16384;
+    constexpr int64_t kPieceChunk = 16384;
     for (const Piece& piece : pieces_) {
-      const int64_t chunks = (piece.width + kChunk - 1) / kChunk;
+      const int64_t chunks = (piece.width + kPieceChunk - 1) / kPieceChunk;
 #pragma omp parallel for schedule(static) if (rows_ * piece.width > 16384)
       for (int64_t i = 0; i < rows_ * chunks; ++i) {
-        const int64_t row = i / chunks, first = i % chunks * kChunk, n = std::min(kChunk, piece.width - first);
+        const int64_t row = i / chunks, first = i % chunks * kPieceChunk, n = std::min(kPieceChunk, piece.width - first);
         const int64_t in_whole = row * width_ + piece.at + first, in_piece = row * piece.width + first;
         const float* from = gather_ ? host::in(operands, piece.slot) + in_piece : host::in(operands, whole_) + in_whole;
         float* to = gather_ ? host::out(operands, whole_) + in_whole : host::out(operands, piece.slot) + in_piece;

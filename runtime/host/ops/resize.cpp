@@ -50,11 +50,11 @@ std::vector<Between> table(double start, double step, int64_t in, int64_t out, i
 }
 
 // The small side is the input, the other the result; series [N, C, W] are images of one row.
-struct Shape {
+struct ResizeShape {
   int64_t planes, rows_in, columns_in;
   std::vector<Between> rows, columns;
 
-  Shape(const ResizeAttrs& a, const TensorDesc& x, const TensorDesc& y) : planes(x.dim(0) * x.dim(1)) {
+  ResizeShape(const ResizeAttrs& a, const TensorDesc& x, const TensorDesc& y) : planes(x.dim(0) * x.dim(1)) {
     const bool image = x.rank() == 4;
     rows_in = image ? x.dim(2) : 1;
     columns_in = x.dim(x.rank() - 1);
@@ -64,7 +64,7 @@ struct Shape {
 };
 
 template <int kBlock>
-void forward(const Shape& shape, const float* x, float* y) {
+void forward(const ResizeShape& shape, const float* x, float* y) {
   const int64_t in = shape.rows_in * shape.columns_in * kBlock, row = shape.columns_in * kBlock;
   const int64_t out = static_cast<int64_t>(shape.rows.size() * shape.columns.size()) * kBlock;
 #pragma omp parallel for schedule(static)
@@ -88,7 +88,7 @@ void forward(const Shape& shape, const float* x, float* y) {
 }
 
 template <int kBlock>
-void backward(const Shape& shape, bool adds, const float* dy, float* dx) {
+void backward(const ResizeShape& shape, bool adds, const float* dy, float* dx) {
   const int64_t in = shape.rows_in * shape.columns_in * kBlock, row = shape.columns_in * kBlock;
   const int64_t out = static_cast<int64_t>(shape.rows.size() * shape.columns.size()) * kBlock;
 #pragma omp parallel for schedule(static)
@@ -121,7 +121,7 @@ std::vector<Algorithm> ResizeForward::algorithms(const Attrs&, std::span<const O
 std::unique_ptr<Kernel> ResizeForward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
   const TensorDesc& x = operands[0].tensor;
   return host::by_block(x.layout, [&](auto block) -> std::unique_ptr<Kernel> {
-    return host::flat_kernel([shape = Shape(attrs, x, operands[1].tensor)](const RunContext&, std::byte* const* operand) {
+    return host::flat_kernel([shape = ResizeShape(attrs, x, operands[1].tensor)](const RunContext&, std::byte* const* operand) {
       forward<decltype(block)::value>(shape, host::in(operand, 0), host::out(operand, 1));
     });
   });
@@ -133,7 +133,7 @@ std::unique_ptr<Kernel> ResizeBackward::make(const Attrs& attrs, std::span<const
   const TensorDesc& dx = operands[1].tensor;
   const bool adds = operands[1].access == Access::update;
   return host::by_block(dx.layout, [&](auto block) -> std::unique_ptr<Kernel> {
-    return host::flat_kernel([adds, shape = Shape(attrs, dx, operands[0].tensor)](const RunContext&, std::byte* const* operand) {
+    return host::flat_kernel([adds, shape = ResizeShape(attrs, dx, operands[0].tensor)](const RunContext&, std::byte* const* operand) {
       backward<decltype(block)::value>(shape, adds, host::in(operand, 0), host::out(operand, 1));
     });
   });

@@ -9,13 +9,13 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kStretch = 64;  // of the inner dimension at a time
-constexpr int64_t kLanes = 16;
+constexpr int64_t kSoftmaxStretch = 64;  // of the inner dimension at a time
+constexpr int64_t kSoftmaxLanes = 16;
 
-struct Shape {
+struct SoftmaxShape {
   int64_t outer, classes, inner, stretches;
-  explicit Shape(const TensorDesc& x)
-      : outer(x.dim(0)), classes(x.dim(1)), inner(x.dim(2)), stretches((inner + kStretch - 1) / kStretch) {}
+  explicit SoftmaxShape(const TensorDesc& x)
+      : outer(x.dim(0)), classes(x.dim(1)), inner(x.dim(2)), stretches((inner + kSoftmaxStretch - 1) / kSoftmaxStretch) {}
   int64_t units() const { return outer * stretches; }
   int64_t work() const { return outer * classes * inner; }
 };
@@ -24,10 +24,10 @@ struct Shape {
 void forward_row(const float* x, float* y, int64_t n) {
   float largest = x[0];
   for (int64_t c = 1; c < n; ++c) largest = x[c] > largest ? x[c] : largest;
-  float lanes[kLanes] = {};
+  float lanes[kSoftmaxLanes] = {};
   int64_t c = 0;
-  for (; c + kLanes <= n; c += kLanes) {
-    for (int64_t l = 0; l < kLanes; ++l) {
+  for (; c + kSoftmaxLanes <= n; c += kSoftmaxLanes) {
+    for (int64_t l = 0; l < kSoftmaxLanes; ++l) {
       y[c + l] = host::exp_of(x[c + l] - largest);
       lanes[l] += y[c + l];
     }
@@ -42,9 +42,9 @@ void forward_row(const float* x, float* y, int64_t n) {
   for (int64_t j = 0; j < n; ++j) y[j] *= factor;
 }
 
-// Classes `step` apart, up to kStretch rows side by side.
+// Classes `step` apart, up to kSoftmaxStretch rows side by side.
 void forward_stretch(const float* x, float* y, int64_t n, int64_t step, int64_t count) {
-  float largest[kStretch], sum[kStretch];
+  float largest[kSoftmaxStretch], sum[kSoftmaxStretch];
   for (int64_t p = 0; p < count; ++p) {
     largest[p] = x[p];
     sum[p] = 0;
@@ -65,10 +65,10 @@ void forward_stretch(const float* x, float* y, int64_t n, int64_t step, int64_t 
 
 template <bool Accumulate>
 void backward_row(const float* y, const float* dy, float* dx, int64_t n) {
-  float lanes[kLanes] = {};
+  float lanes[kSoftmaxLanes] = {};
   int64_t c = 0;
-  for (; c + kLanes <= n; c += kLanes)
-    for (int64_t l = 0; l < kLanes; ++l) lanes[l] += y[c + l] * dy[c + l];
+  for (; c + kSoftmaxLanes <= n; c += kSoftmaxLanes)
+    for (int64_t l = 0; l < kSoftmaxLanes; ++l) lanes[l] += y[c + l] * dy[c + l];
   for (int64_t l = 0; c < n; ++c, ++l) lanes[l] += y[c] * dy[c];
   float dot = 0;
   for (const float lane : lanes) dot += lane;
@@ -80,7 +80,7 @@ void backward_row(const float* y, const float* dy, float* dx, int64_t n) {
 
 template <bool Accumulate>
 void backward_stretch(const float* y, const float* dy, float* dx, int64_t n, int64_t step, int64_t count) {
-  float dot[kStretch] = {};
+  float dot[kSoftmaxStretch] = {};
   for (int64_t c = 0; c < n; ++c)
     for (int64_t p = 0; p < count; ++p) dot[p] += y[c * step + p] * dy[c * step + p];
   for (int64_t c = 0; c < n; ++c) {
@@ -93,17 +93,17 @@ void backward_stretch(const float* y, const float* dy, float* dx, int64_t n, int
 }
 
 template <bool Accumulate>
-std::unique_ptr<Kernel> backward(const Shape s) {
+std::unique_ptr<Kernel> backward(const SoftmaxShape s) {
   return host::flat_kernel([s](const RunContext&, std::byte* const* operand) {
     const float *y = host::in(operand, 0), *dy = host::in(operand, 1);
     float* dx = host::out(operand, 2);
 #pragma omp parallel for schedule(static) if (s.work() > 8192)
     for (int64_t i = 0; i < s.units(); ++i) {
-      const int64_t first = i % s.stretches * kStretch, at = i / s.stretches * s.classes * s.inner + first;
+      const int64_t first = i % s.stretches * kSoftmaxStretch, at = i / s.stretches * s.classes * s.inner + first;
       if (s.inner == 1) {
         backward_row<Accumulate>(y + at, dy + at, dx + at, s.classes);
       } else {
-        backward_stretch<Accumulate>(y + at, dy + at, dx + at, s.classes, s.inner, std::min(kStretch, s.inner - first));
+        backward_stretch<Accumulate>(y + at, dy + at, dx + at, s.classes, s.inner, std::min(kSoftmaxStretch, s.inner - first));
       }
     }
   });
@@ -131,7 +131,7 @@ void log_backward(const float* y, const float* dy, float* dx, int64_t n, int64_t
 
 // body(where a row of classes begins)
 template <class Body>
-void for_rows(const Shape& s, Body body) {
+void for_rows(const SoftmaxShape& s, Body body) {
 #pragma omp parallel for schedule(static) if (s.work() > 4096)
   for (int64_t i = 0; i < s.outer * s.inner; ++i) body(i / s.inner * s.classes * s.inner + i % s.inner);
 }
@@ -141,17 +141,17 @@ void for_rows(const Shape& s, Body body) {
 std::vector<Algorithm> SoftmaxForward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> SoftmaxForward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
-  const Shape s(operands[0].tensor);
+  const SoftmaxShape s(operands[0].tensor);
   return host::flat_kernel([s](const RunContext&, std::byte* const* operand) {
     const float* x = host::in(operand, 0);
     float* y = host::out(operand, 1);
 #pragma omp parallel for schedule(static) if (s.work() > 4096)
     for (int64_t i = 0; i < s.units(); ++i) {
-      const int64_t first = i % s.stretches * kStretch, at = i / s.stretches * s.classes * s.inner + first;
+      const int64_t first = i % s.stretches * kSoftmaxStretch, at = i / s.stretches * s.classes * s.inner + first;
       if (s.inner == 1) {
         forward_row(x + at, y + at, s.classes);
       } else {
-        forward_stretch(x + at, y + at, s.classes, s.inner, std::min(kStretch, s.inner - first));
+        forward_stretch(x + at, y + at, s.classes, s.inner, std::min(kSoftmaxStretch, s.inner - first));
       }
     }
   });
@@ -160,14 +160,14 @@ std::unique_ptr<Kernel> SoftmaxForward::make(const Attrs&, std::span<const Opera
 std::vector<Algorithm> SoftmaxBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> SoftmaxBackward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
-  const Shape s(operands[0].tensor);
+  const SoftmaxShape s(operands[0].tensor);
   return operands[2].access == Access::update ? backward<true>(s) : backward<false>(s);
 }
 
 std::vector<Algorithm> LogSoftmaxForward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> LogSoftmaxForward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
-  const Shape s(operands[0].tensor);
+  const SoftmaxShape s(operands[0].tensor);
   return host::flat_kernel([s](const RunContext&, std::byte* const* operand) {
     const float* x = host::in(operand, 0);
     float* y = host::out(operand, 1);
@@ -178,7 +178,7 @@ std::unique_ptr<Kernel> LogSoftmaxForward::make(const Attrs&, std::span<const Op
 std::vector<Algorithm> LogSoftmaxBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> LogSoftmaxBackward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
-  const Shape s(operands[0].tensor);
+  const SoftmaxShape s(operands[0].tensor);
   const bool adds = operands[2].access == Access::update;
   return host::flat_kernel([s, adds](const RunContext&, std::byte* const* operand) {
     const float *y = host::in(operand, 0), *dy = host::in(operand, 1);

@@ -101,18 +101,18 @@ class SumKernel final : public Kernel {
   // The innermost loop goes: rows are summed in lanes.
   template <bool Unit>
   double row_sums(std::array<const float*, Factors> from) const {
-    constexpr int64_t kLanes = 32;
+    constexpr int64_t kSumLanes = 32;
     double sum = 0;
     const int64_t outer = reduced_.count(0);
     for (int64_t o = 0; o < outer * row_count_; ++o) {
       std::array<const float*, Factors> row;
       for (size_t k = 0; k < Factors; ++k)
         row[k] = from[k] + reduced_.offset(k, o / row_count_, 0) + o % row_count_ * row_step_[k];
-      float lanes[kLanes] = {};
+      float lanes[kSumLanes] = {};
       int64_t j = 0;
-      for (; j + kLanes <= inner_count_; j += kLanes)
-        for (int64_t l = 0; l < kLanes; ++l) lanes[l] += at<Unit>(row, j + l);
-      for (; j < inner_count_; ++j) lanes[j % kLanes] += at<Unit>(row, j);
+      for (; j + kSumLanes <= inner_count_; j += kSumLanes)
+        for (int64_t l = 0; l < kSumLanes; ++l) lanes[l] += at<Unit>(row, j + l);
+      for (; j < inner_count_; ++j) lanes[j % kSumLanes] += at<Unit>(row, j);
       for (const float lane : lanes) sum += static_cast<double>(lane);
     }
     return sum;
