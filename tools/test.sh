@@ -8,7 +8,7 @@ tools/setup.sh test
 build=${PLIMSOLL_BUILD:-build}
 jobs=$(nproc)
 started=$SECONDS
-cmake -S . -B "$build" -G Ninja -DBUILD_TESTING=ON >/dev/null
+cmake -S . -B "$build" -G Ninja -DBUILD_TESTING=ON -DPLIMSOLL_HARDENED=ON >/dev/null
 cmake --build "$build" -j "$jobs"
 echo "test: built in $((SECONDS - started)) s" >&2
 # Trainers run beside each other here: who waits for a thread must not keep it from running.
