@@ -101,13 +101,14 @@ std::string why(const Plan& plan, const PlanFacts& facts, const Residency& resid
   const StepId next = next_touch(residency, facts.tensors[tensor], at);
   if (!next.valid()) return "kept until the round ends";
   if (plan.steps[next].kind == StepKind::offload) return fmt::format("until its offload, step {}", next.value);
-  const std::string wait = format_seconds(std::max(0.0, plan.steps[next].start - step.end));
+  const double waits = plan.steps[next].start - step.end;
+  const std::string wait = waits > 0 ? "in " + format_seconds(waits) : "at once";
   const bool begun_early = residency.first_step >= 0 && facts.tensors[tensor].gap_to.valid() &&
                            residency.first_step > facts.tensors[tensor].gap_from.value;
   const char* const what = begun_early ? "back for" : "for";
-  const std::string named = fmt::format("{} {}, in {}", what, facts.step_names[next], wait);
+  const std::string named = fmt::format("{} {}, {}", what, facts.step_names[next], wait);
   // A number tells more than what is left of a long name.
-  return width_of(named) <= kWhyWidth ? named : fmt::format("{} step {}, in {}", what, next.value, wait);
+  return width_of(named) <= kWhyWidth ? named : fmt::format("{} step {}, {}", what, next.value, wait);
 }
 
 // What left or is to be made again, and would be there too.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "compiler/report/line_chart.h"
 #include "compiler/report/page.h"
@@ -12,10 +11,6 @@
 
 namespace plimsoll {
 namespace {
-
-// Lines are told apart by hue; where hues come again, they are dashed.
-constexpr std::array kColours = {"var(--activation)", "var(--gradient)", "var(--persistent)", "var(--offload)", "var(--recompute)",
-                                 "var(--weight-gradient)", "var(--workspace)", "var(--input)"};
 
 std::string head_of(const std::string& title, const std::string& subtitle) {
   return fmt::format(
@@ -72,7 +67,7 @@ std::vector<ChartLine> lines_of(const std::vector<BudgetEntries>& budgets) {
   std::vector<ChartLine> lines;
   for (size_t policy = 0; policy < budgets.front().entries.size(); ++policy) {
     const std::string& name = budgets.front().entries[policy].policy;
-    ChartLine line{.name = name, .colour = kColours[policy % kColours.size()], .dashed = policy / kColours.size() % 2 == 1};
+    ChartLine line{.name = name, .style = policy % kChartStyles};
     for (const BudgetEntries& budget : budgets) {
       const PolicyEntry& entry = budget.entries[policy];
       if (entry.figures)
@@ -96,7 +91,7 @@ std::string compare_page(const Comparison& about, const std::vector<BudgetEntrie
   bool splits = false;
   for (const BudgetEntries& budget : budgets) {
     const std::string bytes = format_bytes(budget.bytes);
-    body += fmt::format("<section><h2>Budget {}</h2>\n", html_escaped(budget.text == bytes ? bytes : budget.text + ": " + bytes));
+    body += fmt::format("<section class=\"long\"><h2>Budget {}</h2>\n", html_escaped(budget.text == bytes ? bytes : budget.text + ": " + bytes));
     body += bars_of(budget, about.unconstrained_seconds);
     body += fmt::format("<div class=\"scroll\" style=\"margin-top:12px\"><table><thead><tr><th>policy</th>{}</tr></thead><tbody>\n", kCellHeads);
     for (const PolicyEntry& entry : budget.entries) {
@@ -119,7 +114,7 @@ std::string frontier_page(const Plan& least, const std::vector<FrontierPoint>& p
   const int64_t unconstrained = least.summary.unconstrained_bytes;
   std::string body = head_of(least.model_name, fmt::format("time against budget, batch {}, policy {}; times {}{}", least.batch, least.policy, least.costs,
                                                            least.device.empty() ? "" : ", " + least.device));
-  ChartLine line{.name = least.policy, .colour = "var(--activation)"};
+  ChartLine line{.name = least.policy};
   bool splits = false;
   for (const FrontierPoint& point : points) {
     splits = splits || point.splits_statistics;
@@ -128,14 +123,14 @@ std::string frontier_page(const Plan& least, const std::vector<FrontierPoint>& p
   body += fmt::format("<section><h2>From {}, the least with a plan, to {}</h2>\n", format_bytes(points.front().budget), format_bytes(points.back().budget));
   const double ideal = points.back().figures.iteration_seconds / (1 + points.back().figures.overhead);
   body += line_chart({line}, ideal, "without a budget") + "</section>\n";
-  body += fmt::format("<section><div class=\"scroll\"><table><thead><tr><th>budget</th><th>share</th>{}</tr></thead><tbody>\n", kCellHeads);
+  body += fmt::format("<section class=\"long\"><div class=\"scroll\"><table><thead><tr><th>budget</th><th>share</th>{}</tr></thead><tbody>\n", kCellHeads);
   for (const FrontierPoint& point : points)
     body += fmt::format("<tr><td>{}</td><td>{}</td>{}</tr>\n", format_bytes(point.budget),
                         format_share(unconstrained > 0 ? static_cast<double>(point.budget) / static_cast<double>(unconstrained) : 0),
                         cells_of(point.figures, point.splits_statistics));
   body += "</tbody></table></div></section>\n";
   if (splits) body += kSplitNote;
-  body += "<footer>Hollow points split a batch that batch normalization looks at. Made by plimsoll frontier --html.</footer>\n";
+  body += "<footer>Made by plimsoll frontier --html.</footer>\n";
   return page_of(fmt::format("{}: time against budget", least.model_name), body);
 }
 

@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
 
 #include "compiler/ir/plan_text.h"
 #include "compiler/report/page.h"
@@ -141,7 +143,7 @@ TEST_CASE("the page of a comparison draws who fits, and says what the others nee
       {"50%", 128, {{.policy = "auto", .least_bytes = 64, .figures = slow, .fastest = true}, {.policy = "<none>", .least_bytes = 3 << 20}}},
       {"100%", 256, {{.policy = "auto", .least_bytes = 64, .figures = quick, .fastest = true}, {.policy = "<none>", .least_bytes = 3 << 20, .figures = slow, .splits_statistics = true}}}};
   const std::string page = compare_page({.model = "a & b", .batch = 4, .unconstrained_bytes = 256, .unconstrained_seconds = 0.5}, budgets);
-  CHECK(count_of(page, "</title></circle>") == 3);
+  CHECK(count_of(page, "</title></path>") == 3);
   CHECK(count_of(page, "class=\"row best\"") == 2);
   CHECK(page.find("does not fit: needs 3.0 MiB") != std::string::npos);
   CHECK(page.find("&lt;none&gt;") != std::string::npos);
@@ -152,12 +154,32 @@ TEST_CASE("the page of a comparison draws who fits, and says what the others nee
   CHECK(count_of(compare_page({}, {budgets[0]}), "<svg viewBox=\"0 0 960") == 0);
 }
 
+TEST_CASE("lines of a comparison are told apart without colours, and points that are one tell of all") {
+  std::vector<BudgetEntries> budgets = {{"50%", 128, {}}, {"100%", 256, {}}};
+  for (int policy = 0; policy < 16; ++policy)
+    for (BudgetEntries& budget : budgets) {
+      const double seconds = budget.bytes == 256 && policy < 2 ? 1 : policy + 2;
+      budget.entries.push_back({.policy = fmt::format("p{}", policy), .figures = PlanFigures{.rounds = 1, .iteration_seconds = seconds}});
+    }
+  std::string page = compare_page({.model = "net", .batch = 4}, budgets);
+  CHECK(page.find("p0 within 256 B: 1.00 s, 0%; moved -, recomputed -, sub-batch 0\np1 within") != std::string::npos);
+  page = std::regex_replace(page, std::regex("(fill|stroke):var\\(--[a-oq-z][a-z-]*\\)"), "$1:any");
+  std::set<std::string> looks, names;
+  const std::regex entry("<span><svg [^>]*>(.*?)</svg>(p[0-9]+)</span>");
+  for (auto at = std::sregex_iterator(page.begin(), page.end(), entry); at != std::sregex_iterator(); ++at) {
+    looks.insert((*at)[1]);
+    names.insert((*at)[2]);
+  }
+  CHECK(names.size() == 16);
+  CHECK(looks.size() == 16);
+}
+
 TEST_CASE("the page of a frontier has a point for every budget") {
   Plan least{.model_name = "net", .batch = 8, .policy = "auto"};
   least.summary.unconstrained_bytes = 400;
   const std::vector<FrontierPoint> points = {{100, {.iteration_seconds = 2, .overhead = 1}}, {200, {.iteration_seconds = 1.5, .overhead = 0.5}, true}, {400, {.iteration_seconds = 1}}};
   const std::string page = frontier_page(least, points);
-  CHECK(count_of(page, "</title></circle>") == 3);
-  CHECK(count_of(page, "stroke-width:2") == 1);  // the hollow one
+  CHECK(count_of(page, "</title></path>") == 3);
+  CHECK(count_of(page, ">†</text>") == 1);
   CHECK(page.find("<td>25%</td>") != std::string::npos);
 }
