@@ -37,3 +37,46 @@ for turn in 1 2; do
   [[ -z $(find . -name '*.tmp-*' -o -name '*.old-*') ]] || fail "ended while it wrote, it left $(find . -name '*.tmp-*')"
   [[ ! -e cut ]] || { plimsoll verify cut >/dev/null; rm -r cut; }
 done
+
+# A disk that is full, for the model or behind it: exit 7, and nothing is left there.
+if unshare -m true 2>/dev/null; then
+  mkdir disk
+  model=$(stat -c %s trainer/model.onnx)
+  for bytes in $((model / 2)) $((model + 65536)) 4096; do
+    expect 7 unshare -m bash -c "mount -t tmpfs -o size=$bytes none disk && { code=0
+      plimsoll compile net.onnx --batch 8 -o disk/trainer -q || code=\$?
+      ls -A disk >left; exit \$code; }"
+    says "No space left"
+    [[ ! -s left ]] || fail "on a full disk it left $(cat left)"
+  done
+  expect 7 unshare -m bash -c "mount -t tmpfs -o size=4096 none disk && { code=0
+    plimsoll plan net.onnx --batch 8 -o disk/plan.json -q || code=\$?; ls -A disk >left; exit \$code; }"
+  [[ ! -s left ]] || fail "on a full disk plan left $(cat left)"
+else
+  echo "no file system of a few kilobytes to be had here: its part is left out"
+fi
+
+# Killed before any call that changes a directory: no trainer or a whole one; where there was one, there is one, the old or
+# the new. Whoever compiles next clears away what was left.
+c++ -std=c++20 -shared -fPIC -O1 "$PLIMSOLL_CLI/preload/die.cpp" -o die.so -ldl
+whole() { (cd "$1" && /usr/bin/python3 -c '
+import hashlib, json
+for name, sum in json.load(open("manifest.json"))["files"].items():
+    assert hashlib.sha256(open(name, "rb").read()).hexdigest() == sum, name
+') || fail "killed at call $call, $1 is not whole"; }
+quick() { compile "$1" --policy liveness; }
+quick killed
+mkdir killed/build && echo made >killed/build/train
+for what in new killed; do
+  for ((call = 1; ; ++call)); do
+    code=0
+    LD_PRELOAD=$PWD/die.so DIE_FROM=$what.lock DIE_AT=$call quick $what 2>/dev/null || code=$?
+    [[ $code -eq 137 || $code -eq 0 ]] || fail "exit $code when it was killed at call $call"
+    [[ $what != killed || -d killed ]] || fail "killed at call $call, there is no trainer where one was"
+    [[ ! -e $what ]] || whole $what
+    [[ $code -ne 0 ]] || break
+    [[ $what == killed ]] || rm -rf new
+  done
+  [[ $call -gt 20 ]] || fail "$what was written with $call calls"
+  [[ -z $(find . -maxdepth 1 -name '*.tmp-*' -o -maxdepth 1 -name '*.old-*' -o -maxdepth 1 -name $what.lock) ]] || fail "left behind: $(ls)"
+done

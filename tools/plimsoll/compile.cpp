@@ -24,7 +24,7 @@ class CompileCommand final : public Command {
         options_(sub),
         one_(sub),
         output_("o", cl::Required, cl::value_desc("DIR"), cl::desc("the generated directory"), cl::sub(sub)),
-        force_("force", cl::desc("write into a directory that is not empty and not ours"), cl::sub(sub)),
+        force_("force", cl::desc("replace a directory that is not empty and not ours: what is in it is lost"), cl::sub(sub)),
         external_data_("external-data", cl::desc("keep the weights beside the model's file, as is done above 2 GiB"), cl::sub(sub)),
         dry_run_("dry-run", cl::desc("everything but writing"), cl::sub(sub)) {}
 

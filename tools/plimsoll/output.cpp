@@ -13,6 +13,7 @@
 #include <iterator>
 #include <sstream>
 #include <utility>
+#include <vector>
 
 namespace plimsoll {
 namespace fs = std::filesystem;
@@ -43,6 +44,21 @@ Status write_and_sync(const std::string& path, std::string_view contents) {
 }
 
 std::string temporary_name(const std::string& path) { return fmt::format("{}.tmp-{}", path, getpid()); }
+
+// What one that was killed has left: who holds the lock is the only one who writes there.
+void remove_left_behind(const fs::path& target) {
+  std::error_code failure;
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  std::vector<fs::path> left;
+  for (fs::directory_iterator entry(folder, failure), end; !failure && entry != end; entry.increment(failure)) {
+    const std::string name = entry->path().filename(), ours = target.filename();
+    for (const std::string kind : {".tmp-", ".old-"})
+      if (name.starts_with(ours + kind) && name.find_first_not_of("0123456789", ours.size() + kind.size()) == std::string::npos &&
+          name.size() > ours.size() + kind.size() && entry->is_directory(failure))
+        left.push_back(entry->path());
+  }
+  for (const fs::path& path : left) fs::remove_all(path, failure);
+}
 
 constexpr int kHeldBack[] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -126,7 +142,7 @@ Result<OutputDirectory> OutputDirectory::create(const std::string& path, bool fo
     return cannot_write(target, "another plimsoll is writing it right now");
   }
   OutputDirectory output(target, temporary_name(target), lock);
-  fs::remove_all(output.staging_, failure);
+  remove_left_behind(target);
   if (!fs::create_directory(output.staging_, failure))
     return cannot_write(target, failure ? failure.message() : "cannot make a directory beside it");
   return output;
@@ -144,23 +160,29 @@ Status OutputDirectory::write(std::string_view name, std::string_view contents) 
 
 Status OutputDirectory::commit() {
   std::error_code failure;
-  const std::string old = fmt::format("{}.old-{}", target_, getpid());
-  const bool replaces = fs::exists(target_, failure);
-  if (replaces) {
-    // The build tree survives a new compile: only what changed is built again.
-    const fs::path build = fs::path(target_) / "build";
-    if (fs::is_directory(build, failure)) fs::rename(build, fs::path(staging_) / "build", failure);
+  if (!fs::exists(target_, failure)) {
+    fs::rename(staging_, target_, failure);
+    if (failure) return cannot_write(target_, failure.message());
+    staging_.clear();
+    return {};
+  }
+  // One call: whenever we are killed, there is the one before or the new one. Some network file systems know no exchange.
+  if (renameat2(AT_FDCWD, staging_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) != 0) {
+    if (errno != EINVAL && errno != ENOSYS) return cannot_write(target_, std::strerror(errno));
+    const std::string old = fmt::format("{}.old-{}", target_, getpid());
     fs::rename(target_, old, failure);
     if (failure) return cannot_write(target_, failure.message());
+    fs::rename(staging_, target_, failure);
+    if (failure) {
+      const std::string why = failure.message();
+      fs::rename(old, target_, failure);
+      return cannot_write(target_, why);
+    }
+    staging_ = old;
   }
-  fs::rename(staging_, target_, failure);
-  if (failure) {
-    const std::string why = failure.message();
-    if (replaces) fs::rename(old, target_, failure);
-    return cannot_write(target_, why);
-  }
-  staging_.clear();
-  if (replaces) fs::remove_all(old, failure);
+  // The build tree survives a new compile: only what changed is built again. The rest of what was there goes with us.
+  const fs::path build = fs::path(staging_) / "build";
+  if (fs::is_directory(build, failure)) fs::rename(build, fs::path(target_) / "build", failure);
   return {};
 }
 

@@ -1,0 +1,74 @@
+// Loaded in front of plimsoll (LD_PRELOAD): it kills itself before its $DIE_AT-th call that changes the file system, counted
+// from when it opens the file whose name ends in $DIE_FROM. Of calls that come for each of many files, every 16th counts.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
+
+namespace {
+
+bool counting = false;
+int calls = 0, of_files = 0;
+
+void perhaps_die() {
+  static const char* const at = std::getenv("DIE_AT");
+  if (counting && at && ++calls == std::atoi(at)) kill(getpid(), SIGKILL);
+}
+
+void perhaps_die_of_a_file() {
+  if (counting && of_files++ % 16 == 0) perhaps_die();
+}
+
+void opens(const char* path) {
+  static const char* const from = std::getenv("DIE_FROM");
+  if (from && std::string_view(path).ends_with(from)) counting = true;
+}
+
+template <class Function>
+Function* next(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+extern "C" {
+
+int open(const char* path, int flags, ...) {
+  static auto* const call = next<int(const char*, int, ...)>("open");
+  if (flags & O_CREAT) opens(path), perhaps_die_of_a_file();
+  return call(path, flags, 0644);
+}
+int open64(const char* path, int flags, ...) {
+  static auto* const call = next<int(const char*, int, ...)>("open64");
+  if (flags & O_CREAT) opens(path), perhaps_die_of_a_file();
+  return call(path, flags, 0644);
+}
+int fsync(int) {  // a process that is killed loses nothing that it has written: this is of machines that are, and would take minutes here
+  perhaps_die_of_a_file();
+  return 0;
+}
+int mkdir(const char* path, mode_t mode) {
+  static auto* const call = next<int(const char*, mode_t)>("mkdir");
+  perhaps_die();
+  return call(path, mode);
+}
+int rename(const char* from, const char* to) {
+  static auto* const call = next<int(const char*, const char*)>("rename");
+  perhaps_die();
+  return call(from, to);
+}
+int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
+  static auto* const call = next<int(int, const char*, int, const char*, unsigned)>("renameat2");
+  perhaps_die();
+  return call(from_folder, from, to_folder, to, flags);
+}
+int unlinkat(int folder, const char* path, int flags) {
+  static auto* const call = next<int(int, const char*, int)>("unlinkat");
+  perhaps_die_of_a_file();
+  return call(folder, path, flags);
+}
+}
