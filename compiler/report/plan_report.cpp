@@ -13,7 +13,7 @@ namespace plimsoll {
 namespace {
 
 constexpr size_t kBarWidth = 40;
-constexpr size_t kWhyWidth = 29;
+constexpr size_t kWhyWidth = 31;
 
 double ratio(int64_t part, int64_t whole) { return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0; }
 
@@ -107,8 +107,9 @@ std::string why(const Plan& plan, const PlanFacts& facts, const Residency& resid
                            residency.first_step > facts.tensors[tensor].gap_from.value;
   const char* const what = begun_early ? "back for" : "for";
   const std::string named = fmt::format("{} {}, {}", what, facts.step_names[next], wait);
-  // A number tells more than what is left of a long name.
-  return width_of(named) <= kWhyWidth ? named : fmt::format("{} step {}, {}", what, next.value, wait);
+  // A number tells more than what is left of a long name, and nothing when it is cut itself.
+  const std::string step_only = fmt::format("{} step {}", what, next.value), numbered = fmt::format("{}, {}", step_only, wait);
+  return width_of(named) <= kWhyWidth ? named : width_of(numbered) <= kWhyWidth ? numbered : step_only;
 }
 
 // What left or is to be made again, and would be there too.

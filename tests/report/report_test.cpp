@@ -53,6 +53,23 @@ TEST_CASE("reports of plans") {
   });
 }
 
+TEST_CASE("a number is never cut out of why a tensor is live at the peak") {
+  auto plan = plan_from_text(read_text_case(std::filesystem::path(PLIMSOLL_TEST_DIR) / "cases" / "recompute.test").input("plan"));
+  REQUIRE(plan.ok());
+  for (const double factor : {1.0, 3.7e3, 3.7e9, 3.7e15}) {
+    Plan slow = *plan;
+    for (const StepId id : ids_of(slow.steps)) {
+      slow.steps[id].start *= factor;
+      slow.steps[id].end *= factor;
+    }
+    const std::string report = report_peak(slow, facts_of(slow), false, 20);
+    INFO(report);
+    check_width(report);
+    CHECK(report.find("for ") != std::string::npos);
+    CHECK(report.find("…") == std::string::npos);  // the names are short, and so is what is told
+  }
+}
+
 TEST_CASE("what changed from one plan to another") {
   run_text_cases(std::filesystem::path(PLIMSOLL_TEST_DIR) / "diffs", [](const TextCase& text_case) -> TextResults {
     const auto before = plan_from_text(text_case.input("before"), "before"), after = plan_from_text(text_case.input("after"), "after");
