@@ -57,6 +57,7 @@ class SummedFile {
   std::string close() {
     if (::fsync(descriptor_) != 0) cannot_write(path_, errno);
     if (::close(std::exchange(descriptor_, -1)) != 0) cannot_write(path_, errno);
+    if (pulse_) pulse_->beat();
     return sum_.hex();
   }
 
@@ -88,12 +89,13 @@ class SummedFile {
   Sha256 sum_;
 };
 
-void sync_directory(const std::string& path) {
+void sync_directory(const std::string& path, dist::Pulse* pulse) {
   const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) cannot_write(path, errno);
   const int error = ::fsync(folder) == 0 ? 0 : errno;
   ::close(folder);
   if (error != 0 && error != EINVAL) cannot_write(path, error);  // EINVAL: a file system that has no such thing
+  if (pulse) pulse->beat();
 }
 
 std::vector<std::string> names_in(const std::string& directory) {
@@ -333,11 +335,11 @@ void Checkpoints::save(const Progress& progress) {
     SummedFile manifest(temporary + "/" + kManifest, pulse_);
     manifest.write(manifest_text(weights, state));
     manifest.close();
-    sync_directory(temporary);
+    sync_directory(temporary, pulse_);
     // What is there under this name is not whole, or the run would have gone on from it.
     if (::rename(path.c_str(), (temporary + "-old").c_str()) != 0 && errno != ENOENT) cannot_write(path, errno);
     if (::rename(temporary.c_str(), path.c_str()) != 0) cannot_write(path, errno);
-    sync_directory(directory_);
+    sync_directory(directory_, pulse_);
   } catch (...) {
     remove(temporary);
     remove(temporary + "-old");

@@ -17,7 +17,10 @@ std::string state_in_pool(const Program& program) {
     if (parameter.in_host_pool) bytes += parameter.desc.bytes();
   if (bytes == 0) return "";
   char text[96];
-  std::snprintf(text, sizeof text, ", of it %.1f MiB of optimizer state that lives there,", mebibytes(bytes));
+  if (bytes < 1 << 20)
+    std::snprintf(text, sizeof text, ", of it %.1f KiB of optimizer state that lives there,", mebibytes(bytes) * 1024);
+  else
+    std::snprintf(text, sizeof text, ", of it %.1f MiB of optimizer state that lives there,", mebibytes(bytes));
   return text;
 }
 

@@ -86,6 +86,24 @@ kill -INT $child; code=0; wait $child || code=$?
 done=$(sed -n 's/^stopped after \([0-9]*\) iterations$/\1/p' log)
 [[ -d ck5/ckpt-$(printf %09d "$done") && $(wc -l <long.jsonl) -eq $done ]] || { cat log; ls ck5; fail "no checkpoint of iteration $done"; }
 
+# A second one ends at once, in the middle of a kernel; what was saved before is whole.
+c++ -shared -fPIC -O1 "$PLIMSOLL_E2E/preload/hang.cpp" -o hang.so -ldl
+rm -rf ck7
+LD_PRELOAD=$PWD/hang.so HANG=stuck HANG_IN=kernel trainer/build/train --data npy:x.npy,y.npy --epochs 100000 --seed 3 --checkpoint ck7 --checkpoint-every 1 \
+  --metrics twice.jsonl >log 2>&1 & child=$!
+while [[ $(cat twice.jsonl 2>/dev/null | wc -l) -lt 3 ]]; do kill -0 $child || { cat log; fail "it did not train"; }; sleep 0.01; done
+touch stuck
+while [[ ! -e stuck.here ]]; do kill -0 $child || { cat log; fail "it does not stand still"; }; sleep 0.01; done
+kill -INT $child
+# Handled once, SIGINT (bit 1) is caught no more.
+while ((0x$(sed -n 's/^SigCgt:\t//p' /proc/$child/status) & 2)); do sleep 0.01; done
+sleep 0.5
+kill -0 $child || { cat log; fail "the first Ctrl-C ended it in the middle of an iteration"; }
+kill -INT $child; code=0; wait $child || code=$?
+[[ $code -eq 130 ]] || { cat log; fail "exit $code after a second Ctrl-C"; }
+rm stuck
+expect 0 train --checkpoint ck7 --resume --steps 21 --epochs 100000;  says "resumed from ck7/ckpt-"
+
 # Other tools read it; the weights are those of the saved model.
 $python - <<'PY'
 import json, struct

@@ -67,3 +67,15 @@ ended 143 0 1
 SLOW=15 by_hand 2 two $data --test npy:x.npy,y.npy --steps 2 --eval-every 1 --patience 2
 ended 0 0 1
 grep -q "test accuracy" out.0 || { cat out.0; fail "it did not evaluate"; }
+
+# Nor is one that saves to a slow disk: a checkpoint is brought there in pieces, and each piece is something done. With one whose
+# every piece takes longer than anybody has patience, it is.
+plimsoll model vgg11:input=32,width=16,hidden=3000,classes=10 -o wide.onnx 2>/dev/null
+build_trainer wide wide.onnx --batch 16 --threads 1 --ranks 2 --policy liveness
+SLOW_SYNC=1500 by_hand 2 wide $data --steps 1 --checkpoint ck --patience 4
+ended 0 0 1
+[[ $(stat -c %s ck/ckpt-000000001/weights.safetensors) -gt $((32 << 20)) ]] || fail "the checkpoint is of less than three pieces"
+SLOW_SYNC=9000 by_hand 2 wide $data --steps 1 --checkpoint late --patience 3
+ended 11 0 1
+one_says "^error: rank 0 is gone, .*: it lives, but did nothing for 3 s; all others end$" 0 1
+[[ -z $(ls late 2>/dev/null | grep '^ckpt-') ]] || fail "a checkpoint that was not finished is there"
