@@ -104,6 +104,10 @@ kill -INT $child; code=0; wait $child || code=$?
 rm stuck
 expect 0 train --checkpoint ck7 --resume --steps 21 --epochs 100000;  says "resumed from ck7/ckpt-"
 
+# What it says of its memory is its own, whoever became it.
+expect 0 $python -c 'import os; large = b"x" * (400 << 20); os.execv("trainer/build/train", "train --data npy:x.npy,y.npy --steps 1".split())'
+[[ $(sed -n 's/.*peak resident memory of the process \([0-9]*\).*/\1/p' out) -lt 300 ]] || { cat out; fail "it takes its launcher's memory for its own"; }
+
 # Other tools read it; the weights are those of the saved model.
 $python - <<'PY'
 import json, struct
