@@ -61,7 +61,7 @@ std::string reduce_call(const Source& source, StepId id) {
                      step.workspace.bytes > 0 ? fmt::format(", {}, {}", step.workspace.offset, step.workspace.bytes) : "");
 }
 
-Result<std::string> call(const Source& source, StepId id) {
+Result<std::string> call(const Source& source, StepId id, bool for_update) {
   const Step& step = source.plan.steps[id];
   switch (step.kind) {
     case StepKind::compute: return compute_call(source, id);
@@ -75,7 +75,7 @@ Result<std::string> call(const Source& source, StepId id) {
     }
     case StepKind::offload:
     case StepKind::prefetch:
-      return fmt::format("{}{}({}, {}, {})", source.plan.tensors[step.tensor].at_home_on_host() ? "last()." : "", to_string(step.kind),
+      return fmt::format("{}{}({}, {}, {})", for_update ? "last()." : "", to_string(step.kind),
                          source.addresses.at(step.tensor, id).name, source.host_slots.name(step.tensor, step.host_offset), source.plan.tensors[step.tensor].bytes);
   }
   return Error{ExitCode::internal, fmt::format("step {} is of no kind", id.value)};
@@ -150,7 +150,7 @@ class Writer {
                         "//   run(kernel, {operands}, workspace), update: in the last round, again: recomputed\n"
                         "//   load(input, to, bytes of a sample), offload(from, slot, bytes), prefetch(to, slot, bytes)\n"
                         + std::string(several_ranks_ ? "//   total, reduce({{at, bytes}, ...}, workspace, bytes): added up over the ranks, total in every round\n" : "") +
-                        std::string(homes_on_host_ ? "//   last(): in the last round only, of optimizer state that lives in the host pool\n" : "") +
+                        std::string(homes_on_host_ ? "//   last(): in the last round only, of what has its home in the host pool\n" : "") +
                         "//   after({steps}): waits for steps of other streams, which are marked; training(): not in evaluation\n"
                         "#include \"program.h\"\n#include \"runtime/round.h\"\n\nnamespace plimsoll::trainer {\n"});
     } else {
@@ -174,11 +174,12 @@ Result<std::vector<GeneratedFile>> step_sources(const Source& source, std::vecto
   Writer writer(files, functions, source.plan);
   const StepId boundary = last_forward_step(source);
   const auto awaited = awaited_steps(source.plan);
+  const IdVector<StepId, bool> for_updates = source.plan.copies_for_updates();
   const auto evaluated = steps_of_evaluation(source.graph, source.plan, source.addresses);
   for (const StepId id : ids_of(source.plan.steps)) {
     const Step& step = source.plan.steps[id];
     const bool forward = id <= boundary;
-    PLIMSOLL_ASSIGN(const std::string text, call(source, id));
+    PLIMSOLL_ASSIGN(const std::string text, call(source, id, for_updates[id]));
     writer.line(forward, fmt::format("  r.{}{}{}{};  // {} {}\n{}", after(step),
                                      forward && !evaluated[id] ? "training()." : "", text,
                                      awaited[id] ? fmt::format(".mark({})", id.value) : "", id.value,

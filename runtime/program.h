@@ -34,7 +34,7 @@ struct ProgramParameter {
   int64_t offset;       // in the arena; or in the host pool
   int64_t file_offset;  // of its first value in the file of the weights (plain layout, same element type); -1: starts at zero
   ParameterRole role;
-  bool in_host_pool = false;  // where it lives between its updates
+  bool in_host_pool = false;  // where it lives when no task touches it
 };
 
 // What the loss looks at: the model's scores.

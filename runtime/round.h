@@ -5,7 +5,7 @@
 //   r.after({2}).offload(t2, h2, 3072).mark(3);              waits for step 2 to have finished
 //   r.after({3}).training().again(relu_forward_1, {t2, t4});  left out of evaluation
 //   r.after({9}).reduce({{t7, 512}, {t8, 64}}, 4096, 1024);   of several ranks: the sums over them take the place of the parts
-//   r.training().last().prefetch(t9, h9, 512).mark(10);       of state that lives in the host pool: in the last round only
+//   r.training().last().prefetch(t9, h9, 512).mark(10);       of what has its home in the host pool: in the last round only
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,7 @@ enum class Rule {
   residency,   // an access in no residency of its tensor or in two; a residency whose ends touch nothing
   value,       // what is read was not put there before
   overlap,     // bytes of the arena used by two without an order between them
-  host_slot,   // the same in the host pool; a prefetch of what was never offloaded; state that does not come home
+  host_slot,   // the same in the host pool; a prefetch of what was never offloaded; what lives there and does not come home
   bounds,      // outside the arena, the host pool or the budget; not aligned
   current,     // a weight read after its update; updates out of order
   result,      // the loss does not survive the round

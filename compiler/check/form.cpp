@@ -50,11 +50,10 @@ void check_rounds(const Plan& plan, Verdict& verdict) {
                                            plan.batch, plan.sub_batch, rounds, last, plan.rounds, plan.last_sub_batch));
 }
 
-// What has its home in the host pool comes to the device in rounds with updates only.
 void check_home(const PlanTensor& tensor, TensorId id, Verdict& verdict) {
-  if (tensor.kind != TensorKind::optimizer_state)
-    verdict.refuse(Rule::form, {}, id, fmt::format("{} has its home in the host pool and is of kind {}, not optimizer_state", verdict.name(id),
-                                                   to_string(tensor.kind)));
+  if (tensor.kind != TensorKind::optimizer_state && tensor.kind != TensorKind::weight)
+    verdict.refuse(Rule::form, {}, id, fmt::format("{} has its home in the host pool and is of kind {}, neither weight nor optimizer_state",
+                                                   verdict.name(id), to_string(tensor.kind)));
   if (tensor.persistent)
     verdict.refuse(Rule::form, {}, id, fmt::format("{} has its home in the host pool and a residency for the whole run, too", verdict.name(id)));
   if (!fits(tensor.home_offset, tensor.bytes))
@@ -117,12 +116,17 @@ void check_tasks(const Plan& plan, Verdict& verdict) {
                                    written.persistent || written.at_home_on_host() ? "is persistent and can only be updated" : "is an input"));
       maker[tensor] = id;
     }
-    for (const auto* list : {&task.reads, &task.updates})
-      for (TensorId tensor : *list)
-        if (task.kind != TaskKind::update && plan.tensors[tensor].at_home_on_host())
-          verdict.refuse(Rule::form, {}, tensor,
-                         fmt::format("task {} of kind {} touches {}, which has its home in the host pool and comes for updates only",
-                                     verdict.name(id), to_string(task.kind), verdict.name(tensor)));
+    // A round without updates brings nothing home, and of state it fetches nothing.
+    for (TensorId tensor : task.updates)
+      if (task.kind != TaskKind::update && plan.tensors[tensor].at_home_on_host())
+        verdict.refuse(Rule::form, {}, tensor,
+                       fmt::format("task {} of kind {} changes {}, which has its home in the host pool and is changed by updates only",
+                                   verdict.name(id), to_string(task.kind), verdict.name(tensor)));
+    for (TensorId tensor : task.reads)
+      if (task.kind != TaskKind::update && plan.tensors[tensor].at_home_on_host() && plan.tensors[tensor].kind == TensorKind::optimizer_state)
+        verdict.refuse(Rule::form, {}, tensor,
+                       fmt::format("task {} of kind {} reads {}, which has its home in the host pool and comes for updates only",
+                                   verdict.name(id), to_string(task.kind), verdict.name(tensor)));
     // Some papers add gradients up where they lie; order and copies of such tensors are checked like a gradient's.
     for (TensorId tensor : task.updates)
       if (plan.rules == "true" && !may_change_in_place(plan.tensors[tensor].kind))

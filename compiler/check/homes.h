@@ -1,6 +1,6 @@
-// Optimizer state that lives in the host pool: its slot is nobody else's, what is fetched from it is what was put there
-// last, in this round or in one before, and what its updates have made of it is there again when the round ends. Private to
-// compiler/check/.
+// Weights and optimizer state that live in the host pool: their slots are nobody else's, what is fetched from one is what was put
+// there last, in this round or in one before, and what its updates have made of it is there again when the round ends. A round without
+// updates has no copies home, and fetches what any other task reads (Plan::copies_for_updates). Private to compiler/check/.
 #pragma once
 
 #include <vector>

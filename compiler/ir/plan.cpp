@@ -10,6 +10,24 @@ std::vector<TensorId> PlanTask::written(bool again) const {
   return list;
 }
 
+// In the order of issue, a tensor's tasks between a prefetch and the next are those that touch what it brings.
+IdVector<StepId, bool> Plan::copies_for_updates() const {
+  IdVector<StepId, bool> found(steps.size(), false);
+  IdVector<TensorId, StepId> fetched(tensors.size());
+  for (StepId id : ids_of(steps)) {
+    const Step& step = steps[id];
+    if (step.kind == StepKind::compute) {
+      if (tasks[step.task].kind == TaskKind::update) continue;
+      for (TensorId read : tasks[step.task].reads)
+        if (fetched[read].valid()) found[fetched[read]] = false;
+    } else if (step.tensor.valid() && tensors[step.tensor].at_home_on_host()) {
+      found[id] = true;
+      if (step.kind == StepKind::prefetch) fetched[step.tensor] = id;
+    }
+  }
+  return found;
+}
+
 std::string_view to_string(StreamKind kind) {
   switch (kind) {
     case StreamKind::compute: return "compute";

@@ -19,7 +19,8 @@ struct PlanTensor {
   int64_t bytes = 0;
   TensorKind kind = TensorKind::activation;
   bool persistent = false;  // in the arena through the whole run
-  // Of optimizer state that has its home in the host pool, and is in the arena around its update only: where. -1: of all else.
+  // Of a weight or optimizer state that has its home in the host pool, and is in the arena only where tasks touch it: where. -1: of
+  // all else.
   int64_t home_offset = -1;
   bool at_home_on_host() const { return home_offset >= 0; }
 };
@@ -138,6 +139,9 @@ struct Plan {
 
   // Of one rank, in a full round: what the bytes of tensors are of.
   int64_t rank_samples() const { return sub_batch / ranks; }
+
+  // Of each step: a copy from or to a tensor's home that a round without updates leaves out, for it is there for an update only.
+  IdVector<StepId, bool> copies_for_updates() const;
 };
 
 std::string_view to_string(StreamKind kind);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 #include <set>
 
@@ -146,11 +147,29 @@ class Explanation {
     return worst;
   }
 
+  std::vector<std::string> why_it_lives_on_the_host(TensorId id) const {
+    const PlanTensor& tensor = plan_.tensors[id];
+    const TensorFacts& facts = facts_.tensors[id];
+    Worst worst;
+    for (const StepId at : ids_of(plan_.steps))
+      if (const int64_t bytes = facts_.live[at] + tensor.bytes; bytes > worst.bytes && !residency_at(plan_, facts, at)) worst = {bytes, at};
+    std::vector<std::string> lines = {tensor.kind == TensorKind::weight
+                                          ? "it is fetched before the tasks that read it, in every round; its update is brought home behind it, once in an iteration"
+                                          : "it is fetched before its update and brought home behind it, once in an iteration"};
+    if (tensor.kind == TensorKind::weight && std::none_of(facts.touches.begin(), facts.touches.end(), [&](StepId at) { return plan_.steps[at].kind == StepKind::offload; }))
+      lines.front() = "it is fetched before the tasks that read it, in every round, and never changes";
+    if (!worst.at.valid()) return lines;
+    const int64_t over = worst.bytes - plan_.budget_bytes;
+    lines.push_back(fmt::format("in the arena, {} would be live at {} (step {}), {} {} the budget", format_bytes(worst.bytes),
+                                shortened(facts_.step_names[worst.at], 34), worst.at.value, format_bytes(std::abs(over)), over > 0 ? "above" : "below"));
+    return lines;
+  }
+
   std::vector<std::string> why(TensorId id) const {
     const PlanTensor& tensor = plan_.tensors[id];
     const TensorFacts& facts = facts_.tensors[id];
     if (tensor.persistent) return {"persistent: it holds its value from round to round, so it cannot leave"};
-    if (facts.fate == Fate::home) return {"it is fetched before its update and brought home behind it, once in an iteration"};
+    if (facts.fate == Fate::home) return why_it_lives_on_the_host(id);
     if (facts.fate == Fate::none) return {"no gap: it dies before the backward begins, or is made and used in it, so there is no time to leave"};
     const Worst worst = worst_if_kept(id);
     if (!worst.at.valid()) return {"its gap is empty: the backward begins with it"};

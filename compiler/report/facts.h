@@ -17,7 +17,7 @@ enum class Fate {
   offload,
   recompute,
   reload,     // an input, loaded again
-  home,       // optimizer state: it lives in the host pool, and comes for its update. It has no gap
+  home,       // a weight or optimizer state: it lives in the host pool, and comes for the tasks that touch it. It has no gap
 };
 std::string_view to_string(Fate fate);
 

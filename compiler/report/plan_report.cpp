@@ -43,10 +43,11 @@ std::string memory(const Plan& plan, bool color) {
   if (summary.unconstrained_bytes > 0) row("without a budget", summary.unconstrained_bytes, summary.unconstrained_bytes <= whole);
   if (summary.network_wide_bytes > 0) row("each tensor on its own", summary.network_wide_bytes, summary.network_wide_bytes <= whole);
   if (summary.host_pool_bytes > 0) row("host pool", summary.host_pool_bytes, false);
-  int64_t at_home = 0;
+  int64_t weights = 0, states = 0;
   for (const PlanTensor& tensor : plan.tensors)
-    if (tensor.at_home_on_host()) at_home += tensor.bytes;
-  if (at_home > 0) row("state that lives on the host", at_home, false);
+    if (tensor.at_home_on_host()) (tensor.kind == TensorKind::weight ? weights : states) += tensor.bytes;
+  if (weights > 0) row("weights that live on the host", weights, false);
+  if (states > 0) row("state that lives on the host", states, false);
   return heading("memory", color) + table.print(color);
 }
 
@@ -114,12 +115,12 @@ std::string why(const Plan& plan, const PlanFacts& facts, const Residency& resid
 
 // What left or is to be made again, and would be there too.
 std::string absent(const Plan& plan, const PlanFacts& facts, StepId peak) {
-  int64_t tensors = 0, bytes = 0, states = 0, state_bytes = 0;
+  int64_t tensors = 0, bytes = 0, homes = 0, home_bytes[2] = {0, 0};
   for (const TensorId id : ids_of(plan.tensors)) {
     const TensorFacts& tensor = facts.tensors[id];
     if (tensor.fate == Fate::home && !residency_at(plan, tensor, peak)) {
-      ++states;
-      state_bytes += plan.tensors[id].bytes;
+      ++homes;
+      home_bytes[plan.tensors[id].kind == TensorKind::weight ? 0 : 1] += plan.tensors[id].bytes;
     }
     if (tensor.fate != Fate::offload && tensor.fate != Fate::recompute) continue;
     if (peak <= tensor.gap_from || peak >= tensor.gap_to || residency_at(plan, tensor, peak)) continue;
@@ -128,7 +129,11 @@ std::string absent(const Plan& plan, const PlanFacts& facts, StepId peak) {
   }
   std::string text;
   if (tensors > 0) text += fmt::format("  away: {}, {}, offloaded or to be made again\n", counted(tensors, "tensor"), format_bytes(bytes));
-  if (states > 0) text += fmt::format("  at home on the host: {}, {} of optimizer state\n", counted(states, "tensor"), format_bytes(state_bytes));
+  if (homes == 0) return text;
+  std::string of;
+  if (home_bytes[0] > 0) of += fmt::format(", {} of weights", format_bytes(home_bytes[0]));
+  if (home_bytes[1] > 0) of += fmt::format(", {} of optimizer state", format_bytes(home_bytes[1]));
+  text += fmt::format("  at home on the host: {}{}\n", counted(homes, "tensor"), of);
   return text;
 }
 

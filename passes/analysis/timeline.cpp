@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-double seconds_of(const Plan& plan, const Context& context, const Step& step, Round round) {
+double seconds_of(const Plan& plan, const Context& context, const Step& step, bool for_updates, Round round) {
   if (step.kind == StepKind::reduce) {
     // Gradients are reduced when they are complete, the loss in every round.
     if (round == Round::middle && plan.tensors[step.tensor].kind == TensorKind::weight_gradient) return 0;
@@ -15,7 +15,7 @@ double seconds_of(const Plan& plan, const Context& context, const Step& step, Ro
   }
   if (step.kind != StepKind::compute) {
     const bool home = plan.tensors[step.tensor].at_home_on_host();
-    if (home && round == Round::middle) return 0;
+    if (for_updates && round == Round::middle) return 0;
     const double samples = static_cast<double>(round == Round::last && !home ? plan.last_sub_batch : plan.sub_batch);
     const double share = samples / static_cast<double>(plan.sub_batch);
     const double rate =
@@ -35,6 +35,7 @@ double seconds_of(const Plan& plan, const Context& context, const Step& step, Ro
 Timeline simulate_round(const Plan& plan, const Context& context, Round round) {
   Timeline line{std::vector<double>(plan.steps.size()), std::vector<double>(plan.steps.size())};
   double free[4] = {0, 0, 0, 0};
+  const IdVector<StepId, bool> for_updates = plan.copies_for_updates();
   double taken = 0;  // from the next task, by the copies beside it
   for (const StepId id : ids_of(plan.steps)) {
     const Step& step = plan.steps[id];
@@ -42,7 +43,7 @@ Timeline simulate_round(const Plan& plan, const Context& context, Round round) {
     double start = stream;
     for (const StepId wait : step.waits) start = std::max(start, line.end[static_cast<size_t>(wait.value)]);
     if (step.stream == StreamKind::compute) line.stall_seconds += start - stream;
-    double seconds = seconds_of(plan, context, step, round);
+    double seconds = seconds_of(plan, context, step, for_updates[id], round);
     if (step.stream == StreamKind::compute) {
       seconds += taken;
       taken = 0;

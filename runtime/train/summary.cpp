@@ -11,16 +11,15 @@ namespace plimsoll::train {
 namespace {
 
 // ", of it 5.4 MiB of optimizer state that lives there,"
-std::string state_in_pool(const Program& program) {
-  int64_t bytes = 0;
+std::string homes_in_pool(const Program& program) {
+  int64_t weights = 0, states = 0;
   for (const ProgramParameter& parameter : program.parameters)
-    if (parameter.in_host_pool) bytes += parameter.desc.bytes();
-  if (bytes == 0) return "";
-  char text[96];
-  if (bytes < 1 << 20)
-    std::snprintf(text, sizeof text, ", of it %.1f KiB of optimizer state that lives there,", mebibytes(bytes) * 1024);
-  else
-    std::snprintf(text, sizeof text, ", of it %.1f MiB of optimizer state that lives there,", mebibytes(bytes));
+    if (parameter.in_host_pool) (parameter.role == ParameterRole::state ? states : weights) += parameter.desc.bytes();
+  if (weights + states == 0) return "";
+  const char* const what = weights == 0 ? "optimizer state that lives" : states == 0 ? "weights that live" : "weights and optimizer state that live";
+  char text[128];
+  const bool small = weights + states < 1 << 20;
+  std::snprintf(text, sizeof text, ", of it %.1f %s of %s there,", mebibytes(weights + states) * (small ? 1024 : 1), small ? "KiB" : "MiB", what);
   return text;
 }
 
@@ -45,7 +44,7 @@ void print_start(const Program& program, const Dataset& data, int64_t iterations
     std::printf("planned with %s; workspaces of what is here are held to the plan\n", program.libraries);
   if (program.host_pool_bytes > 0)
     std::printf("host pool %.1f MiB (%lld bytes)%s %s%s\n", mebibytes(program.host_pool_bytes),
-                static_cast<long long>(program.host_pool_bytes), state_in_pool(program).c_str(), spill.empty() ? "in memory" : "in a file in ",
+                static_cast<long long>(program.host_pool_bytes), homes_in_pool(program).c_str(), spill.empty() ? "in memory" : "in a file in ",
                 spill.c_str());
 }
 

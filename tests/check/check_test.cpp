@@ -134,10 +134,80 @@ TEST_CASE("state that lives in the host pool is fetched from there, and comes ho
   CHECK(verdict_on_home_after([](Plan& p) {
           p.tensors[v].home_offset = p.steps[StepId(6)].host_offset = p.steps[StepId(8)].host_offset = 0;
         }) == "%v and %y share bytes of the host pool [0x0, 0x100), and %v keeps them through the whole run\n");
-  CHECK(verdict_on_home_after([](Plan& p) { p.tensors[v].kind = TensorKind::weight; }) ==
-        "%v has its home in the host pool and is of kind weight, not optimizer_state\n");
+  CHECK(verdict_on_home_after([](Plan& p) { p.tensors[v].kind = TensorKind::statistic; }) ==
+        "%v has its home in the host pool and is of kind statistic, neither weight nor optimizer_state\n");
   CHECK(verdict_on_home_after([](Plan& p) { p.tasks[TaskId(3)].kind = TaskKind::backward_weights; }) ==
-        "task update of kind backward_weights touches %v, which has its home in the host pool and comes for updates only\n");
+        "task update of kind backward_weights changes %v, which has its home in the host pool and is changed by updates only\n");
+  CHECK(verdict_on_home_after([](Plan& p) { p.tasks[TaskId(2)].reads.push_back(v); }) ==
+        "task weights of kind backward_weights reads %v, which has its home in the host pool and comes for updates only\n");
   CHECK(verdict_on_home_after([](Plan& p) { p.tensors[v].home_offset = 384; }).starts_with("%v has its home at 0x180 of the host pool, no multiple of 256\n"));
   CHECK(verdict_on_home_after([](Plan& p) { p.summary.host_pool_bytes = 256; }).starts_with("the home of %v ends at 0x200, outside the host pool of 256 bytes\n"));
+}
+
+namespace {
+
+// The same layer with its weight in the host pool, beside y: prefetch w │ forward │ … weights │ prefetch w │ update │ offload w.
+Plan with_weight_at_home() {
+  Plan plan = one_layer();
+  plan.tensors[w].persistent = false;
+  plan.tensors[w].home_offset = 256;
+  const Step fetch{.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = w, .host_offset = 256};
+  IdVector<StepId, Step> steps;
+  steps.push_back(fetch);
+  for (const Step& old : plan.steps) {
+    Step step = old;
+    for (StepId& wait : step.waits) wait = StepId(wait.value + 1);
+    steps.push_back(step);
+  }
+  const Step update = steps[StepId(7)];
+  steps.resize(7);
+  steps.push_back(fetch);
+  steps.push_back(update);
+  steps[StepId(7)].waits = {StepId(2)};
+  steps[StepId(8)].waits = {StepId(7)};
+  steps.push_back({.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = w, .host_offset = 256, .waits = {StepId(8)}});
+  plan.steps = steps;
+  plan.residencies = {{w, 0, 256, 0, 2},      {x, 256, 256, 1, 2},   {y, 512, 256, 2, 4}, {loss, 768, 4, 4, 10},
+                      {dy, 1024, 256, 4, 6}, {y, 256, 256, 5, 6}, {dw, 512, 256, 6, 8}, {w, 0, 256, 7, 9}};
+  plan.summary.host_pool_bytes = 512;
+  plan.summary.offloaded_bytes = 512;
+  plan.summary.prefetched_bytes = 768;
+  plan.summary.peak_step = 2;
+  plan.summary.peak_live_tensors = 3;
+  plan.summary.persistent_bytes = 0;
+  return plan;
+}
+
+template <class Damage>
+std::string verdict_on_weight_after(Damage damage) {
+  Plan plan = with_weight_at_home();
+  damage(plan);
+  std::string text;
+  for (const Violation& violation : check_plan(plan))
+    if (violation.rule != Rule::summary) text += violation.message + "\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a weight that lives in the host pool is there for who reads it, and comes home with its update") {
+  for (const Violation& violation : check_plan(with_weight_at_home())) CHECK(violation.message == "");
+  const IdVector<StepId, bool> for_updates = with_weight_at_home().copies_for_updates();
+  for (StepId id : ids_of(for_updates)) CHECK(for_updates[id] == (id.value == 7 || id.value == 9));
+  CHECK(verdict_on_weight_after([](Plan& p) { p.steps[StepId(2)].waits.clear(); }) ==
+        "forward reads %x but does not wait for load:x, which writes it\n"
+        "forward reads %w but does not wait for prefetch:w, which writes it\n");
+  CHECK(verdict_on_weight_after([](Plan& p) { p.steps[StepId(9)].waits.clear(); }) ==
+        "offload:w reads %w but does not wait for update, which updates it\n"
+        "offload:w reads %w but does not wait for prefetch:w~2, which writes it\n"
+        "offload:w does not wait for prefetch:w~2, which reads the home of %w\n");
+  CHECK(verdict_on_weight_after([](Plan& p) { p.tasks[TaskId(2)].reads.push_back(w); }) == "weights reads %w, which is not resident then\n");
+  CHECK(verdict_on_weight_after([](Plan& p) {
+          p.steps.resize(9);
+          for (Residency& residency : p.residencies) residency.last_step = std::min(residency.last_step, residency.tensor == loss ? 9 : 8);
+        }) == "%w lives in the host pool, and holds 0 of 1 updates there when the round ends\n");
+  CHECK(verdict_on_weight_after([](Plan& p) { p.tensors[w].home_offset = 0; }).starts_with(
+      "prefetch:w is at 0x100 of the host pool, and the home of %w is at 0x0\n"));
+  CHECK(verdict_on_weight_after([](Plan& p) { p.tasks[TaskId(2)].updates = {w}; }).starts_with(
+      "task weights of kind backward_weights changes %w, which has its home in the host pool and is changed by updates only\n"));
 }

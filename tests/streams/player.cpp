@@ -63,6 +63,7 @@ void build(KernelSet& kernels, const KernelTable& table, int64_t samples) {
 void tell(Round& round, const TaskGraph& graph, const Plan& plan, const KernelTable& kernels) {
   const AddressTable addresses(plan);
   const auto evaluated = steps_of_evaluation(graph, plan, addresses);
+  const IdVector<StepId, bool> for_updates = plan.copies_for_updates();
   StepId boundary;
   for (const StepId id : ids_of(plan.steps)) {
     const Step& step = plan.steps[id];
@@ -91,7 +92,7 @@ void tell(Round& round, const TaskGraph& graph, const Plan& plan, const KernelTa
       round.load(static_cast<size_t>(input), at(step.tensor), graph.tensors[step.tensor].bytes(1));
     } else {
       const int64_t bytes = plan.tensors[step.tensor].bytes;
-      if (plan.tensors[step.tensor].at_home_on_host()) round.last();
+      if (for_updates[id]) round.last();
       if (step.kind == StepKind::offload) round.offload(at(step.tensor), step.host_offset, bytes);
       else round.prefetch(at(step.tensor), step.host_offset, bytes);
     }
@@ -174,8 +175,14 @@ Played play(const Network& network, const Plan& plan, const std::vector<Residenc
   tell(round, graph, plan, table);
 
   for (const Residency& each : plan.residencies)
-    if (const Tensor& tensor = graph.tensors[each.tensor]; tensor.kind == TensorKind::weight || tensor.kind == TensorKind::statistic)
+    if (const Tensor& tensor = graph.tensors[each.tensor]; plan.tensors[each.tensor].persistent && (tensor.kind == TensorKind::weight || tensor.kind == TensorKind::statistic))
       fill(tensor, static_cast<uint64_t>(each.tensor.value), reinterpret_cast<float*>(arena.data() + each.offset));
+  for (const TensorId id : ids_of(plan.tensors)) {
+    if (!plan.tensors[id].at_home_on_host() || graph.tensors[id].kind != TensorKind::weight) continue;
+    std::vector<float> values(static_cast<size_t>(plan.tensors[id].bytes) / sizeof(float));
+    fill(graph.tensors[id], static_cast<uint64_t>(id.value), values.data());
+    pool->store(plan.tensors[id].home_offset, reinterpret_cast<const std::byte*>(values.data()), plan.tensors[id].bytes);
+  }
 
   Played played;
   {

@@ -29,7 +29,11 @@ class Scatter {
     after_.resize(count);
     for (const TensorId id : ids_of(plan_.tensors)) {
       const TensorKind kind = plan_.tensors[id].kind;
-      if (kind == TensorKind::optimizer_state && options_.homes > 0) home(id);
+      const bool may_leave = kind == TensorKind::optimizer_state || kind == TensorKind::weight;
+      if (may_leave && options_.homes > 0 && !uses_[id].empty()) home(id);
+    }
+    for (const TensorId id : ids_of(plan_.tensors)) {
+      const TensorKind kind = plan_.tensors[id].kind;
       const bool never_changes = kind == TensorKind::activation || kind == TensorKind::activation_gradient ||
                                  kind == TensorKind::stash || kind == TensorKind::input;
       if (plan_.tensors[id].persistent || !never_changes || id == graph_.loss || id == graph_.correct) continue;
@@ -83,9 +87,15 @@ class Scatter {
     if (draw(100) >= options_.homes) return;
     plan_.tensors[tensor].persistent = false;
     plan_.tensors[tensor].home_offset = 0;  // the pass host_pool says where
-    const int32_t update = uses_[tensor].front().value, behind = std::min(update + draw(3), static_cast<int32_t>(plan_.steps.size()) - 1);
-    before_[static_cast<size_t>(std::max(0, update - draw(6)))].push_back({.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = tensor});
-    after_[static_cast<size_t>(behind)].push_back({.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = tensor});
+    const auto fetch = [&](int32_t at, int32_t earliest) {
+      before_[static_cast<size_t>(std::max(earliest, at - draw(6)))].push_back({.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = tensor});
+    };
+    const std::vector<StepId>& uses = uses_[tensor];
+    fetch(uses.front().value, 0);
+    for (size_t use = 1; use < uses.size(); ++use)
+      if (draw(3) != 0) fetch(uses[use].value, uses[use - 1].value + 1);  // it has left between the two
+    const int32_t update = uses.back().value, behind = std::min(update + draw(3), static_cast<int32_t>(plan_.steps.size()) - 1);
+    if (updated_at_[tensor] == update) after_[static_cast<size_t>(behind)].push_back({.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = tensor});
   }
 
   // Its task may run again and finds what it reads: a weight is the old one only before its update.
@@ -93,7 +103,7 @@ class Scatter {
     const TaskId task = producer_[tensor];
     if (!task.valid() || plan_.tasks[task].kind != TaskKind::forward || !graph_.tasks[task].may_run_again) return false;
     for (const TensorId read : plan_.tasks[task].reads)
-      if (updated_at_[read] < at) return false;
+      if (updated_at_[read] < at || plan_.tensors[read].at_home_on_host()) return false;  // or away
     return true;
   }
 
