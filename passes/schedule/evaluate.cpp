@@ -22,6 +22,7 @@ void Evaluator::find_lives(const Trace& trace) {
   came_from_.assign(trace.size(), -1);
   made_at_.resize(trace.size());
   left_at_.resize(trace.size());
+  for_update_.assign(trace.size(), false);
   const auto begin = [&](int32_t tensor, int32_t step) {
     current_[at(tensor)] = static_cast<int32_t>(lives_.size());
     lives_.push_back({tensor, step, step});
@@ -34,12 +35,14 @@ void Evaluator::find_lives(const Trace& trace) {
         const int32_t before = current_[at(op.id)];
         left_at_[at(step)] = before < 0 ? -1 : lives_[at(before)].last;
         if (before < 0 && model_.tensors[at(op.id)].persistent) at_home_on_host_ += model_.tensors[at(op.id)].bytes;
+        for_update_[at(step)] = model_.tensors[at(op.id)].persistent;
         begin(op.id, step);
         continue;
       }
       case StepKind::offload: {
         Life& life = lives_[at(current_[at(op.id)])];
         made_at_[at(step)] = model_.tensors[at(op.id)].persistent ? life.last : life.first;
+        for_update_[at(step)] = model_.tensors[at(op.id)].persistent;
         life.last = step;
         continue;
       }
@@ -54,8 +57,11 @@ void Evaluator::find_lives(const Trace& trace) {
     for (const int32_t tensor : model_.reads[op.id]) touch(tensor);
     if (!op.again)
       for (const int32_t tensor : model_.updates[op.id]) touch(tensor);
-    for (const int32_t tensor : model_.states[op.id])
-      if (current_[at(tensor)] >= 0) touch(tensor);
+    for (const int32_t tensor : model_.homes[op.id]) {
+      if (current_[at(tensor)] < 0) continue;
+      touch(tensor);
+      if (model_.tasks[at(op.id)].kind != TaskKind::update) for_update_[at(lives_[at(current_[at(tensor)])].first)] = false;
+    }
     const auto pairs = model_.in_place_allowed ? model_.in_place[op.id] : std::span<const int32_t>{};
     const size_t first_pair = pairs_.size();
     for (size_t i = 0; i < pairs.size(); i += 2) pairs_.push_back({current_[at(pairs[i])], pairs[i + 1], step});
@@ -121,10 +127,11 @@ void Evaluator::choose_algorithms(const Trace& trace, int64_t limit) {
   }
 }
 
-// State is all of it in every round that has updates, and no copy in the others.
-Evaluator::Copied Evaluator::copied_by(const Op& op, double share, bool updates) const {
-  const ModelTensor& tensor = model_.tensors[at(op.id)];
-  if (tensor.persistent && !updates) return {};
+// What lives through the run is all of it in a round of fewer samples, too; what it is copied for an update alone, no copy in a round
+// that has none.
+Evaluator::Copied Evaluator::copied_by(const Trace& trace, size_t step, double share, bool updates) const {
+  const ModelTensor& tensor = model_.tensors[at(trace[step].id)];
+  if (for_update_[step] && !updates) return {};
   return {(tensor.persistent ? 1 : share) * static_cast<double>(tensor.copy_bytes), model_.links.latency_seconds};
 }
 
@@ -158,7 +165,7 @@ double Evaluator::simulate(const Trace& trace, bool updates, bool last) {
       }
       continue;
     }
-    const Copied copied = copied_by(op, share, updates);
+    const Copied copied = copied_by(trace, step, share, updates);
     if (op.kind == StepKind::offload) {
       start_[step] = std::max({d2h, prefetched, end_[at(made_at_[step])], workspace_free});
       taken += model_.links.slowdown * copied.bytes / model_.links.d2h_bytes_per_second;
@@ -209,7 +216,7 @@ double Evaluator::simulate_freely(const Trace& trace, bool updates, bool last) c
       taken = 0;
       continue;
     }
-    const Copied copied = copied_by(op, share, updates);
+    const Copied copied = copied_by(trace, step, share, updates);
     if (op.kind == StepKind::offload) {
       d2h = std::max(d2h, end[at(made_at_[step])]) + copied.latency + copied.bytes / model_.links.d2h_bytes_per_second;
       taken += model_.links.slowdown * copied.bytes / model_.links.d2h_bytes_per_second;

@@ -40,7 +40,7 @@ class Evaluator {
   const std::vector<double>& start() const { return start_; }  // of each step, in the first round
   const std::vector<double>& end() const { return end_; }
   const std::vector<Life>& lives() const { return lives_; }
-  int32_t made_at(int32_t step) const { return made_at_[static_cast<size_t>(step)]; }  // of an offload: the step that made (of state: updated) its tensor
+  int32_t made_at(int32_t step) const { return made_at_[static_cast<size_t>(step)]; }  // of an offload: the step that made, or updated, its tensor
   int32_t left_at(int32_t step) const { return left_at_[static_cast<size_t>(step)]; }  // of a fetch: its tensor's last touch before, or -1
   double seconds_of(const Trace& trace, int32_t at) const;     // of that step, in the first round
   // Of the last trace that was evaluated: an iteration if steps waited for their data alone. No plan with these steps and
@@ -56,7 +56,7 @@ class Evaluator {
   struct Copied {
     double bytes = 0, latency = 0;
   };
-  Copied copied_by(const Op& op, double share, bool updates) const;
+  Copied copied_by(const Trace& trace, size_t step, double share, bool updates) const;
   double simulate(const Trace& trace, bool updates, bool last);
   double simulate_freely(const Trace& trace, bool updates, bool last) const;
 
@@ -72,7 +72,8 @@ class Evaluator {
   std::vector<int64_t> live_;
   std::vector<int32_t> chosen_;     // index into model.algorithms, of each compute step
   std::vector<int32_t> came_from_;  // of each compute step: the last copy that brought one of its operands, or -1
-  std::vector<int32_t> made_at_;    // of each offload: the step that made (of state: updated) its tensor
+  std::vector<int32_t> made_at_;    // of each offload: the step that made (of what lives through the run: updated) its tensor
+  std::vector<bool> for_update_;    // of each copy: from or to a home, for an update and no other task
   std::vector<int32_t> left_at_;    // of each fetch: the step that touched its tensor last before it
   std::vector<double> start_, end_;
   std::vector<double> reduced_;  // of each reduction: when it ends

@@ -12,30 +12,51 @@ namespace {
 
 bool is_forward(TaskKind kind) { return kind == TaskKind::forward || kind == TaskKind::loss; }
 
-// State that one update task changes and nobody else touches. A policy of the literature leaves it where it is; and what is
-// little of all state is not worth its two copies.
+// Weights and optimizer state that one update task changes, or none, and state that nobody else touches. A policy of the literature
+// leaves them where they are; and what is little of all of its kind is not worth its copies.
 constexpr int64_t kLittle = 1024;
 
-void find_states(Model& model, const Plan& plan, const Context& context) {
-  IdVector<TensorId, int32_t> touched(plan.tensors.size(), 0);
-  int64_t all = 0;
-  for (const PlanTask& task : plan.tasks)
-    for (const auto* list : {&task.reads, &task.updates})
-      for (const TensorId tensor : *list) ++touched[tensor];
-  for (const PlanTensor& tensor : plan.tensors)
-    if (tensor.kind == TensorKind::optimizer_state) all += tensor.bytes;
+void find_homes(Model& model, const Plan& plan, const Context& context) {
+  const auto of = [&](TensorId tensor) -> ModelTensor& { return model.tensors[static_cast<size_t>(tensor.value)]; };
+  int64_t all_weights = 0, all_states = 0;
+  for (const PlanTensor& tensor : plan.tensors) {
+    if (tensor.kind == TensorKind::weight) all_weights += tensor.bytes;
+    if (tensor.kind == TensorKind::optimizer_state) all_states += tensor.bytes;
+  }
+  for (const TensorId id : ids_of(plan.tensors)) {
+    const PlanTensor& tensor = plan.tensors[id];
+    const bool weight = tensor.kind == TensorKind::weight;
+    if (!context.policy.searches || !tensor.persistent || tensor.bytes == 0 || (!weight && tensor.kind != TensorKind::optimizer_state)) continue;
+    of(id).home = tensor.bytes >= (weight ? all_weights : all_states) / kLittle;
+  }
+  for (const TaskId id : ids_of(plan.tasks)) {
+    const bool update = plan.tasks[id].kind == TaskKind::update;
+    for (const TensorId tensor : plan.tasks[id].updates) {
+      if (!update || of(tensor).update >= 0) of(tensor).home = false;
+      if (update) of(tensor).update = id.value;
+    }
+    for (const TensorId tensor : plan.tasks[id].reads)
+      if (plan.tensors[tensor].kind == TensorKind::optimizer_state) of(tensor).home = false;
+  }
+  std::vector<bool> touched(model.tensors.size(), false);
   std::vector<int32_t> list;
   for (const TaskId id : ids_of(plan.tasks)) {
     list.clear();
-    for (const TensorId tensor : plan.tasks[id].updates) {
-      const PlanTensor& state = plan.tensors[tensor];
-      if (!context.policy.searches || plan.tasks[id].kind != TaskKind::update || state.kind != TensorKind::optimizer_state) continue;
-      if (!state.persistent || touched[tensor] != 1 || state.bytes == 0 || state.bytes < all / kLittle) continue;
-      model.tensors[static_cast<size_t>(tensor.value)].update = id.value;
-      list.push_back(tensor.value);
-      model.all_states.push_back(tensor.value);
+    for (const auto* tensors : {&plan.tasks[id].reads, &plan.tasks[id].updates})
+      for (const TensorId tensor : *tensors)
+        if (of(tensor).home) list.push_back(tensor.value);
+    model.homes.add(list);
+    for (const int32_t tensor : list) {
+      touched[static_cast<size_t>(tensor)] = true;
+      if (model.tensors[static_cast<size_t>(tensor)].update == id.value) model.all_homes.push_back(tensor);
     }
-    model.states.add(list);
+  }
+  for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
+    ModelTensor& tensor = model.tensors[static_cast<size_t>(id)];
+    tensor.home = tensor.home && touched[static_cast<size_t>(id)];  // nobody's stays where it is
+    tensor.for_update = tensor.home && plan.tensors[TensorId(id)].kind == TensorKind::optimizer_state;
+    if (!tensor.home) tensor.update = -1;
+    else if (tensor.update < 0) model.all_homes.push_back(id);
   }
 }
 
@@ -96,15 +117,16 @@ void copy_facts(Model& model, const Plan& plan, const Context& context) {
 
 // Of several ranks updates stay where the order pass has put them, behind their reductions.
 void find_what_updates_come_behind(Model& model, const Plan& plan) {
-  const bool movable = plan.rounds > 1 && plan.ranks == 1;
+  const bool several = plan.rounds > 1 && plan.ranks == 1;
   IdVector<TensorId, std::vector<int32_t>> touched(plan.tensors.size());
   std::vector<int32_t> list;
   for (const TaskId id : ids_of(plan.tasks)) {
     const PlanTask& task = plan.tasks[id];
     list.clear();
+    const bool movable = several && task.kind == TaskKind::update && !model.homes[id.value].empty();
     for (const auto* tensors : {&task.reads, &task.updates, &task.writes})
       for (const TensorId tensor : *tensors) {
-        if (movable && !model.states[id.value].empty()) list.insert(list.end(), touched[tensor].begin(), touched[tensor].end());
+        if (movable) list.insert(list.end(), touched[tensor].begin(), touched[tensor].end());
         touched[tensor].push_back(id.value);
       }
     std::sort(list.begin(), list.end());
@@ -209,7 +231,7 @@ Model make_model(const Plan& plan, const Context& context) {
   for (const Step& step : plan.steps)
     model.order.push_back({step.kind == StepKind::compute ? step.task.value : step.tensor.value, step.kind, step.recompute});
   copy_facts(model, plan, context);
-  find_states(model, plan, context);
+  find_homes(model, plan, context);
   find_what_updates_come_behind(model, plan);
   find_reductions(model, plan, context);
   find_gaps(model);

@@ -1,6 +1,6 @@
 // An ordered plan as flat arrays: what weaving and evaluating schedules thousands of times needs, and nothing else.
 // Persistent tensors are left out of all lists but a few; they take `persistent_bytes` at every step, less what a trace
-// fetches of optimizer state: that has its home in the host pool, and is on the device around its update only.
+// fetches of them: that has its home in the host pool, and is on the device only where tasks touch it.
 //
 //   order      x  conv  bn  relu …  loss … relu'  bn'  conv'
 //   conv.Y        W     r                         r
@@ -55,7 +55,9 @@ struct ModelTensor {
   bool remembered = false; // by the task that made it: it stays, for that task reads it when it is run again
   bool changed = false;    // updated in place: its copies would have to tell which value they hold
   bool kept = false;       // the trainer reads it when the round is over
-  int32_t update = -1;     // of optimizer state that may have its home in the host pool: the task that updates it
+  bool home = false;       // a weight or optimizer state that may have its home in the host pool
+  bool for_update = false; // of such: nobody but its update touches it, once in an iteration
+  int32_t update = -1;     // of such: the task that updates it; -1: it is frozen
   // Positions in `order`. Of what the forward makes: the last touch before the first touch of the backward, and that
   // touch; kNever: the backward does not touch it (then gap_begin is its last touch). Of what the backward makes: the
   // two touches that are farthest apart, if more than kNear.
@@ -88,7 +90,7 @@ struct Model {
   Lists reads, updates, writes;      // of each task, transient tensors
   Lists weights;                     // of each task: persistent tensors that it reads
   Lists updated;                     // of each task: weights that an update task changes for good
-  Lists states;                      // of each task: what may have its home in the host pool, of the optimizer state that it updates
+  Lists homes;                       // of each task: what it touches of what may have its home in the host pool
   Lists in_place;                    // of each task: read, written, read, written …
   std::vector<Reduction> reductions;     // in the order of the comm stream; none: one rank
   Lists reduced_behind;                  // of each task: reductions
@@ -96,8 +98,8 @@ struct Model {
   int64_t ranks = 1;
   std::vector<Algorithm> algorithms;     // all tasks', one after the other, each task's fastest first
   std::vector<int32_t> first_algorithm;  // of each task twice, the first time and run again (none: as the first time); one more at the end
-  std::vector<int32_t> all_states;       // of all tasks
-  // Of each task that updates such state, with several rounds: the tasks that it has to come behind. The order has it last, but it
+  std::vector<int32_t> all_homes;        // of all tasks: what one task updates side by side, what is frozen last
+  // Of each task that updates such a tensor, with several rounds: the tasks that it has to come behind. The order has it last, but it
   // may come earlier. Of other tasks: nothing.
   Lists update_behind;
   Lists gaps_at;                     // of each position in `order`: tensors whose gap begins there
@@ -124,7 +126,7 @@ struct Model {
 // Before: the plan is ordered (passes/order.h).
 Model make_model(const Plan& plan, const Context& context);
 
-// Writes a trace as the plan's steps. Optimizer state that it copies has its home in the host pool from here on.
+// Writes a trace as the plan's steps. What lives through the run and is copied has its home in the host pool from here on.
 void put_steps(Plan& plan, const Trace& trace);
 
 }  // namespace plimsoll::schedule

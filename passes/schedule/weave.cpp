@@ -26,6 +26,7 @@ class Weaving {
       if (trace_.size() > longest_) return kTooLong;
     }
     hasten_updates();
+    bring_from_home();
     return std::nullopt;
   }
 
@@ -41,7 +42,7 @@ class Weaving {
         if (!resident(id)) missing_.push_back(id);
     if (!missing_.empty())
       if (const auto stuck = bring_back(op.id)) return stuck;
-    push_update(op);
+    trace_.push_back(op);
     for (const int32_t id : model_.writes[op.id]) resident_[static_cast<size_t>(id)] = true;
     for (const int32_t id : model_.updated[op.id]) updated_[static_cast<size_t>(id)] = true;
     for (const int32_t id : model_.reads[op.id]) leave_again(id);
@@ -49,18 +50,19 @@ class Weaving {
   }
 
   bool comes_early(int32_t task) const {
-    const auto early = [&](int32_t id) { return fate(id).kind == FateKind::offload && fate(id).level == kEarly; };
-    const auto states = model_.states[task];
-    return !model_.update_behind[task].empty() && std::any_of(states.begin(), states.end(), early);
+    const auto early = [&](int32_t id) { return tensor(id).update == task && fate(id).kind == FateKind::offload && fate(id).level == kEarly; };
+    const auto homes = model_.homes[task];
+    return !model_.update_behind[task].empty() && std::any_of(homes.begin(), homes.end(), early);
   }
 
-  // Each early update, with the copies around it, goes right behind the last step that it has to come behind.
+  // Each early update goes right behind the last step that it has to come behind.
   void hasten_updates() {
     std::vector<std::vector<int32_t>> behind;  // of each step: updates
     std::vector<int32_t> last;                 // of each task: its last step
     const size_t size = trace_.size();
-    for (const int32_t id : model_.all_states) {
+    for (const int32_t id : model_.all_homes) {
       const int32_t task = tensor(id).update;
+      if (task < 0) break;
       if (fate(id).kind != FateKind::offload || fate(id).level != kEarly || !comes_early(task)) continue;
       if (behind.empty()) {
         behind.resize(size);
@@ -78,18 +80,42 @@ class Weaving {
     trace_.clear();
     for (size_t step = 0; step < size; ++step) {
       const Op& op = woven_[step];
-      const int32_t update = op.kind == StepKind::compute ? op.id : tensor(op.id).update;
-      if (update < 0 || !comes_early(update)) trace_.push_back(op);
-      for (const int32_t task : behind[step]) push_update({task, StepKind::compute});
+      if (op.kind != StepKind::compute || !comes_early(op.id)) trace_.push_back(op);
+      for (const int32_t task : behind[step]) trace_.push_back({task, StepKind::compute});
     }
   }
 
-  void push_update(const Op& op) {
-    for (const int32_t id : model_.states[op.id])
-      if (fate(id).kind == FateKind::offload) trace_.push_back({id, StepKind::prefetch});
-    trace_.push_back(op);
-    for (const int32_t id : model_.states[op.id])
-      if (fate(id).kind == FateKind::offload) trace_.push_back({id, StepKind::offload});
+  // What has its home in the host pool is fetched before each stretch of tasks that touch it, leaves behind the stretch, for its home
+  // still has the same value, and goes home behind its update. Where every task is known by now: recomputations read weights, too.
+  void bring_from_home() {
+    const auto away = [&](int32_t id) { return fate(id).kind == FateKind::offload; };
+    if (std::none_of(model_.all_homes.begin(), model_.all_homes.end(), away)) return;
+    woven_.swap(trace_);
+    trace_.clear();
+    touched_at_.assign(model_.tensors.size(), -1);
+    enum class Part { forward, backward, update };
+    int32_t backward = kNever;  // where it begins
+    for (int32_t step = 0; step < static_cast<int32_t>(woven_.size()); ++step) {
+      const Op& op = woven_[static_cast<size_t>(step)];
+      if (op.kind != StepKind::compute) {
+        trace_.push_back(op);
+        continue;
+      }
+      const TaskKind kind = model_.tasks[static_cast<size_t>(op.id)].kind;
+      if (kind != TaskKind::forward && kind != TaskKind::loss) backward = std::min(backward, step);
+      const auto part_at = [&](int32_t at) { return at < backward ? Part::forward : Part::backward; };
+      const Part here = kind == TaskKind::update ? Part::update : part_at(step);
+      const auto homes = model_.homes[op.id];
+      for (const int32_t id : homes) {
+        if (!away(id)) continue;
+        int32_t& touched = touched_at_[static_cast<size_t>(id)];
+        if (touched < 0 || (step - touched > kNear && (fate(id).again || part_at(touched) != here))) trace_.push_back({id, StepKind::prefetch});
+        touched = step;
+      }
+      trace_.push_back(op);
+      for (const int32_t id : homes)
+        if (away(id) && tensor(id).update == op.id) trace_.push_back({id, StepKind::offload});
+    }
   }
 
   void leave(int32_t id) {
@@ -182,9 +208,10 @@ class Weaving {
   const Model& model_;
   const Fates& fates_;
   Trace& trace_;
-  Trace woven_;  // as the order has the updates
+  Trace woven_;  // what is not yet as it shall be
   const size_t longest_;
   int32_t at_ = 0;
+  std::vector<int32_t> touched_at_;    // of each tensor that is away: the last step that did, or -1
   std::vector<uint8_t> resident_, on_host_, updated_, wanted_;  // flags
   std::vector<int32_t> missing_, stack_, closure_, fresh_;
 };

@@ -13,8 +13,8 @@ namespace plimsoll::schedule {
 
 enum class FateKind : uint8_t {
   keep,       // stays where it is from its forward to its backward uses
-  offload,    // to the host pool and back; an input of the model is loaded again instead. Of optimizer state: it has its
-              // home there, is fetched before its update and brought home behind it
+  offload,    // to the host pool and back; an input of the model is loaded again instead. Of a weight or optimizer state: it has
+              // its home there, is fetched before the tasks that touch it and brought home behind its update
   recompute,  // given up, and made again when the backward asks for it, from whatever is resident then
 };
 
@@ -33,10 +33,11 @@ struct Fate {
   //
   // The tensor that is wanted is not asked for its level, but from kNested on: what is deeper than it stays no longer then.
   // kTransient: never stays on the way to another ("memory-centric").
-  // Of optimizer state that has its home in the host pool, with several rounds: kEarly, its update comes as soon as its gradient is
+  // Of what has its home in the host pool, with several rounds: kEarly, its update comes as soon as its gradient is
   // complete, so that its copies run beside the rest of the backward; else where the order has it, last.
   uint8_t level = 1;
-  // Given up again between its backward uses, too, where they are more than kNear steps apart.
+  // Given up again between its backward uses, too, where they are more than kNear steps apart. Of a weight that has its home in the
+  // host pool: between any two uses, and not only between forward, backward and update.
   bool again = false;
   friend bool operator==(const Fate&, const Fate&) = default;
 };

@@ -85,16 +85,18 @@ std::vector<Droppable> droppable_at(const Model& model, int32_t step) {
   return found;
 }
 
-// Optimizer state that may be at home in the host pool then, for what its prefetch takes from the tasks beside it: nothing, in
+// What may be at home in the host pool then, for what one prefetch takes from the tasks beside it: nothing of optimizer state, in
 // a round without updates. Behind the way back there may be no task.
-std::vector<Droppable> states_at(const Model& model, int32_t step) {
-  const double taken = model.rounds > 1 ? 0 : model.links.slowdown / model.links.h2d_bytes_per_second;
+std::vector<Droppable> homes_at(const Model& model, int32_t step) {
+  const double taken = model.links.slowdown / model.links.h2d_bytes_per_second;
   std::vector<Droppable> found;
   const Op& op = model.order[at(step)];
-  for (const int32_t id : model.all_states) {
-    const ModelTensor& state = model.tensors[at(id)];
-    if (op.kind == StepKind::compute && op.id == state.update) continue;
-    found.push_back({static_cast<double>(state.bytes), taken * static_cast<double>(state.copy_bytes)});
+  const auto here = op.kind == StepKind::compute ? model.homes[op.id] : std::span<const int32_t>{};
+  for (const int32_t id : model.all_homes) {
+    const ModelTensor& tensor = model.tensors[at(id)];
+    if (std::find(here.begin(), here.end(), id) != here.end()) continue;
+    const bool fetched = model.rounds == 1 || !tensor.for_update;
+    found.push_back({static_cast<double>(tensor.bytes), fetched ? taken * static_cast<double>(tensor.copy_bytes) : 0});
   }
   return found;
 }
@@ -112,16 +114,16 @@ double again_seconds(const std::vector<Droppable>& items, double bytes) {
 }
 
 // The least of T over the bytes that are offloaded, a convex function: its corners are looked at, and between them.
-// States only lower what has to be given up otherwise: as bytes that are free, or for what their copies take, where that is counted.
-double round_bound(const Model& model, const std::vector<Droppable>& items, const std::vector<Droppable>& states, double over, double before,
+// Homes only lower what has to be given up otherwise: as bytes that are free, or for what their copies take, where that is counted.
+double round_bound(const Model& model, const std::vector<Droppable>& items, const std::vector<Droppable>& homes, double over, double before,
                    double behind) {
   const double d2h = model.links.d2h_bytes_per_second, h2d = model.links.h2d_bytes_per_second;
   const double taken = model.links.slowdown * (1 / d2h + 1 / h2d);  // from the tasks beside them, by a byte's copies
   std::vector<Droppable> all = items;
-  all.insert(all.end(), states.begin(), states.end());
+  all.insert(all.end(), homes.begin(), homes.end());
   std::sort(all.begin(), all.end(), cheaper);
   double at_home = 0;
-  for (const Droppable& state : states) at_home += state.bytes;
+  for (const Droppable& home : homes) at_home += home.bytes;
   const auto seconds = [&](double offloaded) {
     const double again = again_seconds(items, over - at_home - offloaded);
     return std::max(std::max(before, offloaded / d2h) + std::max(behind + again, offloaded / h2d),
@@ -165,7 +167,7 @@ double bound_seconds(const Model& model, int64_t limit) {
     if (over <= 0) break;
     const std::vector<Droppable> items = droppable_at(model, step);
     const double before = until[at(step)], behind = until.back() - before;
-    best = std::max(best, round_bound(model, items, states_at(model, step), over, before, behind) - until.back());
+    best = std::max(best, round_bound(model, items, homes_at(model, step), over, before, behind) - until.back());
   }
   const double rounds = static_cast<double>(std::max<int64_t>(model.rounds - 1, 1));
   return ideal + std::min(best, 1e6) * rounds;
@@ -184,12 +186,12 @@ int64_t bound_bytes(const Model& model) {
     const auto pairs = model.in_place_allowed ? model.in_place[op.id] : std::span<const int32_t>{};
     for (size_t i = 0; i < pairs.size(); i += 2)
       bytes -= std::min(model.tensors[at(pairs[i])].bytes, model.tensors[at(pairs[i + 1])].bytes);
-    for (const int32_t state : model.states[op.id]) bytes += model.tensors[at(state)].bytes;
+    for (const int32_t home : model.homes[op.id]) bytes += model.tensors[at(home)].bytes;
     kept += written_to_keep;
     most = std::max(most, bytes + kept);
   }
   int64_t may_leave = 0;
-  for (const int32_t state : model.all_states) may_leave += model.tensors[at(state)].bytes;
+  for (const int32_t home : model.all_homes) may_leave += model.tensors[at(home)].bytes;
   return model.persistent_bytes - may_leave + most;
 }
 

@@ -1,6 +1,7 @@
 #include "passes/search/fit.h"
 
 #include <algorithm>
+#include <array>
 
 #include "passes/search/levels.h"
 
@@ -44,7 +45,7 @@ class Fitter {
     int32_t first, last;  // steps between which it leaves
     Fate fate;
     double score;  // seconds per byte
-    bool outside = false;  // it leaves at all steps but `first`, which is `last`
+    bool lives_on_host = false;  // it leaves at all steps but those of its parts
   };
 
   // Seconds that recomputing the tensor adds: the tasks on the way to what is resident that do not run again anyhow. The
@@ -74,30 +75,39 @@ class Fitter {
     return copy * (1 - hidden) + 0.02 * copy;
   }
 
-  // Of optimizer state: once in an iteration, beside the backward and what comes back then.
-  double home_seconds(int64_t bytes) const {
+  // Of optimizer state: once in an iteration, beside the backward and what comes back then. A weight comes for the forward and for
+  // the backward of every round.
+  double home_seconds(const ModelTensor& tensor) const {
     const double rate = std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
-    const double copy = static_cast<double>(bytes) / rate, queued = static_cast<double>(fetched_) / rate;
-    const double hidden = std::clamp((backward_ - queued) / std::max(copy, 1e-12), 0.0, 1.0);
-    return (copy * (1 - hidden) + 0.02 * copy) / static_cast<double>(model_.rounds);
+    const double copy = static_cast<double>(tensor.copy_bytes) / rate;
+    const auto shown = [&](double beside, int64_t queued) {
+      const double hidden = std::clamp((beside - static_cast<double>(queued) / rate) / std::max(copy, 1e-12), 0.0, 1.0);
+      return copy * (1 - hidden) + 0.02 * copy;
+    };
+    if (tensor.for_update) return shown(backward_, fetched_) / static_cast<double>(model_.rounds);
+    return shown(forward_, fetched_forward_) + shown(backward_, fetched_);
   }
 
   void look_at_trace() {
     again_.assign(model_.tasks.size(), false);
-    ran_at_.assign(model_.tasks.size(), -1);
+    parts_.assign(model_.tensors.size(), {});
     seen_.resize(model_.tasks.size(), 0);
-    offloaded_ = fetched_ = 0;
+    offloaded_ = fetched_ = fetched_forward_ = 0;
     forward_ = backward_ = 0;
     bool backward = false;
     for (size_t step = 0; step < bench_.trace.size(); ++step) {
       const Op& op = bench_.trace[step];
-      if (op.kind == StepKind::offload && model_.tensors[at(op.id)].update < 0) offloaded_ += model_.tensors[at(op.id)].copy_bytes;
-      if (op.kind == StepKind::prefetch) fetched_ += model_.tensors[at(op.id)].copy_bytes;
+      if (op.kind == StepKind::offload && !model_.tensors[at(op.id)].home) offloaded_ += model_.tensors[at(op.id)].copy_bytes;
+      if (op.kind == StepKind::prefetch) (backward ? fetched_ : fetched_forward_) += model_.tensors[at(op.id)].copy_bytes;
       if (op.kind != StepKind::compute) continue;
       if (op.again) again_[at(op.id)] = true;
-      else ran_at_[at(op.id)] = static_cast<int32_t>(step);
       const TaskKind kind = model_.tasks[at(op.id)].kind;
       backward |= kind != TaskKind::forward && kind != TaskKind::loss;
+      for (const int32_t id : model_.homes[op.id]) {
+        Part& part = parts_[at(id)][kind == TaskKind::update ? 2 : backward ? 1 : 0];
+        if (part.first < 0) part.first = static_cast<int32_t>(step);
+        part.last = static_cast<int32_t>(step);
+      }
       (backward ? backward_ : forward_) += bench_.evaluator.seconds_of(bench_.trace, static_cast<int32_t>(step));
     }
   }
@@ -129,9 +139,10 @@ class Fitter {
     for (int32_t life = 0; life < static_cast<int32_t>(lives.size()); ++life) {
       const auto& [tensor, first, last] = lives[at(life)];
       if (first >= peak || last <= peak || given_[at(tensor)] || touched_[at(tensor)] == stamp_of_touch_) continue;
-      if (model_.tensors[at(tensor)].movable && model_.tensors[at(tensor)].bytes > 0) consider(lives[at(life)], fates, candidates);
+      if (model_.tensors[at(tensor)].home) consider_more(lives[at(life)], fates, candidates);
+      else if (model_.tensors[at(tensor)].movable && model_.tensors[at(tensor)].bytes > 0) consider(lives[at(life)], fates, candidates);
     }
-    if (means_.offload) consider_states(peak, fates, candidates);
+    if (means_.offload) consider_homes(peak, fates, candidates);
     std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.score < b.score; });
     const size_t before = candidates.size();
     for (const Candidate& candidate : candidates) {
@@ -139,12 +150,8 @@ class Fitter {
       const int64_t bytes = model_.tensors[at(candidate.tensor)].bytes;
       fates[at(candidate.tensor)] = candidate.fate;
       given_[at(candidate.tensor)] = true;
-      if (!candidate.outside) {
-        live_.add(candidate.first + 1, candidate.last, -bytes);
-      } else {
-        live_.add(0, candidate.first, -bytes);
-        live_.add(candidate.last + 1, static_cast<int32_t>(bench_.trace.size()), -bytes);
-      }
+      if (candidate.lives_on_host) for_each_absence(candidate.tensor, [&](int32_t begin, int32_t end) { live_.add(begin, end, -bytes); });
+      else live_.add(candidate.first + 1, candidate.last, -bytes);
     }
     return before > 0;
   }
@@ -155,25 +162,46 @@ class Fitter {
       touched_[at(op.id)] = stamp_of_touch_;
       return;
     }
-    for (const auto* lists : {&model_.reads, &model_.writes})
+    for (const auto* lists : {&model_.reads, &model_.writes, &model_.homes})
       for (const int32_t id : (*lists)[op.id]) touched_[at(id)] = stamp_of_touch_;
   }
 
-  // Of what lives on the device and is not updated at the peak; and an update that is early and at the peak comes last.
-  void consider_states(int32_t peak, const Fates& fates, std::vector<Candidate>& candidates) {
+  // body(begin, end), half-open: steps at which the tensor would be away if it lived on the host.
+  template <class Body>
+  void for_each_absence(int32_t tensor, Body body) const {
+    int32_t behind = 0;
+    for (const Part& part : parts_[at(tensor)]) {
+      if (part.first < 0) continue;
+      if (behind == 0 || part.first - behind >= schedule::kNear) body(behind, part.first);
+      behind = part.last + 1;
+    }
+    body(behind, static_cast<int32_t>(bench_.trace.size()));
+  }
+
+  // Of what lives on the device and is not touched near the peak; and an update that is early and at the peak comes last.
+  void consider_homes(int32_t peak, const Fates& fates, std::vector<Candidate>& candidates) {
     const Op& op = bench_.trace[at(peak)];
     const int32_t here = op.kind == StepKind::compute ? op.id : model_.tensors[at(op.id)].update;
     if (here >= 0 && !model_.update_behind[here].empty())
-      for (const int32_t id : model_.states[here])
-        if (fates[at(id)].kind == FateKind::offload && fates[at(id)].level == kEarly && !given_[at(id)])
-          candidates.push_back({id, peak - 1, peak + 1, {FateKind::offload, 1, false},
-                                1e-3 * home_seconds(model_.tensors[at(id)].copy_bytes) / static_cast<double>(model_.tensors[at(id)].bytes)});
-    for (const int32_t id : model_.all_states) {
-      const ModelTensor& state = model_.tensors[at(id)];
-      const int32_t update = ran_at_[at(state.update)];
-      if (fates[at(id)].kind != FateKind::keep || given_[at(id)] || update == peak) continue;
-      candidates.push_back({id, update, update, {FateKind::offload, kEarly, false}, home_seconds(state.copy_bytes) / static_cast<double>(state.bytes), true});
+      for (const int32_t id : model_.homes[here])
+        if (model_.tensors[at(id)].update == here && fates[at(id)].kind == FateKind::offload && fates[at(id)].level == kEarly && !given_[at(id)])
+          candidates.push_back({id, peak - 1, peak + 1, {FateKind::offload, 1, fates[at(id)].again},
+                                1e-3 * home_seconds(model_.tensors[at(id)]) / static_cast<double>(model_.tensors[at(id)].bytes)});
+    for (const int32_t id : model_.all_homes) {
+      const ModelTensor& tensor = model_.tensors[at(id)];
+      if (fates[at(id)].kind != FateKind::keep || given_[at(id)] || touched_[at(id)] == stamp_of_touch_) continue;
+      bool away = false;
+      for_each_absence(id, [&](int32_t begin, int32_t end) { away = away || (begin <= peak && peak < end); });
+      if (away) candidates.push_back({id, 0, 0, {FateKind::offload, kEarly, false}, home_seconds(tensor) / static_cast<double>(tensor.bytes), true});
     }
+  }
+
+  // A weight that lives on the host, and is on the device between two uses: it leaves there, too.
+  void consider_more(const Life& life, const Fates& fates, std::vector<Candidate>& candidates) const {
+    const Fate& fate = fates[at(life.tensor)];
+    const ModelTensor& tensor = model_.tensors[at(life.tensor)];
+    if (!fate.again && !tensor.for_update)
+      candidates.push_back({life.tensor, life.first, life.last, {FateKind::offload, fate.level, true}, 2 * home_seconds(tensor) / static_cast<double>(tensor.bytes)});
   }
 
   // The next fate of a tensor that is in the way, and what it costs.
@@ -220,8 +248,11 @@ class Fitter {
   int32_t stamp_of_touch_ = 0;
   std::vector<Candidate> candidates_;
   std::vector<bool> given_;       // of each tensor, in this turn
-  std::vector<int32_t> ran_at_;   // of each task: its step, not of a recomputation
-  int64_t offloaded_ = 0, fetched_ = 0;     // bytes
+  struct Part {
+    int32_t first = -1, last = -1;
+  };
+  std::vector<std::array<Part, 3>> parts_;  // of what may live on the host: the steps of forward, backward and update that touch it
+  int64_t offloaded_ = 0, fetched_ = 0, fetched_forward_ = 0;  // bytes
   double forward_ = 0, backward_ = 0;       // seconds of the tasks
 };
 

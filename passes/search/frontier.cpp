@@ -169,7 +169,7 @@ State least_schedule(Workbench& bench, const Means& means) {
     else if (means.recompute && tensor.rerunnable) away[id] = {FateKind::recompute, schedule::kTransient, true};
   }
   if (means.offload)
-    for (const int32_t state : bench.model.all_states) away[static_cast<size_t>(state)] = {FateKind::offload, 1, false};
+    for (const int32_t home : bench.model.all_homes) away[static_cast<size_t>(home)] = {FateKind::offload, 1, true};
   return bench.evaluate(std::move(away), 0);
 }
 

@@ -44,7 +44,7 @@ class Improver {
 
   Fate other(int32_t id, FateKind kind) const {
     const ModelTensor& tensor = model_.tensors[at(id)];
-    if (tensor.update >= 0) return kind == FateKind::keep || !means_.offload ? Fate{} : Fate{FateKind::offload, schedule::kEarly, false};
+    if (tensor.home) return kind == FateKind::keep || !means_.offload ? Fate{} : Fate{FateKind::offload, schedule::kEarly, false};
     if (kind == FateKind::recompute && !(tensor.rerunnable && means_.recompute)) kind = FateKind::offload;
     if (kind == FateKind::offload && !(means_.offload || tensor.input)) kind = tensor.rerunnable && means_.recompute ? FateKind::recompute : FateKind::keep;
     if (tensor.gap_end == kNever) return kind == FateKind::keep ? Fate{} : Fate{FateKind::recompute, kTransient, true};
@@ -149,7 +149,7 @@ Decisions find_decisions(const Model& model) {
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
     const ModelTensor& tensor = model.tensors[at(id)];
     if (tensor.movable && tensor.bytes > 0 && (tensor.gap_end != kNever || tensor.rerunnable)) decisions.items.push_back(id);
-    if (tensor.update >= 0) decisions.items.push_back(id);
+    if (tensor.for_update) decisions.items.push_back(id);
   }
   std::stable_sort(decisions.items.begin(), decisions.items.end(), [&](int32_t a, int32_t b) {
     return model.tensors[at(a)].gap_begin < model.tensors[at(b)].gap_begin;

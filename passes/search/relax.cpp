@@ -13,7 +13,7 @@ using schedule::ModelTensor;
 
 size_t at(int32_t i) { return static_cast<size_t>(i); }
 
-// A tensor that is away for a while, or several times; optimizer state, at all steps but those of its one life.
+// A tensor that is away for a while, or several times; what has its home in the host pool, at all steps but those of its lives.
 struct Absence {
   int32_t tensor = 0;
   int32_t first = 0, last = 0;  // lives of the tensor, in the order of the trace, as indices of `lives`
@@ -61,18 +61,18 @@ class Relaxer {
       int32_t last = first;
       const int32_t tensor = lives_[at(first)].tensor;
       while (last + 1 < static_cast<int32_t>(lives_.size()) && lives_[at(last + 1)].tensor == tensor) ++last;
-      if ((last > first || model_.tensors[at(tensor)].update >= 0) && fates[at(tensor)].kind != FateKind::keep && model_.tensors[at(tensor)].bytes > 0)
-        absences_.push_back({tensor, first, last, seconds_of(tensor, fates) / static_cast<double>(model_.tensors[at(tensor)].bytes)});
+      if ((last > first || model_.tensors[at(tensor)].home) && fates[at(tensor)].kind != FateKind::keep && model_.tensors[at(tensor)].bytes > 0)
+        absences_.push_back({tensor, first, last, seconds_of(tensor, last - first + 1, fates) / static_cast<double>(model_.tensors[at(tensor)].bytes)});
       first = last + 1;
     }
     std::stable_sort(absences_.begin(), absences_.end(), [](const Absence& a, const Absence& b) { return a.score > b.score; });
   }
 
-  double seconds_of(int32_t id, const Fates& fates) const {
+  double seconds_of(int32_t id, int32_t lives, const Fates& fates) const {
     const ModelTensor& tensor = model_.tensors[at(id)];
     const double copy = static_cast<double>(tensor.copy_bytes) /
                         std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
-    if (tensor.update >= 0) return copy / static_cast<double>(model_.rounds);
+    if (tensor.home) return tensor.for_update ? copy / static_cast<double>(model_.rounds) : copy * static_cast<double>(lives);
     if (tensor.input) return 0;  // loaded again, whatever its fate says
     if (fates[at(id)].kind == FateKind::offload) return copy;
     return static_cast<double>(runs_[at(tensor.producer)]) * model_.seconds_again(tensor.producer);
@@ -81,7 +81,7 @@ class Relaxer {
   // body(begin, end), half-open: steps at which the tensor is away.
   template <class Body>
   void for_each_stretch(const Absence& absence, Body body) const {
-    if (model_.tensors[at(absence.tensor)].update >= 0) {
+    if (model_.tensors[at(absence.tensor)].home) {
       body(0, lives_[at(absence.first)].first);
       body(lives_[at(absence.last)].last + 1, static_cast<int32_t>(steps_.size()));
     }

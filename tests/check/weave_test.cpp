@@ -38,9 +38,9 @@ schedule::Fates random_fates(const schedule::Model& model, uint64_t seed) {
     }
     if (random() % 3 == 0) fates[id].again = true;
   }
-  for (const int32_t state : model.all_states)
+  for (const int32_t home : model.all_homes)
     if (random() % 2 == 0)
-      fates[static_cast<size_t>(state)] = {.kind = schedule::FateKind::offload, .level = random() % 2 == 0 ? schedule::kEarly : uint8_t{1}};
+      fates[static_cast<size_t>(home)] = {.kind = schedule::FateKind::offload, .level = random() % 2 == 0 ? schedule::kEarly : uint8_t{1}, .again = random() % 2 == 0};
   return fates;
 }
 

@@ -26,6 +26,7 @@ same host.onnx last.onnx 1e-4
 least=$(figure free/plan.json minimum_bytes) most=$(figure free/plan.json unconstrained_bytes)
 emulated moved net.onnx --batch 8 --layout nhwc --policy auto --budget $((least + (most - least) / 20))
 [[ $(figure moved/plan.json offloaded_bytes) -gt 0 ]] || fail "nothing was moved"
+grep '"kind":"weight".*"home_offset"' moved/plan.json >/dev/null || fail "no weight lives on the host"
 run moved moved.onnx --steps 6
 same last.onnx moved.onnx 0
 # When each step ran, by the emulation's clock; and that it is asked changes nothing.

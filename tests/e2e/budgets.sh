@@ -12,14 +12,14 @@ trained tight c.onnx --steps 3
 trained separate d.onnx --steps 3
 for other in b c d; do $python "$PLIMSOLL_E2E/weights.py" a.onnx $other.onnx 0; done
 
-# Optimizer state that lives in the host pool, in memory and in a file: the same bits, also where updates are left out, and when a
-# trainer whose state lives elsewhere goes on from the checkpoint.
+# Weights and optimizer state that live in the host pool, in memory and in a file: the same bits, also where updates are left out, and when a
+# trainer where they live elsewhere goes on from the checkpoint.
 adam="net.onnx --batch 8 --sub-batch 4 --optimizer adam"
 plimsoll plan $adam -q -o free.json
 build_trainer device $adam
 build_trainer home $adam --budget "$($python -c 'import json; print(json.load(open("free.json"))["summary"]["minimum_bytes"])')"
 away() { $python -c 'import json, sys; print(sum("home_offset" in t for t in json.load(open(sys.argv[1] + "/plan.json"))["tensors"]))' "$1"; }
-(( $(away device) == 0 && $(away home) > 10 )) || fail "state of $(away device) and $(away home) tensors lives in the host pool"
+(( $(away device) == 0 && $(away home) > 10 )) || fail "$(away device) and $(away home) tensors live in the host pool"
 same() { $python "$PLIMSOLL_E2E/weights.py" "$1" "$2" 0 || fail "other weights: $1 $2"; }
 trained device on_device.onnx --steps 4
 trained home at_home.onnx --steps 4
@@ -39,5 +39,5 @@ for trainer in device home; do
   $trainer/build/train --data npy:bad.npy,y.npy --no-shuffle --quiet --save skipped-$trainer.onnx --steps 4 --on-nan skip
 done
 same skipped-device.onnx skipped-home.onnx
-home/build/train --data npy:x.npy,y.npy --steps 1 | grep "of optimizer state that lives there" >/dev/null || fail "does not say where the state lives"
+home/build/train --data npy:x.npy,y.npy --steps 1 | grep "optimizer state that live" >/dev/null || fail "does not say where the state lives"
 plimsoll inspect home | grep "state that lives on the host" >/dev/null || fail "inspect does not say where the state lives"
