@@ -1,5 +1,8 @@
 #include "passes/joint.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "passes/search/fit.h"
 
 namespace plimsoll {
@@ -24,42 +27,43 @@ Result<LeastPlan> least_plan(const Candidate& candidate, const Policy& policy) {
   return LeastPlan{{std::move(plan), least.limit, bench.trace}, search::bound_bytes(model)};
 }
 
-Joint::Joint(const Candidate& candidate, const Policy& policy, int effort, const Deadline& deadline)
-    : candidate_(candidate), policy_(policy), model_(ordered_model(candidate, policy)),
-      frontier_(search::find_frontier(model_, {.effort = effort, .deadline = deadline})) {}
+Joint::Joint(const Candidate& candidate, const Policy& policy, int effort)
+    : candidate_(candidate), policy_(policy), model_(ordered_model(candidate, policy)), bound_(model_),
+      descent_(model_, {.effort = effort}) {}
 
-// The frontier's times are upper bounds (schedule/evaluate.h), so the first plan that fits need not be the fastest: the
-// others are looked at as long as waiting for data alone would leave them a chance. Addresses may need more than the bytes
-// do: then the schedule is looked at under tighter limits, too, which do not depend on the budget. One that is faster than
-// the looser one before it is not taken: a larger budget, which takes the looser one, would be slower for it.
-Result<std::optional<JointPlan>> Joint::fastest(int64_t budget_bytes, double seconds, const Deadline& deadline) const {
+void Joint::search_on(const Deadline& deadline) {
+  std::vector<search::State> more = descent_.next(deadline);
+  found_.insert(found_.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+double Joint::rest_seconds(int64_t budget_bytes) {
+  if (descent_.below() < 0) return std::numeric_limits<double>::infinity();
+  return bound_.seconds(std::min(budget_bytes, descent_.below()));
+}
+
+// Addresses may need more than the bytes do: then the schedule is looked at under tighter limits, too, which do not depend on the
+// budget. One that is faster than the looser one before it is not taken: a larger budget, which takes the looser one, would be slower
+// for it.
+Result<std::optional<JointPlan>> Joint::plan(const search::State& state, int64_t budget_bytes, double seconds, const Deadline& deadline) const {
   constexpr int64_t kTighter[] = {0, 64, 32, 16};  // by one part in so many
-  std::optional<JointPlan> best;
   search::Workbench bench(model_, deadline);
-  for (auto state = frontier_.states.rbegin(); state != frontier_.states.rend(); ++state) {
-    if (deadline.passed()) break;
-    if (!state->outcome.fits(budget_bytes) || state->outcome.busy_seconds >= seconds) continue;
-    double looser = 0;
-    for (const int64_t part : kTighter) {
-      const int64_t limit = part == 0 ? state->limit : state->outcome.peak_bytes - state->outcome.peak_bytes / part;
-      search::State tight = bench.evaluate(state->fates, limit);
-      if (part != 0 && !tight.outcome.fits(limit)) {
-        tight = search::fit(bench, std::move(tight), limit, {});
-        if (!tight.outcome.fits(limit)) break;
-        bench.evaluate(tight.fates, limit);
-      }
-      if (bench.evaluator.least_seconds(bench.trace) >= seconds) break;
-      PLIMSOLL_ASSIGN(std::optional<JointPlan> made, plan_of(tight, bench, candidate_, policy_, {.seconds = seconds, .deadline = deadline}));
-      if (!made || made->plan.summary.iteration_seconds >= seconds) break;
-      if (made->plan.summary.iteration_seconds < looser) continue;
-      looser = made->plan.summary.iteration_seconds;
-      if (made->plan.summary.arena_bytes > budget_bytes) continue;
-      seconds = looser;
-      best = std::move(made);
-      break;
+  double looser = 0;
+  for (const int64_t part : kTighter) {
+    const int64_t limit = part == 0 ? state.limit : state.outcome.peak_bytes - state.outcome.peak_bytes / part;
+    search::State tight = bench.evaluate(state.fates, limit);
+    if (part != 0 && !tight.outcome.fits(limit)) {
+      tight = search::fit(bench, std::move(tight), limit, {});
+      if (!tight.outcome.fits(limit)) break;
+      bench.evaluate(tight.fates, limit);
     }
+    if (bench.evaluator.least_seconds(bench.trace) >= seconds) break;
+    PLIMSOLL_ASSIGN(std::optional<JointPlan> made, plan_of(tight, bench, candidate_, policy_, {.seconds = seconds, .deadline = deadline}));
+    if (!made || made->plan.summary.iteration_seconds >= seconds) break;
+    if (made->plan.summary.iteration_seconds < looser) continue;
+    looser = made->plan.summary.iteration_seconds;
+    if (made->plan.summary.arena_bytes <= budget_bytes) return made;
   }
-  return best;
+  return std::optional<JointPlan>();
 }
 
 }  // namespace plimsoll

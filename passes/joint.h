@@ -1,4 +1,5 @@
-// Policy `auto` over whole plans of one sub-batch: the frontier of schedules, searched once, and the plans made of it.
+// Policy `auto` over whole plans of one sub-batch: the frontier of schedules, searched as far as it is asked for, and the plans made
+// of it.
 #pragma once
 
 #include <optional>
@@ -26,22 +27,33 @@ Result<LeastPlan> least_plan(const Candidate& candidate, const Policy& policy);
 class Joint {
  public:
   // `candidate` must outlive this.
-  Joint(const Candidate& candidate, const Policy& policy, int effort, const Deadline& deadline = {});
+  Joint(const Candidate& candidate, const Policy& policy, int effort);
+  Joint(const Joint&) = delete;
 
-  // False: the deadline came first, and the frontier may be far from what it would have been.
-  bool complete() const { return frontier_.complete; }
+  // Searches on for what `found` is to have more of. Before: rest_seconds of some budget is finite.
+  void search_on(const Deadline& deadline);
+  const std::vector<search::State>& found() const { return found_; }
+  // False: a deadline came first, and the frontier may be far from what it would have been.
+  bool complete() const { return descent_.complete(); }
 
-  // The fastest plan whose arena is within the budget, of those made by the deadline; nullopt when there is none faster than
-  // `seconds`.
-  Result<std::optional<JointPlan>> fastest(int64_t budget_bytes, double seconds, const Deadline& deadline = {}) const;
+  // The fastest plan of a schedule found whose arena is within the budget, of those made by the deadline; nullopt when there is none
+  // faster than `seconds`.
+  Result<std::optional<JointPlan>> plan(const search::State& state, int64_t budget_bytes, double seconds, const Deadline& deadline) const;
+
   // No schedule of this sub-batch, in this order, that keeps `budget_bytes` takes less (search/bound.h).
-  double bound_seconds(int64_t budget_bytes) const { return search::bound_seconds(model_, budget_bytes); }
+  double bound_seconds(int64_t budget_bytes) { return bound_.seconds(budget_bytes); }
+  // And none that has not been found yet; infinite: there is none.
+  double rest_seconds(int64_t budget_bytes);
+  // What the schedule that needs least needs; kNoLimit: not known.
+  int64_t least_bytes() const { return descent_.least_bytes(); }
 
  private:
   const Candidate& candidate_;
   Policy policy_;
   schedule::Model model_;
-  search::Frontier frontier_;
+  search::Bound bound_;
+  search::Descent descent_;
+  std::vector<search::State> found_;
 };
 
 }  // namespace plimsoll

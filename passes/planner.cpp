@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "compiler/support/bytes.h"
+#include "passes/contest.h"
 #include "passes/explain.h"
 #include "passes/recipe.h"
 
@@ -113,14 +114,17 @@ std::vector<int64_t> Planning::sub_batches(bool may_split) const {
   return may_split ? worthwhile_splits(request_.batch) : std::vector<int64_t>{request_.batch};
 }
 
-// What everything that can leave leaves at once for, or less, where a policy of the literature needs less. Behind the deadline
+// What everything that can leave leaves at once for, or less, where a policy of the literature needs less. When the deadline comes
 // they are asked only where nothing fits yet.
 Result<Found> Planning::find_least(const Found& unconstrained, bool may_split) {
   const std::vector<int64_t> sizes = sub_batches(may_split);
   std::optional<Found> found;
   int64_t bound = kNoLimit;
   if (sizes.front() == request_.batch) found = unconstrained;
-  for (const int64_t size : {sizes.front(), sizes.back()}) {
+  std::vector<int64_t> ends = {sizes.front()};
+  if (sizes.size() > 1) ends.push_back(sizes.back());
+  for (const int64_t size : ends) {
+    if (found && found->arena() <= budget_ && deadline_.sooner(one_plan_seconds_).passed()) break;
     PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(size));
     PLIMSOLL_ASSIGN(LeastPlan least, least_plan(*split, policy_));
     bound = std::min(bound, least.bound_bytes);
@@ -137,35 +141,20 @@ Result<Found> Planning::find_least(const Found& unconstrained, bool may_split) {
   return std::move(*found);
 }
 
-// Fewer rounds come first, and a smaller sub-batch is searched only if it could be faster: when its tasks at their
-// fastest would be. A deadline leaves time for the plans of what the search has found.
+// A deadline leaves time for the plans of what the search has found.
 Result<Found> Planning::choose_jointly(const Found& unconstrained) {
   PLIMSOLL_ASSIGN(least_, find_least(unconstrained, may_split()));
   if (least_->arena() > budget_) return infeasible(unconstrained);
   const std::vector<int64_t> sizes = sub_batches(may_split());
   if (budget_ == kNoLimit && sizes.front() == request_.batch) return unconstrained;
   const bool free = sizes.front() == request_.batch && unconstrained.arena() <= budget_;
-  Found best = free ? unconstrained : *least_;
-  double bound = std::numeric_limits<double>::infinity();
-  bool bounded = true;
-  const Deadline search = deadline_.sooner(kPlansBehind * one_plan_seconds_);
-  for (const int64_t size : sizes) {
-    bounded = bounded && !search.passed();
-    if (!bounded) break;
-    PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(size));
-    if (ideal_seconds(*split) >= best.seconds()) {  // which the bound of this split is above, too
-      if (splits_.measures()) break;
-      continue;
-    }
-    PLIMSOLL_ASSIGN(const Joint* schedules, splits_.joint(size, policy_, request_.effort, search));
-    bound = std::min(bound, schedules->bound_seconds(budget_));
-    PLIMSOLL_ASSIGN(std::optional<JointPlan> faster, schedules->fastest(budget_, best.seconds(), deadline_));
-    if (faster) best = {std::move(faster->plan), split, faster->live_limit, policy_, std::move(faster->decided)};
-  }
-  PLIMSOLL_TRY(take_faster_recipes(best));
+  const ContestRules rules = {.budget_bytes = budget_, .effort = request_.effort, .search = deadline_.sooner(kPlansBehind * one_plan_seconds_),
+                              .deadline = deadline_};
+  PLIMSOLL_ASSIGN(Winner winner, hold_contest(splits_, policy_, sizes, rules, free ? unconstrained : *least_));
+  PLIMSOLL_TRY(take_faster_recipes(winner.best));
   if (deadline_.passed() && request_.cut_short) request_.cut_short();
-  best.plan.summary.bound_seconds = bounded ? std::min(bound, best.seconds()) : 0;  // of splits not looked at, none is known
-  return best;
+  winner.best.plan.summary.bound_seconds = std::min(winner.bound_seconds, winner.best.seconds());
+  return std::move(winner.best);
 }
 
 // However good the search, a policy of the literature may have been luckier: its plan is taken then, so that `auto` is

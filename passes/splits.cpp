@@ -33,13 +33,13 @@ Result<double> Splits::bound_seconds(int64_t sub_batch, const Policy& policy, in
   return bounds_[key] = search::bound_seconds(model->second, limit);
 }
 
-Result<const Joint*> Splits::joint(int64_t sub_batch, const Policy& policy, int effort, const Deadline& deadline) {
+Result<Joint*> Splits::joint(int64_t sub_batch, const Policy& policy, int effort) {
   const std::tuple key(sub_batch, policy.order, effort);
   const auto known = joints_.find(key);
   if (known != joints_.end() && known->second.complete()) return &known->second;
   if (known != joints_.end()) joints_.erase(known);
   PLIMSOLL_ASSIGN(const Candidate* split, candidate(sub_batch));
-  return &joints_.try_emplace(key, *split, policy, effort, deadline).first->second;
+  return &joints_.try_emplace(key, *split, policy, effort).first->second;
 }
 
 double ideal_seconds(const Candidate& candidate) {

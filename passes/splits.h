@@ -37,8 +37,8 @@ class Splits {
   Ceiling& known_of(const Policy& policy, int64_t sub_batch, int64_t live_limit) {
     return known_.try_emplace({policy.name, sub_batch, live_limit}, Ceiling{.seconds = 0, .arena_bytes = 0}).first->second;
   }
-  // The frontier is kept, but one that the deadline cut short.
-  Result<const Joint*> joint(int64_t sub_batch, const Policy& policy, int effort, const Deadline& deadline);
+  // What has been searched is kept, but what a deadline cut short.
+  Result<Joint*> joint(int64_t sub_batch, const Policy& policy, int effort);
 
  private:
   const TaskGraph graph_;

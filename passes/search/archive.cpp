@@ -1,5 +1,7 @@
 #include "passes/search/archive.h"
 
+#include <algorithm>
+
 namespace plimsoll::search {
 
 void Archive::add(const State& state) {
@@ -17,12 +19,20 @@ const State* Archive::fastest(int64_t limit) const {
 }
 
 std::vector<State> Archive::take() {
-  std::vector<State> states;
-  for (auto& [peak, state] : by_peak_) {
-    while (!states.empty() && peak - states.back().outcome.peak_bytes < peak / 256 && states.size() > 1) states.pop_back();
-    states.push_back(std::move(state));
-  }
+  std::vector<State> states = between(-1, kNoLimit);
+  std::reverse(states.begin(), states.end());
   by_peak_.clear();
+  return states;
+}
+
+std::vector<State> Archive::between(int64_t low, int64_t high) const {
+  std::vector<State> states;
+  for (auto each = by_peak_.upper_bound(low); each != by_peak_.end() && each->first <= high; ++each) {
+    const int64_t peak = each->first;
+    while (states.size() > 1 && peak - states.back().outcome.peak_bytes < peak / 256) states.pop_back();
+    states.push_back(each->second);
+  }
+  std::reverse(states.begin(), states.end());
   return states;
 }
 

@@ -23,6 +23,9 @@ class Archive {
   // By rising need: each takes less time than those before it.
   std::vector<State> take();
 
+  // Those that need more than `low` and no more than `high`, by falling need.
+  std::vector<State> between(int64_t low, int64_t high) const;
+
  private:
   std::map<int64_t, State> by_peak_;
 };

@@ -140,10 +140,20 @@ double round_bound(const Model& model, const std::vector<Droppable>& items, cons
 
 }  // namespace
 
-double bound_seconds(const Model& model, int64_t limit) {
-  const double ideal = fastest_iteration(model) + first_load_seconds(model);
-  if (limit == kNoLimit) return ideal;
-  // What is live when everything stays, without workspaces.
+double bound_seconds(const Model& model, int64_t limit) { return Bound(model).seconds(limit); }
+
+struct Bound::Full {
+  int32_t step = 0;
+  int64_t live = 0;  // when everything stays, without workspaces
+  double before = 0, behind = 0;  // seconds of the tasks at their fastest
+  bool looked_at = false;
+  std::vector<Droppable> items = {}, homes = {};
+};
+
+Bound::Bound(Bound&&) noexcept = default;
+Bound::~Bound() = default;
+
+Bound::Bound(const Model& model) : model_(model), ideal_(fastest_iteration(model) + first_load_seconds(model)) {
   schedule::Evaluator evaluator(model);
   schedule::Trace trace;
   schedule::weave(model, schedule::keep_everything(model), trace);
@@ -160,17 +170,29 @@ double bound_seconds(const Model& model, int64_t limit) {
   std::partial_sort(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(tried), steps.end(), [&](int32_t a, int32_t b) {
     return live[at(a)] != live[at(b)] ? live[at(a)] > live[at(b)] : a < b;
   });
-  double best = 0;  // what a round takes longer than its ideal
   for (size_t i = 0; i < tried; ++i) {
-    const int32_t step = steps[i];
-    const double over = static_cast<double>(live[at(step)] - limit);
-    if (over <= 0) break;
-    const std::vector<Droppable> items = droppable_at(model, step);
-    const double before = until[at(step)], behind = until.back() - before;
-    best = std::max(best, round_bound(model, items, homes_at(model, step), over, before, behind) - until.back());
+    const double before = until[at(steps[i])];
+    fullest_.push_back({.step = steps[i], .live = live[at(steps[i])], .before = before, .behind = until.back() - before});
   }
-  const double rounds = static_cast<double>(std::max<int64_t>(model.rounds - 1, 1));
-  return ideal + std::min(best, 1e6) * rounds;
+}
+
+double Bound::seconds(int64_t limit) {
+  if (limit == kNoLimit) return ideal_;
+  const auto [known, fresh] = known_.try_emplace(limit, 0);
+  if (!fresh) return known->second;
+  double best = 0;  // what a round takes longer than its ideal
+  for (Full& full : fullest_) {
+    const double over = static_cast<double>(full.live - limit);
+    if (over <= 0) break;
+    if (!full.looked_at) {
+      full.items = droppable_at(model_, full.step);
+      full.homes = homes_at(model_, full.step);
+      full.looked_at = true;
+    }
+    best = std::max(best, round_bound(model_, full.items, full.homes, over, full.before, full.behind) - (full.before + full.behind));
+  }
+  const double rounds = static_cast<double>(std::max<int64_t>(model_.rounds - 1, 1));
+  return known->second = ideal_ + std::min(best, 1e6) * rounds;
 }
 
 int64_t bound_bytes(const Model& model) {

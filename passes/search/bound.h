@@ -1,6 +1,9 @@
 // What no schedule can beat: the certificate that `auto` prints beside its answer.
 #pragma once
 
+#include <map>
+#include <vector>
+
 #include "passes/schedule/model.h"
 
 namespace plimsoll::search {
@@ -18,6 +21,24 @@ namespace plimsoll::search {
 // Copies also slow the tasks beside them (LinkRates::slowdown), so T >= ideal + again + what those that leave take from them.
 // The best division of the bytes, taken as divisible, bounds all schedules; of all steps the one that says most counts.
 double bound_seconds(const schedule::Model& model, int64_t limit);
+
+// The same for many limits: what can be given up at a step is looked for once.
+class Bound {
+ public:
+  // `model` must outlive this.
+  explicit Bound(const schedule::Model& model);
+  Bound(Bound&&) noexcept;
+  ~Bound();
+
+  double seconds(int64_t limit);
+
+ private:
+  struct Full;
+  const schedule::Model& model_;
+  double ideal_ = 0;
+  std::vector<Full> fullest_;  // steps, the fullest first
+  std::map<int64_t, double> known_;
+};
 
 // In bytes, persistent ones included: no schedule in this order needs less. The operands of the largest task and its smallest
 // workspace, beside what the trainer reads when the round is over and is made by then.

@@ -39,28 +39,51 @@ std::vector<int64_t> limits_between(int64_t low, int64_t high, int64_t count) {
   return limits;
 }
 
-class Sweep {
+}  // namespace
+
+class Descent::Sweep {
  public:
   Sweep(const Model& model, const FrontierOptions& options)
-      : model_(model), options_(options), bench_(model, options.deadline), decisions_(find_decisions(model)), linked_(bench_) {}
-
-  Frontier run() {
+      : model_(model), options_(options), bench_(model, options.deadline), decisions_(find_decisions(model)), linked_(bench_) {
     whole_ = bench_.evaluate(schedule::keep_everything(model_), kNoLimit);
     small_ = least_schedule(bench_, options_.means);
     archive_.add(whole_);
     archive_.add(small_);
+    last_ = whole_;
+  }
+
+  // False: that was the last stretch.
+  bool advance(const Deadline& deadline) {
+    bench_.deadline = deadline;
+    if (limits_.empty()) begin();
+    ended_ = over() || !improve_below(limits_[at_]) || ++at_ == limits_.size();
+    complete_ = !over();
+    return !ended_;
+  }
+
+  const State& small() const { return small_; }
+  Archive& archive() { return archive_; }
+  int64_t below() const { return ended_ ? -1 : at_ == 0 ? kNoLimit : limits_[at_ - 1]; }
+  bool complete() const { return complete_; }
+  int64_t work() const { return bench_.work; }
+
+ private:
+  bool over() const { return bench_.deadline.passed(); }
+
+  void begin() {
     sow();
     // The least may be out of all proportion (state.h): then the seed that needs least stands for it.
     const int64_t high = whole_.outcome.peak_bytes;
     int64_t low = std::min(high, small_.outcome.peak_bytes);
     if (!small_.outcome.possible())
       for (const State& seed : sown_) low = std::min(low, seed.outcome.peak_bytes);
-    descend(low, high);
-    return {archive_.take(), bench_.work, !over()};
+    const int64_t size = static_cast<int64_t>(model_.order.size());
+    const size_t effort = static_cast<size_t>(std::clamp(options_.effort, 0, 3));
+    const int64_t work = std::min(kWork[effort], kEvaluations[effort] * size);
+    limits_ = limits_between(low, high, std::clamp<int64_t>(work / size / 40, 6, 32));
+    end_ = bench_.work + 2 * work;  // as much to begin as to improve
+    above_ = high;
   }
-
- private:
-  bool over() const { return options_.deadline.passed(); }
 
   // What the seeds need and take by themselves tells which of them are worth fitting to a target.
   void sow() {
@@ -86,24 +109,16 @@ class Sweep {
     std::stable_sort(sown_.begin(), sown_.end(), [](const State& a, const State& b) { return a.outcome.seconds < b.outcome.seconds; });
   }
 
-  // Limits share what is left of the work: where the search soon finds nothing more, the tight ones have the rest.
-  void descend(int64_t low, int64_t high) {
-    const int64_t size = static_cast<int64_t>(model_.order.size());
-    const size_t effort = static_cast<size_t>(std::clamp(options_.effort, 0, 3));
-    const int64_t work = std::min(kWork[effort], kEvaluations[effort] * size);
-    const std::vector<int64_t> limits = limits_between(low, high, std::clamp<int64_t>(work / size / 40, 6, 32));
-    const int64_t end = bench_.work + 2 * work;  // as much to begin as to improve
-    State last = whole_;
-    int64_t above = high;
-    for (size_t i = 0; i < limits.size() && !over(); ++i) {
-      const int64_t limit = limits[i];
-      const int64_t share = std::max<int64_t>(end - bench_.work, 0) / static_cast<int64_t>(limits.size() - i);
-      std::optional<State> best = start(last, limit, share / 2);
-      if (!best) break;
-      last = improve(bench_, std::move(*best), limit, share / 2, decisions_, options_.means, random_, archive_);
-      fill(last, limit, above);
-      above = limit;
-    }
+  // Limits share what is left of the work: where the search soon finds nothing more, the tight ones have the rest. False: there is
+  // no schedule within `limit`.
+  bool improve_below(int64_t limit) {
+    const int64_t share = std::max<int64_t>(end_ - bench_.work, 0) / static_cast<int64_t>(limits_.size() - at_);
+    std::optional<State> best = start(last_, limit, share / 2);
+    if (!best) return false;
+    last_ = improve(bench_, std::move(*best), limit, share / 2, decisions_, options_.means, random_, archive_);
+    fill(last_, limit, above_);
+    above_ = limit;
+    return true;
   }
 
   // A schedule within `limit` to begin with, the best of several; of those after the first that fits, as many as `work` allows.
@@ -147,7 +162,7 @@ class Sweep {
   }
 
   const Model& model_;
-  const FrontierOptions& options_;
+  const FrontierOptions options_;
   Workbench bench_;
   const Decisions decisions_;
   const LinkedSeeds linked_;
@@ -156,9 +171,13 @@ class Sweep {
   State whole_, small_;
   bool chain_ = false;       // the archive has exact answers
   std::vector<State> sown_;  // fastest first
+  std::vector<int64_t> limits_;
+  size_t at_ = 0;            // the next of them
+  int64_t end_ = 0;          // of the work
+  State last_;               // where the limit before ended
+  int64_t above_ = 0;        // that limit
+  bool ended_ = false, complete_ = true;
 };
-
-}  // namespace
 
 State least_schedule(Workbench& bench, const Means& means) {
   Fates away = schedule::keep_everything(bench.model);
@@ -173,6 +192,24 @@ State least_schedule(Workbench& bench, const Means& means) {
   return bench.evaluate(std::move(away), 0);
 }
 
-Frontier find_frontier(const Model& model, const FrontierOptions& options) { return Sweep(model, options).run(); }
+Descent::Descent(const Model& model, const FrontierOptions& options) : sweep_(std::make_unique<Sweep>(model, options)) {}
+Descent::Descent(Descent&&) noexcept = default;
+Descent::~Descent() = default;
+
+int64_t Descent::least_bytes() const { return sweep_->small().outcome.peak_bytes; }
+int64_t Descent::below() const { return sweep_->below(); }
+bool Descent::complete() const { return sweep_->complete(); }
+
+std::vector<State> Descent::next(const Deadline& deadline) {
+  const int64_t above = below();
+  sweep_->advance(deadline);
+  return sweep_->archive().between(below(), above);
+}
+
+Frontier find_frontier(const Model& model, const FrontierOptions& options) {
+  Descent descent(model, options);
+  while (descent.below() >= 0) descent.sweep_->advance(options.deadline);
+  return {descent.sweep_->archive().take(), descent.sweep_->work(), descent.complete()};
+}
 
 }  // namespace plimsoll::search

@@ -2,6 +2,8 @@
 // least. A budget only picks from it, so more budget never makes a slower plan.
 #pragma once
 
+#include <memory>
+
 #include "passes/search/state.h"
 
 namespace plimsoll::search {
@@ -23,5 +25,31 @@ State least_schedule(Workbench& bench, const Means& means = {});
 
 // For one sub-batch. Deterministic.
 Frontier find_frontier(const Model& model, const FrontierOptions& options);
+
+// The same search stretch by stretch, from the schedules that need most to those that need least: who has found what no tighter
+// one can beat (bound.h) leaves the rest. What a stretch brings does not depend on who asks, nor on whether more are asked for.
+class Descent {
+ public:
+  // `model` must outlive this.
+  Descent(const Model& model, const FrontierOptions& options);
+  Descent(Descent&&) noexcept;
+  ~Descent();
+
+  // Of the schedule that needs least, where that is possible(); else kNoLimit.
+  int64_t least_bytes() const;
+
+  // What later stretches bring needs no more than this; below 0: they bring nothing.
+  int64_t below() const;
+
+  // The schedules of the next stretch, by falling need. Before: below() >= 0. Once a deadline comes in between, this stretch
+  // is the last, it brings all there is, and complete() is false.
+  std::vector<State> next(const Deadline& deadline = {});
+  bool complete() const;
+
+ private:
+  class Sweep;
+  friend Frontier find_frontier(const Model& model, const FrontierOptions& options);
+  std::unique_ptr<Sweep> sweep_;
+};
 
 }  // namespace plimsoll::search

@@ -42,7 +42,7 @@ class Workbench {
   Evaluator evaluator;  // of the last state evaluated
   Trace trace;          // likewise
   int64_t work = 0;     // steps evaluated so far
-  const Deadline deadline;
+  Deadline deadline;
 };
 
 }  // namespace plimsoll::search

@@ -93,6 +93,45 @@ TEST_CASE("on a chain, recomputation is as cheap as the exact answer") {
   }
 }
 
+TEST_CASE("a descent brings the frontier stretch by stretch, and each within its bounds") {
+  const TaskGraph graph = test::chain(40, 8, 1000);
+  test::FakeCosts costs;
+  const Candidate candidate = make_candidate(graph, costs, 8, 8).value();
+  const schedule::Model model = ordered_model(candidate, find_policy("auto").value());
+  search::Bound bound(model);
+  search::Descent descent(model, {.effort = 0});
+  std::vector<search::State> found;
+  int stretches = 0;
+  for (int64_t above = descent.below(); descent.below() >= 0; above = descent.below(), ++stretches) {
+    for (search::State& state : descent.next()) {
+      CHECK(state.outcome.peak_bytes <= above);
+      CHECK(state.outcome.peak_bytes > descent.below());
+      CHECK(bound.seconds(state.outcome.peak_bytes) == search::bound_seconds(model, state.outcome.peak_bytes));
+      CHECK(bound.seconds(state.outcome.peak_bytes) <= state.outcome.seconds * (1 + 1e-9));
+      found.push_back(std::move(state));
+    }
+  }
+  CHECK(stretches > 3);
+  CHECK(descent.complete());
+  for (const search::State& state : search::find_frontier(model, {.effort = 0}).states)
+    CHECK(std::any_of(found.begin(), found.end(), [&](const search::State& each) {
+      return each.outcome.peak_bytes <= state.outcome.peak_bytes && each.outcome.seconds <= state.outcome.seconds;
+    }));
+}
+
+TEST_CASE("a descent that a deadline ends brings what there is") {
+  const TaskGraph graph = test::chain(12, 8, 1000);
+  test::FakeCosts costs;
+  const Candidate candidate = make_candidate(graph, costs, 8, 8).value();
+  const schedule::Model model = ordered_model(candidate, find_policy("auto").value());
+  search::Descent descent(model, {.effort = 0});
+  const std::vector<search::State> found = descent.next(Deadline::in(-1));
+  CHECK(!descent.complete());
+  CHECK(descent.below() < 0);
+  REQUIRE(!found.empty());
+  CHECK(found.back().outcome.peak_bytes == descent.least_bytes());
+}
+
 // x → bn → conv → … : bn remembers its statistics. Both of a layer take a millisecond, bn run again a quarter of one.
 TEST_CASE("a task that remembers is run again for its own price, and what it remembers stays") {
   constexpr int kLayers = 6;
