@@ -94,7 +94,8 @@ Status place(Plan& plan, const Context& context) {
   if (const Status status = placement::check(problem); !status.ok()) internal_error(__FILE__, __LINE__, status.error().message);
 
   soon.resize(problem.buffers.size(), true);
-  placement::Effort effort = placement::kQuick;
+  // Without a limit it is what budgets are shares of, and made once.
+  placement::Effort effort = context.live_limit == kNoLimit ? placement::kQuick : placement::kPlan;
   if (context.live_limit != kNoLimit) effort.capacity = std::max<int64_t>(context.live_limit - bottom, 0);
   const placement::Solution solution = solve_as(context.policy.place, problem, soon, effort);
   for (size_t i = 0; i < plan.residencies.size(); ++i)

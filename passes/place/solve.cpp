@@ -177,9 +177,12 @@ Packing best_of(const Compact& problem, const Effort& effort) {
 
   // A node costs more where there are more buffers, and one way down takes a node for each.
   const double scale = std::min(1.0, static_cast<double>(kUsual) / static_cast<double>(many));
-  auto nodes = static_cast<int64_t>(static_cast<double>(effort.nodes) * scale * scale);
+  const auto scaled = [&](int64_t nodes) { return static_cast<int64_t>(static_cast<double>(nodes) * scale * scale); };
+  int64_t nodes = scaled(effort.nodes);
   if (nodes > many) {
-    int64_t left = effort.capacity > 0 || nodes < 8 * many ? nodes : nodes / 2;
+    int64_t left = effort.nodes_above > 0 && nodes >= 8 * many ? nodes - scaled(effort.nodes_above)
+                   : effort.capacity > 0 || nodes < 8 * many   ? nodes
+                                                               : nodes / 2;
     nodes -= left;
     if (std::optional<std::vector<int64_t>> found = search(problem, target, left)) {
       take(problem, std::move(*found), best);

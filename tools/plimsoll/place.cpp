@@ -18,7 +18,7 @@ class PlaceCommand final : public Command {
         csv_(cl::Positional, cl::Required, cl::desc("FILE.csv (id,lower,upper,size)"), cl::sub(sub)),
         output_("o", cl::value_desc("FILE"), cl::desc("write the same rows with their offsets; - is stdout"), cl::sub(sub)),
         capacity_("capacity", cl::value_desc("SIZE"), cl::desc("a height that is enough; fail (6) where more is needed"), cl::sub(sub)),
-        quick_("quick", cl::desc("the effort that compile spends, instead of the thorough one"), cl::sub(sub)) {}
+        quick_("quick", cl::desc("a second of effort at most, instead of the thorough one"), cl::sub(sub)) {}
 
   Status run() override {
     int64_t capacity = 0;
