@@ -63,7 +63,7 @@ int64_t count(const Plan& plan, StepKind kind, bool recompute) {
 }  // namespace
 
 TEST_CASE("whatever becomes of tensors, the plan is sound and no slower than the evaluator says") {
-  int64_t offloads = 0, recomputations = 0, homes = 0;
+  int64_t offloads = 0, recomputations = 0, homes = 0, weights = 0;
   for (uint64_t seed = 0; seed < 300; ++seed) {
     CAPTURE(seed);
     const int64_t batch = 1 + static_cast<int64_t>(seed % 5);
@@ -86,10 +86,14 @@ TEST_CASE("whatever becomes of tensors, the plan is sound and no slower than the
       CHECK(judged.summary.iteration_seconds <= drawn.outcome.seconds * (1 + 1e-9));
       offloads += count(judged, StepKind::offload, false);
       recomputations += count(judged, StepKind::compute, true);
-      for (const PlanTensor& tensor : judged.tensors) homes += tensor.at_home_on_host();
+      for (const PlanTensor& tensor : judged.tensors) {
+        homes += tensor.at_home_on_host();
+        weights += tensor.at_home_on_host() && tensor.kind == TensorKind::weight;
+      }
     }
   }
   CHECK(offloads > 1000);
   CHECK(recomputations > 1000);
   CHECK(homes > 500);
+  CHECK(weights > 500);
 }
