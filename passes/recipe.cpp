@@ -13,9 +13,10 @@ constexpr int64_t kSlack = 16;  // a policy keeps a limit on live bytes but for 
 int64_t with_slack(int64_t limit) { return limit == kNoLimit ? limit : limit + limit / kSlack; }
 
 // Percents of the unconstrained arena. A larger graph takes longer to be planned once, and is planned less often.
-constexpr size_t kFewTasks = 2'000, kSomeTasks = 10'000;
+constexpr size_t kFewTasks = 2'000, kSomeTasks = 10'000, kManyTasks = 50'000;
 constexpr int kSomePercents[] = {90, 80, 75, 66, 50, 40, 33, 25, 20, 15, 10, 7, 5, 3, 2, 1};
 constexpr int kFewPercents[] = {75, 66, 50, 33, 25, 15, 10, 5, 2};
+constexpr int kFewestPercents[] = {50, 20, 5};
 
 }  // namespace
 
@@ -26,13 +27,15 @@ std::vector<int64_t> limits_within(int64_t budget_bytes, int64_t unconstrained_b
     const int64_t limit = static_cast<int64_t>(static_cast<double>(unconstrained_bytes) * percent / 100);
     if (limit <= budget_bytes) limits.push_back(limit);
   };
-  for (int percent = 200; percent >= 100; percent -= 10) add(percent);
+  for (int percent = 200; percent >= 100; percent -= tasks <= kManyTasks ? 10 : 50) add(percent);
   if (tasks <= kFewTasks)
     for (int percent = 99; percent > 0; --percent) add(percent);
   else if (tasks <= kSomeTasks)
     for (const int percent : kSomePercents) add(percent);
-  else
+  else if (tasks <= kManyTasks)
     for (const int percent : kFewPercents) add(percent);
+  else
+    for (const int percent : kFewestPercents) add(percent);
   return limits;
 }
 

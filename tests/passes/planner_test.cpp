@@ -6,6 +6,7 @@
 
 #include "fixture.h"
 #include "passes/policies.h"
+#include "passes/recipe.h"
 
 namespace plimsoll {
 namespace {
@@ -231,6 +232,23 @@ TEST_CASE("random graphs get sound plans under every budget that is possible") {
       CHECK(tight.summary.arena_bytes <= budget);
     }
     planned(graph, {.policy = "network-wide", .batch = 6});
+  }
+}
+
+TEST_CASE("limits within a smaller budget are the last of those within a larger one, and large graphs have fewer") {
+  constexpr int64_t kAll = 1'000'000;
+  size_t before = std::numeric_limits<size_t>::max();
+  for (const size_t tasks : {1'000u, 5'000u, 20'000u, 200'000u}) {
+    const std::vector<int64_t> all = limits_within(2 * kAll, kAll, tasks);
+    CHECK(all.size() < before);
+    CHECK(std::is_sorted(all.rbegin(), all.rend()));
+    before = all.size();
+    for (const int64_t budget : {1'500'000, 1'000'000, 600'000, 123'456, 60'000}) {
+      const std::vector<int64_t> some = limits_within(budget, kAll, tasks);
+      REQUIRE(!some.empty());
+      CHECK(some.front() <= budget);
+      CHECK(some == std::vector(all.end() - static_cast<std::ptrdiff_t>(some.size()), all.end()));
+    }
   }
 }
 
