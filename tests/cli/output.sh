@@ -24,7 +24,8 @@ flock busy.lock sleep 20 >/dev/null 2>&1 & holder=$!
 sleep 0.3
 expect 7 compile busy;                         says "right now"
 kill $holder 2>/dev/null || true
-[[ -z $(find . -name '*.tmp-*' -o -name '*.old-*') ]] || fail "temporary files are left behind"
+left_behind() { find . -name '*.tmp-*' -o -name '.*.plimsoll*'; }
+[[ -z $(left_behind) ]] || fail "temporary files are left behind: $(left_behind)"
 
 # Ctrl-C while a directory is written leaves nothing, or all of it; never a part.
 plimsoll model vgg11:input=32,width=64,hidden=512,classes=10 -o large.onnx 2>/dev/null
@@ -34,7 +35,7 @@ for turn in 1 2; do
   kill -TERM $child 2>/dev/null || true
   code=0; wait $child || code=$?
   [[ $code -eq 143 || $code -eq 0 ]] || fail "exit $code when it was ended"
-  [[ -z $(find . -name '*.tmp-*' -o -name '*.old-*') ]] || fail "ended while it wrote, it left $(find . -name '*.tmp-*')"
+  [[ -z $(left_behind) ]] || fail "ended while it wrote, it left $(left_behind)"
   [[ ! -e cut ]] || { plimsoll verify cut >/dev/null; rm -r cut; }
 done
 
@@ -67,6 +68,8 @@ for name, sum in json.load(open("manifest.json"))["files"].items():
 quick() { compile "$1" --policy liveness; }
 quick killed
 mkdir killed/build && echo made >killed/build/train
+mkdir killed.old-1 killed.tmp-2 && printf 1 >killed.old-1/mine && printf 2 >killed.tmp-2/mine
+left_behind() { find . -name '*.tmp-*' ! -name killed.tmp-2 -o -name '.*.plimsoll*'; }
 for what in new killed; do
   for ((call = 1; ; ++call)); do
     code=0
@@ -78,5 +81,6 @@ for what in new killed; do
     [[ $what == killed ]] || rm -rf new
   done
   [[ $call -gt 20 ]] || fail "$what was written with $call calls"
-  [[ -z $(find . -maxdepth 1 -name '*.tmp-*' -o -maxdepth 1 -name '*.old-*' -o -maxdepth 1 -name $what.lock) ]] || fail "left behind: $(ls)"
+  [[ -z $(left_behind) && ! -e $what.lock ]] || fail "left behind: $(ls -A)"
 done
+[[ $(cat killed.old-1/mine killed.tmp-2/mine) == "12" ]] || fail "somebody's directory of a name like ours is gone"

@@ -13,7 +13,6 @@
 #include <iterator>
 #include <sstream>
 #include <utility>
-#include <vector>
 
 namespace plimsoll {
 namespace fs = std::filesystem;
@@ -45,19 +44,18 @@ Status write_and_sync(const std::string& path, std::string_view contents) {
 
 std::string temporary_name(const std::string& path) { return fmt::format("{}.tmp-{}", path, getpid()); }
 
-// What one that was killed has left: who holds the lock is the only one who writes there.
-void remove_left_behind(const fs::path& target) {
+// Beside the target, by names that are nobody else's: who holds the lock is the only one who writes there.
+std::string staging_name(const fs::path& target) {
+  return (target.parent_path() / fmt::format(".{}.plimsoll", target.filename().string())).string();
+}
+std::string old_name(const fs::path& target) { return staging_name(target) + "-old"; }
+
+// What one that was killed has left.
+void clear_away(const fs::path& target) {
   std::error_code failure;
-  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
-  std::vector<fs::path> left;
-  for (fs::directory_iterator entry(folder, failure), end; !failure && entry != end; entry.increment(failure)) {
-    const std::string name = entry->path().filename(), ours = target.filename();
-    for (const std::string kind : {".tmp-", ".old-"})
-      if (name.starts_with(ours + kind) && name.find_first_not_of("0123456789", ours.size() + kind.size()) == std::string::npos &&
-          name.size() > ours.size() + kind.size() && entry->is_directory(failure))
-        left.push_back(entry->path());
-  }
-  for (const fs::path& path : left) fs::remove_all(path, failure);
+  if (!fs::exists(target, failure)) fs::rename(old_name(target), target, failure);
+  fs::remove_all(old_name(target), failure);
+  fs::remove_all(staging_name(target), failure);
 }
 
 constexpr int kHeldBack[] = {SIGINT, SIGTERM, SIGHUP};
@@ -141,8 +139,8 @@ Result<OutputDirectory> OutputDirectory::create(const std::string& path, bool fo
     close(lock);
     return cannot_write(target, "another plimsoll is writing it right now");
   }
-  OutputDirectory output(target, temporary_name(target), lock);
-  remove_left_behind(target);
+  OutputDirectory output(target, staging_name(target), lock);
+  clear_away(target);
   if (!fs::create_directory(output.staging_, failure))
     return cannot_write(target, failure ? failure.message() : "cannot make a directory beside it");
   return output;
@@ -169,7 +167,7 @@ Status OutputDirectory::commit() {
   // One call: whenever we are killed, there is the one before or the new one. Some network file systems know no exchange.
   if (renameat2(AT_FDCWD, staging_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) != 0) {
     if (errno != EINVAL && errno != ENOSYS) return cannot_write(target_, std::strerror(errno));
-    const std::string old = fmt::format("{}.old-{}", target_, getpid());
+    const std::string old = old_name(target_);
     fs::rename(target_, old, failure);
     if (failure) return cannot_write(target_, failure.message());
     fs::rename(staging_, target_, failure);
