@@ -173,8 +173,10 @@ def main():
         model_file(args, job[1])
     run_jobs(args, [job for job in jobs if args.fresh or job[0] not in kept], kept)
 
-    written = [("times", times_table(kept))]
-    written += [(f"overhead on {device}", overhead_table(device, kept, NETWORKS)) for device in ("p100", "h200")]
+    if args.times:
+        written = [("times", times_table(kept))]
+    else:
+        written = [(f"overhead on {device}", overhead_table(device, kept, NETWORKS)) for device in args.devices.split(",")]
     for name, lines in written:
         print("\n".join(lines) + "\n")
         if args.write:
