@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs, builds and runs every test. The last line is ctest's count.
+# Installs, builds and runs every test, with a compiler that looks at its indices. The last line is ctest's count.
 #   tools/test.sh [ctest arguments]
 set -euo pipefail
 cd "$(dirname "$0")/.."

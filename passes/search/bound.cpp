@@ -150,7 +150,6 @@ struct Bound::Full {
   std::vector<Droppable> items = {}, homes = {};
 };
 
-Bound::Bound(Bound&&) noexcept = default;
 Bound::~Bound() = default;
 
 Bound::Bound(const Model& model) : model_(model), ideal_(fastest_iteration(model) + first_load_seconds(model)) {

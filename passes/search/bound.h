@@ -27,7 +27,6 @@ class Bound {
  public:
   // `model` must outlive this.
   explicit Bound(const schedule::Model& model);
-  Bound(Bound&&) noexcept;
   ~Bound();
 
   double seconds(int64_t limit);

@@ -193,7 +193,6 @@ State least_schedule(Workbench& bench, const Means& means) {
 }
 
 Descent::Descent(const Model& model, const FrontierOptions& options) : sweep_(std::make_unique<Sweep>(model, options)) {}
-Descent::Descent(Descent&&) noexcept = default;
 Descent::~Descent() = default;
 
 int64_t Descent::least_bytes() const { return sweep_->small().outcome.peak_bytes; }

@@ -32,7 +32,6 @@ class Descent {
  public:
   // `model` must outlive this.
   Descent(const Model& model, const FrontierOptions& options);
-  Descent(Descent&&) noexcept;
   ~Descent();
 
   // Of the schedule that needs least, where that is possible(); else kNoLimit.

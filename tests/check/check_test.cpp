@@ -106,9 +106,9 @@ Plan with_state_at_home() {
   return plan;
 }
 
+// What is wrong with a plan besides its figures.
 template <class Damage>
-std::string verdict_on_home_after(Damage damage) {
-  Plan plan = with_state_at_home();
+std::string verdict_on(Plan plan, Damage damage) {
   damage(plan);
   std::string text;
   for (const Violation& violation : check_plan(plan))
@@ -120,28 +120,28 @@ std::string verdict_on_home_after(Damage damage) {
 
 TEST_CASE("state that lives in the host pool is fetched from there, and comes home") {
   CHECK(to_string(check_plan(with_state_at_home())) == "");
-  CHECK(verdict_on_home_after([](Plan& p) {
+  CHECK(verdict_on(with_state_at_home(), [](Plan& p) {
           p.steps.resize(8);
           for (Residency& residency : p.residencies)
             if (residency.last_step >= 8) residency.last_step = residency.first_step == 6 ? 7 : 8;
         }) == "%v lives in the host pool, and holds 0 of 1 updates there when the round ends\n");
-  CHECK(verdict_on_home_after([](Plan& p) { p.steps[StepId(8)].waits.clear(); }) ==
+  CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.steps[StepId(8)].waits.clear(); }) ==
         "offload:v reads %v but does not wait for update, which updates it\n"
         "offload:v reads %v but does not wait for prefetch:v, which writes it\n"
         "offload:v does not wait for prefetch:v, which reads the home of %v\n");
-  CHECK(verdict_on_home_after([](Plan& p) { p.steps[StepId(8)].host_offset = 0; }) ==
+  CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.steps[StepId(8)].host_offset = 0; }) ==
         "offload:v is at 0x0 of the host pool, and the home of %v is at 0x100\n");
-  CHECK(verdict_on_home_after([](Plan& p) {
+  CHECK(verdict_on(with_state_at_home(), [](Plan& p) {
           p.tensors[v].home_offset = p.steps[StepId(6)].host_offset = p.steps[StepId(8)].host_offset = 0;
         }) == "%v and %y share bytes of the host pool [0x0, 0x100), and %v keeps them through the whole run\n");
-  CHECK(verdict_on_home_after([](Plan& p) { p.tensors[v].kind = TensorKind::statistic; }) ==
+  CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.tensors[v].kind = TensorKind::statistic; }) ==
         "%v has its home in the host pool and is of kind statistic, neither weight nor optimizer_state\n");
-  CHECK(verdict_on_home_after([](Plan& p) { p.tasks[TaskId(3)].kind = TaskKind::backward_weights; }) ==
+  CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.tasks[TaskId(3)].kind = TaskKind::backward_weights; }) ==
         "task update of kind backward_weights changes %v, which has its home in the host pool and is changed by updates only\n");
-  CHECK(verdict_on_home_after([](Plan& p) { p.tasks[TaskId(2)].reads.push_back(v); }) ==
+  CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.tasks[TaskId(2)].reads.push_back(v); }) ==
         "task weights of kind backward_weights reads %v, which has its home in the host pool and comes for updates only\n");
-  CHECK(verdict_on_home_after([](Plan& p) { p.tensors[v].home_offset = 384; }).starts_with("%v has its home at 0x180 of the host pool, no multiple of 256\n"));
-  CHECK(verdict_on_home_after([](Plan& p) { p.summary.host_pool_bytes = 256; }).starts_with("the home of %v ends at 0x200, outside the host pool of 256 bytes\n"));
+  CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.tensors[v].home_offset = 384; }).starts_with("%v has its home at 0x180 of the host pool, no multiple of 256\n"));
+  CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.summary.host_pool_bytes = 256; }).starts_with("the home of %v ends at 0x200, outside the host pool of 256 bytes\n"));
 }
 
 namespace {
@@ -178,36 +178,26 @@ Plan with_weight_at_home() {
   return plan;
 }
 
-template <class Damage>
-std::string verdict_on_weight_after(Damage damage) {
-  Plan plan = with_weight_at_home();
-  damage(plan);
-  std::string text;
-  for (const Violation& violation : check_plan(plan))
-    if (violation.rule != Rule::summary) text += violation.message + "\n";
-  return text;
-}
-
 }  // namespace
 
 TEST_CASE("a weight that lives in the host pool is there for who reads it, and comes home with its update") {
   for (const Violation& violation : check_plan(with_weight_at_home())) CHECK(violation.message == "");
   const IdVector<StepId, bool> for_updates = with_weight_at_home().copies_for_updates();
   for (StepId id : ids_of(for_updates)) CHECK(for_updates[id] == (id.value == 7 || id.value == 9));
-  CHECK(verdict_on_weight_after([](Plan& p) { p.steps[StepId(2)].waits.clear(); }) ==
+  CHECK(verdict_on(with_weight_at_home(), [](Plan& p) { p.steps[StepId(2)].waits.clear(); }) ==
         "forward reads %x but does not wait for load:x, which writes it\n"
         "forward reads %w but does not wait for prefetch:w, which writes it\n");
-  CHECK(verdict_on_weight_after([](Plan& p) { p.steps[StepId(9)].waits.clear(); }) ==
+  CHECK(verdict_on(with_weight_at_home(), [](Plan& p) { p.steps[StepId(9)].waits.clear(); }) ==
         "offload:w reads %w but does not wait for update, which updates it\n"
         "offload:w reads %w but does not wait for prefetch:w~2, which writes it\n"
         "offload:w does not wait for prefetch:w~2, which reads the home of %w\n");
-  CHECK(verdict_on_weight_after([](Plan& p) { p.tasks[TaskId(2)].reads.push_back(w); }) == "weights reads %w, which is not resident then\n");
-  CHECK(verdict_on_weight_after([](Plan& p) {
+  CHECK(verdict_on(with_weight_at_home(), [](Plan& p) { p.tasks[TaskId(2)].reads.push_back(w); }) == "weights reads %w, which is not resident then\n");
+  CHECK(verdict_on(with_weight_at_home(), [](Plan& p) {
           p.steps.resize(9);
           for (Residency& residency : p.residencies) residency.last_step = std::min(residency.last_step, residency.tensor == loss ? 9 : 8);
         }) == "%w lives in the host pool, and holds 0 of 1 updates there when the round ends\n");
-  CHECK(verdict_on_weight_after([](Plan& p) { p.tensors[w].home_offset = 0; }).starts_with(
+  CHECK(verdict_on(with_weight_at_home(), [](Plan& p) { p.tensors[w].home_offset = 0; }).starts_with(
       "prefetch:w is at 0x100 of the host pool, and the home of %w is at 0x0\n"));
-  CHECK(verdict_on_weight_after([](Plan& p) { p.tasks[TaskId(2)].updates = {w}; }).starts_with(
+  CHECK(verdict_on(with_weight_at_home(), [](Plan& p) { p.tasks[TaskId(2)].updates = {w}; }).starts_with(
       "task weights of kind backward_weights changes %w, which has its home in the host pool and is changed by updates only\n"));
 }

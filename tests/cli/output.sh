@@ -83,4 +83,5 @@ for what in new killed; do
   [[ $call -gt 20 ]] || fail "$what was written with $call calls"
   [[ -z $(left_behind) && ! -e $what.lock ]] || fail "left behind: $(ls -A)"
 done
+[[ $(cat killed/build/train) == made ]] || fail "killed now and then, it lost the build tree"
 [[ $(cat killed.old-1/mine killed.tmp-2/mine) == "12" ]] || fail "somebody's directory of a name like ours is gone"

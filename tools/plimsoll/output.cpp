@@ -50,11 +50,18 @@ std::string staging_name(const fs::path& target) {
 }
 std::string old_name(const fs::path& target) { return staging_name(target) + "-old"; }
 
+// The build tree survives a new compile: only what changed is built again.
+void keep_build_tree(const fs::path& from, const fs::path& to) {
+  std::error_code failure;
+  if (fs::is_directory(from / "build", failure) && !fs::exists(to / "build", failure)) fs::rename(from / "build", to / "build", failure);
+}
+
 // What one that was killed has left.
 void clear_away(const fs::path& target) {
   std::error_code failure;
   if (!fs::exists(target, failure)) fs::rename(old_name(target), target, failure);
   fs::remove_all(old_name(target), failure);
+  keep_build_tree(staging_name(target), target);  // behind the exchange it lies there
   fs::remove_all(staging_name(target), failure);
 }
 
@@ -178,9 +185,7 @@ Status OutputDirectory::commit() {
     }
     staging_ = old;
   }
-  // The build tree survives a new compile: only what changed is built again. The rest of what was there goes with us.
-  const fs::path build = fs::path(staging_) / "build";
-  if (fs::is_directory(build, failure)) fs::rename(build, fs::path(target_) / "build", failure);
+  keep_build_tree(staging_, target_);  // the rest of what was there goes with us
   return {};
 }
 
