@@ -1,15 +1,16 @@
 include(${PROJECT_SOURCE_DIR}/runtime/train/batches.cmake)
 
-# What both kinds of room are made of: sets `sources` and ARG_DEPENDS. BATCHED: several sources at a time (batches.cmake).
+# What both kinds of room are made of: sets `sources` and ARG_DEPENDS. BATCHED: several sources at a time, of folders that
+# match (batches.cmake).
 macro(plimsoll_room name)
-  cmake_parse_arguments(ARG "BATCHED" "" "GLOB;SOURCES;DEPENDS;PRECOMPILED" ${ARGN})
+  cmake_parse_arguments(ARG "" "BATCHED" "GLOB;SOURCES;DEPENDS;PRECOMPILED" ${ARGN})
   set(sources ${ARG_SOURCES})
   foreach(pattern IN LISTS ARG_GLOB)
     file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${pattern})
     list(APPEND sources ${found})
   endforeach()
   if(ARG_BATCHED)
-    plimsoll_batches(sources ${name} ${sources})
+    plimsoll_batches(sources ${name} ONLY ${ARG_BATCHED} ${sources})
   endif()
 endmacro()
 

@@ -99,8 +99,7 @@ IdVector<StepId, bool> steps_of_evaluation(const TaskGraph& graph, const Plan& p
       taken[id] = graph.tensors[step.tensor].kind != TensorKind::weight_gradient;  // what the loss task has made
     } else if (step.kind == StepKind::compute) {
       const Task& task = graph.tasks[step.task];
-      const bool forward = task.kind == TaskKind::forward || task.kind == TaskKind::loss;
-      if (forward && !step.recompute) taken[id] = true;
+      if (is_forward(task.kind) && !step.recompute) taken[id] = true;
       if (!taken[id]) continue;
       for (const TensorId tensor : task_of(graph, step).reads()) take_maker(tensor, id);
     } else if (step.kind == StepKind::offload && taken[id]) {

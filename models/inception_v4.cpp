@@ -8,8 +8,8 @@ namespace {
 
 using Value = GraphWriter::Value;
 
-constexpr PoolLayer kHalve{.kernel = 3, .stride = 2};
-constexpr PoolLayer kAverage{.kernel = 3, .stride = 1, .pad = 1};
+constexpr PoolLayer kV4Halve{.kernel = 3, .stride = 2};
+constexpr PoolLayer kV4Average{.kernel = 3, .stride = 1, .pad = 1};
 
 class InceptionV4 {
  public:
@@ -23,7 +23,7 @@ class InceptionV4 {
     Value x = conv("features.0", input, halving(32, 3));
     x = conv("features.1", x, {.channels = 32, .kernel = 3});
     x = conv("features.2", x, square(64, 3));
-    x = graph_.concat("features.3", {graph_.max_pool("features.3.maxpool", x, kHalve),
+    x = graph_.concat("features.3", {graph_.max_pool("features.3.maxpool", x, kV4Halve),
                                      conv("features.3.conv", x, halving(96, 3))});
     const ConvLayer valid{.channels = 96, .kernel = 3};
     const Value short_branch = chain(graph_, "features.4.branch0", x, {square(64, 1), valid});
@@ -31,7 +31,7 @@ class InceptionV4 {
         chain(graph_, "features.4.branch1", x, {square(64, 1), row(64, 7), column(64, 7), valid});
     x = graph_.concat("features.4", {short_branch, long_branch});
     const Value halved = conv("features.5.conv", x, halving(192, 3));
-    return graph_.concat("features.5", {halved, graph_.max_pool("features.5.maxpool", x, kHalve)});
+    return graph_.concat("features.5", {halved, graph_.max_pool("features.5.maxpool", x, kV4Halve)});
   }
 
   Value module_a(const std::string& module, const Value& x) {
@@ -45,7 +45,7 @@ class InceptionV4 {
     return graph_.concat(module,
                          {conv(module + ".branch0", x, halving(384, 3)),
                           chain(graph_, module + ".branch1", x, {square(192, 1), square(224, 3), halving(256, 3)}),
-                          graph_.max_pool(module + ".branch2", x, kHalve)});
+                          graph_.max_pool(module + ".branch2", x, kV4Halve)});
   }
 
   Value module_b(const std::string& module, const Value& x) {
@@ -61,7 +61,7 @@ class InceptionV4 {
     return graph_.concat(
         module, {chain(graph_, module + ".branch0", x, {square(192, 1), halving(192, 3)}),
                  chain(graph_, module + ".branch1", x, {square(256, 1), row(256, 7), column(320, 7), halving(320, 3)}),
-                 graph_.max_pool(module + ".branch2", x, kHalve)});
+                 graph_.max_pool(module + ".branch2", x, kV4Halve)});
   }
 
   Value module_c(const std::string& module, const Value& x) {
@@ -79,7 +79,7 @@ class InceptionV4 {
 
  private:
   Value average(const std::string& module, const Value& x, int64_t channels) {
-    return chain(graph_, module + ".branch3", graph_.average_pool(module + ".branch3.0", x, kAverage),
+    return chain(graph_, module + ".branch3", graph_.average_pool(module + ".branch3.0", x, kV4Average),
                  {square(channels, 1)}, 1);
   }
   GraphWriter& graph_;

@@ -17,7 +17,7 @@ int64_t scaled(int64_t channels, int64_t percent) {
   return rounded * 1000 < exact * 9 ? rounded + 8 : rounded;
 }
 
-Value conv_bn_relu(GraphWriter& graph, const std::string& module, const Value& x, ConvLayer layer) {
+Value conv_bn_relu6(GraphWriter& graph, const std::string& module, const Value& x, ConvLayer layer) {
   layer.bias = false;
   const Value y = graph.batch_norm(module + ".1", graph.conv(module + ".0", x, layer));
   return graph.relu6(module + ".2", y);
@@ -32,7 +32,7 @@ void build_mobilenet_v2(GraphWriter& graph, const Arguments& arguments) {
   const int64_t size = arguments.integer("input"), percent = arguments.integer("percent");
   const bool small = arguments.word("stem") == "cifar";
   Value x = graph.input("input", {arguments.integer("channels"), size, size});
-  x = conv_bn_relu(graph, "features.0", x,
+  x = conv_bn_relu6(graph, "features.0", x,
                    {.channels = scaled(32, percent), .kernel = 3, .stride = small ? 1 : 2, .pad = 1});
   int64_t index = 1;
   for (const Stage& stage : stages) {
@@ -43,15 +43,15 @@ void build_mobilenet_v2(GraphWriter& graph, const Arguments& arguments) {
       Value y = x;
       int64_t part = 0;
       const auto next = [&] { return module + ".conv." + std::to_string(part++); };
-      if (stage.expand != 1) y = conv_bn_relu(graph, next(), y, {.channels = inner});
-      y = conv_bn_relu(graph, next(), y,
+      if (stage.expand != 1) y = conv_bn_relu6(graph, next(), y, {.channels = inner});
+      y = conv_bn_relu6(graph, next(), y,
                        {.channels = inner, .kernel = 3, .stride = stride, .pad = 1, .group = inner});
       y = graph.conv(next(), y, {.channels = channels, .bias = false});
       y = graph.batch_norm(next(), y);
       x = y.dims == x.dims && stride == 1 ? graph.add(module, x, y) : y;
     }
   }
-  x = conv_bn_relu(graph, "features." + std::to_string(index), x,
+  x = conv_bn_relu6(graph, "features." + std::to_string(index), x,
                    {.channels = std::max<int64_t>(1280, scaled(1280, percent))});
   x = graph.flatten("", graph.global_average_pool("", x));
   if (arguments.flag("dropout")) x = graph.dropout("classifier.0", x, 0.2);

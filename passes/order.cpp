@@ -191,8 +191,6 @@ class Arrivals {
   }
 
  private:
-  static bool is_forward(TaskKind kind) { return kind == TaskKind::forward || kind == TaskKind::loss; }
-
   // A layer's rank is the place of its first forward task.
   int32_t rank_of_layer(TaskId id) {
     const auto found = layers_.find(plan_.tasks[id].layer);

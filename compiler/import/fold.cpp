@@ -455,10 +455,10 @@ const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::str
 
 namespace {
 
-using Rule = Known (*)(const Call&);
+using FoldRule = Known (*)(const Call&);
 
-const std::unordered_map<std::string_view, Rule>& rules() {
-  static const std::unordered_map<std::string_view, Rule> kRules = {
+const std::unordered_map<std::string_view, FoldRule>& fold_rules() {
+  static const std::unordered_map<std::string_view, FoldRule> kRules = {
       {"Concat", fold_concat}, {"Constant", fold_constant}, {"ConstantOfShape", fold_constant_of_shape},
       {"Expand", fold_expand}, {"Gather", fold_gather}, {"GatherND", fold_gather_nd}, {"Identity", fold_identity}, {"Range", fold_range},
       {"ReduceProd", fold_reduce_prod}, {"Reshape", fold_reshape}, {"ScatterND", fold_scatter_nd}, {"Shape", fold_shape}, {"Size", fold_size},
@@ -468,9 +468,9 @@ const std::unordered_map<std::string_view, Rule>& rules() {
   return kRules;
 }
 
-Rule rule_of(std::string_view op) {
-  const auto found = rules().find(op);
-  return found == rules().end() ? nullptr : found->second;
+FoldRule rule_of(std::string_view op) {
+  const auto found = fold_rules().find(op);
+  return found == fold_rules().end() ? nullptr : found->second;
 }
 
 }  // namespace
@@ -480,7 +480,7 @@ Known fold(const onnx::NodeProto& node, int64_t opset, const std::vector<FoldInp
   const bool only_shapes = node.op_type() == "Shape" || node.op_type() == "Size";
   if (!only_shapes && std::any_of(inputs.begin(), inputs.end(), [](const FoldInput& input) { return input.known && !input.known->steps.empty(); }))
     return std::nullopt;
-  const Rule rule = rule_of(node.op_type());
+  const FoldRule rule = rule_of(node.op_type());
   return rule ? rule({node, opset, inputs}) : fold_arithmetic(node, inputs);
 }
 
@@ -488,7 +488,7 @@ bool can_fold(std::string_view op) { return rule_of(op) || can_fold_arithmetic(o
 
 std::vector<std::string_view> folded_operators() {
   std::vector<std::string_view> names = names_of_fold_arithmetic();
-  for (const auto& [name, rule] : rules()) names.push_back(name);
+  for (const auto& [name, rule] : fold_rules()) names.push_back(name);
   std::sort(names.begin(), names.end());
   return names;
 }

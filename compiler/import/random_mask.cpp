@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
+using GraphNodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 
 bool is(const onnx::NodeProto* node, std::string_view op) {
   return node && is_onnx_domain(node->domain()) && node->op_type() == op && node->output_size() >= 1;
@@ -30,7 +30,7 @@ bool makes_floats(const onnx::NodeProto& cast) {
 
 class Finder {
  public:
-  Finder(const Nodes& nodes, const std::unordered_set<std::string>& outputs) : outputs_(outputs) {
+  Finder(const GraphNodes& nodes, const std::unordered_set<std::string>& outputs) : outputs_(outputs) {
     for (const onnx::NodeProto& node : nodes) {
       for (const std::string& output : node.output()) makers_[output] = &node;
       for (const std::string& input : node.input()) ++readers_[input];
@@ -72,7 +72,7 @@ class Finder {
 
 }  // namespace
 
-RandomMasks find_random_masks(const Nodes& nodes, const std::unordered_set<std::string>& outputs) {
+RandomMasks find_random_masks(const GraphNodes& nodes, const std::unordered_set<std::string>& outputs) {
   RandomMasks masks;
   const Finder finder(nodes, outputs);
   for (const onnx::NodeProto& node : nodes)
@@ -80,7 +80,7 @@ RandomMasks find_random_masks(const Nodes& nodes, const std::unordered_set<std::
   return masks;
 }
 
-bool replace_random_masks(Nodes& nodes, const std::unordered_set<std::string>& outputs) {
+bool replace_random_masks(GraphNodes& nodes, const std::unordered_set<std::string>& outputs) {
   const RandomMasks masks = find_random_masks(nodes, outputs);
   for (onnx::NodeProto& node : nodes) {
     const auto mask = node.output_size() > 0 ? masks.by_output.find(node.output(0)) : masks.by_output.end();

@@ -405,10 +405,10 @@ Result<Nodes> spell_reduce_l2(Writer& w) {
   return w.finish();
 }
 
-using Rule = Result<Nodes> (*)(Writer&);
+using SpellingRule = Result<Nodes> (*)(Writer&);
 
-const std::map<std::string_view, Rule>& rules() {
-  static const std::map<std::string_view, Rule> table = {
+const std::map<std::string_view, SpellingRule>& spelling_rules() {
+  static const std::map<std::string_view, SpellingRule> table = {
       {"AveragePool", widen},
       {"Conv", widen},
       {"ConvTranspose", widen},
@@ -437,14 +437,14 @@ const std::map<std::string_view, Rule>& rules() {
 
 Result<Nodes> spell_out(const Spelling& spelling) {
   Writer writer(spelling);
-  return rules().at(spelling.node.op_type())(writer);
+  return spelling_rules().at(spelling.node.op_type())(writer);
 }
 
-bool has_spelling(std::string_view op) { return rules().contains(op); }
+bool has_spelling(std::string_view op) { return spelling_rules().contains(op); }
 
 std::vector<std::string_view> spelled_operators() {
   std::vector<std::string_view> names;
-  for (const auto& [name, rule] : rules()) names.push_back(name);
+  for (const auto& [name, rule] : spelling_rules()) names.push_back(name);
   return names;
 }
 

@@ -87,10 +87,6 @@ std::string list(const Plan& plan, const char* word, const std::vector<TensorId>
   return text;
 }
 
-std::string option(const char* key, std::string_view value) {
-  return value.empty() ? "" : fmt::format(" {}={}", key, spelled(value));
-}
-
 std::string at(const Plan& plan, const Residency& residency) {
   return fmt::format("{}@{:#x}", spelled_tensor(plan.tensors[residency.tensor].name), residency.offset);
 }
@@ -127,9 +123,9 @@ std::string line_of(const Plan& plan, const PlanTask& task) {
 
 // ---------------------------------------------------------------------------------------------------- parsing
 
-class Parser {
+class PlanParser {
  public:
-  Parser(std::string_view text, const std::string& what) : cursor_(text, what) {}
+  PlanParser(std::string_view text, const std::string& what) : cursor_(text, what) {}
 
   Result<Plan> run() {
     if (!cursor_.next_line()) cursor_.fail("there is nothing to read");
@@ -429,6 +425,6 @@ std::string to_text(const Plan& plan) {
   return text;
 }
 
-Result<Plan> plan_from_text(std::string_view text, const std::string& what) { return Parser(text, what).run(); }
+Result<Plan> plan_from_text(std::string_view text, const std::string& what) { return PlanParser(text, what).run(); }
 
 }  // namespace plimsoll

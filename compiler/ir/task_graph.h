@@ -45,6 +45,7 @@ struct Tensor {
 };
 
 enum class TaskKind { forward, loss, backward_data, backward_weights, backward, update };
+inline bool is_forward(TaskKind kind) { return kind == TaskKind::forward || kind == TaskKind::loss; }
 
 struct Operand {
   TensorId tensor = {};  // invalid: absent

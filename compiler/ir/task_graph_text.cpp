@@ -20,10 +20,6 @@ std::string in_samples(const Affine& affine) {
   return affine.fixed == 0 ? fmt::format("{}N", affine.per_sample) : fmt::format("{}+{}N", affine.fixed, affine.per_sample);
 }
 
-std::string option(const char* key, std::string_view value) {
-  return value.empty() ? "" : fmt::format(" {}={}", key, spelled(value));
-}
-
 std::string line_of(const TaskGraph& graph, const Task& task) {
   const auto name = [&](TensorId id) { return spelled_tensor(graph.tensors[id].name); };
   std::string line = fmt::format("task {} {} {}{} {}{{{}}}", spelled(task.name), spelled(task.op), to_string(task.kind),
@@ -49,9 +45,9 @@ std::string line_of(const TaskGraph& graph, const Task& task) {
 
 // ---------------------------------------------------------------------------------------------------- parsing
 
-class Parser {
+class TaskGraphParser {
  public:
-  Parser(std::string_view text, const std::string& what) : cursor_(text, what) {}
+  TaskGraphParser(std::string_view text, const std::string& what) : cursor_(text, what) {}
 
   Result<TaskGraph> run() {
     if (!cursor_.next_line()) return cursor_.error() ? *cursor_.error() : empty();
@@ -281,6 +277,6 @@ std::string to_text(const TaskGraph& graph) {
   return text;
 }
 
-Result<TaskGraph> graph_from_text(std::string_view text, const std::string& what) { return Parser(text, what).run(); }
+Result<TaskGraph> graph_from_text(std::string_view text, const std::string& what) { return TaskGraphParser(text, what).run(); }
 
 }  // namespace plimsoll

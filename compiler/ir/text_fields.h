@@ -1,7 +1,10 @@
 // Pieces that the text forms of task graph and plan share. Private to compiler/ir/.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "compiler/ir/fields.h"
@@ -30,6 +33,11 @@ class Names {
   const char* what_;
   std::unordered_map<std::string, IdType> ids_;
 };
+
+// " key=value"; nothing for no value.
+inline std::string option(const char* key, std::string_view value) {
+  return value.empty() ? "" : fmt::format(" {}={}", key, spelled(value));
+}
 
 inline TensorId read_tensor(TextCursor& cursor, const Names<TensorId>& tensors) {
   cursor.expect("%");

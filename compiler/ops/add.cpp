@@ -5,7 +5,7 @@
 #include "runtime/attrs/add.h"
 
 namespace plimsoll {
-namespace {
+namespace add {
 
 std::optional<double> number(const NodeView& node) { return number_at(node, 0) ? number_at(node, 0) : number_at(node, 1); }
 
@@ -29,15 +29,15 @@ std::vector<Sample> samples() {
   return all;
 }
 
-}  // namespace
+}  // namespace add
 
 const Op op_Add{.name = "Add",
                 .first_opset = 7,
                 .infer = infer_binary,
-                .forward = forward,
-                .backward = backward,
+                .forward = add::forward,
+                .backward = add::backward,
                 .layout_of = binary_layout,
-                .absorbs_relu = [](const NodeView& node) { return !number(node); },
-                .samples = samples};
+                .absorbs_relu = [](const NodeView& node) { return !add::number(node); },
+                .samples = add::samples};
 
 }  // namespace plimsoll

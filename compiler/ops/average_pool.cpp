@@ -4,7 +4,7 @@
 #include "compiler/ops/pool.h"
 
 namespace plimsoll {
-namespace {
+namespace average_pool {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   PLIMSOLL_ASSIGN(TensorType y, infer_pool(node));
@@ -47,13 +47,13 @@ std::vector<Sample> samples() {
   };
 }
 
-}  // namespace
+}  // namespace average_pool
 
 const Op op_AveragePool{.name = "AveragePool",
-                        .infer = infer,
-                        .forward = forward,
-                        .backward = backward,
+                        .infer = average_pool::infer,
+                        .forward = average_pool::forward,
+                        .backward = average_pool::backward,
                         .layout = LayoutRule::channels,
-                        .samples = samples};
+                        .samples = average_pool::samples};
 
 }  // namespace plimsoll

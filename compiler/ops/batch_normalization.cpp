@@ -10,7 +10,7 @@
 #include "runtime/attrs/batch_norm.h"
 
 namespace plimsoll {
-namespace {
+namespace batch_normalization {
 
 BatchNormAttrs attrs_of(const NodeView& node) {
   return {.epsilon = node.real("epsilon", 1e-5),
@@ -79,15 +79,15 @@ std::vector<Sample> samples() {
           sample("blocked_relu", {kBatch, {32}, {2}, {3}}, 1), sample("large", {kBatch, {2}, {21}, {22}}, 0)};
 }
 
-}  // namespace
+}  // namespace batch_normalization
 
 const Op op_BatchNormalization{.name = "BatchNormalization",
                                .first_opset = 7,
-                               .infer = infer,
-                               .forward = forward,
-                               .backward = backward,
+                               .infer = batch_normalization::infer,
+                               .forward = batch_normalization::forward,
+                               .backward = batch_normalization::backward,
                                .layout = LayoutRule::channels,
                                .absorbs_relu = [](const NodeView&) { return true; },
-                               .samples = samples};
+                               .samples = batch_normalization::samples};
 
 }  // namespace plimsoll

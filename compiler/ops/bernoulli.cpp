@@ -8,7 +8,7 @@
 #include "runtime/attrs/dropout.h"
 
 namespace plimsoll {
-namespace {
+namespace bernoulli {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has("probability") || !node.has("shape"))
@@ -35,8 +35,8 @@ std::vector<Sample> samples() {
   return {sample("of_samples", {-1, 1, 1, 1}, 0.8), sample("of_elements", {-1, 3, 5}, 0.3), sample("always", {-1, 4}, 1)};
 }
 
-}  // namespace
+}  // namespace bernoulli
 
-const Op op_Bernoulli{.name = "Bernoulli", .first_opset = 15, .infer = infer, .forward = forward, .samples = samples};
+const Op op_Bernoulli{.name = "Bernoulli", .first_opset = 15, .infer = bernoulli::infer, .forward = bernoulli::forward, .samples = bernoulli::samples};
 
 }  // namespace plimsoll

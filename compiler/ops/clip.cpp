@@ -6,7 +6,7 @@
 #include "compiler/ops/activation.h"
 
 namespace plimsoll {
-namespace {
+namespace clip {
 
 Result<double> bound(const NodeView& node, size_t i, std::string_view attribute, double missing) {
   if (!node.has_input(i)) return node.real(attribute, missing);
@@ -44,14 +44,14 @@ std::vector<Sample> samples() {
   return all;
 }
 
-}  // namespace
+}  // namespace clip
 
 const Op op_Clip{.name = "Clip",
                  .first_opset = 6,
-                 .infer = infer,
-                 .forward = forward,
-                 .backward = backward,
+                 .infer = clip::infer,
+                 .forward = clip::forward,
+                 .backward = clip::backward,
                  .layout = LayoutRule::elementwise,
-                 .samples = samples};
+                 .samples = clip::samples};
 
 }  // namespace plimsoll

@@ -4,7 +4,7 @@
 #include "compiler/ops/reshaping.h"
 
 namespace plimsoll {
-namespace {
+namespace concat {
 
 size_t axis(const NodeView& node) { return axis_of(node, node.integer("axis", 1), node.input_type(0).rank()).value(); }
 
@@ -62,14 +62,14 @@ std::vector<Sample> samples() {
            .attributes = {{"axis", int64_t{1}}}}};
 }
 
-}  // namespace
+}  // namespace concat
 
 const Op op_Concat{.name = "Concat",
                    .first_opset = 4,
-                   .infer = infer,
-                   .forward = forward,
-                   .backward = backward,
+                   .infer = concat::infer,
+                   .forward = concat::forward,
+                   .backward = concat::backward,
                    .layout_of = pieces_layout,
-                   .samples = samples};
+                   .samples = concat::samples};
 
 }  // namespace plimsoll

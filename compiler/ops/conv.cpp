@@ -7,7 +7,7 @@
 #include "runtime/attrs/conv.h"
 
 namespace plimsoll {
-namespace {
+namespace conv {
 
 ConvAttrs attrs_of(const NodeView& node) {
   const Window window = window_of(node, node.input_type(1).dims[2].value, node.input_type(1).dims[3].value).value();
@@ -116,15 +116,15 @@ std::vector<Sample> samples() {
   };
 }
 
-}  // namespace
+}  // namespace conv
 
 const Op op_Conv{.name = "Conv",
-                 .infer = infer,
-                 .forward = forward,
-                 .backward = backward,
+                 .infer = conv::infer,
+                 .forward = conv::forward,
+                 .backward = conv::backward,
                  .layout = LayoutRule::any,
-                 .weight_layout = weight_layout,
+                 .weight_layout = conv::weight_layout,
                  .absorbs_relu = [](const NodeView&) { return true; },
-                 .samples = samples};
+                 .samples = conv::samples};
 
 }  // namespace plimsoll

@@ -7,7 +7,7 @@
 #include "runtime/attrs/conv.h"
 
 namespace plimsoll {
-namespace {
+namespace conv_transpose {
 
 struct Shape {
   ConvAttrs attrs;
@@ -126,14 +126,14 @@ std::vector<Sample> samples() {
   };
 }
 
-}  // namespace
+}  // namespace conv_transpose
 
 const Op op_ConvTranspose{.name = "ConvTranspose",
-                          .infer = infer,
-                          .forward = forward,
-                          .backward = backward,
+                          .infer = conv_transpose::infer,
+                          .forward = conv_transpose::forward,
+                          .backward = conv_transpose::backward,
                           .layout = LayoutRule::any,
-                          .weight_layout = weight_layout,
-                          .samples = samples};
+                          .weight_layout = conv_transpose::weight_layout,
+                          .samples = conv_transpose::samples};
 
 }  // namespace plimsoll

@@ -4,7 +4,7 @@
 #include "compiler/ops/binary.h"
 
 namespace plimsoll {
-namespace {
+namespace div {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   PLIMSOLL_ASSIGN(auto types, infer_binary(node));
@@ -40,13 +40,13 @@ void backward(TaskBuilder& build) {
               .flops = flops_per_element(y, 2)});
 }
 
-}  // namespace
+}  // namespace div
 
 const Op op_Div{.name = "Div",
                 .first_opset = 7,
-                .infer = infer,
-                .forward = forward,
-                .backward = backward,
+                .infer = div::infer,
+                .forward = div::forward,
+                .backward = div::backward,
                 .layout_of = binary_layout,
                 .samples = [] {
                   auto samples = binary_samples(0.5, 2);

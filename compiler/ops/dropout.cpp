@@ -7,7 +7,7 @@
 #include "runtime/attrs/dropout.h"
 
 namespace plimsoll {
-namespace {
+namespace dropout {
 
 // nullopt: not a constant.
 std::optional<double> ratio_of(const NodeView& node) {
@@ -53,14 +53,14 @@ std::vector<Sample> samples() {
           Sample{.name = "attribute", .inputs = {{.dims = {kBatch, {6}}}}, .attributes = {{"ratio", 0.3}}, .opset = 7}};
 }
 
-}  // namespace
+}  // namespace dropout
 
 const Op op_Dropout{.name = "Dropout",
                     .first_opset = 7,
-                    .infer = infer,
-                    .forward = forward,
-                    .backward = backward,
+                    .infer = dropout::infer,
+                    .forward = dropout::forward,
+                    .backward = dropout::backward,
                     .layout = LayoutRule::channels,
-                    .samples = samples};
+                    .samples = dropout::samples};
 
 }  // namespace plimsoll

@@ -3,7 +3,7 @@
 #include "compiler/ops/activation.h"
 
 namespace plimsoll {
-namespace {
+namespace elu {
 
 Attributes attributes(const NodeView& node) { return to_attributes(SlopeAttrs{.alpha = node.real("alpha", 1)}); }
 
@@ -17,13 +17,13 @@ void forward(TaskBuilder& build) { forward_activation(build, attributes(build.no
 
 void backward(TaskBuilder& build) { backward_activation(build, Remembers::output, attributes(build.node()), 3); }
 
-}  // namespace
+}  // namespace elu
 
 const Op op_Elu{.name = "Elu",
                 .first_opset = 6,
-                .infer = infer,
-                .forward = forward,
-                .backward = backward,
+                .infer = elu::infer,
+                .forward = elu::forward,
+                .backward = elu::backward,
                 .layout = LayoutRule::elementwise,
                 .samples = [] { return activation_samples(-2, 2, {{"alpha", 0.75}}); }};
 

@@ -2,17 +2,17 @@
 #include "compiler/ops/activation.h"
 
 namespace plimsoll {
-namespace {
+namespace exp {
 
 void backward(TaskBuilder& build) { backward_by(build, "BinaryMul", build.read_output(0), build.read_gradient(0)); }
 
-}  // namespace
+}  // namespace exp
 
 const Op op_Exp{.name = "Exp",
                 .first_opset = 6,
                 .infer = infer_same,
                 .forward = [](TaskBuilder& build) { forward_activation(build, {}, 10); },
-                .backward = backward,
+                .backward = exp::backward,
                 .layout = LayoutRule::elementwise,
                 .samples = [] { return activation_samples(-1, 1); }};
 

@@ -6,7 +6,7 @@
 #include "runtime/attrs/scale.h"
 
 namespace plimsoll {
-namespace {
+namespace expand {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("needs an input");
@@ -47,13 +47,13 @@ std::vector<Sample> samples() {
           sample("as_it_is", {kBatch, {3}}, ValueKind::intermediate, {1, 1, 3})};
 }
 
-}  // namespace
+}  // namespace expand
 
 const Op op_Expand{.name = "Expand",
                    .first_opset = 8,
-                   .infer = infer,
-                   .forward = forward,
-                   .backward = backward,
-                   .samples = samples};
+                   .infer = expand::infer,
+                   .forward = expand::forward,
+                   .backward = expand::backward,
+                   .samples = expand::samples};
 
 }  // namespace plimsoll

@@ -2,7 +2,7 @@
 #include "compiler/ops/reshaping.h"
 
 namespace plimsoll {
-namespace {
+namespace flatten {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("needs an input");
@@ -23,9 +23,9 @@ std::vector<Sample> samples() {
           {.name = "all", .inputs = {image}, .attributes = {{"axis", int64_t{0}}}}};
 }
 
-}  // namespace
+}  // namespace flatten
 
 const Op op_Flatten{
-    .name = "Flatten", .infer = infer, .forward = forward_alias, .backward = backward_alias, .samples = samples};
+    .name = "Flatten", .infer = flatten::infer, .forward = forward_alias, .backward = backward_alias, .samples = flatten::samples};
 
 }  // namespace plimsoll

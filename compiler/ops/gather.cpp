@@ -13,7 +13,7 @@
 #include "runtime/attrs/shape.h"
 
 namespace plimsoll {
-namespace {
+namespace gather {
 
 struct Table {
   Dims table, indices, result;  // as the kernel sees them
@@ -174,7 +174,7 @@ std::vector<Sample> samples() {
           known("all_positions", positions, {{1}, {6}}, {0, 1, 2, 3, 4, 5}, 0)};
 }
 
-}  // namespace
+}  // namespace gather
 
 bool evenly_spaced(const std::vector<int64_t>& indices) {
   for (size_t i = 1; i < indices.size(); ++i)
@@ -182,6 +182,6 @@ bool evenly_spaced(const std::vector<int64_t>& indices) {
   return true;
 }
 
-const Op op_Gather{.name = "Gather", .infer = infer, .forward = forward, .backward = backward, .samples = samples};
+const Op op_Gather{.name = "Gather", .infer = gather::infer, .forward = gather::forward, .backward = gather::backward, .samples = gather::samples};
 
 }  // namespace plimsoll

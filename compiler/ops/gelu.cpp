@@ -3,7 +3,7 @@
 #include "compiler/ops/activation.h"
 
 namespace plimsoll {
-namespace {
+namespace gelu {
 
 Attributes attributes(const NodeView& node) {
   return to_attributes(GeluAttrs{.by_tanh = node.text("approximate", "none") == "tanh"});
@@ -28,14 +28,14 @@ std::vector<Sample> samples() {
   return all;
 }
 
-}  // namespace
+}  // namespace gelu
 
 const Op op_Gelu{.name = "Gelu",
                  .first_opset = 20,
-                 .infer = infer,
-                 .forward = forward,
-                 .backward = backward,
+                 .infer = gelu::infer,
+                 .forward = gelu::forward,
+                 .backward = gelu::backward,
                  .layout = LayoutRule::elementwise,
-                 .samples = samples};
+                 .samples = gelu::samples};
 
 }  // namespace plimsoll

@@ -6,7 +6,7 @@
 #include "compiler/ops/product.h"
 
 namespace plimsoll {
-namespace {
+namespace gemm {
 
 Product product_of(const NodeView& node) {
   const bool ta = node.integer("transA", 0) != 0, tb = node.integer("transB", 0) != 0;
@@ -68,8 +68,8 @@ std::vector<Sample> samples() {
   };
 }
 
-}  // namespace
+}  // namespace gemm
 
-const Op op_Gemm{.name = "Gemm", .infer = infer, .forward = forward, .backward = backward, .samples = samples};
+const Op op_Gemm{.name = "Gemm", .infer = gemm::infer, .forward = gemm::forward, .backward = gemm::backward, .samples = gemm::samples};
 
 }  // namespace plimsoll

@@ -3,7 +3,7 @@
 #include "runtime/attrs/none.h"
 
 namespace plimsoll {
-namespace {
+namespace global_average_pool {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("needs an input");
@@ -34,13 +34,13 @@ std::vector<Sample> samples() {
           {.name = "blocked", .inputs = {{.dims = {kBatch, {32}, {3}, {3}}}}}};
 }
 
-}  // namespace
+}  // namespace global_average_pool
 
 const Op op_GlobalAveragePool{.name = "GlobalAveragePool",
-                              .infer = infer,
-                              .forward = forward,
-                              .backward = backward,
+                              .infer = global_average_pool::infer,
+                              .forward = global_average_pool::forward,
+                              .backward = global_average_pool::backward,
                               .layout = LayoutRule::channels,
-                              .samples = samples};
+                              .samples = global_average_pool::samples};
 
 }  // namespace plimsoll

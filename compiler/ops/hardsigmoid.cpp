@@ -2,7 +2,7 @@
 #include "compiler/ops/activation.h"
 
 namespace plimsoll {
-namespace {
+namespace hardsigmoid {
 
 Attributes attributes(const NodeView& node) {
   return to_attributes(LineAttrs{.alpha = node.real("alpha", 0.2), .beta = node.real("beta", 0.5)});
@@ -12,13 +12,13 @@ void forward(TaskBuilder& build) { forward_activation(build, attributes(build.no
 
 void backward(TaskBuilder& build) { backward_activation(build, Remembers::output, attributes(build.node()), 2); }
 
-}  // namespace
+}  // namespace hardsigmoid
 
 const Op op_HardSigmoid{.name = "HardSigmoid",
                         .first_opset = 6,
                         .infer = infer_same,
-                        .forward = forward,
-                        .backward = backward,
+                        .forward = hardsigmoid::forward,
+                        .backward = hardsigmoid::backward,
                         .layout = LayoutRule::elementwise,
                         .samples = [] { return activation_samples(-5, 5, {{"alpha", 1.0 / 6}}); }};
 

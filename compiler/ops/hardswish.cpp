@@ -3,19 +3,19 @@
 #include "compiler/ops/activation.h"
 
 namespace plimsoll {
-namespace {
+namespace hardswish {
 
 void forward(TaskBuilder& build) { forward_activation(build, {}, 4); }
 
 void backward(TaskBuilder& build) { backward_activation(build, Remembers::input, {}, 6); }
 
-}  // namespace
+}  // namespace hardswish
 
 const Op op_HardSwish{.name = "HardSwish",
                       .first_opset = 14,
                       .infer = infer_same,
-                      .forward = forward,
-                      .backward = backward,
+                      .forward = hardswish::forward,
+                      .backward = hardswish::backward,
                       .layout = LayoutRule::elementwise,
                       .samples = [] { return activation_samples(-5, 5); }};
 

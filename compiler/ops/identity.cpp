@@ -2,7 +2,7 @@
 #include "compiler/ops/reshaping.h"
 
 namespace plimsoll {
-namespace {
+namespace identity {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("needs an input");
@@ -14,13 +14,13 @@ std::vector<Sample> samples() {
           {.name = "parameter", .inputs = {{.dims = {{3}, {4}}, .kind = ValueKind::parameter}}}};
 }
 
-}  // namespace
+}  // namespace identity
 
 const Op op_Identity{.name = "Identity",
-                     .infer = infer,
+                     .infer = identity::infer,
                      .forward = forward_alias,
                      .backward = backward_alias,
                      .layout = LayoutRule::elementwise,
-                     .samples = samples};
+                     .samples = identity::samples};
 
 }  // namespace plimsoll

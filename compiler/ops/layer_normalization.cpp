@@ -8,7 +8,7 @@
 #include "runtime/attrs/layer_norm.h"
 
 namespace plimsoll {
-namespace {
+namespace layer_normalization {
 
 // [rows, columns]
 Result<Dims> view_of(const NodeView& node) {
@@ -79,13 +79,13 @@ std::vector<Sample> samples() {
           sample("plain", {kBatch, {9}}, {{9}}, -1, 1)};
 }
 
-}  // namespace
+}  // namespace layer_normalization
 
 const Op op_LayerNormalization{.name = "LayerNormalization",
                                .first_opset = 17,
-                               .infer = infer,
-                               .forward = forward,
-                               .backward = backward,
-                               .samples = samples};
+                               .infer = layer_normalization::infer,
+                               .forward = layer_normalization::forward,
+                               .backward = layer_normalization::backward,
+                               .samples = layer_normalization::samples};
 
 }  // namespace plimsoll

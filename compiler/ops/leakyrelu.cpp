@@ -3,7 +3,7 @@
 #include "compiler/ops/activation.h"
 
 namespace plimsoll {
-namespace {
+namespace leakyrelu {
 
 double alpha(const NodeView& node) { return node.real("alpha", 0.01); }
 
@@ -22,14 +22,14 @@ std::vector<Sample> samples() {
   return all;
 }
 
-}  // namespace
+}  // namespace leakyrelu
 
 const Op op_LeakyRelu{.name = "LeakyRelu",
                       .first_opset = 6,
                       .infer = infer_same,
-                      .forward = forward,
-                      .backward = backward,
+                      .forward = leakyrelu::forward,
+                      .backward = leakyrelu::backward,
                       .layout = LayoutRule::elementwise,
-                      .samples = samples};
+                      .samples = leakyrelu::samples};
 
 }  // namespace plimsoll

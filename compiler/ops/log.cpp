@@ -2,17 +2,17 @@
 #include "compiler/ops/activation.h"
 
 namespace plimsoll {
-namespace {
+namespace log {
 
 void backward(TaskBuilder& build) { backward_by(build, "BinaryDiv", build.read_gradient(0), build.read_input(0)); }
 
-}  // namespace
+}  // namespace log
 
 const Op op_Log{.name = "Log",
                 .first_opset = 6,
                 .infer = infer_same,
                 .forward = [](TaskBuilder& build) { forward_activation(build, {}, 10); },
-                .backward = backward,
+                .backward = log::backward,
                 .layout = LayoutRule::elementwise,
                 .samples = [] { return activation_samples(0.5, 2); }};
 

@@ -4,7 +4,7 @@
 #include "runtime/attrs/lrn.h"
 
 namespace plimsoll {
-namespace {
+namespace lrn {
 
 LrnAttrs attrs_of(const NodeView& node) {
   return {.size = node.integer("size", 0),
@@ -54,13 +54,13 @@ std::vector<Sample> samples() {
           sample("blocked", {kBatch, {32}, {2}, {3}}, {{"size", five}, {"alpha", 1.0}, {"beta", 0.9}})};
 }
 
-}  // namespace
+}  // namespace lrn
 
 const Op op_LRN{.name = "LRN",
-                .infer = infer,
-                .forward = forward,
-                .backward = backward,
+                .infer = lrn::infer,
+                .forward = lrn::forward,
+                .backward = lrn::backward,
                 .layout = LayoutRule::channels,
-                .samples = samples};
+                .samples = lrn::samples};
 
 }  // namespace plimsoll

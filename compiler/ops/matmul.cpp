@@ -8,7 +8,7 @@
 #include "compiler/ops/product.h"
 
 namespace plimsoll {
-namespace {
+namespace matmul {
 
 // The dimensions before the last, as one.
 Dim rows_of(const Dims& dims) {
@@ -83,8 +83,8 @@ std::vector<Sample> samples() {
   };
 }
 
-}  // namespace
+}  // namespace matmul
 
-const Op op_MatMul{.name = "MatMul", .infer = infer, .forward = forward, .backward = backward, .samples = samples};
+const Op op_MatMul{.name = "MatMul", .infer = matmul::infer, .forward = matmul::forward, .backward = matmul::backward, .samples = matmul::samples};
 
 }  // namespace plimsoll

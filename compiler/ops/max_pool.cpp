@@ -4,7 +4,7 @@
 #include "compiler/ops/pool.h"
 
 namespace plimsoll {
-namespace {
+namespace max_pool {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   PLIMSOLL_ASSIGN(TensorType y, infer_pool(node));
@@ -54,13 +54,13 @@ std::vector<Sample> samples() {
   };
 }
 
-}  // namespace
+}  // namespace max_pool
 
 const Op op_MaxPool{.name = "MaxPool",
-                    .infer = infer,
-                    .forward = forward,
-                    .backward = backward,
+                    .infer = max_pool::infer,
+                    .forward = max_pool::forward,
+                    .backward = max_pool::backward,
                     .layout = LayoutRule::channels,
-                    .samples = samples};
+                    .samples = max_pool::samples};
 
 }  // namespace plimsoll

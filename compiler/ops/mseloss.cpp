@@ -4,7 +4,7 @@
 #include "runtime/attrs/loss.h"
 
 namespace plimsoll {
-namespace {
+namespace mseloss {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs a prediction and a target");
@@ -34,14 +34,14 @@ std::vector<Sample> samples() {
            .inputs = {{.dims = {kBatch, {3}, {40}, {41}}}, {.dims = {kBatch, {3}, {40}, {41}}, .kind = ValueKind::input}}}};
 }
 
-}  // namespace
+}  // namespace mseloss
 
 const Op op_MseLoss{.name = "MseLoss",
                     .first_opset = 0,
                     .last_opset = 0,
-                    .infer = infer,
-                    .forward = forward,
-                    .backward = backward,
-                    .samples = samples};
+                    .infer = mseloss::infer,
+                    .forward = mseloss::forward,
+                    .backward = mseloss::backward,
+                    .samples = mseloss::samples};
 
 }  // namespace plimsoll

@@ -3,7 +3,7 @@
 #include "compiler/ops/binary.h"
 
 namespace plimsoll {
-namespace {
+namespace mul {
 
 std::optional<double> number(const NodeView& node) { return number_at(node, 0) ? number_at(node, 0) : number_at(node, 1); }
 
@@ -18,13 +18,13 @@ void backward(TaskBuilder& build) {
   if (build.wants_gradient(1)) give_product_gradient(build, 1, build.read_input(0));
 }
 
-}  // namespace
+}  // namespace mul
 
 const Op op_Mul{.name = "Mul",
                 .first_opset = 7,
                 .infer = infer_binary,
-                .forward = forward,
-                .backward = backward,
+                .forward = mul::forward,
+                .backward = mul::backward,
                 .layout_of = binary_layout,
                 .samples = [] { return binary_samples(-1, 1); }};
 

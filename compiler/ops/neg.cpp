@@ -4,7 +4,7 @@
 #include "runtime/attrs/scale.h"
 
 namespace plimsoll {
-namespace {
+namespace neg {
 
 void forward(TaskBuilder& build) {
   build.task({.kernel = "ScaleShift",
@@ -16,13 +16,13 @@ void forward(TaskBuilder& build) {
 
 void backward(TaskBuilder& build) { give_summed_gradient(build, 0, build.read_gradient(0), -1); }
 
-}  // namespace
+}  // namespace neg
 
 const Op op_Neg{.name = "Neg",
                 .first_opset = 6,
                 .infer = infer_same,
-                .forward = forward,
-                .backward = backward,
+                .forward = neg::forward,
+                .backward = neg::backward,
                 .layout = LayoutRule::elementwise,
                 .samples = [] { return activation_samples(-1, 1); }};
 

@@ -4,7 +4,7 @@
 #include "runtime/attrs/pad.h"
 
 namespace plimsoll {
-namespace {
+namespace pad {
 
 struct Pads {
   std::vector<int64_t> begin, end;  // per axis of the input
@@ -131,14 +131,14 @@ std::vector<Sample> samples() {
   };
 }
 
-}  // namespace
+}  // namespace pad
 
 const Op op_Pad{.name = "Pad",
                 .first_opset = 2,
-                .infer = infer,
-                .forward = forward,
-                .backward = backward,
-                .layout_of = layout_of,
-                .samples = samples};
+                .infer = pad::infer,
+                .forward = pad::forward,
+                .backward = pad::backward,
+                .layout_of = pad::layout_of,
+                .samples = pad::samples};
 
 }  // namespace plimsoll

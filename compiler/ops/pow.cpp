@@ -3,7 +3,7 @@
 #include "runtime/attrs/pow.h"
 
 namespace plimsoll {
-namespace {
+namespace pow {
 
 Attributes attributes(const NodeView& node) { return to_attributes(PowAttrs{.exponent = *node.constant_real(1)}); }
 
@@ -33,14 +33,14 @@ std::vector<Sample> samples() {
   return all;
 }
 
-}  // namespace
+}  // namespace pow
 
 const Op op_Pow{.name = "Pow",
                 .first_opset = 7,
-                .infer = infer,
-                .forward = forward,
-                .backward = backward,
+                .infer = pow::infer,
+                .forward = pow::forward,
+                .backward = pow::backward,
                 .layout = LayoutRule::elementwise,
-                .samples = samples};
+                .samples = pow::samples};
 
 }  // namespace plimsoll

@@ -4,7 +4,7 @@
 #include "runtime/attrs/none.h"
 
 namespace plimsoll {
-namespace {
+namespace relu {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) { return std::vector{node.input_type(0)}; }
 
@@ -29,13 +29,13 @@ std::vector<Sample> samples() {
           {.name = "parameter", .inputs = {{.dims = {{7}}, .kind = ValueKind::parameter}}}};
 }
 
-}  // namespace
+}  // namespace relu
 
 const Op op_Relu{.name = "Relu",
-                 .infer = infer,
-                 .forward = forward,
-                 .backward = backward,
+                 .infer = relu::infer,
+                 .forward = relu::forward,
+                 .backward = relu::backward,
                  .layout = LayoutRule::elementwise,
-                 .samples = samples};
+                 .samples = relu::samples};
 
 }  // namespace plimsoll

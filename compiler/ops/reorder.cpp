@@ -4,7 +4,7 @@
 #include "runtime/attrs/none.h"
 
 namespace plimsoll {
-namespace {
+namespace reorder {
 
 // Never inferred: assign_layouts gives the output its type.
 Result<std::vector<TensorType>> infer(const NodeView& node) { return std::vector{node.input_type(0)}; }
@@ -34,15 +34,15 @@ std::vector<Sample> samples() {
           sample("odd", 33, 9, 9), sample("one_channel", 1, 4, 3)};
 }
 
-}  // namespace
+}  // namespace reorder
 
 const Op op_Reorder{.name = "Reorder",
                     .first_opset = 0,
                     .last_opset = 0,
-                    .infer = infer,
-                    .forward = forward,
-                    .backward = backward,
+                    .infer = reorder::infer,
+                    .forward = reorder::forward,
+                    .backward = reorder::backward,
                     .layout = LayoutRule::any,
-                    .samples = samples};
+                    .samples = reorder::samples};
 
 }  // namespace plimsoll

@@ -7,7 +7,7 @@
 #include "compiler/support/bytes.h"
 
 namespace plimsoll {
-namespace {
+namespace reshape {
 
 Result<std::vector<int64_t>> target_of(const NodeView& node) {
   if (!node.has_input(1) && node.has("shape")) return node.integers("shape");
@@ -76,9 +76,9 @@ std::vector<Sample> samples() {
            .opset = 1}};
 }
 
-}  // namespace
+}  // namespace reshape
 
 const Op op_Reshape{
-    .name = "Reshape", .infer = infer, .forward = forward_alias, .backward = backward_alias, .samples = samples};
+    .name = "Reshape", .infer = reshape::infer, .forward = forward_alias, .backward = backward_alias, .samples = reshape::samples};
 
 }  // namespace plimsoll

@@ -10,7 +10,7 @@
 #include "runtime/attrs/resize.h"
 
 namespace plimsoll {
-namespace {
+namespace resize {
 
 // One axis of the input, and what becomes of it.
 struct Axis {
@@ -169,14 +169,14 @@ std::vector<Sample> samples() {
   };
 }
 
-}  // namespace
+}  // namespace resize
 
 const Op op_Resize{.name = "Resize",
                    .first_opset = 10,
-                   .infer = infer,
-                   .forward = forward,
-                   .backward = backward,
+                   .infer = resize::infer,
+                   .forward = resize::forward,
+                   .backward = resize::backward,
                    .layout = LayoutRule::channels,
-                   .samples = samples};
+                   .samples = resize::samples};
 
 }  // namespace plimsoll

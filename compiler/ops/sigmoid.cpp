@@ -2,19 +2,19 @@
 #include "compiler/ops/activation.h"
 
 namespace plimsoll {
-namespace {
+namespace sigmoid {
 
 void forward(TaskBuilder& build) { forward_activation(build, {}, 8); }
 
 void backward(TaskBuilder& build) { backward_activation(build, Remembers::output, {}, 3); }
 
-}  // namespace
+}  // namespace sigmoid
 
 const Op op_Sigmoid{.name = "Sigmoid",
                     .first_opset = 6,
                     .infer = infer_same,
-                    .forward = forward,
-                    .backward = backward,
+                    .forward = sigmoid::forward,
+                    .backward = sigmoid::backward,
                     .layout = LayoutRule::elementwise,
                     .samples = [] { return activation_samples(-3, 3); }};
 

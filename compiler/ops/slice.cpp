@@ -6,7 +6,7 @@
 #include "runtime/attrs/shape.h"
 
 namespace plimsoll {
-namespace {
+namespace slice {
 
 using Ints = std::vector<int64_t>;
 
@@ -120,8 +120,8 @@ std::vector<Sample> samples() {
            .inputs = {{.dims = {{5}, {4}}, .kind = ValueKind::parameter}, list({1}), list({3})}}};
 }
 
-}  // namespace
+}  // namespace slice
 
-const Op op_Slice{.name = "Slice", .infer = infer, .forward = forward, .backward = backward, .samples = samples};
+const Op op_Slice{.name = "Slice", .infer = slice::infer, .forward = slice::forward, .backward = slice::backward, .samples = slice::samples};
 
 }  // namespace plimsoll

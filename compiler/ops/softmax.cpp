@@ -6,7 +6,7 @@
 #include "compiler/ops/reshaping.h"
 
 namespace plimsoll {
-namespace {
+namespace softmax {
 
 Result<Dims> view_of(const NodeView& node) {
   const Dims& x = node.input_type(0).dims;
@@ -20,16 +20,16 @@ Result<Dims> view_of(const NodeView& node) {
   return Dims{outer, classes, inner};
 }
 
-}  // namespace
+}  // namespace softmax
 
 Result<std::vector<TensorType>> infer_softmax(const NodeView& node) {
   PLIMSOLL_ASSIGN(auto types, infer_same(node));
-  PLIMSOLL_TRY(view_of(node));
+  PLIMSOLL_TRY(softmax::view_of(node));
   return types;
 }
 
 void forward_softmax(TaskBuilder& build) {
-  const Dims view = view_of(build.node()).value();
+  const Dims view = softmax::view_of(build.node()).value();
   build.task({.kernel = build.node().node().op + "Forward",
               .operands = {viewed(build.read_input(0), view), viewed(build.write_output(0), view)},
               .in_place = {{0, 1}},
@@ -37,7 +37,7 @@ void forward_softmax(TaskBuilder& build) {
 }
 
 void backward_softmax(TaskBuilder& build) {
-  const Dims view = view_of(build.node()).value();
+  const Dims view = softmax::view_of(build.node()).value();
   build.task({.kernel = build.node().node().op + "Backward",
               .kind = TaskKind::backward_data,
               .operands = {viewed(build.read_output(0), view), viewed(build.read_gradient(0), view),

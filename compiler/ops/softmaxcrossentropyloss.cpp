@@ -13,7 +13,7 @@
 #include "runtime/attrs/loss.h"
 
 namespace plimsoll {
-namespace {
+namespace softmaxcrossentropyloss {
 
 bool is_read(const NodeView& node, size_t output) {
   if (!node.has_output(output)) return false;
@@ -99,13 +99,13 @@ std::vector<Sample> samples() {
   };
 }
 
-}  // namespace
+}  // namespace softmaxcrossentropyloss
 
 const Op op_SoftmaxCrossEntropyLoss{.name = "SoftmaxCrossEntropyLoss",
                                     .first_opset = 12,
-                                    .infer = infer,
-                                    .forward = forward,
-                                    .backward = backward,
-                                    .samples = samples};
+                                    .infer = softmaxcrossentropyloss::infer,
+                                    .forward = softmaxcrossentropyloss::forward,
+                                    .backward = softmaxcrossentropyloss::backward,
+                                    .samples = softmaxcrossentropyloss::samples};
 
 }  // namespace plimsoll

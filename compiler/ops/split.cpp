@@ -7,7 +7,7 @@
 #include "compiler/support/bytes.h"
 
 namespace plimsoll {
-namespace {
+namespace split_operator {
 
 size_t axis(const NodeView& node) { return axis_of(node, node.integer("axis", 0), node.input_type(0).rank()).value(); }
 
@@ -106,14 +106,14 @@ std::vector<Sample> samples() {
            .outputs = 2}};
 }
 
-}  // namespace
+}  // namespace split_operator
 
 const Op op_Split{.name = "Split",
                   .first_opset = 2,
-                  .infer = infer,
-                  .forward = forward,
-                  .backward = backward,
+                  .infer = split_operator::infer,
+                  .forward = split_operator::forward,
+                  .backward = split_operator::backward,
                   .layout_of = pieces_layout,
-                  .samples = samples};
+                  .samples = split_operator::samples};
 
 }  // namespace plimsoll

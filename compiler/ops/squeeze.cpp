@@ -4,7 +4,7 @@
 #include "compiler/ops/reshaping.h"
 
 namespace plimsoll {
-namespace {
+namespace squeeze {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("needs an input");
@@ -31,9 +31,9 @@ std::vector<Sample> samples() {
           {.name = "all", .inputs = {image}}};
 }
 
-}  // namespace
+}  // namespace squeeze
 
 const Op op_Squeeze{
-    .name = "Squeeze", .infer = infer, .forward = forward_alias, .backward = backward_alias, .samples = samples};
+    .name = "Squeeze", .infer = squeeze::infer, .forward = forward_alias, .backward = backward_alias, .samples = squeeze::samples};
 
 }  // namespace plimsoll

@@ -3,7 +3,7 @@
 #include "compiler/ops/binary.h"
 
 namespace plimsoll {
-namespace {
+namespace sub {
 
 void forward(TaskBuilder& build) {
   if (const auto a = number_at(build.node(), 0)) return forward_scaled(build, -1, *a);
@@ -18,13 +18,13 @@ void backward(TaskBuilder& build) {
   give_summed_gradient(build, 1, build.read_gradient(0), -1);
 }
 
-}  // namespace
+}  // namespace sub
 
 const Op op_Sub{.name = "Sub",
                 .first_opset = 7,
                 .infer = infer_binary,
-                .forward = forward,
-                .backward = backward,
+                .forward = sub::forward,
+                .backward = sub::backward,
                 .layout_of = binary_layout,
                 .samples = [] { return binary_samples(-1, 1); }};
 

@@ -4,7 +4,7 @@
 #include "compiler/ops/op.h"
 
 namespace plimsoll {
-namespace {
+namespace sum {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (node.input_count() == 0) return node.invalid("needs an operand");
@@ -58,14 +58,14 @@ std::vector<Sample> samples() {
           {.name = "stretched", .inputs = {row, {.dims = {{5}}, .kind = ValueKind::parameter}, {.dims = {kBatch, {1}}}}}};
 }
 
-}  // namespace
+}  // namespace sum
 
 const Op op_Sum{.name = "Sum",
                 .first_opset = 8,
-                .infer = infer,
-                .forward = forward,
-                .backward = backward,
-                .layout_of = layout_of,
-                .samples = samples};
+                .infer = sum::infer,
+                .forward = sum::forward,
+                .backward = sum::backward,
+                .layout_of = sum::layout_of,
+                .samples = sum::samples};
 
 }  // namespace plimsoll

@@ -2,19 +2,19 @@
 #include "compiler/ops/activation.h"
 
 namespace plimsoll {
-namespace {
+namespace tanh {
 
 void forward(TaskBuilder& build) { forward_activation(build, {}, 10); }
 
 void backward(TaskBuilder& build) { backward_activation(build, Remembers::output, {}, 3); }
 
-}  // namespace
+}  // namespace tanh
 
 const Op op_Tanh{.name = "Tanh",
                  .first_opset = 6,
                  .infer = infer_same,
-                 .forward = forward,
-                 .backward = backward,
+                 .forward = tanh::forward,
+                 .backward = tanh::backward,
                  .layout = LayoutRule::elementwise,
                  .samples = [] { return activation_samples(-2, 2); }};
 

@@ -6,7 +6,7 @@
 #include "runtime/attrs/shape.h"
 
 namespace plimsoll {
-namespace {
+namespace transpose {
 
 Result<IntList> perm_of(const NodeView& node) {
   const size_t rank = node.input_type(0).rank();
@@ -86,9 +86,9 @@ std::vector<Sample> samples() {
           {.name = "ones", .inputs = {{.dims = {kBatch, {1}, {5}}}}, .attributes = {{"perm", Ints{1, 0, 2}}}}};
 }
 
-}  // namespace
+}  // namespace transpose
 
 const Op op_Transpose{
-    .name = "Transpose", .infer = infer, .forward = forward, .backward = backward, .samples = samples};
+    .name = "Transpose", .infer = transpose::infer, .forward = transpose::forward, .backward = transpose::backward, .samples = transpose::samples};
 
 }  // namespace plimsoll

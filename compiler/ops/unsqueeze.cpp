@@ -4,7 +4,7 @@
 #include "compiler/ops/reshaping.h"
 
 namespace plimsoll {
-namespace {
+namespace unsqueeze {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("needs an input");
@@ -28,9 +28,9 @@ std::vector<Sample> samples() {
           {.name = "attribute", .inputs = {rows}, .attributes = {{"axes", std::vector<int64_t>{1}}}, .opset = 11}};
 }
 
-}  // namespace
+}  // namespace unsqueeze
 
 const Op op_Unsqueeze{
-    .name = "Unsqueeze", .infer = infer, .forward = forward_alias, .backward = backward_alias, .samples = samples};
+    .name = "Unsqueeze", .infer = unsqueeze::infer, .forward = forward_alias, .backward = backward_alias, .samples = unsqueeze::samples};
 
 }  // namespace plimsoll

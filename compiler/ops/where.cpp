@@ -9,7 +9,7 @@
 #include "runtime/attrs/masked_fill.h"
 
 namespace plimsoll {
-namespace {
+namespace where {
 
 // The operand that is no number: 1, taken where the mask is set, or 2.
 size_t tensor_operand(const NodeView& node) { return node.constant_real(1) ? 2 : 1; }
@@ -68,13 +68,13 @@ std::vector<Sample> samples() {
            .inputs = {mask({{3}, {4}}), number(0), {.dims = {{3}, {4}}, .kind = ValueKind::parameter}}}};
 }
 
-}  // namespace
+}  // namespace where
 
 const Op op_Where{.name = "Where",
                   .first_opset = 9,
-                  .infer = infer,
-                  .forward = forward,
-                  .backward = backward,
-                  .samples = samples};
+                  .infer = where::infer,
+                  .forward = where::forward,
+                  .backward = where::backward,
+                  .samples = where::samples};
 
 }  // namespace plimsoll

@@ -234,8 +234,6 @@ bool below_module(std::string layer, const std::string& module) {
   return !module.empty() && at != std::string::npos && layer.find('.', at + module.size() + 2) == std::string::npos;
 }
 
-constexpr std::string_view kLeftOut = "…";  // in a name as tables show it
-
 bool stands_for(std::string_view shown, std::string_view name) {
   for (bool first = true;; first = false) {
     const size_t cut = shown.find(kLeftOut);

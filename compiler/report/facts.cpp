@@ -13,8 +13,6 @@ bool holds(const std::vector<TensorId>& list, TensorId tensor) {
   return std::find(list.begin(), list.end(), tensor) != list.end();
 }
 
-bool is_forward(TaskKind kind) { return kind == TaskKind::forward || kind == TaskKind::loss; }
-
 bool in_the_forward(const Plan& plan, const Step& step) {
   return step.kind == StepKind::compute && !step.recompute && is_forward(plan.tasks[step.task].kind);
 }

@@ -11,8 +11,6 @@
 namespace plimsoll {
 namespace {
 
-std::string dashed(double seconds) { return seconds == 0 ? "-" : format_seconds(seconds); }
-
 enum class Shown {
   always,
   where_some_move,

@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kBarWidth = 40;
+constexpr size_t kPlanBarWidth = 40;
 constexpr size_t kWhyWidth = 31;
 
 double ratio(int64_t part, int64_t whole) { return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0; }
@@ -33,7 +33,7 @@ std::string memory(const Plan& plan, bool color) {
   Table table({{}, {.right = true}, {.right = true}, {}});
   const auto row = [&](const char* what, int64_t bytes, bool barred = true) {
     table.row({what, format_bytes(bytes), barred || bytes > whole ? format_share(ratio(bytes, plan.budget_bytes)) : "",
-               barred ? bar(ratio(bytes, whole), kBarWidth) : ""});
+               barred ? bar(ratio(bytes, whole), kPlanBarWidth) : ""});
   };
   row("budget", plan.budget_bytes);
   row("arena", summary.arena_bytes);

@@ -11,8 +11,6 @@
 namespace plimsoll {
 namespace {
 
-constexpr const char* kLeftOut = "…";
-
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
 std::string padded(const std::string& text, size_t width, bool right) {
@@ -108,6 +106,8 @@ std::string format_seconds(double seconds) {
   if (magnitude >= 1e-3) return fmt::format("{:.2f} ms", seconds * 1e3);
   return fmt::format("{:.1f} µs", seconds * 1e6);
 }
+
+std::string dashed(double seconds) { return seconds == 0 ? "-" : format_seconds(seconds); }
 
 std::string format_share(double share) {
   const double percent = share * 100;

@@ -32,6 +32,9 @@ class Table {
 // Characters of UTF-8; every other byte counts as one.
 size_t width_of(std::string_view text);
 
+// What stands where a name was shortened.
+inline constexpr std::string_view kLeftOut = "…";
+
 // At most `most` characters. What is too long loses first the modules that the next one repeats ("/layer1/layer1.0/conv" is
 // "…layer1.0/conv"), then its middle. Control characters are shown as '?'.
 std::string shortened(std::string_view text, size_t most);
@@ -41,6 +44,9 @@ std::string bar(double share, size_t width);
 
 // "1.25 s", "12.5 ms", "4.2 µs"
 std::string format_seconds(double seconds);
+
+// The same, and "-" for none.
+std::string dashed(double seconds);
 
 // "60%", "0.4%"
 std::string format_share(double share);

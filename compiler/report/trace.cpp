@@ -18,7 +18,7 @@ constexpr int kTensorsProcess = 2;
 int track_of(StreamKind stream) { return static_cast<int>(stream) + 1; }
 
 // Both ends of a slice are rounded alike, so what does not overlap stays apart.
-int64_t nanoseconds(double seconds) { return std::llround(std::clamp(seconds, 0.0, 1e9) * 1e9); }
+int64_t trace_nanoseconds(double seconds) { return std::llround(std::clamp(seconds, 0.0, 1e9) * 1e9); }
 
 std::string microseconds(int64_t nanoseconds) { return fmt::format("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000); }
 
@@ -33,7 +33,7 @@ class Writer {
     for (size_t i = 0; i < plan_.residencies.size(); ++i) residency(i);
     for (const MemoryPoint& point : memory_over_time(plan_, facts_))
       event(fmt::format(R"("ph":"C","name":"memory","cat":"memory","pid":{},"ts":{},"args":{{"live":{}}})", kStreamsProcess,
-                        microseconds(nanoseconds(point.seconds)), point.bytes));
+                        microseconds(trace_nanoseconds(point.seconds)), point.bytes));
     return fmt::format("{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"model\":{},\"source\":\"plan\",\"budget_bytes\":{},\"arena_bytes\":{}}},\n"
                        "\"traceEvents\":[\n{}\n]}}\n",
                        json_text(plan_.model_name), plan_.budget_bytes, plan_.summary.arena_bytes, events_);
@@ -58,7 +58,7 @@ class Writer {
 
   void slice(StepId id) {
     const Step& step = plan_.steps[id];
-    const int64_t start = nanoseconds(step.start), end = nanoseconds(step.end);
+    const int64_t start = trace_nanoseconds(step.start), end = trace_nanoseconds(step.end);
     std::string args = fmt::format("\"step\":{}", id.value);
     if (step.kind == StepKind::compute) {
       const PlanTask& task = plan_.tasks[step.task];
@@ -87,9 +87,9 @@ class Writer {
     const Step& out = plan_.steps[from->second];
     const std::string name = json_text(plan_.tensors[step.tensor].name);
     event(fmt::format(R"("ph":"s","name":{},"cat":"host pool","id":{},"pid":{},"tid":{},"ts":{})", name, id.value, kStreamsProcess,
-                      track_of(out.stream), microseconds(nanoseconds(out.start))));
+                      track_of(out.stream), microseconds(trace_nanoseconds(out.start))));
     event(fmt::format(R"("ph":"f","bp":"e","name":{},"cat":"host pool","id":{},"pid":{},"tid":{},"ts":{})", name, id.value,
-                      kStreamsProcess, track_of(step.stream), microseconds(nanoseconds(step.start))));
+                      kStreamsProcess, track_of(step.stream), microseconds(trace_nanoseconds(step.start))));
   }
 
   void residency(size_t i) {
@@ -98,9 +98,9 @@ class Writer {
     const Lifetime life = lifetime_of(plan_, facts_, residency);
     const std::string common = fmt::format(R"("name":{},"cat":"{}","id":"{:#x}","pid":{},"tid":0)", json_text(tensor.name), to_string(tensor.kind),
                                            i + 1, kTensorsProcess);
-    event(fmt::format(R"("ph":"b",{},"ts":{},"args":{{"bytes":{},"offset":{}}})", common, microseconds(nanoseconds(life.from)),
+    event(fmt::format(R"("ph":"b",{},"ts":{},"args":{{"bytes":{},"offset":{}}})", common, microseconds(trace_nanoseconds(life.from)),
                       residency.bytes, residency.offset));
-    event(fmt::format(R"("ph":"e",{},"ts":{})", common, microseconds(nanoseconds(std::max(life.from, life.to)))));
+    event(fmt::format(R"("ph":"e",{},"ts":{})", common, microseconds(trace_nanoseconds(std::max(life.from, life.to)))));
   }
 
   const Plan& plan_;

@@ -43,8 +43,6 @@ std::vector<Transfer> transfers_of(const Plan& plan, const PlanFacts& facts) {
   return transfers;
 }
 
-std::string dashed(double seconds) { return seconds == 0 ? "-" : format_seconds(seconds); }
-
 // A bucket, as it is called, and how much of its time the compute stream waits for it.
 struct Reduction {
   StepId step = {};

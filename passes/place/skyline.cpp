@@ -9,7 +9,7 @@
 namespace plimsoll::placement {
 namespace {
 
-constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+constexpr uint32_t kNoNode = std::numeric_limits<uint32_t>::max();
 constexpr int32_t kNever = std::numeric_limits<int32_t>::max();
 
 }  // namespace
@@ -31,7 +31,7 @@ Skyline::Skyline(const Compact& problem)
 
 void Skyline::remove(uint32_t place) {
   uint32_t node = leaves_ + place;
-  tree_[node] = {kNone, kNever};
+  tree_[node] = {kNoNode, kNever};
   for (node /= 2; node > 0; node /= 2)
     tree_[node] = {std::min(tree_[2 * node].rank, tree_[2 * node + 1].rank),
                    std::min(tree_[2 * node].upper, tree_[2 * node + 1].upper)};
@@ -40,7 +40,7 @@ void Skyline::remove(uint32_t place) {
 // The lowest rank among the places [first, last) whose item ends by `upper`: halves of the tree without a lower rank
 // than the best so far, or without an early end, are not entered.
 uint32_t Skyline::first_within(int32_t lower, int32_t upper) {
-  uint32_t best = kNone;
+  uint32_t best = kNoNode;
   const uint32_t first = first_at_[static_cast<size_t>(lower)], last = first_at_[static_cast<size_t>(upper)];
   struct Part {
     uint32_t node, begin, end;
@@ -68,7 +68,7 @@ uint32_t Skyline::first_within(int32_t lower, int32_t upper) {
 
 std::vector<int64_t> Skyline::fill(const std::vector<uint32_t>& order) {
   std::vector<int64_t> offsets(problem_.items.size(), 0);
-  std::fill(tree_.begin(), tree_.end(), Node{kNone, kNever});
+  std::fill(tree_.begin(), tree_.end(), Node{kNoNode, kNever});
   for (uint32_t rank = 0; rank < order.size(); ++rank)
     tree_[leaves_ + place_of_[order[rank]]] = {rank, problem_.items[order[rank]].upper};
   for (uint32_t node = leaves_; node-- > 1;)
@@ -94,7 +94,7 @@ std::vector<int64_t> Skyline::fill(const std::vector<uint32_t>& order) {
     const int64_t after = stretch.upper < end ? stretches_[static_cast<size_t>(stretch.upper)].height : -1;
     const int64_t before = stretch.before >= 0 ? stretches_[static_cast<size_t>(stretch.before)].height : -1;
     const uint32_t rank = first_within(begin, stretch.upper);
-    if (rank == kNone) {
+    if (rank == kNoNode) {
       int32_t from = begin, to = stretch.upper, previous = stretch.before;
       const int64_t raised = after < 0 ? before : before < 0 ? after : std::min(before, after);
       stretches_[static_cast<size_t>(begin)].height = -1;

@@ -9,6 +9,7 @@ namespace plimsoll {
 namespace {
 
 using pool::End;
+using schedule::at;
 using schedule::kNever;
 using schedule::Model;
 using schedule::Op;
@@ -17,11 +18,9 @@ using schedule::Trace;
 constexpr int64_t kExpensive = 4;   // operations per byte moved: convolutions and matrix products, not what is elementwise
 constexpr int32_t kWindow = 256;    // tasks: a window ends in any case
 
-size_t at(int32_t i) { return static_cast<size_t>(i); }
-
-class Replay {
+class DymemReplay {
  public:
-  Replay(const Plan& plan, const Model& model, int64_t capacity, bool early)
+  DymemReplay(const Plan& plan, const Model& model, int64_t capacity, bool early)
       : plan_(plan), model_(model), early_(early), uses_(model), pool_(std::max<int64_t>(capacity, 0)),
         blocks_(model.tensors.size()) {}
 
@@ -221,7 +220,7 @@ class Replay {
 Status dymem(Plan& plan, const Context& context) {
   const Model model = schedule::make_model(plan, context);
   const int64_t capacity = context.live_limit == kNoLimit ? pool::kUnbounded : context.live_limit - model.persistent_bytes;
-  schedule::put_steps(plan, Replay(plan, model, capacity, context.live_limit > 0).run());
+  schedule::put_steps(plan, DymemReplay(plan, model, capacity, context.live_limit > 0).run());
   return {};
 }
 

@@ -12,6 +12,7 @@
 namespace plimsoll {
 namespace {
 
+using schedule::at;
 using schedule::kNever;
 using schedule::Model;
 using schedule::Op;
@@ -19,11 +20,9 @@ using schedule::Trace;
 
 constexpr int32_t kFarthest = 64;  // positions that the search for early blocks looks ahead
 
-size_t at(int32_t i) { return static_cast<size_t>(i); }
-
-class Replay {
+class ModnnReplay {
  public:
-  Replay(const Model& model, int64_t capacity)
+  ModnnReplay(const Model& model, int64_t capacity)
       : model_(model), uses_(model), pool_(std::max<int64_t>(capacity, 0)), blocks_(model.tensors.size()),
         begins_(model.order.size() + 1, 0) {
     for (size_t i = 0; i < model.order.size(); ++i)
@@ -268,7 +267,7 @@ Needs needs_of(const Candidate& split) {
 Status modnn(Plan& plan, const Context& context) {
   const Model model = schedule::make_model(plan, context);
   const int64_t capacity = context.live_limit == kNoLimit ? pool::kUnbounded : context.live_limit - model.persistent_bytes;
-  schedule::put_steps(plan, Replay(model, capacity).run());
+  schedule::put_steps(plan, ModnnReplay(model, capacity).run());
   return {};
 }
 

@@ -9,6 +9,7 @@
 namespace plimsoll {
 namespace {
 
+using schedule::at;
 using schedule::FateKind;
 using schedule::Fates;
 using schedule::Model;
@@ -17,8 +18,6 @@ using schedule::Trace;
 
 constexpr int kDeepest = 8;  // levels of recursion
 constexpr int kGrid = 6;     // Appendix A
-
-size_t at(int32_t i) { return static_cast<size_t>(i); }
 
 // The forward tasks as the paper's chain of v: what each puts out, and what a split behind it would keep.
 struct Chain {

@@ -9,6 +9,7 @@
 namespace plimsoll {
 namespace {
 
+using schedule::at;
 using schedule::Fate;
 using schedule::FateKind;
 using schedule::Fates;
@@ -18,14 +19,11 @@ using schedule::Trace;
 
 enum class Strategy { offload, speed, memory, cost };
 
-bool is_forward(TaskKind kind) { return kind == TaskKind::forward || kind == TaskKind::loss; }
 bool is_backward(TaskKind kind) { return !is_forward(kind) && kind != TaskKind::update; }
-size_t at(int32_t i) { return static_cast<size_t>(i); }
-
 // What the paper's words mean on this graph.
-class Layers {
+class SuperNeuronsLayers {
  public:
-  Layers(const Model& model, const TaskGraph& graph, int64_t samples)
+  SuperNeuronsLayers(const Model& model, const TaskGraph& graph, int64_t samples)
       : model_(model), graph_(graph), checkpoint_(model.tensors.size(), false),
         segment_(model.tasks.size(), kNone) {
     for (const TaskId id : ids_of(graph.tasks))
@@ -137,7 +135,7 @@ class Layers {
 };
 
 // Tensors that the backward asks for, as the cache would give them up: touched longest ago first.
-std::vector<int32_t> least_recently_used(const Model& model, const Layers& layers, Strategy strategy) {
+std::vector<int32_t> least_recently_used(const Model& model, const SuperNeuronsLayers& layers, Strategy strategy) {
   std::vector<int32_t> list;
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
     const schedule::ModelTensor& tensor = model.tensors[at(id)];
@@ -151,7 +149,7 @@ std::vector<int32_t> least_recently_used(const Model& model, const Layers& layer
   return list;
 }
 
-Fate fate_of(int32_t tensor, const Layers& layers, Strategy strategy) {
+Fate fate_of(int32_t tensor, const SuperNeuronsLayers& layers, Strategy strategy) {
   if (layers.is_checkpoint(tensor)) return {.kind = FateKind::offload};
   const bool nothing_stays = strategy == Strategy::memory || (strategy == Strategy::cost && layers.is_costly(tensor));
   return {.kind = FateKind::recompute, .level = nothing_stays ? schedule::kTransient : uint8_t{1}};
@@ -161,7 +159,7 @@ Fate fate_of(int32_t tensor, const Layers& layers, Strategy strategy) {
 // the CONV before the one that asks. Before: copies stand as weave() puts them.
 class PaperCopies {
  public:
-  PaperCopies(const Model& model, const Layers& layers, const Trace& trace) : model_(model), layers_(layers), trace_(trace) {}
+  PaperCopies(const Model& model, const SuperNeuronsLayers& layers, const Trace& trace) : model_(model), layers_(layers), trace_(trace) {}
 
   Trace run() {
     const size_t count = trace_.size();
@@ -213,14 +211,14 @@ class PaperCopies {
   }
 
   const Model& model_;
-  const Layers& layers_;
+  const SuperNeuronsLayers& layers_;
   const Trace& trace_;
   size_t first_task_ = 0;
 };
 
 Status run(Plan& plan, const Context& context, Strategy strategy) {
   const Model model = schedule::make_model(plan, context);
-  const Layers layers(model, context.graph, plan.rank_samples());
+  const SuperNeuronsLayers layers(model, context.graph, plan.rank_samples());
   const std::vector<int32_t> list = least_recently_used(model, layers, strategy);
   schedule::Evaluator evaluator(model);
   Trace trace;

@@ -9,6 +9,7 @@
 namespace plimsoll {
 namespace {
 
+using schedule::at;
 using schedule::Model;
 using schedule::Op;
 using schedule::Trace;
@@ -16,8 +17,6 @@ using schedule::Trace;
 enum class Offload { all, conv };
 
 constexpr int32_t kNone = -1;
-size_t at(int32_t i) { return static_cast<size_t>(i); }
-
 struct Layer {
   bool heavy = false;
   bool over_maps = false;  // its data has more dimensions than samples and features
@@ -27,7 +26,7 @@ struct Layer {
   bool away = false;            // x left, and figure 10 has not sent for it yet
 };
 
-struct Layers {
+struct VdnnLayers {
   std::vector<Layer> list;        // in the order of their forward tasks
   std::vector<int32_t> of_task;   // kNone: updates, and tasks of no layer that runs forward
 };
@@ -41,10 +40,9 @@ bool is_heavy(const Task& task, const TaskGraph& graph) {
   });
 }
 
-bool is_forward(TaskKind kind) { return kind == TaskKind::forward || kind == TaskKind::loss; }
 
-Layers find_layers(const Model& model, const TaskGraph& graph) {
-  Layers layers{.list = {}, .of_task = std::vector<int32_t>(model.tasks.size(), kNone)};
+VdnnLayers find_layers(const Model& model, const TaskGraph& graph) {
+  VdnnLayers layers{.list = {}, .of_task = std::vector<int32_t>(model.tasks.size(), kNone)};
   std::map<std::string, int32_t> by_name;
   for (const Op& op : model.order) {
     if (op.kind != StepKind::compute) continue;
@@ -82,7 +80,7 @@ void choose_kinds(std::vector<Layer>& layers, Offload offload) {
 }
 
 // Each X goes with the last layer that reads it.
-void choose_tensors(Layers& layers, const Model& model) {
+void choose_tensors(VdnnLayers& layers, const Model& model) {
   std::vector<int32_t> last_reader(model.tensors.size(), kNone);
   std::vector<bool> wanted(model.tensors.size(), false);
   for (const Op& op : model.order) {
@@ -115,7 +113,7 @@ struct Program {
 
 class Writer {
  public:
-  Writer(const Model& model, Layers layers)
+  Writer(const Model& model, VdnnLayers layers)
       : model_(model), layers_(std::move(layers)), resident_(model.tensors.size(), true),
         left_(model.tensors.size(), false) {}
 
@@ -189,7 +187,7 @@ class Writer {
   }
 
   const Model& model_;
-  Layers layers_;
+  VdnnLayers layers_;
   Program program_;
   std::vector<bool> resident_, left_;
   std::map<int32_t, std::vector<int32_t>> last_use_;  // by position in the order
@@ -200,7 +198,7 @@ class Writer {
 };
 
 Program program_of(const Model& model, const TaskGraph& graph, Offload offload) {
-  Layers layers = find_layers(model, graph);
+  VdnnLayers layers = find_layers(model, graph);
   choose_kinds(layers.list, offload);
   choose_tensors(layers, model);
   return Writer(model, std::move(layers)).run();

@@ -7,8 +7,6 @@
 namespace plimsoll::schedule {
 namespace {
 
-size_t at(int32_t i) { return static_cast<size_t>(i); }
-
 }  // namespace
 
 Evaluator::Evaluator(const Model& model) : model_(model), current_(model.tensors.size()) {}

@@ -10,8 +10,6 @@
 namespace plimsoll::schedule {
 namespace {
 
-bool is_forward(TaskKind kind) { return kind == TaskKind::forward || kind == TaskKind::loss; }
-
 // Weights and optimizer state that one update task changes, or none, and state that nobody else touches. A policy of the literature
 // leaves them where they are; and what is little of all of its kind is not worth its copies.
 constexpr int64_t kLittle = 1024;

@@ -19,6 +19,9 @@ namespace plimsoll::schedule {
 inline constexpr int32_t kNear = 4;  // positions of the order: what is needed again so soon stays
 inline constexpr int32_t kNever = std::numeric_limits<int32_t>::max();
 
+// Ids and positions are counted in 32 bits here, and index vectors.
+inline size_t at(int32_t i) { return static_cast<size_t>(i); }
+
 // A step without its decisions: a task, or a copy of a tensor.
 struct Op {
   int32_t id = 0;  // of the task, or of the tensor

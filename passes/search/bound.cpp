@@ -7,16 +7,20 @@
 #include "passes/schedule/weave.h"
 
 namespace plimsoll::search {
+
+struct Droppable {
+  double bytes = 0, seconds = 0;  // seconds of its own task; several outputs of one task share them
+};
+
 namespace {
 
+using schedule::at;
 using schedule::kNever;
 using schedule::Model;
 using schedule::ModelTensor;
 using schedule::Op;
 
 constexpr size_t kStepsTried = 24;
-
-size_t at(int32_t i) { return static_cast<size_t>(i); }
 
 double fastest(const Model& model, const Op& op) {
   return op.kind == StepKind::compute ? model.algorithms_of(op.id).front().seconds : 0;
@@ -46,10 +50,6 @@ double first_load_seconds(const Model& model) {
   const double rounds = static_cast<double>(model.rounds);
   return rounds * model.links.latency_seconds + (rounds - 1 + (model.rounds > 1 ? model.last_share : 1)) * copy;
 }
-
-struct Droppable {
-  double bytes = 0, seconds = 0;  // seconds of its own task; several outputs of one task share them
-};
 
 bool cheaper(const Droppable& a, const Droppable& b) { return a.seconds * b.bytes < b.seconds * a.bytes; }
 

@@ -7,6 +7,7 @@
 namespace plimsoll::search {
 namespace {
 
+using schedule::at;
 using schedule::Fate;
 using schedule::FateKind;
 using schedule::Fates;
@@ -14,11 +15,9 @@ using schedule::kNested;
 using schedule::kTransient;
 using schedule::Model;
 
-constexpr int kLongest = 65;      // stages
+constexpr int kMostStages = 65;      // stages
 constexpr int64_t kUnits = 512;   // that everything kept takes, at most: bytes are rounded up to units
-constexpr float kNever = std::numeric_limits<float>::infinity();
-
-size_t at(int32_t i) { return static_cast<size_t>(i); }
+constexpr float kImpossible = std::numeric_limits<float>::infinity();
 
 // Stage i reads y_{i-1} and writes y_i and its stash; stage 0 is what the chain begins with. Behind the last is the loss.
 struct Stage {
@@ -46,7 +45,7 @@ std::optional<std::vector<Stage>> find_stages(const Model& model) {
     stages.push_back({.task = op.id});
     for (const int32_t written : model.writes[op.id])
       if (!model.tensors[at(written)].remembered) stages.back().stash.push_back(written);
-    if (stages.size() > kLongest) return std::nullopt;
+    if (stages.size() > kMostStages) return std::nullopt;
   }
   if (stages.size() < 4 || stages.back().stash.empty()) return std::nullopt;
   stages.back().output = stages.back().stash.front();
@@ -75,7 +74,7 @@ class Recurrence {
 
   std::vector<ChainSeed> seeds() const {
     std::vector<ChainSeed> seeds;
-    float before = kNever;
+    float before = kImpossible;
     for (int32_t units = 0; units <= units_; ++units) {
       const float now = cell(0, end_, units).seconds;
       if (now >= before) continue;
@@ -95,7 +94,7 @@ class Recurrence {
  private:
   static constexpr int32_t kStash = 0;  // split: the next stage's stash is kept, too
   struct Cell {
-    float seconds = kNever;  // beside one backward of each stage, and one forward of those behind s
+    float seconds = kImpossible;  // beside one backward of each stage, and one forward of those behind s
     int32_t split = -1;
   };
 

@@ -8,13 +8,12 @@
 namespace plimsoll::search {
 namespace {
 
+using schedule::at;
 using schedule::kEarly;
 using schedule::kNever;
 using schedule::kTransient;
 using schedule::Life;
 using schedule::ModelTensor;
-
-size_t at(int32_t i) { return static_cast<size_t>(i); }
 
 class Fitter {
  public:

@@ -10,6 +10,7 @@
 namespace plimsoll::search {
 namespace {
 
+using schedule::at;
 using schedule::kNever;
 using schedule::kTransient;
 using schedule::ModelTensor;
@@ -17,8 +18,6 @@ using schedule::ModelTensor;
 constexpr uint64_t kRelaxed = 10;  // one repair in so many may have given up more than it had to
 constexpr int64_t kPatience = 2;   // that share of the work without a gain worth the name is the end
 constexpr double kGain = 1e-4;
-
-size_t at(int32_t i) { return static_cast<size_t>(i); }
 
 class Improver {
  public:

@@ -9,12 +9,11 @@
 namespace plimsoll::search {
 namespace {
 
+using schedule::at;
 using schedule::kNever;
 using schedule::ModelTensor;
 
 constexpr int kNearest = 64;  // tasks looked at on the way to what is resident
-
-size_t at(int32_t i) { return static_cast<size_t>(i); }
 
 bool uses(const Model& model, const Op& op, int32_t tensor) {
   if (op.kind != StepKind::compute) return op.id == tensor;

@@ -7,11 +7,10 @@
 namespace plimsoll::search {
 namespace {
 
+using schedule::at;
 using schedule::kNever;
 using schedule::Life;
 using schedule::ModelTensor;
-
-size_t at(int32_t i) { return static_cast<size_t>(i); }
 
 // A tensor that is away for a while, or several times; what has its home in the host pool, at all steps but those of its lives.
 struct Absence {

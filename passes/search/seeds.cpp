@@ -5,11 +5,10 @@
 namespace plimsoll::search {
 namespace {
 
+using schedule::at;
 using schedule::kNever;
 using schedule::kTransient;
 using schedule::ModelTensor;
-
-size_t at(int32_t i) { return static_cast<size_t>(i); }
 
 // Where each tensor is made, as a position of the order.
 std::vector<int32_t> find_makers(const Model& model) {

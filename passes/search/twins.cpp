@@ -6,11 +6,10 @@
 namespace plimsoll::search {
 namespace {
 
+using schedule::at;
 using schedule::Model;
 
 constexpr int kUpstream = 3;
-
-size_t at(int32_t i) { return static_cast<size_t>(i); }
 
 uint64_t mix(uint64_t hash, uint64_t value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15u;

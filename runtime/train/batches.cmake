@@ -1,24 +1,29 @@
-# The folders of many small files are compiled several files at a time: headers are parsed, and templates made, once for all
-# of them. That is most of the time that a trainer's runtime takes. Which files meet depends on what a trainer carries, so
-# what stands in the unnamed namespaces of a folder has names of its own throughout the folder (tests/structure).
-set(PLIMSOLL_BATCH 8 CACHE STRING "source files of the runtime that are compiled together; 1: each alone, to work on them")
+# Small files are compiled several at a time: headers are parsed, and templates made, once for all of them. That is most of
+# the time that building takes, here and in a trainer. Files of one folder meet in any combination, so what stands in a
+# folder's unnamed namespaces has names of its own throughout the folder (tests/structure). Objects, and what is generated in
+# the build, are left as they are.
+set(PLIMSOLL_BATCH 8 CACHE STRING "source files that are compiled together; 1: each alone, to work on them")
 
-# plimsoll_batches(OUT NAME files…): OUT is what to compile in their place.
+# plimsoll_batches(OUT NAME [ONLY regex] files…): OUT is what to compile in their place. ONLY: of folders that match; where
+# a program replaces single files of a library, as tests do with the host's streams, these are no part of a batch.
 function(plimsoll_batches out name)
+  cmake_parse_arguments(ARG "" "ONLY" "" ${ARGN})
   set(batches "")
   set(groups "")
-  foreach(file IN LISTS ARGN)
-    get_filename_component(folder ${file} DIRECTORY)
-    get_filename_component(folder "${folder}" NAME)
-    if(NOT folder MATCHES "^(ops|train)$" OR PLIMSOLL_BATCH LESS 2)
+  foreach(file IN LISTS ARG_UNPARSED_ARGUMENTS)
+    get_filename_component(absolute "${file}" ABSOLUTE)
+    file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} "${absolute}")
+    string(FIND "${absolute}" "${CMAKE_BINARY_DIR}/" generated)
+    get_filename_component(folder "${path}" DIRECTORY)
+    if(file MATCHES "^\\$<" OR generated EQUAL 0 OR PLIMSOLL_BATCH LESS 2 OR (ARG_ONLY AND NOT folder MATCHES "${ARG_ONLY}"))
       list(APPEND batches ${file})
       continue()
     endif()
-    get_filename_component(file ${file} ABSOLUTE)
-    get_filename_component(language ${file} LAST_EXT)
+    get_filename_component(language ${path} LAST_EXT)
+    string(MAKE_C_IDENTIFIER "${folder}" folder)
     set(group ${folder}${language})
     list(APPEND groups ${group})
-    list(APPEND files_of_${group} ${file})
+    list(APPEND files_of_${group} ${path})
   endforeach()
   list(REMOVE_DUPLICATES groups)
   foreach(group IN LISTS groups)

@@ -9,13 +9,13 @@
 namespace plimsoll::test {
 namespace {
 
-struct Outcome {
+struct LossOutcome {
   float loss = -1, correct = -1;
   std::vector<float> gradient;
 };
 
 // Logits [n, classes, pixels]; labels [n, pixels].
-Outcome run(const std::vector<float>& logits, const std::vector<int32_t>& labels, int64_t n, int64_t classes,
+LossOutcome run(const std::vector<float>& logits, const std::vector<int32_t>& labels, int64_t n, int64_t classes,
             int64_t pixels, const SoftmaxCrossEntropyAttrs& attrs, bool training = true) {
   const TensorDesc scores = f32({n, classes, pixels});
   const std::vector<OperandDesc> operands = {read(scores), read(i32({n, pixels})), write(f32({1})), write(f32({1})),
@@ -23,7 +23,7 @@ Outcome run(const std::vector<float>& logits, const std::vector<int32_t>& labels
   const auto kernel = SoftmaxCrossEntropy::make(attrs, operands, "");
   std::vector<std::byte> workspace(
       static_cast<size_t>(SoftmaxCrossEntropy::algorithms(attrs, operands)[0].workspace_bytes) + 64);
-  Outcome outcome{.gradient = std::vector<float>(logits.size(), 7)};
+  LossOutcome outcome{.gradient = std::vector<float>(logits.size(), 7)};
   std::vector<float> given = logits;
   std::vector<int32_t> given_labels = labels;
   std::byte* const addresses[] = {
@@ -42,7 +42,7 @@ void check(int64_t n, int64_t classes, int64_t pixels) {
   for (size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<int32_t>(i * 5 % static_cast<size_t>(classes + 1)) - 1;
   const double scale = 0.125;
   const int64_t ignored = 2;
-  const Outcome got = run(logits, labels, n, classes, pixels, {.scale = scale, .ignore_index = ignored});
+  const LossOutcome got = run(logits, labels, n, classes, pixels, {.scale = scale, .ignore_index = ignored});
 
   double loss = 0, correct = 0, worst = 0;
   for (int64_t s = 0; s < n; ++s) {
@@ -91,7 +91,7 @@ TEST_CASE("large scores do not overflow, and a label that is no class makes the 
 }
 
 TEST_CASE("evaluation leaves the gradient alone") {
-  const Outcome got = run({1, 2}, {1}, 1, 2, 1, {}, false);
+  const LossOutcome got = run({1, 2}, {1}, 1, 2, 1, {}, false);
   CHECK(got.gradient == std::vector<float>{7, 7});
   CHECK(got.correct == 1);
 }

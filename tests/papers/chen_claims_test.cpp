@@ -8,7 +8,7 @@ using papers::hold;
 
 namespace {
 
-TaskGraph graph_of(const std::string& spec, int64_t batch) {
+TaskGraph chen_graph_of(const std::string& spec, int64_t batch) {
   Result<TaskGraph> graph = chen_graph(papers::import_zoo(spec, batch).network, batch);
   REQUIRE(graph.ok());
   return std::move(*graph);
@@ -24,7 +24,7 @@ double gib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
 }  // namespace
 
 TEST_CASE("a ResNet of 992 layers: 48 GB, and 7 GB with the sublinear plan") {
-  const TaskGraph graph = graph_of("resnet:n=15,120,180,15,relu_on=branches", 32);
+  const TaskGraph graph = chen_graph_of("resnet:n=15,120,180,15,relu_on=branches", 32);
   const ChenFigures shared = figures_of(graph, "liveness"), sublinear = figures_of(graph, "sublinear");
   hold("all tensors", 153.7, gib(shared.all_bytes), 150, 157);  // no published figure: an independent computation
   hold("sharing", 48, gib(shared.matched_bytes), 36, 61);
@@ -38,7 +38,7 @@ TEST_CASE("a ResNet of 992 layers: 48 GB, and 7 GB with the sublinear plan") {
 
 TEST_CASE("an unrolled LSTM takes more than 4 times less") {
   for (const int steps : {32, 64}) {
-    const TaskGraph graph = graph_of(fmt::format("lstm:layers=4,hidden=1024,features=1024,classes=5000,steps={}", steps), 64);
+    const TaskGraph graph = chen_graph_of(fmt::format("lstm:layers=4,hidden=1024,features=1024,classes=5000,steps={}", steps), 64);
     const ChenFigures shared = figures_of(graph, "liveness"), sublinear = figures_of(graph, "sublinear");
     hold(fmt::format("LSTM over {} steps, times less", steps), 4, gib(shared.matched_bytes) / gib(sublinear.matched_bytes), 4, 20);
   }

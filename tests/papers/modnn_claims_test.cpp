@@ -11,14 +11,14 @@ namespace {
 
 Network network_of(const std::string& spec, int64_t batch) { return papers::import_zoo(spec, batch).network; }
 
-TaskGraph graph_of(const Network& network, int64_t batch, ModnnRelu relu = ModnnRelu::in_place) {
+TaskGraph modnn_graph_of(const Network& network, int64_t batch, ModnnRelu relu = ModnnRelu::in_place) {
   Result<TaskGraph> graph = modnn_graph(network, batch, relu);
   INFO((graph.ok() ? "" : graph.error().message));
   REQUIRE(graph.ok());
   return std::move(*graph);
 }
 
-double gb(int64_t bytes) { return static_cast<double>(bytes) / 1e9; }
+double modnn_gb(int64_t bytes) { return static_cast<double>(bytes) / 1e9; }
 
 double residual(double ours, double reference) { return 100 * (ours - reference) / reference; }
 
@@ -46,14 +46,14 @@ TEST_CASE("moDNN's five networks: ideal and lower bound") {
   for (const Claim& claim : kClaims) {
     INFO(claim.spec);
     const Network network = network_of(claim.spec, claim.batch);
-    const ModnnFigures a = modnn_figures(graph_of(network, claim.batch), claim.batch);
-    const ModnnFigures b = modnn_figures(graph_of(network, claim.batch, ModnnRelu::separate), claim.batch);
+    const ModnnFigures a = modnn_figures(modnn_graph_of(network, claim.batch), claim.batch);
+    const ModnnFigures b = modnn_figures(modnn_graph_of(network, claim.batch, ModnnRelu::separate), claim.batch);
     const int64_t bound_w = a.weights + a.largest_task;
     WARN(fmt::format("{} batch {}: published {} GB, (A) {:.3f} ({:+.4f} % of the reference), (B) {:.3f} ({:+.4f} %), band {} to {}; "
                      "lower bound {:.3f} with W, {:.3f} with W and dW",
-                     claim.spec, claim.batch, claim.published, gb(a.all_blocks), residual(gb(a.all_blocks), gb(claim.a)),
-                     gb(b.two_gradients), residual(gb(b.two_gradients), gb(claim.b)), claim.least, claim.most, gb(bound_w),
-                     gb(a.lower_bound())));
+                     claim.spec, claim.batch, claim.published, modnn_gb(a.all_blocks), residual(modnn_gb(a.all_blocks), modnn_gb(claim.a)),
+                     modnn_gb(b.two_gradients), residual(modnn_gb(b.two_gradients), modnn_gb(claim.b)), claim.least, claim.most, modnn_gb(bound_w),
+                     modnn_gb(a.lower_bound())));
     // The reference leaves out the biases of FCN's three last convolutions: 8,213 floats, twice.
     const int64_t biases = claim.spec == "fcn" ? 2 * 4 * (4096 + 4096 + 21) : 0;
     CHECK(a.all_blocks == claim.a + biases);
@@ -61,8 +61,8 @@ TEST_CASE("moDNN's five networks: ideal and lower bound") {
     CHECK(bound_w == claim.bound_w + biases / 2);
     CHECK(a.lower_bound() == claim.bound_w_dw + biases);
     for (const int64_t ideal : {a.all_blocks, b.two_gradients}) {
-      CHECK(gb(ideal) >= claim.least);
-      CHECK(gb(ideal) <= claim.most);
+      CHECK(modnn_gb(ideal) >= claim.least);
+      CHECK(modnn_gb(ideal) <= claim.most);
     }
     ratios += static_cast<double>(a.all_blocks) / static_cast<double>(a.lower_bound());
   }
@@ -74,14 +74,14 @@ TEST_CASE("moDNN's five networks: ideal and lower bound") {
 
 // Published: 1.4 GB. Neither reading of SW gives it; together they stand on both sides of it.
 TEST_CASE("VGG-101's lower bound lies between W once and W with dW") {
-  const ModnnFigures figures = modnn_figures(graph_of(network_of("vgg:groups=12,12,24,25,25", 128), 128), 128);
-  CHECK(gb(figures.weights + figures.largest_task) < 1.4);
-  CHECK(gb(figures.lower_bound()) > 1.4);
+  const ModnnFigures figures = modnn_figures(modnn_graph_of(network_of("vgg:groups=12,12,24,25,25", 128), 128), 128);
+  CHECK(modnn_gb(figures.weights + figures.largest_task) < 1.4);
+  CHECK(modnn_gb(figures.lower_bound()) > 1.4);
 }
 
 TEST_CASE("under moDNN's rules, modnn plans VGG-16 at 256 for any budget down to its lower bound") {
   const Network network = network_of("vgg16", 256);
-  const TaskGraph graph = graph_of(network, 256);
+  const TaskGraph graph = modnn_graph_of(network, 256);
   const ModnnFigures figures = modnn_figures(graph, 256);
   const auto plan_with = [&](int64_t budget) {
     SuperNeuronsCosts costs;
@@ -112,7 +112,7 @@ TEST_CASE("under moDNN's rules, modnn plans VGG-16 at 256 for any budget down to
 TEST_CASE("moDNN, figure 8: modnn, vdnn in rounds and vdnn, from fast to slow at every budget") {
   constexpr double kTie = 1.02;
   for (const auto& [spec, batch] : {std::pair<std::string, int64_t>{"vgg16", 256}, {"resnet34", 256}}) {
-    const TaskGraph graph = graph_of(network_of(spec, batch), batch);
+    const TaskGraph graph = modnn_graph_of(network_of(spec, batch), batch);
     SuperNeuronsCosts costs;
     Planner planner(graph, costs, batch);
     const auto plan = [&](const char* policy, int64_t sub_batch, int64_t budget) {

@@ -10,7 +10,7 @@ using superneurons::mib;
 
 namespace {
 
-Plan plan_of(const std::string& spec, int64_t batch, const std::string& policy) {
+Plan zoo_plan_of(const std::string& spec, int64_t batch, const std::string& policy) {
   return superneurons::plan_of(superneurons::graph_of(spec, batch), policy);
 }
 
@@ -24,7 +24,7 @@ int64_t bytes_of(const Plan& plan, const std::string& tensor) {
 }  // namespace
 
 TEST_CASE("AlexNet, batch 200, without liveness: 2189.437 MiB in 36 tensors") {
-  const Plan plan = plan_of("alexnet", 200, "network-wide");
+  const Plan plan = zoo_plan_of("alexnet", 200, "network-wide");
   const SuperNeuronsFigures figures = superneurons_figures(plan);
   CHECK(figures.layers == 23);
   CHECK(figures.tensors == 36);
@@ -37,7 +37,7 @@ TEST_CASE("AlexNet, batch 200, without liveness: 2189.437 MiB in 36 tensors") {
 }
 
 TEST_CASE("AlexNet, batch 200, with liveness: 1489.355 MiB at step 32 with 17 tensors") {
-  const Plan plan = plan_of("alexnet", 200, "liveness");
+  const Plan plan = zoo_plan_of("alexnet", 200, "liveness");
   hold("baseline, MiB", 2189.437, mib(plan.summary.network_wide_bytes), 0.001);
   hold("peak, MiB", 1489.355, mib(plan.summary.live_bytes), 0.001);
   CHECK(plan.summary.peak_step == 32);
@@ -64,7 +64,7 @@ TEST_CASE("VGG-16 and ResNet-50 under the same rules") {
       {"resnet50:input=227,pool1_pad=0", 191, 332, 9096.146, 4439.469, 194, 175, 304.594}};
   for (const Reference& reference : references) {
     INFO(reference.spec);
-    const Plan plan = plan_of(reference.spec, 32, "liveness");
+    const Plan plan = zoo_plan_of(reference.spec, 32, "liveness");
     const SuperNeuronsFigures figures = superneurons_figures(plan);
     CHECK(figures.layers == reference.layers);
     CHECK(figures.tensors == reference.tensors);
@@ -78,8 +78,8 @@ TEST_CASE("VGG-16 and ResNet-50 under the same rules") {
 
 // The published counts have the two layers that feed data.
 TEST_CASE("Inception v4 has 515 layers and ResNet-152 has 567") {
-  CHECK(superneurons_figures(plan_of("inception_v4", 32, "liveness")).layers + 2 == 515);
-  const Plan resnet = plan_of("resnet152:pool1_pad=0,input=227", 32, "network-wide");
+  CHECK(superneurons_figures(zoo_plan_of("inception_v4", 32, "liveness")).layers + 2 == 515);
+  const Plan resnet = zoo_plan_of("resnet152:pool1_pad=0,input=227", 32, "network-wide");
   CHECK(superneurons_figures(resnet).layers + 2 == 567);
   // "18.5 GB" with an unknown share of parameters: any sensible count is from 16.2 to 20 GiB; ours has none.
   hold("ResNet-152, GiB", 18.5, mib(resnet.summary.network_wide_bytes) / 1024, 1.5);

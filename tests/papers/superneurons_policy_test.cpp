@@ -21,7 +21,7 @@ double gib(double bytes) { return bytes / (1 << 30); }
 // Layer i of AlexNet: CONV1 RELU1 LRN1 POOL1 | CONV2 RELU2 LRN2 POOL2 | CONV3 RELU3 | CONV4 RELU4 | CONV5 RELU5 POOL5 | …
 constexpr int64_t kPool2Backward = 47 - 8, kPool5Backward = 47 - 15;
 
-struct Row {
+struct PolicyRow {
   std::string spec;
   int64_t batch;
   std::string policy;
@@ -30,7 +30,7 @@ struct Row {
   int64_t step, live;  // ours; no figure of the paper but AlexNet's 44
 };
 
-void hold_row(const TaskGraph& graph, const Row& row) {
+void hold_row(const TaskGraph& graph, const PolicyRow& row) {
   INFO(row.spec + " " + row.policy);
   const Plan plan = plan_of(graph, row.policy);
   WARN(fmt::format("{}, {}: run again, published {}, ours {}", row.spec, row.policy, row.published_again,
@@ -73,9 +73,9 @@ TEST_CASE("AlexNet, batch 200, with offload: 1132.155 MiB at step 39 with 9 tens
 
 TEST_CASE("table 1: recomputations and peaks of AlexNet, batch 200") {
   const TaskGraph graph = graph_of("alexnet", 200);
-  for (const Row& row : {Row{"AlexNet", 200, "superneurons:speed", 14, 993.018, 993.0176, 43, 6},
-                         Row{"AlexNet", 200, "superneurons:memory", 23, 886.23, 886.2305, 44, 4},
-                         Row{"AlexNet", 200, "superneurons:cost", 17, 886.23, 886.2305, 44, 4}})
+  for (const PolicyRow& row : {PolicyRow{"AlexNet", 200, "superneurons:speed", 14, 993.018, 993.0176, 43, 6},
+                         PolicyRow{"AlexNet", 200, "superneurons:memory", 23, 886.23, 886.2305, 44, 4},
+                         PolicyRow{"AlexNet", 200, "superneurons:cost", 17, 886.23, 886.2305, 44, 4}})
     hold_row(graph, row);
   const Plan plan = plan_of(graph, "superneurons");
   hold("all three, text and figure 10c, MiB", 886.385, mib(plan.summary.live_bytes), 0.16);  // 0.1545 of unknown origin
@@ -86,19 +86,19 @@ TEST_CASE("table 1: recomputations and peaks of AlexNet, batch 200") {
 // 401 is no value of the trace, whose largest are 406.125, the stem's ReLU with CONV1's output, and 392.
 TEST_CASE("table 1: recomputations and peaks of ResNet-50, batch 32") {
   const TaskGraph graph = graph_of("resnet50:input=227,pool1_pad=0", 32);
-  for (const Row& row : {Row{"ResNet-50", 32, "superneurons:speed", 84, 455.125, 455.125, 379, 6},
-                         Row{"ResNet-50", 32, "superneurons:memory", 118, 401, 406.125, 380, 4},
-                         Row{"ResNet-50", 32, "superneurons:cost", 85, 401, 406.125, 380, 4}})
+  for (const PolicyRow& row : {PolicyRow{"ResNet-50", 32, "superneurons:speed", 84, 455.125, 455.125, 379, 6},
+                         PolicyRow{"ResNet-50", 32, "superneurons:memory", 118, 401, 406.125, 380, 4},
+                         PolicyRow{"ResNet-50", 32, "superneurons:cost", 85, 401, 406.125, 380, 4}})
     hold_row(graph, row);
 }
 
 // No published figure: an independent computation under the same rules.
 TEST_CASE("recomputations and peaks of VGG-16 under the same rules") {
   const TaskGraph graph = graph_of("vgg16", 32);
-  for (const Row& row : {Row{"VGG-16", 32, "superneurons:offload", 0, 1911, 1911, 55, 17},
-                         Row{"VGG-16", 32, "superneurons:speed", 22, 1568, 1568, 75, 4},
-                         Row{"VGG-16", 32, "superneurons:memory", 29, 1568, 1568, 75, 4},
-                         Row{"VGG-16", 32, "superneurons:cost", 23, 1568, 1568, 75, 4}})
+  for (const PolicyRow& row : {PolicyRow{"VGG-16", 32, "superneurons:offload", 0, 1911, 1911, 55, 17},
+                         PolicyRow{"VGG-16", 32, "superneurons:speed", 22, 1568, 1568, 75, 4},
+                         PolicyRow{"VGG-16", 32, "superneurons:memory", 29, 1568, 1568, 75, 4},
+                         PolicyRow{"VGG-16", 32, "superneurons:cost", 23, 1568, 1568, 75, 4}})
     hold_row(graph, row);
 }
 

@@ -8,7 +8,7 @@ using papers::hold;
 
 namespace {
 
-Plan plan_of(const std::string& spec, int64_t batch, const std::string& policy) {
+Plan vdnn_plan_of(const std::string& spec, int64_t batch, const std::string& policy) {
   const Result<TaskGraph> graph = vdnn_graph(papers::import_zoo(spec, batch).network, batch);
   REQUIRE(graph.ok());
   RooflineCosts costs(kVdnnRates);
@@ -28,7 +28,7 @@ int64_t usage_at(const Plan& plan, const VdnnFigures& figures, const std::string
 
 // With W once and with W + dW, both in the band that the workspace's share leaves open.
 void hold_baseline(const std::string& spec, int64_t batch, double published, double least, double most) {
-  const VdnnFigures figures = vdnn_figures(plan_of(spec, batch, "network-wide"));
+  const VdnnFigures figures = vdnn_figures(vdnn_plan_of(spec, batch, "network-wide"));
   const std::string claim = fmt::format("{}({}) baseline", spec, batch);
   hold(claim + ", W once", published, kmib(figures.baseline_bytes()), least, most);
   hold(claim + ", W + dW", published, kmib(figures.baseline_bytes() + figures.weight_gradient_bytes), least, most);
@@ -51,15 +51,15 @@ TEST_CASE("vDNN's VGG-116 to VGG-416, batch 32: up to 67.1 GB") {
 }
 
 TEST_CASE("vDNN_all offloads 16 GB of VGG-16(256)") {
-  const VdnnFigures all = vdnn_figures(plan_of("vgg19", 256, "vdnn-all:m"));
+  const VdnnFigures all = vdnn_figures(vdnn_plan_of("vgg19", 256, "vdnn-all:m"));
   hold("VGG-16(256) offloaded by vDNN_all", 16, kmib(all.offloaded_bytes), 16.11, 16.13);
-  const VdnnFigures conv = vdnn_figures(plan_of("vgg19", 256, "vdnn-conv:m"));
+  const VdnnFigures conv = vdnn_figures(vdnn_plan_of("vgg19", 256, "vdnn-conv:m"));
   hold("VGG-16(256) offloaded by vDNN_conv", 10.14, kmib(conv.offloaded_bytes), 10.13, 10.15);  // predicted, a figure there
   hold("VGG-16(256) average saving, %", 90, 100 * (1 - kmib(all.average_bytes) / 28), 87, 92);
 }
 
 TEST_CASE("vDNN_all(m) uses at most 4.8 GB of VGG-16(128)") {
-  const Plan plan = plan_of("vgg19", 128, "vdnn-all:m");
+  const Plan plan = vdnn_plan_of("vgg19", 128, "vdnn-all:m");
   const VdnnFigures figures = vdnn_figures(plan);
   // The paper forgets the X that figure 10 fetches while pool1 runs backward; ours is the maximum with it.
   hold("VGG-16(128) maximum", 4.8, kmib(figures.peak_bytes), 4.70, 5.49);
@@ -67,7 +67,7 @@ TEST_CASE("vDNN_all(m) uses at most 4.8 GB of VGG-16(128)") {
 }
 
 TEST_CASE("vDNN_all(m) saves 89 % of AlexNet and 91 % of OverFeat on average") {
-  const VdnnFigures alexnet = vdnn_figures(plan_of("alexnet:torchvision=1,input=224", 128, "vdnn-all:m"));
+  const VdnnFigures alexnet = vdnn_figures(vdnn_plan_of("alexnet:torchvision=1,input=224", 128, "vdnn-all:m"));
   hold("AlexNet(128) baseline with dW", 1.1, kmib(alexnet.baseline_bytes() + alexnet.weight_gradient_bytes), 0.78, 1.20);
   hold("AlexNet(128) average saving, %", 89, 100 * (1 - kmib(alexnet.average_bytes) / 1.1), 86, 92);
 }

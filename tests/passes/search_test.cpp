@@ -190,7 +190,7 @@ TaskGraph with_momentum(int layers, int64_t elements) {
   return std::move(make.graph_);
 }
 
-Plan planned(const TaskGraph& graph, const PlanRequest& request) {
+Plan plan_with(const TaskGraph& graph, const PlanRequest& request) {
   test::FakeCosts costs;
   const Result<Plan> plan = make_plan(graph, costs, request);
   if (!plan.ok()) FAIL(plan.error().message);
@@ -206,10 +206,10 @@ TEST_CASE("weights and optimizer state live in the host pool where the budget sa
     return std::count_if(plan.tensors.begin(), plan.tensors.end(), [&](const PlanTensor& tensor) { return tensor.kind == kind && tensor.at_home_on_host(); });
   };
   constexpr TensorKind kWeight = TensorKind::weight, kState = TensorKind::optimizer_state;
-  const Plan free = planned(graph, {.policy = "auto", .batch = 8});
+  const Plan free = plan_with(graph, {.policy = "auto", .batch = 8});
   CHECK(away(free, kWeight) + away(free, kState) == 0);
   CHECK(free.summary.persistent_bytes == 2 * kLayers * kBytes);
-  const Plan liveness = planned(graph, {.policy = "liveness", .batch = 8});
+  const Plan liveness = plan_with(graph, {.policy = "liveness", .batch = 8});
   CHECK(away(liveness, kWeight) + away(liveness, kState) == 0);
 
   // What is left is what an update touches: one weight, its gradient, its state.
@@ -217,8 +217,8 @@ TEST_CASE("weights and optimizer state live in the host pool where the budget sa
   CHECK(liveness.summary.minimum_bytes > 2 * kLayers * kBytes);
   for (const int64_t sub_batch : {8, 4}) {
     CAPTURE(sub_batch);
-    const Plan whole = planned(graph, {.policy = "auto", .batch = 8, .sub_batch = sub_batch});
-    const Plan least = planned(graph, {.policy = "auto", .batch = 8, .sub_batch = sub_batch, .budget_bytes = whole.summary.minimum_bytes});
+    const Plan whole = plan_with(graph, {.policy = "auto", .batch = 8, .sub_batch = sub_batch});
+    const Plan least = plan_with(graph, {.policy = "auto", .batch = 8, .sub_batch = sub_batch, .budget_bytes = whole.summary.minimum_bytes});
     CHECK(away(least, kWeight) == kLayers);
     CHECK(away(least, kState) == kLayers);
     CHECK(least.summary.persistent_bytes == (sub_batch == 8 ? 0 : 1) * kLayers * kBytes);
@@ -227,7 +227,7 @@ TEST_CASE("weights and optimizer state live in the host pool where the budget sa
     CHECK(least.summary.prefetched_bytes >= (16 / sub_batch - 1) * kLayers * kBytes);
     CHECK(least.summary.prefetched_bytes < (16 / sub_batch + 3) * kLayers * kBytes);
     CHECK(least.summary.host_pool_bytes >= 2 * kLayers * kBytes);
-    const Plan some = planned(graph, {.policy = "auto", .batch = 8, .sub_batch = sub_batch, .budget_bytes = whole.summary.arena_bytes - kBytes / 2});
+    const Plan some = plan_with(graph, {.policy = "auto", .batch = 8, .sub_batch = sub_batch, .budget_bytes = whole.summary.arena_bytes - kBytes / 2});
     CHECK(away(some, kWeight) + away(some, kState) >= 1);
     CHECK(some.summary.iteration_seconds <= least.summary.iteration_seconds);
   }

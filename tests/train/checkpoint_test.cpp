@@ -14,6 +14,7 @@
 
 #include "runtime/train/checkpoint.h"
 #include "runtime/train/error.h"
+#include "tests/train/code_of.h"
 #include "temporary_directory.h"
 
 using namespace plimsoll;
@@ -85,16 +86,6 @@ Found load(const std::string& directory, const std::function<int(int64_t)>& valu
 }
 
 int value_at(int64_t iteration) { return static_cast<int>(iteration); }
-
-Exit code_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const TrainerError& error) {
-    INFO(error.what());
-    return error.code;
-  }
-  return Exit::ok;
-}
 
 std::vector<std::string> names_in(const std::string& directory) {
   std::vector<std::string> names;

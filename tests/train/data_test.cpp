@@ -13,6 +13,7 @@
 #include "runtime/train/feeder.h"
 #include "runtime/train/npy.h"
 #include "runtime/train/random.h"
+#include "tests/train/code_of.h"
 #include "temporary_directory.h"
 
 using namespace plimsoll;
@@ -34,16 +35,6 @@ std::string npy(const std::string& dictionary, const std::string& data) {
 
 std::string dictionary(const std::string& type, const std::string& shape) {
   return "{'descr': '" + type + "', 'fortran_order': False, 'shape': (" + shape + "), }";
-}
-
-Exit code_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const TrainerError& error) {
-    INFO(error.what());
-    return error.code;
-  }
-  return Exit::ok;
 }
 
 // A classifier: images of `dims` and one class each.

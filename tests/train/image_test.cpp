@@ -9,6 +9,7 @@
 #include "runtime/train/error.h"
 #include "runtime/train/feeder.h"
 #include "runtime/train/image.h"
+#include "tests/train/code_of.h"
 #include "temporary_directory.h"
 
 using namespace plimsoll;
@@ -42,26 +43,16 @@ const std::string kJpeg = bytes(
     "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xda\x00\x0c\x03\x01\x00\x02\x11\x03\x11\x00\x3f\x00"
     "\x09\xc1\x5f\x00\x11\xc1\x50\x00\xff\xd9");
 
-void write(const std::string& path, const std::string& text) {
+void write_image(const std::string& path, const std::string& text) {
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());
   std::ofstream(path, std::ios::binary) << text;
 }
 
-Exit code_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const TrainerError& error) {
-    INFO(error.what());
-    return error.code;
-  }
-  return Exit::ok;
-}
-
 // Images of `input` and two classes.
-struct Classifier {
+struct ImageClassifier {
   std::vector<ProgramInput> inputs;
   Program program;
-  explicit Classifier(IntList input, int64_t classes = 2)
+  explicit ImageClassifier(IntList input, int64_t classes = 2)
       : inputs{{"image", f32(input)}, {"label", i64({input[0]})}},
         program{.model = "pictures", .generator = "test", .batch = input[0], .sub_batch = input[0], .rounds = 1, .classes = classes, .inputs = inputs} {}
 };
@@ -86,7 +77,7 @@ TEST_CASE("resizing is Pillow's, smaller and larger") {
 TEST_CASE("pictures are what their bytes say, not their names: damaged ones are refused") {
   const TemporaryDirectory place;
   if (can_read(".png")) {
-    write(place / "a.jpg", kPng);
+    write_image(place / "a.jpg", kPng);
     const Image image = read_image(place / "a.jpg", 3);
     CHECK(image.width == 6);
     CHECK(image.height == 4);
@@ -96,7 +87,7 @@ TEST_CASE("pictures are what their bytes say, not their names: damaged ones are 
     CHECK(read_image(place / "a.jpg", 1).pixels.size() == 24);
   }
   if (can_read(".jpg")) {
-    write(place / "b.png", kJpeg);
+    write_image(place / "b.png", kJpeg);
     const Image image = read_image(place / "b.png", 1);
     REQUIRE(image.pixels.size() == 256);
     CHECK(image.pixels[2 * 16 + 2] == Approx(10).margin(2));
@@ -105,15 +96,15 @@ TEST_CASE("pictures are what their bytes say, not their names: damaged ones are 
     CHECK(image.pixels[12 * 16 + 12] == Approx(250).margin(2));
     CHECK(read_image(place / "b.png", 3).channels == 3);
   }
-  write(place / "c.png", "GIF89a");
+  write_image(place / "c.png", "GIF89a");
   CHECK(code_of([&] { read_image(place / "c.png", 3); }) == Exit::unreadable_input);
   for (const std::string& whole : {kPng, kJpeg})
     for (size_t at = 0; at < whole.size(); at += 3) {
       std::string damaged = whole;
       damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
-      write(place / "d", damaged);
+      write_image(place / "d", damaged);
       CHECK_NOTHROW(code_of([&] { read_image(place / "d", 3); }));
-      write(place / "d", whole.substr(0, at));
+      write_image(place / "d", whole.substr(0, at));
       if (at + 12 < whole.size())  // a PNG says at its end that this was it, and libpng need not hear it
         CHECK(code_of([&] { read_image(place / "d", 3); }) != Exit::ok);
     }
@@ -123,11 +114,11 @@ TEST_CASE("a folder of pictures: classes by name, cut from the middle, normalize
   if (!can_read(".png")) return;
   const TemporaryDirectory place;
   const std::string source = "images:" + place.path();
-  write(place / "cat/2.png", kPng);
-  write(place / "cat/deep/1.PNG", kPng);
-  write(place / "cat/notes.txt", "none");
-  write(place / "ant/0.png", kPng);
-  Classifier c({2, 3, 4, 4});
+  write_image(place / "cat/2.png", kPng);
+  write_image(place / "cat/deep/1.PNG", kPng);
+  write_image(place / "cat/notes.txt", "none");
+  write_image(place / "ant/0.png", kPng);
+  ImageClassifier c({2, 3, 4, 4});
   const ImageOptions plain{.mean = {0.5f}, .deviation = {0.25f, 0.5f, 1}};
   Dataset data = open_dataset(source, Part::test, c.program, plain);
   CHECK(data.samples == 3);
@@ -160,19 +151,19 @@ TEST_CASE("a folder of pictures: classes by name, cut from the middle, normalize
   CHECK(picture(training, 7) == picture(training, 7));
 
   // Enlarged where it is smaller than the model's input.
-  Classifier larger({2, 1, 9, 9});
+  ImageClassifier larger({2, 1, 9, 9});
   Dataset grown = open_dataset(source, Part::test, larger.program, {});
   std::vector<float> values(81);
   CHECK_NOTHROW(grown.columns[0]->read(0, reinterpret_cast<std::byte*>(values.data())));
 
-  const auto opened = [&](Classifier with, const ImageOptions& options, const std::string& what) {
+  const auto opened = [&](ImageClassifier with, const ImageOptions& options, const std::string& what) {
     return code_of([&] { open_dataset(what, Part::training, with.program, options); });
   };
-  CHECK(opened(Classifier({2, 3, 4, 4}, 3), plain, source) == Exit::invalid_model);
-  CHECK(opened(Classifier({2, 2, 4, 4}), plain, source) == Exit::invalid_model);
-  CHECK(opened(Classifier({2, 48}), plain, source) == Exit::invalid_model);
-  CHECK(opened(Classifier({2, 3, 4, 4}), {.resize = 3}, source) == Exit::usage);
-  CHECK(opened(Classifier({2, 3, 4, 4}), {.mean = {1, 2}}, source) == Exit::usage);
-  CHECK(opened(Classifier({2, 3, 4, 4}), plain, source + "/nowhere") == Exit::unreadable_input);
-  CHECK(opened(Classifier({2, 3, 4, 4}), plain, source + "/cat") == Exit::invalid_model);
+  CHECK(opened(ImageClassifier({2, 3, 4, 4}, 3), plain, source) == Exit::invalid_model);
+  CHECK(opened(ImageClassifier({2, 2, 4, 4}), plain, source) == Exit::invalid_model);
+  CHECK(opened(ImageClassifier({2, 48}), plain, source) == Exit::invalid_model);
+  CHECK(opened(ImageClassifier({2, 3, 4, 4}), {.resize = 3}, source) == Exit::usage);
+  CHECK(opened(ImageClassifier({2, 3, 4, 4}), {.mean = {1, 2}}, source) == Exit::usage);
+  CHECK(opened(ImageClassifier({2, 3, 4, 4}), plain, source + "/nowhere") == Exit::unreadable_input);
+  CHECK(opened(ImageClassifier({2, 3, 4, 4}), plain, source + "/cat") == Exit::invalid_model);
 }

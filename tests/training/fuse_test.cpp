@@ -9,7 +9,7 @@ using namespace plimsoll;
 namespace {
 
 // Strings a network together: every node has one data input and one output of the same type.
-struct Chain {
+struct FuseChain {
   Network network;
 
   ValueId value(const std::string& name, Dims dims, ValueKind kind = ValueKind::intermediate) {
@@ -35,7 +35,7 @@ struct Chain {
 //   x ─ Conv ─ a ─ Relu ─ b ─ Conv ─ c ─┬─ Relu ─ d
 //                                       └─ Relu ─ e      c has two readers: it must stay
 TEST_CASE("a Relu melts into the node before it, when it is the only reader") {
-  Chain chain;
+  FuseChain chain;
   const ValueId x = chain.image("x", 3), a = chain.image("a", 16), b = chain.image("b", 16), c = chain.image("c", 16);
   const ValueId d = chain.image("d", 16), e = chain.image("e", 16);
   const ValueId w = chain.value("w", {{16}, {3}, {3}, {3}}, ValueKind::parameter);
@@ -54,7 +54,7 @@ TEST_CASE("a Relu melts into the node before it, when it is the only reader") {
 }
 
 TEST_CASE("an output of the network is not melted away") {
-  Chain chain;
+  FuseChain chain;
   const ValueId x = chain.image("x", 3), a = chain.image("a", 16), b = chain.image("b", 16);
   const ValueId w = chain.value("w", {{16}, {3}, {3}, {3}}, ValueKind::parameter);
   chain.node("Conv", {x, w}, a);
@@ -67,7 +67,7 @@ TEST_CASE("an output of the network is not melted away") {
 //   x:3 ─ Conv ─ a:32 ─ Relu ─ b:32 ─ Conv ─ c:10 ─ Relu ─ d:10
 // 32 channels are blocked, 3 and 10 are not; the second convolution bridges by itself, nothing is reordered inside.
 TEST_CASE("channels are blocked where they divide, and convolutions bridge layouts") {
-  Chain chain;
+  FuseChain chain;
   const ValueId x = chain.image("x", 3), a = chain.image("a", 32), b = chain.image("b", 32);
   const ValueId c = chain.image("c", 10), d = chain.image("d", 10);
   const ValueId w = chain.value("w", {{32}, {3}, {3}, {3}}, ValueKind::parameter);
@@ -90,7 +90,7 @@ TEST_CASE("channels are blocked where they divide, and convolutions bridge layou
 }
 
 TEST_CASE("what leaves the network is plain: a Reorder stands before the output") {
-  Chain chain;
+  FuseChain chain;
   const ValueId x = chain.image("x", 16), a = chain.image("a", 32);
   const ValueId w = chain.value("w", {{32}, {16}, {3}, {3}}, ValueKind::parameter);
   chain.node("Conv", {x, w}, a);

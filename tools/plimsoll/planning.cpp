@@ -21,8 +21,6 @@
 namespace plimsoll {
 namespace {
 
-Error usage(std::string what) { return {ExitCode::usage, std::move(what)}; }
-
 // A plan for a device that oneDNN does not run on has no use for blocks, unless they are asked for.
 bool wants_plain_layout(const PlanningOptions& options, PlanFor purpose) {
   if (options.target != "host" || purpose != PlanFor::report || options.layout != "auto" || !names_a_device(options.costs)) return false;

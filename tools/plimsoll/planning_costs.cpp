@@ -13,8 +13,6 @@
 namespace plimsoll {
 namespace {
 
-Error usage(std::string what) { return {ExitCode::usage, std::move(what)}; }
-
 // Of so many ranks as were measured: how they share a network is no matter of the rate of one.
 Result<RankLink> measured_ranks(const PlanningOptions& options, const RankLink& assumed) {
   PLIMSOLL_ASSIGN(const std::string text, read_file(options.rank_costs));

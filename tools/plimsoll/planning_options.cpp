@@ -133,8 +133,6 @@ Result<std::map<std::string, int64_t>> dims_of(const ModelOptions& options) {
 
 namespace {
 
-Error usage(std::string what) { return {ExitCode::usage, std::move(what)}; }
-
 Status check_ranks(const PlanningOptions& options) {
   const long long ranks = options.ranks;
   if (ranks < 1 || ranks > 1024) return usage(fmt::format("--ranks is {} when it should be between 1 and 1024", ranks));

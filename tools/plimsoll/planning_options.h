@@ -76,6 +76,9 @@ Arithmetic arithmetic_of(const ModelOptions& options);
 Result<std::map<std::string, int64_t>> dims_of(const ModelOptions& options);
 
 // Each an error of usage: what the option is, and what it should be.
+// A mistake in how the command was called: exit code 2.
+inline Error usage(std::string what) { return {ExitCode::usage, std::move(what)}; }
+
 Status check_usage(const ModelOptions& options);
 Status check_usage(const PlanningOptions& options);
 

@@ -10,14 +10,14 @@ namespace {
 
 enum class Reads { none, x, y, both };
 
-struct Meaning {
+struct ChenMeaning {
   std::string_view op;
   Reads reads = Reads::none;       // by the backward, beside dY
   bool forward_in_place = false;   // in the first X
   bool backward_in_place = false;  // the first dX in dY
 };
 
-constexpr std::array<Meaning, 22> kMeanings = {{{"Conv", Reads::x},
+constexpr std::array<ChenMeaning, 22> kChenMeanings = {{{"Conv", Reads::x},
                                                 {"ConvTranspose", Reads::x},
                                                 {"Gemm", Reads::x},
                                                 {"MatMul", Reads::x},
@@ -40,13 +40,13 @@ constexpr std::array<Meaning, 22> kMeanings = {{{"Conv", Reads::x},
                                                 {"Softmax", Reads::y, false, true},
                                                 {"SoftmaxCrossEntropyLoss", Reads::y, false, true}}};
 
-const Meaning& meaning_of(const ReadLayer& layer) {
-  return *std::find_if(kMeanings.begin(), kMeanings.end(), [&](const Meaning& meaning) { return meaning.op == layer.op; });
+const ChenMeaning& meaning_of(const ReadLayer& layer) {
+  return *std::find_if(kChenMeanings.begin(), kChenMeanings.end(), [&](const ChenMeaning& meaning) { return meaning.op == layer.op; });
 }
 
-class Builder {
+class ChenBuilder {
  public:
-  Builder(const Network& network, ReadNetwork read, int64_t batch)
+  ChenBuilder(const Network& network, ReadNetwork read, int64_t batch)
       : network_(network), read_(std::move(read)), make_(network, batch), output_(network.values.size()),
         edges_(network.values.size()), given_(network.values.size(), false) {}
 
@@ -68,7 +68,7 @@ class Builder {
       for (const ValueId y : layer.y) given_[y] = true;
       return;
     }
-    const Meaning& meaning = meaning_of(layer);
+    const ChenMeaning& meaning = meaning_of(layer);
     Task task = make_.task(layer, "forward", layer.op, TaskKind::forward);
     for (const ValueId x : layer.x) make_.use(task, output_[x], Access::read);
     make_.use_parameters(task, layer, false);
@@ -100,7 +100,7 @@ class Builder {
 
   void backward(const ReadLayer& layer) {
     if (cuts_images(layer)) return;
-    const Meaning& meaning = meaning_of(layer);
+    const ChenMeaning& meaning = meaning_of(layer);
     std::vector<TensorId> dy;
     for (const ValueId y : layer.y)
       if (const TensorId gradient = gradient_of(layer, y); gradient.valid()) dy.push_back(gradient);
@@ -203,9 +203,9 @@ class Matcher {
 
 Result<TaskGraph> chen_graph(const Network& network, int64_t batch) {
   std::vector<std::string_view> known;
-  for (const Meaning& meaning : kMeanings) known.push_back(meaning.op);
+  for (const ChenMeaning& meaning : kChenMeanings) known.push_back(meaning.op);
   PLIMSOLL_ASSIGN(ReadNetwork read, read_network(network, "Chen et al.", known));
-  return Builder(network, std::move(read), batch).run();
+  return ChenBuilder(network, std::move(read), batch).run();
 }
 
 ChenFigures chen_figures(const Plan& plan) {

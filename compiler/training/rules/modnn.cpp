@@ -10,9 +10,9 @@ namespace {
 
 bool has_weights(const std::string& layer) { return layer == "CONV" || layer == "FC" || layer == "BN"; }
 
-class Builder {
+class ModnnBuilder {
  public:
-  Builder(const Network& network, const TaskGraph& layers, ModnnRelu relu)
+  ModnnBuilder(const Network& network, const TaskGraph& layers, ModnnRelu relu)
       : network_(network), layers_(layers), relu_(relu), block_(layers.tensors.size()) {
     graph_.name = network.name;
     graph_.batch = layers.batch;
@@ -137,7 +137,7 @@ class Builder {
 
 Result<TaskGraph> modnn_graph(const Network& network, int64_t batch, ModnnRelu relu) {
   PLIMSOLL_ASSIGN(const TaskGraph layers, superneurons_graph(network, batch));
-  return Builder(network, layers, relu).run();
+  return ModnnBuilder(network, layers, relu).run();
 }
 
 ModnnFigures modnn_figures(const TaskGraph& graph, int64_t batch) {

@@ -19,13 +19,13 @@ std::string_view to_string(Layer layer) {
 }
 
 // What the paper would call the operator. Reshaping is no layer: its output is its input (alias).
-struct Meaning {
+struct SuperNeuronsMeaning {
   std::string_view op;
   Layer layer = Layer::act;
   bool alias = false;
 };
 
-constexpr Meaning kMeanings[] = {{"Conv", Layer::conv},
+constexpr SuperNeuronsMeaning kSuperNeuronsMeanings[] = {{"Conv", Layer::conv},
                                  {"ConvTranspose", Layer::conv},
                                  {"Gemm", Layer::fc},
                                  {"MatMul", Layer::fc},
@@ -50,10 +50,10 @@ constexpr Meaning kMeanings[] = {{"Conv", Layer::conv},
                                  {"Squeeze", {}, true},
                                  {"Unsqueeze", {}, true}};
 
-const Meaning* meaning_of(const Node& node) {
-  const auto* found = std::find_if(std::begin(kMeanings), std::end(kMeanings),
-                                   [&](const Meaning& meaning) { return meaning.op == node.op; });
-  return found == std::end(kMeanings) ? nullptr : found;
+const SuperNeuronsMeaning* meaning_of(const Node& node) {
+  const auto* found = std::find_if(std::begin(kSuperNeuronsMeanings), std::end(kSuperNeuronsMeanings),
+                                   [&](const SuperNeuronsMeaning& meaning) { return meaning.op == node.op; });
+  return found == std::end(kSuperNeuronsMeanings) ? nullptr : found;
 }
 
 // A layer of the paper over the network's values: x → y. A FORK has several y, a JOIN or CONCAT several x.
@@ -66,9 +66,9 @@ struct PaperLayer {
   Affine flops;
 };
 
-class Builder {
+class SuperNeuronsBuilder {
  public:
-  Builder(const Network& network, int64_t batch)
+  SuperNeuronsBuilder(const Network& network, int64_t batch)
       : network_(network), root_(network.values.size()), consumers_(network.values.size(), 0),
         next_copy_(network.values.size(), 0), copies_(network.values.size()), needed_(network.nodes.size(), false) {
     graph_.name = network.name;
@@ -186,7 +186,7 @@ class Builder {
   }
 
   void forward(const Node& node) {
-    const Meaning& meaning = *meaning_of(node);
+    const SuperNeuronsMeaning& meaning = *meaning_of(node);
     if (meaning.alias) return;
     if (meaning.layer == Layer::softmax) return softmax(data_of(node)[0], node.name);
     const ValueId output = node.outputs[0];
@@ -331,7 +331,7 @@ std::vector<int64_t> numbers_of(const Plan& plan) {
 
 }  // namespace
 
-Result<TaskGraph> superneurons_graph(const Network& network, int64_t batch) { return Builder(network, batch).run(); }
+Result<TaskGraph> superneurons_graph(const Network& network, int64_t batch) { return SuperNeuronsBuilder(network, batch).run(); }
 
 SuperNeuronsFigures superneurons_figures(const Plan& plan) {
   SuperNeuronsFigures figures{.layers = static_cast<int64_t>(plan.tasks.size()) / 2,

@@ -6,11 +6,11 @@
 namespace plimsoll {
 namespace {
 
-struct Meaning {
+struct VdnnMeaning {
   std::string_view op, layer;
 };
 
-constexpr std::array<Meaning, 18> kMeanings = {{{"Conv", "CONV"},
+constexpr std::array<VdnnMeaning, 18> kVdnnMeanings = {{{"Conv", "CONV"},
                                                 {"ConvTranspose", "CONV"},
                                                 {"Gemm", "FC"},
                                                 {"MatMul", "FC"},
@@ -30,12 +30,12 @@ constexpr std::array<Meaning, 18> kMeanings = {{{"Conv", "CONV"},
                                                 {"SoftmaxCrossEntropyLoss", "SOFTMAX"}}};
 
 std::string_view layer_of(std::string_view op) {
-  return std::find_if(kMeanings.begin(), kMeanings.end(), [&](const Meaning& meaning) { return meaning.op == op; })->layer;
+  return std::find_if(kVdnnMeanings.begin(), kVdnnMeanings.end(), [&](const VdnnMeaning& meaning) { return meaning.op == op; })->layer;
 }
 
-class Builder {
+class VdnnBuilder {
  public:
-  Builder(const Network& network, ReadNetwork read, int64_t batch)
+  VdnnBuilder(const Network& network, ReadNetwork read, int64_t batch)
       : network_(network), read_(std::move(read)), make_(network, batch), map_(network.values.size()),
         readers_(network.values.size(), 0) {}
 
@@ -166,9 +166,9 @@ double byte_seconds(const Plan& plan) {
 
 Result<TaskGraph> vdnn_graph(const Network& network, int64_t batch) {
   std::vector<std::string_view> known;
-  for (const Meaning& meaning : kMeanings) known.push_back(meaning.op);
+  for (const VdnnMeaning& meaning : kVdnnMeanings) known.push_back(meaning.op);
   PLIMSOLL_ASSIGN(ReadNetwork read, read_network(network, "vDNN", known));
-  return Builder(network, std::move(read), batch).run();
+  return VdnnBuilder(network, std::move(read), batch).run();
 }
 
 VdnnFigures vdnn_figures(const Plan& plan) {

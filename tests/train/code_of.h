@@ -1,0 +1,21 @@
+// With which code a trainer that does this would end.
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <functional>
+
+#include "runtime/train/error.h"
+
+namespace plimsoll::train {
+
+inline Exit code_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const TrainerError& error) {
+    INFO(error.what());
+    return error.code;
+  }
+  return Exit::ok;
+}
+
+}  // namespace plimsoll::train
