@@ -28,8 +28,9 @@ endfunction()
 function(plimsoll_trainer backend)
   cmake_parse_arguments(ARG "" "" "PROGRAM;RUNTIME" ${ARGN})
   # The program is calls and constants: optimizing it costs seconds and wins microseconds.
-  set_source_files_properties(${ARG_PROGRAM} PROPERTIES COMPILE_OPTIONS "-O0;-U_FORTIFY_SOURCE")
-  add_executable(train runtime/train/main.cpp ${ARG_PROGRAM})
+  plimsoll_batches(program program ${ARG_PROGRAM})
+  set_source_files_properties(${program} PROPERTIES COMPILE_OPTIONS "-O0;-U_FORTIFY_SOURCE")
+  add_executable(train runtime/train/main.cpp ${program})
   target_include_directories(train PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   set_source_files_properties(runtime/train/main.cpp PROPERTIES
     COMPILE_DEFINITIONS "PLIMSOLL_TRAINER_DIR=\"${CMAKE_CURRENT_SOURCE_DIR}\"")

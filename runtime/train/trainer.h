@@ -1,7 +1,9 @@
 // The training loop of every generated trainer.
 #pragma once
 
-#include "runtime/program.h"
+namespace plimsoll {
+struct Program;
+}
 
 namespace plimsoll::train {
 
