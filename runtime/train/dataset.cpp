@@ -9,10 +9,6 @@
 
 namespace plimsoll::train {
 
-int64_t sample_bytes(const ProgramInput& input) {
-  return input.desc.bytes() / std::max<int64_t>(1, input.desc.dim(0));
-}
-
 std::string shape_text(const TensorDesc& desc) {
   std::string text = std::string(name_of(desc.type)) + "[";
   for (size_t axis = 1; axis < desc.rank(); ++axis) text += (axis > 1 ? "," : "") + std::to_string(desc.dim(axis));

@@ -1,6 +1,7 @@
 // What a trainer is fed with: samples in a fixed order, each converted to what the program's inputs ask for.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <string>
@@ -71,7 +72,7 @@ std::vector<std::unique_ptr<Column>> token_columns(const std::string& paths, con
 std::vector<std::unique_ptr<Column>> synthetic_columns(uint64_t seed, Part part, const Program& program);
 
 // Bytes of one sample of an input, and its dimensions after the first.
-int64_t sample_bytes(const ProgramInput& input);
+inline int64_t sample_bytes(const ProgramInput& input) { return input.desc.bytes() / std::max<int64_t>(1, input.desc.dim(0)); }
 std::string shape_text(const TensorDesc& desc);  // "f32[3,32,32]" of one sample
 
 }  // namespace plimsoll::train
