@@ -114,7 +114,7 @@ Result<ModelInputs> find_inputs(const onnx::GraphProto& graph, const ImportOptio
       } else if (i == 0 && !looks_like_batch(symbol)) {
         type.dims.push_back(kBatch);
       } else {
-        const std::string shown = name.empty() ? fmt::format("dimension {} of input '{}', which has no name", i, input->name())
+        const std::string shown = name.empty() ? fmt::format("dimension {} of input '{}', which has no name: export the model with a size there", i, input->name())
                                                : fmt::format("'{}' (dimension {} of input '{}')", name, i, input->name());
         open.push_back(shown);
         type.dims.push_back({1});

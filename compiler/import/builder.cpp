@@ -382,6 +382,7 @@ class NetworkBuilder {
 
     const NodeView view(network_, node);
     PLIMSOLL_ASSIGN(const std::vector<TensorType> types, op.infer(view));
+    PLIMSOLL_TRY(check_inputs_are_real(view, op));
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (!node.outputs[i].valid()) continue;
       if (i >= types.size()) return view.unsupported(fmt::format("output {} is read, but no kernel makes it", i));
@@ -407,6 +408,15 @@ class NetworkBuilder {
       }
     }
     return name;
+  }
+
+  Status check_inputs_are_real(const NodeView& view, const Op& op) const {
+    if (keeps_any_type(op.name)) return {};
+    for (size_t i = 0; i < view.input_count(); ++i)
+      if (view.has_input(i) && view.input(i).kind != ValueKind::constant && view.input_type(i).type != DataType::f32 &&
+          static_cast<int>(i) != op.whole_numbers)
+        return view.unsupported(fmt::format("only f32 has kernels, input {} is {}", i, to_string(view.input_type(i))));
+    return {};
   }
 
   // Sizes are sums and products of bytes later on; here is where they are known to fit.

@@ -20,8 +20,8 @@ ConvAttrs attrs_of(const NodeView& node) {
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs an input and weights");
   const TensorType &x = node.input_type(0), &w = node.input_type(1);
-  if (x.rank() != 4 || w.rank() != 4)
-    return node.unsupported("only convolutions over two dimensions have kernels, input is " + to_string(x.dims));
+  if (x.rank() != 4) return node.unsupported("only convolutions over two dimensions have kernels, input is " + to_string(x.dims));
+  if (w.rank() != 4) return node.invalid("weights " + to_string(w.dims) + " do not fit input " + to_string(x.dims));
   const int64_t group = node.integer("group", 1), channels = x.dims[1].value;
   if (group < 1 || channels % group != 0 || w.dims[1].value * group != channels || w.dims[0].value % group != 0)
     return node.invalid("weights " + to_string(w.dims) + " do not fit input " + to_string(x.dims) + " in " +

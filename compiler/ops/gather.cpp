@@ -182,6 +182,6 @@ bool evenly_spaced(const std::vector<int64_t>& indices) {
   return true;
 }
 
-const Op op_Gather{.name = "Gather", .infer = gather::infer, .forward = gather::forward, .backward = gather::backward, .samples = gather::samples};
+const Op op_Gather{.name = "Gather", .infer = gather::infer, .forward = gather::forward, .backward = gather::backward, .whole_numbers = 1, .samples = gather::samples};
 
 }  // namespace plimsoll

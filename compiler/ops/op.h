@@ -52,6 +52,9 @@ struct Op {
   void (*forward)(TaskBuilder& build) = nullptr;
   // Called when some output has a gradient and some input wants one. nullptr: no gradient passes.
   void (*backward)(TaskBuilder& build) = nullptr;
+  // The input that may lie in the arena as whole numbers or booleans: labels, indices, a condition. What a kernel reads else is f32,
+  // and whoever makes nodes sees to it.
+  int whole_numbers = -1;
   LayoutRule layout = LayoutRule::plain;
   LayoutRule (*layout_of)(const NodeView& node) = nullptr;  // instead of `layout`, where it depends on the node
   // How input `i`, a parameter, had best lie beside activations in `images`. nullptr: plain.

@@ -106,6 +106,7 @@ const Op op_SoftmaxCrossEntropyLoss{.name = "SoftmaxCrossEntropyLoss",
                                     .infer = softmaxcrossentropyloss::infer,
                                     .forward = softmaxcrossentropyloss::forward,
                                     .backward = softmaxcrossentropyloss::backward,
+                                    .whole_numbers = 1,
                                     .samples = softmaxcrossentropyloss::samples};
 
 }  // namespace plimsoll

@@ -75,6 +75,7 @@ const Op op_Where{.name = "Where",
                   .infer = where::infer,
                   .forward = where::forward,
                   .backward = where::backward,
+                  .whole_numbers = 0,
                   .samples = where::samples};
 
 }  // namespace plimsoll

@@ -39,6 +39,9 @@ Result<Window> window_of(const NodeView& node, int64_t kernel_height, int64_t ke
                 .dilations = to_list(dilations),
                 .pads = to_list(pads),
                 .ceil_mode = node.integer("ceil_mode", 0) != 0};
+  const std::vector<int64_t> window_size = {kernel_height, kernel_width};
+  if (const auto said = node.integers("kernel_shape", window_size); said != window_size)
+    return node.invalid(fmt::format("kernel_shape is [{}] when the weights have [{}]", fmt::join(said, ","), fmt::join(window_size, ",")));
   const std::string auto_pad = node.text("auto_pad", "NOTSET");
   if (auto_pad == "VALID") {
     window.pads = {0, 0, 0, 0};

@@ -255,6 +255,37 @@ TEST_CASE("whole numbers where real ones are computed with") {
   }
 }
 
+// A kernel would take their bytes for floats, and read beyond those of u8.
+TEST_CASE("whole numbers as weights of what is computed with real ones") {
+  struct Layer { const char* op; std::vector<std::vector<int64_t>> weights; };
+  const std::vector<Layer> layers = {
+      {"Conv", {{4, 4, 3, 3}, {4}}}, {"ConvTranspose", {{4, 4, 3, 3}, {4}}}, {"BatchNormalization", {{4}, {4}, {4}, {4}}},
+      {"InstanceNormalization", {{4}, {4}}}, {"LayerNormalization", {{8}, {8}}}, {"MatMul", {{8, 8}}}, {"PRelu", {{4, 1, 1}}},
+      {"Add", {{4, 1, 1}}}, {"Div", {{4, 1, 1}}}, {"Sum", {{4, 8, 8}}}};
+  for (const Layer& layer : layers)
+    for (size_t odd = 0; odd < layer.weights.size(); ++odd)
+      for (const int element : {onnx::TensorProto::INT32, onnx::TensorProto::INT64, onnx::TensorProto::UINT8, onnx::TensorProto::BOOL}) {
+        ModelBuilder build;
+        build.input("x", {"N", "4", "8", "8"});
+        std::vector<std::string> inputs = {"x"};
+        for (size_t i = 0; i < layer.weights.size(); ++i) {
+          inputs.push_back("w" + std::to_string(i));
+          build.weight(inputs.back(), layer.weights[i], 1, 0);
+          if (i != odd) continue;
+          onnx::TensorProto& tensor = *build.graph().mutable_initializer(static_cast<int>(i));
+          int64_t count = 1;
+          for (const int64_t size : layer.weights[i]) count *= size;
+          const int64_t width = element == onnx::TensorProto::INT64 ? 8 : element == onnx::TensorProto::INT32 ? 4 : 1;
+          tensor.set_data_type(element);
+          tensor.set_raw_data(std::string(static_cast<size_t>(count * width), '\1'));
+        }
+        build.node(layer.op, inputs, {"y"}, "odd");
+        build.output("y");
+        INFO(layer.op << ", weight " << odd << ", element type " << element);
+        CHECK_THAT(outcome(build.import()), StartsWith("5: node 'odd") && Contains("only f32 "));
+      }
+}
+
 TEST_CASE("constants of a kind that nothing reads are named, not called an operator") {
   ModelBuilder build;
   build.input("x", {"N", "4"});
@@ -345,12 +376,27 @@ TEST_CASE("symbolic dimensions want a number") {
              StartsWith("2: --dim heigth=8: the model has no dimension of that name; those that have one are 'N', 'seq', 'width'"));
   CHECK_THAT(outcome(build.import({.batch = 4, .dims = {{"seq", 4}, {"width", 8}, {"N", 8}}})),
              StartsWith("2: --dim leaves no dimension for the samples"));
+  ModelBuilder nameless;
+  nameless.input("x", {"N", "", "8"}).node("Relu", {"x"}, {"y"});
+  nameless.output("y");
+  CHECK_THAT(outcome(nameless.import()), StartsWith("2: ") && Contains("dimension 1 of input 'x', which has no name: export the model with a size there"));
 }
 
 TEST_CASE("weights that do not fit their operator") {
   ModelBuilder build = small_model();
   *build.graph().mutable_initializer(1) = ModelBuilder().weight("b", {64}).graph().initializer(0);
   CHECK_THAT(outcome(build.import()), StartsWith("4: node 'conv' (Conv): bias is [64]"));
+  for (const char* op : {"Conv", "ConvTranspose"}) {
+    ModelBuilder flat;
+    flat.input("x", {"N", "4", "8", "8"}).weight("w", {4, 4, 3}).node(op, {"x", "w"}, {"y"}, "conv");
+    flat.output("y");
+    CHECK_THAT(outcome(flat.import()), StartsWith("4: node 'conv' (") && Contains("weights [4,4,3] do not fit input [N,4,8,8]"));
+    ModelBuilder wide;
+    wide.input("x", {"N", "4", "8", "8"}).weight("w", {4, 4, 3, 3});
+    ModelBuilder::ints(wide.node(op, {"x", "w"}, {"y"}, "conv"), "kernel_shape", {3, 5});
+    wide.output("y");
+    CHECK_THAT(outcome(wide.import()), StartsWith("4: node 'conv' (") && Contains("kernel_shape is [3,5] when the weights have [3,3]"));
+  }
   ModelBuilder missing;
   missing.input("x", {"N", "4", "4", "4"}).node("Conv", {"x"}, {"y"}, "conv");
   missing.output("y");
