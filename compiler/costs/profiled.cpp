@@ -139,7 +139,8 @@ Result<std::unique_ptr<ProfiledCosts>> ProfiledCosts::open(const ProfiledOptions
   }();
   if (!described.ok() && !file) {
     Error error = described.error();
-    error.notes.push_back("set PLIMSOLL_PROFILER to its path, or plan with modelled costs");
+    error.notes.push_back(fmt::format("it names the workspaces{}: set PLIMSOLL_PROFILER to its path",
+                                      options.measure ? " and measures" : ", with modelled times too"));
     return error;
   }
   const bool elsewhere =

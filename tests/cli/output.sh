@@ -16,6 +16,7 @@ mkdir theirs && echo precious > theirs/thesis.tex
 expect 7 compile theirs;                       says "not made by plimsoll"
 [[ $(cat theirs/thesis.tex) == precious ]] || fail "somebody's file was touched"
 expect 7 compile no/such/place
+expect 7 plimsoll plan net.onnx --batch 8 -q -o no/such/plan.json; says "cannot write no/such/plan.json: No such"
 echo file > occupied
 expect 7 compile occupied
 expect 7 plimsoll plan net.onnx --batch 8 -o /dev/full -q

@@ -1,5 +1,6 @@
 // plimsoll: one binary, one verb per step. Parses the command line, runs the subcommand, turns its status into an exit
 // code. Everything else is in the subcommands' files.
+#include <fmt/format.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/raw_ostream.h>
 
@@ -8,6 +9,8 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
@@ -33,6 +36,22 @@ std::string quoted(int argc, char** argv) {
   return line;
 }
 
+// Of what LLVM says of a command line, the lines that help: not where its own help is, nor names of options of LLVM's own. A value
+// that cannot be read it has complained of on stderr itself.
+std::string in_our_words(std::string_view complaint) {
+  constexpr std::string_view kProgram = "plimsoll: ";
+  std::string words;
+  while (!complaint.empty()) {
+    std::string_view line = complaint.substr(0, complaint.find('\n'));
+    complaint.remove_prefix(std::min(complaint.size(), line.size() + 1));
+    for (const std::string_view hint : {"  Try: ", ": See: "}) line = line.substr(0, line.find(hint));
+    if (line.starts_with(kProgram)) line.remove_prefix(kProgram.size());
+    if (line.empty() || line.find("--rng-seed") != line.npos) continue;
+    words += (words.empty() ? "" : "\n") + std::string(line);
+  }
+  return words.empty() ? "the command line cannot be read" : words;
+}
+
 int run(int argc, char** argv) {
   const Console console(false);
   Commands commands;
@@ -56,10 +75,12 @@ int run(int argc, char** argv) {
   llvm::cl::SetVersionPrinter([](llvm::raw_ostream& out) { out << "plimsoll " PLIMSOLL_VERSION "\n"; });
   std::string complaint;
   llvm::raw_string_ostream complaints(complaint);
-  if (!llvm::cl::ParseCommandLineOptions(argc, argv, kOverview, &complaints)) {
+  std::vector<const char*> arguments(argv, argv + argc);
+  arguments[0] = "plimsoll";  // LLVM's help and complaints quote it
+  if (!llvm::cl::ParseCommandLineOptions(argc, arguments.data(), kOverview, &complaints)) {
     complaints.flush();
-    while (!complaint.empty() && complaint.back() == '\n') complaint.pop_back();
-    console.error({ExitCode::usage, complaint});
+    console.error({ExitCode::usage, in_our_words(complaint),
+                   {fmt::format("`plimsoll {}--help` tells more", named(verb) ? verb + " " : "")}});
     return static_cast<int>(ExitCode::usage);
   }
   for (const auto& command : commands) {

@@ -161,10 +161,13 @@ Status check_usage(const ModelOptions& options) {
   if (options.math != "fp32" && options.math != "tf32")
     return usage(fmt::format("there is no arithmetic '{}'; --math takes fp32 or tf32", options.math.getValue()));
   if (options.math == "tf32" && options.target != "cuda") return usage("--math tf32 is of GPUs; the host computes in fp32");
-  if (options.threads < 0 || options.threads > 1024)
+  if (options.threads < (options.threads.getNumOccurrences() > 0 ? 1 : 0) || options.threads > 1024)
     return usage(fmt::format("--threads is {} when it should be between 1 and 1024", options.threads.getValue()));
-  if (!(options.clip_norm >= 0) || std::isinf(options.clip_norm.getValue()))
+  const bool clips = options.clip_norm.getNumOccurrences() > 0;
+  if (clips && (!(options.clip_norm > 0) || std::isinf(options.clip_norm.getValue())))
     return usage(fmt::format("--clip-norm is {} when it should be above 0", options.clip_norm.getValue()));
+  for (const auto& [option, value] : {std::pair{"--momentum", options.momentum.getValue()}, {"--weight-decay", options.weight_decay.getValue()}})
+    if (!(value >= 0) || std::isinf(value)) return usage(fmt::format("{} is {} when it should be a number from 0 on", option, value));
   if (options.nesterov && (options.optimizer != OptimizerKind::momentum || !(options.momentum > 0)))
     return usage("--nesterov is a form of --optimizer momentum, with --momentum above 0");
   for (const char* layout : {"auto", "plain", "nChw8c", "nChw16c", "nchw", "nhwc"})
@@ -174,7 +177,7 @@ Status check_usage(const ModelOptions& options) {
 
 Status check_usage(const PlanningOptions& options) {
   PLIMSOLL_TRY(check_usage(static_cast<const ModelOptions&>(options)));
-  if (options.sub_batch < 0 || options.sub_batch > options.batch)
+  if (options.sub_batch < (options.sub_batch.getNumOccurrences() > 0 ? 1 : 0) || options.sub_batch > options.batch)
     return usage(fmt::format("--sub-batch is {} when it should be between 1 and the batch, {}",
                              options.sub_batch.getValue(), options.batch.getValue()));
   PLIMSOLL_TRY(check_ranks(options));
