@@ -20,6 +20,9 @@ expect 7 plimsoll plan net.onnx --batch 8 -q -o no/such/plan.json; says "cannot 
 echo file > occupied
 expect 7 compile occupied
 expect 7 plimsoll plan net.onnx --batch 8 -o /dev/full -q
+for told in "--help" "--version" "plan --help" "model --list" operators doctor "man" "completion bash" "inspect net.onnx" "inspect trainer"; do
+  expect 7 bash -c "plimsoll $told >/dev/full"; says "cannot write to standard output: No space left on device"
+done
 expect 7 plimsoll plan net.onnx --batch 8 -o no/such/plan.json -q
 flock busy.lock sleep 20 >/dev/null 2>&1 & holder=$!
 sleep 0.3

@@ -5,11 +5,16 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <clocale>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "tools/plimsoll/commands.h"
@@ -94,17 +99,38 @@ int run(int argc, char** argv) {
   return static_cast<int>(ExitCode::usage);
 }
 
+[[noreturn]] void end_without_stdout(int why) {
+  llvm::outs().clear_error();  // it would abort
+  Console(false).error({ExitCode::unwritable_output, fmt::format("cannot write to standard output: {}", std::strerror(why))});
+  std::fflush(stderr);
+  std::_Exit(static_cast<int>(ExitCode::unwritable_output));
+}
+
+// However the program ends: what it has told arrived, or it says that it did not.
+void check_stdout() {
+  llvm::outs().flush();
+  if (llvm::outs().has_error()) end_without_stdout(llvm::outs().error().value());
+  if (std::fflush(stdout) != 0) end_without_stdout(errno);
+  if (std::ferror(stdout)) end_without_stdout(EIO);  // of long ago
+}
+
 }  // namespace
 }  // namespace plimsoll
 
 int main(int argc, char** argv) {
   using plimsoll::Console, plimsoll::Error, plimsoll::ExitCode;
   std::setlocale(LC_ALL, "C");
+  llvm::outs();  // made before, it ends behind
+  std::atexit(plimsoll::check_stdout);
   try {
     return plimsoll::run(argc, argv);
   } catch (const std::bad_alloc&) {
     Console(false).error(Error{ExitCode::environment, "out of host memory"});
     return static_cast<int>(ExitCode::environment);
+  } catch (const std::system_error& failure) {
+    if (std::ferror(stdout)) plimsoll::end_without_stdout(failure.code().value());  // fmt::print's
+    Console(false).error(Error{ExitCode::internal, failure.what()});
+    return static_cast<int>(ExitCode::internal);
   } catch (const std::exception& bug) {
     Console(false).error(Error{ExitCode::internal, bug.what()});
     return static_cast<int>(ExitCode::internal);
