@@ -62,8 +62,11 @@ ValueId ValueTable::add(Value value) {
   return network_.values.push_back(std::move(value));
 }
 
-bool ValueTable::is_constant(const onnx::TensorProto& initializer) const {
-  return is_exporter_constant(initializer) || !trained_.contains(initializer.name()) || is_additive_mask(initializer);
+bool ValueTable::is_constant(const onnx::TensorProto& initializer) {
+  if (is_exporter_constant(initializer) || !trained_.contains(initializer.name())) return true;
+  const auto [mask, unseen] = is_mask_.try_emplace(&initializer, false);
+  if (unseen) mask->second = is_additive_mask(initializer);
+  return mask->second;
 }
 
 const Dims* ValueTable::dims(Index index) {

@@ -61,10 +61,11 @@ class ValueTable {
   const std::vector<Index>& materialised() const { return materialised_; }
 
  private:
-  bool is_constant(const onnx::TensorProto& initializer) const;
+  bool is_constant(const onnx::TensorProto& initializer);
 
   Network& network_;
   std::unordered_set<std::string> trained_ = {};
+  std::unordered_map<const onnx::TensorProto*, bool> is_mask_ = {};  // of those asked for: to say so takes a look at every element
   std::unordered_map<std::string, ValueId> same_ = {};  // by their content: constants that became parameters
   std::deque<Entry> entries_ = {};  // a deque: what is handed out stays where it is
   std::deque<Dims> initializer_dims_ = {};  // by index, for entries with an initializer

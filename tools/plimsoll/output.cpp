@@ -22,10 +22,10 @@ Error cannot_write(const std::string& path, const std::string& why) {
   return {ExitCode::unwritable_output, fmt::format("cannot write {}: {}", path, why)};
 }
 
-// Writes all of it and syncs, so that a full disk is noticed before anything is renamed. Errors are of `named`, which it is to be.
-Status write_and_sync(const std::string& path, const std::string& named, std::string_view contents) {
+// Writes all of it and syncs, so that a full disk is noticed before anything is renamed.
+Status write_and_sync(const std::string& path, std::string_view contents) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) return cannot_write(named, std::strerror(errno));
+  if (file < 0) return cannot_write(path, std::strerror(errno));
   int why = 0;
   while (!contents.empty() && why == 0) {
     const ssize_t written = ::write(file, contents.data(), contents.size());
@@ -39,7 +39,7 @@ Status write_and_sync(const std::string& path, const std::string& named, std::st
   if (close(file) != 0 && why == 0) why = errno;
   if (why == 0) return {};
   unlink(path.c_str());
-  return cannot_write(named, std::strerror(why));
+  return cannot_write(path, std::strerror(why));
 }
 
 std::string temporary_name(const std::string& path) { return fmt::format("{}.tmp-{}", path, getpid()); }
@@ -160,7 +160,7 @@ Status OutputDirectory::write(std::string_view name, std::string_view contents) 
   std::error_code failure;
   fs::create_directories(fs::path(path_of(name)).parent_path(), failure);
   if (failure) return cannot_write(path_of(name), failure.message());
-  return write_and_sync(path_of(name), path_of(name), contents);
+  return write_and_sync(path_of(name), contents);
 }
 
 Status OutputDirectory::commit() {
