@@ -1,16 +1,13 @@
 #include "models/model_file.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <span>
+#include <string_view>
 #include <utility>
 
-#include <unistd.h>
-
 #include "compiler/support/bytes.h"
+#include "compiler/support/new_file.h"
 #include "models/weights.h"
 
 namespace plimsoll {
@@ -35,52 +32,6 @@ void append_header(std::string& bytes, int field, int64_t length) {
   append_varint(bytes, static_cast<uint64_t>(length));
 }
 
-// A file that appears under its name only when it is complete.
-class NewFile {
- public:
-  explicit NewFile(std::string path) : path_(std::move(path)), hidden_(path_ + ".tmp-" + std::to_string(::getpid())) {
-    file_ = std::fopen(hidden_.c_str(), "wb");
-    if (file_ == nullptr) fail();
-  }
-  ~NewFile() {
-    if (file_ != nullptr) std::fclose(file_);
-    if (!done_) std::remove(hidden_.c_str());
-  }
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-
-  void write(const void* data, size_t bytes) {
-    if (status_.ok() && std::fwrite(data, 1, bytes, file_) != bytes) fail();
-  }
-  void write(const std::string& bytes) { write(bytes.data(), bytes.size()); }
-  // Holes as far as `bytes`.
-  void extend(int64_t bytes) {
-    if (status_.ok() && (std::fflush(file_) != 0 || ::ftruncate(::fileno(file_), bytes) != 0)) fail();
-  }
-  Status complete() {
-    if (status_.ok() && std::fclose(std::exchange(file_, nullptr)) != 0) fail();
-    return status_;
-  }
-  Status appear() {
-    PLIMSOLL_TRY(status_);
-    if (std::rename(hidden_.c_str(), path_.c_str()) != 0) {
-      fail();
-    } else {
-      done_ = true;
-    }
-    return status_;
-  }
-
- private:
-  void fail() {
-    status_ = Error{ExitCode::unwritable_output, "cannot write '" + path_ + "': " + std::strerror(errno)};
-  }
-  std::string path_, hidden_;
-  std::FILE* file_ = nullptr;
-  bool done_ = false;
-  Status status_;
-};
-
 onnx::TensorProto tensor_of(const InitialWeight& weight) {
   onnx::TensorProto tensor;
   for (const int64_t dim : weight.dims) tensor.add_dims(dim);
@@ -89,15 +40,16 @@ onnx::TensorProto tensor_of(const InitialWeight& weight) {
   return tensor;
 }
 
-void write_elements(NewFile& file, const InitialWeight& weight, uint64_t seed) {
+Status write_elements(NewFile& file, const InitialWeight& weight, uint64_t seed) {
   const int64_t elements = weight.elements();
   const uint64_t key = weight_key(seed, weight.name);
   std::vector<float> piece(static_cast<size_t>(std::min(elements, kPiece)), weight.value);
   for (int64_t first = 0; first < elements; first += kPiece) {
     const std::span<float> part(piece.data(), static_cast<size_t>(std::min(kPiece, elements - first)));
     if (weight.deviation > 0) fill_normal(part, key, first, weight.deviation);
-    file.write(part.data(), part.size_bytes());
+    PLIMSOLL_TRY(file.write({reinterpret_cast<const char*>(part.data()), part.size_bytes()}));
   }
+  return {};
 }
 
 // The model with its initializers described as external data in the file `location`, whose size comes back.
@@ -123,20 +75,20 @@ int64_t describe_outside(onnx::GraphProto& graph, const std::vector<InitialWeigh
 
 Status write_outside(onnx::ModelProto model, const std::vector<InitialWeight>& weights, const InitOptions& options,
                      const std::string& path) {
-  NewFile data(path + ".data"), file(path);
+  PLIMSOLL_ASSIGN(NewFile data, NewFile::create(path + ".data"));
+  PLIMSOLL_ASSIGN(NewFile file, NewFile::create(path));
   const int64_t bytes = describe_outside(*model.mutable_graph(), weights,
                                          std::filesystem::path(path).filename().string() + ".data");
   if (!options.zeros) {
     const std::string padding(kPage, '\0');
     for (const InitialWeight& weight : weights) {
-      write_elements(data, weight, options.seed);
-      data.write(padding.data(), static_cast<size_t>(align_up(4 * weight.elements(), kPage) - 4 * weight.elements()));
+      PLIMSOLL_TRY(write_elements(data, weight, options.seed));
+      PLIMSOLL_TRY(data.write(std::string_view(padding).substr(0, static_cast<size_t>(align_up(4 * weight.elements(), kPage) - 4 * weight.elements()))));
     }
   }
-  data.extend(bytes);
-  file.write(model.SerializeAsString());
-  PLIMSOLL_TRY(data.complete());
-  PLIMSOLL_TRY(file.complete());
+  PLIMSOLL_TRY(data.extend(bytes));
+  PLIMSOLL_TRY(file.write(model.SerializeAsString()));
+  PLIMSOLL_TRY(file.sync());
   PLIMSOLL_TRY(data.appear());
   return file.appear();
 }
@@ -159,16 +111,15 @@ Status write_inside(onnx::ModelProto model, const std::vector<InitialWeight>& we
     length += static_cast<int64_t>(header.size()) + bytes;
     headers.push_back(std::move(header));
   }
-  NewFile file(path);
+  PLIMSOLL_ASSIGN(NewFile file, NewFile::create(path));
   std::string front = model.SerializeAsString();
   append_header(front, kGraphOfModel, length);
-  file.write(front);
-  file.write(graph);
+  PLIMSOLL_TRY(file.write(front));
+  PLIMSOLL_TRY(file.write(graph));
   for (size_t i = 0; i < weights.size(); ++i) {
-    file.write(headers[i]);
-    write_elements(file, weights[i], options.seed);
+    PLIMSOLL_TRY(file.write(headers[i]));
+    PLIMSOLL_TRY(write_elements(file, weights[i], options.seed));
   }
-  PLIMSOLL_TRY(file.complete());
   return file.appear();
 }
 

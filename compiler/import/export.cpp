@@ -8,6 +8,7 @@
 #include "compiler/import/load.h"
 #include "compiler/import/random_mask.h"
 #include "compiler/import/sha256.h"
+#include "compiler/support/new_file.h"
 
 namespace plimsoll {
 namespace {
@@ -111,8 +112,9 @@ Status export_model(const ExportRequest& request, const std::string& path) {
     for (onnx::FunctionProto& function : *file->model.mutable_functions())
       stop_training(*function.mutable_node(), {function.output().begin(), function.output().end()});
   }
-  PLIMSOLL_TRY(write_model(*file, path));
-  return {};
+  PLIMSOLL_ASSIGN(NewFile output, NewFile::create(path));
+  PLIMSOLL_TRY(write_model(*file, output.descriptor(), path));
+  return output.appear();
 }
 
 }  // namespace plimsoll

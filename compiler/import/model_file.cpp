@@ -137,6 +137,10 @@ Status write_outside(ModelFile& file, const std::string& path, const std::string
   return written;
 }
 
+Error unwritable_model(const std::string& path, int error) {
+  return {ExitCode::unwritable_output, fmt::format("cannot write model '{}': {}", path, std::strerror(error))};
+}
+
 }  // namespace
 
 std::string weights_name(std::string_view skeleton_name) { return sha256_hex(std::string(skeleton_name)).substr(0, 16) + ".weights"; }
@@ -154,33 +158,29 @@ Result<std::map<std::string, FileRange>> write_model_in_two(ModelFile& file, con
   return ranges;
 }
 
-Result<std::map<std::string, FileRange>> write_model(const ModelFile& file, const std::string& path) {
-  const size_t size = file.model.ByteSizeLong();
+Status write_model(const ModelFile& file, int descriptor, const std::string& path) {
   if (is_too_large_for_one_file(file))
     return Error{ExitCode::unsupported,
-                 fmt::format("with its weights inside, the model would have {} bytes; an ONNX file ends at 2 GiB", size),
+                 fmt::format("with its weights inside, the model would have {} bytes; an ONNX file ends at 2 GiB", file.model.ByteSizeLong()),
                  {"it stays in two files then, the model and the weights beside it, which every tool reads together"}};
-  const auto unwritable = [&](int error) {
-    return Error{ExitCode::unwritable_output, fmt::format("cannot write model '{}': {}", path, std::strerror(error))};
-  };
+  google::protobuf::io::FileOutputStream stream(descriptor);
+  if (file.model.SerializeToZeroCopyStream(&stream) && stream.Flush()) return {};
+  return unwritable_model(path, stream.GetErrno());
+}
+
+Result<std::map<std::string, FileRange>> write_model(const ModelFile& file, const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) return unwritable(errno);
-  bool written = false;
-  int error = 0;
-  {
-    google::protobuf::io::FileOutputStream stream(descriptor);
-    written = file.model.SerializeToZeroCopyStream(&stream) && stream.Flush();
-    error = stream.GetErrno();
-  }
-  if (!written) {
+  if (descriptor < 0) return unwritable_model(path, errno);
+  if (const Status written = write_model(file, descriptor, path); !written.ok()) {
     ::close(descriptor);
     ::unlink(path.c_str());
-    return unwritable(error);
+    return written.error();
   }
+  const size_t size = file.model.ByteSizeLong();
   void* mapped = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  error = errno;
+  const int error = errno;
   ::close(descriptor);
-  if (mapped == MAP_FAILED) return unwritable(error);
+  if (mapped == MAP_FAILED) return unwritable_model(path, error);
   std::map<std::string, FileRange> ranges = find_ranges({static_cast<const char*>(mapped), size});
   ::munmap(mapped, size);
   return ranges;

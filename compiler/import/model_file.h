@@ -26,6 +26,8 @@ struct FileRange {
 // (little-endian, row-major). Overwriting a range gives the same model with another weight, with no Protobuf at hand.
 // Errors: unwritable_output; unsupported when the file would exceed the 2 GiB that Protobuf allows.
 Result<std::map<std::string, FileRange>> write_model(const ModelFile& file, const std::string& path);
+// The same into a file that is open already; errors call it `path`.
+Status write_model(const ModelFile& file, int descriptor, const std::string& path);
 
 // True when write_model() would refuse the model for its size: then it goes into two files.
 bool is_too_large_for_one_file(const ModelFile& file, int64_t most_bytes = kModelBytesLimit);

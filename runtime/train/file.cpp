@@ -1,6 +1,8 @@
 #include "runtime/train/file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +13,26 @@
 #include "runtime/train/error.h"
 
 namespace plimsoll::train {
+namespace {
+
+constexpr const char* kOpenFiles = "/proc/self/fd";
+
+// Who writes holds a lock on what it writes: what can be locked is a dead process's.
+void sweep_staging(const std::string& folder, const std::string& prefix) {
+  DIR* const entries = ::opendir(folder.c_str());
+  if (!entries) return;
+  while (const dirent* const entry = ::readdir(entries)) {
+    const std::string name = entry->d_name;
+    if (!name.starts_with(prefix) || name.find_first_not_of("0123456789", prefix.size()) != std::string::npos) continue;
+    const int left = ::openat(::dirfd(entries), entry->d_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (left < 0) continue;
+    if (::flock(left, LOCK_EX | LOCK_NB) == 0) ::unlinkat(::dirfd(entries), entry->d_name, 0);
+    ::close(left);
+  }
+  ::closedir(entries);
+}
+
+}  // namespace
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -44,17 +66,36 @@ void InputFile::read(int64_t offset, std::byte* to, int64_t bytes) const {
   }
 }
 
-OutputFile::OutputFile(std::string path)
-    : path_(std::move(path)), temporary_(path_ + ".tmp-" + std::to_string(::getpid())) {
-  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor_ < 0)
-    throw TrainerError(Exit::unwritable_output, "cannot write '" + path_ + "': " + std::strerror(errno));
+OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+  struct stat there {};
+  if (::stat(path_.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) fail("it is there and no file");
+  const size_t name = path_.rfind('/') + 1;  // 0 without a slash
+  folder_ = name == 0 ? "." : path_.substr(0, name);
+  const std::string prefix = "." + path_.substr(name) + ".plimsoll-";
+  sweep_staging(folder_, prefix);
+  staging_ = path_.substr(0, name) + prefix + std::to_string(::getpid());
+  if (::access(kOpenFiles, F_OK) == 0) descriptor_ = ::open(folder_.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
+  if (descriptor_ >= 0) ::flock(descriptor_, LOCK_EX | LOCK_NB);
+  else open_staging();
+}
+
+// Opened, locked, and still there: between the two somebody may have swept it away.
+void OutputFile::open_staging() {
+  for (int turn = 0;; ++turn) {
+    descriptor_ = ::open(staging_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (descriptor_ < 0) fail(std::strerror(errno));
+    ::flock(descriptor_, LOCK_EX | LOCK_NB);
+    struct stat opened {}, there {};
+    named_ = ::fstat(descriptor_, &opened) == 0 && ::stat(staging_.c_str(), &there) == 0 && opened.st_ino == there.st_ino;
+    named_ = named_ || turn == 100;  // a file system whose numbers say nothing
+    if (named_) return;
+    ::close(descriptor_);
+  }
 }
 
 OutputFile::~OutputFile() {
-  if (descriptor_ < 0) return;
-  ::close(descriptor_);
-  ::unlink(temporary_.c_str());
+  if (named_) ::unlink(staging_.c_str());
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 void OutputFile::fail(const std::string& what) const {
@@ -74,13 +115,20 @@ void OutputFile::write(int64_t offset, const std::byte* from, int64_t bytes) {
 
 void OutputFile::commit() {
   if (::fsync(descriptor_) != 0) fail(std::strerror(errno));
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail(std::strerror(errno));
-  ::close(descriptor_);
-  descriptor_ = -1;
+  const std::string self = std::string(kOpenFiles) + "/" + std::to_string(descriptor_);
+  const auto link_as = [&](const std::string& name) { return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0; };
+  const bool linked = !named_ && link_as(path_);
+  if (!linked) {
+    if (!named_ && errno != EEXIST) fail(std::strerror(errno));
+    // No call puts a file without a name in the place of another.
+    if (!named_ && !link_as(staging_)) fail(std::strerror(errno));
+    named_ = true;
+    if (::rename(staging_.c_str(), path_.c_str()) != 0) fail(std::strerror(errno));
+    named_ = false;
+  }
+  ::close(std::exchange(descriptor_, -1));
   // The name is on the disk only when its directory is.
-  const size_t slash = path_.rfind('/');
-  const std::string directory = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
-  const int folder = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int folder = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return;
   ::fsync(folder);
   ::close(folder);

@@ -27,10 +27,13 @@ class InputFile {
   int64_t bytes_ = 0;
 };
 
-// A file that appears under its name only when it is complete: written beside it, synced, renamed. Throws TrainerError
-// (unwritable_output); what was written is removed unless commit() was reached.
+// A file that appears under its name only when it is complete. Until then it has no name, so that a process that is killed leaves
+// nothing; where a file system knows no files without a name, it is `.NAME.plimsoll-PID` beside it, and so for a moment where there is
+// a file to be replaced. Whoever writes NAME next removes what is left of a process that was killed in that moment.
+// Throws TrainerError (unwritable_output).
 class OutputFile {
  public:
+  // Refuses what is there and is no file: a directory, a device.
   explicit OutputFile(std::string path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -41,8 +44,10 @@ class OutputFile {
 
  private:
   [[noreturn]] void fail(const std::string& what) const;
-  std::string path_, temporary_;
+  void open_staging();
+  std::string path_, folder_, staging_;
   int descriptor_ = -1;
+  bool named_ = false;  // lies under staging_
 };
 
 }  // namespace plimsoll::train

@@ -89,3 +89,34 @@ for what in new killed; do
 done
 [[ $(cat killed/build/train) == made ]] || fail "killed now and then, it lost the build tree"
 [[ $(cat killed.old-1/mine killed.tmp-2/mine) == "12" ]] || fail "somebody's directory of a name like ours is gone"
+
+# So with a file: none or a whole one, the one before or the new one. Where it needs no name until it is whole, nothing is left of who
+# was killed; else whoever writes it next removes that.
+mkdir kept && echo precious >kept/.file.plimsoll-mine
+beside() { find kept -name '.file.*' ! -name '*-mine'; }
+for how in "model lenet -o" "export trainer -o" "plan net.onnx --batch 8 --policy liveness --costs modelled -q -o"; do
+  plimsoll $how good 2>/dev/null
+  for named in "" 1; do
+    for before in "" before; do
+      for ((call = 1; ; ++call)); do
+        rm -f kept/file && [[ -z $before ]] || echo $before >kept/file
+        code=0
+        env ${named:+NAMED=1} LD_PRELOAD=$PWD/die.so DIE_FROM=kept DIE_EVERY=1 DIE_AT=$call plimsoll $how kept/file 2>/dev/null || code=$?
+        [[ $code -eq 137 || $code -eq 0 ]] || fail "exit $code when $how was killed at call $call"
+        [[ $code -ne 0 ]] || break
+        [[ $(beside | wc -l) -le 1 ]] || fail "killed at call $call, $how left $(beside)"
+        [[ -n $named$before || -z $(beside) ]] || fail "killed at call $call, $how left $(beside)"
+        [[ $(cat kept/file 2>/dev/null) == "$before" ]] || fail "killed at call $call, $how left a piece of a file"
+      done
+      [[ $call -gt 3 ]] || fail "$how wrote with $call calls"
+      [[ -z $(beside) ]] || fail "$how left $(beside)"
+      if [[ $how == plan* ]]; then plimsoll verify kept/file >/dev/null; else cmp good kept/file; fi || fail "$how wrote another file"
+    done
+  done
+done
+[[ $(cat kept/.file.plimsoll-mine) == precious ]] || fail "somebody's file of a name like ours is gone"
+for how in "model lenet -o" "export trainer -o"; do
+  mkfifo pipe 2>/dev/null || true
+  expect 7 plimsoll $how pipe;                 says "it is there and no file"
+  [[ -p pipe ]] || fail "$how replaced a pipe by a file"
+done

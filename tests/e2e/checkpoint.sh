@@ -83,7 +83,7 @@ trainer/build/train --data npy:x.npy,y.npy --epochs 100000 --checkpoint ck5 --me
 while [[ ! -s long.jsonl ]]; do sleep 0.01; done
 kill -INT $child; code=0; wait $child || code=$?
 [[ $code -eq 130 ]] || { cat log; fail "exit $code after Ctrl-C"; }
-done=$(sed -n 's/^stopped after \([0-9]*\) iterations$/\1/p' log)
+done=$(sed -n 's/^stopped after \([0-9]*\) iterations*$/\1/p' log)
 [[ -d ck5/ckpt-$(printf %09d "$done") && $(wc -l <long.jsonl) -eq $done ]] || { cat log; ls ck5; fail "no checkpoint of iteration $done"; }
 
 # A second one ends at once, in the middle of a kernel; what was saved before is whole.
@@ -139,3 +139,24 @@ if unshare -m true 2>/dev/null; then
 else
   echo "no file system of a few kilobytes to be had here: its part is left out"
 fi
+
+# Killed before any call of --save: no model or a whole one, the one before or the new one, and nothing is left that the next does not remove.
+c++ -std=c++20 -shared -fPIC -O1 "$PLIMSOLL_CLI/preload/die.cpp" -o die.so -ldl
+mkdir saved && train --quiet --steps 1 --save one.onnx
+for named in "" 1; do
+  for before in "" before; do
+    for ((call = 1; ; ++call)); do
+      rm -f saved/net.onnx && [[ -z $before ]] || echo $before >saved/net.onnx
+      code=0
+      env ${named:+NAMED=1} LD_PRELOAD=$PWD/die.so DIE_FROM=saved DIE_EVERY=1 DIE_AT=$call \
+        trainer/build/train --data npy:x.npy,y.npy --seed 3 --quiet --steps 1 --save saved/net.onnx 2>/dev/null || code=$?
+      [[ $code -eq 137 || $code -eq 0 ]] || fail "exit $code when it was killed at call $call of --save"
+      [[ $code -ne 0 ]] || break
+      beside=$(find saved -name '.*' -type f | wc -l)
+      [[ $beside -eq 0 || ( $beside -eq 1 && -n $named$before ) ]] || fail "killed at call $call, --save left $(ls -A saved)"
+      cmp -s one.onnx saved/net.onnx || [[ $(cat saved/net.onnx 2>/dev/null) == "$before" ]] || fail "killed at call $call, --save left a piece"
+    done
+    [[ $call -gt 8 && $(ls -A saved) == net.onnx ]] || fail "--save with $call calls left $(ls -A saved)"
+    cmp one.onnx saved/net.onnx || fail "what --save wrote is not what it writes"
+  done
+done

@@ -245,5 +245,5 @@ TEST_CASE("a file that cannot be written leaves nothing behind") {
   std::filesystem::create_directory(folder);
   CHECK(!write_zoo_model("lenet", folder).ok());
   for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(folder).parent_path()))
-    CHECK(file.path().filename().string().find(".tmp-") == std::string::npos);
+    CHECK(file.path().filename().string().find(".plimsoll-") == std::string::npos);
 }

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
 
@@ -29,14 +28,7 @@ class ExportCommand final : public Command {
     std::error_code ignored;
     const std::string model = fs::is_directory(what_.getValue(), ignored) ? what_ + "/model.onnx" : what_.getValue();
     const SignalsWait signals;
-    const std::string staging = fmt::format("{}.tmp-{}", output_.getValue(), getpid());
-    PLIMSOLL_TRY(export_model({.model = model, .checkpoint = checkpoint_, .for_inference = inference_}, staging));
-    std::error_code failure;
-    fs::rename(staging, output_.getValue(), failure);
-    if (failure) {
-      fs::remove(staging, ignored);
-      return Error{ExitCode::unwritable_output, fmt::format("cannot write {}: {}", output_.getValue(), failure.message())};
-    }
+    PLIMSOLL_TRY(export_model({.model = model, .checkpoint = checkpoint_, .for_inference = inference_}, output_.getValue()));
     Console(false).say(fmt::format("wrote {}", output_.getValue()));
     return {};
   }

@@ -14,6 +14,8 @@
 #include <sstream>
 #include <utility>
 
+#include "compiler/support/new_file.h"
+
 namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
@@ -41,8 +43,6 @@ Status write_and_sync(const std::string& path, std::string_view contents) {
   unlink(path.c_str());
   return cannot_write(path, std::strerror(why));
 }
-
-std::string temporary_name(const std::string& path) { return fmt::format("{}.tmp-{}", path, getpid()); }
 
 // Beside the target, by names that are nobody else's: who holds the lock is the only one who writes there.
 std::string staging_name(const fs::path& target) {
@@ -93,12 +93,9 @@ Status write_file(const std::string& path, std::string_view contents) {
     return device ? Status{} : Status(cannot_write(path, std::strerror(errno)));
   }
   const SignalsWait signals;
-  const std::string staging = temporary_name(path);
-  PLIMSOLL_TRY(write_and_sync(staging, path, contents));
-  if (rename(staging.c_str(), path.c_str()) == 0) return {};
-  const int why = errno;
-  unlink(staging.c_str());
-  return cannot_write(path, std::strerror(why));
+  PLIMSOLL_ASSIGN(NewFile file, NewFile::create(path));
+  PLIMSOLL_TRY(file.write(contents));
+  return file.appear();
 }
 
 Result<std::string> read_file(const std::string& path) {
