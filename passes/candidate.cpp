@@ -5,7 +5,9 @@
 #include "compiler/support/bytes.h"
 #include "passes/analysis/liveness.h"
 #include "passes/liveness.h"
+#include "passes/conv_algorithm.h"
 #include "passes/order.h"
+#include "passes/schedule/evaluate.h"
 #include "passes/seed_plan.h"
 
 namespace plimsoll {
@@ -56,6 +58,22 @@ Result<std::optional<Plan>> plan_below(const Candidate& candidate, const Policy&
   context.decided = decided;
   PLIMSOLL_ASSIGN(const bool finished, run_passes(plan, context));
   return finished ? std::optional(std::move(plan)) : std::nullopt;
+}
+
+Ceiling least_of(const Candidate& candidate, const Policy& policy, int64_t live_limit, const schedule::Model& ordered) {
+  constexpr double kRounding = 1 - 1e-9;  // passes add the same seconds up in another order
+  schedule::Trace trace = ordered.order;
+  if (policy.schedule) {
+    Plan steps = empty_plan(*candidate.graph, candidate.batch, candidate.sub_batch);
+    steps.tensors.resize(ordered.tensors.size());
+    Context context = context_of(*candidate.graph, candidate.choices, policy, live_limit, candidate.links);
+    context.model = &ordered;
+    PLIMSOLL_CHECK(policy.schedule(steps, context).ok(), "policies decide on a schedule for any limit");
+    trace = schedule::trace_of(steps);
+  }
+  schedule::Evaluator evaluator(ordered);
+  const int64_t bytes = evaluator.evaluate(trace, limit_of_algorithms(policy, live_limit)).peak_bytes;
+  return {.seconds = kRounding * evaluator.least_seconds(trace), .arena_bytes = bytes};
 }
 
 schedule::Model ordered_model(const Candidate& candidate, const Policy& policy) {

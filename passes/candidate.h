@@ -31,6 +31,10 @@ Result<Plan> plan_within(const Candidate& candidate, const Policy& policy, int64
 Result<std::optional<Plan>> plan_below(const Candidate& candidate, const Policy& policy, int64_t live_limit,
                                        const Ceiling& ceiling, const schedule::Trace* decided = nullptr);
 
+// What such a plan needs and takes at least, of a policy that does not search: by its steps alone, which is a fraction of the work.
+// `ordered`: ordered_model of both.
+Ceiling least_of(const Candidate& candidate, const Policy& policy, int64_t live_limit, const schedule::Model& ordered);
+
 // What searches for schedules work on: the candidate, ordered as the policy says.
 schedule::Model ordered_model(const Candidate& candidate, const Policy& policy);
 

@@ -14,6 +14,7 @@
 namespace plimsoll {
 
 namespace schedule {
+struct Model;
 struct Op;
 }
 
@@ -36,6 +37,8 @@ struct Context {
   int64_t live_limit = kNoLimit;
   LinkRates links = {};
   Ceiling ceiling = {};
+  // What schedule::make_model gives for the plan as the order pass leaves it, where that is known already; null: it is not.
+  const schedule::Model* model = nullptr;
   // Of policy auto, when a search over whole plans has decided: the steps. Null: the policy decides for itself.
   const std::vector<schedule::Op>* decided = nullptr;
 };

@@ -18,25 +18,26 @@ std::vector<int64_t> bytes_of_tensors(const Plan& plan, const Context& context) 
   return live_bytes(plan, shared, true);
 }
 
-int64_t limit_of(const Context& context) {
-  switch (context.policy.algorithms) {
-    case AlgorithmKind::fitting: return context.live_limit;
+}  // namespace
+
+int64_t limit_of_algorithms(const Policy& policy, int64_t live_limit) {
+  switch (policy.algorithms) {
+    case AlgorithmKind::fitting: return live_limit;
     case AlgorithmKind::smallest: return 0;
     case AlgorithmKind::fastest: return kNoLimit;
   }
   return 0;
 }
 
-}  // namespace
-
 Status conv_algorithm(Plan& plan, const Context& context) {
   for (Step& step : plan.steps)
     if (step.kind == StepKind::compute) step.workspace = {};
   const std::vector<int64_t> live = bytes_of_tensors(plan, context);
+  const int64_t limit = limit_of_algorithms(context.policy, context.live_limit);
   for (const StepId id : ids_of(plan.steps)) {
     Step& step = plan.steps[id];
     if (step.kind != StepKind::compute) continue;
-    const int64_t room = limit_of(context) - live[static_cast<size_t>(id.value)];
+    const int64_t room = limit - live[static_cast<size_t>(id.value)];
     const std::vector<Choice>& choices = context.choices.of(step.task, step.recompute);
     const auto fits = std::find_if(choices.begin(), choices.end(), [&](const Choice& choice) {
       return align_up(choice.workspace_bytes) <= room;

@@ -12,4 +12,7 @@ namespace plimsoll {
 //           placement, which needs the sizes.
 Status conv_algorithm(Plan& plan, const Context& context);
 
+// What the workspaces of the policy's tasks have to fit under.
+int64_t limit_of_algorithms(const Policy& policy, int64_t live_limit);
+
 }  // namespace plimsoll

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "passes/search/fit.h"
 
 namespace plimsoll {
 
 namespace {
+
+constexpr size_t kLarge = 50'000;  // steps of an order
 
 // `bench` has just evaluated the schedule. nullopt: it would reach the ceiling.
 Result<std::optional<JointPlan>> plan_of(const search::State& state, const search::Workbench& bench,
@@ -45,10 +48,11 @@ double Joint::rest_seconds(int64_t budget_bytes) {
 // budget. One that is faster than the looser one before it is not taken: a larger budget, which takes the looser one, would be slower
 // for it.
 Result<std::optional<JointPlan>> Joint::plan(const search::State& state, int64_t budget_bytes, double seconds, const Deadline& deadline) const {
-  constexpr int64_t kTighter[] = {0, 64, 32, 16};  // by one part in so many
+  constexpr int64_t kTighter[] = {0, 64, 32, 16}, kTighterOfLarge[] = {0, 8};  // by one part in so many
   search::Workbench bench(model_, deadline);
   double looser = 0;
-  for (const int64_t part : kTighter) {
+  const bool large = model_.order.size() > kLarge;  // to place each takes seconds, and what a quick placement loses is more
+  for (const int64_t part : large ? std::span<const int64_t>(kTighterOfLarge) : kTighter) {
     const int64_t limit = part == 0 ? state.limit : state.outcome.peak_bytes - state.outcome.peak_bytes / part;
     search::State tight = bench.evaluate(state.fates, limit);
     if (part != 0 && !tight.outcome.fits(limit)) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <span>
 
 #include "compiler/support/bytes.h"
 #include "passes/contest.h"
@@ -40,7 +41,8 @@ class Planning {
   Result<Found> choose(const Found& unconstrained);
   Result<Found> choose_jointly(const Found& unconstrained);
   std::vector<int64_t> sub_batches(bool may_split) const;
-  Result<Found> find_least(const Found& unconstrained, bool may_split);
+  Result<Found> find_least(const Found& unconstrained);
+  Status find_less(std::span<const int64_t> sub_batches, bool may_split, int64_t below, std::optional<Found>& found);
   Status take_faster_recipes(Found& best);
   Result<std::string> way_out_by_rounds(const Found& unconstrained);
   Error infeasible(const Found& unconstrained);
@@ -68,7 +70,14 @@ Status Planning::check_request() const {
 
 // What rounds would need, where the batch stays whole only because a task mixes samples.
 Result<std::string> Planning::way_out_by_rounds(const Found& unconstrained) {
-  PLIMSOLL_ASSIGN(const Found rounds, policy_.searches ? find_least(unconstrained, true) : recipe(policy_, true).least(unconstrained));
+  std::optional<Found> found;
+  if (policy_.searches) {
+    const int64_t one_sample[] = {1};
+    PLIMSOLL_TRY(find_less(one_sample, true, least_->arena(), found));
+  } else {
+    PLIMSOLL_ASSIGN(found, recipe(policy_, true).least(unconstrained));
+  }
+  const Found& rounds = *found;
   if (rounds.arena() >= least_->arena()) return std::string();
   const IdVector<TaskId, Task>& tasks = splits_.graph().tasks;
   const auto mixes = [](const Task& task) { return task.mixes_samples; };
@@ -116,13 +125,19 @@ std::vector<int64_t> Planning::sub_batches(bool may_split) const {
 
 // What everything that can leave leaves at once for, or less, where a policy of the literature needs less. When the deadline comes
 // they are asked only where nothing fits yet.
-Result<Found> Planning::find_least(const Found& unconstrained, bool may_split) {
-  const std::vector<int64_t> sizes = sub_batches(may_split);
+Result<Found> Planning::find_least(const Found& unconstrained) {
+  const std::vector<int64_t> sizes = sub_batches(may_split());
   std::optional<Found> found;
-  int64_t bound = kNoLimit;
   if (sizes.front() == request_.batch) found = unconstrained;
   std::vector<int64_t> ends = {sizes.front()};
   if (sizes.size() > 1) ends.push_back(sizes.back());
+  PLIMSOLL_TRY(find_less(ends, may_split(), kNoLimit, found));
+  return std::move(*found);
+}
+
+// What these splits need, as far as it is below what is asked for.
+Status Planning::find_less(std::span<const int64_t> ends, bool may_split, int64_t below, std::optional<Found>& found) {
+  int64_t bound = kNoLimit;
   for (const int64_t size : ends) {
     if (found && found->arena() <= budget_ && deadline_.sooner(one_plan_seconds_).passed()) break;
     PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(size));
@@ -131,19 +146,20 @@ Result<Found> Planning::find_least(const Found& unconstrained, bool may_split) {
     if (found && found->arena() <= least.joint.plan.summary.arena_bytes) continue;
     found = Found{std::move(least.joint.plan), split, least.joint.live_limit, policy_, std::move(least.joint.decided)};
   }
+  const std::vector<int64_t> fewest_first(ends.rbegin(), ends.rend());
   for (const Policy& policy : all_policies()) {
     const Deadline deadline = found->arena() <= budget_ ? deadline_ : Deadline();
     if (found->arena() <= bound || deadline.passed()) break;
     if (policy.searches || !policy.share_memory) continue;
-    PLIMSOLL_ASSIGN(std::optional<Found> less, recipe(policy, may_split, deadline).least_below(found->arena()));
+    PLIMSOLL_ASSIGN(std::optional<Found> less, recipe(policy, may_split, deadline).least_below(std::min(below, found->arena()), fewest_first));
     if (less) found = std::move(less);
   }
-  return std::move(*found);
+  return {};
 }
 
 // A deadline leaves time for the plans of what the search has found.
 Result<Found> Planning::choose_jointly(const Found& unconstrained) {
-  PLIMSOLL_ASSIGN(least_, find_least(unconstrained, may_split()));
+  PLIMSOLL_ASSIGN(least_, find_least(unconstrained));
   if (least_->arena() > budget_) return infeasible(unconstrained);
   const std::vector<int64_t> sizes = sub_batches(may_split());
   if (budget_ == kNoLimit && sizes.front() == request_.batch) return unconstrained;

@@ -5,7 +5,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int kChoices = 64;  // of algorithms, that are tried for an arena within the budget
+constexpr int kChoices = 64, kFewChoices = 4;  // of algorithms, that are tried for an arena within the budget
 constexpr int kLimits = 10;   // that are tried for the same
 constexpr int64_t kSlack = 16;  // a policy keeps a limit on live bytes but for one part in so many, at most
 
@@ -67,7 +67,8 @@ Result<std::optional<Found>> Recipe::fit(int64_t sub_batch) {
 // fastest that does.
 Result<std::optional<Found>> Recipe::fit_algorithms(int64_t sub_batch) {
   int64_t limit = request_.budget_bytes;
-  for (int tries = 0; tries < kChoices; ++tries) {
+  const int choices = splits_.graph().tasks.size() <= kManyTasks ? kChoices : kFewChoices;
+  for (int tries = 0; tries < choices; ++tries) {
     PLIMSOLL_ASSIGN(std::optional<Found> found, attempt(sub_batch, limit));
     if (!found || fits(*found)) return found;
     if (found->plan.summary.live_bytes > limit) break;  // workspaces are as small as they get at the peak
@@ -165,21 +166,27 @@ Result<Found> Recipe::least(const Found& unconstrained) {
   return least;
 }
 
-Result<std::optional<Found>> Recipe::least_below(int64_t arena_bytes) {
+Result<std::optional<Found>> Recipe::least_below(int64_t arena_bytes, std::span<const int64_t> sub_batches) {
   std::optional<Found> least;
-  const int64_t first = first_sub_batch();
   const auto look_at = [&](int64_t sub_batch, int64_t live_limit) -> Status {
+    PLIMSOLL_ASSIGN(const int64_t bound, splits_.bound_bytes(sub_batch, policy_));
+    if (bound >= arena_bytes || request_.deadline.passed()) return {};
+    PLIMSOLL_ASSIGN(Ceiling* const known, splits_.known_of(policy_, sub_batch, live_limit));
+    if (known->arena_bytes >= arena_bytes) return {};
     PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(sub_batch));
     PLIMSOLL_ASSIGN(std::optional<Plan> plan,
                     plan_below(*split, policy_, live_limit, {.arena_bytes = arena_bytes, .deadline = request_.deadline}));
+    if (!plan && request_.deadline.passed()) return {};  // and nothing is known
+    known->arena_bytes = plan ? plan->summary.arena_bytes : arena_bytes;
     if (!plan || plan->summary.arena_bytes >= arena_bytes) return {};
     arena_bytes = plan->summary.arena_bytes;
     least = Found{std::move(*plan), split, live_limit, policy_};
     return {};
   };
-  if (request_.sub_batch == 0 && request_.may_split && first > 1) PLIMSOLL_TRY(look_at(1, 0));
-  PLIMSOLL_TRY(look_at(first, 0));
-  PLIMSOLL_TRY(look_at(first, kNoLimit));
+  for (const int64_t sub_batch : sub_batches) {
+    PLIMSOLL_TRY(look_at(sub_batch, 0));
+    if (sub_batch == first_sub_batch()) PLIMSOLL_TRY(look_at(sub_batch, kNoLimit));
+  }
   return least;
 }
 
@@ -210,7 +217,8 @@ Status Recipe::take_faster(int64_t sub_batch, std::optional<Found>& best) {
   // Placing is most of the work: not of what is known to need or to take too much.
   PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(sub_batch));
   const auto look_at = [&](int64_t limit, int64_t most_live) -> Status {
-    Ceiling& known = splits_.known_of(policy_, sub_batch, limit);
+    PLIMSOLL_ASSIGN(Ceiling* const ceiling, splits_.known_of(policy_, sub_batch, limit));
+    Ceiling& known = *ceiling;
     if (known.seconds >= interesting_ || known.arena_bytes > request_.budget_bytes || request_.deadline.passed()) return {};
     PLIMSOLL_ASSIGN(std::optional<Plan> plan,
                     plan_below(*split, policy_, limit, {.seconds = interesting_, .deadline = request_.deadline}));

@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "passes/found.h"
@@ -37,8 +38,8 @@ class Recipe {
   // The smallest arena that the request allows.
   Result<Found> least(const Found& unconstrained);
 
-  // What `least` would give, if it needs less than `arena_bytes`; much sooner said where it does not.
-  Result<std::optional<Found>> least_below(int64_t arena_bytes);
+  // What needs least of these sub-batches, if it needs less than `arena_bytes`; much sooner said where it does not.
+  Result<std::optional<Found>> least_below(int64_t arena_bytes, std::span<const int64_t> sub_batches);
 
   // Within the budget. Before: `least` is.
   Result<Found> choose(const Found& unconstrained, const Found& least);

@@ -25,12 +25,34 @@ Result<double> Splits::bound_seconds(int64_t sub_batch, const Policy& policy, in
   const std::tuple key(sub_batch, policy.order, limit);
   const auto known = bounds_.find(key);
   if (known != bounds_.end()) return known->second;
-  auto model = models_.find({sub_batch, policy.order});
-  if (model == models_.end()) {
+  PLIMSOLL_ASSIGN(const Ordered* ordered, this->ordered(sub_batch, policy));
+  return bounds_[key] = search::bound_seconds(ordered->model, limit);
+}
+
+Result<const Splits::Ordered*> Splits::ordered(int64_t sub_batch, const Policy& policy) {
+  const std::pair key(sub_batch, policy.order);
+  const auto known = ordered_.find(key);
+  if (known != ordered_.end()) return &known->second;
+  PLIMSOLL_ASSIGN(const Candidate* split, candidate(sub_batch));
+  schedule::Model model = ordered_model(*split, policy);
+  const int64_t bytes = search::bound_bytes(model);
+  return &ordered_.emplace(key, Ordered{std::move(model), bytes}).first->second;
+}
+
+Result<int64_t> Splits::bound_bytes(int64_t sub_batch, const Policy& policy) {
+  PLIMSOLL_ASSIGN(const Ordered* ordered, this->ordered(sub_batch, policy));
+  return ordered->bound_bytes;
+}
+
+// Of several ranks the order may depend on the limit: then nothing is known before a plan is made.
+Result<Ceiling*> Splits::known_of(const Policy& policy, int64_t sub_batch, int64_t live_limit) {
+  const auto [known, fresh] = known_.try_emplace({policy.name, sub_batch, live_limit}, Ceiling{.seconds = 0, .arena_bytes = 0});
+  if (fresh && graph_.ranks == 1) {
     PLIMSOLL_ASSIGN(const Candidate* split, candidate(sub_batch));
-    model = models_.emplace(std::pair(sub_batch, policy.order), ordered_model(*split, policy)).first;
+    PLIMSOLL_ASSIGN(const Ordered* ordered, this->ordered(sub_batch, policy));
+    known->second = least_of(*split, policy, live_limit, ordered->model);
   }
-  return bounds_[key] = search::bound_seconds(model->second, limit);
+  return &known->second;
 }
 
 Result<Joint*> Splits::joint(int64_t sub_batch, const Policy& policy, int effort) {

@@ -33,10 +33,11 @@ class Splits {
   bool measures() const { return costs_.measures(); }
   // No plan of this split in the policy's order that keeps `limit` takes less (search/bound.h).
   Result<double> bound_seconds(int64_t sub_batch, const Policy& policy, int64_t limit);
-  // What is known of a policy's plan within a limit from a time when nobody wanted it: it takes and needs no less.
-  Ceiling& known_of(const Policy& policy, int64_t sub_batch, int64_t live_limit) {
-    return known_.try_emplace({policy.name, sub_batch, live_limit}, Ceiling{.seconds = 0, .arena_bytes = 0}).first->second;
-  }
+  // The same of the memory that any plan of this split in that order needs whose weights stay on the device.
+  Result<int64_t> bound_bytes(int64_t sub_batch, const Policy& policy);
+  // What is known of a policy's plan within a limit, by its steps alone or from a time when nobody wanted it: it takes and needs no
+  // less. Of a policy that does not search.
+  Result<Ceiling*> known_of(const Policy& policy, int64_t sub_batch, int64_t live_limit);
   // What has been searched is kept, but what a deadline cut short.
   Result<Joint*> joint(int64_t sub_batch, const Policy& policy, int effort);
 
@@ -46,7 +47,13 @@ class Splits {
   const int64_t batch_;
   std::optional<TaskGraph> accumulating_;
   std::map<int64_t, Candidate> candidates_;
-  std::map<std::pair<int64_t, OrderKind>, schedule::Model> models_;
+  struct Ordered {
+    schedule::Model model;
+    int64_t bound_bytes = 0;
+  };
+  Result<const Ordered*> ordered(int64_t sub_batch, const Policy& policy);
+
+  std::map<std::pair<int64_t, OrderKind>, Ordered> ordered_;  // by policies that do not search
   std::map<std::tuple<int64_t, OrderKind, int64_t>, double> bounds_;
   std::map<std::tuple<std::string_view, int64_t, int64_t>, Ceiling> known_;
   std::map<std::tuple<int64_t, OrderKind, int>, Joint> joints_;

@@ -20,9 +20,10 @@ constexpr int32_t kWindow = 256;    // tasks: a window ends in any case
 
 class DymemReplay {
  public:
-  DymemReplay(const Plan& plan, const Model& model, int64_t capacity, bool early)
-      : plan_(plan), model_(model), early_(early), uses_(model), pool_(std::max<int64_t>(capacity, 0)),
-        blocks_(model.tensors.size()) {}
+  DymemReplay(const TaskGraph& graph, int64_t samples, const Model& model, int64_t capacity, bool early)
+      : graph_(graph), model_(model), early_(early), uses_(model), pool_(std::max<int64_t>(capacity, 0)), blocks_(model.tensors.size()) {
+    for (const Task& task : graph.tasks) expensive_.push_back(task.flops.at(samples) > kExpensive * task.bytes_moved(samples));
+  }
 
   Trace run() {
     for (position_ = 0; position_ < static_cast<int32_t>(model_.order.size()); ++position_) {
@@ -170,10 +171,7 @@ class DymemReplay {
     return algorithms.back();
   }
 
-  bool is_expensive(int32_t task) const {
-    const PlanTask& facts = plan_.tasks[TaskId(task)];
-    return facts.flops > kExpensive * facts.bytes_moved;
-  }
+  bool is_expensive(int32_t task) const { return expensive_[at(task)]; }
 
   // Algorithm 2.
   void prefetch() {
@@ -183,7 +181,7 @@ class DymemReplay {
     for (int32_t p = position_ + 1; p < end; ++p) {
       const Op& op = model_.order[at(p)];
       if (op.kind != StepKind::compute || !is_backward(op.id)) continue;
-      const PlanTask& task = plan_.tasks[TaskId(op.id)];
+      const Task& task = graph_.tasks[TaskId(op.id)];
       if (found && task.layer != layer) return;
       for (const int32_t id : model_.reads[op.id]) {
         if (block(id).resident) {
@@ -196,14 +194,15 @@ class DymemReplay {
         if (!offset) return;
         bring(id, *offset, where);
       }
-      if (is_expensive(op.id) && task.layer != plan_.tasks[TaskId(model_.order[at(position_)].id)].layer) {
+      if (is_expensive(op.id) && task.layer != graph_.tasks[TaskId(model_.order[at(position_)].id)].layer) {
         found = true;
         layer = task.layer;
       }
     }
   }
 
-  const Plan& plan_;
+  const TaskGraph& graph_;
+  std::vector<bool> expensive_;  // of each task
   const Model& model_;
   const bool early_;  // false: for the least memory, nothing comes before its time
   const schedule::Uses uses_;
@@ -218,9 +217,10 @@ class DymemReplay {
 }  // namespace
 
 Status dymem(Plan& plan, const Context& context) {
-  const Model model = schedule::make_model(plan, context);
+  std::optional<Model> made;
+  const Model& model = schedule::model_of(plan, context, made);
   const int64_t capacity = context.live_limit == kNoLimit ? pool::kUnbounded : context.live_limit - model.persistent_bytes;
-  schedule::put_steps(plan, DymemReplay(plan, model, capacity, context.live_limit > 0).run());
+  schedule::put_steps(plan, DymemReplay(context.graph, plan.rank_samples(), model, capacity, context.live_limit > 0).run());
   return {};
 }
 

@@ -265,7 +265,8 @@ Needs needs_of(const Candidate& split) {
 }  // namespace
 
 Status modnn(Plan& plan, const Context& context) {
-  const Model model = schedule::make_model(plan, context);
+  std::optional<Model> made;
+  const Model& model = schedule::model_of(plan, context, made);
   const int64_t capacity = context.live_limit == kNoLimit ? pool::kUnbounded : context.live_limit - model.persistent_bytes;
   schedule::put_steps(plan, ModnnReplay(model, capacity).run());
   return {};

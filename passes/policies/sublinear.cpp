@@ -211,7 +211,8 @@ class Search {
 }  // namespace
 
 Status sublinear(Plan& plan, const Context& context) {
-  const Model model = schedule::make_model(plan, context);
+  std::optional<Model> made;
+  const Model& model = schedule::model_of(plan, context, made);
   schedule::put_steps(plan, Search(model, context.live_limit).run());
   return {};
 }

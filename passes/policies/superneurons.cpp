@@ -217,7 +217,8 @@ class PaperCopies {
 };
 
 Status run(Plan& plan, const Context& context, Strategy strategy) {
-  const Model model = schedule::make_model(plan, context);
+  std::optional<Model> made;
+  const Model& model = schedule::model_of(plan, context, made);
   const SuperNeuronsLayers layers(model, context.graph, plan.rank_samples());
   const std::vector<int32_t> list = least_recently_used(model, layers, strategy);
   schedule::Evaluator evaluator(model);

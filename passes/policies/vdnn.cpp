@@ -211,7 +211,9 @@ void put(Plan& plan, const Program& program) {
 }
 
 Status apply(Plan& plan, const Context& context, Offload offload) {
-  put(plan, program_of(schedule::make_model(plan, context), context.graph, offload));
+  std::optional<Model> made;
+  const Model& model = schedule::model_of(plan, context, made);
+  put(plan, program_of(model, context.graph, offload));
   return {};
 }
 
@@ -222,7 +224,8 @@ Status vdnn_all(Plan& plan, const Context& context) { return apply(plan, context
 Status vdnn_conv(Plan& plan, const Context& context) { return apply(plan, context, Offload::conv); }
 
 Status vdnn_dyn(Plan& plan, const Context& context) {
-  const Model model = schedule::make_model(plan, context);
+  std::optional<Model> made;
+  const Model& model = schedule::model_of(plan, context, made);
   schedule::Evaluator evaluator(model);
   const auto peak = [&](const Program& program, int64_t limit) { return evaluator.evaluate(program.trace, limit).peak_bytes; };
   const Program none{.trace = model.order, .waits = std::vector<std::vector<int32_t>>(model.order.size())};

@@ -13,7 +13,8 @@ bool weave_possible(const Model& model, Fates& fates, Trace& trace, size_t longe
 }
 
 void apply_fates(Plan& plan, const Context& context, Fates fates, CopyTiming timing) {
-  const Model model = make_model(plan, context);
+  std::optional<Model> made;
+  const Model& model = model_of(plan, context, made);
   Trace trace;
   weave_possible(model, fates, trace);
   if (timing == CopyTiming::overlapped) {

@@ -226,8 +226,7 @@ Model make_model(const Plan& plan, const Context& context) {
   model.last_share = static_cast<double>(plan.last_sub_batch) / static_cast<double>(plan.sub_batch);
   model.links = context.links;
   model.in_place_allowed = context.policy.in_place;
-  for (const Step& step : plan.steps)
-    model.order.push_back({step.kind == StepKind::compute ? step.task.value : step.tensor.value, step.kind, step.recompute});
+  model.order = trace_of(plan);
   copy_facts(model, plan, context);
   find_homes(model, plan, context);
   find_what_updates_come_behind(model, plan);
@@ -235,6 +234,18 @@ Model make_model(const Plan& plan, const Context& context) {
   find_gaps(model);
   find_reads(model);
   return model;
+}
+
+Trace trace_of(const Plan& plan) {
+  Trace trace;
+  trace.reserve(plan.steps.size());
+  for (const Step& step : plan.steps)
+    trace.push_back({step.kind == StepKind::compute ? step.task.value : step.tensor.value, step.kind, step.recompute});
+  return trace;
+}
+
+const Model& model_of(const Plan& plan, const Context& context, std::optional<Model>& made) {
+  return context.model ? *context.model : made.emplace(make_model(plan, context));
 }
 
 void put_steps(Plan& plan, const Trace& trace) {

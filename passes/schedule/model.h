@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -129,7 +130,13 @@ struct Model {
 // Before: the plan is ordered (passes/order.h).
 Model make_model(const Plan& plan, const Context& context);
 
+// The one that the context knows, or else `made`, which becomes the plan's.
+const Model& model_of(const Plan& plan, const Context& context, std::optional<Model>& made);
+
 // Writes a trace as the plan's steps. What lives through the run and is copied has its home in the host pool from here on.
 void put_steps(Plan& plan, const Trace& trace);
+
+// What put_steps has written.
+Trace trace_of(const Plan& plan);
 
 }  // namespace plimsoll::schedule

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <queue>
+#include <tuple>
 
 #include "passes/search/levels.h"
 
@@ -38,6 +40,7 @@ class Fitter {
   }
 
  private:
+  static constexpr size_t kSwept = 50'000;  // steps of the order
   static constexpr int kPeaksPerTurn = 32, kPatience = 8, kNearest = 64;
   struct Candidate {
     int32_t tensor;
@@ -124,8 +127,47 @@ class Fitter {
       any = true;
       peak = live_.highest();
       if (live_.at(peak) <= limit) break;
+      if (model_.order.size() > kSwept) return lower_all(fates, limit), true;
     }
     return any;
+  }
+
+  // A graph of a hundred thousand tasks has thousands of peaks, one for each block that is run again, and to look for each through all
+  // that lives takes longer than anybody waits. So behind the highest one, all steps in one pass: where there is too much, the
+  // cheapest of what is there leaves.
+  void lower_all(Fates& fates, int64_t limit) {
+    const auto& lives = bench_.evaluator.lives();
+    std::vector<std::vector<int32_t>> from(bench_.trace.size() + 1);  // of each step: lives that may leave from there on
+    for (int32_t life = 0; life < static_cast<int32_t>(lives.size()); ++life) {
+      const ModelTensor& tensor = model_.tensors[at(lives[at(life)].tensor)];
+      if (tensor.movable && !tensor.home && tensor.bytes > 0 && lives[at(life)].last > lives[at(life)].first + 1) from[at(lives[at(life)].first) + 1].push_back(life);
+    }
+    const auto dearer = [&](const Candidate& a, const Candidate& b) { return std::tie(a.score, a.tensor, a.first) > std::tie(b.score, b.tensor, b.first); };
+    std::priority_queue<Candidate, std::vector<Candidate>, decltype(dearer)> there(dearer);
+    std::vector<Candidate> used;
+    for (int32_t step = 0; step < static_cast<int32_t>(bench_.trace.size()); ++step) {
+      candidates_.clear();
+      for (const int32_t life : from[at(step)])
+        if (!given_[at(lives[at(life)].tensor)]) consider(lives[at(life)], fates, candidates_);
+      for (const Candidate& candidate : candidates_) there.push(candidate);
+      if (live_.at(step) <= limit) continue;
+      ++stamp_of_touch_;
+      touch(step);
+      used.clear();
+      while (live_.at(step) > limit && !there.empty()) {
+        const Candidate candidate = there.top();
+        there.pop();
+        if (candidate.last <= step || given_[at(candidate.tensor)]) continue;
+        if (touched_[at(candidate.tensor)] == stamp_of_touch_) {
+          used.push_back(candidate);
+          continue;
+        }
+        fates[at(candidate.tensor)] = candidate.fate;
+        given_[at(candidate.tensor)] = true;
+        live_.add(candidate.first + 1, candidate.last, -model_.tensors[at(candidate.tensor)].bytes);
+      }
+      for (const Candidate& candidate : used) there.push(candidate);
+    }
   }
 
   bool lower(Fates& fates, int32_t peak, int64_t limit) {

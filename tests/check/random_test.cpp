@@ -9,8 +9,10 @@
 #include "compiler/ir/plan_json.h"
 #include "compiler/ir/plan_text.h"
 #include "compiler/ir/task_graph_text.h"
+#include "passes/candidate.h"
 #include "passes/planner.h"
 #include "passes/policies.h"
+#include "passes/search/bound.h"
 #include "tests/check/damage.h"
 #include "tests/check/interleave.h"
 #include "tests/random_graph.h"
@@ -79,6 +81,35 @@ TEST_CASE("every policy plans random graphs soundly, under every budget that is 
 TEST_CASE("every policy plans random graphs soundly, under every budget that is possible: second quarter") { plan_soundly(25, 50); }
 TEST_CASE("every policy plans random graphs soundly, under every budget that is possible: third quarter") { plan_soundly(50, 75); }
 TEST_CASE("every policy plans random graphs soundly, under every budget that is possible: last quarter") { plan_soundly(75, 100); }
+
+TEST_CASE("what a policy's steps alone say of its plan, the plan neither needs less than nor takes less") {
+  int64_t tight = 0, all = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    const int64_t batch = 1 + static_cast<int64_t>(seed % 5), sub_batch = 1 + static_cast<int64_t>(seed % static_cast<uint64_t>(batch));
+    const TaskGraph one = random_graph(seed, {.layers = 2 + static_cast<int>(seed % 23), .batch = batch});
+    const TaskGraph graph = sub_batch < batch ? accumulating(one) : one;
+    RandomCosts costs(seed);
+    const auto candidate = make_candidate(graph, costs, batch, sub_batch);
+    REQUIRE(candidate.ok());
+    for (const Policy& policy : all_policies()) {
+      if (policy.searches || !policy.share_memory) continue;
+      const schedule::Model ordered = ordered_model(*candidate, policy);
+      const int64_t bound = search::bound_bytes(ordered);
+      for (const int64_t limit : {kNoLimit, int64_t{0}, int64_t{200'000}}) {
+        CAPTURE(seed, policy.name, limit);
+        const Ceiling least = least_of(*candidate, policy, limit, ordered);
+        const auto plan = plan_within(*candidate, policy, limit);
+        REQUIRE(plan.ok());
+        CHECK(least.arena_bytes <= plan->summary.arena_bytes);
+        CHECK(least.seconds <= plan->summary.iteration_seconds);
+        CHECK(bound <= least.arena_bytes);
+        tight += least.arena_bytes == plan->summary.arena_bytes && least.seconds > 0.99 * plan->summary.iteration_seconds;
+        ++all;
+      }
+    }
+  }
+  CHECK(3 * tight > all);
+}
 
 TEST_CASE("a damaged plan of the planner is refused, or goes wrong in no interleaving") {
   for (uint64_t seed = 0; seed < 6; ++seed) {

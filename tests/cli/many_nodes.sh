@@ -11,3 +11,6 @@ expect 0 plimsoll inspect plan.json;  says "the peak:"
 # The search of a network as large has an end when it is told so.
 expect 10 plimsoll plan deep.onnx --batch 64 --costs p100 --policy auto --budget 70% --time-limit 1 -q -o plan.json
 expect 0 plimsoll verify plan.json;   says "ok:"
+
+# A budget that nothing fits is refused with the least that works, as of a small network.
+expect 6 plimsoll plan deep.onnx --batch 64 --costs p100 --budget 1MiB -q -o plan.json; says "bytes works"
