@@ -119,6 +119,7 @@ class NetworkBuilder {
     if (proto.output_size() == 0) return {};
     if (const auto mask = masks_.by_output.find(proto.output(0)); mask != masks_.by_output.end()) return add_mask(proto, mask->second);
     if (masks_.steps.contains(proto.output(0))) return {};
+    if (leave_out_guard(proto)) return {};
     if (is_alias(proto)) {
       table_.alias(proto.output(0), table_.find(proto.input(0)));
       return {};
@@ -166,6 +167,26 @@ class NetworkBuilder {
       else PLIMSOLL_TRY(place(node, *find_op(node.op_type())));
     }
     return !nodes->empty();
+  }
+
+  // Where(IsNaN(x), number, x) is x, but for NaN: exporters write it behind the softmax of an attention, for rows that are masked whole.
+  bool leave_out_guard(const onnx::NodeProto& proto) {
+    if (!is_onnx_domain(proto.domain())) return false;
+    if (proto.op_type() == "IsNaN" && proto.input_size() == 1) {
+      const std::vector<int>& readers = readers_[proto.output(0)];
+      const auto guards = [&](int reader) {
+        const onnx::NodeProto* node = reader < 0 ? nullptr : &graph_.node(reader);
+        return node && node->op_type() == "Where" && is_onnx_domain(node->domain()) && node->input_size() == 3 &&
+               node->input(0) == proto.output(0) && node->input(1) != proto.output(0) && node->input(2) == proto.input(0);
+      };
+      if (readers.empty() || !std::all_of(readers.begin(), readers.end(), guards)) return false;
+      guards_.insert(proto.output(0));
+      return true;
+    }
+    if (proto.input_size() == 0 || !guards_.contains(proto.input(0))) return false;
+    table_.alias(proto.output(0), table_.find(proto.input(2)));
+    ++guards_left_out_;
+    return true;
   }
 
   // A Pad without zeros is nothing; one whose readers can pad by themselves is left to them.
@@ -447,6 +468,11 @@ class NetworkBuilder {
     if (inputs_.reshapes_rewritten() > 0)
       notes_.push_back(fmt::format("{} Reshape nodes had the batch of {} written into their target; it follows the batch now",
                                    inputs_.reshapes_rewritten(), *exported_batch_));
+    if (guards_left_out_ > 0) {
+      const bool one = guards_left_out_ == 1;
+      notes_.push_back(fmt::format("{} Where node{} that only replace{} NaN {} left out; NaN in training ends it, by name",
+                                   guards_left_out_, one ? "" : "s", one ? "s" : "", one ? "is" : "are"));
+    }
   }
 
   // The trainer reads frozen and filled weights from the model file like any other, so they are initializers there.
@@ -472,6 +498,8 @@ class NetworkBuilder {
   std::optional<int64_t> exported_batch_ = {};
   static constexpr int kModelOutput = -1, kSequence = -2;  // readers that are no node
   RandomMasks masks_ = {};
+  std::unordered_set<std::string> guards_ = {};  // what an IsNaN made that only guards
+  int guards_left_out_ = 0;
   std::unordered_map<ValueTable::Index, std::vector<std::string>> sequences_ = {};  // empty: of what is not supported
   std::unordered_map<std::string, std::vector<int>> readers_ = {};
   std::unordered_map<std::string, std::vector<int64_t>> absorbed_ = {};  // output of a Pad that is none → its zeros

@@ -133,3 +133,26 @@ TEST_CASE("what cannot be picked or filled is said, with the node") {
   other.output("y");
   CHECK(outcome(other.import()).find("'of_samples'") != std::string::npos);
 }
+
+// As PyTorch 2 writes attention with a mask of booleans: of a row that is masked whole, softmax makes NaN, and 0 is put there.
+TEST_CASE("what only replaces NaN is left out, with a note") {
+  const auto guarded = [](const char* condition, const char* kept) {
+    ModelBuilder build;
+    build.input("x", {"N", "4", "4"}).weight("w", {4, 4}).node("MatMul", {"x", "w"}, {"scores"});
+    build.node("Softmax", {"scores"}, {"p"}, "softmax");
+    build.constant_real("zero", {0}, true).node("IsNaN", {condition}, {"isnan"}, "isnan");
+    build.node("Where", {"isnan", "zero", kept}, {"guarded"}, "where");
+    build.node("MatMul", {"guarded", "x"}, {"y"}, "values");
+    build.output("y");
+    return build.import();
+  };
+  const auto imported = guarded("p", "p");
+  REQUIRE(outcome(imported) == "ok");
+  CHECK((!find_node(imported->network, "isnan") && !find_node(imported->network, "where")));
+  const Node* values = find_node(imported->network, "values");
+  REQUIRE(values);
+  CHECK(imported->network.values[values->inputs[0]].name == "p");
+  CHECK(imported->notes == std::vector<std::string>{"1 Where node that only replaces NaN is left out; NaN in training ends it, by name"});
+  for (const auto& other : {guarded("p", "scores"), guarded("scores", "p")})
+    CHECK(outcome(other).find("5: 1 operator of the model (opset 17) is not supported | IsNaN: 1 node, 'isnan'") == 0);
+}
