@@ -140,12 +140,17 @@ double Evaluator::simulate(const Trace& trace, bool updates, bool last) {
   double compute = 0, d2h = 0, h2d = 0, prefetched = 0, taken = 0;  // taken: from the next task, by copies beside it
   double comm = 0, workspace_free = 0;  // the latter: of reductions, when all have been issued
   reduced_.assign(model_.reductions.size(), 0);
+  busy_reduced_.assign(model_.reductions.size(), 0);
+  double busy_comm = 0;
   const double share = last ? model_.last_share : 1;
   for (size_t step = 0; step < trace.size(); ++step) {
     const Op& op = trace[step];
     if (op.kind == StepKind::compute) {
       double start = std::max({compute, d2h, workspace_free});
-      if (const int32_t sum = model_.waits_for[at(op.id)]; sum >= 0) start = std::max(start, reduced_[at(sum)]);
+      if (const int32_t sum = model_.waits_for[at(op.id)]; sum >= 0) {
+        start = std::max(start, reduced_[at(sum)]);
+        if (updates) busy_ = std::max(busy_, busy_reduced_[at(sum)]);
+      }
       if (came_from_[step] >= 0) start = std::max(start, end_[at(came_from_[step])]);
       const Algorithm& algorithm = model_.algorithms[at(chosen_[step])];
       const bool skipped = !updates && model_.tasks[at(op.id)].kind == TaskKind::update;
@@ -157,8 +162,9 @@ double Evaluator::simulate(const Trace& trace, bool updates, bool last) {
       if (op.again) continue;
       for (const int32_t sum : model_.reduced_behind[op.id]) {
         const Reduction& reduction = model_.reductions[at(sum)];
-        comm = std::max(comm, compute) + (updates || reduction.of_every_round ? reduction.seconds : 0);
-        reduced_[at(sum)] = comm;
+        const double seconds_on_link = updates || reduction.of_every_round ? reduction.seconds : 0;
+        reduced_[at(sum)] = comm = std::max(comm, compute) + seconds_on_link;
+        busy_reduced_[at(sum)] = busy_comm = std::max(busy_comm, busy_) + seconds_on_link;
         if (at(sum) + 1 == reduced_.size()) workspace_free = comm;
       }
       continue;
@@ -175,6 +181,7 @@ double Evaluator::simulate(const Trace& trace, bool updates, bool last) {
       if (op.kind == StepKind::prefetch) prefetched = h2d;
     }
   }
+  if (updates) busy_ = std::max(busy_, busy_comm);  // in other rounds there is the loss alone, which the next may overtake
   return std::max({compute, d2h, h2d, comm});
 }
 

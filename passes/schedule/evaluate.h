@@ -14,7 +14,8 @@ namespace plimsoll::schedule {
 
 struct Outcome {
   double seconds = 0;      // of an iteration
-  double busy_seconds = 0; // of these, computing: without all waits no plan with these steps takes less
+  // Of these, computing, and of several ranks waiting for sums: without all other waits no plan with these steps takes less.
+  double busy_seconds = 0;
   int64_t peak_bytes = 0;  // live tensors and workspaces, persistent ones included
   int64_t excess = 0;      // bytes above the limit, summed over the steps
   int32_t peak_op = 0;
@@ -76,7 +77,7 @@ class Evaluator {
   std::vector<bool> for_update_;    // of each copy: from or to a home, for an update and no other task
   std::vector<int32_t> left_at_;    // of each fetch: the step that touched its tensor last before it
   std::vector<double> start_, end_;
-  std::vector<double> reduced_;  // of each reduction: when it ends
+  std::vector<double> reduced_, busy_reduced_;  // of each reduction: when it ends; and if nothing but sums were waited for
   double busy_ = 0;  // of the round simulated last
 };
 

@@ -51,6 +51,25 @@ double first_load_seconds(const Model& model) {
   return rounds * model.links.latency_seconds + (rounds - 1 + (model.rounds > 1 ? model.last_share : 1)) * copy;
 }
 
+// All tasks at their fastest, and nothing waited for but sums over the ranks, which come one after the other.
+double reduced_iteration(const Model& model) {
+  double compute = first_load_seconds(model), comm = 0;
+  const bool rounds = model.rounds > 1;
+  if (rounds)
+    for (const Op& op : model.order)
+      if (op.kind == StepKind::compute && model.tasks[at(op.id)].kind != TaskKind::update)
+        compute += static_cast<double>(model.rounds - 1) * model.algorithms_of(op.id).front().seconds;
+  std::vector<double> ends(model.reductions.size(), 0);
+  for (const Op& op : model.order) {
+    if (op.kind != StepKind::compute) continue;
+    if (const int32_t sum = model.waits_for[at(op.id)]; sum >= 0) compute = std::max(compute, ends[at(sum)]);
+    const schedule::Algorithm& algorithm = model.algorithms_of(op.id).front();
+    compute += rounds ? algorithm.last_seconds : algorithm.seconds;
+    for (const int32_t sum : model.reduced_behind[op.id]) ends[at(sum)] = comm = std::max(comm, compute) + model.reductions[at(sum)].seconds;
+  }
+  return std::max(compute, comm);
+}
+
 bool cheaper(const Droppable& a, const Droppable& b) { return a.seconds * b.bytes < b.seconds * a.bytes; }
 
 bool touches(const Model& model, const Op& op, int32_t tensor) {
@@ -152,7 +171,8 @@ struct Bound::Full {
 
 Bound::~Bound() = default;
 
-Bound::Bound(const Model& model) : model_(model), ideal_(fastest_iteration(model) + first_load_seconds(model)) {
+Bound::Bound(const Model& model)
+    : model_(model), ideal_(fastest_iteration(model) + first_load_seconds(model)), reduced_(model.reductions.empty() ? 0 : reduced_iteration(model)) {
   schedule::Evaluator evaluator(model);
   schedule::Trace trace;
   schedule::weave(model, schedule::keep_everything(model), trace);
@@ -176,7 +196,7 @@ Bound::Bound(const Model& model) : model_(model), ideal_(fastest_iteration(model
 }
 
 double Bound::seconds(int64_t limit) {
-  if (limit == kNoLimit) return ideal_;
+  if (limit == kNoLimit) return std::max(ideal_, reduced_);
   const auto [known, fresh] = known_.try_emplace(limit, 0);
   if (!fresh) return known->second;
   double best = 0;  // what a round takes longer than its ideal
@@ -191,7 +211,7 @@ double Bound::seconds(int64_t limit) {
     best = std::max(best, round_bound(model_, full.items, full.homes, over, full.before, full.behind) - (full.before + full.behind));
   }
   const double rounds = static_cast<double>(std::max<int64_t>(model_.rounds - 1, 1));
-  return known->second = ideal_ + std::min(best, 1e6) * rounds;
+  return known->second = std::max(ideal_ + std::min(best, 1e6) * rounds, reduced_);
 }
 
 int64_t bound_bytes(const Model& model) {

@@ -9,7 +9,7 @@
 namespace plimsoll::search {
 
 // In seconds, of an iteration: no schedule of this model, in its order, that keeps `limit` takes less; kNoLimit: the sum
-// of the tasks' fastest times, behind the load that the first of them waits for.
+// of the tasks' fastest times, behind the load that the first of them waits for, and of several ranks with the waits for sums.
 //
 // While some step runs, what lies in its gap then (model.h) and has no room must have been given up. Each of these tensors
 // costs at least one more run of its own task, behind the step, or a copy to the host before it and one back behind it:
@@ -34,7 +34,7 @@ class Bound {
  private:
   struct Full;
   const schedule::Model& model_;
-  double ideal_ = 0;
+  double ideal_ = 0, reduced_ = 0;
   std::vector<Full> fullest_;  // steps, the fullest first
   std::map<int64_t, double> known_;
 };

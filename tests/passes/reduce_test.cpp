@@ -24,12 +24,12 @@ class RankCosts : public FakeCosts {
   RankLink link_;
 };
 
-Plan planned(int64_t ranks, RankLink link, int64_t sub_batch = 0) {
+Plan planned(int64_t ranks, RankLink link, int64_t sub_batch = 0, const std::string& policy = "liveness", int64_t budget_bytes = 0) {
   TaskGraph graph = chain(4, 1024, 250'000);  // a megabyte of gradient each; a task takes eight milliseconds
   graph.batch = 8 * ranks;
   graph.ranks = ranks;
   RankCosts costs(link);
-  const Result<Plan> plan = make_plan(graph, costs, {.batch = 8, .sub_batch = sub_batch});
+  const Result<Plan> plan = make_plan(graph, costs, {.policy = policy, .batch = 8, .sub_batch = sub_batch, .budget_bytes = budget_bytes});
   if (!plan.ok()) FAIL(plan.error().message);
   REQUIRE(flaw(*plan, graph) == "");
   return *plan;
@@ -72,6 +72,15 @@ TEST_CASE("a link that is mostly latency gathers gradients") {
   CHECK(steps_of(plan) == std::vector<std::string>{"reduce loss", "reduce dw4 dw3 dw2", "w2.update", "w3.update", "w4.update", "reduce dw1", "w1.update"});
   for (const Step& step : plan.steps)
     if (step.kind == StepKind::reduce) CHECK(step.workspace.bytes == 0);
+}
+
+TEST_CASE("what the link takes is in the bound, and no schedule is sought that would be faster") {
+  const RankLink link{.bytes_per_second = 1e6, .latency_seconds = 1e-5, .staging_bytes = 4096};
+  const Plan free = planned(2, link, 0, "auto");
+  const Plan plan = planned(2, link, 0, "auto", free.summary.arena_bytes - 1);
+  CHECK(plan.summary.bound_seconds > plan.summary.reduce_seconds);
+  CHECK(plan.summary.bound_seconds <= plan.summary.iteration_seconds * (1 + 1e-9));
+  CHECK(plan.summary.bound_seconds > 0.99 * plan.summary.iteration_seconds);
 }
 
 TEST_CASE("what a reduction takes follows from what each rank sends") {
