@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "compiler/support/bytes.h"
+#include "compiler/support/counted.h"
 #include "passes/analysis/access.h"
 
 namespace plimsoll {
@@ -46,8 +47,8 @@ Error explain_infeasible(const Plan& least, const TaskGraph& graph, const Policy
               fmt::format("{}: no plan fits {}; the least that works with policy '{}' is {}", graph.name,
                           both(budget_bytes), policy.name, both(least.summary.arena_bytes))};
   if (!least.steps.contains(peak)) return error;
-  error.notes.push_back(fmt::format("the peak is at {}, in rounds of {} of {} samples: {} live, of which {} persistent",
-                                    describe(least, peak), least.sub_batch, least.batch,
+  error.notes.push_back(fmt::format("the peak is at {}, in rounds of {} of {}: {} live, of which {} persistent",
+                                    describe(least, peak), least.sub_batch, counted(least.batch, "sample"),
                                     format_bytes(least.summary.live_bytes),
                                     format_bytes(least.summary.persistent_bytes)));
   std::vector<const Residency*> live;

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "compiler/support/bytes.h"
+#include "compiler/support/counted.h"
 #include "passes/contest.h"
 #include "passes/explain.h"
 #include "passes/recipe.h"
@@ -84,7 +85,7 @@ Result<std::string> Planning::way_out_by_rounds(const Found& unconstrained) {
   return fmt::format("{} computes over all samples of a round, so the batch stays whole; --batch-norm split has plans from {} ({} bytes) on, "
                      "in rounds: it then sees as few as {} at a time, and something else is trained",
                      std::find_if(tasks.begin(), tasks.end(), mixes)->layer, format_bytes(rounds.arena()), rounds.arena(),
-                     rounds.candidate->sub_batch == 1 ? "1 sample" : fmt::format("{} samples", rounds.candidate->sub_batch));
+                     counted(rounds.candidate->sub_batch, "sample"));
 }
 
 Error Planning::infeasible(const Found& unconstrained) {

@@ -11,6 +11,7 @@
 
 #include "compiler/costs/modelled.h"
 #include "compiler/costs/subprocess.h"
+#include "compiler/support/counted.h"
 
 namespace plimsoll {
 namespace {
@@ -214,8 +215,9 @@ Status ProfiledCosts::prepare(const TaskGraph& graph, int64_t samples) {
       if (!known_.contains(key)) unknown.push_back(entry);
   if (!unknown.empty() && elsewhere_)
     return Error{ExitCode::environment,
-                 fmt::format("'{}' lacks {} tasks of rounds of {} samples, and it is of another machine: {}, {} threads",
-                             options_.profile_file, unknown.size(), samples, profile_.device, profile_.threads),
+                 fmt::format("'{}' lacks {} of rounds of {}, and it is of another machine: {}, {}",
+                             options_.profile_file, counted(static_cast<int64_t>(unknown.size()), "task"), counted(samples, "sample"), profile_.device,
+                             counted(profile_.threads, "thread")),
                  {fmt::format("profile the model there, with --sub-batch {}", samples)}};
   if (!unknown.empty()) PLIMSOLL_TRY(ask(unknown, false));
   Error refused{ExitCode::environment, "the backend cannot run some tasks"};

@@ -23,6 +23,7 @@
 #include "compiler/import/values.h"
 #include "compiler/ops/op.h"
 #include "compiler/support/bytes.h"
+#include "compiler/support/counted.h"
 
 namespace plimsoll {
 namespace {
@@ -342,8 +343,8 @@ class NetworkBuilder {
 
   Status check_inputs(const onnx::NodeProto& proto) const {
     if (static_cast<size_t>(proto.input_size()) < required_inputs(proto.op_type()))
-      return Error{ExitCode::invalid_model, fmt::format("{}: has {} inputs, it needs {}", describe(proto),
-                                                        proto.input_size(), required_inputs(proto.op_type()))};
+      return Error{ExitCode::invalid_model, fmt::format("{}: has {}, it needs {}", describe(proto),
+                                                        counted(proto.input_size(), "input"), required_inputs(proto.op_type()))};
     for (size_t i = 0; i < required_inputs(proto.op_type()); ++i)
       if (proto.input(static_cast<int>(i)).empty())
         return Error{ExitCode::invalid_model, fmt::format("{}: its input {} is left out", describe(proto), i)};
@@ -466,12 +467,12 @@ class NetworkBuilder {
       notes_.push_back(fmt::format("the model was exported for a batch of {}; its first dimension is taken as the batch",
                                    *exported_batch_));
     if (inputs_.reshapes_rewritten() > 0)
-      notes_.push_back(fmt::format("{} Reshape nodes had the batch of {} written into their target; it follows the batch now",
-                                   inputs_.reshapes_rewritten(), *exported_batch_));
+      notes_.push_back(fmt::format("{} had the batch of {} written into the target; it follows the batch now",
+                                   counted(inputs_.reshapes_rewritten(), "Reshape node"), *exported_batch_));
     if (guards_left_out_ > 0) {
       const bool one = guards_left_out_ == 1;
-      notes_.push_back(fmt::format("{} Where node{} that only replace{} NaN {} left out; NaN in training ends it, by name",
-                                   guards_left_out_, one ? "" : "s", one ? "s" : "", one ? "is" : "are"));
+      notes_.push_back(fmt::format("{} that only {} NaN {} left out; NaN in training ends it, by name",
+                                   counted(guards_left_out_, "Where node"), one ? "replaces" : "replace", one ? "is" : "are"));
     }
   }
 

@@ -8,6 +8,7 @@
 #include "compiler/import/load.h"
 #include "compiler/import/random_mask.h"
 #include "compiler/import/sha256.h"
+#include "compiler/support/counted.h"
 #include "compiler/support/new_file.h"
 
 namespace plimsoll {
@@ -76,7 +77,8 @@ Status put_weights(ModelFile& file, const std::string& checkpoint) {
     ++put;
   }
   const size_t held = header.size() - (header.contains("__metadata__") ? 1 : 0);
-  if (put != held) return refuse(fmt::format("{} of its {} weights are not in the model", held - put, held));
+  const auto missing = static_cast<int64_t>(held - put);
+  if (missing != 0) return refuse(fmt::format("{} of its {} {} not in the model", missing, counted(static_cast<int64_t>(held), "weight"), is_or_are(missing)));
   return {};
 }
 

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "compiler/support/counted.h"
+
 namespace plimsoll {
 namespace {
 
@@ -56,8 +58,8 @@ int64_t count_bad(const std::string& raw) {
 
 void find_folded_normalization(const ModelFile& file, const Network& network, std::vector<std::string>& warnings) {
   if (const int64_t told = count_told_folded(file.model.graph()); told > 0) {
-    warnings.push_back(fmt::format("the exporter has folded {} batch normalizations into the layers before them: it says so in the "
-                                   "model. Export it without that: {}", told, kDynamoLine));
+    warnings.push_back(fmt::format("the exporter has folded {} into the layers before them: it says so in the "
+                                   "model. Export it without that: {}", counted(told, "batch normalization"), kDynamoLine));
     return;
   }
   int convolutions = 0, with_bias = 0, renamed = 0, frozen = 0;
@@ -75,14 +77,14 @@ void find_folded_normalization(const ModelFile& file, const Network& network, st
     renamed += !are_siblings(network.values[node.inputs[1]].name, network.values[node.inputs[2]].name);
   }
   if (frozen > 0 && is_by_dynamo(file.model.graph())) {
-    warnings.push_back(fmt::format("the {} batch normalizations of the model are in evaluation mode, for torch's dynamo exporter writes "
-                                   "no other; they are trained with the statistics of each batch. It should be model.train() that is "
-                                   "exported, or dropouts are missing", frozen));
+    warnings.push_back(fmt::format("the model has {} in evaluation mode, for torch's dynamo exporter writes "
+                                   "no other; training takes the statistics of each batch. It should be model.train() that is "
+                                   "exported, or dropouts are missing", counted(frozen, "batch normalization")));
     return;
   }
   if (frozen > 0) {
-    warnings.push_back(fmt::format("the {} batch normalizations of the model are in evaluation mode; they are trained with the "
-                                   "statistics of each batch. To export them for training: {}", frozen, kTorchLine));
+    warnings.push_back(fmt::format("the model has {} in evaluation mode; training takes the "
+                                   "statistics of each batch. To export it for training: {}", counted(frozen, "batch normalization"), kTorchLine));
     return;
   }
   const bool torch = file.model.producer_name() == "pytorch";
@@ -113,7 +115,7 @@ Status find_bad_weights(const ModelFile& file, const Network& network, bool stri
     if (++tensors <= 10) lines.push_back(fmt::format("'{}': {}", tensor.name(), here));
   }
   if (bad == 0) return {};
-  const std::string message = fmt::format("{} weights in {} tensors are NaN or infinite", bad, tensors);
+  const std::string message = fmt::format("{} in {} {} NaN or infinite", counted(bad, "weight"), counted(tensors, "tensor"), is_or_are(bad));
   if (strict) return Error{ExitCode::invalid_model, message, std::move(lines)};
   std::string shown;
   for (const std::string& line : lines) shown += (shown.empty() ? "" : ", ") + line;

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "compiler/support/counted.h"
+
 namespace plimsoll {
 namespace {
 
@@ -84,7 +86,7 @@ Error cycle_error(const onnx::GraphProto& graph, const Makers& makers, const std
     if (seen_at[static_cast<size_t>(next)] >= 0) path.erase(path.begin(), path.begin() + seen_at[static_cast<size_t>(next)]);
     node = next;
   }
-  Error error{ExitCode::invalid_model, fmt::format("the graph has a cycle of {} nodes", path.size())};
+  Error error{ExitCode::invalid_model, fmt::format("the graph has a cycle of {}", counted(static_cast<int64_t>(path.size()), "node"))};
   constexpr size_t kShown = 20;
   for (size_t i = 0; i < std::min(path.size(), kShown); ++i)
     error.notes.push_back(fmt::format("{} waits for {}", describe(graph.node(path[i])),

@@ -9,6 +9,7 @@
 
 #include "compiler/import/graph_order.h"
 #include "compiler/import/load.h"
+#include "compiler/support/counted.h"
 
 namespace plimsoll {
 namespace {
@@ -69,8 +70,8 @@ class Inliner {
       if (stack_[i].function == &function) return cycle(i);
     if (call.input_size() > function.input_size() || call.output_size() > function.output_size())
       return Error{ExitCode::invalid_model,
-                   fmt::format("{}: calls function '{}' with {} inputs and {} outputs, it has {} and {}", describe(call),
-                               function.name(), call.input_size(), call.output_size(), function.input_size(), function.output_size())};
+                   fmt::format("{}: calls function '{}' with {} and {}, it has {} and {}", describe(call),
+                               function.name(), counted(call.input_size(), "input"), counted(call.output_size(), "output"), function.input_size(), function.output_size())};
     ++calls_;
     Frame frame{.function = &function, .prefix = prefix_of(call)};
     for (int i = 0; i < function.input_size(); ++i)

@@ -8,6 +8,7 @@
 #include "compiler/import/load.h"
 #include "compiler/import/slots.h"
 #include "compiler/import/weights.h"
+#include "compiler/support/counted.h"
 
 namespace plimsoll {
 namespace {
@@ -77,9 +78,10 @@ Result<bool> lift_weights(ModelFile& file, const GraphOrder& order, std::vector<
     names.insert(node.output(0));
   }
   if (lifted.empty()) return false;
-  notes.push_back(fmt::format("{} weights are written as nodes of the model; they are initializers now", lifted.size()));
+  const auto count = static_cast<int64_t>(lifted.size());
+  notes.push_back(fmt::format("{} {} written as nodes of the model and taken as initializers", counted(count, "weight"), is_or_are(count)));
   if (filled > 0)
-    notes.push_back(fmt::format("{} of them have one value in all their elements: train from random weights instead", filled));
+    notes.push_back(fmt::format("of that, {} with one value in all elements: train from random weights instead", counted(filled, "weight")));
   remove_makers(graph, names);
   for (onnx::TensorProto& tensor : lifted) add_initializer(file.model, std::move(tensor));
   return true;

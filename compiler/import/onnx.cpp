@@ -12,6 +12,7 @@
 #include "compiler/import/load.h"
 #include "compiler/import/loaded_model.h"
 #include "compiler/import/weights.h"
+#include "compiler/support/counted.h"
 
 namespace plimsoll {
 namespace {
@@ -19,9 +20,11 @@ namespace {
 void say_what_was_ordered(const GraphOrder& order, std::vector<std::string>& notes) {
   if (order.sorted) notes.push_back("the nodes of the model were not in topological order; they are sorted");
   if (order.unused.empty()) return;
+  const auto left = static_cast<int64_t>(order.unused.size());
   std::string shown;
   for (size_t i = 0; i < std::min<size_t>(order.unused.size(), 3); ++i) shown += (i ? ", " : "") + order.unused[i];
-  notes.push_back(fmt::format("{} nodes are left out because no output depends on them: {}{}", order.unused.size(), shown,
+  notes.push_back(fmt::format("{} left out because no output depends on what {}: {}{}",
+                              counted(left, "node") + (left == 1 ? " is" : " are"), left == 1 ? "it makes" : "they make", shown,
                               order.unused.size() > 3 ? ", …" : ""));
 }
 

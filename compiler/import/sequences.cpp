@@ -5,6 +5,7 @@
 #include "compiler/import/fold.h"
 #include "compiler/import/graph_order.h"
 #include "compiler/import/load.h"
+#include "compiler/support/counted.h"
 
 namespace plimsoll {
 namespace {
@@ -35,7 +36,7 @@ Result<SpelledSequence> spell_out(const onnx::NodeProto& split, const Dims& x, c
   };
   const int64_t rank = static_cast<int64_t>(x.size());
   int64_t axis = integer_of(split, "axis", 0);
-  if (axis < -rank || axis >= rank) return invalid(fmt::format("axis {} is outside a tensor of {} dimensions", axis, rank));
+  if (axis < -rank || axis >= rank) return invalid(fmt::format("axis {} is outside a tensor of {}", axis, counted(rank, "dimension")));
   if (axis < 0) axis += rank;
   const Dim whole = x[static_cast<size_t>(axis)];
   if (whole.batch) return unsupported("splits the samples of " + to_string(x));

@@ -11,6 +11,7 @@
 #include "compiler/import/graph_order.h"
 #include "compiler/import/onnx.h"
 #include "compiler/import/progression.h"
+#include "compiler/support/counted.h"
 
 namespace plimsoll {
 namespace {
@@ -122,10 +123,10 @@ Result<Nodes> widen(Writer& w) {
   for (const onnx::AttributeProto& attribute : w.node().attribute()) {
     const Ints items(attribute.ints().begin(), attribute.ints().end());
     if (const auto found = in_front.find(attribute.name()); found != in_front.end()) {
-      if (items.size() != 1) return w.invalid(fmt::format("{} has {} entries for one dimension", attribute.name(), items.size()));
+      if (items.size() != 1) return w.invalid(fmt::format("{} has {} for one dimension", attribute.name(), counted(static_cast<int64_t>(items.size()), "number")));
       w.set(attribute.name(), {found->second, items[0]});
     } else if (attribute.name() == "pads") {
-      if (items.size() != 2) return w.invalid(fmt::format("pads has {} entries for one dimension", items.size()));
+      if (items.size() != 2) return w.invalid(fmt::format("pads has {} for one dimension", counted(static_cast<int64_t>(items.size()), "number")));
       w.set("pads", {0, items[0], 0, items[1]});
     } else {
       w.take_over(attribute);
@@ -205,7 +206,7 @@ Result<Nodes> spell_swish(Writer& w) {
 // scale · x / √(mean of x² + epsilon)
 Result<Nodes> spell_rms_normalization(Writer& w) {
   const int64_t rank = static_cast<int64_t>(w.x().size()), given = w.integer("axis", -1), first = given < 0 ? given + rank : given;
-  if (first < 0 || first >= rank) return w.invalid(fmt::format("axis {} is outside a tensor of {} dimensions", given, rank));
+  if (first < 0 || first >= rank) return w.invalid(fmt::format("axis {} is outside a tensor of {}", given, counted(rank, "dimension")));
   Ints axes;
   for (int64_t axis = first; axis < rank; ++axis) axes.push_back(axis);
   const std::string mean = w.write("ReduceMean", {w.write("Mul", {w.input(0), w.input(0)})}, "axes", axes);

@@ -10,6 +10,7 @@
 #include "compiler/import/module_path.h"
 #include "compiler/import/slots.h"
 #include "compiler/import/weights.h"
+#include "compiler/support/counted.h"
 
 namespace plimsoll {
 namespace {
@@ -27,14 +28,15 @@ class Unsharer {
 
   bool run(std::vector<std::string>& notes) {
     find_uses();
-    const int count = graph_.initializer_size();  // copies are added behind
-    for (int i = 0; i < count; ++i)
+    const int before = graph_.initializer_size();  // copies are added behind
+    for (int i = 0; i < before; ++i)
       if (uses_[static_cast<size_t>(i)].size() > 1) part(i);
     if (made_.empty()) return false;
+    const auto count = static_cast<int64_t>(made_.size());
     std::string shown;
     for (size_t i = 0; i < std::min<size_t>(made_.size(), 3); ++i) shown += (i ? ", '" : "'") + made_[i] + "'";
-    notes.push_back(fmt::format("{} weights that the exporter had merged because they were equal are apart again: {}{}",
-                                made_.size(), shown, made_.size() > 3 ? ", …" : ""));
+    notes.push_back(fmt::format("{} that the exporter had merged with an equal one {} apart again: {}{}",
+                                counted(count, "weight"), is_or_are(count), shown, made_.size() > 3 ? ", …" : ""));
     remove_makers(graph_, replaced_);
     return true;
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/import/load.h"
+#include "compiler/support/counted.h"
 
 namespace plimsoll {
 namespace {
@@ -26,17 +27,16 @@ Status Unsupported::status(int64_t opset) const {
   if (groups_.empty() && messages_.empty()) return {};
   if (groups_.empty() && messages_.size() == 1) return Error{ExitCode::unsupported, messages_[0]};
   Error error{ExitCode::unsupported, {}};
+  const auto groups = static_cast<int64_t>(groups_.size());
   if (!groups_.empty())
-    error.message = fmt::format("{} operator{} of the model (opset {}) {} not supported", groups_.size(),
-                                groups_.size() == 1 ? "" : "s", opset, groups_.size() == 1 ? "is" : "are");
+    error.message = fmt::format("{} of the model (opset {}) {} not supported", counted(groups, "operator"), opset, is_or_are(groups));
   else
-    error.message = fmt::format("{} nodes of the model are not supported as they are", messages_.size());
+    error.message = fmt::format("{} of the model are not supported as they are", counted(static_cast<int64_t>(messages_.size()), "node"));
   for (const Group& group : groups_)
-    error.notes.push_back(fmt::format("{}: {} node{}, {}{}", group.title, group.nodes, group.nodes == 1 ? "" : "s",
-                                      group.first, group.nodes > kNamesShown ? ", …" : ""));
+    error.notes.push_back(fmt::format("{}: {}, {}{}", group.title, counted(group.nodes, "node"), group.first, group.nodes > kNamesShown ? ", …" : ""));
   for (size_t i = 0; i < std::min(messages_.size(), kMessagesShown); ++i) error.notes.push_back(messages_[i]);
   if (messages_.size() > kMessagesShown)
-    error.notes.push_back(fmt::format("… and {} nodes more", messages_.size() - kMessagesShown));
+    error.notes.push_back(fmt::format("… and {} more", counted(static_cast<int64_t>(messages_.size() - kMessagesShown), "node")));
   return error;
 }
 

@@ -8,6 +8,7 @@
 
 #include "compiler/report/table.h"
 #include "compiler/support/bytes.h"
+#include "compiler/support/counted.h"
 
 namespace plimsoll {
 namespace {
@@ -38,7 +39,7 @@ std::string operators(const Network& network, bool color) {
   Table table({{}, {.right = true}, {}});
   for (const auto& [op, count] : sorted)
     table.row({op, format_grouped(count), bar(static_cast<double>(count) / static_cast<double>(sorted.front().second), kBarWidth)});
-  return heading(fmt::format("operators, {} nodes", format_grouped(static_cast<int64_t>(network.nodes.size()))), color) + table.print(color);
+  return heading(fmt::format("operators, {}", counted(static_cast<int64_t>(network.nodes.size()), "node")), color) + table.print(color);
 }
 
 std::string parameters(const Network& network, bool color) {

@@ -10,6 +10,7 @@
 #include "compiler/report/figures.h"
 #include "compiler/report/table.h"
 #include "compiler/support/bytes.h"
+#include "compiler/support/counted.h"
 
 namespace plimsoll {
 namespace {
@@ -95,6 +96,12 @@ class Diff {
     return table.print(color_);
   }
 
+  static std::string_view told(Fate fate, const PlanTensor& tensor) {
+    if (fate == Fate::home) return "on the host";
+    if (fate != Fate::none) return to_string(fate);
+    return tensor.persistent ? "in the arena" : "no gap";
+  }
+
   std::string fates() const {
     std::unordered_map<std::string, TensorId> others;
     for (const TensorId id : ids_of(after_.tensors)) others.emplace(after_.tensors[id].name, id);
@@ -106,7 +113,7 @@ class Diff {
       const Fate from = facts_before_.tensors[id].fate, to = facts_after_.tensors[other->second].fate;
       if (from == to) continue;
       const int64_t bytes = after_.tensors[other->second].bytes;
-      Group& group = groups[fmt::format("{} → {}", to_string(from), to_string(to))];
+      Group& group = groups[fmt::format("{} → {}", told(from, tensor), told(to, after_.tensors[other->second]))];
       ++group.count;
       group.bytes += bytes;
       group.named.emplace_back(bytes, spelled_tensor(tensor.name));

@@ -8,6 +8,7 @@
 #include "compiler/report/figures.h"
 #include "compiler/report/table.h"
 #include "compiler/support/bytes.h"
+#include "compiler/support/counted.h"
 
 namespace plimsoll {
 namespace {
@@ -140,11 +141,11 @@ std::string absent(const Plan& plan, const PlanFacts& facts, StepId peak) {
 }  // namespace
 
 std::string report_summary(const Plan& plan, bool color) {
-  const auto part = [](const std::string& text) { return text.empty() ? "" : " " + shortened(text, 20); };
+  const std::string device = plan.device.empty() ? "" : ", device " + shortened(plan.device, 20);
   std::string libraries;
   for (const auto& [name, version] : plan.libraries) libraries += fmt::format(", {} {}", name, version);
   std::string text = heading(title(plan), color);
-  text += fmt::format("  policy {}; for {}{}{}\n", plan.policy, plan.target_kind, part(plan.device), shortened(libraries, 40));
+  text += fmt::format("  policy {}, target {}{}{}\n", plan.policy, plan.target_kind, device, shortened(libraries, 40));
   if (!plan.layout.empty()) text += fmt::format("  layout {}\n", plan.layout);
   if (plan.rules != "true") text += fmt::format("  graph and figures as {} has them: a plan for reports, not for a trainer\n", plan.rules);
   text += fmt::format("  {}, {} of {}\n\n", counted(static_cast<int64_t>(plan.tensors.size()), "tensor"),

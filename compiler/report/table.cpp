@@ -114,10 +114,6 @@ std::string format_share(double share) {
   return percent != 0 && std::fabs(percent) < 1 ? fmt::format("{:.1f}%", percent) : fmt::format("{:.0f}%", percent);
 }
 
-std::string counted(int64_t count, std::string_view what) {
-  return fmt::format("{} {}{}", format_grouped(count), what, count == 1 ? "" : "s");
-}
-
 std::string heading(std::string_view text, bool color) {
   return color ? fmt::format("\x1b[1m{}\x1b[0m\n", text) : fmt::format("{}\n", text);
 }

@@ -51,9 +51,6 @@ std::string dashed(double seconds);
 // "60%", "0.4%"
 std::string format_share(double share);
 
-// "1 step", "7 steps"
-std::string counted(int64_t count, std::string_view what);
-
 std::string heading(std::string_view text, bool color);
 
 }  // namespace plimsoll

@@ -8,6 +8,7 @@
 
 #include "compiler/ir/json_reader.h"
 #include "compiler/report/json_text.h"
+#include "compiler/support/counted.h"
 
 namespace plimsoll {
 namespace {
@@ -141,7 +142,7 @@ Result<MeasuredSteps> measured_from_trace(std::string_view text, const Plan& pla
     const auto step = args->find("step");
     if (step == args->end()) continue;
     if (!step->is_number_integer() || step->get<int64_t>() < 0 || step->get<int64_t>() >= static_cast<int64_t>(plan.steps.size()))
-      return wrong(fmt::format("args.step is {} when the plan has {} steps; is it a trace of this plan?", step->dump(), plan.steps.size()));
+      return wrong(fmt::format("args.step is {} when the plan has {}; is it a trace of this plan?", step->dump(), counted(static_cast<int64_t>(plan.steps.size()), "step")));
     const StepId id(step->get<int64_t>());
     const double start = number(event, "ts"), duration = number(event, "dur");
     if (start < 0 || duration < 0) return wrong(fmt::format("the slice of step {} has no ts and dur of its own", id.value));

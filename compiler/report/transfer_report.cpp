@@ -7,6 +7,7 @@
 #include "compiler/report/plan_report.h"
 #include "compiler/report/table.h"
 #include "compiler/support/bytes.h"
+#include "compiler/support/counted.h"
 
 namespace plimsoll {
 namespace {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "compiler/support/counted.h"
+
 namespace plimsoll {
 namespace {
 
@@ -58,8 +60,8 @@ Status freeze_weights(Network& network, const std::vector<std::string>& patterns
     ++(frozen[id] ? count : trained);
     if (frozen[id]) network.values[id].trainable = false;
   }
-  if (trained == 0) return Error{ExitCode::usage, fmt::format("--freeze leaves none of the {} weights to train", count)};
-  notes.push_back(fmt::format("{} weights are frozen, {} are trained", count, trained));
+  if (trained == 0) return Error{ExitCode::usage, fmt::format("--freeze leaves none of the model's {} to train", counted(count, "weight"))};
+  notes.push_back(fmt::format("{} {} frozen, {} {} trained", counted(count, "weight"), is_or_are(count), trained, is_or_are(trained)));
   return {};
 }
 

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <functional>
 
+#include "runtime/train/counted.h"
 #include "runtime/train/error.h"
 #include "runtime/train/safetensors.h"
 #include "runtime/train/sha256.h"
@@ -205,7 +206,7 @@ std::optional<Progress> Checkpoints::resume(std::vector<std::string>& passed_ove
   std::string list;
   for (const std::string& line : passed_over) list += "\n  " + line;
   throw TrainerError(Exit::unreadable_input,
-                     "none of the " + std::to_string(iterations.size()) + " checkpoints in '" + directory_ + "' is whole:" + list);
+                     "none of " + counted(static_cast<int64_t>(iterations.size()), "checkpoint") + " in '" + directory_ + "' is whole:" + list);
 }
 
 Progress Checkpoints::load(int64_t iteration) {
@@ -243,7 +244,7 @@ void load_parameters(const InputFile& file, const Safetensors& stored, bool stat
     port.store(parameter);
   }
   if (wanted != stored.tensors.size())
-    refuse("it has " + std::to_string(stored.tensors.size()) + " tensors when " + std::to_string(wanted) + " are wanted");
+    refuse("it has " + counted(static_cast<int64_t>(stored.tensors.size()), "tensor") + " when " + std::to_string(wanted) + " are wanted");
 }
 
 std::string save_parameters(const std::string& path, std::map<std::string, std::string> metadata, bool states,

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "runtime/train/counted.h"
 #include "runtime/train/error.h"
 
 namespace plimsoll::train {
@@ -20,7 +21,7 @@ namespace {
 void check_counts(const Dataset& dataset, const Program& program) {
   for (size_t i = 0; i < dataset.columns.size(); ++i)
     if (dataset.columns[i]->samples() != dataset.samples)
-      throw TrainerError(Exit::invalid_model, "'" + dataset.name + "' has " + std::to_string(dataset.samples) + " samples of " +
+      throw TrainerError(Exit::invalid_model, "'" + dataset.name + "' has " + counted(dataset.samples, "sample") + " of " +
                                                   program.inputs[0].name + " but " +
                                                   std::to_string(dataset.columns[i]->samples()) + " of " + program.inputs[i].name);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/program.h"
+#include "runtime/train/counted.h"
 
 namespace plimsoll::train {
 namespace {
@@ -34,7 +35,7 @@ class Search {
       if (input.desc.type != DataType::f32) continue;
       const int64_t bytes = input.desc.bytes() / std::max<int64_t>(1, input.desc.dim(0)) * job_.samples;
       const Found found = look(job_.staged[i], bytes);
-      if (found.bad > 0) return {"input '" + std::string(input.name) + "' " + described(found) + " in the data"};
+      if (found.bad > 0) return {"input '" + std::string(input.name) + "' " + described(found) + std::string(kInTheData)};
     }
     const std::vector<Command>& commands = round_.commands();
     for (size_t i = 0; i < round_.forward_commands(); ++i) {
@@ -72,7 +73,7 @@ class Search {
 
   static std::string described(const Found& found) {
     return std::string("holds ") + (std::isnan(found.first) ? "NaN" : "Inf") + " (" + std::to_string(found.bad) + " of " +
-           std::to_string(found.elements) + " elements)";
+           counted(found.elements, "element") + ")";
   }
 
   void play(const Command& command) {

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "runtime/backend.h"
 #include "runtime/streams.h"
 
 namespace plimsoll::train {
+
+// How a text ends that is of a sample, whichever rank said it.
+inline constexpr std::string_view kInTheData = " in the data";
 
 struct Diagnosis {
   std::string text = {};    // "": every tensor of the forward part is finite

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "runtime/train/counted.h"
 #include "runtime/train/dataset.h"
 #include "runtime/train/error.h"
 #include "runtime/train/image.h"
@@ -135,14 +136,14 @@ std::vector<std::unique_ptr<Column>> image_columns(const std::string& directory,
   const int64_t channels = inputs[0].desc.dim(1);
   for (const auto& [name, list] : {std::pair{"--mean", &options.mean}, {"--std", &options.deviation}})
     if (list->size() > 1 && static_cast<int64_t>(list->size()) != channels)
-      refuse(Exit::usage, std::string(name) + " has " + std::to_string(list->size()) + " numbers when the input has " +
-                              std::to_string(channels) + " channels");
+      refuse(Exit::usage, std::string(name) + " has " + counted(static_cast<int64_t>(list->size()), "number") + " when the input has " +
+                              counted(channels, "channel"));
   int64_t classes = 0;
   auto pictures = std::make_shared<const std::vector<Picture>>(pictures_in(directory, classes));
   if (pictures->empty()) refuse(Exit::unreadable_input, "there is no picture (.png, .jpg, .jpeg) in a folder of a class");
   if (program.classes > 0 && classes != program.classes)
-    refuse(Exit::invalid_model, "it has " + std::to_string(classes) + " folders of classes when the model has " +
-                                    std::to_string(program.classes) + " classes");
+    refuse(Exit::invalid_model, "it has " + counted(classes, "folder") + ", one for each class, when the model knows " +
+                                    std::to_string(program.classes) + " of them");
   std::vector<std::unique_ptr<Column>> columns;
   columns.push_back(std::make_unique<PictureColumn>(pictures, inputs[0].desc, options, part == Part::training));
   columns.push_back(std::make_unique<PictureLabels>(pictures, inputs[1].desc.type));

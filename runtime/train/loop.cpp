@@ -7,6 +7,8 @@
 #include <optional>
 
 #include "runtime/train/checkpoint.h"
+#include "runtime/train/counted.h"
+#include "runtime/train/diagnose.h"
 #include "runtime/train/feeder.h"
 #include "runtime/train/machine.h"
 #include "runtime/train/parameters.h"
@@ -38,9 +40,10 @@ std::string what_went_wrong(const IterationResult& result, const std::string& ba
 }
 
 [[noreturn]] void diverged(const IterationResult& result, const std::string& bad, const char* way_out) {
-  char rate[32];
-  std::snprintf(rate, sizeof rate, "%g", result.learning_rate);
-  throw TrainerError(Exit::invalid_model, what_went_wrong(result, bad) + "; lower --lr, now " + rate + ", or look for what is wrong in the data" + way_out);
+  char rate[80] = "";
+  if (!bad.ends_with(kInTheData))
+    std::snprintf(rate, sizeof rate, "; lower --lr, now %g, or look for what is wrong in the data", result.learning_rate);
+  throw TrainerError(Exit::invalid_model, what_went_wrong(result, bad) + rate + way_out);
 }
 
 // Durations of the last iterations, for a median that one slow start does not move.
@@ -121,7 +124,7 @@ class Loop {
     }
     if (checkpoints_) reporter_.say("checkpoint " + checkpoints_->path_of(progress_.iteration));
     if (!options_.save.empty()) reporter_.say("saved " + options_.save);
-    if (stopping()) reporter_.warn("stopped after " + std::to_string(progress_.iteration) + " iterations");
+    if (stopping()) reporter_.warn("stopped after " + counted(progress_.iteration, "iteration"));
   }
 
  private:
@@ -157,9 +160,9 @@ class Loop {
       throw TrainerError(Exit::usage, "the checkpoint is of a run with " + what + " " + then + ", this one has " + now);
     };
     if (stored.samples != progress_.samples)
-      differs("data of", std::to_string(stored.samples) + " samples", std::to_string(progress_.samples));
+      differs("data of", counted(stored.samples, "sample"), std::to_string(progress_.samples));
     if (stored.per_epoch != progress_.per_epoch)
-      differs("epochs of", std::to_string(stored.per_epoch) + " iterations", std::to_string(progress_.per_epoch));
+      differs("epochs of", counted(stored.per_epoch, "iteration"), std::to_string(progress_.per_epoch));
     if (stored.last_batch != progress_.last_batch) differs("--last", stored.last_batch, progress_.last_batch);
     if (stored.shuffle != progress_.shuffle) differs("samples", stored.shuffle ? "shuffled" : "in order", "the other");
     if (options_.seed && *options_.seed != stored.seed)
@@ -253,7 +256,7 @@ class Loop {
   void check_weights() {
     if (options_.on_nan == OnNan::ignore) return;
     if (const ProgramParameter* const bad = find_bad_parameter(program_, port_))
-      throw TrainerError(Exit::invalid_model, "after " + std::to_string(progress_.iteration) + " iterations '" + bad->name +
+      throw TrainerError(Exit::invalid_model, "after " + counted(progress_.iteration, "iteration") + " '" + bad->name +
                                                   "' holds what is no number, and nothing is saved: " +
                                                   (bad->role == ParameterRole::statistic ? "activations" : "its gradient") +
                                                   " overflowed. Lower --lr, or clip with `plimsoll compile --clip-norm`");

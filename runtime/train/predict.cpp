@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/train/checkpoint.h"
+#include "runtime/train/counted.h"
 #include "runtime/train/feeder.h"
 #include "runtime/train/machine.h"
 #include "runtime/train/npy.h"
@@ -64,7 +65,7 @@ Exit predict(const Program& program, const Options& options, const std::string& 
   }
   out.commit();
   if (!options.quiet)
-    std::printf("%s %s of %lld samples: %s\n", output.name, shape_text(output.desc).c_str(), static_cast<long long>(data.samples),
+    std::printf("%s %s of %s: %s\n", output.name, shape_text(output.desc).c_str(), counted(data.samples, "sample").c_str(),
                 options.out.c_str());
   return Exit::ok;
 }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "runtime/backend.h"
+#include "runtime/train/counted.h"
 #include "runtime/train/error.h"
 #include "runtime/train/trace.h"
 
@@ -13,8 +14,8 @@ namespace {
 void need_a_batch(const Program& program, const Dataset& dataset) {
   if (dataset.samples >= program.batch) return;
   if (dataset.samples == 0) throw TrainerError(Exit::invalid_model, "'" + dataset.name + "' has no samples");
-  throw TrainerError(Exit::invalid_model, "'" + dataset.name + "' has " + std::to_string(dataset.samples) +
-                                              " samples when an iteration takes " + std::to_string(program.batch) +
+  throw TrainerError(Exit::invalid_model, "'" + dataset.name + "' has " + counted(dataset.samples, "sample") +
+                                              " when an iteration takes " + std::to_string(program.batch) +
                                               "; compile the model with a smaller --batch");
 }
 
@@ -47,7 +48,7 @@ Data open_data(const Program& program, const Options& options) {
 void check_left_over(const Options& options, const Program& program, int64_t samples) {
   const int64_t left_over = samples % program.batch;
   if (options.last_batch == LastBatch::keep && left_over % program.ranks != 0)
-    throw TrainerError(Exit::usage, "--last keep leaves " + std::to_string(left_over) + " samples for " + std::to_string(program.ranks) +
+    throw TrainerError(Exit::usage, "--last keep leaves " + counted(left_over, "sample") + " for " + std::to_string(program.ranks) +
                                         " ranks, which cannot have equal parts; use pad or drop");
 }
 

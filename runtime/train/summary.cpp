@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "runtime/backend.h"
+#include "runtime/train/counted.h"
 #include "runtime/train/reporter.h"
 
 namespace plimsoll::train {
@@ -26,15 +27,15 @@ std::string homes_in_pool(const Program& program) {
 }  // namespace
 
 void print_start(const Program& program, const Dataset& data, int64_t iterations_per_epoch, const std::string& spill) {
-  const std::string on = program.threads > 0 ? std::to_string(program.threads) + " threads" : backend::device_name();
+  const std::string on = program.threads > 0 ? counted(program.threads, "thread") : backend::device_name();
   const std::string ranks = program.ranks > 1 ? " on " + std::to_string(program.ranks) + " ranks" : "";
-  std::printf("%s: batch %lld%s in %lld round%s of %lld, %s%s, %s\n", program.model, static_cast<long long>(program.batch), ranks.c_str(),
-              static_cast<long long>(program.rounds), program.rounds == 1 ? "" : "s",
+  std::printf("%s: batch %lld%s in %s of %lld, %s%s, %s\n", program.model, static_cast<long long>(program.batch), ranks.c_str(),
+              counted(program.rounds, "round").c_str(),
               static_cast<long long>(program.sub_batch * program.ranks), on.c_str(), program.ranks > 1 ? " each" : "",
               backend::library_version().c_str());
-  std::printf("data %s: %lld samples, %lld iterations an epoch, %lld samples left over\n", data.name.c_str(),
-              static_cast<long long>(data.samples), static_cast<long long>(iterations_per_epoch),
-              static_cast<long long>(std::max<int64_t>(0, data.samples - iterations_per_epoch * program.batch)));
+  std::printf("data %s: %s, %s an epoch, %s left over\n", data.name.c_str(), counted(data.samples, "sample").c_str(),
+              counted(iterations_per_epoch, "iteration").c_str(),
+              counted(std::max<int64_t>(0, data.samples - iterations_per_epoch * program.batch), "sample").c_str());
   std::printf("planned arena %.1f MiB (%lld bytes), of it %.1f MiB for the whole run", mebibytes(program.arena_bytes),
               static_cast<long long>(program.arena_bytes), mebibytes(program.persistent_bytes));
   if (program.budget_bytes > 0) std::printf(", budget %.1f MiB", mebibytes(program.budget_bytes));
@@ -51,7 +52,7 @@ void print_start(const Program& program, const Dataset& data, int64_t iterations
 std::string replaced_kernels(const std::vector<KernelSet::Replaced>& replaced) {
   if (replaced.empty()) return "";
   constexpr size_t kNamed = 4;
-  std::string text = "warning: " + std::to_string(replaced.size()) + (replaced.size() == 1 ? " kernel is" : " kernels are") +
+  std::string text = "warning: " + counted(static_cast<int64_t>(replaced.size()), "kernel") + (replaced.size() == 1 ? " is" : " are") +
                      " not as planned, for this machine's library has other algorithms; within the planned memory:";
   for (size_t i = 0; i < std::min(replaced.size(), kNamed); ++i)
     text += "\n  " + replaced[i].layers + ": " + (replaced[i].planned.empty() ? "the default" : replaced[i].planned) + " -> " + replaced[i].taken;

@@ -13,6 +13,7 @@
 #include <array>
 #include <cstring>
 
+#include "runtime/train/counted.h"
 #include "runtime/train/dataset.h"
 #include "runtime/train/error.h"
 #include "runtime/train/npy.h"
@@ -44,7 +45,7 @@ class TokenFile {
       offset_ = kHeader;
       tokens_ = numbers[2];
       if (tokens_ < 0 || file_.bytes() != kHeader + tokens_ * width_)
-        refuse("has " + std::to_string(file_.bytes()) + " bytes when its header promises " + std::to_string(tokens_) + " tokens");
+        refuse("has " + counted(file_.bytes(), "byte") + " when its header promises " + counted(tokens_, "token"));
       return;
     }
     if (file_.bytes() % 2 != 0) refuse("has an odd number of bytes, so it is no row of uint16; tools/text_to_tokens.py makes one of a text");
@@ -165,7 +166,7 @@ std::vector<std::unique_ptr<Column>> token_columns(const std::string& paths, con
     begin = end + 1;
   }
   if (windows == 0)
-    throw TrainerError(Exit::invalid_model, "'" + paths + "' has " + std::to_string(tokens) + " tokens; a sample takes " +
+    throw TrainerError(Exit::invalid_model, "'" + paths + "' has " + counted(tokens, "token") + "; a sample takes " +
                                                 std::to_string(length + 1) + " of one file");
   std::vector<std::unique_ptr<Column>> columns;
   columns.push_back(std::make_unique<TokenColumn>(files, length, 0, inputs[0].desc.type));

@@ -31,7 +31,7 @@ expect 4 train --steps 4 --lr 1e30 --save broken.onnx;   says "--lr"; says "of l
 expect 0 train --steps 4 --lr 1e30 --on-nan ignore
 expect 2 train --on-nan perhaps;                         says "stop, skip, ignore"
 $python -c 'import numpy; x = numpy.load("x.npy"); x[13, 0, 5] = float("nan"); numpy.save("bad.npy", x)'
-expect 4 train --data npy:bad.npy,y.npy --no-shuffle;    says "in iteration 1: input '"; says "holds NaN (32 of 8192 elements) in the data"
+expect 4 train --data npy:bad.npy,y.npy --no-shuffle;    says "in iteration 1: input '"; says "holds NaN (32 of 8192 elements) in the data; --on-nan skip"
 # Left out, it is as if it had not been: the weights are those of the other iterations.
 expect 0 train --data npy:bad.npy,y.npy --no-shuffle --on-nan skip --save skipped.onnx; says "skipped, "; says "in iteration 1: input 'input' holds NaN"
 $python -c 'import numpy

@@ -104,7 +104,7 @@ PY
 plimsoll plan net.onnx --batch 8 --freeze '0.*' -q -o plan.json
 grep -q '"d0\.\|0.weight.momentum\|0.weight.update' plan.json && fail "a frozen weight has a gradient"
 expect 2 plimsoll plan net.onnx --batch 8 --freeze 'nothing*' -o plan.json;   says "matches no trained weight"; says "0.weight"
-expect 2 plimsoll plan net.onnx --batch 8 --freeze '*' -o plan.json;          says "none of the 6 weights"
+expect 2 plimsoll plan net.onnx --batch 8 --freeze '*' -o plan.json;          says "none of the model's 6 weights"
 expect 2 plimsoll plan net.onnx --batch 8 --nesterov --optimizer adam -o plan.json
 expect 2 plimsoll plan net.onnx --batch 8 --clip-norm -1 -o plan.json
 expect 2 sgd/build/train --lr-schedule step;                                  says "--lr-step"

@@ -17,7 +17,7 @@ plimsoll verify two
 # The same weights, and the same figures of the whole batch; one rank speaks.
 expect 0 one/build/train $run --save one.onnx
 sed -n 's/  [0-9.]* s, .*//; /^epoch/p' out >one.epochs
-expect 0 mpirun -np 2 two/build/train $run --save two.onnx --metrics two.csv --trace trace.json;   says "batch 16 on 2 ranks in 2 rounds of 8, 1 threads each"
+expect 0 mpirun -np 2 two/build/train $run --save two.onnx --metrics two.csv --trace trace.json;   says "batch 16 on 2 ranks in 2 rounds of 8, 1 thread each"
 sed -n 's/  [0-9.]* s, .*//; /^epoch/p' out >two.epochs
 same one.onnx two.onnx 1e-6
 $python - <<'PY'
@@ -42,7 +42,7 @@ wait "${pids[0]}" && wait "${pids[1]}" || { cat err.*; fail "started by hand"; }
 same by_env.onnx two.onnx 0
 
 # Four of them.
-expect 0 mpirun -np 4 four/build/train $run --save four.onnx;          says "batch 16 on 4 ranks in 2 rounds of 8, 1 threads each"
+expect 0 mpirun -np 4 four/build/train $run --save four.onnx;          says "batch 16 on 4 ranks in 2 rounds of 8, 1 thread each"
 same one.onnx four.onnx 1e-6
 by_hand 4 four $run --save four_by_env.onnx --quiet
 for pid in "${pids[@]}"; do wait "$pid" || { cat err.*; fail "four started by hand"; }; done

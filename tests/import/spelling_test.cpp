@@ -47,7 +47,7 @@ TEST_CASE("over one dimension is over two, of which the first is 1") {
   ModelBuilder::ints(node, "kernel_shape", {3});
   CHECK(conv.said() == "Unsqueeze Unsqueeze Conv Squeeze [N,6,5]");
   node.mutable_attribute(0)->add_ints(1);
-  CHECK_THAT(conv.said(), Contains("4: node 'node' (Conv): pads has 3 entries for one dimension"));
+  CHECK_THAT(conv.said(), Contains("4: node 'node' (Conv): pads has 3 numbers for one dimension"));
 
   Spelled pool;
   pool.build.input("x", {"N", "4", "9"});

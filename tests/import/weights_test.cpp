@@ -255,13 +255,13 @@ TEST_CASE("an exporter that folded batch normalizations, or writes them for eval
   const auto folded = build.import();
   REQUIRE(outcome(folded) == "ok");
   REQUIRE(folded->warnings.size() == 1);
-  CHECK_THAT(folded->warnings[0], Contains("folded 1 batch normalizations") && Contains("dynamo=True, optimize=False"));
+  CHECK_THAT(folded->warnings[0], Contains("folded 1 batch normalization into") && Contains("dynamo=True, optimize=False"));
 
   ModelBuilder scopes(20, 10);
   scopes.input("x", {"N", "3", "4", "4"}).weight("scale", {3}).weight("bias", {3}).weight("mean", {3}).weight("var", {3});
   scopes.node("BatchNormalization", {"x", "scale", "bias", "mean", "var"}, {"y"});
   scopes.output("y");
-  CHECK_THAT(scopes.import()->warnings[0], Contains("To export them for training"));
+  CHECK_THAT(scopes.import()->warnings[0], Contains("To export it for training"));
   onnx::StringStringEntryProto& scope = *scopes.graph().mutable_node(0)->add_metadata_props();
   scope.set_key("pkg.torch.onnx.name_scopes");
   scope.set_value("['', 'bn', 'batch_norm']");

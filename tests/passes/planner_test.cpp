@@ -119,7 +119,7 @@ TEST_CASE("the error says what is live at the peak and why it cannot leave") {
   std::string all;
   for (const std::string& note : refused.error().notes) all += note + "\n";
   INFO(all);
-  CHECK(all.find("the peak is at conv2.backward_data, in rounds of 1 of 1 samples") != std::string::npos);
+  CHECK(all.find("the peak is at conv2.backward_data, in rounds of 1 of 1 sample") != std::string::npos);
   CHECK(all.find("drelu1, activation_gradient of 4.0 KiB: used by this step") != std::string::npos);
   CHECK(all.find("relu1, activation of 4.0 KiB: still needed by relu1.backward, and policy 'liveness' moves "
                  "and recomputes nothing") != std::string::npos);

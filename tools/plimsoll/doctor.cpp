@@ -11,6 +11,7 @@
 #include "compiler/costs/subprocess.h"
 #include "compiler/report/table.h"
 #include "compiler/support/bytes.h"
+#include "compiler/support/counted.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
 

@@ -9,6 +9,7 @@
 #include "compiler/costs/device.h"
 #include "compiler/report/fastest.h"
 #include "compiler/support/bytes.h"
+#include "compiler/support/counted.h"
 #include "compiler/training/composites.h"
 #include "compiler/training/freeze.h"
 #include "compiler/training/fuse.h"
@@ -195,12 +196,12 @@ Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions&
   // Beyond this point the plan is known to be safe.
 
   if (plannable.splits_statistics(plan))
-    console.warning(fmt::format("batch normalization sees {} sample{} at a time, not {}: statistics are per sub-batch, and something else is "
+    console.warning(fmt::format("batch normalization sees {} at a time, not {}: statistics are per sub-batch, and something else is "
                                 "trained; {}",
-                                plan.rank_samples(), plan.rank_samples() == 1 ? "" : "s", plan.batch,
+                                counted(plan.rank_samples(), "sample"), plan.batch,
                                 options.sub_batch != 0 ? "--sub-batch asked for it" : "--batch-norm whole forbids it"));
   if (plan.ranks > 1 && plannable.mixes_samples())
-    console.note(fmt::format("batch normalization sees {} samples at a time, each rank its own, of the batch of {}", plan.rank_samples(), plan.batch));
+    console.note(fmt::format("batch normalization sees {} at a time, each rank its own, of the batch of {}", counted(plan.rank_samples(), "sample"), plan.batch));
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;
   plan.summary.planning_seconds = elapsed.count();
   TaskGraph& planned_graph = plan.rounds > 1 ? plannable.in_rounds : plannable.graph;
@@ -222,8 +223,8 @@ std::string note_on_statistics(const Plannable& plannable, bool splits) {
 std::string describe(const Plan& plan) {
   const PlanSummary& sum = plan.summary;
   const std::string rounds =
-      plan.rounds == 1 ? fmt::format("{} samples at once", plan.batch)
-                       : fmt::format("{} samples in {} rounds of {}", plan.batch, plan.rounds, plan.sub_batch);
+      plan.rounds == 1 ? counted(plan.batch, "sample") + " at once"
+                       : fmt::format("{} in {} rounds of {}", counted(plan.batch, "sample"), plan.rounds, plan.sub_batch);
   const std::string bound =
       sum.bound_seconds > 0 ? fmt::format("\nbound    {:.1f} ms at least, whatever the schedule: a gap of {:.1f} %",
                                           1e3 * sum.bound_seconds, 100 * (sum.iteration_seconds / sum.bound_seconds - 1))

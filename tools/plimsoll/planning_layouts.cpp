@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/support/counted.h"
 #include "compiler/training/layout.h"
 #include "compiler/training/layout_choice.h"
 
@@ -26,8 +27,8 @@ std::string told(const LayoutChoice& choice, const std::string& source) {
   const std::string plain = milliseconds(choice.plain_seconds), last = milliseconds(choice.last_seconds);
   if (choice.nodes_last == 0)
     return fmt::format("nchw: tasks of a round take {}, in nhwc {} ({})", plain, last, source);
-  return fmt::format("nhwc in {} of {} nodes, with {} reorder{}: tasks of a round take {}, all in nchw {} ({})", choice.nodes_last,
-                     choice.nodes, choice.reorders, choice.reorders == 1 ? "" : "s", milliseconds(choice.seconds), plain, source);
+  return fmt::format("nhwc in {} of {}, with {}: tasks of a round take {}, all in nchw {} ({})", choice.nodes_last,
+                     counted(choice.nodes, "node"), counted(choice.reorders, "reorder"), milliseconds(choice.seconds), plain, source);
 }
 
 }  // namespace

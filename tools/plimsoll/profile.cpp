@@ -5,6 +5,7 @@
 #include <set>
 
 #include "compiler/costs/profiled.h"
+#include "compiler/support/counted.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/output.h"
 #include "tools/plimsoll/planning.h"
@@ -94,10 +95,10 @@ class ProfileCommand final : public Command {
   }
 
   static std::string describe(const ProfileFile& profile) {
-    size_t algorithms = 0;
-    for (const ProfiledTask& task : profile.tasks) algorithms += task.algorithms.size();
-    std::string text = fmt::format("profile  {} tasks, {} algorithms, of {} with {} threads", profile.tasks.size(), algorithms,
-                                   profile.device, profile.threads);
+    int64_t algorithms = 0;
+    for (const ProfiledTask& task : profile.tasks) algorithms += static_cast<int64_t>(task.algorithms.size());
+    std::string text = fmt::format("profile  {}, {}, of {} with {}", counted(static_cast<int64_t>(profile.tasks.size()), "task"),
+                                   counted(algorithms, "algorithm"), profile.device, counted(profile.threads, "thread"));
     if (!profile.links) return text;
     const auto line = [&](const char* name, const MeasuredLink& link) {
       text += fmt::format("\n{:8} {:.1f} GB/s out, {:.1f} back; beside kernels {:.1f} and {:.1f} at once, kernels {:.0f} % slower",

@@ -1,3 +1,4 @@
+#include "compiler/support/counted.h"
 #include "tools/plimsoll/commands.h"
 
 #include <fmt/format.h>
@@ -24,7 +25,7 @@ class VerifyCommand final : public Command {
     const std::vector<Violation> violations = check_plan(plan);
     if (!violations.empty()) return refusal(plan, violations);
     if (!quiet_)
-      fmt::print("ok: {} steps, {} residencies, arena {} of budget {}\n", plan.steps.size(), plan.residencies.size(),
+      fmt::print("ok: {}, {} residencies, arena {} of budget {}\n", counted(static_cast<int64_t>(plan.steps.size()), "step"), plan.residencies.size(),
                  format_bytes(plan.summary.arena_bytes),
                  plan.budget_bytes > 0 ? format_bytes(plan.budget_bytes) : "unlimited");
     return {};
@@ -39,8 +40,8 @@ class VerifyCommand final : public Command {
 
 Error refusal(const Plan& plan, const std::vector<Violation>& violations) {
   return Error{ExitCode::verification_failed,
-               fmt::format("the plan of '{}' breaks {} rule{}\n{}", plan.model_name, violations.size(),
-                           violations.size() == 1 ? "" : "s", to_string(violations))};
+               fmt::format("the plan of '{}' breaks {}\n{}", plan.model_name,
+                           counted(static_cast<int64_t>(violations.size()), "rule"), to_string(violations))};
 }
 
 std::unique_ptr<Command> verify_command() { return std::make_unique<VerifyCommand>(); }
