@@ -8,11 +8,11 @@ the same weights, and compare, tensor by tensor, ||ours - theirs|| / ||theirs||:
   1 step     weights and running statistics, likewise      within --tolerance, every one
   f64        the median of PyTorch's own distance from the same iteration in double precision, for comparison
   5 steps    how far the weights have moved in five iterations: the distance of ours from PyTorch's, and that of PyTorch's two memory
-             formats from each other. Rounding is amplified there, and one draw of samples says little of how much: the columns are
-             medians over --draws of them. Were ours one more of PyTorch's ways, each of the two would be the nearer one as often as
-             the other: p is Wilcoxon's (signed ranks of log ours / formats, one-sided, exact) that ours is so much farther by
-             chance. Held: p is not below 0.01, where there are draws enough to tell (from 8 on); else within --slack of the
-             farthest two of three ways, the third without oneDNN
+             formats from each other. Rounding is amplified there, and one draw of weights and samples says little of how much: the
+             columns are medians over --draws of them, and of ours / formats the quartiles. Were ours one more of PyTorch's ways, each
+             of the two would be the nearer one as often as the other: p is Wilcoxon's (signed ranks of log ours / formats, one-sided,
+             exact) that ours is so much farther by chance. Held: p is not below 0.01, where there are draws enough to tell (from 8
+             on); else within --slack of the farthest two of three ways, the third without oneDNN
 
 Samples are random, and not any will do: of millions of activations a few lie so near to zero that rounding decides whether
 a Relu passes them, or which of two a max pool takes, and then a deep network's gradients differ by a percent: PyTorch's own
@@ -34,6 +34,7 @@ usage: parity.py --plimsoll build/bin/plimsoll --runtime build [--models resnet1
 """
 import argparse
 import copy
+import itertools
 import os
 import subprocess
 import sys
@@ -100,24 +101,24 @@ def run(command):
         sys.exit(f"$ {' '.join(command)}\nexit {done.returncode}\n{done.stdout}{done.stderr}")
 
 
-def make_model(name):
-    torch.manual_seed(0)
+def make_model(name, draw=0):
+    torch.manual_seed(draw)
     model = MODELS[name][0]()
     for module in model.modules():
         if isinstance(module, (torch.nn.Dropout, torchvision.ops.StochasticDepth)):
             module.p = 0.0
     if name in SPREAD:
-        spread_biases(model, *SPREAD[name])
+        spread_biases(model, *SPREAD[name], seed=draw + 1)
     return model.train()
 
 
-def spread_biases(model, about, either_sign):
-    draw = torch.Generator().manual_seed(1)
+def spread_biases(model, about, either_sign, seed):
+    chance = torch.Generator().manual_seed(seed)
     for module in model.modules():
         if isinstance(module, torch.nn.BatchNorm2d):
-            bias = about + 0.5 * (torch.rand(module.bias.shape, generator=draw) - 0.5)
+            bias = about + 0.5 * (torch.rand(module.bias.shape, generator=chance) - 0.5)
             if either_sign:
-                bias *= 2 * torch.randint(0, 2, module.bias.shape, generator=draw) - 1
+                bias *= 2 * torch.randint(0, 2, module.bias.shape, generator=chance) - 1
             module.bias.data.copy_(bias)
 
 
@@ -243,11 +244,20 @@ class Trainer:
         run(["cmake", "--build", f"{directory}/build"])
         self.directory = directory
 
-    def weights(self, data, steps, lr):
+    def weights(self, data, steps, lr, *options):
         out = f"{self.directory}/after.onnx"
         run([f"{self.directory}/build/train", "--data", data, "--no-shuffle", "--steps", steps, "--lr", lr, "--save", out,
-             "--quiet"])
+             "--quiet", *options])
         return initializers(out)
+
+    def model_from(self, start):
+        """The trainer's model file, with weights and statistics of `start` in the places of its own."""
+        model, path = onnx.load(f"{self.directory}/model.onnx"), f"{self.directory}/from.onnx"
+        for tensor in model.graph.initializer:
+            if tensor.name in start:
+                tensor.CopyFrom(numpy_helper.from_array(start[tensor.name].astype(np.float32), tensor.name))
+        onnx.save(model, path)
+        return path
 
 
 def distance(a, b):
@@ -287,16 +297,19 @@ def save_samples(work, name, seed):
     return x, y
 
 
-def five_steps(trainer, data, model, x, y, start, names, make_optimizer, lr):
-    """How far from PyTorch we are, its two memory formats from each other, and the farthest two of its three ways."""
+def five_steps(trainer, data, model, x, y, names, make_optimizer, lr, third_way):
+    """How far from PyTorch we are, its two memory formats from each other, and the farthest two of its ways: of three, where the
+    third is wanted, for it takes the longest."""
+    start = state(model)
 
     def moved(weights):
         return np.concatenate([(weights[n] - start[n]).ravel() for n in names])
 
-    ours = moved(trainer.weights(data, STEPS, lr))
-    plain, last, own = (moved(step_torch(model, x, y, make_optimizer, STEPS, **how)[0])
-                        for how in ({}, {"channels_last": True}, {"onednn": False}))
-    return distance(ours, plain), distance(last, plain), max(distance(last, plain), distance(own, plain), distance(own, last))
+    ours = moved(trainer.weights(data, STEPS, lr, "--model", trainer.model_from(start)))
+    ways = [moved(step_torch(model, x, y, make_optimizer, STEPS, **how)[0])
+            for how in ({}, {"channels_last": True}, {"onednn": False})[:3 if third_way else 2]]
+    plain, last = ways[:2]
+    return distance(ours, plain), distance(last, plain), max(distance(a, b) for a, b in itertools.combinations(ways, 2))
 
 
 def chance_of_farther(ours, formats):
@@ -317,7 +330,7 @@ def compare(args, name, seed):
     os.makedirs(work, exist_ok=True)
     x, y = save_samples(work, name, seed)
     path = f"{work}/{name}.onnx"
-    export(model, x[:batch], path, args.exporter)
+    export(model, x[:max(batch, 2)], path, args.exporter)  # one sample alone would be taken for a constant
     # The exporter runs the model to trace it, so the file holds running statistics of its own: PyTorch starts from those.
     exported = initializers(path)
     model.load_state_dict({n: torch.from_numpy(exported[n]) if n in exported else t for n, t in model.state_dict().items()})
@@ -347,17 +360,21 @@ def compare(args, name, seed):
     draws = []
     for draw in range(args.draws):
         if draw > 0:
+            model = make_model(name, draw)
             x, y = save_samples(work, name, seed + 100 * draw)
-        draws.append(five_steps(trainer, data, model, x, y, start, list(theirs), make_optimizer, args.lr))
+        draws.append(five_steps(trainer, data, model, x, y, list(theirs), make_optimizer, args.lr,
+                                third_way=args.draws < DRAWS_THAT_TELL))
     ours_five, formats, ways = (np.array(column) for column in zip(*draws))
     if args.draws < DRAWS_THAT_TELL:
         near, told = np.median(ours_five) <= max(args.tolerance, args.slack * np.median(ways)), ""
     else:
         chance = chance_of_farther(ours_five, formats)
-        near, told = chance >= CHANCE or np.median(ours_five) <= args.tolerance, f" {int((ours_five <= formats).sum()):3}/{args.draws:<3} {chance:6.3f}"
+        low, middle, high = np.quantile(ours_five / np.maximum(formats, 1e-30), [0.25, 0.5, 0.75])
+        near = chance >= CHANCE or np.median(ours_five) <= args.tolerance
+        told = f" {low:5.2f} {middle:5.2f} {high:5.2f} {int((ours_five <= formats).sum()):3}/{args.draws:<3} {chance:6.3f}"
     ok = not gradient.wrong and not first.wrong and near
     print(f"{name:14} {batch:5} {size:5} {seed:5}  {gradient} {len(zero):5}   {first}   {np.median(ours_five):8.1e} "
-          f"{np.median(formats):8.1e}{told:15}  {'ok' if ok else 'FAILED'}", flush=True)
+          f"{np.median(formats):8.1e}{told:33}  {'ok' if ok else 'FAILED'}", flush=True)
     for line in gradient.wrong:
         print(f"  gradient of {line}")
     for line in first.wrong:
@@ -378,7 +395,7 @@ def main():
     parser.add_argument("--lr", type=float, default=0.01)
     parser.add_argument("--tolerance", type=float, default=1e-4)
     parser.add_argument("--slack", type=float, default=3.0)
-    parser.add_argument("--draws", type=int, default=1, help="sets of samples for the five steps")
+    parser.add_argument("--draws", type=int, default=1, help="of weights and samples, for the five steps")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")  # of the exporter
     torch.set_num_threads(os.cpu_count())
@@ -389,9 +406,9 @@ def main():
         for name in names:
             search(name, range(first, last + 1))
         return
-    print(f"{'':32}  {'gradient':^32}   {'1 step':^26}   {'5 steps':^32}\n"
+    print(f"{'':32}  {'gradient':^32}   {'1 step':^26}   {'5 steps':^50}\n"
           f"{'network':14} {'batch':>5} {'image':>5} {'seed':>5}  {'median':>8} {'worst':>8} {'f64':>8} {'zero':>5}   {'median':>8} "
-          f"{'worst':>8} {'f64':>8}   {'ours':>8} {'formats':>8} {'nearer':>7} {'p':>6}", flush=True)
+          f"{'worst':>8} {'f64':>8}   {'ours':>8} {'formats':>8} {'ours / formats':^17} {'nearer':>7} {'p':>6}", flush=True)
     results = [any(compare(args, name, seed) for seed in MODELS[name][3]) for name in names]
     sys.exit(0 if all(results) else 1)
 
