@@ -50,6 +50,9 @@ class Planner {
   // More budget never makes a slower plan of a policy that searches, whatever has been planned before (docs/decisions/search.md).
   Result<Plan> plan(const PlanRequest& request);
 
+  // Of a plan of this planner: with several rounds it accumulates.
+  const TaskGraph& graph_of(const Plan& plan) { return splits_.graph_for(plan.rounds > 1 ? 0 : splits_.batch()); }
+
  private:
   Splits splits_;
 };

@@ -77,6 +77,7 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
     PLIMSOLL_TRY(freeze_as_asked(options, model.network, notes));
   }
   tell(model, notes, console);
+  if (purpose == PlanFor::report) model.file.reset();
   PLIMSOLL_ASSIGN(OpenedCosts opened, open_costs(options, purpose));
   const int64_t batch = options.batch / options.ranks, sub_batch = options.sub_batch / options.ranks;  // of one rank
   const auto as_trained = [&]() -> Result<LaidOut> {
@@ -106,11 +107,9 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
                       .costs = opened.source + (options.rank_costs.empty() ? "" : ", ranks measured"),
                       .libraries = opened.libraries,
                       .layout = laid_out.layout};
-  TaskGraph in_rounds = accumulating(graph);
   auto planner = std::make_unique<Planner>(graph, *opened.costs, batch);
   return Plannable{.model = std::move(model),
                    .graph = std::move(graph),
-                   .in_rounds = std::move(in_rounds),
                    .costs = std::move(opened.costs),
                    .planner = std::move(planner),
                    .request = std::move(request),
@@ -122,7 +121,7 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
 Result<Plan> checked_plan(const Plannable& plannable, const PlanRequest& request) {
   PLIMSOLL_ASSIGN(Plan plan, plannable.planner->plan(request));
   if (plannable.as_paper) plannable.as_paper->count(plan, plannable.graph);
-  const TaskGraph& planned_graph = plan.rounds > 1 ? plannable.in_rounds : plannable.graph;
+  const TaskGraph& planned_graph = plannable.planner->graph_of(plan);
   note_fastest(plan, planned_graph, *plannable.costs);
   std::vector<Violation> violations = check_plan(plan);
   for (Violation& violation : check_against_graph(plan, planned_graph))
@@ -204,7 +203,7 @@ Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions&
     console.note(fmt::format("batch normalization sees {} at a time, each rank its own, of the batch of {}", counted(plan.rank_samples(), "sample"), plan.batch));
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;
   plan.summary.planning_seconds = elapsed.count();
-  TaskGraph& planned_graph = plan.rounds > 1 ? plannable.in_rounds : plannable.graph;
+  TaskGraph planned_graph = plan.rounds > 1 ? plannable.planner->graph_of(plan) : std::move(plannable.graph);
   return Planned{std::move(plannable.model), std::move(planned_graph), std::move(plan), plannable.threads, cut_short};
 }
 

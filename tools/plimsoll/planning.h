@@ -22,9 +22,8 @@ Result<std::vector<TaskGraph>> load_graphs(const ModelOptions& options, const Co
 
 // A model that is imported and has its task graph, to be planned as often as asked.
 struct Plannable {
-  ImportedModel model;
+  ImportedModel model;  // for a report, without the file: weights are most of the memory, and nobody reads them again
   TaskGraph graph;
-  TaskGraph in_rounds;  // accumulating(graph)
   std::unique_ptr<Costs> costs;
   std::unique_ptr<Planner> planner;  // of graph and costs: what one plan needed to know serves the next
   PlanRequest request;  // all but policy and budget
