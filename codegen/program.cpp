@@ -61,12 +61,16 @@ Result<std::string> parameters(const Source& source, size_t& count) {
   };
   for (const Task& task : source.graph.tasks) {
     if (task.kind != TaskKind::update) continue;
-    for (const TensorId id : task.updates()) trained.insert(id);
+    for (const TensorId id : task.updates()) {
+      trained.insert(id);
+      if (source.graph.tensors[id].slice_of.valid()) trained.insert(source.graph.tensors[id].slice_of);
+    }
   }
   std::string text;
   const auto add = [&](TensorId id, const std::string& name, int64_t file_offset) {
     const Tensor& tensor = source.graph.tensors[id];
-    if (source.addresses.all()[id].empty()) return;  // nobody reads it
+    if (tensor.slice_of.valid()) return;  // its whole has it
+    if (source.addresses.all()[id].empty() && !trained.contains(id)) return;  // nobody reads it
     const PlanTensor& planned = source.plan.tensors[id];
     const std::string where = planned.at_home_on_host() ? source.host_slots.name(id, planned.home_offset) : source.addresses.all()[id].front().name;
     text += fmt::format("    {{{}, {}, {}, {}, ParameterRole::{}{}}},\n", string_literal(name), desc_literal(tensor.type, "0"), where,

@@ -41,6 +41,7 @@ std::string compute_call(const Source& source, StepId id) {
   for (const Operand& operand : task.operands) {
     operands += operands.empty() ? "" : ", ";
     operands += operand.access == Access::absent ? "none" : source.addresses.at(operand.tensor, id).name;
+    if (operand.begin > 0) operands += fmt::format(" + {}", operand.begin);
   }
   const char* verb = step.recompute ? "again" : task.kind == TaskKind::update ? "update" : "run";
   return fmt::format("{}({}, {{{}}}{})", verb,

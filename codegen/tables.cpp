@@ -71,6 +71,9 @@ const Address& AddressTable::at(TensorId tensor, StepId step) const {
 }
 
 HostSlotTable::HostSlotTable(const Plan& plan) : of_tensor_(plan.tensors.size()) {
+  // No step copies the whole of a state that is updated in slices.
+  for (const PlanTensor& tensor : plan.tensors)
+    if (tensor.slice_of.valid()) of_tensor_[tensor.slice_of] = {plan.tensors[tensor.slice_of].home_offset};
   for (const Step& step : plan.steps) {
     if (step.host_offset < 0) continue;
     std::vector<int64_t>& slots = of_tensor_[step.tensor];

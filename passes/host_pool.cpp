@@ -11,6 +11,10 @@ Status host_pool(Plan& plan, const Context&) {
   int64_t bottom = 0;
   for (PlanTensor& tensor : plan.tensors) {
     if (!tensor.at_home_on_host()) continue;
+    if (tensor.slice_of.valid()) {
+      tensor.home_offset = plan.tensors[tensor.slice_of].home_offset + tensor.slice_begin;
+      continue;
+    }
     tensor.home_offset = bottom;
     bottom += align_up(tensor.bytes);
   }

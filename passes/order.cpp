@@ -36,7 +36,8 @@ Dependences find_dependences(const Plan& plan) {
       readers[tensor].push_back(id);
     }
     for (const std::vector<TensorId>* changed : {&task.updates, &task.writes})
-      for (const TensorId tensor : *changed) {
+      for (const TensorId changed_tensor : *changed) {
+        const TensorId whole = plan.tensors[changed_tensor].slice_of, tensor = whole.valid() ? whole : changed_tensor;
         add(changer[tensor], id);
         for (const TaskId reader : readers[tensor]) add(reader, id);
         readers[tensor].clear();

@@ -9,7 +9,9 @@ Status seed_plan(Plan& plan, const Context& context) {
     plan.tensors.push_back({.name = tensor.name,
                             .bytes = tensor.bytes(samples),
                             .kind = tensor.kind,
-                            .persistent = tensor.persistent});
+                            .persistent = tensor.persistent,
+                            .slice_of = tensor.slice_of,
+                            .slice_begin = tensor.slice_begin});
   plan.tasks.reserve(context.graph.tasks.size());
   for (const Task& task : context.graph.tasks)
     plan.tasks.push_back({.name = task.name,

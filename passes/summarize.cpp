@@ -23,13 +23,16 @@ Status summarize(Plan& plan, const Context& context) {
       });
 
   // One workspace serves all steps: they run one after the other even where nothing else is shared.
-  summary.network_wide_bytes = 0;
+  summary.network_wide_bytes = summary.host_pool_bytes = 0;
   int64_t workspace = 0;
-  for (const PlanTensor& tensor : plan.tensors) summary.network_wide_bytes += align_up(tensor.bytes);
+  for (const PlanTensor& tensor : plan.tensors)
+    if (!tensor.slice_of.valid()) summary.network_wide_bytes += align_up(tensor.bytes);
+  for (const PlanTensor& tensor : plan.tensors)
+    if (tensor.at_home_on_host()) summary.host_pool_bytes = std::max(summary.host_pool_bytes, tensor.home_offset + tensor.bytes);
   for (const Step& step : plan.steps) workspace = std::max(workspace, align_up(step.workspace.bytes));
   summary.network_wide_bytes += workspace;
 
-  summary.host_pool_bytes = summary.offloaded_bytes = summary.prefetched_bytes = summary.recomputed_tasks = 0;
+  summary.offloaded_bytes = summary.prefetched_bytes = summary.recomputed_tasks = 0;
   summary.reduced_bytes = 0;
   const IdVector<StepId, bool> for_updates = plan.copies_for_updates();
   for (const StepId id : ids_of(plan.steps)) {

@@ -60,6 +60,70 @@ void check_home(const PlanTensor& tensor, TensorId id, Verdict& verdict) {
     verdict.refuse(Rule::form, {}, id, fmt::format("{} has its home at {} with {} bytes", verdict.name(id), tensor.home_offset, tensor.bytes));
 }
 
+// A slice is a part of the home of its whole, and all slices of a whole together are all of it, no byte twice.
+void check_slices(const Plan& plan, Verdict& verdict) {
+  IdVector<TensorId, std::vector<TensorId>> slices(plan.tensors.size());
+  for (TensorId id : ids_of(plan.tensors)) {
+    const PlanTensor& slice = plan.tensors[id];
+    if (!slice.slice_of.valid()) continue;
+    if (!plan.tensors.contains(slice.slice_of) || plan.tensors[slice.slice_of].slice_of.valid()) {
+      verdict.refuse(Rule::form, {}, id, fmt::format("{} is a slice of what there is not, or is a slice itself", verdict.name(id)));
+      continue;
+    }
+    const PlanTensor& whole = plan.tensors[slice.slice_of];
+    slices[slice.slice_of].push_back(id);
+    if (slice.kind != whole.kind)
+      verdict.refuse(Rule::form, {}, id, fmt::format("{} is of kind {}, and a slice of {} of kind {}", verdict.name(id), to_string(slice.kind),
+                                                     verdict.name(slice.slice_of), to_string(whole.kind)));
+    if (!slice.at_home_on_host() || !whole.at_home_on_host() || !fits(whole.home_offset, slice.slice_begin) ||
+        slice.home_offset != whole.home_offset + slice.slice_begin)
+      verdict.refuse(Rule::form, {}, id, fmt::format("{} is the slice of {} from byte {} on, and has its home at {} when that has its at {}", verdict.name(id),
+                                                     verdict.name(slice.slice_of), slice.slice_begin, slice.home_offset, whole.home_offset));
+  }
+  for (TensorId whole : ids_of(plan.tensors)) {
+    std::vector<TensorId>& parts = slices[whole];
+    if (parts.empty()) continue;
+    std::stable_sort(parts.begin(), parts.end(), [&](TensorId a, TensorId b) { return plan.tensors[a].slice_begin < plan.tensors[b].slice_begin; });
+    int64_t covered = 0;
+    for (TensorId part : parts) {
+      if (plan.tensors[part].slice_begin != covered) break;
+      covered = fits(covered, plan.tensors[part].bytes) ? covered + plan.tensors[part].bytes : -1;
+    }
+    if (covered != plan.tensors[whole].bytes || plan.tensors[parts.back()].slice_begin >= plan.tensors[whole].bytes)
+      verdict.refuse(Rule::form, {}, whole, fmt::format("the slices of {} are not its {} bytes, each once", verdict.name(whole), plan.tensors[whole].bytes));
+  }
+}
+
+// The tasks read a whole before its slices are updated, and update it by its slices only. A copy of the whole to its home would take
+// back what its slices have become.
+void check_uses_of_slices(const Plan& plan, Verdict& verdict) {
+  IdVector<TensorId, TensorId> first_slice(plan.tensors.size());
+  for (TensorId id : ids_of(plan.tensors))
+    if (const TensorId whole = plan.tensors[id].slice_of; plan.tensors.contains(whole) && !first_slice[whole].valid()) first_slice[whole] = id;
+  IdVector<TensorId, TaskId> updated(plan.tensors.size());  // of a whole: the first task that changes a slice of it
+  for (TaskId id : ids_of(plan.tasks)) {
+    const PlanTask& task = plan.tasks[id];
+    for (TensorId tensor : task.updates) {
+      if (!plan.tensors.contains(tensor)) continue;
+      if (first_slice[tensor].valid())
+        verdict.refuse(Rule::form, {}, tensor, fmt::format("task {} updates {}, which has slices for that", verdict.name(id), verdict.name(tensor)));
+      if (const TensorId whole = plan.tensors[tensor].slice_of; plan.tensors.contains(whole) && !updated[whole].valid()) updated[whole] = id;
+    }
+    for (TensorId tensor : task.reads) {
+      if (!plan.tensors.contains(tensor)) continue;
+      if (updated[tensor].valid())
+        verdict.refuse(Rule::form, {}, tensor, fmt::format("task {} reads {} behind {}, which updates a slice of it", verdict.name(id),
+                                                           verdict.name(tensor), verdict.name(updated[tensor])));
+      if (plan.tensors[tensor].slice_of.valid() && task.kind != TaskKind::update)
+        verdict.refuse(Rule::form, {}, tensor, fmt::format("task {} of kind {} reads {}, a slice, which is for updates", verdict.name(id),
+                                                           to_string(task.kind), verdict.name(tensor)));
+    }
+  }
+  for (StepId id : ids_of(plan.steps))
+    if (const TensorId tensor = plan.steps[id].tensor; plan.steps[id].kind == StepKind::offload && plan.tensors.contains(tensor) && first_slice[tensor].valid())
+      verdict.refuse(Rule::form, id, tensor, fmt::format("{} brings {} home, whose slices are brought home", verdict.name(id), verdict.name(tensor)));
+}
+
 void check_tensors(const Plan& plan, Verdict& verdict) {
   for (TensorId id : ids_of(plan.tensors)) {
     const PlanTensor& tensor = plan.tensors[id];
@@ -229,6 +293,8 @@ void check_form(const Plan& plan, Verdict& verdict) {
   check_tensors(plan, verdict);
   check_tasks(plan, verdict);
   check_steps(plan, verdict);
+  check_slices(plan, verdict);
+  check_uses_of_slices(plan, verdict);
   check_residencies(plan, verdict);
 }
 

@@ -25,8 +25,7 @@ std::string listed(const TaskGraph& graph, const std::vector<TensorId>& tensors)
 
 std::vector<Violation> check_against_graph(const Plan& plan, const TaskGraph& given) {
   Verdict verdict(plan);
-  // accumulating() leaves a graph alone that is so already.
-  const TaskGraph graph = plan.rounds > 1 ? accumulating(given) : given;
+  const TaskGraph graph = planned_graph(given, plan.rounds, plan.slice_bytes);
   expect_equal(verdict, "batch", "samples", plan.batch, graph.batch);
   expect_equal(verdict, "batch", "ranks", plan.ranks, graph.ranks);
   expect_equal(verdict, "tensors", "their number", plan.tensors.size(), graph.tensors.size());
@@ -40,6 +39,8 @@ std::vector<Violation> check_against_graph(const Plan& plan, const TaskGraph& gi
     expect_equal(verdict, of, "name", said.name, tensor.name);
     expect_equal(verdict, of, "kind", to_string(said.kind), to_string(tensor.kind));
     expect_equal(verdict, of, "bytes", said.bytes, tensor.bytes(plan.rank_samples()));
+    expect_equal(verdict, of, "slice_begin", said.slice_begin, tensor.slice_begin);
+    expect_equal(verdict, of, "slice_of", listed(graph, {said.slice_of}), listed(graph, {tensor.slice_of}));
     expect_equal(verdict, of, "persistent", said.persistent || said.at_home_on_host(), tensor.persistent);
   }
   for (TaskId id : ids_of(graph.tasks)) {

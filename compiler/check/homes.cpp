@@ -8,7 +8,7 @@ namespace plimsoll {
 
 void Homes::claim(std::vector<Claim>& host_slots) {
   for (const TensorId id : ids_of(plan_.tensors)) {
-    if (!has(id)) continue;
+    if (!has(id) || plan_.tensors[id].slice_of.valid()) continue;
     const Block slot{plan_.tensors[id].home_offset, plan_.tensors[id].bytes};
     if (slot.offset % kAlignment != 0)
       verdict_.refuse(Rule::bounds, {}, id, fmt::format("{} has its home at {:#x} of the host pool, no multiple of {}", verdict_.name(id),
@@ -34,6 +34,10 @@ int32_t Homes::fetch(StepId step) {
   if (slot.stored.valid() && !before_(slot.stored, step))
     verdict_.refuse(Rule::host_slot, step, tensor, fmt::format("{} does not wait for {}, which brings {} home", verdict_.name(step),
                                                                verdict_.name(slot.stored), verdict_.name(tensor)));
+  for (const TensorId slice : slices_[tensor])
+    if (slots_[slice].stored.valid())
+      verdict_.refuse(Rule::current, step, tensor, fmt::format("{} comes behind {}, and {} is updated there already", verdict_.name(step),
+                                                               verdict_.name(slots_[slice].stored), verdict_.name(slice)));
   slot.fetched[static_cast<size_t>(plan_.steps[step].stream)] = step;
   return slot.version;
 }
@@ -42,12 +46,17 @@ void Homes::store(StepId step, int32_t version) {
   expect_at_home(step);
   const TensorId tensor = plan_.steps[step].tensor;
   Slot& slot = slots_[tensor];
-  for (const StepId fetched : slot.fetched)
-    if (fetched.valid() && !before_(fetched, step))
-      verdict_.refuse(Rule::host_slot, step, tensor, fmt::format("{} does not wait for {}, which reads the home of {}", verdict_.name(step),
-                                                                 verdict_.name(fetched), verdict_.name(tensor)));
+  expect_behind_fetches(step, tensor);
+  if (const TensorId whole = plan_.tensors[tensor].slice_of; whole.valid()) expect_behind_fetches(step, whole);
   slot.version = version;
   slot.stored = step;
+}
+
+void Homes::expect_behind_fetches(StepId step, TensorId of) {
+  for (const StepId fetched : slots_[of].fetched)
+    if (fetched.valid() && !before_(fetched, step))
+      verdict_.refuse(Rule::host_slot, step, of, fmt::format("{} does not wait for {}, which reads the home of {}", verdict_.name(step),
+                                                             verdict_.name(fetched), verdict_.name(of)));
 }
 
 void Homes::check_end(TensorId tensor, int32_t updates) {

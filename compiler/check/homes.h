@@ -1,6 +1,7 @@
 // Weights and optimizer state that live in the host pool: their slots are nobody else's, what is fetched from one is what was put
 // there last, in this round or in one before, and what its updates have made of it is there again when the round ends. A round without
-// updates has no copies home, and fetches what any other task reads (Plan::copies_for_updates). Private to compiler/check/.
+// updates has no copies home, and fetches what any other task reads (Plan::copies_for_updates). The slot of a slice is a part of that of
+// its whole, which is fetched as it was before its slices are put there. Private to compiler/check/.
 #pragma once
 
 #include <vector>
@@ -13,7 +14,11 @@ namespace plimsoll {
 
 class Homes {
  public:
-  Homes(const Plan& plan, const HappensBefore& before, Verdict& verdict) : plan_(plan), before_(before), verdict_(verdict), slots_(plan.tensors.size()) {}
+  Homes(const Plan& plan, const HappensBefore& before, Verdict& verdict)
+      : plan_(plan), before_(before), verdict_(verdict), slots_(plan.tensors.size()), slices_(plan.tensors.size()) {
+    for (const TensorId id : ids_of(plan.tensors))
+      if (plan.tensors[id].slice_of.valid()) slices_[plan.tensors[id].slice_of].push_back(id);
+  }
 
   // The slots, for check_handovers().
   void claim(std::vector<Claim>& host_slots);
@@ -35,11 +40,13 @@ class Homes {
   };
 
   void expect_at_home(StepId step);
+  void expect_behind_fetches(StepId step, TensorId of);
 
   const Plan& plan_;
   const HappensBefore& before_;
   Verdict& verdict_;
   IdVector<TensorId, Slot> slots_;
+  IdVector<TensorId, std::vector<TensorId>> slices_;  // of each whole
 };
 
 }  // namespace plimsoll

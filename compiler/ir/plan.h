@@ -23,6 +23,9 @@ struct PlanTensor {
   // all else.
   int64_t home_offset = -1;
   bool at_home_on_host() const { return home_offset >= 0; }
+  // Of a slice: the whole, whose home its own is a part of, and its first byte there.
+  TensorId slice_of = {};
+  int64_t slice_begin = 0;
 };
 
 // An algorithm that a plan could not afford.
@@ -131,6 +134,7 @@ struct Plan {
   int64_t sub_batch = 0;
   int64_t rounds = 0;
   int64_t last_sub_batch = 0;
+  int64_t slice_bytes = 0;  // larger weights are updated slice by slice (sliced() in task_graph.h); 0: none is
   PlanSummary summary = {};
   IdVector<TensorId, PlanTensor> tensors = {};
   IdVector<TaskId, PlanTask> tasks = {};

@@ -24,6 +24,10 @@ Json ids(const std::vector<IdType>& list) {
 Json json_of(int64_t id, const PlanTensor& tensor) {
   Json json = {{"id", id}, {"name", tensor.name}, {"bytes", tensor.bytes}, {"kind", to_string(tensor.kind)}};
   if (tensor.at_home_on_host()) json["home_offset"] = tensor.home_offset;
+  if (tensor.slice_of.valid()) {
+    json["slice_of"] = tensor.slice_of.value;
+    json["slice_begin"] = tensor.slice_begin;
+  }
   return json;
 }
 
@@ -154,6 +158,7 @@ void read_header(JsonReader& read, const Place& root, Plan& plan) {
   plan.rounds = read.integer(root, "rounds", 1, kMaxItems);
   plan.last_sub_batch = read.integer(root, "last_sub_batch", 1, kMaxItems);
   plan.ranks = read.integer(root, "ranks", 1, kMaxItems, false);
+  plan.slice_bytes = read.bytes(root, "slice_bytes", false);
 
   const Place summary = JsonReader::field(root, "summary");
   read.object(summary);
@@ -173,6 +178,10 @@ void read_lists(JsonReader& read, const Place& root, Plan& plan) {
     if (home.json) {
       tensor.home_offset = read.bytes(item, "home_offset");
       if (!read.error() && tensor.home_offset > std::numeric_limits<int64_t>::max() - tensor.bytes) read.complain(home, "ends beyond 63 bits");
+    }
+    if (JsonReader::field(item, "slice_of").json) {
+      tensor.slice_of = TensorId(read.integer(item, "slice_of", 0, static_cast<int64_t>(item.index) - 1));
+      tensor.slice_begin = read.bytes(item, "slice_begin");
     }
     plan.tensors.push_back(std::move(tensor));
   });
@@ -248,6 +257,7 @@ std::string to_json(const Plan& plan) {
   field("rounds", plan.rounds);
   field("last_sub_batch", plan.last_sub_batch);
   if (plan.ranks > 1) field("ranks", plan.ranks);
+  if (plan.slice_bytes > 0) field("slice_bytes", plan.slice_bytes);
   text += "  \"summary\": {";
   bool first = true;
   for (const auto& [key, value] : summary.items()) {

@@ -56,6 +56,11 @@ const Span* span_from(const std::vector<Span>& spans, int32_t first) {
 
 // ---------------------------------------------------------------------------------------------------- printing
 
+std::string slice_of_plan(const Plan& plan, const PlanTensor& tensor) {
+  if (!tensor.slice_of.valid()) return "";
+  return " slice " + spelled_tensor(plan.tensors[tensor.slice_of].name) + (tensor.slice_begin > 0 ? fmt::format(" from {}", tensor.slice_begin) : "");
+}
+
 enum class Shown { hold, on_step, kept_on_step, apart };
 
 std::vector<Shown> how_shown(const Plan& plan) {
@@ -92,8 +97,9 @@ std::string at(const Plan& plan, const Residency& residency) {
 }
 
 std::string header_of(const Plan& plan) {
-  std::string text = fmt::format("plan {} v1 batch={} sub_batch={} rounds={} last={}{}\n", spelled(plan.model_name), plan.batch,
-                                 plan.sub_batch, plan.rounds, plan.last_sub_batch, plan.ranks > 1 ? fmt::format(" ranks={}", plan.ranks) : "");
+  std::string text = fmt::format("plan {} v1 batch={} sub_batch={} rounds={} last={}{}{}\n", spelled(plan.model_name), plan.batch,
+                                 plan.sub_batch, plan.rounds, plan.last_sub_batch, plan.ranks > 1 ? fmt::format(" ranks={}", plan.ranks) : "",
+                                 plan.slice_bytes > 0 ? fmt::format(" slices={}", plan.slice_bytes) : "");
   if (!plan.generator.empty()) text += fmt::format("generator {}\n", spelled(plan.generator));
   if (!plan.model_sha256.empty()) text += fmt::format("sha256 {}\n", spelled(plan.model_sha256));
   text += fmt::format("target {}{}{}\n", spelled(plan.target_kind), option("device", plan.device), option("costs", plan.costs));
@@ -155,6 +161,7 @@ class PlanParser {
     cursor_.expect("last=");
     plan_.last_sub_batch = read_count(cursor_, 0);
     if (cursor_.accept("ranks=")) plan_.ranks = read_count(cursor_, 1);
+    if (cursor_.accept("slices=")) plan_.slice_bytes = read_count(cursor_, 1);
   }
 
   void line() {
@@ -221,6 +228,11 @@ class PlanParser {
     if (cursor_.accept("home@")) {
       tensor.home_offset = read_count(cursor_, 0);
       expect_fit(tensor.home_offset, tensor.bytes);
+    }
+    if (cursor_.accept_word("slice")) {
+      tensor.slice_of = known_tensor();
+      if (cursor_.accept_word("from")) tensor.slice_begin = read_count(cursor_, 1);
+      if (tensor.slice_of == TensorId(static_cast<int64_t>(plan_.tensors.size()))) cursor_.fail("a tensor is no slice of itself");
     }
     plan_.tensors.push_back(std::move(tensor));
   }
@@ -392,9 +404,9 @@ class PlanParser {
 std::string to_text(const Plan& plan) {
   std::string text = header_of(plan);
   for (const PlanTensor& tensor : plan.tensors)
-    text += fmt::format("tensor {} {} {}{}{}\n", spelled_tensor(tensor.name), to_string(tensor.kind), tensor.bytes,
+    text += fmt::format("tensor {} {} {}{}{}{}\n", spelled_tensor(tensor.name), to_string(tensor.kind), tensor.bytes,
                         tensor.persistent ? " persistent" : "",
-                        tensor.at_home_on_host() ? fmt::format(" home@{:#x}", tensor.home_offset) : "");
+                        tensor.at_home_on_host() ? fmt::format(" home@{:#x}", tensor.home_offset) : "", slice_of_plan(plan, tensor));
   for (const PlanTask& task : plan.tasks) text += line_of(plan, task);
 
   const std::vector<Shown> shown = how_shown(plan);

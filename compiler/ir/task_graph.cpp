@@ -1,6 +1,8 @@
 #include "compiler/ir/task_graph.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace plimsoll {
 
@@ -40,17 +42,17 @@ TaskGraph accumulating(TaskGraph graph) {
   const auto is_gradient = [&](TensorId id) { return graph.tensors[id].kind == TensorKind::weight_gradient; };
   for (Tensor& tensor : graph.tensors)
     if (tensor.kind == TensorKind::weight_gradient) tensor.persistent = true;
-  // Of several update tasks that look at a gradient the last clears it.
-  IdVector<TensorId, TaskId> last_look(graph.tensors.size());
+  // Of several update tasks that look at the same part of a gradient the last clears it.
+  std::map<std::pair<TensorId, int64_t>, TaskId> last_look;
   for (const TaskId id : ids_of(graph.tasks))
     if (graph.tasks[id].kind == TaskKind::update)
       for (const Operand& operand : graph.tasks[id].operands)
-        if (operand.access != Access::absent) last_look[operand.tensor] = id;
+        if (operand.access != Access::absent) last_look[{operand.tensor, operand.begin}] = id;
   for (const TaskId id : ids_of(graph.tasks)) {
     Task& task = graph.tasks[id];
     const auto changes = [&](const Operand& operand) {
       if (operand.access == Access::absent || !is_gradient(operand.tensor)) return false;
-      return task.kind == TaskKind::update ? operand.access == Access::read && last_look[operand.tensor] == id
+      return task.kind == TaskKind::update ? operand.access == Access::read && last_look.at({operand.tensor, operand.begin}) == id
                                            : operand.access == Access::write;
     };
     for (Operand& operand : task.operands)

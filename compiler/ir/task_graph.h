@@ -41,6 +41,9 @@ struct Tensor {
   int64_t bound = 0;
   // Of labels: the one that the loss leaves out.
   std::optional<int64_t> ignored = {};
+  // Of a slice (see sliced()): the whole that it is a part of, and its first byte there.
+  TensorId slice_of = {};
+  int64_t slice_begin = 0;
   int64_t bytes(int64_t samples) const { return type.at(samples).bytes(); }
 };
 
@@ -52,6 +55,7 @@ struct Operand {
   Access access = Access::absent;
   TensorType type = {};  // as the kernel sees it: a reshaped view has other dimensions than the tensor
   bool twice = false;    // read from memory in two passes
+  int64_t begin = 0;     // the kernel sees a part of the tensor only, from this byte on
 };
 
 struct Task {
@@ -95,6 +99,7 @@ struct Parameter {
 struct TaskGraph {
   std::string name = {};
   int64_t batch = 0;  // samples in one iteration: the loss is the mean over them
+  int64_t slice_bytes = 0;  // a larger weight is updated slice by slice (sliced()); 0: none is
   int64_t ranks = 1;  // processes that share them; the tasks are those of one. Loss and gradients add up over all
   IdVector<TensorId, Tensor> tensors = {};
   IdVector<TaskId, Task> tasks = {};
@@ -121,6 +126,15 @@ void for_each_work(const TaskGraph& graph, Body&& body) {
 // The graph for iterations of several rounds: weight gradients persist and every task that wrote one adds to it
 // (write → update); the update task, executed once after the last round, also clears it (read → update).
 TaskGraph accumulating(TaskGraph graph);
+
+// The graph for plans that update a weight of more than `slice_bytes` piece by piece, so that no more of weight and optimizer state
+// than a piece is on the device for it. Such an update task is replaced by one for each slice: it updates the slices of weight and
+// state, which are tensors of their own, and sees the part of the gradient that goes with them. An update task treats one element
+// after the other, so the values are the same. slice_bytes: a multiple of 256, or 0 for the graph itself.
+TaskGraph sliced(TaskGraph graph, int64_t slice_bytes);
+
+// The graph that a plan with so many rounds and slices of so many bytes answers; of that graph, the same again.
+TaskGraph planned_graph(TaskGraph graph, int64_t rounds, int64_t slice_bytes);
 
 std::string_view to_string(TensorKind kind);  // the words of plan.json
 std::string_view to_string(TaskKind kind);

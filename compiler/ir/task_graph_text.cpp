@@ -20,6 +20,12 @@ std::string in_samples(const Affine& affine) {
   return affine.fixed == 0 ? fmt::format("{}N", affine.per_sample) : fmt::format("{}+{}N", affine.fixed, affine.per_sample);
 }
 
+// " slice %fc.weight from 4096"
+std::string slice_text(const TaskGraph& graph, const Tensor& tensor) {
+  if (!tensor.slice_of.valid()) return "";
+  return " slice " + spelled_tensor(graph.tensors[tensor.slice_of].name) + (tensor.slice_begin > 0 ? fmt::format(" from {}", tensor.slice_begin) : "");
+}
+
 std::string line_of(const TaskGraph& graph, const Task& task) {
   const auto name = [&](TensorId id) { return spelled_tensor(graph.tensors[id].name); };
   std::string line = fmt::format("task {} {} {}{} {}{{{}}}", spelled(task.name), spelled(task.op), to_string(task.kind),
@@ -33,6 +39,7 @@ std::string line_of(const TaskGraph& graph, const Task& task) {
     }
     line += name(operand.tensor);
     if (operand.type != graph.tensors[operand.tensor].type) line += " as " + to_string(operand.type);
+    if (operand.begin > 0) line += fmt::format(" from {}", operand.begin);
   }
   for (const Task::InPlace& pair : task.in_place) line += fmt::format(" in_place {} {}", name(pair.read), name(pair.written));
   if (!task.remembers.empty()) line += " remember";
@@ -70,6 +77,7 @@ class TaskGraphParser {
     cursor_.expect("batch=");
     graph_.batch = read_count(cursor_, 1);
     if (cursor_.accept("ranks=")) graph_.ranks = read_count(cursor_, 1);
+    if (cursor_.accept("slices=")) graph_.slice_bytes = read_count(cursor_, 1);
   }
 
   void line() {
@@ -95,7 +103,19 @@ class TaskGraphParser {
     if (cursor_.accept("bound=")) tensor.bound = read_count(cursor_, 1);
     if (cursor_.accept("ignored=")) tensor.ignored = cursor_.integer();
     if (cursor_.accept("onnx=")) tensor.onnx_name = cursor_.name();
+    if (cursor_.accept_word("slice")) slice(tensor);
     graph_.tensors.push_back(std::move(tensor));
+  }
+
+  void slice(Tensor& tensor) {
+    tensor.slice_of = known_tensor();
+    if (cursor_.accept_word("from")) tensor.slice_begin = read_count(cursor_, 1);
+    if (!cursor_.error() && !graph_.tensors.contains(tensor.slice_of)) cursor_.fail("a tensor is no slice of itself");
+    if (cursor_.error()) return;
+    const Tensor& whole = graph_.tensors[tensor.slice_of];
+    if (whole.type.depends_on_batch() || tensor.type.depends_on_batch()) return cursor_.fail("a slice is of a fixed number of bytes, of as many");
+    if (tensor.slice_begin > whole.bytes(1) - tensor.bytes(1))
+      cursor_.fail(fmt::format("a slice of {} bytes from {} on ends outside {} bytes", tensor.bytes(1), tensor.slice_begin, whole.bytes(1)));
   }
 
   void parameter() {
@@ -138,6 +158,12 @@ class TaskGraphParser {
     Operand operand{.tensor = known_tensor(), .access = access, .twice = twice};
     if (cursor_.error()) return;
     operand.type = cursor_.accept_word("as") ? type() : graph_.tensors[operand.tensor].type;
+    if (cursor_.accept_word("from")) {
+      operand.begin = read_count(cursor_, 1);
+      const Tensor& tensor = graph_.tensors[operand.tensor];
+      if (!cursor_.error() && (tensor.type.depends_on_batch() || operand.type.depends_on_batch() || operand.begin > tensor.bytes(1) - operand.type.at(1).bytes()))
+        cursor_.fail(fmt::format("{} from byte {} on is no part of {}", to_string(operand.type), operand.begin, spelled_tensor(tensor.name)));
+    }
     task.operands.push_back(operand);
   }
 
@@ -258,13 +284,14 @@ class TaskGraphParser {
 }  // namespace
 
 std::string to_text(const TaskGraph& graph) {
-  std::string text = fmt::format("graph {} v1 batch={}{}\n", spelled(graph.name), graph.batch,
-                                 graph.ranks > 1 ? fmt::format(" ranks={}", graph.ranks) : "");
+  std::string text = fmt::format("graph {} v1 batch={}{}{}\n", spelled(graph.name), graph.batch,
+                                 graph.ranks > 1 ? fmt::format(" ranks={}", graph.ranks) : "",
+                                 graph.slice_bytes > 0 ? fmt::format(" slices={}", graph.slice_bytes) : "");
   for (const Tensor& tensor : graph.tensors)
-    text += fmt::format("tensor {} {} {}{}{}{}{}\n", spelled_tensor(tensor.name), to_string(tensor.kind), to_string(tensor.type),
+    text += fmt::format("tensor {} {} {}{}{}{}{}{}\n", spelled_tensor(tensor.name), to_string(tensor.kind), to_string(tensor.type),
                         tensor.persistent ? " persistent" : "", tensor.bound > 0 ? fmt::format(" bound={}", tensor.bound) : "",
                         tensor.ignored ? fmt::format(" ignored={}", *tensor.ignored) : "",
-                        option("onnx", tensor.onnx_name));
+                        option("onnx", tensor.onnx_name), slice_text(graph, tensor));
   for (const Task& task : graph.tasks) text += line_of(graph, task) + "\n";
   const auto name = [&](TensorId id) { return spelled_tensor(graph.tensors[id].name); };
   for (TensorId input : graph.inputs) text += fmt::format("input {}\n", name(input));

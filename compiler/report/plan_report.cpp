@@ -46,7 +46,7 @@ std::string memory(const Plan& plan, bool color) {
   if (summary.host_pool_bytes > 0) row("host pool", summary.host_pool_bytes, false);
   int64_t weights = 0, states = 0;
   for (const PlanTensor& tensor : plan.tensors)
-    if (tensor.at_home_on_host()) (tensor.kind == TensorKind::weight ? weights : states) += tensor.bytes;
+    if (tensor.at_home_on_host() && !tensor.slice_of.valid()) (tensor.kind == TensorKind::weight ? weights : states) += tensor.bytes;
   if (weights > 0) row("weights that live on the host", weights, false);
   if (states > 0) row("state that lives on the host", states, false);
   return heading("memory", color) + table.print(color);

@@ -27,6 +27,12 @@ void find_homes(Model& model, const Plan& plan, const Context& context) {
     if (!context.policy.searches || !tensor.persistent || tensor.bytes == 0 || (!weight && tensor.kind != TensorKind::optimizer_state)) continue;
     of(id).home = tensor.bytes >= (weight ? all_weights : all_states) / kLittle;
   }
+  // Slices are parts of a home, which is then the whole's, too.
+  for (const TensorId id : ids_of(plan.tensors)) {
+    const TensorId whole = plan.tensors[id].slice_of;
+    if (!whole.valid()) continue;
+    for (const TensorId each : {id, whole}) of(each).home = of(each).always_home = true;
+  }
   for (const TaskId id : ids_of(plan.tasks)) {
     const bool update = plan.tasks[id].kind == TaskKind::update;
     for (const TensorId tensor : plan.tasks[id].updates) {
@@ -52,19 +58,30 @@ void find_homes(Model& model, const Plan& plan, const Context& context) {
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
     ModelTensor& tensor = model.tensors[static_cast<size_t>(id)];
     tensor.home = tensor.home && touched[static_cast<size_t>(id)];  // nobody's stays where it is
-    tensor.for_update = tensor.home && plan.tensors[TensorId(id)].kind == TensorKind::optimizer_state;
+    tensor.for_update = tensor.home && (plan.tensors[TensorId(id)].kind == TensorKind::optimizer_state || plan.tensors[TensorId(id)].slice_of.valid());
     if (!tensor.home) tensor.update = -1;
     else if (tensor.update < 0) model.all_homes.push_back(id);
   }
 }
 
+// Of state that is updated in slices the whole is a home, and never on the device.
+IdVector<TensorId, bool> never_on_device(const Plan& plan) {
+  IdVector<TensorId, bool> never(plan.tensors.size(), false);
+  for (const PlanTensor& tensor : plan.tensors)
+    if (tensor.slice_of.valid()) never[tensor.slice_of] = true;
+  for (const PlanTask& task : plan.tasks)
+    for (const TensorId read : task.reads) never[read] = false;
+  return never;
+}
+
 void copy_facts(Model& model, const Plan& plan, const Context& context) {
   model.tensors.resize(plan.tensors.size());
+  const IdVector<TensorId, bool> never = never_on_device(plan);
   for (const TensorId id : ids_of(plan.tensors)) {
     const PlanTensor& tensor = plan.tensors[id];
     ModelTensor& mine = model.tensors[static_cast<size_t>(id.value)];
-    mine.bytes = align_up(tensor.bytes);
-    mine.copy_bytes = tensor.bytes;
+    mine.bytes = never[id] ? 0 : align_up(tensor.bytes);
+    mine.copy_bytes = never[id] ? 0 : tensor.bytes;
     mine.persistent = tensor.persistent;
     mine.changed = plan.ranks > 1 && tensor.kind == TensorKind::weight_gradient;  // by its reduction
     if (tensor.persistent) model.persistent_bytes += mine.bytes;
@@ -85,7 +102,10 @@ void copy_facts(Model& model, const Plan& plan, const Context& context) {
     collect(model.updates, task.updates, false);
     collect(model.writes, task.writes, false);
     collect(model.weights, task.reads, true);
-    collect(model.updated, task.kind == TaskKind::update ? task.updates : std::vector<TensorId>{}, true);
+    std::vector<TensorId> changed = task.kind == TaskKind::update ? task.updates : std::vector<TensorId>{};
+    for (const TensorId tensor : task.updates)
+      if (plan.tensors[tensor].slice_of.valid()) changed.push_back(plan.tensors[tensor].slice_of);
+    collect(model.updated, changed, true);
     list.clear();
     for (const Task::InPlace& pair : task.in_place) {
       if (plan.tensors[pair.read].persistent || plan.tensors[pair.written].persistent) continue;
@@ -123,7 +143,8 @@ void find_what_updates_come_behind(Model& model, const Plan& plan) {
     list.clear();
     const bool movable = several && task.kind == TaskKind::update && !model.homes[id.value].empty();
     for (const auto* tensors : {&task.reads, &task.updates, &task.writes})
-      for (const TensorId tensor : *tensors) {
+      for (const TensorId each : *tensors) {
+        const TensorId whole = plan.tensors[each].slice_of, tensor = whole.valid() ? whole : each;
         if (movable) list.insert(list.end(), touched[tensor].begin(), touched[tensor].end());
         touched[tensor].push_back(id.value);
       }
@@ -268,6 +289,11 @@ void put_steps(Plan& plan, const Trace& trace) {
       }
       case StepKind::reduce: break;  // the pass behind this one puts them in
     }
+  }
+  for (const PlanTensor& tensor : plan.tensors) {
+    if (!tensor.slice_of.valid()) continue;
+    PlanTensor& whole = plan.tensors[tensor.slice_of];
+    if (std::exchange(whole.persistent, false)) whole.home_offset = 0;
   }
 }
 

@@ -60,6 +60,7 @@ struct ModelTensor {
   bool changed = false;    // updated in place: its copies would have to tell which value they hold
   bool kept = false;       // the trainer reads it when the round is over
   bool home = false;       // a weight or optimizer state that may have its home in the host pool
+  bool always_home = false;  // of such: it has, whatever its fate; a slice, or the whole of slices
   bool for_update = false; // of such: nobody but its update touches it, once in an iteration
   int32_t update = -1;     // of such: the task that updates it; -1: it is frozen
   // Positions in `order`. Of what the forward makes: the last touch before the first touch of the backward, and that

@@ -88,7 +88,7 @@ class Weaving {
   // What has its home in the host pool is fetched before each stretch of tasks that touch it, leaves behind the stretch, for its home
   // still has the same value, and goes home behind its update. Where every task is known by now: recomputations read weights, too.
   void bring_from_home() {
-    const auto away = [&](int32_t id) { return fate(id).kind == FateKind::offload; };
+    const auto away = [&](int32_t id) { return tensor(id).always_home || fate(id).kind == FateKind::offload; };
     if (std::none_of(model_.all_homes.begin(), model_.all_homes.end(), away)) return;
     woven_.swap(trace_);
     trace_.clear();

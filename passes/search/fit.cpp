@@ -230,7 +230,7 @@ class Fitter {
                                 1e-3 * home_seconds(model_.tensors[at(id)]) / static_cast<double>(model_.tensors[at(id)].bytes)});
     for (const int32_t id : model_.all_homes) {
       const ModelTensor& tensor = model_.tensors[at(id)];
-      if (fates[at(id)].kind != FateKind::keep || given_[at(id)] || touched_[at(id)] == stamp_of_touch_) continue;
+      if (tensor.always_home || fates[at(id)].kind != FateKind::keep || given_[at(id)] || touched_[at(id)] == stamp_of_touch_) continue;
       bool away = false;
       for_each_absence(id, [&](int32_t begin, int32_t end) { away = away || (begin <= peak && peak < end); });
       if (away) candidates.push_back({id, 0, 0, {FateKind::offload, kEarly, false}, home_seconds(tensor) / static_cast<double>(tensor.bytes), true});

@@ -73,7 +73,9 @@ class Run {
     for (const Residency& residency : plan_.residencies)
       if (residency.first_step == -1) arena_.fill(residency.offset, residency.block().end(), {residency.tensor, 0});
     for (TensorId id : ids_of(plan_.tensors))
-      if (const PlanTensor& tensor = plan_.tensors[id]; tensor.at_home_on_host()) host_.fill(tensor.home_offset, tensor.home_offset + tensor.bytes, {id, 0});
+      if (const TensorId whole = plan_.tensors[id].slice_of; whole.valid()) slices_[whole].push_back(id);
+    for (TensorId id : ids_of(plan_.tensors))
+      if (const PlanTensor& tensor = plan_.tensors[id]; tensor.at_home_on_host() && slices_[id].empty()) host_.fill(tensor.home_offset, tensor.home_offset + tensor.bytes, {id, 0});
     for (StepId id : ids_of(plan_.steps)) queues_[static_cast<size_t>(plan_.steps[id].stream)].push_back(id);
     finished_ = IdVector<StepId, bool>(plan_.steps.size(), false);
     // Some runs let one stream lag behind: that finds more than an even interleaving.
@@ -225,7 +227,15 @@ class Run {
       const int32_t version = plan_.tensors[step.tensor].at_home_on_host() ? updates_before(step.tensor, id) : 0;
       const Piece device = piece(step.tensor, version), host{&host_, step.host_offset, step.host_offset + bytes, {step.tensor, version}};
       if (step.kind == StepKind::offload) reads.push_back(device), writes.push_back(host);
-      if (step.kind == StepKind::prefetch) reads.push_back(host), writes.push_back(device);
+      if (step.kind == StepKind::prefetch) {
+        // The home of a whole holds its slices, as they were before their updates.
+        for (TensorId slice : slices_[step.tensor]) {
+          const int64_t at = step.host_offset + plan_.tensors[slice].slice_begin;
+          reads.push_back({&host_, at, at + plan_.tensors[slice].bytes, {slice, 0}});
+        }
+        if (slices_[step.tensor].empty()) reads.push_back(host);
+        writes.push_back(device);
+      }
       if (step.kind == StepKind::load) writes.push_back(device);
     }
     for (const auto* list : {&reads, &writes})
@@ -247,7 +257,7 @@ class Run {
     for (TensorId id : ids_of(plan_.tensors)) {
       const PlanTensor& tensor = plan_.tensors[id];
       const int32_t updates = updates_before(id, StepId(static_cast<int64_t>(plan_.steps.size())));
-      if (tensor.at_home_on_host() && !host_.holds(tensor.home_offset, tensor.home_offset + tensor.bytes, {id, updates}))
+      if (tensor.at_home_on_host() && slices_[id].empty() && !host_.holds(tensor.home_offset, tensor.home_offset + tensor.bytes, {id, updates}))
         return fmt::format("{} is not at home when the round ends", spelled_tensor(tensor.name));
     }
     for (TaskId task : ids_of(plan_.tasks)) {
@@ -272,6 +282,7 @@ class Run {
   IdVector<StepId, bool> left_out_;
   std::mt19937_64 random_;
   const IdVector<StepId, std::string> names_;
+  std::map<TensorId, std::vector<TensorId>> slices_;  // of a whole
   Bytes arena_, host_;
   std::array<std::deque<StepId>, 4> queues_;
   std::array<StepId, 4> running_;

@@ -85,6 +85,22 @@ TEST_CASE("every step and residency is a line of its own") {
                   "\"start\":0.0,\"end\":0.0}\n") != std::string::npos);
 }
 
+TEST_CASE("slices come back from plan.json, and are of a tensor before them") {
+  Plan plan = small_plan();
+  plan.slice_bytes = 256;
+  plan.tensors.push_back({.name = "a.v.slice0", .bytes = 8, .kind = TensorKind::optimizer_state, .home_offset = 520, .slice_of = TensorId(3), .slice_begin = 8});
+  const std::string text = to_json(plan);
+  const auto read = plan_from_json(text);
+  REQUIRE(read.ok());
+  CHECK(read->slice_bytes == 256);
+  CHECK(read->tensors[TensorId(4)].slice_of == TensorId(3));
+  CHECK(read->tensors[TensorId(4)].slice_begin == 8);
+  CHECK_FALSE(read->tensors[TensorId(3)].slice_of.valid());
+  CHECK(to_json(*read) == text);
+  CHECK(complaint(replaced(text, "\"slice_of\":3", "\"slice_of\":4")) == "plan.json: tensors[4].slice_of is 4 when it should be from 0 to 3");
+  CHECK(complaint(replaced(text, "\"slice_begin\":8", "\"slice_begin\":-8")) == "plan.json: tensors[4].slice_begin is -8 when it should be at least 0");
+}
+
 TEST_CASE("what is wrong in plan.json is told with its place") {
   const std::string good = to_json(small_plan());
   const auto broken = [&](const char* from, const char* to) { return complaint(replaced(good, from, to)); };

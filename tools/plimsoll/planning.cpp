@@ -121,10 +121,12 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
 Result<Plan> checked_plan(const Plannable& plannable, const PlanRequest& request) {
   PLIMSOLL_ASSIGN(Plan plan, plannable.planner->plan(request));
   if (plannable.as_paper) plannable.as_paper->count(plan, plannable.graph);
-  const TaskGraph& planned_graph = plannable.planner->graph_of(plan);
-  note_fastest(plan, planned_graph, *plannable.costs);
+  const TaskGraph& whole = plannable.planner->graph_of(plan);
+  const std::optional<TaskGraph> slices = plan.slice_bytes > 0 ? std::optional(sliced(whole, plan.slice_bytes)) : std::nullopt;
+  const TaskGraph& graph = slices ? *slices : whole;
+  note_fastest(plan, graph, *plannable.costs);
   std::vector<Violation> violations = check_plan(plan);
-  for (Violation& violation : check_against_graph(plan, planned_graph))
+  for (Violation& violation : check_against_graph(plan, graph))
     violations.push_back(std::move(violation));
   if (!violations.empty()) return refusal(plan, violations);
   return plan;
@@ -203,8 +205,9 @@ Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions&
     console.note(fmt::format("batch normalization sees {} at a time, each rank its own, of the batch of {}", counted(plan.rank_samples(), "sample"), plan.batch));
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;
   plan.summary.planning_seconds = elapsed.count();
-  TaskGraph planned_graph = plan.rounds > 1 ? plannable.planner->graph_of(plan) : std::move(plannable.graph);
-  return Planned{std::move(plannable.model), std::move(planned_graph), std::move(plan), plannable.threads, cut_short};
+  TaskGraph whole = plan.rounds > 1 ? plannable.planner->graph_of(plan) : std::move(plannable.graph);
+  TaskGraph graph = planned_graph(std::move(whole), plan.rounds, plan.slice_bytes);
+  return Planned{std::move(plannable.model), std::move(graph), std::move(plan), plannable.threads, cut_short};
 }
 
 Status last_word(const Planned& planned) {

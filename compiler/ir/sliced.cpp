@@ -1,0 +1,111 @@
+// sliced(): update tasks, piece by piece.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/ir/task_graph.h"
+#include "compiler/support/bytes.h"
+
+namespace plimsoll {
+namespace {
+
+class Slicing {
+ public:
+  Slicing(TaskGraph graph, int64_t slice_bytes) : graph_(std::move(graph)), slice_bytes_(slice_bytes / kAlignment * kAlignment) {
+    for (const Tensor& tensor : graph_.tensors) names_.insert(tensor.name);
+    for (const Task& task : graph_.tasks) names_.insert(task.name);
+    changers_ = IdVector<TensorId, int32_t>(graph_.tensors.size(), 0);
+    for (const Task& task : graph_.tasks)
+      for (const Operand& operand : task.operands)
+        if (operand.access == Access::update) ++changers_[operand.tensor];
+  }
+
+  TaskGraph run() {
+    if (slice_bytes_ == 0) return std::move(graph_);
+    IdVector<TaskId, Task> tasks;
+    tasks.reserve(graph_.tasks.size());
+    for (Task& task : graph_.tasks) {
+      if (large(task)) cut(task, tasks);
+      else tasks.push_back(std::move(task));
+    }
+    graph_.tasks = std::move(tasks);
+    if (cut_) graph_.slice_bytes = slice_bytes_;
+    return std::move(graph_);
+  }
+
+ private:
+  bool lives_through_the_run(TensorId id) const {
+    return graph_.tensors[id].kind == TensorKind::weight || graph_.tensors[id].kind == TensorKind::optimizer_state;
+  }
+
+  // Of an operand that is cut with the weight: what the task updates for good, and the gradient. Others are for all elements.
+  bool goes_along(const Operand& operand, const TensorType& weight) const {
+    return operand.access != Access::absent && operand.type == weight && operand.begin == 0;
+  }
+
+  bool large(const Task& task) const {
+    if (task.kind != TaskKind::update || task.operands.empty()) return false;
+    const Operand& weight = task.operands.front();
+    if (weight.access != Access::update || weight.type.depends_on_batch() || weight.type.type != DataType::f32) return false;
+    if (graph_.tensors[weight.tensor].bytes(1) <= slice_bytes_) return false;
+    for (const Operand& operand : task.operands) {
+      const bool for_good = operand.access != Access::absent && lives_through_the_run(operand.tensor);
+      const bool changed = operand.access == Access::update;
+      if (operand.access == Access::write || (for_good && !changed) || (for_good && changers_[operand.tensor] > 1)) return false;
+      if (changed && !goes_along(operand, weight.type)) return false;
+    }
+    return true;
+  }
+
+  std::string fresh(const std::string& name, size_t number) {
+    std::string made = fmt::format("{}.slice{}", name, number);
+    while (!names_.insert(made).second) made += "_";
+    return made;
+  }
+
+  void cut(const Task& task, IdVector<TaskId, Task>& tasks) {
+    const TensorType weight = task.operands.front().type;
+    const int64_t whole = weight.at(1).bytes(), element = static_cast<int64_t>(bytes_of(weight.type));
+    const int64_t pieces = (whole + slice_bytes_ - 1) / slice_bytes_;
+    const int64_t most = align_up((whole + pieces - 1) / pieces);
+    size_t number = 0;
+    cut_ = true;
+    for (int64_t begin = 0; begin < whole; begin += most, ++number) {
+      const int64_t bytes = std::min(most, whole - begin);
+      const TensorType type{.type = weight.type, .dims = {{bytes / element}}};
+      Task piece = task;
+      piece.name = fresh(task.name, number);
+      piece.flops = {.fixed = task.flops.fixed / whole * bytes + task.flops.fixed % whole * bytes / whole};
+      for (Operand& operand : piece.operands) {
+        if (!goes_along(operand, weight)) continue;
+        operand.type = type;
+        if (!lives_through_the_run(operand.tensor)) {
+          operand.begin = begin;
+          continue;
+        }
+        const Tensor& of = graph_.tensors[operand.tensor];
+        Tensor slice{.name = fresh(of.name, number), .kind = of.kind, .type = type, .persistent = true, .slice_of = operand.tensor, .slice_begin = begin};
+        operand.tensor = TensorId(static_cast<int64_t>(graph_.tensors.size()));
+        graph_.tensors.push_back(std::move(slice));
+      }
+      tasks.push_back(std::move(piece));
+    }
+  }
+
+  TaskGraph graph_;
+  const int64_t slice_bytes_;
+  bool cut_ = false;
+  std::set<std::string> names_;
+  IdVector<TensorId, int32_t> changers_;  // of each tensor: tasks that update it
+};
+
+}  // namespace
+
+TaskGraph sliced(TaskGraph graph, int64_t slice_bytes) { return Slicing(std::move(graph), slice_bytes).run(); }
+
+TaskGraph planned_graph(TaskGraph graph, int64_t rounds, int64_t slice_bytes) {
+  return sliced(rounds > 1 ? accumulating(std::move(graph)) : std::move(graph), slice_bytes);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,87 @@
+// The graph whose large weights are updated slice by slice.
+#include <catch2/catch.hpp>
+
+#include "compiler/ir/task_graph_text.h"
+
+namespace plimsoll {
+namespace {
+
+// Of 640 bytes, with momentum and a factor that is for all elements; %b is small.
+constexpr const char* kMomentum = R"(graph momentum v1 batch=8
+tensor %w weight f32[16,10] persistent
+tensor %b weight f32[10] persistent
+tensor %w.v optimizer_state f32[16,10] persistent
+tensor %dw weight_gradient f32[16,10]
+tensor %db weight_gradient f32[10]
+tensor %factor stash f32[1]
+task clip Update update layer=gradients Test{} read %dw read %db write %factor
+task w.update Update update layer=fc Test{rate=0.5} update %w read %dw update %w.v read %factor flops=640 once
+task b.update Update update layer=fc Test{} update %b read %db read %factor once
+)";
+
+TaskGraph graph_of(const std::string& text) {
+  const auto graph = graph_from_text(text);
+  INFO((graph.ok() ? "" : graph.error().message));
+  REQUIRE(graph.ok());
+  return *graph;
+}
+
+std::string task_lines(const TaskGraph& graph) {
+  std::string text = to_text(graph);
+  return text.substr(text.find("task"));
+}
+
+}  // namespace
+
+TEST_CASE("a large weight is updated slice by slice, with its state and its part of the gradient") {
+  const TaskGraph cut = sliced(graph_of(kMomentum), 256);
+  const std::string text = to_text(cut);
+  INFO(text);
+  CHECK(cut.slice_bytes == 256);
+  CHECK(text.find("tensor %w.slice0 weight f32[64] persistent slice %w\n") != std::string::npos);
+  CHECK(text.find("tensor %w.slice2 weight f32[32] persistent slice %w from 512\n") != std::string::npos);
+  CHECK(text.find("tensor %w.v.slice1 optimizer_state f32[64] persistent slice %w.v from 256\n") != std::string::npos);
+  CHECK(task_lines(cut) == R"(task clip Update update layer=gradients Test{} read %dw read %db write %factor
+task w.update.slice0 Update update layer=fc Test{rate=0.5} update %w.slice0 read %dw as f32[64] update %w.v.slice0 read %factor flops=256 once
+task w.update.slice1 Update update layer=fc Test{rate=0.5} update %w.slice1 read %dw as f32[64] from 256 update %w.v.slice1 read %factor flops=256 once
+task w.update.slice2 Update update layer=fc Test{rate=0.5} update %w.slice2 read %dw as f32[32] from 512 update %w.v.slice2 read %factor flops=128 once
+task b.update Update update layer=fc Test{} update %b read %db read %factor once
+)");
+  CHECK(to_text(graph_of(text)) == text);
+  CHECK(to_text(sliced(cut, 256)) == text);
+}
+
+TEST_CASE("over several rounds each slice clears its part of the gradient, whichever is done first, slices or rounds") {
+  const TaskGraph graph = graph_of(kMomentum);
+  const std::string text = to_text(sliced(accumulating(graph), 256));
+  INFO(text);
+  CHECK(text.find("task w.update.slice1 Update update layer=fc Test{rate=0.5} update %w.slice1 update %dw as f32[64] from 256") != std::string::npos);
+  CHECK(text.find("read %dw read %db write %factor") != std::string::npos);
+  CHECK(to_text(accumulating(sliced(graph, 256))) == text);
+  CHECK(to_text(planned_graph(graph, 2, 256)) == text);
+  CHECK(to_text(planned_graph(sliced(graph, 256), 2, 256)) == text);
+}
+
+TEST_CASE("what is small, is changed by two, or is left whole stays as it is") {
+  const TaskGraph graph = graph_of(kMomentum);
+  for (const int64_t bytes : {int64_t{0}, int64_t{255}, int64_t{768}}) {
+    const TaskGraph same = sliced(graph, bytes);
+    CHECK(same.slice_bytes == 0);
+    CHECK(to_text(same) == to_text(graph));
+  }
+  std::string twice = kMomentum;
+  twice += "task w.again Update update layer=fc Test{} update %w read %dw once\n";
+  CHECK(to_text(sliced(graph_of(twice), 256)) == to_text(graph_of(twice)));
+}
+
+TEST_CASE("a slice that is no part of its whole is no graph") {
+  const auto message = [](const std::string& line) {
+    const auto graph = graph_from_text(kMomentum + line);
+    return graph.ok() ? std::string() : graph.error().message;
+  };
+  CHECK(message("tensor %s weight f32[64] persistent slice %w from 512\n").find("a slice of 256 bytes from 512 on ends outside 640 bytes") != std::string::npos);
+  CHECK(message("tensor %s weight f32[64] persistent slice %s\n").find("a tensor is no slice of itself") != std::string::npos);
+  CHECK(message("task t Update update layer=fc Test{} read %dw as f32[64] from 512\n").find("f32[64] from byte 512 on is no part of %dw") != std::string::npos);
+}
+
+}  // namespace plimsoll
