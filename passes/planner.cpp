@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <span>
 
 #include "compiler/support/bytes.h"
@@ -44,6 +45,7 @@ class Planning {
   std::vector<int64_t> sub_batches(bool may_split) const;
   Result<Found> find_least(const Found& unconstrained);
   Status find_less(std::span<const int64_t> sub_batches, bool may_split, int64_t below, std::optional<Found>& found);
+  Result<Splits*> splits_in_slices();
   Status take_faster_recipes(Found& best);
   Result<std::string> way_out_by_rounds(const Found& unconstrained);
   Error infeasible(const Found& unconstrained);
@@ -56,6 +58,7 @@ class Planning {
   int64_t budget_ = kNoLimit;
   std::vector<int64_t> limits_ = {kNoLimit};  // within the budget (recipe.h)
   std::optional<Found> least_;  // the smallest arena that the request allows
+  std::optional<Found> least_in_slices_;  // and of these, where it is less
   double one_plan_seconds_ = 0; // that making one took
 };
 
@@ -158,16 +161,61 @@ Status Planning::find_less(std::span<const int64_t> ends, bool may_split, int64_
   return {};
 }
 
+// Of the update that touches most.
+int64_t largest_update_bytes(const TaskGraph& graph) {
+  int64_t most = 0;
+  for (const Task& task : graph.tasks) {
+    if (task.kind != TaskKind::update || task.updates().empty()) continue;
+    int64_t bytes = 0;
+    for (const auto& touched : {task.reads(), task.updates()})
+      for (const TensorId tensor : touched) bytes += graph.tensors[tensor].bytes(1);
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+// Updates in slices are for a model whose largest update is what its least plan is made of; with it goes the least plan that they
+// allow. Null: there is nothing to gain, or there are several ranks, whose weights are updated whole. None of this depends on the
+// budget, so that a larger one never makes a slower plan.
+Result<Splits*> Planning::splits_in_slices() {
+  const TaskGraph& graph = splits_.graph();
+  if (graph.ranks > 1 || 2 * largest_update_bytes(graph) < least_->arena()) return static_cast<Splits*>(nullptr);
+  Splits* const slices = splits_.in_slices();
+  if (!slices) return slices;
+  const std::vector<int64_t> sizes = sub_batches(may_split());
+  std::vector<int64_t> ends = {sizes.front()};
+  if (sizes.size() > 1) ends.push_back(sizes.back());
+  for (const int64_t size : ends) {
+    PLIMSOLL_ASSIGN(const Candidate* split, slices->candidate(size));
+    PLIMSOLL_ASSIGN(LeastPlan least, least_plan(*split, policy_));
+    if (std::min(least_->arena(), least_in_slices_ ? least_in_slices_->arena() : kNoLimit) <= least.joint.plan.summary.arena_bytes) continue;
+    least_in_slices_ = Found{std::move(least.joint.plan), split, least.joint.live_limit, policy_, std::move(least.joint.decided)};
+  }
+  return least_in_slices_ ? slices : nullptr;
+}
+
 // A deadline leaves time for the plans of what the search has found.
 Result<Found> Planning::choose_jointly(const Found& unconstrained) {
   PLIMSOLL_ASSIGN(least_, find_least(unconstrained));
+  PLIMSOLL_ASSIGN(Splits* const slices, splits_in_slices());
+  const bool fits_whole = least_->arena() <= budget_;
+  Found known = fits_whole || !slices ? *least_ : *least_in_slices_;
+  if (slices) least_ = *least_in_slices_;
   if (least_->arena() > budget_) return infeasible(unconstrained);
   const std::vector<int64_t> sizes = sub_batches(may_split());
   if (budget_ == kNoLimit && sizes.front() == request_.batch) return unconstrained;
   const bool free = sizes.front() == request_.batch && unconstrained.arena() <= budget_;
   const ContestRules rules = {.budget_bytes = budget_, .effort = request_.effort, .search = deadline_.sooner(kPlansBehind * one_plan_seconds_),
                               .deadline = deadline_};
-  PLIMSOLL_ASSIGN(Winner winner, hold_contest(splits_, policy_, sizes, rules, free ? unconstrained : *least_));
+  Winner winner{.best = free ? unconstrained : std::move(known), .bound_seconds = std::numeric_limits<double>::infinity()};
+  if (fits_whole) {
+    PLIMSOLL_ASSIGN(winner, hold_contest(splits_, policy_, sizes, rules, std::move(winner.best)));
+  }
+  if (slices) {
+    const double whole_bound = winner.bound_seconds;
+    PLIMSOLL_ASSIGN(winner, hold_contest(*slices, policy_, sizes, rules, std::move(winner.best)));
+    winner.bound_seconds = std::min(winner.bound_seconds, whole_bound);
+  }
   PLIMSOLL_TRY(take_faster_recipes(winner.best));
   if (deadline_.passed() && request_.cut_short) request_.cut_short();
   winner.best.plan.summary.bound_seconds = std::min(winner.bound_seconds, winner.best.seconds());

@@ -2,10 +2,34 @@
 
 #include <algorithm>
 
+#include "compiler/support/bytes.h"
+
 namespace plimsoll {
+namespace {
+
+constexpr int64_t kSlices = 16;        // of the largest weight
+constexpr int64_t kLeastSlice = 1024;  // bytes: a copy of less takes no less time
+
+int64_t largest_updated(const TaskGraph& graph) {
+  int64_t most = 0;
+  for (const Task& task : graph.tasks)
+    for (const Operand& operand : task.operands)
+      if (task.kind == TaskKind::update && operand.access == Access::update) most = std::max(most, graph.tensors[operand.tensor].bytes(1));
+  return most;
+}
+
+}  // namespace
 
 bool Splits::mixes_samples() const {
   return std::any_of(graph_.tasks.begin(), graph_.tasks.end(), [](const Task& task) { return task.mixes_samples; });
+}
+
+Splits* Splits::in_slices() {
+  if (in_slices_ || graph_.slice_bytes > 0) return in_slices_.get();
+  const int64_t bytes = std::max(kLeastSlice, align_up(largest_updated(graph_) / kSlices));
+  TaskGraph cut = sliced(graph_, bytes);
+  if (cut.slice_bytes > 0) in_slices_ = std::make_unique<Splits>(std::move(cut), costs_, batch_);
+  return in_slices_.get();
 }
 
 const TaskGraph& Splits::graph_for(int64_t sub_batch) {

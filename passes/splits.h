@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -26,6 +27,9 @@ class Splits {
   // Some task computes over all samples of a round: with several rounds, something else is trained.
   bool mixes_samples() const;
 
+  // The same plans but for large weights, which are updated slice by slice (sliced() in compiler/ir/task_graph.h). Null: none is large.
+  Splits* in_slices();
+
   // Accumulating, with more than one round. What is returned stays where it is.
   const TaskGraph& graph_for(int64_t sub_batch);
   Result<const Candidate*> candidate(int64_t sub_batch);
@@ -46,6 +50,7 @@ class Splits {
   Costs& costs_;
   const int64_t batch_;
   std::optional<TaskGraph> accumulating_;
+  std::unique_ptr<Splits> in_slices_;
   std::map<int64_t, Candidate> candidates_;
   struct Ordered {
     schedule::Model model;

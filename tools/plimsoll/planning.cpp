@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "compiler/check/check.h"
 #include "compiler/costs/device.h"

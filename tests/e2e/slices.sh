@@ -1,0 +1,40 @@
+# Large weights that live in the host pool and are updated slice by slice: the same bits as with all of it in the arena, with
+# momentum and Adam, in one round and in several, with clipped gradients, with frozen weights, from each other's checkpoints.
+. "$PLIMSOLL_E2E/trainer.bash"
+. "$PLIMSOLL_E2E/homes.bash"
+slices() {
+  $python - "$1/plan.json" <<'PY'
+import json, sys
+plan = json.load(open(sys.argv[1]))
+print(sum("slice_of" in t for t in plan["tensors"]))
+PY
+}
+# sliced NAME options…: NAME-device with all in the arena, NAME-home with the least budget, in slices; both train alike.
+sliced() {
+  local name=$1
+  shift
+  pair $name vgg.onnx --threads 1 "$@"
+  (( $(slices $name-device) == 0 )) || fail "$name: slices without a budget"
+  (( $(slices $name-home) >= 8 )) || fail "$name: $(slices $name-home) slices"
+  trained $name-device $name-a.onnx --steps 4
+  trained $name-home $name-b.onnx --steps 4
+  same $name-a.onnx $name-b.onnx
+}
+plimsoll model vgg11:input=32,width=8,hidden=512,classes=10 -o vgg.onnx 2>/dev/null
+random_data 32 3 32 10
+sliced momentum --batch 4
+sliced adam --batch 7 --sub-batch 3 --optimizer adam --clip-norm 1 --freeze 'features.*'
+
+trained momentum-home spilled.onnx --steps 4 --spill .
+same momentum-a.onnx spilled.onnx
+# A checkpoint has whole weights and states, wherever they live.
+for name in momentum adam; do
+  for order in "device home" "home device"; do
+    set -- $order
+    trained $name-$1 part.onnx --steps 2 --checkpoint "$name-$1-$2"
+    trained $name-$2 resumed.onnx --steps 4 --checkpoint "$name-$1-$2" --resume
+    same $name-a.onnx resumed.onnx
+  done
+done
+plimsoll inspect momentum-home >inspected
+grep "state that lives on the host" inspected >/dev/null || { cat inspected; fail "inspect does not say where state lives"; }
