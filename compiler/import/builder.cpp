@@ -185,7 +185,16 @@ class NetworkBuilder {
       return true;
     }
     if (proto.input_size() == 0 || !guards_.contains(proto.input(0))) return false;
-    table_.alias(proto.output(0), table_.find(proto.input(2)));
+    const ValueTable::Index guarded = table_.find(proto.input(2)), instead = table_.find(proto.input(1));
+    const Dims* dims = table_.dims(guarded);
+    const KnownValue* number = table_.known_constant(instead);
+    if (!dims || !number || number->elements() != 1 || number->dims.size() > dims->size()) {
+      if (dims) unsupported_.add_message(fmt::format("{}: puts '{}' in the place of NaN, which is no single number that is known while compiling",
+                                                     describe(proto), proto.input(1)));
+      give_up(proto, false);
+      return true;
+    }
+    table_.alias(proto.output(0), guarded);
     ++guards_left_out_;
     return true;
   }
