@@ -8,9 +8,13 @@ tools/setup.sh test
 build=${PLIMSOLL_BUILD:-build}
 jobs=$(nproc)
 started=$SECONDS
-cmake -S . -B "$build" -G Ninja -DBUILD_TESTING=ON -DPLIMSOLL_HARDENED=ON >/dev/null
+# Folders as wholes where nothing was built before: compiled once, they take a third less time so, and if any two files of one
+# had a name in common it would be told here.
+[[ -e $build/CMakeCache.txt ]] || whole=-DPLIMSOLL_BATCH=64
+cmake -S . -B "$build" -G Ninja -DBUILD_TESTING=ON -DPLIMSOLL_HARDENED=ON ${whole:+"$whole"} >/dev/null
 cmake --build "$build" -j "$jobs"
 echo "test: built in $((SECONDS - started)) s" >&2
-# Trainers run beside each other here: who waits for a thread must not keep it from running.
+# Trainers run beside each other here: who waits for a thread must not keep it from running. Some tests wait for a rank that is
+# lost or a shell that is silent: one more than there are cores.
 export OMP_WAIT_POLICY=passive
-ctest --test-dir "$build" --output-on-failure -j "$jobs" "$@"
+ctest --test-dir "$build" --output-on-failure -j "$((jobs + 1))" "$@"

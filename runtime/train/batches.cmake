@@ -1,7 +1,7 @@
 # Small files are compiled several at a time: headers are parsed, and templates made, once for all of them. That is most of
 # the time that building takes, here and in a trainer. Files of one folder meet in any combination, so what stands in a
-# folder's unnamed namespaces has names of its own throughout the folder (tests/structure). Objects, and what is generated in
-# the build, are left as they are.
+# folder's unnamed namespaces has names of its own throughout the folder: tools/test.sh compiles folders as wholes. Objects,
+# and what is generated in the build, are left as they are.
 set(PLIMSOLL_BATCH 8 CACHE STRING "source files that are compiled together; 1: each alone, to work on them")
 
 # plimsoll_batches(OUT NAME [ONLY regex] files…): OUT is what to compile in their place. ONLY: of folders that match; where

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "runtime/backend.h"
+#include "runtime/cuda/check.h"
 #include "runtime/cuda/cudnn/device.h"
 #include "runtime/profile/cuda/device_props.h"
 #include "runtime/profile/kernel_registry.h"
@@ -19,11 +20,8 @@
 namespace plimsoll::profile {
 namespace {
 
+using cuda::check;
 using nlohmann::json;
-
-void check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
-}
 
 // "" where the device is at hand.
 std::string& described_name() {

@@ -4,10 +4,10 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <stdexcept>
 #include <vector>
 
 #include "runtime/backend.h"
+#include "runtime/cuda/check.h"
 #include "runtime/profile/device.h"
 #include "runtime/profile/kernel_registry.h"
 #include "runtime/profile/measure.h"
@@ -15,15 +15,12 @@
 namespace plimsoll::profile {
 namespace {
 
+using cuda::check;
 using nlohmann::json;
 
 // Pieces like the tensors that are worth moving.
 constexpr int64_t kPiece = int64_t{16} << 20;
 constexpr int kPieces = 16;
-
-void check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
-}
 
 class Pinned {
  public:

@@ -1,16 +1,14 @@
 #include "runtime/profile/device.h"
 
-#include <chrono>
 #include <stdexcept>
 
 #include "runtime/backend.h"
+#include "runtime/profile/host/clock.h"
 
 namespace plimsoll::profile {
 namespace {
 
 constexpr int64_t kLine = 64;  // bytes
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 }  // namespace
 

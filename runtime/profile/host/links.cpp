@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "runtime/backend.h"
+#include "runtime/profile/host/clock.h"
 #include "runtime/profile/kernel_registry.h"
 #include "runtime/profile/measure.h"
 
@@ -27,8 +27,6 @@ using nlohmann::json;
 // Pieces like the tensors that are worth moving, over more of them than caches near a core hold.
 constexpr int64_t kPiece = int64_t{4} << 20, kPieces = 16;
 constexpr double kSeconds = 0.15;
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // One side of the copies: `store` takes a piece of the arena away, `fetch` brings it back.
 struct Pool {

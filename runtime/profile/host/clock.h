@@ -1,0 +1,10 @@
+#pragma once
+
+#include <chrono>
+
+namespace plimsoll::profile {
+
+// Seconds of a clock that only goes forward, from some moment on.
+inline double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+}  // namespace plimsoll::profile
