@@ -7,106 +7,16 @@
 #include <map>
 #include <string>
 
-#include "compiler/import/fold.h"
-#include "compiler/import/graph_order.h"
 #include "compiler/import/onnx.h"
-#include "compiler/import/progression.h"
+#include "compiler/import/spelling_writer.h"
 #include "compiler/support/counted.h"
 
 namespace plimsoll {
 namespace {
 
-using Ints = std::vector<int64_t>;
-using Nodes = std::vector<onnx::NodeProto>;
-
-// Writes nodes one behind the other: each makes one output, whose name it returns.
-class Writer {
- public:
-  explicit Writer(const Spelling& spelling) : spelling_(spelling) {}
-
-  const onnx::NodeProto& node() const { return spelling_.node; }
-  int64_t opset() const { return spelling_.opset; }
-  std::string input(size_t i) const {
-    return i < static_cast<size_t>(node().input_size()) ? node().input(static_cast<int>(i)) : std::string();
-  }
-  const Dims* dims(size_t i) const { return input(i).empty() ? nullptr : spelling_.dims(i); }
-  const Dims& x() const { return *spelling_.dims(0); }
-  const KnownValue* known(size_t i) const { return input(i).empty() ? nullptr : spelling_.known(i); }
-  // A constant whose elements all are that number.
-  bool is_all(size_t i, double number) const {
-    const KnownValue* known = this->known(i);
-    return known && known->real() && std::all_of(known->reals.begin(), known->reals.end(), [=](double item) { return item == number; });
-  }
-  int64_t integer(std::string_view name, int64_t missing) const {
-    const auto* found = find_attribute(node(), name);
-    return found ? found->i() : missing;
-  }
-  float real(std::string_view name, float missing) const {
-    const auto* found = find_attribute(node(), name);
-    return found ? found->f() : missing;
-  }
-  std::string text(std::string_view name, std::string_view missing) const {
-    const auto* found = find_attribute(node(), name);
-    return found ? found->s() : std::string(missing);
-  }
-
-  std::string write(const char* op, const std::vector<std::string>& inputs) {
-    onnx::NodeProto& made = nodes_.emplace_back();
-    made.set_op_type(op);
-    made.set_name(fmt::format("{}/{}", node().name().empty() ? node().output(0) : node().name(), op));
-    *made.mutable_metadata_props() = node().metadata_props();
-    for (const std::string& name : inputs) made.add_input(name);
-    made.add_output(fmt::format("{}/{}", node().output(0), nodes_.size()));
-    return made.output(0);
-  }
-  std::string write(const char* op, const std::vector<std::string>& inputs, const char* attribute, const Ints& items) {
-    const std::string output = write(op, inputs);
-    set(attribute, items);
-    return output;
-  }
-  std::string number(float value) {
-    const std::string output = write("Constant", {});
-    set_real("value_float", value);
-    return output;
-  }
-  std::string constant(const KnownValue& known) {
-    const std::string output = write("Constant", {});
-    *added("value", onnx::AttributeProto::TENSOR).mutable_t() = to_tensor(known, "");
-    return output;
-  }
-  std::string integers(const Ints& items, const Dims& dims) {
-    KnownValue known{.element = onnx::TensorProto::INT64, .dims = dims};
-    for (const int64_t item : items) known.ints.push_back({item});
-    return constant(known);
-  }
-  // Attributes of the node that was written last.
-  void set(const std::string& name, const Ints& items) {
-    onnx::AttributeProto& attribute = added(name, onnx::AttributeProto::INTS);
-    for (const int64_t item : items) attribute.add_ints(item);
-  }
-  void set_integer(const std::string& name, int64_t item) { added(name, onnx::AttributeProto::INT).set_i(item); }
-  void set_real(const std::string& name, float item) { added(name, onnx::AttributeProto::FLOAT).set_f(item); }
-  void take_over(const onnx::AttributeProto& attribute) { *nodes_.back().add_attribute() = attribute; }
-
-  Nodes finish() {
-    nodes_.back().set_name(node().name());
-    nodes_.back().set_output(0, node().output(0));
-    return std::move(nodes_);
-  }
-
-  Error invalid(const std::string& what) const { return {ExitCode::invalid_model, fmt::format("{}: {}", describe(node()), what)}; }
-
- private:
-  onnx::AttributeProto& added(const std::string& name, onnx::AttributeProto::AttributeType type) {
-    onnx::AttributeProto& attribute = *nodes_.back().add_attribute();
-    attribute.set_name(name);
-    attribute.set_type(type);
-    return attribute;
-  }
-
-  const Spelling& spelling_;
-  Nodes nodes_ = {};
-};
+using spelling::Ints;
+using spelling::Nodes;
+using spelling::Writer;
 
 // Of one dimension: with a dimension of 1 in front of it.
 Result<Nodes> widen(Writer& w) {
@@ -308,91 +218,6 @@ Result<Nodes> spell_einsum(Writer& w) {
   return w.finish();
 }
 
-// By numbers that are the same within each sample: of what lies in rows of samples then (as torch's exporter writes as_strided).
-Result<Nodes> spell_gather(Writer& w) {
-  const KnownValue* indices = w.known(1);
-  if (!indices || indices->steps.empty()) return Nodes{};
-  const int64_t axis = w.integer("axis", 0);
-  const auto picks = axis == 0 && !w.x().empty() ? picks_of_each_sample(w.x()[0], *indices) : std::nullopt;
-  if (!picks)
-    return Error{ExitCode::unsupported, fmt::format("{}: its indices depend on the number of samples, and are not the same for each sample of {}",
-                                                    describe(w.node()), to_string(w.x()))};
-  Ints shape = {-1};
-  if (picks->all())
-    for (const Dim dim : picks->dims) shape.push_back(dim.value);
-  else
-    shape.push_back(picks->length);
-  for (size_t i = 1; i < w.x().size(); ++i) shape.push_back(w.x()[i].value);
-  const std::string rows = w.write("Reshape", {w.input(0)}, "shape", shape);
-  if (!picks->all()) {
-    const std::string at = w.integers(picks->at, picks->dims);
-    w.write("Gather", {rows, at});
-    w.set_integer("axis", 1);
-  }
-  return w.finish();
-}
-
-// Along its first axes at once: those as one.
-Result<Nodes> spell_gather_nd(Writer& w) {
-  const auto unsupported = [&](const std::string& why) { return Error{ExitCode::unsupported, fmt::format("{}: {}", describe(w.node()), why)}; };
-  const KnownValue* indices = w.known(1);
-  if (!indices || indices->real() || indices->depends_on_batch() || indices->dims.empty()) return unsupported("its indices are not known while compiling");
-  if (w.integer("batch_dims", 0) != 0) return unsupported("picks for each of a batch (batch_dims) by itself");
-  const size_t depth = static_cast<size_t>(indices->dims.back().value);
-  if (depth < 1 || depth > w.x().size()) return w.invalid(fmt::format("picks along {} axes of {}", depth, to_string(w.x())));
-  int64_t rows = 1;
-  for (size_t i = 0; i < depth; ++i) {
-    if (w.x()[i].batch) return unsupported("picks samples by number");
-    rows *= w.x()[i].value;
-  }
-  Ints shape = {rows};
-  for (size_t i = depth; i < w.x().size(); ++i) shape.push_back(w.x()[i].batch ? -1 : w.x()[i].value);
-  Ints at(static_cast<size_t>(*indices->elements()) / depth, 0);
-  for (size_t i = 0; i < at.size() * depth; ++i) {
-    const int64_t size = w.x()[i % depth].value, given = indices->integer(i).value;
-    if (given < -size || given >= size) return w.invalid(fmt::format("index {} is outside of axis {} of {}", given, i % depth, to_string(w.x())));
-    at[i / depth] = at[i / depth] * size + (given < 0 ? given + size : given);
-  }
-  const std::string numbers = w.integers(at, {indices->dims.begin(), indices->dims.end() - 1});
-  const std::string merged = depth == 1 ? w.input(0) : w.write("Reshape", {w.input(0)}, "shape", shape);
-  w.write("Gather", {merged, numbers});
-  return w.finish();
-}
-
-// One number at known places: where they are, that number instead (Swin v2 zeroes a part of its biases so).
-Result<Nodes> spell_scatter_nd(Writer& w) {
-  const auto unsupported = [&](const std::string& why) { return Error{ExitCode::unsupported, fmt::format("{}: {}", describe(w.node()), why)}; };
-  const KnownValue *indices = w.known(1), *updates = w.known(2);
-  if (!indices || indices->real() || indices->depends_on_batch() || indices->dims.empty()) return unsupported("its indices are not known while compiling");
-  if (w.text("reduction", "none") != "none") return unsupported("adds or multiplies what is there");
-  if (!updates || !updates->real() || updates->reals.empty() || std::any_of(updates->reals.begin(), updates->reals.end(), [&](double item) { return item != updates->reals[0]; }))
-    return unsupported("what it writes is not one number that is known while compiling");
-  const size_t depth = static_cast<size_t>(indices->dims.back().value);
-  if (depth < 1 || depth > w.x().size()) return w.invalid(fmt::format("writes along {} axes of {}", depth, to_string(w.x())));
-  Dims dims(w.x().begin(), w.x().begin() + static_cast<int64_t>(depth));
-  int64_t count = 1;
-  for (const Dim dim : dims) {
-    if (dim.batch) return unsupported("writes into samples by number");
-    count *= dim.value;
-  }
-  if (count > kKnownLimit) return unsupported(fmt::format("picks of {} places", count));
-  dims.resize(w.x().size(), Dim{1});
-  std::vector<Dim> written(static_cast<size_t>(count), Dim{0});
-  for (size_t i = 0; i + depth <= static_cast<size_t>(*indices->elements()); i += depth) {
-    int64_t at = 0;
-    for (size_t axis = 0; axis < depth; ++axis) {
-      const int64_t size = w.x()[axis].value, given = indices->integer(i + axis).value;
-      if (given < -size || given >= size) return w.invalid(fmt::format("index {} is outside of axis {} of {}", given, axis, to_string(w.x())));
-      at = at * size + (given < 0 ? given + size : given);
-    }
-    written[static_cast<size_t>(at)] = {1};
-  }
-  const std::string places = w.constant({.element = onnx::TensorProto::BOOL, .dims = dims, .ints = std::move(written)});
-  const std::string number = w.number(static_cast<float>(updates->reals[0]));
-  w.write("Where", {places, number, w.input(0)});
-  return w.finish();
-}
-
 // √ Σ x², whose slope at zero is that of PyTorch: none. The bound is the least normal number: below it √ would divide by zero.
 Result<Nodes> spell_reduce_l2(Writer& w) {
   const bool root = w.node().op_type() == "ReduceL2";
@@ -415,8 +240,8 @@ const std::map<std::string_view, SpellingRule>& spelling_rules() {
       {"ConvTranspose", widen},
       {"DepthToSpace", spell_depth_and_space},
       {"Einsum", spell_einsum},
-      {"Gather", spell_gather},
-      {"GatherND", spell_gather_nd},
+      {"Gather", spelling::gather},
+      {"GatherND", spelling::gather_nd},
       {"GlobalMaxPool", spell_global_max_pool},
       {"GroupNormalization", spell_group_normalization},
       {"InstanceNormalization", spell_instance_normalization},
@@ -426,7 +251,7 @@ const std::map<std::string_view, SpellingRule>& spelling_rules() {
       {"RMSNormalization", spell_rms_normalization},
       {"ReduceL2", spell_reduce_l2},
       {"ReduceSumSquare", spell_reduce_l2},
-      {"ScatterND", spell_scatter_nd},
+      {"ScatterND", spelling::scatter_nd},
       {"Selu", spell_selu},
       {"SpaceToDepth", spell_depth_and_space},
       {"Swish", spell_swish},

@@ -1,0 +1,217 @@
+#include <algorithm>
+#include <numeric>
+
+#include "compiler/import/fold_call.h"
+#include "compiler/support/bytes.h"
+
+namespace plimsoll::folding {
+namespace {
+
+// Elements before, at and after an axis. Of shapes without the batch.
+struct Extents { size_t outer = 1, at = 1, inner = 1; };
+
+Extents extents(const Dims& dims, size_t axis) {
+  Extents e;
+  for (size_t i = 0; i < dims.size(); ++i)
+    (i < axis ? e.outer : i == axis ? e.at : e.inner) *= static_cast<size_t>(dims[i].value);
+  return e;
+}
+
+// Where an index (the last dimension of `indices`) begins in the data, and how many elements stand there.
+struct Places {
+  std::vector<size_t> at = {};
+  size_t length = 1;
+};
+
+std::optional<Places> places_of(const KnownValue& data, const KnownValue& indices) {
+  if (!data.elements() || *data.elements() > kKnownLimit || indices.real() || !indices.elements() || indices.dims.empty() ||
+      *indices.elements() > kKnownLimit)
+    return std::nullopt;
+  const size_t depth = static_cast<size_t>(indices.dims.back().value), count = depth == 0 ? 0 : static_cast<size_t>(*indices.elements()) / depth;
+  if (depth == 0 || depth > data.dims.size()) return std::nullopt;
+  Places places;
+  for (size_t axis = depth; axis < data.dims.size(); ++axis) places.length *= static_cast<size_t>(data.dims[axis].value);
+  for (size_t i = 0; i < count; ++i) {
+    size_t at = 0;
+    for (size_t axis = 0; axis < depth; ++axis) {
+      const Dim index = indices.integer(i * depth + axis);
+      const auto along = index.batch ? std::nullopt : axis_of(index.value, static_cast<size_t>(data.dims[axis].value));
+      if (!along) return std::nullopt;
+      at = at * static_cast<size_t>(data.dims[axis].value) + *along;
+    }
+    places.at.push_back(at * places.length);
+  }
+  return places;
+}
+
+}  // namespace
+
+Known gather(const Call& call) {
+  const KnownValue *data = call.known(0), *indices = call.known(1);
+  if (!data || !indices || indices->real() || !data->elements() || !indices->elements()) return std::nullopt;
+  const auto axis = axis_of(call.integer("axis", 0), data->dims.size());
+  if (!axis) return std::nullopt;
+  const Extents e = extents(data->dims, *axis);
+  const auto count = checked_mul(*indices->elements(), static_cast<int64_t>(e.outer * e.inner));
+  if (!count || *count > kKnownLimit) return std::nullopt;
+  Dims dims(data->dims.begin(), data->dims.begin() + static_cast<int64_t>(*axis));
+  dims.insert(dims.end(), indices->dims.begin(), indices->dims.end());
+  dims.insert(dims.end(), data->dims.begin() + static_cast<int64_t>(*axis) + 1, data->dims.end());
+  std::vector<size_t> chosen;
+  for (size_t outer = 0; outer < e.outer; ++outer)
+    for (size_t i = 0; i < static_cast<size_t>(*indices->elements()); ++i) {
+      const Dim index = indices->integer(i);
+      const auto at = index.batch ? std::nullopt : axis_of(index.value, e.at);
+      if (!at) return std::nullopt;
+      for (size_t inner = 0; inner < e.inner; ++inner) chosen.push_back((outer * e.at + *at) * e.inner + inner);
+    }
+  return picked(*data, std::move(dims), chosen);
+}
+
+Known concat(const Call& call) {
+  if (call.inputs.empty() || !call.known(0)) return std::nullopt;
+  const auto axis = axis_of(call.integer("axis", 0), call.known(0)->dims.size());
+  if (!axis) return std::nullopt;
+  Dims dims = call.known(0)->dims;
+  dims[*axis] = {0};
+  int64_t total = 0;
+  for (const FoldInput& input : call.inputs) {
+    if (!input.known || !input.known->elements() || input.known->dims.size() != dims.size() ||
+        input.known->element != call.known(0)->element)
+      return std::nullopt;
+    total += *input.known->elements();
+    if (total > kKnownLimit) return std::nullopt;
+    for (size_t i = 0; i < dims.size(); ++i)
+      if (i == *axis) dims[i].value += input.known->dims[i].value;
+      else if (dims[i] != input.known->dims[i]) return std::nullopt;
+  }
+  KnownValue known{.element = call.known(0)->element, .dims = dims};
+  for (size_t outer = 0; outer < extents(dims, *axis).outer; ++outer)
+    for (const FoldInput& input : call.inputs) {
+      const Extents e = extents(input.known->dims, *axis);
+      for (size_t i = outer * e.at * e.inner; i < (outer + 1) * e.at * e.inner; ++i)
+        if (known.real()) known.reals.push_back(input.known->number(i));
+        else known.ints.push_back(input.known->integer(i));
+    }
+  return known;
+}
+
+Known slice(const Call& call) {
+  const KnownValue* data = call.known(0);
+  const auto starts = call.list("starts", 1), ends = call.list("ends", 2);
+  auto axes = call.list("axes", 3), steps = call.list("steps", 4);
+  if (!data || !data->elements() || *data->elements() > kKnownLimit || !starts || !ends || !axes || !steps ||
+      starts->size() != ends->size())
+    return std::nullopt;
+  if (axes->empty())
+    for (size_t i = 0; i < starts->size(); ++i) axes->push_back(static_cast<int64_t>(i));
+  if (steps->empty()) steps->assign(starts->size(), 1);
+  if (axes->size() != starts->size() || steps->size() != starts->size()) return std::nullopt;
+  KnownValue result = *data;
+  for (size_t i = 0; i < starts->size(); ++i) {
+    const auto axis = axis_of((*axes)[i], result.dims.size());
+    if (!axis || (*steps)[i] == 0) return std::nullopt;
+    const int64_t step = (*steps)[i], size = result.dims[*axis].value;
+    const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
+    const auto clamp = [&](int64_t at) { return std::clamp(at < 0 ? at + size : at, low, high); };
+    const int64_t start = clamp((*starts)[i]), end = clamp((*ends)[i]);
+    const Extents e = extents(result.dims, *axis);
+    std::vector<int64_t> kept;
+    for (int64_t at = start; step > 0 ? at < end : at > end;) {
+      kept.push_back(at);
+      if (step > size || step < -size) break;
+      at += step;
+    }
+    std::vector<size_t> chosen;
+    for (size_t outer = 0; outer < e.outer; ++outer)
+      for (const int64_t at : kept)
+        for (size_t inner = 0; inner < e.inner; ++inner)
+          chosen.push_back((outer * e.at + static_cast<size_t>(at)) * e.inner + inner);
+    Dims dims = result.dims;
+    dims[*axis] = {static_cast<int64_t>(kept.size())};
+    result = picked(result, std::move(dims), chosen);
+  }
+  return result;
+}
+
+Known transpose(const Call& call) {
+  const KnownValue* data = call.known(0);
+  if (!data || !data->elements() || *data->elements() > kKnownLimit) return std::nullopt;
+  const size_t rank = data->dims.size();
+  std::vector<size_t> order(rank);
+  for (size_t i = 0; i < rank; ++i) order[i] = rank - 1 - i;
+  if (const auto* perm = find_attribute(call.node, "perm")) {
+    std::vector<bool> seen(rank, false);
+    if (perm->ints_size() != static_cast<int>(rank)) return std::nullopt;
+    for (size_t i = 0; i < rank; ++i) {
+      const auto axis = axis_of(perm->ints(static_cast<int>(i)), rank);
+      if (!axis || seen[*axis]) return std::nullopt;
+      seen[order[i] = *axis] = true;
+    }
+  }
+  Dims dims;
+  for (const size_t axis : order) dims.push_back(data->dims[axis]);
+  std::vector<size_t> chosen(static_cast<size_t>(*data->elements()));
+  for (size_t flat = 0; flat < chosen.size(); ++flat) {
+    size_t rest = flat, from = 0;
+    for (size_t i = rank; i-- > 0;) {
+      const size_t index = rest % static_cast<size_t>(dims[i].value);
+      rest /= static_cast<size_t>(dims[i].value);
+      from += index * extents(data->dims, order[i]).inner;
+    }
+    chosen[flat] = from;
+  }
+  return picked(*data, std::move(dims), chosen);
+}
+
+Known trilu(const Call& call) {
+  const KnownValue* data = call.known(0);
+  const auto diagonal = call.list("", 1);
+  if (!data || !data->elements() || *data->elements() > kKnownLimit || data->dims.size() < 2 || !diagonal) return std::nullopt;
+  const int64_t k = diagonal->empty() ? 0 : (*diagonal)[0], columns = data->dims.back().value,
+                rows = data->dims[data->dims.size() - 2].value;
+  const bool upper = call.integer("upper", 1) != 0;
+  std::vector<size_t> all(static_cast<size_t>(*data->elements()));
+  std::iota(all.begin(), all.end(), size_t{0});
+  KnownValue known = picked(*data, data->dims, all);
+  for (size_t i = 0; i < all.size(); ++i) {
+    const int64_t column = static_cast<int64_t>(i) % columns, row = static_cast<int64_t>(i) / columns % rows;
+    if (upper ? column - row >= k : column - row <= k) continue;
+    if (known.real()) known.reals[i] = 0;
+    else known.ints[i] = {0};
+  }
+  return known;
+}
+
+Known scatter_nd(const Call& call) {
+  const KnownValue *data = call.known(0), *indices = call.known(1), *updates = call.known(2);
+  const auto* reduction = find_attribute(call.node, "reduction");
+  if (!data || !indices || !updates || data->element != updates->element || !updates->elements() || (reduction && reduction->s() != "none"))
+    return std::nullopt;
+  const auto places = places_of(*data, *indices);
+  if (!places || places->at.size() * places->length != static_cast<size_t>(*updates->elements())) return std::nullopt;
+  std::vector<size_t> all(static_cast<size_t>(*data->elements()));
+  std::iota(all.begin(), all.end(), size_t{0});
+  KnownValue known = picked(*data, data->dims, all);
+  for (size_t i = 0; i < places->at.size() * places->length; ++i) {
+    const size_t to = places->at[i / places->length] + i % places->length;
+    if (known.real()) known.reals[to] = updates->number(i);
+    else known.ints[to] = updates->integer(i);
+  }
+  return known;
+}
+
+Known gather_nd(const Call& call) {
+  const KnownValue *data = call.known(0), *indices = call.known(1);
+  if (!data || !indices || call.integer("batch_dims", 0) != 0) return std::nullopt;
+  const auto places = places_of(*data, *indices);
+  if (!places || places->at.size() * places->length > static_cast<size_t>(kKnownLimit)) return std::nullopt;
+  Dims dims(indices->dims.begin(), indices->dims.end() - 1);
+  dims.insert(dims.end(), data->dims.begin() + indices->dims.back().value, data->dims.end());
+  std::vector<size_t> chosen;
+  for (const size_t at : places->at)
+    for (size_t i = 0; i < places->length; ++i) chosen.push_back(at + i);
+  return picked(*data, std::move(dims), chosen);
+}
+
+}  // namespace plimsoll::folding

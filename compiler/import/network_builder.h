@@ -1,0 +1,81 @@
+// One network under construction: builder.cpp takes the nodes that stay nodes, in their order, rewritten_nodes.cpp those that
+// become others, or none.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "compiler/import/fold.h"
+#include "compiler/import/graph_order.h"
+#include "compiler/import/loaded_model.h"
+#include "compiler/import/node_inputs.h"
+#include "compiler/import/onnx.h"
+#include "compiler/import/random_mask.h"
+#include "compiler/import/unsupported.h"
+#include "compiler/import/values.h"
+#include "compiler/ops/op.h"
+
+namespace plimsoll {
+
+class NetworkBuilder {
+ public:
+  NetworkBuilder(ModelFile& file, const ImportOptions& options, std::vector<std::string>& notes)
+      : file_(file), graph_(*file.model.mutable_graph()), options_(options), notes_(notes), opset_(opset_of(file.model)), table_(network_) {}
+
+  Result<Network> build(const GraphOrder& order);
+
+ private:
+  void find_readers(const GraphOrder& order);
+  Status add_inputs();
+  Status add_outputs();
+  Status add_node(const onnx::NodeProto& proto);
+  void say_what_was_rewritten();
+  void materialise();
+
+  // What a node is when it stays none.
+  bool is_alias(const onnx::NodeProto& proto);
+  std::vector<FoldInput> fold_inputs(const onnx::NodeProto& proto);
+  int element_of(const Entry& entry) const;
+  Result<bool> add_spelled(const onnx::NodeProto& proto);
+  bool leave_out_guard(const onnx::NodeProto& proto);
+  bool absorb_pad(const onnx::NodeProto& proto);
+  Status add_mask(const onnx::NodeProto& proto, const RandomMask& mask);
+  Status add_sequence(const onnx::NodeProto& proto);
+  bool take_from_sequence(const onnx::NodeProto& proto);
+
+  Status add_operator(const onnx::NodeProto& proto);
+  Status place(const onnx::NodeProto& proto, const Op& op);
+  Status infer(const onnx::NodeProto& proto, const Op& op);
+  std::string unique_name(const onnx::NodeProto& proto);
+  Status check_inputs(const onnx::NodeProto& proto) const;
+  Status check_inputs_are_real(const NodeView& view, const Op& op) const;
+  Status check_type(const NodeView& view, const TensorType& type) const;
+  bool is_blocked(const onnx::NodeProto& proto);
+  bool computes_shapes(const onnx::NodeProto& proto);
+  void give_up(const onnx::NodeProto& proto, bool of_shapes);
+
+  ModelFile& file_;
+  onnx::GraphProto& graph_;
+  const ImportOptions& options_;
+  std::vector<std::string>& notes_;
+  const int64_t opset_;
+  Network network_ = {};
+  ValueTable table_;
+  NodeInputs inputs_{table_};
+  Unsupported unsupported_ = {};
+  std::optional<int64_t> exported_batch_ = {};
+  static constexpr int kModelOutput = -1, kSequence = -2;  // readers that are no node
+  RandomMasks masks_ = {};
+  std::unordered_set<std::string> guards_ = {};  // what an IsNaN made that only guards
+  int guards_left_out_ = 0;
+  std::unordered_map<ValueTable::Index, std::vector<std::string>> sequences_ = {};  // empty: of what is not supported
+  std::unordered_map<std::string, std::vector<int>> readers_ = {};
+  std::unordered_map<std::string, std::vector<int64_t>> absorbed_ = {};  // output of a Pad that is none → its zeros
+  std::map<std::string, int> node_names_ = {};
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,114 @@
+// How spellings are written. Those of operators that pick or write by numbers are in spellings_by_index.cpp, all others in
+// spellings.cpp.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/import/fold.h"
+#include "compiler/import/graph_order.h"
+#include "compiler/import/spellings.h"
+
+namespace plimsoll::spelling {
+
+using Ints = std::vector<int64_t>;
+using Nodes = std::vector<onnx::NodeProto>;
+
+// Writes nodes one behind the other: each makes one output, whose name it returns.
+class Writer {
+ public:
+  explicit Writer(const Spelling& spelling) : spelling_(spelling) {}
+
+  const onnx::NodeProto& node() const { return spelling_.node; }
+  int64_t opset() const { return spelling_.opset; }
+  std::string input(size_t i) const {
+    return i < static_cast<size_t>(node().input_size()) ? node().input(static_cast<int>(i)) : std::string();
+  }
+  const Dims* dims(size_t i) const { return input(i).empty() ? nullptr : spelling_.dims(i); }
+  const Dims& x() const { return *spelling_.dims(0); }
+  const KnownValue* known(size_t i) const { return input(i).empty() ? nullptr : spelling_.known(i); }
+  // A constant whose elements all are that number.
+  bool is_all(size_t i, double number) const {
+    const KnownValue* known = this->known(i);
+    return known && known->real() && std::all_of(known->reals.begin(), known->reals.end(), [=](double item) { return item == number; });
+  }
+  int64_t integer(std::string_view name, int64_t missing) const {
+    const auto* found = find_attribute(node(), name);
+    return found ? found->i() : missing;
+  }
+  float real(std::string_view name, float missing) const {
+    const auto* found = find_attribute(node(), name);
+    return found ? found->f() : missing;
+  }
+  std::string text(std::string_view name, std::string_view missing) const {
+    const auto* found = find_attribute(node(), name);
+    return found ? found->s() : std::string(missing);
+  }
+
+  std::string write(const char* op, const std::vector<std::string>& inputs) {
+    onnx::NodeProto& made = nodes_.emplace_back();
+    made.set_op_type(op);
+    made.set_name(fmt::format("{}/{}", node().name().empty() ? node().output(0) : node().name(), op));
+    *made.mutable_metadata_props() = node().metadata_props();
+    for (const std::string& name : inputs) made.add_input(name);
+    made.add_output(fmt::format("{}/{}", node().output(0), nodes_.size()));
+    return made.output(0);
+  }
+  std::string write(const char* op, const std::vector<std::string>& inputs, const char* attribute, const Ints& items) {
+    const std::string output = write(op, inputs);
+    set(attribute, items);
+    return output;
+  }
+  std::string number(float value) {
+    const std::string output = write("Constant", {});
+    set_real("value_float", value);
+    return output;
+  }
+  std::string constant(const KnownValue& known) {
+    const std::string output = write("Constant", {});
+    *added("value", onnx::AttributeProto::TENSOR).mutable_t() = to_tensor(known, "");
+    return output;
+  }
+  std::string integers(const Ints& items, const Dims& dims) {
+    KnownValue known{.element = onnx::TensorProto::INT64, .dims = dims};
+    for (const int64_t item : items) known.ints.push_back({item});
+    return constant(known);
+  }
+  // Attributes of the node that was written last.
+  void set(const std::string& name, const Ints& items) {
+    onnx::AttributeProto& attribute = added(name, onnx::AttributeProto::INTS);
+    for (const int64_t item : items) attribute.add_ints(item);
+  }
+  void set_integer(const std::string& name, int64_t item) { added(name, onnx::AttributeProto::INT).set_i(item); }
+  void set_real(const std::string& name, float item) { added(name, onnx::AttributeProto::FLOAT).set_f(item); }
+  void take_over(const onnx::AttributeProto& attribute) { *nodes_.back().add_attribute() = attribute; }
+
+  Nodes finish() {
+    nodes_.back().set_name(node().name());
+    nodes_.back().set_output(0, node().output(0));
+    return std::move(nodes_);
+  }
+
+  Error invalid(const std::string& what) const { return {ExitCode::invalid_model, fmt::format("{}: {}", describe(node()), what)}; }
+
+ private:
+  onnx::AttributeProto& added(const std::string& name, onnx::AttributeProto::AttributeType type) {
+    onnx::AttributeProto& attribute = *nodes_.back().add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(type);
+    return attribute;
+  }
+
+  const Spelling& spelling_;
+  Nodes nodes_ = {};
+};
+
+Result<Nodes> gather(Writer& w);
+Result<Nodes> gather_nd(Writer& w);
+Result<Nodes> scatter_nd(Writer& w);
+
+}  // namespace plimsoll::spelling

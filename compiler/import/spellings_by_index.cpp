@@ -1,0 +1,95 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/import/progression.h"
+#include "compiler/import/spelling_writer.h"
+
+namespace plimsoll::spelling {
+
+// By numbers that are the same within each sample: of what lies in rows of samples then (as torch's exporter writes as_strided).
+Result<Nodes> gather(Writer& w) {
+  const KnownValue* indices = w.known(1);
+  if (!indices || indices->steps.empty()) return Nodes{};
+  const int64_t axis = w.integer("axis", 0);
+  const auto picks = axis == 0 && !w.x().empty() ? picks_of_each_sample(w.x()[0], *indices) : std::nullopt;
+  if (!picks)
+    return Error{ExitCode::unsupported, fmt::format("{}: its indices depend on the number of samples, and are not the same for each sample of {}",
+                                                    describe(w.node()), to_string(w.x()))};
+  Ints shape = {-1};
+  if (picks->all())
+    for (const Dim dim : picks->dims) shape.push_back(dim.value);
+  else
+    shape.push_back(picks->length);
+  for (size_t i = 1; i < w.x().size(); ++i) shape.push_back(w.x()[i].value);
+  const std::string rows = w.write("Reshape", {w.input(0)}, "shape", shape);
+  if (!picks->all()) {
+    const std::string at = w.integers(picks->at, picks->dims);
+    w.write("Gather", {rows, at});
+    w.set_integer("axis", 1);
+  }
+  return w.finish();
+}
+
+// Along its first axes at once: those as one.
+Result<Nodes> gather_nd(Writer& w) {
+  const auto unsupported = [&](const std::string& why) { return Error{ExitCode::unsupported, fmt::format("{}: {}", describe(w.node()), why)}; };
+  const KnownValue* indices = w.known(1);
+  if (!indices || indices->real() || indices->depends_on_batch() || indices->dims.empty()) return unsupported("its indices are not known while compiling");
+  if (w.integer("batch_dims", 0) != 0) return unsupported("picks for each of a batch (batch_dims) by itself");
+  const size_t depth = static_cast<size_t>(indices->dims.back().value);
+  if (depth < 1 || depth > w.x().size()) return w.invalid(fmt::format("picks along {} axes of {}", depth, to_string(w.x())));
+  int64_t rows = 1;
+  for (size_t i = 0; i < depth; ++i) {
+    if (w.x()[i].batch) return unsupported("picks samples by number");
+    rows *= w.x()[i].value;
+  }
+  Ints shape = {rows};
+  for (size_t i = depth; i < w.x().size(); ++i) shape.push_back(w.x()[i].batch ? -1 : w.x()[i].value);
+  Ints at(static_cast<size_t>(*indices->elements()) / depth, 0);
+  for (size_t i = 0; i < at.size() * depth; ++i) {
+    const int64_t size = w.x()[i % depth].value, given = indices->integer(i).value;
+    if (given < -size || given >= size) return w.invalid(fmt::format("index {} is outside of axis {} of {}", given, i % depth, to_string(w.x())));
+    at[i / depth] = at[i / depth] * size + (given < 0 ? given + size : given);
+  }
+  const std::string numbers = w.integers(at, {indices->dims.begin(), indices->dims.end() - 1});
+  const std::string merged = depth == 1 ? w.input(0) : w.write("Reshape", {w.input(0)}, "shape", shape);
+  w.write("Gather", {merged, numbers});
+  return w.finish();
+}
+
+// One number at known places: where they are, that number instead (Swin v2 zeroes a part of its biases so).
+Result<Nodes> scatter_nd(Writer& w) {
+  const auto unsupported = [&](const std::string& why) { return Error{ExitCode::unsupported, fmt::format("{}: {}", describe(w.node()), why)}; };
+  const KnownValue *indices = w.known(1), *updates = w.known(2);
+  if (!indices || indices->real() || indices->depends_on_batch() || indices->dims.empty()) return unsupported("its indices are not known while compiling");
+  if (w.text("reduction", "none") != "none") return unsupported("adds or multiplies what is there");
+  if (!updates || !updates->real() || updates->reals.empty() || std::any_of(updates->reals.begin(), updates->reals.end(), [&](double item) { return item != updates->reals[0]; }))
+    return unsupported("what it writes is not one number that is known while compiling");
+  const size_t depth = static_cast<size_t>(indices->dims.back().value);
+  if (depth < 1 || depth > w.x().size()) return w.invalid(fmt::format("writes along {} axes of {}", depth, to_string(w.x())));
+  Dims dims(w.x().begin(), w.x().begin() + static_cast<int64_t>(depth));
+  int64_t count = 1;
+  for (const Dim dim : dims) {
+    if (dim.batch) return unsupported("writes into samples by number");
+    count *= dim.value;
+  }
+  if (count > kKnownLimit) return unsupported(fmt::format("picks of {} places", count));
+  dims.resize(w.x().size(), Dim{1});
+  std::vector<Dim> written(static_cast<size_t>(count), Dim{0});
+  for (size_t i = 0; i + depth <= static_cast<size_t>(*indices->elements()); i += depth) {
+    int64_t at = 0;
+    for (size_t axis = 0; axis < depth; ++axis) {
+      const int64_t size = w.x()[axis].value, given = indices->integer(i + axis).value;
+      if (given < -size || given >= size) return w.invalid(fmt::format("index {} is outside of axis {} of {}", given, axis, to_string(w.x())));
+      at = at * size + (given < 0 ? given + size : given);
+    }
+    written[static_cast<size_t>(at)] = {1};
+  }
+  const std::string places = w.constant({.element = onnx::TensorProto::BOOL, .dims = dims, .ints = std::move(written)});
+  const std::string number = w.number(static_cast<float>(updates->reals[0]));
+  w.write("Where", {places, number, w.input(0)});
+  return w.finish();
+}
+
+}  // namespace plimsoll::spelling
