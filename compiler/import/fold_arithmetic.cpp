@@ -118,6 +118,7 @@ const std::unordered_map<std::string_view, Unary>& unaries() {
       {"Floor", {nullptr, [](double a) { return std::floor(a); }}},
       {"Ceil", {nullptr, [](double a) { return std::ceil(a); }}},
       {"Reciprocal", {nullptr, [](double a) { return 1 / a; }}},
+      {"Sign", {[](Dim a) { return MaybeDim(Dim{(a.value > 0) - (a.value < 0)}); }, [](double a) { return static_cast<double>((a > 0) - (a < 0)); }}},
       {"Abs", {[](Dim a) { return a.value < 0 ? add({0}, a, -1) : MaybeDim(a); }, [](double a) { return std::abs(a); }}},
   };
   return table;

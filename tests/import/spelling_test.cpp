@@ -138,6 +138,37 @@ TEST_CASE("rows picked by constant numbers in no order are picked by a kernel") 
   CHECK((numbers.kind == ValueKind::parameter && !numbers.trainable && numbers.type == TensorType{DataType::i64, {{3}}}));
 }
 
+// As an adaptive pool is exported whose windows differ in size: their beginnings are divided by hand.
+TEST_CASE("rows picked by numbers that are signs of numbers") {
+  ModelBuilder build(18);
+  build.input("x", {"N", "3", "2"}).weight("table", {5, 2});
+  build.constant_real("reals", {-3, 0, 5}).constant("integers", {2, -7, 0});
+  build.node("Sign", {"reals"}, {"signs"});
+  build.node("CastLike", {"signs", "integers"}, {"first"});
+  build.node("Sign", {"integers"}, {"second"});
+  build.node("Abs", {"first"}, {"one"});
+  build.node("Abs", {"second"}, {"other"});
+  build.node("Add", {"one", "other"}, {"numbers"});
+  build.node("Gather", {"table", "numbers"}, {"rows"}, "pick");
+  build.node("Add", {"x", "rows"}, {"y"});
+  build.output("y");
+  const auto imported = build.import();
+  REQUIRE(outcome(imported) == "ok");
+  const Node* pick = find_node(imported->network, "pick");
+  REQUIRE(pick);
+  const std::string& name = imported->network.values[pick->inputs[1]].initializer;
+  int found = 0;
+  for (const onnx::TensorProto& tensor : imported->file->model.graph().initializer()) {
+    if (tensor.name() != name) continue;
+    REQUIRE(tensor.raw_data().size() == 3 * sizeof(int64_t));
+    int64_t items[3];
+    std::memcpy(items, tensor.raw_data().data(), sizeof items);
+    CHECK((items[0] == 2 && items[1] == 1 && items[2] == 1));
+    ++found;
+  }
+  CHECK(found == 1);
+}
+
 TEST_CASE("rows picked along two axes at once are picked along one") {
   const auto said = [](const std::vector<int64_t>& places, int64_t depth) {
     Spelled spelled;
