@@ -9,6 +9,7 @@ namespace {
 
 constexpr int64_t kSlices = 16;        // of the largest weight
 constexpr int64_t kLeastSlice = 1024;  // bytes: a copy of less takes no less time
+constexpr int64_t kAlike = 32;         // sub-batches of which one is larger by less than this part
 
 int64_t largest_updated(const TaskGraph& graph) {
   int64_t most = 0;
@@ -102,8 +103,9 @@ std::vector<int64_t> even_splits(int64_t batch) {
   std::vector<int64_t> sizes;
   for (int64_t size = (batch + 1) / 2; size >= 1;) {
     sizes.push_back(size);
-    const int64_t rounds = (batch + size - 1) / size;
-    size = std::min(size - 1, (batch + rounds) / (rounds + 1));
+    const int64_t rounds = (batch + size - 1) / size, next = std::min(size - 1, (batch + rounds) / (rounds + 1)),
+                  apart = std::min(next, size - size / kAlike), rounds_apart = apart < 1 ? 1 : (batch + apart - 1) / apart;
+    size = std::min(next, (batch + rounds_apart - 1) / rounds_apart);
   }
   return sizes;
 }

@@ -67,7 +67,8 @@ class Splits {
 // Every task at its fastest, one after the other: no plan of this split takes less.
 double ideal_seconds(const Candidate& candidate);
 
-// The batch cut evenly into r rounds, for each r the smallest sub-batch that needs no more rounds; fewest rounds first.
+// The batch cut evenly into r rounds, for each r the smallest sub-batch that needs no more rounds; fewest rounds first. Of batches
+// of thousands, whose splits into many rounds hardly differ, one of each few: there are hundreds at most, whatever the batch.
 std::vector<int64_t> even_splits(int64_t batch);
 
 // Sub-batches that are worth a search: the whole batch, and even splits with clearly more rounds each.

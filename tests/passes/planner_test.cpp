@@ -149,6 +149,25 @@ TEST_CASE("a binding budget takes a smaller workspace before it splits the batch
   CHECK(frugal.rounds == 1);
 }
 
+TEST_CASE("a batch is split into each number of rounds, a huge one into hundreds of them only") {
+  CHECK(even_splits(10) == std::vector<int64_t>{5, 4, 3, 2, 1});
+  CHECK(even_splits(1) == std::vector<int64_t>{1});
+  const auto rounds = [](int64_t batch, int64_t size) { return (batch + size - 1) / size; };
+  for (const int64_t batch : {int64_t{1000}, int64_t{1} << 31}) {
+    const std::vector<int64_t> sizes = even_splits(batch);
+    CHECK(sizes.size() < 600);
+    CHECK(sizes.back() == 1);
+    for (size_t i = 0; i + 1 < sizes.size(); ++i) {
+      const int64_t one = rounds(batch, sizes[i]), next = rounds(batch, sizes[i + 1]);
+      CAPTURE(batch, sizes[i], sizes[i + 1]);
+      REQUIRE(sizes[i + 1] < sizes[i]);
+      CHECK(sizes[i] == rounds(batch, one));  // the smallest of its rounds
+      if (batch == 1000) CHECK(next == rounds(batch, sizes[i] - 1));
+      if (one > 32) CHECK(16 * (sizes[i + 1] + 1) >= 15 * sizes[i]);
+    }
+  }
+}
+
 TEST_CASE("few sub-batches are profiled") {
   const TaskGraph graph = chain(4);
   FakeCosts costs;
