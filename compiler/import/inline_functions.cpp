@@ -174,7 +174,8 @@ Status inline_functions(ModelFile& file, std::vector<std::string>& notes) {
   Inliner inliner(model, nodes);
   PLIMSOLL_TRY(inliner.run());
   model.mutable_graph()->mutable_node()->Swap(&nodes);
-  notes.push_back(fmt::format("{} calls of {} local functions are inlined", inliner.calls(), model.functions_size()));
+  notes.push_back(fmt::format("{} of {} {} inlined", counted(inliner.calls(), "call"), counted(model.functions_size(), "local function"),
+                              inliner.calls() == 1 ? "is" : "are"));
   model.clear_functions();
   return {};
 }

@@ -111,7 +111,8 @@ Error not_a_model(const std::string& path, const std::string& bytes, int64_t siz
 Status check_versions(const onnx::ModelProto& model, const std::string& path) {
   if (model.ir_version() < kOldestIr || model.ir_version() > kNewestIr)
     return Error{ExitCode::unsupported, fmt::format("model '{}' has IR version {}, supported are {} to {}", path,
-                                                    model.ir_version(), kOldestIr, kNewestIr)};
+                                                    model.ir_version(), kOldestIr, kNewestIr),
+                 {"export it again with an exporter of today; if only the number is another, set it: model.ir_version = 8"}};
   const int64_t opset = opset_of(model);
   if (opset == 0)
     return Error{ExitCode::invalid_model, fmt::format("model '{}' imports no opset of the domain ai.onnx", path)};

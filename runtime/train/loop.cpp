@@ -188,7 +188,7 @@ class Loop {
         save_checkpoint();
     }
     if (samples == 0) return;
-    EpochResult result{.epoch = epoch, .samples = samples, .seconds = seconds};
+    EpochResult result{.epoch = epoch, .samples = samples, .skipped = progress_.seen == 0, .seconds = seconds};
     const auto seen = static_cast<double>(std::max<int64_t>(1, progress_.seen));
     result.loss = progress_.loss_sum / seen;
     if (program_.counts_correct) result.accuracy = progress_.correct_sum / (seen * labels_);

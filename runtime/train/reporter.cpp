@@ -90,8 +90,10 @@ void Reporter::evaluation(int64_t iteration, int64_t epoch, const Evaluation& re
 void Reporter::epoch(const EpochResult& result) {
   clear_bar();
   if (quiet_) return;
-  std::printf("epoch %lld  loss %.6f", static_cast<long long>(result.epoch + 1), result.loss);
-  if (result.accuracy >= 0) std::printf("  accuracy %.2f%%", 100 * result.accuracy);
+  std::printf("epoch %lld  ", static_cast<long long>(result.epoch + 1));
+  if (result.skipped) std::printf("every iteration was skipped");
+  else std::printf("loss %.6f", result.loss);
+  if (result.accuracy >= 0 && !result.skipped) std::printf("  accuracy %.2f%%", 100 * result.accuracy);
   if (const Evaluation& test = result.evaluation; test.samples > 0) {
     std::printf("  test loss %.6f", test.loss);
     if (test.accuracy >= 0) std::printf("  test accuracy %.2f%%", 100 * test.accuracy);

@@ -32,6 +32,7 @@ struct Evaluation {
 struct EpochResult {
   int64_t epoch = 0;
   int64_t samples = 0;   // of the iterations that were played now
+  bool skipped = false;  // each of them: there is no loss
   double loss = 0;       // mean over the epoch's iterations
   double accuracy = -1;  // in [0, 1]; -1: not counted
   double seconds = 0;

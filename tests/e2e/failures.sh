@@ -38,6 +38,8 @@ $python -c 'import numpy
 for name in "xy": a = numpy.load(name + ".npy"); numpy.save(name + "3.npy", numpy.concatenate([a[:8], a[16:]]))'
 expect 0 train --data npy:x3.npy,y3.npy --no-shuffle --save three.onnx
 $python "$PLIMSOLL_E2E/weights.py" skipped.onnx three.onnx 0
+$python -c 'import numpy; numpy.save("none.npy", numpy.full_like(numpy.load("x.npy"), float("nan")))'
+expect 0 "my trainer/build/train" --data npy:none.npy,y.npy --on-nan skip;  says "epoch 1  every iteration was skipped  "
 expect 0 train --steps 1 --save "my weights.onnx"
 expect 0 train --steps 1 --model "my weights.onnx" --save again.onnx
 expect 7 train --steps 1 --save no/such/place.onnx
@@ -45,7 +47,7 @@ expect 2 train --predict x.npy;                          says "--predict needs -
 expect 2 train --out y.npy;                              says "--out needs --predict"
 expect 2 train --predict x.npy --out o.npy --save s.onnx; says "--save"
 expect 4 train --predict y.npy --out o.npy;              says "'y.npy' has samples of"
-expect 3 train --predict none.npy --out o.npy;           says "none.npy"
+expect 3 train --predict missing.npy --out o.npy;        says "missing.npy"
 expect 7 train --predict x.npy --out no/such/place.npy;  says "no/such/place.npy"
 expect 3 train --predict x.npy --out o.npy --model missing.onnx
 [[ ! -e o.npy && -z $(find . -name 'o.npy*') ]] || fail "a prediction that failed left something behind"

@@ -140,6 +140,19 @@ TEST_CASE("no loss at all is an error") {
   CHECK(status.error().code == ExitCode::usage);
 }
 
+TEST_CASE("a weight behind an operator without a gradient is refused, with both names") {
+  Builder b = classifier();
+  const ValueId drawn = b.value("drawn", ValueKind::intermediate, {DataType::f32, {{5}}});
+  const ValueId p = b.value("p", ValueKind::parameter, {DataType::f32, {{5}}});
+  b.network.nodes.push_back({.name = "draw", .op = "Bernoulli", .opset = 15, .inputs = {p}, .outputs = {drawn}});
+  b.network.outputs = {b.node("Mul", {b.network.outputs[0], drawn})};
+  const Result<TaskGraph> graph = build_task_graph(b.network, {.batch = 4});
+  REQUIRE(!graph.ok());
+  CHECK(graph.error().code == ExitCode::unsupported);
+  REQUIRE(graph.error().notes.size() == 1);
+  CHECK(graph.error().notes[0] == "node 'draw' (Bernoulli) has no gradient, needed by parameter 'p'");
+}
+
 TEST_CASE("scores need a dimension of classes") {
   Builder b;
   const ValueId x = b.value("x", ValueKind::input, {DataType::f32, {kBatch}});
