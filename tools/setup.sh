@@ -6,10 +6,28 @@
 # look into them find it there, or where PLIMSOLL_PYTHON says. Does nothing for what is there already.
 set -euo pipefail
 
+# install PACKAGES…: those of Debian that are not there.
+install() {
+  local package missing=() sudo=()
+  for package in "$@"; do
+    [[ $(dpkg-query -W -f='${Status}' "$package" 2>/dev/null) == *"install ok installed"* ]] || missing+=("$package")
+  done
+  [[ ${#missing[@]} -gt 0 ]] || return 0
+  command -v apt-get >/dev/null || { echo "setup: no apt-get here; install by hand what Debian calls ${missing[*]}" >&2; exit 8; }
+  if [[ $(id -u) -ne 0 ]]; then
+    command -v sudo >/dev/null || { echo "setup: need root (or sudo) to install: ${missing[*]}" >&2; exit 8; }
+    sudo=(sudo)
+  fi
+  echo "setup: installing ${missing[*]}" >&2
+  "${sudo[@]}" apt-get update -qq
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
 if [[ "${1:-}" == python ]]; then
   directory=${2:-"$(dirname "$0")/../build/python"}
   wanted=(numpy onnx onnxruntime onnxscript torch torchvision scikit-learn)
-  [[ -x $directory/bin/python3 ]] || python3 -m venv "$directory"
+  python3 -c 'import venv, ensurepip' 2>/dev/null || install python3 python3-venv
+  [[ -x $directory/bin/pip ]] || python3 -m venv "$directory"
   "$directory/bin/pip" install -q "${wanted[@]}"
   # For its copy of the trace viewer alone.
   "$directory/bin/pip" install -q --no-deps torch-tb-profiler
@@ -26,17 +44,4 @@ wanted=("${packages[@]}" "${demo[@]}")
 [[ "${1:-}" == test || "${1:-}" == browser ]] && wanted+=("${tests[@]}")
 [[ "${1:-}" == browser ]] && wanted+=(chromium libjs-webcomponentsjs-custom-element-v0)
 
-missing=()
-for package in "${wanted[@]}"; do
-  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
-done
-[[ ${#missing[@]} -eq 0 ]] && exit 0
-
-sudo=()
-if [[ $(id -u) -ne 0 ]]; then
-  command -v sudo >/dev/null || { echo "setup: need root (or sudo) to install: ${missing[*]}" >&2; exit 8; }
-  sudo=(sudo)
-fi
-echo "setup: installing ${missing[*]}" >&2
-"${sudo[@]}" apt-get update -qq
-DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+install "${wanted[@]}"
