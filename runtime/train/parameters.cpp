@@ -1,11 +1,14 @@
 #include "runtime/train/parameters.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/train/error.h"
@@ -48,11 +51,24 @@ std::string weights_named_in(const InputFile& skeleton, const std::string& text)
   throw TrainerError(Exit::invalid_model, "'" + skeleton.path() + "' names no file of weights beside it");
 }
 
-std::string weights_named_for(const std::filesystem::path& skeleton) {
-  const std::string name = skeleton.filename().string();
+std::string weights_named_for(const std::string& name) {
   Sha256 sum;
   sum.add(reinterpret_cast<const std::byte*>(name.data()), static_cast<int64_t>(name.size()));
   return sum.hex().substr(0, kDigits) + std::string(kSuffix);
+}
+
+std::string with_weights_in(std::string skeleton, const std::string& old_name, const std::string& name) {
+  for (size_t at = skeleton.find(old_name); at != std::string::npos; at = skeleton.find(old_name, at + name.size()))
+    skeleton.replace(at, old_name.size(), name);
+  return skeleton;
+}
+
+// What is there under a name that a skeleton is to have; nothing where there is no file, or none that is as small as skeletons are.
+std::string skeleton_at(const std::string& path) {
+  constexpr uintmax_t kLargest = uintmax_t{256} << 20;
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none) || std::filesystem::file_size(path, none) > kLargest) return {};
+  return read_text(InputFile(path));
 }
 
 // What file_offset is of: the model, or the file beside it.
@@ -181,18 +197,25 @@ void init_parameters(const Program& program, const std::string& init, const std:
   }
 }
 
-// The weights come first: a skeleton that has its name has its weights.
+// The weights come first: a skeleton that has its name has its weights. Another model that is there keeps its own until the
+// new skeleton has taken its place, so there are two names for weights, and a model has the one that the model before it has not.
 void save_model(const Program& program, const std::string& model_file, const std::string& path, ParameterPort& port) {
   const InputFile weights = open_weights(program, model_file);
   if (program.weights_bytes == 0) return write_with_parameters(weights, path, program, port);
   const InputFile model = open_model(program, model_file);
-  std::string skeleton = read_text(model);
-  const std::string old_name = weights_named_in(model, skeleton), name = weights_named_for(path);
-  for (size_t at = skeleton.find(old_name); at != std::string::npos; at = skeleton.find(old_name, at)) skeleton.replace(at, name.size(), name), at += name.size();
-  write_with_parameters(weights, (std::filesystem::path(path).parent_path() / name).string(), program, port);
+  const std::string given = read_text(model), old_name = weights_named_in(model, given), there = skeleton_at(path);
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path(), file = std::filesystem::path(path).filename();
+  std::string name = weights_named_for(file.string()), other = weights_named_for(file.string() + " ");
+  std::string skeleton = with_weights_in(given, old_name, name);
+  if (skeleton != there && there.find(name) != std::string::npos) {
+    std::swap(name, other);
+    skeleton = with_weights_in(given, old_name, name);
+  }
+  write_with_parameters(weights, (folder / name).string(), program, port);
   OutputFile out(path);
   out.write(0, reinterpret_cast<const std::byte*>(skeleton.data()), static_cast<int64_t>(skeleton.size()));
   out.commit();
+  ::unlink((folder / other).c_str());
 }
 
 }  // namespace plimsoll::train

@@ -94,7 +94,9 @@ done
 # was killed; else whoever writes it next removes that.
 mkdir kept && echo precious >kept/.file.plimsoll-mine
 beside() { find kept -name '.file.*' ! -name '*-mine'; }
-for how in "model lenet -o" "export trainer -o" "plan net.onnx --batch 8 --policy liveness --costs modelled -q -o"; do
+plimsoll plan net.onnx --batch 8 --policy liveness --costs modelled -q -o drawn.json
+for how in "model lenet -o" "export trainer -o" "plan net.onnx --batch 8 --policy liveness --costs modelled -q -o" \
+           "profile net.onnx --batch 8 --threads 1 -q -o" "inspect drawn.json --html"; do
   plimsoll $how good 2>/dev/null
   for named in "" 1; do
     for before in "" before; do

@@ -93,6 +93,11 @@ int renameat2(int from_folder, const char* from, int to_folder, const char* to, 
   perhaps_die();
   return call(from_folder, from, to_folder, to, flags);
 }
+int unlink(const char* path) {
+  static auto* const call = next<int(const char*)>("unlink");
+  perhaps_die_of_a_file();
+  return call(path);
+}
 int unlinkat(int folder, const char* path, int flags) {
   static auto* const call = next<int(int, const char*, int)>("unlinkat");
   perhaps_die_of_a_file();
