@@ -48,6 +48,14 @@ by_hand 4 four $run --save four_by_env.onnx --quiet
 for pid in "${pids[@]}"; do wait "$pid" || { cat err.*; fail "four started by hand"; }; done
 same four_by_env.onnx four.onnx 0
 
+# A round of two ranks has the bits of two rounds of one process: the same parts, added in the same order.
+plimsoll model unet:input=32,width=4,depth=2,batch_norm=0 -o unet.onnx 2>/dev/null
+build_trainer rounds unet.onnx --batch 16 --sub-batch 8 --threads 1 --clip-norm 1
+build_trainer at_once unet.onnx --batch 16 --ranks 2 --threads 1 --clip-norm 1
+expect 0 rounds/build/train --steps 12 --save rounds.onnx;               says "batch 16 in 2 rounds of 8"
+expect 0 mpirun -np 2 at_once/build/train --steps 12 --save at_once.onnx;  says "batch 16 on 2 ranks in 1 round of 16"
+same at_once.onnx rounds.onnx 0
+
 # Rates between ranks, as they measured them, are what is planned with; and of as many ranks.
 expect 0 mpirun -np 2 two/build/train --measure-ranks ranks.json;        says "2 ranks by MPI"; says "--rank-costs ranks.json"
 expect 0 plimsoll plan net.onnx $options --sub-batch 8 --ranks 2 --rank-costs ranks.json -o measured.json;  says "ranks measured"
