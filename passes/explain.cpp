@@ -36,7 +36,18 @@ std::string why_it_stays(const Plan& plan, const Policy& policy, const Residency
   return "read by the trainer when the round is over";
 }
 
-std::string both(int64_t bytes) { return fmt::format("{} ({} bytes)", format_bytes(bytes), format_grouped(bytes)); }
+std::string both(int64_t bytes) {
+  return bytes < 1024 ? counted(bytes, "byte") : fmt::format("{} ({} bytes)", format_bytes(bytes), format_grouped(bytes));
+}
+
+// What is live at the peak is tensors' bytes; between them lies what placement loses.
+std::string peak_bytes(const Plan& plan) {
+  int64_t persistent = 0;
+  for (const PlanTensor& tensor : plan.tensors) persistent += tensor.persistent ? tensor.bytes : 0;
+  const int64_t lost = plan.summary.arena_bytes - plan.summary.live_bytes;
+  return fmt::format("{} live, of which {} persistent{}", format_bytes(plan.summary.live_bytes), format_bytes(persistent),
+                     lost * 20 > plan.summary.arena_bytes ? fmt::format("; {} more are lost between tensors", format_bytes(lost)) : "");
+}
 
 }  // namespace
 
@@ -47,10 +58,8 @@ Error explain_infeasible(const Plan& least, const TaskGraph& graph, const Policy
               fmt::format("{}: no plan fits {}; the least that works with policy '{}' is {}", graph.name,
                           both(budget_bytes), policy.name, both(least.summary.arena_bytes))};
   if (!least.steps.contains(peak)) return error;
-  error.notes.push_back(fmt::format("the peak is at {}, in rounds of {} of {}: {} live, of which {} persistent",
-                                    describe(least, peak), least.sub_batch, counted(least.batch, "sample"),
-                                    format_bytes(least.summary.live_bytes),
-                                    format_bytes(least.summary.persistent_bytes)));
+  error.notes.push_back(fmt::format("the peak is at {}, in rounds of {} of {}: {}", describe(least, peak), least.sub_batch,
+                                    counted(least.batch, "sample"), peak_bytes(least)));
   std::vector<const Residency*> live;
   for (const Residency& residency : least.residencies)
     if (!policy.share_memory || (residency.first_step <= peak.value && peak.value <= residency.last_step))

@@ -47,8 +47,8 @@ class Planning {
   Status find_less(std::span<const int64_t> sub_batches, bool may_split, int64_t below, std::optional<Found>& found);
   Result<Splits*> splits_in_slices();
   Status take_faster_recipes(Found& best);
-  Result<std::string> way_out_by_rounds(const Found& unconstrained);
-  Error infeasible(const Found& unconstrained);
+  Result<std::string> way_out_by_rounds();
+  Error infeasible();
   Status observe(const Found& found);
 
   Splits& splits_;
@@ -73,13 +73,13 @@ Status Planning::check_request() const {
 }
 
 // What rounds would need, where the batch stays whole only because a task mixes samples.
-Result<std::string> Planning::way_out_by_rounds(const Found& unconstrained) {
+Result<std::string> Planning::way_out_by_rounds() {
   std::optional<Found> found;
   if (policy_.searches) {
     const int64_t one_sample[] = {1};
     PLIMSOLL_TRY(find_less(one_sample, true, least_->arena(), found));
   } else {
-    PLIMSOLL_ASSIGN(found, recipe(policy_, true).least(unconstrained));
+    PLIMSOLL_ASSIGN(found, recipe(policy_, true).least_of_one_sample());
   }
   const Found& rounds = *found;
   if (rounds.arena() >= least_->arena()) return std::string();
@@ -91,13 +91,13 @@ Result<std::string> Planning::way_out_by_rounds(const Found& unconstrained) {
                      counted(rounds.candidate->sub_batch, "sample"));
 }
 
-Error Planning::infeasible(const Found& unconstrained) {
+Error Planning::infeasible() {
   std::vector<std::string> ways_out;
   if (request_.sub_batch != 0 && request_.sub_batch > 1)
     ways_out.push_back(fmt::format("the sub-batch of {} was asked for; a smaller one, or the planner's choice, needs less",
                                    request_.sub_batch));
   if (request_.sub_batch == 0 && request_.batch > 1 && !may_split()) {
-    const Result<std::string> rounds = way_out_by_rounds(unconstrained);
+    const Result<std::string> rounds = way_out_by_rounds();
     if (!rounds.ok()) return rounds.error();
     if (!rounds->empty()) ways_out.push_back(*rounds);
   }
@@ -109,7 +109,7 @@ Error Planning::infeasible(const Found& unconstrained) {
 Result<Found> Planning::choose(const Found& unconstrained) {
   Recipe recipe = this->recipe(policy_);
   PLIMSOLL_ASSIGN(least_, recipe.least(unconstrained));
-  if (least_->arena() > budget_) return infeasible(unconstrained);
+  if (least_->arena() > budget_) return infeasible();
   return recipe.choose(unconstrained, *least_);
 }
 
@@ -201,7 +201,7 @@ Result<Found> Planning::choose_jointly(const Found& unconstrained) {
   const bool fits_whole = least_->arena() <= budget_;
   Found known = fits_whole || !slices ? *least_ : *least_in_slices_;
   if (slices) least_ = *least_in_slices_;
-  if (least_->arena() > budget_) return infeasible(unconstrained);
+  if (least_->arena() > budget_) return infeasible();
   const std::vector<int64_t> sizes = sub_batches(may_split());
   if (budget_ == kNoLimit && sizes.front() == request_.batch) return unconstrained;
   const bool free = sizes.front() == request_.batch && unconstrained.arena() <= budget_;

@@ -160,7 +160,7 @@ Result<Found> Recipe::least(const Found& unconstrained) {
     take_smaller(std::move(free));
   }
   if (request_.sub_batch == 0 && request_.may_split && first > 1) {
-    PLIMSOLL_ASSIGN(Found single, make(1, 0));
+    PLIMSOLL_ASSIGN(Found single, least_of_one_sample());
     take_smaller(std::move(single));
   }
   return least;

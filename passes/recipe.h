@@ -38,6 +38,9 @@ class Recipe {
   // The smallest arena that the request allows.
   Result<Found> least(const Found& unconstrained);
 
+  // And the smallest of rounds of one sample.
+  Result<Found> least_of_one_sample() { return make(1, 0); }
+
   // What needs least of these sub-batches, if it needs less than `arena_bytes`; much sooner said where it does not.
   Result<std::optional<Found>> least_below(int64_t arena_bytes, std::span<const int64_t> sub_batches);
 

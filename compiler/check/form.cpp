@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "compiler/check/verdict.h"
+#include "compiler/support/counted.h"
 
 namespace plimsoll {
 namespace {
@@ -41,13 +42,12 @@ void check_rounds(const Plan& plan, Verdict& verdict) {
     return;
   }
   if (plan.ranks < 1 || plan.batch % plan.ranks != 0 || plan.sub_batch % plan.ranks != 0)
-    verdict.refuse(Rule::form, fmt::format("batch {} in sub-batches of {} on {} ranks", plan.batch, plan.sub_batch, plan.ranks));
+    verdict.refuse(Rule::form, fmt::format("batch {} in sub-batches of {} on {}", plan.batch, plan.sub_batch, counted(plan.ranks, "rank")));
   const int64_t rounds = plan.batch / plan.sub_batch + (plan.batch % plan.sub_batch != 0);
   const int64_t last = plan.batch - (rounds - 1) * plan.sub_batch;
   if (plan.rounds != rounds || plan.last_sub_batch != last)
-    verdict.refuse(Rule::form, fmt::format("batch {} in sub-batches of {} is {} rounds, the last of {}, not {} rounds, the "
-                                           "last of {}",
-                                           plan.batch, plan.sub_batch, rounds, last, plan.rounds, plan.last_sub_batch));
+    verdict.refuse(Rule::form, fmt::format("batch {} in sub-batches of {} is {}, the last of {}, not {}, the last of {}", plan.batch,
+                                           plan.sub_batch, counted(rounds, "round"), last, counted(plan.rounds, "round"), plan.last_sub_batch));
 }
 
 void check_home(const PlanTensor& tensor, TensorId id, Verdict& verdict) {
@@ -138,7 +138,7 @@ void check_tensors(const Plan& plan, Verdict& verdict) {
       verdict.refuse(Rule::form, {}, id,
                      fmt::format("{} is of kind {} and has no residency for the whole run{}", verdict.name(id),
                                  to_string(tensor.kind),
-                                 accumulates ? fmt::format(", when {} rounds add to it", plan.rounds) : ""));
+                                 accumulates ? fmt::format(", when {} add to it", counted(plan.rounds, "round")) : ""));
     if (tensor.persistent && !may_change_in_place(tensor.kind))
       verdict.refuse(Rule::form, {}, id,
                      fmt::format("{} is persistent and of kind {}, which lives for a round only", verdict.name(id),
@@ -315,7 +315,7 @@ void check_reductions(const Plan& plan, Verdict& verdict) {
     }
   for (TensorId tensor : ids_of(plan.tensors))
     if (wanted[tensor] && !reduced[tensor].valid())
-      verdict.refuse(Rule::execution, {}, tensor, fmt::format("{} is never reduced over the {} ranks", verdict.name(tensor), plan.ranks));
+      verdict.refuse(Rule::execution, {}, tensor, fmt::format("{} is never reduced over the {}", verdict.name(tensor), counted(plan.ranks, "rank")));
 }
 
 }  // namespace

@@ -25,6 +25,9 @@ expect 2 plimsoll plan net.onnx --batch 8 --dim seq;                  says "NAME
 expect 2 plimsoll plan net.onnx --batch 8 --dim seq=4;               says "--dim seq=4: the model has no dimension of that name"
 expect 2 plimsoll plan net.onnx --batch 8 --dim n=4 --dim n=5;       says "--dim n is given twice: 4 and 5"
 expect 2 plimsoll plan net.onnx --batch 8 --no-such-flag;             says "no-such-flag"
+# The value of an option that there is not is no second complaint.
+expect 2 plimsoll plan net.onnx --batch 8 --budgett 3MiB;             says "'--budgett'"; says "Did you mean '--budget'?"
+[[ $(wc -l <err) -eq 3 ]] || { cat err; fail "more is said of --budgett than that it is not there"; }
 # What the parser of the command line says by itself ends in where to look, and speaks of nobody's path.
 for wrong in "--batch 4.5" "--batch" "--batch 8 --loss sum" "--batch 8 --bugdet 60%" "--batch 8 second.onnx"; do
   expect 2 plimsoll plan net.onnx $wrong;                             says '`plimsoll plan --help` tells more'

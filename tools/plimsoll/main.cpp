@@ -52,6 +52,8 @@ std::string in_our_words(std::string_view complaint) {
     for (const std::string_view hint : {"  Try: ", ": See: "}) line = line.substr(0, line.find(hint));
     if (line.starts_with(kProgram)) line.remove_prefix(kProgram.size());
     if (line.empty() || line.find("--rng-seed") != line.npos) continue;
+    const bool counts_arguments = line.find("positional ") != line.npos;  // and takes an unknown option's value for one
+    if (counts_arguments && words.starts_with("Unknown ")) continue;
     words += (words.empty() ? "" : "\n") + std::string(line);
   }
   return words.empty() ? "the command line cannot be read" : words;
