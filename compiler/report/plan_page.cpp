@@ -72,9 +72,11 @@ class PageData {
  private:
   std::string head() const {
     nlohmann::ordered_json summary = nlohmann::ordered_json::object();
-    visit_summary(plan_.summary, [&](const char* key, const auto& value) { summary[key] = value; });
+    const auto add = [&](const char* key, const auto& value) { summary[key] = value; };
+    visit_summary(plan_.summary, add);
     std::string ranks;
     if (plan_.ranks > 1) {
+      visit_summary_of_ranks(plan_.summary, add);
       for (const StepId id : ids_of(plan_.steps)) {
         std::vector<int32_t> bucket;
         for (const TensorId tensor : plan_.steps[id].bucket) bucket.push_back(tensor.value);

@@ -117,11 +117,15 @@ std::string why(const Plan& plan, const PlanFacts& facts, const Residency& resid
 // What left or is to be made again, and would be there too.
 std::string absent(const Plan& plan, const PlanFacts& facts, StepId peak) {
   int64_t tensors = 0, bytes = 0, homes = 0, home_bytes[2] = {0, 0};
+  IdVector<TensorId, int64_t> slices_here(plan.tensors.size());
+  for (const TensorId id : ids_of(plan.tensors))
+    if (const TensorId whole = plan.tensors[id].slice_of; whole.valid() && residency_at(plan, facts.tensors[id], peak))
+      slices_here[whole] += plan.tensors[id].bytes;
   for (const TensorId id : ids_of(plan.tensors)) {
     const TensorFacts& tensor = facts.tensors[id];
-    if (tensor.fate == Fate::home && !residency_at(plan, tensor, peak)) {
+    if (tensor.fate == Fate::home && !plan.tensors[id].slice_of.valid() && !residency_at(plan, tensor, peak)) {
       ++homes;
-      home_bytes[plan.tensors[id].kind == TensorKind::weight ? 0 : 1] += plan.tensors[id].bytes;
+      home_bytes[plan.tensors[id].kind == TensorKind::weight ? 0 : 1] += plan.tensors[id].bytes - slices_here[id];
     }
     if (tensor.fate != Fate::offload && tensor.fate != Fate::recompute) continue;
     if (peak <= tensor.gap_from || peak >= tensor.gap_to || residency_at(plan, tensor, peak)) continue;

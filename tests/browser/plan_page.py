@@ -1,13 +1,13 @@
 """The report of a plan in a browser: it loads without a complaint, points, zooms, moves, chooses, sorts, filters, prints.
 
-    plan_page.py PAGE.html PAGE_WITH_MEASURED.html
+    plan_page.py PAGE.html PAGE_WITH_MEASURED.html PAGE_OF_RANKS.html
 """
 import sys
 
 from chromium import Page, need_chromium
 
 need_chromium()
-plain, measured = sys.argv[1:3]
+plain, measured, ranks = sys.argv[1:4]
 
 
 def check(condition, what):
@@ -89,6 +89,11 @@ for dark in (False, True):
         page.settle()
         check(page.evaluate("document.documentElement.scrollWidth") <= 420, "it runs out of a narrow window")
         check(len(page.pdf()) > 5000, "it does not print")
+        # Printed, the picture is scaled to the paper, both ways alike.
+        page.ask("Emulation.setEmulatedMedia", media="print")
+        shape = page.evaluate("(() => { const c = page.figure.canvas; c.style.width = '50%'; const shape = [c.clientWidth / c.clientHeight, c.width / c.height]; c.style.width = ''; return shape; })()")
+        check(abs(shape[0] / shape[1] - 1) < 0.05, f"printed, the picture is {shape[0]:.2f} times as wide as high when it was drawn {shape[1]:.2f} times as wide")
+        page.ask("Emulation.setEmulatedMedia", media="")
         check(page.complaints == [], f"the console holds: {page.complaints}")
 
 with Page(measured) as page:
@@ -101,4 +106,14 @@ with Page(measured) as page:
     check("measured" in page.evaluate("document.querySelector('#layers thead').textContent"), "the table has no measured times")
     check("measured" in page.evaluate("document.getElementById('tiles').textContent"), "no tile compares")
     check(page.complaints == [], f"the console holds: {page.complaints}")
-print("both pages hold")
+
+with Page(ranks) as page:
+    page.wait_for("window.page !== undefined")
+    page.settle()
+    text = page.evaluate("document.body.innerText")
+    for wanted in ("on 2 ranks", "reduced over ranks", "over ranks"):
+        check(wanted in text, f"the page of two ranks does not say: {wanted}")
+    check("NaN" not in text and "undefined" not in text, "a figure is missing")
+    check(page.evaluate("page.figure.lanes.length") == 4, "the comm stream is missing")
+    check(page.complaints == [], f"the console holds: {page.complaints}")
+print("all pages hold")

@@ -329,7 +329,7 @@ class Figure {
     if (kind === OFFLOAD) return "offload";
     if (kind === PREFETCH) return "prefetch";
     if (kind === LOAD) return "input";
-    if (kind === REDUCE) return "gradient";
+    if (kind === REDUCE) return "weight-gradient";
     if (plan.steps.again[step]) return "recompute";
     return ["activation", "activation", "gradient", "gradient", "gradient", "persistent"][plan.tasks.kind[plan.steps.of[step]]];
   }

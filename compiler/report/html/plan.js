@@ -7,7 +7,7 @@ function drawHead(plan) {
   const rounds = plan.rounds === 1 ? "in one round" : `in ${plan.rounds} rounds of ${plan.sub_batch}${plan.last_sub_batch === plan.sub_batch ? "" : `, the last of ${plan.last_sub_batch}`}`;
   byId("title").textContent = plan.model;
   document.title = `${plan.model} in ${bytesText(plan.budget)}`;
-  byId("subtitle").textContent = `batch ${plan.batch} ${rounds}, policy ${plan.policy}, for ${[plan.target, plan.device].filter(Boolean).join(" ")}; times ${plan.costs}`;
+  byId("subtitle").textContent = `batch ${plan.batch} ${rounds}${plan.ranks > 1 ? ` on ${plan.ranks} ranks` : ""}, policy ${plan.policy}, for ${[plan.target, plan.device].filter(Boolean).join(" ")}; times ${plan.costs}`;
   byId("footer").textContent = `${plan.generator}. ${numberText(plan.tensors.name.length)} tensors, ${numberText(plan.tasks.layer.length)} tasks, ${numberText(plan.count)} steps a round. Made by plimsoll inspect --html.`;
 }
 
@@ -21,9 +21,18 @@ function drawTiles(plan) {
   if (plan.measured) tile("round, measured", secondsText(plan.measured.seconds), `${secondsText(plan.seconds)} predicted${plan.seconds > 0 ? `: ${(plan.measured.seconds / plan.seconds).toFixed(2)} times that` : ""}`);
   const moved = s.offloaded_bytes + s.prefetched_bytes;
   if (moved) tile("moved in an iteration", bytesText(moved), `compute waits ${secondsText(s.stall_seconds)}`);
+  if (plan.ranks > 1) tile("reduced over ranks", bytesText(s.reduced_bytes), `by each, ${secondsText(s.reduce_seconds)} on the comm stream`);
   if (s.recomputed_tasks) tile("run again", `${numberText(s.recomputed_tasks)} task${s.recomputed_tasks === 1 ? "" : "s"}`, `${secondsText(s.recompute_seconds)} of an iteration`);
   if (s.more_bytes) tile(`${bytesText(s.more_bytes)} more`, secondsText(s.more_seconds), `would save ${secondsText(Math.max(0, s.iteration_seconds - s.more_seconds))}`);
   byId("tiles").innerHTML = tiles.join("");
+}
+
+// What the streams' colours say, of those that this plan has.
+function streamColours(plan) {
+  const { again, kind } = plan.steps, has = (values, wanted) => values.some((value) => value === wanted);
+  return [["activation", "forward"], ["gradient", "backward"], ["persistent", "update"],
+    again.some((is) => is) && ["recompute", "run again"], has(kind, OFFLOAD) && ["offload", "to the host"], has(kind, PREFETCH) && ["prefetch", "back"],
+    has(kind, LOAD) && ["input", "samples"], has(kind, REDUCE) && ["weight-gradient", "over ranks"]].filter(Boolean);
 }
 
 function drawLegend(figure) {
@@ -33,7 +42,8 @@ function drawLegend(figure) {
     ? [["persistent", "persistent"], ["activation", "kept through its gap"], ["offload", "offloaded"], ["recompute", "made again"], ["input", "loaded again"], ["brief", "no gap"], ["workspace", "workspace"]]
     : [["persistent", "weights, their state, statistics"], ["input", "input"], ["activation", "activation"], ["stash", "stash"], ["gradient", "activation gradient"], ["weight-gradient", "weight gradient"], ["workspace", "workspace"]];
   byId("legend").innerHTML = blocks.map(([colour, text]) => box(colour, text)).join("")
-    + line("budget", "budget; under a copy: compute waits for it") + line("muted", "live, were everything kept", "dash") + line("floor", "what each step itself needs");
+    + line("budget", "budget; under a copy: compute waits for it") + line("muted", "live, were everything kept", "dash") + line("floor", "what each step itself needs")
+    + `<span class="break"></span><span class="of">streams:</span>` + streamColours(figure.plan).map(([colour, text]) => box(colour, text)).join("");
 }
 
 function tensorText(plan, tensor, block) {
