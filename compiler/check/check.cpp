@@ -49,6 +49,7 @@ std::string_view to_string(Rule rule) {
     case Rule::value: return "value";
     case Rule::overlap: return "overlap";
     case Rule::host_slot: return "host slot";
+    case Rule::workspace: return "workspace";
     case Rule::bounds: return "bounds";
     case Rule::current: return "current";
     case Rule::result: return "result";

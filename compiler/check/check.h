@@ -25,6 +25,7 @@ enum class Rule {
   value,       // what is read was not put there before
   overlap,     // bytes of the arena used by two without an order between them
   host_slot,   // the same in the host pool; a prefetch of what was never offloaded; what lives there and does not come home
+  workspace,   // less than the step's algorithm needs
   bounds,      // outside the arena, the host pool or the budget; not aligned
   current,     // a weight read after its update; updates out of order
   result,      // the loss does not survive the round

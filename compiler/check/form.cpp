@@ -43,6 +43,7 @@ void check_rounds(const Plan& plan, Verdict& verdict) {
   }
   if (plan.ranks < 1 || plan.batch % plan.ranks != 0 || plan.sub_batch % plan.ranks != 0)
     verdict.refuse(Rule::form, fmt::format("batch {} in sub-batches of {} on {}", plan.batch, plan.sub_batch, counted(plan.ranks, "rank")));
+  if (plan.sub_batch > plan.batch) verdict.refuse(Rule::form, fmt::format("a batch of {} in sub-batches of {}", plan.batch, plan.sub_batch));
   const int64_t rounds = plan.batch / plan.sub_batch + (plan.batch % plan.sub_batch != 0);
   const int64_t last = plan.batch - (rounds - 1) * plan.sub_batch;
   if (plan.rounds != rounds || plan.last_sub_batch != last)

@@ -265,6 +265,7 @@ class Memory {
   void claim_workspace(StepId id) {
     const Step& step = plan_.steps[id];
     const Block& block = step.workspace;
+    expect_enough(id);
     if (block.bytes == 0) return;
     if (block.offset % kAlignment != 0)
       verdict_.refuse(Rule::bounds, id, {}, fmt::format("the workspace of {} at {:#x} is not at a multiple of {}",
@@ -275,6 +276,21 @@ class Memory {
     Claim claim{.block = block, .from = id.value};
     claim.touch(id, step.stream);
     workspaces_.push_back(claim);
+  }
+
+  // A plan whose tasks say nothing of their needs, as plans were before they did, is taken at its word.
+  void expect_enough(StepId id) {
+    const Step& step = plan_.steps[id];
+    const auto refuse = [&](std::string message) { verdict_.refuse(Rule::workspace, id, {}, std::move(message)); };
+    if (step.kind == StepKind::reduce && step.workspace.bytes < plan_.reduction_needs_bytes)
+      refuse(fmt::format("{} has a workspace of {} bytes, and a reduction needs {}", verdict_.name(id), step.workspace.bytes, plan_.reduction_needs_bytes));
+    if (step.kind != StepKind::compute || plan_.tasks[step.task].needs.empty()) return;
+    const WorkspaceNeed* const need = plan_.need_of(step);
+    if (!need)
+      refuse(fmt::format("{} runs algorithm {}, of which its task does not say what it needs", verdict_.name(id), spelled(step.algorithm)));
+    else if (step.workspace.bytes < need->workspace_bytes)
+      refuse(fmt::format("{} has a workspace of {} bytes, and {} needs {}", verdict_.name(id), step.workspace.bytes, spelled(step.algorithm),
+                         need->workspace_bytes));
   }
 
   void check_ends() {

@@ -10,6 +10,14 @@ std::vector<TensorId> PlanTask::written(bool again) const {
   return list;
 }
 
+const WorkspaceNeed* Plan::need_of(const Step& step) const {
+  const PlanTask& task = tasks[step.task];
+  const bool again = step.recompute && !task.remembers.empty();
+  const auto found = std::find_if(task.needs.begin(), task.needs.end(),
+                                  [&](const WorkspaceNeed& need) { return need.algorithm == step.algorithm && need.recompute == again; });
+  return found == task.needs.end() ? nullptr : &*found;
+}
+
 // In the order of issue, a tensor's tasks between a prefetch and the next are those that touch what it brings.
 IdVector<StepId, bool> Plan::copies_for_updates() const {
   IdVector<StepId, bool> found(steps.size(), false);

@@ -35,6 +35,14 @@ struct FastestAlgorithm {
   double seconds = 0;
 };
 
+// What an algorithm that steps of a task run needs, whatever the steps give it.
+struct WorkspaceNeed {
+  std::string algorithm = {};
+  int64_t workspace_bytes = 0;  // the larger of both rounds'
+  bool recompute = false;       // of a task that remembers something: run again, it is other work
+  friend bool operator==(const WorkspaceNeed&, const WorkspaceNeed&) = default;
+};
+
 struct PlanTask {
   std::string name = {};
   std::string op = {};
@@ -48,6 +56,7 @@ struct PlanTask {
   int64_t flops = 0;
   int64_t bytes_moved = 0;
   FastestAlgorithm fastest = {};  // where the plan's steps run another
+  std::vector<WorkspaceNeed> needs = {};  // of each algorithm that its steps run; empty: nobody has said
 
   // What it leaves behind when it has run, or run again.
   std::vector<TensorId> written(bool again) const;
@@ -134,6 +143,7 @@ struct Plan {
   int64_t sub_batch = 0;
   int64_t rounds = 0;
   int64_t last_sub_batch = 0;
+  int64_t reduction_needs_bytes = 0;  // of workspace, by every reduction; 0: nothing, or nobody has said
   int64_t slice_bytes = 0;  // larger weights are updated slice by slice (sliced() in task_graph.h); 0: none is
   PlanSummary summary = {};
   IdVector<TensorId, PlanTensor> tensors = {};
@@ -143,6 +153,9 @@ struct Plan {
 
   // Of one rank, in a full round: what the bytes of tensors are of.
   int64_t rank_samples() const { return sub_batch / ranks; }
+
+  // Of a compute step; none: its task lists no such algorithm.
+  const WorkspaceNeed* need_of(const Step& step) const;
 
   // Of each step: a copy from or to a tensor's home that a round without updates leaves out, for it is there for an update only.
   IdVector<StepId, bool> copies_for_updates() const;

@@ -42,6 +42,7 @@ class PlanParser {
     cursor_.expect("last=");
     plan_.last_sub_batch = read_count(cursor_, 0);
     if (cursor_.accept("ranks=")) plan_.ranks = read_count(cursor_, 1);
+    if (cursor_.accept("reductions_need=")) plan_.reduction_needs_bytes = read_count(cursor_, 0);
     if (cursor_.accept("slices=")) plan_.slice_bytes = read_count(cursor_, 1);
   }
 
@@ -149,6 +150,14 @@ class PlanParser {
       task.fastest.workspace_bytes = read_count(cursor_, 0);
       cursor_.expect("seconds=");
       task.fastest.seconds = cursor_.real();
+    }
+    while (!cursor_.error()) {
+      const bool recompute = cursor_.accept("recompute_needs=");
+      if (!recompute && !cursor_.accept("needs=")) break;
+      WorkspaceNeed need{.algorithm = cursor_.name(), .recompute = recompute};
+      cursor_.expect("workspace=");
+      need.workspace_bytes = read_count(cursor_, 0);
+      task.needs.push_back(std::move(need));
     }
     plan_.tasks.push_back(std::move(task));
   }

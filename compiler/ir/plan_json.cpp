@@ -49,6 +49,11 @@ Json json_of(int64_t id, const PlanTask& task) {
   const FastestAlgorithm& fastest = task.fastest;
   if (!fastest.algorithm.empty())
     json["fastest"] = {{"algorithm", fastest.algorithm}, {"workspace_bytes", fastest.workspace_bytes}, {"seconds", fastest.seconds}};
+  if (!task.needs.empty()) json["needs"] = Json::array();
+  for (const WorkspaceNeed& need : task.needs) {
+    json["needs"].push_back({{"algorithm", need.algorithm}, {"workspace_bytes", need.workspace_bytes}});
+    if (need.recompute) json["needs"].back()["recompute"] = true;
+  }
   return json;
 }
 
@@ -158,6 +163,7 @@ void read_header(JsonReader& read, const Place& root, Plan& plan) {
   plan.rounds = read.integer(root, "rounds", 1, kMaxItems);
   plan.last_sub_batch = read.integer(root, "last_sub_batch", 1, kMaxItems);
   plan.ranks = read.integer(root, "ranks", 1, kMaxItems, false);
+  plan.reduction_needs_bytes = read.bytes(root, "reduction_needs_bytes", false);
   plan.slice_bytes = read.bytes(root, "slice_bytes", false);
 
   const Place summary = JsonReader::field(root, "summary");
@@ -211,6 +217,12 @@ void read_lists(JsonReader& read, const Place& root, Plan& plan) {
                       .workspace_bytes = read.bytes(fastest, "workspace_bytes", false),
                       .seconds = read.seconds(fastest, "seconds")};
     }
+    read.array(item, "needs", false, [&](const Place& need) {
+      read.object(need);
+      task.needs.push_back({.algorithm = read.text(need, "algorithm", true),
+                            .workspace_bytes = read.bytes(need, "workspace_bytes"),
+                            .recompute = read.flag(need, "recompute")});
+    });
     plan.tasks.push_back(std::move(task));
   });
   read.array(root, "steps", true, [&](const Place& item) {
@@ -257,6 +269,7 @@ std::string to_json(const Plan& plan) {
   field("rounds", plan.rounds);
   field("last_sub_batch", plan.last_sub_batch);
   if (plan.ranks > 1) field("ranks", plan.ranks);
+  if (plan.reduction_needs_bytes > 0) field("reduction_needs_bytes", plan.reduction_needs_bytes);
   if (plan.slice_bytes > 0) field("slice_bytes", plan.slice_bytes);
   text += "  \"summary\": {";
   bool first = true;

@@ -49,8 +49,9 @@ std::string at(const Plan& plan, const Residency& residency) {
 }
 
 std::string header_of(const Plan& plan) {
-  std::string text = fmt::format("plan {} v1 batch={} sub_batch={} rounds={} last={}{}{}\n", spelled(plan.model_name), plan.batch,
+  std::string text = fmt::format("plan {} v1 batch={} sub_batch={} rounds={} last={}{}{}{}\n", spelled(plan.model_name), plan.batch,
                                  plan.sub_batch, plan.rounds, plan.last_sub_batch, plan.ranks > 1 ? fmt::format(" ranks={}", plan.ranks) : "",
+                                 plan.reduction_needs_bytes > 0 ? fmt::format(" reductions_need={}", plan.reduction_needs_bytes) : "",
                                  plan.slice_bytes > 0 ? fmt::format(" slices={}", plan.slice_bytes) : "");
   if (!plan.generator.empty()) text += fmt::format("generator {}\n", spelled(plan.generator));
   if (!plan.model_sha256.empty()) text += fmt::format("sha256 {}\n", spelled(plan.model_sha256));
@@ -76,6 +77,8 @@ std::string line_of(const Plan& plan, const PlanTask& task) {
   const FastestAlgorithm& fastest = task.fastest;
   if (!fastest.algorithm.empty())
     line += fmt::format(" fastest={} workspace={} seconds={}", spelled(fastest.algorithm), fastest.workspace_bytes, fastest.seconds);
+  for (const WorkspaceNeed& need : task.needs)
+    line += fmt::format(" {}={} workspace={}", need.recompute ? "recompute_needs" : "needs", spelled(need.algorithm), need.workspace_bytes);
   return line + "\n";
 }
 

@@ -201,3 +201,24 @@ TEST_CASE("a weight that lives in the host pool is there for who reads it, and c
   CHECK(verdict_on(with_weight_at_home(), [](Plan& p) { p.tasks[TaskId(2)].updates = {w}; }).starts_with(
       "task weights of kind backward_weights changes %w, which has its home in the host pool and is changed by updates only\n"));
 }
+
+TEST_CASE("a workspace is as large as its step's algorithm needs, where the plan says so") {
+  const auto verdict = [](std::vector<WorkspaceNeed> needs, const char* algorithm, int64_t bytes) {
+    return verdict_after([&](Plan& plan) {
+      plan.tasks[TaskId(0)].needs = std::move(needs);
+      plan.steps[StepId(1)].algorithm = algorithm;
+      plan.steps[StepId(1)].workspace.bytes = bytes;
+    });
+  };
+  CHECK(verdict({{"direct", 512}}, "direct", 512) == "");
+  CHECK(verdict({{"direct", 500}, {"gemm", 4096}}, "direct", 512) == "");
+  CHECK(verdict({}, "direct", 512) == "");
+  CHECK(verdict({{"direct", 513}}, "direct", 512) == "workspace: forward has a workspace of 512 bytes, and direct needs 513\n");
+  CHECK(verdict({{"direct", 512}}, "gemm", 512) == "workspace: forward runs algorithm gemm, of which its task does not say what it needs\n");
+  // Run again it would be other work.
+  CHECK(verdict({{"direct", 512, true}}, "direct", 512) == "workspace: forward runs algorithm direct, of which its task does not say what it needs\n");
+}
+
+TEST_CASE("a sub-batch is of the batch") {
+  CHECK(verdict_after([](Plan& plan) { plan.sub_batch = 2; }) == "form: a batch of 1 in sub-batches of 2\n");
+}

@@ -169,6 +169,17 @@ class Damager {
         workspace = {place, std::max<int64_t>(workspace.bytes, 256)};
         add(std::move(plan), "the workspace of {} lies at {:#x}", names_[id], place);
       }
+      const int64_t bytes = good_.steps[id].workspace.bytes;
+      for (const int64_t fewer : {int64_t{0}, bytes - 1}) {
+        if (bytes == 0 || (fewer == 0 && bytes == 1)) continue;
+        Plan plan = good_;
+        plan.steps[id].workspace.bytes = fewer;
+        add(std::move(plan), "the workspace of {} has {} bytes", names_[id], fewer);
+      }
+      if (good_.steps[id].kind != StepKind::compute || good_.tasks[good_.steps[id].task].needs.empty()) continue;
+      Plan other = good_;
+      other.steps[id].algorithm += "'";
+      add(std::move(other), "{} runs another algorithm", names_[id]);
     }
   }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "compiler/check/check.h"
+#include "compiler/costs/needs.h"
 #include "compiler/ir/plan_json.h"
 #include "compiler/ir/plan_text.h"
 #include "compiler/ir/task_graph_text.h"
@@ -119,10 +120,11 @@ TEST_CASE("a damaged plan of the planner is refused, or goes wrong in no interle
       RandomCosts costs(seed);
       const auto free = make_plan(graph, costs, {.policy = policy, .batch = 4});
       REQUIRE(free.ok());
-      const auto plan = make_plan(graph, costs, {.policy = policy, .batch = 4,
-                                                 .budget_bytes = (free->summary.minimum_bytes + free->summary.arena_bytes) / 2,
-                                                 .effort = 0});
+      auto plan = make_plan(graph, costs, {.policy = policy, .batch = 4,
+                                           .budget_bytes = (free->summary.minimum_bytes + free->summary.arena_bytes) / 2,
+                                           .effort = 0});
       REQUIRE(plan.ok());
+      note_needs(*plan, planned_graph(graph, plan->rounds, plan->slice_bytes), costs);
       size_t refused = 0;
       const std::vector<Damaged> all = damages_of(*plan);
       for (const Damaged& damaged : all) {
@@ -131,6 +133,8 @@ TEST_CASE("a damaged plan of the planner is refused, or goes wrong in no interle
           continue;
         }
         CAPTURE(seed, policy, damaged.what);
+        CHECK_FALSE(damaged.what.ends_with(" runs another algorithm"));  // no interleaving tells
+        CHECK_FALSE((damaged.what.starts_with("the workspace of ") && damaged.what.ends_with(" bytes") && !damaged.what.starts_with("the workspace of reduce:")));
         for (uint64_t run = 0; run < 10; ++run) CHECK(run_interleaved(damaged.plan, run) == "");
       }
       CHECK(refused > all.size() / 2);

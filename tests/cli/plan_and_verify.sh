@@ -19,5 +19,17 @@ second["offset"] = first["offset"]
 json.dump(plan, open("damaged.json", "w"))
 PY
 expect 9 plimsoll verify damaged.json;   says "overlap"
+
+# A workspace left out: the task says what its algorithm needs. A plan from before tasks said so is still read, and taken at its word.
+/usr/bin/python3 - <<'PY'
+import json
+plan = json.load(open("plan.json"))
+del next(s for s in plan["steps"] if s.get("workspace", {}).get("bytes", 0) > 0)["workspace"]
+json.dump(plan, open("damaged.json", "w"))
+for task in plan["tasks"]: del task["needs"]
+json.dump(plan, open("old.json", "w"))
+PY
+expect 9 plimsoll verify damaged.json;   says "has a workspace of 0 bytes, and"
+expect 0 plimsoll verify old.json
 expect 0 plimsoll plan net.onnx --batch 16 -o - -q
 /usr/bin/python3 -c 'import json; assert json.load(open("out"))["schema"] == 1'

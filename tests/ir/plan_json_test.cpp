@@ -34,7 +34,8 @@ Plan small_plan() {
                         .writes = {TensorId(2)},
                         .remembers = {TensorId(2)},
                         .in_place = {{TensorId(0), TensorId(2)}},
-                        .flops = 12});
+                        .flops = 12,
+                        .needs = {{.algorithm = "direct", .workspace_bytes = 200}, {.algorithm = "", .workspace_bytes = 0, .recompute = true}}});
   plan.steps.push_back({.stream = StreamKind::h2d, .kind = StepKind::load, .tensor = TensorId(0)});
   plan.steps.push_back({.task = TaskId(0), .algorithm = "direct", .workspace = {512, 256}, .waits = {StepId(0)}, .end = 0.25});
   plan.steps.push_back({.stream = StreamKind::d2h,
@@ -74,6 +75,7 @@ TEST_CASE("a plan comes back from its JSON as it was") {
   CHECK(plan->tensors[TensorId(3)].home_offset == 512);
   CHECK(plan->tasks[TaskId(0)].in_place == small_plan().tasks[TaskId(0)].in_place);
   CHECK(plan->steps[StepId(2)].host_offset == 0);
+  CHECK(plan->tasks[TaskId(0)].needs == small_plan().tasks[TaskId(0)].needs);
   CHECK(plan->summary.iteration_seconds == 0.1);
   CHECK(plan->libraries == small_plan().libraries);
 }
@@ -121,6 +123,7 @@ TEST_CASE("what is wrong in plan.json is told with its place") {
   CHECK(broken("\"reads\":[0,1]", "\"reads\":[0,4]") == "plan.json: tasks[0].reads[1] is 4 when it should be from 0 to 3");
   CHECK(broken("{\"id\":1,\"name\":\"a.w\"", "{\"id\":0,\"name\":\"a.w\"") ==
         "plan.json: tensors[1].id is 0 when it should be from 1 to 1");
+  CHECK(broken("\"workspace_bytes\":200", "\"workspace_bytes\":-200") == "plan.json: tasks[0].needs[0].workspace_bytes is -200 when it should be at least 0");
   CHECK(complaint("{\"schema\": 1}") == "plan.json: model is missing");
   CHECK(complaint("[]") == "plan.json: is an array when it should be an object");
   CHECK(complaint("{\"schema\"") == "plan.json: is no JSON: line 1, column 10: it ends there; was it cut short?");

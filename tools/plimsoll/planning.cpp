@@ -8,6 +8,7 @@
 
 #include "compiler/check/check.h"
 #include "compiler/costs/device.h"
+#include "compiler/costs/needs.h"
 #include "compiler/report/fastest.h"
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
@@ -126,6 +127,7 @@ Result<Plan> checked_plan(const Plannable& plannable, const PlanRequest& request
   const std::optional<TaskGraph> slices = plan.slice_bytes > 0 ? std::optional(sliced(whole, plan.slice_bytes)) : std::nullopt;
   const TaskGraph& graph = slices ? *slices : whole;
   note_fastest(plan, graph, *plannable.costs);
+  note_needs(plan, graph, *plannable.costs);
   std::vector<Violation> violations = check_plan(plan);
   for (Violation& violation : check_against_graph(plan, graph))
     violations.push_back(std::move(violation));

@@ -1,0 +1,34 @@
+#include "compiler/costs/needs.h"
+
+#include <algorithm>
+
+namespace plimsoll {
+namespace {
+
+// The larger of both rounds'; -1 where the costs know no such algorithm.
+int64_t needed_by(const Costs& costs, const Task& task, const std::string& algorithm, std::initializer_list<int64_t> rounds) {
+  int64_t most = -1;
+  for (const int64_t samples : rounds)
+    for (const AlgorithmCost& known : costs.algorithms(task, samples))
+      if (known.name == algorithm) most = std::max(most, known.workspace_bytes);
+  return most;
+}
+
+}  // namespace
+
+void note_needs(Plan& plan, const TaskGraph& graph, const Costs& costs) {
+  for (PlanTask& task : plan.tasks) task.needs.clear();
+  for (const Step& step : plan.steps) {
+    if (step.kind != StepKind::compute || !graph.tasks.contains(step.task) || plan.need_of(step)) continue;
+    PlanTask& task = plan.tasks[step.task];
+    const bool again = step.recompute && !task.remembers.empty();
+    const Task& work = graph.tasks[step.task];
+    const int64_t bytes = needed_by(costs, again ? as_run_again(work) : work, step.algorithm, {plan.rank_samples(), plan.last_sub_batch / plan.ranks});
+    if (bytes >= 0) task.needs.push_back({.algorithm = step.algorithm, .workspace_bytes = bytes, .recompute = again});
+  }
+  // Where the ranks exchange pieces through the workspace, an element of each has to be in either half.
+  const bool staged = plan.ranks > 1 && costs.links().ranks.staging_bytes > 0;
+  plan.reduction_needs_bytes = staged ? 2 * plan.ranks * static_cast<int64_t>(sizeof(float)) : 0;
+}
+
+}  // namespace plimsoll
