@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <string_view>
+#include <vector>
 
 #include "runtime/train/error.h"
 
@@ -115,9 +116,9 @@ constexpr Row kRows[] = {
      [](Options& o, View n, View v) { o.schedule.kind = choice(n, v, kSchedules); }},
     {"--warmup", "N", "the rate rises in the first N iterations (default 0)",
      [](Options& o, View n, View v) { o.schedule.warmup = number<int64_t>(n, v, 0); }},
-    {"--lr-min", "X", "(default 0)", [](Options& o, View n, View v) { o.schedule.least = number<double>(n, v, 0); }},
-    {"--lr-step", "N", "", [](Options& o, View n, View v) { o.schedule.every = number<int64_t>(n, v, 1); }},
-    {"--lr-gamma", "X", "(default 0.1)", [](Options& o, View n, View v) { o.schedule.gamma = number<double>(n, v, 0); }},
+    {"--lr-min", "X", "where cosine and linear end (default 0)", [](Options& o, View n, View v) { o.schedule.least = number<double>(n, v, 0); }},
+    {"--lr-step", "N", "iterations from one step to the next", [](Options& o, View n, View v) { o.schedule.every = number<int64_t>(n, v, 1); }},
+    {"--lr-gamma", "X", "of step (default 0.1)", [](Options& o, View n, View v) { o.schedule.gamma = number<double>(n, v, 0); }},
     {"--on-nan", "WHAT",
      "when the loss is no finite number; the first bad tensor is named:\n"
      "stop    end with an error, saving nothing (default)\n"
@@ -175,13 +176,26 @@ const Row* find_row(std::string_view name) {
   return nullptr;
 }
 
-void check_together(const Options& options) {
-  const auto needs = [&](bool given, const char* option) {
-    if (given && options.checkpoint.empty())
+// Options of `plimsoll compile` that somebody may look for here.
+constexpr std::string_view kCompiledIn[] = {"--batch", "--sub-batch", "--budget", "--threads", "--ranks", "--optimizer", "--momentum",
+                                            "--nesterov", "--weight-decay", "--clip-norm", "--freeze", "--loss"};
+
+[[noreturn]] void refuse_unknown(std::string_view given, std::string_view name) {
+  if (std::find(std::begin(kCompiledIn), std::end(kCompiledIn), name) != std::end(kCompiledIn))
+    throw TrainerError(Exit::usage, std::string(name) + " is decided when the model is compiled: `plimsoll compile … " + std::string(name) + " …`");
+  throw TrainerError(Exit::usage, "unknown option '" + std::string(given) + "'; --help lists the options");
+}
+
+// What would be read and have no effect is refused, like what contradicts.
+void check_together(const Options& options, const std::vector<std::string_view>& names) {
+  const auto given = [&](std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+  for (const std::string_view option : {"--resume", "--checkpoint-every", "--keep"})
+    if (given(option) && options.checkpoint.empty())
       throw TrainerError(Exit::usage, std::string(option) + " needs --checkpoint DIR, where checkpoints are");
-  };
-  needs(options.resume, "--resume");
-  needs(options.checkpoint_every > 0, "--checkpoint-every");
+  const auto pictures = [](const std::string& source) { return source.starts_with("images:"); };
+  for (const std::string_view option : {"--resize", "--random-crop", "--flip", "--mean", "--std"})
+    if (given(option) && !pictures(options.data) && !pictures(options.eval_data) && !pictures(options.predict))
+      throw TrainerError(Exit::usage, std::string(option) + " is of pictures, images:DIR, and there are none");
   if (options.eval_every > 0 && options.eval_data.empty())
     throw TrainerError(Exit::usage, "--eval-every needs --eval-data SOURCE");
   if (options.predict.empty() != options.out.empty())
@@ -191,10 +205,13 @@ void check_together(const Options& options) {
     throw TrainerError(Exit::usage, "--predict makes no checkpoints; --checkpoint DIR --resume predicts with the newest there");
   if (!options.measure_ranks.empty() && !(options.save.empty() && options.checkpoint.empty() && options.predict.empty()))
     throw TrainerError(Exit::usage, "--measure-ranks trains nothing: leave out what is of training");
-  const bool steps = options.schedule.kind == ScheduleKind::step;
-  if (steps != (options.schedule.every > 0))
-    throw TrainerError(Exit::usage, steps ? "--lr-schedule step needs --lr-step N, the iterations between its steps"
-                                          : "--lr-step is of --lr-schedule step");
+  const ScheduleKind kind = options.schedule.kind;
+  const bool steps = kind == ScheduleKind::step;
+  if (steps && !given("--lr-step")) throw TrainerError(Exit::usage, "--lr-schedule step needs --lr-step N, the iterations between its steps");
+  for (const std::string_view option : {"--lr-step", "--lr-gamma"})
+    if (!steps && given(option)) throw TrainerError(Exit::usage, std::string(option) + " is of --lr-schedule step");
+  if (given("--lr-min") && kind != ScheduleKind::cosine && kind != ScheduleKind::linear)
+    throw TrainerError(Exit::usage, "--lr-min is of --lr-schedule cosine or linear");
 }
 
 }  // namespace
@@ -219,26 +236,28 @@ std::string help_text() {
 
 Options parse_options(int argc, char** argv) {
   Options options;
+  std::vector<std::string_view> names;
   for (int i = 1; i < argc; ++i) {
     const std::string_view given = argv[i];
     (options.told += given) += '\n';
     const size_t equals = given.find('=');
     const std::string_view name = given.substr(0, equals);
     const Row* const row = find_row(name);
-    if (!row) throw TrainerError(Exit::usage, "unknown option '" + std::string(given) + "'; --help lists the options");
+    if (!row) refuse_unknown(given, name);
+    names.push_back(row->name);
     std::string_view value;
     if (row->value.empty()) {
       if (equals != std::string_view::npos) throw TrainerError(Exit::usage, std::string(name) + " takes no value");
     } else if (equals != std::string_view::npos) {
       value = given.substr(equals + 1);
     } else {
-      if (i + 1 >= argc) throw TrainerError(Exit::usage, std::string(name) + " needs a value");
+      if (i + 1 >= argc || std::string_view(argv[i + 1]).starts_with("--")) throw TrainerError(Exit::usage, std::string(name) + " needs a value");
       value = argv[++i];
       (options.told += value) += '\n';
     }
     row->set(options, name, value);
   }
-  check_together(options);
+  check_together(options, names);
   return options;
 }
 
