@@ -62,7 +62,18 @@ std::string reduce_call(const Source& source, StepId id) {
                      step.workspace.bytes > 0 ? fmt::format(", {}, {}", step.workspace.offset, step.workspace.bytes) : "");
 }
 
-Result<std::string> call(const Source& source, StepId id, bool for_update) {
+// "last().", of a copy that not every round has.
+std::string rounds_of(CopyRounds rounds) {
+  switch (rounds) {
+    case CopyRounds::all: return "";
+    case CopyRounds::last: return "last().";
+    case CopyRounds::all_but_first: return "from_zero().";
+    case CopyRounds::all_but_last: return "for_next().";
+  }
+  return "";
+}
+
+Result<std::string> call(const Source& source, StepId id, CopyRounds rounds) {
   const Step& step = source.plan.steps[id];
   switch (step.kind) {
     case StepKind::compute: return compute_call(source, id);
@@ -76,7 +87,7 @@ Result<std::string> call(const Source& source, StepId id, bool for_update) {
     }
     case StepKind::offload:
     case StepKind::prefetch:
-      return fmt::format("{}{}({}, {}, {})", for_update ? "last()." : "", to_string(step.kind),
+      return fmt::format("{}{}({}, {}, {})", rounds_of(rounds), to_string(step.kind),
                          source.addresses.at(step.tensor, id).name, source.host_slots.name(step.tensor, step.host_offset), source.plan.tensors[step.tensor].bytes);
   }
   return Error{ExitCode::internal, fmt::format("step {} is of no kind", id.value)};
@@ -129,7 +140,10 @@ class Writer {
  public:
   Writer(std::vector<GeneratedFile>& files, std::vector<StepFunction>& functions, const Plan& plan)
       : files_(files), functions_(functions), several_ranks_(plan.ranks > 1),
-        homes_on_host_(std::any_of(plan.tensors.begin(), plan.tensors.end(), [](const PlanTensor& tensor) { return tensor.at_home_on_host(); })) {}
+        homes_on_host_(std::any_of(plan.tensors.begin(), plan.tensors.end(), [](const PlanTensor& tensor) { return tensor.at_home_on_host(); })),
+        gradients_on_host_(std::any_of(plan.tensors.begin(), plan.tensors.end(), [](const PlanTensor& tensor) {
+          return tensor.at_home_on_host() && tensor.kind == TensorKind::weight_gradient;
+        })) {}
 
   void line(bool forward, const std::string& text) {
     if (lines_ == kLinesPerFunction || functions_.empty() || functions_.back().forward != forward) open(forward);
@@ -151,6 +165,7 @@ class Writer {
                         "//   load(input, to, bytes of a sample), offload(from, slot, bytes), prefetch(to, slot, bytes)\n"
                         + std::string(several_ranks_ ? "//   total, reduce({{at, bytes}, ...}, workspace, bytes): added up over the ranks, total in every round\n" : "") +
                         std::string(homes_on_host_ ? "//   last(): in the last round only, of what has its home in the host pool\n" : "") +
+                        std::string(gradients_on_host_ ? "//   from_zero(): zeros in the first round, for_next(): not in the last, of gradients that have their home there\n" : "") +
                         "//   after({steps}): waits for steps of other streams, which are marked; training(): not in evaluation\n"
                         "#include \"program.h\"\n#include \"runtime/round.h\"\n\nnamespace plimsoll::trainer {\n"});
     } else {
@@ -163,7 +178,7 @@ class Writer {
 
   std::vector<GeneratedFile>& files_;
   std::vector<StepFunction>& functions_;
-  const bool several_ranks_, homes_on_host_;
+  const bool several_ranks_, homes_on_host_, gradients_on_host_;
   size_t lines_ = 0;
 };
 
@@ -174,12 +189,12 @@ Result<std::vector<GeneratedFile>> step_sources(const Source& source, std::vecto
   Writer writer(files, functions, source.plan);
   const StepId boundary = last_forward_step(source);
   const auto awaited = awaited_steps(source.plan);
-  const IdVector<StepId, bool> for_updates = source.plan.copies_for_updates();
+  const IdVector<StepId, CopyRounds> copies = source.plan.copy_rounds();
   const auto evaluated = steps_of_evaluation(source.graph, source.plan, source.addresses);
   for (const StepId id : ids_of(source.plan.steps)) {
     const Step& step = source.plan.steps[id];
     const bool forward = id <= boundary;
-    PLIMSOLL_ASSIGN(const std::string text, call(source, id, for_updates[id]));
+    PLIMSOLL_ASSIGN(const std::string text, call(source, id, copies[id]));
     writer.line(forward, fmt::format("  r.{}{}{}{};  // {} {}\n{}", after(step),
                                      forward && !evaluated[id] ? "training()." : "", text,
                                      awaited[id] ? fmt::format(".mark({})", id.value) : "", id.value,

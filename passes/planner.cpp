@@ -46,6 +46,7 @@ class Planning {
   Result<Found> find_least(const Found& unconstrained);
   Status find_less(std::span<const int64_t> sub_batches, bool may_split, int64_t below, std::optional<Found>& found);
   Result<Splits*> splits_in_slices();
+  Result<Splits*> find_less_in_slices(std::span<const int64_t> sub_batches, int64_t below, std::optional<Found>& found);
   Status take_faster_recipes(Found& best);
   Result<std::string> way_out_by_rounds();
   Error infeasible();
@@ -78,6 +79,7 @@ Result<std::string> Planning::way_out_by_rounds() {
   if (policy_.searches) {
     const int64_t one_sample[] = {1};
     PLIMSOLL_TRY(find_less(one_sample, true, least_->arena(), found));
+    PLIMSOLL_TRY(find_less_in_slices(one_sample, found->arena(), found));
   } else {
     PLIMSOLL_ASSIGN(found, recipe(policy_, true).least_of_one_sample());
   }
@@ -178,20 +180,28 @@ int64_t largest_update_bytes(const TaskGraph& graph) {
 // allow. Null: there is nothing to gain, or there are several ranks, whose weights are updated whole. None of this depends on the
 // budget, so that a larger one never makes a slower plan.
 Result<Splits*> Planning::splits_in_slices() {
-  const TaskGraph& graph = splits_.graph();
-  if (graph.ranks > 1 || 2 * largest_update_bytes(graph) < least_->arena()) return static_cast<Splits*>(nullptr);
-  Splits* const slices = splits_.in_slices();
-  if (!slices) return slices;
   const std::vector<int64_t> sizes = sub_batches(may_split());
   std::vector<int64_t> ends = {sizes.front()};
   if (sizes.size() > 1) ends.push_back(sizes.back());
+  return find_less_in_slices(ends, least_->arena(), least_in_slices_);
+}
+
+// `found`, where one of these splits needs less than `below` in slices. Null: none does.
+Result<Splits*> Planning::find_less_in_slices(std::span<const int64_t> ends, int64_t below, std::optional<Found>& found) {
+  const TaskGraph& graph = splits_.graph();
+  if (graph.ranks > 1 || 2 * largest_update_bytes(graph) < below) return static_cast<Splits*>(nullptr);
+  Splits* const slices = splits_.in_slices();
+  if (!slices) return slices;
+  bool less = false;
   for (const int64_t size : ends) {
     PLIMSOLL_ASSIGN(const Candidate* split, slices->candidate(size));
     PLIMSOLL_ASSIGN(LeastPlan least, least_plan(*split, policy_));
-    if (std::min(least_->arena(), least_in_slices_ ? least_in_slices_->arena() : kNoLimit) <= least.joint.plan.summary.arena_bytes) continue;
-    least_in_slices_ = Found{std::move(least.joint.plan), split, least.joint.live_limit, policy_, std::move(least.joint.decided)};
+    if (below <= least.joint.plan.summary.arena_bytes) continue;
+    below = least.joint.plan.summary.arena_bytes;
+    found = Found{std::move(least.joint.plan), split, least.joint.live_limit, policy_, std::move(least.joint.decided)};
+    less = true;
   }
-  return least_in_slices_ ? slices : nullptr;
+  return less ? slices : nullptr;
 }
 
 // A deadline leaves time for the plans of what the search has found.

@@ -22,12 +22,7 @@ Status simulate(Plan& plan, const Context& context) {
     plan.steps[id].start = shown.start[static_cast<size_t>(id.value)];
     plan.steps[id].end = shown.end[static_cast<size_t>(id.value)];
   }
-  if (plan.rounds == 1) {
-    add(shown, 1);
-  } else {
-    add(simulate_round(plan, context, Round::middle), plan.rounds - 1);
-    add(simulate_round(plan, context, Round::last), 1);
-  }
+  for_each_round(plan, [&](Round round, int64_t times) { add(round == Round::only ? shown : simulate_round(plan, context, round), times); });
   return {};
 }
 

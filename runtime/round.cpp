@@ -34,6 +34,16 @@ Round& Round::last() {
   return *this;
 }
 
+Round& Round::from_zero() {
+  from_zero_ = true;
+  return *this;
+}
+
+Round& Round::for_next() {
+  for_next_ = true;
+  return *this;
+}
+
 Round& Round::mark(int32_t step) {
   const size_t at = static_cast<size_t>(step);
   if (at >= marked_.size()) marked_.resize(at + 1, kUnmarked);
@@ -51,6 +61,8 @@ Round& Round::tell(Command command, std::span<const int64_t> operands) {
   command.step = command.is_step() ? steps_++ : steps_ - 1;
   command.training_only = training_only_;
   command.with_updates = with_updates_;
+  command.from_zero = from_zero_;
+  command.for_next = for_next_;
   command.first_wait = waits_told_;
   command.waits = waits_.size() - waits_told_;
   command.first_operand = operands_.size();
@@ -58,7 +70,7 @@ Round& Round::tell(Command command, std::span<const int64_t> operands) {
   operands_.insert(operands_.end(), operands.begin(), operands.end());
   commands_.push_back(command);
   waits_told_ = waits_.size();
-  training_only_ = with_updates_ = false;
+  training_only_ = with_updates_ = from_zero_ = for_next_ = false;
   return *this;
 }
 

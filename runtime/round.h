@@ -6,6 +6,8 @@
 //   r.after({3}).training().again(relu_forward_1, {t2, t4});  left out of evaluation
 //   r.after({9}).reduce({{t7, 512}, {t8, 64}}, 4096, 1024);   of several ranks: the sums over them take the place of the parts
 //   r.training().last().prefetch(t9, h9, 512).mark(10);       of what has its home in the host pool: in the last round only
+//   r.training().from_zero().prefetch(t8, h8, 512);           of a gradient: the first round puts zeros there
+//   r.training().for_next().offload(t8, h8, 512);             of a gradient: the last round does without
 #pragma once
 
 #include <cstdint>
@@ -33,6 +35,8 @@ struct Command {
   Kind kind = Kind::run;
   bool training_only = false;  // evaluation passes over it
   bool with_updates = false;   // of a copy: a round without updates passes over it
+  bool from_zero = false;      // of a prefetch: in the first round of an iteration, zeros come instead
+  bool for_next = false;       // of an offload: the last round of an iteration passes over it
   int32_t step = 0;            // its number in the plan; a reading has that of the step behind which it stands
   size_t index = 0;            // of the kernel, or of the input
   Stream read_on = Stream::compute;  // of a reading: where the step runs behind which it stands
@@ -57,16 +61,20 @@ struct Command {
   bool adds_up() const { return kind == Kind::reduce || kind == Kind::total; }
   // Steps that the last round of an iteration has, and no other.
   bool of_last_round() const { return with_updates || kind == Kind::update || kind == Kind::reduce; }
+  // Whether a round has it, which is or is not the last of its iteration.
+  bool wanted(bool training, bool last) const { return (training || !training_only) && (last ? !for_next : !of_last_round()); }
   bool is_step() const { return kind != Kind::read_loss && kind != Kind::read_correct; }
 };
 
 class Round {
  public:
   // Of the step that is told next: it waits for these steps, which were marked; evaluation does without it; every round but the
-  // last of an iteration does.
+  // last of an iteration does; a prefetch brings zeros in the first; an offload is left out of the last.
   Round& after(std::initializer_list<int32_t> steps);
   Round& training();
   Round& last();
+  Round& from_zero();
+  Round& for_next();
   // The number of the step that was told last.
   Round& mark(int32_t step);
 
@@ -121,7 +129,7 @@ class Round {
   size_t forward_ = 0;
   int32_t steps_ = 0;
   size_t waits_told_ = 0;
-  bool training_only_ = false, with_updates_ = false;
+  bool training_only_ = false, with_updates_ = false, from_zero_ = false, for_next_ = false;
 };
 
 }  // namespace plimsoll

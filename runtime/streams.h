@@ -23,7 +23,8 @@ struct RoundJob {
   std::span<const std::byte* const> staged = {};  // per input: this round's samples, contiguous
   RunContext context = {};
   int64_t samples = 0;
-  bool last = false;  // of its iteration: updates are done
+  bool first = false;  // of its iteration: gradients that live in the host pool begin with zeros
+  bool last = false;   // of its iteration: updates are done
   bool may_record = true;  // a backend that can may record the round and play it again as one
   // Where this round's loss is no finite number, updates run with context.discard. A backend that issues ahead of its
   // device need not wait for the loss: it lies in the arena until the round ends (docs/plan-format.md, rule 5).

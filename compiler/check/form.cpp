@@ -51,10 +51,18 @@ void check_rounds(const Plan& plan, Verdict& verdict) {
                                            plan.sub_batch, counted(rounds, "round"), last, counted(plan.rounds, "round"), plan.last_sub_batch));
 }
 
-void check_home(const PlanTensor& tensor, TensorId id, Verdict& verdict) {
-  if (tensor.kind != TensorKind::optimizer_state && tensor.kind != TensorKind::weight)
-    verdict.refuse(Rule::form, {}, id, fmt::format("{} has its home in the host pool and is of kind {}, neither weight nor optimizer_state",
+void check_home(const Plan& plan, TensorId id, Verdict& verdict) {
+  const PlanTensor& tensor = plan.tensors[id];
+  if (tensor.kind == TensorKind::weight_gradient) {
+    // What it is when a round begins are the parts of the rounds before; a sum over ranks has no such place.
+    if (plan.rounds == 1 || plan.ranks > 1)
+      verdict.refuse(Rule::form, {}, id, fmt::format("{} has its home in the host pool, as gradients may that add up over several rounds of one rank, and this is a "
+                                                     "plan of {} and {}",
+                                                     verdict.name(id), counted(plan.rounds, "round"), counted(plan.ranks, "rank")));
+  } else if (tensor.kind != TensorKind::optimizer_state && tensor.kind != TensorKind::weight) {
+    verdict.refuse(Rule::form, {}, id, fmt::format("{} has its home in the host pool and is of kind {}, neither weight nor optimizer_state nor weight_gradient",
                                                    verdict.name(id), to_string(tensor.kind)));
+  }
   if (tensor.persistent)
     verdict.refuse(Rule::form, {}, id, fmt::format("{} has its home in the host pool and a residency for the whole run, too", verdict.name(id)));
   if (!fits(tensor.home_offset, tensor.bytes))
@@ -132,7 +140,7 @@ void check_tensors(const Plan& plan, Verdict& verdict) {
       verdict.refuse(Rule::form, {}, id, fmt::format("{} has {} bytes", verdict.name(id), tensor.bytes));
     const bool accumulates = plan.rounds > 1 && tensor.kind == TensorKind::weight_gradient;
     if (tensor.at_home_on_host()) {
-      check_home(tensor, id, verdict);
+      check_home(plan, id, verdict);
       continue;
     }
     if ((lives_through_the_run(tensor.kind) || accumulates) && !tensor.persistent)
@@ -181,9 +189,9 @@ void check_tasks(const Plan& plan, Verdict& verdict) {
                                    written.persistent || written.at_home_on_host() ? "is persistent and can only be updated" : "is an input"));
       maker[tensor] = id;
     }
-    // A round without updates brings nothing home, and of state it fetches nothing.
+    // A round without updates brings nothing home but gradients, and of state it fetches nothing.
     for (TensorId tensor : task.updates)
-      if (task.kind != TaskKind::update && plan.tensors[tensor].at_home_on_host())
+      if (task.kind != TaskKind::update && plan.tensors[tensor].at_home_on_host() && plan.tensors[tensor].kind != TensorKind::weight_gradient)
         verdict.refuse(Rule::form, {}, tensor,
                        fmt::format("task {} of kind {} changes {}, which has its home in the host pool and is changed by updates only",
                                    verdict.name(id), to_string(task.kind), verdict.name(tensor)));
@@ -218,6 +226,33 @@ void check_tasks(const Plan& plan, Verdict& verdict) {
           verdict.refuse(Rule::form, {}, tensor,
                          fmt::format("task {} reads {} of update task {}, which runs in the last round only",
                                      spelled(task.name), verdict.name(tensor), verdict.name(maker[tensor])));
+}
+
+// A gradient that has its home in the host pool is there, when a round ends that has no updates, with all its parts: so it has some, and
+// all of them come before the update tasks.
+void check_parts(const Plan& plan, Verdict& verdict) {
+  IdVector<TensorId, TaskId> taken(plan.tensors.size()), added(plan.tensors.size());
+  const auto at_home = [&](TensorId id) {
+    return plan.tensors.contains(id) && plan.tensors[id].at_home_on_host() && plan.tensors[id].kind == TensorKind::weight_gradient;
+  };
+  for (TaskId id : ids_of(plan.tasks)) {
+    const bool update = plan.tasks[id].kind == TaskKind::update;
+    for (const auto* list : {&plan.tasks[id].reads, &plan.tasks[id].updates})
+      for (TensorId tensor : *list) {
+        if (!at_home(tensor)) continue;
+        if (update) {
+          taken[tensor] = id;
+          continue;
+        }
+        added[tensor] = id;
+        if (taken[tensor].valid())
+          verdict.refuse(Rule::form, {}, tensor, fmt::format("task {} touches {} behind {}, which takes the sum of it", verdict.name(id), verdict.name(tensor),
+                                                             verdict.name(taken[tensor])));
+      }
+  }
+  for (TensorId id : ids_of(plan.tensors))
+    if (at_home(id) && !added[id].valid())
+      verdict.refuse(Rule::form, {}, id, fmt::format("{} has its home in the host pool, and no task adds anything to it", verdict.name(id)));
 }
 
 // A bucket is of gradients, reduced when they are complete, or of what the loss task makes, reduced in every round.
@@ -293,6 +328,7 @@ void check_form(const Plan& plan, Verdict& verdict) {
   check_rounds(plan, verdict);
   check_tensors(plan, verdict);
   check_tasks(plan, verdict);
+  check_parts(plan, verdict);
   check_steps(plan, verdict);
   check_slices(plan, verdict);
   check_uses_of_slices(plan, verdict);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/support/bytes.h"
+#include "compiler/support/counted.h"
 
 namespace plimsoll {
 
@@ -49,6 +50,7 @@ void Homes::store(StepId step, int32_t version) {
   expect_behind_fetches(step, tensor);
   if (const TensorId whole = plan_.tensors[tensor].slice_of; whole.valid()) expect_behind_fetches(step, whole);
   slot.version = version;
+  if (copies_[step] != CopyRounds::last) slot.without_updates = version;
   slot.stored = step;
 }
 
@@ -59,11 +61,19 @@ void Homes::expect_behind_fetches(StepId step, TensorId of) {
                                                              verdict_.name(fetched), verdict_.name(of)));
 }
 
-void Homes::check_end(TensorId tensor, int32_t updates) {
-  if (slots_[tensor].version == updates) return;
+void Homes::check_end(TensorId tensor, int32_t updates, int32_t parts) {
+  const Slot& slot = slots_[tensor];
+  if (plan_.tensors[tensor].kind == TensorKind::weight_gradient) {
+    // A copy behind updates has all parts in a round without them: they come first (check_form).
+    if (slot.without_updates < parts)
+      verdict_.refuse(Rule::host_slot, slot.stored, tensor, fmt::format("{} lives in the host pool, and holds {} of {} there for the next round", verdict_.name(tensor),
+                                                                        slot.without_updates, counted(parts, "part")));
+    return;
+  }
+  if (slot.version == updates) return;
   verdict_.refuse(Rule::host_slot, slots_[tensor].stored, tensor,
                   fmt::format("{} lives in the host pool, and holds {} of {} updates there when the round ends", verdict_.name(tensor),
-                              slots_[tensor].version, updates));
+                              slot.version, updates));
 }
 
 }  // namespace plimsoll

@@ -46,7 +46,7 @@ class Memory {
     }
     check_ends();
     for (TensorId tensor : ids_of(plan_.tensors))
-      if (homes_.has(tensor)) homes_.check_end(tensor, static_cast<int32_t>(updaters_[tensor].size()));
+      if (homes_.has(tensor)) homes_.check_end(tensor, static_cast<int32_t>(updaters_[tensor].size()), parts(tensor));
     std::vector<Claim> claims;
     claims.reserve(lives_.size() + workspaces_.size());
     for (const Life& life : lives_) claims.push_back(life.claim);

@@ -83,9 +83,8 @@ class Summary {
       persistent_rounded = plus(persistent_rounded, aligned(residency.bytes));
     }
     int64_t host = 0, offloaded = 0, prefetched = 0, recomputed = 0, reduced = 0;
-    int64_t brought_home = 0, fetched_for_updates = 0;  // in the last round
-    int64_t fetched_from_home = 0;                      // in every round, all of it
-    const IdVector<StepId, bool> for_updates = plan_.copies_for_updates();
+    int64_t brought_home = 0, fetched_from_home = 0;  // in all rounds, of whole tensors
+    const IdVector<StepId, CopyRounds> copies = plan_.copy_rounds();
     for (const PlanTensor& tensor : plan_.tensors)
       if (tensor.at_home_on_host()) host = std::max(host, plus(tensor.home_offset, tensor.bytes));
     for (const StepId id : ids_of(plan_.steps)) {
@@ -99,11 +98,8 @@ class Summary {
       const int64_t bytes = plan_.tensors[step.tensor].bytes;
       host = std::max(host, plus(step.host_offset, bytes));
       const bool home = plan_.tensors[step.tensor].at_home_on_host();
-      int64_t& moved = step.kind == StepKind::offload ? home ? brought_home : offloaded
-                       : for_updates[id]              ? fetched_for_updates
-                       : home                         ? fetched_from_home
-                                                      : prefetched;
-      moved = plus(moved, bytes);
+      int64_t& moved = step.kind == StepKind::offload ? home ? brought_home : offloaded : home ? fetched_from_home : prefetched;
+      moved = plus(moved, home ? times(bytes, times_of(copies[id], plan_.rounds)) : bytes);
     }
     const PlanSummary& said = plan_.summary;
     expect("arena_bytes", said.arena_bytes, arena, aligned(arena));
@@ -112,8 +108,8 @@ class Summary {
     // The last round may be smaller, and what a tensor's bytes are then is not written in the plan.
     const int64_t full = plan_.last_sub_batch == plan_.sub_batch ? plan_.rounds : plan_.rounds - 1;
     expect("offloaded_bytes", said.offloaded_bytes, plus(brought_home, times(offloaded, full)), plus(brought_home, times(offloaded, plan_.rounds)));
-    const int64_t from_home = plus(fetched_for_updates, times(fetched_from_home, plan_.rounds));
-    expect("prefetched_bytes", said.prefetched_bytes, plus(from_home, times(prefetched, full)), plus(from_home, times(prefetched, plan_.rounds)));
+    expect("prefetched_bytes", said.prefetched_bytes, plus(fetched_from_home, times(prefetched, full)),
+           plus(fetched_from_home, times(prefetched, plan_.rounds)));
     expect("reduced_bytes", said.reduced_bytes, reduced, reduced);
     expect("recomputed_tasks", said.recomputed_tasks, recomputed, recomputed);
     if (plan_.rules == "true") check_live();

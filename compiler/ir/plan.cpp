@@ -18,19 +18,33 @@ const WorkspaceNeed* Plan::need_of(const Step& step) const {
   return found == task.needs.end() ? nullptr : &*found;
 }
 
-// In the order of issue, a tensor's tasks between a prefetch and the next are those that touch what it brings.
-IdVector<StepId, bool> Plan::copies_for_updates() const {
-  IdVector<StepId, bool> found(steps.size(), false);
-  IdVector<TensorId, StepId> fetched(tensors.size());
+// In the order of issue, a tensor's tasks between a prefetch and the next are those that touch what it brings. A gradient is changed by
+// them in every round: the first fetch of a round brings what the rounds before have left, and what no fetch follows is for the next.
+IdVector<StepId, CopyRounds> Plan::copy_rounds() const {
+  IdVector<StepId, CopyRounds> found(steps.size(), CopyRounds::all);
+  IdVector<TensorId, StepId> fetched(tensors.size()), stored(tensors.size());
   for (StepId id : ids_of(steps)) {
     const Step& step = steps[id];
     if (step.kind == StepKind::compute) {
-      if (tasks[step.task].kind == TaskKind::update) continue;
-      for (TensorId read : tasks[step.task].reads)
-        if (fetched[read].valid()) found[fetched[read]] = false;
+      const PlanTask& task = tasks[step.task];
+      if (task.kind == TaskKind::update) continue;
+      for (const auto* list : {&task.reads, &task.updates})
+        for (TensorId touched : *list) {
+          if (!fetched[touched].valid() || found[fetched[touched]] != CopyRounds::last) continue;
+          const bool first = tensors[touched].kind == TensorKind::weight_gradient && !stored[touched].valid();
+          found[fetched[touched]] = first ? CopyRounds::all_but_first : CopyRounds::all;
+        }
     } else if (step.tensor.valid() && tensors[step.tensor].at_home_on_host()) {
-      found[id] = true;
-      if (step.kind == StepKind::prefetch) fetched[step.tensor] = id;
+      const StepId source = fetched[step.tensor];
+      found[id] = CopyRounds::last;
+      if (step.kind == StepKind::prefetch) {
+        if (const StepId put = stored[step.tensor]; put.valid() && found[put] == CopyRounds::all_but_last) found[put] = CopyRounds::all;
+        fetched[step.tensor] = id;
+      } else {
+        const bool kept = tensors[step.tensor].kind == TensorKind::weight_gradient && source.valid() && found[source] != CopyRounds::last;
+        if (kept) found[id] = CopyRounds::all_but_last;
+        stored[step.tensor] = id;
+      }
     }
   }
   return found;

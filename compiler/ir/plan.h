@@ -19,8 +19,8 @@ struct PlanTensor {
   int64_t bytes = 0;
   TensorKind kind = TensorKind::activation;
   bool persistent = false;  // in the arena through the whole run
-  // Of a weight or optimizer state that has its home in the host pool, and is in the arena only where tasks touch it: where. -1: of
-  // all else.
+  // Of a weight, optimizer state or, with several rounds, a weight gradient that has its home in the host pool, and is in the arena
+  // only where tasks touch it: where. -1: of all else.
   int64_t home_offset = -1;
   bool at_home_on_host() const { return home_offset >= 0; }
   // Of a slice: the whole, whose home its own is a part of, and its first byte there.
@@ -64,6 +64,20 @@ struct PlanTask {
 
 enum class StreamKind { compute, d2h, h2d, comm };
 enum class StepKind { compute, offload, prefetch, load, reduce };
+
+// Of a copy from or to a tensor's home: the rounds of an iteration that have it. All other steps are `all`.
+enum class CopyRounds : uint8_t {
+  all,
+  last,           // the tensor is on the device for updates only
+  all_but_first,  // fetches what the rounds before have added up; the first begins with zeros instead
+  all_but_last,   // keeps for the next round what has been added up so far
+};
+inline bool has_copy(CopyRounds rounds, bool first, bool last) {
+  return !(rounds == CopyRounds::last && !last) && !(rounds == CopyRounds::all_but_first && first) && !(rounds == CopyRounds::all_but_last && last);
+}
+inline int64_t times_of(CopyRounds copy, int64_t rounds) {
+  return copy == CopyRounds::all ? rounds : copy == CopyRounds::last ? 1 : rounds - 1;
+}
 
 // Half-open: [offset, offset + bytes) of the arena.
 struct Block {
@@ -157,8 +171,8 @@ struct Plan {
   // Of a compute step; none: its task lists no such algorithm.
   const WorkspaceNeed* need_of(const Step& step) const;
 
-  // Of each step: a copy from or to a tensor's home that a round without updates leaves out, for it is there for an update only.
-  IdVector<StepId, bool> copies_for_updates() const;
+  // Of each step: which rounds have it, if it is a copy from or to a tensor's home. Follows from who touches what it brings.
+  IdVector<StepId, CopyRounds> copy_rounds() const;
 };
 
 std::string_view to_string(StreamKind kind);

@@ -158,6 +158,8 @@ class Explanation {
                                           : "it is fetched before its update and brought home behind it, once in an iteration"};
     if (tensor.kind == TensorKind::weight && std::none_of(facts.touches.begin(), facts.touches.end(), [&](StepId at) { return plan_.steps[at].kind == StepKind::offload; }))
       lines.front() = "it is fetched before the tasks that read it, in every round, and never changes";
+    if (tensor.kind == TensorKind::weight_gradient)
+      lines.front() = "it is fetched before the tasks that add to it, in every round but the first, and brought home behind them, for the next round";
     if (!worst.at.valid()) return lines;
     const int64_t over = worst.bytes - plan_.budget_bytes;
     lines.push_back(fmt::format("in the arena, {} would be live at {} (step {}), {} {} the budget", format_bytes(worst.bytes),

@@ -44,11 +44,13 @@ std::string memory(const Plan& plan, bool color) {
   if (summary.unconstrained_bytes > 0) row("without a budget", summary.unconstrained_bytes, summary.unconstrained_bytes <= whole);
   if (summary.network_wide_bytes > 0) row("each tensor on its own", summary.network_wide_bytes, summary.network_wide_bytes <= whole);
   if (summary.host_pool_bytes > 0) row("host pool", summary.host_pool_bytes, false);
-  int64_t weights = 0, states = 0;
+  int64_t weights = 0, states = 0, gradients = 0;
   for (const PlanTensor& tensor : plan.tensors)
-    if (tensor.at_home_on_host() && !tensor.slice_of.valid()) (tensor.kind == TensorKind::weight ? weights : states) += tensor.bytes;
+    if (tensor.at_home_on_host() && !tensor.slice_of.valid())
+      (tensor.kind == TensorKind::weight ? weights : tensor.kind == TensorKind::weight_gradient ? gradients : states) += tensor.bytes;
   if (weights > 0) row("weights that live on the host", weights, false);
   if (states > 0) row("state that lives on the host", states, false);
+  if (gradients > 0) row("gradients that live on the host", gradients, false);
   return heading("memory", color) + table.print(color);
 }
 

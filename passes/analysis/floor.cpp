@@ -32,9 +32,9 @@ void wait_for_data(Plan& plan) {
 
 double least_iteration_seconds(Plan plan, const Context& context) {
   wait_for_data(plan);
-  if (plan.rounds == 1) return simulate_round(plan, context, Round::only).seconds;
-  return static_cast<double>(plan.rounds - 1) * simulate_round(plan, context, Round::middle).seconds +
-         simulate_round(plan, context, Round::last).seconds;
+  double seconds = 0;
+  for_each_round(plan, [&](Round round, int64_t times) { seconds += static_cast<double>(times) * simulate_round(plan, context, round).seconds; });
+  return seconds;
 }
 
 int64_t least_arena_bytes(const Plan& plan, const Context& context) {

@@ -7,22 +7,24 @@
 namespace plimsoll {
 namespace {
 
-double seconds_of(const Plan& plan, const Context& context, const Step& step, bool for_updates, Round round) {
+bool has_updates(Round round) { return round == Round::only || round == Round::last; }
+
+double seconds_of(const Plan& plan, const Context& context, const Step& step, CopyRounds copy, Round round) {
   if (step.kind == StepKind::reduce) {
     // Gradients are reduced when they are complete, the loss in every round.
-    if (round == Round::middle && plan.tensors[step.tensor].kind == TensorKind::weight_gradient) return 0;
+    if (!has_updates(round) && plan.tensors[step.tensor].kind == TensorKind::weight_gradient) return 0;
     return reduction_seconds(context.links.ranks, plan.ranks, bytes_of(plan, step.bucket));
   }
   if (step.kind != StepKind::compute) {
     const bool home = plan.tensors[step.tensor].at_home_on_host();
-    if (for_updates && round == Round::middle) return 0;
+    if (round != Round::only && !has_copy(copy, round == Round::first, round == Round::last)) return 0;
     const double samples = static_cast<double>(round == Round::last && !home ? plan.last_sub_batch : plan.sub_batch);
     const double share = samples / static_cast<double>(plan.sub_batch);
     const double rate =
         step.stream == StreamKind::d2h ? context.links.d2h_bytes_per_second : context.links.h2d_bytes_per_second;
     return context.links.latency_seconds + static_cast<double>(plan.tensors[step.tensor].bytes) * share / rate;
   }
-  if (round == Round::middle && plan.tasks[step.task].kind == TaskKind::update) return 0;
+  if (!has_updates(round) && plan.tasks[step.task].kind == TaskKind::update) return 0;
   const std::vector<Choice>& choices = context.choices.of(step.task, step.recompute);
   const auto chosen = std::find_if(choices.begin(), choices.end(),
                                    [&](const Choice& choice) { return choice.algorithm == step.algorithm; });
@@ -35,7 +37,7 @@ double seconds_of(const Plan& plan, const Context& context, const Step& step, bo
 Timeline simulate_round(const Plan& plan, const Context& context, Round round) {
   Timeline line{std::vector<double>(plan.steps.size()), std::vector<double>(plan.steps.size())};
   double free[4] = {0, 0, 0, 0};
-  const IdVector<StepId, bool> for_updates = plan.copies_for_updates();
+  const IdVector<StepId, CopyRounds> copies = plan.copy_rounds();
   double taken = 0;  // from the next task, by the copies beside it
   for (const StepId id : ids_of(plan.steps)) {
     const Step& step = plan.steps[id];
@@ -43,7 +45,7 @@ Timeline simulate_round(const Plan& plan, const Context& context, Round round) {
     double start = stream;
     for (const StepId wait : step.waits) start = std::max(start, line.end[static_cast<size_t>(wait.value)]);
     if (step.stream == StreamKind::compute) line.stall_seconds += start - stream;
-    double seconds = seconds_of(plan, context, step, for_updates[id], round);
+    double seconds = seconds_of(plan, context, step, copies[id], round);
     if (step.stream == StreamKind::compute) {
       seconds += taken;
       taken = 0;

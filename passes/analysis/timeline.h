@@ -2,6 +2,7 @@
 // how plans are compared, never what makes them safe.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "passes/context.h"
@@ -18,10 +19,22 @@ struct Timeline {
 
 enum class Round {
   only,    // the iteration has one round: everything runs
-  middle,  // sub_batch samples, no updates
+  first,   // sub_batch samples, no updates; gradients begin with zeros
+  middle,  // the same, and gradients go on from the rounds before
   last,    // last_sub_batch samples and the updates
 };
 
 Timeline simulate_round(const Plan& plan, const Context& context, Round round);
+
+// body(round, times) for the rounds of an iteration, by kinds.
+template <class Body>
+void for_each_round(const Plan& plan, Body&& body) {
+  if (plan.rounds == 1) return body(Round::only, int64_t{1});
+  const IdVector<StepId, CopyRounds> copies = plan.copy_rounds();
+  const int64_t first = std::count(copies.begin(), copies.end(), CopyRounds::all_but_first) > 0 ? 1 : 0;  // else it is like all others
+  if (first > 0) body(Round::first, first);
+  if (plan.rounds - 1 > first) body(Round::middle, plan.rounds - 1 - first);
+  body(Round::last, int64_t{1});
+}
 
 }  // namespace plimsoll

@@ -44,9 +44,11 @@ class Timer {
 
   void delay_offloads() {
     given_up_.assign(model_.tensors.size(), 0);
+    earliest_.assign(trace_.size(), 0);
     double stream = 0, waited = 0;  // waited: by how much tasks come later than begins_ says
     for (int32_t step = 0; step < steps(); ++step) {
       const Op& op = trace_[static_cast<size_t>(step)];
+      if (op.kind == StepKind::prefetch) earliest_[static_cast<size_t>(step)] = given_up_[static_cast<size_t>(op.id)];
       if (op.kind != StepKind::offload) continue;
       const int32_t maker = evaluator_.made_at(step);
       stream = std::max(stream, begins_[static_cast<size_t>(maker) + 1] + waited) + seconds(op, model_.links.d2h_bytes_per_second);
@@ -57,7 +59,7 @@ class Timer {
         ++position;
       }
       waited = std::max(waited, stream - begins_[static_cast<size_t>(position)]);
-      if (!model_.tensors[static_cast<size_t>(op.id)].persistent) given_up_[static_cast<size_t>(op.id)] = position;
+      given_up_[static_cast<size_t>(op.id)] = position;
       offloads_.push_back({op, position});
     }
   }
@@ -76,8 +78,7 @@ class Timer {
       const Op& op = trace_[static_cast<size_t>(step)];
       if (op.kind != StepKind::prefetch && op.kind != StepKind::load) continue;
       next = std::min(next, begins_[static_cast<size_t>(step)]) - seconds(op, model_.links.h2d_bytes_per_second);
-      const int32_t earliest = std::max({first, evaluator_.left_at(step) + 1,
-                                         op.kind == StepKind::prefetch ? given_up_[static_cast<size_t>(op.id)] : 0});
+      const int32_t earliest = std::max({first, evaluator_.left_at(step) + 1, earliest_[static_cast<size_t>(step)]});
       int32_t position = step;
       while (position > earliest && begins_[static_cast<size_t>(position)] > next && has_room(position - 1, bytes(op))) {
         --position;
@@ -109,7 +110,8 @@ class Timer {
   const int64_t limit_;
   std::vector<int64_t> live_;
   std::vector<double> begins_;
-  std::vector<int32_t> given_up_;  // of each tensor that is fetched behind its offload: where that stands
+  std::vector<int32_t> given_up_;  // of each tensor: where its last offload stands
+  std::vector<int32_t> earliest_;  // of each fetch: where the offload before it stands
   std::vector<Copy> offloads_, fetches_;
   int32_t first_task_ = 0;
 };

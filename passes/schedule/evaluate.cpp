@@ -20,7 +20,9 @@ void Evaluator::find_lives(const Trace& trace) {
   came_from_.assign(trace.size(), -1);
   made_at_.resize(trace.size());
   left_at_.resize(trace.size());
-  for_update_.assign(trace.size(), false);
+  rounds_.assign(trace.size(), CopyRounds::all);
+  stored_.assign(model_.tensors.size(), -1);
+  begins_with_zeros_ = false;
   const auto begin = [&](int32_t tensor, int32_t step) {
     current_[at(tensor)] = static_cast<int32_t>(lives_.size());
     lives_.push_back({tensor, step, step});
@@ -33,14 +35,19 @@ void Evaluator::find_lives(const Trace& trace) {
         const int32_t before = current_[at(op.id)];
         left_at_[at(step)] = before < 0 ? -1 : lives_[at(before)].last;
         if (before < 0 && model_.tensors[at(op.id)].persistent) at_home_on_host_ += model_.tensors[at(op.id)].bytes;
-        for_update_[at(step)] = model_.tensors[at(op.id)].persistent;
+        if (model_.tensors[at(op.id)].persistent) rounds_[at(step)] = CopyRounds::last;
+        if (const int32_t put = stored_[at(op.id)]; put >= 0 && rounds_[at(put)] == CopyRounds::all_but_last) rounds_[at(put)] = CopyRounds::all;
         begin(op.id, step);
         continue;
       }
       case StepKind::offload: {
         Life& life = lives_[at(current_[at(op.id)])];
         made_at_[at(step)] = model_.tensors[at(op.id)].persistent ? life.last : life.first;
-        for_update_[at(step)] = model_.tensors[at(op.id)].persistent;
+        if (model_.tensors[at(op.id)].persistent) {
+          const bool kept = model_.tensors[at(op.id)].adds_up && rounds_[at(life.first)] != CopyRounds::last;
+          rounds_[at(step)] = kept ? CopyRounds::all_but_last : CopyRounds::last;
+          stored_[at(op.id)] = step;
+        }
         life.last = step;
         continue;
       }
@@ -58,7 +65,12 @@ void Evaluator::find_lives(const Trace& trace) {
     for (const int32_t tensor : model_.homes[op.id]) {
       if (current_[at(tensor)] < 0) continue;
       touch(tensor);
-      if (model_.tasks[at(op.id)].kind != TaskKind::update) for_update_[at(lives_[at(current_[at(tensor)])].first)] = false;
+      if (model_.tasks[at(op.id)].kind == TaskKind::update) continue;
+      CopyRounds& fetched = rounds_[at(lives_[at(current_[at(tensor)])].first)];
+      if (fetched != CopyRounds::last) continue;
+      const bool zeros = model_.tensors[at(tensor)].adds_up && stored_[at(tensor)] < 0;
+      begins_with_zeros_ = begins_with_zeros_ || zeros;
+      fetched = zeros ? CopyRounds::all_but_first : CopyRounds::all;
     }
     const auto pairs = model_.in_place_allowed ? model_.in_place[op.id] : std::span<const int32_t>{};
     const size_t first_pair = pairs_.size();
@@ -125,15 +137,25 @@ void Evaluator::choose_algorithms(const Trace& trace, int64_t limit) {
   }
 }
 
-// What lives through the run is all of it in a round of fewer samples, too; what it is copied for an update alone, no copy in a round
-// that has none.
-Evaluator::Copied Evaluator::copied_by(const Trace& trace, size_t step, double share, bool updates) const {
+// What lives through the run is all of it in a round of fewer samples, too. What not every round has is no copy in the others.
+Evaluator::Copied Evaluator::copied_by(const Trace& trace, size_t step, double share, Which which) const {
   const ModelTensor& tensor = model_.tensors[at(trace[step].id)];
-  if (for_update_[step] && !updates) return {};
+  if (which != Which::only && !has_copy(rounds_[step], which == Which::first, which == Which::last)) return {};
   return {(tensor.persistent ? 1 : share) * static_cast<double>(tensor.copy_bytes), model_.links.latency_seconds};
 }
 
-double Evaluator::simulate(const Trace& trace, bool updates, bool last) {
+// body(which, times). The last comes first: what is told of each step is of a round between, or of the first where there is none.
+template <class Body>
+void Evaluator::for_each_round(Body body) const {
+  if (model_.rounds == 1) return body(Which::only, 1);
+  body(Which::last, 1);
+  const int64_t first = begins_with_zeros_ ? 1 : 0;  // else it is as those between
+  if (first > 0) body(Which::first, 1);
+  if (model_.rounds - 1 > first) body(Which::middle, static_cast<double>(model_.rounds - 1 - first));
+}
+
+double Evaluator::simulate(const Trace& trace, Which which) {
+  const bool updates = which == Which::only || which == Which::last, last = which == Which::last;
   start_.resize(trace.size());
   end_.resize(trace.size());
   busy_ = 0;
@@ -169,7 +191,7 @@ double Evaluator::simulate(const Trace& trace, bool updates, bool last) {
       }
       continue;
     }
-    const Copied copied = copied_by(trace, step, share, updates);
+    const Copied copied = copied_by(trace, step, share, which);
     if (op.kind == StepKind::offload) {
       start_[step] = std::max({d2h, prefetched, end_[at(made_at_[step])], workspace_free});
       taken += model_.links.slowdown * copied.bytes / model_.links.d2h_bytes_per_second;
@@ -197,17 +219,15 @@ Outcome Evaluator::evaluate(const Trace& trace, int64_t limit) {
     outcome.peak_bytes = live_[step];
     outcome.peak_op = static_cast<int32_t>(step);
   }
-  if (model_.rounds > 1) {
-    outcome.seconds = simulate(trace, true, true);
-    outcome.busy_seconds = busy_;
-  }
-  const double times = static_cast<double>(std::max<int64_t>(model_.rounds - 1, 1));
-  outcome.seconds += times * simulate(trace, model_.rounds == 1, false);
-  outcome.busy_seconds += times * busy_;
+  for_each_round([&](Which which, double times) {
+    outcome.seconds += times * simulate(trace, which);
+    outcome.busy_seconds += times * busy_;
+  });
   return outcome;
 }
 
-double Evaluator::simulate_freely(const Trace& trace, bool updates, bool last) const {
+double Evaluator::simulate_freely(const Trace& trace, Which which) const {
+  const bool updates = which == Which::only || which == Which::last, last = which == Which::last;
   std::vector<double> end(trace.size()), parked(model_.tensors.size(), 0);
   double compute = 0, d2h = 0, h2d = 0, taken = 0;
   const double share = last ? model_.last_share : 1;
@@ -221,7 +241,7 @@ double Evaluator::simulate_freely(const Trace& trace, bool updates, bool last) c
       taken = 0;
       continue;
     }
-    const Copied copied = copied_by(trace, step, share, updates);
+    const Copied copied = copied_by(trace, step, share, which);
     if (op.kind == StepKind::offload) {
       d2h = std::max(d2h, end[at(made_at_[step])]) + copied.latency + copied.bytes / model_.links.d2h_bytes_per_second;
       taken += model_.links.slowdown * copied.bytes / model_.links.d2h_bytes_per_second;
@@ -236,8 +256,9 @@ double Evaluator::simulate_freely(const Trace& trace, bool updates, bool last) c
 }
 
 double Evaluator::least_seconds(const Trace& trace) const {
-  const double times = static_cast<double>(std::max<int64_t>(model_.rounds - 1, 1));
-  return times * simulate_freely(trace, model_.rounds == 1, false) + (model_.rounds > 1 ? simulate_freely(trace, true, true) : 0);
+  double seconds = 0;
+  for_each_round([&](Which which, double times) { seconds += times * simulate_freely(trace, which); });
+  return seconds;
 }
 
 double Evaluator::seconds_of(const Trace& trace, int32_t step) const {

@@ -57,9 +57,13 @@ class Evaluator {
   struct Copied {
     double bytes = 0, latency = 0;
   };
-  Copied copied_by(const Trace& trace, size_t step, double share, bool updates) const;
-  double simulate(const Trace& trace, bool updates, bool last);
-  double simulate_freely(const Trace& trace, bool updates, bool last) const;
+  // One round; of an iteration with several, it may be the first or the last. `only`: it is both, and has all steps.
+  enum class Which { only, first, middle, last };
+  Copied copied_by(const Trace& trace, size_t step, double share, Which which) const;
+  double simulate(const Trace& trace, Which which);
+  double simulate_freely(const Trace& trace, Which which) const;
+  template <class Body>
+  void for_each_round(Body body) const;
 
   const Model& model_;
   std::vector<int32_t> current_;  // of each tensor: its life so far
@@ -74,7 +78,9 @@ class Evaluator {
   std::vector<int32_t> chosen_;     // index into model.algorithms, of each compute step
   std::vector<int32_t> came_from_;  // of each compute step: the last copy that brought one of its operands, or -1
   std::vector<int32_t> made_at_;    // of each offload: the step that made (of what lives through the run: updated) its tensor
-  std::vector<bool> for_update_;    // of each copy: from or to a home, for an update and no other task
+  std::vector<CopyRounds> rounds_;  // of each step
+  bool begins_with_zeros_ = false;  // the first round fetches less than others do
+  std::vector<int32_t> stored_;     // of each tensor that lives through the run: its last copy home so far, or -1
   std::vector<int32_t> left_at_;    // of each fetch: the step that touched its tensor last before it
   std::vector<double> start_, end_;
   std::vector<double> reduced_, busy_reduced_;  // of each reduction: when it ends; and if nothing but sums were waited for

@@ -1,6 +1,7 @@
 #include "passes/schedule/model.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "compiler/support/bytes.h"
@@ -10,22 +11,21 @@
 namespace plimsoll::schedule {
 namespace {
 
-// Weights and optimizer state that one update task changes, or none, and state that nobody else touches. A policy of the literature
-// leaves them where they are; and what is little of all of its kind is not worth its copies.
+// Weights and optimizer state that one update task changes, or none, and state that nobody else touches; and gradients that add up over
+// rounds, of one rank. A policy of the literature leaves them where they are; and what is little of all of its kind is not worth its copies.
 constexpr int64_t kLittle = 1024;
 
 void find_homes(Model& model, const Plan& plan, const Context& context) {
   const auto of = [&](TensorId tensor) -> ModelTensor& { return model.tensors[static_cast<size_t>(tensor.value)]; };
-  int64_t all_weights = 0, all_states = 0;
-  for (const PlanTensor& tensor : plan.tensors) {
-    if (tensor.kind == TensorKind::weight) all_weights += tensor.bytes;
-    if (tensor.kind == TensorKind::optimizer_state) all_states += tensor.bytes;
-  }
+  std::map<TensorKind, int64_t> all;
+  for (const PlanTensor& tensor : plan.tensors) all[tensor.kind] += tensor.bytes;
   for (const TensorId id : ids_of(plan.tensors)) {
     const PlanTensor& tensor = plan.tensors[id];
-    const bool weight = tensor.kind == TensorKind::weight;
-    if (!context.policy.searches || !tensor.persistent || tensor.bytes == 0 || (!weight && tensor.kind != TensorKind::optimizer_state)) continue;
-    of(id).home = tensor.bytes >= (weight ? all_weights : all_states) / kLittle;
+    const bool gradient = tensor.kind == TensorKind::weight_gradient;
+    if (!context.policy.searches || !tensor.persistent || tensor.bytes == 0 || (gradient && plan.ranks > 1)) continue;
+    if (!gradient && tensor.kind != TensorKind::weight && tensor.kind != TensorKind::optimizer_state) continue;
+    of(id).home = tensor.bytes >= all[tensor.kind] / kLittle;
+    of(id).adds_up = of(id).home && gradient;
   }
   // Slices are parts of a home, which is then the whole's, too.
   for (const TensorId id : ids_of(plan.tensors)) {
@@ -36,6 +36,7 @@ void find_homes(Model& model, const Plan& plan, const Context& context) {
   for (const TaskId id : ids_of(plan.tasks)) {
     const bool update = plan.tasks[id].kind == TaskKind::update;
     for (const TensorId tensor : plan.tasks[id].updates) {
+      if (of(tensor).adds_up) continue;
       if (!update || of(tensor).update >= 0) of(tensor).home = false;
       if (update) of(tensor).update = id.value;
     }
@@ -58,6 +59,7 @@ void find_homes(Model& model, const Plan& plan, const Context& context) {
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
     ModelTensor& tensor = model.tensors[static_cast<size_t>(id)];
     tensor.home = tensor.home && touched[static_cast<size_t>(id)];  // nobody's stays where it is
+    tensor.adds_up = tensor.adds_up && tensor.home;
     tensor.for_update = tensor.home && (plan.tensors[TensorId(id)].kind == TensorKind::optimizer_state || plan.tensors[TensorId(id)].slice_of.valid());
     if (!tensor.home) tensor.update = -1;
     else if (tensor.update < 0) model.all_homes.push_back(id);
@@ -151,6 +153,7 @@ void find_what_updates_come_behind(Model& model, const Plan& plan) {
     std::sort(list.begin(), list.end());
     list.erase(std::unique(list.begin(), list.end()), list.end());
     model.update_behind.add(list);
+    if (!list.empty()) model.early_updates.push_back(id.value);
   }
 }
 

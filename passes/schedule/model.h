@@ -59,10 +59,11 @@ struct ModelTensor {
   bool remembered = false; // by the task that made it: it stays, for that task reads it when it is run again
   bool changed = false;    // updated in place: its copies would have to tell which value they hold
   bool kept = false;       // the trainer reads it when the round is over
-  bool home = false;       // a weight or optimizer state that may have its home in the host pool
+  bool home = false;       // a weight, optimizer state or gradient that may have its home in the host pool
+  bool adds_up = false;    // of such: a gradient, which every round changes
   bool always_home = false;  // of such: it has, whatever its fate; a slice, or the whole of slices
   bool for_update = false; // of such: nobody but its update touches it, once in an iteration
-  int32_t update = -1;     // of such: the task that updates it; -1: it is frozen
+  int32_t update = -1;     // of such: the task that updates it; -1: it is frozen, or a gradient
   // Positions in `order`. Of what the forward makes: the last touch before the first touch of the backward, and that
   // touch; kNever: the backward does not touch it (then gap_begin is its last touch). Of what the backward makes: the
   // two touches that are farthest apart, if more than kNear.
@@ -103,10 +104,11 @@ struct Model {
   int64_t ranks = 1;
   std::vector<Algorithm> algorithms;     // all tasks', one after the other, each task's fastest first
   std::vector<int32_t> first_algorithm;  // of each task twice, the first time and run again (none: as the first time); one more at the end
-  std::vector<int32_t> all_homes;        // of all tasks: what one task updates side by side, what is frozen last
+  std::vector<int32_t> all_homes;        // of all tasks: what one task updates side by side, what is frozen and gradients last
   // Of each task that updates such a tensor, with several rounds: the tasks that it has to come behind. The order has it last, but it
   // may come earlier. Of other tasks: nothing.
   Lists update_behind;
+  std::vector<int32_t> early_updates;  // tasks that update_behind says something of
   Lists gaps_at;                     // of each position in `order`: tensors whose gap begins there
   Lists read_at;                     // of each tensor: positions in `order` of the tasks that read it
   int64_t persistent_bytes = 0;

@@ -50,20 +50,20 @@ class Weaving {
   }
 
   bool comes_early(int32_t task) const {
-    const auto early = [&](int32_t id) { return tensor(id).update == task && fate(id).kind == FateKind::offload && fate(id).level == kEarly; };
+    const auto early = [&](int32_t id) {
+      return (tensor(id).update == task || tensor(id).adds_up) && fate(id).kind == FateKind::offload && fate(id).level == kEarly;
+    };
     const auto homes = model_.homes[task];
     return !model_.update_behind[task].empty() && std::any_of(homes.begin(), homes.end(), early);
   }
 
-  // Each early update goes right behind the last step that it has to come behind.
+  // Each early update goes right behind the last step that it has to come behind, which may be another early update.
   void hasten_updates() {
     std::vector<std::vector<int32_t>> behind;  // of each step: updates
     std::vector<int32_t> last;                 // of each task: its last step
     const size_t size = trace_.size();
-    for (const int32_t id : model_.all_homes) {
-      const int32_t task = tensor(id).update;
-      if (task < 0) break;
-      if (fate(id).kind != FateKind::offload || fate(id).level != kEarly || !comes_early(task)) continue;
+    for (const int32_t task : model_.early_updates) {
+      if (!comes_early(task)) continue;
       if (behind.empty()) {
         behind.resize(size);
         last.assign(model_.tasks.size(), -1);
@@ -72,8 +72,8 @@ class Weaving {
       }
       int32_t step = 0;
       for (const int32_t other : model_.update_behind[task]) step = std::max(step, last[static_cast<size_t>(other)]);
-      std::vector<int32_t>& here = behind[static_cast<size_t>(step)];
-      if (here.empty() || here.back() != task) here.push_back(task);
+      behind[static_cast<size_t>(step)].push_back(task);
+      last[static_cast<size_t>(task)] = step;
     }
     if (behind.empty()) return;
     woven_.swap(trace_);
@@ -93,8 +93,10 @@ class Weaving {
     woven_.swap(trace_);
     trace_.clear();
     touched_at_.assign(model_.tensors.size(), -1);
+    find_gradients_away();
     enum class Part { forward, backward, update };
     int32_t backward = kNever;  // where it begins
+    size_t mark = 0;
     for (int32_t step = 0; step < static_cast<int32_t>(woven_.size()); ++step) {
       const Op& op = woven_[static_cast<size_t>(step)];
       if (op.kind != StepKind::compute) {
@@ -108,14 +110,50 @@ class Weaving {
       const auto homes = model_.homes[op.id];
       for (const int32_t id : homes) {
         if (!away(id)) continue;
+        if (tensor(id).adds_up) continue;
         int32_t& touched = touched_at_[static_cast<size_t>(id)];
         if (touched < 0 || (step - touched > kNear && (fate(id).again || part_at(touched) != here))) trace_.push_back({id, StepKind::prefetch});
         touched = step;
       }
+      for (; mark < marks_.size() && marks_[mark].step == step && marks_[mark].kind == StepKind::prefetch; ++mark)
+        trace_.push_back({marks_[mark].id, StepKind::prefetch});
       trace_.push_back(op);
+      for (; mark < marks_.size() && marks_[mark].step == step; ++mark) trace_.push_back({marks_[mark].id, StepKind::offload});
       for (const int32_t id : homes)
         if (away(id) && tensor(id).update == op.id) trace_.push_back({id, StepKind::offload});
     }
+  }
+
+  // Of gradients: which come before a step, and which go home behind it. One goes home where a task that is no update has added to it;
+  // it stays until every slice of it is updated, for these clear their parts of it one by one.
+  void find_gradients_away() {
+    marks_.clear();
+    stretches_.assign(model_.tensors.size(), {});
+    const auto ends = [&](int32_t id) {
+      const Stretch& stretch = stretches_[static_cast<size_t>(id)];
+      if (stretch.added) marks_.push_back({stretch.last, StepKind::offload, id});
+    };
+    for (int32_t step = 0; step < static_cast<int32_t>(woven_.size()); ++step) {
+      const Op& op = woven_[static_cast<size_t>(step)];
+      if (op.kind != StepKind::compute) continue;
+      const bool update = model_.tasks[static_cast<size_t>(op.id)].kind == TaskKind::update;
+      for (const int32_t id : model_.homes[op.id]) {
+        if (!tensor(id).adds_up || fate(id).kind != FateKind::offload) continue;
+        Stretch& stretch = stretches_[static_cast<size_t>(id)];
+        const bool leaves = step - stretch.last > kNear && (fate(id).again || update != stretch.update) && !stretch.cleared;
+        if (stretch.last < 0 || leaves) {
+          ends(id);
+          stretch = {};
+          marks_.push_back({step, StepKind::prefetch, id});
+        }
+        const auto updated = model_.updated[op.id];
+        stretch = {step, stretch.added || !update, update, stretch.cleared || std::find(updated.begin(), updated.end(), id) != updated.end()};
+      }
+    }
+    for (const int32_t id : model_.all_homes) ends(id);
+    std::stable_sort(marks_.begin(), marks_.end(), [](const Mark& a, const Mark& b) {
+      return a.step != b.step ? a.step < b.step : a.kind == StepKind::prefetch && b.kind == StepKind::offload;
+    });
   }
 
   void leave(int32_t id) {
@@ -212,6 +250,18 @@ class Weaving {
   const size_t longest_;
   int32_t at_ = 0;
   std::vector<int32_t> touched_at_;    // of each tensor that is away: the last step that did, or -1
+  // Of a gradient that is away: steps that touch it, from a fetch on.
+  struct Stretch {
+    int32_t last = -1;  // so far
+    bool added = false, update = false, cleared = false;  // by one of them; the last is one; by one of them
+  };
+  struct Mark {
+    int32_t step;
+    StepKind kind;
+    int32_t id;
+  };
+  std::vector<Stretch> stretches_;
+  std::vector<Mark> marks_;  // where gradients come and go
   std::vector<uint8_t> resident_, on_host_, updated_, wanted_;  // flags
   std::vector<int32_t> missing_, stack_, closure_, fresh_;
 };

@@ -14,7 +14,8 @@ namespace plimsoll::schedule {
 enum class FateKind : uint8_t {
   keep,       // stays where it is from its forward to its backward uses
   offload,    // to the host pool and back; an input of the model is loaded again instead. Of a weight or optimizer state: it has
-              // its home there, is fetched before the tasks that touch it and brought home behind its update
+              // its home there, is fetched before the tasks that touch it and brought home behind its update. Of a gradient that adds
+              // up over rounds: the same, and it is brought home behind every task that adds to it
   recompute,  // given up, and made again when the backward asks for it, from whatever is resident then
 };
 

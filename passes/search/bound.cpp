@@ -105,7 +105,7 @@ std::vector<Droppable> droppable_at(const Model& model, int32_t step) {
 }
 
 // What may be at home in the host pool then, for what one prefetch takes from the tasks beside it: nothing of optimizer state, in
-// a round without updates. Behind the way back there may be no task.
+// a round without updates, nor of gradients, in the first. Behind the way back there may be no task.
 std::vector<Droppable> homes_at(const Model& model, int32_t step) {
   const double taken = model.links.slowdown / model.links.h2d_bytes_per_second;
   std::vector<Droppable> found;
@@ -114,7 +114,7 @@ std::vector<Droppable> homes_at(const Model& model, int32_t step) {
   for (const int32_t id : model.all_homes) {
     const ModelTensor& tensor = model.tensors[at(id)];
     if (std::find(here.begin(), here.end(), id) != here.end()) continue;
-    const bool fetched = model.rounds == 1 || !tensor.for_update;
+    const bool fetched = model.rounds == 1 || !(tensor.for_update || tensor.adds_up);
     found.push_back({static_cast<double>(tensor.bytes), fetched ? taken * static_cast<double>(tensor.copy_bytes) : 0});
   }
   return found;

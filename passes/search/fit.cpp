@@ -78,7 +78,7 @@ class Fitter {
   }
 
   // Of optimizer state: once in an iteration, beside the backward and what comes back then. A weight comes for the forward and for
-  // the backward of every round.
+  // the backward of every round; a gradient for the backward of every round but the first.
   double home_seconds(const ModelTensor& tensor) const {
     const double rate = std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
     const double copy = static_cast<double>(tensor.copy_bytes) / rate;
@@ -87,6 +87,7 @@ class Fitter {
       return copy * (1 - hidden) + 0.02 * copy;
     };
     if (tensor.for_update) return shown(backward_, fetched_) / static_cast<double>(model_.rounds);
+    if (tensor.adds_up) return shown(backward_, fetched_) * static_cast<double>(model_.rounds - 1) / static_cast<double>(model_.rounds);
     return shown(forward_, fetched_forward_) + shown(backward_, fetched_);
   }
 
@@ -225,7 +226,7 @@ class Fitter {
     const int32_t here = op.kind == StepKind::compute ? op.id : model_.tensors[at(op.id)].update;
     if (here >= 0 && !model_.update_behind[here].empty())
       for (const int32_t id : model_.homes[here])
-        if (model_.tensors[at(id)].update == here && fates[at(id)].kind == FateKind::offload && fates[at(id)].level == kEarly && !given_[at(id)])
+        if ((model_.tensors[at(id)].update == here || model_.tensors[at(id)].adds_up) && fates[at(id)].kind == FateKind::offload && fates[at(id)].level == kEarly && !given_[at(id)])
           candidates.push_back({id, peak - 1, peak + 1, {FateKind::offload, 1, fates[at(id)].again},
                                 1e-3 * home_seconds(model_.tensors[at(id)]) / static_cast<double>(model_.tensors[at(id)].bytes)});
     for (const int32_t id : model_.all_homes) {

@@ -56,7 +56,7 @@ struct Exchange {
 // Rounds that issue the same commands on the same kernels are of one kind.
 struct Kind {
   const KernelSet* kernels;
-  bool training, last;
+  bool training, first, last;  // first: where that makes a difference
   int64_t samples;
   friend auto operator<=>(const Kind&, const Kind&) = default;
 };
@@ -91,6 +91,7 @@ class Streams::Player {
         changing_(cuda::changing_on_device()), operands_of_(round.commands().size()), issued_(round.commands().size()) {
     for (const Command& command : round.commands()) {
       if (command.is_step()) used_[static_cast<size_t>(command.stream())] = true;
+      begins_with_zeros_ = begins_with_zeros_ || command.from_zero;
     }
     resolve();
     members_.reserve(round.commands().size());
@@ -101,7 +102,7 @@ class Streams::Player {
     exchange_->changing = cuda::changing_values(job.context);
     exchange_->changing.guarded = job.guarded;
     if (job.times) begin_times();
-    const Kind kind{job.kernels, job.context.training, job.last, job.samples};
+    const Kind kind{job.kernels, job.context.training, job.first && begins_with_zeros_, job.last, job.samples};
     Recording& recording = recordings_[kind];
     if (!job.may_record || !recording.warm || job.times) {
       issue(recording, false);
@@ -266,10 +267,7 @@ class Streams::Player {
     return step < names_.size() ? names_[step] : "step";
   }
 
-  bool wanted(const Command& command) const {
-    if (command.training_only && !job_.context.training) return false;
-    return !command.of_last_round() || job_.last;
-  }
+  bool wanted(const Command& command) const { return command.wanted(job_.context.training, job_.last); }
 
   void act(size_t i, const Command& command, cudaStream_t on, Recording& round, bool records) {
     std::byte* const tensor = at(command.offset);
@@ -299,6 +297,10 @@ class Streams::Player {
                               cudaMemcpyDeviceToHost, on), "cudaMemcpyAsync of an offload");
         break;
       case Command::Kind::prefetch:
+        if (command.from_zero && job_.first) {
+          check(cudaMemsetAsync(tensor, 0, static_cast<size_t>(command.bytes), on), "cudaMemsetAsync of a gradient");
+          break;
+        }
         check(cudaMemcpyAsync(tensor, pool_->data() + command.host_offset, static_cast<size_t>(command.bytes),
                               cudaMemcpyHostToDevice, on), "cudaMemcpyAsync of a prefetch");
         break;
@@ -360,6 +362,7 @@ class Streams::Player {
   const Round& round_;
   cuda::Changing* const changing_;
   std::array<bool, kStreams> used_{};
+  bool begins_with_zeros_ = false;            // the first round of an iteration issues other commands
   std::array<cuda::Stream, kStreams> streams_{cuda::Stream::make(), cuda::Stream::make(), cuda::Stream::make(), cuda::Stream::make()};
   std::vector<cuda::Event> events_;  // by command; none where nobody waits
   cuda::Event begun_ = cuda::Event::make();

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <exception>
 #include <thread>
 #include <utility>
@@ -216,10 +217,7 @@ class Streams::Player {
       result_.stall_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   }
 
-  bool wanted(const Command& command) const {
-    if (command.training_only && !job_.context.training) return false;
-    return !command.of_last_round() || job_.last;
-  }
+  bool wanted(const Command& command) const { return command.wanted(job_.context.training, job_.last); }
 
   void act_timed(const Item& item) {
     const StepTimes::Clock::time_point began = StepTimes::Clock::now();
@@ -246,7 +244,10 @@ class Streams::Player {
         copy_in(nullptr, tensor, job_.staged[command.index], command.bytes * job_.samples);
         break;
       case Command::Kind::offload: pool_->store(command.host_offset, tensor, command.bytes); break;
-      case Command::Kind::prefetch: pool_->fetch(command.host_offset, tensor, command.bytes); break;
+      case Command::Kind::prefetch:
+        if (command.from_zero && job_.first) std::memset(tensor, 0, static_cast<size_t>(command.bytes));
+        else pool_->fetch(command.host_offset, tensor, command.bytes);
+        break;
       case Command::Kind::reduce:
       case Command::Kind::total: {
         const auto began = std::chrono::steady_clock::now();

@@ -29,8 +29,10 @@ Machine::Machine(const Program& program, Team& team, const Setup& setup)
   }
   for (const Command& command : round_.commands()) {
     if (command.kind == Command::Kind::load) loaded_sample_bytes_ += command.bytes;
-    if (command.kind == Command::Kind::offload || command.kind == Command::Kind::prefetch)
-      (command.of_last_round() ? last_copied_bytes_ : copied_bytes_) += command.bytes;
+    if (command.kind != Command::Kind::offload && command.kind != Command::Kind::prefetch) continue;
+    for (const bool last : {false, true})
+      if (command.wanted(true, last)) copied_bytes_[last] += command.bytes;
+    if (command.from_zero) zeroed_bytes_ += command.bytes;
   }
   streams_ = std::make_unique<backend::Streams>(program, round_, arena_, pool_.get());
 }
@@ -80,6 +82,7 @@ Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
                        .staged = feeder.staged(),
                        .context = context,
                        .samples = samples.count,
+                       .first = r == 0,
                        .last = r + 1 == rounds,
                        .may_record = may_record_,
                        .guarded = iteration.guarded,
@@ -90,7 +93,7 @@ Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
     totals.correct += result.correct;
     totals.stall_seconds += result.stall_seconds;
     totals.reduce_seconds += result.reduce_seconds;
-    totals.moved_bytes += copied_bytes_ + (job.last ? last_copied_bytes_ : 0) + samples.count * loaded_sample_bytes_;
+    totals.moved_bytes += copied_bytes_[job.last] - (job.first ? zeroed_bytes_ : 0) + samples.count * loaded_sample_bytes_;
     if (std::isfinite(result.loss) && (totals.finite || !totals.bad.empty())) continue;
     if (totals.bad.empty() && iteration.guarded) {
       const Diagnosis found = first_bad_tensor(program_, round_, arena_, pool_.get(), job);

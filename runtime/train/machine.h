@@ -1,6 +1,7 @@
 // A program with its kernels and its memory: plays iterations.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <span>
 #include <string>
@@ -79,8 +80,8 @@ class Machine {
   const bool may_record_;
   Round round_;
   std::unique_ptr<backend::Streams> streams_;
-  int64_t copied_bytes_ = 0;         // by offloads and prefetches of a round
-  int64_t last_copied_bytes_ = 0;    // by those that the last round has besides
+  std::array<int64_t, 2> copied_bytes_{};  // by offloads and prefetches of a round; of the last one
+  int64_t zeroed_bytes_ = 0;         // of these, not in the first
   int64_t loaded_sample_bytes_ = 0;  // of one sample
   std::vector<float> laid_out_, plain_;  // of the output
 };

@@ -135,7 +135,7 @@ TEST_CASE("state that lives in the host pool is fetched from there, and comes ho
           p.tensors[v].home_offset = p.steps[StepId(6)].host_offset = p.steps[StepId(8)].host_offset = 0;
         }) == "%v and %y share bytes of the host pool [0x0, 0x100), and %v keeps them through the whole run\n");
   CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.tensors[v].kind = TensorKind::statistic; }) ==
-        "%v has its home in the host pool and is of kind statistic, neither weight nor optimizer_state\n");
+        "%v has its home in the host pool and is of kind statistic, neither weight nor optimizer_state nor weight_gradient\n");
   CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.tasks[TaskId(3)].kind = TaskKind::backward_weights; }) ==
         "task update of kind backward_weights changes %v, which has its home in the host pool and is changed by updates only\n");
   CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.tasks[TaskId(2)].reads.push_back(v); }) ==
@@ -182,8 +182,8 @@ Plan with_weight_at_home() {
 
 TEST_CASE("a weight that lives in the host pool is there for who reads it, and comes home with its update") {
   for (const Violation& violation : check_plan(with_weight_at_home())) CHECK(violation.message == "");
-  const IdVector<StepId, bool> for_updates = with_weight_at_home().copies_for_updates();
-  for (StepId id : ids_of(for_updates)) CHECK(for_updates[id] == (id.value == 7 || id.value == 9));
+  const IdVector<StepId, CopyRounds> copies = with_weight_at_home().copy_rounds();
+  for (StepId id : ids_of(copies)) CHECK(copies[id] == (id.value == 7 || id.value == 9 ? CopyRounds::last : CopyRounds::all));
   CHECK(verdict_on(with_weight_at_home(), [](Plan& p) { p.steps[StepId(2)].waits.clear(); }) ==
         "forward reads %x but does not wait for load:x, which writes it\n"
         "forward reads %w but does not wait for prefetch:w, which writes it\n");
@@ -221,4 +221,54 @@ TEST_CASE("a workspace is as large as its step's algorithm needs, where the plan
 
 TEST_CASE("a sub-batch is of the batch") {
   CHECK(verdict_after([](Plan& plan) { plan.sub_batch = 2; }) == "form: a batch of 1 in sub-batches of 2\n");
+}
+
+namespace {
+
+// The same layer in two rounds with its gradient in the host pool: … prefetch dw │ weights │ update │ offload dw, for the second round.
+Plan with_gradient_at_home() {
+  Plan plan = one_layer();
+  plan.batch = plan.rounds = 2;
+  plan.tensors[dw].home_offset = 256;
+  plan.tasks[TaskId(2)].writes = {};
+  plan.tasks[TaskId(2)].updates = {dw};
+  plan.tasks[TaskId(3)].reads = {};
+  plan.tasks[TaskId(3)].updates = {dw, w};
+  plan.steps.resize(5);
+  plan.steps.push_back({.stream = StreamKind::h2d, .kind = StepKind::prefetch, .tensor = dw, .host_offset = 256, .waits = {StepId(3)}});
+  plan.steps.push_back({.task = TaskId(2), .waits = {StepId(5)}});
+  plan.steps.push_back({.task = TaskId(3)});
+  plan.steps.push_back({.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = dw, .host_offset = 256, .waits = {StepId(7)}});
+  plan.residencies = {{w, 0, 256, -1, 9},    {x, 256, 256, 0, 1}, {y, 512, 256, 1, 3}, {loss, 768, 4, 3, 9},
+                      {dy, 1024, 256, 3, 6}, {y, 256, 256, 4, 6}, {dw, 512, 256, 5, 8}};
+  plan.summary.host_pool_bytes = 512;
+  plan.summary.offloaded_bytes = plan.summary.prefetched_bytes = 768;  // y in both rounds, dw from one to the other
+  return plan;
+}
+
+}  // namespace
+
+TEST_CASE("a gradient that lives in the host pool adds up there from round to round") {
+  CHECK(to_string(check_plan(with_gradient_at_home())) == "");
+  const IdVector<StepId, CopyRounds> copies = with_gradient_at_home().copy_rounds();
+  for (StepId id : ids_of(copies))
+    CHECK(copies[id] == (id.value == 5 ? CopyRounds::all_but_first : id.value == 8 ? CopyRounds::all_but_last : CopyRounds::all));
+  CHECK(verdict_on(with_gradient_at_home(), [](Plan& p) {
+          p.steps.resize(8);
+          for (Residency& residency : p.residencies) residency.last_step = std::min(residency.last_step, residency.tensor == dw ? 7 : 8);
+        }) == "%dw lives in the host pool, and holds 0 of 1 part there for the next round\n");
+  CHECK(verdict_on(with_gradient_at_home(), [](Plan& p) { p.steps[StepId(6)].waits = {StepId(4)}; }) ==
+        "weights updates %dw but does not wait for prefetch:dw, which writes it\n"
+        "update updates %dw but does not wait for prefetch:dw, which writes it\n"
+        "offload:dw reads %dw but does not wait for prefetch:dw, which writes it\n"
+        "offload:dw does not wait for prefetch:dw, which reads the home of %dw\n");
+  CHECK(verdict_on(with_gradient_at_home(), [](Plan& p) { p.tasks[TaskId(2)].kind = TaskKind::update; }) ==
+        "%dw has its home in the host pool, and no task adds anything to it\n");
+  CHECK(verdict_on(with_gradient_at_home(), [](Plan& p) {
+          p.tasks.push_back({.name = "late", .kind = TaskKind::backward_weights, .updates = {dw}});
+        }) == "task late touches %dw behind update, which takes the sum of it\n");
+  CHECK(verdict_on(with_gradient_at_home(), [](Plan& p) { p.batch = p.rounds = 1; }) ==
+        "%dw has its home in the host pool, as gradients may that add up over several rounds of one rank, and this is a plan of 1 round and 1 rank\n");
+  CHECK(verdict_on(with_gradient_at_home(), [](Plan& p) { p.batch = p.ranks = p.sub_batch = p.last_sub_batch = 2, p.rounds = 1; })
+            .starts_with("%dw has its home in the host pool, as gradients may that add up over several rounds of one rank, and this is a plan of 1 round and 2 ranks\n"));
 }

@@ -65,8 +65,9 @@ struct Piece {
 
 class Run {
  public:
-  Run(const Plan& plan, uint64_t seed, bool updates) : plan_(plan), updates_(updates), random_(seed), names_(step_names(plan)) {
-    for (StepId id : ids_of(plan_.steps)) left_out_.push_back(!updates_ && waits_for_updates(id));
+  Run(const Plan& plan, uint64_t seed, bool first, bool updates)
+      : plan_(plan), first_(first), updates_(updates), random_(seed), names_(step_names(plan)) {
+    for (StepId id : ids_of(plan_.steps)) left_out_.push_back(updates_ ? plan_.rounds > 1 && is_for_next_round(id) : waits_for_updates(id));
   }
 
   std::string go() {
@@ -75,7 +76,7 @@ class Run {
     for (TensorId id : ids_of(plan_.tensors))
       if (const TensorId whole = plan_.tensors[id].slice_of; whole.valid()) slices_[whole].push_back(id);
     for (TensorId id : ids_of(plan_.tensors))
-      if (const PlanTensor& tensor = plan_.tensors[id]; tensor.at_home_on_host() && slices_[id].empty()) host_.fill(tensor.home_offset, tensor.home_offset + tensor.bytes, {id, 0});
+      if (const PlanTensor& tensor = plan_.tensors[id]; tensor.at_home_on_host() && slices_[id].empty() && !(first_ && is_gradient(id))) host_.fill(tensor.home_offset, tensor.home_offset + tensor.bytes, {id, 0});
     for (StepId id : ids_of(plan_.steps)) queues_[static_cast<size_t>(plan_.steps[id].stream)].push_back(id);
     finished_ = IdVector<StepId, bool>(plan_.steps.size(), false);
     // Some runs let one stream lag behind: that finds more than an even interleaving.
@@ -178,13 +179,33 @@ class Run {
     if (step.kind == StepKind::reduce) return plan_.tensors[step.tensor].kind == TensorKind::weight_gradient;
     if (!plan_.tensors[step.tensor].at_home_on_host()) return false;
     const Residency* const at = residency_at(id, step.tensor);
-    if (step.kind == StepKind::offload || !at) return true;
-    for (int32_t i = id.value; i <= at->last_step && plan_.steps.contains(StepId(i)); ++i) {
+    if ((step.kind == StepKind::offload && !is_gradient(step.tensor)) || !at) return true;
+    for (int32_t i = at->first_step; i <= at->last_step && plan_.steps.contains(StepId(i)); ++i) {
       const Step& other = plan_.steps[StepId(i)];
       if (other.kind != StepKind::compute || plan_.tasks[other.task].kind == TaskKind::update) continue;
-      for (TensorId read : plan_.tasks[other.task].reads)
-        if (read == step.tensor) return false;
+      for (const auto* list : {&plan_.tasks[other.task].reads, &plan_.tasks[other.task].updates})
+        for (TensorId touched : *list)
+          if (touched == step.tensor) return false;
     }
+    return true;
+  }
+
+  bool is_gradient(TensorId id) const { return plan_.tensors[id].kind == TensorKind::weight_gradient; }
+
+  // Nobody asks for it any more in the last round.
+  bool is_for_next_round(StepId id) const {
+    const Step& step = plan_.steps[id];
+    if (step.kind != StepKind::offload || !plan_.tensors[step.tensor].at_home_on_host() || !is_gradient(step.tensor)) return false;
+    for (size_t i = static_cast<size_t>(id.value); i < plan_.steps.size(); ++i)
+      if (const Step& other = plan_.steps[StepId(static_cast<int64_t>(i))]; other.kind == StepKind::prefetch && other.tensor == step.tensor) return false;
+    return true;
+  }
+
+  // Zeros come with the first fetch of the first round.
+  bool begins_with_zeros(StepId id) const {
+    if (!first_ || !is_gradient(plan_.steps[id].tensor)) return false;
+    for (int32_t i = 0; i < id.value; ++i)
+      if (const Step& other = plan_.steps[StepId(i)]; other.kind == StepKind::offload && other.tensor == plan_.steps[id].tensor) return false;
     return true;
   }
 
@@ -233,7 +254,7 @@ class Run {
           const int64_t at = step.host_offset + plan_.tensors[slice].slice_begin;
           reads.push_back({&host_, at, at + plan_.tensors[slice].bytes, {slice, 0}});
         }
-        if (slices_[step.tensor].empty()) reads.push_back(host);
+        if (slices_[step.tensor].empty() && !begins_with_zeros(id)) reads.push_back(host);
         writes.push_back(device);
       }
       if (step.kind == StepKind::load) writes.push_back(device);
@@ -257,6 +278,7 @@ class Run {
     for (TensorId id : ids_of(plan_.tensors)) {
       const PlanTensor& tensor = plan_.tensors[id];
       const int32_t updates = updates_before(id, StepId(static_cast<int64_t>(plan_.steps.size())));
+      if (updates_ && is_gradient(id)) continue;  // the next iteration begins with zeros
       if (tensor.at_home_on_host() && slices_[id].empty() && !host_.holds(tensor.home_offset, tensor.home_offset + tensor.bytes, {id, updates}))
         return fmt::format("{} is not at home when the round ends", spelled_tensor(tensor.name));
     }
@@ -278,7 +300,7 @@ class Run {
   }
 
   const Plan& plan_;
-  const bool updates_;  // the last round of an iteration
+  const bool first_, updates_;  // the latter: the last round of an iteration
   IdVector<StepId, bool> left_out_;
   std::mt19937_64 random_;
   const IdVector<StepId, std::string> names_;
@@ -294,8 +316,9 @@ class Run {
 
 std::string run_interleaved(const Plan& plan, uint64_t seed) {
   if (plan.rounds > 1)
-    if (const std::string wrong = Run(plan, seed, false).go(); !wrong.empty()) return "without updates: " + wrong;
-  return Run(plan, seed, true).go();
+    for (const bool first : {true, false})
+      if (const std::string wrong = Run(plan, seed, first, false).go(); !wrong.empty()) return (first ? "in the first round: " : "without updates: ") + wrong;
+  return Run(plan, seed, plan.rounds == 1, true).go();
 }
 
 }  // namespace plimsoll

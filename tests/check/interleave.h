@@ -10,8 +10,8 @@
 
 namespace plimsoll {
 
-// Empty: every read found the value that the task graph wants, in this interleaving; with several rounds, in one of a round without
-// updates, too. Else the first that did not.
+// Empty: every read found the value that the task graph wants, in this interleaving; with several rounds, in one of the first round
+// and one of a round between, too. Else the first that did not.
 // Kernels and copies take time: they read from their beginning to their end, and what they write is garbage until then.
 std::string run_interleaved(const Plan& plan, uint64_t seed);
 

@@ -63,7 +63,7 @@ int64_t count(const Plan& plan, StepKind kind, bool recompute) {
 }  // namespace
 
 TEST_CASE("whatever becomes of tensors, the plan is sound and no slower than the evaluator says") {
-  int64_t offloads = 0, recomputations = 0, homes = 0, weights = 0;
+  int64_t offloads = 0, recomputations = 0, homes = 0, weights = 0, gradients = 0;
   for (uint64_t seed = 0; seed < 300; ++seed) {
     CAPTURE(seed);
     const int64_t batch = 1 + static_cast<int64_t>(seed % 5);
@@ -88,6 +88,7 @@ TEST_CASE("whatever becomes of tensors, the plan is sound and no slower than the
       recomputations += count(judged, StepKind::compute, true);
       for (const PlanTensor& tensor : judged.tensors) {
         homes += tensor.at_home_on_host();
+        gradients += tensor.at_home_on_host() && tensor.kind == TensorKind::weight_gradient;
         weights += tensor.at_home_on_host() && tensor.kind == TensorKind::weight;
       }
     }
@@ -96,4 +97,5 @@ TEST_CASE("whatever becomes of tensors, the plan is sound and no slower than the
   CHECK(recomputations > 1000);
   CHECK(homes > 500);
   CHECK(weights > 500);
+  CHECK(gradients > 100);
 }

@@ -8,7 +8,7 @@ below() { (( budget < weights )) || fail "a budget of $budget for weights of $we
 # One round; and the budget is less than the weights.
 plimsoll model vgg19:input=32,width=16,hidden=64,classes=10 -o vgg.onnx 2>/dev/null
 random_data 32 3 32 10
-pair one vgg.onnx --batch 4 --threads 1
+pair one vgg.onnx --batch 4 --sub-batch 4 --threads 1
 below
 (( states >= 2 )) || fail "$states of the optimizer's states live on the host"
 trained one-device a.onnx --steps 4
@@ -62,7 +62,7 @@ import numpy as np
 r = np.random.RandomState(1)
 np.save("x.npy", r.randn(24, 3, 64).astype(np.float32)); np.save("y.npy", r.randint(0, 32, 24).astype(np.int32))
 PY
-pair lstm lstm.onnx --batch 2 --threads 1
+pair lstm lstm.onnx --batch 2 --sub-batch 2 --threads 1
 below
 trained lstm-device a.onnx --steps 4
 trained lstm-home b.onnx --steps 4

@@ -22,7 +22,7 @@ sliced() {
 }
 plimsoll model vgg11:input=32,width=8,hidden=512,classes=10 -o vgg.onnx 2>/dev/null
 random_data 32 3 32 10
-sliced momentum --batch 4
+sliced momentum --batch 4 --sub-batch 4
 sliced adam --batch 7 --sub-batch 3 --optimizer adam --clip-norm 1 --freeze 'features.*'
 
 trained momentum-home spilled.onnx --steps 4 --spill .

@@ -63,7 +63,7 @@ void build(KernelSet& kernels, const KernelTable& table, int64_t samples) {
 void tell(Round& round, const TaskGraph& graph, const Plan& plan, const KernelTable& kernels) {
   const AddressTable addresses(plan);
   const auto evaluated = steps_of_evaluation(graph, plan, addresses);
-  const IdVector<StepId, bool> for_updates = plan.copies_for_updates();
+  const IdVector<StepId, CopyRounds> copies = plan.copy_rounds();
   StepId boundary;
   for (const StepId id : ids_of(plan.steps)) {
     const Step& step = plan.steps[id];
@@ -92,7 +92,9 @@ void tell(Round& round, const TaskGraph& graph, const Plan& plan, const KernelTa
       round.load(static_cast<size_t>(input), at(step.tensor), graph.tensors[step.tensor].bytes(1));
     } else {
       const int64_t bytes = plan.tensors[step.tensor].bytes;
-      if (for_updates[id]) round.last();
+      if (copies[id] == CopyRounds::last) round.last();
+      if (copies[id] == CopyRounds::all_but_first) round.from_zero();
+      if (copies[id] == CopyRounds::all_but_last) round.for_next();
       if (step.kind == StepKind::offload) round.offload(at(step.tensor), step.host_offset, bytes);
       else round.prefetch(at(step.tensor), step.host_offset, bytes);
     }
@@ -203,6 +205,7 @@ Played play(const Network& network, const Plan& plan, const std::vector<Residenc
                               .staged = staged,
                               .context = {.training = training, .seed = 5, .iteration = iteration, .round = r, .learning_rate = 0.01},
                               .samples = samples,
+                              .first = r == 0,
                               .last = is_last}).loss;
       }
       if (training) played.losses.push_back(loss);
@@ -210,12 +213,13 @@ Played play(const Network& network, const Plan& plan, const std::vector<Residenc
     }
   }
   for (const TensorId id : ids_of(plan.tensors)) {
+    if (plan.tensors[id].kind == TensorKind::weight_gradient) continue;
     if (plan.tensors[id].at_home_on_host()) {
       std::vector<float> values(static_cast<size_t>(plan.tensors[id].bytes) / sizeof(float));
       pool->fetch(plan.tensors[id].home_offset, reinterpret_cast<std::byte*>(values.data()), plan.tensors[id].bytes);
       played.persistent.insert(played.persistent.end(), values.begin(), values.end());
     }
-    if (!plan.tensors[id].persistent || plan.tensors[id].kind == TensorKind::weight_gradient) continue;
+    if (!plan.tensors[id].persistent) continue;
     for (const Residency& each : plan.residencies) {
       if (each.tensor != id) continue;
       const float* values = reinterpret_cast<const float*>(arena.data() + each.offset);

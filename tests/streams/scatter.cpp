@@ -29,7 +29,7 @@ class Scatter {
     after_.resize(count);
     for (const TensorId id : ids_of(plan_.tensors)) {
       const TensorKind kind = plan_.tensors[id].kind;
-      const bool may_leave = kind == TensorKind::optimizer_state || kind == TensorKind::weight;
+      const bool may_leave = kind == TensorKind::optimizer_state || kind == TensorKind::weight || (kind == TensorKind::weight_gradient && plan_.rounds > 1);
       if (may_leave && options_.homes > 0 && !uses_[id].empty()) home(id);
     }
     for (const TensorId id : ids_of(plan_.tensors)) {
@@ -92,10 +92,32 @@ class Scatter {
     };
     const std::vector<StepId>& uses = uses_[tensor];
     fetch(uses.front().value, 0);
+    if (plan_.tensors[tensor].kind == TensorKind::weight_gradient) return gradient(tensor, fetch);
     for (size_t use = 1; use < uses.size(); ++use)
       if (draw(3) != 0) fetch(uses[use].value, uses[use - 1].value + 1);  // it has left between the two
     const int32_t update = uses.back().value, behind = std::min(update + draw(3), static_cast<int32_t>(plan_.steps.size()) - 1);
     if (updated_at_[tensor] == update) after_[static_cast<size_t>(behind)].push_back({.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = tensor});
+  }
+
+  // It goes home behind what has changed it, where another use comes or the next round does.
+  template <class Fetch>
+  void gradient(TensorId tensor, Fetch fetch) {
+    const std::vector<StepId>& uses = uses_[tensor];
+    bool changed = false, added = false;  // since it was fetched last
+    for (size_t use = 0; use < uses.size(); ++use) {
+      const PlanTask& task = plan_.tasks[plan_.steps[uses[use]].task];
+      const bool last = use + 1 == uses.size();
+      changed = changed || std::find(task.updates.begin(), task.updates.end(), tensor) != task.updates.end();
+      added = added || task.kind != TaskKind::update;
+      if (!last && draw(3) == 0) continue;
+      const int32_t here = uses[use].value, end = last ? static_cast<int32_t>(plan_.steps.size()) : uses[use + 1].value;
+      const int32_t behind = std::min(here + draw(3), end - 1);
+      if (changed && (added || !last))
+        after_[static_cast<size_t>(behind)].push_back({.stream = StreamKind::d2h, .kind = StepKind::offload, .tensor = tensor});
+      if (last) return;
+      fetch(end, behind + 1);
+      changed = added = false;
+    }
   }
 
   // Its task may run again and finds what it reads: a weight is the old one only before its update.

@@ -1,6 +1,5 @@
-// Offloads, prefetches and recomputations at random places of a plan, and weights and optimizer state that live in the host pool: what
-// trainers and their streams are tested on,
-// whatever policies do or do not make of them.
+// Offloads, prefetches and recomputations at random places of a plan, and weights, optimizer state and, with several rounds, gradients that
+// live in the host pool: what trainers and their streams are tested on, whatever policies do or do not make of them.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ struct ScatterOptions {
   // Of each gap between two uses of a tensor, in percent: it is offloaded and prefetched there, or recomputed.
   int offload = 0, recompute = 0;
   int shortest_gap = 3;  // steps between the uses
-  int homes = 0;         // of weights and optimizer state, in percent: lives in the host pool
+  int homes = 0;         // of these, in percent: lives in the host pool
 };
 
 // A plan of `graph` (accumulating, with several rounds), through the passes that follow order, with the fastest
