@@ -100,7 +100,7 @@ TEST_CASE("the least budget that an error names then works, and one byte less do
     const Result<Plan> refused = make_plan(graph, costs, {.batch = 8, .sub_batch = sub_batch, .budget_bytes = 1000});
     REQUIRE(!refused.ok());
     CHECK(refused.error().code == ExitCode::budget_infeasible);
-    CHECK(refused.error().message.find("test: no plan fits 1000 B (1,000 bytes)") == 0);
+    CHECK(refused.error().message.find("test: no plan fits 1,000 bytes;") == 0);
     const std::string last = refused.error().notes.back();
     INFO(last);
     const int64_t least = std::stoll(last.substr(last.find("budget of ") + 10));

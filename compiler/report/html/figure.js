@@ -34,7 +34,8 @@ class Figure {
     this.base = document.createElement("canvas");  // all but what follows the pointer, which must not wait for the rest
     this.stale = true;
     this.lanes = ["compute", "d2h", "h2d", "comm"].slice(0, plan.ranks ? 4 : 3).map((name, stream) => ({ name, stream, measured: false }));
-    if (plan.measured) this.lanes.push(...this.lanes.map((lane) => ({ ...lane, name: "measured", measured: true })));
+    // Below them the same as measured; the first says so.
+    if (plan.measured) this.lanes.push(...this.lanes.map((lane, row) => ({ ...lane, name: row === 0 ? "measured" : lane.name, measured: true })));
     this.addressTop = Math.max(plan.budget, plan.summary.arena_bytes, 1);
     const memory = plan.memory;
     const most = (values) => values.reduce((a, b) => Math.max(a, b), 0);

@@ -13,26 +13,30 @@ function drawHead(plan) {
 
 function drawTiles(plan) {
   const s = plan.summary, tiles = [];
-  const tile = (name, value, note, share) => tiles.push(`<div class="tile"><div class="name">${name}</div><div class="value">${html(value)}</div><div class="note">${html(note)}</div>${share === undefined ? "" : `<div class="meter"><i style="width:${Math.min(100, share * 100).toFixed(1)}%"></i></div>`}</div>`);
+  const whole = (text) => html(text).replace(/(\d) (?=\p{L})/gu, "$1&nbsp;");  // a number keeps its unit
+  const tile = (name, value, note, share) => tiles.push(`<div class="tile"><div class="name">${whole(name)}</div><div class="value">${html(value)}</div><div class="note">${whole(note)}</div>${share === undefined ? "" : `<div class="meter"><i style="width:${Math.min(100, share * 100).toFixed(1)}%"></i></div>`}</div>`);
   tile("arena", bytesText(s.arena_bytes), `of a budget of ${bytesText(plan.budget)}`, s.arena_bytes / plan.budget);
   if (s.unconstrained_bytes) tile("without a budget", bytesText(s.unconstrained_bytes), `the plan takes ${shareText(s.arena_bytes / s.unconstrained_bytes)} of it`, s.arena_bytes / s.unconstrained_bytes);
   if (s.minimum_bytes) tile("least budget", bytesText(s.minimum_bytes), `for which a plan is known, ${shareText(s.minimum_bytes / plan.budget)} of this one`, s.minimum_bytes / plan.budget);
   tile("iteration, predicted", secondsText(s.iteration_seconds), s.ideal_seconds ? `${secondsText(s.ideal_seconds)} without a memory limit` : "all rounds and the update");
   if (plan.measured) tile("round, measured", secondsText(plan.measured.seconds), `${secondsText(plan.seconds)} predicted${plan.seconds > 0 ? `: ${(plan.measured.seconds / plan.seconds).toFixed(2)} times that` : ""}`);
   const moved = s.offloaded_bytes + s.prefetched_bytes;
-  if (moved) tile("moved in an iteration", bytesText(moved), `compute waits ${secondsText(s.stall_seconds)}`);
+  if (moved) tile("moved", bytesText(moved), `in an iteration; compute waits ${secondsText(s.stall_seconds)}`);
   if (plan.ranks > 1) tile("reduced over ranks", bytesText(s.reduced_bytes), `by each, ${secondsText(s.reduce_seconds)} on the comm stream`);
   if (s.recomputed_tasks) tile("run again", `${numberText(s.recomputed_tasks)} task${s.recomputed_tasks === 1 ? "" : "s"}`, `${secondsText(s.recompute_seconds)} of an iteration`);
   if (s.more_bytes) tile(`${bytesText(s.more_bytes)} more`, secondsText(s.more_seconds), `would save ${secondsText(Math.max(0, s.iteration_seconds - s.more_seconds))}`);
+  const half = Math.ceil(tiles.length / 2);
   byId("tiles").innerHTML = tiles.join("");
+  byId("tiles").style.setProperty("--row", tiles.length > 7 ? half : tiles.length);
+  byId("tiles").style.setProperty("--half", half);
 }
 
 // What the streams' colours say, of those that this plan has.
 function streamColours(plan) {
   const { again, kind } = plan.steps, has = (values, wanted) => values.some((value) => value === wanted);
   return [["activation", "forward"], ["gradient", "backward"], ["persistent", "update"],
-    again.some((is) => is) && ["recompute", "run again"], has(kind, OFFLOAD) && ["offload", "to the host"], has(kind, PREFETCH) && ["prefetch", "back"],
-    has(kind, LOAD) && ["input", "samples"], has(kind, REDUCE) && ["weight-gradient", "over ranks"]].filter(Boolean);
+    again.some((is) => is) && ["recompute", "run again"], has(kind, OFFLOAD) && ["offload", "to the host"], has(kind, PREFETCH) ? ["prefetch", "back, and samples"] : has(kind, LOAD) && ["input", "samples"],
+    has(kind, REDUCE) && ["weight-gradient", "over ranks"]].filter(Boolean);
 }
 
 function drawLegend(figure) {
