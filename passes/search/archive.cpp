@@ -18,6 +18,8 @@ const State* Archive::fastest(int64_t limit) const {
   return after == by_peak_.begin() ? nullptr : &std::prev(after)->second;
 }
 
+const State* Archive::tightest() const { return by_peak_.empty() ? nullptr : &by_peak_.begin()->second; }
+
 std::vector<State> Archive::take() {
   std::vector<State> states = between(-1, kNoLimit);
   std::reverse(states.begin(), states.end());

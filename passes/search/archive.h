@@ -20,6 +20,9 @@ class Archive {
   // The fastest within `limit`, or null.
   const State* fastest(int64_t limit) const;
 
+  // What needs least, or null.
+  const State* tightest() const;
+
   // By rising need: each takes less time than those before it.
   std::vector<State> take();
 

@@ -57,6 +57,7 @@ class Descent::Sweep {
     bench_.deadline = deadline;
     if (limits_.empty()) begin();
     ended_ = over() || !improve_below(limits_[at_]) || ++at_ == limits_.size();
+    if (ended_ && !over() && !options_.means.offload) lower();
     complete_ = !over();
     return !ended_;
   }
@@ -119,6 +120,26 @@ class Descent::Sweep {
     fill(last_, limit, above_);
     above_ = limit;
     return true;
+  }
+
+  // Where nothing can be copied, what everything away needs may not be the least: a small tensor that stays spares the detour over
+  // large ones that make it again. So the tightest schedule so far is fitted and disturbed below its own peak, as long as that helps.
+  void lower() {
+    const int64_t share = end_ / 2 / static_cast<int64_t>(limits_.size());
+    const auto search_below = [&](const State& from, int64_t limit, int64_t work) {
+      const State fitted = fit(bench_, from, limit, options_.means);
+      if (fitted.outcome.fits(limit)) archive_.add(fitted);
+      return improve(bench_, from, limit, work, decisions_, options_.means, random_, archive_);
+    };
+    for (int64_t peak = archive_.tightest()->outcome.peak_bytes; !over();) {
+      const State tightest = *archive_.tightest();
+      search_below(tightest, peak - 1, share);
+      search_below(last_, peak - 1, share);
+      const int64_t now = archive_.tightest()->outcome.peak_bytes;
+      if (now == peak) return;
+      peak = now;
+      last_ = search_below(*archive_.tightest(), peak, share);
+    }
   }
 
   // A schedule within `limit` to begin with, the best of several; of those after the first that fits, as many as `work` allows.

@@ -21,6 +21,7 @@ struct Frontier {
 };
 
 // The schedule that needs least: everything that can leaves the device at once, and comes back when it is needed.
+// Without copies find_frontier() goes on below it.
 State least_schedule(Workbench& bench, const Means& means = {});
 
 // For one sub-batch. Deterministic.
