@@ -17,12 +17,14 @@ class Contest {
 
   // `alone`: no other split is there to fall back on. False: what comes behind these is not worth a look.
   Result<bool> run(std::span<const int64_t> sizes, bool alone) {
-    if (rules_.search.passed()) return bounded_ = false;
+    const bool late = rules_.search.passed();
+    if (late && splits_.measures() && !alone) return bounded_ = false;
     sides_.clear();
     for (const int64_t size : sizes) {
       PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(size));
       const double ideal = ideal_seconds(*split);
-      if (ideal >= best_.seconds()) continue;
+      if (late) bound_ = std::min(bound_, ideal);
+      if (late || ideal >= best_.seconds()) continue;
       next_.push({ideal, sides_.size(), kSearch});
       sides_.push_back({.split = split});
     }
@@ -56,7 +58,7 @@ class Contest {
   Status search(const Entry& entry, bool alone) {
     Side& side = sides_[entry.side];
     if (rules_.search.passed()) {
-      bounded_ = bounded_ && side.schedules;
+      if (!side.schedules) bound_ = std::min(bound_, entry.seconds);  // its tasks alone
       return {};
     }
     if (side.schedules) {

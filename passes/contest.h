@@ -24,7 +24,7 @@ struct ContestRules {
 
 struct Winner {
   Found best;
-  double bound_seconds = 0;  // that no plan of these splits, in the policy's order, goes below; 0: a deadline came before all were looked at
+  double bound_seconds = 0;  // that no plan of these splits, in the policy's order, goes below; 0: a deadline came before all were measured
 };
 
 // Of the sub-batches `sizes` and of `known`, which is within the budget. What is left out could not have won, so a larger budget

@@ -84,6 +84,7 @@ TEST_CASE("a search without time gives a sound plan, and no bound that a longer 
       CHECK((hurried && !never));
       CHECK(to_string(check_plan(*hasty)) == "");
       CHECK(hasty->summary.arena_bytes <= budget);
+      CHECK(hasty->summary.bound_seconds > 0);
       CHECK(hasty->summary.bound_seconds <= patient->summary.iteration_seconds);
     }
   }
