@@ -1,5 +1,5 @@
-# What a machine or a model may bring that nobody thinks of: another locale, names of any bytes, blanks in paths, a network as
-# deep as it is long.
+# What a machine or a model may bring that nobody thinks of: another locale, names of any bytes, blanks in paths, a file that
+# somebody writes while it is read, a network as deep as it is long.
 . "$PLIMSOLL_CLI/common.sh"
 small_model
 
@@ -19,6 +19,15 @@ there, here = json.load(open("some where/a plan.json")), json.load(open("plan.js
 assert [s["start"] for s in there["steps"]] == [s["start"] for s in here["steps"]]
 PY
 expect 0 plimsoll inspect "some where/a plan.json" --html "some where/a report.html"
+
+# Weights beside the model that become fewer while they are read: a missing file's exit code, and no plan.
+c++ -std=c++20 -shared -fPIC -O1 "$PLIMSOLL_CLI/preload/shorten.cpp" -o shorten.so -ldl
+plimsoll compile net.onnx --batch 8 --costs modelled --external-data -q -o apart
+weights=$(cd apart && echo *.weights)
+expect 3 env LD_PRELOAD="$PWD/shorten.so" SHORTEN="apart/$weights" plimsoll plan apart/model.onnx --batch 8 --costs modelled -o short.json
+says "the file became shorter";  says "'$weights'"
+[[ ! -e short.json ]] || fail "a plan was made of a file that changed"
+expect 3 plimsoll plan apart/model.onnx --batch 8 --costs modelled -o short.json;  says "which has 1"
 
 # No walk over a graph recurses: a chain of nodes is as deep as it is long.
 /usr/bin/python3 -c 'import onnx, numpy' 2>/dev/null || { echo "no onnx for /usr/bin/python3: no chain"; exit 0; }
