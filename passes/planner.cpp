@@ -163,22 +163,34 @@ Status Planning::find_less(std::span<const int64_t> ends, bool may_split, int64_
   return {};
 }
 
-// Of the update that touches most.
-int64_t largest_update_bytes(const TaskGraph& graph) {
-  int64_t most = 0;
+struct UpdateBytes {
+  int64_t largest = 0;  // what the update touches that touches most
+  int64_t all = 0;
+};
+
+UpdateBytes update_bytes(const TaskGraph& graph) {
+  UpdateBytes found;
   for (const Task& task : graph.tasks) {
     if (task.kind != TaskKind::update || task.updates().empty()) continue;
     int64_t bytes = 0;
     for (const auto& touched : {task.reads(), task.updates()})
       for (const TensorId tensor : touched) bytes += graph.tensors[tensor].bytes(1);
-    most = std::max(most, bytes);
+    found.largest = std::max(found.largest, bytes);
+    found.all += bytes;
   }
-  return most;
+  return found;
 }
 
-// Updates in slices are for a model whose largest update is what its least plan is made of; with it goes the least plan that they
-// allow. Null: there is nothing to gain, or there are several ranks, whose weights are updated whole. None of this depends on the
-// budget, so that a larger one never makes a slower plan.
+// A search on two graphs takes twice as long. It is for a model with a layer that holds a good part of all its weights, the update of
+// which is what the least plan, of `least_bytes`, is made of.
+bool may_gain_by_slices(const TaskGraph& graph, int64_t least_bytes) {
+  constexpr int64_t kPart = 4;
+  const UpdateBytes updates = update_bytes(graph);
+  return graph.ranks == 1 && kPart * updates.largest >= updates.all && 2 * updates.largest >= least_bytes;
+}
+
+// With the slices goes the least plan that they allow. Null: there is nothing to gain, or there are several ranks, whose weights are
+// updated whole. None of this depends on the budget, so that a larger one never makes a slower plan.
 Result<Splits*> Planning::splits_in_slices() {
   const std::vector<int64_t> sizes = sub_batches(may_split());
   std::vector<int64_t> ends = {sizes.front()};
@@ -188,8 +200,7 @@ Result<Splits*> Planning::splits_in_slices() {
 
 // `found`, where one of these splits needs less than `below` in slices. Null: none does.
 Result<Splits*> Planning::find_less_in_slices(std::span<const int64_t> ends, int64_t below, std::optional<Found>& found) {
-  const TaskGraph& graph = splits_.graph();
-  if (graph.ranks > 1 || 2 * largest_update_bytes(graph) < below) return static_cast<Splits*>(nullptr);
+  if (!may_gain_by_slices(splits_.graph(), below)) return static_cast<Splits*>(nullptr);
   Splits* const slices = splits_.in_slices();
   if (!slices) return slices;
   bool less = false;

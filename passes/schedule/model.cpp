@@ -14,15 +14,19 @@ namespace {
 // Weights and optimizer state that one update task changes, or none, and state that nobody else touches; and gradients that add up over
 // rounds, of one rank. A policy of the literature leaves them where they are; and what is little of all of its kind is not worth its copies.
 constexpr int64_t kLittle = 1024;
+// Where all activations are more than so many times the gradients, these have no home on the host: a search over them, too, takes several
+// times as long for nothing. Nothing of this depends on the budget, so that a larger one never makes a slower plan.
+constexpr int64_t kBeside = 8;
 
 void find_homes(Model& model, const Plan& plan, const Context& context) {
   const auto of = [&](TensorId tensor) -> ModelTensor& { return model.tensors[static_cast<size_t>(tensor.value)]; };
   std::map<TensorKind, int64_t> all;
   for (const PlanTensor& tensor : plan.tensors) all[tensor.kind] += tensor.bytes;
+  const bool gradients_matter = plan.ranks == 1 && all[TensorKind::activation] <= kBeside * all[TensorKind::weight_gradient];
   for (const TensorId id : ids_of(plan.tensors)) {
     const PlanTensor& tensor = plan.tensors[id];
     const bool gradient = tensor.kind == TensorKind::weight_gradient;
-    if (!context.policy.searches || !tensor.persistent || tensor.bytes == 0 || (gradient && plan.ranks > 1)) continue;
+    if (!context.policy.searches || !tensor.persistent || tensor.bytes == 0 || (gradient && !gradients_matter)) continue;
     if (!gradient && tensor.kind != TensorKind::weight && tensor.kind != TensorKind::optimizer_state) continue;
     of(id).home = tensor.bytes >= all[tensor.kind] / kLittle;
     of(id).adds_up = of(id).home && gradient;

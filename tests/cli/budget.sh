@@ -31,7 +31,7 @@ expect 0 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --budget "$w
 [[ $(field whole.json minimum_bytes) -eq $whole ]] || fail "the least of the whole batch is not the minimum"
 expect 6 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --budget "$((whole - 256))" -o none.json
 expect 0 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --budget "$rounds" --batch-norm split -o split.json
-says "batch normalization sees 1 sample at a time, not 16"; says "--batch-norm whole forbids it"
+says "batch normalization sees 2 samples at a time, not 16"; says "--batch-norm whole forbids it"
 expect 6 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --budget "$((rounds - 256))" --batch-norm split -o none.json
 expect 0 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --sub-batch 8 -o rounds.json
 says "batch normalization sees 8 samples at a time, not 16"; says "--sub-batch asked for it"
