@@ -1,8 +1,9 @@
 // Weights, optimizer state and gradients that live in the host pool: their slots are nobody else's, what is fetched from one is what was
 // put there last, in this round or in one before, and what its updates have made of it is there again when the round ends. A round without
 // updates has no copies home but of gradients, of which all parts are there when it ends, and fetches what any other task touches
-// (Plan::copy_rounds). When the last round ends a gradient's slot holds nothing that anybody wants: the first begins with zeros. The slot of a slice is a part of that of
-// its whole, which is fetched as it was before its slices are put there. Private to compiler/check/.
+// (Plan::copy_rounds). When the last round ends a gradient's slot holds nothing that anybody wants: the first begins with zeros. The
+// slot of a slice is a part of that of its whole, which is fetched as it was before its slices are put there. Private to
+// compiler/check/.
 #pragma once
 
 #include <vector>

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "compiler/ir/names.h"
 #include "compiler/report/figures.h"
@@ -118,7 +120,8 @@ std::string why(const Plan& plan, const PlanFacts& facts, const Residency& resid
 
 // What left or is to be made again, and would be there too.
 std::string absent(const Plan& plan, const PlanFacts& facts, StepId peak) {
-  int64_t tensors = 0, bytes = 0, homes = 0, home_bytes[2] = {0, 0};
+  int64_t tensors = 0, bytes = 0, homes = 0;
+  std::map<TensorKind, int64_t> home_bytes;
   IdVector<TensorId, int64_t> slices_here(plan.tensors.size());
   for (const TensorId id : ids_of(plan.tensors))
     if (const TensorId whole = plan.tensors[id].slice_of; whole.valid() && residency_at(plan, facts.tensors[id], peak))
@@ -127,7 +130,7 @@ std::string absent(const Plan& plan, const PlanFacts& facts, StepId peak) {
     const TensorFacts& tensor = facts.tensors[id];
     if (tensor.fate == Fate::home && !plan.tensors[id].slice_of.valid() && !residency_at(plan, tensor, peak)) {
       ++homes;
-      home_bytes[plan.tensors[id].kind == TensorKind::weight ? 0 : 1] += plan.tensors[id].bytes - slices_here[id];
+      home_bytes[plan.tensors[id].kind] += plan.tensors[id].bytes - slices_here[id];
     }
     if (tensor.fate != Fate::offload && tensor.fate != Fate::recompute) continue;
     if (peak <= tensor.gap_from || peak >= tensor.gap_to || residency_at(plan, tensor, peak)) continue;
@@ -138,8 +141,9 @@ std::string absent(const Plan& plan, const PlanFacts& facts, StepId peak) {
   if (tensors > 0) text += fmt::format("  away: {}, {}, offloaded or to be made again\n", counted(tensors, "tensor"), format_bytes(bytes));
   if (homes == 0) return text;
   std::string of;
-  if (home_bytes[0] > 0) of += fmt::format(", {} of weights", format_bytes(home_bytes[0]));
-  if (home_bytes[1] > 0) of += fmt::format(", {} of optimizer state", format_bytes(home_bytes[1]));
+  for (const auto& [kind, what] : {std::pair(TensorKind::weight, "weights"), std::pair(TensorKind::optimizer_state, "optimizer state"),
+                                   std::pair(TensorKind::weight_gradient, "gradients")})
+    if (home_bytes[kind] > 0) of += fmt::format(", {} of {}", format_bytes(home_bytes[kind]), what);
   text += fmt::format("  at home on the host: {}{}\n", counted(homes, "tensor"), of);
   return text;
 }

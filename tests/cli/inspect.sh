@@ -62,17 +62,25 @@ expect 2 plimsoll inspect net.onnx --html page.html;         says "is of plans"
 expect 2 plimsoll inspect plan.json --csv=colours
 expect 2 plimsoll plan net.onnx --batch 16 --what-if 20% -o x.json; says "256MiB"
 
-# What is at home on the host at the peak is no more than what lives there: a slice is not counted beside its whole.
+# What is at home on the host at the peak is no more than what lives there, kind by kind: a slice is not counted beside its whole, nor a
+# gradient as optimizer state.
 plimsoll model lenet -o lenet.onnx 2>/dev/null
-plimsoll plan lenet.onnx --batch 4 --costs k40m --effort 0 --budget 220KiB -q -o sliced.json
-expect 0 plimsoll inspect sliced.json;  says "fc1.weight.slice"
-/usr/bin/python3 - <<'PY'
-import json, re
-plan = json.load(open("sliced.json"))
-of = {"weight": 0, "optimizer_state": 0}
-for tensor in plan["tensors"]:
+at_home() { # KINDS compile-options…
+  local kinds=$1
+  shift
+  plimsoll plan lenet.onnx --batch 4 --costs k40m --effort 0 -q -o home.json "$@"
+  expect 0 plimsoll inspect home.json
+  /usr/bin/python3 - $kinds <<'PY'
+import json, re, sys
+named = {"weight": "weights", "optimizer_state": "optimizer state", "weight_gradient": "gradients"}
+of = dict.fromkeys(named, 0)
+for tensor in json.load(open("home.json"))["tensors"]:
     if "home_offset" in tensor and "slice_of" not in tensor: of[tensor["kind"]] += tensor["bytes"]
-kib = lambda pattern: float(re.search(pattern, open("out").read()).group(1))
-at_peak = kib(r"at home on the host: .* ([0-9.]+) KiB of weights"), kib(r"at home on the host: .* ([0-9.]+) KiB of optimizer state")
-assert 0 < at_peak[0] * 1024 < of["weight"] and 0 < at_peak[1] * 1024 < of["optimizer_state"], (at_peak, of)
+line = re.search("at home on the host: (.*)", open("out").read()).group(1)
+said = {kind: re.search(r"([0-9.]+) KiB of " + name, line) for kind, name in named.items()}
+assert {kind for kind in named if said[kind]} == set(sys.argv[1:]), line
+for kind in sys.argv[1:]: assert 0 < float(said[kind].group(1)) * 1024 < of[kind], (line, of)
 PY
+}
+at_home "weight optimizer_state" --budget 220KiB;                                 says "fc1.weight.slice"
+at_home "weight optimizer_state weight_gradient" --budget 240KiB --sub-batch 2
