@@ -12,6 +12,7 @@
 #include "compiler/import/network_builder.h"
 #include "compiler/import/padding.h"
 #include "compiler/import/prune.h"
+#include "compiler/import/slots.h"
 #include "compiler/import/spellings.h"
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
@@ -77,8 +78,10 @@ Result<Network> NetworkBuilder::build(const GraphOrder& order) {
 }
 
 void NetworkBuilder::find_readers(const GraphOrder& order) {
-  for (const int node : order.nodes)
+  for (const int node : order.nodes) {
     for (const std::string& input : graph_.node(node).input()) readers_[input].push_back(node);
+    for (const std::string& output : graph_.node(node).output()) maker_[output] = node;
+  }
   for (const auto& output : graph_.output()) readers_[output.name()].push_back(kModelOutput);
 }
 
@@ -190,7 +193,40 @@ void NetworkBuilder::give_up(const onnx::NodeProto& proto, bool of_shapes) {
   }
 }
 
+// A constant whose shape depends on the number of samples (the state before the first step of a loop, written out) is no weight:
+// its one number is stretched to the samples that are there.
+Status NetworkBuilder::stretch_constants(const onnx::NodeProto& proto) {
+  for (int i = 0; i < proto.input_size(); ++i) {
+    if (proto.input(i).empty()) continue;
+    const Slot slot = slot_of(proto.op_type(), static_cast<size_t>(i));
+    const ValueTable::Index index = table_.find(proto.input(i));
+    const Entry& entry = table_[index];
+    if (entry.data.valid() || !entry.known || !entry.known->real() || !entry.known->splat() || entry.known->elements()) continue;
+    if (slot != Slot::data && slot != Slot::number && slot != Slot::weight) continue;
+    const auto of_samples = std::count_if(entry.known->dims.begin(), entry.known->dims.end(), [](Dim dim) { return dim.batch; });
+    if (of_samples != 1 || entry.known->element != onnx::TensorProto::FLOAT) continue;
+    onnx::NodeProto number, stretched;
+    number.set_op_type("Constant");
+    number.add_output(proto.input(i) + "/number");
+    onnx::AttributeProto& value = *number.add_attribute();
+    value.set_name("value_float");
+    value.set_type(onnx::AttributeProto::FLOAT);
+    value.set_f(static_cast<float>(entry.known->number(0)));
+    table_[table_.define(number.output(0))].known = fold(number, opset_, {});
+    KnownValue shape{.element = onnx::TensorProto::INT64, .dims = {{static_cast<int64_t>(entry.known->dims.size())}}, .ints = entry.known->dims};
+    table_[table_.define(proto.input(i) + "/shape")].known = std::move(shape);
+    stretched.set_op_type("Expand");
+    stretched.set_name(proto.input(i));
+    stretched.add_input(number.output(0));
+    stretched.add_input(proto.input(i) + "/shape");
+    stretched.add_output(proto.input(i));
+    PLIMSOLL_TRY(infer(stretched, *find_op("Expand")));
+  }
+  return {};
+}
+
 Status NetworkBuilder::infer(const onnx::NodeProto& proto, const Op& op) {
+  PLIMSOLL_TRY(stretch_constants(proto));
   Node node{.name = unique_name(proto),
             .op = proto.op_type(),
             .opset = static_cast<int>(opset_),

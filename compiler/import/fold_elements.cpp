@@ -96,10 +96,26 @@ Known concat(const Call& call) {
   return known;
 }
 
+// Of one number in all elements: any size, also the batch's along another axis (states of zeros, layer by layer).
+Known slice_of_splat(const KnownValue& data, const std::vector<int64_t>& starts, const std::vector<int64_t>& ends, const std::vector<int64_t>& axes) {
+  Dims dims = data.dims;
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const auto axis = axis_of(axes[i], dims.size());
+    if (!axis || dims[*axis].batch) return std::nullopt;
+    const int64_t size = dims[*axis].value;
+    const auto clamp = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? std::max(at, -size) + size : at, 0, size); };
+    dims[*axis] = {std::max<int64_t>(clamp(ends[i]) - clamp(starts[i]), 0)};
+  }
+  return reshaped(data, std::move(dims));
+}
+
 Known slice(const Call& call) {
   const KnownValue* data = call.known(0);
   const auto starts = call.list("starts", 1), ends = call.list("ends", 2);
   auto axes = call.list("axes", 3), steps = call.list("steps", 4);
+  if (data && data->splat() && !data->elements() && starts && ends && axes && steps && starts->size() == ends->size() && axes->size() == starts->size() &&
+      std::all_of(steps->begin(), steps->end(), [](int64_t step) { return step == 1; }))
+    return slice_of_splat(*data, *starts, *ends, *axes);
   if (!data || !data->elements() || *data->elements() > kKnownLimit || !starts || !ends || !axes || !steps ||
       starts->size() != ends->size())
     return std::nullopt;

@@ -11,10 +11,12 @@
 
 #include "compiler/import/fold.h"
 #include "compiler/import/graph_order.h"
+#include "compiler/import/load.h"
 #include "compiler/import/loaded_model.h"
 #include "compiler/import/node_inputs.h"
 #include "compiler/import/onnx.h"
 #include "compiler/import/random_mask.h"
+#include "compiler/import/spellings.h"
 #include "compiler/import/unsupported.h"
 #include "compiler/import/values.h"
 #include "compiler/ops/op.h"
@@ -41,6 +43,14 @@ class NetworkBuilder {
   std::vector<FoldInput> fold_inputs(const onnx::NodeProto& proto);
   int element_of(const Entry& entry) const;
   Result<bool> add_spelled(const onnx::NodeProto& proto);
+  // Of rows.cpp. in_front: the value has a dimension in front of its rows.
+  struct RowsOf {
+    std::vector<Rows> rows = {};
+    bool in_front = false;
+  };
+  std::vector<Rows> rows_of(const std::string& name);
+  RowsOf look_through(const std::string& name, int depth, int& values);
+  std::optional<std::vector<int64_t>> integers_of(const onnx::NodeProto& node, const char* attribute, int input);
   bool leave_out_guard(const onnx::NodeProto& proto);
   bool absorb_pad(const onnx::NodeProto& proto);
   Status add_mask(const onnx::NodeProto& proto, const RandomMask& mask);
@@ -50,6 +60,7 @@ class NetworkBuilder {
   Status add_operator(const onnx::NodeProto& proto);
   Status place(const onnx::NodeProto& proto, const Op& op);
   Status infer(const onnx::NodeProto& proto, const Op& op);
+  Status stretch_constants(const onnx::NodeProto& proto);
   std::string unique_name(const onnx::NodeProto& proto);
   Status check_inputs(const onnx::NodeProto& proto) const;
   Status check_inputs_are_real(const NodeView& view, const Op& op) const;
@@ -68,12 +79,13 @@ class NetworkBuilder {
   NodeInputs inputs_{table_};
   Unsupported unsupported_ = {};
   std::optional<int64_t> exported_batch_ = {};
-  static constexpr int kModelOutput = -1, kSequence = -2;  // readers that are no node
+  static constexpr int kModelOutput = -1, kWritten = -2;  // readers that are no node of the graph
   RandomMasks masks_ = {};
   std::unordered_set<std::string> guards_ = {};  // what an IsNaN made that only guards
   int guards_left_out_ = 0;
   std::unordered_map<ValueTable::Index, std::vector<std::string>> sequences_ = {};  // empty: of what is not supported
   std::unordered_map<std::string, std::vector<int>> readers_ = {};
+  std::unordered_map<std::string, int> maker_ = {};
   std::unordered_map<std::string, std::vector<int64_t>> absorbed_ = {};  // output of a Pad that is none → its zeros
   std::map<std::string, int> node_names_ = {};
 };

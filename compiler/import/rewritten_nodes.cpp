@@ -64,14 +64,19 @@ Result<bool> NetworkBuilder::add_spelled(const onnx::NodeProto& proto) {
   if (!table_.dims(index(0))) return false;
   Result<std::vector<onnx::NodeProto>> nodes = spell_out({.node = proto,
                                                           .opset = opset_,
+                                                          .batch = options_.batch,
                                                           .dims = [&](size_t i) { return table_.dims(index(i)); },
-                                                          .known = [&](size_t i) { return table_.known(index(i)); }});
+                                                          .known = [&](size_t i) { return table_.known(index(i)); },
+                                                          .element = [&](size_t i) { return element_of(table_[index(i)]); },
+                                                          .rows = [&](size_t i) { return rows_of(proto.input(static_cast<int>(i))); }});
   if (!nodes.ok()) {
     if (nodes.error().code != ExitCode::unsupported) return nodes.error();
     unsupported_.add_message(nodes.error().message);
     give_up(proto, false);
     return true;
   }
+  for (const onnx::NodeProto& node : *nodes)
+    for (const std::string& output : node.output()) readers_[output].push_back(kWritten);
   for (const onnx::NodeProto& node : *nodes) {
     if (is_blocked(node)) give_up(node, false);
     else if (auto known = fold(node, opset_, fold_inputs(node))) table_[table_.define(node.output(0))].known = std::move(known);
@@ -174,7 +179,7 @@ Status NetworkBuilder::add_sequence(const onnx::NodeProto& proto) {
   }
   items = spelled->items;
   for (const onnx::NodeProto& node : spelled->nodes)
-    for (const std::string& output : node.output()) readers_[output].push_back(kSequence);
+    for (const std::string& output : node.output()) readers_[output].push_back(kWritten);
   for (const onnx::NodeProto& node : spelled->nodes) PLIMSOLL_TRY(add_operator(node));
   return {};
 }

@@ -35,12 +35,12 @@ Slot slot_of(std::string_view op, size_t input) {
 
 size_t required_inputs(std::string_view op) {
   static const std::unordered_map<std::string_view, size_t> kRequired = {
-      {"Add", 2}, {"And", 2}, {"BatchNormalization", 5}, {"BitShift", 2}, {"Conv", 2}, {"ConvTranspose", 2}, {"Div", 2},
+      {"Add", 2}, {"And", 2}, {"Attention", 3}, {"BatchNormalization", 5}, {"BitShift", 2}, {"Conv", 2}, {"ConvTranspose", 2}, {"Div", 2},
       {"Equal", 2}, {"Expand", 2}, {"GRU", 3}, {"Gather", 2}, {"GatherElements", 2}, {"GatherND", 2}, {"Gemm", 2},
       {"Greater", 2}, {"GreaterOrEqual", 2}, {"GroupNormalization", 3}, {"InstanceNormalization", 3}, {"LSTM", 3},
       {"LayerNormalization", 2}, {"Less", 2}, {"LessOrEqual", 2}, {"MatMul", 2}, {"Mod", 2}, {"Mul", 2},
       {"NegativeLogLikelihoodLoss", 2}, {"Or", 2}, {"PRelu", 2}, {"Pow", 2}, {"RMSNormalization", 2}, {"RNN", 3},
-      {"Reshape", 2}, {"SoftmaxCrossEntropyLoss", 2}, {"Sub", 2}, {"Tile", 2}, {"Where", 3}, {"Xor", 2},
+      {"Reshape", 2}, {"RotaryEmbedding", 3}, {"SoftmaxCrossEntropyLoss", 2}, {"Sub", 2}, {"TensorScatter", 2}, {"Tile", 2}, {"Where", 3}, {"Xor", 2},
   };
   const auto found = kRequired.find(op);
   return found == kRequired.end() ? 1 : found->second;

@@ -1,5 +1,5 @@
-// How spellings are written. Those of operators that pick or write by numbers are in spellings_by_index.cpp, all others in
-// spellings.cpp.
+// How spellings are written. Those of operators that pick or write by numbers are in spellings_by_index.cpp, of recurrent networks in
+// spellings_recurrent.cpp, of attention in spellings_attention.cpp, all others in spellings.cpp.
 #pragma once
 
 #include <fmt/format.h>
@@ -28,6 +28,9 @@ class Writer {
   std::string input(size_t i) const {
     return i < static_cast<size_t>(node().input_size()) ? node().input(static_cast<int>(i)) : std::string();
   }
+  int element(size_t i) const { return spelling_.element(i); }
+  int64_t batch() const { return spelling_.batch; }
+  std::vector<Rows> rows(size_t i) const { return input(i).empty() ? std::vector<Rows>{} : spelling_.rows(i); }
   const Dims* dims(size_t i) const { return input(i).empty() ? nullptr : spelling_.dims(i); }
   const Dims& x() const { return *spelling_.dims(0); }
   const KnownValue* known(size_t i) const { return input(i).empty() ? nullptr : spelling_.known(i); }
@@ -49,19 +52,37 @@ class Writer {
     return found ? found->s() : std::string(missing);
   }
 
+  // What is written from here on belongs to this part of the node: "step_17".
+  void enter(std::string part) { part_ = part.empty() ? part : "/" + part; }
+
   std::string write(const char* op, const std::vector<std::string>& inputs) {
     onnx::NodeProto& made = nodes_.emplace_back();
     made.set_op_type(op);
-    made.set_name(fmt::format("{}/{}", node().name().empty() ? node().output(0) : node().name(), op));
+    made.set_name(fmt::format("{}{}/{}", node().name().empty() ? first_output() : node().name(), part_, op));
     *made.mutable_metadata_props() = node().metadata_props();
     for (const std::string& name : inputs) made.add_input(name);
-    made.add_output(fmt::format("{}/{}", node().output(0), nodes_.size()));
+    made.add_output(fmt::format("{}{}/{}", first_output(), part_, nodes_.size()));
     return made.output(0);
   }
   std::string write(const char* op, const std::vector<std::string>& inputs, const char* attribute, const Ints& items) {
     const std::string output = write(op, inputs);
     set(attribute, items);
     return output;
+  }
+  std::vector<std::string> split(const std::string& x, int64_t axis, const Ints& lengths) {
+    if (lengths.size() == 1) return {x};
+    const std::string first = write("Split", {x});
+    set_integer("axis", axis);
+    set("split", lengths);
+    std::vector<std::string> parts = {first};
+    for (size_t i = 1; i < lengths.size(); ++i) *nodes_.back().add_output() = parts.emplace_back(fmt::format("{}.{}", first, i));
+    return parts;
+  }
+  std::string concat(const std::vector<std::string>& parts, int64_t axis) {
+    if (parts.size() == 1) return parts[0];
+    const std::string whole = write("Concat", parts);
+    set_integer("axis", axis);
+    return whole;
   }
   std::string number(float value) {
     const std::string output = write("Constant", {});
@@ -92,8 +113,16 @@ class Writer {
     nodes_.back().set_output(0, node().output(0));
     return std::move(nodes_);
   }
+  // What was written last is output i of the node, if it has one.
+  void give(int i) {
+    if (i < node().output_size() && !node().output(i).empty()) nodes_.back().set_output(0, node().output(i));
+  }
+  const std::string& last() const { return nodes_.back().output(0); }
+  bool wants(int i) const { return i < node().output_size() && !node().output(i).empty(); }
+  Nodes finish_given() { return std::move(nodes_); }
 
   Error invalid(const std::string& what) const { return {ExitCode::invalid_model, fmt::format("{}: {}", describe(node()), what)}; }
+  Error unsupported(const std::string& what) const { return {ExitCode::unsupported, fmt::format("{}: {}", describe(node()), what)}; }
 
  private:
   onnx::AttributeProto& added(const std::string& name, onnx::AttributeProto::AttributeType type) {
@@ -103,12 +132,23 @@ class Writer {
     return attribute;
   }
 
+  std::string first_output() const {
+    for (const std::string& output : node().output())
+      if (!output.empty()) return output;
+    return {};
+  }
+
   const Spelling& spelling_;
   Nodes nodes_ = {};
+  std::string part_ = {};
 };
 
 Result<Nodes> gather(Writer& w);
 Result<Nodes> gather_nd(Writer& w);
 Result<Nodes> scatter_nd(Writer& w);
+Result<Nodes> recurrent(Writer& w);
+Result<Nodes> attention(Writer& w);
+Result<Nodes> rotary_embedding(Writer& w);
+Result<Nodes> tensor_scatter(Writer& w);
 
 }  // namespace plimsoll::spelling

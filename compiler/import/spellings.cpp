@@ -235,6 +235,7 @@ using SpellingRule = Result<Nodes> (*)(Writer&);
 
 const std::map<std::string_view, SpellingRule>& spelling_rules() {
   static const std::map<std::string_view, SpellingRule> table = {
+      {"Attention", spelling::attention},
       {"AveragePool", widen},
       {"Conv", widen},
       {"ConvTranspose", widen},
@@ -242,19 +243,24 @@ const std::map<std::string_view, SpellingRule>& spelling_rules() {
       {"Einsum", spell_einsum},
       {"Gather", spelling::gather},
       {"GatherND", spelling::gather_nd},
+      {"GRU", spelling::recurrent},
       {"GlobalMaxPool", spell_global_max_pool},
       {"GroupNormalization", spell_group_normalization},
       {"InstanceNormalization", spell_instance_normalization},
+      {"LSTM", spelling::recurrent},
       {"MaxPool", widen},
       {"Mish", spell_mish},
       {"PRelu", spell_prelu},
+      {"RNN", spelling::recurrent},
       {"RMSNormalization", spell_rms_normalization},
       {"ReduceL2", spell_reduce_l2},
       {"ReduceSumSquare", spell_reduce_l2},
+      {"RotaryEmbedding", spelling::rotary_embedding},
       {"ScatterND", spelling::scatter_nd},
       {"Selu", spell_selu},
       {"SpaceToDepth", spell_depth_and_space},
       {"Swish", spell_swish},
+      {"TensorScatter", spelling::tensor_scatter},
   };
   return table;
 }

@@ -9,9 +9,12 @@
 //   Gather by numbers that are the same for each sample, GatherND by known ones     Reshape, Gather
 //   ScatterND of one known number at known places     Where
 //   ReduceSumSquare, ReduceL2     ReduceSum of x · x, Sqrt
+//   Attention, RotaryEmbedding     MatMul, Where, Softmax, MatMul; Split, Mul, Add, Concat          TensorScatter     Split, Concat
+//   LSTM, GRU, RNN     unrolled: Gemm over the inputs of several steps, Gemm of the state, Split, Sigmoid, Tanh, Mul, Add of each step
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,12 +24,23 @@
 
 namespace plimsoll {
 
+// Rows of a value, along its first dimension.
+struct Rows {
+  std::string name = {};
+  int64_t first = 0, count = 0;
+  int64_t whole = 0;  // how many the value has
+};
+
 // A node, and what is known of its inputs by their number; null: nothing.
 struct Spelling {
   const onnx::NodeProto& node;
   int64_t opset;
+  int64_t batch;
   std::function<const Dims*(size_t)> dims;
   std::function<const KnownValue*(size_t)> known;
+  std::function<int(size_t)> element;  // onnx::TensorProto::DataType; of u8 and booleans that are computed UNDEFINED
+  // Of an input that is rows of others, cut, put one behind the other and seen as [1, rows, …]: whose. Empty: it is not.
+  std::function<std::vector<Rows>(size_t)> rows;
 };
 
 // What is written for the node; the last of them has its name and makes its output. Empty: the operator itself.

@@ -240,6 +240,53 @@ TEST_CASE("what opsets 23 and 24 brought is made of what was there") {
   CHECK(swish.said() == "Mul Sigmoid Mul [N,5,6]");
 }
 
+TEST_CASE("attention is two products and a softmax") {
+  const auto said = [](const std::function<void(onnx::NodeProto&)>& set, std::vector<std::string> inputs = {"q", "k", "v"}) {
+    Spelled spelled;
+    spelled.build = ModelBuilder(23, 11);
+    spelled.build.input("q", {"N", "5", "12"}).input("k", {"N", "7", "6"}).input("v", {"N", "7", "8"}).input("past", {"N", "2", "3", "3"});
+    spelled.build.input("seen", {"5", "7"}, onnx::TensorProto::BOOL).input("added", {"N", "1", "1", "7"}).input("short", {"5", "6"});
+    onnx::NodeProto& node = spelled.node("Attention", std::move(inputs));
+    ModelBuilder::integer(node, "q_num_heads", 4);
+    ModelBuilder::integer(node, "kv_num_heads", 2);
+    set(node);
+    return spelled.said();
+  };
+  const auto as_it_is = [](onnx::NodeProto&) {};
+  CHECK(said(as_it_is) ==
+        "Reshape Transpose Reshape Transpose Reshape Transpose Mul Reshape Transpose MatMul Reshape Softmax Reshape MatMul Reshape Transpose Reshape [N,5,16]");
+  CHECK_THAT(said([](onnx::NodeProto& node) { ModelBuilder::integer(node, "is_causal", 1); }), Contains("Reshape Where Softmax"));
+  CHECK_THAT(said(as_it_is, {"q", "k", "v", "seen"}), Contains("Reshape Where Softmax"));
+  CHECK_THAT(said(as_it_is, {"q", "k", "v", "added"}), Contains("Reshape Add Softmax"));
+  CHECK_THAT(said(as_it_is, {"q", "k", "v", "short"}), Contains("5: node 'node' (Attention): its mask [5,6] is shorter than the 7 keys"));
+  CHECK_THAT(said(as_it_is, {"q", "k", "v", "", "past", "past"}), Contains("5: node 'node' (Attention): reads a cache of past keys and values (input 4)"));
+  CHECK_THAT(said([](onnx::NodeProto& node) { node.add_output("present"); }), Contains("5: ") && Contains("its output 1 (present keys or values) is asked for"));
+  CHECK_THAT(said([](onnx::NodeProto& node) { node.mutable_attribute(1)->set_i(3); }), Contains("4: ") && Contains("cannot be divided in 4 and 3 heads"));
+}
+
+TEST_CASE("positions by turning, and a cache that is written") {
+  const auto said = [](const std::string& op, const std::vector<std::string>& inputs, const std::function<void(onnx::NodeProto&)>& set) {
+    Spelled spelled;
+    spelled.build = ModelBuilder(24, 11);
+    spelled.build.input("x", {"N", "2", "5", "8"}).input("new", {"N", "2", "3", "8"}).weight("cos", {9, 4}).weight("sin", {9, 4}).constant("first", {1});
+    spelled.build.constant("places", {0, 1, 2, 3, 8});
+    spelled.build.node("Unsqueeze", {"places", "nothing"}, {"ids"});
+    spelled.build.constant("nothing", {0});
+    set(spelled.node(op, inputs));
+    return spelled.said();
+  };
+  const auto as_it_is = [](onnx::NodeProto&) {};
+  CHECK(said("RotaryEmbedding", {"x", "cos", "sin", "ids"}, as_it_is) ==
+        "Split Mul Mul Sub Mul Mul Add Concat [N,2,5,8]");  // the angles are known
+  CHECK_THAT(said("RotaryEmbedding", {"x", "cos", "sin", "ids"}, [](onnx::NodeProto& node) { ModelBuilder::integer(node, "rotary_embedding_dim", 4); }),
+             Contains("4: node 'node' (RotaryEmbedding): input 1 is [9,4], not 2 numbers for each position"));
+  CHECK_THAT(said("RotaryEmbedding", {"x", "cos", "sin", "ids"}, [](onnx::NodeProto& node) { ModelBuilder::integer(node, "rotary_embedding_dim", 12); }),
+             Contains("turns 12 numbers of 8"));
+  CHECK(said("TensorScatter", {"x", "new"}, as_it_is) == "Split Concat [N,2,5,8]");
+  CHECK(said("TensorScatter", {"x", "new", "first"}, as_it_is) == "Split Concat [N,2,5,8]");
+  CHECK_THAT(said("TensorScatter", {"x", "x", "first"}, as_it_is), Contains("5: node 'node' (TensorScatter): writes [1, 6) of 5"));
+}
+
 TEST_CASE("constants are scattered, and the larger of sizes is known") {
   ModelBuilder build(18);
   build.input("x", {"N", "4"}).constant("shape", {2, 2}).constant("at", {1}).constant("axes", {0}).constant_real("row", {7, 8});

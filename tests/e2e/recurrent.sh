@@ -1,0 +1,120 @@
+# LSTM, GRU and RNN train as the same network does that is written out in Gemm, Sigmoid, Tanh, Mul and Add by hand, after ONNX's
+# equations; the weights come back under their names, in the shapes that they came in.
+. "$PLIMSOLL_E2E/trainer.bash"
+$python -c 'import numpy, onnx' 2>/dev/null || { echo "skipped: no onnx for $python"; exit 77; }
+$python - <<'PY'
+import numpy as np, onnx
+from onnx import helper, numpy_helper
+STEPS, FEATURES, HIDDEN, CLASSES, BATCH = 5, 6, 4, 3, 8
+GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+
+
+class Model:
+    def __init__(self, op, directions):
+        chance = np.random.RandomState(7)
+        draw = lambda *dims: (0.4 * chance.randn(*dims)).astype(np.float32)
+        rows = GATES[op] * HIDDEN
+        self.weights = {"W": draw(directions, rows, FEATURES), "R": draw(directions, rows, HIDDEN), "B": draw(directions, 2 * rows),
+                        "head": draw(directions * HIDDEN, CLASSES)}
+        self.nodes, self.count = [], 0
+
+    def node(self, op, *inputs, outputs=1, **attributes):
+        names = [f"n{self.count + i}" for i in range(outputs)]
+        self.count += outputs
+        self.nodes.append(helper.make_node(op, list(inputs), names, **attributes))
+        return names[0] if outputs == 1 else names
+
+    def list(self, *items):
+        return self.node("Constant", value=numpy_helper.from_array(np.array(items, np.int64)))
+
+    def rows(self, x, first, last):
+        return self.node("Slice", x, self.list(first), self.list(last), self.list(0))
+
+    def save(self, path, y):  # y: the last state of each direction, [samples, HIDDEN]
+        joined = self.node("Concat", *y, axis=1) if len(y) > 1 else y[0]
+        self.nodes.append(helper.make_node("MatMul", [joined, "head"], ["y"]))
+        dims = lambda *sizes: [onnx.TensorProto.FLOAT, list(sizes)]
+        graph = helper.make_graph(self.nodes, "g", [helper.make_tensor_value_info("x", *dims("N", STEPS, FEATURES))],
+                                  [helper.make_tensor_value_info("y", *dims("N", CLASSES))],
+                                  [numpy_helper.from_array(w, n) for n, w in self.weights.items()])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8), path)
+
+
+def said(op, directions, directed, **attributes):
+    model = Model(op, directions)
+    x = model.node("Transpose", "x", perm=[1, 0, 2])
+    _, h = model.node(op, x, "W", "R", "B", outputs=2, hidden_size=HIDDEN, direction=directed, **attributes)
+    parts = model.node("Split", h, outputs=2, axis=0) if directions == 2 else [h]
+    model.save(f"{op}.said.onnx", [model.node("Squeeze", part, model.list(0)) for part in parts])
+
+
+def written(op, directions, directed, before):
+    model = Model(op, directions)
+    last = []
+    for d in range(directions):
+        w, r, b = (model.node("Squeeze", model.rows(n, d, d + 1), model.list(0)) for n in ("W", "R", "B"))
+        gates = range(GATES[op])
+        block = lambda m, k, at=0: model.rows(m, (at + k) * HIDDEN, (at + k + 1) * HIDDEN)
+        ws, rs = [block(w, k) for k in gates], [block(r, k) for k in gates]
+        wb, rb = [block(b, k) for k in gates], [block(b, k, GATES[op]) for k in gates]
+        times = lambda a, m, c: model.node("Gemm", a, m, c, transB=1)
+        add, mul, sigmoid, tanh = (lambda *a, o=o: model.node(o, *a) for o in ("Add", "Mul", "Sigmoid", "Tanh"))
+        zero = model.node("Constant", value=numpy_helper.from_array(np.zeros((1, HIDDEN), np.float32)))
+        back = d == 1 or directed == "reverse"
+        h = c = None
+        for t in reversed(range(STEPS)) if back else range(STEPS):
+            x = model.node("Squeeze", model.node("Slice", "x", model.list(t), model.list(t + 1), model.list(1)), model.list(1))
+            from_state = lambda k: times(h, rs[k], rb[k]) if h else rb[k]
+            s = lambda k: add(times(x, ws[k], wb[k]), from_state(k))
+            if op == "LSTM":
+                i, o, g = sigmoid(s(0)), sigmoid(s(1)), tanh(s(3))
+                c = add(mul(sigmoid(s(2)), c), mul(i, g)) if c else mul(i, g)
+                h = mul(o, tanh(c))
+            elif op == "GRU":
+                z, reset = sigmoid(s(0)), sigmoid(s(1))
+                if before:
+                    fresh = tanh(add(times(x, ws[2], wb[2]), times(mul(reset, h), rs[2], rb[2]) if h else rb[2]))
+                else:
+                    fresh = tanh(add(times(x, ws[2], wb[2]), mul(reset, from_state(2))))
+                one = model.node("Constant", value=numpy_helper.from_array(np.ones((1, HIDDEN), np.float32)))
+                kept = mul(model.node("Sub", one, z), fresh)
+                h = add(kept, mul(z, h)) if h else kept
+            else:
+                h = tanh(s(0))
+        last.append(h)
+    model.save(f"{op}.written.onnx", last)
+
+
+for op, directed, attributes, before in (("LSTM", "bidirectional", {}, False), ("GRU", "reverse", {"linear_before_reset": 1}, False),
+                                         ("RNN", "forward", {}, False)):
+    directions = 2 if directed == "bidirectional" else 1
+    said(op, directions, directed, **attributes)
+    written(op, directions, directed, before)
+import shutil
+for path in ("GRU.said.onnx", "GRU.written.onnx"):
+    shutil.move(path, "RESET_" + path)
+said("GRU", 2, "bidirectional")
+written("GRU", 2, "bidirectional", True)
+np.save("x.npy", np.random.RandomState(1).randn(2 * BATCH, STEPS, FEATURES).astype(np.float32))
+np.save("y.npy", np.random.RandomState(2).randint(0, CLASSES, 2 * BATCH).astype(np.int32))
+PY
+for op in LSTM GRU RESET_GRU RNN; do
+  for way in said written; do
+    build_trainer $op.$way $op.$way.onnx --batch 8 --budget 100% --optimizer adam
+    trained $op.$way $op.$way.out.onnx --steps 4 --lr 0.01
+  done
+  $python - $op <<'PY' || fail "$op"
+import sys
+import numpy as np, onnx
+from onnx import numpy_helper
+read = lambda path: {i.name: numpy_helper.to_array(i) for i in onnx.load(path).graph.initializer}
+start, said, written = (read(f"{sys.argv[1]}.{name}.onnx") for name in ("said", "said.out", "written.out"))
+model = onnx.load(f"{sys.argv[1]}.said.out.onnx")
+assert any(n.op_type == sys.argv[1].split("_")[-1] for n in model.graph.node), "the node is gone from the saved model"
+for name in ("W", "R", "B", "head"):
+    assert said[name].shape == start[name].shape, name
+    moved, apart = np.abs(said[name] - start[name]).max(), np.abs(said[name] - written[name]).max()
+    print(f"{sys.argv[1]} {name}: moved by {moved:.2e}, {apart:.1e} apart")
+    assert moved > 1e-3 and apart < 1e-4 * moved, (name, moved, apart)
+PY
+done

@@ -1,0 +1,235 @@
+// Recurrent networks, unrolled: what is written for them, whose weights they use, and what is refused. That they compute what PyTorch
+// does is held by tools/bench/parity.py, that they are ONNX's equations by `e2e: recurrent`.
+#include <catch2/catch.hpp>
+
+#include <map>
+
+#include "model_builder.h"
+
+using namespace plimsoll;
+using Catch::Matchers::Contains;
+
+namespace {
+
+// x [5,N,3] through one node, states of 2.
+struct Recurrent {
+  ModelBuilder build = ModelBuilder(18);
+  onnx::NodeProto* node = nullptr;
+
+  explicit Recurrent(const std::string& op, int64_t gates, std::vector<std::string> inputs = {"x", "w", "r", "b"}, int64_t directions = 1) {
+    build.input("x", {"5", "N", "3"}).weight("w", {directions, gates * 2, 3}).weight("r", {directions, gates * 2, 2}).weight("b", {directions, gates * 4});
+    node = &build.node(op, inputs, {"y", "h"}, "cell");
+    ModelBuilder::integer(*node, "hidden_size", 2);
+    build.output("h");
+  }
+  void text(const std::string& name, const std::string& value) {
+    onnx::AttributeProto& attribute = *node->add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::STRING);
+    attribute.set_s(value);
+  }
+  void texts(const std::string& name, const std::vector<std::string>& values) {
+    onnx::AttributeProto& attribute = *node->add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::STRINGS);
+    for (const std::string& value : values) attribute.add_strings(value);
+  }
+  void reals(const std::string& name, const std::vector<float>& values) {
+    onnx::AttributeProto& attribute = *node->add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::FLOATS);
+    for (const float value : values) attribute.add_floats(value);
+  }
+  // The operators that are computed with and how often, views left out; dimensions of the first output.
+  std::string said(const ImportOptions& options = {.batch = 4}) const {
+    const auto imported = build.import(options);
+    if (!imported.ok()) return outcome(imported);
+    std::map<std::string, int> ops;
+    for (const Node& made : imported->network.nodes)
+      if (made.op != "Squeeze" && made.op != "Unsqueeze" && made.op != "Reshape" && made.op != "Identity") ++ops[made.op];
+    std::string text;
+    for (const auto& [op, count] : ops) text += op + " " + std::to_string(count) + ", ";
+    return text + to_string(imported->network.values[imported->network.outputs[0]].type.dims);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("an LSTM is its equations, step by step") {
+  const Recurrent lstm("LSTM", 4);
+  // One product of all inputs, and one of the state for each step but the first, whose state is zero: it has no forget gate either.
+  CHECK(lstm.said() == "Add 5, Gemm 5, Mul 14, Sigmoid 14, Split 7, Tanh 10, [1,N,2]");
+  const auto imported = lstm.build.import();
+  REQUIRE(outcome(imported) == "ok");
+  CHECK(find_node(imported->network, "cell/step_3/Gemm"));
+  CHECK(find_node(imported->network, "cell/steps_0_to_4/Gemm"));
+  for (const char* weight : {"w", "r", "b"}) {
+    const Value* value = find_value(imported->network, weight);
+    REQUIRE(value);
+    CHECK((value->kind == ValueKind::parameter && value->trainable && value->initializer == weight));
+  }
+}
+
+TEST_CASE("inputs of some steps are multiplied at once, as many as make 256 rows") {
+  const auto gemms = [](int64_t batch) {
+    const auto imported = Recurrent("RNN", 1).build.import({.batch = batch});
+    REQUIRE(outcome(imported) == "ok");
+    std::string names;
+    for (const Node& made : imported->network.nodes)
+      if (made.op == "Gemm" && made.name.find("/step_") == std::string::npos) names += made.name + " ";
+    return names;
+  };
+  CHECK(gemms(4) == "cell/steps_0_to_4/Gemm ");
+  CHECK(gemms(64) == "cell/steps_0_to_2/Gemm cell/steps_3_to_4/Gemm ");
+  CHECK(gemms(1000).empty());
+}
+
+TEST_CASE("both directions, all outputs, samples first") {
+  Recurrent both("LSTM", 4, {"x", "w", "r", "b"}, 2);
+  both.text("direction", "bidirectional");
+  CHECK_THAT(both.said(), Contains("Gemm 10") && Contains("[2,N,2]"));
+  both.build.graph().mutable_output(0)->set_name("y");
+  CHECK_THAT(both.said(), Contains("[5,2,N,2]"));
+  Recurrent first("GRU", 3);
+  first.build.graph().clear_input();
+  first.build.input("x", {"N", "5", "3"});
+  ModelBuilder::integer(*first.node, "layout", 1);
+  CHECK_THAT(first.said(), Contains("[N,1,2]"));
+  first.build.graph().mutable_output(0)->set_name("y");
+  CHECK_THAT(first.said(), Contains("[N,5,1,2]"));
+}
+
+TEST_CASE("a GRU resets before or behind the product") {
+  Recurrent gru("GRU", 3);
+  CHECK_THAT(gru.said(), Contains("Gemm 9"));
+  ModelBuilder::integer(*gru.node, "linear_before_reset", 1);
+  CHECK_THAT(gru.said(), Contains("Gemm 5"));
+}
+
+TEST_CASE("states are read where they are given, and zeros are none") {
+  Recurrent given("LSTM", 4, {"x", "w", "r", "b", "", "h0", "c0"});
+  given.build.input("h0", {"1", "N", "2"}).input("c0", {"1", "N", "2"});
+  CHECK_THAT(given.said(), Contains("Gemm 6") && Contains("Sigmoid 15"));
+  Recurrent wrong("LSTM", 4, {"x", "w", "r", "b", "", "h0", "c0"});
+  wrong.build.input("h0", {"1", "N", "3"}).input("c0", {"1", "N", "2"});
+  CHECK_THAT(wrong.said(), Contains("4: node 'cell' (LSTM): its initial_h is [1,N,3] when it should be [1,N,2]"));
+
+  // As torch exports what was not given: zeros of the batch's size, layer by layer.
+  Recurrent zeros("RNN", 1, {"x", "w", "r", "b", "", "slice"});
+  ModelBuilder shapes(18);
+  shapes.input("x", {"5", "N", "3"});
+  shapes.constant("one", {1}).constant("two", {2}).constant("nothing", {0});
+  shapes.node("Shape", {"x"}, {"shape"});
+  shapes.node("Slice", {"shape", "one", "two"}, {"samples"});
+  shapes.node("Concat", {"two", "samples", "two"}, {"states"});
+  ModelBuilder::integer(*shapes.graph().mutable_node(shapes.graph().node_size() - 1), "axis", 0);
+  shapes.node("ConstantOfShape", {"states"}, {"zeros"});
+  shapes.node("Slice", {"zeros", "nothing", "one", "nothing"}, {"slice"});
+  onnx::GraphProto& graph = zeros.build.graph();
+  const onnx::NodeProto cell = graph.node(0);
+  *graph.mutable_node() = shapes.graph().node();
+  *graph.add_node() = cell;
+  CHECK(zeros.said() == "Add 1, Gemm 5, Split 2, Tanh 5, [1,N,2]");
+}
+
+TEST_CASE("weights that an exporter put together out of parameters are those parameters") {
+  ModelBuilder build(18);
+  build.input("x", {"5", "N", "3"}).weight("w", {6, 3}).weight("r", {6, 2}).weight("bi", {6}).weight("bh", {6});
+  build.constant("nothing", {0}).constant("two", {2}).constant("four", {4}).constant("far", {INT64_MAX});
+  // torch has r, z, n; ONNX z, r, h.
+  const auto ordered = [&](const std::string& name) {
+    build.node("Slice", {name, "nothing", "two", "nothing"}, {name + "_r"});
+    build.node("Slice", {name, "two", "four", "nothing"}, {name + "_z"});
+    build.node("Slice", {name, "four", "far", "nothing"}, {name + "_n"});
+    ModelBuilder::integer(build.node("Concat", {name + "_z", name + "_r", name + "_n"}, {name + "_all"}), "axis", 0);
+  };
+  for (const char* name : {"w", "r", "bi", "bh"}) ordered(name);
+  ModelBuilder::integer(build.node("Concat", {"bi_all", "bh_all"}, {"b_all"}), "axis", 0);
+  for (const char* name : {"w", "r", "b"}) build.node("Unsqueeze", {std::string(name) + "_all", "nothing"}, {std::string(name) + "_in_front"});
+  onnx::NodeProto& cell = build.node("GRU", {"x", "w_in_front", "r_in_front", "b_in_front"}, {"", "h"}, "cell");
+  ModelBuilder::integer(cell, "hidden_size", 2);
+  ModelBuilder::integer(cell, "linear_before_reset", 1);
+  build.output("h");
+  const auto imported = build.import();
+  REQUIRE(outcome(imported) == "ok");
+  int slices = 0, products = 0;
+  for (const Node& made : imported->network.nodes) {
+    slices += made.op == "Slice";
+    if (made.op != "Gemm") continue;
+    const std::string& weight = imported->network.values[made.inputs[1]].name;
+    CHECK(weight == (made.name.find("/step_") == std::string::npos ? "w" : "r"));
+    ++products;
+  }
+  CHECK(slices == 0);
+  CHECK(products == 5);
+  // z is the second of the parameter's gates.
+  const Node* back = find_node(imported->network, "cell/step_1/Mul:2");
+  const Node* gates = find_node(imported->network, "cell/step_1/Split:3");
+  REQUIRE(back);
+  REQUIRE(gates);
+  CHECK(back->inputs[0] == gates->outputs[1]);
+}
+
+TEST_CASE("activations are those that are named") {
+  Recurrent relu("RNN", 1);
+  relu.texts("activations", {"LeakyRelu"});
+  relu.reals("activation_alpha", {0.25F});
+  CHECK_THAT(relu.said(), Contains("LeakyRelu 5"));
+  const auto imported = relu.build.import();
+  REQUIRE(outcome(imported) == "ok");
+  CHECK(std::get<double>(find_node(imported->network, "cell/step_0/LeakyRelu")->attributes.at("alpha")) == 0.25);
+  Recurrent odd("LSTM", 4);
+  odd.texts("activations", {"Sigmoid", "ScaledTanh", "Tanh"});
+  CHECK_THAT(odd.said(), Contains("5: node 'cell' (LSTM): its activation ScaledTanh is none of"));
+  Recurrent few("LSTM", 4);
+  few.texts("activations", {"Sigmoid"});
+  CHECK_THAT(few.said(), Contains("4: node 'cell' (LSTM): has 1 activation for 3 places"));
+}
+
+TEST_CASE("what an unrolled network cannot be is refused by name") {
+  Recurrent coupled("LSTM", 4);
+  ModelBuilder::integer(*coupled.node, "input_forget", 1);
+  CHECK_THAT(coupled.said(), Contains("5: node 'cell' (LSTM): couples its input and forget gates (input_forget)"));
+
+  Recurrent clipped("GRU", 3);
+  onnx::AttributeProto& clip = *clipped.node->add_attribute();
+  clip.set_name("clip");
+  clip.set_type(onnx::AttributeProto::FLOAT);
+  clip.set_f(3);
+  CHECK_THAT(clipped.said(), Contains("5: node 'cell' (GRU): clips what its gates are given (clip)"));
+
+  Recurrent peeping("LSTM", 4, {"x", "w", "r", "b", "", "", "", "p"});
+  peeping.build.weight("p", {1, 6});
+  CHECK_THAT(peeping.said(), Contains("5: node 'cell' (LSTM): has peepholes (P, input 7)"));
+
+  Recurrent ragged("RNN", 1, {"x", "w", "r", "b", "lengths"});
+  ragged.build.input("lengths", {"N"}, onnx::TensorProto::INT32);
+  CHECK_THAT(ragged.said(), Contains("5: node 'cell' (RNN): its sequences have lengths of their own (sequence_lens, input 4): pad them to 5 steps"));
+
+  Recurrent turned("RNN", 1);
+  turned.build.graph().clear_input();
+  turned.build.input("x", {"N", "5", "3"});
+  CHECK_THAT(turned.said(), Contains("5: node 'cell' (RNN): its steps would be the samples of the input [N,5,3]"));
+
+  Recurrent narrow("LSTM", 3);
+  CHECK_THAT(narrow.said(), Contains("4: node 'cell' (LSTM): its W is [1,6,3] when it should be [1,8,3]"));
+}
+
+TEST_CASE("a state of one number for every sample, in a loop that was written out, is stretched to them") {
+  ModelBuilder build(18);
+  build.input("x", {"N", "3"}).weight("w", {2, 3}).weight("r", {2, 2}).constant("two", {2}).constant("one", {1}).constant("nothing", {0});
+  build.node("Shape", {"x"}, {"shape"});
+  build.node("Slice", {"shape", "nothing", "one"}, {"samples"});
+  ModelBuilder::integer(build.node("Concat", {"samples", "two"}, {"state"}), "axis", 0);
+  build.node("ConstantOfShape", {"state"}, {"zeros"});
+  for (onnx::NodeProto* node : {&build.node("Gemm", {"x", "w"}, {"in"}, "in"), &build.node("Gemm", {"zeros", "r"}, {"back"}, "back")})
+    ModelBuilder::integer(*node, "transB", 1);
+  build.node("Add", {"in", "back"}, {"y"});
+  build.output("y");
+  const auto imported = build.import();
+  REQUIRE(outcome(imported) == "ok");
+  const Node* stretched = find_node(imported->network, "zeros");
+  REQUIRE(stretched);
+  CHECK(stretched->op == "Expand");
+  CHECK(to_string(imported->network.values[stretched->outputs[0]].type.dims) == "[N,2]");
+}
