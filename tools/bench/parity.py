@@ -46,7 +46,7 @@ import onnx
 import torch
 from onnx import numpy_helper
 
-from parity_networks import MODELS, ONLY_BY_DYNAMO, STEPS, make_model, make_samples
+from parity_networks import MODELS, ONLY_BY_DYNAMO, OPSETS, STEPS, make_model, make_samples
 
 # Of 8 draws on, chance is told from what is so; and it is not thought to be chance below one in a hundred.
 DRAWS_THAT_TELL, CHANCE = 8, 0.01
@@ -118,10 +118,10 @@ def search(name, seeds):
     print(f"{name}: {[seed for _, seed in sorted(found, reverse=True)[:3]]}", flush=True)
 
 
-def export(model, x, path, exporter):
+def export(model, x, path, exporter, opset):
     if exporter == "dynamo":  # of PyTorch 2; its optimizer would fold batch normalizations
         torch.onnx.export(copy.deepcopy(model), (x,), path, dynamo=True, optimize=False, verbose=False,
-                          dynamic_shapes=({0: torch.export.Dim("batch")},))
+                          dynamic_shapes=({0: torch.export.Dim("batch")},), opset_version=opset)
         return
     torch.onnx.export(copy.deepcopy(model), x, path, training=torch.onnx.TrainingMode.TRAINING,
                       do_constant_folding=False, opset_version=15, input_names=["images"], output_names=["logits"],
@@ -285,7 +285,7 @@ def compare(args, name, seed):
     os.makedirs(work, exist_ok=True)
     x, y = save_samples(work, name, seed)
     path = f"{work}/{name}.onnx"
-    export(model, x[:max(batch, 2)], path, args.exporter)  # one sample alone would be taken for a constant
+    export(model, x[:max(batch, 2)], path, args.exporter, OPSETS.get(name))  # one sample alone would be taken for a constant
     # The exporter runs the model to trace it, so the file holds running statistics of its own: PyTorch starts from those.
     exported = initializers(path)
     model.load_state_dict({n: torch.from_numpy(exported[n].copy()) if n in exported else t for n, t in model.state_dict().items()})

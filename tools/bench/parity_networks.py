@@ -4,6 +4,7 @@ import torch
 import torchvision
 
 import assorted
+import recurrent
 import transformers
 from torchvision_models import MainOutput
 
@@ -44,15 +45,26 @@ MODELS = {
     "squeezenet": (lambda: torchvision.models.squeezenet1_1(), 64, 4, [1, 3, 4]),
     "regnet_y": (lambda: torchvision.models.regnet_y_400mf(), 64, 4, [2, 5, 1]),
     "gpt": (transformers.make_gpt, transformers.TOKENS, 4, [1, 2, 3]),
+    "gpt_fused": (transformers.make_gpt_fused, transformers.TOKENS, 4, [1, 2, 3]),
+    "llama": (transformers.make_llama, transformers.TOKENS, 4, [1, 2, 3]),
     "encoder": (transformers.make_encoder, transformers.TOKENS, 4, [1, 2, 3]),
     "vit": (transformers.make_vit, 32, 4, [1, 2, 3]),
     "assorted": (assorted.make_assorted, 24, 4, [1, 2, 3]),
+    "lstm": (recurrent.make_lstm, recurrent.SIZE, 4, [1, 2, 3]),
+    "lstm_states": (recurrent.make_lstm_states, recurrent.SIZE, 4, [1, 2, 3]),
+    "gru": (recurrent.make_gru, recurrent.SIZE, 4, [1, 2, 3]),
+    "rnn": (recurrent.make_rnn, recurrent.SIZE, 4, [1, 2, 3]),
+    "tagger": (recurrent.make_tagger, transformers.TOKENS, 4, [1, 2, 3]),
+    "language_model": (recurrent.make_language_model, transformers.TOKENS, 4, [1, 2, 3]),
+    "cnn_lstm": (recurrent.make_cnn_lstm, recurrent.SIZE, 4, [1, 2, 3]),
 }
-READS_TOKENS = {"gpt", "encoder"}
+READS_TOKENS = {"gpt", "gpt_fused", "llama", "encoder", "tagger", "language_model"}
 MAKES_PIXELS = {"fcn_resnet50", "deeplabv3_mobilenet", "lraspp_mobilenet"}
 PIXEL_CLASSES = 21
-# Stochastic depth: TorchScript's exporter does not know it.
-ONLY_BY_DYNAMO = {"efficientnet_b0", "maxvit_t", "convnext_tiny", "swin_t", "swin_v2_t"}
+# The first opset that has Attention and RMSNormalization.
+OPSETS = {"gpt_fused": 23, "llama": 23}
+# TorchScript's exporter knows neither stochastic depth nor those.
+ONLY_BY_DYNAMO = {*OPSETS, "efficientnet_b0", "maxvit_t", "convnext_tiny", "swin_t", "swin_v2_t"}
 # With biases of 0 a ShuffleNet's scales in front of depthwise convolutions do nothing: a Relu passes them on, the next batch
 # normalization takes them away. Of these the biases are about so much, of either sign or not: a Relu6 has two edges, and 2 is in
 # the middle enough. The others are as torchvision makes them.

@@ -1,4 +1,4 @@
-"""Small transformers as their users write them, for parity.py: GPT-2's shape, an encoder with a causal mask, torchvision's ViT."""
+"""Small transformers as their users write them, for parity.py: GPT-2's shape, Llama's, an encoder with a causal mask, torchvision's ViT."""
 import math
 
 import torch
@@ -10,9 +10,9 @@ VOCABULARY, TOKENS = 96, 24
 
 
 class Block(nn.Module):
-    def __init__(self, width, heads, new_gelu):
+    def __init__(self, width, heads, new_gelu, fused):
         super().__init__()
-        self.heads, self.new_gelu = heads, new_gelu
+        self.heads, self.new_gelu, self.fused = heads, new_gelu, fused
         self.ln_1, self.ln_2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.c_attn, self.c_proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.c_fc, self.c_out = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
@@ -22,6 +22,8 @@ class Block(nn.Module):
         n, t, c = x.size()
         q, k, v = self.c_attn(x).split(c, dim=2)
         q, k, v = (part.view(n, t, self.heads, c // self.heads).transpose(1, 2) for part in (q, k, v))
+        if self.fused:
+            return self.c_proj(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).contiguous().view(n, t, c))
         scores = (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(k.size(-1)))
         scores = scores.masked_fill(self.bias[:, :, :t, :t] == 0, float("-inf"))
         return self.c_proj((F.softmax(scores, dim=-1) @ v).transpose(1, 2).contiguous().view(n, t, c))
@@ -39,19 +41,67 @@ class Block(nn.Module):
 class Gpt(nn.Module):
     """As nanoGPT has it: a table of positions, a mask in a buffer, and the head's matrix is the embedding's."""
 
-    def __init__(self, width=32, heads=2, layers=2):
+    def __init__(self, width=32, heads=2, layers=2, fused=False):
         super().__init__()
         self.wte, self.wpe = nn.Embedding(VOCABULARY, width), nn.Embedding(TOKENS, width)
-        self.h = nn.ModuleList(Block(width, heads, i % 2 == 0) for i in range(layers))
+        self.h = nn.ModuleList(Block(width, heads, i % 2 == 0, fused) for i in range(layers))
         self.ln_f = nn.LayerNorm(width)
         self.lm_head = nn.Linear(width, VOCABULARY, bias=False)
-        self.lm_head.weight = self.wte.weight
+        if not fused:  # the exporter of that one keeps one name of the two
+            self.lm_head.weight = self.wte.weight
 
     def forward(self, ids):
         x = self.wte(ids) + self.wpe(torch.arange(0, ids.size(1), dtype=torch.long))
         for block in self.h:
             x = block(x)
         return self.lm_head(self.ln_f(x))
+
+
+def turned(x, cos, sin):
+    a, b = x.chunk(2, dim=-1)
+    return x * cos + torch.cat((-b, a), dim=-1) * sin
+
+
+class LlamaBlock(nn.Module):
+    """Normalized by the root of the mean square, positions by turning, two heads of queries for each of keys, a gate of SiLU."""
+
+    def __init__(self, width, heads, shared):
+        super().__init__()
+        self.heads, self.size = heads, width // heads
+        self.before, self.behind = nn.RMSNorm(width, eps=1e-5), nn.RMSNorm(width, eps=1e-5)
+        self.q, self.o = nn.Linear(width, width, bias=False), nn.Linear(width, width, bias=False)
+        self.k, self.v = (nn.Linear(width, width // shared, bias=False) for _ in range(2))
+        self.gate, self.up = (nn.Linear(width, 2 * width, bias=False) for _ in range(2))
+        self.down = nn.Linear(2 * width, width, bias=False)
+        angles = torch.outer(torch.arange(TOKENS), 100.0 ** (-torch.arange(0, self.size, 2) / self.size)).repeat(1, 2)
+        self.register_buffer("cos", angles.cos())
+        self.register_buffer("sin", angles.sin())
+
+    def attend(self, x):
+        n, t, c = x.size()
+        q, k, v = (part(x).view(n, t, -1, self.size).transpose(1, 2) for part in (self.q, self.k, self.v))
+        q, k = turned(q, self.cos, self.sin), turned(k, self.cos, self.sin)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+        return self.o(y.transpose(1, 2).contiguous().view(n, t, c))
+
+    def forward(self, x):
+        x = x + self.attend(self.before(x))
+        normal = self.behind(x)
+        return x + self.down(F.silu(self.gate(normal)) * self.up(normal))
+
+
+class Llama(nn.Module):
+    def __init__(self, width=32, heads=4, shared=2, layers=2):
+        super().__init__()
+        self.embedding = nn.Embedding(VOCABULARY, width)
+        self.layers = nn.ModuleList(LlamaBlock(width, heads, shared) for _ in range(layers))
+        self.norm, self.head = nn.RMSNorm(width, eps=1e-5), nn.Linear(width, VOCABULARY, bias=False)
+
+    def forward(self, ids):
+        x = self.embedding(ids)
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(self.norm(x))
 
 
 class Encoder(nn.Module):
@@ -80,6 +130,14 @@ def drawn(model):
 
 def make_gpt():
     return drawn(Gpt())
+
+
+def make_gpt_fused():
+    return drawn(Gpt(fused=True))
+
+
+def make_llama():
+    return drawn(Llama())
 
 
 def make_encoder():
