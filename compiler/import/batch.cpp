@@ -27,16 +27,20 @@ std::vector<const onnx::ValueInfoProto*> fed_inputs(const onnx::GraphProto& grap
   return inputs;
 }
 
-// The symbol of the batch: that of the first dimension of the first input, unless the user gave it a number (then the
-// model is sequence-first) and another symbol has the name of a batch.
+// The symbol of the batch: that of the first dimension of the first input, unless the user gave it a number, or another dimension is
+// called a batch and that one is not (then the model is sequence-first).
 std::string batch_symbol(const std::vector<const onnx::ValueInfoProto*>& inputs, const ImportOptions& options) {
+  std::string first;
   for (const auto* input : inputs)
-    for (const Dimension& dim : input->type().tensor_type().shape().dim())
-      if (dim.has_dim_param() && !options.dims.contains(dim.dim_param())) {
-        const bool leading = &dim == &input->type().tensor_type().shape().dim(0);
-        if (leading || looks_like_batch(dim.dim_param())) return dim.dim_param();
-      }
-  return {};
+    for (const Dimension& dim : input->type().tensor_type().shape().dim()) {
+      const std::string& symbol = dim.dim_param();
+      if (symbol.empty() || options.dims.contains(symbol)) continue;
+      const bool leading = &dim == &input->type().tensor_type().shape().dim(0), like_batch = looks_like_batch(symbol);
+      if (first.empty() && like_batch) return symbol;
+      if (symbol.find("batch") != std::string::npos) return symbol;
+      if (first.empty() && leading) first = symbol;
+    }
+  return first;
 }
 
 // Elements per sample and whether the batch is among the dimensions.

@@ -244,9 +244,10 @@ Status NetworkBuilder::infer(const onnx::NodeProto& proto, const Op& op) {
     node.inputs.push_back(*input);
   }
   while (!node.inputs.empty() && !node.inputs.back().valid()) node.inputs.pop_back();
-  // Outputs that nobody reads do not exist: the running statistics of a BatchNormalization, the mask of a Dropout.
+  // Outputs that nobody reads do not exist: the running statistics of a BatchNormalization, the mask of a Dropout. The parts of a
+  // Split do, for their lengths are told by their places.
   for (int i = 0; i < proto.output_size(); ++i)
-    node.outputs.push_back(i == 0 || readers_.contains(proto.output(i))
+    node.outputs.push_back(i == 0 || readers_.contains(proto.output(i)) || proto.op_type() == "Split"
                                ? table_.add({.name = proto.output(i).empty() ? node.name + ":0" : proto.output(i)})
                                : ValueId());
   while (!node.outputs.back().valid()) node.outputs.pop_back();

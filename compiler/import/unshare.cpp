@@ -154,6 +154,8 @@ class Unsharer {
 
   static std::string role_of(std::string_view op, int input, const std::string& original) {
     static constexpr const char* kRoles[] = {"input", "weight", "bias", "running_mean", "running_var"};
+    static constexpr const char* kRecurrent[] = {"X", "W", "R", "B"};  // as ONNX calls them
+    if ((op == "LSTM" || op == "GRU" || op == "RNN") && input < 4) return kRecurrent[input];
     if (slot_of(op, static_cast<size_t>(input)) != Slot::data && input < 5) return kRoles[input];
     const size_t dot = original.rfind('.');
     return dot == std::string::npos ? (op == "Add" ? "bias" : "weight") : original.substr(dot + 1);

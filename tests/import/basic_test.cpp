@@ -98,3 +98,17 @@ TEST_CASE("a shape chain becomes the constant of its Reshape") {
     CHECK(find_value(imported->network, "y")->type.dims == Dims{kBatch, {256}});
   }
 }
+
+TEST_CASE("the last part of a Split need not be read") {
+  for (const char* last : {"", "unread"}) {
+    ModelBuilder build(17);
+    build.input("x", {"N", "8"}).weight("w", {6, 5}).integers("lengths", {3, 3, 2});
+    ModelBuilder::integer(build.node("Split", {"x", "lengths"}, {"a", "b", last}, "split"), "axis", 1);
+    ModelBuilder::integer(build.node("Concat", {"a", "b"}, {"c"}), "axis", 1);
+    build.node("MatMul", {"c", "w"}, {"y"});
+    build.output("y");
+    const auto imported = build.import();
+    REQUIRE(outcome(imported) == "ok");
+    CHECK(find_node(imported->network, "split")->outputs.size() == 3);
+  }
+}

@@ -125,3 +125,14 @@ TEST_CASE("the batch is the first dimension, by symbol or by number") {
   REQUIRE(outcome(sequence) == "ok");
   CHECK(find_value(sequence->network, "y")->type.dims == Dims{{5}, N, {3}});
 }
+
+TEST_CASE("a dimension that is called a batch is it, also behind one that is not") {
+  ModelBuilder build(17);
+  build.input("x", {"T", "batch", "3"}).weight("w", {3, 2});
+  build.node("MatMul", {"x", "w"}, {"y"});
+  build.output("y");
+  CHECK_THAT(outcome(build.import()), Contains("2: ") && Contains("'T' (dimension 0 of input 'x')"));
+  const auto imported = build.import({.batch = 4, .dims = {{"T", 7}}});
+  REQUIRE(outcome(imported) == "ok");
+  CHECK(to_string(imported->network.values[imported->network.inputs[0]].type.dims) == "[7,N,3]");
+}
