@@ -118,3 +118,21 @@ for name in ("W", "R", "B", "head"):
     assert moved > 1e-3 and apart < 1e-4 * moved, (name, moved, apart)
 PY
 done
+# Steps first: files have samples first all the same, and are turned.
+$python - <<'PY'
+import onnx
+model = onnx.load("LSTM.said.onnx")
+model.graph.node.remove(model.graph.node[0])  # the Transpose
+model.graph.node[0].input[0] = "x"
+dims = model.graph.input[0].type.tensor_type.shape.dim
+dims[0].dim_value, dims[1].dim_param = 5, "N"
+onnx.save(model, "FIRST.said.onnx")
+PY
+build_trainer FIRST.said FIRST.said.onnx --batch 8 --budget 100% --optimizer adam
+trained FIRST.said FIRST.said.out.onnx --steps 4 --lr 0.01
+$python - <<'PY' || fail "steps first"
+import numpy as np, onnx
+from onnx import numpy_helper
+first, said = ({i.name: numpy_helper.to_array(i) for i in onnx.load(f"{name}.said.out.onnx").graph.initializer} for name in ("FIRST", "LSTM"))
+assert all(np.array_equal(first[name], said[name]) for name in ("W", "R", "B", "head"))
+PY

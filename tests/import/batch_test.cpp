@@ -134,5 +134,13 @@ TEST_CASE("a dimension that is called a batch is it, also behind one that is not
   CHECK_THAT(outcome(build.import()), Contains("2: ") && Contains("'T' (dimension 0 of input 'x')"));
   const auto imported = build.import({.batch = 4, .dims = {{"T", 7}}});
   REQUIRE(outcome(imported) == "ok");
-  CHECK(to_string(imported->network.values[imported->network.inputs[0]].type.dims) == "[7,N,3]");
+  CHECK(to_string(imported->network.values[imported->network.inputs[0]].type.dims) == "[N,7,3]");
+  CHECK(to_string(imported->network.values[imported->network.outputs[0]].type.dims) == "[7,N,2]");
+  CHECK_THAT(imported->notes[0], Contains("input 'x' is [7,N,3]; files have its samples one behind the other, as [N,7,3]"));
+
+  ModelBuilder tokens(17);
+  tokens.input("ids", {"7", "batch"}, onnx::TensorProto::INT64).weight("table", {9, 3});
+  tokens.node("Gather", {"table", "ids"}, {"y"});
+  tokens.output("y");
+  CHECK_THAT(outcome(tokens.import()), Contains("5: input 'ids' is [7,N]: its samples are not first, and no kernel turns whole numbers"));
 }

@@ -185,8 +185,8 @@ TEST_CASE("rows picked along two axes at once are picked along one") {
     for (const int64_t number : numbers.constant->ints) text += " " + std::to_string(number);
     return text;
   };
-  CHECK(said({0, 1, 1, 2, 2, -1}, 2) == "Relu Reshape Gather [3,N,5] 1 6 11");
-  CHECK(said({0, 1, 1, 0, -1, -1}, 2) == "Relu Reshape Gather [3,N,5]");
+  CHECK(said({0, 1, 1, 2, 2, -1}, 2) == "Transpose Relu Reshape Gather [3,N,5] 1 6 11");
+  CHECK(said({0, 1, 1, 0, -1, -1}, 2) == "Transpose Relu Reshape Gather [3,N,5]");
   CHECK_THAT(said({0, 4}, 2), Contains("4: node 'node' (GatherND): index 4 is outside of axis 1 of [3,4,N,5]"));
   CHECK_THAT(said({0, 1, 2}, 3), Contains("5: ") && Contains("picks samples by number"));
   CHECK_THAT(said({0, 1, 2, 3, 4}, 5), Contains("4: ") && Contains("picks along 5 axes"));
