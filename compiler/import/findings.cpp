@@ -56,18 +56,21 @@ int64_t count_bad(const std::string& raw) {
 
 }  // namespace
 
-void find_folded_normalization(const ModelFile& file, const Network& network, std::vector<std::string>& warnings) {
-  if (const int64_t told = count_told_folded(file.model.graph()); told > 0) {
-    warnings.push_back(fmt::format("the exporter has folded {} into the layers before them: it says so in the "
-                                   "model. Export it without that: {}", counted(told, "batch normalization"), kDynamoLine));
-    return;
-  }
+Status find_folded_normalization(const ModelFile& file, const Network& network, bool required, std::vector<std::string>& warnings) {
+  const auto found = [&](std::string what) -> Status {
+    if (required) return Error{ExitCode::invalid_model, std::move(what), {"--require-bn asks for batch normalizations in training mode"}};
+    warnings.push_back(std::move(what));
+    return {};
+  };
+  if (const int64_t told = count_told_folded(file.model.graph()); told > 0)
+    return found(fmt::format("the exporter has folded {} into the layers before them: it says so in the "
+                             "model. Export it without that: {}", counted(told, "batch normalization"), kDynamoLine));
   int convolutions = 0, with_bias = 0, renamed = 0, frozen = 0;
   for (const Node& node : network.nodes) {
     if (node.op == "BatchNormalization") {
       const auto mode = node.attributes.find("training_mode");
       const int64_t* training = mode == node.attributes.end() ? nullptr : std::get_if<int64_t>(&mode->second);
-      if (node.opset < 14 || (training && *training != 0)) return;  // before opset 14 nothing tells
+      if (node.opset < 14 || (training && *training != 0)) return {};  // before opset 14 nothing tells
       ++frozen;
     }
     if (node.op != "Conv") continue;
@@ -80,20 +83,19 @@ void find_folded_normalization(const ModelFile& file, const Network& network, st
     warnings.push_back(fmt::format("the model has {} in evaluation mode, for torch's dynamo exporter writes "
                                    "no other; training takes the statistics of each batch. It should be model.train() that is "
                                    "exported, or dropouts are missing", counted(frozen, "batch normalization")));
-    return;
+    return {};
   }
-  if (frozen > 0) {
-    warnings.push_back(fmt::format("the model has {} in evaluation mode; training takes the "
-                                   "statistics of each batch. To export it for training: {}", counted(frozen, "batch normalization"), kTorchLine));
-    return;
-  }
+  if (frozen > 0)
+    return found(fmt::format("the model has {} in evaluation mode; training takes the "
+                             "statistics of each batch. To export it for training: {}", counted(frozen, "batch normalization"), kTorchLine));
   const bool torch = file.model.producer_name() == "pytorch";
   // VGG has biases and no normalization by design, and its weights keep their names.
-  if (convolutions < kConvolutions || with_bias * 4 < convolutions * 3 || renamed * 2 < convolutions || !torch) return;
-  warnings.push_back(fmt::format("{} of {} convolutions have a bias, none is followed by a batch normalization, and {} weights "
-                                 "have lost their names: the model looks exported for evaluation, with its batch normalizations "
-                                 "folded into the convolutions. Export it for training: {}", with_bias, convolutions, renamed,
-                                 kTorchLine));
+  if (convolutions >= kConvolutions && with_bias * 4 >= convolutions * 3 && renamed * 2 >= convolutions && torch)
+    return found(fmt::format("{} of {} convolutions have a bias, none is followed by a batch normalization, and {} weights "
+                             "have lost their names: the model looks exported for evaluation, with its batch normalizations "
+                             "folded into the convolutions. Export it for training: {}", with_bias, convolutions, renamed, kTorchLine));
+  if (required) return found(fmt::format("the model has no batch normalization. If it is exported from one that has, the exporter folded them: {}", kTorchLine));
+  return {};
 }
 
 void find_nothing_to_train(const Network& network, std::vector<std::string>& warnings) {

@@ -11,8 +11,9 @@
 namespace plimsoll {
 
 // A convolutional network without a batch normalization whose convolutions all have biases is most likely an export
-// for evaluation, where they were folded away: it trains badly.
-void find_folded_normalization(const ModelFile& file, const Network& network, std::vector<std::string>& warnings);
+// for evaluation, where they were folded away: it trains badly. Error where they are `required`: invalid_model, also for a
+// network that has none and looks as if it never had. torch's dynamo exporter knows no training mode: from it, that they are there is enough.
+Status find_folded_normalization(const ModelFile& file, const Network& network, bool required, std::vector<std::string>& warnings);
 
 // NaN and infinite numbers in weights. Error under `strict`: invalid_model.
 Status find_bad_weights(const ModelFile& file, const Network& network, bool strict, std::vector<std::string>& warnings);

@@ -56,7 +56,7 @@ Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& 
 
   // The model as a network.
   PLIMSOLL_ASSIGN(imported.network, build_network(*file, order, options, imported.notes));
-  find_folded_normalization(*file, imported.network, imported.warnings);
+  PLIMSOLL_TRY(find_folded_normalization(*file, imported.network, options.require_normalization, imported.warnings));
   PLIMSOLL_TRY(find_bad_weights(*file, imported.network, options.strict, imported.warnings));
   find_nothing_to_train(imported.network, imported.warnings);
   if (options.strict && !imported.warnings.empty())

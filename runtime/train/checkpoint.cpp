@@ -191,12 +191,15 @@ std::vector<int64_t> Checkpoints::found() const {
   return iterations;
 }
 
-std::optional<Progress> Checkpoints::resume(std::vector<std::string>& passed_over) {
+std::optional<Progress> Checkpoints::resume(std::vector<std::string>& passed_over, bool strict) {
   const std::vector<int64_t> iterations = found();
   for (const int64_t iteration : iterations) {
     try {
       check_whole(path_of(iteration));
     } catch (const TrainerError& error) {
+      if (strict)
+        throw TrainerError(Exit::invalid_model, path_of(iteration) + " is damaged: " + error.what() +
+                                                    "; --resume without =strict goes on from one before it that is whole");
       passed_over.push_back(path_of(iteration) + ": " + error.what());
       continue;
     }
@@ -351,17 +354,24 @@ void Checkpoints::save(const Progress& progress) {
   drop_old(progress.iteration);
 }
 
-// Newer ones than the newest are not whole: they were passed over, and count for nothing.
+// Newer ones than the newest are not whole: they were passed over, and count for nothing. What cannot be removed, or not even be
+// listed, is no reason to stop: the new one is there.
 void Checkpoints::drop_old(int64_t newest) const {
+  std::vector<int64_t> there;
+  try {
+    there = found();
+  } catch (const TrainerError&) {
+    return;
+  }
   int64_t kept = 0;
-  for (const int64_t iteration : found()) {
+  for (const int64_t iteration : there) {
     if (iteration > newest || ++kept <= keep_) continue;
     const std::string going = directory_ + "/" + kTemporary + "old-" + std::to_string(iteration);
     if (::rename(path_of(iteration).c_str(), going.c_str()) == 0) remove(going);
   }
 }
 
-// A directory of ours and the files in it. What cannot be removed is no reason to stop.
+// A directory of ours and the files in it.
 void Checkpoints::remove(const std::string& path) const {
   for (const char* name : {kManifest, kWeights, kState}) ::unlink((path + "/" + name).c_str());
   ::rmdir(path.c_str());

@@ -49,8 +49,8 @@ class Checkpoints {
 
   // Brings the newest whole checkpoint to the arena. `passed_over` gets a sentence for each newer one that is not whole.
   // nullopt: there are none at all. Throws TrainerError: unreadable_input when none of those there is whole,
-  // invalid_model when the newest whole one is of another model.
-  std::optional<Progress> resume(std::vector<std::string>& passed_over);
+  // invalid_model when the newest whole one is of another model, or when it is not the newest of all and `strict` wants that.
+  std::optional<Progress> resume(std::vector<std::string>& passed_over, bool strict = false);
 
   // Throws TrainerError (unwritable_output); then the checkpoints before are as they were. Does nothing where the newest
   // is of this iteration.

@@ -108,13 +108,16 @@ class Loop {
   }
 
   Exit exit() const {
+    if (last_is_missing_) return Exit::unwritable_output;
     return !stopping() ? Exit::ok : stopped_by() == SIGINT ? Exit::interrupted : Exit::terminated;
   }
 
   void finish() {
     reporter_.close();
     check_weights();
-    if (checkpoints_) checkpoints_->save(progress_);
+    if (checkpoints_) save_checkpoint_or_say("");
+    // What rank 0 could not write is told by the exit code of all.
+    if (options_.checkpoint_optional) last_is_missing_ = team_.highest(last_is_missing_) != 0;
     team_.leave();
     if (!options_.trace.empty()) write_trace(options_.trace, program_, machine_.round(), times_);
     if (!options_.save.empty()) save_model(program_, model_file_, options_.save, port_);
@@ -122,8 +125,11 @@ class Loop {
       print_end(program_, machine_.arena().allocated_bytes(), durations_.median(), reductions_.median());
       device_use_.print(machine_.arena().allocated_bytes());
     }
-    if (checkpoints_) reporter_.say("checkpoint " + checkpoints_->path_of(progress_.iteration));
+    if (checkpoints_ && !last_is_missing_) reporter_.say("checkpoint " + checkpoints_->path_of(progress_.iteration));
     if (!options_.save.empty()) reporter_.say("saved " + options_.save);
+    if (missing_ > 0)
+      reporter_.warn("warning: " + counted(missing_, "checkpoint") + " could not be written" +
+                     (last_is_missing_ ? ", also the last: nobody can go on from where this run ended" : "; the last one was"));
     if (stopping()) reporter_.warn("stopped after " + counted(progress_.iteration, "iteration"));
   }
 
@@ -138,14 +144,14 @@ class Loop {
 
   void begin_checkpoints() {
     checkpoints_.emplace(options_.checkpoint, options_.keep, program_, port_, team_.pulse());
-    if (!options_.resume) {
+    if (options_.resume == Resume::no) {
       if (const std::vector<int64_t> there = checkpoints_->found(); !there.empty())
         throw TrainerError(Exit::usage, "there are checkpoints already, " + checkpoints_->path_of(there.front()) +
                                             " is the newest: --resume goes on from it, or name another directory");
       return;
     }
     std::vector<std::string> passed_over;
-    const std::optional<Progress> stored = checkpoints_->resume(passed_over);
+    const std::optional<Progress> stored = checkpoints_->resume(passed_over, options_.resume == Resume::newest);
     for (const std::string& line : passed_over) reporter_.warn("warning: passed over " + line);
     if (!stored) return reporter_.say("no checkpoint in " + options_.checkpoint + ": starting at the beginning");
     check_same_run(*stored);
@@ -264,7 +270,19 @@ class Loop {
 
   void save_checkpoint() {
     check_weights();
-    checkpoints_->save(progress_);
+    save_checkpoint_or_say("; training goes on, and the next is tried again");
+  }
+
+  void save_checkpoint_or_say(const char* what_now) {
+    try {
+      checkpoints_->save(progress_);
+      last_is_missing_ = false;
+    } catch (const TrainerError& error) {
+      if (!options_.checkpoint_optional || error.code != Exit::unwritable_output) throw;
+      last_is_missing_ = true;
+      ++missing_;
+      reporter_.warn("warning: no checkpoint behind " + counted(progress_.iteration, "iteration") + ": " + error.what() + what_now);
+    }
   }
 
   // Over all samples where the labels are classes (the feeder fills the last batch with what counts nowhere), else over
@@ -315,6 +333,8 @@ class Loop {
   Schedule schedule_;
   Progress progress_;
   std::optional<Checkpoints> checkpoints_;
+  int64_t missing_ = 0;  // checkpoints that could not be written
+  bool last_is_missing_ = false;
   std::optional<Feeder> feeder_, evaluation_feeder_;
   Durations durations_, reductions_;
   StepTimes times_;  // of --trace

@@ -41,7 +41,7 @@ T choice(std::string_view option, std::string_view text, const std::pair<std::st
   std::string list;
   for (const auto& [word, meant] : words) {
     if (word == text) return meant;
-    list += (list.empty() ? "" : ", ") + std::string(word);
+    if (!word.empty()) list += (list.empty() ? "" : ", ") + std::string(word);
   }
   throw TrainerError(Exit::usage, std::string(option) + " takes one of " + list + ", not '" + std::string(text) + "'");
 }
@@ -49,6 +49,7 @@ T choice(std::string_view option, std::string_view text, const std::pair<std::st
 constexpr std::pair<std::string_view, OnNan> kOnNan[] = {{"stop", OnNan::stop}, {"skip", OnNan::skip}, {"ignore", OnNan::ignore}};
 constexpr std::pair<std::string_view, LastBatch> kLastBatch[] = {
     {"drop", LastBatch::drop}, {"pad", LastBatch::pad}, {"keep", LastBatch::keep}};
+constexpr std::pair<std::string_view, Resume> kResume[] = {{"", Resume::newest_whole}, {"strict", Resume::newest}};
 constexpr std::pair<std::string_view, ScheduleKind> kSchedules[] = {{"constant", ScheduleKind::constant},
                                                                     {"step", ScheduleKind::step},
                                                                     {"cosine", ScheduleKind::cosine},
@@ -57,10 +58,12 @@ constexpr std::pair<std::string_view, ScheduleKind> kSchedules[] = {{"constant",
 // One row per option: its help is made from what it is parsed by. A row without `set` is a heading.
 struct Row {
   std::string_view name;
-  std::string_view value;  // "": a flag
+  std::string_view value;  // "": a flag; "[=…]": may be left out
   std::string_view help;   // a line break begins another line
   void (*set)(Options& options, std::string_view name, std::string_view value) = nullptr;
 };
+
+bool may_be_left_out(const Row& row) { return row.value.starts_with('['); }
 
 using View = std::string_view;
 
@@ -148,8 +151,14 @@ constexpr Row kRows[] = {
      [](Options& o, View n, View v) { o.checkpoint_every = number<int64_t>(n, v, 1); }},
     {"--keep", "N", "so many of the newest remain (default 3)",
      [](Options& o, View n, View v) { o.keep = number<int64_t>(n, v, 1); }},
-    {"--resume", "", "go on from the newest whole checkpoint, with the bits of a run that was never interrupted",
-     [](Options& o, View, View) { o.resume = true; }},
+    {"--checkpoint-optional", "",
+     "go on where one cannot be written, and try again at the next; exit with 7 if the\n"
+     "last cannot be (also --ckpt-optional)",
+     [](Options& o, View, View) { o.checkpoint_optional = true; }},
+    {"--resume", "[=strict]",
+     "go on from the newest whole checkpoint, with the bits of a run that was never interrupted;\n"
+     "=strict: end with an error where a newer one is damaged",
+     [](Options& o, View n, View v) { o.resume = choice(n, v, kResume); }},
 
     {"", "", "else"},
     {"--metrics", "FILE", "a line per iteration: a JSON object, or comma-separated where FILE ends in .csv; may be given twice",
@@ -171,6 +180,7 @@ constexpr Row kRows[] = {
 const Row* find_row(std::string_view name) {
   if (name == "-h") name = "--help";
   if (name == "--test") name = "--eval-data";
+  if (name == "--ckpt-optional") name = "--checkpoint-optional";
   for (const Row& row : kRows)
     if (row.set && row.name == name) return &row;
   return nullptr;
@@ -189,7 +199,7 @@ constexpr std::string_view kCompiledIn[] = {"--batch", "--sub-batch", "--budget"
 // What would be read and have no effect is refused, like what contradicts.
 void check_together(const Options& options, const std::vector<std::string_view>& names) {
   const auto given = [&](std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); };
-  for (const std::string_view option : {"--resume", "--checkpoint-every", "--keep"})
+  for (const std::string_view option : {"--resume", "--checkpoint-every", "--checkpoint-optional", "--keep"})
     if (given(option) && options.checkpoint.empty())
       throw TrainerError(Exit::usage, std::string(option) + " needs --checkpoint DIR, where checkpoints are");
   const auto pictures = [](const std::string& source) { return source.starts_with("images:"); };
@@ -201,7 +211,7 @@ void check_together(const Options& options, const std::vector<std::string_view>&
   if (options.predict.empty() != options.out.empty())
     throw TrainerError(Exit::usage, options.out.empty() ? "--predict needs --out FILE.npy" : "--out needs --predict SOURCE");
   if (!options.predict.empty() && !options.save.empty()) throw TrainerError(Exit::usage, "--save is of training; --predict moves no weight");
-  if (!options.predict.empty() && !options.checkpoint.empty() && !options.resume)
+  if (!options.predict.empty() && !options.checkpoint.empty() && options.resume == Resume::no)
     throw TrainerError(Exit::usage, "--predict makes no checkpoints; --checkpoint DIR --resume predicts with the newest there");
   if (!options.measure_ranks.empty() && !(options.save.empty() && options.checkpoint.empty() && options.predict.empty()))
     throw TrainerError(Exit::usage, "--measure-ranks trains nothing: leave out what is of training");
@@ -224,7 +234,7 @@ std::string help_text() {
       text += "\n" + std::string(row.help) + "\n";
       continue;
     }
-    std::string left = "  " + std::string(row.name) + (row.value.empty() ? "" : " ") + std::string(row.value);
+    std::string left = "  " + std::string(row.name) + (row.value.empty() || may_be_left_out(row) ? "" : " ") + std::string(row.value);
     left.resize(std::max(left.size() + 2, kColumn), ' ');
     text += left;
     for (const char c : row.help) text += c == '\n' ? "\n" + std::string(kColumn + 2, ' ') : std::string(1, c);
@@ -250,7 +260,7 @@ Options parse_options(int argc, char** argv) {
       if (equals != std::string_view::npos) throw TrainerError(Exit::usage, std::string(name) + " takes no value");
     } else if (equals != std::string_view::npos) {
       value = given.substr(equals + 1);
-    } else {
+    } else if (!may_be_left_out(*row)) {
       if (i + 1 >= argc || std::string_view(argv[i + 1]).starts_with("--")) throw TrainerError(Exit::usage, std::string(name) + " needs a value");
       value = argv[++i];
       (options.told += value) += '\n';

@@ -13,6 +13,7 @@
 namespace plimsoll::train {
 
 enum class OnNan { stop, skip, ignore };
+enum class Resume { no, newest_whole, newest };
 
 struct Options {
   // What to train on, for how long.
@@ -35,7 +36,8 @@ struct Options {
   std::string checkpoint = {};  // directory; "": none are made
   int64_t checkpoint_every = 0;  // iterations; 0: after each epoch
   int64_t keep = 3;
-  bool resume = false;
+  bool checkpoint_optional = false;  // one that cannot be written does not end the run
+  Resume resume = Resume::no;
   // Instead of training.
   std::string predict = {};  // samples; "": train
   std::string out = {};      // file of what the model makes of them

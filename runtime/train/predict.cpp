@@ -20,13 +20,13 @@ namespace {
 
 void load_weights(const Program& program, const Options& options, const std::string& model_file, ParameterPort& port) {
   init_parameters(program, options.init, model_file, port);
-  if (!options.resume) return;
+  if (options.resume == Resume::no) return;
   const auto none = [&] { return TrainerError(Exit::unreadable_input, "there is no checkpoint in '" + options.checkpoint + "'"); };
   std::error_code unknown;
   if (!std::filesystem::is_directory(options.checkpoint, unknown)) throw none();
   Checkpoints checkpoints(options.checkpoint, options.keep, program, port);
   std::vector<std::string> passed_over;
-  const std::optional<Progress> stored = checkpoints.resume(passed_over);
+  const std::optional<Progress> stored = checkpoints.resume(passed_over, options.resume == Resume::newest);
   for (const std::string& line : passed_over) std::fprintf(stderr, "warning: passed over %s\n", line.c_str());
   if (!stored) throw none();
   if (!options.quiet) std::printf("weights of %s\n", checkpoints.path_of(stored->iteration).c_str());

@@ -31,6 +31,10 @@ same again.onnx whole.onnx
 
 # What was damaged is passed over, the one before taken; the epoch's figures are those of the whole run.
 printf 'x' | dd of=ck2/ckpt-000000007/state.safetensors bs=1 seek=400 conv=notrunc status=none
+expect 4 train --checkpoint ck2 --resume=strict --save none.onnx; says "ck2/ckpt-000000007 is damaged"; says "--resume without =strict"
+expect 4 train --checkpoint ck2 --resume=strict --predict x.npy --out none.npy; says "ck2/ckpt-000000007 is damaged"
+[[ ! -e none.onnx && ! -e none.npy ]] || fail "something was made of a damaged checkpoint"
+expect 2 train --checkpoint ck2 --resume=perhaps;               says "--resume takes one of strict, not 'perhaps'"
 expect 0 train --checkpoint ck2 --resume --save other.onnx;     says "passed over ck2/ckpt-000000007"; says "resumed from ck2/ckpt-000000006"
 same other.onnx whole.onnx
 grep -h '^epoch' out | sed 's/  [0-9.]* s,.*//' > resumed.epochs
@@ -139,6 +143,41 @@ if unshare -m true 2>/dev/null; then
 else
   echo "no file system of a few kilobytes to be had here: its part is left out"
 fi
+
+# What cannot be written ends the run, unless it may be missing: then it is told, tried again at the next, and the exit code says
+# whether the last one is there.
+expect 2 train --checkpoint-optional;                           says "--checkpoint-optional needs --checkpoint DIR"
+ends_by() { # CODE: the run goes on until it is asked to end
+  kill -INT $child; code=0; wait $child || code=$?
+  [[ $code -eq $1 ]] || { cat log; fail "exit $code when it should be $1"; }
+}
+waits_for() { while ! grep -q "$1" log; do kill -0 $child || { cat log; fail "it does not say: $1"; }; sleep 0.02; done; }
+for may in "" --checkpoint-optional; do
+  rm -rf ck8 away
+  trainer/build/train --data npy:x.npy,y.npy --epochs 100000 --seed 3 --checkpoint ck8 --checkpoint-every 5 $may --save saved8.onnx >log 2>&1 & child=$!
+  while [[ ! -d ck8/ckpt-000000005 ]]; do kill -0 $child || { cat log; fail "it made no checkpoint"; }; sleep 0.01; done
+  mv ck8 away && echo file >ck8
+  if [[ -z $may ]]; then
+    code=0; wait $child || code=$?
+    [[ $code -eq 7 ]] || { cat log; fail "exit $code when no checkpoint could be written"; }
+    grep -q "cannot write 'ck8/" log || { cat log; fail "it does not say what it cannot write"; }
+    continue
+  fi
+  waits_for "^warning: no checkpoint behind [0-9]* iterations: cannot write 'ck8/.*; training goes on, and the next is tried again$"
+  newest=$(ls away | tail -n 1)
+  rm ck8 && mv away ck8
+  while [[ $(ls ck8 | tail -n 1) == "$newest" ]]; do kill -0 $child || { cat log; fail "it made no further checkpoint"; }; sleep 0.01; done
+  ends_by 130
+  grep -q "checkpoint[s]* could not be written; the last one was$" log || { cat log; fail "it does not sum up"; }
+  expect 0 train --epochs 100000 --checkpoint ck8 --resume=strict --steps 1;  says "resumed from ck8/$(ls ck8 | tail -n 1)"
+  trainer/build/train --data npy:x.npy,y.npy --epochs 100000 --seed 3 --checkpoint ck8 --checkpoint-every 5 $may --resume --save saved8.onnx >log 2>&1 & child=$!
+  waits_for "^resumed"
+  mv ck8 away && echo file >ck8
+  waits_for "^warning: no checkpoint"
+  ends_by 7
+  grep -q "could not be written, also the last" log && ! grep -q "^checkpoint ck8" log || { cat log; fail "it does not say that the last is missing"; }
+  expect 0 train --model saved8.onnx --steps 1
+done
 
 # Killed before any call of --save: no model or a whole one, the one before or the new one, and nothing is left that the next does not remove.
 c++ -std=c++20 -shared -fPIC -O1 "$PLIMSOLL_CLI/preload/die.cpp" -o die.so -ldl

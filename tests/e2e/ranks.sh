@@ -41,6 +41,22 @@ by_hand 2 two $run --save by_env.onnx --quiet
 wait "${pids[0]}" && wait "${pids[1]}" || { cat err.*; fail "started by hand"; }
 same by_env.onnx two.onnx 0
 
+# A damaged checkpoint ends all that want the newest or none; one that cannot be written and may be missing ends nobody, and all tell
+# at their end that the last is.
+expect 0 mpirun -np 2 two/build/train $run --steps 4 --checkpoint ck4
+printf 'x' | dd of=ck4/ckpt-000000004/state.safetensors bs=1 seek=400 conv=notrunc status=none
+by_hand 2 two $run --checkpoint ck4 --resume=strict --quiet
+ended 4 0 1
+one_says "^error: ck4/ckpt-000000004 is damaged: .*--resume without =strict" 0 1
+by_hand 2 two --data npy:x.npy,y.npy --epochs 100000 --quiet --metrics may.jsonl --checkpoint may --checkpoint-every 2 --checkpoint-optional
+trains may.jsonl "${pids[0]}"
+while [[ ! -d may/ckpt-000000002 ]]; do kill -0 "${pids[0]}" || { cat err.*; fail "it made no checkpoint"; }; sleep 0.01; done
+mv may away && echo file >may
+while ! grep -q "training goes on, and the next is tried again" err.0; do kill -0 "${pids[0]}" || { cat err.*; fail "it ended"; }; sleep 0.05; done
+kill -TERM "${pids[1]}"
+ended 7 0 1
+grep -q "could not be written, also the last" err.0 || { cat err.*; fail "the last checkpoint is not told to be missing"; }
+
 # Four of them.
 expect 0 mpirun -np 4 four/build/train $run --save four.onnx;          says "batch 16 on 4 ranks in 2 rounds of 8, 1 thread each"
 same one.onnx four.onnx 1e-6

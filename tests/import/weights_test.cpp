@@ -256,20 +256,24 @@ TEST_CASE("an exporter that folded batch normalizations, or writes them for eval
   REQUIRE(outcome(folded) == "ok");
   REQUIRE(folded->warnings.size() == 1);
   CHECK_THAT(folded->warnings[0], Contains("folded 1 batch normalization into") && Contains("dynamo=True, optimize=False"));
+  CHECK_THAT(outcome(build.import({.batch = 4, .require_normalization = true})), StartsWith("4: the exporter has folded 1 batch normalization"));
 
   ModelBuilder scopes(20, 10);
   scopes.input("x", {"N", "3", "4", "4"}).weight("scale", {3}).weight("bias", {3}).weight("mean", {3}).weight("var", {3});
   scopes.node("BatchNormalization", {"x", "scale", "bias", "mean", "var"}, {"y"});
   scopes.output("y");
   CHECK_THAT(scopes.import()->warnings[0], Contains("To export it for training"));
+  const ImportOptions required{.batch = 4, .require_normalization = true};
+  CHECK_THAT(outcome(scopes.import(required)), StartsWith("4: the model has 1 batch normalization in evaluation mode"));
   onnx::StringStringEntryProto& scope = *scopes.graph().mutable_node(0)->add_metadata_props();
   scope.set_key("pkg.torch.onnx.name_scopes");
   scope.set_value("['', 'bn', 'batch_norm']");
   CHECK_THAT(scopes.import()->warnings[0], Contains("dynamo exporter writes no other") && Contains("model.train()"));
+  CHECK(outcome(scopes.import(required)) == "ok");
 }
 
 TEST_CASE("an export for evaluation is told from one that never had batch normalization") {
-  const auto chain = [](const std::string& weight, const std::string& bias) {
+  const auto chain = [](const std::string& weight, const std::string& bias, bool required = false) {
     ModelBuilder build;
     build.model.set_producer_name("pytorch");
     build.input("x0", {"N", "3", "8", "8"});
@@ -279,11 +283,14 @@ TEST_CASE("an export for evaluation is told from one that never had batch normal
       build.conv("x" + n, n + weight, n + bias, "x" + std::to_string(i + 1));
     }
     build.output("x9");
-    return build.import();
+    return build.import({.batch = 4, .require_normalization = required});
   };
   const auto folded = chain("onnx::Conv_w", "onnx::Conv_b"), vgg = chain(".weight", ".bias");
   REQUIRE(outcome(folded) == "ok");
   REQUIRE(folded->warnings.size() == 1);
   CHECK_THAT(folded->warnings[0], Contains("TrainingMode.TRAINING, do_constant_folding=False, dynamo=False"));
   CHECK(vgg->warnings.empty());
+  // Asked for, they are missed where they were folded, and where they never were.
+  CHECK_THAT(outcome(chain("onnx::Conv_w", "onnx::Conv_b", true)), StartsWith("4: 9 of 9 convolutions have a bias"));
+  CHECK_THAT(outcome(chain(".weight", ".bias", true)), StartsWith("4: the model has no batch normalization."));
 }

@@ -226,6 +226,18 @@ TEST_CASE("what is not whole is passed over, with the reason") {
   }
   CHECK(load(place / "run", value_at).iteration == 20);
 
+  // Whoever wants the newest or none is told which it is.
+  const auto strictly = [&] {
+    Parameters parameters;
+    std::vector<std::string> passed_over;
+    Checkpoints(place / "run", 9, parameters.program, parameters.port).resume(passed_over, true);
+  };
+  CHECK(code_of(strictly) == Exit::ok);
+  fs::rename(newest + "manifest.sha256", place / "manifest");
+  CHECK(code_of(strictly) == Exit::invalid_model);
+  CHECK(load(place / "run", value_at).iteration == 10);
+  fs::rename(place / "manifest", newest + "manifest.sha256");
+
   // Damaged ones take nobody's place among those that are kept, and are replaced when their iteration comes again.
   fs::remove(newest + "manifest.sha256");
   save(place / "run", 15, 1, 15);

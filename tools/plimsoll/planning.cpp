@@ -33,7 +33,7 @@ bool wants_plain_layout(const PlanningOptions& options, PlanFor purpose) {
 
 Result<ImportedModel> import_model(const ModelOptions& options) {
   PLIMSOLL_ASSIGN(const auto dims, dims_of(options));
-  return import_onnx(options.model, {.batch = options.batch, .dims = dims, .strict = options.strict});
+  return import_onnx(options.model, {.batch = options.batch, .dims = dims, .strict = options.strict, .require_normalization = options.require_bn});
 }
 
 Status freeze_as_asked(const ModelOptions& options, Network& network, std::vector<std::string>& notes) {

@@ -48,7 +48,8 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
       layout("layout", cl::init("auto"), cl::value_desc("NAME"),
              cl::desc("of images: auto (default); on the host plain, nChw8c, nChw16c; on cuda nchw, nhwc: by default what the tasks' times say"),
              cl::sub(sub)),
-      strict("strict", cl::desc("refuse what otherwise gets a warning"), cl::sub(sub)),
+      strict("strict", cl::desc("refuse a model that otherwise gets a warning: NaN in weights, nothing to train, an export for evaluation"), cl::sub(sub)),
+      require_bn("require-bn", cl::desc("refuse a model without batch normalizations, or with ones that an exporter folded or wrote for evaluation"), cl::sub(sub)),
       quiet("q", cl::desc("print nothing but errors and warnings"), cl::sub(sub)) {}
 
 PlanningOptions::PlanningOptions(cl::SubCommand& sub)
