@@ -6,8 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include "compiler/import/model_file.h"
 #include "compiler/support/bytes.h"
 #include "compiler/support/new_file.h"
+#include "compiler/support/new_pair.h"
 #include "models/weights.h"
 
 namespace plimsoll {
@@ -73,24 +75,26 @@ int64_t describe_outside(onnx::GraphProto& graph, const std::vector<InitialWeigh
   return offset;
 }
 
-Status write_outside(onnx::ModelProto model, const std::vector<InitialWeight>& weights, const InitOptions& options,
-                     const std::string& path) {
-  PLIMSOLL_ASSIGN(NewFile data, NewFile::create(path + ".data"));
-  PLIMSOLL_ASSIGN(NewFile file, NewFile::create(path));
-  const int64_t bytes = describe_outside(*model.mutable_graph(), weights,
-                                         std::filesystem::path(path).filename().string() + ".data");
-  if (!options.zeros) {
+// The name of the data file, as onnx's own tools have it: the model's and ".data".
+Result<std::string> write_outside(const onnx::ModelProto& model, const std::vector<InitialWeight>& weights, const InitOptions& options,
+                                  const std::string& path) {
+  int64_t bytes = 0;
+  const auto skeleton = [&](const std::string& name) {
+    onnx::ModelProto described = model;
+    bytes = describe_outside(*described.mutable_graph(), weights, name);
+    return described.SerializeAsString();
+  };
+  const auto fill = [&](NewFile& data) -> Status {
+    if (options.zeros) return data.extend(bytes);
     const std::string padding(kPage, '\0');
     for (const InitialWeight& weight : weights) {
       PLIMSOLL_TRY(write_elements(data, weight, options.seed));
       PLIMSOLL_TRY(data.write(std::string_view(padding).substr(0, static_cast<size_t>(align_up(4 * weight.elements(), kPage) - 4 * weight.elements()))));
     }
-  }
-  PLIMSOLL_TRY(data.extend(bytes));
-  PLIMSOLL_TRY(file.write(model.SerializeAsString()));
-  PLIMSOLL_TRY(file.sync());
-  PLIMSOLL_TRY(data.appear());
-  return file.appear();
+    return {};
+  };
+  const std::string name = std::filesystem::path(path).filename().string();
+  return write_pair({.path = path, .beside = {name + ".data", weights_name(name)}}, skeleton, fill);
 }
 
 // A graph is one message whose length stands before it, so all lengths are known before the first element is drawn:
@@ -125,20 +129,16 @@ Status write_inside(onnx::ModelProto model, const std::vector<InitialWeight>& we
 
 }  // namespace
 
-Result<bool> write_model_file(const onnx::ModelProto& model, const std::vector<InitialWeight>& weights,
+Result<std::string> write_model_file(const onnx::ModelProto& model, const std::vector<InitialWeight>& weights,
                               const InitOptions& options, const std::string& path) {
   int64_t bytes = static_cast<int64_t>(model.ByteSizeLong());
   for (const InitialWeight& weight : weights) {
     constexpr int64_t description = 96;  // tags, lengths and dimensions: at most
     bytes += 4 * weight.elements() + description + static_cast<int64_t>(weight.name.size());
   }
-  const bool outside = options.zeros || bytes > kLargestMessage;
-  if (outside) {
-    PLIMSOLL_TRY(write_outside(model, weights, options, path));
-  } else {
-    PLIMSOLL_TRY(write_inside(model, weights, options, path));
-  }
-  return outside;
+  if (options.zeros || bytes > kLargestMessage) return write_outside(model, weights, options, path);
+  PLIMSOLL_TRY(write_inside(model, weights, options, path));
+  return std::string();
 }
 
 }  // namespace plimsoll

@@ -17,9 +17,9 @@ struct InitOptions {
   bool zeros = false;  // data in a file of holes beside the model
 };
 
-// Writes `path` and, beyond 2 GiB or with zeros, `path`.data; under other names first, so that a failure leaves
-// neither. True when there is a data file. Error: unwritable_output.
-Result<bool> write_model_file(const onnx::ModelProto& model, const std::vector<InitialWeight>& weights,
-                              const InitOptions& options, const std::string& path);
+// Writes `path` and, beyond 2 GiB or with zeros, a file beside it (compiler/support/new_pair.h); the name of that, or nothing.
+// Error: unwritable_output; then there is what was there before.
+Result<std::string> write_model_file(const onnx::ModelProto& model, const std::vector<InitialWeight>& weights,
+                                     const InitOptions& options, const std::string& path);
 
 }  // namespace plimsoll

@@ -1,6 +1,7 @@
 #include "models/zoo.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include "compiler/support/bytes.h"
@@ -85,10 +86,10 @@ Result<ZooFacts> zoo_facts(std::string_view spec) {
 
 Result<std::string> write_zoo_model(std::string_view spec, const std::string& path) {
   PLIMSOLL_ASSIGN(const Built built, build(spec));
-  PLIMSOLL_ASSIGN(const bool outside, write_model_file(built.model, built.weights, built.init, path));
+  PLIMSOLL_ASSIGN(const std::string beside, write_model_file(built.model, built.weights, built.init, path));
   return "wrote " + std::string(spec) + " to " + path + ": " + std::to_string(built.facts.nodes) + " nodes, " +
          format_grouped(built.facts.parameters) + " parameters" +
-         (outside ? ", weights in " + path + ".data" : std::string());
+         (beside.empty() ? std::string() : ", weights in " + (std::filesystem::path(path).parent_path() / beside).string());
 }
 
 }  // namespace plimsoll

@@ -102,7 +102,7 @@ bool stop_training(google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, c
 
 }  // namespace
 
-Status export_model(const ExportRequest& request, const std::string& path) {
+Result<std::string> export_model(const ExportRequest& request, const std::string& path) {
   PLIMSOLL_ASSIGN(const std::shared_ptr<ModelFile> file, load_model(request.model));
   PLIMSOLL_TRY(load_data(*file));
   if (!request.checkpoint.empty()) PLIMSOLL_TRY(put_weights(*file, request.checkpoint));
@@ -114,9 +114,14 @@ Status export_model(const ExportRequest& request, const std::string& path) {
     for (onnx::FunctionProto& function : *file->model.mutable_functions())
       stop_training(*function.mutable_node(), {function.output().begin(), function.output().end()});
   }
+  if (is_too_large_for_one_file(*file, request.most_bytes)) {
+    PLIMSOLL_ASSIGN(TwoFiles files, write_model_in_two(*file, path));
+    return std::move(files.weights);
+  }
   PLIMSOLL_ASSIGN(NewFile output, NewFile::create(path));
   PLIMSOLL_TRY(write_model(*file, output.descriptor(), path));
-  return output.appear();
+  PLIMSOLL_TRY(output.appear());
+  return std::string();
 }
 
 }  // namespace plimsoll

@@ -15,6 +15,7 @@
 
 #include "compiler/import/loaded_model.h"
 #include "compiler/import/sha256.h"
+#include "compiler/support/new_pair.h"
 
 namespace plimsoll {
 namespace {
@@ -110,31 +111,39 @@ Status write_bytes(int descriptor, std::string_view bytes, int64_t offset, const
   return {};
 }
 
-Status write_outside(ModelFile& file, const std::string& path, const std::string& name, std::map<std::string, FileRange>& ranges) {
+// What goes into the other file, with where: the model is left with a description of it.
+struct Outside {
+  FileRange range;
+  std::string bytes;
+};
+
+std::map<std::string, Outside> take_outside(onnx::GraphProto& graph) {
   constexpr int64_t kAlignment = 4096;
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) return Error{ExitCode::unwritable_output, fmt::format("cannot write '{}': {}", path, std::strerror(errno))};
-  Status written;
+  std::map<std::string, Outside> taken;
   int64_t end = 0;
-  for (onnx::TensorProto& tensor : *file.model.mutable_graph()->mutable_initializer()) {
+  for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
     if (!goes_outside(tensor)) continue;
     const int64_t offset = (end + kAlignment - 1) / kAlignment * kAlignment, bytes = static_cast<int64_t>(tensor.raw_data().size());
-    written = write_bytes(descriptor, tensor.raw_data(), offset, path);
-    if (!written.ok()) break;
     end = offset + bytes;
-    ranges[tensor.name()] = {offset, bytes};
+    taken[tensor.name()] = {{offset, bytes}, std::move(*tensor.mutable_raw_data())};
     tensor.clear_raw_data();
     tensor.set_data_location(onnx::TensorProto::EXTERNAL);
-    for (const auto& [key, value] : {std::pair<std::string, std::string>{"location", name}, {"offset", std::to_string(offset)},
-                                     {"length", std::to_string(bytes)}}) {
+  }
+  return taken;
+}
+
+void describe_outside(onnx::GraphProto& graph, const std::map<std::string, Outside>& outside, const std::string& name) {
+  for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
+    const auto found = outside.find(tensor.name());
+    if (found == outside.end()) continue;
+    tensor.clear_external_data();
+    for (const auto& [key, value] : {std::pair<std::string, std::string>{"location", name}, {"offset", std::to_string(found->second.range.offset)},
+                                     {"length", std::to_string(found->second.range.bytes)}}) {
       onnx::StringStringEntryProto& entry = *tensor.add_external_data();
       entry.set_key(key);
       entry.set_value(value);
     }
   }
-  if (::close(descriptor) != 0 && written.ok())
-    return Error{ExitCode::unwritable_output, fmt::format("cannot write '{}': {}", path, std::strerror(errno))};
-  return written;
 }
 
 Error unwritable_model(const std::string& path, int error) {
@@ -149,13 +158,24 @@ bool is_too_large_for_one_file(const ModelFile& file, int64_t most_bytes) {
   return file.model.ByteSizeLong() > static_cast<size_t>(most_bytes);
 }
 
-Result<std::map<std::string, FileRange>> write_model_in_two(ModelFile& file, const std::string& path) {
-  const std::filesystem::path skeleton(path);
-  const std::string name = weights_name(skeleton.filename().string());
-  std::map<std::string, FileRange> ranges;
-  PLIMSOLL_TRY(write_outside(file, (skeleton.parent_path() / name).string(), name, ranges));
-  PLIMSOLL_TRY(write_model(file, path));
-  return ranges;
+Result<TwoFiles> write_model_in_two(ModelFile& file, const std::string& path) {
+  onnx::GraphProto& graph = *file.model.mutable_graph();
+  const std::map<std::string, Outside> outside = take_outside(graph);
+  if (is_too_large_for_one_file(file))
+    return Error{ExitCode::unsupported, fmt::format("without its weights the model has {} bytes; an ONNX file ends at 2 GiB", file.model.ByteSizeLong())};
+  const auto skeleton = [&](const std::string& name) {
+    describe_outside(graph, outside, name);
+    return file.model.SerializeAsString();
+  };
+  const auto fill = [&](NewFile& weights) -> Status {
+    for (const auto& [tensor, taken] : outside) PLIMSOLL_TRY(write_bytes(weights.descriptor(), taken.bytes, taken.range.offset, path));
+    return {};
+  };
+  const std::string name = std::filesystem::path(path).filename().string();
+  TwoFiles files;
+  PLIMSOLL_ASSIGN(files.weights, write_pair({.path = path, .beside = {weights_name(name), weights_name(name + " ")}}, skeleton, fill));
+  for (const auto& [tensor, taken] : outside) files.ranges[tensor] = taken.range;
+  return files;
 }
 
 Status write_model(const ModelFile& file, int descriptor, const std::string& path) {

@@ -36,10 +36,16 @@ bool is_too_large_for_one_file(const ModelFile& file, int64_t most_bytes = kMode
 // is a multiple of 4096 (for whoever maps it). That file's name has a fixed form and length, so that a trainer can give
 // a copy of the skeleton a file of its own without Protobuf: 16 hexadecimal digits and ".weights" (weights_name()).
 // Small tensors of whole numbers, which tools want to know while they load a model, stay in the skeleton.
-// The ranges are those of the weights' file. Errors: unwritable_output; unsupported, when even the skeleton is too large.
-Result<std::map<std::string, FileRange>> write_model_in_two(ModelFile& file, const std::string& path);
+// The two appear together (compiler/support/new_pair.h). The model in memory is the skeleton afterwards.
+// Errors: unwritable_output; unsupported, when even the skeleton is too large.
+struct TwoFiles {
+  std::string weights;                           // the name of the file beside the skeleton
+  std::map<std::string, FileRange> ranges = {};  // of that file
+};
+Result<TwoFiles> write_model_in_two(ModelFile& file, const std::string& path);
 
-// Of the weights beside the skeleton with this file name: the first digits of its SHA-256.
+// Of the weights beside the skeleton with this file name: the first digits of its SHA-256. Of that and a space, where a skeleton
+// that is replaced has that name for its own.
 std::string weights_name(std::string_view skeleton_name);
 
 struct ExportRequest {
@@ -48,10 +54,12 @@ struct ExportRequest {
   // As it is used after training: batch normalization by running statistics, no dropout. What was exported for training
   // says otherwise, and a runtime that believes it normalizes by whatever samples it is given at once.
   bool for_inference = false;
+  int64_t most_bytes = kModelBytesLimit;  // of one file
 };
 
-// The model once more, as one file: of a skeleton, with the weights that lie beside it.
+// The model once more, as one file: of a skeleton, with the weights that lie beside it. Where it would be too large, in two files
+// again; the name of the weights then, or nothing.
 // Errors: as importing has them; unreadable_input and invalid_model for a checkpoint that is damaged or of another model.
-Status export_model(const ExportRequest& request, const std::string& path);
+Result<std::string> export_model(const ExportRequest& request, const std::string& path);
 
 }  // namespace plimsoll

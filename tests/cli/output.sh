@@ -116,6 +116,29 @@ for how in "model lenet -o" "export trainer -o" "plan net.onnx --batch 8 --polic
     done
   done
 done
+# A model whose weights lie beside it, in the place of another such: that one with its own, or the new one with its own.
+mkdir pairs
+pair() { # the model, by the sum of its own text and of the weights that it names
+  local name
+  name=$(grep -aom1 'net\.onnx\.data\|[0-9a-f]\{16\}\.weights' pairs/net.onnx | head -n 1)
+  { sed 's/net\.onnx\.data/weights/g; s/[0-9a-f]\{16\}\.weights/weights/g' pairs/net.onnx; cat "pairs/$name"; } | sha256sum
+}
+plimsoll model lenet:init=zeros -o pairs/net.onnx 2>/dev/null && ten=$(pair)
+plimsoll model lenet:init=zeros,classes=100 -o pairs/net.onnx 2>/dev/null && hundred=$(pair)
+[[ $ten != "$hundred" ]] || fail "two models are one"
+for ((call = 1; ; ++call)); do
+  rm pairs/* && plimsoll model lenet:init=zeros -o pairs/net.onnx 2>/dev/null
+  code=0
+  LD_PRELOAD=$PWD/die.so DIE_FROM=pairs DIE_EVERY=1 DIE_AT=$call plimsoll model lenet:init=zeros,classes=100 -o pairs/net.onnx 2>/dev/null || code=$?
+  [[ $code -eq 137 || $code -eq 0 ]] || fail "exit $code when it was killed at call $call"
+  is=$(pair)
+  [[ $is == "$ten" || $is == "$hundred" ]] || fail "killed at call $call, it left a model with weights that are not its own"
+  [[ $code -ne 0 ]] || break
+  plimsoll model lenet:init=zeros -o pairs/net.onnx 2>/dev/null
+  plimsoll model lenet:init=zeros,classes=100 -o pairs/net.onnx 2>/dev/null
+  [[ $(pair) == "$hundred" && $(ls -A pairs | wc -l) -eq 2 ]] || fail "behind a kill at call $call there is $(ls -A pairs)"
+done
+[[ $call -gt 6 && $is == "$hundred" && $(ls -A pairs | wc -l) -eq 2 ]] || fail "with $call calls it left $(ls -A pairs)"
 [[ $(cat kept/.file.plimsoll-mine) == precious ]] || fail "somebody's file of a name like ours is gone"
 for how in "model lenet -o" "export trainer -o"; do
   mkfifo pipe 2>/dev/null || true

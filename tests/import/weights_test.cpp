@@ -220,14 +220,34 @@ TEST_CASE("a model that is too large for one file goes into two, and comes back 
   CHECK(!is_too_large_for_one_file(*imported->file, bytes));
   CHECK(is_too_large_for_one_file(*imported->file, bytes - 1));
 
-  const auto ranges = write_model_in_two(*imported->file, directory / "two.onnx");
-  REQUIRE(ranges.ok());
-  CHECK(ranges->at("w") == FileRange{0, 4 * 3 * 3 * 3 * 4});
-  CHECK(ranges->at("b").offset % 4096 == 0);
-  CHECK(std::filesystem::exists(directory / weights_name("two.onnx")));
-  REQUIRE(export_model({.model = directory / "two.onnx"}, directory / "again.onnx").ok());
-  std::ifstream one(directory / "one.onnx"), again(directory / "again.onnx");
-  CHECK(std::string(std::istreambuf_iterator<char>(one), {}) == std::string(std::istreambuf_iterator<char>(again), {}));
+  const auto files = write_model_in_two(*imported->file, directory / "two.onnx");
+  REQUIRE(files.ok());
+  CHECK(files->ranges.at("w") == FileRange{0, 4 * 3 * 3 * 3 * 4});
+  CHECK(files->ranges.at("b").offset % 4096 == 0);
+  CHECK(files->weights == weights_name("two.onnx"));
+  CHECK(std::filesystem::exists(directory / files->weights));
+  const auto is_one = [&](const std::string& model) {
+    const auto exported = export_model({.model = directory / model}, directory / "again.onnx");
+    REQUIRE(exported.ok());
+    CHECK(exported->empty());
+    std::ifstream one(directory / "one.onnx"), again(directory / "again.onnx");
+    CHECK(std::string(std::istreambuf_iterator<char>(one), {}) == std::string(std::istreambuf_iterator<char>(again), {}));
+  };
+  is_one("two.onnx");
+
+  // What is too large for one file stays in two, also in the place of another: then its weights take the other name.
+  const auto exported = export_model({.model = directory / "two.onnx", .most_bytes = bytes - 1}, directory / "large.onnx");
+  REQUIRE(exported.ok());
+  CHECK(*exported == weights_name("large.onnx"));
+  is_one("large.onnx");
+  ModelBuilder other = small_model();
+  other.graph().set_name("another");
+  const auto replacing = other.import();
+  const auto second = write_model_in_two(*replacing->file, directory / "large.onnx");
+  REQUIRE(second.ok());
+  CHECK(second->weights == weights_name("large.onnx "));
+  CHECK(!std::filesystem::exists(directory / *exported));
+  CHECK(outcome(import_onnx(directory / "large.onnx", {.batch = 4})) == "ok");
 }
 
 // As torch's dynamo exporter writes a layer without a bias, its own optimizer left out.

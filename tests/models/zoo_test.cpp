@@ -10,6 +10,7 @@
 
 #include <unistd.h>
 
+#include "compiler/import/model_file.h"
 #include "models/weights.h"
 #include "models/zoo.h"
 #include "onnx/onnx.pb.h"
@@ -211,6 +212,28 @@ TEST_CASE("weights that do not fit a message lie beside the model") {
     end = std::stoll(tensor.external_data(1).value()) + std::stoll(tensor.external_data(2).value());
   }
   CHECK(static_cast<int64_t>(std::filesystem::file_size(path + ".data")) >= end);
+  std::filesystem::remove(path + ".data");
+}
+
+TEST_CASE("a model that takes the place of another keeps its hands off that one's weights") {
+  const std::string path = temporary("replaced.onnx");
+  const auto beside = [&] {
+    onnx::ModelProto model;
+    REQUIRE(model.ParseFromString(bytes_of(path)));
+    return model.graph().initializer(0).external_data(0).value();
+  };
+  REQUIRE(write_zoo_model("lenet:init=zeros", path).ok());
+  CHECK(beside() == "replaced.onnx.data");
+  REQUIRE(write_zoo_model("lenet:init=zeros", path).ok());  // the same: any of its weights are right
+  CHECK(beside() == "replaced.onnx.data");
+  const auto line = write_zoo_model("lenet:init=zeros,classes=7", path);
+  REQUIRE(line.ok());
+  CHECK(beside() == weights_name("replaced.onnx"));
+  CHECK_THAT(*line, Catch::Contains("weights in ") && Catch::Contains(beside()));
+  CHECK(!std::filesystem::exists(path + ".data"));
+  REQUIRE(write_zoo_model("lenet:init=zeros", path).ok());
+  CHECK(beside() == "replaced.onnx.data");
+  CHECK(!std::filesystem::exists(std::filesystem::path(path).parent_path() / weights_name("replaced.onnx")));
   std::filesystem::remove(path + ".data");
 }
 

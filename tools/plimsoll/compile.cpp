@@ -50,12 +50,17 @@ class CompileCommand final : public Command {
     ModelFile& model = *planned.model.file;
     const std::string model_path = directory.path_of("model.onnx");
     const bool apart = external_data_ || is_too_large_for_one_file(model);
-    PLIMSOLL_ASSIGN(const auto ranges, apart ? write_model_in_two(model, model_path) : write_model(model, model_path));
+    TwoFiles files_of_model;  // of one file: no weights beside it
+    if (apart) {
+      PLIMSOLL_ASSIGN(files_of_model, write_model_in_two(model, model_path));
+    } else {
+      PLIMSOLL_ASSIGN(files_of_model.ranges, write_model(model, model_path));
+    }
     GenerateOptions generate_options{.command = invocation, .threads = options_.target == "host" ? planned.threads : 0};
-    for (const auto& [name, range] : ranges) generate_options.initializer_offsets[name] = range.offset;
+    for (const auto& [name, range] : files_of_model.ranges) generate_options.initializer_offsets[name] = range.offset;
     generate_options.model_bytes = static_cast<int64_t>(std::filesystem::file_size(model_path));
     if (apart)
-      generate_options.weights_bytes = static_cast<int64_t>(std::filesystem::file_size(directory.path_of(weights_name("model.onnx"))));
+      generate_options.weights_bytes = static_cast<int64_t>(std::filesystem::file_size(directory.path_of(files_of_model.weights)));
     PLIMSOLL_ASSIGN(std::vector<GeneratedFile> files, generate(planned.graph, planned.plan, generate_options));
     files.push_back({"plan.json", to_json(planned.plan)});
     nlohmann::ordered_json manifest = {{"generator", planned.plan.generator},

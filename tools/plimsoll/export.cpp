@@ -28,8 +28,9 @@ class ExportCommand final : public Command {
     std::error_code ignored;
     const std::string model = fs::is_directory(what_.getValue(), ignored) ? what_ + "/model.onnx" : what_.getValue();
     const SignalsWait signals;
-    PLIMSOLL_TRY(export_model({.model = model, .checkpoint = checkpoint_, .for_inference = inference_}, output_.getValue()));
-    Console(false).say(fmt::format("wrote {}", output_.getValue()));
+    PLIMSOLL_ASSIGN(const std::string weights, export_model({.model = model, .checkpoint = checkpoint_, .for_inference = inference_}, output_.getValue()));
+    const std::string beside = weights.empty() ? "" : ", weights in " + (fs::path(output_.getValue()).parent_path() / weights).string();
+    Console(false).say(fmt::format("wrote {}{}", output_.getValue(), beside));
     return {};
   }
 
