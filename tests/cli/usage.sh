@@ -25,12 +25,42 @@ expect 2 plimsoll plan net.onnx --batch 8 --dim seq;                  says "NAME
 expect 2 plimsoll plan net.onnx --batch 8 --dim seq=4;               says "--dim seq=4: the model has no dimension of that name"
 expect 2 plimsoll plan net.onnx --batch 8 --dim n=4 --dim n=5;       says "--dim n is given twice: 4 and 5"
 expect 2 plimsoll plan net.onnx --batch 8 --no-such-flag;             says "no-such-flag"
+expect 2 plimsoll plan net.onnx --batch;                              says "--batch needs a value: N"
+expect 2 plimsoll plan net.onnx --batch --budget 60%;                 says "--batch needs a value: N"
+expect 2 plimsoll plan net.onnx --batch=;                             says "--batch is '' when it should be a whole number"
+expect 2 plimsoll plan net.onnx --batch 4 --batch 8;                  says "--batch is given twice: 4 and 8"
+expect 2 plimsoll plan net.onnx --batch 4 --strict --strict;          says "--strict is given twice"
+expect 2 plimsoll plan net.onnx --batch 4 --strict=maybe;             says "--strict takes no value, and is given 'maybe'"
+expect 2 plimsoll plan net.onnx --batch 99999999999999999999;         says "when it should be a smaller number"
+expect 2 plimsoll plan net.onnx --batch 4 --effort x;                 says "--effort is 'x' when it should be a whole number"
+expect 2 plimsoll plan net.onnx --batch 4 --effort 9;                 says "--effort is 9 when it should be between 0 and 3"
+expect 2 plimsoll plan net.onnx --batch 4 --momentum nine;            says "--momentum is 'nine' when it should be a number"
+expect 2 plimsoll plan net.onnx --batch 4 --optimizer lion;           says "when it should be one of sgd, momentum, adam, adamw"
+expect 2 plimsoll plan net.onnx --batch 4 --checkpoint ck;            says 'of `plimsoll plan`; export has it'
+expect 2 plimsoll plan net.onnx --batch 4 -o '';                      says "-o is given nothing"
+expect 2 plimsoll plan '' --batch 4;                                  says "MODEL.onnx is given nothing"
+expect 2 plimsoll plan --batch 4;                                     says "MODEL.onnx is missing"
+expect 2 plimsoll plan net.onnx --batch 4 second.onnx;                says "'second.onnx' is one too many"
+expect 2 plimsoll plan -- net.onnx --batch 4;                         says "'--batch' is one too many"
+expect 2 plimsoll plan net.onnx --batch 4 -;                          says "'-' is one too many"
+expect 2 plimsoll plan net.onnx --batch $'\xff';                      says "when it should be a whole number"
+expect 2 plimsoll inspect;                                            says "MODEL.onnx is missing"
+expect 2 plimsoll inspect net.onnx --csv=colours;                     says "--csv is 'colours' when it should be one of "
+expect 2 plimsoll compile net.onnx --batch 4;                         says "-o DIR is needed"
+expect 2 plimsoll profile net.onnx --batch 4 --sub-batch 4,x -o p;    says "--sub-batch is '4,x' when it should be"
+expect 2 plimsoll --batch 4 plan net.onnx;                            says "a subcommand comes first"
+expect 3 plimsoll plan $'n\xff.onnx' --batch 4;                       says "cannot read model"
+expect 0 plimsoll plan --batch 4 -q --policy liveness -o p.json -- net.onnx
+expect 0 plimsoll plan -batch=4 -q --policy liveness -o p.json net.onnx --strict=false
+expect 0 plimsoll inspect p.json --csv
+expect 0 plimsoll inspect p.json --csv=layers
 # The value of an option that there is not is no second complaint.
 expect 2 plimsoll plan net.onnx --batch 8 --budgett 3MiB;             says "'--budgett'"; says "Did you mean '--budget'?"
 [[ $(wc -l <err) -eq 3 ]] || { cat err; fail "more is said of --budgett than that it is not there"; }
-# What the parser of the command line says by itself ends in where to look, and speaks of nobody's path.
+# What is wrong is one message, that ends in where to look and speaks of nobody's path.
 for wrong in "--batch 4.5" "--batch" "--batch 8 --loss sum" "--batch 8 --bugdet 60%" "--batch 8 second.onnx"; do
   expect 2 plimsoll plan net.onnx $wrong;                             says '`plimsoll plan --help` tells more'
+  [[ $(grep -c '^error: ' err) -eq 1 && $(wc -l <err) -le 3 ]] || { cat err; fail "more than one message: $wrong"; }
   ! grep -E '^error: *$|/plimsoll|rng-seed' err || fail "says it badly: $wrong"
 done
 expect 2 plimsoll --nonsense;                                         says '`plimsoll --help` tells more'

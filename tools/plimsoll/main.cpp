@@ -12,11 +12,13 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
+#include "tools/plimsoll/command_line.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
 #include "tools/plimsoll/option_table.h"
@@ -41,24 +43,6 @@ std::string quoted(int argc, char** argv) {
   return line;
 }
 
-// Of what LLVM says of a command line, the lines that help: not where its own help is, nor names of options of LLVM's own. A value
-// that cannot be read it has complained of on stderr itself.
-std::string in_our_words(std::string_view complaint) {
-  constexpr std::string_view kProgram = "plimsoll: ";
-  std::string words;
-  while (!complaint.empty()) {
-    std::string_view line = complaint.substr(0, complaint.find('\n'));
-    complaint.remove_prefix(std::min(complaint.size(), line.size() + 1));
-    for (const std::string_view hint : {"  Try: ", ": See: "}) line = line.substr(0, line.find(hint));
-    if (line.starts_with(kProgram)) line.remove_prefix(kProgram.size());
-    if (line.empty() || line.find("--rng-seed") != line.npos) continue;
-    const bool counts_arguments = line.find("positional ") != line.npos;  // and takes an unknown option's value for one
-    if (counts_arguments && words.starts_with("Unknown ")) continue;
-    words += (words.empty() ? "" : "\n") + std::string(line);
-  }
-  return words.empty() ? "the command line cannot be read" : words;
-}
-
 int run(int argc, char** argv) {
   const Console console(false);
   Commands commands;
@@ -79,6 +63,15 @@ int run(int argc, char** argv) {
                    {"`plimsoll --help` and `plimsoll SUBCOMMAND --help` tell more"}});
     return static_cast<int>(ExitCode::usage);
   }
+  const auto ask_for_help = [&](Error error) {
+    error.notes.push_back(fmt::format("`plimsoll {}--help` tells more", named(verb) ? verb + " " : ""));
+    console.error(error);
+    return static_cast<int>(ExitCode::usage);
+  };
+  const std::vector<std::string_view> given(argv + 1, argv + argc);
+  for (const auto& command : commands)
+    if (command->sub.getName() == verb)
+      if (const Status right = check_command_line(*command, commands, std::span(given).subspan(1)); !right.ok()) return ask_for_help(right.error());
   llvm::cl::SetVersionPrinter([](llvm::raw_ostream& out) { out << "plimsoll " PLIMSOLL_VERSION "\n"; });
   std::string complaint;
   llvm::raw_string_ostream complaints(complaint);
@@ -86,9 +79,7 @@ int run(int argc, char** argv) {
   arguments[0] = "plimsoll";  // LLVM's help and complaints quote it
   if (!llvm::cl::ParseCommandLineOptions(argc, arguments.data(), kOverview, &complaints)) {
     complaints.flush();
-    console.error({ExitCode::usage, in_our_words(complaint),
-                   {fmt::format("`plimsoll {}--help` tells more", named(verb) ? verb + " " : "")}});
-    return static_cast<int>(ExitCode::usage);
+    return ask_for_help({ExitCode::usage, named(verb) ? complaint : fmt::format("'{}' is not known here: a subcommand comes first, its options behind it", verb)});
   }
   for (const auto& command : commands) {
     if (!command->sub) continue;

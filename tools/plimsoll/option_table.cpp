@@ -12,20 +12,6 @@ namespace {
 
 namespace cl = llvm::cl;
 
-// The names of an enumeration. LLVM hands them out for options that have no name of their own ("-O1"), so the name is taken
-// away while we ask.
-std::vector<std::string> enumerated(cl::Option& option) {
-  llvm::SmallVector<llvm::StringRef, 16> found;
-  const llvm::StringRef name = option.ArgStr;
-  option.ArgStr = "";
-  option.getExtraOptionNames(found);
-  option.ArgStr = name;
-  std::vector<std::string> names;
-  for (const llvm::StringRef one : found)
-    if (!one.empty()) names.push_back(one.str());
-  return names;
-}
-
 // Of options whose values are names that are looked up elsewhere.
 std::vector<std::string> looked_up(const std::string& option) {
   std::vector<std::string> names;
@@ -59,6 +45,20 @@ bool takes_a_file(const std::string& value) {
 }
 
 }  // namespace
+
+// LLVM hands them out for options that have no name of their own ("-O1"), so the name is taken
+// away while we ask.
+std::vector<std::string> enumerated(cl::Option& option) {
+  llvm::SmallVector<llvm::StringRef, 16> found;
+  const llvm::StringRef name = option.ArgStr;
+  option.ArgStr = "";
+  option.getExtraOptionNames(found);
+  option.ArgStr = name;
+  std::vector<std::string> names;
+  for (const llvm::StringRef one : found)
+    if (!one.empty()) names.push_back(one.str());
+  return names;
+}
 
 std::vector<CommandRow> option_table(const Commands& commands) {
   std::vector<CommandRow> table;

@@ -40,4 +40,7 @@ struct CommandRow {
 
 std::vector<CommandRow> option_table(const Commands& commands);
 
+// The names that an option of an enumeration takes; of others, nothing.
+std::vector<std::string> enumerated(llvm::cl::Option& option);
+
 }  // namespace plimsoll

@@ -1,0 +1,187 @@
+#include "tools/plimsoll/command_line.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tools/plimsoll/option_table.h"
+
+namespace plimsoll {
+namespace {
+
+namespace cl = llvm::cl;
+using std::string_view;
+
+Error wrong(std::string what) { return {ExitCode::usage, std::move(what)}; }
+
+std::string with_dashes(string_view name) { return fmt::format("{}{}", name.size() == 1 ? "-" : "--", name); }
+
+cl::Option* find_option(const cl::SubCommand& sub, string_view name) {
+  const auto found = sub.OptionsMap.find(llvm::StringRef(name.data(), name.size()));
+  return found == sub.OptionsMap.end() ? nullptr : found->second;
+}
+
+// One that --help shows.
+bool is_ours(const cl::Option& option) { return !option.isInAllSubCommands() && option.getOptionHiddenFlag() == cl::NotHidden; }
+
+// "--batch", "-o" and "-batch=8" as LLVM has them; nothing where it is no option but what a command is about.
+string_view option_name(string_view argument) {
+  if (argument.size() < 2 || argument[0] != '-') return {};
+  argument.remove_prefix(argument[1] == '-' ? 2 : 1);
+  return argument.substr(0, argument.find('='));
+}
+
+Error unknown_option(const Command& command, const Commands& commands, string_view given, string_view name) {
+  std::string text = fmt::format("there is no option '{}' of `plimsoll {}`", given.substr(0, given.find('=')), command.sub.getName().str());
+  unsigned nearest = static_cast<unsigned>(name.size()) / 3 + 1;
+  const cl::Option* near = nullptr;
+  const llvm::StringRef wanted(name.data(), name.size());
+  for (const auto& entry : command.sub.OptionsMap) {
+    const unsigned distance = is_ours(*entry.second) && name.size() > 1 ? wanted.edit_distance(entry.first()) : nearest;
+    if (distance > nearest || (distance == nearest && (!near || near->ArgStr < entry.first()))) continue;
+    if (distance == nearest && !is_ours(*entry.second)) continue;
+    nearest = distance;
+    near = entry.second;
+  }
+  if (near && nearest <= name.size() / 3) return wrong(fmt::format("{}\nDid you mean '{}'?", text, with_dashes(near->ArgStr.str())));
+  std::vector<std::string> others;
+  for (const auto& other : commands)
+    if (const cl::Option* const there = find_option(other->sub, name); there && is_ours(*there)) others.push_back(other->sub.getName().str());
+  if (!others.empty()) text += fmt::format("; {} {} it", fmt::join(others, ", "), others.size() == 1 ? "has" : "have");
+  return wrong(std::move(text));
+}
+
+template <class T>
+bool reads(const cl::Option& option) {
+  return dynamic_cast<const cl::opt<T>*>(&option) || dynamic_cast<const cl::list<T>*>(&option);
+}
+
+bool is_whole_number(llvm::StringRef text) {
+  long long number;
+  return !text.getAsInteger(0, number);
+}
+
+bool is_one_of(const std::vector<std::string>& names, string_view value) { return std::find(names.begin(), names.end(), value) != names.end(); }
+
+// LLVM's own, which it makes when it reads a command line.
+bool is_of_llvm(string_view name) {
+  constexpr string_view kNames[] = {"help", "h", "help-list", "help-hidden", "help-list-hidden", "version", "print-options", "print-all-options"};
+  return std::ranges::find(kNames, name) != std::end(kNames);
+}
+
+// As LLVM's parsers will read it.
+Status check_value(cl::Option& option, string_view value) {
+  const std::string name = with_dashes(option.ArgStr.str());
+  const llvm::StringRef text(value.data(), value.size());
+  const auto should_be = [&](const std::string& what) { return wrong(fmt::format("{} is '{}' when it should be {}", name, value, what)); };
+  if (reads<long long>(option) || reads<int>(option)) {
+    llvm::SmallVector<llvm::StringRef, 4> parts;
+    text.split(parts, ',');
+    if (parts.size() > 1 && !(option.getMiscFlags() & cl::CommaSeparated)) return should_be("a whole number");
+    const bool too_large = !value.empty() && value.find_first_not_of("0123456789") == value.npos;
+    if (!std::all_of(parts.begin(), parts.end(), is_whole_number)) return should_be(too_large ? "a smaller number" : "a whole number");
+    return {};
+  }
+  double number;
+  if (reads<double>(option)) return text.getAsDouble(number) ? Status(should_be("a number")) : Status();
+  if (const std::vector<std::string> names = enumerated(option); !names.empty()) {
+    if (is_one_of(names, value)) return {};
+    return should_be(fmt::format("one of {}", fmt::join(names, ", ")));
+  }
+  return value.empty() ? Status(wrong(fmt::format("{} is given nothing", name))) : Status();
+}
+
+class CommandLine {
+ public:
+  CommandLine(const Command& command, const Commands& commands, std::span<const string_view> arguments)
+      : command_(command), commands_(commands), arguments_(arguments) {}
+
+  Status check() {
+    for (; at_ < arguments_.size(); ++at_) {
+      const string_view argument = arguments_[at_], name = only_positional_ ? string_view() : option_name(argument);
+      if (!only_positional_ && argument == "--") only_positional_ = true;
+      else if (name.empty()) positional_.push_back(argument);
+      else PLIMSOLL_TRY(check_option(argument, name));
+      if (asks_for_help_) return {};
+    }
+    PLIMSOLL_TRY(check_positional());
+    for (const auto& entry : command_.sub.OptionsMap)
+      if (entry.second->getNumOccurrencesFlag() == cl::Required && !given_.contains(entry.second))
+        return wrong(fmt::format("{}{} is needed: {}", with_dashes(entry.first().str()),
+                                 entry.second->ValueStr.empty() ? "" : " " + entry.second->ValueStr.str(), first_line(entry.second->HelpStr.str())));
+    return {};
+  }
+
+ private:
+  static std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+  Status check_option(string_view argument, string_view name) {
+    asks_for_help_ = is_of_llvm(name);
+    if (asks_for_help_) return {};
+    cl::Option* const option = find_option(command_.sub, name);
+    if (!option) return unknown_option(command_, commands_, argument, name);
+    const size_t equals = argument.find('=');
+    string_view value = equals == argument.npos ? string_view() : argument.substr(equals + 1);
+    if (option->getValueExpectedFlag() == cl::ValueRequired) {
+      if (equals == argument.npos && (at_ + 1 == arguments_.size() || is_option(arguments_[at_ + 1])))
+        return wrong(fmt::format("{} needs a value: {}", with_dashes(name), option->ValueStr.empty() ? "VALUE" : option->ValueStr.str()));
+      if (equals == argument.npos) value = arguments_[++at_];
+      PLIMSOLL_TRY(check_value(*option, value));
+    } else if (equals != argument.npos && !enumerated(*option).empty()) {
+      PLIMSOLL_TRY(check_value(*option, value));
+    } else if (equals != argument.npos && std::ranges::find(kTruths, value) == std::end(kTruths)) {
+      return wrong(fmt::format("{} takes no value, and is given '{}'", with_dashes(name), value));
+    }
+    const auto [before, fresh] = given_.emplace(option, value);
+    const bool may_be_repeated = option->getNumOccurrencesFlag() == cl::ZeroOrMore || option->getNumOccurrencesFlag() == cl::OneOrMore;
+    if (fresh || may_be_repeated) return {};
+    return wrong(fmt::format("{} is given twice{}", with_dashes(name), value.empty() ? "" : fmt::format(": {} and {}", before->second, value)));
+  }
+
+  // A value may begin with a dash, as a number does.
+  bool is_option(string_view argument) const { return argument.starts_with("--") && find_option(command_.sub, option_name(argument)); }
+
+  Status check_positional() const {
+    const auto& wanted = command_.sub.PositionalOpts;
+    const bool endless = std::any_of(wanted.begin(), wanted.end(), [](const cl::Option* option) {
+      return option->getNumOccurrencesFlag() == cl::ZeroOrMore || option->getNumOccurrencesFlag() == cl::OneOrMore;
+    });
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      const bool needed = wanted[i]->getNumOccurrencesFlag() == cl::Required || wanted[i]->getNumOccurrencesFlag() == cl::OneOrMore;
+      if (i >= positional_.size() && needed) return wrong(fmt::format("{} is missing", wanted[i]->HelpStr.str()));
+      if (i < positional_.size() && positional_[i].empty()) return wrong(fmt::format("{} is given nothing", wanted[i]->HelpStr.str()));
+    }
+    if (positional_.size() <= wanted.size() || endless) return {};
+    return wrong(fmt::format("'{}' is one too many: `plimsoll {}` takes {}", positional_[wanted.size()], command_.sub.getName().str(),
+                             wanted.empty() ? "options only" : list_of_positional()));
+  }
+
+  std::string list_of_positional() const {
+    std::string list;
+    for (const cl::Option* option : command_.sub.PositionalOpts) list += (list.empty() ? "" : " ") + option->HelpStr.str();
+    return list;
+  }
+
+  static constexpr string_view kTruths[] = {"", "true", "TRUE", "True", "1", "false", "FALSE", "False", "0"};  // to LLVM
+
+  const Command& command_;
+  const Commands& commands_;
+  std::span<const string_view> arguments_;
+  size_t at_ = 0;
+  bool only_positional_ = false, asks_for_help_ = false;
+  std::vector<string_view> positional_;
+  std::map<const cl::Option*, string_view> given_;
+};
+
+}  // namespace
+
+Status check_command_line(const Command& command, const Commands& commands, std::span<const string_view> arguments) {
+  // LLVM puts the contents of a file in the place of @FILE.
+  if (std::any_of(arguments.begin(), arguments.end(), [](string_view argument) { return argument.starts_with('@'); })) return {};
+  return CommandLine(command, commands, arguments).check();
+}
+
+}  // namespace plimsoll
