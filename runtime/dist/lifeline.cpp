@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <string>
+#include <utility>
 
 namespace plimsoll::dist {
 namespace {
@@ -23,8 +24,8 @@ constexpr int64_t kNobody = -1;
 
 }  // namespace
 
-Lifeline::Lifeline(const Rank& rank, const std::vector<Spoke>& spokes, const Pulse& pulse, int64_t patience)
-    : rank_(rank), pulse_(pulse), patience_(patience) {
+Lifeline::Lifeline(const Rank& rank, const std::vector<Spoke>& spokes, const Pulse& pulse, int64_t patience, EngineFailure engine_failure)
+    : rank_(rank), pulse_(pulse), patience_(patience), engine_failure_(std::move(engine_failure)) {
   for (const Spoke& spoke : spokes) peers_.push_back({.rank = spoke.rank, .socket = spoke.socket});
   thread_ = std::thread([this] { serve(); });
 }
@@ -112,6 +113,10 @@ void Lifeline::tick() {
     if (peer.ending >= 0 && ++peer.ending > kEndingTicks) lost(peer.rank, peer.state.iteration, How::failed, false);
   }
   if (all_wait()) lost(kNobody, mine_.iteration, How::all_wait, false);
+  if (const std::string failure = engine_failure_ ? engine_failure_() : ""; !failure.empty()) {
+    std::fprintf(stderr, "error: on rank %lld: %s\n", static_cast<long long>(rank_.number), failure.c_str());
+    lost(rank_.number, mine_.iteration, How::engine_failed, false);
+  }
 }
 
 void Lifeline::hear(Peer& peer) {
@@ -155,7 +160,8 @@ void Lifeline::lost(int64_t rank, int64_t iteration, How how, bool told) {
                             : how == How::silent ? "nothing was heard of it" + seconds
                             : how == How::failed ? "it ended with an error"
                             : how == How::idle   ? "it lives, but did nothing" + seconds
-                                                 : "all wait for each other" + seconds;
+                            : how == How::engine_failed ? "what adds up over the ranks failed there"
+                                                        : "all wait for each other" + seconds;
     std::fprintf(stderr, "error: %s, %s: %s; %s end\n", who.c_str(), when.c_str(), why.c_str(), rank == kNobody ? "all" : "all others");
   }
   _exit(kExitRankLost);

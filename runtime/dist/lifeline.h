@@ -17,6 +17,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -34,8 +36,12 @@ class Lifeline {
     bool first_here = false;  // of those on its machine: it says there what only this machine may know
   };
 
+  // What the engine says has failed behind its calls, for what it does on a device or by threads of its own; "": nothing. Asked
+  // every second, on the lifeline's thread.
+  using EngineFailure = std::function<std::string()>;
+
   // By all ranks at once; the connections are taken over. `patience`: seconds; 0: for ever.
-  Lifeline(const Rank& rank, const std::vector<Spoke>& spokes, const Pulse& pulse, int64_t patience);
+  Lifeline(const Rank& rank, const std::vector<Spoke>& spokes, const Pulse& pulse, int64_t patience, EngineFailure engine_failure = {});
   // Without goodbye(): the others are told that this rank ends with an error, which it prints itself.
   ~Lifeline();
   Lifeline(const Lifeline&) = delete;
@@ -46,7 +52,7 @@ class Lifeline {
 
  private:
   // How a rank was lost.
-  enum class How : int32_t { ended, silent, failed, idle, all_wait };
+  enum class How : int32_t { ended, silent, failed, idle, all_wait, engine_failed };
   enum class Kind : int32_t { beat, ending, goodbye, lost };
   // One byte order: ranks run one and the same program.
   struct Message {
@@ -86,6 +92,7 @@ class Lifeline {
   const Rank rank_;
   const Pulse& pulse_;
   const int64_t patience_;
+  const EngineFailure engine_failure_;
   State mine_;
   std::vector<Peer> peers_;  // of rank 0 all others, of another rank 0
   std::atomic<bool> leaving_{false};

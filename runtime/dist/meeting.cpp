@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "runtime/dist/ranks.h"
 
@@ -32,10 +33,12 @@ std::vector<Spoke> meet_at(const Place& place, int port) {
 
 }  // namespace
 
-Meeting::Meeting(int64_t expected, const Place& place, Pulse& pulse, int64_t patience) : place_(place), pulse_(pulse) {
+Meeting::Meeting(int64_t expected, const Place& place, Pulse& pulse, int64_t patience, Lifeline::EngineFailure engine_failure)
+    : place_(place), pulse_(pulse) {
   expect_ranks(expected, place.size, place.rank);
   spokes_ = meet_at(place, place.port);
-  lifeline_.emplace(Lifeline::Rank{.number = place.rank, .first_here = place.local == 0}, meet_again(), pulse, patience);
+  lifeline_.emplace(Lifeline::Rank{.number = place.rank, .first_here = place.local == 0}, meet_again(), pulse, patience,
+                    std::move(engine_failure));
 }
 
 Meeting::~Meeting() {

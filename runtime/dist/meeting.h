@@ -15,8 +15,8 @@ namespace plimsoll::dist {
 
 class Meeting {
  public:
-  // By all ranks at once. Throws RanksError, also where they are not `expected`. `pulse`, `patience`: of the lifeline.
-  Meeting(int64_t expected, const Place& place, Pulse& pulse, int64_t patience);
+  // By all ranks at once. Throws RanksError, also where they are not `expected`. The rest is of the lifeline.
+  Meeting(int64_t expected, const Place& place, Pulse& pulse, int64_t patience, Lifeline::EngineFailure engine_failure = {});
   ~Meeting();
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;

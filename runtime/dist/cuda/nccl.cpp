@@ -4,6 +4,7 @@
 #include <nccl.h>
 
 #include <cstdlib>
+#include <mutex>
 #include <string>
 
 #include "runtime/dist/meeting.h"
@@ -35,7 +36,8 @@ void take_device(int64_t local) {
 
 class ByNccl final : public Ranks {
  public:
-  ByNccl(int64_t expected, const Place& place, int64_t patience) : meeting_(expected, place, pulse_, patience) {
+  ByNccl(int64_t expected, const Place& place, int64_t patience)
+      : meeting_(expected, place, pulse_, patience, [this] { return failure(); }) {
     rank_ = place.rank;
     size_ = place.size;
     take_device(place.local);
@@ -44,10 +46,14 @@ class ByNccl final : public Ranks {
     ncclUniqueId id{};
     if (rank_ == 0) check(ncclGetUniqueId(&id), "ncclGetUniqueId");
     meeting_.broadcast(&id, sizeof id);
-    check(ncclCommInitRank(&comm_, static_cast<int>(size_), id, static_cast<int>(rank_)), "ncclCommInitRank");
+    ncclComm_t comm = nullptr;
+    check(ncclCommInitRank(&comm, static_cast<int>(size_), id, static_cast<int>(rank_)), "ncclCommInitRank");
+    const std::lock_guard lock(watched_);
+    comm_ = comm;
   }
 
   ~ByNccl() override {
+    const std::lock_guard lock(watched_);
     if (comm_) ncclCommAbort(comm_);  // the others may be gone
   }
 
@@ -73,8 +79,19 @@ class ByNccl final : public Ranks {
   }
 
  private:
-  Meeting meeting_;
+  // A link that breaks between devices leaves kernels that never end, and no call of ours hears of it: NCCL tells who asks.
+  std::string failure() {
+    const std::unique_lock lock(watched_, std::try_to_lock);
+    if (!lock || !comm_) return "";
+    ncclResult_t found = ncclSuccess;
+    const ncclResult_t asked = ncclCommGetAsyncError(comm_, &found);
+    if (asked != ncclSuccess) found = asked;
+    return found == ncclSuccess || found == ncclInProgress ? "" : std::string("NCCL: ") + ncclGetErrorString(found);
+  }
+
+  std::mutex watched_;
   ncclComm_t comm_ = nullptr;
+  Meeting meeting_;  // its lifeline asks for what is above
 };
 
 }  // namespace
