@@ -1,13 +1,13 @@
 """The report of a plan in a browser: it loads without a complaint, points, zooms, moves, chooses, sorts, filters, prints.
 
-    plan_page.py PAGE.html PAGE_WITH_MEASURED.html PAGE_OF_RANKS.html
+    plan_page.py PAGE.html PAGE_WITH_MEASURED.html PAGE_OF_RANKS.html PAGE_OF_HOMES.html
 """
 import sys
 
 from chromium import Page, need_chromium
 
 need_chromium()
-plain, measured, ranks = sys.argv[1:4]
+plain, measured, ranks, homes = sys.argv[1:5]
 
 
 def check(condition, what):
@@ -115,5 +115,15 @@ with Page(ranks) as page:
         check(wanted in text, f"the page of two ranks does not say: {wanted}")
     check("NaN" not in text and "undefined" not in text, "a figure is missing")
     check(page.evaluate("page.figure.lanes.length") == 4, "the comm stream is missing")
+    check(page.complaints == [], f"the console holds: {page.complaints}")
+
+with Page(homes) as page:
+    page.wait_for("window.page !== undefined")
+    page.settle()
+    first = page.evaluate("(() => { const s = page.plan.steps, at = s.stream.indexOf(0); return [at, s.start[at]]; })()")
+    check(first[0] > 1 and first[1] > 0, "no copy comes before the first task")
+    curve = page.evaluate("page.figure.curvePoints(page.plan.memory.live)")
+    check(curve[0]["from"] == 0 and curve[0]["value"] > 0, f"the curve begins with {curve[0]}")
+    check(all(a["from"] <= b["from"] for a, b in zip(curve, curve[1:])), "the curve goes back in time")
     check(page.complaints == [], f"the console holds: {page.complaints}")
 print("all pages hold")

@@ -203,16 +203,24 @@ class Figure {
   addressY(bytes) { return this.map.bottom - (bytes / (this.addressTop * 1.03)) * (this.map.bottom - this.map.top); }
   curveY(bytes) { return this.curve.bottom - (bytes / this.curveTop) * (this.curve.bottom - this.curve.top); }
 
-  // Over time, what is live while the compute stream works; by steps, at every step.
+  // Over time, what is live while the compute stream works, and before its first task what copies have room for; by steps, at
+  // every step.
   curvePoints(values) {
     const points = [], plan = this.plan, pixel = (this.to - this.from) / Math.max(1, this.width);
+    const task = plan.steps.stream.indexOf(0), tasksBegin = (task >= 0 && this.stepSpan(task) || [0])[0];
     for (let step = 0; step < plan.count; ++step) {
-      if (this.byTime && plan.steps.stream[step] !== 0) continue;
+      const isCopy = this.byTime && plan.steps.stream[step] !== 0;
+      if (isCopy && step > task) continue;
       const span = this.stepSpan(step);
-      if (!span || span[1] < this.from) continue;
-      const [from, to] = span;
+      if (!span || (isCopy && span[0] >= tasksBegin)) continue;
+      const [from, to] = isCopy ? [span[0], span[0]] : span;  // until the next begins
+      if (to < this.from && !isCopy) continue;
       if (from > this.to) break;
       const previous = points[points.length - 1];
+      if (isCopy && previous && from <= previous.from) {
+        previous.value = Math.max(previous.value, values[step]);
+        continue;
+      }
       // Many steps in one pixel are one: the most of them counts.
       if (previous && from - previous.from < pixel / 2 && to - previous.from < pixel) {
         previous.value = Math.max(previous.value, values[step]);
