@@ -37,6 +37,13 @@ expect 0 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --sub-batch 
 says "batch normalization sees 8 samples at a time, not 16"; says "--sub-batch asked for it"
 expect 2 plimsoll plan norm.onnx --batch 16 --batch-norm halved -o none.json; says "batch-norm"
 
+# A device that is smaller than the plan is told of; the plan is made all the same.
+plimsoll model vgg16:init=zeros -o large.onnx 2>/dev/null
+expect 0 plimsoll plan large.onnx --batch 256 --costs k40m --policy network-wide -q -o large.json
+says "warning: the arena of "; says "is more than k40m has, 12.00 GiB"
+expect 0 plimsoll plan large.onnx --batch 256 --costs k40m --policy liveness --sub-batch 64 --budget 8GiB -q -o small.json
+! grep "is more than" err || fail "a device that is large enough is called too small"
+
 # A search that has no time left gives a valid plan, says so, and exits with 10.
 expect 10 plimsoll plan net.onnx --batch 64 --budget 40% --time-limit 0.000001 -o hurried.json; says "--time-limit ended the search"
 says "ms at least, whatever the schedule: a gap of"

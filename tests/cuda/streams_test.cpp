@@ -192,4 +192,14 @@ TEST_CASE("a device without the planned memory says how much it has") {
   }
 }
 
+TEST_CASE("a machine that does not pin the planned host pool says how much it is, and where to look") {
+  try {
+    const backend::HostPool pool(int64_t{1} << 60, "");
+    FAIL("a host pool of an exabyte");
+  } catch (const backend::NoMemory& error) {
+    CHECK(std::string(error.what()).find("1099511627776.0 MiB (1152921504606846976 bytes) of pinned memory") != std::string::npos);
+    CHECK(std::string(error.what()).find("`ulimit -l`") != std::string::npos);
+  }
+}
+
 }  // namespace plimsoll::test

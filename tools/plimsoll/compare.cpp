@@ -25,7 +25,7 @@ class CompareCommand final : public Command {
       : Command("compare", "every policy side by side: plimsoll compare net.onnx --batch 64 --budget 50% --budget 1GiB"),
         options_(sub),
         budgets_("budget", cl::OneOrMore, cl::value_desc("SIZE"),
-                 cl::desc("most bytes of the arena, as of `plan`; may be given several times"),
+                 cl::desc("most bytes of the arena, as of `plan`, but that a share is of what auto takes, so that all have the same; may be given several times"),
                  cl::sub(sub)),
         csv_("csv", cl::desc("for machines: a line per budget and policy, bytes and seconds"), cl::sub(sub)),
         html_("html", cl::value_desc("FILE.html"), cl::desc("a page with plots, self-contained, instead of tables"), cl::sub(sub)) {}

@@ -166,6 +166,19 @@ Status ask_for_more(const Plannable& plannable, PlanRequest request, int64_t mor
 
 }  // namespace
 
+namespace {
+
+// It is a plan all the same: of a larger device of the kind, or for a report.
+void warn_of_small_device(const PlanningOptions& options, const Plan& plan, const Console& console) {
+  if (!names_a_device(options.costs)) return;
+  const Result<Device> device = find_device(options.costs);
+  if (!device.ok() || device->kind == "host" || plan.summary.arena_bytes <= device->memory_bytes) return;
+  console.warning(fmt::format("the arena of {} is more than {} has, {}: a trainer would not start there; --budget says how much it may take",
+                              format_bytes(plan.summary.arena_bytes), device->name, format_bytes(device->memory_bytes)));
+}
+
+}  // namespace
+
 Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions& one, const Console& console,
                            PlanFor purpose) {
   const auto started = std::chrono::steady_clock::now();
@@ -199,6 +212,7 @@ Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions&
 
   // Beyond this point the plan is known to be safe.
 
+  if (!plannable.as_paper) warn_of_small_device(options, plan, console);
   if (plannable.splits_statistics(plan))
     console.warning(fmt::format("batch normalization sees {} at a time, not {}: statistics are per sub-batch, and something else is "
                                 "trained; {}",

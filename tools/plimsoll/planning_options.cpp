@@ -78,7 +78,7 @@ PlanningOptions::PlanningOptions(cl::SubCommand& sub)
 
 OnePlanOptions::OnePlanOptions(cl::SubCommand& sub)
     : budget("budget", cl::init("100%"), cl::value_desc("SIZE"),
-             cl::desc("most bytes of the arena: 4GiB, 512MiB, 1.5GB, or a share of what training takes unconstrained: 60%"),
+             cl::desc("most bytes of the arena: 4GiB, 512MiB, 1.5GB, or a share of what the same policy takes without a budget: 60%"),
              cl::sub(sub)),
       process_budget("process-budget", cl::value_desc("SIZE"),
                      cl::desc("cuda, instead of --budget: most bytes of the whole process, its context and libraries included, as nvidia-smi counts"),
