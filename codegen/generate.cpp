@@ -5,7 +5,7 @@
 namespace plimsoll {
 
 Result<std::vector<GeneratedFile>> generate(const TaskGraph& given, const Plan& plan, const GenerateOptions& options) {
-  const TaskGraph graph = planned_graph(given, plan.rounds, plan.slice_bytes);
+  const TaskGraph graph = planned_graph(given, plan.rounds, plan.slice_bytes, plan.whole_weights);
   PLIMSOLL_CHECK(plan.tasks.size() == graph.tasks.size() && plan.tensors.size() == graph.tensors.size(),
                  "the plan was made for another graph");
   PLIMSOLL_CHECK(has_backend(plan), "there is no backend for target '" + plan.target_kind + "'");

@@ -19,6 +19,7 @@ Plan empty_plan(const TaskGraph& graph, int64_t batch, int64_t sub_batch) {
   Plan plan;
   plan.ranks = graph.ranks;
   plan.slice_bytes = graph.slice_bytes;
+  plan.whole_weights = graph.whole_weights;
   plan.batch = graph.ranks * batch;
   plan.sub_batch = graph.ranks * sub_batch;
   plan.rounds = split.rounds();

@@ -284,6 +284,49 @@ std::vector<TaskId> behind_reductions(const Plan& plan, const Context& context, 
   return plan.rounds > 1 ? updates_last(plan, ordered) : ordered;
 }
 
+// A layer that holds a good part of all weights and gradients, and passes little on: its backward-data comes before its backward-weights,
+// if nothing else speaks against that. Its weight is then read in forward and backward close together, and may leave before the gradient
+// comes, where both have their homes in the host pool.
+//
+//   graph    fc.backward_weights  fc.backward_data       weight | gradient, weight |            here    weight | gradient |
+std::vector<TaskId> large_weights_at_once(const Plan& plan, std::vector<TaskId> tasks) {
+  constexpr int64_t kPart = 4, kLittle = 32;
+  int64_t all = 0;
+  for (const PlanTensor& tensor : plan.tensors)
+    if (tensor.kind == TensorKind::weight_gradient) all += tensor.bytes;
+  const Dependences dependences = find_dependences(plan);
+  IdVector<TaskId, size_t> place(plan.tasks.size(), 0);
+  for (size_t i = 0; i < tasks.size(); ++i) place[tasks[i]] = i;
+  IdVector<TaskId, size_t> ready(plan.tasks.size(), 0);  // of each task: behind the last that it waits for
+  for (const TaskId id : ids_of(plan.tasks))
+    for (const TaskId after : dependences.after[id]) ready[after] = std::max(ready[after], place[id] + 1);
+  // Bytes of what a task touches, of one kind or of all others but weights.
+  const auto bytes = [&](TaskId id, bool gradients) {
+    int64_t sum = 0;
+    for (const auto* touched : {&plan.tasks[id].reads, &plan.tasks[id].updates, &plan.tasks[id].writes})
+      for (const TensorId tensor : *touched) {
+        const TensorKind kind = plan.tensors[tensor].kind;
+        if (gradients ? kind == TensorKind::weight_gradient : kind != TensorKind::weight_gradient && kind != TensorKind::weight) sum += plan.tensors[tensor].bytes;
+      }
+    return sum;
+  };
+  for (const TaskId weights : ids_of(plan.tasks)) {
+    if (plan.tasks[weights].kind != TaskKind::backward_weights) continue;
+    const int64_t gradient = bytes(weights, true);
+    if (gradient == 0 || gradient < all / kPart) continue;
+    for (size_t behind = place[weights] + 1; behind < tasks.size() && plan.tasks[tasks[behind]].layer == plan.tasks[weights].layer; ++behind) {
+      const TaskId data = tasks[behind];
+      if (plan.tasks[data].kind != TaskKind::backward_data || ready[data] > place[weights]) continue;
+      if (kLittle * (bytes(weights, false) + bytes(data, false)) > gradient) break;
+      const auto begin = tasks.begin() + static_cast<std::ptrdiff_t>(place[weights]), end = tasks.begin() + static_cast<std::ptrdiff_t>(behind);
+      std::rotate(begin, end, end + 1);
+      for (size_t i = place[weights]; i <= behind; ++i) place[tasks[i]] = i;
+      break;
+    }
+  }
+  return tasks;
+}
+
 // All loads first, where they overlap with the most, or each as late as its first reader allows, where it costs the
 // fewest bytes.
 void make_steps(Plan& plan, const TaskGraph& graph, const std::vector<TaskId>& tasks, bool early_loads) {
@@ -319,7 +362,8 @@ int64_t peak(Plan plan, const Context& context, const std::vector<TensorId>& kep
 Status order(Plan& plan, const Context& context) {
   const std::vector<TensorId> kept = kept_to_the_end(context.graph);
   // Where waiting for reductions costs memory that is not there, updates come at once.
-  const auto put = [&](Plan& into, const std::vector<TaskId>& tasks, bool early_loads) {
+  const auto put = [&](Plan& into, std::vector<TaskId> tasks, bool early_loads) {
+    if (context.policy.searches) tasks = large_weights_at_once(plan, std::move(tasks));
     if (plan.ranks == 1) return make_steps(into, context.graph, tasks, early_loads);
     make_steps(into, context.graph, behind_reductions(plan, context, tasks, true), early_loads);
     if (context.live_limit == kNoLimit) return;

@@ -201,7 +201,7 @@ Result<Splits*> Planning::splits_in_slices() {
 // `found`, where one of these splits needs less than `below` in slices. Null: none does.
 Result<Splits*> Planning::find_less_in_slices(std::span<const int64_t> ends, int64_t below, std::optional<Found>& found) {
   if (!may_gain_by_slices(splits_.graph(), below)) return static_cast<Splits*>(nullptr);
-  Splits* const slices = splits_.in_slices();
+  Splits* const slices = splits_.in_slices(false);
   if (!slices) return slices;
   bool less = false;
   for (const int64_t size : ends) {
@@ -229,14 +229,15 @@ Result<Found> Planning::choose_jointly(const Found& unconstrained) {
   const ContestRules rules = {.budget_bytes = budget_, .effort = request_.effort, .search = deadline_.sooner(kPlansBehind * one_plan_seconds_),
                               .deadline = deadline_};
   Winner winner{.best = free ? unconstrained : std::move(known), .bound_seconds = std::numeric_limits<double>::infinity()};
-  if (fits_whole) {
-    PLIMSOLL_ASSIGN(winner, hold_contest(splits_, policy_, sizes, rules, std::move(winner.best)));
-  }
-  if (slices) {
-    const double whole_bound = winner.bound_seconds;
-    PLIMSOLL_ASSIGN(winner, hold_contest(*slices, policy_, sizes, rules, std::move(winner.best)));
-    winner.bound_seconds = std::min(winner.bound_seconds, whole_bound);
-  }
+  const auto look_at = [&](Splits& splits) -> Status {
+    const double others = winner.bound_seconds;
+    PLIMSOLL_ASSIGN(winner, hold_contest(splits, policy_, sizes, rules, std::move(winner.best)));
+    winner.bound_seconds = std::min(winner.bound_seconds, others);
+    return {};
+  };
+  if (Splits* const state = slices ? splits_.in_slices(true) : nullptr) PLIMSOLL_TRY(look_at(*state));
+  if (fits_whole) PLIMSOLL_TRY(look_at(splits_));
+  if (slices) PLIMSOLL_TRY(look_at(*slices));
   PLIMSOLL_TRY(take_faster_recipes(winner.best));
   if (deadline_.passed() && request_.cut_short) request_.cut_short();
   winner.best.plan.summary.bound_seconds = std::min(winner.bound_seconds, winner.best.seconds());

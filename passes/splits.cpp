@@ -25,12 +25,13 @@ bool Splits::mixes_samples() const {
   return std::any_of(graph_.tasks.begin(), graph_.tasks.end(), [](const Task& task) { return task.mixes_samples; });
 }
 
-Splits* Splits::in_slices() {
-  if (in_slices_ || graph_.slice_bytes > 0) return in_slices_.get();
+Splits* Splits::in_slices(bool whole_weights) {
+  std::unique_ptr<Splits>& made = whole_weights ? state_in_slices_ : in_slices_;
+  if (made || graph_.slice_bytes > 0) return made.get();
   const int64_t bytes = std::max(kLeastSlice, align_up(largest_updated(graph_) / kSlices));
-  TaskGraph cut = sliced(graph_, bytes);
-  if (cut.slice_bytes > 0) in_slices_ = std::make_unique<Splits>(std::move(cut), costs_, batch_);
-  return in_slices_.get();
+  TaskGraph cut = sliced(graph_, bytes, whole_weights);
+  if (cut.slice_bytes > 0) made = std::make_unique<Splits>(std::move(cut), costs_, batch_);
+  return made.get();
 }
 
 const TaskGraph& Splits::graph_for(int64_t sub_batch) {

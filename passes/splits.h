@@ -28,7 +28,7 @@ class Splits {
   bool mixes_samples() const;
 
   // The same plans but for large weights, which are updated slice by slice (sliced() in compiler/ir/task_graph.h). Null: none is large.
-  Splits* in_slices();
+  Splits* in_slices(bool whole_weights);
 
   // Accumulating, with more than one round. What is returned stays where it is.
   const TaskGraph& graph_for(int64_t sub_batch);
@@ -50,7 +50,7 @@ class Splits {
   Costs& costs_;
   const int64_t batch_;
   std::optional<TaskGraph> accumulating_;
-  std::unique_ptr<Splits> in_slices_;
+  std::unique_ptr<Splits> in_slices_, state_in_slices_;
   std::map<int64_t, Candidate> candidates_;
   struct Ordered {
     schedule::Model model;

@@ -25,7 +25,7 @@ std::string listed(const TaskGraph& graph, const std::vector<TensorId>& tensors)
 
 std::vector<Violation> check_against_graph(const Plan& plan, const TaskGraph& given) {
   Verdict verdict(plan);
-  const TaskGraph graph = planned_graph(given, plan.rounds, plan.slice_bytes);
+  const TaskGraph graph = planned_graph(given, plan.rounds, plan.slice_bytes, plan.whole_weights);
   expect_equal(verdict, "batch", "samples", plan.batch, graph.batch);
   expect_equal(verdict, "batch", "ranks", plan.ranks, graph.ranks);
   expect_equal(verdict, "tensors", "their number", plan.tensors.size(), graph.tensors.size());

@@ -159,6 +159,7 @@ struct Plan {
   int64_t last_sub_batch = 0;
   int64_t reduction_needs_bytes = 0;  // of workspace, by every reduction; 0: nothing, or nobody has said
   int64_t slice_bytes = 0;  // larger weights are updated slice by slice (sliced() in task_graph.h); 0: none is
+  bool whole_weights = false;  // of such: their state alone is cut
   PlanSummary summary = {};
   IdVector<TensorId, PlanTensor> tensors = {};
   IdVector<TaskId, PlanTask> tasks = {};

@@ -44,6 +44,7 @@ class PlanParser {
     if (cursor_.accept("ranks=")) plan_.ranks = read_count(cursor_, 1);
     if (cursor_.accept("reductions_need=")) plan_.reduction_needs_bytes = read_count(cursor_, 0);
     if (cursor_.accept("slices=")) plan_.slice_bytes = read_count(cursor_, 1);
+    if (plan_.slice_bytes > 0) plan_.whole_weights = cursor_.accept("of=state");
   }
 
   void line() {

@@ -165,6 +165,7 @@ void read_header(JsonReader& read, const Place& root, Plan& plan) {
   plan.ranks = read.integer(root, "ranks", 1, kMaxItems, false);
   plan.reduction_needs_bytes = read.bytes(root, "reduction_needs_bytes", false);
   plan.slice_bytes = read.bytes(root, "slice_bytes", false);
+  plan.whole_weights = read.flag(root, "whole_weights");
 
   const Place summary = JsonReader::field(root, "summary");
   read.object(summary);
@@ -271,6 +272,7 @@ std::string to_json(const Plan& plan) {
   if (plan.ranks > 1) field("ranks", plan.ranks);
   if (plan.reduction_needs_bytes > 0) field("reduction_needs_bytes", plan.reduction_needs_bytes);
   if (plan.slice_bytes > 0) field("slice_bytes", plan.slice_bytes);
+  if (plan.whole_weights) field("whole_weights", true);
   text += "  \"summary\": {";
   bool first = true;
   for (const auto& [key, value] : summary.items()) {

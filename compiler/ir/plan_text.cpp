@@ -52,7 +52,7 @@ std::string header_of(const Plan& plan) {
   std::string text = fmt::format("plan {} v1 batch={} sub_batch={} rounds={} last={}{}{}{}\n", spelled(plan.model_name), plan.batch,
                                  plan.sub_batch, plan.rounds, plan.last_sub_batch, plan.ranks > 1 ? fmt::format(" ranks={}", plan.ranks) : "",
                                  plan.reduction_needs_bytes > 0 ? fmt::format(" reductions_need={}", plan.reduction_needs_bytes) : "",
-                                 plan.slice_bytes > 0 ? fmt::format(" slices={}", plan.slice_bytes) : "");
+                                 plan.slice_bytes > 0 ? fmt::format(" slices={}{}", plan.slice_bytes, plan.whole_weights ? " of=state" : "") : "");
   if (!plan.generator.empty()) text += fmt::format("generator {}\n", spelled(plan.generator));
   if (!plan.model_sha256.empty()) text += fmt::format("sha256 {}\n", spelled(plan.model_sha256));
   text += fmt::format("target {}{}{}\n", spelled(plan.target_kind), option("device", plan.device), option("costs", plan.costs));

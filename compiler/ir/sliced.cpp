@@ -12,7 +12,8 @@ namespace {
 
 class Slicing {
  public:
-  Slicing(TaskGraph graph, int64_t slice_bytes) : graph_(std::move(graph)), slice_bytes_(slice_bytes / kAlignment * kAlignment) {
+  Slicing(TaskGraph graph, int64_t slice_bytes, bool whole_weights)
+      : graph_(std::move(graph)), slice_bytes_(slice_bytes / kAlignment * kAlignment), whole_weights_(whole_weights) {
     for (const Tensor& tensor : graph_.tensors) names_.insert(tensor.name);
     for (const Task& task : graph_.tasks) names_.insert(task.name);
     changers_ = IdVector<TensorId, int32_t>(graph_.tensors.size(), 0);
@@ -30,13 +31,20 @@ class Slicing {
       else tasks.push_back(std::move(task));
     }
     graph_.tasks = std::move(tasks);
-    if (cut_) graph_.slice_bytes = slice_bytes_;
+    if (cut_) {
+      graph_.slice_bytes = slice_bytes_;
+      graph_.whole_weights = whole_weights_;
+    }
     return std::move(graph_);
   }
 
  private:
   bool lives_through_the_run(TensorId id) const {
     return graph_.tensors[id].kind == TensorKind::weight || graph_.tensors[id].kind == TensorKind::optimizer_state;
+  }
+
+  bool is_cut(TensorId id) const {
+    return lives_through_the_run(id) && !(whole_weights_ && graph_.tensors[id].kind == TensorKind::weight);
   }
 
   // Of an operand that is cut with the weight: what the task updates for good, and the gradient. Others are for all elements.
@@ -49,13 +57,15 @@ class Slicing {
     const Operand& weight = task.operands.front();
     if (weight.access != Access::update || weight.type.depends_on_batch() || weight.type.type != DataType::f32) return false;
     if (graph_.tensors[weight.tensor].bytes(1) <= slice_bytes_) return false;
+    bool something = false;
     for (const Operand& operand : task.operands) {
+      something = something || (operand.access != Access::absent && is_cut(operand.tensor));
       const bool for_good = operand.access != Access::absent && lives_through_the_run(operand.tensor);
       const bool changed = operand.access == Access::update;
       if (operand.access == Access::write || (for_good && !changed) || (for_good && changers_[operand.tensor] > 1)) return false;
       if (changed && !goes_along(operand, weight.type)) return false;
     }
-    return true;
+    return something;
   }
 
   std::string fresh(const std::string& name, size_t number) {
@@ -80,7 +90,7 @@ class Slicing {
       for (Operand& operand : piece.operands) {
         if (!goes_along(operand, weight)) continue;
         operand.type = type;
-        if (!lives_through_the_run(operand.tensor)) {
+        if (!is_cut(operand.tensor)) {
           operand.begin = begin;
           continue;
         }
@@ -95,6 +105,7 @@ class Slicing {
 
   TaskGraph graph_;
   const int64_t slice_bytes_;
+  const bool whole_weights_;
   bool cut_ = false;
   std::set<std::string> names_;
   IdVector<TensorId, int32_t> changers_;  // of each tensor: tasks that update it
@@ -102,10 +113,12 @@ class Slicing {
 
 }  // namespace
 
-TaskGraph sliced(TaskGraph graph, int64_t slice_bytes) { return Slicing(std::move(graph), slice_bytes).run(); }
+TaskGraph sliced(TaskGraph graph, int64_t slice_bytes, bool whole_weights) {
+  return Slicing(std::move(graph), slice_bytes, whole_weights).run();
+}
 
-TaskGraph planned_graph(TaskGraph graph, int64_t rounds, int64_t slice_bytes) {
-  return sliced(rounds > 1 ? accumulating(std::move(graph)) : std::move(graph), slice_bytes);
+TaskGraph planned_graph(TaskGraph graph, int64_t rounds, int64_t slice_bytes, bool whole_weights) {
+  return sliced(rounds > 1 ? accumulating(std::move(graph)) : std::move(graph), slice_bytes, whole_weights);
 }
 
 }  // namespace plimsoll

@@ -100,6 +100,7 @@ struct TaskGraph {
   std::string name = {};
   int64_t batch = 0;  // samples in one iteration: the loss is the mean over them
   int64_t slice_bytes = 0;  // a larger weight is updated slice by slice (sliced()); 0: none is
+  bool whole_weights = false;  // of such: the state alone is cut
   int64_t ranks = 1;  // processes that share them; the tasks are those of one. Loss and gradients add up over all
   IdVector<TensorId, Tensor> tensors = {};
   IdVector<TaskId, Task> tasks = {};
@@ -131,10 +132,11 @@ TaskGraph accumulating(TaskGraph graph);
 // than a piece is on the device for it. Such an update task is replaced by one for each slice: it updates the slices of weight and
 // state, which are tensors of their own, and sees the part of the gradient that goes with them. An update task treats one element
 // after the other, so the values are the same. slice_bytes: a multiple of 256, or 0 for the graph itself.
-TaskGraph sliced(TaskGraph graph, int64_t slice_bytes);
+// `whole_weights`: the state alone is cut, and each task sees the part of the weight, as of the gradient, that goes with its slices.
+TaskGraph sliced(TaskGraph graph, int64_t slice_bytes, bool whole_weights = false);
 
 // The graph that a plan with so many rounds and slices of so many bytes answers; of that graph, the same again.
-TaskGraph planned_graph(TaskGraph graph, int64_t rounds, int64_t slice_bytes);
+TaskGraph planned_graph(TaskGraph graph, int64_t rounds, int64_t slice_bytes, bool whole_weights);
 
 std::string_view to_string(TensorKind kind);  // the words of plan.json
 std::string_view to_string(TaskKind kind);

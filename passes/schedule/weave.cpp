@@ -57,32 +57,74 @@ class Weaving {
     return !model_.update_behind[task].empty() && std::any_of(homes.begin(), homes.end(), early);
   }
 
-  // Each early update goes right behind the last step that it has to come behind, which may be another early update.
+  // Of slices, unless a fate says when: each comes when the one before has left the links the time for its copies.
+  bool comes_in_turn(int32_t task) const {
+    const auto homes = model_.homes[task];
+    const auto mine = [&](int32_t id) { return tensor(id).always_home && tensor(id).update == task; };
+    const auto free = [&](int32_t id) { return !mine(id) || fate(id).kind == FateKind::keep; };
+    return !model_.update_behind[task].empty() && std::any_of(homes.begin(), homes.end(), mine) && std::all_of(homes.begin(), homes.end(), free) &&
+           !comes_early(task);
+  }
+
+  // What the slower link takes for what goes home behind the update.
+  double seconds_of_copies(int32_t task) const {
+    double seconds = 0;
+    for (const int32_t id : model_.homes[task])
+      if (tensor(id).update == task)
+        seconds += model_.links.latency_seconds + static_cast<double>(tensor(id).copy_bytes) /
+                   std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
+    return seconds;
+  }
+
+  // Each early update goes right behind the last step that it has to come behind, which may be another early update. What comes in turn,
+  // in the order in which it could, goes no sooner than the links can have brought it.
   void hasten_updates() {
-    std::vector<std::vector<int32_t>> behind;  // of each step: updates
-    std::vector<int32_t> last;                 // of each task: its last step
+    std::vector<int32_t> moved;
+    for (const int32_t task : model_.early_updates)
+      if (comes_early(task) || comes_in_turn(task)) moved.push_back(task);
+    if (moved.empty()) return;
     const size_t size = trace_.size();
-    for (const int32_t task : model_.early_updates) {
-      if (!comes_early(task)) continue;
-      if (behind.empty()) {
-        behind.resize(size);
-        last.assign(model_.tasks.size(), -1);
-        for (size_t step = 0; step < size; ++step)
-          if (trace_[step].kind == StepKind::compute) last[static_cast<size_t>(trace_[step].id)] = static_cast<int32_t>(step);
-      }
+    std::vector<int32_t> last(model_.tasks.size(), -1);  // of each task: its last step
+    for (size_t step = 0; step < size; ++step)
+      if (trace_[step].kind == StepKind::compute) last[static_cast<size_t>(trace_[step].id)] = static_cast<int32_t>(step);
+    const auto ready = [&](int32_t task) {
       int32_t step = 0;
       for (const int32_t other : model_.update_behind[task]) step = std::max(step, last[static_cast<size_t>(other)]);
+      return step;
+    };
+    for (const int32_t task : moved) last[static_cast<size_t>(task)] = ready(task);
+    std::stable_sort(moved.begin(), moved.end(), [&](int32_t a, int32_t b) { return last[static_cast<size_t>(a)] < last[static_cast<size_t>(b)]; });
+    const std::vector<double> ends = ends_of_steps();
+    double copied = 0;  // when the links have brought what has had its turn
+    std::vector<std::vector<int32_t>> behind(size);  // of each step: updates
+    moved_.assign(model_.tasks.size(), false);
+    for (const int32_t task : moved) {
+      int32_t step = ready(task);
+      if (comes_in_turn(task)) {
+        copied = std::max(copied, ends[static_cast<size_t>(step)]) + seconds_of_copies(task);
+        while (step + 1 < static_cast<int32_t>(size) && ends[static_cast<size_t>(step)] < copied) ++step;
+      }
+      moved_[static_cast<size_t>(task)] = true;
       behind[static_cast<size_t>(step)].push_back(task);
       last[static_cast<size_t>(task)] = step;
     }
-    if (behind.empty()) return;
     woven_.swap(trace_);
     trace_.clear();
     for (size_t step = 0; step < size; ++step) {
       const Op& op = woven_[step];
-      if (op.kind != StepKind::compute || !comes_early(op.id)) trace_.push_back(op);
+      if (op.kind != StepKind::compute || !moved_[static_cast<size_t>(op.id)]) trace_.push_back(op);
       for (const int32_t task : behind[step]) trace_.push_back({task, StepKind::compute});
     }
+  }
+
+  std::vector<double> ends_of_steps() const {
+    std::vector<double> ends;
+    double now = 0;
+    for (const Op& op : trace_) {
+      if (op.kind == StepKind::compute) now += model_.algorithms_of(op.id, op.again).front().seconds;
+      ends.push_back(now);
+    }
+    return ends;
   }
 
   // What has its home in the host pool is fetched before each stretch of tasks that touch it, leaves behind the stretch, for its home
@@ -263,6 +305,7 @@ class Weaving {
   std::vector<Stretch> stretches_;
   std::vector<Mark> marks_;  // where gradients come and go
   std::vector<uint8_t> resident_, on_host_, updated_, wanted_;  // flags
+  std::vector<uint8_t> moved_;  // of each task: an update that stands elsewhere than in the order
   std::vector<int32_t> missing_, stack_, closure_, fresh_;
 };
 

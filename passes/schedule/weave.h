@@ -35,7 +35,8 @@ struct Fate {
   // The tensor that is wanted is not asked for its level, but from kNested on: what is deeper than it stays no longer then.
   // kTransient: never stays on the way to another ("memory-centric").
   // Of what has its home in the host pool, with several rounds: kEarly, its update comes as soon as its gradient is
-  // complete, so that its copies run beside the rest of the backward; else where the order has it, last.
+  // complete, so that its copies run beside the rest of the backward; else where the order has it, last. Slices that are kept (they live
+  // there whatever their fate says) are updated in turn, as the links bring them.
   uint8_t level = 1;
   // Given up again between its backward uses, too, where they are more than kNear steps apart. Of a weight that has its home in the
   // host pool: between any two uses, and not only between forward, backward and update.

@@ -220,13 +220,18 @@ class Fitter {
     body(behind, static_cast<int32_t>(bench_.trace.size()));
   }
 
+  // Of what is updated: the update comes early, or in turn.
+  bool comes_before_its_place(int32_t id, const Fate& fate) const {
+    return fate.kind == FateKind::offload ? fate.level == kEarly : fate.kind == FateKind::keep && model_.tensors[at(id)].always_home;
+  }
+
   // Of what lives on the device and is not touched near the peak; and an update that is early and at the peak comes last.
   void consider_homes(int32_t peak, const Fates& fates, std::vector<Candidate>& candidates) {
     const Op& op = bench_.trace[at(peak)];
     const int32_t here = op.kind == StepKind::compute ? op.id : model_.tensors[at(op.id)].update;
     if (here >= 0 && !model_.update_behind[here].empty())
       for (const int32_t id : model_.homes[here])
-        if ((model_.tensors[at(id)].update == here || model_.tensors[at(id)].adds_up) && fates[at(id)].kind == FateKind::offload && fates[at(id)].level == kEarly && !given_[at(id)])
+        if ((model_.tensors[at(id)].update == here || model_.tensors[at(id)].adds_up) && comes_before_its_place(id, fates[at(id)]) && !given_[at(id)])
           candidates.push_back({id, peak - 1, peak + 1, {FateKind::offload, 1, fates[at(id)].again},
                                 1e-3 * home_seconds(model_.tensors[at(id)]) / static_cast<double>(model_.tensors[at(id)].bytes)});
     for (const int32_t id : model_.all_homes) {

@@ -123,7 +123,7 @@ TEST_CASE("a damaged plan of the planner is refused, or goes wrong in no interle
                                            .budget_bytes = (free->summary.minimum_bytes + free->summary.arena_bytes) / 2,
                                            .effort = 0});
       REQUIRE(plan.ok());
-      note_needs(*plan, planned_graph(graph, plan->rounds, plan->slice_bytes), costs);
+      note_needs(*plan, planned_graph(graph, plan->rounds, plan->slice_bytes, plan->whole_weights), costs);
       size_t refused = 0;
       const std::vector<Damaged> all = damages_of(*plan);
       for (const Damaged& damaged : all) {

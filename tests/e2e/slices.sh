@@ -25,6 +25,19 @@ random_data 32 3 32 10
 sliced momentum --batch 4 --sub-batch 4
 sliced adam --batch 7 --sub-batch 3 --optimizer adam --clip-norm 1 --freeze 'features.*'
 
+# Where the weights have room, their state alone comes slice by slice.
+for sub_batch in 16 4; do
+  state=state-$sub_batch
+  build_trainer $state-device vgg.onnx --threads 1 --batch 16 --sub-batch $sub_batch
+  build_trainer $state-home vgg.onnx --threads 1 --batch 16 --sub-batch $sub_batch --budget 4000000
+  plimsoll verify $state-home -q
+  grep '"whole_weights": true' $state-home/plan.json >/dev/null || fail "$state: weights are in slices, or nothing is"
+  (( $(slices $state-home) >= 8 )) || fail "$state: $(slices $state-home) slices"
+  trained $state-device $state-a.onnx --steps 4
+  trained $state-home $state-b.onnx --steps 4
+  same $state-a.onnx $state-b.onnx
+done
+
 trained momentum-home spilled.onnx --steps 4 --spill .
 same momentum-a.onnx spilled.onnx
 # A checkpoint has whole weights and states, wherever they live.

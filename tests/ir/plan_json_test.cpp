@@ -95,10 +95,15 @@ TEST_CASE("slices come back from plan.json, and are of a tensor before them") {
   const auto read = plan_from_json(text);
   REQUIRE(read.ok());
   CHECK(read->slice_bytes == 256);
+  CHECK_FALSE(read->whole_weights);
   CHECK(read->tensors[TensorId(4)].slice_of == TensorId(3));
   CHECK(read->tensors[TensorId(4)].slice_begin == 8);
   CHECK_FALSE(read->tensors[TensorId(3)].slice_of.valid());
   CHECK(to_json(*read) == text);
+  plan.whole_weights = true;
+  const auto state = plan_from_json(to_json(plan));
+  REQUIRE(state.ok());
+  CHECK(state->whole_weights);
   CHECK(complaint(replaced(text, "\"slice_of\":3", "\"slice_of\":4")) == "plan.json: tensors[4].slice_of is 4 when it should be from 0 to 3");
   CHECK(complaint(replaced(text, "\"slice_begin\":8", "\"slice_begin\":-8")) == "plan.json: tensors[4].slice_begin is -8 when it should be at least 0");
 }

@@ -58,8 +58,26 @@ TEST_CASE("over several rounds each slice clears its part of the gradient, which
   CHECK(text.find("task w.update.slice1 Update update layer=fc Test{rate=0.5} update %w.slice1 update %dw as f32[64] from 256") != std::string::npos);
   CHECK(text.find("read %dw read %db write %factor") != std::string::npos);
   CHECK(to_text(accumulating(sliced(graph, 256))) == text);
-  CHECK(to_text(planned_graph(graph, 2, 256)) == text);
-  CHECK(to_text(planned_graph(sliced(graph, 256), 2, 256)) == text);
+  CHECK(to_text(planned_graph(graph, 2, 256, false)) == text);
+  CHECK(to_text(planned_graph(sliced(graph, 256), 2, 256, false)) == text);
+}
+
+TEST_CASE("of a weight that stays whole the state alone is cut, and each slice's update changes its part of the weight") {
+  const TaskGraph cut = sliced(graph_of(kMomentum), 256, true);
+  const std::string text = to_text(cut);
+  INFO(text);
+  CHECK(cut.slice_bytes == 256);
+  CHECK(cut.whole_weights);
+  CHECK(text.find("%w.slice") == std::string::npos);
+  CHECK(text.find("tensor %w.v.slice2 optimizer_state f32[32] persistent slice %w.v from 512\n") != std::string::npos);
+  CHECK(text.find("task w.update.slice1 Update update layer=fc Test{rate=0.5} update %w as f32[64] from 256 read %dw as f32[64] from 256 update %w.v.slice1 "
+                  "read %factor flops=256 once\n") != std::string::npos);
+  CHECK(to_text(graph_of(text)) == text);
+  CHECK(to_text(sliced(cut, 256, true)) == text);
+  CHECK(to_text(planned_graph(graph_of(kMomentum), 2, 256, true)) == to_text(accumulating(cut)));
+  std::string stateless = kMomentum;
+  stateless.replace(stateless.find(" update %w.v"), 12, "");
+  CHECK(sliced(graph_of(stateless), 256, true).slice_bytes == 0);
 }
 
 TEST_CASE("what is small, is changed by two, or is left whole stays as it is") {

@@ -263,6 +263,36 @@ TEST_CASE("weights and optimizer state live in the host pool where the budget sa
   }
 }
 
+// The last layer's gradient is complete first. The copies of a slice take longer than its update.
+TEST_CASE("over several rounds, slices of a state are updated in turn, as the links bring them beside the backward") {
+  constexpr int64_t kElements = 1 << 20, kSlice = kElements;  // four slices each
+  const TaskGraph graph = sliced(accumulating(with_momentum(20, kElements)), kSlice, true);
+  test::FakeCosts costs;
+  Candidate candidate = make_candidate(graph, costs, 8, 4).value();
+  candidate.links.d2h_bytes_per_second = candidate.links.h2d_bytes_per_second = static_cast<double>(kSlice) / 10e-3;
+  const schedule::Model model = ordered_model(candidate, find_policy("auto").value());
+  search::Workbench bench(model);
+  schedule::Fates last = schedule::keep_everything(model);
+  for (const int32_t id : model.all_homes)
+    if (model.tensors[static_cast<size_t>(id)].always_home) last[static_cast<size_t>(id)] = {schedule::FateKind::offload, 1, false};
+  const int64_t limit = bench.evaluate(last, 0).outcome.peak_bytes + 2 * kSlice;  // two more beside what an update touches
+  const double seconds_of_last = bench.evaluate(last, limit).outcome.seconds;
+  const search::State in_turn = bench.evaluate(schedule::keep_everything(model), limit);
+  std::vector<int32_t> updates;
+  int32_t last_backward = -1;
+  for (int32_t step = 0; step < static_cast<int32_t>(bench.trace.size()); ++step) {
+    const schedule::Op& op = bench.trace[static_cast<size_t>(step)];
+    if (op.kind != StepKind::compute) continue;
+    const TaskKind kind = graph.tasks[TaskId(op.id)].kind;
+    if (kind == TaskKind::update) updates.push_back(step);
+    else last_backward = step;
+  }
+  REQUIRE(updates.size() == 80);
+  CHECK(std::count_if(updates.begin(), updates.end(), [&](int32_t step) { return step < last_backward; }) >= 15);
+  CHECK(in_turn.outcome.fits(limit));
+  CHECK(in_turn.outcome.seconds < 0.95 * seconds_of_last);
+}
+
 TEST_CASE("the search uses the means that it is given, and no others") {
   int again = 0, moved = 0;
   for (unsigned seed = 0; seed < 6; ++seed) {

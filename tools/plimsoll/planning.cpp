@@ -124,7 +124,7 @@ Result<Plan> checked_plan(const Plannable& plannable, const PlanRequest& request
   PLIMSOLL_ASSIGN(Plan plan, plannable.planner->plan(request));
   if (plannable.as_paper) plannable.as_paper->count(plan, plannable.graph);
   const TaskGraph& whole = plannable.planner->graph_of(plan);
-  const std::optional<TaskGraph> slices = plan.slice_bytes > 0 ? std::optional(sliced(whole, plan.slice_bytes)) : std::nullopt;
+  const std::optional<TaskGraph> slices = plan.slice_bytes > 0 ? std::optional(sliced(whole, plan.slice_bytes, plan.whole_weights)) : std::nullopt;
   const TaskGraph& graph = slices ? *slices : whole;
   note_fastest(plan, graph, *plannable.costs);
   note_needs(plan, graph, *plannable.costs);
@@ -223,7 +223,7 @@ Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions&
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;
   plan.summary.planning_seconds = elapsed.count();
   TaskGraph whole = plan.rounds > 1 ? plannable.planner->graph_of(plan) : std::move(plannable.graph);
-  TaskGraph graph = planned_graph(std::move(whole), plan.rounds, plan.slice_bytes);
+  TaskGraph graph = planned_graph(std::move(whole), plan.rounds, plan.slice_bytes, plan.whole_weights);
   return Planned{std::move(plannable.model), std::move(graph), std::move(plan), plannable.threads, cut_short};
 }
 
