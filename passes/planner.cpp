@@ -235,7 +235,10 @@ Result<Found> Planning::choose_jointly(const Found& unconstrained) {
     winner.bound_seconds = std::min(winner.bound_seconds, others);
     return {};
   };
-  if (Splits* const state = slices ? splits_.in_slices(true) : nullptr) PLIMSOLL_TRY(look_at(*state));
+  // Where that update is little beside the activations, all of a state can stay, or can go at once.
+  constexpr int64_t kLittle = 16;
+  const bool much_state = slices && kLittle * update_bytes(splits_.graph()).largest >= unconstrained.arena();
+  if (Splits* const state = much_state ? splits_.in_slices(true) : nullptr) PLIMSOLL_TRY(look_at(*state));
   if (fits_whole) PLIMSOLL_TRY(look_at(splits_));
   if (slices) PLIMSOLL_TRY(look_at(*slices));
   PLIMSOLL_TRY(take_faster_recipes(winner.best));

@@ -92,6 +92,7 @@ class Weaving {
       for (const int32_t other : model_.update_behind[task]) step = std::max(step, last[static_cast<size_t>(other)]);
       return step;
     };
+    const std::vector<int32_t> places = last;  // before anything moves
     for (const int32_t task : moved) last[static_cast<size_t>(task)] = ready(task);
     std::stable_sort(moved.begin(), moved.end(), [&](int32_t a, int32_t b) { return last[static_cast<size_t>(a)] < last[static_cast<size_t>(b)]; });
     const std::vector<double> ends = ends_of_steps();
@@ -102,7 +103,8 @@ class Weaving {
       int32_t step = ready(task);
       if (comes_in_turn(task)) {
         copied = std::max(copied, ends[static_cast<size_t>(step)]) + seconds_of_copies(task);
-        while (step + 1 < static_cast<int32_t>(size) && ends[static_cast<size_t>(step)] < copied) ++step;
+        // No later than where the order has it: the next slice may stand there.
+        while (step + 1 < places[static_cast<size_t>(task)] && ends[static_cast<size_t>(step)] < copied) ++step;
       }
       moved_[static_cast<size_t>(task)] = true;
       behind[static_cast<size_t>(step)].push_back(task);
@@ -132,6 +134,12 @@ class Weaving {
   void bring_from_home() {
     const auto away = [&](int32_t id) { return tensor(id).always_home || fate(id).kind == FateKind::offload; };
     if (std::none_of(model_.all_homes.begin(), model_.all_homes.end(), away)) return;
+    const std::vector<double> ends = ends_of_steps();
+    // To fetch it once more would take longer than the tasks between: it stays.
+    const auto soon = [&](int32_t id, int32_t touched, int32_t step) {
+      const double between = ends[static_cast<size_t>(step) - 1] - ends[static_cast<size_t>(touched)];
+      return between < static_cast<double>(tensor(id).copy_bytes) / model_.links.h2d_bytes_per_second;
+    };
     woven_.swap(trace_);
     trace_.clear();
     touched_at_.assign(model_.tensors.size(), -1);
@@ -154,7 +162,7 @@ class Weaving {
         if (!away(id)) continue;
         if (tensor(id).adds_up) continue;
         int32_t& touched = touched_at_[static_cast<size_t>(id)];
-        if (touched < 0 || (step - touched > kNear && (fate(id).again || part_at(touched) != here))) trace_.push_back({id, StepKind::prefetch});
+        if (touched < 0 || (step - touched > kNear && (fate(id).again || (part_at(touched) != here && !soon(id, touched, step))))) trace_.push_back({id, StepKind::prefetch});
         touched = step;
       }
       for (; mark < marks_.size() && marks_[mark].step == step && marks_[mark].kind == StepKind::prefetch; ++mark)
