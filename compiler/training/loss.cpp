@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "compiler/ops/op.h"
@@ -89,6 +90,27 @@ ValueId without_softmax(const Network& network, ValueId output, bool classes_las
   return node.inputs[0];
 }
 
+// Targets are read from files, which have one sample behind the other: an output that has its samples further behind (steps
+// first) is turned in front of the loss. A mean over all of it is the same either way.
+Result<ValueId> samples_first(Network& network, ValueId output, std::vector<std::string>& notes) {
+  const Dims dims = network.values[output].type.dims;
+  const auto samples = std::find_if(dims.begin(), dims.end(), [](const Dim& dim) { return dim.batch; });
+  if (samples == dims.begin() || samples == dims.end()) return output;
+  std::vector<int64_t> order(dims.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::rotate(order.begin(), order.begin() + (samples - dims.begin()), order.begin() + (samples - dims.begin()) + 1);
+  Node node{.name = unused_name(network, network.values[output].name + "/samples_first"), .op = "Transpose", .opset = 13, .inputs = {output}};
+  node.attributes["perm"] = order;
+  node.outputs.push_back(add_value(network, node.name, ValueKind::intermediate, network.values[output].type));
+  network.nodes.push_back(std::move(node));
+  PLIMSOLL_ASSIGN(const auto inferred, find_op("Transpose")->infer(NodeView(network, network.nodes.back())));
+  const ValueId turned = network.nodes.back().outputs[0];
+  network.values[turned].type = inferred[0];
+  notes.push_back(fmt::format("output '{}' is {}; targets have their samples one behind the other, as {}", network.values[output].name,
+                              to_string(dims), to_string(inferred[0].dims)));
+  return turned;
+}
+
 }  // namespace
 
 Status attach_loss(Network& network, LossKind kind, std::vector<std::string>& notes) {
@@ -107,11 +129,14 @@ Status attach_loss(Network& network, LossKind kind, std::vector<std::string>& no
                                 network.values[network.outputs[i]].name, network.values[output].name));
   const bool tokens = classes && scores_tokens(network, network.values[output].type);
   if (classes) output = without_softmax(network, output, tokens, notes);
-  const TensorType type = network.values[output].type;
-  if (type.type != DataType::f32)
+  if (const TensorType& type = network.values[output].type; type.type != DataType::f32)
     return Error{ExitCode::invalid_model,
                  fmt::format("output '{}' is {}: no loss of it can be minimised", network.values[output].name,
                              to_string(type))};
+  if (!classes) {
+    PLIMSOLL_ASSIGN(output, samples_first(network, output, notes));
+  }
+  const TensorType type = network.values[output].type;
   if (classes && (type.rank() < 2 || !type.dims[0].batch))
     return Error{ExitCode::invalid_model,
                  fmt::format("output '{}' is {} when scores should be [N,classes]; choose another loss, as in --loss mse",

@@ -105,6 +105,21 @@ TEST_CASE("the target of a mean square has the output's shape") {
   CHECK(target.type == TensorType{DataType::f32, {kBatch, {5}}});
 }
 
+TEST_CASE("an output with its steps first is turned for its target, which has its samples first") {
+  Builder b;
+  const ValueId x = b.value("x", ValueKind::input, {DataType::f32, {kBatch, {7}, {3}}});
+  b.node("Transpose", {x});
+  b.network.nodes.back().attributes["perm"] = std::vector<int64_t>{1, 0, 2};
+  const ValueId y = b.network.nodes.back().outputs[0];
+  b.network.values[y].type.dims = {{7}, kBatch, {3}};
+  b.network.outputs = {y};
+  std::vector<std::string> notes;
+  REQUIRE(attach_loss(b.network, LossKind::mse, notes).ok());
+  CHECK(b.network.values[b.network.inputs.back()].type == TensorType{DataType::f32, {kBatch, {7}, {3}}});
+  CHECK(b.network.values[b.network.nodes.back().inputs[0]].type == TensorType{DataType::f32, {kBatch, {7}, {3}}});
+  CHECK(notes == std::vector<std::string>{"output 'Transpose0.0' is [7,N,3]; targets have their samples one behind the other, as [N,7,3]"});
+}
+
 TEST_CASE("a trailing softmax is removed") {
   Builder b = classifier();
   b.network.outputs = {b.node("Softmax", {b.network.outputs[0]})};
