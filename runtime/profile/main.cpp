@@ -25,7 +25,10 @@ constexpr const char* kHelp =
 void silent(size_t, size_t) {}
 
 void print_progress(size_t done, size_t all) {
-  std::fprintf(stderr, "\rprofiling %zu/%zu%s", done, all, done == all ? "\n" : "");
+  constexpr size_t kWidth = 40;
+  const size_t full = all > 0 ? kWidth * done / all : kWidth;
+  std::fprintf(stderr, "\rprofiling [%s%s] %zu/%zu%s", std::string(full, '#').c_str(), std::string(kWidth - full, '.').c_str(), done, all,
+               done == all ? "\n" : "");
   std::fflush(stderr);
 }
 

@@ -4,6 +4,7 @@ small_model
 
 expect 0 plimsoll profile net.onnx --batch 8 --threads 1 -o P.json
 says "tasks"; says "GB/s out"
+! grep "profiling \[" err >/dev/null || fail "a bar where no terminal is"
 expect 0 plimsoll profile net.onnx --batch 8 --threads 1 -o again.json -q
 cmp P.json again.json || fail "what is remembered was not given again"
 /usr/bin/python3 - <<'PY'
@@ -38,3 +39,23 @@ expect 3 plimsoll plan net.onnx --batch 8 --costs other.json;           says "ot
 head -c 300 P.json >short.json
 expect 3 plimsoll plan net.onnx --batch 8 --costs short.json;           says "short.json: profile.json: is no JSON: line "
 expect 2 plimsoll profile net.onnx --batch 8 --sub-batch 9 -o P.json;   says "sub-batch"
+
+# A bar while it measures, on a terminal only; nothing where nothing is missing.
+on_terminal() {
+  /usr/bin/python3 - "$@" <<'PY'
+import os, pty, sys
+said = bytearray()
+def read(terminal):
+    data = os.read(terminal, 4096)
+    said.extend(data)
+    return data
+status = pty.spawn(sys.argv[1:], read)
+assert status == 0, said.decode()
+PY
+}
+compile="plimsoll compile net.onnx --batch 6 --sub-batch 6 --threads 1 --costs profiled"
+on_terminal $compile -o bar_shown >bar.out
+grep "profiling \[####" bar.out >/dev/null || { cat bar.out; fail "no bar on a terminal"; }
+grep "profiling \[#*\] \([0-9]*\)/\1" bar.out >/dev/null || { cat bar.out; fail "the bar does not fill"; }
+on_terminal $compile -o nothing_missing >again.out
+! grep "profiling \[" again.out >/dev/null || fail "measures again what it knows"
