@@ -1,5 +1,7 @@
-// play_address, play_thread SPEC name=value…: plays a scattered plan of a network of the zoo in this process, for sanitizers to watch.
-//   batch, sub-batch, seed, offload, recompute, gap, homes, iterations, spill (1: a file)
+// play_address, play_thread SPEC name=value…: plays a plan of a network of the zoo in this process, for sanitizers to watch.
+//   batch, sub-batch, iterations, spill (1: a file)
+//   policy=NAME, percent   a policy's plan, with so much of the way from its least arena to its arena without a budget; else a scattered one:
+//   seed, offload, recompute, gap, homes
 //   wait=N   leaves the Nth needed wait of the plan out
 //   life=N   lets the Nth tensor that is used twice end before its last use, for who watches lives; not in the plan, and
 //            not where another takes over its bytes in place
@@ -19,6 +21,19 @@ namespace plimsoll::test {
 namespace {
 
 using Arguments = std::map<std::string, int64_t>;
+
+Result<Plan> make(Network& network, const std::string& policy, const Arguments& given) {
+  const auto argument = [&](const char* name, int64_t otherwise) { return given.contains(name) ? given.at(name) : otherwise; };
+  if (!policy.empty()) return plan_of_policy(network, policy, argument("sub-batch", network.batch), argument("percent", 0));
+  return scattered_plan(network.graph, *network.costs,
+                        {.batch = network.batch,
+                         .sub_batch = network.sub_batch,
+                         .seed = static_cast<uint64_t>(argument("seed", 1)),
+                         .offload = static_cast<int>(argument("offload", 50)),
+                         .recompute = static_cast<int>(argument("recompute", 30)),
+                         .shortest_gap = static_cast<int>(argument("gap", 3)),
+                         .homes = static_cast<int>(argument("homes", 0))});
+}
 
 bool leave_out_wait(Plan& plan, int64_t number) {
   for (const StepId id : ids_of(plan.steps)) {
@@ -49,21 +64,14 @@ bool shorten_life(Plan& plan, int64_t number) {
   return false;
 }
 
-int run(const std::string& spec, Arguments given) {
+int run(const std::string& spec, const std::string& policy, Arguments given) {
   const auto argument = [&](const char* name, int64_t otherwise) {
     return given.contains(name) ? given.at(name) : otherwise;
   };
   const int64_t batch = argument("batch", 4);
-  Result<Network> network = make_network(spec, batch, argument("sub-batch", batch));
+  Result<Network> network = make_network(spec, batch, policy.empty() ? argument("sub-batch", batch) : batch);
   if (!network.ok()) return fmt::print(stderr, "error: {}\n", network.error().message), 1;
-  Result<Plan> plan = scattered_plan(network->graph, *network->costs,
-                                     {.batch = batch,
-                                      .sub_batch = argument("sub-batch", batch),
-                                      .seed = static_cast<uint64_t>(argument("seed", 1)),
-                                      .offload = static_cast<int>(argument("offload", 50)),
-                                      .recompute = static_cast<int>(argument("recompute", 30)),
-                                      .shortest_gap = static_cast<int>(argument("gap", 3)),
-                                      .homes = static_cast<int>(argument("homes", 0))});
+  Result<Plan> plan = make(*network, policy, given);
   if (!plan.ok()) return fmt::print(stderr, "error: {}\n", plan.error().message), 1;
   if (const auto flaws = check_plan(*plan); !flaws.empty()) return fmt::print(stderr, "error: {}\n", to_string(flaws)), 1;
   if (given.contains("wait") && !leave_out_wait(*plan, given["wait"])) return 3;
@@ -82,10 +90,15 @@ int run(const std::string& spec, Arguments given) {
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
   plimsoll::test::Arguments given;
+  std::string policy;
   for (int i = 2; i < argc; ++i) {
     const std::string text = argv[i];
     const size_t equals = text.find('=');
+    if (text.starts_with("policy=")) {
+      policy = text.substr(equals + 1);
+      continue;
+    }
     given[text.substr(0, equals)] = std::atoll(text.c_str() + equals + 1);
   }
-  return plimsoll::test::run(argv[1], given);
+  return plimsoll::test::run(argv[1], policy, given);
 }

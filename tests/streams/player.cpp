@@ -15,6 +15,7 @@
 #include "compiler/training/layout.h"
 #include "compiler/training/loss.h"
 #include "models/zoo.h"
+#include "passes/planner.h"
 #include "runtime/profile/kernel_registry.h"
 #include "runtime/program.h"
 #include "runtime/streams.h"
@@ -80,7 +81,7 @@ void tell(Round& round, const TaskGraph& graph, const Plan& plan, const KernelTa
       const Task task = task_of(graph, step);
       std::vector<int64_t> operands;
       for (const Operand& operand : task.operands)
-        operands.push_back(operand.access == Access::absent ? none : at(operand.tensor));
+        operands.push_back(operand.access == Access::absent ? none : at(operand.tensor) + operand.begin);
       const size_t kernel = static_cast<size_t>(kernels.of_step[id]);
       const int64_t workspace = step.workspace.bytes > 0 ? step.workspace.offset : none;
       const auto kind = step.recompute                     ? Command::Kind::again
@@ -155,6 +156,19 @@ Result<Network> make_network(const std::string& spec, int64_t batch, int64_t sub
   return network;
 }
 
+Result<Plan> plan_of_policy(Network& network, const std::string& policy, int64_t sub_batch, int64_t percent) {
+  const auto planned = [&](int64_t budget) {
+    return make_plan(network.graph, *network.costs, {.policy = policy, .batch = network.batch, .sub_batch = sub_batch,
+                                                     .budget_bytes = budget, .may_split_statistics = true, .effort = 0});
+  };
+  PLIMSOLL_ASSIGN(const Plan free, planned(0));
+  const int64_t least = free.summary.minimum_bytes;
+  PLIMSOLL_ASSIGN(Plan plan, planned(least + (free.summary.arena_bytes - least) * percent / 100));
+  network.graph = planned_graph(std::move(network.graph), plan.rounds, plan.slice_bytes, plan.whole_weights);
+  network.sub_batch = plan.sub_batch;
+  return plan;
+}
+
 Played play(const Network& network, const Plan& plan, const std::vector<Residency>& watched, int iterations,
             const std::string& spill) {
   const TaskGraph& graph = network.graph;
@@ -180,7 +194,7 @@ Played play(const Network& network, const Plan& plan, const std::vector<Residenc
     if (const Tensor& tensor = graph.tensors[each.tensor]; plan.tensors[each.tensor].persistent && (tensor.kind == TensorKind::weight || tensor.kind == TensorKind::statistic))
       fill(tensor, static_cast<uint64_t>(each.tensor.value), reinterpret_cast<float*>(arena.data() + each.offset));
   for (const TensorId id : ids_of(plan.tensors)) {
-    if (!plan.tensors[id].at_home_on_host() || graph.tensors[id].kind != TensorKind::weight) continue;
+    if (!plan.tensors[id].at_home_on_host() || graph.tensors[id].kind != TensorKind::weight || graph.tensors[id].slice_of.valid()) continue;
     std::vector<float> values(static_cast<size_t>(plan.tensors[id].bytes) / sizeof(float));
     fill(graph.tensors[id], static_cast<uint64_t>(id.value), values.data());
     pool->store(plan.tensors[id].home_offset, reinterpret_cast<const std::byte*>(values.data()), plan.tensors[id].bytes);
@@ -213,7 +227,7 @@ Played play(const Network& network, const Plan& plan, const std::vector<Residenc
     }
   }
   for (const TensorId id : ids_of(plan.tensors)) {
-    if (plan.tensors[id].kind == TensorKind::weight_gradient) continue;
+    if (plan.tensors[id].kind == TensorKind::weight_gradient || graph.tensors[id].slice_of.valid()) continue;  // its whole has it
     if (plan.tensors[id].at_home_on_host()) {
       std::vector<float> values(static_cast<size_t>(plan.tensors[id].bytes) / sizeof(float));
       pool->fetch(plan.tensors[id].home_offset, reinterpret_cast<std::byte*>(values.data()), plan.tensors[id].bytes);

@@ -1,11 +1,12 @@
-# What sanitizers say of plans that are right, and of plans and lives that are not.
+# What sanitizers say of plans that are right, scattered ones and those of policies, and of plans and lives that are not.
 . "$PLIMSOLL_CLI/common.sh"
 export OMP_NUM_THREADS=1 TSAN_OPTIONS=exitcode=66
 resnet=resnet18:input=16,stem=cifar,width=16,classes=10 lstm=lstm:steps=4,features=8,hidden=16,classes=5
 
 for spec in $resnet $lstm densenet121:input=16,stem=cifar,growth=16,classes=10 googlenet:input=64,classes=10,paper=1; do
   for sanitizer in thread address; do
-    for options in "seed=1" "seed=2 offload=90 recompute=0 spill=1" "seed=3 batch=3 sub-batch=2 gap=1 homes=70"; do
+    for options in "seed=1" "seed=2 offload=90 recompute=0 spill=1" "seed=3 batch=3 sub-batch=2 gap=1 homes=70" \
+      "policy=auto percent=0 spill=1" "policy=auto percent=20 batch=3 sub-batch=2" "policy=vdnn-all:m" "policy=superneurons:memory"; do
       expect 0 play_$sanitizer $spec $options
       grep -q "Sanitizer" err && { cat err; fail "$sanitizer: $spec $options"; }
       cat out
@@ -23,7 +24,15 @@ for (( wait = 0; wait < 20; ++wait )); do
   expect 66 play_thread $lstm seed=4 wait=$wait;   says "data race"
 done
 
+# The same of a policy's plan, with weights and state that live in the host pool.
+for wait in 0 5 10 15; do
+  expect 66 play_thread $lstm policy=auto percent=0 wait=$wait;   says "data race"
+done
+
 # So is an access to a tensor whose life has ended.
 for (( life = 0; life < 50; life += 5 )); do
   expect 1 play_address $lstm seed=4 life=$life;   says "use-after-poison"
+done
+for life in 0 20 40; do
+  expect 1 play_address $lstm policy=auto percent=0 life=$life;   says "use-after-poison"
 done

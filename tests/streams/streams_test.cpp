@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 
 #include "compiler/check/check.h"
+#include "passes/policies.h"
 #include "player.h"
 #include "runtime/backend.h"
 #include "scatter.h"
@@ -71,6 +73,56 @@ TEST_CASE("offloaded, prefetched and recomputed values are the same values") {
     if (options.seed == 3) CHECK(played(network, plan, directory) == kept);
   }
 }
+
+namespace {
+
+// With the same algorithms: where there are several, a budget may choose among them, and they round otherwise.
+void expect_same_bits(const Case& each) {
+  CAPTURE(each.spec);
+  const std::string directory = std::filesystem::temp_directory_path().string();
+  std::map<std::vector<std::string>, Played> by_algorithms;
+  int64_t moved = 0, again = 0, homes = 0, plans = 0;
+  const auto try_out = [&](const std::string& policy, int64_t percent) {
+    CAPTURE(policy, percent);
+    Result<Network> network = make_network(each.spec, each.batch, each.batch);
+    if (!network.ok()) FAIL(network.error().message);
+    const Result<Plan> plan = plan_of_policy(*network, policy, each.sub_batch, percent);
+    if (!plan.ok()) FAIL(plan.error().message);
+    CHECK(to_string(check_plan(*plan)) == "");
+    std::vector<std::string> algorithms;
+    for (const Step& step : plan->steps)
+      if (step.kind == StepKind::compute && !step.recompute && !step.algorithm.starts_with("default"))
+        algorithms.push_back(plan->tasks[step.task].name + ": " + step.algorithm);
+    std::sort(algorithms.begin(), algorithms.end());
+    const Played got = played(*network, *plan, ++plans % 2 ? directory : "");
+    const Played& other = by_algorithms.try_emplace(algorithms, got).first->second;
+    CHECK(got.losses == other.losses);
+    CHECK(got.evaluation == other.evaluation);
+    REQUIRE(got.persistent.size() == other.persistent.size());
+    const auto differs = std::mismatch(got.persistent.begin(), got.persistent.end(), other.persistent.begin()).first - got.persistent.begin();
+    CHECK(differs == static_cast<std::ptrdiff_t>(got.persistent.size()));  // the first value that differs
+    moved += plan->summary.offloaded_bytes;
+    again += plan->summary.recomputed_tasks;
+    homes += std::count_if(plan->tensors.begin(), plan->tensors.end(), [](const PlanTensor& tensor) { return tensor.at_home_on_host(); });
+  };
+  try_out("liveness", 100);
+  for (const int64_t percent : {0, 5, 15, 30, 50, 75}) try_out("auto", percent);
+  for (const Policy& policy : all_policies()) try_out(std::string(policy.name), 0);
+  CHECK(by_algorithms.size() <= 3);
+  CHECK(moved > 0);
+  CHECK(again > 0);
+  CHECK(homes > 0);
+  const Played& one = by_algorithms.begin()->second;
+  CHECK(std::all_of(one.persistent.begin(), one.persistent.end(), [](float value) { return std::isfinite(value); }));
+  CHECK(one.losses[0] != one.losses[2]);
+}
+
+}  // namespace
+
+TEST_CASE("six budgets and the least of every policy give the same bits: ResNet-18") { expect_same_bits({"resnet18:input=16,stem=cifar,width=16,classes=10", 4, 4}); }
+TEST_CASE("six budgets and the least of every policy give the same bits: GoogLeNet in rounds") { expect_same_bits({"googlenet:input=32,classes=10", 3, 2}); }
+TEST_CASE("six budgets and the least of every policy give the same bits: DenseNet") { expect_same_bits({"densenet121:input=16,stem=cifar,growth=16,classes=10", 3, 3}); }
+TEST_CASE("six budgets and the least of every policy give the same bits: LSTM in rounds") { expect_same_bits({"lstm:steps=6,features=8,hidden=16,classes=5,layers=2", 5, 2}); }
 
 TEST_CASE("a host pool keeps what it was given, in memory and in a file, and says when there is no room") {
   const std::string directory = GENERATE(std::string(), std::filesystem::temp_directory_path().string());
