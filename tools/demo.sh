@@ -36,7 +36,7 @@ show cmake --build "$work/trainer/build" -j "$(nproc)" >&2
 
 say "Training"
 show "$work/trainer/build/train" --data "npy:$work/digits/train_x.npy,$work/digits/train_y.npy" \
-  --test "npy:$work/digits/test_x.npy,$work/digits/test_y.npy" --epochs 7 --lr 0.05 --save "$work/net-trained.onnx"
+  --test "npy:$work/digits/test_x.npy,$work/digits/test_y.npy" --epochs 5 --lr 0.1 --lr-schedule cosine --save "$work/net-trained.onnx"
 
 say "The plan"
 show plimsoll inspect "$work/trainer"
