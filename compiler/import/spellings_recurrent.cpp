@@ -22,6 +22,7 @@ namespace recurrence {
 
 // Rows of inputs that one product has at most: while it is taken apart, it and all its steps are in memory together.
 constexpr int64_t kRowsAtOnce = 256;
+constexpr int64_t kMostSteps = 16384;
 
 struct Activation {
   std::string op = {};
@@ -102,6 +103,8 @@ class Unrolled {
       return w_.unsupported(fmt::format("its steps would be the samples of the input {}: it takes steps first, so export the model with batch_first, "
                                         "or with dynamic axes that name the batch in the second place", to_string(x)));
     steps_ = steps.value;
+    if (steps_ > kMostSteps)
+      return w_.unsupported(fmt::format("has {}, each of which becomes nodes of its own: {} at most; cut the sequences", counted(steps_, "step"), kMostSteps));
     const Dims* r = w_.dims(2);
     if (!r || r->size() != 3 || (*r)[2].batch) return w_.invalid("its R is not of three dimensions");
     hidden_ = (*r)[2].value;

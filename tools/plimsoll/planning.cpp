@@ -164,10 +164,6 @@ Status ask_for_more(const Plannable& plannable, PlanRequest request, int64_t mor
   return {};
 }
 
-}  // namespace
-
-namespace {
-
 // It is a plan all the same: of a larger device of the kind, or for a report.
 void warn_of_small_device(const PlanningOptions& options, const Plan& plan, const Console& console) {
   if (!names_a_device(options.costs)) return;

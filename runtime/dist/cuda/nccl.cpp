@@ -55,6 +55,7 @@ class ByNccl final : public Ranks {
   ~ByNccl() override {
     const std::lock_guard lock(watched_);
     if (comm_) ncclCommAbort(comm_);  // the others may be gone
+    comm_ = nullptr;  // the lifeline still asks
   }
 
   const char* engine() const override { return "NCCL"; }
