@@ -48,6 +48,10 @@ PY
 expect 0 plimsoll frontier net.onnx --batch 16 --costs k40m --effort 0 --policy liveness --html page.html; says "wrote page.html"
 [[ ! -s out && $(tail -c 8 page.html) == "</html>" ]] || fail "the page is not whole, or the table came too"
 
+# A large layer beside small activations: in rounds of three its update comes in slices, some early and some last, each behind the one before.
+plimsoll model lenet -o lenet.onnx 2>/dev/null
+expect 0 plimsoll frontier lenet.onnx --batch 16 --costs k40m --effort 0;   says "What binds at the minimum"
+
 expect 2 plimsoll frontier net.onnx;                                says "batch"
 expect 2 plimsoll frontier net.onnx --batch 16 --policy magic;      says "unknown policy 'magic'"
 expect 2 plimsoll frontier net.onnx --batch 16 --budget 50%;        says "budget"

@@ -214,7 +214,7 @@ TEST_CASE("what an unrolled network cannot be is refused by name") {
   Recurrent endless("LSTM", 4);
   endless.build.graph().clear_input();
   endless.build.input("x", {"1000000000", "N", "3"});
-  CHECK_THAT(endless.said(), Contains("5: node 'cell' (LSTM): has 1000000000 steps, each of which becomes nodes of its own: 16384 at most"));
+  CHECK_THAT(endless.said(), Contains("5: node 'cell' (LSTM): has 1,000,000,000 steps, each of which becomes nodes of its own: 16384 at most"));
 
   Recurrent narrow("LSTM", 3);
   CHECK_THAT(narrow.said(), Contains("4: node 'cell' (LSTM): its W is [1,6,3] when it should be [1,8,3]"));
