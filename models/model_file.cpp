@@ -130,7 +130,7 @@ Status write_inside(onnx::ModelProto model, const std::vector<InitialWeight>& we
 }  // namespace
 
 Result<std::string> write_model_file(const onnx::ModelProto& model, const std::vector<InitialWeight>& weights,
-                              const InitOptions& options, const std::string& path) {
+                                     const InitOptions& options, const std::string& path) {
   int64_t bytes = static_cast<int64_t>(model.ByteSizeLong());
   for (const InitialWeight& weight : weights) {
     constexpr int64_t description = 96;  // tags, lengths and dimensions: at most

@@ -297,9 +297,14 @@ std::vector<TaskId> large_weights_at_once(const Plan& plan, std::vector<TaskId> 
   const Dependences dependences = find_dependences(plan);
   IdVector<TaskId, size_t> place(plan.tasks.size(), 0);
   for (size_t i = 0; i < tasks.size(); ++i) place[tasks[i]] = i;
-  IdVector<TaskId, size_t> ready(plan.tasks.size(), 0);  // of each task: behind the last that it waits for
-  for (const TaskId id : ids_of(plan.tasks))
-    for (const TaskId after : dependences.after[id]) ready[after] = std::max(ready[after], place[id] + 1);
+  // Whether it waits for nothing that comes at `from` or later, as the tasks stand by now.
+  const auto may_come_at = [&](TaskId task, size_t from) {
+    for (size_t i = from; i < place[task]; ++i) {
+      const auto& waiting = dependences.after[tasks[i]];
+      if (std::find(waiting.begin(), waiting.end(), task) != waiting.end()) return false;
+    }
+    return true;
+  };
   // Bytes of what a task touches, of one kind or of all others but weights.
   const auto bytes = [&](TaskId id, bool gradients) {
     int64_t sum = 0;
@@ -316,7 +321,7 @@ std::vector<TaskId> large_weights_at_once(const Plan& plan, std::vector<TaskId> 
     if (gradient == 0 || gradient < all / kPart) continue;
     for (size_t behind = place[weights] + 1; behind < tasks.size() && plan.tasks[tasks[behind]].layer == plan.tasks[weights].layer; ++behind) {
       const TaskId data = tasks[behind];
-      if (plan.tasks[data].kind != TaskKind::backward_data || ready[data] > place[weights]) continue;
+      if (plan.tasks[data].kind != TaskKind::backward_data || !may_come_at(data, place[weights])) continue;
       if (kLittle * (bytes(weights, false) + bytes(data, false)) > gradient) break;
       const auto begin = tasks.begin() + static_cast<std::ptrdiff_t>(place[weights]), end = tasks.begin() + static_cast<std::ptrdiff_t>(behind);
       std::rotate(begin, end, end + 1);
