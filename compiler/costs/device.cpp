@@ -1,17 +1,14 @@
 #include "compiler/costs/device.h"
 
-#include <nlohmann/json.hpp>
-
 #include "compiler/costs/convolution.h"
 #include "compiler/costs/embedded_devices.h"
+#include "compiler/support/json.h"
 
 namespace plimsoll {
 namespace {
 
-using nlohmann::json;
-
-Device device_from(const json& text) {
-  const json &link = text.at("link"), &shares = text.at("efficiency");
+Device device_from(const Json& text) {
+  const Json &link = text.at("link"), &shares = text.at("efficiency");
   Device device{.name = text.at("name").get<std::string>(),
                 .kind = text.at("kind").get<std::string>(),
                 .title = text.at("title").get<std::string>(),
@@ -70,8 +67,8 @@ std::string fault_of(const Device& device) {
 Result<Device> parse_device(const std::string& text) {
   Device device;
   try {
-    device = device_from(json::parse(text));
-  } catch (const json::exception& error) {
+    device = device_from(parse_json(text));
+  } catch (const Json::exception& error) {
     return Error{ExitCode::unreadable_input, std::string("not a device descriptor: ") + error.what()};
   }
   if (const std::string fault = fault_of(device); !fault.empty())

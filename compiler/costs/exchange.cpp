@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "compiler/costs/reuse.h"
@@ -10,8 +9,6 @@
 
 namespace plimsoll {
 namespace {
-
-using nlohmann::json;
 
 std::string_view name_of(Access access) {
   switch (access) {
@@ -23,8 +20,8 @@ std::string_view name_of(Access access) {
   return "";
 }
 
-json operand_json(const Operand& operand, int64_t samples, int64_t reuse) {
-  json entry = {{"access", name_of(operand.access)}};
+Json operand_json(const Operand& operand, int64_t samples, int64_t reuse) {
+  Json entry = {{"access", name_of(operand.access)}};
   if (operand.access == Access::absent) return entry;
   const TensorDesc desc = operand.type.at(samples);
   entry["type"] = plimsoll::name_of(desc.type);
@@ -35,15 +32,14 @@ json operand_json(const Operand& operand, int64_t samples, int64_t reuse) {
 }
 
 std::string task_json(const Task& task, int64_t samples, const std::vector<int64_t>& reuse) {
-  json attributes = json::object(), operands = json::array();
+  Json attributes = Json::object(), operands = Json::array();
   for (const Attribute& attribute : task.attributes)
     std::visit([&](const auto& value) { attributes[attribute.name] = value; }, attribute.value);
   for (size_t i = 0; i < task.operands.size(); ++i) operands.push_back(operand_json(task.operands[i], samples, reuse[i]));
-  return json{{"signature", signature(task, samples)},
-              {"kernel", task.kernel},
-              {"attributes", std::move(attributes)},
-              {"operands", std::move(operands)}}
-      .dump();
+  return dump({{"signature", signature(task, samples)},
+               {"kernel", task.kernel},
+               {"attributes", std::move(attributes)},
+               {"operands", std::move(operands)}});
 }
 
 using Place = JsonReader::Place;
@@ -106,13 +102,13 @@ MeasuredLinks links_from(JsonReader& read, const Place& links) {
 template <class From>
 auto read_all(std::string_view text, From from) -> Result<decltype(from(std::declval<JsonReader&>(), Place()))> {
   JsonReader read = reader();
-  const JsonReader::Json document = read.parse(text);
+  const Json document = read.parse(text);
   auto made = from(read, JsonReader::root(document));
   if (read.error()) return *read.error();
   return made;
 }
 
-json as_json(const MeasuredLink& link) {
+Json as_json(const MeasuredLink& link) {
   return {{"alone", {{"d2h_bytes_per_second", link.alone_d2h}, {"h2d_bytes_per_second", link.alone_h2d}}},
           {"beside",
            {{"d2h_bytes_per_second", link.beside_d2h},
@@ -120,8 +116,8 @@ json as_json(const MeasuredLink& link) {
             {"slowdown", link.slowdown}}}};
 }
 
-json as_json(const MeasuredLinks& links) {
-  json text = {{"ram", as_json(links.ram)}, {"latency_seconds", links.latency_seconds}};
+Json as_json(const MeasuredLinks& links) {
+  Json text = {{"ram", as_json(links.ram)}, {"latency_seconds", links.latency_seconds}};
   if (links.spill) text["spill"] = as_json(*links.spill);
   if (links.launch_seconds > 0) text["launch_seconds"] = links.launch_seconds;
   if (links.process_bytes > 0) text["process_bytes"] = links.process_bytes;
@@ -145,7 +141,7 @@ std::string tasks_json(const std::vector<std::string>& tasks, int64_t threads, c
   std::string text = "{\"schema\":1,\"threads\":" + std::to_string(threads);
   if (arithmetic.tf32) text += ",\"math\":\"tf32\"";
   if (arithmetic.nondeterministic) text += ",\"nondeterministic\":true";
-  if (!spill_directory.empty()) text += ",\"links\":" + json{{"spill_directory", spill_directory}}.dump();
+  if (!spill_directory.empty()) text += ",\"links\":" + dump({{"spill_directory", spill_directory}});
   text += ",\"tasks\":[";
   for (size_t i = 0; i < tasks.size(); ++i) text += (i ? ",\n" : "\n") + tasks[i];
   return text + "\n]}\n";
@@ -167,28 +163,28 @@ Result<ProfileFile> parse_profile(std::string_view text) {
 }
 
 std::string profile_json(const ProfileFile& profile) {
-  json head = {{"device", profile.device}, {"libraries", profile.libraries}, {"threads", profile.threads}};
+  Json head = {{"device", profile.device}, {"libraries", profile.libraries}, {"threads", profile.threads}};
   if (profile.tf32) head["math"] = "tf32";
-  std::string text = "{\"schema\":1,\n" + head.dump().substr(1);
+  std::string text = "{\"schema\":1,\n" + dump(head).substr(1);
   text.pop_back();
-  if (profile.links) text += ",\n\"links\":" + as_json(*profile.links).dump();
+  if (profile.links) text += ",\n\"links\":" + dump(as_json(*profile.links));
   text += ",\n\"tasks\":[";
   for (size_t i = 0; i < profile.tasks.size(); ++i) text += (i ? ",\n" : "\n") + profiled_task_json(profile.tasks[i]);
   return text + "\n]}\n";
 }
 
-std::string links_json(const MeasuredLinks& links) { return json{{"links", as_json(links)}}.dump(); }
+std::string links_json(const MeasuredLinks& links) { return dump({{"links", as_json(links)}}); }
 
 Result<MeasuredLinks> parse_links(std::string_view text) {
   return read_all(text, [](JsonReader& read, const Place& root) { return links_from(read, JsonReader::field(root, "links")); });
 }
 
 std::string profiled_task_json(const ProfiledTask& task) {
-  json entry = {{"signature", task.signature}};
+  Json entry = {{"signature", task.signature}};
   if (!task.error.empty()) entry["error"] = task.error;
-  entry["algorithms"] = json::array();
+  entry["algorithms"] = Json::array();
   for (const AlgorithmCost& cost : task.algorithms) {
-    json algorithm = {{"name", cost.name},
+    Json algorithm = {{"name", cost.name},
                       {"workspace_bytes", cost.workspace_bytes},
                       {"deterministic", cost.deterministic}};
     if (cost.tf32) algorithm["math"] = "tf32";
@@ -197,14 +193,14 @@ std::string profiled_task_json(const ProfiledTask& task) {
     if (cost.spread_seconds > 0) algorithm["spread_seconds"] = cost.spread_seconds;
     entry["algorithms"].push_back(std::move(algorithm));
   }
-  return entry.dump();
+  return dump(entry);
 }
 
 Result<ProfiledTask> parse_profiled_task(std::string_view text) { return read_all(text, task_from); }
 
 Result<MeasuredRanks> parse_rank_rates(std::string_view text) {
   JsonReader read{"rates between ranks", ExitCode::unreadable_input, "a trainer of several ranks measures them: train --measure-ranks FILE.json"};
-  const JsonReader::Json document = read.parse(text);
+  const Json document = read.parse(text);
   const Place root = JsonReader::root(document);
   read.object(root);
   read.schema(root, 1);

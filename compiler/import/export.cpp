@@ -3,12 +3,14 @@
 
 #include <cstring>
 #include <fstream>
-#include <nlohmann/json.hpp>
+#include <string_view>
+#include <unordered_map>
 
 #include "compiler/import/load.h"
 #include "compiler/import/random_mask.h"
 #include "compiler/import/sha256.h"
 #include "compiler/support/counted.h"
+#include "compiler/support/json.h"
 #include "compiler/support/new_file.h"
 
 namespace plimsoll {
@@ -53,20 +55,22 @@ Status put_weights(ModelFile& file, const std::string& checkpoint) {
   uint64_t length = 0;
   if (bytes.size() >= 8) std::memcpy(&length, bytes.data(), 8);
   if (bytes.size() < 8 || length > bytes.size() - 8) return refuse("weights.safetensors has no header");
-  const auto header = nlohmann::json::parse(bytes.begin() + 8, bytes.begin() + 8 + static_cast<int64_t>(length), nullptr, false);
+  const Json header = json_or_null(std::string_view(bytes).substr(8, length));
   if (!header.is_object()) return refuse("the header of weights.safetensors is no JSON");
+  std::unordered_map<std::string_view, const Json*> described;
+  for (const auto& entry : header.items()) described.emplace(entry.key(), &entry.value());
   size_t put = 0;
   for (onnx::TensorProto& tensor : *file.model.mutable_graph()->mutable_initializer()) {
-    const auto found = header.find(tensor.name());
-    if (found == header.end()) continue;  // a constant, or read by nobody
+    const auto found = described.find(tensor.name());
+    if (found == described.end()) continue;  // a constant, or read by nobody
     std::string type;
     std::vector<int64_t> dims;
     std::vector<uint64_t> offsets;
     try {
-      type = found->value("dtype", "");
-      dims = found->value("shape", dims);
-      offsets = found->value("data_offsets", offsets);
-    } catch (const nlohmann::json::exception&) {
+      type = found->second->value("dtype", "");
+      dims = found->second->value("shape", dims);
+      offsets = found->second->value("data_offsets", offsets);
+    } catch (const Json::exception&) {
       return refuse(fmt::format("'{}' is not described as safetensors are", tensor.name()));
     }
     const size_t size = tensor.raw_data().size(), data = bytes.size() - 8 - length;

@@ -7,8 +7,6 @@
 namespace plimsoll {
 namespace {
 
-using Json = JsonReader::Json;
-
 // The nesting of brackets outside of strings. The parser itself needs no stack for it, but nothing we write is deeper
 // than five.
 constexpr int kMaxDepth = 64;
@@ -50,8 +48,7 @@ std::string stumble(std::string_view text, size_t at) {
 
 std::string shown(const Json& json) {
   if (json.is_structured()) return json.is_array() ? "an array" : "an object";
-  // Texts may hold any bytes: what is not UTF-8 is replaced rather than refused.
-  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = dump(json);
   return text.size() <= 40 ? text : text.substr(0, 40) + "…";
 }
 
@@ -74,7 +71,7 @@ Json JsonReader::parse(std::string_view text) {
     return {};
   }
   try {
-    return Json::parse(text);
+    return parse_json(text);
   } catch (const Json::parse_error& failure) {
     fail("is no JSON: " + stumble(text, failure.byte == 0 ? 0 : failure.byte - 1));
   } catch (const Json::exception&) {

@@ -2,7 +2,7 @@
 // place; beyond it every answer is a harmless default, so a reader reads straight on and asks once, at the end.
 //
 //   JsonReader read("plan.json", ExitCode::invalid_model, "make it again with `plimsoll plan`");
-//   const JsonReader::Json document = read.parse(text);
+//   const Json document = read.parse(text);
 //   const JsonReader::Place root = JsonReader::root(document);
 //   plan.batch = read.integer(root, "batch", 1, most);     plan.json: batch is -3 when it should be at least 1
 //   if (read.error()) return *read.error();
@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,14 +18,13 @@
 #include <vector>
 
 #include "compiler/ir/fields.h"
+#include "compiler/support/json.h"
 #include "compiler/support/status.h"
 
 namespace plimsoll {
 
 class JsonReader {
  public:
-  using Json = nlohmann::ordered_json;
-
   // A place in the document. Its path is spelled out only when there is something to complain of.
   struct Place {
     const Json* json = nullptr;  // nullptr: not there

@@ -10,7 +10,6 @@
 namespace plimsoll {
 namespace {
 
-using Json = nlohmann::ordered_json;
 
 // ---------------------------------------------------------------------------------------------------- writing
 
@@ -86,9 +85,6 @@ Json json_of(const Residency& residency) {
           {"first_step", residency.first_step},
           {"last_step", residency.last_step}};
 }
-
-// Names may hold any bytes: what is not UTF-8 is replaced rather than refused.
-std::string dump(const Json& json, int indent = -1) { return json.dump(indent, ' ', false, Json::error_handler_t::replace); }
 
 // ---------------------------------------------------------------------------------------------------- reading
 

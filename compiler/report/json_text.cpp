@@ -1,11 +1,9 @@
 #include "compiler/report/json_text.h"
 
-#include <nlohmann/json.hpp>
+#include "compiler/support/json.h"
 
 namespace plimsoll {
 
-std::string json_text(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string json_text(std::string_view text) { return dump(Json(text)); }
 
 }  // namespace plimsoll

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "compiler/ir/fields.h"
 #include "compiler/report/json_text.h"
 #include "compiler/report/page.h"
 #include "compiler/support/bytes.h"
+#include "compiler/support/json.h"
 
 namespace plimsoll {
 namespace {
@@ -71,7 +71,7 @@ class PageData {
 
  private:
   std::string head() const {
-    nlohmann::ordered_json summary = nlohmann::ordered_json::object();
+    Json summary = Json::object();
     const auto add = [&](const char* key, const auto& value) { summary[key] = value; };
     visit_summary(plan_.summary, add);
     std::string ranks;
@@ -92,7 +92,7 @@ class PageData {
         "\"device\":{},\"costs\":{},\"budget\":{},\"peak\":{},\"summary\":{},\"kinds\":[{}],\"operators\":{},\"algorithms\":{},\"suffixes\":{}}}",
         ranks, json_text(plan_.generator), json_text(plan_.model_name), plan_.batch, plan_.sub_batch, plan_.rounds, plan_.last_sub_batch, json_text(plan_.policy),
         json_text(plan_.target_kind), json_text(plan_.device), json_text(plan_.costs), std::max<int64_t>(1, plan_.budget_bytes), peak_of(plan_).value,
-        summary.dump(), kinds, operators_.json(), algorithms_.json(), suffixes_.json());
+        dump(summary), kinds, operators_.json(), algorithms_.json(), suffixes_.json());
   }
 
   std::string tensors() const {

@@ -114,8 +114,6 @@ class Writer {
 
 std::string report_trace(const Plan& plan, const PlanFacts& facts) { return Writer(plan, facts).run(); }
 
-using Json = JsonReader::Json;
-
 Result<MeasuredSteps> measured_from_trace(std::string_view text, const Plan& plan) {
   const auto wrong = [](std::string what) { return Error{ExitCode::invalid_model, "trace: " + std::move(what)}; };
   JsonReader read("trace", ExitCode::invalid_model, "a trainer writes it: train --trace FILE");

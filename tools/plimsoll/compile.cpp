@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "codegen/generate.h"
 #include "compiler/import/model_file.h"
 #include "compiler/import/sha256.h"
 #include "compiler/ir/plan_json.h"
 #include "compiler/support/bytes.h"
+#include "compiler/support/json.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/output.h"
 #include "tools/plimsoll/planning.h"
@@ -63,14 +63,14 @@ class CompileCommand final : public Command {
       generate_options.weights_bytes = static_cast<int64_t>(std::filesystem::file_size(directory.path_of(files_of_model.weights)));
     PLIMSOLL_ASSIGN(std::vector<GeneratedFile> files, generate(planned.graph, planned.plan, generate_options));
     files.push_back({"plan.json", to_json(planned.plan)});
-    nlohmann::ordered_json manifest = {{"generator", planned.plan.generator},
+    Json manifest = {{"generator", planned.plan.generator},
                                        {"model_sha256", planned.model.sha256},
-                                       {"files", nlohmann::ordered_json::object()}};
+                                       {"files", Json::object()}};
     for (const GeneratedFile& file : files) {
       PLIMSOLL_TRY(directory.write(file.path, file.contents));
       manifest["files"][file.path] = sha256_hex(file.contents);
     }
-    PLIMSOLL_TRY(directory.write("manifest.json", manifest.dump(1) + "\n"));
+    PLIMSOLL_TRY(directory.write("manifest.json", dump(manifest, 1) + "\n"));
     return directory.commit();
   }
 

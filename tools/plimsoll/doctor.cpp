@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "compiler/costs/cache.h"
@@ -12,6 +11,7 @@
 #include "compiler/report/table.h"
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
+#include "compiler/support/json.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
 
@@ -128,11 +128,11 @@ class Doctor {
     const Result<ProcessResult> result = run_process({path, "--describe"});
     if (!result.ok() || result->exit_code != 0)
       return add(otherwise, what, fmt::format("{} fails: {}", name, result.ok() ? result->errors.substr(0, result->errors.find('\n')) : result.error().message));
-    const nlohmann::json described = nlohmann::json::parse(result->output, nullptr, false);
+    const Json described = json_or_null(result->output);
     std::string detail = described.is_object() && described.contains("device") && described["device"].is_string() ? described["device"].get<std::string>() : name;
     if (described.is_object() && described.contains("libraries") && described["libraries"].is_object())
       for (const auto& [library, version] : described["libraries"].items())
-        detail += fmt::format(", {} {}", library, version.is_string() ? version.get<std::string>() : version.dump());
+        detail += fmt::format(", {} {}", library, version.is_string() ? version.get<std::string>() : dump(version));
     add(Finding::State::ok, what, detail);
   }
 
