@@ -25,9 +25,11 @@ if(NOT CMAKE_CUDA_ARCHITECTURES)
   endif()
   set(CMAKE_CUDA_ARCHITECTURES ${devices} CACHE STRING "compute capabilities to compile for")
 endif()
-project(plimsoll_trainer LANGUAGES CXX CUDA)
-
+project(plimsoll_trainer LANGUAGES CXX)
 include(${CMAKE_CURRENT_SOURCE_DIR}/runtime/train/project.cmake)
+if(NOT PLIMSOLL_RUNTIME)  # the program itself is C++
+  enable_language(CUDA)
+endif()
 set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")  # CMake 3.25 does not know that nvcc has it
 if(PLIMSOLL_WERROR)

@@ -3,16 +3,23 @@
 export OMP_NUM_THREADS=1 TSAN_OPTIONS=exitcode=66
 resnet=resnet18:input=16,stem=cifar,width=16,classes=10 lstm=lstm:steps=4,features=8,hidden=16,classes=5
 
-for spec in $resnet $lstm densenet121:input=16,stem=cifar,growth=16,classes=10 googlenet:input=64,classes=10,paper=1; do
+watched() { # NETWORK PLAN…, by both sanitizers
+  local spec=$1
+  shift
   for sanitizer in thread address; do
-    for options in "seed=1" "seed=2 offload=90 recompute=0 spill=1" "seed=3 batch=3 sub-batch=2 gap=1 homes=70" \
-      "policy=auto percent=0 spill=1" "policy=auto percent=20 batch=3 sub-batch=2" "policy=vdnn-all:m" "policy=superneurons:memory"; do
+    for options in "$@"; do
       expect 0 play_$sanitizer $spec $options
       grep -q "Sanitizer" err && { cat err; fail "$sanitizer: $spec $options"; }
       cat out
     done
   done
-done
+}
+small=("seed=3 batch=3 sub-batch=2 gap=1 homes=70" "policy=auto percent=0 spill=1")
+all=("seed=1" "seed=2 offload=90 recompute=0 spill=1" "${small[@]}" "policy=auto percent=20 batch=3 sub-batch=2" "policy=vdnn-all:m" "policy=superneurons:memory")
+watched $resnet "${all[@]}"
+watched $lstm "${all[@]}"
+watched densenet121:input=16,stem=cifar,growth=16,classes=10 "${small[@]}"
+watched googlenet:input=64,classes=10,paper=1 "${small[@]}"
 
 # The thread that reads ahead; and what a trainer would do that holds on to samples beyond their time.
 expect 0 feed_thread;        says "2 failures"
