@@ -14,17 +14,28 @@ macro(plimsoll_room name)
   endif()
 endmacro()
 
-# Headers of others, which never change, are parsed once for several rooms: a third of the time that compiling took. A source
-# includes what it needs all the same (it has to build with CMAKE_DISABLE_PRECOMPILE_HEADERS=ON).
+# Headers of others, which never change, are parsed once for several files: a third of the time that compiling took. A source
+# includes what it needs all the same (it has to build with CMAKE_DISABLE_PRECOMPILE_HEADERS=ON). To precompile them takes as
+# long as five files take to parse them.
 set(plimsoll_standard_headers <algorithm> <cmath> <cstdint> <cstring> <filesystem> <fstream> <functional> <map> <memory> <optional>
     <set> <span> <sstream> <string> <tuple> <unordered_map> <variant> <vector>)
 
-# plimsoll_precompile(target headers…), or plimsoll_precompile(target other): what the other has.
+# plimsoll_precompile(target [SHARED] headers…), or plimsoll_precompile(target other): what the other has. Where a target has
+# few files it has none, unless others share them.
 function(plimsoll_precompile target)
   if(TARGET "${ARGV1}")
-    target_precompile_headers(${target} REUSE_FROM ${ARGV1})
+    get_target_property(headers ${ARGV1} PRECOMPILE_HEADERS)
+    if(headers)
+      target_precompile_headers(${target} REUSE_FROM ${ARGV1})
+    endif()
   elseif(ARGC GREATER 1)
-    target_precompile_headers(${target} PRIVATE ${ARGN})
+    cmake_parse_arguments(ARG "SHARED" "" "" ${ARGN})
+    get_target_property(sources ${target} SOURCES)
+    list(FILTER sources INCLUDE REGEX "\\.cpp$")
+    list(LENGTH sources files)
+    if(ARG_SHARED OR files GREATER 5)
+      target_precompile_headers(${target} PRIVATE ${ARG_UNPARSED_ARGUMENTS})
+    endif()
   endif()
 endfunction()
 
