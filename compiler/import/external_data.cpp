@@ -129,6 +129,17 @@ Result<ModelDirectory::OpenFile> ModelDirectory::open(const std::string& locatio
 }
 
 Result<std::string> ModelDirectory::read(const onnx::TensorProto& tensor, int64_t bytes, const std::string& who) {
+  std::string data;
+  PLIMSOLL_TRY(pass_over(tensor, bytes, who, [&](std::string_view piece) {
+    if (data.empty()) data.reserve(static_cast<size_t>(bytes));  // by now the file is known to have so many
+    data.append(piece);
+  }));
+  return data;
+}
+
+Status ModelDirectory::pass_over(const onnx::TensorProto& tensor, int64_t bytes, const std::string& who,
+                                 const std::function<void(std::string_view)>& look) {
+  constexpr int64_t kPiece = 1 << 20;
   PLIMSOLL_ASSIGN(const Reference reference, parse_reference(tensor, who));
   auto found = files_.find(reference.location);
   if (found == files_.end()) {
@@ -149,17 +160,22 @@ Result<std::string> ModelDirectory::read(const onnx::TensorProto& tensor, int64_
     return Error{ExitCode::invalid_model,
                  fmt::format("{}: the tensors in '{}' overlap: they are more than four times the file's {} bytes", who,
                              reference.location, file.bytes)};
-  std::string data(static_cast<size_t>(bytes), '\0');
+  piece_.resize(static_cast<size_t>(kPiece));
   for (int64_t done = 0; done < bytes;) {
-    const ssize_t got = ::pread(file.descriptor, data.data() + done, static_cast<size_t>(bytes - done), reference.offset + done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0)
-      return Error{ExitCode::unreadable_input,
-                   fmt::format("{}: cannot read its external data in '{}': {}", who, reference.location,
-                               got == 0 ? "the file became shorter" : std::strerror(errno))};
-    done += got;
+    const int64_t size = std::min(kPiece, bytes - done);
+    for (int64_t filled = 0; filled < size;) {
+      const ssize_t got = ::pread(file.descriptor, piece_.data() + filled, static_cast<size_t>(size - filled), reference.offset + done + filled);
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0)
+        return Error{ExitCode::unreadable_input,
+                     fmt::format("{}: cannot read its external data in '{}': {}", who, reference.location,
+                                 got == 0 ? "the file became shorter" : std::strerror(errno))};
+      filled += got;
+    }
+    look(std::string_view(piece_).substr(0, static_cast<size_t>(size)));
+    done += size;
   }
-  return data;
+  return {};
 }
 
 }  // namespace plimsoll

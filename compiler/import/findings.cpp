@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <unordered_set>
 
 #include "compiler/support/counted.h"
@@ -44,14 +43,11 @@ bool is_by_dynamo(const onnx::GraphProto& graph) {
   });
 }
 
-int64_t count_bad(const std::string& raw) {
-  int64_t bad = 0;
-  for (size_t at = 0; at + sizeof(float) <= raw.size(); at += sizeof(float)) {
-    uint32_t bits;
-    std::memcpy(&bits, raw.data() + at, sizeof bits);
-    bad += (bits & 0x7f800000u) == 0x7f800000u;  // all exponent bits: infinite or not a number
-  }
-  return bad;
+int64_t count_bad(const ModelFile& file, const onnx::TensorProto& tensor) {
+  if (const auto looked = file.looked_at.find(tensor.name()); looked != file.looked_at.end()) return looked->second.bad();
+  WeightLook look;
+  look.add(tensor.raw_data());
+  return look.bad();
 }
 
 }  // namespace
@@ -111,7 +107,7 @@ Status find_bad_weights(const ModelFile& file, const Network& network, bool stri
   std::vector<std::string> lines;
   for (const onnx::TensorProto& tensor : file.model.graph().initializer()) {
     if (tensor.data_type() != onnx::TensorProto::FLOAT || !read.contains(tensor.name())) continue;
-    const int64_t here = count_bad(tensor.raw_data());
+    const int64_t here = count_bad(file, tensor);
     if (here == 0) continue;
     bad += here;
     if (++tensors <= 10) lines.push_back(fmt::format("'{}': {}", tensor.name(), here));

@@ -123,6 +123,19 @@ Status check_versions(const onnx::ModelProto& model, const std::string& path) {
   return {};
 }
 
+// A weight that nobody needs to read. Vectors may be copied under another name (weights.h), and what is small is read at once.
+bool may_stay_outside(const onnx::TensorProto& tensor) {
+  constexpr int64_t kSmall = 1 << 14;  // elements
+  if (tensor.data_location() != onnx::TensorProto::EXTERNAL || tensor.data_type() != onnx::TensorProto::FLOAT || tensor.has_raw_data() ||
+      tensor.float_data_size() > 0 || tensor.has_segment())
+    return false;
+  int longer = 0;
+  for (const int64_t dim : tensor.dims()) longer += dim != 1;
+  return longer >= 2 && elements_of(tensor).value_or(0) > kSmall;
+}
+
+std::string who_is(const onnx::TensorProto& tensor) { return fmt::format("initializer '{}'", tensor.name()); }
+
 Status load_attribute_data(onnx::NodeProto& node, ModelDirectory& directory) {
   for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
     if (!attribute.has_t()) continue;
@@ -173,15 +186,32 @@ Result<std::shared_ptr<ModelFile>> load_model(const std::string& path) {
   return file;
 }
 
-Status load_data(ModelFile& file) {
+Status load_data(ModelFile& file, bool holds_weights) {
   onnx::GraphProto& graph = *file.model.mutable_graph();
   if (graph.sparse_initializer_size() > 0)
     return Error{ExitCode::unsupported, fmt::format("initializer '{}' is a sparse tensor, which no kernel reads",
                                                     graph.sparse_initializer(0).values().name())};
   ModelDirectory directory(file.path);
-  for (onnx::TensorProto& tensor : *graph.mutable_initializer())
-    PLIMSOLL_TRY(normalise_data(tensor, directory, fmt::format("initializer '{}'", tensor.name())));
+  for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
+    if (!holds_weights && may_stay_outside(tensor)) {
+      WeightLook look;
+      const int64_t bytes = *elements_of(tensor) * static_cast<int64_t>(sizeof(float));
+      PLIMSOLL_TRY(directory.pass_over(tensor, bytes, who_is(tensor), [&](std::string_view piece) { look.add(piece); }));
+      if (!look.is_additive_mask() && file.looked_at.emplace(tensor.name(), look).second) continue;
+    }
+    PLIMSOLL_TRY(normalise_data(tensor, directory, who_is(tensor)));
+  }
   for (onnx::NodeProto& node : *graph.mutable_node()) PLIMSOLL_TRY(load_attribute_data(node, directory));
+  return {};
+}
+
+Status hold_constants(ModelFile& file, const std::unordered_set<std::string>& trained) {
+  ModelDirectory directory(file.path);
+  for (onnx::TensorProto& tensor : *file.model.mutable_graph()->mutable_initializer()) {
+    if (!file.looked_at.contains(tensor.name()) || trained.contains(tensor.name())) continue;
+    PLIMSOLL_TRY(normalise_data(tensor, directory, who_is(tensor)));
+    file.looked_at.erase(tensor.name());
+  }
   return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_set>
 
 #include "compiler/import/loaded_model.h"
 #include "compiler/support/status.h"
@@ -13,7 +14,13 @@ namespace plimsoll {
 Result<std::shared_ptr<ModelFile>> load_model(const std::string& path);
 
 // Brings the data of every initializer and tensor attribute inline and checks its size (normalise_data).
-Status load_data(ModelFile& file);
+//
+// Where weights are not held, the large ones that lie beside the model are read in passing: file.looked_at says what is asked of them. They
+// are no masks, and of at least two dimensions.
+Status load_data(ModelFile& file, bool holds_weights = true);
+
+// Brings inline what is none of `trained` after all, but a constant.
+Status hold_constants(ModelFile& file, const std::unordered_set<std::string>& trained);
 
 // Of the domain ai.onnx; 0 when the model imports none.
 int64_t opset_of(const onnx::ModelProto& model);

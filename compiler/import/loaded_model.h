@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 
 #include "compiler/import/model_file.h"
+#include "compiler/import/weight_look.h"
 #include "onnx/onnx.pb.h"
 
 namespace plimsoll {
@@ -12,6 +14,8 @@ struct ModelFile {
   onnx::ModelProto model = {};
   std::string path = {};
   std::string sha256 = {};
+  // Weights that stay where they are, beside the model: their tensors still refer to them.
+  std::unordered_map<std::string, WeightLook> looked_at = {};
 };
 
 // More nodes than any network has; inlining stops here, so a chain of functions that doubles cannot fill the memory.

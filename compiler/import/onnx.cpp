@@ -6,6 +6,7 @@
 
 #include "compiler/import/attribute_types.h"
 #include "compiler/import/builder.h"
+#include "compiler/import/differentiable.h"
 #include "compiler/import/findings.h"
 #include "compiler/import/graph_order.h"
 #include "compiler/import/inline_functions.h"
@@ -43,7 +44,7 @@ Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& 
   // The model as a file: complete, flat, every layer with weights of its own. Edits move nodes, so the order is made anew.
   PLIMSOLL_TRY(inline_functions(*file, imported.notes));
   PLIMSOLL_TRY(check_attribute_types(file->model.graph()));
-  PLIMSOLL_TRY(load_data(*file));
+  PLIMSOLL_TRY(load_data(*file, options.holds_weights));
   PLIMSOLL_ASSIGN(GraphOrder order, order_graph(file->model.graph()));
   say_what_was_ordered(order, imported.notes);
   PLIMSOLL_ASSIGN(const bool lifted, lift_weights(*file, order, imported.notes));
@@ -53,6 +54,8 @@ Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& 
   if (unshare_weights(*file, order, imported.notes)) {
     PLIMSOLL_ASSIGN(order, order_graph(file->model.graph()));
   }
+
+  PLIMSOLL_TRY(hold_constants(*file, reached_by_gradients(file->model.graph(), order)));
 
   // The model as a network.
   PLIMSOLL_ASSIGN(imported.network, build_network(*file, order, options, imported.notes));

@@ -21,6 +21,7 @@ struct ImportOptions {
   int64_t batch = 1;                        // samples in one iteration; sizes are checked against overflow with it
   std::map<std::string, int64_t> dims = {};  // symbolic dimensions other than the batch: --dim seq=128
   bool strict = false;                      // what is a warning otherwise is an invalid model
+  bool holds_weights = true;                // else the model cannot be written again: large weights are looked at where they lie
   bool require_normalization = false;       // a model without batch normalizations in training mode is invalid
 };
 

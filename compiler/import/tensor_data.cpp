@@ -208,7 +208,7 @@ Status normalise_data(TensorProto& tensor, ModelDirectory& directory, const std:
 
 std::optional<KnownValue> known_value_of(const TensorProto& tensor) {
   const std::optional<int64_t> elements = elements_of(tensor);
-  if (!elements || *elements > kKnownLimit) return std::nullopt;
+  if (!elements || *elements > kKnownLimit || tensor.data_location() == TensorProto::EXTERNAL) return std::nullopt;
   KnownValue known{.element = tensor.data_type()};
   for (const int64_t dim : tensor.dims()) known.dims.push_back({dim});
   const std::string& raw = tensor.raw_data();

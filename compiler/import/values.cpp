@@ -20,18 +20,12 @@ bool is_exporter_constant(const onnx::TensorProto& tensor) {
           begins("Constant") || name.find("/Constant") != std::string::npos);
 }
 
-// Zeros, and something that a softmax makes zero: added to scores. A buffer of a module, which ONNX does not tell from a
-// parameter.
+// What has stayed outside is none.
 bool is_additive_mask(const onnx::TensorProto& tensor) {
-  if (tensor.data_type() != onnx::TensorProto::FLOAT || tensor.raw_data().size() % sizeof(float) != 0) return false;
-  bool masks = false;
-  for (size_t at = 0; at < tensor.raw_data().size(); at += sizeof(float)) {
-    float value;
-    std::memcpy(&value, tensor.raw_data().data() + at, sizeof value);
-    if (value != 0 && !(value <= -1e4F)) return false;
-    masks = masks || value != 0;
-  }
-  return masks;
+  if (tensor.data_type() != onnx::TensorProto::FLOAT || !tensor.has_raw_data()) return false;
+  WeightLook look;
+  look.add(tensor.raw_data());
+  return look.is_additive_mask();
 }
 
 ConstantData to_constant_data(const KnownValue& known) {

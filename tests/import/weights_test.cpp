@@ -314,3 +314,53 @@ TEST_CASE("an export for evaluation is told from one that never had batch normal
   CHECK_THAT(outcome(chain("onnx::Conv_w", "onnx::Conv_b", true)), StartsWith("4: 9 of 9 convolutions have a bias"));
   CHECK_THAT(outcome(chain(".weight", ".bias", true)), StartsWith("4: the model has no batch normalization."));
 }
+
+// What a plan needs of a model: the large weights stay beside it, and everything that is said of them is said all the same.
+TEST_CASE("weights that are not held are looked at all the same") {
+  constexpr int64_t kSide = 150;
+  const auto side = std::to_string(kSide);
+  ModelBuilder build;
+  build.input("x", {"N", side, side}).weight("w", {kSide, kSide}, -7).weight("table", {1, kSide, kSide}, -3);
+  build.weight("mask", {1, kSide, kSide}, 0, 0);
+  build.constant_real("zero", {0}, true).constant_real("fill", {-1}, true);
+  for (const int64_t at : {int64_t{5}, int64_t{6}, kSide * kSide - 1})
+    build.graph().mutable_initializer(2)->mutable_raw_data()->replace(4 * static_cast<size_t>(at), 4, std::string("\0\0\x80\xff", 4));  // -infinity
+  build.graph().mutable_initializer(0)->mutable_raw_data()->replace(4 * 77, 8, std::string("\0\0\xc0\x7f\0\0\x80\xff", 8));
+  build.node("MatMul", {"x", "w"}, {"h"}, "matmul");
+  build.node("Equal", {"table", "zero"}, {"m"}, "equal");
+  build.node("Where", {"m", "fill", "h"}, {"chosen"}, "where");
+  build.node("Add", {"chosen", "mask"}, {"y"}, "add");
+  build.output("y");
+  const ScratchDirectory directory;
+  for (onnx::TensorProto& tensor : *build.graph().mutable_initializer()) {
+    directory.write(tensor.name() + ".data", tensor.raw_data());
+    tensor.clear_raw_data();
+    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+    auto& location = *tensor.add_external_data();
+    location.set_key("location");
+    location.set_value(tensor.name() + ".data");
+  }
+  const std::string path = directory.write("m.onnx", build.bytes());
+  const auto held = import_onnx(path, {.batch = 4}), looked_at = import_onnx(path, {.batch = 4, .holds_weights = false});
+  REQUIRE(outcome(held) == "ok");
+  REQUIRE(outcome(looked_at) == "ok");
+  CHECK(held->warnings == looked_at->warnings);
+  REQUIRE(held->warnings.size() == 1);
+  CHECK_THAT(held->warnings[0], Contains("2 weights in 1 tensor are") && Contains("'w': 2"));
+  REQUIRE(held->network.values.size() == looked_at->network.values.size());
+  for (const ValueId id : ids_of(held->network.values)) {
+    const Value &a = held->network.values[id], &b = looked_at->network.values[id];
+    CAPTURE(a.name);
+    CHECK(a.name == b.name);
+    CHECK(a.type == b.type);
+    CHECK(a.trainable == b.trainable);
+    if (a.name == "w" || a.name == "mask") CHECK(a.trainable == (a.name == "w"));
+    CHECK(a.constant.has_value() == b.constant.has_value());
+    const bool same = !a.constant || (a.constant->ints == b.constant->ints && a.constant->reals == b.constant->reals);
+    CHECK(same);
+  }
+  CHECK(held->network.nodes.size() == looked_at->network.nodes.size());
+
+  std::filesystem::resize_file(directory / "w.data", 100);
+  CHECK_THAT(outcome(import_onnx(path, {.batch = 4, .holds_weights = false})), StartsWith("3: initializer 'w': its external data"));
+}

@@ -31,9 +31,9 @@ bool wants_plain_layout(const PlanningOptions& options, PlanFor purpose) {
   return device.ok() && device->kind != "host";
 }
 
-Result<ImportedModel> import_model(const ModelOptions& options) {
+Result<ImportedModel> import_model(const ModelOptions& options, bool to_write) {
   PLIMSOLL_ASSIGN(const auto dims, dims_of(options));
-  return import_onnx(options.model, {.batch = options.batch, .dims = dims, .strict = options.strict, .require_normalization = options.require_bn});
+  return import_onnx(options.model, {.batch = options.batch, .dims = dims, .strict = options.strict, .holds_weights = to_write, .require_normalization = options.require_bn});
 }
 
 Status freeze_as_asked(const ModelOptions& options, Network& network, std::vector<std::string>& notes) {
@@ -54,7 +54,7 @@ void tell(const ImportedModel& model, const std::vector<std::string>& notes, con
 
 Result<std::vector<TaskGraph>> load_graphs(const ModelOptions& options, const Console& console) {
   PLIMSOLL_TRY(check_usage(options));
-  PLIMSOLL_ASSIGN(ImportedModel model, import_model(options));
+  PLIMSOLL_ASSIGN(ImportedModel model, import_model(options, false));
   std::vector<std::string> notes = model.notes;
   PLIMSOLL_TRY(attach_loss(model.network, options.loss, notes));
   PLIMSOLL_TRY(freeze_as_asked(options, model.network, notes));
@@ -71,7 +71,7 @@ bool Plannable::mixes_samples() const {
 
 Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& console, PlanFor purpose) {
   PLIMSOLL_TRY(check_usage(options));
-  PLIMSOLL_ASSIGN(ImportedModel model, import_model(options));
+  PLIMSOLL_ASSIGN(ImportedModel model, import_model(options, purpose != PlanFor::report));
   const PaperRules* const as_paper = find_rules(options.rules);
   std::vector<std::string> notes = model.notes;
   if (!as_paper) {
