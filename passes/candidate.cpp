@@ -74,7 +74,7 @@ Ceiling least_of(const Candidate& candidate, const Policy& policy, int64_t live_
     trace = schedule::trace_of(steps);
   }
   schedule::Evaluator evaluator(ordered);
-  const int64_t bytes = evaluator.evaluate(trace, limit_of_algorithms(policy, live_limit)).peak_bytes;
+  const int64_t bytes = evaluator.measure(trace, limit_of_algorithms(policy, live_limit)).peak_bytes;
   return {.seconds = kRounding * evaluator.least_seconds(trace), .arena_bytes = bytes};
 }
 

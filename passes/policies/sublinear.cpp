@@ -155,7 +155,7 @@ class Splitter {
 
 class Search {
  public:
-  Search(const Model& model, int64_t limit) : model_(model), evaluator_(model), limit_(limit), chain_(find_chain(model)) {}
+  Search(const Model& model, int64_t limit) : model_(model), weaver_(model), evaluator_(model), limit_(limit), chain_(find_chain(model)) {}
 
   Trace run() {
     if (chain_.places.empty()) return model_.order;
@@ -186,7 +186,7 @@ class Search {
 
   void consider(Fates fates) {
     Trace trace;
-    schedule::weave_possible(model_, fates, trace);
+    schedule::weave_possible(weaver_, fates, trace);
     const Outcome outcome = evaluator_.evaluate(trace, limit_);
     if (!best_.empty() && !better(outcome, best_outcome_)) return;
     best_ = std::move(trace);
@@ -201,6 +201,7 @@ class Search {
   }
 
   const Model& model_;
+  schedule::Weaver weaver_;
   schedule::Evaluator evaluator_;
   const int64_t limit_;
   const Chain chain_;

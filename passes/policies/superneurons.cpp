@@ -222,15 +222,16 @@ Status run(Plan& plan, const Context& context, Strategy strategy) {
   const SuperNeuronsLayers layers(model, context.graph, plan.rank_samples());
   const std::vector<int32_t> list = least_recently_used(model, layers, strategy);
   schedule::Evaluator evaluator(model);
+  schedule::Weaver weaver(model);
   Trace trace;
   const auto give_up = [&](size_t count) {
     Fates fates = schedule::keep_everything(model);
     for (size_t i = 0; i < count; ++i) fates[at(list[i])] = fate_of(list[i], layers, strategy);
-    schedule::weave_possible(model, fates, trace);
+    schedule::weave_possible(weaver, fates, trace);
   };
   const auto fits = [&](size_t count) {
     give_up(count);
-    return evaluator.evaluate(trace, context.live_limit).fits(context.live_limit);
+    return evaluator.measure(trace, context.live_limit).fits(context.live_limit);
   };
 
   size_t least = 0, most = list.size();
@@ -243,9 +244,9 @@ Status run(Plan& plan, const Context& context, Strategy strategy) {
   give_up(least);
   // What runs again is there to lower the peak: without a limit, copies ahead of their need must not raise it.
   int64_t limit = context.live_limit;
-  if (limit == kNoLimit && strategy != Strategy::offload) limit = evaluator.evaluate(trace, limit).peak_bytes;
+  if (limit == kNoLimit && strategy != Strategy::offload) limit = evaluator.measure(trace, limit).peak_bytes;
   Trace as_paper = PaperCopies(model, layers, trace).run();
-  if (evaluator.evaluate(as_paper, limit).fits(limit)) trace = std::move(as_paper);
+  if (evaluator.measure(as_paper, limit).fits(limit)) trace = std::move(as_paper);
   else schedule::time_copies(model, evaluator, trace, limit);
   schedule::put_steps(plan, trace);
   return {};

@@ -227,7 +227,7 @@ Status vdnn_dyn(Plan& plan, const Context& context) {
   std::optional<Model> made;
   const Model& model = schedule::model_of(plan, context, made);
   schedule::Evaluator evaluator(model);
-  const auto peak = [&](const Program& program, int64_t limit) { return evaluator.evaluate(program.trace, limit).peak_bytes; };
+  const auto peak = [&](const Program& program, int64_t limit) { return evaluator.measure(program.trace, limit).peak_bytes; };
   const Program none{.trace = model.order, .waits = std::vector<std::vector<int32_t>>(model.order.size())};
   const Program conv = program_of(model, context.graph, Offload::conv), all = program_of(model, context.graph, Offload::all);
   // The fastest algorithms, then algorithms under the limit.

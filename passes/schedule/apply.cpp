@@ -3,7 +3,12 @@
 namespace plimsoll::schedule {
 
 bool weave_possible(const Model& model, Fates& fates, Trace& trace, size_t longest) {
-  while (const std::optional<int32_t> stuck = weave(model, fates, trace, longest)) {
+  Weaver weaver(model);
+  return weave_possible(weaver, fates, trace, longest);
+}
+
+bool weave_possible(Weaver& weaver, Fates& fates, Trace& trace, size_t longest) {
+  while (const std::optional<int32_t> stuck = weaver.weave(fates, trace, longest)) {
     if (*stuck == kTooLong) return false;
     Fate& fate = fates[static_cast<size_t>(*stuck)];
     PLIMSOLL_CHECK(fate.kind != FateKind::keep, "a tensor is missing that was never given up");

@@ -13,6 +13,7 @@ enum class CopyTiming {
 
 // Corrects fates that cannot be (weave.h) to keep. Beyond this call weave() succeeds, and `trace` is what it gives.
 // False: it would have more than `longest` steps, and is unfinished.
+bool weave_possible(Weaver& weaver, Fates& fates, Trace& trace, size_t longest = kAnyLength);
 bool weave_possible(const Model& model, Fates& fates, Trace& trace, size_t longest = kAnyLength);
 
 // Before: plan.steps are as the order pass left them. After: as passes/schedule_steps.h says.

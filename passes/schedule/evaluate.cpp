@@ -5,15 +5,11 @@
 #include "passes/analysis/buckets.h"
 
 namespace plimsoll::schedule {
-namespace {
-
-}  // namespace
-
 Evaluator::Evaluator(const Model& model) : model_(model), current_(model.tensors.size()) {}
 
 void Evaluator::find_lives(const Trace& trace) {
   const int32_t steps = static_cast<int32_t>(trace.size());
-  std::fill(current_.begin(), current_.end(), -1);
+  std::fill(current_.begin(), current_.end(), Current{});
   lives_.clear();
   pairs_.clear();
   at_home_on_host_ = 0;
@@ -23,28 +19,31 @@ void Evaluator::find_lives(const Trace& trace) {
   rounds_.assign(trace.size(), CopyRounds::all);
   stored_.assign(model_.tensors.size(), -1);
   begins_with_zeros_ = false;
-  const auto begin = [&](int32_t tensor, int32_t step) {
-    current_[at(tensor)] = static_cast<int32_t>(lives_.size());
+  const auto begin = [&](int32_t tensor, int32_t step, int32_t copied_at) {
+    current_[at(tensor)] = {static_cast<int32_t>(lives_.size()), copied_at};
     lives_.push_back({tensor, step, step});
   };
+  const int32_t* const items = model_.touched.items();
   for (int32_t step = 0; step < steps; ++step) {
     const Op& op = trace[at(step)];
     switch (op.kind) {
       case StepKind::load:
       case StepKind::prefetch: {
-        const int32_t before = current_[at(op.id)];
+        const ModelTensor& tensor = model_.tensors[at(op.id)];
+        const int32_t before = current_[at(op.id)].life;
         left_at_[at(step)] = before < 0 ? -1 : lives_[at(before)].last;
-        if (before < 0 && model_.tensors[at(op.id)].persistent) at_home_on_host_ += model_.tensors[at(op.id)].bytes;
-        if (model_.tensors[at(op.id)].persistent) rounds_[at(step)] = CopyRounds::last;
+        if (before < 0 && tensor.persistent) at_home_on_host_ += tensor.bytes;
+        if (tensor.persistent) rounds_[at(step)] = CopyRounds::last;
         if (const int32_t put = stored_[at(op.id)]; put >= 0 && rounds_[at(put)] == CopyRounds::all_but_last) rounds_[at(put)] = CopyRounds::all;
-        begin(op.id, step);
+        begin(op.id, step, step);
         continue;
       }
       case StepKind::offload: {
-        Life& life = lives_[at(current_[at(op.id)])];
-        made_at_[at(step)] = model_.tensors[at(op.id)].persistent ? life.last : life.first;
-        if (model_.tensors[at(op.id)].persistent) {
-          const bool kept = model_.tensors[at(op.id)].adds_up && rounds_[at(life.first)] != CopyRounds::last;
+        const ModelTensor& tensor = model_.tensors[at(op.id)];
+        Life& life = lives_[at(current_[at(op.id)].life)];
+        made_at_[at(step)] = tensor.persistent ? life.last : life.first;
+        if (tensor.persistent) {
+          const bool kept = tensor.adds_up && rounds_[at(life.first)] != CopyRounds::last;
           rounds_[at(step)] = kept ? CopyRounds::all_but_last : CopyRounds::last;
           stored_[at(op.id)] = step;
         }
@@ -54,35 +53,38 @@ void Evaluator::find_lives(const Trace& trace) {
       case StepKind::reduce: continue;  // no trace has any: they come behind (passes/reduce.h)
       case StepKind::compute: break;
     }
+    int32_t came_from = -1;
     const auto touch = [&](int32_t tensor) {
-      Life& life = lives_[at(current_[at(tensor)])];
-      life.last = step;
-      if (trace[at(life.first)].kind != StepKind::compute) came_from_[at(step)] = std::max(came_from_[at(step)], life.first);
+      const Current current = current_[at(tensor)];
+      lives_[at(current.life)].last = step;
+      came_from = std::max(came_from, current.copied_at);
     };
-    for (const int32_t tensor : model_.reads[op.id]) touch(tensor);
+    const Touched::Bounds bounds = model_.touched.bounds(op.id);
+    for (int32_t i = bounds.reads; i < bounds.updates; ++i) touch(items[i]);
     if (!op.again)
-      for (const int32_t tensor : model_.updates[op.id]) touch(tensor);
-    for (const int32_t tensor : model_.homes[op.id]) {
-      if (current_[at(tensor)] < 0) continue;
+      for (int32_t i = bounds.updates; i < bounds.homes; ++i) touch(items[i]);
+    for (int32_t i = bounds.homes; i < bounds.in_place; ++i) {
+      const int32_t tensor = items[i];
+      if (current_[at(tensor)].life < 0) continue;
       touch(tensor);
       if (model_.tasks[at(op.id)].kind == TaskKind::update) continue;
-      CopyRounds& fetched = rounds_[at(lives_[at(current_[at(tensor)])].first)];
+      CopyRounds& fetched = rounds_[at(lives_[at(current_[at(tensor)].life)].first)];
       if (fetched != CopyRounds::last) continue;
       const bool zeros = model_.tensors[at(tensor)].adds_up && stored_[at(tensor)] < 0;
       begins_with_zeros_ = begins_with_zeros_ || zeros;
       fetched = zeros ? CopyRounds::all_but_first : CopyRounds::all;
     }
-    const auto pairs = model_.in_place_allowed ? model_.in_place[op.id] : std::span<const int32_t>{};
     const size_t first_pair = pairs_.size();
-    for (size_t i = 0; i < pairs.size(); i += 2) pairs_.push_back({current_[at(pairs[i])], pairs[i + 1], step});
-    for (const int32_t tensor : model_.writes[op.id]) {
-      if (op.again && model_.tensors[at(tensor)].remembered) touch(tensor);
-      else begin(tensor, step);
+    for (int32_t i = bounds.in_place; i < bounds.writes; i += 2) pairs_.push_back({current_[at(items[i])].life, items[i + 1], step});
+    for (int32_t i = bounds.writes; i < bounds.end; ++i) {
+      if (op.again && model_.tensors[at(items[i])].remembered) touch(items[i]);
+      else begin(items[i], step, -1);
     }
-    for (size_t i = first_pair; i < pairs_.size(); ++i) pairs_[i].written = current_[at(pairs_[i].written)];
+    for (size_t i = first_pair; i < pairs_.size(); ++i) pairs_[i].written = current_[at(pairs_[i].written)].life;
+    came_from_[at(step)] = came_from;
   }
   for (Life& life : lives_)
-    if (model_.tensors[at(life.tensor)].kept && current_[at(life.tensor)] == &life - lives_.data()) life.last = steps;
+    if (model_.tensors[at(life.tensor)].kept && current_[at(life.tensor)].life == &life - lives_.data()) life.last = steps;
 }
 
 void Evaluator::count_bytes(const Trace& trace) {
@@ -96,14 +98,14 @@ void Evaluator::count_bytes(const Trace& trace) {
   int64_t sum = model_.persistent_bytes - at_home_on_host_;
   for (size_t i = 0; i < steps; ++i) live_[i] = sum += live_[i];
   live_.resize(steps);
-  followed_.assign(lives_.size(), false);
-  follows_.assign(lives_.size(), false);
+  followed_.assign(lives_.size(), 0);
+  follows_.assign(lives_.size(), 0);
   for (const Pair& pair : pairs_) {
     const Life &read = lives_[at(pair.read)], &written = lives_[at(pair.written)];
     if (read.last != pair.at || written.first != pair.at || followed_[at(pair.read)] || follows_[at(pair.written)]) continue;
     const int64_t from = model_.tensors[at(read.tensor)].copy_bytes, to = model_.tensors[at(written.tensor)].copy_bytes;
     if (to > from || 2 * to < from) continue;  // analysis/liveness.h
-    followed_[at(pair.read)] = follows_[at(pair.written)] = true;
+    followed_[at(pair.read)] = follows_[at(pair.written)] = 1;
     live_[at(pair.at)] -= model_.tensors[at(written.tensor)].bytes;
   }
 }
@@ -126,14 +128,20 @@ void Evaluator::count_reductions(const Trace& trace, int64_t limit) {
   }
 }
 
-void Evaluator::choose_algorithms(const Trace& trace, int64_t limit) {
+void Evaluator::choose_algorithms(const Trace& trace, int64_t limit, Outcome& outcome) {
   chosen_.assign(trace.size(), -1);
   for (size_t step = 0; step < trace.size(); ++step) {
-    if (trace[step].kind != StepKind::compute) continue;
-    auto [chosen, end] = model_.algorithm_range(trace[step].id, trace[step].again);
-    while (chosen + 1 < end && model_.algorithms[at(chosen)].workspace_bytes > limit - live_[step]) ++chosen;
-    chosen_[step] = chosen;
-    live_[step] += model_.algorithms[at(chosen)].workspace_bytes;
+    int64_t live = live_[step];
+    if (trace[step].kind == StepKind::compute) {
+      auto [chosen, end] = model_.algorithm_range(trace[step].id, trace[step].again);
+      while (chosen + 1 < end && model_.algorithms[at(chosen)].workspace_bytes > limit - live) ++chosen;
+      chosen_[step] = chosen;
+      live_[step] = live += model_.algorithms[at(chosen)].workspace_bytes;
+    }
+    if (live > limit) outcome.excess += live - limit;
+    if (live <= outcome.peak_bytes) continue;
+    outcome.peak_bytes = live;
+    outcome.peak_op = static_cast<int32_t>(step);
   }
 }
 
@@ -154,8 +162,8 @@ void Evaluator::for_each_round(Body body) const {
   if (model_.rounds - 1 > first) body(Which::middle, static_cast<double>(model_.rounds - 1 - first));
 }
 
-double Evaluator::simulate(const Trace& trace, Which which) {
-  const bool updates = which == Which::only || which == Which::last, last = which == Which::last;
+double Evaluator::simulate_round(const Trace& trace, Which which) {
+  const bool updates = which == Which::only || which == Which::last, last = which == Which::last, ranks = !model_.reductions.empty();
   start_.resize(trace.size());
   end_.resize(trace.size());
   busy_ = 0;
@@ -168,10 +176,13 @@ double Evaluator::simulate(const Trace& trace, Which which) {
   for (size_t step = 0; step < trace.size(); ++step) {
     const Op& op = trace[step];
     if (op.kind == StepKind::compute) {
-      double start = std::max({compute, d2h, workspace_free});
-      if (const int32_t sum = model_.waits_for[at(op.id)]; sum >= 0) {
-        start = std::max(start, reduced_[at(sum)]);
-        if (updates) busy_ = std::max(busy_, busy_reduced_[at(sum)]);
+      double start = std::max(compute, d2h);
+      if (ranks) {
+        start = std::max(start, workspace_free);
+        if (const int32_t sum = model_.waits_for[at(op.id)]; sum >= 0) {
+          start = std::max(start, reduced_[at(sum)]);
+          if (updates) busy_ = std::max(busy_, busy_reduced_[at(sum)]);
+        }
       }
       if (came_from_[step] >= 0) start = std::max(start, end_[at(came_from_[step])]);
       const Algorithm& algorithm = model_.algorithms[at(chosen_[step])];
@@ -181,7 +192,7 @@ double Evaluator::simulate(const Trace& trace, Which which) {
       busy_ += seconds;
       start_[step] = start;
       end_[step] = compute = start + seconds;
-      if (op.again) continue;
+      if (op.again || !ranks) continue;
       for (const int32_t sum : model_.reduced_behind[op.id]) {
         const Reduction& reduction = model_.reductions[at(sum)];
         const double seconds_on_link = updates || reduction.of_every_round ? reduction.seconds : 0;
@@ -207,22 +218,25 @@ double Evaluator::simulate(const Trace& trace, Which which) {
   return std::max({compute, d2h, h2d, comm});
 }
 
-Outcome Evaluator::evaluate(const Trace& trace, int64_t limit) {
+Outcome Evaluator::measure(const Trace& trace, int64_t limit) {
   find_lives(trace);
   count_bytes(trace);
   if (!model_.reductions.empty()) count_reductions(trace, limit);
-  choose_algorithms(trace, limit);
   Outcome outcome{.peak_bytes = model_.persistent_bytes - at_home_on_host_};
-  for (size_t step = 0; step < trace.size(); ++step) {
-    if (live_[step] > limit) outcome.excess += live_[step] - limit;
-    if (live_[step] <= outcome.peak_bytes) continue;
-    outcome.peak_bytes = live_[step];
-    outcome.peak_op = static_cast<int32_t>(step);
-  }
+  choose_algorithms(trace, limit, outcome);
+  return outcome;
+}
+
+void Evaluator::simulate(const Trace& trace, Outcome& outcome) {
   for_each_round([&](Which which, double times) {
-    outcome.seconds += times * simulate(trace, which);
+    outcome.seconds += times * simulate_round(trace, which);
     outcome.busy_seconds += times * busy_;
   });
+}
+
+Outcome Evaluator::evaluate(const Trace& trace, int64_t limit) {
+  Outcome outcome = measure(trace, limit);
+  simulate(trace, outcome);
   return outcome;
 }
 

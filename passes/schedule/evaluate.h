@@ -35,6 +35,10 @@ class Evaluator {
 
   // Algorithms are the fastest whose workspace fits under `limit`; where none does, the one with the smallest.
   Outcome evaluate(const Trace& trace, int64_t limit);
+  // The same without the seconds, start() and end(): what that takes longer is for schedules that keep a limit.
+  Outcome measure(const Trace& trace, int64_t limit);
+  // Before: `outcome` is what measure() has just said of the trace.
+  void simulate(const Trace& trace, Outcome& outcome);
 
   // Of the last trace that was evaluated; persistent tensors and workspaces are counted.
   const std::vector<int64_t>& live() const { return live_; }
@@ -53,27 +57,31 @@ class Evaluator {
   void find_lives(const Trace& trace);
   void count_bytes(const Trace& trace);
   void count_reductions(const Trace& trace, int64_t limit);
-  void choose_algorithms(const Trace& trace, int64_t limit);
+  void choose_algorithms(const Trace& trace, int64_t limit, Outcome& outcome);
   struct Copied {
     double bytes = 0, latency = 0;
   };
   // One round; of an iteration with several, it may be the first or the last. `only`: it is both, and has all steps.
   enum class Which { only, first, middle, last };
   Copied copied_by(const Trace& trace, size_t step, double share, Which which) const;
-  double simulate(const Trace& trace, Which which);
+  double simulate_round(const Trace& trace, Which which);
   double simulate_freely(const Trace& trace, Which which) const;
   template <class Body>
   void for_each_round(Body body) const;
 
   const Model& model_;
-  std::vector<int32_t> current_;  // of each tensor: its life so far
+  struct Current {
+    int32_t life = -1;       // so far
+    int32_t copied_at = -1;  // the copy that it began with; -1: it was made
+  };
+  std::vector<Current> current_;  // of each tensor
   std::vector<Life> lives_;
   struct Pair {
     int32_t read, written, at;  // lives
   };
   std::vector<Pair> pairs_;
   int64_t at_home_on_host_ = 0;  // bytes of persistent tensors that the trace fetches
-  std::vector<bool> followed_, follows_;
+  std::vector<uint8_t> followed_, follows_;
   std::vector<int64_t> live_;
   std::vector<int32_t> chosen_;     // index into model.algorithms, of each compute step
   std::vector<int32_t> came_from_;  // of each compute step: the last copy that brought one of its operands, or -1

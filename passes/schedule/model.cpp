@@ -248,6 +248,22 @@ void find_reductions(Model& model, const Plan& plan, const Context& context) {
 
 }  // namespace
 
+void Touched::add(std::span<const int32_t> reads, std::span<const int32_t> updates, std::span<const int32_t> homes,
+                  std::span<const int32_t> in_place, std::span<const int32_t> writes) {
+  const auto append = [&](std::span<const int32_t> list) {
+    const auto begin = static_cast<int32_t>(items_.size());
+    items_.insert(items_.end(), list.begin(), list.end());
+    return begin;
+  };
+  Bounds& bounds = bounds_.emplace_back();
+  bounds.reads = append(reads);
+  bounds.updates = append(updates);
+  bounds.homes = append(homes);
+  bounds.in_place = append(in_place);
+  bounds.writes = append(writes);
+  bounds.end = static_cast<int32_t>(items_.size());
+}
+
 Model make_model(const Plan& plan, const Context& context) {
   Model model;
   model.rounds = plan.rounds;
@@ -257,6 +273,10 @@ Model make_model(const Plan& plan, const Context& context) {
   model.order = trace_of(plan);
   copy_facts(model, plan, context);
   find_homes(model, plan, context);
+  for (int32_t task = 0; task < static_cast<int32_t>(model.tasks.size()); ++task) {
+    const auto in_place = model.in_place_allowed ? model.in_place[task] : std::span<const int32_t>{};
+    model.touched.add(model.reads[task], model.updates[task], model.homes[task], in_place, model.writes[task]);
+  }
   find_what_updates_come_behind(model, plan);
   find_reductions(model, plan, context);
   find_gaps(model);

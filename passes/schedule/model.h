@@ -38,7 +38,7 @@ class Lists {
     items_.insert(items_.end(), items.begin(), items.end());
     bounds_.push_back(static_cast<int32_t>(items_.size()));
   }
-  std::span<const int32_t> operator[](int32_t i) const {
+  [[gnu::always_inline]] std::span<const int32_t> operator[](int32_t i) const {
     const int32_t begin = bounds_[static_cast<size_t>(i)], end = bounds_[static_cast<size_t>(i) + 1];
     return {items_.data() + begin, static_cast<size_t>(end - begin)};
   }
@@ -46,6 +46,23 @@ class Lists {
 
  private:
   std::vector<int32_t> items_ = {}, bounds_ = {0};
+};
+
+// What a step of a task touches, in the order in which the evaluator looks at it: all in one piece of memory, for that is where an
+// evaluation spends its time.
+class Touched {
+ public:
+  struct Bounds {
+    int32_t reads = 0, updates = 0, homes = 0, in_place = 0, writes = 0, end = 0;  // where each begins
+  };
+  void add(std::span<const int32_t> reads, std::span<const int32_t> updates, std::span<const int32_t> homes, std::span<const int32_t> in_place,
+           std::span<const int32_t> writes);
+  const Bounds& bounds(int32_t task) const { return bounds_[at(task)]; }
+  const int32_t* items() const { return items_.data(); }
+
+ private:
+  std::vector<int32_t> items_ = {};
+  std::vector<Bounds> bounds_ = {};
 };
 
 struct ModelTensor {
@@ -98,6 +115,7 @@ struct Model {
   Lists updated;                     // of each task: weights that an update task changes for good
   Lists homes;                       // of each task: what it touches of what may have its home in the host pool
   Lists in_place;                    // of each task: read, written, read, written …
+  Touched touched;                   // of each task: all of these but weights and updated
   std::vector<Reduction> reductions;     // in the order of the comm stream; none: one rank
   Lists reduced_behind;                  // of each task: reductions
   std::vector<int32_t> waits_for;        // of each task: the last reduction whose sums it touches, or -1

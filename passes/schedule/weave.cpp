@@ -3,15 +3,19 @@
 #include <algorithm>
 
 namespace plimsoll::schedule {
-namespace {
 
-class Weaving {
+class Weaver::Weaving {
  public:
-  Weaving(const Model& model, const Fates& fates, Trace& trace, size_t longest)
-      : model_(model), fates_(fates), trace_(trace), longest_(longest), resident_(model.tensors.size()), on_host_(model.tensors.size()),
-        updated_(model.tensors.size()), wanted_(model.tasks.size()) {}
+  explicit Weaving(const Model& model) : model_(model) {}
 
-  std::optional<int32_t> run() {
+  std::optional<int32_t> run(const Fates& fates, size_t longest) {
+    fates_ = fates;
+    resident_.assign(model_.tensors.size(), 0);
+    on_host_.assign(model_.tensors.size(), 0);
+    updated_.assign(model_.tensors.size(), 0);
+    wanted_.assign(model_.tasks.size(), 0);
+    any_again_ = std::any_of(fates.begin(), fates.end(), [](const Fate& fate) { return fate.again; });
+    fresh_.clear();
     trace_.clear();
     trace_.reserve(model_.order.size() * 3 / 2);
     for (at_ = 0; at_ < static_cast<int32_t>(model_.order.size()); ++at_) {
@@ -23,12 +27,14 @@ class Weaving {
         return stuck;
       }
       for (const int32_t tensor : model_.gaps_at[at_]) leave(tensor);
-      if (trace_.size() > longest_) return kTooLong;
+      if (trace_.size() > longest) return kTooLong;
     }
     hasten_updates();
     bring_from_home();
     return std::nullopt;
   }
+
+  Trace& trace() { return trace_; }
 
  private:
   bool resident(int32_t tensor) const { return resident_[static_cast<size_t>(tensor)]; }
@@ -37,15 +43,17 @@ class Weaving {
 
   std::optional<int32_t> step(const Op& op) {
     missing_.clear();
-    for (const auto* list : {&model_.reads, &model_.updates})
-      for (const int32_t id : (*list)[op.id])
-        if (!resident(id)) missing_.push_back(id);
+    const Touched::Bounds bounds = model_.touched.bounds(op.id);
+    const int32_t* const items = model_.touched.items();
+    for (int32_t i = bounds.reads; i < bounds.homes; ++i)
+      if (!resident(items[i])) missing_.push_back(items[i]);
     if (!missing_.empty())
       if (const auto stuck = bring_back(op.id)) return stuck;
     trace_.push_back(op);
-    for (const int32_t id : model_.writes[op.id]) resident_[static_cast<size_t>(id)] = true;
+    for (int32_t i = bounds.writes; i < bounds.end; ++i) resident_[static_cast<size_t>(items[i])] = true;
     for (const int32_t id : model_.updated[op.id]) updated_[static_cast<size_t>(id)] = true;
-    for (const int32_t id : model_.reads[op.id]) leave_again(id);
+    if (any_again_)
+      for (int32_t i = bounds.reads; i < bounds.updates; ++i) leave_again(items[i]);
     return std::nullopt;
   }
 
@@ -95,7 +103,7 @@ class Weaving {
     const std::vector<int32_t> places = last;  // before anything moves
     for (const int32_t task : moved) last[static_cast<size_t>(task)] = ready(task);
     std::stable_sort(moved.begin(), moved.end(), [&](int32_t a, int32_t b) { return last[static_cast<size_t>(a)] < last[static_cast<size_t>(b)]; });
-    const std::vector<double> ends = ends_of_steps();
+    const std::vector<double>& ends = ends_of_steps();
     double copied = 0;  // when the links have brought what has had its turn
     std::vector<std::vector<int32_t>> behind(size);  // of each step: updates
     moved_.assign(model_.tasks.size(), false);
@@ -119,14 +127,14 @@ class Weaving {
     }
   }
 
-  std::vector<double> ends_of_steps() const {
-    std::vector<double> ends;
+  const std::vector<double>& ends_of_steps() {
+    ends_.clear();
     double now = 0;
     for (const Op& op : trace_) {
       if (op.kind == StepKind::compute) now += model_.algorithms_of(op.id, op.again).front().seconds;
-      ends.push_back(now);
+      ends_.push_back(now);
     }
-    return ends;
+    return ends_;
   }
 
   // What has its home in the host pool is fetched before each stretch of tasks that touch it, leaves behind the stretch, for its home
@@ -134,7 +142,7 @@ class Weaving {
   void bring_from_home() {
     const auto away = [&](int32_t id) { return tensor(id).always_home || fate(id).kind == FateKind::offload; };
     if (std::none_of(model_.all_homes.begin(), model_.all_homes.end(), away)) return;
-    const std::vector<double> ends = ends_of_steps();
+    const std::vector<double>& ends = ends_of_steps();
     // To fetch it once more would take longer than the tasks between: it stays.
     const auto soon = [&](int32_t id, int32_t touched, int32_t step) {
       const double between = ends[static_cast<size_t>(step) - 1] - ends[static_cast<size_t>(touched)];
@@ -178,6 +186,8 @@ class Weaving {
   // it stays until every slice of it is updated, for these clear their parts of it one by one.
   void find_gradients_away() {
     marks_.clear();
+    const auto leaves_home = [&](int32_t id) { return tensor(id).adds_up && fate(id).kind == FateKind::offload; };
+    if (std::none_of(model_.all_homes.begin(), model_.all_homes.end(), leaves_home)) return;
     stretches_.assign(model_.tensors.size(), {});
     const auto ends = [&](int32_t id) {
       const Stretch& stretch = stretches_[static_cast<size_t>(id)];
@@ -294,10 +304,9 @@ class Weaving {
   }
 
   const Model& model_;
-  const Fates& fates_;
-  Trace& trace_;
+  std::span<const Fate> fates_;
+  Trace trace_;
   Trace woven_;  // what is not yet as it shall be
-  const size_t longest_;
   int32_t at_ = 0;
   std::vector<int32_t> touched_at_;    // of each tensor that is away: the last step that did, or -1
   // Of a gradient that is away: steps that touch it, from a fetch on.
@@ -313,11 +322,20 @@ class Weaving {
   std::vector<Stretch> stretches_;
   std::vector<Mark> marks_;  // where gradients come and go
   std::vector<uint8_t> resident_, on_host_, updated_, wanted_;  // flags
+  bool any_again_ = false;  // some fate is
+  std::vector<double> ends_;
   std::vector<uint8_t> moved_;  // of each task: an update that stands elsewhere than in the order
   std::vector<int32_t> missing_, stack_, closure_, fresh_;
 };
 
-}  // namespace
+Weaver::Weaver(const Model& model) : weaving_(std::make_unique<Weaving>(model)) {}
+Weaver::~Weaver() = default;
+
+std::optional<int32_t> Weaver::weave(const Fates& fates, Trace& trace, size_t longest) {
+  const std::optional<int32_t> stuck = weaving_->run(fates, longest);
+  trace.swap(weaving_->trace());
+  return stuck;
+}
 
 Fates keep_everything(const Model& model) {
   Fates fates(model.tensors.size());
@@ -328,7 +346,7 @@ Fates keep_everything(const Model& model) {
 }
 
 std::optional<int32_t> weave(const Model& model, const Fates& fates, Trace& trace, size_t longest) {
-  return Weaving(model, fates, trace, longest).run();
+  return Weaver(model).weave(fates, trace, longest);
 }
 
 }  // namespace plimsoll::schedule

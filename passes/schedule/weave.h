@@ -5,6 +5,7 @@
 //   woven      load:x  conv  relu  conv2  offload:x2  …  prefetch:x2  relu(again)  conv2'  relu'  conv'
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "passes/schedule/model.h"
@@ -61,5 +62,18 @@ inline constexpr int32_t kTooLong = -1;
 // kTooLong: of more than `longest` steps. What is given up again and again makes a trace as long as the square of the
 // order, which nobody wants to see the end of.
 std::optional<int32_t> weave(const Model& model, const Fates& fates, Trace& trace, size_t longest = kAnyLength);
+
+// The same for a model, again and again. It must outlive this.
+class Weaver {
+ public:
+  explicit Weaver(const Model& model);
+  ~Weaver();
+
+  std::optional<int32_t> weave(const Fates& fates, Trace& trace, size_t longest = kAnyLength);
+
+ private:
+  class Weaving;
+  std::unique_ptr<Weaving> weaving_;
+};
 
 }  // namespace plimsoll::schedule

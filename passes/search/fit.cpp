@@ -20,18 +20,19 @@ using schedule::ModelTensor;
 class Fitter {
  public:
   Fitter(Workbench& bench, const Means& means)
-      : bench_(bench), model_(bench.model), means_(means), stuck_(bench.model.tensors.size(), false) {}
+      : bench_(bench), model_(bench.model), means_(means), stuck_(bench.model.tensors.size(), 0) {}
 
   State run(State state, int64_t limit) {
-    State best = state = bench_.evaluate(std::move(state.fates), limit);
+    constexpr auto kSeconds = Workbench::Seconds::where_it_fits;
+    State best = state = bench_.evaluate(std::move(state.fates), limit, kSeconds);
     // Each turn gives up something more. What one gives up another may need again, so patience has an end.
     for (int vain = 0; state.outcome.possible() && !state.outcome.fits(limit) && vain < kPatience && !bench_.deadline.passed(); ++vain) {
       Fates fates = state.fates;
       if (!give_up(fates, state.outcome, limit)) break;
-      state = bench_.evaluate(fates, limit);
+      state = bench_.evaluate(fates, limit, kSeconds);
       if (!state.outcome.possible()) break;
       for (size_t id = 0; id < fates.size(); ++id)
-        if (fates[id].kind == FateKind::recompute && state.fates[id].kind == FateKind::keep) stuck_[id] = true;
+        if (fates[id].kind == FateKind::recompute && state.fates[id].kind == FateKind::keep) stuck_[id] = 1;
       if (!state.outcome.fits(limit) && state.outcome.excess >= best.outcome.excess) continue;
       best = state;
       vain = 0;
@@ -48,6 +49,7 @@ class Fitter {
     Fate fate;
     double score;  // seconds per byte
     bool lives_on_host = false;  // it leaves at all steps but those of its parts
+    int32_t number = 0;
   };
 
   // Seconds that recomputing the tensor adds: the tasks on the way to what is resident that do not run again anyhow. The
@@ -92,8 +94,9 @@ class Fitter {
   }
 
   void look_at_trace() {
-    again_.assign(model_.tasks.size(), false);
-    parts_.assign(model_.tensors.size(), {});
+    again_.assign(model_.tasks.size(), 0);
+    parts_.resize(model_.tensors.size());
+    for (const int32_t id : model_.all_homes) parts_[at(id)] = {};
     seen_.resize(model_.tasks.size(), 0);
     offloaded_ = fetched_ = fetched_forward_ = 0;
     forward_ = backward_ = 0;
@@ -103,7 +106,7 @@ class Fitter {
       if (op.kind == StepKind::offload && !model_.tensors[at(op.id)].home) offloaded_ += model_.tensors[at(op.id)].copy_bytes;
       if (op.kind == StepKind::prefetch) (backward ? fetched_ : fetched_forward_) += model_.tensors[at(op.id)].copy_bytes;
       if (op.kind != StepKind::compute) continue;
-      if (op.again) again_[at(op.id)] = true;
+      if (op.again) again_[at(op.id)] = 1;
       const TaskKind kind = model_.tasks[at(op.id)].kind;
       backward |= kind != TaskKind::forward && kind != TaskKind::loss;
       for (const int32_t id : model_.homes[op.id]) {
@@ -120,7 +123,7 @@ class Fitter {
   bool give_up(Fates& fates, const Outcome& outcome, int64_t limit) {
     look_at_trace();
     live_.assign(bench_.evaluator.live());
-    given_.assign(model_.tensors.size(), false);
+    given_.assign(model_.tensors.size(), 0);
     bool any = false;
     int32_t peak = outcome.peak_op;
     for (int turn = 0; turn < kPeaksPerTurn; ++turn) {
@@ -164,7 +167,7 @@ class Fitter {
           continue;
         }
         fates[at(candidate.tensor)] = candidate.fate;
-        given_[at(candidate.tensor)] = true;
+        given_[at(candidate.tensor)] = 1;
         live_.add(candidate.first + 1, candidate.last, -model_.tensors[at(candidate.tensor)].bytes);
       }
       for (const Candidate& candidate : used) there.push(candidate);
@@ -185,17 +188,21 @@ class Fitter {
       else if (model_.tensors[at(tensor)].movable && model_.tensors[at(tensor)].bytes > 0) consider(lives[at(life)], fates, candidates);
     }
     if (means_.offload) consider_homes(peak, fates, candidates);
-    std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.score < b.score; });
-    const size_t before = candidates.size();
-    for (const Candidate& candidate : candidates) {
-      if (live_.at(peak) <= limit) break;
+    for (size_t i = 0; i < candidates.size(); ++i) candidates[i].number = static_cast<int32_t>(i);
+    const auto dearer = [](const Candidate& a, const Candidate& b) { return a.score != b.score ? a.score > b.score : a.number > b.number; };
+    std::make_heap(candidates.begin(), candidates.end(), dearer);  // a few of them mostly do: no need to sort all
+    const bool any = !candidates.empty();
+    while (live_.at(peak) > limit && !candidates.empty()) {
+      std::pop_heap(candidates.begin(), candidates.end(), dearer);
+      const Candidate candidate = candidates.back();
+      candidates.pop_back();
       const int64_t bytes = model_.tensors[at(candidate.tensor)].bytes;
       fates[at(candidate.tensor)] = candidate.fate;
-      given_[at(candidate.tensor)] = true;
+      given_[at(candidate.tensor)] = 1;
       if (candidate.lives_on_host) for_each_absence(candidate.tensor, [&](int32_t begin, int32_t end) { live_.add(begin, end, -bytes); });
       else live_.add(candidate.first + 1, candidate.last, -bytes);
     }
-    return before > 0;
+    return any;
   }
 
   void touch(int32_t step) {
@@ -285,8 +292,8 @@ class Fitter {
   Workbench& bench_;
   const Model& model_;
   const Means means_;
-  std::vector<bool> stuck_;       // of each tensor: cannot be recomputed (schedule/weave.h)
-  std::vector<bool> again_;       // of each task: runs again as things stand
+  std::vector<uint8_t> stuck_;    // of each tensor: cannot be recomputed (schedule/weave.h)
+  std::vector<uint8_t> again_;    // of each task: runs again as things stand
   std::vector<int32_t> seen_;     // of each task: the stamp of the last walk
   int32_t stamp_ = 0;
   std::vector<int32_t> stack_;
@@ -294,7 +301,7 @@ class Fitter {
   std::vector<int32_t> touched_;  // of each tensor: the stamp of the last step that touches it
   int32_t stamp_of_touch_ = 0;
   std::vector<Candidate> candidates_;
-  std::vector<bool> given_;       // of each tensor, in this turn
+  std::vector<uint8_t> given_;    // of each tensor, in this turn
   struct Part {
     int32_t first = -1, last = -1;
   };

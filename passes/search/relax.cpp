@@ -110,7 +110,7 @@ State relax(Workbench& bench, State state, int64_t limit, int rounds) {
   for (int round = 0; round < rounds && !bench.deadline.passed(); ++round) {
     Fates fates = best.fates;
     if (!relaxer.keep(fates, limit)) break;
-    State next = bench.evaluate(std::move(fates), limit);
+    State next = bench.evaluate(std::move(fates), limit, Workbench::Seconds::where_it_fits);
     if (!next.outcome.fits(limit) || next.outcome.seconds >= best.outcome.seconds) break;
     best = std::move(next);
   }

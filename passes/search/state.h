@@ -32,17 +32,22 @@ struct State {
 class Workbench {
  public:
   explicit Workbench(const Model& model, const Deadline& deadline = {})
-      : model(model), evaluator(model), deadline(deadline) {}
+      : model(model), evaluator(model), deadline(deadline), weaver_(model), timer_(model, evaluator) {}
 
   // Fates that cannot be are corrected (weave.h). Where the outcome is not possible(), for the schedule is out of all
-  // proportion, evaluator and trace tell nothing.
-  State evaluate(Fates fates, int64_t limit);
+  // proportion, evaluator and trace tell nothing. Where it does not fit and seconds are wanted where it does, it has none.
+  using Seconds = schedule::CopyTimer::Seconds;
+  State evaluate(Fates fates, int64_t limit, Seconds wanted = Seconds::always);
 
   const Model& model;
   Evaluator evaluator;  // of the last state evaluated
   Trace trace;          // likewise
   int64_t work = 0;     // steps evaluated so far
   Deadline deadline;
+
+ private:
+  schedule::Weaver weaver_;
+  schedule::CopyTimer timer_;
 };
 
 }  // namespace plimsoll::search
