@@ -42,7 +42,7 @@ class ModnnReplay {
   struct Block {
     int64_t offset = 0, bytes = 0;
     bool resident = false, pinned = false, on_host = false;
-    bool read = false;  // since it was made: rule (b)
+    bool read = false;  // since it was made, or came back: rule (b)
     int32_t use = kNever;  // the next one, as victims_ has it
   };
 
@@ -66,11 +66,11 @@ class ModnnReplay {
     for (const int32_t id : model_.reads[op.id])
       if (!block(id).resident) bring(id, room_for(model_.tensors[at(id)].bytes));
     write(op);
-    const int64_t workspace = choose_workspace(op.id);
-    const int64_t workspace_at = room_for(workspace);
-    prefetch(op.id, workspace);
+    workspace_bytes_ = choose_workspace(op.id);
+    workspace_at_ = room_for(workspace_bytes_);
+    prefetch(op.id);
     trace_.push_back(op);
-    pool_.release(workspace_at, workspace);
+    pool_.release(workspace_at_, workspace_bytes_);
     for (const auto* list : {&model_.reads, &model_.updates, &model_.writes})
       for (const int32_t id : (*list)[op.id]) finish(id);
     for (const int32_t id : model_.reads[op.id]) block(id).read = true;
@@ -103,7 +103,7 @@ class ModnnReplay {
     mine.offset = offset;
     mine.bytes = model_.tensors[at(id)].bytes;
     mine.resident = true;
-    mine.read = true;
+    mine.read = false;
     residents_.push_back(id);
     enlist(id, position_ - 1);
   }
@@ -167,6 +167,14 @@ class ModnnReplay {
     for (const int32_t id : residents_) block(id).offset = *pool_.allocate(block(id).bytes);
   }
 
+  // Before: so many bytes are free, in one piece or in several; the workspace is taken.
+  int64_t room_among_all(int64_t bytes) {
+    if (const auto offset = pool_.allocate(bytes)) return *offset;
+    slide_together();
+    workspace_at_ = *pool_.allocate(workspace_bytes_);
+    return *pool_.allocate(bytes);
+  }
+
   int64_t choose_workspace(int32_t task) {
     const int64_t room = pool_.largest_free();
     for (const schedule::Algorithm& each : model_.algorithms_of(task))
@@ -179,9 +187,9 @@ class ModnnReplay {
   //
   //   t ............ v1 ........... v2        d, which v2 reads, may come during t if it fits beside everything
   //   free  700      free 500      free 900   that t, v1 and v2 need: 500
-  void prefetch(int32_t task, int64_t workspace) {
+  void prefetch(int32_t task) {
     now_ = std::max(now_, begins_[at(position_)]);
-    int64_t lowest = pool_.free_bytes(), free = lowest + workspace + freed_by(task, position_);
+    int64_t lowest = pool_.free_bytes(), free = lowest + workspace_bytes_ + freed_by(task, position_);
     const int32_t end = static_cast<int32_t>(std::min(model_.order.size(), at(position_) + 1 + kFarthest));
     for (int32_t v = position_ + 1; v < end && lowest > 0; ++v) {
       if (!is_task(at(v))) continue;
@@ -190,9 +198,7 @@ class ModnnReplay {
         if (block(id).resident || !block(id).on_host) continue;
         const int64_t bytes = model_.tensors[at(id)].bytes;
         if (bytes > lowest || can_wait(id, v)) return;
-        const auto offset = pool_.allocate(bytes);
-        if (!offset) return;
-        bring(id, *offset);
+        bring(id, room_among_all(bytes));
         link_free_ = std::max(link_free_, now_) + copy_seconds(id);
         lowest -= bytes;
         free -= bytes;
@@ -236,6 +242,7 @@ class ModnnReplay {
   std::vector<double> begins_;       // of each position, if nobody waited
   Trace trace_;
   int32_t position_ = 0;
+  int64_t workspace_at_ = 0, workspace_bytes_ = 0;  // of the task at hand
   double now_ = 0, link_free_ = 0;
 };
 

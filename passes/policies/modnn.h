@@ -10,7 +10,7 @@
 //   1  what t reads comes back, what t writes gets its block: best fit (pool/list_pool.h)
 //   2  where no block is large enough, others leave, the one that is wanted last first, until there is
 //        (a) never what t touches
-//        (b) not what no task has read since it was made
+//        (b) not what no task has read since it was made; nor since it came back early, or that would have been for nothing
 //   3  where none is left that may leave, the memory is defragmented: rule (b) is dropped, and what stays is moved together
 //   4  the fastest algorithm whose workspace fits in the largest free block
 //   5  with the bytes still free, what later tasks read comes early, in the order of those tasks, as long as it is
@@ -29,7 +29,7 @@
 //     once is not copied again.
 //   - Ties: the larger block leaves, then the one with the lower id. Images are loaded again, not copied out.
 //   - Defragmentation copies everything out and back in the paper. Addresses are decided ahead of time here, so what is
-//     moved together costs nothing, and only as much leaves as it takes.
+//     moved together costs nothing, only as much leaves as it takes, and a block that comes early has it done too.
 //   - A task that does not fit even alone enlarges the pool; the planner sees that the budget is not met.
 //   - Sub-batches change the statistics of batch normalization; the compiler says so. Dropout draws a mask for each.
 //

@@ -2,6 +2,7 @@
 // the systems before it use, and ours, on one trace and one network. The paper's megabytes exclude its images (docs/papers.md).
 // Its saving, of what a best-fit list loses to holes while copies end when they like, is none on a plan whose order is
 // fixed: the list loses next to nothing there, and two ends keep apart what could share bytes.
+#include <map>
 #include <set>
 #include <string>
 
@@ -82,4 +83,26 @@ TEST_CASE("Dymem: the steps of ResNet-32") {
   WARN(fmt::format("ResNet-32: published 2 x 95 steps, ours {} layers and {} projections", layers.size(), projections.size()));
   CHECK(layers.size() == 95);
   CHECK(projections.size() == 2);
+}
+
+// Sections 2.1 and 2.3.2: whose outputs and gradients take the bytes of Inception v4.
+TEST_CASE("Dymem: feature maps take more than 90 % of Inception v4, and those of four kinds of layers more than 90 % of them") {
+  const Result<TaskGraph> graph = find_rules("dymem")->build(import_zoo("inception_v4", 32).network, 32);
+  REQUIRE(graph.ok());
+  std::map<std::string, int64_t> owned;
+  int64_t maps = 0;
+  for (const Task& task : graph->tasks)
+    for (const TensorId tensor : task.writes()) owned[task.op] += graph->tensors[tensor].bytes(32), maps += graph->tensors[tensor].bytes(32);
+  const auto share = [&](const std::set<std::string>& ops) {
+    int64_t bytes = 0, all = 0;
+    for (const auto& [op, own] : owned) {
+      if (op != "FORK" && op != "JOIN" && op != "CONCAT") all += own;
+      if (ops.contains(op)) bytes += own;
+    }
+    return 100 * static_cast<double>(bytes) / static_cast<double>(all);
+  };
+  const int64_t parameters = 3 * 4 * zoo_facts("inception_v4")->parameters;
+  hold("Inception v4(32), feature maps, %", 90, 100 * static_cast<double>(maps) / static_cast<double>(maps + parameters), 90, 100);
+  hold("Inception v4(32), CONV, ACT, BN and POOL, %", 90, share({"CONV", "ACT", "BN", "POOL"}), 90, 100);
+  hold("Inception v4(32), DROPOUT, SOFTMAX and FC, %", 1, share({"DROPOUT", "SOFTMAX", "FC"}), 0, 1);
 }

@@ -3,6 +3,8 @@
 // (rules/modnn.h) gave the references, in bytes.
 #include "compiler/training/rules/modnn.h"
 #include "compiler/training/rules/superneurons.h"
+#include "passes/candidate.h"
+#include "passes/policies.h"
 #include "tests/papers/planned.h"
 
 using namespace plimsoll;
@@ -107,30 +109,47 @@ TEST_CASE("under moDNN's rules, modnn plans VGG-16 at 256 for any budget down to
 
 // Figure 8: at every budget moDNN is at least as fast as vDNN+, and that as vDNN, which stops where the whole batch does
 // not fit. vDNN+ is read as vDNN in the rounds of moDNN: in fewer samples a round, which these costs do not
-// make any slower, it would need no transfers at all.
-// One cell of the table, VGG-16 in 4 GB, goes to vDNN in moDNN's rounds, by 1.9 %: kTie is what that takes.
+// make any slower, it would need no transfers at all. A planner gives a policy the next lower of its own limits, so that a plan
+// for less is never better (docs/decisions/search.md); here each may have the budget itself, too, as the papers' systems have it.
 TEST_CASE("moDNN, figure 8: modnn, vdnn in rounds and vdnn, from fast to slow at every budget") {
-  constexpr double kTie = 1.02;
+  constexpr double kRounding = 1 + 1e-9;
+  struct Best {
+    double seconds = std::numeric_limits<double>::infinity();  // it does not fit
+    double gb = 0;                                             // moved
+    int64_t sub_batch = 0;
+  };
   for (const auto& [spec, batch] : {std::pair<std::string, int64_t>{"vgg16", 256}, {"resnet34", 256}}) {
-    const TaskGraph graph = modnn_graph_of(network_of(spec, batch), batch);
+    const TaskGraph graph = modnn_graph_of(network_of(spec, batch), batch), in_rounds = accumulating(graph);
     SuperNeuronsCosts costs;
     Planner planner(graph, costs, batch);
-    const auto plan = [&](const char* policy, int64_t sub_batch, int64_t budget) {
-      return planner.plan({.policy = policy, .batch = batch, .sub_batch = sub_batch, .budget_bytes = budget, .keep_order = true});
+    const auto take = [](const Plan& plan, int64_t budget, Best& best) {
+      if (plan.summary.arena_bytes > budget || plan.summary.iteration_seconds >= best.seconds) return;
+      best = {plan.summary.iteration_seconds, modnn_gb(plan.summary.offloaded_bytes + plan.summary.prefetched_bytes), plan.sub_batch};
     };
-    const auto seconds = [&](int64_t sub_batch, int64_t budget) {
-      const Result<Plan> vdnn = plan("vdnn-dyn", sub_batch, budget);
-      return vdnn.ok() ? vdnn->summary.iteration_seconds : std::numeric_limits<double>::infinity();
+    const auto plan = [&](const char* policy, int64_t sub_batch, int64_t budget) {
+      Best best;
+      const Result<Plan> planned =
+          planner.plan({.policy = policy, .batch = batch, .sub_batch = sub_batch, .budget_bytes = budget, .keep_order = true});
+      if (planned.ok()) take(*planned, budget, best);
+      const int64_t size = sub_batch > 0 ? sub_batch : best.sub_batch;
+      const Result<Candidate> candidate = make_candidate(size == batch ? graph : in_rounds, costs, batch, size);
+      REQUIRE(candidate.ok());
+      Result<Plan> exact = plan_within(*candidate, *find_policy(policy), budget);
+      REQUIRE(exact.ok());
+      exact->budget_bytes = exact->summary.arena_bytes;
+      CHECK(to_string(check_plan(*exact)) == "");
+      take(*exact, budget, best);
+      return best;
     };
     for (const double gb : {2.0, 4.0, 8.0, 12.0, 16.0, 24.0}) {
       const int64_t budget = static_cast<int64_t>(1e9 * gb);
-      const Result<Plan> ours = plan("modnn", 0, budget);
-      REQUIRE(ours.ok());
-      const double modnn = ours->summary.iteration_seconds;
-      const double plus = seconds(ours->sub_batch, budget), vdnn = seconds(batch, budget);
-      WARN(fmt::format("{} in {} GB: modnn {:.3f} s, vdnn in rounds {:.3f} s, vdnn {:.3f} s", spec, gb, modnn, plus, vdnn));
-      CHECK(modnn <= plus * kTie);
-      CHECK(plus <= vdnn * (1 + 1e-9));
+      const Best ours = plan("modnn", 0, budget);
+      REQUIRE(ours.sub_batch > 0);
+      const Best plus = plan("vdnn-dyn", ours.sub_batch, budget), vdnn = plan("vdnn-dyn", batch, budget);
+      WARN(fmt::format("{} in {} GB, rounds of {}: modnn {:.4f} s, vdnn in rounds {:.4f} s, vdnn {:.4f} s; moved {:.2f}, {:.2f} GB", spec, gb,
+                       ours.sub_batch, ours.seconds, plus.seconds, vdnn.seconds, ours.gb, plus.gb));
+      CHECK(ours.seconds <= plus.seconds * kRounding);
+      CHECK(plus.seconds <= vdnn.seconds * kRounding);
     }
   }
 }

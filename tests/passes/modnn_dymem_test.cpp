@@ -24,6 +24,20 @@ int64_t count(const Plan& plan, StepKind kind) {
   return std::count_if(plan.steps.begin(), plan.steps.end(), [&](const Step& step) { return step.kind == kind; });
 }
 
+// Prefetched, and given up before any task read it.
+int64_t came_for_nothing(const Plan& plan) {
+  int64_t found = 0;
+  std::vector<bool> waits(plan.tensors.size(), false);
+  for (const Step& step : plan.steps) {
+    if (step.kind == StepKind::compute)
+      for (const TensorId read : plan.tasks[step.task].reads) waits[static_cast<size_t>(read.value)] = false;
+    if (step.kind != StepKind::prefetch) continue;
+    found += waits[static_cast<size_t>(step.tensor.value)];
+    waits[static_cast<size_t>(step.tensor.value)] = true;
+  }
+  return found;
+}
+
 //   x ─ fork ─┬─ a1 ─ a2 ─┬─ join      listed breadth first: fork a1 b1 a2 b2 join
 //             └─ b1 ─ b2 ─┘
 TaskGraph fork_and_join() {
@@ -105,6 +119,7 @@ TEST_CASE("moDNN copies nothing while there is room, and only what it must when 
     CHECK(flaw(*plan, graph) == "");
     CHECK(plan->summary.arena_bytes <= budget);
     CHECK(plan->summary.offloaded_bytes >= before);
+    CHECK(came_for_nothing(*plan) == 0);
     before = plan->summary.offloaded_bytes;
   }
   CHECK(before > 0);
