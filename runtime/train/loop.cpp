@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <optional>
+#include <vector>
 
 #include "runtime/train/checkpoint.h"
 #include "runtime/train/counted.h"
@@ -66,6 +67,14 @@ class Durations {
   size_t next_ = 0;
 };
 
+// One error to a line; the exit code is the first one's.
+void throw_first(const std::vector<TrainerError>& failed) {
+  if (failed.empty()) return;
+  std::string all;
+  for (const TrainerError& error : failed) all += (all.empty() ? "" : "\nerror: ") + std::string(error.what());
+  throw TrainerError(failed.front().code, all);
+}
+
 const char* word_of(LastBatch last_batch) {
   return last_batch == LastBatch::drop ? "drop" : last_batch == LastBatch::pad ? "pad" : "keep";
 }
@@ -112,33 +121,49 @@ class Loop {
     return !stopping() ? Exit::ok : stopped_by() == SIGINT ? Exit::interrupted : Exit::terminated;
   }
 
+  // What cannot be written is told when everything else is: of a long training the weights are what matters.
   void finish() {
-    reporter_.close();
+    std::vector<TrainerError> failed;
+    const auto attempt = [&](const auto& write) {
+      try {
+        write();
+        return true;
+      } catch (const TrainerError& error) {
+        failed.push_back(error);
+        return false;
+      }
+    };
+    attempt([&] { reporter_.close(); });
     check_weights();
-    if (checkpoints_) save_checkpoint_or_say("");
+    if (checkpoints_ && !no_checkpoint_) save_checkpoint_or_say("");
+    if (no_checkpoint_) failed.push_back(*no_checkpoint_);
     // What rank 0 could not write is told by the exit code of all.
-    if (options_.checkpoint_optional) last_is_missing_ = team_.highest(last_is_missing_) != 0;
+    last_is_missing_ = team_.highest(last_is_missing_) != 0;
     team_.leave();
-    if (!options_.trace.empty()) write_trace(options_.trace, program_, machine_.round(), times_);
-    if (!options_.save.empty()) save_model(program_, model_file_, options_.save, port_);
+    const bool saved = !options_.save.empty() && attempt([&] { save_model(program_, model_file_, options_.save, port_); });
+    if (!options_.trace.empty()) attempt([&] { write_trace(options_.trace, program_, machine_.round(), times_); });
     if (!options_.quiet) {
       print_end(program_, machine_.arena().allocated_bytes(), durations_.median(), reductions_.median());
       device_use_.print(machine_.arena().allocated_bytes());
     }
     if (checkpoints_ && !last_is_missing_) reporter_.say("checkpoint " + checkpoints_->path_of(progress_.iteration));
-    if (!options_.save.empty()) reporter_.say("saved " + options_.save);
+    if (saved) reporter_.say("saved " + options_.save);
     if (missing_ > 0)
       reporter_.warn("warning: " + counted(missing_, "checkpoint") + " could not be written" +
                      (last_is_missing_ ? ", also the last: nobody can go on from where this run ended" : "; the last one was"));
-    if (stopping()) reporter_.warn("stopped after " + counted(progress_.iteration, "iteration"));
+    if (stopping() && (!no_checkpoint_ || progress_.iteration < schedule_.iterations))
+      reporter_.warn("stopped after " + counted(progress_.iteration, "iteration"));
+    throw_first(failed);
   }
 
  private:
-  // Somebody asked for the end. Ranks agree on it behind an iteration; a signal to one of them ends all.
+  // Somebody asked for the end, or a checkpoint that may not be missing is. Ranks agree on it behind an iteration; a signal to
+  // one of them ends all.
   bool stopping() const { return stopped_by() != 0; }
-  int stopped_by() const { return team_.size() > 1 ? agreed_signal_ : interrupted; }
+  int stopped_by() const { return team_.size() > 1 ? agreed_end_ : wanted_end(); }
+  int wanted_end() const { return no_checkpoint_ ? kNoCheckpoint : interrupted; }
   void agree() {
-    if (team_.size() > 1) agreed_signal_ = team_.highest(interrupted);
+    if (team_.size() > 1) agreed_end_ = team_.highest(wanted_end());
   }
   bool done() const { return progress_.iteration >= length_.steps || stopping(); }
 
@@ -278,8 +303,12 @@ class Loop {
       checkpoints_->save(progress_);
       last_is_missing_ = false;
     } catch (const TrainerError& error) {
-      if (!options_.checkpoint_optional || error.code != Exit::unwritable_output) throw;
+      if (error.code != Exit::unwritable_output) throw;
       last_is_missing_ = true;
+      if (!options_.checkpoint_optional) {
+        no_checkpoint_ = error;
+        return;
+      }
       ++missing_;
       reporter_.warn("warning: no checkpoint behind " + counted(progress_.iteration, "iteration") + ": " + error.what() + what_now);
     }
@@ -323,7 +352,8 @@ class Loop {
   const Length length_;
   Reporter& reporter_;
   Team& team_;
-  int agreed_signal_ = 0;
+  static constexpr int kNoCheckpoint = 127;  // beside the numbers of signals
+  int agreed_end_ = 0;
   DeviceUse device_use_;  // before the machine takes memory
   Machine machine_;
   const double labels_ = static_cast<double>(labels_per_sample(program_));  // of a sample, for the accuracy
@@ -335,6 +365,7 @@ class Loop {
   std::optional<Checkpoints> checkpoints_;
   int64_t missing_ = 0;  // checkpoints that could not be written
   bool last_is_missing_ = false;
+  std::optional<TrainerError> no_checkpoint_;  // why the run ends, where none may be missing
   std::optional<Feeder> feeder_, evaluation_feeder_;
   Durations durations_, reductions_;
   StepTimes times_;  // of --trace

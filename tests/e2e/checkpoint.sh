@@ -140,6 +140,12 @@ if unshare -m true 2>/dev/null; then
   [[ -z $(find ck6 -name '.tmp-*') ]] || fail "left behind: $(find ck6 -name '.tmp-*')"
   expect 0 train --checkpoint ck6 --resume --save full.onnx;    says "resumed from ck6"
   same full.onnx whole.onnx
+  # Neither the last checkpoint nor the metrics fit: the weights are saved all the same, and both are told.
+  expect 7 unshare -m bash -c "mount -t tmpfs -o size=4096 none disk && trainer/build/train --data npy:x.npy,y.npy --epochs 4 --seed 3 \\
+    --checkpoint disk/ck --checkpoint-every 1000 --metrics disk/all.jsonl --save full9.onnx"
+  says "saved full9.onnx"; says "cannot write 'disk/ck/"; says "cannot write 'disk/all.jsonl"
+  ! grep "^stopped after\|^checkpoint disk" out err || fail "a run that was done says that it was cut off"
+  same full9.onnx whole.onnx
 else
   echo "no file system of a few kilobytes to be had here: its part is left out"
 fi
@@ -161,6 +167,10 @@ for may in "" --checkpoint-optional; do
     code=0; wait $child || code=$?
     [[ $code -eq 7 ]] || { cat log; fail "exit $code when no checkpoint could be written"; }
     grep -q "cannot write 'ck8/" log || { cat log; fail "it does not say what it cannot write"; }
+    # It ends as if it had been asked to: what was trained is saved.
+    grep -q "^stopped after [0-9]*[05] iterations$" log && grep -q "^saved saved8.onnx$" log || { cat log; fail "it does not save what it has"; }
+    expect 0 train --model saved8.onnx --steps 1
+    rm saved8.onnx
     continue
   fi
   waits_for "^warning: no checkpoint behind [0-9]* iterations: cannot write 'ck8/.*; training goes on, and the next is tried again$"

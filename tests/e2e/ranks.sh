@@ -57,6 +57,18 @@ kill -TERM "${pids[1]}"
 ended 7 0 1
 grep -q "could not be written, also the last" err.0 || { cat err.*; fail "the last checkpoint is not told to be missing"; }
 
+# Where it may not be missing, all end behind the same iteration and with the same code, and what was trained is saved.
+if unshare -m true 2>/dev/null; then
+  mkdir disk
+  small_disk() { unshare -m bash -c 'mount -t tmpfs -o size=8192 none disk && exec "$@"' - "${@:2}"; }
+  before=small_disk by_hand 2 two $run --checkpoint disk/ck --checkpoint-every 2 --save ended.onnx
+  ended 7 0 1
+  grep -q "^error: cannot write 'disk/ck/" err.0 && grep -q "^stopped after 3 iterations$" err.0 && [[ ! -s err.1 ]] || { cat err.*; fail "it does not say why it ends"; }
+  grep -q "^saved ended.onnx$" out.0 && plimsoll inspect ended.onnx >/dev/null || fail "what was trained is not saved"
+else
+  echo "no file system of a few kilobytes to be had here: its part is left out"
+fi
+
 # Four of them.
 expect 0 mpirun -np 4 four/build/train $run --save four.onnx;          says "batch 16 on 4 ranks in 2 rounds of 8, 1 thread each"
 same one.onnx four.onnx 1e-6
