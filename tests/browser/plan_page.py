@@ -125,5 +125,17 @@ with Page(homes) as page:
     curve = page.evaluate("page.figure.curvePoints(page.plan.memory.live)")
     check(curve[0]["from"] == 0 and curve[0]["value"] > 0, f"the curve begins with {curve[0]}")
     check(all(a["from"] <= b["from"] for a, b in zip(curve, curve[1:])), "the curve goes back in time")
+    # What was updated leaves when the last task is done: the curve goes on until the last copy is.
+    last = page.evaluate("(() => { const s = page.plan.steps; return s.end[s.stream.lastIndexOf(0)]; })()")
+    end = page.evaluate("page.plan.seconds")
+    check(last < end, "no copy goes on behind the last task")
+    for values in ("live", "floor", "keepAll"):
+        curve = page.evaluate(f"page.figure.curvePoints(page.plan.memory.{values})")
+        behind = [point for point in curve if point["from"] >= last]
+        check(abs(curve[-1]["to"] - end) < 1e-12, f"the curve '{values}' ends at {curve[-1]}, the round at {end}")
+        check(behind and all(0 < point["value"] for point in behind), f"behind the last task the curve '{values}' is {behind}")
+    live, floor = (page.evaluate(f"page.figure.curvePoints(page.plan.memory.{values})") for values in ("live", "floor"))
+    behind = [(a["value"], b["value"]) for a, b in zip(live, floor) if a["from"] >= last]
+    check(all(b <= a <= page.evaluate("page.plan.summary.arena_bytes") for a, b in behind), f"live and floor behind the last task: {behind}")
     check(page.complaints == [], f"the console holds: {page.complaints}")
 print("all pages hold")

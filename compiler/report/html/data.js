@@ -92,12 +92,40 @@ class PlanData {
     }
     this.blocks = made;
     [made.from, made.to] = this.blockTimes(this.steps, this.seconds);
-    if (this.measured) [this.measured.from, this.measured.to] = this.blockTimes(this.measured, this.measured.seconds);
+    this.tail = this.tailOf(this.steps, made);
+    if (!this.measured) return;
+    [this.measured.from, this.measured.to] = this.blockTimes(this.measured, this.measured.seconds);
+    this.measured.tail = this.tailOf(this.measured, this.measured);
   }
   // When blocks begin and end by this clock, predicted or measured.
   blockTimes(clock, seconds) {
     const { first, last } = this.blocks;
     return [Float64Array.from(first, (step) => (step < 0 ? 0 : clock.start[step])), Float64Array.from(last, (step) => (step >= this.count ? seconds : clock.end[step]))];
+  }
+
+  // What is live behind the last task, while copies go on. By the clock and not by the order of issue: a copy that was issued long
+  // before keeps its bytes until it is done.
+  tailOf(clock, { from, to }) {
+    const last = this.steps.stream.lastIndexOf(0);
+    if (last < 0) return [];
+    const begin = clock.end[last], copies = [], some = [];
+    for (let step = 0; step < this.count; ++step) if (clock.end[step] > begin) copies.push(step);
+    const times = [...new Set(copies.flatMap((step) => [Math.max(begin, clock.start[step]), clock.end[step]]).concat(copies.length ? begin : []))].sort((a, b) => a - b);
+    let always = 0;
+    for (let i = 0; i < to.length; ++i) {
+      if (to[i] <= begin) continue;
+      if (from[i] <= begin && to[i] >= times[times.length - 1]) always += this.blocks.bytes[i];
+      else some.push(i);
+    }
+    return times.slice(1).map((end, i) => {
+      const start = times[i], there = (one, other) => one <= start && end <= other;
+      return {
+        from: start,
+        to: end,
+        live: some.reduce((sum, block) => sum + (there(from[block], to[block]) ? this.blocks.bytes[block] : 0), always),
+        floor: copies.reduce((most, step) => Math.max(most, there(clock.start[step], clock.end[step]) ? this.memory.floor[step] : 0), 0),
+      };
+    });
   }
 
   touched(step) {

@@ -60,7 +60,7 @@ class Figure {
   get clock() {
     const { plan } = this;
     if (this.axis === "measured") return plan.measured;
-    return { start: plan.steps.start, end: plan.steps.end, from: plan.blocks.from, to: plan.blocks.to, seconds: plan.seconds };
+    return { start: plan.steps.start, end: plan.steps.end, from: plan.blocks.from, to: plan.blocks.to, seconds: plan.seconds, tail: plan.tail };
   }
   showAll() {
     this.from = 0;
@@ -203,8 +203,8 @@ class Figure {
   addressY(bytes) { return this.map.bottom - (bytes / (this.addressTop * 1.03)) * (this.map.bottom - this.map.top); }
   curveY(bytes) { return this.curve.bottom - (bytes / this.curveTop) * (this.curve.bottom - this.curve.top); }
 
-  // Over time, what is live while the compute stream works, and before its first task what copies have room for; by steps, at
-  // every step.
+  // Over time, what is live while the compute stream works, before its first task what copies have room for, and behind its last
+  // what they have yet to copy; by steps, at every step.
   curvePoints(values) {
     const points = [], plan = this.plan, pixel = (this.to - this.from) / Math.max(1, this.width);
     const task = plan.steps.stream.indexOf(0), tasksBegin = (task >= 0 && this.stepSpan(task) || [0])[0];
@@ -226,6 +226,12 @@ class Figure {
         previous.value = Math.max(previous.value, values[step]);
         previous.to = to;
       } else points.push({ from, to, value: values[step] });
+    }
+    if (!this.byTime) return points;
+    const { live, floor } = plan.memory;
+    for (const part of this.clock.tail) {
+      if (part.to < this.from || part.from > this.to) continue;
+      points.push({ from: part.from, to: part.to, value: values === live ? part.live : values === floor ? part.floor : values[plan.count - 1] });
     }
     return points;
   }
