@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <map>
 
 namespace plimsoll {
 namespace {
@@ -53,7 +54,7 @@ CostCache::Kept CostCache::load() const {
   return kept;
 }
 
-void CostCache::append(const Kept& news) const {
+void CostCache::append(Kept& news, bool links_again) const {
   if (path_.empty() || (news.tasks.empty() && !news.links)) return;
   std::error_code ignored;
   fs::create_directories(directory_, ignored);
@@ -70,8 +71,15 @@ void CostCache::append(const Kept& news) const {
     char last = '\n';
     const off_t end = ::lseek(file, 0, SEEK_END);
     if (end > 0 && ::pread(file, &last, 1, end - 1) == 1 && last != '\n') text += '\n';
-    if (news.links) text += links_json(*news.links) + "\n";
-    for (const ProfiledTask& task : news.tasks) text += profiled_task_json(task) + "\n";
+    std::map<std::string, ProfiledTask> there;
+    Kept kept = load();
+    for (ProfiledTask& task : kept.tasks) there.insert_or_assign(task.signature, std::move(task));
+    if (news.links && kept.links && !links_again) news.links = kept.links;
+    else if (news.links) text += links_json(*news.links) + "\n";
+    for (ProfiledTask& task : news.tasks) {
+      if (const auto found = there.find(task.signature); found != there.end()) task = found->second;
+      else text += profiled_task_json(task) + "\n";
+    }
     [[maybe_unused]] const ssize_t written = ::write(file, text.data(), text.size());
   }
   ::close(file);

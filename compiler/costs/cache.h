@@ -24,8 +24,10 @@ class CostCache {
   };
   // All readable entries.
   Kept load() const;
-  // What cannot be written is not kept; planning does not fail for it.
-  void append(const Kept& news) const;
+  // What another compiler has kept since we looked stands, and takes the place of what `news` has of it: all that share a file go
+  // by the same figures. Only links that somebody asked to have measured again replace those there. What cannot be written is
+  // not kept; planning does not fail for it.
+  void append(Kept& news, bool links_again = false) const;
   const std::string& path() const { return path_; }
 
  private:

@@ -175,9 +175,10 @@ void ProfiledCosts::learn(std::vector<ProfiledTask> tasks) {
 
 Status ProfiledCosts::ask(const std::vector<std::string>& tasks, bool links) {
   PLIMSOLL_ASSIGN(ProfileFile answer, run_profiler(options_, tasks, links));
-  cache_.append({answer.tasks, answer.links});
-  learn(std::move(answer.tasks));
-  if (answer.links) links_ = answer.links;
+  CostCache::Kept news{std::move(answer.tasks), answer.links};
+  cache_.append(news, !options_.spill_directory.empty());
+  learn(std::move(news.tasks));
+  if (news.links) links_ = news.links;
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "compiler/costs/cache.h"
 #include "compiler/costs/convolution.h"
 #include "compiler/costs/exchange.h"
 #include "compiler/costs/modelled.h"
@@ -381,6 +382,33 @@ TEST_CASE("costs are kept between runs") {
     std::ofstream(cache) << "a file where the directory should be\n";
     CHECK(prepared(graph, 2).ok());
   }
+}
+
+// Each has looked before the other wrote.
+TEST_CASE("of two compilers that measure the same at once, the first to keep it has measured it for both") {
+  const TemporaryDirectory place;
+  const CostCache cache(place.path, "a device");
+  const auto took = [](const char* task, double seconds) {
+    return ProfiledTask{task, {{.name = "direct", .seconds = seconds, .time_measured = true}}, ""};
+  };
+  const auto link = [](double rate) { return MeasuredLinks{.ram = {rate, rate, rate, rate, 0}, .latency_seconds = 1e-5}; };
+  CostCache::Kept first{{took("both", 1)}, link(1e9)}, second{{took("both", 2), took("its own", 3)}, link(2e9)};
+  cache.append(first);
+  cache.append(second);
+  CHECK(first.tasks[0].algorithms[0].seconds == 1);
+  CHECK(second.tasks[0].algorithms[0].seconds == 1);
+  CHECK(second.tasks[1].algorithms[0].seconds == 3);
+  CHECK(second.links->ram.alone_d2h == 1e9);
+  const CostCache::Kept kept = cache.load();
+  REQUIRE(kept.tasks.size() == 2);
+  CHECK(kept.tasks[0].algorithms[0].seconds == 1);
+  CHECK(kept.tasks[1].signature == "its own");
+  CHECK(kept.links->ram.alone_d2h == 1e9);
+
+  CostCache::Kept again{{}, link(4e9)};
+  cache.append(again, true);
+  CHECK(again.links->ram.alone_d2h == 4e9);
+  CHECK(cache.load().links->ram.alone_d2h == 4e9);
 }
 
 TEST_CASE("a profile file is read as it was written") {
