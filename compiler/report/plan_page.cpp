@@ -9,6 +9,7 @@
 #include "compiler/ir/fields.h"
 #include "compiler/report/json_text.h"
 #include "compiler/report/page.h"
+#include "compiler/report/robustness.h"
 #include "compiler/support/bytes.h"
 #include "compiler/support/json.h"
 
@@ -74,6 +75,7 @@ class PageData {
     Json summary = Json::object();
     const auto add = [&](const char* key, const auto& value) { summary[key] = value; };
     visit_summary(plan_.summary, add);
+    if (!plan_.steps.empty()) summary["robust"] = worst_of(robustness_of(plan_));
     std::string ranks;
     if (plan_.ranks > 1) {
       visit_summary_of_ranks(plan_.summary, add);

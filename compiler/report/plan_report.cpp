@@ -8,6 +8,7 @@
 
 #include "compiler/ir/names.h"
 #include "compiler/report/figures.h"
+#include "compiler/report/robustness.h"
 #include "compiler/report/table.h"
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
@@ -82,6 +83,12 @@ std::string times(const Plan& plan, bool color) {
   if (summary.offloaded_bytes > 0 || summary.prefetched_bytes > 0)
     table.row({"moved to the host", format_bytes(summary.offloaded_bytes),
                fmt::format("and {} back; {} in each round", format_bytes(summary.prefetched_bytes), counted(offloads, "tensor"))});
+  if (!plan.steps.empty() && summary.iteration_seconds > 0) {
+    const Robustness robust = robustness_of(plan);
+    table.row({"robust to ±20 %", format_overhead(worst_of(robust)),
+               fmt::format("by chance {}, links slower {}, tasks slower {}", format_overhead(robust.by_chance), format_overhead(robust.slower_links),
+                           format_overhead(robust.slower_tasks))});
+  }
   if (summary.more_bytes > 0) table.row({format_bytes(summary.more_bytes) + " more", format_seconds(summary.more_seconds), bought(summary)});
   if (summary.planning_seconds > 0) table.row({"planning took", format_seconds(summary.planning_seconds), ""});
   const std::string source = plan.costs.empty() ? "one iteration" : fmt::format("one iteration, times {}", plan.costs);

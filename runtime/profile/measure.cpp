@@ -101,9 +101,7 @@ Timing time_of(Kernel& kernel, std::span<const OperandDesc> operands, std::span<
     seconds.push_back(run());
     sum += seconds.back();
   }
-  std::sort(seconds.begin(), seconds.end());
-  const size_t count = seconds.size();
-  return {.median = seconds[count / 2], .spread = (seconds[(3 * count) / 4] - seconds[count / 4]) / 2};
+  return timing_of(std::move(seconds));
 }
 
 }  // namespace plimsoll::profile

@@ -6,6 +6,7 @@
 
 #include "runtime/backend.h"
 #include "runtime/kernel.h"
+#include "runtime/profile/timing.h"
 
 namespace plimsoll::profile {
 
@@ -24,11 +25,6 @@ class Interlude {
  private:
   backend::Arena arena_;
   std::unique_ptr<Kernel> kernel_;
-};
-
-struct Timing {
-  double median = 0;  // seconds
-  double spread = 0;  // half of what lies between the quartiles
 };
 
 // Of several runs after one to warm up, with the interlude between them where there is one. `reuse_bytes`: per operand, what

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "compiler/costs/profiled.h"
 #include "compiler/support/counted.h"
@@ -99,6 +101,13 @@ class ProfileCommand final : public Command {
     for (const ProfiledTask& task : profile.tasks) algorithms += static_cast<int64_t>(task.algorithms.size());
     std::string text = fmt::format("profile  {}, {}, of {} with {}", counted(static_cast<int64_t>(profile.tasks.size()), "task"),
                                    counted(algorithms, "algorithm"), profile.device, counted(profile.threads, "thread"));
+    std::vector<double> spreads;
+    for (const ProfiledTask& task : profile.tasks)
+      for (const AlgorithmCost& algorithm : task.algorithms)
+        if (algorithm.seconds > 0) spreads.push_back(algorithm.spread_seconds / algorithm.seconds);
+    std::sort(spreads.begin(), spreads.end());
+    if (!spreads.empty())
+      text += fmt::format("\nspread   of a time {:.1f} %, of one in ten more than {:.1f} %", 100 * spreads[spreads.size() / 2], 100 * spreads[spreads.size() * 9 / 10]);
     if (!profile.links) return text;
     const auto line = [&](const char* name, const MeasuredLink& link) {
       text += fmt::format("\n{:8} {:.1f} GB/s out, {:.1f} back; beside kernels {:.1f} and {:.1f} at once, kernels {:.0f} % slower",

@@ -18,7 +18,8 @@ function drawTiles(plan) {
   tile("arena", bytesText(s.arena_bytes), `of a budget of ${bytesText(plan.budget)}`, s.arena_bytes / plan.budget);
   if (s.unconstrained_bytes) tile("without a budget", bytesText(s.unconstrained_bytes), `the plan takes ${shareText(s.arena_bytes / s.unconstrained_bytes)} of it`, s.arena_bytes / s.unconstrained_bytes);
   if (s.minimum_bytes) tile("least budget", bytesText(s.minimum_bytes), `for which a plan is known, ${shareText(s.minimum_bytes / plan.budget)} of this one`, s.minimum_bytes / plan.budget);
-  tile("iteration, predicted", secondsText(s.iteration_seconds), s.ideal_seconds ? `${secondsText(s.ideal_seconds)} without a memory limit` : "all rounds and the update");
+  const robust = s.robust === undefined ? "" : `; robust to ±20 %: ${s.robust > 0 ? "+" : ""}${(100 * s.robust).toFixed(1)} %`;
+  tile("iteration, predicted", secondsText(s.iteration_seconds), (s.ideal_seconds ? `${secondsText(s.ideal_seconds)} without a memory limit` : "all rounds and the update") + robust);
   if (plan.measured) tile("round, measured", secondsText(plan.measured.seconds), `${secondsText(plan.seconds)} predicted${plan.seconds > 0 ? `: ${(plan.measured.seconds / plan.seconds).toFixed(2)} times that` : ""}`);
   const moved = s.offloaded_bytes + s.prefetched_bytes;
   if (moved) tile("moved", bytesText(moved), `in an iteration; compute waits ${secondsText(s.stall_seconds)}`);

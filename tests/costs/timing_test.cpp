@@ -1,0 +1,36 @@
+// What the profiler makes of the runs of a kernel, some of which something else disturbed.
+#include "runtime/profile/timing.h"
+
+#include <catch2/catch.hpp>
+
+namespace plimsoll {
+namespace {
+
+using profile::timing_of;
+
+TEST_CASE("a run that something disturbed moves neither the time nor its spread") {
+  const profile::Timing quiet = timing_of({1.00, 1.01, 0.99, 1.02, 0.98, 1.00, 1.01});
+  const profile::Timing disturbed = timing_of({1.00, 1.01, 9.00, 0.99, 1.02, 0.98, 1.00, 1.01});
+  CHECK(quiet.left_out == 0);
+  CHECK(disturbed.left_out == 1);
+  CHECK(disturbed.median == quiet.median);
+  CHECK(disturbed.spread == quiet.spread);
+  CHECK(quiet.spread == Approx(0.01));
+}
+
+TEST_CASE("runs that differ as runs do are all counted") {
+  const profile::Timing timing = timing_of({1.0, 1.1, 1.2, 1.3, 1.4});
+  CHECK(timing.left_out == 0);
+  CHECK(timing.median == 1.2);
+  CHECK(timing.spread == Approx(0.1));
+}
+
+TEST_CASE("where a clock cannot tell most runs apart, nothing is left out") {
+  const profile::Timing timing = timing_of({2.0, 2.0, 2.0, 2.0, 2.5});
+  CHECK(timing.left_out == 0);
+  CHECK(timing.median == 2.0);
+  CHECK(timing_of({3.0}).median == 3.0);
+}
+
+}  // namespace
+}  // namespace plimsoll
