@@ -34,12 +34,13 @@ class Contest {
       if (entry.state != kSearch) PLIMSOLL_TRY(make_plan_of(entry));
       else if (entry.seconds < best_.seconds()) PLIMSOLL_TRY(search(entry, alone));
     }
+    for (const Side& side : sides_) host_budget_binds_ |= side.schedules && side.schedules->host_budget_binds();
     return !sides_.empty();
   }
 
   Winner winner() {
     const double bound = bounded_ ? std::min(bound_, best_.seconds()) : 0;
-    return {std::move(best_), bound};
+    return {.best = std::move(best_), .host_budget_binds = host_budget_binds_, .bound_seconds = bound};
   }
 
  private:
@@ -64,7 +65,7 @@ class Contest {
     if (side.schedules) {
       side.schedules->search_on(rules_.search);
     } else {
-      PLIMSOLL_ASSIGN(side.schedules, splits_.joint(side.split->sub_batch, policy_, rules_.effort));
+      PLIMSOLL_ASSIGN(side.schedules, splits_.joint(side.split->sub_batch, policy_, rules_.effort, rules_.host_budget_bytes));
       bound_ = std::min(bound_, side.schedules->bound_seconds(rules_.budget_bytes));
       const int64_t least = side.schedules->least_bytes();
       if (!alone && least != kNoLimit && least > rules_.budget_bytes) return {};
@@ -94,7 +95,7 @@ class Contest {
   std::vector<Side> sides_;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> next_;
   double bound_ = std::numeric_limits<double>::infinity();
-  bool bounded_ = true;
+  bool bounded_ = true, host_budget_binds_ = false;
 };
 
 }  // namespace

@@ -16,7 +16,7 @@
 namespace plimsoll {
 
 struct ContestRules {
-  int64_t budget_bytes = kNoLimit;
+  int64_t budget_bytes = kNoLimit, host_budget_bytes = kNoLimit;
   int effort = 1;
   Deadline search = {};    // when to find no more schedules
   Deadline deadline = {};  // when to make no more plans of them
@@ -24,6 +24,7 @@ struct ContestRules {
 
 struct Winner {
   Found best;
+  bool host_budget_binds = false;  // without it there would have been other schedules
   double bound_seconds = 0;  // that no plan of these splits, in the policy's order, goes below; 0: a deadline came before all were measured
 };
 

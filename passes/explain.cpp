@@ -86,4 +86,17 @@ Error explain_infeasible(const Plan& least, const TaskGraph& graph, const Policy
   return error;
 }
 
+Error explain_host_budget(const HostBudgetTooSmall& found) {
+  const std::string within = found.budget_bytes == kNoLimit ? "" : fmt::format(" within {}", both(found.budget_bytes));
+  Error error{ExitCode::budget_infeasible,
+              fmt::format("{}: no plan of policy '{}'{} keeps its host pool to {}{}: it is the host budget that binds", found.name, found.policy, within,
+                          both(found.host_budget_bytes),
+                          found.host_budget_source.empty() ? "" : fmt::format(", {}", found.host_budget_source)), {}};
+  error.notes.push_back(fmt::format("--host-budget {} works{}: {}", found.working_host_budget, found.budget_bytes == kNoLimit ? "" : " with this budget",
+                                    format_bytes(found.working_host_budget)));
+  if (found.least_arena_bytes > 0)
+    error.notes.push_back(fmt::format("a budget of {} bytes works with this host budget: {}", found.least_arena_bytes, format_bytes(found.least_arena_bytes)));
+  return error;
+}
+
 }  // namespace plimsoll

@@ -13,6 +13,7 @@ struct Found {
   schedule::Trace decided = {};
   double seconds() const { return plan.summary.iteration_seconds; }
   int64_t arena() const { return plan.summary.arena_bytes; }
+  int64_t host_pool() const { return plan.summary.host_pool_bytes; }
 };
 
 }  // namespace plimsoll

@@ -5,12 +5,22 @@
 #include <span>
 
 #include "passes/search/fit.h"
+#include "passes/search/host_pool.h"
 
 namespace plimsoll {
 
 namespace {
 
 constexpr size_t kLarge = 50'000;  // steps of an order
+
+constexpr size_t kTightest = 4;  // schedules that are placed for the least plan beside a host budget
+constexpr int64_t kPoolSlack = 64;  // what waits may need one part in so many more when it has addresses
+
+// What schedules are held to. No limit where none could reach the budget, so that a budget that is large enough changes nothing.
+int64_t pool_limit_of(const schedule::Model& model, int64_t host_budget) {
+  if (host_budget == kNoLimit || search::most_pool_bytes(model) <= host_budget) return kNoLimit;
+  return std::max(host_budget - host_budget / kPoolSlack, search::least_pool_bytes(model));
+}
 
 // `bench` has just evaluated the schedule. nullopt: it would reach the ceiling.
 Result<std::optional<JointPlan>> plan_of(const search::State& state, const search::Workbench& bench,
@@ -20,19 +30,45 @@ Result<std::optional<JointPlan>> plan_of(const search::State& state, const searc
   return std::optional(JointPlan{.plan = std::move(*plan), .live_limit = state.limit, .decided = bench.trace});
 }
 
+// A host budget that binds makes a matter of search of what needs least: as little of it as there is, for whoever asks wants no more than that.
+Result<LeastPlan> least_plan_within_pool(const Candidate& candidate, const Policy& policy, const schedule::Model& model, int64_t host_budget) {
+  const int64_t pool_limit = pool_limit_of(model, host_budget);
+  search::Descent descent(model, {.effort = 0, .pool_limit = pool_limit});
+  std::vector<search::State> found;
+  while (descent.below() >= 0) {
+    std::vector<search::State> more = descent.next();
+    found.insert(found.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
+  search::Workbench bench(model, {}, pool_limit);
+  std::optional<LeastPlan> least;
+  const auto fits = [&](const Plan& plan) { return plan.summary.host_pool_bytes <= host_budget; };
+  for (size_t i = 0; i < std::min(found.size(), kTightest); ++i) {
+    const search::State& state = found[found.size() - 1 - i];
+    if (!bench.evaluate(state.fates, state.limit).outcome.possible()) continue;
+    PLIMSOLL_ASSIGN(Plan plan, plan_within(candidate, policy, state.limit, {}, &bench.trace));
+    if (least && (!fits(plan) || (fits(least->joint.plan) && least->joint.plan.summary.arena_bytes <= plan.summary.arena_bytes))) continue;
+    least = LeastPlan{{std::move(plan), state.limit, bench.trace}, search::bound_bytes(model)};
+  }
+  if (least) return std::move(*least);
+  bench.evaluate(schedule::keep_everything(model), kNoLimit);
+  PLIMSOLL_ASSIGN(Plan plan, plan_within(candidate, policy, kNoLimit, {}, &bench.trace));
+  return LeastPlan{{std::move(plan), kNoLimit, bench.trace}, search::bound_bytes(model)};
+}
+
 }  // namespace
 
-Result<LeastPlan> least_plan(const Candidate& candidate, const Policy& policy) {
+Result<LeastPlan> least_plan(const Candidate& candidate, const Policy& policy, int64_t host_budget) {
   const schedule::Model model = ordered_model(candidate, policy);
   search::Workbench bench(model);
   const search::State least = search::least_schedule(bench);
   PLIMSOLL_ASSIGN(Plan plan, plan_within(candidate, policy, least.limit, {}, &bench.trace));
+  if (plan.summary.host_pool_bytes > host_budget) return least_plan_within_pool(candidate, policy, model, host_budget);
   return LeastPlan{{std::move(plan), least.limit, bench.trace}, search::bound_bytes(model)};
 }
 
-Joint::Joint(const Candidate& candidate, const Policy& policy, int effort)
-    : candidate_(candidate), policy_(policy), model_(ordered_model(candidate, policy)), bound_(model_),
-      descent_(model_, {.effort = effort}) {}
+Joint::Joint(const Candidate& candidate, const Policy& policy, int effort, int64_t host_budget)
+    : candidate_(candidate), policy_(policy), model_(ordered_model(candidate, policy)), host_budget_(host_budget),
+      pool_limit_(pool_limit_of(model_, host_budget)), bound_(model_), descent_(model_, {.effort = effort, .pool_limit = pool_limit_}) {}
 
 void Joint::search_on(const Deadline& deadline) {
   std::vector<search::State> more = descent_.next(deadline);
@@ -49,12 +85,13 @@ double Joint::rest_seconds(int64_t budget_bytes) {
 // for it.
 Result<std::optional<JointPlan>> Joint::plan(const search::State& state, int64_t budget_bytes, double seconds, const Deadline& deadline) const {
   constexpr int64_t kTighter[] = {0, 64, 32, 16}, kTighterOfLarge[] = {0, 8};  // by one part in so many
-  search::Workbench bench(model_, deadline);
+  search::Workbench bench(model_, deadline, pool_limit_);
   double looser = 0;
   const bool large = model_.order.size() > kLarge;  // to place each takes seconds, and what a quick placement loses is more
   for (const int64_t part : large ? std::span<const int64_t>(kTighterOfLarge) : kTighter) {
     const int64_t limit = part == 0 ? state.limit : state.outcome.peak_bytes - state.outcome.peak_bytes / part;
     search::State tight = bench.evaluate(state.fates, limit);
+    if (!tight.outcome.possible()) break;
     if (part != 0 && !tight.outcome.fits(limit)) {
       tight = search::fit(bench, std::move(tight), limit, {});
       if (!tight.outcome.fits(limit)) break;
@@ -65,7 +102,8 @@ Result<std::optional<JointPlan>> Joint::plan(const search::State& state, int64_t
     if (!made || made->plan.summary.iteration_seconds >= seconds) break;
     if (made->plan.summary.iteration_seconds < looser) continue;
     looser = made->plan.summary.iteration_seconds;
-    if (made->plan.summary.arena_bytes <= budget_bytes) return made;
+    if (made->plan.summary.host_pool_bytes > host_budget_) pool_refused_ = true;
+    else if (made->plan.summary.arena_bytes <= budget_bytes) return made;
   }
   return std::optional<JointPlan>();
 }

@@ -22,12 +22,13 @@ struct LeastPlan {
   JointPlan joint;
   int64_t bound_bytes = 0;
 };
-Result<LeastPlan> least_plan(const Candidate& candidate, const Policy& policy);
+// Its host pool takes at most `host_budget` bytes, unless no schedule that is tried keeps them.
+Result<LeastPlan> least_plan(const Candidate& candidate, const Policy& policy, int64_t host_budget = kNoLimit);
 
 class Joint {
  public:
-  // `candidate` must outlive this.
-  Joint(const Candidate& candidate, const Policy& policy, int effort);
+  // `candidate` must outlive this. No plan's host pool takes more than `host_budget` bytes.
+  Joint(const Candidate& candidate, const Policy& policy, int effort, int64_t host_budget = kNoLimit);
   Joint(const Joint&) = delete;
 
   // Searches on for what `found` is to have more of. Before: rest_seconds of some budget is finite.
@@ -46,11 +47,15 @@ class Joint {
   double rest_seconds(int64_t budget_bytes);
   // What the schedule that needs least needs; kNoLimit: not known.
   int64_t least_bytes() const { return descent_.least_bytes(); }
+  // The host budget ruled something out.
+  bool host_budget_binds() const { return descent_.pool_binds() || pool_refused_; }
 
  private:
   const Candidate& candidate_;
   Policy policy_;
   schedule::Model model_;
+  const int64_t host_budget_, pool_limit_;
+  mutable bool pool_refused_ = false;
   search::Bound bound_;
   search::Descent descent_;
   std::vector<search::State> found_;

@@ -19,13 +19,19 @@ namespace {
 
 constexpr double kPlansBehind = 2;  // that a search under a deadline leaves the time for
 
+// The most samples and the fewest.
+std::vector<int64_t> ends_of(const std::vector<int64_t>& sizes) {
+  return sizes.size() > 1 ? std::vector{sizes.front(), sizes.back()} : sizes;
+}
+
 constexpr const char* kGenerator = "plimsoll 0.1.0";
 
 // One request to a planner.
 class Planning {
  public:
-  Planning(Splits& splits, const PlanRequest& request, const Policy& policy)
-      : splits_(splits), request_(request), policy_(policy),
+  // `trial`: whether there is a plan is all that is asked.
+  Planning(Splits& splits, const PlanRequest& request, const Policy& policy, bool trial = false)
+      : splits_(splits), request_(request), policy_(policy), trial_(trial),
         deadline_(request.time_limit_seconds > 0 ? Deadline::in(request.time_limit_seconds) : Deadline()) {}
 
   Result<Plan> run();
@@ -36,7 +42,7 @@ class Planning {
   Recipe recipe(const Policy& policy) { return recipe(policy, may_split()); }
   Recipe recipe(const Policy& policy, bool may_split, const Deadline& deadline = {}) {
     return Recipe(splits_, policy,
-                  {.budget_bytes = budget_, .limits = limits_, .sub_batch = request_.sub_batch, .may_split = may_split, .deadline = deadline});
+                  {.budget_bytes = budget_, .host_budget_bytes = host_budget_, .limits = limits_, .sub_batch = request_.sub_batch, .may_split = may_split, .deadline = deadline});
   }
   Result<int64_t> bytes_of_all(const Found& whole);
   Status find_limits(const Found& whole);
@@ -50,13 +56,19 @@ class Planning {
   Status take_faster_recipes(Found& best);
   Result<std::string> way_out_by_rounds();
   Error infeasible();
+  Error refused();
+  Result<std::optional<int64_t>> host_budget_that_works();
+  Result<bool> works_with(int64_t host_budget);
+  bool fits_host(int64_t pool_bytes) const { return pool_bytes <= host_budget_; }
   Status observe(const Found& found);
 
   Splits& splits_;
   const PlanRequest& request_;
   const Policy& policy_;
+  const bool trial_;
   const Deadline deadline_;
   int64_t budget_ = kNoLimit;
+  int64_t host_budget_ = request_.host_budget_bytes;
   std::vector<int64_t> limits_ = {kNoLimit};  // within the budget (recipe.h)
   std::optional<Found> least_;  // the smallest arena that the request allows
   std::optional<Found> least_in_slices_;  // and of these, where it is less
@@ -70,6 +82,7 @@ Status Planning::check_request() const {
                                               request_.sub_batch, request_.batch)};
   if (request_.budget_bytes < 0 || request_.budget_percent < 0 || !std::isfinite(request_.budget_percent))
     return Error{ExitCode::usage, "the budget is negative"};
+  if (request_.host_budget_bytes < 0) return Error{ExitCode::usage, "the host budget is negative"};
   return {};
 }
 
@@ -104,14 +117,81 @@ Error Planning::infeasible() {
     if (!rounds->empty()) ways_out.push_back(*rounds);
   }
   if (!policy_.share_memory) ways_out.push_back("policy 'liveness' lets tensors share memory and needs less");
-  ways_out.push_back(fmt::format("a budget of {} bytes works", least_->arena()));
+  ways_out.push_back(fits_host(least_->host_pool())
+                         ? fmt::format("a budget of {} bytes works", least_->arena())
+                         : fmt::format("a budget of {} bytes works with --host-budget {}", least_->arena(), least_->host_pool()));
   return explain_infeasible(least_->plan, *least_->candidate->graph, policy_, budget_, ways_out);
+}
+
+// By whichever budget it is: the host budget, where another one would help.
+Error Planning::refused() {
+  if (host_budget_ == kNoLimit || trial_) return infeasible();
+  const Result<std::optional<int64_t>> works = host_budget_that_works();
+  if (!works.ok()) return works.error();
+  if (!*works) return infeasible();
+  return explain_host_budget({.name = splits_.graph().name,
+                              .policy = policy_.name,
+                              .budget_bytes = budget_,
+                              .host_budget_bytes = host_budget_,
+                              .host_budget_source = request_.host_budget_source,
+                              .working_host_budget = **works,
+                              .least_arena_bytes = fits_host(least_->host_pool()) ? least_->arena() : 0});
+}
+
+// Planned once more. Nobody listens.
+Result<bool> Planning::works_with(int64_t host_budget) {
+  PlanRequest request = request_;
+  request.observe = {};
+  request.timed = {};
+  request.cut_short = request.host_budget_binds = {};
+  request.host_budget_bytes = host_budget;
+  request.budget_bytes = budget_ == kNoLimit ? 0 : budget_;
+  request.budget_percent = 0;
+  const Result<Plan> plan = Planning(splits_, request, policy_, true).run();
+  if (!plan.ok() && plan.error().code != ExitCode::budget_infeasible) return plan.error();
+  return plan.ok();
+}
+
+// The least that is known to; nothing: none does, the budget itself is too small. Of a policy that searches, by its least schedules, which
+// whoever plans within that host budget has, too; of others by a trial, for what they look at depends on it.
+Result<std::optional<int64_t>> Planning::host_budget_that_works() {
+  constexpr int kBisections = 6;
+  std::optional<int64_t> works;
+  const auto try_least = [&](int64_t host_budget) -> Result<bool> {
+    for (const int64_t size : ends_of(sub_batches(may_split()))) {
+      PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(size));
+      PLIMSOLL_ASSIGN(const LeastPlan least, least_plan(*split, policy_, host_budget));
+      const PlanSummary& summary = least.joint.plan.summary;
+      if (summary.arena_bytes > budget_ || summary.host_pool_bytes > host_budget) continue;
+      works = host_budget == kNoLimit ? summary.host_pool_bytes : host_budget;
+      return true;
+    }
+    return false;
+  };
+  if (policy_.searches) {
+    PLIMSOLL_ASSIGN(const bool ever, try_least(kNoLimit));
+    int64_t low = host_budget_;
+    for (int tries = 0; ever && tries < kBisections && low + (*works - host_budget_) / 64 + kAlignment < *works; ++tries) {
+      const int64_t middle = low + (*works - low) / 2;
+      PLIMSOLL_ASSIGN(const bool less, try_least(middle));
+      if (!less) low = middle;
+    }
+    return works;
+  }
+  Recipe free(splits_, policy_, {.budget_bytes = budget_, .limits = limits_, .sub_batch = request_.sub_batch, .may_split = may_split()});
+  PLIMSOLL_ASSIGN(const Found whole, free.unconstrained(request_.batch));
+  PLIMSOLL_ASSIGN(const Found least, free.least(whole));
+  if (least.arena() > budget_) return works;
+  PLIMSOLL_ASSIGN(const Found found, free.choose(whole, least));
+  PLIMSOLL_ASSIGN(const bool tried, works_with(found.host_pool()));
+  if (tried) works = found.host_pool();
+  return works;
 }
 
 Result<Found> Planning::choose(const Found& unconstrained) {
   Recipe recipe = this->recipe(policy_);
   PLIMSOLL_ASSIGN(least_, recipe.least(unconstrained));
-  if (least_->arena() > budget_) return infeasible();
+  if (least_->arena() > budget_ || !fits_host(least_->host_pool())) return refused();
   return recipe.choose(unconstrained, *least_);
 }
 
@@ -135,9 +215,7 @@ Result<Found> Planning::find_least(const Found& unconstrained) {
   const std::vector<int64_t> sizes = sub_batches(may_split());
   std::optional<Found> found;
   if (sizes.front() == request_.batch) found = unconstrained;
-  std::vector<int64_t> ends = {sizes.front()};
-  if (sizes.size() > 1) ends.push_back(sizes.back());
-  PLIMSOLL_TRY(find_less(ends, may_split(), kNoLimit, found));
+  PLIMSOLL_TRY(find_less(ends_of(sizes), may_split(), kNoLimit, found));
   return std::move(*found);
 }
 
@@ -147,8 +225,13 @@ Status Planning::find_less(std::span<const int64_t> ends, bool may_split, int64_
   for (const int64_t size : ends) {
     if (found && found->arena() <= budget_ && deadline_.sooner(one_plan_seconds_).passed()) break;
     PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(size));
-    PLIMSOLL_ASSIGN(LeastPlan least, least_plan(*split, policy_));
+    PLIMSOLL_ASSIGN(LeastPlan least, least_plan(*split, policy_, host_budget_));
     bound = std::min(bound, least.bound_bytes);
+    if (!fits_host(least.joint.plan.summary.host_pool_bytes)) {
+      if (found) continue;
+      PLIMSOLL_ASSIGN(found, recipe(policy_).unconstrained(size));
+      continue;
+    }
     if (found && found->arena() <= least.joint.plan.summary.arena_bytes) continue;
     found = Found{std::move(least.joint.plan), split, least.joint.live_limit, policy_, std::move(least.joint.decided)};
   }
@@ -192,10 +275,7 @@ bool may_gain_by_slices(const TaskGraph& graph, int64_t least_bytes) {
 // With the slices goes the least plan that they allow. Null: there is nothing to gain, or there are several ranks, whose weights are
 // updated whole. None of this depends on the budget, so that a larger one never makes a slower plan.
 Result<Splits*> Planning::splits_in_slices() {
-  const std::vector<int64_t> sizes = sub_batches(may_split());
-  std::vector<int64_t> ends = {sizes.front()};
-  if (sizes.size() > 1) ends.push_back(sizes.back());
-  return find_less_in_slices(ends, least_->arena(), least_in_slices_);
+  return find_less_in_slices(ends_of(sub_batches(may_split())), least_->arena(), least_in_slices_);
 }
 
 // `found`, where one of these splits needs less than `below` in slices. Null: none does.
@@ -206,8 +286,8 @@ Result<Splits*> Planning::find_less_in_slices(std::span<const int64_t> ends, int
   bool less = false;
   for (const int64_t size : ends) {
     PLIMSOLL_ASSIGN(const Candidate* split, slices->candidate(size));
-    PLIMSOLL_ASSIGN(LeastPlan least, least_plan(*split, policy_));
-    if (below <= least.joint.plan.summary.arena_bytes) continue;
+    PLIMSOLL_ASSIGN(LeastPlan least, least_plan(*split, policy_, host_budget_));
+    if (below <= least.joint.plan.summary.arena_bytes || !fits_host(least.joint.plan.summary.host_pool_bytes)) continue;
     below = least.joint.plan.summary.arena_bytes;
     found = Found{std::move(least.joint.plan), split, least.joint.live_limit, policy_, std::move(least.joint.decided)};
     less = true;
@@ -222,17 +302,19 @@ Result<Found> Planning::choose_jointly(const Found& unconstrained) {
   const bool fits_whole = least_->arena() <= budget_;
   Found known = fits_whole || !slices ? *least_ : *least_in_slices_;
   if (slices) least_ = *least_in_slices_;
-  if (least_->arena() > budget_) return infeasible();
+  if (least_->arena() > budget_) return refused();
   const std::vector<int64_t> sizes = sub_batches(may_split());
   if (budget_ == kNoLimit && sizes.front() == request_.batch) return unconstrained;
   const bool free = sizes.front() == request_.batch && unconstrained.arena() <= budget_;
-  const ContestRules rules = {.budget_bytes = budget_, .effort = request_.effort, .search = deadline_.sooner(kPlansBehind * one_plan_seconds_),
+  const ContestRules rules = {.budget_bytes = budget_, .host_budget_bytes = host_budget_, .effort = request_.effort, .search = deadline_.sooner(kPlansBehind * one_plan_seconds_),
                               .deadline = deadline_};
   Winner winner{.best = free ? unconstrained : std::move(known), .bound_seconds = std::numeric_limits<double>::infinity()};
   const auto look_at = [&](Splits& splits) -> Status {
     const double others = winner.bound_seconds;
+    const bool bound = winner.host_budget_binds;
     PLIMSOLL_ASSIGN(winner, hold_contest(splits, policy_, sizes, rules, std::move(winner.best)));
     winner.bound_seconds = std::min(winner.bound_seconds, others);
+    winner.host_budget_binds |= bound;
     return {};
   };
   // Where that update is little beside the activations, all of a state can stay, or can go at once.
@@ -243,6 +325,7 @@ Result<Found> Planning::choose_jointly(const Found& unconstrained) {
   if (slices) PLIMSOLL_TRY(look_at(*slices));
   PLIMSOLL_TRY(take_faster_recipes(winner.best));
   if (deadline_.passed() && request_.cut_short) request_.cut_short();
+  if (winner.host_budget_binds && request_.host_budget_binds) request_.host_budget_binds();
   winner.best.plan.summary.bound_seconds = std::min(winner.bound_seconds, winner.best.seconds());
   return std::move(winner.best);
 }
@@ -297,6 +380,7 @@ Result<Plan> Planning::run() {
   }
   PLIMSOLL_TRY(find_limits(whole));
   PLIMSOLL_ASSIGN(Found found, policy_.searches ? choose_jointly(whole) : choose(whole));
+  PLIMSOLL_CHECK(fits_host(found.host_pool()), "a host pool is larger than its budget");
   PLIMSOLL_TRY(observe(found));
 
   Plan plan = std::move(found.plan);

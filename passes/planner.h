@@ -18,6 +18,8 @@ struct PlanRequest {
   // Budget: bytes, or a share of the unconstrained arena, or none.
   int64_t budget_bytes = 0;         // 0: none, or by percent
   double budget_percent = 0;        // of unconstrained_bytes, or of what the rounds of `sub_batch` take, where that is more
+  int64_t host_budget_bytes = kNoLimit;  // most bytes of the host pool
+  std::string host_budget_source = {};   // where it is from, if nobody asked for it: for messages
   // The planner may choose rounds where a task mixes samples, too, though something else is trained then.
   bool may_split_statistics = false;
   int effort = 1;                   // of policies that search: 0 … 3, each about ten times the work of the one before
@@ -32,6 +34,8 @@ struct PlanRequest {
   std::function<void(const std::string& pass, double seconds)> timed = {};
   // Called when the time limit ended the search.
   std::function<void()> cut_short = {};
+  // Called when the host budget kept the search from schedules.
+  std::function<void()> host_budget_binds = {};
 };
 
 // Plans one graph as often as asked; what was searched for one budget serves the next.
@@ -46,7 +50,8 @@ class Planner {
   // Where a task mixes samples, rounds are those of `sub_batch` or none, unless the request may split statistics: what is
   // trained does not depend on the budget (docs/decisions/batch-norm.md).
   // Error: usage, for an unknown policy or a sub-batch out of range; budget_infeasible, with the step at the peak, what is
-  // live there and why it cannot leave, and the least budget for which a plan exists; that budget then works.
+  // live there and why it cannot leave, and the least budget for which a plan exists; that budget then works. Where it is the host budget
+  // that leaves no plan, the least one that is known to do within the budget, and the least budget beside this one.
   // More budget never makes a slower plan of a policy that searches, whatever has been planned before (docs/decisions/search.md).
   Result<Plan> plan(const PlanRequest& request);
 

@@ -151,7 +151,8 @@ Result<Found> Recipe::least(const Found& unconstrained) {
   const int64_t first = first_sub_batch();
   PLIMSOLL_ASSIGN(Found least, make(first, 0));
   const auto take_smaller = [&](Found other) {
-    if (other.arena() < least.arena()) least = std::move(other);
+    const bool both = fits_host(other) && fits_host(least);
+    if (both ? other.arena() < least.arena() : fits_host(other) || other.host_pool() < least.host_pool()) least = std::move(other);
   };
   // The smallest workspaces do not always make the smallest arena: placement may be luckier with others.
   if (first == splits_.batch() && !policy_.schedule) take_smaller(unconstrained);
@@ -178,7 +179,7 @@ Result<std::optional<Found>> Recipe::least_below(int64_t arena_bytes, std::span<
                     plan_below(*split, policy_, live_limit, {.arena_bytes = arena_bytes, .deadline = request_.deadline}));
     if (!plan && request_.deadline.passed()) return {};  // and nothing is known
     known->arena_bytes = plan ? plan->summary.arena_bytes : arena_bytes;
-    if (!plan || plan->summary.arena_bytes >= arena_bytes) return {};
+    if (!plan || plan->summary.arena_bytes >= arena_bytes || plan->summary.host_pool_bytes > request_.host_budget_bytes) return {};
     arena_bytes = plan->summary.arena_bytes;
     least = Found{std::move(*plan), split, live_limit, policy_};
     return {};

@@ -18,7 +18,7 @@ std::vector<int64_t> limits_within(int64_t budget_bytes, int64_t unconstrained_b
 
 // What a recipe may choose from.
 struct RecipeRequest {
-  int64_t budget_bytes = kNoLimit;
+  int64_t budget_bytes = kNoLimit, host_budget_bytes = kNoLimit;
   std::vector<int64_t> limits = {};  // within the budget, of limits_within
   int64_t sub_batch = 0;   // 0: the recipe chooses
   bool may_split = true;   // where it chooses
@@ -35,7 +35,7 @@ class Recipe {
   // are measured against.
   Result<Found> unconstrained(int64_t sub_batch);
 
-  // The smallest arena that the request allows.
+  // The smallest arena that the request allows. Where no host pool is within its budget, the smallest of these.
   Result<Found> least(const Found& unconstrained);
 
   // And the smallest of rounds of one sample.
@@ -61,7 +61,8 @@ class Recipe {
   Result<std::optional<Found>> fewest_rounds();
   Status take_faster(int64_t sub_batch, std::optional<Found>& best);
   int64_t first_sub_batch() const { return request_.sub_batch == 0 ? splits_.batch() : request_.sub_batch; }
-  bool fits(const Found& found) const { return found.arena() <= request_.budget_bytes; }
+  bool fits_host(const Found& found) const { return found.host_pool() <= request_.host_budget_bytes; }
+  bool fits(const Found& found) const { return found.arena() <= request_.budget_bytes && fits_host(found); }
 
   Splits& splits_;
   const Policy policy_;

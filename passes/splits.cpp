@@ -81,13 +81,13 @@ Result<Ceiling*> Splits::known_of(const Policy& policy, int64_t sub_batch, int64
   return &known->second;
 }
 
-Result<Joint*> Splits::joint(int64_t sub_batch, const Policy& policy, int effort) {
-  const std::tuple key(sub_batch, policy.order, effort);
+Result<Joint*> Splits::joint(int64_t sub_batch, const Policy& policy, int effort, int64_t host_budget) {
+  const std::tuple key(sub_batch, policy.order, effort, host_budget);
   const auto known = joints_.find(key);
   if (known != joints_.end() && known->second.complete()) return &known->second;
   if (known != joints_.end()) joints_.erase(known);
   PLIMSOLL_ASSIGN(const Candidate* split, candidate(sub_batch));
-  return &joints_.try_emplace(key, *split, policy, effort).first->second;
+  return &joints_.try_emplace(key, *split, policy, effort, host_budget).first->second;
 }
 
 double ideal_seconds(const Candidate& candidate) {

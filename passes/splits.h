@@ -43,7 +43,7 @@ class Splits {
   // less. Of a policy that does not search.
   Result<Ceiling*> known_of(const Policy& policy, int64_t sub_batch, int64_t live_limit);
   // What has been searched is kept, but what a deadline cut short.
-  Result<Joint*> joint(int64_t sub_batch, const Policy& policy, int effort);
+  Result<Joint*> joint(int64_t sub_batch, const Policy& policy, int effort, int64_t host_budget);
 
  private:
   const TaskGraph graph_;
@@ -61,7 +61,7 @@ class Splits {
   std::map<std::pair<int64_t, OrderKind>, Ordered> ordered_;  // by policies that do not search
   std::map<std::tuple<int64_t, OrderKind, int64_t>, double> bounds_;
   std::map<std::tuple<std::string_view, int64_t, int64_t>, Ceiling> known_;
-  std::map<std::tuple<int64_t, OrderKind, int>, Joint> joints_;
+  std::map<std::tuple<int64_t, OrderKind, int, int64_t>, Joint> joints_;
 };
 
 // Every task at its fastest, one after the other: no plan of this split takes less.

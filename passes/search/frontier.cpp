@@ -44,7 +44,7 @@ std::vector<int64_t> limits_between(int64_t low, int64_t high, int64_t count) {
 class Descent::Sweep {
  public:
   Sweep(const Model& model, const FrontierOptions& options)
-      : model_(model), options_(options), bench_(model, options.deadline), decisions_(find_decisions(model)), linked_(bench_) {
+      : model_(model), options_(options), bench_(model, options.deadline, options.pool_limit), decisions_(find_decisions(model)), linked_(bench_) {
     whole_ = bench_.evaluate(schedule::keep_everything(model_), kNoLimit);
     small_ = least_schedule(bench_, options_.means);
     archive_.add(whole_);
@@ -57,7 +57,7 @@ class Descent::Sweep {
     bench_.deadline = deadline;
     if (limits_.empty()) begin();
     ended_ = over() || !improve_below(limits_[at_]) || ++at_ == limits_.size();
-    if (ended_ && !over() && !options_.means.offload) lower();
+    if (ended_ && !over() && (!options_.means.offload || bench_.pool_binds)) lower();
     complete_ = !over();
     return !ended_;
   }
@@ -67,6 +67,7 @@ class Descent::Sweep {
   int64_t below() const { return ended_ ? -1 : at_ == 0 ? kNoLimit : limits_[at_ - 1]; }
   bool complete() const { return complete_; }
   int64_t work() const { return bench_.work; }
+  bool pool_binds() const { return bench_.pool_binds; }
 
  private:
   bool over() const { return bench_.deadline.passed(); }
@@ -122,7 +123,7 @@ class Descent::Sweep {
     return true;
   }
 
-  // Where nothing can be copied, what everything away needs may not be the least: a small tensor that stays spares the detour over
+  // Where nothing can be copied, or the host pool has no room for more, what everything away needs may not be the least: a small tensor that stays spares the detour over
   // large ones that make it again. So the tightest schedule so far is fitted and disturbed below its own peak, as long as that helps.
   void lower() {
     const int64_t share = end_ / 2 / static_cast<int64_t>(limits_.size());
@@ -210,7 +211,20 @@ State least_schedule(Workbench& bench, const Means& means) {
   }
   if (means.offload)
     for (const int32_t home : bench.model.all_homes) away[static_cast<size_t>(home)] = {FateKind::offload, 1, true};
-  return bench.evaluate(std::move(away), 0);
+  State least = bench.evaluate(away, 0);
+  if (!bench.pool_binds) return least;
+  const auto consider = [&](Fates fates) {
+    for (const int32_t home : bench.model.all_homes) fates[static_cast<size_t>(home)] = away[static_cast<size_t>(home)];
+    State other = bench.evaluate(std::move(fates), 0);
+    if (other.outcome.peak_bytes < least.outcome.peak_bytes) least = std::move(other);
+  };
+  consider(schedule::keep_everything(bench.model));
+  if (means.recompute) {
+    const int size = static_cast<int>(std::min<size_t>(bench.model.order.size(), 1024));
+    for (int segments = 2; 4 * segments <= size && segments <= 256; segments *= 2)
+      for (const int parts : {1, 4}) consider(segment_fates(bench.model, {.segments = segments, .parts = parts}));
+  }
+  return bench.evaluate(least.fates, 0);
 }
 
 Descent::Descent(const Model& model, const FrontierOptions& options) : sweep_(std::make_unique<Sweep>(model, options)) {}
@@ -219,6 +233,7 @@ Descent::~Descent() = default;
 int64_t Descent::least_bytes() const { return sweep_->small().outcome.peak_bytes; }
 int64_t Descent::below() const { return sweep_->below(); }
 bool Descent::complete() const { return sweep_->complete(); }
+bool Descent::pool_binds() const { return sweep_->pool_binds(); }
 
 std::vector<State> Descent::next(const Deadline& deadline) {
   const int64_t above = below();

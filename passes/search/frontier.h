@@ -12,6 +12,7 @@ struct FrontierOptions {
   int effort = 1;  // 0 … 3: each does about ten times the work of the one before
   Means means = {};  // fewer, to see what a mean is worth
   Deadline deadline = {};
+  int64_t pool_limit = kNoLimit;  // of the host pool (Workbench)
 };
 
 struct Frontier {
@@ -21,7 +22,8 @@ struct Frontier {
 };
 
 // The schedule that needs least: everything that can leaves the device at once, and comes back when it is needed.
-// Without copies find_frontier() goes on below it.
+// Without copies, or without room for them in the host pool, find_frontier() goes on below it, and it is the best of a few. `bench` has just
+// evaluated it.
 State least_schedule(Workbench& bench, const Means& means = {});
 
 // For one sub-batch. Deterministic.
@@ -45,6 +47,7 @@ class Descent {
   // is the last, it brings all there is, and complete() is false.
   std::vector<State> next(const Deadline& deadline = {});
   bool complete() const;
+  bool pool_binds() const;  // some schedule was corrected for the host pool's limit
 
  private:
   class Sweep;

@@ -2,23 +2,42 @@
 
 #include <algorithm>
 
+#include "passes/search/host_pool.h"
+
 namespace plimsoll::search {
 namespace {
 
 // A schedule that runs everything several times is none that anybody wants; of few tasks, it may be the only one.
 constexpr size_t kLongest = 4, kLongestOfFew = 2'000;
+constexpr int kShrinkings = 8;  // of the host pool; the last spares nothing
 
 }  // namespace
+
+// What is run again may want others back, and later than they were wanted before: so it is looked at anew each time.
+bool Workbench::keep_pool(State& state, size_t longest, Seconds wanted) {
+  for (int turn = 1; pool_bytes(model, trace) > pool_limit; ++turn) {
+    pool_binds = true;
+    if (turn > kShrinkings || !shrink_pool(model, trace, turn < kShrinkings ? pool_limit : -1, state.fates)) return false;
+    work += static_cast<int64_t>(trace.size());
+    if (!weave_possible(weaver_, state.fates, trace, longest)) return false;
+    state.outcome = timer_.time(trace, state.limit, wanted);
+  }
+  return true;
+}
 
 State Workbench::evaluate(Fates fates, int64_t limit, Seconds wanted) {
   State state{.fates = std::move(fates), .limit = limit};
   constexpr double never = std::numeric_limits<double>::infinity();
   const size_t longest = std::max(kLongest * model.order.size(), model.order.size() + kLongestOfFew);
-  if (weave_possible(weaver_, state.fates, trace, longest)) {
+  bool possible = weave_possible(weaver_, state.fates, trace, longest);
+  if (possible) {
     state.outcome = timer_.time(trace, limit, wanted);
-    if (wanted == Seconds::where_it_fits && !state.outcome.fits(limit)) state.outcome.seconds = state.outcome.busy_seconds = never;
-  } else {
+    possible = pool_limit == kNoLimit || keep_pool(state, longest, wanted);
+  }
+  if (!possible) {
     state.outcome = {.seconds = never, .busy_seconds = never, .peak_bytes = kNoLimit, .excess = kNoLimit};
+  } else if (wanted == Seconds::where_it_fits && !state.outcome.fits(limit)) {
+    state.outcome.seconds = state.outcome.busy_seconds = never;
   }
   work += static_cast<int64_t>(trace.size());
   return state;

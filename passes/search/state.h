@@ -31,11 +31,12 @@ struct State {
 // gives the same plan.
 class Workbench {
  public:
-  explicit Workbench(const Model& model, const Deadline& deadline = {})
-      : model(model), evaluator(model), deadline(deadline), weaver_(model), timer_(model, evaluator) {}
+  explicit Workbench(const Model& model, const Deadline& deadline = {}, int64_t pool_limit = kNoLimit)
+      : model(model), evaluator(model), deadline(deadline), pool_limit(pool_limit), weaver_(model), timer_(model, evaluator) {}
 
-  // Fates that cannot be are corrected (weave.h). Where the outcome is not possible(), for the schedule is out of all
-  // proportion, evaluator and trace tell nothing. Where it does not fit and seconds are wanted where it does, it has none.
+  // Fates that cannot be are corrected (weave.h), and so are those that would have the host pool above its limit (host_pool.h).
+  // Where the outcome is not possible(), for the schedule is out of all proportion, evaluator and trace tell nothing. Where it
+  // does not fit and seconds are wanted where it does, it has none.
   using Seconds = schedule::CopyTimer::Seconds;
   State evaluate(Fates fates, int64_t limit, Seconds wanted = Seconds::always);
 
@@ -44,8 +45,12 @@ class Workbench {
   Trace trace;          // likewise
   int64_t work = 0;     // steps evaluated so far
   Deadline deadline;
+  const int64_t pool_limit;  // of what waits in the host pool, before it has addresses
+  bool pool_binds = false;   // some schedule was corrected for it
 
  private:
+  bool keep_pool(State& state, size_t longest, Seconds wanted);
+
   schedule::Weaver weaver_;
   schedule::CopyTimer timer_;
 };

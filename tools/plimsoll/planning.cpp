@@ -71,6 +71,7 @@ bool Plannable::mixes_samples() const {
 
 Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& console, PlanFor purpose) {
   PLIMSOLL_TRY(check_usage(options));
+  PLIMSOLL_ASSIGN(HostBudget host_budget, host_budget_of(options));
   PLIMSOLL_ASSIGN(ImportedModel model, import_model(options, purpose != PlanFor::report));
   const PaperRules* const as_paper = find_rules(options.rules);
   std::vector<std::string> notes = model.notes;
@@ -98,6 +99,8 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
 
   PlanRequest request{.batch = batch,
                       .sub_batch = as_paper && !as_paper->splits ? batch : sub_batch,
+                      .host_budget_bytes = host_budget.bytes,
+                      .host_budget_source = std::move(host_budget.source),
                       .may_split_statistics = options.batch_norm == BatchNorm::split,
                       .effort = options.effort,
                       .time_limit_seconds = options.time_limit,
@@ -156,6 +159,7 @@ Result<int64_t> bytes_of_what_if(const std::string& text) {
 // What a larger budget would buy: the same request again, with more_bytes on top.
 Status ask_for_more(const Plannable& plannable, PlanRequest request, int64_t more_bytes, Plan& plan) {
   request.observe = {};
+  request.host_budget_binds = {};
   request.budget_percent = 0;
   request.budget_bytes = plan.budget_bytes + more_bytes;
   PLIMSOLL_ASSIGN(const Plan larger, checked_plan(plannable, request));
@@ -197,8 +201,9 @@ Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions&
     request.budget_percent = 0;
     PLIMSOLL_ASSIGN(request.budget_bytes, arena_within(process_budget.bytes, plannable.process, console));
   }
-  bool cut_short = false;
+  bool cut_short = false, host_budget_binds = false;
   request.cut_short = [&] { cut_short = true; };
+  request.host_budget_binds = [&] { host_budget_binds = true; };
   PassDump dump(one.print_after, one.dump);
   if (!one.print_after.empty() || !one.dump.empty())
     request.observe = [&](const std::string& pass, const Plan& plan) { dump.after(pass, plan); };
@@ -209,6 +214,9 @@ Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions&
   // Beyond this point the plan is known to be safe.
 
   if (!plannable.as_paper) warn_of_small_device(options, plan, console);
+  if (host_budget_binds)
+    console.note(fmt::format("the host pool takes {} of a host budget of {}{}, which binds: a larger one may be faster", format_bytes(plan.summary.host_pool_bytes),
+                             format_bytes(request.host_budget_bytes), request.host_budget_source.empty() ? "" : ", " + request.host_budget_source));
   if (plannable.splits_statistics(plan))
     console.warning(fmt::format("batch normalization sees {} at a time, not {}: statistics are per sub-batch, and something else is "
                                 "trained; {}",

@@ -8,6 +8,7 @@
 #include "compiler/costs/profiled.h"
 #include "compiler/support/bytes.h"
 #include "compiler/training/rules/rules.h"
+#include "runtime/attrs/host_memory.h"
 #include "tools/plimsoll/output.h"
 
 namespace plimsoll {
@@ -82,6 +83,26 @@ Result<OpenedCosts> open_costs(const PlanningOptions& options, PlanFor purpose) 
   result.costs = std::move(costs);
   if (!measure) result.model = std::make_unique<ModelledCosts>(device, arithmetic_of(options).tf32);
   return result;
+}
+
+Result<HostBudget> host_budget_of(const PlanningOptions& options) {
+  constexpr double kDefaultPercent = 50;
+  const bool given = options.host_budget.getNumOccurrences() > 0;
+  if (given && options.rules != "true") return usage(fmt::format("--rules {} knows no --host-budget", options.rules.getValue()));
+  SizeSpec size{.kind = SizeSpec::Kind::percent, .percent = kDefaultPercent};
+  if (given) {
+    PLIMSOLL_ASSIGN(size, parse_size(options.host_budget));
+  } else if (names_a_device(options.costs) || names_a_file(options.costs) || options.rules != "true") {
+    return HostBudget{};
+  }
+  if (size.kind == SizeSpec::Kind::automatic) return HostBudget{};
+  if (size.kind == SizeSpec::Kind::bytes) return HostBudget{.bytes = size.bytes};
+  const std::optional<HostMemory> memory = host_memory();
+  if (!memory && !given) return HostBudget{};
+  if (!memory) return Error{ExitCode::environment, fmt::format("--host-budget {}: this machine does not say how much memory it has available; give bytes: 8GiB", options.host_budget.getValue())};
+  const int64_t bytes = static_cast<int64_t>(static_cast<double>(memory->available) * size.percent / 100);
+  const char* const whose = memory->limited_by_group ? "what the control group of this process may still take" : "the memory that this machine has available";
+  return HostBudget{.bytes = bytes, .source = fmt::format("{:g} % of {}{}", size.percent, whose, given ? "" : " (--host-budget)")};
 }
 
 Result<int64_t> arena_within(int64_t process_budget, const ProcessBytes& process, const Console& console) {

@@ -42,6 +42,14 @@ Result<OpenedCosts> open_costs(const PlanningOptions& options, PlanFor purpose);
 // Is --costs a device, rather than a file or the profiler?
 bool names_a_device(const std::string& costs);
 
+// What a plan's host pool may take, and where that is from if nobody asked for it.
+struct HostBudget {
+  int64_t bytes = kNoLimit;
+  std::string source = {};
+};
+// Of --host-budget; without it, half of what this machine has available where the plan is for it.
+Result<HostBudget> host_budget_of(const PlanningOptions& options);
+
 // What is left for the arena of what nvidia-smi would show of the whole process.
 Result<int64_t> arena_within(int64_t process_budget, const ProcessBytes& process, const Console& console);
 

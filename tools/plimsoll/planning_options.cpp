@@ -74,7 +74,11 @@ PlanningOptions::PlanningOptions(cl::SubCommand& sub)
       batch_norm("batch-norm", cl::init(BatchNorm::whole), cl::desc("what batch normalization sees of a batch that does not fit at once"),
                  cl::values(clEnumValN(BatchNorm::whole, "whole", "all of it: its networks run in rounds only where --sub-batch says so (default)"),
                             clEnumValN(BatchNorm::split, "split", "a sub-batch at a time: its networks run in rounds like others, wherever that is faster")),
-                 cl::sub(sub)) {}
+                 cl::sub(sub)),
+      host_budget("host-budget", cl::value_desc("SIZE"),
+                  cl::desc("most bytes of the host pool (pinned on cuda), where what leaves the device waits: 8GiB, or a share of the memory that this machine has "
+                           "available: 25%; auto: no limit. 50% by default, and no limit where costs are of a named device or a file: the plan may be for another machine"),
+                  cl::sub(sub)) {}
 
 OnePlanOptions::OnePlanOptions(cl::SubCommand& sub)
     : budget("budget", cl::init("100%"), cl::value_desc("SIZE"),

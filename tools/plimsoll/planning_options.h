@@ -51,6 +51,7 @@ struct PlanningOptions : ModelOptions {
   llvm::cl::opt<std::string> rules;
   llvm::cl::opt<std::string> costs;
   llvm::cl::opt<BatchNorm> batch_norm;
+  llvm::cl::opt<std::string> host_budget;
 };
 
 // Where one plan is made: under which budget, by which policy.

@@ -1,0 +1,118 @@
+#include "passes/search/host_pool.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <tuple>
+
+#include "passes/search/levels.h"
+
+namespace plimsoll::search {
+namespace {
+
+using schedule::at;
+using schedule::Fate;
+using schedule::FateKind;
+using schedule::Fates;
+using schedule::Model;
+using schedule::ModelTensor;
+using schedule::Op;
+using schedule::Trace;
+
+// Of one tensor: from its offload to its last fetch before it leaves again; of a home, the whole trace.
+struct Wait {
+  int32_t tensor = 0;
+  int32_t begin = 0, end = 0;  // half-open
+};
+
+// The home of a whole is that of its slices.
+bool has_home_of_its_own(const ModelTensor& tensor) { return !(tensor.always_home && tensor.update < 0); }
+
+std::vector<Wait> waits_of(const Model& model, const Trace& trace) {
+  std::vector<Wait> waits;
+  std::vector<int32_t> current(model.tensors.size(), -1);  // place in `waits`
+  for (int32_t step = 0; step < static_cast<int32_t>(trace.size()); ++step) {
+    const Op& op = trace[at(step)];
+    if (op.kind != StepKind::offload && op.kind != StepKind::prefetch) continue;
+    const ModelTensor& tensor = model.tensors[at(op.id)];
+    int32_t& wait = current[at(op.id)];
+    if (tensor.home) {
+      if (wait < 0 && has_home_of_its_own(tensor)) waits.push_back({op.id, 0, static_cast<int32_t>(trace.size())});
+      wait = 0;
+    } else if (op.kind == StepKind::offload) {
+      wait = static_cast<int32_t>(waits.size());
+      waits.push_back({op.id, step, step + 1});
+    } else if (wait >= 0) {
+      waits[at(wait)].end = step + 1;
+    }
+  }
+  return waits;
+}
+
+Levels levels_of(const Model& model, const Trace& trace, const std::vector<Wait>& waits) {
+  std::vector<int64_t> change(trace.size() + 1);
+  for (const Wait& wait : waits) {
+    change[at(wait.begin)] += model.tensors[at(wait.tensor)].bytes;
+    change[at(wait.end)] -= model.tensors[at(wait.tensor)].bytes;
+  }
+  std::partial_sum(change.begin(), change.end(), change.begin());
+  Levels levels;
+  levels.assign(change);
+  return levels;
+}
+
+// Seconds that it costs not to wait in the host pool, for its bytes.
+double price_of(const Model& model, int32_t id) {
+  const ModelTensor& tensor = model.tensors[at(id)];
+  if (tensor.home) return std::numeric_limits<double>::infinity();
+  if (!tensor.rerunnable || tensor.producer < 0) return std::numeric_limits<double>::max();
+  return model.seconds_again(tensor.producer) / static_cast<double>(std::max<int64_t>(1, tensor.bytes));
+}
+
+}  // namespace
+
+int64_t pool_bytes(const Model& model, const Trace& trace) {
+  const std::vector<Wait> waits = waits_of(model, trace);
+  if (waits.empty()) return 0;
+  const Levels levels = levels_of(model, trace, waits);
+  return levels.at(levels.highest());
+}
+
+int64_t least_pool_bytes(const Model& model) {
+  int64_t bytes = 0;
+  for (const ModelTensor& tensor : model.tensors)
+    if (tensor.always_home && has_home_of_its_own(tensor)) bytes += tensor.bytes;
+  return bytes;
+}
+
+int64_t most_pool_bytes(const Model& model) {
+  int64_t bytes = 0;
+  for (const ModelTensor& tensor : model.tensors)
+    if ((tensor.movable || tensor.home) && !tensor.input) bytes += tensor.bytes;
+  return bytes;
+}
+
+bool shrink_pool(const Model& model, const Trace& trace, int64_t limit, Fates& fates) {
+  std::vector<Wait> waits = waits_of(model, trace);
+  Levels levels = levels_of(model, trace, waits);
+  std::vector<std::pair<double, size_t>> order;
+  for (size_t i = 0; i < waits.size(); ++i) order.emplace_back(price_of(model, waits[i].tensor), i);
+  std::stable_sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
+    return std::tuple(a.first, -model.tensors[at(waits[a.second].tensor)].bytes) < std::tuple(b.first, -model.tensors[at(waits[b.second].tensor)].bytes);
+  });
+  bool any = false;
+  for (const auto& [price, i] : order) {
+    const Wait& wait = waits[i];
+    const ModelTensor& tensor = model.tensors[at(wait.tensor)];
+    if (tensor.always_home || !levels.exceeds(wait.begin, wait.end, limit)) continue;
+    Fate& fate = fates[at(wait.tensor)];
+    levels.add(wait.begin, wait.end, -tensor.bytes);
+    if (fate.kind != FateKind::offload) continue;  // it has left twice
+    const bool again = !tensor.home && tensor.rerunnable && tensor.producer >= 0;
+    fate = again ? Fate{FateKind::recompute, std::max<uint8_t>(fate.level, 1), fate.again} : Fate{};
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace plimsoll::search

@@ -1,0 +1,117 @@
+// What holds beside a budget for the host pool: it is kept, and what `auto` promises without one holds with it.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+#include "compiler/check/check.h"
+#include "passes/planner.h"
+#include "passes/policies.h"
+#include "tests/random_graph.h"
+
+using namespace plimsoll;
+
+namespace {
+
+// Behind `key` in one of the notes; -1: in none.
+int64_t number_behind(const Error& error, const std::string& key) {
+  for (const std::string& note : error.notes)
+    if (const size_t at = note.find(key); at != note.npos) return std::stoll(note.substr(at + key.size()));
+  return -1;
+}
+
+struct Machine {
+  uint64_t seed;
+  TaskGraph graph;
+  int64_t batch;
+  // Each plan by itself: nothing that was found for one helps with another.
+  Result<Plan> plan(std::string_view policy, int64_t budget, int64_t host_budget) const {
+    RandomCosts costs(seed);
+    return make_plan(graph, costs, {.policy = std::string(policy), .batch = batch, .budget_bytes = budget, .host_budget_bytes = host_budget, .effort = 0});
+  }
+};
+
+Machine machine(uint64_t seed) {
+  const int64_t batch = 1 + static_cast<int64_t>(seed % 4);
+  return {seed, random_graph(seed, {.layers = 4 + static_cast<int>(seed % 14), .batch = batch}), batch};
+}
+
+}  // namespace
+
+TEST_CASE("a host budget is kept, and auto keeps what it promises beside it") {
+  int bound = 0;
+  for (uint64_t seed = 0; seed < 9; ++seed) {
+    const Machine here = machine(seed);
+    const Plan free = here.plan("auto", 0, kNoLimit).value();
+    const int64_t pool = here.plan("auto", free.summary.minimum_bytes, kNoLimit)->summary.host_pool_bytes;
+    for (const int64_t host_budget : {int64_t{0}, pool / 3}) {
+      const int64_t least = here.plan("auto", 0, host_budget)->summary.minimum_bytes, most = free.summary.arena_bytes;
+      CAPTURE(seed, pool, host_budget, least, most);
+      CHECK(least >= free.summary.minimum_bytes);
+      bound += least > free.summary.minimum_bytes;
+      REQUIRE(least <= most);
+      if (least > 256) CHECK(!here.plan("auto", least - 1, host_budget).ok());
+      double before = std::numeric_limits<double>::infinity();
+      for (int part = 0; part <= 3; ++part) {
+        const int64_t budget = least + (most - least) * part / 3;
+        CAPTURE(part, budget);
+        const auto found = here.plan("auto", budget, host_budget);
+        REQUIRE(found.ok());
+        CHECK(to_string(check_plan(*found)) == "");
+        CHECK(found->summary.arena_bytes <= budget);
+        CHECK(found->summary.host_pool_bytes <= host_budget);
+        CHECK(found->summary.iteration_seconds <= before * (1 + 1e-9));
+        CHECK(found->summary.bound_seconds <= found->summary.iteration_seconds);
+        before = found->summary.iteration_seconds;
+        if (part != 1) continue;
+        for (const Policy& other : all_policies()) {
+          CAPTURE(other.name);
+          const auto rival = here.plan(other.name, budget, host_budget);
+          if (!rival.ok()) {
+            CHECK(rival.error().code == ExitCode::budget_infeasible);
+            continue;
+          }
+          CHECK(rival->summary.host_pool_bytes <= host_budget);
+          CHECK(found->summary.iteration_seconds <= rival->summary.iteration_seconds * (1 + 1e-9));
+        }
+      }
+    }
+  }
+  CHECK(bound > 4);
+}
+
+TEST_CASE("a host budget that is large enough changes nothing") {
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    const Machine here = machine(seed);
+    const int64_t budget = here.plan("auto", 0, kNoLimit)->summary.minimum_bytes * 5 / 4;
+    const Plan free = here.plan("auto", budget, kNoLimit).value(), beside = here.plan("auto", budget, int64_t{1} << 50).value();
+    CHECK(free.summary.iteration_seconds == beside.summary.iteration_seconds);
+    CHECK(free.summary.host_pool_bytes == beside.summary.host_pool_bytes);
+    CHECK(free.steps.size() == beside.steps.size());
+  }
+}
+
+TEST_CASE("what is said to work when a host budget leaves no plan does") {
+  int told = 0;
+  for (uint64_t seed = 0; seed < 16; ++seed) {
+    const Machine here = machine(seed);
+    const int64_t budget = here.plan("auto", 0, kNoLimit)->summary.minimum_bytes;
+    for (const char* policy : {"auto", "vdnn-all:m", "superneurons"}) {
+      CAPTURE(seed, budget, policy);
+      const auto found = here.plan(policy, budget, 0);
+      if (found.ok()) continue;
+      REQUIRE(found.error().code == ExitCode::budget_infeasible);
+      if (found.error().message.find("it is the host budget that binds") == std::string::npos) continue;
+      ++told;
+      const int64_t pool = number_behind(found.error(), "--host-budget "), arena = number_behind(found.error(), "a budget of ");
+      REQUIRE(pool > 0);
+      const auto with_pool = here.plan(policy, budget, pool);
+      REQUIRE(with_pool.ok());
+      CHECK(with_pool->summary.host_pool_bytes <= pool);
+      if (arena < 0) continue;
+      const auto with_arena = here.plan(policy, arena, 0);
+      REQUIRE(with_arena.ok());
+      CHECK(with_arena->summary.host_pool_bytes == 0);
+    }
+  }
+  CHECK(told > 4);
+}

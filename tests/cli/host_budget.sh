@@ -1,0 +1,69 @@
+# The host pool has a budget, too: plans keep it, what leaves no plan is said with what works, and its default is half of what this
+# machine, or the control group of this process, still has.
+. "$PLIMSOLL_CLI/common.sh"
+plimsoll model resnet18:input=32,stem=cifar,width=8,channels=1,classes=10 -o net.onnx 2>/dev/null
+field() { /usr/bin/python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["summary"][sys.argv[2]])' "$1" "$2"; }
+plan() { plimsoll plan net.onnx --batch 16 --costs k40m --effort 0 "$@"; }
+
+expect 0 plan -o free.json
+least=$(field free.json minimum_bytes)
+expect 0 plan --budget "$least" -o least.json
+pool=$(field least.json host_pool_bytes)
+[[ $pool -gt 100000 ]] || fail "the least plan has no host pool to speak of: $pool"
+
+# Within half of that pool, and without any: another plan, with more recomputation.
+for share in 2 1000000; do
+  expect 0 plan --budget "$((least * 3))" --host-budget "$((pool / share))" -o kept.json
+  [[ $(field kept.json host_pool_bytes) -le $((pool / share)) ]] || fail "the host pool is larger than its budget"
+  expect 0 plimsoll verify kept.json
+done
+
+# Neither budget alone is too small: which one binds is said, and what is said to work does.
+expect 6 plan --budget "$least" --host-budget 0 -o none.json
+says "it is the host budget that binds"; says "keeps its host pool to 0 bytes"
+works=$(sed -n 's/.*--host-budget \([0-9]*\) works with this budget.*/\1/p' err)
+arena=$(sed -n 's/.*a budget of \([0-9]*\) bytes works with this host budget.*/\1/p' err)
+[[ ! -e none.json && $works -gt 0 && $arena -gt $least ]] || fail "the way out is not said: '$works' '$arena'"
+expect 0 plan --budget "$least" --host-budget "$works" -o works.json
+expect 0 plan --budget "$arena" --host-budget 0 -o works.json
+[[ $(field works.json minimum_bytes) -eq $arena && $(field works.json host_pool_bytes) -eq 0 ]] || fail "another minimum than was said"
+# The other budget is too small by itself.
+expect 6 plan --budget "$((least - 256))" --host-budget "$((1 << 40))" -o none.json; says "a budget of $least bytes works"
+! grep "host budget that binds" err || fail "a host budget of a tebibyte binds"
+
+# Side by side.
+expect 0 plimsoll compare net.onnx --batch 16 --costs k40m --effort 0 --budget "$arena" --host-budget 0 --csv
+/usr/bin/python3 - <<'PY'
+import csv
+rows = list(csv.DictReader(open("out")))
+assert len(rows) > 8 and any(r["fits"] == "0" for r in rows), rows
+assert all(r["offloaded_bytes"] in ("", "0") for r in rows), rows
+PY
+expect 0 plimsoll frontier net.onnx --batch 16 --costs k40m --effort 0 --host-budget 0 --csv
+[[ $(sed -n 2p out | cut -d, -f1) -eq $arena ]] || fail "the frontier begins elsewhere than at the least budget"
+
+expect 2 plan --host-budget lots -o none.json;                 says "'lots' is not a size"
+expect 2 plan --host-budget 1MiB --rules vdnn -o none.json;    says "knows no --host-budget"
+
+# The default, for plans that are for this machine: half of what is left, here of a control group that has two of its three MiB
+# taken, one of them by caches.
+c++ -std=c++20 -shared -fPIC -O1 "$PLIMSOLL_CLI/preload/machine.cpp" -o machine.so -ldl
+mkdir -p machine/proc/self machine/sys/fs/cgroup/job
+echo "MemAvailable: 8192000 kB" > machine/proc/meminfo
+echo "0::/job" > machine/proc/self/cgroup
+echo $((3 << 20)) > machine/sys/fs/cgroup/job/memory.max
+echo $((2 << 20)) > machine/sys/fs/cgroup/job/memory.current
+echo "inactive_file $((1 << 20))" > machine/sys/fs/cgroup/job/memory.stat
+there() { MACHINE=machine LD_PRELOAD="$PWD/machine.so" plimsoll plan net.onnx --batch 16 --effort 0 "$@"; }
+expect 0 plimsoll plan net.onnx --batch 16 --effort 0 --host-budget auto -o free.json
+least=$(field free.json minimum_bytes)
+expect 6 there --budget "$least" -o none.json
+says "1.0 MiB (1,048,576 bytes), 50 % of what the control group of this process may still take (--host-budget)"
+expect 0 there --budget "$least" --host-budget auto -o least.json
+[[ $(field least.json host_pool_bytes) -gt $((1 << 20)) ]] || fail "the least plan has no host pool to speak of"
+expect 0 there --budget "$((least * 3))" --host-budget 40% -o part.json
+[[ $(field part.json host_pool_bytes) -le $((2 * (1 << 20) * 40 / 100)) ]] || fail "the host pool is larger than its share"
+# Not of one that may be for another machine.
+expect 0 there --costs k40m -o elsewhere.json
+expect 0 there --budget "$(field elsewhere.json minimum_bytes)" --costs k40m -o elsewhere.json
+[[ $(field elsewhere.json host_pool_bytes) -gt $((1 << 20)) ]] || fail "the least plan for another machine has no host pool to speak of"
