@@ -2,16 +2,23 @@
 
 namespace plimsoll {
 
-void KernelSet::check_workspace(const std::vector<Algorithm>& offered, std::string_view algorithm,
-                                int64_t planned_bytes) {
+int64_t KernelSet::check_workspace(const std::vector<Algorithm>& offered, std::string_view algorithm,
+                                   int64_t planned_bytes) {
   for (const Algorithm& one : offered) {
     if (!algorithm.empty() && one.name != algorithm) continue;
-    if (one.workspace_bytes <= planned_bytes) return;
+    if (one.workspace_bytes <= planned_bytes) return one.workspace_bytes;
     throw KernelError("algorithm '" + one.name + "' needs " + std::to_string(one.workspace_bytes) +
                       " bytes of workspace on this machine when " + std::to_string(planned_bytes) +
                       " are planned; compile the model here");
   }
   throw KernelError("this machine has no algorithm '" + std::string(algorithm) + "'; compile the model here");
+}
+
+void KernelSet::count(int64_t needed_bytes, int64_t planned_bytes) {
+  ++as_planned_.kernels;
+  if (as_planned_.kernels > 1 && planned_bytes <= as_planned_.planned_bytes) return;
+  as_planned_.planned_bytes = planned_bytes;
+  as_planned_.needed_bytes = needed_bytes;
 }
 
 KernelSet::Touched KernelSet::touched(std::span<const OperandDesc> operands, int64_t workspace_bytes) {

@@ -10,9 +10,22 @@ namespace plimsoll {
 
 // A kernel never runs beyond its bytes, whatever machine the program was brought to. An algorithm that this machine's library
 // does not have, or not within the workspace that was planned, gives way to the first that it has: exact, the same at every run.
-// Where there is none, `add` throws a KernelError that names the layers.
+// Where there is none, `add` throws a KernelError that names the layers. Held to the plan, nothing gives way: what is not as planned is
+// in refused(), and the set is not to be used.
 class KernelSet {
  public:
+  enum class Where { may_differ, held_to_plan };
+
+  // What was planned and is not to be had, and why.
+  struct Refused {
+    std::string layers, why;
+  };
+
+  // Of the kernels that are as planned: how many, and of the one that was planned with the largest workspace, what it needs here.
+  struct AsPlanned {
+    int64_t kernels = 0, planned_bytes = 0, needed_bytes = 0;
+  };
+
   // A kernel that is not the planned one.
   struct Replaced {
     std::string layers, planned, taken;
@@ -29,7 +42,7 @@ class KernelSet {
     int64_t workspace_bytes;
   };
 
-  explicit KernelSet(size_t count) : kernels_(count), touched_(count) {}
+  explicit KernelSet(size_t count, Where where = Where::may_differ) : where_(where), kernels_(count), touched_(count) {}
 
   template <class K>
   void add(size_t index, const typename K::Attrs& attrs, std::initializer_list<OperandDesc> operands,
@@ -43,13 +56,16 @@ class KernelSet {
     try {
       make<K>(index, attrs, operands, algorithm, workspace_bytes);
     } catch (const KernelError& error) {
-      if (!make_another<K>(index, attrs, operands, algorithm, workspace_bytes, layers)) refuse(layers, error);
+      if (where_ == Where::held_to_plan) refused_.push_back({layers, error.what()});
+      else if (!make_another<K>(index, attrs, operands, algorithm, workspace_bytes, layers)) refuse(layers, error);
     }
     touched_[index] = touched(operands, workspace_bytes);
   }
   Kernel& operator[](size_t index) const { return *kernels_[index]; }
   const Touched& touched_by(size_t index) const { return touched_[index]; }
   const std::vector<Replaced>& replaced() const { return replaced_; }
+  const std::vector<Refused>& refused() const { return refused_; }
+  const AsPlanned& as_planned() const { return as_planned_; }
 
  private:
   template <class K>
@@ -58,9 +74,9 @@ class KernelSet {
     kernels_[index] = K::make(attrs, operands, algorithm);
     // A library's list of algorithms may differ from one machine to the next, and what is not on it be built all the same.
     if (const int64_t needed = kernels_[index]->workspace_found(); needed >= 0)
-      check_workspace({{.name = std::string(algorithm), .workspace_bytes = needed}}, algorithm, workspace_bytes);
+      count(check_workspace({{.name = std::string(algorithm), .workspace_bytes = needed}}, algorithm, workspace_bytes), workspace_bytes);
     else
-      check_workspace(K::algorithms(attrs, operands), algorithm, workspace_bytes);
+      count(check_workspace(K::algorithms(attrs, operands), algorithm, workspace_bytes), workspace_bytes);
   }
   template <class K>
   bool make_another(size_t index, const typename K::Attrs& attrs, std::span<const OperandDesc> operands,
@@ -86,12 +102,17 @@ class KernelSet {
     }
   }
 
-  static void check_workspace(const std::vector<Algorithm>& offered, std::string_view algorithm, int64_t planned_bytes);
+  // What it needs.
+  static int64_t check_workspace(const std::vector<Algorithm>& offered, std::string_view algorithm, int64_t planned_bytes);
+  void count(int64_t needed_bytes, int64_t planned_bytes);
   static Touched touched(std::span<const OperandDesc> operands, int64_t workspace_bytes);
   [[noreturn]] static void refuse(const char* layers, const KernelError& error);
+  const Where where_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<Touched> touched_;
   std::vector<Replaced> replaced_;
+  std::vector<Refused> refused_;
+  AsPlanned as_planned_;
 };
 
 }  // namespace plimsoll

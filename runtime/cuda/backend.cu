@@ -8,6 +8,7 @@
 
 #include "runtime/cuda/check.h"
 #include "runtime/cuda/control.h"
+#include "runtime/cuda/holders.h"
 
 namespace plimsoll::cuda {
 
@@ -99,9 +100,10 @@ Arena::Arena(int64_t bytes) : bytes_(bytes), allocated_(bytes) {
   const cudaError_t result = cudaMalloc(&address, static_cast<size_t>(bytes));
   if (result == cudaErrorMemoryAllocation) {
     cudaGetLastError();
+    const std::string holders = cuda::who_holds_memory();
     throw NoMemory("the planned arena is " + cuda::mebibytes(static_cast<size_t>(bytes)) + " (" + std::to_string(bytes) +
                    " bytes); " + device_name() + " has " + cuda::mebibytes(free) + " free of " + cuda::mebibytes(total) +
-                   ": compile the model with a smaller --budget, or end what holds the rest");
+                   (holders.empty() ? "" : "; " + holders) + ": compile the model with a smaller --budget, or end what holds the rest");
   }
   check(result, "cudaMalloc of the arena");
   data_ = static_cast<std::byte*>(address);
@@ -123,9 +125,9 @@ struct HostPool::Memory {
     const cudaError_t result = cudaHostAlloc(&address, static_cast<size_t>(bytes), cudaHostAllocDefault);
     if (result == cudaErrorMemoryAllocation) {
       cudaGetLastError();
-      throw NoMemory("the host pool is " + cuda::mebibytes(static_cast<size_t>(bytes)) + " (" + std::to_string(bytes) +
-                     " bytes) of pinned memory, which this machine does not give: see `ulimit -l`, free memory, or compile "
-                     "the model with a larger --budget");
+      throw DeviceError("the host pool is " + cuda::mebibytes(static_cast<size_t>(bytes)) + " (" + std::to_string(bytes) +
+                        " bytes) of pinned memory, which this machine does not give: see `ulimit -l`, free memory, or compile "
+                        "the model with a smaller --host-budget or a larger --budget");
     }
     check(result, "cudaHostAlloc of the host pool");
     data = static_cast<std::byte*>(address);

@@ -84,7 +84,10 @@ class Loop {
   Loop(const Program& program, const Options& options, const std::string& model_file, Data& data, const Length& length,
        Reporter& reporter, Team& team)
       : program_(program), options_(options), model_file_(model_file), data_(data), length_(length), reporter_(reporter), team_(team),
-        machine_(program, team, {options.spill, options.graph, options.last_batch == LastBatch::keep ? data.training.samples % program.batch : 0}),
+        device_use_(options.slack << 20),
+        machine_(program, team, {.spill = options.spill, .may_record = options.graph,
+                                 .left_over = options.last_batch == LastBatch::keep ? data.training.samples % program.batch : 0,
+                                 .revalidate = options.revalidate}),
         port_(program, machine_.arena(), machine_.pool()), statistics_(program, machine_.arena()), schedule_(options.schedule) {
     schedule_.iterations = std::min(length.steps, length.epochs * length.per_epoch);
     progress_ = {.seed = options.seed.value_or(0),
@@ -107,6 +110,7 @@ class Loop {
     if (!options.trace.empty()) times_.steps.resize(program.step_names.size());
     reporter.start_at(progress_.iteration, machine_.arena().allocated_bytes());
     if (const std::string replaced = replaced_kernels(machine_.replaced_kernels()); !replaced.empty()) reporter.warn(replaced);
+    if (options.revalidate) reporter.say(revalidated(program, machine_.as_planned()));
   }
 
   // Beyond this point the training thread allocates nothing: the plan's arena is all that an iteration touches.
@@ -142,6 +146,7 @@ class Loop {
     team_.leave();
     const bool saved = !options_.save.empty() && attempt([&] { save_model(program_, model_file_, options_.save, port_); });
     if (!options_.trace.empty()) attempt([&] { write_trace(options_.trace, program_, machine_.round(), times_); });
+    warn_if(device_use_.ended(machine_.arena().allocated_bytes()));
     if (!options_.quiet) {
       print_end(program_, machine_.arena().allocated_bytes(), durations_.median(), reductions_.median());
       device_use_.print(machine_.arena().allocated_bytes());
@@ -164,6 +169,9 @@ class Loop {
   int wanted_end() const { return no_checkpoint_ ? kNoCheckpoint : interrupted; }
   void agree() {
     if (team_.size() > 1) agreed_end_ = team_.highest(wanted_end());
+  }
+  void warn_if(const std::string& warning) {
+    if (!warning.empty()) reporter_.warn(warning);
   }
   bool done() const { return progress_.iteration >= length_.steps || stopping(); }
 
@@ -260,7 +268,7 @@ class Loop {
     durations_.add(result.seconds);
     reductions_.add(totals.reduce_seconds);
     agree();
-    device_use_.iteration_ended(result.iteration - first_iteration_);
+    warn_if(device_use_.iteration_ended(result.iteration - first_iteration_, machine_.arena().allocated_bytes()));
     reporter_.iteration(result);
     ++progress_.iteration;
     if (!totals.finite && options_.on_nan != OnNan::ignore) {
@@ -398,6 +406,7 @@ Exit train(const Program& program, const Options& given, const std::string& mode
   team.together([&] {
     data = prepare(program, options);
     backend::start(program.threads);
+    check_host_memory(program, options.spill);
   });
   const Length length = length_of(options, program, data.training.samples);
   Reporter reporter(options.quiet, options.metrics, program, length.per_epoch, length.epochs);

@@ -4,20 +4,29 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/train/counted.h"
 #include "runtime/train/diagnose.h"
 #include "runtime/train/layout.h"
 
 namespace plimsoll::train {
+namespace {
+
+KernelSet::Where where(const Machine::Setup& setup) {
+  return setup.revalidate ? KernelSet::Where::held_to_plan : KernelSet::Where::may_differ;
+}
+
+}  // namespace
 
 Machine::Machine(const Program& program, Team& team, const Setup& setup)
-    : program_(program), team_(team), arena_(program.arena_bytes), full_(program.kernels), last_(program.kernels), rest_(program.kernels),
-      may_record_(setup.may_record) {
+    : program_(program), team_(team), arena_(program.arena_bytes), full_(program.kernels, where(setup)), last_(program.kernels, where(setup)),
+      rest_(program.kernels, where(setup)), may_record_(setup.may_record) {
   if (program.host_pool_bytes > 0) pool_ = std::make_unique<backend::HostPool>(program.host_pool_bytes, setup.spill);
   program.build(full_, program.sub_batch);
   if (program.last_sub_batch != program.sub_batch) program.build(last_, program.last_sub_batch);
   rest_samples_ = setup.left_over / team.size() % program.sub_batch;
   if (rest_samples_ == program.last_sub_batch) rest_samples_ = 0;
   if (rest_samples_ > 0) program.build(rest_, rest_samples_);
+  check_refused();
   program.forward(round_);
   if (setup.only_output) {
     round_.end_forward_at(program.output.step);
@@ -45,6 +54,20 @@ std::vector<KernelSet::Replaced> Machine::replaced_kernels() const {
   std::vector<KernelSet::Replaced> all;
   for (const KernelSet* set : {&full_, &last_, &rest_}) all.insert(all.end(), set->replaced().begin(), set->replaced().end());
   return all;
+}
+
+// All of them at once: who brings a program elsewhere wants to know what it would take.
+void Machine::check_refused() const {
+  constexpr size_t kNamed = 4;
+  std::vector<KernelSet::Refused> all;
+  for (const KernelSet* set : {&full_, &last_, &rest_}) all.insert(all.end(), set->refused().begin(), set->refused().end());
+  if (all.empty()) return;
+  const std::string planned = program_.libraries, here = backend::library_version();
+  std::string text = "--revalidate: " + counted(static_cast<int64_t>(all.size()), "kernel") + (all.size() == 1 ? " is" : " are") +
+                     " not to be had as planned" + (planned.empty() || planned == here ? "" : ", with " + planned) + ", on " + here + ":";
+  for (size_t i = 0; i < std::min(all.size(), kNamed); ++i) text += "\n  " + all[i].layers + ": " + all[i].why;
+  if (all.size() > kNamed) text += "\n  and " + std::to_string(all.size() - kNamed) + " more";
+  throw KernelError(text + "\nwithout --revalidate other algorithms are taken, within the planned memory");
 }
 
 // Every round is dealt out over the ranks in one piece each, so that one rank and several compute the same rounds.

@@ -27,6 +27,7 @@ class Machine {
     std::string spill = {};  // directory of the host pool's file; "": in memory
     bool may_record = true;  // RoundJob::may_record
     int64_t left_over = 0;   // samples of a short iteration; 0: there is none. Of all ranks
+    bool revalidate = false;  // every kernel is as planned, or none is run
     bool only_output = false;  // plays as far as the model's output only: for output_of()
   };
 
@@ -65,8 +66,11 @@ class Machine {
   const Round& round() const { return round_; }
   // Of all its kernels, those that are not what was planned.
   std::vector<KernelSet::Replaced> replaced_kernels() const;
+  // Of those of a full round.
+  const KernelSet::AsPlanned& as_planned() const { return full_.as_planned(); }
 
  private:
+  void check_refused() const;
   const KernelSet& kernels_for(int64_t samples) const;
 
   Samples share(const Samples& of_all, int64_t round) const;

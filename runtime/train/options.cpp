@@ -171,6 +171,11 @@ constexpr Row kRows[] = {
      [](Options& o, View n, View v) { o.patience = number<int64_t>(n, v, 0); }},
     {"--measure-ranks", "FILE", "of several ranks, instead of training: how fast they add up, for `plimsoll compile --rank-costs FILE`",
      [](Options& o, View, View v) { o.measure_ranks = v; }},
+    {"--revalidate", "", "with other libraries than the plan was made with: ask them for the planned algorithms, and end with 8 where\n"
+     "one is not there or needs more workspace than planned, instead of taking another",
+     [](Options& o, View, View) { o.revalidate = true; }},
+    {"--slack", "MIB", "on a GPU: what libraries and graphs may take beside the arena; above it, a warning (default 512)",
+     [](Options& o, View n, View v) { o.slack = std::min(number<int64_t>(n, v, 0), int64_t{1} << 40); }},
     {"--no-graph", "", "on a GPU: launch step by step, not as one CUDA graph; for profilers and debuggers",
      [](Options& o, View, View) { o.graph = false; }},
     {"--quiet", "", "print errors only", [](Options& o, View, View) { o.quiet = true; }},

@@ -45,6 +45,8 @@ struct Options {
   std::vector<std::string> metrics = {};  // files; those that end in .csv are of that kind
   std::string trace = {};  // file: when each step of the last round ran
   std::string spill = {};  // directory of the host pool's file; "": the host pool lies in memory
+  bool revalidate = false;  // every kernel as planned, or none
+  int64_t slack = 512;      // MiB that libraries may take of a device beside the arena before somebody is told
   bool graph = true;       // cuda: a round is recorded and played as one
   int64_t patience = 20;   // of several ranks: seconds of silence, or of doing nothing, behind which one counts as lost; 0: for ever
   std::string measure_ranks = {};  // file: how fast they add up, instead of training

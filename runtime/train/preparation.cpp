@@ -1,11 +1,15 @@
 #include "runtime/train/preparation.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <string>
 
+#include "runtime/attrs/host_memory.h"
 #include "runtime/backend.h"
 #include "runtime/train/counted.h"
 #include "runtime/train/error.h"
+#include "runtime/train/reporter.h"
 #include "runtime/train/trace.h"
 
 namespace plimsoll::train {
@@ -70,6 +74,28 @@ Data prepare(const Program& program, const Options& options) {
   check_save(program, options.save);
   check_trace(options.trace);
   return data;
+}
+
+// Later it would be the system that says so, by ending the process in the middle of an epoch.
+void check_host_memory(const Program& program, const std::string& spill) {
+  const bool on_device = backend::device_memory().has_value();
+  const int64_t arena = on_device ? 0 : program.arena_bytes, pool = spill.empty() ? program.host_pool_bytes : 0;
+  const std::optional<HostMemory> memory = host_memory();
+  if (!memory || arena + pool <= memory->available) return;
+  const auto figure = [](int64_t bytes) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%.1f MiB (%lld bytes)", mebibytes(bytes), static_cast<long long>(bytes));
+    return std::string(text);
+  };
+  const bool both = arena > 0 && pool > 0;
+  std::string text = arena > 0 ? "the arena of " + figure(arena) : "";
+  if (pool > 0) text += std::string(both ? " and " : "") + (on_device ? "the pinned host pool of " : "the host pool of ") + figure(pool);
+  text += std::string(both ? " are" : " is") + " more than the " + figure(memory->available) + " that " +
+          (memory->limited_by_group ? "the control group of this process may still take" : "this machine has left") + ": free memory";
+  if (pool > 0 && !on_device) text += ", put the pool on a disk with --spill DIR";
+  text += ", or compile the model with " +
+          (pool > 0 && memory->available >= arena ? "--host-budget " + std::to_string(memory->available - arena) : "--budget " + std::to_string(memory->available));
+  throw TrainerError(Exit::budget, text);
 }
 
 Length length_of(const Options& options, const Program& program, int64_t samples) {

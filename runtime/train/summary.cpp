@@ -75,11 +75,48 @@ void print_end(const Program& program, int64_t allocated_bytes, double median_se
                 1e3 * program.predicted_reduce_seconds);
 }
 
+std::string revalidated(const Program& program, const KernelSet::AsPlanned& as_planned) {
+  const std::string here = backend::library_version();
+  const std::string libraries = here == program.libraries        ? "on " + here + ", which the plan was made with"
+                                : *program.libraries == '\0' ? "on " + here
+                                                              : "with " + std::string(program.libraries) + ", on " + here;
+  char workspace[96];
+  std::snprintf(workspace, sizeof workspace, "; the largest workspace planned is %lld bytes, of which %lld are needed",
+                static_cast<long long>(as_planned.planned_bytes), static_cast<long long>(as_planned.needed_bytes));
+  return "revalidated: " + counted(as_planned.kernels, "kernel") + " as planned " + libraries + workspace;
+}
+
+// Other processes take of the device, too: who warns cannot tell them apart.
+std::string DeviceUse::warmed_up(int64_t arena_bytes) {
+  warm_ = backend::device_memory();
+  const int64_t taken = start_->free - warm_->free - arena_bytes;
+  if (taken <= slack_) return "";
+  char text[384];
+  std::snprintf(text, sizeof text,
+                "warning: %.1f MiB of the device are taken beside the arena since the start, by libraries, graphs or other processes, above the slack of %.1f MiB: "
+                "on a device that the plan fills they would not be there. `plimsoll compile --process-budget` leaves room for them, --slack allows more",
+                mebibytes(taken), mebibytes(slack_));
+  return text;
+}
+
+std::string DeviceUse::ended(int64_t arena_bytes) {
+  if (!start_) return "";
+  if (!warm_) return warmed_up(arena_bytes);
+  const int64_t taken = warm_->free - backend::device_memory()->free;
+  if (taken <= slack_) return "";
+  char text[256];
+  std::snprintf(text, sizeof text,
+                "warning: %.1f MiB of the device were taken since iteration %lld, above the slack of %.1f MiB: not by this trainer's own hand, which allocates "
+                "nothing then, but by a library or another process",
+                mebibytes(taken), static_cast<long long>(kWarm + 1), mebibytes(slack_));
+  return text;
+}
+
 void DeviceUse::print(int64_t arena_bytes) const {
   const std::optional<backend::DeviceMemory> end = backend::device_memory();
   if (!start_ || !end) return;
-  std::printf("device memory beside the arena %.1f MiB since the start, by libraries and graphs; %.1f MiB of %.1f MiB free",
-              mebibytes(start_->free - end->free - arena_bytes), mebibytes(end->free), mebibytes(end->total));
+  std::printf("device memory beside the arena %.1f MiB since the start, by libraries and graphs, of a slack of %.1f MiB; %.1f MiB of %.1f MiB free",
+              mebibytes(start_->free - end->free - arena_bytes), mebibytes(slack_), mebibytes(end->free), mebibytes(end->total));
   if (warm_ && warm_->free > end->free)
     std::printf("; %.1f MiB of it since iteration %lld", mebibytes(warm_->free - end->free), static_cast<long long>(kWarm + 1));
   std::printf("\n");

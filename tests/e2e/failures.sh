@@ -19,6 +19,19 @@ expect 0 brought/build/train --predict x.npy --out p.npy --quiet;        says "k
 rm p.npy
 bring 's/(k\.add<Conv.*"direct", )[0-9]+/\1-1/'
 expect 8 brought/build/train --data npy:x.npy,y.npy --quiet;             says "bytes of workspace"
+# Held to its plan, it takes no other: what is the same is counted, what is not is named, all of it at once.
+expect 0 "my trainer/build/train" --data npy:x.npy,y.npy --steps 1 --revalidate;  says "revalidated: "; says "kernels as planned "
+expect 8 brought/build/train --data npy:x.npy,y.npy --quiet --revalidate;  says "--revalidate: "; says "bytes of workspace on this machine when -1 are planned"
+bring 's/(k\.add<Conv.*)"direct"/\1"of another machine"/'
+expect 8 brought/build/train --data npy:x.npy,y.npy --quiet --steps 1 --revalidate; says "no convolution algorithm 'of another machine'"
+expect 8 brought/build/train --predict x.npy --out p.npy --quiet --revalidate;      says "--revalidate: "
+[[ ! -e p.npy ]] || fail "a prediction was made by kernels that are not as planned"
+
+# Memory that is not there is missed before any is taken.
+c++ -std=c++20 -shared -fPIC -O1 "$PLIMSOLL_CLI/preload/machine.cpp" -o machine.so -ldl
+mkdir -p machine/proc && echo "MemAvailable: 100 kB" > machine/proc/meminfo
+expect 6 env MACHINE=machine LD_PRELOAD="$PWD/machine.so" "my trainer/build/train" --data npy:x.npy,y.npy
+says "error: the arena of "; says "is more than the 0.1 MiB (102400 bytes) that this machine has left"; says "compile the model with --budget 102400"
 grep -q "plimsoll compile 'my net.onnx' -o 'my trainer' -q --batch 8" "my trainer/README.md" || fail "the README does not say how to make it again"
 
 # Times of another device, workspaces of this machine.

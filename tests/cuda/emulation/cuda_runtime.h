@@ -7,6 +7,8 @@
 //   time      every piece of work that ran is a microsecond; that is all that events tell.
 //   streams   nothing runs when it is issued, but when somebody synchronizes; then of all that its stream and its events
 //             allow, what was issued last. A missing wait shows in the numbers.
+//   memory    of the device: what it has, what others hold of it, what a library takes of it meanwhile, and how much may be pinned
+//             are the environment's to say (memory.cpp).
 //   graphs    nodes with what they come behind, and what they were told when they were recorded; played in the same perverse
 //             order. A stream that was not joined is an error.
 //
@@ -84,6 +86,8 @@ cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaRuntimeGetVersion(int* version);
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDevice(int* device);
+cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 

@@ -1,4 +1,4 @@
-// Memory, streams, events and graphs of the emulation. One device, of one tebibyte.
+// Streams, events and graphs of the emulation. One device.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -56,8 +56,6 @@ struct Stream {
 };
 
 namespace {
-
-constexpr size_t kMemory = size_t{1} << 40;
 
 std::vector<Stream*> streams;  // in the order of creation
 Stream default_stream;
@@ -136,12 +134,6 @@ void play(const Playable& playable) {
   }
 }
 
-cudaError_t allocate(void** address, size_t bytes) {
-  if (bytes > kMemory) return cudaErrorMemoryAllocation;
-  *address = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  return *address ? cudaSuccess : cudaErrorMemoryAllocation;
-}
-
 }  // namespace
 
 namespace emulation {
@@ -151,7 +143,7 @@ uint64_t kernels_launched() { return launched; }
 void issue_work(Stream* stream, std::function<void()> work) { issue(stream, std::move(work)); }
 
 void issue_kernel(const cudaLaunchConfig_t& config, std::function<void()> thread) {
-  ++launched;
+  tell_library(++launched);
   issue(config.stream, [blocks = config.gridDim, threads = config.blockDim, body = std::move(thread)] {
     run_grid(blocks, threads, body);
   });
@@ -165,18 +157,16 @@ cudaError_t cudaDriverGetVersion(int* version) { return *version = 13000, cudaSu
 cudaError_t cudaRuntimeGetVersion(int* version) { return *version = 13000, cudaSuccess; }
 cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
 cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
+cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int) {
+  return std::snprintf(id, static_cast<size_t>(length), "00000000:0E:00.0") < length ? cudaSuccess : cudaErrorInvalidValue;
+}
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   std::snprintf(properties->name, sizeof properties->name, "emulated GPU");
   properties->major = 9;
   properties->minor = 0;
   return cudaSuccess;
 }
-cudaError_t cudaMemGetInfo(size_t* free, size_t* total) { return *free = *total = kMemory, cudaSuccess; }
-
-cudaError_t cudaMalloc(void** address, size_t bytes) { return allocate(address, bytes); }
-cudaError_t cudaFree(void* address) { return std::free(address), cudaSuccess; }
-cudaError_t cudaHostAlloc(void** address, size_t bytes, unsigned) { return allocate(address, bytes); }
-cudaError_t cudaFreeHost(void* address) { return std::free(address), cudaSuccess; }
 cudaError_t cudaMemset(void* to, int value, size_t bytes) { return std::memset(to, value, bytes), cudaSuccess; }
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
   issue(stream, [=] { std::memset(to, value, bytes); });

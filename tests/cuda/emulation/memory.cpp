@@ -1,0 +1,87 @@
+// Memory of the emulation, and who else takes of it. In bytes, by the environment:
+//
+//   PLIMSOLL_EMULATED_MEMORY=N     what the device has; a tebibyte, if nothing is said
+//   PLIMSOLL_EMULATED_OTHERS=N     of it, what other processes hold
+//   PLIMSOLL_EMULATED_LIBRARY=N@K  a library asks cudaMalloc for so many when the K-th kernel is launched, and keeps them
+//   PLIMSOLL_EMULATED_PINNED=N     most of the host's memory that may be pinned
+#include <cstdlib>
+#include <map>
+
+#include "cuda_runtime.h"
+#include "emulation.h"
+
+namespace {
+
+size_t from_environment(const char* name, size_t otherwise) {
+  const char* const text = std::getenv(name);
+  return text ? static_cast<size_t>(std::strtoull(text, nullptr, 10)) : otherwise;
+}
+
+// Allocations by their addresses. Neither is ever destroyed: libraries give back when the process ends.
+struct Taken {
+  std::map<void*, size_t> bytes_at = {};
+  size_t bytes = 0;
+};
+Taken& on_device() {
+  static Taken* const taken = new Taken;
+  return *taken;
+}
+Taken& pinned() {
+  static Taken* const taken = new Taken;
+  return *taken;
+}
+
+size_t memory_of_device() { return from_environment("PLIMSOLL_EMULATED_MEMORY", size_t{1} << 40); }
+
+size_t left_of(size_t all, size_t taken) { return all > taken ? all - taken : 0; }
+
+size_t free_of_device() {
+  return left_of(memory_of_device(), from_environment("PLIMSOLL_EMULATED_OTHERS", 0) + on_device().bytes);
+}
+
+cudaError_t take(Taken& from, size_t left, void** address, size_t bytes) {
+  if (bytes > left) return cudaErrorMemoryAllocation;
+  *address = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  if (!*address) return cudaErrorMemoryAllocation;
+  from.bytes_at[*address] = bytes;
+  from.bytes += bytes;
+  return cudaSuccess;
+}
+
+cudaError_t give_back(Taken& to, void* address) {
+  if (const auto at = to.bytes_at.find(address); at != to.bytes_at.end()) {
+    to.bytes -= at->second;
+    to.bytes_at.erase(at);
+  }
+  return std::free(address), cudaSuccess;
+}
+
+}  // namespace
+
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  *total = memory_of_device();
+  *free = free_of_device();
+  return cudaSuccess;
+}
+
+cudaError_t cudaMalloc(void** address, size_t bytes) { return take(on_device(), free_of_device(), address, bytes); }
+cudaError_t cudaFree(void* address) { return give_back(on_device(), address); }
+cudaError_t cudaHostAlloc(void** address, size_t bytes, unsigned) {
+  const size_t all = from_environment("PLIMSOLL_EMULATED_PINNED", size_t{1} << 40);
+  return take(pinned(), left_of(all, pinned().bytes), address, bytes);
+}
+cudaError_t cudaFreeHost(void* address) { return give_back(pinned(), address); }
+
+namespace emulation {
+
+void tell_library(uint64_t launched) {
+  static const char* const wish = std::getenv("PLIMSOLL_EMULATED_LIBRARY");
+  if (!wish) return;
+  char* rest = nullptr;
+  const size_t bytes = static_cast<size_t>(std::strtoull(wish, &rest, 10));
+  if (*rest != '@' || std::strtoull(rest + 1, nullptr, 10) != launched) return;
+  void* kept = nullptr;
+  cudaMalloc(&kept, bytes);
+}
+
+}  // namespace emulation
