@@ -18,8 +18,8 @@ using onnx::AttributeProto;
 std::optional<AttributeProto::AttributeType> type_of(std::string_view name) {
   static constexpr std::array<std::pair<AttributeProto::AttributeType, std::string_view>, 5> kNames = {{
       {AttributeProto::INT,
-       " allowzero axis batch_dims blocksize broadcast ceil_mode count_include_pad end exclusive group ignore_index keepdims "
-       "noop_with_empty_axes num_groups num_outputs select_last_index size start storage_order to training_mode transA transB upper "
+       " allowzero axis batch_dims blocksize broadcast ceil_mode count_include_pad end exclusive group ignore_index is_causal keepdims left_window_size "
+       "noop_with_empty_axes num_groups num_outputs right_window_size select_last_index size start storage_order to training_mode transA transB upper "
        "value_int "},
       {AttributeProto::FLOAT, " alpha beta bias cubic_coeff_a epsilon extrapolation_value gamma lambd max min momentum ratio value_float "},
       {AttributeProto::STRING, " approximate auto_pad coordinate_transformation_mode equation keep_aspect_ratio_policy mode nearest_mode "

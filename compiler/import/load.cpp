@@ -13,12 +13,13 @@
 #include "compiler/import/external_data.h"
 #include "compiler/import/sha256.h"
 #include "compiler/import/tensor_data.h"
+#include "compiler/ops/op.h"
 
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kOldestOpset = 7, kNewestOpset = 24;
-constexpr int64_t kOldestIr = 3, kNewestIr = 13;
+constexpr int64_t kOldestOpset = 7;
+constexpr int64_t kOldestIr = 3, kNewestIr = 14;
 // Messages nest about eight deep in ordinary models (attribute → graph → node for every If); this is ONNX's own limit.
 constexpr int kNestingLimit = 64;
 

@@ -85,7 +85,8 @@ Result<bool> NetworkBuilder::add_spelled(const onnx::NodeProto& proto) {
   return !nodes->empty();
 }
 
-// Where(IsNaN(x), number, x) is x, but for NaN: exporters write it behind the softmax of an attention, for rows that are masked whole.
+// Where(IsNaN(x), 0, x) is x, but for NaN: exporters write it behind the softmax of an attention, for rows that are masked whole,
+// and those are rows of zeros here.
 bool NetworkBuilder::leave_out_guard(const onnx::NodeProto& proto) {
   if (!is_onnx_domain(proto.domain())) return false;
   if (proto.op_type() == "IsNaN" && proto.input_size() == 1) {
@@ -103,8 +104,8 @@ bool NetworkBuilder::leave_out_guard(const onnx::NodeProto& proto) {
   const ValueTable::Index guarded = table_.find(proto.input(2)), instead = table_.find(proto.input(1));
   const Dims* dims = table_.dims(guarded);
   const KnownValue* number = table_.known_constant(instead);
-  if (!dims || !number || number->elements() != 1 || number->dims.size() > dims->size()) {
-    if (dims) unsupported_.add_message(fmt::format("{}: puts '{}' in the place of NaN, which is no single number that is known while compiling",
+  if (!dims || !number || !number->real() || number->elements() != 1 || number->dims.size() > dims->size() || number->number(0) != 0) {
+    if (dims) unsupported_.add_message(fmt::format("{}: puts '{}' in the place of NaN, which is not known to be 0 while compiling; a Softmax puts 0 there itself",
                                                    describe(proto), proto.input(1)));
     give_up(proto, false);
     return true;

@@ -1,4 +1,4 @@
-// What opsets 23 and 24 have for transformers.
+// What opsets 23 to 25 have for transformers.
 //
 //   Attention         Softmax(cap(Q · scale · Kᵀ), masked) · V     queries that share a key's head are rows of one product
 //   RotaryEmbedding   (a cos - b sin, a sin + b cos) of the halves a and b, or of every second number
@@ -52,11 +52,23 @@ std::string by_heads(Writer& w, size_t i, int64_t heads, int64_t length, int64_t
   return w.write("Transpose", {w.write("Reshape", {w.input(i)}, "shape", {-1, length, heads, size})}, "perm", {0, 2, 1, 3});
 }
 
-// 1 where a query sees a key: not behind it.
-KnownValue causal(const Heads& heads) {
+// How many keys in front of its own place and behind it a query sees; -1: all.
+struct Sight {
+  int64_t left = -1, right = -1;
+  bool everything() const { return left < 0 && right < 0; }
+};
+
+Sight sight_of(const Writer& w) {
+  Sight sight{.left = w.integer("left_window_size", -1), .right = w.integer("right_window_size", -1)};
+  if (w.integer("is_causal", 0) != 0) sight.right = 0;
+  return sight;
+}
+
+// 1 where a query sees a key.
+KnownValue seen_keys(const Heads& heads, const Sight& sight) {
   KnownValue seen{.element = onnx::TensorProto::BOOL, .dims = {{heads.rows}, {heads.columns}}};
   for (int64_t i = 0; i < heads.rows; ++i)
-    for (int64_t j = 0; j < heads.columns; ++j) seen.ints.push_back({j <= i});
+    for (int64_t j = 0; j < heads.columns; ++j) seen.ints.push_back({(sight.left < 0 || i - j <= sight.left) && (sight.right < 0 || j - i <= sight.right)});
   return seen;
 }
 
@@ -65,9 +77,9 @@ Result<std::string> masked(Writer& w, const Heads& heads, std::string scores) {
     const std::string hidden = w.number(-std::numeric_limits<float>::infinity());
     scores = w.write("Where", {seen, scores, hidden});
   };
-  if (w.integer("is_causal", 0) != 0) {
+  if (const Sight sight = sight_of(w); !sight.everything()) {
     if (heads.rows > kKnownLimit / heads.columns) return w.unsupported(fmt::format("its mask of {} queries by {} keys is too large", heads.rows, heads.columns));
-    hide(w.constant(causal(heads)));
+    hide(w.constant(seen_keys(heads, sight)));
   }
   if (w.input(3).empty()) return scores;
   const Dims* mask = w.dims(3);

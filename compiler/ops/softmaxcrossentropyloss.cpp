@@ -2,14 +2,14 @@
 //   SoftmaxCrossEntropy {logits, labels, loss, correct, dlogits}
 //
 // One task: the forward pass has all that the gradient needs at hand. The mean is over the whole iteration, whatever
-// the rounds; labels that are not counted (ignore_index, negative ones) do not change its denominator, which would be
-// known only after the last round. ONNX's output 1, the logarithms of the probabilities, is not offered.
+// the rounds. Its denominator here is of all labels; how many are not counted (ignore_index, negative ones) is known to the
+// trainer before the first round, and RunContext::loss_scale makes up for it. ONNX's output 1, the logarithms of the probabilities, is not offered.
 //
 // With the attribute "classes_last", never from a file, scores are [N, d…, C]: of every token of a sequence.
 #include <algorithm>
 
 #include "compiler/ops/broadcast.h"
-#include "compiler/ops/op.h"
+#include "compiler/ops/class_loss.h"
 #include "runtime/attrs/loss.h"
 
 namespace plimsoll {
@@ -28,15 +28,17 @@ bool classes_last(const NodeView& node) { return node.integer("classes_last", 0)
 // Where the classes are.
 size_t axis_of_classes(const NodeView& node) { return classes_last(node) ? node.input_type(0).rank() - 1 : 1; }
 
-Result<std::vector<TensorType>> infer(const NodeView& node) {
+}  // namespace softmaxcrossentropyloss
+
+Result<std::vector<TensorType>> infer_class_loss(const NodeView& node) {
   if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs scores and labels");
-  if (node.has_input(2)) return node.unsupported("weights of classes have no kernel; remove input 2");
+  if (node.has_input(2)) return node.unsupported("weights of classes (input 2) have no kernel; export the loss without `weight`");
   if (const std::string reduction = node.text("reduction", "mean"); reduction != "mean")
     return node.unsupported("reduction '" + reduction + "' has no kernel, only 'mean'");
-  if (is_read(node, 1)) return node.unsupported("its second output, log_prob, is read by another node");
+  if (softmaxcrossentropyloss::is_read(node, 1)) return node.unsupported("its second output, log_prob, is read by another node");
   const TensorType &scores = node.input_type(0), &labels = node.input_type(1);
   if (scores.rank() < 2) return node.invalid("scores " + to_string(scores.dims) + " have no dimension of classes");
-  const size_t axis = axis_of_classes(node);
+  const size_t axis = softmaxcrossentropyloss::axis_of_classes(node);
   if (scores.dims[axis].batch) return node.invalid("the classes of scores " + to_string(scores.dims) + " are samples");
   if (labels.type != DataType::i32 && labels.type != DataType::i64)
     return node.invalid("labels are " + to_string(labels) + " when they should be integers");
@@ -50,17 +52,17 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   return std::vector{number, number};
 }
 
-void forward(TaskBuilder& build) {
+void forward_class_loss(TaskBuilder& build, std::string kernel) {
   const NodeView& node = build.node();
   const int64_t rows = node.input_type(1).elements().at(build.batch());
   // The kernel has classes at axis 1: tokens are as good as samples there.
   const TensorType &scores = node.input_type(0), &given = node.input_type(1);
   const Dim all{given.elements().fixed + given.elements().per_sample, given.depends_on_batch()};
-  const Dims as_rows = classes_last(node) ? Dims{all, scores.dims.back()} : scores.dims;
-  const Dims labels = classes_last(node) ? Dims{all} : given.dims;
+  const Dims as_rows = softmaxcrossentropyloss::classes_last(node) ? Dims{all, scores.dims.back()} : scores.dims;
+  const Dims labels = softmaxcrossentropyloss::classes_last(node) ? Dims{all} : given.dims;
   constexpr int64_t kPyTorchs = -100;  // where the model names none
   build.ignore_in_input(1, node.integer("ignore_index", kPyTorchs));
-  build.task({.kernel = "SoftmaxCrossEntropy",
+  build.task({.kernel = std::move(kernel),
               .kind = TaskKind::loss,
               .attributes = to_attributes(SoftmaxCrossEntropyAttrs{
                   .scale = 1.0 / static_cast<double>(rows), .ignore_index = node.integer("ignore_index", -1)}),
@@ -70,10 +72,7 @@ void forward(TaskBuilder& build) {
               .flops = flops_per_element(node.input_type(0), 8)});
 }
 
-// Never called: nothing in front of the loss has a gradient. There, so that parameters behind it count as trained.
-void backward(TaskBuilder&) {}
-
-std::vector<Sample> samples() {
+std::vector<Sample> class_loss_samples() {
   const auto labels = [](Dims dims, double classes, DataType type) {
     return SampleInput{.dims = std::move(dims), .type = type, .low = 0, .high = classes};
   };
@@ -99,14 +98,12 @@ std::vector<Sample> samples() {
   };
 }
 
-}  // namespace softmaxcrossentropyloss
-
 const Op op_SoftmaxCrossEntropyLoss{.name = "SoftmaxCrossEntropyLoss",
                                     .first_opset = 12,
-                                    .infer = softmaxcrossentropyloss::infer,
-                                    .forward = softmaxcrossentropyloss::forward,
-                                    .backward = softmaxcrossentropyloss::backward,
+                                    .infer = infer_class_loss,
+                                    .forward = [](TaskBuilder& build) { forward_class_loss(build, "SoftmaxCrossEntropy"); },
+                                    .backward = backward_class_loss,
                                     .whole_numbers = 1,
-                                    .samples = softmaxcrossentropyloss::samples};
+                                    .samples = class_loss_samples};
 
 }  // namespace plimsoll

@@ -31,14 +31,26 @@ Operand TaskBuilder::update_input(size_t i) {
   return input;
 }
 
+// Numbers that were only turned (steps first) are those that were fed.
+Tensor* TaskBuilder::fed_to(size_t i) {
+  TensorId made = tensor_of_[node_->node().inputs[i]];
+  while (graph_.tensors[made].kind != TensorKind::input) {
+    const auto turns = [&](const Node& node) {
+      return node.op == "Transpose" && tensor_of_[node.outputs[0]] == made && tensor_of_[node.inputs[0]] != made;
+    };
+    const auto found = std::find_if(network_.nodes.begin(), network_.nodes.end(), turns);
+    if (found == network_.nodes.end()) return nullptr;
+    made = tensor_of_[found->inputs[0]];
+  }
+  return &graph_.tensors[made];
+}
+
 void TaskBuilder::bound_input(size_t i, int64_t bound) {
-  Tensor& tensor = graph_.tensors[tensor_of_[node_->node().inputs[i]]];
-  if (tensor.kind == TensorKind::input) tensor.bound = tensor.bound == 0 ? bound : std::min(tensor.bound, bound);
+  if (Tensor* const tensor = fed_to(i)) tensor->bound = tensor->bound == 0 ? bound : std::min(tensor->bound, bound);
 }
 
 void TaskBuilder::ignore_in_input(size_t i, int64_t number) {
-  Tensor& tensor = graph_.tensors[tensor_of_[node_->node().inputs[i]]];
-  if (tensor.kind == TensorKind::input) tensor.ignored = number;
+  if (Tensor* const tensor = fed_to(i)) tensor->ignored = number;
 }
 
 Operand TaskBuilder::write_output(size_t i) {

@@ -43,7 +43,7 @@ class TaskBuilder {
 
   Operand read_input(size_t i);   // absent when the optional input is left out
   Operand update_input(size_t i);  // a statistic that the forward task moves
-  // Input i picks rows: the trainer looks that what it feeds is in [0, bound). Nothing for a value that a task makes.
+  // Input i picks rows: the trainer looks that what it feeds is in [0, bound). Nothing for a value that a task computes.
   void bound_input(size_t i, int64_t bound);
   // Input i may hold this number, which counts nowhere.
   void ignore_in_input(size_t i, int64_t number);
@@ -85,6 +85,7 @@ class TaskBuilder {
 
  private:
   Operand operand(TensorId tensor, Access access, const TensorType& type) const;
+  Tensor* fed_to(size_t input);  // nullptr: a task makes it
   std::string unique(std::string name, std::map<std::string, int>& taken);
 
   const Network& network_;

@@ -52,8 +52,8 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("needs an input");
   const TensorType& x = node.input_type(0);
   PLIMSOLL_ASSIGN(const IntList perm, perm_of(node));
-  if (x.type != DataType::f32 && !moves_nothing(x.dims, perm))
-    return node.unsupported("only f32 has kernels, the input is " + to_string(x));
+  if (x.type == DataType::u8 && !moves_nothing(x.dims, perm))
+    return node.unsupported("only f32, i32 and i64 have kernels, the input is " + to_string(x));
   return std::vector{TensorType{x.type, permuted(x.dims, perm)}};
 }
 
@@ -83,6 +83,10 @@ std::vector<Sample> samples() {
            .attributes = {{"perm", Ints{0, 2, 1, 3}}}},
           {.name = "keys", .inputs = {{.dims = {kBatch, {2}, {18}, {5}}}}, .attributes = {{"perm", Ints{0, 2, 3, 1}}}},
           {.name = "to_front", .inputs = {{.dims = {kBatch, {3}, {5}}}}, .attributes = {{"perm", Ints{2, 0, 1}}}},
+          {.name = "steps", .inputs = {{.dims = {kBatch, {7}}, .type = DataType::i64, .low = -9, .high = 1e9}}, .attributes = {{"perm", Ints{1, 0}}}},
+          {.name = "narrow_steps",
+           .inputs = {{.dims = {kBatch, {3}, {4}}, .type = DataType::i32, .low = -9, .high = 1e9}},
+           .attributes = {{"perm", Ints{1, 0, 2}}}},
           {.name = "ones", .inputs = {{.dims = {kBatch, {1}, {5}}}}, .attributes = {{"perm", Ints{1, 0, 2}}}}};
 }
 

@@ -36,8 +36,8 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
 void forward(TaskBuilder& build) {
   const NodeView& node = build.node();
   const size_t x = tensor_operand(node);
-  // Attributes are finite; behind a softmax the lowest float is as good as minus infinity.
-  constexpr double kMost = std::numeric_limits<float>::max();
+  // Attributes are finite; what no float holds is infinity to the kernel, which a row that is masked whole is known by.
+  constexpr double kMost = std::numeric_limits<double>::max();
   const double value = std::fmax(-kMost, std::fmin(*node.constant_real(3 - x), kMost));
   build.task({.kernel = "MaskedFill",
               .attributes = to_attributes(MaskedFillAttrs{.value = value, .keep = x == 1}),

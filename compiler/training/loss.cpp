@@ -12,7 +12,10 @@
 namespace plimsoll {
 namespace {
 
-bool is_loss(const Node& node) { return node.op == "SoftmaxCrossEntropyLoss" || node.op == "MseLoss"; }
+// Of scores and the labels of classes.
+bool is_class_loss(const Node& node) { return node.op == "SoftmaxCrossEntropyLoss" || node.op == "NegativeLogLikelihoodLoss"; }
+
+bool is_loss(const Node& node) { return is_class_loss(node) || node.op == "MseLoss" || node.op == "BinaryCrossEntropyLoss"; }
 
 std::string unused_name(const Network& network, const std::string& wish) {
   const auto taken = [&](const std::string& name) {
@@ -46,47 +49,44 @@ std::optional<NodeId> own_loss(const Network& network) {
   return std::nullopt;
 }
 
-void keep_own_loss(Network& network, NodeId id, std::vector<std::string>& notes) {
-  if (network.outputs.size() > 1)
-    notes.push_back(fmt::format("outputs beside the loss of node '{}' are dropped", network.nodes[id].name));
-  const ValueId loss = network.nodes[id].outputs[0];
-  network.outputs = {loss};
-  prune_dead_nodes(network);
-  // Beyond this point the loss depends on every node, so it is the last.
-  if (network.nodes.back().op == "SoftmaxCrossEntropyLoss") {
-    const ValueId correct = add_value(network, "correct", ValueKind::intermediate, {DataType::f32, {{1}}});
-    network.nodes.back().outputs = {loss, correct};
-    network.outputs.push_back(correct);
-  }
-  network.values[loss].type = {DataType::f32, {{1}}};
-  // Per token, the model's own loss sees scores and labels as rows: [N,T] → [N·T].
-  ValueId given = network.nodes.back().inputs[1];
-  while (const auto maker = maker_of(network, given)) given = network.nodes[*maker].inputs[0];
-  const auto labels = std::find(network.inputs.begin(), network.inputs.end(), given);
-  if (labels != network.inputs.end()) std::rotate(labels, labels + 1, network.inputs.end());
-}
-
-// A network that reads tokens [N, T] and scores [N, T, C] scores every one of them.
+// A network that reads tokens [N, T] and scores [N, T, C], or [T, N, C], scores every one of them.
 bool scores_tokens(const Network& network, const TensorType& scores) {
   if (scores.rank() < 3) return false;
-  const Dims tokens(scores.dims.begin(), scores.dims.end() - 1);
+  Dims tokens(scores.dims.begin(), scores.dims.end() - 1);
+  const auto samples = std::find_if(tokens.begin(), tokens.end(), [](const Dim& dim) { return dim.batch; });
+  if (samples != tokens.end()) std::rotate(tokens.begin(), samples, samples + 1);
   return std::any_of(network.inputs.begin(), network.inputs.end(), [&](ValueId id) {
     const TensorType& input = network.values[id].type;
     return (input.type == DataType::i32 || input.type == DataType::i64) && input.dims == tokens;
   });
 }
 
-// The loss works on scores; a softmax in front of it would be applied twice.
-ValueId without_softmax(const Network& network, ValueId output, bool classes_last, std::vector<std::string>& notes) {
+// A Softmax or LogSoftmax over the classes and nothing else.
+bool normalises_classes(const Network& network, const Node& node, bool classes_last) {
+  if (node.op != "Softmax" && node.op != "LogSoftmax") return false;
+  const Dims& dims = network.values[node.outputs[0]].type.dims;
+  const int64_t rank = static_cast<int64_t>(dims.size());
+  const bool matrix = node.opset < 13;  // all dimensions from the axis on are classes
+  int64_t axis = NodeView(network, node).integer("axis", matrix ? 1 : -1);
+  if (axis < 0) axis += rank;
+  const int64_t classes = classes_last ? rank - 1 : 1;
+  return axis == classes && (!matrix || std::all_of(dims.begin() + classes + 1, dims.end(), [](const Dim& dim) { return dim == Dim{1}; }));
+}
+
+std::string said_removed(const Network& network, const Node& node) {
+  return fmt::format("{} is removed: the loss includes it", NodeView(network, node).describe());
+}
+
+// The loss works on scores; what makes probabilities of them would be there twice.
+ValueId without_activation(const Network& network, ValueId output, LossKind kind, bool classes_last, std::vector<std::string>& notes) {
   const auto maker = maker_of(network, output);
   if (!maker) return output;
   const Node& node = network.nodes[*maker];
-  if (node.op != "Softmax" && node.op != "LogSoftmax") return output;
-  const int64_t rank = static_cast<int64_t>(network.values[output].type.rank());
-  int64_t axis = NodeView(network, node).integer("axis", node.opset < 13 ? 1 : -1);
-  if (axis < 0) axis += rank;
-  if (axis != (classes_last ? rank - 1 : 1)) return output;
-  notes.push_back(fmt::format("{} is removed: the loss includes it", NodeView(network, node).describe()));
+  const bool includes = kind == LossKind::softmax_cross_entropy  ? normalises_classes(network, node, classes_last)
+                        : kind == LossKind::binary_cross_entropy ? node.op == "Sigmoid"
+                                                                 : false;
+  if (!includes) return output;
+  notes.push_back(said_removed(network, node));
   return node.inputs[0];
 }
 
@@ -111,6 +111,37 @@ Result<ValueId> samples_first(Network& network, ValueId output, std::vector<std:
   return turned;
 }
 
+// The likelihood behind a LogSoftmax is the cross entropy of what is in front of it, and then the logarithms need not be kept.
+void take_in_softmax(Network& network, Node& loss, std::vector<std::string>& notes) {
+  if (loss.op != "NegativeLogLikelihoodLoss") return;
+  const auto maker = maker_of(network, loss.inputs[0]);
+  if (!maker || network.nodes[*maker].op != "LogSoftmax" || !normalises_classes(network, network.nodes[*maker], false)) return;
+  notes.push_back(said_removed(network, network.nodes[*maker]));
+  loss.inputs[0] = network.nodes[*maker].inputs[0];
+  loss.op = "SoftmaxCrossEntropyLoss";
+}
+
+void keep_own_loss(Network& network, NodeId id, std::vector<std::string>& notes) {
+  if (network.outputs.size() > 1)
+    notes.push_back(fmt::format("outputs beside the loss of node '{}' are dropped", network.nodes[id].name));
+  const ValueId loss = network.nodes[id].outputs[0];
+  network.outputs = {loss};
+  take_in_softmax(network, network.nodes[id], notes);
+  prune_dead_nodes(network);
+  // Beyond this point the loss depends on every node, so it is the last.
+  if (is_class_loss(network.nodes.back())) {
+    const ValueId correct = add_value(network, "correct", ValueKind::intermediate, {DataType::f32, {{1}}});
+    network.nodes.back().outputs = {loss, correct};
+    network.outputs.push_back(correct);
+  }
+  network.values[loss].type = {DataType::f32, {{1}}};
+  // Per token, the model's own loss sees scores and labels as rows: [N,T] → [N·T].
+  ValueId given = network.nodes.back().inputs[1];
+  while (const auto maker = maker_of(network, given)) given = network.nodes[*maker].inputs[0];
+  const auto labels = std::find(network.inputs.begin(), network.inputs.end(), given);
+  if (labels != network.inputs.end()) std::rotate(labels, labels + 1, network.inputs.end());
+}
+
 }  // namespace
 
 Status attach_loss(Network& network, LossKind kind, std::vector<std::string>& notes) {
@@ -120,20 +151,20 @@ Status attach_loss(Network& network, LossKind kind, std::vector<std::string>& no
     return {};
   }
   if (kind == LossKind::none)
-    return Error{ExitCode::usage, "the model has no loss of its own; choose one, as in --loss cross-entropy"};
+    return Error{ExitCode::usage, "the model has no loss of its own; choose one, as in --loss softmax-cross-entropy"};
 
-  const bool classes = kind == LossKind::softmax_cross_entropy;
+  const bool classes = kind == LossKind::softmax_cross_entropy, binary = kind == LossKind::binary_cross_entropy;
   ValueId output = network.outputs[0];
   for (size_t i = 1; i < network.outputs.size(); ++i)
     notes.push_back(fmt::format("output '{}' is dropped: the loss is of the first output, '{}'",
                                 network.values[network.outputs[i]].name, network.values[output].name));
   const bool tokens = classes && scores_tokens(network, network.values[output].type);
-  if (classes) output = without_softmax(network, output, tokens, notes);
+  output = without_activation(network, output, kind, tokens, notes);
   if (const TensorType& type = network.values[output].type; type.type != DataType::f32)
     return Error{ExitCode::invalid_model,
                  fmt::format("output '{}' is {}: no loss of it can be minimised", network.values[output].name,
                              to_string(type))};
-  if (!classes) {
+  if (!classes || tokens) {
     PLIMSOLL_ASSIGN(output, samples_first(network, output, notes));
   }
   const TensorType type = network.values[output].type;
@@ -154,7 +185,7 @@ Status attach_loss(Network& network, LossKind kind, std::vector<std::string>& no
   const ValueId labels = add_value(network, classes ? "labels" : "target", ValueKind::input, given);
   network.inputs.push_back(labels);
   Node node{.name = unused_name(network, "loss"),
-            .op = classes ? "SoftmaxCrossEntropyLoss" : "MseLoss",
+            .op = classes ? "SoftmaxCrossEntropyLoss" : binary ? "BinaryCrossEntropyLoss" : "MseLoss",
             .opset = 13,
             .inputs = {output, labels}};
   if (tokens) {
@@ -163,7 +194,7 @@ Status attach_loss(Network& network, LossKind kind, std::vector<std::string>& no
   }
   const TensorType number{DataType::f32, {{1}}};
   node.outputs.push_back(add_value(network, "loss", ValueKind::intermediate, number));
-  if (classes) node.outputs.push_back(add_value(network, "correct", ValueKind::intermediate, number));
+  if (classes || binary) node.outputs.push_back(add_value(network, "correct", ValueKind::intermediate, number));
   network.outputs = node.outputs;
   network.nodes.push_back(std::move(node));
   const auto inferred = find_op(network.nodes.back().op)->infer(NodeView(network, network.nodes.back()));

@@ -24,4 +24,11 @@ struct MseAttrs {
   void visit(Visitor&& v) { v("scale", scale); }
 };
 
+struct BinaryCrossEntropyAttrs {
+  double scale = 1;
+
+  template <class Visitor>
+  void visit(Visitor&& v) { v("scale", scale); }
+};
+
 }  // namespace plimsoll

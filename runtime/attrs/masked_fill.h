@@ -4,7 +4,7 @@
 namespace plimsoll {
 
 struct MaskedFillAttrs {
-  double value = 0;  // finite: minus infinity is the lowest float, which a softmax makes 0 as well
+  double value = 0;  // attributes are finite: what no float holds is infinity
   bool keep = true;  // the operand stays where the mask is not zero; false: where it is
 
   template <class Visitor>

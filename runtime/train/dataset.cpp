@@ -86,11 +86,6 @@ Dataset open_unlabelled(const std::string& source, const Program& program, const
   return dataset;
 }
 
-int64_t labels_per_sample(const Program& program) {
-  const ProgramInput& labels = program.inputs.back();
-  return program.classes > 0 ? sample_bytes(labels) / bytes_of(labels.desc.type) : 1;
-}
-
 namespace {
 
 int64_t integer_at(const std::byte* values, DataType type, int64_t at) {
@@ -111,20 +106,29 @@ struct Range {
   bool holds(int64_t number) const { return (number >= 0 && number < bound) || (number == ignored && number != -1); }
 };
 
-void check_column(const Dataset& dataset, size_t i, const ProgramInput& input, const Range& range) {
+// Returns how many numbers of each sample are not the one that is let through; nothing where all are.
+std::vector<int32_t> check_column(const Dataset& dataset, size_t i, const ProgramInput& input, const Range& range) {
   Column& column = *dataset.columns[i];
-  if (range.bound <= 0 || input.desc.type == DataType::f32 || column.is_checked()) return;
+  const bool may_be_left_out = range.ignored >= 0 && range.ignored < range.bound;
+  if (range.bound <= 0 || input.desc.type == DataType::f32 || (column.is_checked() && !may_be_left_out)) return {};
   const int64_t bytes = sample_bytes(input), count = bytes / bytes_of(input.desc.type);
   std::vector<std::byte> sample(static_cast<size_t>(bytes));
+  std::vector<int32_t> kept;
   for (int64_t at = 0; at < dataset.samples; ++at) {
     column.read(at, sample.data());
-    for (int64_t k = 0; k < count; ++k)
-      if (const int64_t number = integer_at(sample.data(), input.desc.type, k); !range.holds(number))
+    for (int64_t k = 0; k < count; ++k) {
+      const int64_t number = integer_at(sample.data(), input.desc.type, k);
+      if (!range.holds(number))
         throw TrainerError(Exit::invalid_model,
                            "sample " + std::to_string(at) + " of '" + dataset.name + "' has " + range.one + " " + std::to_string(number) +
                                " when the model has " + range.all + " 0 to " + std::to_string(range.bound - 1) +
                                (range.ignored == -1 ? "" : ", and leaves out " + std::to_string(range.ignored)));
+      if (number != range.ignored) continue;
+      if (kept.empty()) kept.assign(static_cast<size_t>(dataset.samples), static_cast<int32_t>(count));
+      --kept[static_cast<size_t>(at)];
+    }
   }
+  return kept;
 }
 
 }  // namespace
@@ -139,8 +143,28 @@ void check_indices(Dataset& dataset, const Program& program) {
 void check_integers(Dataset& dataset, const Program& program) {
   check_indices(dataset, program);
   const ProgramInput& labels = program.inputs.back();
-  check_column(dataset, dataset.columns.size() - 1, labels,
-               {.bound = program.classes, .ignored = labels.ignored, .one = "label", .all = "classes"});
+  dataset.counted_labels =
+      check_column(dataset, dataset.columns.size() - 1, labels,
+                   {.bound = program.classes, .ignored = labels.ignored, .one = "label", .all = "classes"});
+}
+
+void check_targets(Dataset& dataset, const Program& program) {
+  const ProgramInput& input = program.inputs.back();
+  if (!program.counts_correct || input.desc.type != DataType::f32) return;
+  constexpr float kByte = 1.0F / 255;
+  std::vector<float> sample(static_cast<size_t>(sample_bytes(input) / 4));
+  float largest = 0;
+  for (int64_t at = 0; at < dataset.samples; ++at) {
+    dataset.columns.back()->read(at, reinterpret_cast<std::byte*>(sample.data()));
+    for (const float target : sample) {
+      if (target < 0 || target > 1)
+        throw TrainerError(Exit::invalid_model, "sample " + std::to_string(at) + " of '" + dataset.name + "' has target " + std::to_string(target) +
+                                                    " when the loss takes 0 to 1");
+      largest = std::max(largest, target);
+    }
+  }
+  if (largest == kByte)
+    throw TrainerError(Exit::invalid_model, "no target of '" + dataset.name + "' is above 1/255: uint8 becomes 0…1, 255 being 1; save zeros and ones as float32");
 }
 
 }  // namespace plimsoll::train

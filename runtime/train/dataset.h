@@ -31,6 +31,8 @@ struct Dataset {
   std::string name;
   std::vector<std::unique_ptr<Column>> columns;  // one per input
   int64_t samples = 0;
+  // Of each sample, how many labels the loss counts; empty: all of them. Known once check_integers has looked.
+  std::vector<int32_t> counted_labels = {};
 };
 
 // Of images:DIR. Means and deviations are of pixels from 0 to 1, one for all channels or one for each.
@@ -54,11 +56,12 @@ Dataset open_unlabelled(const std::string& source, const Program& program, const
 // with the first that is not.
 void check_indices(Dataset& dataset, const Program& program);
 
-// The same, and every label is in [0, classes), or is the one that the loss leaves out; real numbers are not looked at.
+// The same, and every label is in [0, classes), or is the one that the loss leaves out; real numbers are not looked at. Where
+// labels are left out, it is noted how many each sample has left.
 void check_integers(Dataset& dataset, const Program& program);
 
-// Labels of one sample: 1, or as many as there are tokens or pixels.
-int64_t labels_per_sample(const Program& program);
+// Targets that are yes or no are from 0 to 1.
+void check_targets(Dataset& dataset, const Program& program);
 
 // The pieces of open_dataset, one per kind of source.
 std::vector<std::unique_ptr<Column>> npy_columns(const std::string& paths, std::span<const ProgramInput> inputs);
@@ -73,6 +76,12 @@ std::vector<std::unique_ptr<Column>> synthetic_columns(uint64_t seed, Part part,
 
 // Bytes of one sample of an input, and its dimensions after the first.
 inline int64_t sample_bytes(const ProgramInput& input) { return input.desc.bytes() / std::max<int64_t>(1, input.desc.dim(0)); }
+
+// Labels of one sample: 1, or as many as there are tokens, pixels, or answers of yes and no.
+inline int64_t labels_per_sample(const Program& program) {
+  const ProgramInput& labels = program.inputs.back();
+  return program.classes > 0 || program.counts_correct ? sample_bytes(labels) / bytes_of(labels.desc.type) : 1;
+}
 std::string shape_text(const TensorDesc& desc);  // "f32[3,32,32]" of one sample
 
 }  // namespace plimsoll::train

@@ -13,7 +13,7 @@ namespace {
 
 // What a stretch of floats holds that is no finite number.
 struct Found {
-  int64_t elements = 0, bad = 0;
+  int64_t elements = 0, bad = 0, masked = 0;  // of the bad, those that are minus infinity
   float first = 0;
 };
 
@@ -53,6 +53,7 @@ class Search {
       float value;
       std::memcpy(&value, values + at, 4);
       if (std::isfinite(value)) continue;
+      found.masked += std::isinf(value) && value < 0 ? 1 : 0;
       if (found.bad++ == 0) found.first = value;
     }
     return found;
@@ -103,7 +104,7 @@ class Search {
     backend::finish(nullptr);
   }
 
-  // What the step has written.
+  // What the step has written. Minus infinity alone is what masks put there; what it spoils otherwise is no number further on.
   std::string look_behind(const Command& command) {
     if (command.kind != Command::Kind::run && command.kind != Command::Kind::again) return "";
     const KernelSet::Touched& touched = job_.kernels->touched_by(command.index);
@@ -112,7 +113,7 @@ class Search {
       const auto& operand = touched.operands[i];
       if (operand.access != Access::write || operand.type != DataType::f32) continue;
       const Found found = look(offsets[i], operand.bytes);
-      if (found.bad > 0) return name_at(offsets[i], command.step) + " " + described(found);
+      if (found.bad > found.masked) return name_at(offsets[i], command.step) + " " + described(found);
     }
     return "";
   }

@@ -62,6 +62,14 @@ void Feeder::stage(const Samples& now, const Samples& next) {
   changed_.notify_all();
 }
 
+int64_t Feeder::counted_labels(const Samples& samples) const {
+  if (dataset_.counted_labels.empty()) return samples.count * labels_per_sample(program_);
+  int64_t count = 0;
+  for (int64_t i = samples.first; i < samples.first + samples.count; ++i)
+    count += dataset_.counted_labels[static_cast<size_t>(order_[static_cast<size_t>(i)])];
+  return count;
+}
+
 void Feeder::serve() {
   std::unique_lock lock(mutex_);
   while (true) {

@@ -37,6 +37,8 @@ class Feeder {
   // the loss counts them nowhere. `next` is what will be asked for next, count 0 if nothing: it is fetched meanwhile.
   // Throws what reading a sample throws.
   void stage(const Samples& now, const Samples& next);
+  // Of those samples, the labels that the loss counts.
+  int64_t counted_labels(const Samples& samples) const;
   // The first staged input that holds what is no finite number, or -1. A network can lose it on its way to the loss, for a
   // Relu of NaN may be 0, while the gradients of its weights cannot.
   int64_t bad_input() const { return sets_[at_hand_].bad_input; }

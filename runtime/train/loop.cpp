@@ -260,7 +260,7 @@ class Loop {
                                  .samples = samples.count,
                                  .loss = totals.loss,
                                  .correct = program_.counts_correct ? totals.correct : -1,
-                                 .labels = samples.count * labels_per_sample(program_),
+                                 .labels = totals.labels,
                                  .learning_rate = rate,
                                  .seconds = now_seconds() - began,
                                  .stall_seconds = totals.stall_seconds,
@@ -276,7 +276,8 @@ class Loop {
       return result;
     }
     progress_.loss_sum += totals.loss * static_cast<double>(samples.count);
-    progress_.correct_sum += totals.correct;
+    // Each iteration counts by its samples, as its loss does, however many of their labels are left out.
+    if (totals.labels > 0) progress_.correct_sum += totals.correct * (static_cast<double>(samples.count) * labels_ / static_cast<double>(totals.labels));
     progress_.seen += samples.count;
     return result;
   }
@@ -334,7 +335,7 @@ class Loop {
       return i < iterations ? Samples{first, std::min(program_.batch, dataset.samples - first)} : Samples{};
     };
     Evaluation result;
-    double loss = 0, correct = 0;
+    double loss = 0, correct = 0, labels = 0;
     for (int64_t i = 0; i < iterations; ++i) {
       agree();
       if (stopping()) return {};
@@ -343,12 +344,13 @@ class Loop {
                                                                          .padded = padded,
                                                                          .next = samples_of(i + 1),
                                                                          .context = {.training = false, .iteration = i}});
-      loss += totals.loss * static_cast<double>(samples.count);
+      loss += totals.loss * static_cast<double>(totals.labels);
+      labels += static_cast<double>(totals.labels);
       correct += totals.correct;
       result.samples += samples.count;
     }
-    result.loss = loss / static_cast<double>(result.samples);
-    if (program_.counts_correct) result.accuracy = correct / (static_cast<double>(result.samples) * labels_);
+    result.loss = loss / std::max(1.0, labels);
+    if (program_.counts_correct) result.accuracy = correct / std::max(1.0, labels);
     reporter_.evaluation(progress_.iteration - 1, epoch, result, in_epoch_line);
     return result;
   }

@@ -89,8 +89,10 @@ Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
   const Samples next_first = iteration.next.count % team_.size() == 0 ? share(iteration.next, 0) : Samples{};
   RunContext context = iteration.context;
   context.rank = team_.rank();
-  // The kernels divide by the whole batch.
-  context.loss_scale = static_cast<double>(program_.batch) / static_cast<double>(counted);
+  // The kernels divide by the labels of a whole batch.
+  totals.labels = feeder.counted_labels(iteration.samples);
+  const double of_batch = static_cast<double>(program_.batch * labels_per_sample(program_));
+  context.loss_scale = totals.labels > 0 ? of_batch / static_cast<double>(totals.labels) : 0;
   for (int64_t r = 0; r < rounds; ++r) {
     const Samples samples = samples_of(r);
     feeder.stage(samples, r + 1 < rounds ? samples_of(r + 1) : next_first);

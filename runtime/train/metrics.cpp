@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
@@ -95,7 +96,7 @@ void Metrics::iteration(const IterationResult& result) {
   number("loss", result.loss);
   if (result.correct >= 0) {
     whole("correct", static_cast<int64_t>(result.correct));
-    number("accuracy", result.correct / static_cast<double>(result.labels));
+    number("accuracy", result.correct / static_cast<double>(std::max<int64_t>(1, result.labels)));
   } else {
     nothing("correct");
     nothing("accuracy");

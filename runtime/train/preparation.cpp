@@ -41,10 +41,12 @@ Data open_data(const Program& program, const Options& options) {
   if (options.last_batch == LastBatch::pad && program.classes == 0)
     throw TrainerError(Exit::usage, "--last pad is for labels that are classes, of which the loss can leave some out; use keep");
   check_integers(data.training, program);
+  check_targets(data.training, program);
   if (options.eval_data.empty()) return data;
   data.evaluation = open_dataset(options.eval_data, Part::test, program, options.images);
   if (program.classes == 0 || data.evaluation->samples == 0) need_a_batch(program, *data.evaluation);
   check_integers(*data.evaluation, program);
+  check_targets(*data.evaluation, program);
   return data;
 }
 
@@ -70,6 +72,8 @@ void check_backend(const Options& options) {
 
 Data prepare(const Program& program, const Options& options) {
   Data data = open_data(program, options);
+  if (!data.training.counted_labels.empty() && !backend::heeds().loss_scale)
+    throw TrainerError(Exit::usage, "labels that are left out are not there for this device: the loss would not be the mean over the others");
   check_left_over(options, program, data.training.samples);
   check_save(program, options.save);
   check_trace(options.trace);

@@ -78,12 +78,12 @@ class FileColumn final : public Column {
   std::vector<std::byte> raw_;
 };
 
-// Uniform in [-1, 1) for samples, uniform over the classes for labels.
+// Uniform in [-1, 1) for samples, over the classes for labels, in [0, 1) for targets that are yes or no.
 class SyntheticColumn final : public Column {
  public:
-  SyntheticColumn(uint64_t seed, int64_t samples, const ProgramInput& input, int64_t classes)
+  SyntheticColumn(uint64_t seed, int64_t samples, const ProgramInput& input, int64_t classes, bool is_probability)
       : seed_(seed), samples_(samples), type_(input.desc.type), elements_(sample_bytes(input) / bytes_of(type_)),
-        classes_(std::max<int64_t>(1, classes)) {}
+        classes_(std::max<int64_t>(1, classes)), is_probability_(is_probability) {}
 
   int64_t samples() const override { return samples_; }
 
@@ -92,7 +92,7 @@ class SyntheticColumn final : public Column {
       const double unit = random_unit(seed_, static_cast<uint64_t>(index * elements_ + i));
       const int64_t label = static_cast<int64_t>(unit * static_cast<double>(classes_));
       switch (type_) {
-        case DataType::f32: put(to, i, static_cast<float>(2 * unit - 1)); break;
+        case DataType::f32: put(to, i, static_cast<float>(is_probability_ ? unit : 2 * unit - 1)); break;
         case DataType::i32: put(to, i, static_cast<int32_t>(label)); break;
         case DataType::i64: put(to, i, label); break;
         case DataType::u8: put(to, i, static_cast<uint8_t>(label)); break;
@@ -109,6 +109,7 @@ class SyntheticColumn final : public Column {
   int64_t samples_;
   DataType type_;
   int64_t elements_, classes_;
+  bool is_probability_;
 };
 
 int64_t elements_of(const ProgramInput& input) { return sample_bytes(input) / bytes_of(input.desc.type); }
@@ -243,7 +244,8 @@ std::vector<std::unique_ptr<Column>> synthetic_columns(uint64_t seed, Part part,
   for (size_t i = 0; i < program.inputs.size(); ++i)
     columns.push_back(std::make_unique<SyntheticColumn>(random_bits(seed, 2 * i + (part == Part::test ? 1 : 0)),
                                                         8 * program.batch, program.inputs[i],
-                                                        program.inputs[i].bound > 0 ? program.inputs[i].bound : program.classes));
+                                                        program.inputs[i].bound > 0 ? program.inputs[i].bound : program.classes,
+                                                        program.counts_correct && i + 1 == program.inputs.size()));
   return columns;
 }
 

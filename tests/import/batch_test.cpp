@@ -142,5 +142,14 @@ TEST_CASE("a dimension that is called a batch is it, also behind one that is not
   tokens.input("ids", {"7", "batch"}, onnx::TensorProto::INT64).weight("table", {9, 3});
   tokens.node("Gather", {"table", "ids"}, {"y"});
   tokens.output("y");
-  CHECK_THAT(outcome(tokens.import()), Contains("5: input 'ids' is [7,N]: its samples are not first, and no kernel turns whole numbers"));
+  const auto turned = tokens.import();
+  REQUIRE(outcome(turned) == "ok");
+  CHECK(turned->network.values[turned->network.inputs[0]].type == TensorType{DataType::i64, {N, {7}}});
+  CHECK(turned->network.values[turned->network.outputs[0]].type == TensorType{DataType::f32, {{7}, N, {3}}});
+
+  ModelBuilder flags(17);
+  flags.input("seen", {"7", "batch"}, onnx::TensorProto::BOOL).input("x", {"7", "batch"}).weight("w", {1});
+  flags.node("Where", {"seen", "x", "w"}, {"y"});
+  flags.output("y");
+  CHECK_THAT(outcome(flags.import()), Contains("5: input 'seen' is [7,N]: its samples are not first, and no kernel turns bytes"));
 }

@@ -240,6 +240,33 @@ TEST_CASE("what opsets 23 and 24 brought is made of what was there") {
   CHECK(swish.said() == "Mul Sigmoid Mul [N,5,6]");
 }
 
+TEST_CASE("a query sees the keys of its window, and none in front of it where it is causal") {
+  const auto seen = [](int64_t left, int64_t right, int64_t causal) {
+    ModelBuilder build(25, 13);
+    build.input("q", {"N", "1", "4", "2"}).input("k", {"N", "1", "5", "2"});
+    onnx::NodeProto& node = build.node("Attention", {"q", "k", "k"}, {"y"}, "node");
+    ModelBuilder::integer(node, "left_window_size", left);
+    ModelBuilder::integer(node, "right_window_size", right);
+    ModelBuilder::integer(node, "is_causal", causal);
+    build.output("y");
+    const auto imported = build.import();
+    REQUIRE(outcome(imported) == "ok");
+    std::string rows;
+    for (const Node& where : imported->network.nodes) {
+      if (where.op != "Where") continue;
+      const std::string& name = imported->network.values[where.inputs[0]].initializer;
+      for (const onnx::TensorProto& tensor : imported->file->model.graph().initializer())
+        for (size_t i = 0; tensor.name() == name && i < tensor.raw_data().size(); ++i) rows += (i > 0 && i % 5 == 0 ? " " : "") + std::to_string(tensor.raw_data()[i]);
+    }
+    return rows;
+  };
+  CHECK(seen(-1, -1, 0) == "");
+  CHECK(seen(-1, -1, 1) == "10000 11000 11100 11110");
+  CHECK(seen(2, 1, 0) == "11000 11100 11110 01111");
+  CHECK(seen(1, 3, 1) == "10000 11000 01100 00110");
+  CHECK(seen(-1, 1, 0) == "11000 11100 11110 11111");
+}
+
 TEST_CASE("attention is two products and a softmax") {
   const auto said = [](const std::function<void(onnx::NodeProto&)>& set, std::vector<std::string> inputs = {"q", "k", "v"}) {
     Spelled spelled;

@@ -140,6 +140,7 @@ TEST_CASE("what only replaces NaN is left out, with a note") {
     ModelBuilder build;
     build.input("x", {"N", "4", "4"}).weight("w", {4, 4}).node("MatMul", {"x", "w"}, {"scores"});
     build.node("Softmax", {"scores"}, {"p"}, "softmax");
+    if (instead == std::string("one")) build.constant_real("one", {1}, true);
     build.constant_real("zero", {0}, true).node("IsNaN", {condition}, {"isnan"}, "isnan");
     build.node("Where", {"isnan", instead, kept}, {"guarded"}, "where");
     build.node("MatMul", {"guarded", "x"}, {"y"}, "values");
@@ -155,8 +156,8 @@ TEST_CASE("what only replaces NaN is left out, with a note") {
   CHECK(imported->notes == std::vector<std::string>{"1 Where node that only replaces NaN is left out; NaN in training ends it, by name"});
   for (const auto& other : {guarded("p", "scores"), guarded("scores", "p")})
     CHECK(outcome(other).find("5: 1 operator of the model (opset 17) is not supported | IsNaN: 1 node, 'isnan'") == 0);
-  // What is trained, or has more elements than one, is no number: x would not be all that comes out.
-  for (const char* instead : {"w", "scores"}) {
+  // Softmax puts 0 there itself. What is trained, or has more elements than one, is no number: x would not be all that comes out.
+  for (const char* instead : {"w", "scores", "one"}) {
     const std::string said = outcome(guarded("p", "p", instead));
     CAPTURE(said);
     CHECK(said.find(std::string("puts '") + instead + "' in the place of NaN") != std::string::npos);

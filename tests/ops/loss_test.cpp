@@ -16,13 +16,13 @@ struct LossOutcome {
 
 // Logits [n, classes, pixels]; labels [n, pixels].
 LossOutcome run(const std::vector<float>& logits, const std::vector<int32_t>& labels, int64_t n, int64_t classes,
-            int64_t pixels, const SoftmaxCrossEntropyAttrs& attrs, bool training = true) {
+            int64_t pixels, const SoftmaxCrossEntropyAttrs& attrs, bool training = true, bool of_logarithms = false) {
   const TensorDesc scores = f32({n, classes, pixels});
   const std::vector<OperandDesc> operands = {read(scores), read(i32({n, pixels})), write(f32({1})), write(f32({1})),
                                              write(scores)};
-  const auto kernel = SoftmaxCrossEntropy::make(attrs, operands, "");
-  std::vector<std::byte> workspace(
-      static_cast<size_t>(SoftmaxCrossEntropy::algorithms(attrs, operands)[0].workspace_bytes) + 64);
+  const auto kernel = of_logarithms ? NegativeLogLikelihood::make(attrs, operands, "") : SoftmaxCrossEntropy::make(attrs, operands, "");
+  const auto algorithms = of_logarithms ? NegativeLogLikelihood::algorithms(attrs, operands) : SoftmaxCrossEntropy::algorithms(attrs, operands);
+  std::vector<std::byte> workspace(static_cast<size_t>(algorithms[0].workspace_bytes) + 64);
   LossOutcome outcome{.gradient = std::vector<float>(logits.size(), 7)};
   std::vector<float> given = logits;
   std::vector<int32_t> given_labels = labels;
@@ -120,6 +120,61 @@ TEST_CASE("the square error is what its formula says") {
   }
   CHECK(loss == Approx(wanted).epsilon(1e-6));
   CHECK(worst < 1e-9);
+}
+
+TEST_CASE("the likelihood is that of the labels alone") {
+  // [2, 3, 2]: the classes of a pixel are 2 apart. Sample 0 has labels 1 and -1, sample 1 has 2, which is ignored, and 0.
+  const std::vector<float> logarithms = {-1, -2, -0.5F, -3, -4, -0.25F, -1, -0.125F, -2, -5, -0.5F, -6};
+  const std::vector<int32_t> labels = {1, -1, 2, 0};
+  const LossOutcome got = run(logarithms, labels, 2, 3, 2, {.scale = 0.25, .ignore_index = 2}, true, true);
+  CHECK(got.loss == 0.25F * (0.5F + 0.125F));
+  CHECK(got.correct == 2);
+  std::vector<float> wanted(12, 0);
+  wanted[2] = wanted[7] = -0.25F;
+  CHECK(got.gradient == wanted);
+  CHECK(run(logarithms, labels, 2, 3, 2, {.ignore_index = 2}, false, true).gradient == std::vector<float>(12, 7));
+  CHECK(std::isnan(run({-1, -2}, {2}, 1, 2, 1, {}, true, true).loss));
+}
+
+TEST_CASE("the binary cross entropy is what its formula says, and overflows nowhere") {
+  std::vector<float> x(5003), target(x.size()), gradient(x.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] = 9 * std::sin(static_cast<float>(i));
+    target[i] = i % 3 == 0 ? 0.0F : i % 3 == 1 ? 1.0F : 0.3F;
+  }
+  x[0] = 1e30F, x[1] = -1e30F, x[3] = -1e30F, x[4] = 1e30F;  // wrong, wrong, right, right
+  const TensorDesc desc = f32({static_cast<int64_t>(x.size())});
+  const std::vector<OperandDesc> operands = {read(desc), read(desc), write(f32({1})), write(f32({1})), write(desc)};
+  const BinaryCrossEntropyAttrs attrs{.scale = 1.0 / 10000};
+  const auto kernel = BinaryCrossEntropy::make(attrs, operands, "");
+  std::vector<double> workspace(static_cast<size_t>(BinaryCrossEntropy::algorithms(attrs, operands)[0].workspace_bytes) / 8 + 1);
+  float loss = -1, correct = -1;
+  const auto play = [&](const RunContext& context) {
+    std::byte* const addresses[] = {reinterpret_cast<std::byte*>(x.data()), reinterpret_cast<std::byte*>(target.data()), reinterpret_cast<std::byte*>(&loss),
+                                    reinterpret_cast<std::byte*>(&correct), reinterpret_cast<std::byte*>(gradient.data())};
+    kernel->run(context, addresses, reinterpret_cast<std::byte*>(workspace.data()));
+    backend::finish(nullptr);
+  };
+  play({});
+  double worst = 0, hits = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double probability = 1 / (1 + std::exp(-static_cast<double>(x[i])));
+    worst = std::max(worst, std::abs(static_cast<double>(gradient[i]) - (probability - static_cast<double>(target[i])) / 10000));
+    hits += (x[i] > 0) == (target[i] > 0.5F) ? 1 : 0;
+  }
+  CHECK(loss == Approx(2e26).epsilon(1e-6));
+  CHECK(static_cast<double>(correct) == hits);
+  CHECK(worst < 1e-10);
+  for (const size_t i : {0, 1, 3, 4}) x[i] = 0.5F;
+  const std::vector<float> before = gradient;
+  play({.training = false});
+  CHECK(gradient == before);
+  double wanted = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double probability = 1 / (1 + std::exp(-static_cast<double>(x[i]))), t = static_cast<double>(target[i]);
+    wanted -= (t * std::log(probability) + (1 - t) * std::log(1 - probability)) / 10000;
+  }
+  CHECK(loss == Approx(wanted).epsilon(1e-5));
 }
 
 }  // namespace plimsoll::test

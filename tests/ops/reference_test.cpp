@@ -2,6 +2,8 @@
 // backward fits its forward; here the forward itself is held to what a user knows.
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <numeric>
 
 #include "executor.h"
@@ -323,6 +325,49 @@ TEST_CASE("a loss scaled is its gradient scaled: a batch that is not whole is th
   };
   CHECK(entropy(0.5, 1) == entropy(0.25, 2));
   CHECK(entropy(0.5, 1)[2][0] == Approx(1.31326));
+}
+
+TEST_CASE("a row that is masked whole is zeros, and nothing flows back through it") {
+  constexpr float kMasked = -std::numeric_limits<float>::infinity();
+  const std::vector<float> rows = {0, kMasked, 0, kMasked, kMasked, kMasked, kMasked, kMasked, kMasked, 1, kMasked, NAN};
+  const auto turned = [](const std::vector<float>& given) {  // [4, 3] → [3, 4]
+    std::vector<float> made;
+    for (size_t c = 0; c < 3; ++c)
+      for (size_t r = 0; r < 4; ++r) made.push_back(given[3 * r + c]);
+    return made;
+  };
+  const auto softmax = [](const TensorDesc& desc, const std::vector<float>& x) {
+    std::vector<std::vector<float>> tensors = {x, std::vector<float>(12, 7)};
+    run_once({.name = "SoftmaxForward", .operands = {read(desc), write(desc)}}, {}, tensors);
+    return tensors[1];
+  };
+  for (const bool side_by_side : {true, false}) {
+    const TensorDesc desc = side_by_side ? f32({4, 3, 1}) : f32({1, 3, 4});
+    const std::vector<float> y = softmax(desc, side_by_side ? rows : turned(rows));
+    const std::vector<float> wanted = {0.5F, 0, 0.5F, 0, 0, 0, 0, 0, 0, NAN, NAN, NAN};
+    const std::vector<float> in_order = side_by_side ? wanted : turned(wanted);
+    for (size_t i = 0; i < 12; ++i) CHECK((y[i] == in_order[i] || (std::isnan(y[i]) && std::isnan(in_order[i]))));
+    std::vector<std::vector<float>> tensors = {std::vector<float>(12, 0), std::vector<float>(12, 3), std::vector<float>(12, 7)};
+    run_once({.name = "SoftmaxBackward", .operands = {read(desc), read(desc), write(desc)}}, {}, tensors);
+    CHECK(tensors[2] == std::vector<float>(12, 0));
+  }
+}
+
+TEST_CASE("what no float holds fills with infinity, the lowest float with itself") {
+  const auto filled = [](double value) {
+    std::vector<std::vector<float>> tensors = {{1, 2}, std::vector<float>(1), {7, 7}};
+    const std::vector<unsigned char> mask = {0, 1};
+    std::memcpy(tensors[1].data(), mask.data(), 2);
+    const TensorDesc desc = f32({2});
+    run_once({.name = "MaskedFill", .attributes = {{"value", value}}, .operands = {read(desc), read({DataType::u8, {2}}), write(desc)}}, {}, tensors);
+    CHECK(tensors[2][1] == 2);
+    return tensors[2][0];
+  };
+  constexpr double kLargest = std::numeric_limits<float>::max();
+  CHECK(filled(-std::numeric_limits<double>::max()) == -std::numeric_limits<float>::infinity());
+  CHECK(filled(std::numeric_limits<double>::max()) == std::numeric_limits<float>::infinity());
+  CHECK(filled(-kLargest) == -std::numeric_limits<float>::max());
+  CHECK(filled(-3) == -3);
 }
 
 TEST_CASE("kernels by name refuse what they are not") {

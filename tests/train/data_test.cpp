@@ -139,6 +139,58 @@ TEST_CASE("npy samples arrive as the program's element types") {
         }) == Exit::invalid_model);
 }
 
+TEST_CASE("labels that the loss leaves out are counted sample by sample") {
+  const TemporaryDirectory place;
+  Classifier c({2, 4}, 5, DataType::i64);
+  c.inputs[1].desc.dims = {2, 3};
+  c.inputs[1].ignored = -100;
+  c.program.inputs = c.inputs;
+  c.program.counts_correct = true;
+  write(place / "x.npy", npy(dictionary("<f4", "3, 4"), std::string(48, '\0')));
+  const auto open = [&](const std::vector<int64_t>& labels) {
+    write(place / "y.npy", npy(dictionary("<i8", "3, 3"), std::string(reinterpret_cast<const char*>(labels.data()), 72)));
+    return open_dataset("npy:" + (place / "x.npy") + "," + (place / "y.npy"), Part::training, c.program);
+  };
+  Dataset whole = open({0, 1, 2, 3, 4, 0, 1, 2, 3});
+  check_integers(whole, c.program);
+  CHECK(whole.counted_labels.empty());
+  Dataset holes = open({0, -100, -100, 3, 4, 0, -100, 2, 3});
+  check_integers(holes, c.program);
+  CHECK(holes.counted_labels == std::vector<int32_t>{1, 3, 2});
+  Feeder in_order(c.program, holes, false, 0);
+  CHECK(in_order.counted_labels({0, 2}) == 4);
+  CHECK(in_order.counted_labels({1, 2}) == 5);
+  Feeder of_whole(c.program, whole, false, 0);
+  CHECK(of_whole.counted_labels({1, 2}) == 6);
+}
+
+TEST_CASE("targets that are yes or no are from 0 to 1, and bytes of 0 and 1 are taken for what they would become") {
+  const TemporaryDirectory place;
+  Classifier c({2, 4}, 0, DataType::f32);
+  c.program.counts_correct = true;
+  CHECK(labels_per_sample(c.program) == 1);
+  write(place / "x.npy", npy(dictionary("<f4", "2, 4"), std::string(32, '\0')));
+  const auto code = [&](const std::string& type, const std::string& bytes) {
+    write(place / "y.npy", npy(dictionary(type, "2,"), bytes));
+    Dataset data = open_dataset("npy:" + (place / "x.npy") + "," + (place / "y.npy"), Part::training, c.program);
+    return code_of([&] { check_targets(data, c.program); });
+  };
+  const auto reals = [](float a, float b) { return std::string(reinterpret_cast<const char*>(&a), 4) + std::string(reinterpret_cast<const char*>(&b), 4); };
+  CHECK(code("<f4", reals(0, 1)) == Exit::ok);
+  CHECK(code("<f4", reals(0.25F, 0)) == Exit::ok);
+  CHECK(code("<f4", reals(0, 1.5F)) == Exit::invalid_model);
+  CHECK(code("<f4", reals(-1, 0)) == Exit::invalid_model);
+  CHECK(code("|u1", std::string("\0\xff", 2)) == Exit::ok);
+  CHECK(code("|u1", std::string("\0\1", 2)) == Exit::invalid_model);
+  c.program.counts_correct = false;
+  CHECK(code("<f4", reals(-1, 7)) == Exit::ok);
+  Dataset synthetic = open_dataset("synthetic:3", Part::training, c.program);
+  CHECK(code_of([&] { check_targets(synthetic, c.program); }) == Exit::ok);
+  c.program.counts_correct = true;
+  Dataset of_yes_and_no = open_dataset("synthetic:3", Part::training, c.program);
+  CHECK(code_of([&] { check_targets(of_yes_and_no, c.program); }) == Exit::ok);
+}
+
 TEST_CASE("cifar10: label, then three planes, normalized") {
   const TemporaryDirectory place;
   for (int file = 1; file <= 5; ++file) {

@@ -2,6 +2,7 @@
 #include "compiler/training/loss.h"
 
 #include <catch2/catch.hpp>
+#include <functional>
 
 #include "compiler/ops/op.h"
 #include "compiler/training/build.h"
@@ -94,6 +95,28 @@ TEST_CASE("where tokens are read and each is scored, each has a label") {
   CHECK(graph->tensors[graph->inputs[1]].bound == 0);
 }
 
+TEST_CASE("tokens and their scores may have their steps first: what is fed has samples first") {
+  Builder b;
+  const ValueId ids = b.value("ids", ValueKind::input, {DataType::i64, {kBatch, {4}}});
+  const ValueId table = b.value("table", ValueKind::parameter, {DataType::f32, {{9}, {6}}});
+  const ValueId head = b.value("head", ValueKind::parameter, {DataType::f32, {{6}, {5}}});
+  const ValueId steps = b.node("Transpose", {ids});
+  CHECK(b.network.values[steps].type == TensorType{DataType::i64, {{4}, kBatch}});
+  const ValueId scores = b.node("MatMul", {b.node("Gather", {table, steps}), head});
+  b.network.outputs = {b.node("LogSoftmax", {scores})};
+  std::vector<std::string> notes;
+  REQUIRE(attach_loss(b.network, LossKind::softmax_cross_entropy, notes).ok());
+  CHECK(b.network.values[b.network.inputs.back()].type == TensorType{DataType::i32, {kBatch, {4}}});
+  const Node& loss = b.network.nodes.back();
+  CHECK(b.network.values[loss.inputs[0]].type == TensorType{DataType::f32, {kBatch, {4}, {5}}});
+  std::string names;
+  for (const Node& node : b.network.nodes) names += node.op + " ";
+  CHECK(names == "Transpose Gather MatMul Transpose SoftmaxCrossEntropyLoss ");
+  const auto graph = build_task_graph(b.network, {.batch = 8});
+  REQUIRE(graph.ok());
+  CHECK(graph->tensors[graph->inputs[0]].bound == 9);
+}
+
 TEST_CASE("the target of a mean square has the output's shape") {
   Builder b = classifier();
   std::vector<std::string> notes;
@@ -145,6 +168,56 @@ TEST_CASE("a model keeps its own loss") {
   REQUIRE(b.network.nodes.size() == 2);
   CHECK(b.network.nodes.back().outputs.size() == 2);
   CHECK(b.network.values[b.network.nodes.back().outputs[1]].name == "correct");
+}
+
+TEST_CASE("yes or no: the target of logits has their shape, and a sigmoid in front goes") {
+  Builder b = classifier();
+  b.network.outputs = {b.node("Sigmoid", {b.network.outputs[0]})};
+  std::vector<std::string> notes;
+  REQUIRE(attach_loss(b.network, LossKind::binary_cross_entropy, notes).ok());
+  CHECK(notes == std::vector<std::string>{"node 'Sigmoid3' (Sigmoid) is removed: the loss includes it"});
+  const Node& loss = b.network.nodes.back();
+  CHECK(loss.op == "BinaryCrossEntropyLoss");
+  CHECK(b.network.values[loss.inputs[0]].name == "Relu1.0");
+  CHECK(b.network.values[b.network.inputs.back()].type == TensorType{DataType::f32, {kBatch, {5}}});
+  const auto graph = build_task_graph(b.network, {.batch = 8});
+  REQUIRE(graph.ok());
+  CHECK(graph->correct.valid());
+}
+
+TEST_CASE("a likelihood behind a LogSoftmax over the classes is a cross entropy, behind anything else it is itself") {
+  const auto attached = [](const std::function<ValueId(Builder&, ValueId)>& put_in_front, std::vector<std::string>& notes) {
+    Builder b;
+    const ValueId labels = b.value("y", ValueKind::input, {DataType::i64, {kBatch, {2}}});
+    const ValueId x = b.value("x", ValueKind::input, {DataType::f32, {kBatch, {7}, {2}}});
+    const ValueId bias = b.value("bias", ValueKind::parameter, {DataType::f32, {{7}, {2}}});
+    const ValueId loss = b.node("NegativeLogLikelihoodLoss", {put_in_front(b, b.node("Add", {x, bias})), labels});
+    b.network.nodes.back().attributes["ignore_index"] = int64_t{3};
+    b.network.outputs = {loss};
+    REQUIRE(attach_loss(b.network, LossKind::none, notes).ok());
+    CHECK(b.network.inputs == std::vector<ValueId>{x, labels});
+    const auto graph = build_task_graph(b.network, {.batch = 8});
+    REQUIRE(graph.ok());
+    CHECK(graph->correct.valid());
+    CHECK(graph->tensors[graph->inputs[1]].ignored == 3);
+    std::string names;
+    for (const Node& node : b.network.nodes) names += node.op + " ";
+    return names;
+  };
+  const auto with_axis = [](int64_t axis) {
+    return [axis](Builder& b, ValueId x) {
+      const ValueId y = b.node("LogSoftmax", {x});
+      b.network.nodes.back().attributes["axis"] = axis;
+      return y;
+    };
+  };
+  std::vector<std::string> notes;
+  CHECK(attached(with_axis(1), notes) == "Add SoftmaxCrossEntropyLoss ");
+  CHECK(notes == std::vector<std::string>{"node 'LogSoftmax1' (LogSoftmax) is removed: the loss includes it"});
+  notes.clear();
+  CHECK(attached(with_axis(-1), notes) == "Add LogSoftmax NegativeLogLikelihoodLoss ");
+  CHECK(attached([](Builder&, ValueId x) { return x; }, notes) == "Add NegativeLogLikelihoodLoss ");
+  CHECK(notes.empty());
 }
 
 TEST_CASE("no loss at all is an error") {

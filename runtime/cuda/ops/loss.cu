@@ -1,5 +1,7 @@
 // SoftmaxCrossEntropy {logits, labels, loss, correct, dlogits}   logits [N, C, d…], labels [N, d…] i32 or i64
+// NegativeLogLikelihood {log_probabilities, labels, loss, correct, dlog_probabilities}   likewise
 // Mse {prediction, target, loss, dprediction}
+// BinaryCrossEntropy {logits, target, loss, correct, dlogits}   targets from 0 to 1
 //
 // Loss, hits and gradient in one launch; every block leaves its share in the workspace, and one more block adds the shares
 // in a fixed order. `correct` and the gradient may be absent; in evaluation the gradient is not written. The gradient may
@@ -135,6 +137,31 @@ __global__ void pixels_kernel(int64_t rows, int64_t classes, int64_t pixels, Los
   if (threadIdx.x == 0) shares[blockIdx.x] = share;
 }
 
+// The logarithms of probabilities are given: nothing but the label's counts. A thread for each row, read before it is written.
+__global__ void likelihood_kernel(int64_t rows, int64_t classes, int64_t pixels, LossScale given_scale, Labels labels,
+                                  const float* given, float* gradient, Share* shares) {
+  const float scale = given_scale.rounded();
+  const int64_t number = cuda::thread_number();
+  Share share{0, 0};
+  if (number < rows) {
+    const int64_t start = number / pixels * classes * pixels + number % pixels;
+    const float* const x = given + start;
+    float* const dx = gradient ? gradient + start : nullptr;
+    const int64_t label = labels[number];
+    const bool counted = labels.counts(label);
+    if (counted) {
+      Best best{x[0], 0};
+      for (int64_t c = 1; c < classes; ++c)
+        if (x[c * pixels] > best.value) best = {x[c * pixels], c};
+      const float mine = label < classes ? x[label * pixels] : nanf("");
+      share = {-static_cast<double>(mine), best.at == label ? 1.0 : 0.0};
+    }
+    for (int64_t c = 0; dx && c < classes; ++c) dx[c * pixels] = counted && c == label ? -scale : 0;
+  }
+  share = cuda::block_reduce<cuda::kThreads>(share, plus);
+  if (threadIdx.x == 0) shares[blockIdx.x] = share;
+}
+
 struct CrossEntropy {
   int64_t batch, classes, pixels = 1;
 
@@ -159,6 +186,23 @@ __global__ void mse_kernel(int64_t n, LossScale scale, const float* x, const flo
   }
   sum = cuda::block_sum<cuda::kThreads>(sum);
   if (threadIdx.x == 0) shares[blockIdx.x] = {sum, 0};
+}
+
+// max(x, 0) - x·t + ln(1 + e^-|x|), which overflows nowhere; its slope is sigmoid(x) - t.
+__global__ void binary_loss_kernel(int64_t n, LossScale scale, const float* x, const float* t, float* dx, Share* shares) {
+  const float factor = scale.rounded();
+  Share share{0, 0};
+  for (int k = 0; k < kHeld; ++k) {
+    const int64_t i = blockIdx.x * kPart + k * cuda::kThreads + threadIdx.x;
+    if (i >= n) break;
+    const float logit = x[i], target = t[i];
+    const float above = logit > 0 ? logit : 0;
+    share.loss += static_cast<double>(above - logit * target) + log1p(static_cast<double>(expf(-fabsf(logit))));
+    share.hits += (logit > 0) == (target > 0.5F) ? 1 : 0;
+    if (dx) dx[i] = factor * (1.0F / (1.0F + expf(-logit)) - target);
+  }
+  share = cuda::block_reduce<cuda::kThreads>(share, plus);
+  if (threadIdx.x == 0) shares[blockIdx.x] = share;
 }
 
 int64_t bytes_of_shares(int64_t blocks) { return blocks * static_cast<int64_t>(sizeof(Share)); }
@@ -190,6 +234,27 @@ std::unique_ptr<Kernel> SoftmaxCrossEntropy::make(const Attrs& attrs, std::span<
   });
 }
 
+std::vector<Algorithm> NegativeLogLikelihood::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+  const CrossEntropy shape(operands[0].tensor);
+  return {{.workspace_bytes = bytes_of_shares(cuda::blocks_for(shape.batch * shape.pixels))}};
+}
+
+std::unique_ptr<Kernel> NegativeLogLikelihood::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                                    std::string_view) {
+  const CrossEntropy shape(operands[0].tensor);
+  const bool wide = operands[1].tensor.type == DataType::i64;
+  return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
+    Share* const shares = reinterpret_cast<Share*>(workspace);
+    const Labels labels{operand[1], wide, attrs.ignore_index};
+    const LossScale scale{attrs.scale, cuda::changing(context)};
+    const int64_t rows = shape.batch * shape.pixels, blocks = cuda::blocks_for(rows);
+    cuda::launch("likelihood", likelihood_kernel, blocks, cuda::kThreads, context, rows, shape.classes, shape.pixels, scale, labels,
+                 cuda::in(operand, 0), context.training ? cuda::out(operand, 4) : nullptr, shares);
+    cuda::launch("sum of the loss", total_kernel, 1, cuda::kThreads, context, blocks, scale, shares, cuda::out(operand, 2),
+                 cuda::out(operand, 3));
+  });
+}
+
 std::vector<Algorithm> Mse::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
   return {{.workspace_bytes = bytes_of_shares(cuda::divided_up(operands[0].tensor.elements(), kPart))}};
 }
@@ -203,6 +268,23 @@ std::unique_ptr<Kernel> Mse::make(const Attrs& attrs, std::span<const OperandDes
                  cuda::in(operand, 0), cuda::in(operand, 1), context.training ? cuda::out(operand, 3) : nullptr, shares);
     cuda::launch("sum of the loss", total_kernel, 1, cuda::kThreads, context, blocks, scale, shares,
                  cuda::out(operand, 2), nullptr);
+  });
+}
+
+std::vector<Algorithm> BinaryCrossEntropy::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = bytes_of_shares(cuda::divided_up(operands[0].tensor.elements(), kPart))}};
+}
+
+std::unique_ptr<Kernel> BinaryCrossEntropy::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                                 std::string_view) {
+  const int64_t n = operands[0].tensor.elements(), blocks = cuda::divided_up(n, kPart);
+  return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
+    Share* const shares = reinterpret_cast<Share*>(workspace);
+    const LossScale scale{attrs.scale, cuda::changing(context)};
+    cuda::launch("binary cross entropy", binary_loss_kernel, blocks, cuda::kThreads, context, n, scale,
+                 cuda::in(operand, 0), cuda::in(operand, 1), context.training ? cuda::out(operand, 4) : nullptr, shares);
+    cuda::launch("sum of the loss", total_kernel, 1, cuda::kThreads, context, blocks, scale, shares,
+                 cuda::out(operand, 2), cuda::out(operand, 3));
   });
 }
 

@@ -1,6 +1,9 @@
 // MaskedFill {x, mask, y}: y = x where the mask (u8, broadcast to x) says so, else a number.
 #include "runtime/attrs/masked_fill.h"
 
+#include <cmath>
+#include <limits>
+
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/layout.h"
 #include "runtime/cuda/strided.h"
@@ -20,6 +23,12 @@ __global__ void masked_fill_kernel(Index n, cuda::DeviceLoops<1> loops, bool kee
   y[number] = kAdd ? y[number] + result : result;
 }
 
+float fill_of(double value) {
+  using Limits = std::numeric_limits<float>;
+  if (std::fabs(value) <= static_cast<double>(Limits::max())) return static_cast<float>(value);
+  return value > 0 ? Limits::infinity() : -Limits::infinity();
+}
+
 }  // namespace
 
 PLIMSOLL_CUDA_KERNEL(MaskedFill, {
@@ -31,7 +40,7 @@ PLIMSOLL_CUDA_KERNEL(MaskedFill, {
   const cuda::DeviceLoops<1> loops = cuda::on_device(of_mask);
   const int64_t n = operands[2].tensor.elements();
   const bool keep = attrs.keep;
-  const float value = static_cast<float>(attrs.value);
+  const float value = fill_of(attrs.value);
   return cuda::by_flag(cuda::adds(operands[2]), [&](auto add) -> std::unique_ptr<Kernel> {
     return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
       cuda::by_index(n, [&](auto index) {

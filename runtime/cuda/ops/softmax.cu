@@ -1,5 +1,6 @@
 // SoftmaxForward {x, y}   SoftmaxBackward {y, dy, dx}     all [outer, classes, inner]
 // LogSoftmaxForward and LogSoftmaxBackward likewise, a row a thread's.
+// A row of -∞ alone, an attention's query that sees no key, is a row of zeros, as PyTorch's scaled_dot_product_attention has it.
 // Classes that lie side by side are a block's work; classes that lie apart are a thread's, beside those of the neighbours.
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/reduce.h"
@@ -17,15 +18,19 @@ struct SoftmaxShape {
   int64_t columns() const { return outer * inner; }
 };
 
+// The largest of a row: less -∞ each would be NaN, less 0 each is e^-∞ = 0.
+__device__ float finite_or_zero(float largest) { return largest == -INFINITY ? 0 : largest; }
+
 __global__ void row_kernel(int64_t classes, const float* from, float* to) {
   const float* const x = from + blockIdx.x * classes;
   float* const y = to + blockIdx.x * classes;
   float largest = x[0];
   for (int64_t c = threadIdx.x; c < classes; c += kSoftmaxThreads) largest = x[c] > largest ? x[c] : largest;
-  largest = cuda::block_max<kSoftmaxThreads>(largest);
+  largest = finite_or_zero(cuda::block_max<kSoftmaxThreads>(largest));
   double sum = 0;
   for (int64_t c = threadIdx.x; c < classes; c += kSoftmaxThreads) sum += static_cast<double>(expf(x[c] - largest));
-  const float factor = static_cast<float>(1 / cuda::block_sum_for_all<kSoftmaxThreads>(sum));
+  sum = cuda::block_sum_for_all<kSoftmaxThreads>(sum);
+  const float factor = sum == 0 ? 0 : static_cast<float>(1 / sum);
   for (int64_t c = threadIdx.x; c < classes; c += kSoftmaxThreads) y[c] = expf(x[c] - largest) * factor;
 }
 
@@ -37,9 +42,10 @@ __global__ void column_kernel(int64_t columns, int64_t classes, int64_t inner, c
   float* const y = to + start;
   float largest = x[0];
   for (int64_t c = 1; c < classes; ++c) largest = x[c * inner] > largest ? x[c * inner] : largest;
+  largest = finite_or_zero(largest);
   float sum = 0;
   for (int64_t c = 0; c < classes; ++c) sum += expf(x[c * inner] - largest);
-  const float factor = 1.0F / sum;
+  const float factor = sum == 0 ? 0 : 1.0F / sum;
   for (int64_t c = 0; c < classes; ++c) y[c * inner] = expf(x[c * inner] - largest) * factor;
 }
 

@@ -72,6 +72,9 @@ __global__ void strided_transpose_kernel(int64_t columns, int64_t lines, int64_t
   }
 }
 
+// Of an element: moved as they are, whatever they mean.
+int64_t words_of(const TensorDesc& desc) { return bytes_of(desc.type) / 4; }
+
 // Loops over y in its order: {y, x}. `along` is the loop along which x is contiguous; 0: none but the innermost.
 struct Turned {
   Loops<2> loops;
@@ -79,9 +82,10 @@ struct Turned {
 
   Turned(const TransposeAttrs& attrs, const TensorDesc& x, const TensorDesc& y) {
     const std::vector<int64_t> from = strides_of(x), to = strides_of(y);
-    loops.around(1, {1, 1});
+    const int64_t words = words_of(x);
+    loops.around(words, {1, 1});
     for (size_t axis = y.rank(); axis-- > 0;)
-      loops.around(y.dim(axis), {to[axis], from[static_cast<size_t>(attrs.perm[axis])]});
+      loops.around(y.dim(axis), {words * to[axis], words * from[static_cast<size_t>(attrs.perm[axis])]});
     for (size_t i = 1; i < loops.depth(); ++i)
       if (loops.strides[1][i] == 1) along = i;
   }
@@ -135,7 +139,8 @@ PLIMSOLL_CUDA_KERNEL(Transpose, {
   const bool add = cuda::adds(operands[1]);
   if (turned.along != 0 && turned.loops.strides[1][0] != 1) return transpose(turned, add);
   const cuda::DeviceLoops<2> loops = cuda::on_device(turned.loops);
-  return cuda::kernel([=, n = operands[1].tensor.elements()](const RunContext& context, std::byte* const* operand, std::byte*) {
+  const int64_t n = operands[1].tensor.elements() * words_of(operands[1].tensor);
+  return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
     copy(context, n, add, loops, cuda::out(operand, 1), cuda::in(operand, 0));
   });
 })

@@ -1,4 +1,7 @@
 // MaskedFill {x, mask, y}: y = x where the mask (u8, broadcast to x) says so, else a number. Plain layouts.
+#include <cmath>
+#include <limits>
+
 #include "runtime/host/flat_kernel.h"
 #include "runtime/loops.h"
 #include "runtime/attrs/masked_fill.h"
@@ -21,6 +24,12 @@ void masked_fill(const Loops<2>& loops, bool keep, float value, const float* x, 
   }
 }
 
+float fill_of(double value) {
+  using Limits = std::numeric_limits<float>;
+  if (std::fabs(value) <= static_cast<double>(Limits::max())) return static_cast<float>(value);
+  return value > 0 ? Limits::infinity() : -Limits::infinity();
+}
+
 }  // namespace
 
 std::vector<Algorithm> MaskedFill::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
@@ -28,7 +37,7 @@ std::vector<Algorithm> MaskedFill::algorithms(const Attrs&, std::span<const Oper
 std::unique_ptr<Kernel> MaskedFill::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
   const Loops<2> loops = loops_over<2>({operands[2].tensor, operands[1].tensor});
   const bool keep = attrs.keep, adds = operands[2].access == Access::update;
-  const float value = static_cast<float>(attrs.value);
+  const float value = fill_of(attrs.value);
   return host::flat_kernel([=](const RunContext&, std::byte* const* operand) {
     const float* x = host::in(operand, 0);
     const auto* m = reinterpret_cast<const uint8_t*>(operand[1]);

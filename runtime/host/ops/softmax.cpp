@@ -1,6 +1,8 @@
 // SoftmaxForward {x, y}   SoftmaxBackward {y, dy, dx}     all [outer, classes, inner]
 // LogSoftmaxForward and LogSoftmaxBackward likewise
+// A row of -∞ alone, an attention's query that sees no key, is a row of zeros, as PyTorch's scaled_dot_product_attention has it.
 #include <cmath>
+#include <limits>
 
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/math.h"
@@ -20,10 +22,14 @@ struct SoftmaxShape {
   int64_t work() const { return outer * classes * inner; }
 };
 
+// The largest of a row: less -∞ each would be NaN, less 0 each is e^-∞ = 0.
+float finite_or_zero(float largest) { return largest == -std::numeric_limits<float>::infinity() ? 0 : largest; }
+
 // Classes side by side.
 void forward_row(const float* x, float* y, int64_t n) {
   float largest = x[0];
   for (int64_t c = 1; c < n; ++c) largest = x[c] > largest ? x[c] : largest;
+  largest = finite_or_zero(largest);
   float lanes[kSoftmaxLanes] = {};
   int64_t c = 0;
   for (; c + kSoftmaxLanes <= n; c += kSoftmaxLanes) {
@@ -38,7 +44,7 @@ void forward_row(const float* x, float* y, int64_t n) {
   }
   float sum = 0;
   for (const float lane : lanes) sum += lane;
-  const float factor = 1.0F / sum;
+  const float factor = sum == 0 ? 0 : 1.0F / sum;
   for (int64_t j = 0; j < n; ++j) y[j] *= factor;
 }
 
@@ -51,6 +57,7 @@ void forward_stretch(const float* x, float* y, int64_t n, int64_t step, int64_t 
   }
   for (int64_t c = 1; c < n; ++c)
     for (int64_t p = 0; p < count; ++p) largest[p] = x[c * step + p] > largest[p] ? x[c * step + p] : largest[p];
+  for (int64_t p = 0; p < count; ++p) largest[p] = finite_or_zero(largest[p]);
   for (int64_t c = 0; c < n; ++c) {
     for (int64_t p = 0; p < count; ++p) {
       const float e = host::exp_of(x[c * step + p] - largest[p]);
@@ -58,7 +65,7 @@ void forward_stretch(const float* x, float* y, int64_t n, int64_t step, int64_t 
       sum[p] += e;
     }
   }
-  for (int64_t p = 0; p < count; ++p) sum[p] = 1.0F / sum[p];
+  for (int64_t p = 0; p < count; ++p) sum[p] = sum[p] == 0 ? 0 : 1.0F / sum[p];
   for (int64_t c = 0; c < n; ++c)
     for (int64_t p = 0; p < count; ++p) y[c * step + p] *= sum[p];
 }

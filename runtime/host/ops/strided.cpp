@@ -80,9 +80,10 @@ class TransposeKernel final : public Kernel {
       : accumulates_(operands[1].access == Access::update) {
     const TensorDesc &x = operands[0].tensor, &y = operands[1].tensor;
     const std::vector<int64_t> from = strides_of(x), to = strides_of(y);
-    loops_.around(1, {1, 1});
+    const int64_t words = bytes_of(x.type) / 4;  // moved as they are, whatever they mean
+    loops_.around(words, {1, 1});
     for (size_t axis = y.rank(); axis-- > 0;)
-      loops_.around(y.dim(axis), {to[axis], from[static_cast<size_t>(attrs.perm[axis])]});
+      loops_.around(y.dim(axis), {words * to[axis], words * from[static_cast<size_t>(attrs.perm[axis])]});
     for (size_t i = 1; i < loops_.depth(); ++i)
       if (loops_.strides[1][i] == 1) along_ = i;
   }

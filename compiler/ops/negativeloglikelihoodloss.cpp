@@ -1,0 +1,16 @@
+// NegativeLogLikelihoodLoss: logarithms of probabilities [N, C, d…], labels [N, d…] → minus the mean of the labels' ones.
+//   NegativeLogLikelihood {log_probabilities, labels, loss, correct, dlog_probabilities}
+// Behind a LogSoftmax, as exporters write a cross entropy, the two become one (compiler/training/loss.cpp).
+#include "compiler/ops/class_loss.h"
+
+namespace plimsoll {
+
+const Op op_NegativeLogLikelihoodLoss{.name = "NegativeLogLikelihoodLoss",
+                                      .first_opset = 12,
+                                      .infer = infer_class_loss,
+                                      .forward = [](TaskBuilder& build) { forward_class_loss(build, "NegativeLogLikelihood"); },
+                                      .backward = backward_class_loss,
+                                      .whole_numbers = 1,
+                                      .samples = class_loss_samples};
+
+}  // namespace plimsoll
