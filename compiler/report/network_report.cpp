@@ -60,6 +60,7 @@ std::string parameters(const Network& network, bool color) {
     if (group.tensors > 0) table.row({group.name, format_grouped(group.tensors), format_grouped(group.elements), format_bytes(group.bytes)});
   std::string text = heading("parameters", color);
   text += largest || groups[2].tensors > 0 ? table.print(color) : "  none\n";
+  if (groups[0].tensors > 0) text += "  --weights lists them\n";
   if (largest)
     text += fmt::format("  the largest is {}, {}, {}\n", shortened(largest->name, 40), to_string(largest->type), format_bytes(largest_bytes));
   return text;
@@ -75,6 +76,30 @@ std::string report_network(const Network& network, const std::vector<std::string
   if (!notes.empty()) {
     text += "\n" + heading("notes", color);
     for (const std::string& note : notes) text += fmt::format("  {}\n", note);
+  }
+  return text;
+}
+
+std::string report_weights(const Network& network) {
+  IdVector<ValueId, const Node*> reader(network.values.size(), nullptr);
+  for (const Node& node : network.nodes)
+    for (const ValueId input : node.inputs)
+      if (input.valid() && !reader[input]) reader[input] = &node;
+  size_t longest = 0, widest = 0;
+  const auto listed = [](const Value& value) { return value.kind == ValueKind::parameter || value.kind == ValueKind::statistic; };
+  for (const Value& value : network.values) {
+    if (!listed(value)) continue;
+    longest = std::max(longest, width_of(value.name));
+    widest = std::max(widest, width_of(to_string(value.type)));
+  }
+  const auto padded = [](const std::string& text, size_t width) { return text + std::string(width - width_of(text), ' '); };
+  std::string text;
+  for (const ValueId id : ids_of(network.values)) {
+    const Value& value = network.values[id];
+    if (!listed(value)) continue;
+    const std::string layer = !reader[id] ? "" : !reader[id]->module_path.empty() ? reader[id]->module_path : reader[id]->name;
+    text += fmt::format("{:<9}  {}  {}  {}\n", value.kind == ValueKind::statistic ? "statistic" : value.trainable ? "trained" : "frozen",
+                        padded(value.name, longest), padded(to_string(value.type), widest), layer);
   }
   return text;
 }

@@ -11,4 +11,7 @@ namespace plimsoll {
 // At most kReportWidth characters a line, notes apart.
 std::string report_network(const Network& network, const std::vector<std::string>& notes, bool color);
 
+// A line for each weight and statistic: trained, frozen or statistic, its name, its type, the layer that reads it. Nothing is shortened.
+std::string report_weights(const Network& network);
+
 }  // namespace plimsoll

@@ -29,38 +29,49 @@ bool matches(const std::string& pattern, const std::vector<std::string>& names) 
   });
 }
 
-Error no_match(const Network& network, const std::string& pattern) {
-  Error error{ExitCode::usage, fmt::format("--freeze '{}' matches no trained weight", pattern)};
+Error no_match(const Network& network, const char* option, const std::string& pattern) {
+  Error error{ExitCode::usage, fmt::format("--{} '{}' matches no trained weight", option, pattern)};
   constexpr size_t kShown = 5;
   std::string shown;
   size_t count = 0;
   for (const Value& value : network.values)
     if (is_trained(value) && count++ < kShown) shown += (shown.empty() ? "" : ", ") + value.name;
-  error.notes.push_back(fmt::format("trained weights are {}{}", shown, count > kShown ? ", …" : ""));
+  error.notes.push_back(fmt::format("trained weights are {}{}", shown, count > kShown ? ", …; `plimsoll inspect MODEL.onnx --weights` lists them" : ""));
   return error;
 }
 
-}  // namespace
-
-Status freeze_weights(Network& network, const std::vector<std::string>& patterns, std::vector<std::string>& notes) {
-  if (patterns.empty()) return {};
-  const auto names = names_of_values(network);
-  IdVector<ValueId, bool> frozen(network.values.size(), false);
+// Which of the trained weights some of the patterns match.
+Result<IdVector<ValueId, bool>> matched(const Network& network, const IdVector<ValueId, std::vector<std::string>>& names, const char* option,
+                                        const std::vector<std::string>& patterns) {
+  IdVector<ValueId, bool> found(network.values.size(), false);
   for (const std::string& pattern : patterns) {
     bool any = false;
     for (const ValueId id : ids_of(network.values)) {
       if (!is_trained(network.values[id]) || !matches(pattern, names[id])) continue;
-      frozen[id] = any = true;
+      found[id] = any = true;
     }
-    if (!any) return no_match(network, pattern);
+    if (!any) return no_match(network, option, pattern);
   }
+  return found;
+}
+
+}  // namespace
+
+Status freeze_weights(Network& network, const WeightPatterns& patterns, std::vector<std::string>& notes) {
+  if (patterns.trainable.empty() && patterns.freeze.empty()) return {};
+  const auto names = names_of_values(network);
+  PLIMSOLL_ASSIGN(const auto wanted, matched(network, names, "trainable", patterns.trainable));
+  PLIMSOLL_ASSIGN(const auto unwanted, matched(network, names, "freeze", patterns.freeze));
   int64_t count = 0, trained = 0;
   for (const ValueId id : ids_of(network.values)) {
     if (!is_trained(network.values[id])) continue;
-    ++(frozen[id] ? count : trained);
-    if (frozen[id]) network.values[id].trainable = false;
+    const bool frozen = unwanted[id] || !(patterns.trainable.empty() || wanted[id]);
+    ++(frozen ? count : trained);
+    if (frozen) network.values[id].trainable = false;
   }
-  if (trained == 0) return Error{ExitCode::usage, fmt::format("--freeze leaves none of the model's {} to train", counted(count, "weight"))};
+  if (trained == 0)
+    return Error{ExitCode::usage, fmt::format("{} leaves none of the model's {} to train",
+                                              patterns.trainable.empty() ? "--freeze" : "--freeze beside --trainable", counted(count, "weight"))};
   notes.push_back(fmt::format("{} {} frozen, {} {} trained", counted(count, "weight"), is_or_are(count), trained, is_or_are(trained)));
   return {};
 }

@@ -12,9 +12,14 @@
 
 namespace plimsoll {
 
-// A pattern as the shell's (`*`, `?`, `[…]`) matches a weight by its name, or by the module path or the name of a node
-// that reads it. Running statistics go on moving with the samples, as in PyTorch's training mode. `notes` gets a line.
+// Patterns as the shell's (`*`, `?`, `[…]`), each of which matches a weight by its name, or by the module path or the name of
+// a node that reads it. Trained is what one of `trainable` matches (all, where there are none) and none of `freeze`.
+struct WeightPatterns {
+  std::vector<std::string> trainable = {}, freeze = {};
+};
+
+// Running statistics go on moving with the samples, as in PyTorch's training mode. `notes` gets a line.
 // Error: usage, for a pattern that matches no trained weight, and when nothing is left to train.
-Status freeze_weights(Network& network, const std::vector<std::string>& patterns, std::vector<std::string>& notes);
+Status freeze_weights(Network& network, const WeightPatterns& patterns, std::vector<std::string>& notes);
 
 }  // namespace plimsoll

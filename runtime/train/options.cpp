@@ -193,7 +193,7 @@ const Row* find_row(std::string_view name) {
 
 // Options of `plimsoll compile` that somebody may look for here.
 constexpr std::string_view kCompiledIn[] = {"--batch", "--sub-batch", "--budget", "--threads", "--ranks", "--optimizer", "--momentum",
-                                            "--nesterov", "--weight-decay", "--clip-norm", "--freeze", "--loss"};
+                                            "--nesterov", "--weight-decay", "--clip-norm", "--freeze", "--trainable", "--loss"};
 
 [[noreturn]] void refuse_unknown(std::string_view given, std::string_view name) {
   if (std::find(std::begin(kCompiledIn), std::end(kCompiledIn), name) != std::end(kCompiledIn))

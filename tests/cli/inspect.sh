@@ -62,6 +62,25 @@ expect 2 plimsoll inspect net.onnx --html page.html;         says "is of plans"
 expect 2 plimsoll inspect plan.json --csv=colours
 expect 2 plimsoll plan net.onnx --batch 16 --what-if 20% -o x.json; says "256MiB"
 
+# The weights of a model, and what patterns leave to train; a plan of what matches is that of what is left when the rest is frozen.
+expect 0 plimsoll inspect net.onnx; says "--weights lists them"
+expect 0 plimsoll inspect net.onnx --weights; cp out all
+grep -q '^trained .*fc.weight' all && grep -q '^statistic ' all || fail "the list of weights"
+[[ $(grep -c '^trained' all) -eq 62 ]] || fail "not all weights are listed"
+expect 0 plimsoll inspect net.onnx --weights --trainable 'fc.*'
+[[ $(grep '^trained' out | awk '{ print $2 }' | sort | xargs) == "fc.bias fc.weight" ]] || fail "not what matches is trained"
+expect 2 plimsoll inspect net.onnx --weights --trainable 'head.*';  says "--trainable 'head.*' matches no trained weight"
+expect 2 plimsoll inspect plan.json --weights;                      says "is of models"
+plimsoll plan net.onnx --batch 4 --costs k40m --policy liveness -q --trainable 'fc.*' --trainable 'layer4.*' -o some.json
+plimsoll plan net.onnx --batch 4 --costs k40m --policy liveness -q --freeze 'conv1*' --freeze 'bn1*' --freeze 'layer[123].*' -o rest.json
+/usr/bin/python3 - <<'PY'
+import json
+some, rest = (json.load(open(name)) for name in ("some.json", "rest.json"))
+for plan in (some, rest): del plan["summary"]["planning_seconds"]
+assert some == rest
+assert {t["name"].split(".update")[0] for t in some["tasks"] if t["name"].endswith(".update")} >= {"fc.weight", "fc.bias"}
+PY
+
 # What is at home on the host at the peak is no more than what lives there, kind by kind: a slice is not counted beside its whole, nor a
 # gradient as optimizer state.
 plimsoll model lenet -o lenet.onnx 2>/dev/null

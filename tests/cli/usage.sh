@@ -23,6 +23,7 @@ expect 2 plimsoll plan net.onnx --batch 8 --target tpu;               says "targ
 expect 2 plimsoll plan net.onnx --batch 8 --costs abacus;             says "abacus"
 expect 2 plimsoll plan net.onnx --batch 8 --dim seq;                  says "NAME=SIZE"
 expect 2 plimsoll plan net.onnx --batch 8 --dim seq=4;               says "--dim seq=4: the model has no dimension of that name"
+expect 2 plimsoll inspect net.onnx --dim seq=4;                       says "--dim seq=4: the model has no dimension of that name"
 expect 2 plimsoll plan net.onnx --batch 8 --dim n=4 --dim n=5;       says "--dim n is given twice: 4 and 5"
 expect 2 plimsoll plan net.onnx --batch 8 --no-such-flag;             says "no-such-flag"
 expect 2 plimsoll plan net.onnx --batch;                              says "--batch needs a value: N"
@@ -54,6 +55,8 @@ expect 0 plimsoll plan --batch 4 -q --policy liveness -o p.json -- net.onnx
 expect 0 plimsoll plan -batch=4 -q --policy liveness -o p.json net.onnx --strict=false
 expect 0 plimsoll inspect p.json --csv
 expect 0 plimsoll inspect p.json --csv=layers
+expect 0 plimsoll model lenet -q -o quiet.onnx; [[ ! -s out && ! -s err ]] || fail "model -q says something"
+expect 0 plimsoll export quiet.onnx -q -o again.onnx; [[ ! -s out && ! -s err ]] || fail "export -q says something"
 # The value of an option that there is not is no second complaint.
 expect 2 plimsoll plan net.onnx --batch 8 --budgett 3MiB;             says "'--budgett'"; says "Did you mean '--budget'?"
 [[ $(wc -l <err) -eq 3 ]] || { cat err; fail "more is said of --budgett than that it is not there"; }

@@ -119,10 +119,15 @@ TEST_CASE("the report of a network counts operators and parameters") {
         "  trained           1       432  1.7 KiB\n"
         "  frozen            1         3     12 B\n"
         "  statistics        1        16     64 B\n"
+        "  --weights lists them\n"
         "  the largest is conv.weight, f32[16,3,3,3], 1.7 KiB\n"
         "\n"
         "notes\n"
         "  dropped an Identity\n");
+  CHECK(report_weights(network) ==
+        "trained    conv.weight      f32[16,3,3,3]  conv\n"
+        "frozen     stem.weight      f32[3]         bn\n"
+        "statistic  bn.running_mean  f32[16]        bn\n");
 }
 
 TEST_CASE("names are cut in the middle, by characters") {

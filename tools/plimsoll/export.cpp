@@ -21,7 +21,8 @@ class ExportCommand final : public Command {
                     cl::sub(sub)),
         inference_("inference", cl::desc("as it is used after training: running statistics, no dropout, where the model was exported for training"),
                    cl::sub(sub)),
-        output_("o", cl::Required, cl::value_desc("FILE.onnx"), cl::desc("where to write it"), cl::sub(sub)) {}
+        output_("o", cl::Required, cl::value_desc("FILE.onnx"), cl::desc("where to write it"), cl::sub(sub)),
+        quiet_("q", cl::desc("print nothing but errors"), cl::sub(sub)) {}
 
   Status run() override {
     namespace fs = std::filesystem;
@@ -30,7 +31,7 @@ class ExportCommand final : public Command {
     const SignalsWait signals;
     PLIMSOLL_ASSIGN(const std::string weights, export_model({.model = model, .checkpoint = checkpoint_, .for_inference = inference_}, output_.getValue()));
     const std::string beside = weights.empty() ? "" : ", weights in " + (fs::path(output_.getValue()).parent_path() / weights).string();
-    Console(false).say(fmt::format("wrote {}{}", output_.getValue(), beside));
+    Console(quiet_).say(fmt::format("wrote {}{}", output_.getValue(), beside));
     return {};
   }
 
@@ -38,6 +39,7 @@ class ExportCommand final : public Command {
   cl::opt<std::string> what_, checkpoint_;
   cl::opt<bool> inference_;
   cl::opt<std::string> output_;
+  cl::opt<bool> quiet_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 
 #include "compiler/import/onnx.h"
 #include "compiler/report/csv.h"
@@ -14,6 +15,7 @@
 #include "tools/plimsoll/console.h"
 #include "tools/plimsoll/output.h"
 #include "tools/plimsoll/plan_file.h"
+#include "tools/plimsoll/planning_options.h"
 
 namespace plimsoll {
 namespace {
@@ -34,11 +36,16 @@ class InspectCommand final : public Command {
              cl::sub(sub)),
         trace_("trace", cl::value_desc("FILE.json"), cl::desc("of a plan: its timeline, for ui.perfetto.dev and chrome://tracing"), cl::sub(sub)),
         html_("html", cl::value_desc("FILE.html"), cl::desc("of a plan: a page with pictures, self-contained"), cl::sub(sub)),
+        dims_("dim", cl::value_desc("NAME=SIZE"), cl::desc("of a model: size of a symbolic dimension other than the batch"), cl::sub(sub)),
+        weights_("weights", cl::desc("of a model: its weights, one a line, and which of them are trained"), cl::sub(sub)),
+        patterns_(sub),
         measured_("measured", cl::value_desc("FILE.json"), cl::desc("for --html: a trace of this plan's trainer, to be laid beside the prediction"), cl::sub(sub)) {}
 
   Status run() override {
     std::error_code ignored;
     if (std::filesystem::is_directory(what_.getValue(), ignored) || what_.getValue().ends_with(".json")) {
+      for (const cl::Option& option : std::initializer_list<std::reference_wrapper<const cl::Option>>{dims_, weights_, patterns_.trainable, patterns_.freeze})
+        if (option.getNumOccurrences() > 0) return Error{ExitCode::usage, fmt::format("--{} is of models, and {} is a plan", option.ArgStr.str(), what_.getValue())};
       PLIMSOLL_ASSIGN(const Plan plan, read_plan(what_));
       return inspect_plan(plan);
     }
@@ -85,8 +92,11 @@ class InspectCommand final : public Command {
 
   Status inspect_model() const {
     if (batch_ < 1) return Error{ExitCode::usage, "--batch should be at least 1"};
-    PLIMSOLL_ASSIGN(const ImportedModel model, import_onnx(what_, {.batch = batch_}));
-    fmt::print("{}", report_network(model.network, model.notes, Console::color(STDOUT_FILENO)));
+    PLIMSOLL_ASSIGN(const auto dims, sizes_by_name(dims_));
+    PLIMSOLL_ASSIGN(ImportedModel model, import_onnx(what_, {.batch = batch_, .dims = dims}));
+    PLIMSOLL_TRY(freeze_weights(model.network, patterns_.patterns(), model.notes));
+    if (weights_) fmt::print("{}", report_weights(model.network));
+    else fmt::print("{}", report_network(model.network, model.notes, Console::color(STDOUT_FILENO)));
     for (const std::string& warning : model.warnings) Console(false).warning(warning);
     return {};
   }
@@ -95,7 +105,11 @@ class InspectCommand final : public Command {
   cl::opt<long long> batch_;
   cl::opt<std::string> explain_;
   cl::opt<CsvTable> csv_;
-  cl::opt<std::string> trace_, html_, measured_;
+  cl::opt<std::string> trace_, html_;
+  cl::list<std::string> dims_;
+  cl::opt<bool> weights_;
+  WeightOptions patterns_;
+  cl::opt<std::string> measured_;
 };
 
 }  // namespace

@@ -17,7 +17,8 @@ class ModelCommand final : public Command {
       : Command("model", "write a network as ONNX: plimsoll model resnet50:input=64 -o resnet50.onnx"),
         spec_(cl::Positional, cl::desc("NAME[:key=value,…]"), cl::sub(sub)),
         output_("o", cl::value_desc("FILE.onnx"), cl::desc("where to write it"), cl::sub(sub)),
-        list_("list", cl::desc("the networks and their parameters"), cl::sub(sub)) {}
+        list_("list", cl::desc("the networks and their parameters"), cl::sub(sub)),
+        quiet_("q", cl::desc("print nothing but errors"), cl::sub(sub)) {}
 
   Status run() override {
     if (list_) {
@@ -27,7 +28,7 @@ class ModelCommand final : public Command {
     if (spec_.empty()) return Error{ExitCode::usage, "name a network; `plimsoll model --list` lists them"};
     if (output_.empty()) return Error{ExitCode::usage, "where to? give -o FILE.onnx"};
     PLIMSOLL_ASSIGN(const std::string line, write_zoo_model(spec_.getValue(), output_));
-    Console(false).say(line);
+    Console(quiet_).say(line);
     return {};
   }
 
@@ -41,7 +42,7 @@ class ModelCommand final : public Command {
   }
 
   cl::opt<std::string> spec_, output_;
-  cl::opt<bool> list_;
+  cl::opt<bool> list_, quiet_;
 };
 
 }  // namespace

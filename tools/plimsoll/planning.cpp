@@ -13,7 +13,6 @@
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
 #include "compiler/training/composites.h"
-#include "compiler/training/freeze.h"
 #include "compiler/training/fuse.h"
 #include "compiler/training/rules/rules.h"
 #include "passes/policies.h"
@@ -32,12 +31,12 @@ bool wants_plain_layout(const PlanningOptions& options, PlanFor purpose) {
 }
 
 Result<ImportedModel> import_model(const ModelOptions& options, bool to_write) {
-  PLIMSOLL_ASSIGN(const auto dims, dims_of(options));
+  PLIMSOLL_ASSIGN(const auto dims, sizes_by_name(options.dims));
   return import_onnx(options.model, {.batch = options.batch, .dims = dims, .strict = options.strict, .holds_weights = to_write, .require_normalization = options.require_bn});
 }
 
 Status freeze_as_asked(const ModelOptions& options, Network& network, std::vector<std::string>& notes) {
-  return freeze_weights(network, {options.freeze.begin(), options.freeze.end()}, notes);
+  return freeze_weights(network, options.weights.patterns(), notes);
 }
 
 void fuse(Network& network) {

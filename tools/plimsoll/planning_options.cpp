@@ -15,12 +15,20 @@ namespace plimsoll {
 
 namespace cl = llvm::cl;
 
+WeightOptions::WeightOptions(cl::SubCommand& sub)
+    : trainable("trainable", cl::value_desc("PATTERN"),
+                cl::desc("train only weights whose name, or whose layer's, matches: --trainable 'fc.*'; may be repeated"), cl::sub(sub)),
+      freeze("freeze", cl::value_desc("PATTERN"),
+             cl::desc("leave weights as they are whose name, or whose layer's, matches: --freeze 'layer1.*'; may be repeated"),
+             cl::sub(sub)) {}
+
 ModelOptions::ModelOptions(cl::SubCommand& sub)
     : model(cl::Positional, cl::Required, cl::desc("MODEL.onnx"), cl::sub(sub)),
       batch("batch", cl::Required, cl::value_desc("N"), cl::desc("samples in one training iteration"), cl::sub(sub)),
       loss("loss", cl::init(LossKind::softmax_cross_entropy), cl::desc("what training lowers"),
            cl::values(clEnumValN(LossKind::softmax_cross_entropy, "softmax-cross-entropy", "of logits and class labels"),
                       clEnumValN(LossKind::mse, "mse", "mean squared error of outputs and targets"),
+                      clEnumValN(LossKind::binary_cross_entropy, "bce-logits", "binary cross entropy of logits and targets from 0 to 1"),
                       clEnumValN(LossKind::none, "none", "the model ends in a loss")),
            cl::sub(sub)),
       optimizer("optimizer", cl::init(OptimizerKind::momentum), cl::desc("how weights are stepped"),
@@ -34,9 +42,7 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
       clip_norm("clip-norm", cl::init(0.0), cl::value_desc("X"),
                 cl::desc("scale all gradients together so that their 2-norm is at most X; they are alive together then"), cl::sub(sub)),
       nesterov("nesterov", cl::desc("Nesterov's form of --optimizer momentum"), cl::sub(sub)),
-      freeze("freeze", cl::value_desc("PATTERN"),
-             cl::desc("leave weights as they are whose name, or whose layer's, matches: --freeze 'layer1.*'; may be repeated"),
-             cl::sub(sub)),
+      weights(sub),
       target("target", cl::init("host"), cl::value_desc("NAME"),
              cl::desc("host: this CPU, through oneDNN (default); cuda: an NVIDIA GPU, here or elsewhere"), cl::sub(sub)),
       math("math", cl::init("fp32"), cl::value_desc("NAME"),
@@ -121,9 +127,9 @@ Arithmetic arithmetic_of(const ModelOptions& options) {
   return {.tf32 = options.math == "tf32", .nondeterministic = options.nondeterministic};
 }
 
-Result<std::map<std::string, int64_t>> dims_of(const ModelOptions& options) {
+Result<std::map<std::string, int64_t>> sizes_by_name(const cl::list<std::string>& given) {
   std::map<std::string, int64_t> dims;
-  for (const std::string& text : options.dims) {
+  for (const std::string& text : given) {
     const size_t equals = text.find('=');
     int64_t value = 0;
     const char* const first = text.c_str() + (equals == std::string::npos ? text.size() : equals + 1);
@@ -190,8 +196,8 @@ Status check_usage(const PlanningOptions& options) {
     return usage(fmt::format("there are no rules '{}'; rules: {}", options.rules.getValue(), names_of_rules()));
   if (options.rules != "true" && options.sub_batch != 0)
     return usage(fmt::format("--rules {} knows no --sub-batch", options.rules.getValue()));
-  if (options.rules != "true" && (!options.freeze.empty() || options.clip_norm > 0))
-    return usage(fmt::format("--rules {} knows neither --freeze nor --clip-norm", options.rules.getValue()));
+  if (options.rules != "true" && (options.weights.given() || options.clip_norm > 0))
+    return usage(fmt::format("--rules {} knows neither --freeze, --trainable nor --clip-norm", options.rules.getValue()));
   if (!(options.time_limit >= 0) || !std::isfinite(options.time_limit))
     return usage(fmt::format("--time-limit is {} when it should be a number of seconds", options.time_limit.getValue()));
   if (options.effort < 0 || options.effort > 3)

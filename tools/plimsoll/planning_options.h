@@ -8,9 +8,19 @@
 
 #include "compiler/costs/exchange.h"
 #include "compiler/training/build.h"
+#include "compiler/training/freeze.h"
 #include "compiler/training/loss.h"
 
 namespace plimsoll {
+
+// Which weights are trained.
+struct WeightOptions {
+  explicit WeightOptions(llvm::cl::SubCommand& sub);
+  WeightPatterns patterns() const { return {{trainable.begin(), trainable.end()}, {freeze.begin(), freeze.end()}}; }
+  bool given() const { return !trainable.empty() || !freeze.empty(); }
+
+  llvm::cl::list<std::string> trainable, freeze;
+};
 
 // What is trained, and on what: all that decides which tasks there are.
 struct ModelOptions {
@@ -22,7 +32,7 @@ struct ModelOptions {
   llvm::cl::opt<OptimizerKind> optimizer;
   llvm::cl::opt<double> momentum, weight_decay, clip_norm;
   llvm::cl::opt<bool> nesterov;
-  llvm::cl::list<std::string> freeze;
+  WeightOptions weights;
   llvm::cl::opt<std::string> target, math;
   llvm::cl::opt<bool> nondeterministic;
   llvm::cl::opt<long long> threads;
@@ -74,7 +84,7 @@ int64_t threads_of(const PlanningOptions& options);  // of one rank: all are on 
 Arithmetic arithmetic_of(const ModelOptions& options);
 
 // Sizes by name, of --dim.
-Result<std::map<std::string, int64_t>> dims_of(const ModelOptions& options);
+Result<std::map<std::string, int64_t>> sizes_by_name(const llvm::cl::list<std::string>& dims);
 
 // Each an error of usage: what the option is, and what it should be.
 // A mistake in how the command was called: exit code 2.

@@ -1,0 +1,98 @@
+# Losses beside PyTorch's: yes or no for each output, in one round and in several; the likelihood that a model brings itself, also where labels are
+# left out: the mean is over the others, however they are spread over the rounds.
+. "$PLIMSOLL_E2E/trainer.bash"
+$python -c 'import torch, onnx' 2>/dev/null || { echo "skipped: no torch and onnx for $python"; exit 77; }
+cat > net.py <<'PY'
+import numpy as np, torch
+torch.manual_seed(0)
+class Own(torch.nn.Module):
+    """A model whose output is its loss."""
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+    def forward(self, x, y):
+        return torch.nn.functional.nll_loss(torch.nn.functional.log_softmax(self.net(x), 1), y)
+net = torch.nn.Sequential(torch.nn.Conv2d(1, 6, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(6 * 36, 5))
+x = torch.randn(40, 1, 8, 8)
+targets = torch.from_numpy(np.random.RandomState(1).choice([0, 1, 0.3], (40, 5)).astype(np.float32))
+labels = torch.from_numpy(np.random.RandomState(2).randint(0, 5, 40))
+holes = torch.where(torch.from_numpy(np.random.RandomState(3).rand(40) < 0.4), torch.tensor(-100), labels)
+PY
+$python - <<'PY'
+from net import *
+options = dict(opset_version=15, training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False)
+torch.onnx.export(torch.nn.Sequential(*net, torch.nn.Sigmoid()), x[:8], "bce.onnx", input_names=["x"], dynamic_axes={"x": {0: "n"}}, **options)
+torch.onnx.export(Own(net), (x[:8], labels[:8]), "own.onnx", input_names=["x", "y"], dynamic_axes={"x": {0: "n"}, "y": {0: "n"}}, **options)
+import onnx
+from onnx import helper
+model = onnx.load("own.onnx")
+loss = model.graph.node.pop()  # this exporter melts the two
+assert loss.op_type == "SoftmaxCrossEntropyLoss"
+model.graph.node.append(helper.make_node("LogSoftmax", loss.input[:1], ["logarithms"], name="logarithms", axis=1))
+loss.op_type, loss.input[0] = "NegativeLogLikelihoodLoss", "logarithms"
+model.graph.node.append(loss)
+onnx.save(model, "own.onnx")
+for name, array in (("x", x), ("targets", targets), ("labels", labels), ("holes", holes)): np.save(name + ".npy", array.numpy())
+np.save("bits.npy", (targets > 0.5).numpy().astype(np.uint8))
+PY
+cat > against.py <<'PY'
+"""against.py OUT.onnx METRICS.jsonl LOSS: five iterations of 8, their losses and hits, and the weights behind them."""
+import json, sys
+import onnx
+from net import *
+from onnx import numpy_helper
+before = {k: v.clone() for k, v in net.state_dict().items()}
+optimizer = torch.optim.SGD(net.parameters(), 0.05, momentum=0.9)
+lines = [json.loads(line) for line in open(sys.argv[2])]
+assert len(lines) == 5
+for i, line in enumerate(lines):
+    scores = net(x[8 * i:8 * i + 8])
+    if sys.argv[3] == "bce":
+        wanted = targets[8 * i:8 * i + 8]
+        loss, hits = torch.nn.functional.binary_cross_entropy_with_logits(scores, wanted), (scores > 0) == (wanted > 0.5)
+    else:
+        wanted = {"labels": labels, "holes": holes}[sys.argv[3]][8 * i:8 * i + 8]
+        loss, hits = torch.nn.functional.cross_entropy(scores, wanted), (scores.argmax(1) == wanted)[wanted >= 0]
+        assert sys.argv[3] == "labels" or 0 < len(hits) < 8
+    assert abs(line["loss"] - float(loss)) < 1e-5 * float(loss), (i, line["loss"], float(loss))
+    assert line["correct"] == int(hits.sum()) and abs(line["accuracy"] - float(hits.float().mean())) < 1e-6, (i, line)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+ours = {i.name.removeprefix("net."): numpy_helper.to_array(i) for i in onnx.load(sys.argv[1]).graph.initializer}
+for name, value in net.state_dict().items():
+    a, b, was = torch.from_numpy(ours[name].copy()), value, before[name]
+    assert (a - b).norm() <= 2e-5 * (b - was).norm() and (b - was).norm() > 0, (name, float((a - b).norm()), float((b - was).norm()))
+PY
+run() { # DIR LOSS LABELS.npy
+  "$1/build/train" --data npy:x.npy,$3 --no-shuffle --quiet --steps 5 --lr 0.05 --metrics "$1.jsonl" --save "$1.onnx"
+  $python against.py "$1.onnx" "$1.jsonl" $2 || fail "$1: not as PyTorch"
+}
+expect 0 plimsoll plan bce.onnx --batch 8 --loss bce-logits -o plan.json;  says "Sigmoid' (Sigmoid, 4) is removed: the loss includes it"
+build_trainer whole bce.onnx --batch 8 --loss bce-logits
+run whole bce targets.npy
+build_trainer rounds bce.onnx --batch 8 --sub-batch 3 --loss bce-logits
+run rounds bce targets.npy
+expect 4 whole/build/train --data npy:x.npy,bits.npy --steps 1;            says "no target of 'npy:x.npy,bits.npy' is above 1/255"
+expect 0 plimsoll plan own.onnx --batch 8 -o plan.json;                    says "node 'logarithms' (LogSoftmax) is removed: the loss includes it"
+build_trainer own own.onnx --batch 8 --sub-batch 3 --loss none
+run own labels labels.npy
+run own holes holes.npy
+
+# Weights of classes, and losses that are no means, are refused by name.
+$python - <<'PY'
+import onnx
+from onnx import helper, numpy_helper
+import numpy as np
+model = onnx.load("own.onnx")
+loss, = [n for n in model.graph.node if n.op_type == "NegativeLogLikelihoodLoss"]
+attribute, = [a for a in loss.attribute if a.name == "reduction"]
+attribute.s = b"sum"
+onnx.save(model, "sum.onnx")
+attribute.s = b"mean"
+model.graph.initializer.append(numpy_helper.from_array(np.ones(5, np.float32), "by_class"))
+loss.input.append("by_class")
+onnx.save(model, "weighed.onnx")
+PY
+expect 5 plimsoll plan sum.onnx --batch 8 -o plan.json;      says "reduction 'sum' has no kernel, only 'mean'"
+expect 5 plimsoll plan weighed.onnx --batch 8 -o plan.json;  says "weights of classes (input 2) have no kernel"
