@@ -134,8 +134,9 @@ double again_seconds(const std::vector<Droppable>& items, double bytes) {
 
 // The least of T over the bytes that are offloaded, a convex function: its corners are looked at, and between them.
 // Homes only lower what has to be given up otherwise: as bytes that are free, or for what their copies take, where that is counted.
+// `enough`: where it is no more than this, that is all that is said.
 double round_bound(const Model& model, const std::vector<Droppable>& items, const std::vector<Droppable>& homes, double over, double before,
-                   double behind) {
+                   double behind, double enough) {
   const double d2h = model.links.d2h_bytes_per_second, h2d = model.links.h2d_bytes_per_second;
   const double taken = model.links.slowdown * (1 / d2h + 1 / h2d);  // from the tasks beside them, by a byte's copies
   std::vector<Droppable> all = items;
@@ -148,6 +149,9 @@ double round_bound(const Model& model, const std::vector<Droppable>& items, cons
     return std::max(std::max(before, offloaded / d2h) + std::max(behind + again, offloaded / h2d),
                     before + behind + again_seconds(all, over - offloaded) + taken * offloaded);
   };
+  constexpr int kPoints = 8;
+  for (int point = 0; point <= kPoints; ++point)
+    if (seconds(over * point / kPoints) <= enough) return enough;
   double low = 0, high = over;
   for (int turn = 0; turn < 100; ++turn) {
     const double a = low + (high - low) / 3, b = high - (high - low) / 3;
@@ -208,7 +212,8 @@ double Bound::seconds(int64_t limit) {
       full.homes = homes_at(model_, full.step);
       full.looked_at = true;
     }
-    best = std::max(best, round_bound(model_, full.items, full.homes, over, full.before, full.behind) - (full.before + full.behind));
+    const double ideal = full.before + full.behind;
+    best = std::max(best, round_bound(model_, full.items, full.homes, over, full.before, full.behind, best + ideal) - ideal);
   }
   const double rounds = static_cast<double>(std::max<int64_t>(model_.rounds - 1, 1));
   return known->second = std::max(ideal_ + std::min(best, 1e6) * rounds, reduced_);

@@ -171,7 +171,8 @@ State improve(Workbench& bench, State state, int64_t limit, int64_t work, const 
   while (bench.work < end && bench.work - gained < work / kPatience && !bench.deadline.passed()) {
     State next = state;
     improver.disturb(next.fates);
-    next = fit(bench, std::move(next), limit, means);
+    if (next.limit == limit && next.fates == state.fates) bench.work += state.work;  // nothing has changed, and it is known
+    else next = fit(bench, std::move(next), limit, means);
     if (!next.outcome.fits(limit)) continue;
     if (random() % kRelaxed == 0) next = relax(bench, std::move(next), limit, 1);
     archive.add(next);

@@ -26,8 +26,13 @@ bool Workbench::keep_pool(State& state, size_t longest, Seconds wanted) {
 }
 
 State Workbench::evaluate(Fates fates, int64_t limit, Seconds wanted) {
-  State state{.fates = std::move(fates), .limit = limit};
   constexpr double never = std::numeric_limits<double>::infinity();
+  const bool simulated = last_.outcome.seconds < never || !last_.outcome.possible();
+  if (last_.work > 0 && limit == last_.limit && fates == last_.fates && (simulated || wanted == Seconds::where_it_fits)) {
+    work += last_.work;
+    return last_;
+  }
+  State state{.fates = std::move(fates), .limit = limit};
   const size_t longest = std::max(kLongest * model.order.size(), model.order.size() + kLongestOfFew);
   bool possible = weave_possible(weaver_, state.fates, trace, longest);
   if (possible) {
@@ -39,7 +44,9 @@ State Workbench::evaluate(Fates fates, int64_t limit, Seconds wanted) {
   } else if (wanted == Seconds::where_it_fits && !state.outcome.fits(limit)) {
     state.outcome.seconds = state.outcome.busy_seconds = never;
   }
-  work += static_cast<int64_t>(trace.size());
+  state.work = static_cast<int64_t>(trace.size());
+  work += state.work;
+  last_ = state;
   return state;
 }
 

@@ -25,6 +25,7 @@ struct State {
   Fates fates = {};
   int64_t limit = kNoLimit;  // under which algorithms were chosen and copies timed
   Outcome outcome = {};
+  int64_t work = 0;  // steps that were evaluated for the outcome
 };
 
 // Evaluates states, and counts the work: effort is a number of steps looked at, never a time, so that the same input
@@ -34,9 +35,10 @@ class Workbench {
   explicit Workbench(const Model& model, const Deadline& deadline = {}, int64_t pool_limit = kNoLimit)
       : model(model), evaluator(model), deadline(deadline), pool_limit(pool_limit), weaver_(model), timer_(model, evaluator) {}
 
-  // Fates that cannot be are corrected (weave.h), and so are those that would have the host pool above its limit (host_pool.h).
-  // Where the outcome is not possible(), for the schedule is out of all proportion, evaluator and trace tell nothing. Where it
-  // does not fit and seconds are wanted where it does, it has none.
+  // What was asked for last is not worked out once more, but counted as if it were. Fates that cannot be are corrected (weave.h),
+  // and so are those that would have the host pool above its limit (host_pool.h). Where the outcome is not possible(), for the
+  // schedule is out of all proportion, evaluator and trace tell nothing. Where it does not fit and seconds are wanted where it
+  // does, it has none.
   using Seconds = schedule::CopyTimer::Seconds;
   State evaluate(Fates fates, int64_t limit, Seconds wanted = Seconds::always);
 
@@ -53,6 +55,7 @@ class Workbench {
 
   schedule::Weaver weaver_;
   schedule::CopyTimer timer_;
+  State last_;
 };
 
 }  // namespace plimsoll::search
