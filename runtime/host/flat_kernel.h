@@ -23,10 +23,11 @@ std::unique_ptr<Kernel> flat_kernel(Body body) {
   return std::make_unique<FlatKernel<Body>>(std::move(body));
 }
 
-// for_elements(n, [=](int64_t i) { … }): every element by one thread, the same one on every run.
+// for_elements(n, [=](int64_t i) { … }): every element by one thread, the same one on every run. Each thread has a copy of what
+// the body holds: of one that threads share the compiler must take it that what is stored changes it, and no loop becomes vectors.
 template <class Body>
 inline void for_elements(int64_t n, Body body) {
-#pragma omp parallel for simd schedule(static) if (n > 16384)
+#pragma omp parallel for simd schedule(static) firstprivate(body) if (n > 16384)
   for (int64_t i = 0; i < n; ++i) body(i);
 }
 
