@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "runtime/backend.h"
 #include "runtime/dist/ranks.h"
@@ -38,6 +39,7 @@ struct RoundResult {
   double correct = 0;
   double stall_seconds = 0;  // the compute stream waiting for copies, as far as the backend knows
   double reduce_seconds = 0;  // reductions over ranks, with waiting for the slowest of them; likewise
+  std::string_view not_recorded = {};  // it was to be, and was issued step by step: why; as long as the streams live
 };
 
 namespace backend {
@@ -53,6 +55,10 @@ class Streams {
   // Returns when every stream has finished. Allocates nothing. Throws what a kernel or a copy threw; the arena then
   // holds nothing of use.
   RoundResult play(const RoundJob& job);
+
+  // Gives back what was recorded; a round that comes again is recorded anew. An engine of several ranks waits for the recordings of
+  // its sums before it lets go.
+  void forget_recordings();
 
  private:
   class Player;

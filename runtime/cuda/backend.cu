@@ -92,14 +92,15 @@ void start(int64_t) {
   cuda::check_image();
 }
 
-// Refuses before it tries: a device that is shared says who is short of what.
+// To ask what is free and then to take it would leave others time between: it is taken at once. Of a device that is shared, a refusal
+// says what was free then, and who has the rest.
 Arena::Arena(int64_t bytes) : bytes_(bytes), allocated_(bytes) {
-  size_t free = 0, total = 0;
-  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
   void* address = nullptr;
   const cudaError_t result = cudaMalloc(&address, static_cast<size_t>(bytes));
   if (result == cudaErrorMemoryAllocation) {
     cudaGetLastError();
+    size_t free = 0, total = 0;
+    check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
     const std::string holders = cuda::who_holds_memory();
     throw NoMemory("the planned arena is " + cuda::mebibytes(static_cast<size_t>(bytes)) + " (" + std::to_string(bytes) +
                    " bytes); " + device_name() + " has " + cuda::mebibytes(free) + " free of " + cuda::mebibytes(total) +

@@ -62,19 +62,26 @@ class Event : public Owned<cudaEvent_t, cudaEventDestroy> {
 class Graph {
  public:
   Graph() = default;
-  // Owns what was captured.
-  static Graph instantiate(cudaGraph_t captured) {
+  // Owns what was captured, and lies on the device when it is played on the stream. Empty: the device has no room for it.
+  static Graph instantiate(cudaGraph_t captured, cudaStream_t stream) {
     Graph graph;
     graph.captured_ = Captured(captured);
     cudaGraphExec_t playable = nullptr;
-    check(cudaGraphInstantiateWithFlags(&playable, captured, 0), "cudaGraphInstantiateWithFlags of a round");
+    if (!has_room(cudaGraphInstantiateWithFlags(&playable, captured, 0), "cudaGraphInstantiateWithFlags of a round")) return {};
     graph.playable_ = Playable(playable);
+    if (!has_room(cudaGraphUpload(playable, stream), "cudaGraphUpload of a round")) return {};
     return graph;
   }
   cudaGraphExec_t get() const { return playable_.get(); }
   explicit operator bool() const { return static_cast<bool>(playable_); }
 
  private:
+  static bool has_room(cudaError_t result, const char* call) {
+    if (result != cudaErrorMemoryAllocation) return check(result, call), true;
+    cudaGetLastError();
+    return false;
+  }
+
   using Captured = Owned<cudaGraph_t, cudaGraphDestroy>;
   using Playable = Owned<cudaGraphExec_t, cudaGraphExecDestroy>;
   Captured captured_;

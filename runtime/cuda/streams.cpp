@@ -11,7 +11,8 @@
 // A round that comes again is recorded as a CUDA graph: thousands of launches become one. What differs from one time to the
 // next is not in the recording: seed, iteration, round and rate are read from device memory that the first node fills; the
 // samples' addresses are set anew where they have moved. The first round of each kind is issued step by step, for
-// libraries load their code when it is first called; so is every round that is timed, with an event before and behind each step.
+// libraries load their code when it is first called; so is every round that is timed, with an event before and behind each step, and
+// every round that cannot be recorded, or for whose graph others have left the device no room.
 //
 // Updates that follow each other on the compute stream, with nothing to wait for between, are one launch where their kernels
 // go together. It stands where the first of them stood: no other stream can tell, for who waits for one of them waits for all.
@@ -23,6 +24,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -70,7 +72,8 @@ struct Load {
 };
 
 struct Recording {
-  bool warm = false;  // was issued step by step once
+  bool warm = false;    // was issued step by step once
+  std::string why_not;   // it cannot be recorded: it is issued step by step for good
   cuda::Graph graph;
   std::vector<Load> loads;
   size_t losses = 0, corrects = 0;  // readings of a round
@@ -104,20 +107,26 @@ class Streams::Player {
     if (job.times) begin_times();
     const Kind kind{job.kernels, job.context.training, job.first && begins_with_zeros_, job.last, job.samples};
     Recording& recording = recordings_[kind];
-    if (!job.may_record || !recording.warm || job.times) {
-      issue(recording, false);
-      recording.warm = true;
-    } else {
-      if (!recording.graph) record(recording);
+    if (job.may_record && recording.warm && !job.times && is_recorded(recording)) {
       bring_loads_up_to_date(recording);
       check(cudaGraphLaunch(recording.graph.get(), compute()), "cudaGraphLaunch of a round");
+    } else {
+      issue(recording, false);
+      recording.warm = true;
     }
     finish();
     if (job.times) tell_times();
-    RoundResult result;
+    RoundResult result{.not_recorded = recording.why_not};
     for (size_t i = 0; i < recording.losses; ++i) result.loss += exchange_->loss[i];
     for (size_t i = 0; i < recording.corrects; ++i) result.correct += exchange_->correct[i];
     return result;
+  }
+
+  void forget_recordings() {
+    for (auto& [kind, recording] : recordings_) {
+      recording.graph = {};
+      recording.loads.clear();
+    }
   }
 
  private:
@@ -326,21 +335,29 @@ class Streams::Player {
     check(cudaMemcpyAsync(to, from, sizeof(float), cudaMemcpyDeviceToHost, on), "cudaMemcpyAsync of the loss");
   }
 
+  bool is_recorded(Recording& recording) {
+    if (!recording.graph && recording.why_not.empty()) record(recording);
+    return static_cast<bool>(recording.graph);
+  }
+
   // The other streams join the recording by the events that they wait for.
   void record(Recording& recording) {
+    recording.loads.clear();
     check(cudaStreamBeginCapture(compute(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
     cudaGraph_t graph = nullptr;
     try {
       issue(recording, true);
-    } catch (...) {
+    } catch (const std::exception& error) {
+      // A library's kernel that may not be recorded. What else is wrong shows again when the round is issued.
       cudaStreamEndCapture(compute(), &graph);
+      cudaGetLastError();
       if (graph) cudaGraphDestroy(graph);
-      recording.loads.clear();
-      throw;
+      recording.why_not = error.what();
+      return;
     }
     check(cudaStreamEndCapture(compute(), &graph), "cudaStreamEndCapture");
-    recording.graph = cuda::Graph::instantiate(graph);
-    check(cudaGraphUpload(recording.graph.get(), compute()), "cudaGraphUpload");
+    recording.graph = cuda::Graph::instantiate(graph, compute());
+    if (!recording.graph) recording.why_not = "the device has no memory left for its graph; something else has taken what was free";
   }
 
   void bring_loads_up_to_date(Recording& recording) {
@@ -386,5 +403,7 @@ Streams::Streams(const Program& program, const Round& round, const Arena& arena,
 Streams::~Streams() = default;
 
 RoundResult Streams::play(const RoundJob& job) { return player_->play(job); }
+
+void Streams::forget_recordings() { player_->forget_recordings(); }
 
 }  // namespace plimsoll::backend

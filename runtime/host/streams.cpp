@@ -286,4 +286,6 @@ Streams::~Streams() = default;
 
 RoundResult Streams::play(const RoundJob& job) { return player_->play(job); }
 
+void Streams::forget_recordings() {}
+
 }  // namespace plimsoll::backend

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "runtime/train/checkpoint.h"
@@ -143,6 +144,7 @@ class Loop {
     if (no_checkpoint_) failed.push_back(*no_checkpoint_);
     // What rank 0 could not write is told by the exit code of all.
     last_is_missing_ = team_.highest(last_is_missing_) != 0;
+    if (team_.ranks()) machine_.forget_recordings();
     team_.leave();
     const bool saved = !options_.save.empty() && attempt([&] { save_model(program_, model_file_, options_.save, port_); });
     if (!options_.trace.empty()) attempt([&] { write_trace(options_.trace, program_, machine_.round(), times_); });
@@ -269,6 +271,9 @@ class Loop {
     reductions_.add(totals.reduce_seconds);
     agree();
     warn_if(device_use_.iteration_ended(result.iteration - first_iteration_, machine_.arena().allocated_bytes()));
+    if (!totals.not_recorded.empty() && !std::exchange(not_recorded_is_told_, true))
+      reporter_.warn("warning: a round is not recorded, so its steps are issued one by one, slower, with the same results: " +
+                     std::string(totals.not_recorded));
     reporter_.iteration(result);
     ++progress_.iteration;
     if (!totals.finite && options_.on_nan != OnNan::ignore) {
@@ -363,6 +368,7 @@ class Loop {
   Reporter& reporter_;
   Team& team_;
   static constexpr int kNoCheckpoint = 127;  // beside the numbers of signals
+  bool not_recorded_is_told_ = false;
   int agreed_end_ = 0;
   DeviceUse device_use_;  // before the machine takes memory
   Machine machine_;

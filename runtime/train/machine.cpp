@@ -118,6 +118,7 @@ Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
     totals.correct += result.correct;
     totals.stall_seconds += result.stall_seconds;
     totals.reduce_seconds += result.reduce_seconds;
+    if (!result.not_recorded.empty()) totals.not_recorded = result.not_recorded;
     totals.moved_bytes += copied_bytes_[job.last] - (job.first ? zeroed_bytes_ : 0) + samples.count * loaded_sample_bytes_;
     if (std::isfinite(result.loss) && (totals.finite || !totals.bad.empty())) continue;
     if (totals.bad.empty() && iteration.guarded) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/backend.h"
@@ -44,6 +45,7 @@ class Machine {
     // If not, and if it was guarded: which tensor was the first, and whether it is a weight or of the optimizer's state.
     std::string bad = {};
     bool weights_are_bad = false;
+    std::string_view not_recorded = {};  // of one of its rounds
   };
 
   struct Iteration {
@@ -61,6 +63,9 @@ class Machine {
   // The model's output for these samples, at most a sub-batch, in plain order; until the next call. With running statistics
   // and without dropout. Before: only_output.
   std::span<const float> output_of(Feeder& feeder, const Samples& now, const Samples& next);
+
+  // Before the ranks leave each other, if there are several.
+  void forget_recordings() { streams_->forget_recordings(); }
 
   const backend::Arena& arena() const { return arena_; }
   const backend::HostPool* pool() const { return pool_.get(); }  // null: the program has none

@@ -25,6 +25,24 @@ expect 6 "${short[@]}" LD_LIBRARY_PATH="$PWD/management" MANAGEMENT=refuses free
 ! grep "process" err || fail "somebody is named though the library refuses"
 expect 0 env PLIMSOLL_EMULATED_MEMORY=$((arena + 4 * MiB)) PLIMSOLL_EMULATED_OTHERS=$((2 * MiB)) free/train --data npy:x.npy,y.npy --steps 1
 
+# Somebody takes the memory between a look at what is free and the allocation: what was free then is told, not what was before.
+expect 6 env PLIMSOLL_EMULATED_MEMORY=$((arena + 4 * MiB)) PLIMSOLL_EMULATED_COMES=$((4 * MiB + arena / 2))@0 free/train --data npy:x.npy,y.npy
+says "$($python -c 'import sys; print("has %.1f MiB free of %.1f MiB" % tuple(int(n) / 2**20 for n in sys.argv[1:]))' $((arena - arena / 2)) $((arena + 4 * MiB)))"
+# Or later, all that is left: what training needs it has taken at its start, so it goes on, with a short last batch and evaluation, to the
+# same bits. A kind of round that was not recorded until then is issued step by step, which is said once.
+$python -c 'import numpy as np; [np.save(f + "12.npy", np.load(f + ".npy")[:12]) for f in "xy"]'
+later=(--data npy:x12.npy,y12.npy --no-shuffle --epochs 3 --last keep --test npy:x.npy,y.npy)
+for directory in free least; do
+  expect 0 $directory/train "${later[@]}" --save undisturbed.onnx
+  ! grep "one by one" err || fail "a round is not recorded though there is memory"
+  for launch in 1 40 300; do
+    expect 0 env PLIMSOLL_EMULATED_COMES=$((1 << 40))@$launch $directory/train "${later[@]}" --save late.onnx
+    same undisturbed.onnx late.onnx 0
+    [[ $launch -eq 300 ]] || says "warning: a round is not recorded, so its steps are issued one by one, slower, with the same results: the device has no memory left for its graph"
+    [[ $(grep -c "one by one" err) -le 1 ]] || fail "it is said more than once"
+  done
+done
+
 # Pinned memory that the system refuses is no matter of the plan; memory that the host does not have is, and is missed before any is taken.
 expect 8 env PLIMSOLL_EMULATED_PINNED=4096 least/train --data npy:x.npy,y.npy
 says "the host pool is "; says "($pool bytes) of pinned memory, which this machine does not give"; says "ulimit -l"

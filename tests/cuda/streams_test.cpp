@@ -80,6 +80,65 @@ TEST_CASE("a recorded round reads what has changed") {
 
 namespace {
 
+// A ReLU of a library that cannot be recorded.
+struct NeverRecorded {
+  using Attrs = ReluForward::Attrs;
+  static std::vector<Algorithm> algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) { return ReluForward::algorithms(attrs, operands); }
+  static std::unique_ptr<Kernel> make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view algorithm) {
+    return std::make_unique<Issued>(ReluForward::make(attrs, operands, algorithm));
+  }
+
+ private:
+  struct Issued final : Kernel {
+    explicit Issued(std::unique_ptr<Kernel> relu) : relu_(std::move(relu)) {}
+    void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
+      cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+      const cudaGraphNode_t* behind = nullptr;
+      size_t count = 0;
+      cudaStreamGetCaptureInfo(static_cast<cudaStream_t>(context.stream), &status, nullptr, nullptr, &behind, nullptr, &count);
+      if (status == cudaStreamCaptureStatusActive) throw KernelError("it cannot be recorded");
+      relu_->run(context, operands, workspace);
+    }
+    std::unique_ptr<Kernel> relu_;
+  };
+};
+
+}  // namespace
+
+TEST_CASE("a round with a kernel that cannot be recorded is issued step by step, and says why") {
+  Small small;
+  small.kernels.add<NeverRecorded>(0, {}, {read(f32({4})), write(f32({4}))}, "", 0, "relu");
+  backend::Streams streams(small.program, small.round, small.arena, nullptr);
+  double w = 0;
+  for (int i = 0; i < 4; ++i) {
+    const backend::StagingBuffer buffer = staged(static_cast<float>(i));
+    const std::byte* const samples[] = {buffer.data()};
+    const RoundResult result = streams.play({.kernels = &small.kernels, .staged = samples, .context = {.learning_rate = 1}, .samples = 4, .last = true});
+    w -= i;
+    CHECK(result.loss == i);
+    CHECK(static_cast<double>(small.weight()) == w);
+    CHECK(result.not_recorded == (i == 0 ? "" : "it cannot be recorded"));
+  }
+}
+
+TEST_CASE("recordings that are given back are made anew") {
+  Small small;
+  backend::Streams streams(small.program, small.round, small.arena, nullptr);
+  double w = 0;
+  for (int i = 1; i < 7; ++i) {
+    const backend::StagingBuffer buffer = staged(static_cast<float>(i));
+    const std::byte* const samples[] = {buffer.data()};
+    const RoundResult result = streams.play({.kernels = &small.kernels, .staged = samples, .context = {.learning_rate = 1}, .samples = 4, .last = true});
+    w -= i;
+    CHECK(result.loss == i);
+    CHECK(static_cast<double>(small.weight()) == w);
+    CHECK(result.not_recorded.empty());
+    if (i == 3) streams.forget_recordings();
+  }
+}
+
+namespace {
+
 // The loss is x; then five parameters of different sizes step by gradients of their own, the last two by another rule. A copy
 // away of the second parameter stands between, and waits for its update.
 struct Several {
@@ -196,7 +255,7 @@ TEST_CASE("a machine that does not pin the planned host pool says how much it is
   try {
     const backend::HostPool pool(int64_t{1} << 60, "");
     FAIL("a host pool of an exabyte");
-  } catch (const backend::NoMemory& error) {
+  } catch (const backend::DeviceError& error) {
     CHECK(std::string(error.what()).find("1099511627776.0 MiB (1152921504606846976 bytes) of pinned memory") != std::string::npos);
     CHECK(std::string(error.what()).find("`ulimit -l`") != std::string::npos);
   }

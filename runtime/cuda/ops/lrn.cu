@@ -17,8 +17,9 @@
 namespace plimsoll {
 namespace {
 
-// Rings of windows up to so many channels are a thread's own; longer ones, which no network of note has, lie in the workspace.
-constexpr int kOwn = 64;
+// Rings of windows up to so many channels are a thread's own; longer ones, which no network of note has, lie in the workspace. Own ones
+// are local memory, which the driver sets aside for as many threads as a device can hold at once: 52 MiB on an H200 for three rings.
+constexpr int kOwn = 16;
 
 struct OwnRing {
   float values[kOwn];

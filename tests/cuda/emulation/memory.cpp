@@ -3,6 +3,8 @@
 //   PLIMSOLL_EMULATED_MEMORY=N     what the device has; a tebibyte, if nothing is said
 //   PLIMSOLL_EMULATED_OTHERS=N     of it, what other processes hold
 //   PLIMSOLL_EMULATED_LIBRARY=N@K  a library asks cudaMalloc for so many when the K-th kernel is launched, and keeps them
+//   PLIMSOLL_EMULATED_COMES=N@K    another process takes so many, or what is left, when the K-th kernel is launched; @0: between what the
+//                                  trainer asks first and its first allocation
 //   PLIMSOLL_EMULATED_PINNED=N     most of the host's memory that may be pinned
 #include <cstdlib>
 #include <map>
@@ -35,8 +37,23 @@ size_t memory_of_device() { return from_environment("PLIMSOLL_EMULATED_MEMORY", 
 
 size_t left_of(size_t all, size_t taken) { return all > taken ? all - taken : 0; }
 
+size_t came = 0;  // bytes that another process has taken since
+
 size_t free_of_device() {
-  return left_of(memory_of_device(), from_environment("PLIMSOLL_EMULATED_OTHERS", 0) + on_device().bytes);
+  return left_of(memory_of_device(), from_environment("PLIMSOLL_EMULATED_OTHERS", 0) + came + on_device().bytes);
+}
+
+// "N@K" of the environment: N, where it is time.
+size_t wished_at(const char* const text, uint64_t now) {
+  if (!text) return 0;
+  char* rest = nullptr;
+  const size_t bytes = static_cast<size_t>(std::strtoull(text, &rest, 10));
+  return *rest == '@' && std::strtoull(rest + 1, nullptr, 10) == now ? bytes : 0;
+}
+
+void others_come(uint64_t launched) {
+  static const char* const coming = std::getenv("PLIMSOLL_EMULATED_COMES");
+  if (came == 0) came = wished_at(coming, launched);
 }
 
 cudaError_t take(Taken& from, size_t left, void** address, size_t bytes) {
@@ -64,7 +81,10 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return cudaSuccess;
 }
 
-cudaError_t cudaMalloc(void** address, size_t bytes) { return take(on_device(), free_of_device(), address, bytes); }
+cudaError_t cudaMalloc(void** address, size_t bytes) {
+  others_come(0);
+  return take(on_device(), free_of_device(), address, bytes);
+}
 cudaError_t cudaFree(void* address) { return give_back(on_device(), address); }
 cudaError_t cudaHostAlloc(void** address, size_t bytes, unsigned) {
   const size_t all = from_environment("PLIMSOLL_EMULATED_PINNED", size_t{1} << 40);
@@ -74,14 +94,14 @@ cudaError_t cudaFreeHost(void* address) { return give_back(pinned(), address); }
 
 namespace emulation {
 
+size_t bytes_left() { return free_of_device(); }
+
 void tell_library(uint64_t launched) {
+  others_come(launched);
   static const char* const wish = std::getenv("PLIMSOLL_EMULATED_LIBRARY");
-  if (!wish) return;
-  char* rest = nullptr;
-  const size_t bytes = static_cast<size_t>(std::strtoull(wish, &rest, 10));
-  if (*rest != '@' || std::strtoull(rest + 1, nullptr, 10) != launched) return;
+  const size_t bytes = wished_at(wish, launched);
   void* kept = nullptr;
-  cudaMalloc(&kept, bytes);
+  if (bytes > 0) cudaMalloc(&kept, bytes);
 }
 
 }  // namespace emulation

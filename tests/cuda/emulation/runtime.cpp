@@ -260,6 +260,8 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatu
 }
 
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* playable, cudaGraph_t graph, unsigned long long) {
+  constexpr size_t kBytesOfNode = 256;  // it is not kept account of
+  if (emulation::bytes_left() < kBytesOfNode * graph->nodes.size()) return cudaErrorMemoryAllocation;
   *playable = new Playable;
   for (const auto& node : graph->nodes) (*playable)->nodes.push_back(*node);
   return cudaSuccess;

@@ -1,6 +1,7 @@
 // Sums over emulated devices, by TCP: work of a stream like any other, recorded with the round or not. Who adds up in another
 // order than the rest, or other amounts, is found out. Where a rank is gone a sum never ends, as on devices. With $NCCL_BREAKS it
-// never ends from that reduction on though all ranks live, and one who asks is told why.
+// never ends from that reduction on though all ranks live, and one who asks is told why. Who lets go of it while a recording holds a sum
+// would wait for that recording's end, for ever if it is the same thread's to end it, and is told so.
 #include <nccl.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "../emulation.h"
@@ -18,6 +20,7 @@ struct ncclComm {
   std::vector<plimsoll::dist::Spoke> spokes;
   int64_t reductions = 0;
   std::atomic<bool> broken{false};
+  std::shared_ptr<int> sums = std::make_shared<int>(0);  // held by each that was issued or recorded
 };
 
 namespace {
@@ -92,6 +95,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* found) {
 }
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  must(comm->sums.use_count() == 1, "its end waits for a graph that holds a sum");
   for (const plimsoll::dist::Spoke& spoke : comm->spokes) close(spoke.socket);
   delete comm;
   return ncclSuccess;
@@ -114,7 +118,7 @@ ncclResult_t ncclAllReduce(const void* send, void* receive, size_t count, ncclDa
                            cudaStream_t stream) {
   if (type != ncclFloat32 || op != ncclSum || !comm) return ncclInvalidUsage;
   grouped.push_back([=] {
-    emulation::issue_work(stream, [=] { add_up(*comm, static_cast<const float*>(send), static_cast<float*>(receive), count); });
+    emulation::issue_work(stream, [=, held = comm->sums] { add_up(*comm, static_cast<const float*>(send), static_cast<float*>(receive), count); });
   });
   ++depth;
   return ncclGroupEnd();
