@@ -15,7 +15,8 @@ int64_t bytes_to_measure(std::span<const OperandDesc> operands, int64_t workspac
 
 // In a training iteration some of a task's operands were touched just now by the task before, some many tasks ago; run again
 // and again, a task would find all of them in the caches. So another one runs in between, on all of the device and on more
-// bytes of its own than the caches hold; what is not that long ago is touched behind it.
+// bytes of its own than the caches hold; what is not that long ago is touched behind it. Nobody waits for it: on a device the task is
+// issued while it still runs, as it is in a round, and what issuing takes is not in the task's time.
 class Interlude {
  public:
   Interlude();
