@@ -14,8 +14,8 @@
 #
 # A part that was cut off goes on where it was when it is run again (exit code 10: time is up); what fails is told and passed over.
 # After each step all results so far are in O/results.tar.gz: unpacked in DIR, they are where a run on another machine goes on, what
-# `report` shows, and the profiles that `prepare --part 3` plans with. --dry-run needs no GPU: it builds all, lists engines for
-# a described device and runs PyTorch's twins on the CPU.
+# `report` shows, and what `prepare --part 3` and `--part 4` plan with: profiles, and the memory that PyTorch held. --dry-run needs no
+# GPU: it builds all, lists engines for a described device and runs PyTorch's twins on the CPU.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 

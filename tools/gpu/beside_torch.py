@@ -1,10 +1,12 @@
 """PyTorch's twins of the networks: what they compute, and how fast, in either memory format."""
+import gc
 import importlib
 import statistics
 import time
 
 import numpy as np
 import torch
+from torch.utils.checkpoint import checkpoint
 
 from session import LR
 
@@ -82,33 +84,65 @@ def torch_throughput(check, name, batch, size, math_name, how, channels_last, st
         loss.backward()
         optimizer.step()
 
-    began = time.time()
-    for _ in range(1 if check.dry else 8):
-        step()
-    if check.dry:
-        return {"ran": True}
-    warming = time.time() - began
-    torch.cuda.reset_peak_memory_stats()
-    times = []
-    for _ in range(steps):
-        torch.cuda.synchronize()
-        began = time.perf_counter()
-        step()
-        torch.cuda.synchronize()
-        times.append(time.perf_counter() - began)
-    seconds = statistics.median(times)
-    peak = torch.cuda.max_memory_allocated()
-    del model, optimizer, images, forward
-    torch.cuda.empty_cache()
-    return {"seconds": seconds, "samples_per_second": batch / seconds, "peak_bytes": peak, "warm_up_seconds": warming}
+    try:
+        began = time.time()
+        for _ in range(1 if check.dry else 8):
+            step()
+        if check.dry:
+            return {"ran": True}
+        warming = time.time() - began
+        torch.cuda.reset_peak_memory_stats()
+        times = []
+        for _ in range(steps):
+            torch.cuda.synchronize()
+            began = time.perf_counter()
+            step()
+            torch.cuda.synchronize()
+            times.append(time.perf_counter() - began)
+        seconds = statistics.median(times)
+        return {"seconds": seconds, "samples_per_second": batch / seconds, "peak_bytes": torch.cuda.max_memory_allocated(),
+                "warm_up_seconds": warming}
+    finally:  # what is left would count for whoever comes next
+        del model, optimizer, images, forward
+        if hasattr(torch, "_dynamo"):
+            torch._dynamo.reset()
+        gc.collect()
+        if not check.dry:
+            torch.cuda.empty_cache()
+
+
+def again_in_backward(module):
+    """Of what it computes only its input is kept."""
+    plain = module.forward
+    module.forward = lambda *args: checkpoint(plain, *args, use_reentrant=False) if torch.is_grad_enabled() else plain(*args)
 
 
 def checkpointed(model):
-    """Every child of the network, or of its list of layers, is run again in the backward: what users do by hand."""
-    from torch.utils.checkpoint import checkpoint
-    for parent in [model] + [m for m in model.children() if isinstance(m, torch.nn.Sequential)]:
-        for child in parent.children():
-            if any(True for _ in child.parameters()) and not isinstance(child, torch.nn.Linear):
-                plain = child.forward
-                child.forward = lambda *args, plain=plain: checkpoint(plain, *args, use_reentrant=False) if torch.is_grad_enabled() else plain(*args)
+    """What users do by hand: blocks are run again in the backward, each by itself and none within another; a list of plain layers in
+    about the square root of its length of stretches, which begin at layers with weights."""
+    for child in model.children():
+        if isinstance(child, torch.nn.Sequential) and any(True for layer in child if any(True for _ in layer.children())):
+            for block in child:
+                if any(True for _ in block.children()):
+                    again_in_backward(block)
+        elif isinstance(child, torch.nn.Sequential) and any(isinstance(layer, torch.nn.Conv2d) for layer in child):
+            in_stretches(child)
+        elif any(True for _ in child.children()) and not isinstance(child, torch.nn.Sequential):
+            again_in_backward(child)
     return model
+
+
+def in_stretches(layers):
+    """A stretch that began with a layer in place would change what is kept for it."""
+    starts = [i for i, layer in enumerate(layers) if any(True for _ in layer.parameters())]
+    count = max(1, round(len(layers) ** 0.5))
+    firsts = sorted({0, *(starts[len(starts) * part // count] for part in range(count))})
+    stretches = [torch.nn.Sequential(*layers[first:last]) for first, last in zip(firsts, [*firsts[1:], len(layers)])]
+    for stretch in stretches:
+        again_in_backward(stretch)
+
+    def forward(x):
+        for stretch in stretches:
+            x = stretch(x)
+        return x
+    layers.forward = forward

@@ -217,6 +217,34 @@ def part4(check):
     for hows in ([("compile", True)], [("compile", False), ("activation_memory_budget", False)]):
         for kind in kinds:
             pytorch(kind, hows)
+    check.results.pop("aims", None)  # of more results, perhaps
+    check.step("aims", lambda: {"skipped": "nothing is measured"} if check.dry else aims(check.results, trainers, kinds))
+
+
+LESS_MEMORY = ("checkpoint", "activation_memory_budget", "save_on_cpu")
+
+
+def aims(results, trainers, kinds):
+    """How many times as fast as PyTorch in its better format, without a budget; and as each of its ways to save memory, in no more memory
+    than that takes: the fastest trainer whose arena is no larger than the most that PyTorch's allocator held."""
+    lines = [f"{'times as fast as':24}" + "".join(f"{title:>15}" for title in ("eager", "compile", *(how.split("_")[0] for how in LESS_MEMORY)))]
+    figures = {}
+    for kind in kinds:
+        name, math_name, batch = kind
+        ours = [results[t["tag"]] for t in trainers if (t["name"], t["math"], t["batch"]) == kind and "seconds" in results.get(t["tag"], {})]
+
+        def theirs(how):
+            told = [results.get(f"{name} {math_name} torch {how}{form}", {}) for form in ("", " channels_last")]
+            return min((one for one in told if "seconds" in one), key=lambda one: one["seconds"], default=None)
+
+        row = {}
+        for how in ("eager", "compile", *LESS_MEMORY):
+            other = theirs(how)
+            fitting = [one["seconds"] for one in ours if other and (how not in LESS_MEMORY or one["arena_bytes"] <= other["peak_bytes"])]
+            row[how] = other["seconds"] / min(fitting) if fitting else None
+        figures[f"{name} {math_name}"] = row
+        lines.append(f"{name + ' ' + math_name:24}" + "".join(f"{'—' if ratio is None else format(ratio, '.2f'):>15}" for ratio in row.values()))
+    return {"times_as_fast": figures, "table": lines}
 
 
 def part5(check):

@@ -187,13 +187,21 @@ def part3(folder):
         folder.tasks(name, model, folder.args.batch3)
 
 
+def held_by_torch(folder, name, math):
+    """What PyTorch's ways to save memory held, where they have been measured: trainers of as much stand beside them."""
+    path = f"{folder.out}/results/part-4.json"
+    results = json.load(open(path)) if os.path.exists(path) else {}
+    peaks = {results.get(f"{name} {math} torch {how}", {}).get("peak_bytes") for how in ("checkpoint", "activation_memory_budget", "save_on_cpu")}
+    return sorted(peak for peak in peaks if peak)
+
+
 def part4(folder):
     for name in folder.args.networks:
         model = folder.export(name)
         for math in ("fp32", "tf32"):
             profile = f"{folder.out}/results/profile-{name}.json"
             costs = profile if os.path.exists(profile) and math == "fp32" else "h200"
-            for budget in ("100%", "50%"):
+            for budget in ("100%", "50%", *held_by_torch(folder, name, math)):
                 folder.trainer(4, name, model, folder.args.batch3, math, budget, costs)
             folder.trainer(4, name, model, folder.args.batch3, math, "100%", costs, layout=other_layout(math))
 

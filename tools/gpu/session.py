@@ -14,7 +14,7 @@ import time
 import numpy as np
 
 import networks
-from toolchain import toolchain, versions
+from toolchain import lend_compiler, toolchain, versions
 
 SEED = 1
 LR = 0.01
@@ -46,6 +46,7 @@ class Check:
         self.ends = ENDS = time.time() + 60 * args.minutes
         self.out = args.out
         self.index = json.load(open(f"{self.dir}/index.json"))
+        lend_compiler(f"{self.dir}/work/lib")
         os.makedirs(f"{self.dir}/results", exist_ok=True)
         self.path = f"{self.dir}/results/part-{self.part}{'-dry' if self.dry else ''}.json"
         self.results = json.load(open(self.path)) if os.path.exists(self.path) else {}

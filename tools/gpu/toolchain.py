@@ -48,6 +48,23 @@ def toolchain():
     return flags, missing
 
 
+def lend_compiler(folder):
+    """cuDNN compiles some kernels while a plan is made, by a library that it looks for by its name alone: links to it, and to nothing else
+    that lies beside it, in a folder on the loader's path."""
+    packages = [path for path in sys.path if path.endswith("-packages")]
+    for place in (*(f"{p}/nvidia/*/lib" for p in packages), "/usr/local/cuda/lib64", "/usr/local/cuda*/targets/x86_64-linux/lib"):
+        there = sorted(glob.glob(f"{place}/libnvrtc*.so.*"))
+        if not there:
+            continue
+        os.makedirs(folder, exist_ok=True)
+        for path in there:
+            link = f"{folder}/{os.path.basename(path)}"
+            if os.path.dirname(path) == os.path.dirname(there[0]) and not os.path.lexists(link):
+                os.symlink(path, link)
+        os.environ["LD_LIBRARY_PATH"] = ":".join(filter(None, [os.environ.get("LD_LIBRARY_PATH"), folder]))
+        return
+
+
 def versions():
     told = {"torch": torch.__version__, "cudnn of torch": torch.backends.cudnn.version(), "numpy": numpy.__version__, "cores": os.cpu_count()}
     query = "name,driver_version,memory.total,memory.used,clocks.sm,clocks.mem,pcie.link.gen.max,pcie.link.width.max"
