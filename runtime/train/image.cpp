@@ -36,6 +36,15 @@ constexpr int64_t kMostPixels = int64_t{1} << 28;
   return {width, height, channels, std::vector<float>(bytes.begin(), bytes.end())};
 }
 
+// As JPEG has it in its files, and Pillow in `convert("L")`: the same gray from either kind of file. (BT.601, of the values as they are.)
+[[maybe_unused]] Image gray_of(const Image& colored) {
+  Image gray{colored.width, colored.height, 1};
+  gray.pixels.reserve(colored.pixels.size() / 3);
+  for (size_t i = 0; i + 2 < colored.pixels.size(); i += 3)
+    gray.pixels.push_back(std::round(0.299f * colored.pixels[i] + 0.587f * colored.pixels[i + 1] + 0.114f * colored.pixels[i + 2]));
+  return gray;
+}
+
 [[maybe_unused]] void check_size(const std::string& path, int64_t width, int64_t height) {
   if (width < 1 || height < 1 || width > kMostPixels / height)
     refuse(path, "it says that it has " + std::to_string(width) + " x " + std::to_string(height) + " pixels");
@@ -46,7 +55,10 @@ Image read_png(const std::string& path, const std::vector<unsigned char>& file, 
   png_image png{};
   png.version = PNG_IMAGE_VERSION;
   if (!png_image_begin_read_from_memory(&png, file.data(), file.size())) refuse(path, png.message);
-  png.format = channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  const bool to_gray = channels == 1 && (png.format & PNG_FORMAT_FLAG_COLOR) != 0;  // libpng would go by light, not by values
+  const int64_t stored = to_gray ? 3 : channels;
+  png.format = stored == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  png.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // 16 bits are 8 finer ones
   if (png.width < 1 || png.height < 1 || png.width > kMostPixels / png.height) {
     png_image_free(&png);
     check_size(path, png.width, png.height);
@@ -54,7 +66,8 @@ Image read_png(const std::string& path, const std::vector<unsigned char>& file, 
   std::vector<unsigned char> pixels(PNG_IMAGE_SIZE(png));
   const png_color black{0, 0, 0};
   if (!png_image_finish_read(&png, &black, pixels.data(), 0, nullptr)) refuse(path, png.message);
-  return made_of(pixels, png.width, png.height, channels);
+  const Image image = made_of(pixels, png.width, png.height, stored);
+  return to_gray ? gray_of(image) : image;
 }
 #endif
 
@@ -78,7 +91,17 @@ void on_jpeg_message(j_common_ptr common, int level) {
 
 struct JpegSize {
   int64_t width = 0, height = 0;
+  bool inks = false;  // cyan, magenta, yellow and black
 };
+
+// As Adobe's programs store inks, and Pillow takes all of them: 255 is none. Such pictures are rare, and in every large collection.
+Image without_inks(const std::vector<unsigned char>& inks, int64_t width, int64_t height) {
+  Image image{width, height, 3};
+  image.pixels.reserve(inks.size() / 4 * 3);
+  for (size_t i = 0; i + 3 < inks.size(); i += 4)
+    for (size_t color = 0; color < 3; ++color) image.pixels.push_back(std::round(static_cast<float>(inks[i + color]) * static_cast<float>(inks[i + 3]) / 255));
+  return image;
+}
 
 // One way into the library and out of it, with nothing between that has a destructor: an error jumps. `pixels` null: the
 // size only. False: error.message says why.
@@ -94,9 +117,9 @@ bool decode_jpeg(jpeg_decompress_struct& jpeg, JpegError& error, const unsigned 
   jpeg_create_decompress(&jpeg);
   jpeg_mem_src(&jpeg, data, static_cast<unsigned long>(bytes));
   jpeg_read_header(&jpeg, TRUE);
-  size = {static_cast<int64_t>(jpeg.image_width), static_cast<int64_t>(jpeg.image_height)};
+  size = {static_cast<int64_t>(jpeg.image_width), static_cast<int64_t>(jpeg.image_height), jpeg.jpeg_color_space == JCS_CMYK || jpeg.jpeg_color_space == JCS_YCCK};
   if (pixels) {
-    jpeg.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    jpeg.out_color_space = channels == 4 ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
     jpeg_start_decompress(&jpeg);
     while (jpeg.output_scanline < jpeg.output_height) {
       JSAMPROW row = pixels + static_cast<int64_t>(jpeg.output_scanline) * size.width * channels;
@@ -114,9 +137,12 @@ Image read_jpeg(const std::string& path, const std::vector<unsigned char>& file,
   JpegSize size;
   if (!decode_jpeg(jpeg, error, file.data(), file.size(), channels, size, nullptr)) refuse(path, error.message);
   check_size(path, size.width, size.height);
-  std::vector<unsigned char> pixels(static_cast<size_t>(size.width * size.height * channels));
-  if (!decode_jpeg(jpeg, error, file.data(), file.size(), channels, size, pixels.data())) refuse(path, error.message);
-  return made_of(pixels, size.width, size.height, channels);
+  const int64_t stored = size.inks ? 4 : channels;
+  std::vector<unsigned char> pixels(static_cast<size_t>(size.width * size.height * stored));
+  if (!decode_jpeg(jpeg, error, file.data(), file.size(), stored, size, pixels.data())) refuse(path, error.message);
+  if (!size.inks) return made_of(pixels, size.width, size.height, channels);
+  const Image colored = without_inks(pixels, size.width, size.height);
+  return channels == 1 ? gray_of(colored) : colored;
 }
 #endif
 

@@ -13,7 +13,8 @@ struct Image {
   std::vector<float> pixels = {};
 };
 
-// PNG or JPEG, told by its first bytes, converted to that many channels; transparency lies on black.
+// PNG or JPEG, told by its first bytes, converted to that many channels as Pillow converts them: 16 bits to 8, inks (CMYK) to colors, colors to
+// gray. Transparency lies on black; a camera's note of how it was held (EXIF) turns nothing.
 // Throws TrainerError: unreadable_input, naming the file; environment, where this program was built without the library.
 Image read_image(const std::string& path, int64_t channels);
 
