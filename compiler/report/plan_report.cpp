@@ -90,6 +90,7 @@ std::string times(const Plan& plan, bool color) {
                            format_overhead(robust.slower_tasks))});
   }
   if (summary.more_bytes > 0) table.row({format_bytes(summary.more_bytes) + " more", format_seconds(summary.more_seconds), bought(summary)});
+  else if (plan.rules == "true") table.row({"256.0 MiB more", "?", "`plimsoll plan … --what-if 256MiB` plans twice, and says"});
   if (summary.planning_seconds > 0) table.row({"planning took", format_seconds(summary.planning_seconds), ""});
   const std::string source = plan.costs.empty() ? "one iteration" : fmt::format("one iteration, times {}", plan.costs);
   return heading(source, color) + table.print(color);

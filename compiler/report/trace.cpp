@@ -124,6 +124,10 @@ Result<MeasuredSteps> measured_from_trace(std::string_view text, const Plan& pla
     const auto found = document.find("traceEvents");
     if (found == document.end()) return wrong("there are no traceEvents");
     events = &*found;
+    // Two plans of one model may have as many steps.
+    if (const auto about = document.find("otherData"); about != document.end() && about->is_object())
+      if (const auto arena = about->find("arena_bytes"); arena != about->end() && arena->is_number_integer() && arena->get<int64_t>() != plan.summary.arena_bytes)
+        return wrong(fmt::format("it is of a plan with an arena of {} bytes when this one's has {}; is it a trace of this plan?", arena->dump(), plan.summary.arena_bytes));
   }
   if (!events->is_array()) return wrong("traceEvents is not a list");
   MeasuredSteps measured{.start = IdVector<StepId, double>(plan.steps.size(), -1), .end = IdVector<StepId, double>(plan.steps.size(), -1)};

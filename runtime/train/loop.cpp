@@ -147,7 +147,7 @@ class Loop {
     if (team_.ranks()) machine_.forget_recordings();
     team_.leave();
     const bool saved = !options_.save.empty() && attempt([&] { save_model(program_, model_file_, options_.save, port_); });
-    if (!options_.trace.empty()) attempt([&] { write_trace(options_.trace, program_, machine_.round(), times_); });
+    const bool traced = !options_.trace.empty() && attempt([&] { write_trace(options_.trace, program_, machine_.round(), times_); });
     warn_if(device_use_.ended(machine_.arena().allocated_bytes()));
     if (!options_.quiet) {
       print_end(program_, machine_.arena().allocated_bytes(), durations_.median(), reductions_.median());
@@ -155,6 +155,7 @@ class Loop {
     }
     if (checkpoints_ && !last_is_missing_) reporter_.say("checkpoint " + checkpoints_->path_of(progress_.iteration));
     if (saved) reporter_.say("saved " + options_.save);
+    if (traced) reporter_.say("traced " + options_.trace + "; `plimsoll inspect DIR --html report.html --measured " + options_.trace + "` lays it beside the plan in DIR");
     if (missing_ > 0)
       reporter_.warn("warning: " + counted(missing_, "checkpoint") + " could not be written" +
                      (last_is_missing_ ? ", also the last: nobody can go on from where this run ended" : "; the last one was"));

@@ -163,7 +163,8 @@ constexpr Row kRows[] = {
     {"", "", "else"},
     {"--metrics", "FILE", "a line per iteration: a JSON object, or comma-separated where FILE ends in .csv; may be given twice",
      [](Options& o, View, View v) { o.metrics.emplace_back(v); }},
-    {"--trace", "FILE", "when each step of the last iteration ran, for ui.perfetto.dev and `plimsoll inspect --html --measured`",
+    {"--trace", "FILE", "when each step of the last round ran, measured.json for example: for ui.perfetto.dev, and beside the plan in\n"
+     "`plimsoll inspect DIR --html report.html --measured measured.json`",
      [](Options& o, View, View v) { o.trace = v; }},
     {"--spill", "DIR", "tensors that wait outside the arena do so in a file there, not in memory",
      [](Options& o, View, View v) { o.spill = v; }},

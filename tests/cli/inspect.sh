@@ -8,6 +8,23 @@ for part in "the peak:" "copies of one round" "layers, one round" "4.0 MiB more"
 [[ $(LC_ALL=C.UTF-8 wc -L <out) -le 100 ]] || fail "a line is longer than 100 characters"
 [[ ! -s err ]] || fail "something is said beside the tables"
 
+# What 256 MiB more would buy is there unasked, and the same as when it is asked for; where there are many ways to split the batch the line says how to ask.
+for asked in "" "--what-if 256MiB"; do
+  plimsoll plan net.onnx --batch 2048 --costs k40m --effort 0 --policy auto --budget 35% -q $asked -o "more${asked:+-asked}.json"
+done
+/usr/bin/python3 - <<'PY'
+import json
+unasked, asked = (json.load(open(name))["summary"] for name in ("more.json", "more-asked.json"))
+assert unasked["unconstrained_bytes"] - unasked["arena_bytes"] > 256 << 20, "so much more is all that there is to have"
+assert unasked["more_bytes"] == 256 << 20 and unasked["more_seconds"] == asked["more_seconds"] < unasked["iteration_seconds"]
+PY
+expect 0 plimsoll inspect more.json; says "256.0 MiB more"; says "would save"
+plimsoll plan net.onnx --batch 16 --costs k40m --effort 0 --policy auto -q -o all.json
+expect 0 plimsoll inspect all.json;  says "256.0 MiB more"; says "would buy nothing"
+plimsoll model lenet -o splits.onnx 2>/dev/null
+plimsoll plan splits.onnx --batch 32768 --costs k40m --effort 0 --policy auto --budget 40% -q -o splits.json
+expect 0 plimsoll inspect splits.json; says "\`plimsoll plan … --what-if 256MiB\` plans twice, and says"
+
 # The CSV tables agree with the summary and with each other.
 for table in layers tensors steps; do expect 0 plimsoll inspect plan.json --csv=$table; cp out $table.csv; done
 expect 0 plimsoll inspect plan.json --csv; cmp -s out layers.csv || fail "--csv alone is not the table of layers"
@@ -56,6 +73,16 @@ PY
 expect 0 plimsoll inspect plan.json --html again.html; cmp -s page.html again.html || fail "the same plan makes another page"
 expect 7 plimsoll inspect plan.json --html nowhere/page.html; [[ ! -e nowhere ]] || fail "a refused page left something behind"
 expect 0 plimsoll inspect plan.json --html measured.html --measured trace.json
+# A directory's own measured.json needs no flag; one of another plan is left out there, and refused where it was asked for.
+mkdir made; cp plan.json made
+plimsoll inspect plan.json --trace made/measured.json 2>/dev/null
+expect 0 plimsoll inspect made --html found.html; says "with what made/measured.json measured"
+cmp -s found.html measured.html || fail "the file beside the plan is not what --measured makes of it"
+plimsoll plan net.onnx --batch 16 --costs k40m --effort 0 --policy auto --budget 60% -q -o other.json
+plimsoll inspect other.json --trace made/measured.json 2>/dev/null
+expect 0 plimsoll inspect made --html found.html; says "made/measured.json is left out"; says "is it a trace of this plan?"
+cmp -s found.html page.html || fail "something of another plan's trace is in the page"
+expect 4 plimsoll inspect made --html none.html --measured made/measured.json; says "is it a trace of this plan?"
 expect 4 plimsoll inspect plan.json --html none.html --measured plan.json; says "no traceEvents"; [[ ! -e none.html ]] || fail "a refused page was written"
 expect 2 plimsoll inspect plan.json --measured trace.json;   says "--html"
 expect 2 plimsoll inspect net.onnx --html page.html;         says "is of plans"

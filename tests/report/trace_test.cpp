@@ -128,4 +128,8 @@ TEST_CASE("what is no trace of this plan is refused with the reason") {
   CHECK(complaint("[{\"ph\":\"X\"}, 7]").find("no slice has args.step") != std::string::npos);
   CHECK(complaint("[{\"ph\":\"X\",\"ts\":1,\"dur\":1,\"args\":{\"step\":999}}]").find("the plan has 17 steps") != std::string::npos);
   CHECK(complaint("[{\"ph\":\"X\",\"dur\":1,\"args\":{\"step\":1}}]").find("step 1") != std::string::npos);
+  // Another budget may make as many steps.
+  Plan other = plan;
+  ++other.summary.arena_bytes;
+  CHECK(complaint(report_trace(other, facts_of(other)).c_str()).find("arena of 36725953 bytes when this one's has 36725952") != std::string::npos);
 }

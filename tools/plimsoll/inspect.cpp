@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 
 #include "compiler/import/onnx.h"
 #include "compiler/report/csv.h"
@@ -39,7 +40,9 @@ class InspectCommand final : public Command {
         dims_("dim", cl::value_desc("NAME=SIZE"), cl::desc("of a model: size of a symbolic dimension other than the batch"), cl::sub(sub)),
         weights_("weights", cl::desc("of a model: its weights, one a line, and which of them are trained"), cl::sub(sub)),
         patterns_(sub),
-        measured_("measured", cl::value_desc("FILE.json"), cl::desc("for --html: a trace of this plan's trainer, to be laid beside the prediction"), cl::sub(sub)) {}
+        measured_("measured", cl::value_desc("FILE.json"),
+                  cl::desc("for --html: what `train --trace measured.json` wrote, to be laid beside the prediction; of DIR, DIR/measured.json if it is there"),
+                  cl::sub(sub)) {}
 
   Status run() override {
     std::error_code ignored;
@@ -78,15 +81,20 @@ class InspectCommand final : public Command {
   }
 
   Status write_page(const Plan& plan, const PlanFacts& facts, const Console& console) const {
-    MeasuredSteps measured;
-    if (!measured_.empty()) {
-      PLIMSOLL_ASSIGN(const std::string text, read_file(measured_));
+    const std::string beside_plan = what_ + "/measured.json";
+    std::error_code ignored;
+    const bool found = measured_.empty() && std::filesystem::is_regular_file(beside_plan, ignored);
+    const std::string from = found ? beside_plan : measured_.getValue();
+    std::optional<MeasuredSteps> measured;
+    if (!from.empty()) {
+      PLIMSOLL_ASSIGN(const std::string text, read_file(from));
       Result<MeasuredSteps> read = measured_from_trace(text, plan);
-      if (!read.ok()) return Error{read.error().code, measured_ + ": " + read.error().message, read.error().notes};
-      measured = std::move(*read);
+      if (read.ok()) measured = std::move(*read);
+      else if (!found) return Error{read.error().code, from + ": " + read.error().message, read.error().notes};
+      else console.warning(fmt::format("{} is left out: {}", from, read.error().message));
     }
-    PLIMSOLL_TRY(write_file(html_, plan_page(plan, facts, measured_.empty() ? nullptr : &measured)));
-    console.say(fmt::format("wrote {}; open it in a browser", html_.getValue()));
+    PLIMSOLL_TRY(write_file(html_, plan_page(plan, facts, measured ? &*measured : nullptr)));
+    console.say(fmt::format("wrote {}{}; open it in a browser", html_.getValue(), measured ? ", with what " + from + " measured" : ""));
     return {};
   }
 

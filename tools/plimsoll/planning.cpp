@@ -157,14 +157,36 @@ Result<int64_t> bytes_of_what_if(const std::string& text) {
 
 // What a larger budget would buy: the same request again, with more_bytes on top.
 Status ask_for_more(const Plannable& plannable, PlanRequest request, int64_t more_bytes, Plan& plan) {
+  plan.summary.more_bytes = more_bytes;
+  plan.summary.more_seconds = plan.summary.iteration_seconds;
+  PLIMSOLL_ASSIGN(const Policy policy, find_policy(request.policy));
+  if (policy.searches && plan.rounds == 1 && plan.budget_bytes >= plan.summary.unconstrained_bytes) return {};  // it has all that it can use
   request.observe = {};
   request.host_budget_binds = {};
   request.budget_percent = 0;
   request.budget_bytes = plan.budget_bytes + more_bytes;
   PLIMSOLL_ASSIGN(const Plan larger, checked_plan(plannable, request));
-  plan.summary.more_bytes = more_bytes;
   plan.summary.more_seconds = larger.summary.iteration_seconds;
   return {};
+}
+
+// Nobody asked what more would buy, but a reader of the plan will: it is noted where planning again takes little of the time that planning
+// took. What a search has found serves it again, but each way to split the batch is held in a contest of its own: that may take twice as long
+// as the plan did. What is noted must not depend on the machine's speed, so it is the kind of plan that decides.
+Status note_what_more_would_buy(const Plannable& plannable, const PlanRequest& request, Plan& plan) {
+  constexpr int64_t kMore = int64_t{256} << 20;
+  constexpr size_t kFewTasks = 2000;
+  if (plannable.as_paper || request.time_limit_seconds > 0) return {};
+  PLIMSOLL_ASSIGN(const Policy policy, find_policy(request.policy));
+  const bool stays_whole = request.batch == 1 || request.sub_batch > 0 || (plannable.mixes_samples() && !request.may_split_statistics);
+  const bool gets_all = plan.budget_bytes + kMore >= plan.summary.unconstrained_bytes;
+  if (!gets_all && (plannable.graph.tasks.size() > kFewTasks || (policy.searches && !stays_whole))) return {};
+  const Status asked = ask_for_more(plannable, request, kMore, plan);
+  if (asked.ok()) return {};
+  plan.summary.more_bytes = 0;
+  plan.summary.more_seconds = 0;
+  // Some recipes have more luck with less memory.
+  return asked.error().code == ExitCode::budget_infeasible ? Status() : asked;
 }
 
 // It is a plan all the same: of a larger device of the kind, or for a report.
@@ -208,7 +230,9 @@ Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions&
     request.observe = [&](const std::string& pass, const Plan& plan) { dump.after(pass, plan); };
   PLIMSOLL_ASSIGN(Plan plan, checked_plan(plannable, request));
   PLIMSOLL_TRY(dump.finish(plannable.model.network, plannable.graph));
-  if (more_bytes > 0) PLIMSOLL_TRY(ask_for_more(plannable, request, more_bytes, plan));
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;  // of this plan, not of another to compare it with
+  plan.summary.planning_seconds = elapsed.count();
+  PLIMSOLL_TRY(more_bytes > 0 ? ask_for_more(plannable, request, more_bytes, plan) : note_what_more_would_buy(plannable, request, plan));
 
   // Beyond this point the plan is known to be safe.
 
@@ -223,8 +247,6 @@ Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions&
                                 options.sub_batch != 0 ? "--sub-batch asked for it" : "--batch-norm whole forbids it"));
   if (plan.ranks > 1 && plannable.mixes_samples())
     console.note(fmt::format("batch normalization sees {} at a time, each rank its own, of the batch of {}", counted(plan.rank_samples(), "sample"), plan.batch));
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;
-  plan.summary.planning_seconds = elapsed.count();
   TaskGraph whole = plan.rounds > 1 ? plannable.planner->graph_of(plan) : std::move(plannable.graph);
   TaskGraph graph = planned_graph(std::move(whole), plan.rounds, plan.slice_bytes, plan.whole_weights);
   return Planned{std::move(plannable.model), std::move(graph), std::move(plan), plannable.threads, cut_short};
