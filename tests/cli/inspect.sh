@@ -76,7 +76,7 @@ expect 0 plimsoll inspect plan.json --html measured.html --measured trace.json
 # A directory's own measured.json needs no flag; one of another plan is left out there, and refused where it was asked for.
 mkdir made; cp plan.json made
 plimsoll inspect plan.json --trace made/measured.json 2>/dev/null
-expect 0 plimsoll inspect made --html found.html; says "with what made/measured.json measured"
+expect 0 plimsoll inspect made --html found.html; says "with the times measured in made/measured.json"
 cmp -s found.html measured.html || fail "the file beside the plan is not what --measured makes of it"
 plimsoll plan net.onnx --batch 16 --costs k40m --effort 0 --policy auto --budget 60% -q -o other.json
 plimsoll inspect other.json --trace made/measured.json 2>/dev/null

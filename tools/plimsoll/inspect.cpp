@@ -94,7 +94,7 @@ class InspectCommand final : public Command {
       else console.warning(fmt::format("{} is left out: {}", from, read.error().message));
     }
     PLIMSOLL_TRY(write_file(html_, plan_page(plan, facts, measured ? &*measured : nullptr)));
-    console.say(fmt::format("wrote {}{}; open it in a browser", html_.getValue(), measured ? ", with what " + from + " measured" : ""));
+    console.say(fmt::format("wrote {}{}; open it in a browser", html_.getValue(), measured ? ", with the times measured in " + from : ""));
     return {};
   }
 

@@ -25,7 +25,7 @@ function drawTiles(plan) {
   if (moved) tile("moved", bytesText(moved), `in an iteration; compute waits ${secondsText(s.stall_seconds)}`);
   if (plan.ranks > 1) tile("reduced over ranks", bytesText(s.reduced_bytes), `by each, ${secondsText(s.reduce_seconds)} on the comm stream`);
   if (s.recomputed_tasks) tile("run again", `${numberText(s.recomputed_tasks)} task${s.recomputed_tasks === 1 ? "" : "s"}`, `${secondsText(s.recompute_seconds)} of an iteration`);
-  if (s.more_bytes) tile(`${bytesText(s.more_bytes)} more`, secondsText(s.more_seconds), `would save ${secondsText(Math.max(0, s.iteration_seconds - s.more_seconds))}`);
+  if (s.more_bytes) tile(`${bytesText(s.more_bytes)} more`, secondsText(s.more_seconds), s.iteration_seconds - s.more_seconds > 5e-4 * s.iteration_seconds ? `would save ${secondsText(s.iteration_seconds - s.more_seconds)}` : "would buy nothing");
   const half = Math.ceil(tiles.length / 2);
   byId("tiles").innerHTML = tiles.join("");
   byId("tiles").style.setProperty("--row", tiles.length > 7 ? half : tiles.length);
