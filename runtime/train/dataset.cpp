@@ -121,6 +121,7 @@ std::vector<int32_t> check_column(const Dataset& dataset, size_t i, const Progra
       if (!range.holds(number))
         throw TrainerError(Exit::invalid_model,
                            "sample " + std::to_string(at) + " of '" + dataset.name + "' has " + range.one + " " + std::to_string(number) +
+                               (number == -1 && input.desc.type == DataType::i32 ? ", or one that 32 bits do not hold," : "") +
                                " when the model has " + range.all + " 0 to " + std::to_string(range.bound - 1) +
                                (range.ignored == -1 ? "" : ", and leaves out " + std::to_string(range.ignored)));
       if (number != range.ignored) continue;

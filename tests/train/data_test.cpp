@@ -332,6 +332,10 @@ TEST_CASE("numbers that pick rows are looked at in NumPy files, too") {
   CHECK(labels_per_sample(six.program) == 3);
   // For a prediction, too; there labels are nobody's business.
   write(place / "y.npy", npy(dictionary("<i4", "2, 3"), packed<int32_t>({0, 0, 77, 0, 0, 0})));
+  // A label that is cut to the loss's 32 bits is none of the numbers that it might become.
+  write(place / "wide.npy", npy(dictionary("<i8", "2, 3"), packed<int64_t>({0, 1, 2, 0, (int64_t{1} << 33) + 1, 2})));
+  Dataset wide = open_dataset("npy:" + (place / "x.npy") + "," + (place / "wide.npy"), Part::training, six.program);
+  CHECK_THROWS_WITH(check_integers(wide, six.program), Catch::Matchers::Contains("sample 1") && Catch::Matchers::Contains("32 bits do not hold"));
   Dataset odd = open_dataset(source, Part::test, six.program);
   CHECK_NOTHROW(check_indices(odd, six.program));
   CHECK(code_of([&] { check_indices(not_quite, five.program); }) == Exit::invalid_model);
