@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <random>
 #include <utility>
 
@@ -210,6 +211,12 @@ Status RandomCosts::prepare(const TaskGraph& graph, int64_t samples) {
 
 std::span<const AlgorithmCost> RandomCosts::algorithms(const Task& task, int64_t samples) const {
   return known_.at(signature(task, samples));
+}
+
+std::ranges::iota_view<uint64_t, uint64_t> seeds(uint64_t count) {
+  const char* set = std::getenv("PLIMSOLL_FIRST_SEED");
+  const uint64_t first = set ? std::strtoull(set, nullptr, 10) : 0;
+  return std::views::iota(first, first + count);
 }
 
 TaskGraph shared(TaskGraph graph, uint64_t ranks) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <ranges>
 #include <string>
 #include <vector>
 
@@ -37,5 +38,8 @@ class RandomCosts : public Costs {
 
 // The same for several ranks: as much for each of them.
 TaskGraph shared(TaskGraph graph, uint64_t ranks);
+
+// So many seeds for a property test: from 0, or from $PLIMSOLL_FIRST_SEED, for runs on other graphs than those of every day.
+std::ranges::iota_view<uint64_t, uint64_t> seeds(uint64_t count);
 
 }  // namespace plimsoll

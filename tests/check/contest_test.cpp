@@ -25,7 +25,7 @@ double fastest_of_all(Splits& splits, const Policy& policy, std::span<const int6
 TEST_CASE("the winner of the contest is as fast as the fastest of all schedules of all splits") {
   const Policy policy = find_policy("auto").value();
   int fitting = 0;
-  for (uint64_t seed = 0; seed < 12; ++seed) {
+  for (const uint64_t seed : seeds(12)) {
     const int64_t batch = 2 + static_cast<int64_t>(seed % 7);
     const TaskGraph graph = random_graph(seed, {.layers = 4 + static_cast<int>(seed), .batch = batch});
     RandomCosts costs(seed);

@@ -47,15 +47,20 @@ class Damager {
 
   std::vector<Damaged> all() {
     waits();
+    other_waits();
     steps_left_out();
-    steps_swapped();
+    steps_moved();
+    steps_twice();
     copies_swapped();
     addresses();
+    addresses_exchanged();
+    residencies_left_out();
     workspaces();
     ends();
     host_slots();
     homes();
     recomputations();
+    other_recomputations();
     given_up();
     buckets();
     return std::move(damages_);
@@ -79,6 +84,26 @@ class Damager {
         auto& list = plan.steps[id].waits;
         list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
         add(std::move(plan), "{} does not wait for {}", names_[id], names_[good_.steps[id].waits[i]]);
+      }
+  }
+
+  // For the step before on the stream that is waited for, or for the nearest of another stream instead.
+  void other_waits() {
+    for (StepId id : ids_of(good_.steps))
+      for (size_t i = 0; i < good_.steps[id].waits.size(); ++i) {
+        const StepId right = good_.steps[id].waits[i];
+        StepId before, other;
+        for (int32_t at = 0; at < id.value; ++at) {
+          const StreamKind stream = good_.steps[StepId(at)].stream;
+          if (stream == good_.steps[right].stream && at < right.value) before = StepId(at);
+          if (stream != good_.steps[right].stream && stream != good_.steps[id].stream) other = StepId(at);
+        }
+        for (const StepId wrong : {before, other}) {
+          if (!wrong.valid()) continue;
+          Plan plan = good_;
+          plan.steps[id].waits[i] = wrong;
+          add(std::move(plan), "{} waits for {}, not for {}", names_[id], names_[wrong], names_[right]);
+        }
       }
   }
 
@@ -109,16 +134,55 @@ class Damager {
     }
   }
 
-  void steps_swapped() {
-    for (int64_t i = 0; i + 1 < static_cast<int64_t>(good_.steps.size()); ++i) {
+  // The good plan with its steps in another order: `place[id]` is where a step comes to stand.
+  Plan reordered(const std::vector<int32_t>& place) const {
+    Plan plan = good_;
+    for (StepId id : ids_of(good_.steps)) {
+      Step& step = plan.steps[StepId(place[static_cast<size_t>(id.value)])] = good_.steps[id];
+      for (StepId& wait : step.waits) wait = StepId(place[static_cast<size_t>(wait.value)]);
+    }
+    for (Residency& residency : plan.residencies)
+      if (residency.first_step >= 0) residency.first_step = place[static_cast<size_t>(residency.first_step)];
+    refit(plan);
+    return plan;
+  }
+
+  // To the next place, to both ends, and over twice as many others each time. What it waited for and now comes before it waits for no more.
+  void steps_moved() {
+    const int32_t count = static_cast<int32_t>(good_.steps.size());
+    for (StepId id : ids_of(good_.steps)) {
+      std::set<int32_t> places = {0, count - 1};
+      for (int32_t by = 1; by < count; by *= 2) places.insert({std::max(id.value - by, 0), std::min(id.value + by, count - 1)});
+      places.erase(id.value);
+      places.erase(id.value - 1);  // the same as its neighbour behind
+      for (const int32_t to : places) {
+        std::vector<int32_t> place;
+        for (int32_t at = 0; at < count; ++at)
+          place.push_back(at == id.value ? to : at + (at < id.value && at >= to) - (at > id.value && at <= to));
+        Plan plan = reordered(place);
+        for (StepId other : ids_of(plan.steps)) std::erase_if(plan.steps[other].waits, [&](StepId wait) { return wait >= other; });
+        if (to == id.value + 1) add(std::move(plan), "{} comes before {}", names_[StepId(to)], names_[id]);
+        else add(std::move(plan), "{} comes {} {}", names_[id], to < id.value ? "before" : "behind", names_[StepId(to)]);
+      }
+    }
+  }
+
+  // Once more, right behind itself; a task by being run again.
+  void steps_twice() {
+    for (StepId id : ids_of(good_.steps)) {
       Plan plan = good_;
-      std::swap(plan.steps[StepId(i)], plan.steps[StepId(i + 1)]);
-      const auto moved = [&](int32_t at) { return at == i ? at + 1 : at == i + 1 ? at - 1 : at; };
-      for (Step& step : plan.steps)
+      plan.steps = {};
+      const auto moved = [&](int32_t at) { return at > id.value ? at + 1 : at; };
+      for (StepId each : ids_of(good_.steps)) {
+        Step step = good_.steps[each];
         for (StepId& wait : step.waits) wait = StepId(moved(wait.value));
+        plan.steps.push_back(step);
+        step.recompute = step.kind == StepKind::compute;
+        if (each == id) plan.steps.push_back(std::move(step));
+      }
       for (Residency& residency : plan.residencies) residency.first_step = moved(residency.first_step);
       refit(plan);
-      add(std::move(plan), "{} comes before {}", names_[StepId(i + 1)], names_[StepId(i)]);
+      add(std::move(plan), "{} comes twice", names_[id]);
     }
   }
 
@@ -154,6 +218,27 @@ class Damager {
         plan.residencies[i].offset = place;
         add(std::move(plan), "{} lies at {:#x}", named(good_.residencies[i]), place);
       }
+    }
+  }
+
+  // With the residency next in the list, and with others twice as far each time.
+  void addresses_exchanged() {
+    for (size_t i = 0; i < good_.residencies.size(); ++i)
+      for (size_t by = 1; i + by < good_.residencies.size(); by *= 2) {
+        if (good_.residencies[i].offset == good_.residencies[i + by].offset) continue;
+        Plan plan = good_;
+        std::swap(plan.residencies[i].offset, plan.residencies[i + by].offset);
+        add(std::move(plan), "{} and {} change places", named(good_.residencies[i]), named(good_.residencies[i + by]));
+      }
+  }
+
+  void residencies_left_out() {
+    for (size_t i = 0; i < good_.residencies.size(); ++i) {
+      Plan without = good_, shorter = good_;
+      without.residencies.erase(without.residencies.begin() + static_cast<std::ptrdiff_t>(i));
+      add(std::move(without), "{} is nowhere", named(good_.residencies[i]));
+      shorter.residencies[i].bytes -= 1;
+      add(std::move(shorter), "{} has a byte less", named(good_.residencies[i]));
     }
   }
 
@@ -247,6 +332,19 @@ class Damager {
       Plan plan = good_;
       plan.steps[id].recompute = !plan.steps[id].recompute;
       add(std::move(plan), "{} is a recomputation, or is none", names_[id]);
+    }
+  }
+
+  // Not the task that it should run again but another, one that comes before or behind.
+  void other_recomputations() {
+    for (StepId id : ids_of(good_.steps)) {
+      if (good_.steps[id].kind != StepKind::compute || !good_.steps[id].recompute) continue;
+      for (TaskId task : ids_of(good_.tasks)) {
+        if (task == good_.steps[id].task) continue;
+        Plan plan = good_;
+        plan.steps[id].task = task;
+        add(std::move(plan), "{} runs {} again", names_[id], spelled(good_.tasks[task].name));
+      }
     }
   }
 

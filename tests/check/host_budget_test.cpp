@@ -39,7 +39,7 @@ Machine machine(uint64_t seed) {
 
 TEST_CASE("a host budget is kept, and auto keeps what it promises beside it") {
   int bound = 0;
-  for (uint64_t seed = 0; seed < 9; ++seed) {
+  for (const uint64_t seed : seeds(9)) {
     const Machine here = machine(seed);
     const Plan free = here.plan("auto", 0, kNoLimit).value();
     const int64_t pool = here.plan("auto", free.summary.minimum_bytes, kNoLimit)->summary.host_pool_bytes;
@@ -80,7 +80,7 @@ TEST_CASE("a host budget is kept, and auto keeps what it promises beside it") {
 }
 
 TEST_CASE("a host budget that is large enough changes nothing") {
-  for (uint64_t seed = 0; seed < 6; ++seed) {
+  for (const uint64_t seed : seeds(6)) {
     const Machine here = machine(seed);
     const int64_t budget = here.plan("auto", 0, kNoLimit)->summary.minimum_bytes * 5 / 4;
     const Plan free = here.plan("auto", budget, kNoLimit).value(), beside = here.plan("auto", budget, int64_t{1} << 50).value();
@@ -92,7 +92,7 @@ TEST_CASE("a host budget that is large enough changes nothing") {
 
 TEST_CASE("what is said to work when a host budget leaves no plan does") {
   int told = 0;
-  for (uint64_t seed = 0; seed < 16; ++seed) {
+  for (const uint64_t seed : seeds(16)) {
     const Machine here = machine(seed);
     const int64_t budget = here.plan("auto", 0, kNoLimit)->summary.minimum_bytes;
     for (const char* policy : {"auto", "vdnn-all:m", "superneurons"}) {

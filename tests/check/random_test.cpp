@@ -43,7 +43,7 @@ bool accepted_random(const Plan& plan) {
 }
 
 void plan_soundly(uint64_t from, uint64_t to) {
-  for (uint64_t seed = from; seed < to; ++seed) {
+  for (const uint64_t seed : seeds(to) | std::views::drop(from)) {
     const int64_t batch = 1 + static_cast<int64_t>(seed % 7);
     const TaskGraph graph = shared(random_graph(seed, {.layers = 2 + static_cast<int>(seed % 23), .batch = batch}), 1 + seed % 3);
     for (const Policy& recipe : all_policies()) {
@@ -68,7 +68,7 @@ void plan_soundly(uint64_t from, uint64_t to) {
 }  // namespace
 
 TEST_CASE("random task graphs come back from their text") {
-  for (uint64_t seed = 0; seed < 200; ++seed) {
+  for (const uint64_t seed : seeds(200)) {
     CAPTURE(seed);
     const std::string text = to_text(random_graph(seed, {.layers = 1 + static_cast<int>(seed % 30)}));
     const auto graph = graph_from_text(text);
@@ -84,7 +84,7 @@ TEST_CASE("every policy plans random graphs soundly, under every budget that is 
 
 TEST_CASE("what a policy's steps alone say of its plan, the plan neither needs less than nor takes less") {
   int64_t tight = 0, all = 0;
-  for (uint64_t seed = 0; seed < 60; ++seed) {
+  for (const uint64_t seed : seeds(60)) {
     const int64_t batch = 1 + static_cast<int64_t>(seed % 5), sub_batch = 1 + static_cast<int64_t>(seed % static_cast<uint64_t>(batch));
     const TaskGraph one = random_graph(seed, {.layers = 2 + static_cast<int>(seed % 23), .batch = batch});
     const TaskGraph graph = sub_batch < batch ? accumulating(one) : one;
@@ -112,7 +112,7 @@ TEST_CASE("what a policy's steps alone say of its plan, the plan neither needs l
 }
 
 TEST_CASE("a damaged plan of the planner is refused, or goes wrong in no interleaving") {
-  for (uint64_t seed = 0; seed < 6; ++seed) {
+  for (const uint64_t seed : seeds(6)) {
     const TaskGraph graph = shared(random_graph(seed, {.layers = 5, .batch = 4}), 1 + seed % 2);
     for (const Policy& recipe : all_policies()) {
       const std::string policy(recipe.name);

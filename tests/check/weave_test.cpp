@@ -64,7 +64,7 @@ int64_t count(const Plan& plan, StepKind kind, bool recompute) {
 
 TEST_CASE("whatever becomes of tensors, the plan is sound and no slower than the evaluator says") {
   int64_t offloads = 0, recomputations = 0, homes = 0, weights = 0, gradients = 0;
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (const uint64_t seed : seeds(300)) {
     CAPTURE(seed);
     const int64_t batch = 1 + static_cast<int64_t>(seed % 5);
     const int64_t sub_batch = 1 + static_cast<int64_t>(seed % static_cast<uint64_t>(batch));

@@ -1,0 +1,112 @@
+// A plan is an answer to its graph and to no other: whatever its tensors and tasks say otherwise is refused. And the figures of the
+// summary are those of the steps.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+#include "compiler/check/check.h"
+#include "passes/planner.h"
+#include "tests/random_graph.h"
+
+using namespace plimsoll;
+
+namespace {
+
+struct Answer {
+  TaskGraph graph;
+  Plan plan;
+};
+
+Answer answer(uint64_t seed, const char* policy) {
+  Answer made{.graph = random_graph(seed, {.layers = 8, .batch = 4}), .plan = {}};
+  RandomCosts costs(seed);
+  const auto free = make_plan(made.graph, costs, {.policy = policy, .batch = 4, .sub_batch = 4});
+  REQUIRE(free.ok());
+  made.plan = make_plan(made.graph, costs, {.policy = policy, .batch = 4, .sub_batch = 4, .budget_bytes = free->summary.minimum_bytes}).value();
+  REQUIRE(to_string(check_against_graph(made.plan, made.graph)) == "");
+  return made;
+}
+
+bool names_a(Rule rule, const std::vector<Violation>& violations) {
+  return std::any_of(violations.begin(), violations.end(), [&](const Violation& each) { return each.rule == rule; });
+}
+
+}  // namespace
+
+TEST_CASE("what a plan says of its tensors and tasks is what the graph says") {
+  int again = 0;
+  for (const uint64_t seed : seeds(4)) {
+    const Answer good = answer(seed, "superneurons:memory");
+    const auto refused = [&](const char* what, auto damage) {
+      CAPTURE(seed, what);
+      Plan plan = good.plan;
+      damage(plan);
+      CHECK(names_a(Rule::graph, check_against_graph(plan, good.graph)));
+    };
+    refused("batch", [](Plan& p) { p.batch += 1; });
+    refused("ranks", [](Plan& p) { p.ranks += 1; });
+    refused("a tensor more", [](Plan& p) { p.tensors.push_back({.name = "more", .bytes = 256}); });
+    refused("a task more", [](Plan& p) { p.tasks.push_back({.name = "more"}); });
+    for (const TensorId id : ids_of(good.plan.tensors)) {
+      INFO(good.plan.tensors[id].name);
+      refused("name", [&](Plan& p) { p.tensors[id].name += "'"; });
+      refused("kind", [&](Plan& p) { p.tensors[id].kind = p.tensors[id].kind == TensorKind::input ? TensorKind::stash : TensorKind::input; });
+      refused("fewer bytes", [&](Plan& p) { p.tensors[id].bytes -= 1; });
+      refused("more bytes", [&](Plan& p) { p.tensors[id].bytes += 1; });
+      refused("through the run, or not", [&](Plan& p) {
+        PlanTensor& tensor = p.tensors[id];
+        tensor.persistent = !(tensor.persistent || tensor.at_home_on_host());
+        tensor.home_offset = -1;
+      });
+      refused("slice", [&](Plan& p) { p.tensors[id].slice_of = TensorId(0); });
+    }
+    for (const TaskId id : ids_of(good.plan.tasks)) {
+      INFO(good.plan.tasks[id].name);
+      refused("name", [&](Plan& p) { p.tasks[id].name += "'"; });
+      refused("op", [&](Plan& p) { p.tasks[id].op += "'"; });
+      refused("kind", [&](Plan& p) { p.tasks[id].kind = p.tasks[id].kind == TaskKind::loss ? TaskKind::forward : TaskKind::loss; });
+      refused("layer", [&](Plan& p) { p.tasks[id].layer += "'"; });
+      refused("flops", [&](Plan& p) { p.tasks[id].flops += 1; });
+      refused("bytes moved", [&](Plan& p) { p.tasks[id].bytes_moved += 1; });
+      for (const auto list : {&PlanTask::reads, &PlanTask::writes, &PlanTask::updates, &PlanTask::remembers}) {
+        refused("one more", [&](Plan& p) { (p.tasks[id].*list).push_back(TensorId(0)); });
+        if (!(good.plan.tasks[id].*list).empty()) refused("one less", [&](Plan& p) { (p.tasks[id].*list).pop_back(); });
+      }
+      refused("in place", [&](Plan& p) { p.tasks[id].in_place.push_back({TensorId(0), TensorId(0)}); });
+      Plan less = good.plan;
+      less.tasks[id].in_place.clear();
+      CHECK(to_string(check_against_graph(less, good.graph)) == "");
+    }
+    // What runs again in the plan, in a graph that forbids it.
+    for (const Step& step : good.plan.steps) {
+      if (step.kind != StepKind::compute || !step.recompute) continue;
+      TaskGraph strict = good.graph;
+      strict.tasks[step.task].may_run_again = false;
+      CHECK(names_a(Rule::graph, check_against_graph(good.plan, strict)));
+      ++again;
+    }
+  }
+  CHECK(again > 0);
+}
+
+TEST_CASE("each figure of bytes in the summary, and of tasks run again, is judged") {
+  int64_t moved = 0, again = 0;
+  for (const uint64_t seed : seeds(4))
+    for (const char* policy : {"auto", "superneurons:memory", "vdnn-all:m"}) {
+      const Plan good = answer(seed, policy).plan;
+      REQUIRE(to_string(check_plan(good)) == "");
+      for (const auto figure : {&PlanSummary::arena_bytes, &PlanSummary::persistent_bytes, &PlanSummary::live_bytes, &PlanSummary::peak_step,
+                           &PlanSummary::peak_live_tensors, &PlanSummary::host_pool_bytes, &PlanSummary::offloaded_bytes,
+                           &PlanSummary::prefetched_bytes, &PlanSummary::recomputed_tasks, &PlanSummary::reduced_bytes})
+        for (const int64_t by : {-100'000, 100'000}) {
+          CAPTURE(seed, policy, by, good.summary.*figure);
+          Plan plan = good;
+          plan.summary.*figure += by;
+          plan.budget_bytes += 200'000;
+          CHECK(names_a(Rule::summary, check_plan(plan)));
+        }
+      moved += good.summary.offloaded_bytes;
+      again += good.summary.recomputed_tasks;
+    }
+  CHECK((moved > 0 && again > 0));
+}
