@@ -309,10 +309,12 @@ Result<Found> Planning::choose_jointly(const Found& unconstrained) {
   const ContestRules rules = {.budget_bytes = budget_, .host_budget_bytes = host_budget_, .effort = request_.effort, .search = deadline_.sooner(kPlansBehind * one_plan_seconds_),
                               .deadline = deadline_};
   Winner winner{.best = free ? unconstrained : std::move(known), .bound_seconds = std::numeric_limits<double>::infinity()};
-  const auto look_at = [&](Splits& splits) -> Status {
+  const auto look_at = [&](Splits& splits, int effort) -> Status {
     const double others = winner.bound_seconds;
     const bool bound = winner.host_budget_binds;
-    PLIMSOLL_ASSIGN(winner, hold_contest(splits, policy_, sizes, rules, std::move(winner.best)));
+    ContestRules with_effort = rules;
+    with_effort.effort = effort;
+    PLIMSOLL_ASSIGN(winner, hold_contest(splits, policy_, sizes, with_effort, std::move(winner.best)));
     winner.bound_seconds = std::min(winner.bound_seconds, others);
     winner.host_budget_binds |= bound;
     return {};
@@ -320,9 +322,19 @@ Result<Found> Planning::choose_jointly(const Found& unconstrained) {
   // Where that update is little beside the activations, all of a state can stay, or can go at once.
   constexpr int64_t kLittle = 16;
   const bool much_state = slices && kLittle * update_bytes(splits_.graph()).largest >= unconstrained.arena();
-  if (Splits* const state = much_state ? splits_.in_slices(true) : nullptr) PLIMSOLL_TRY(look_at(*state));
-  if (fits_whole) PLIMSOLL_TRY(look_at(splits_));
-  if (slices) PLIMSOLL_TRY(look_at(*slices));
+  Splits* const state = much_state ? splits_.in_slices(true) : nullptr;
+  // A search goes from what needs most to what needs least. So that a time limit does not end a long one before it comes to this budget,
+  // searches of less effort come first.
+  const int first = request_.time_limit_seconds > 0 ? 0 : request_.effort;
+  double bound_seconds = 0;
+  for (int effort = first; effort <= request_.effort && (effort == first || !rules.search.passed()); ++effort) {
+    winner.bound_seconds = std::numeric_limits<double>::infinity();
+    if (state) PLIMSOLL_TRY(look_at(*state, effort));
+    if (fits_whole) PLIMSOLL_TRY(look_at(splits_, effort));
+    if (slices) PLIMSOLL_TRY(look_at(*slices, effort));
+    bound_seconds = std::max(bound_seconds, winner.bound_seconds);
+  }
+  winner.bound_seconds = bound_seconds;
   PLIMSOLL_TRY(take_faster_recipes(winner.best));
   if (deadline_.passed() && request_.cut_short) request_.cut_short();
   if (winner.host_budget_binds && request_.host_budget_binds) request_.host_budget_binds();

@@ -17,8 +17,8 @@ bool mixes_samples(const TaskGraph& graph) {
   return std::any_of(graph.tasks.begin(), graph.tasks.end(), [](const Task& task) { return task.mixes_samples; });
 }
 
-void hold_laws(uint64_t seeds, bool may_split_statistics) {
-  for (uint64_t seed = 0; seed < seeds; ++seed) {
+void hold_laws(uint64_t count, bool may_split_statistics) {
+  for (const uint64_t seed : seeds(count)) {
     const int64_t batch = 1 + static_cast<int64_t>(seed % 5);
     const TaskGraph graph = shared(random_graph(seed, {.layers = 3 + static_cast<int>(seed % 20), .batch = batch}), 1 + seed % 3);
     if (may_split_statistics && !mixes_samples(graph)) continue;  // nothing but what the other case has seen
@@ -66,7 +66,7 @@ TEST_CASE("auto is never slower than a policy that fits, nor with more budget, n
 TEST_CASE("the same where batch normalization may see a part of the batch") { hold_laws(20, true); }
 
 TEST_CASE("a search without time gives a sound plan, and no bound that a longer one goes below") {
-  for (uint64_t seed = 0; seed < 10; ++seed) {
+  for (const uint64_t seed : seeds(10)) {
     const TaskGraph graph = random_graph(seed, {.layers = 6 + static_cast<int>(seed), .batch = 4});
     RandomCosts costs(seed);
     const auto plan = [&](int64_t budget, double seconds, bool& cut_short) {
@@ -87,5 +87,24 @@ TEST_CASE("a search without time gives a sound plan, and no bound that a longer 
       CHECK(hasty->summary.bound_seconds > 0);
       CHECK(hasty->summary.bound_seconds <= patient->summary.iteration_seconds);
     }
+  }
+}
+
+// The limit is never reached here. Where it is, what less effort has found by then is there.
+TEST_CASE("under a time limit more effort gives no slower plan than less does") {
+  for (const uint64_t seed : seeds(12)) {
+    const TaskGraph graph = random_graph(seed, {.layers = 8 + static_cast<int>(seed % 12), .batch = 2});
+    RandomCosts costs(seed);
+    const auto plan = [&](int64_t budget, int effort, double seconds) {
+      return make_plan(graph, costs, {.policy = "auto", .batch = 2, .budget_bytes = budget, .effort = effort, .time_limit_seconds = seconds}).value();
+    };
+    const Plan free = plan(0, 0, 0);
+    const int64_t budget = (2 * free.summary.minimum_bytes + free.summary.arena_bytes) / 3;
+    const Plan little = plan(budget, 0, 0), more = plan(budget, 1, 0), limited = plan(budget, 1, 1e6);
+    CAPTURE(seed, budget);
+    CHECK(to_string(check_plan(limited)) == "");
+    CHECK(limited.summary.iteration_seconds <= little.summary.iteration_seconds * (1 + 1e-9));
+    CHECK(limited.summary.iteration_seconds <= more.summary.iteration_seconds * (1 + 1e-9));
+    CHECK(limited.summary.bound_seconds <= limited.summary.iteration_seconds);
   }
 }
