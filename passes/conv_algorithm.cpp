@@ -1,12 +1,28 @@
 #include "passes/conv_algorithm.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "compiler/support/bytes.h"
 #include "passes/analysis/liveness.h"
 
 namespace plimsoll {
 namespace {
+
+// Tasks between the first reduction and the last run beside one, and its workspace: so the evaluator has it, too, which must know of no
+// slower algorithm than the plan has (schedule/evaluate.h).
+void beside_reductions(const Plan& plan, std::vector<int64_t>& live) {
+  int64_t workspace = 0;
+  std::optional<size_t> first, last;
+  for (const StepId id : ids_of(plan.steps)) {
+    if (plan.steps[id].kind != StepKind::reduce) continue;
+    workspace = std::max(workspace, align_up(plan.steps[id].workspace.bytes));
+    last = static_cast<size_t>(id.value);
+    if (!first) first = last;
+  }
+  for (size_t step = first.value_or(0); last && step < *last; ++step)
+    if (plan.steps[StepId(static_cast<int64_t>(step))].kind == StepKind::compute) live[step] += workspace;
+}
 
 std::vector<int64_t> bytes_of_tensors(const Plan& plan, const Context& context) {
   if (!context.policy.share_memory) {
@@ -15,7 +31,9 @@ std::vector<int64_t> bytes_of_tensors(const Plan& plan, const Context& context) 
     return std::vector<int64_t>(plan.steps.size(), all);
   }
   const auto shared = context.policy.in_place ? find_shared_pairs(plan) : std::vector<SharedPair>{};
-  return live_bytes(plan, shared, true);
+  std::vector<int64_t> live = live_bytes(plan, shared, true);
+  beside_reductions(plan, live);
+  return live;
 }
 
 }  // namespace
