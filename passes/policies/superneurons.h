@@ -8,6 +8,7 @@
 //          several, a tensor that several forward tasks read (FORK), an input (DATA), and whatever may not run again.
 //          Section 3.3.2 says "only CONV", table 1 needs the others (ResNet-50: 455 MiB with them, 1592 without).
 // Order    depth-first, as Algorithm 1; the order in which the branches of a fan are visited is the graph's.
+//          Its `b -> get_next()` is read as the layer's, and the counter of a join as reset once, by the visit that passes it.
 // Copies   section 3.3.1: an output leaves during the forward of the next CONV, and comes back during the backward of the
 //          CONV behind. Where that does not fit the limit, copies stand where there is room (schedule/copies.h). The limit
 //          of what runs again is, if no other is given, the peak with all copies at their need: figure 10b has CONV2 back

@@ -7,11 +7,12 @@ of the others.
   rivals   no other policy that fits is faster
   whole    under --batch-norm whole, the default, a network with batch normalization has one round
 
-A case is a network, a device and a setting of --batch-norm (`split` only where there is batch normalization). Its budgets are drawn
-between the least and the unconstrained, in pairs that lie close together, for that is where luck would show. Each pass draws
-others, until all passes or the seconds are over.
+A case is a network, a device, a batch, a setting of --batch-norm (`split` only where there is batch normalization) and what --with adds.
+Its budgets are drawn between the least and the unconstrained, in pairs that lie close together, for that is where luck would show. Each
+pass draws others, until all passes or the seconds are over; with --draw it draws so many of the cases, too.
 
-usage: laws.py --plimsoll build/bin/plimsoll --work DIR [--only lenet;resnet18:input=64] [--devices p100,h200] [--batch 8] [--effort 1]
+usage: laws.py --plimsoll build/bin/plimsoll --work DIR [--only lenet;resnet18:input=64] [--devices p100,h200] [--batch 8,13] [--effort 1]
+               [--with "--optimizer adam;--ranks 2;--host-budget HALF"] [--draw 20]
                [--pairs 3] [--rivals 1] [--passes 1] [--seconds 3600] [--seed 1] [--jobs 1] [--write]
 """
 import argparse
@@ -24,10 +25,22 @@ import re
 import subprocess
 import sys
 import time
+import typing
 
 import tables
 
 NEAR = 1 + 1e-9  # times are sums of the same figures in another order
+
+
+class Case(typing.NamedTuple):
+    spec: str
+    device: str
+    batch: int
+    setting: str
+    options: str = ""  # HALF in it: half of the host pool that the plan of the least budget has without it
+
+    def __str__(self):
+        return f"{self.spec} {self.device} batch {self.batch} {self.setting}" + (f" {self.options}" if self.options else "")
 
 
 class Laws:
@@ -37,6 +50,7 @@ class Laws:
         self.policies = [name for name in policies(args.plimsoll) if name != "auto"]
         self.counts = dict.fromkeys(("plans", "pairs", "rivals", "least"), 0)
         self.broken = []
+        self.mixing = {}
 
     def model(self, spec):
         path = os.path.join(self.args.work, re.sub(r"[^a-z0-9_]", "-", spec) + ".onnx")
@@ -47,9 +61,8 @@ class Laws:
     def plan(self, case, policy, budget):
         """The plan, or what was said where the exit code is 6. Anything else is a broken law."""
         self.counts["plans"] += 1
-        spec, device, setting = case
-        command = [self.args.plimsoll, "plan", self.model(spec), "--batch", str(self.args.batch), "--costs", device, "--batch-norm", setting,
-                   "--policy", policy, "--budget", str(budget), "--effort", str(self.args.effort), "-q", "-o", "-"]
+        command = [self.args.plimsoll, "plan", self.model(case.spec), "--batch", str(case.batch), "--costs", case.device, "--batch-norm", case.setting,
+                   "--policy", policy, "--budget", str(budget), "--effort", str(self.args.effort), "-q", "-o", "-", *case.options.split()]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode == 0:
             plan = json.loads(done.stdout)
@@ -61,10 +74,15 @@ class Laws:
         return None, done.stderr
 
     def complain(self, case, what):
-        self.broken.append(f"{' '.join(case)}: {what}")
+        self.broken.append(f"{case}: {what}")
         print(f"BROKEN {self.broken[-1]}", flush=True)
 
     def hold(self, case, seed):
+        if "HALF" in case.options:
+            without = case._replace(options=re.sub(r"--host-budget \S+", "", case.options))
+            free, _ = self.plan(without, "auto", "100%")
+            tight, _ = self.plan(without, "auto", str(free["summary"]["minimum_bytes"]))
+            case = case._replace(options=case.options.replace("HALF", str(tight["summary"]["host_pool_bytes"] // 2)))
         free, said = self.plan(case, "auto", "100%")
         if free is None:
             self.complain(case, f"no plan without a limit: {said.strip()}")
@@ -89,7 +107,7 @@ class Laws:
                 self.complain(case, f"no plan within {budget}, though {least} is the least: {said.strip().splitlines()[:1]}")
                 continue
             seconds = plan["summary"]["iteration_seconds"]
-            if case[2] == "whole" and mixes_samples(self, case[0]) and plan["rounds"] > 1:
+            if case.setting == "whole" and mixes_samples(self, case.spec) and "--sub-batch" not in case.options and plan["rounds"] > 1:
                 self.complain(case, f"{plan['rounds']} rounds within {budget}")
             if plan["summary"]["minimum_bytes"] != least:
                 self.complain(case, f"the minimum is {plan['summary']['minimum_bytes']} within {budget}, and {least} without a limit")
@@ -135,7 +153,9 @@ def networks(plimsoll):
 
 
 def mixes_samples(laws, spec):
-    return "BatchNormalization" in run([laws.args.plimsoll, "inspect", laws.model(spec)])
+    if spec not in laws.mixing:
+        laws.mixing[spec] = "BatchNormalization" in run([laws.args.plimsoll, "inspect", laws.model(spec)])
+    return laws.mixing[spec]
 
 
 def main():
@@ -144,7 +164,9 @@ def main():
     parser.add_argument("--work", required=True, help="where models are written")
     parser.add_argument("--only", default="", help="networks, with ; between them; by default all of the zoo")
     parser.add_argument("--devices", default="p100,h200")
-    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--batch", default="8", help="one or several, with , between them")
+    parser.add_argument("--with", dest="options", default="", help="options of plimsoll plan, with ; between what makes a case each")
+    parser.add_argument("--draw", type=int, default=0, help="so many cases of all in each pass")
     parser.add_argument("--effort", type=int, default=1)
     parser.add_argument("--pairs", type=int, default=3, help="of budgets, for a case and a pass")
     parser.add_argument("--rivals", type=int, default=1, help="budgets at which all policies are asked, likewise")
@@ -157,7 +179,8 @@ def main():
     os.makedirs(args.work, exist_ok=True)
     laws = Laws(args)
     specs = args.only.split(";") if args.only else networks(args.plimsoll)
-    cases = [(spec, device, setting) for spec in specs for device in args.devices.split(",")
+    cases = [Case(spec, device, int(batch), setting, options.strip()) for spec in specs for device in args.devices.split(",")
+             for batch in args.batch.split(",") for options in args.options.split(";")
              for setting in (["whole", "split"] if mixes_samples(laws, spec) else ["whole"])]
     done = set()
 
@@ -167,11 +190,16 @@ def main():
             return
         laws.hold(case, seed)
         done.add(case)
-        print(f"{seed} {' '.join(case)}: {laws.counts}, {len(laws.broken)} broken", file=sys.stderr, flush=True)
+        print(f"{seed} {case}: {laws.counts}, {len(laws.broken)} broken", file=sys.stderr, flush=True)
 
+    jobs = []
+    for seed in range(args.seed, args.seed + args.passes):
+        jobs += [(seed, case) for case in (random.Random(seed).sample(cases, min(args.draw, len(cases))) if args.draw else cases)]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        list(pool.map(hold, [(args.seed + i, case) for i in range(args.passes) for case in cases]))
-    text = (f"{len({case[0] for case in done})} networks on {args.devices.replace(',', ' and ')}, {len(done)} of {len(cases)} cases at batch {args.batch} and effort {args.effort}: "
+        list(pool.map(hold, jobs))
+    options = ", ".join(each.strip() or "nothing" for each in args.options.split(";"))
+    text = (f"{len({case.spec for case in done})} networks on {args.devices.replace(',', ' and ')}, {len(done)} of {len(cases)} cases at batch {args.batch.replace(',', ', ')} and "
+            f"effort {args.effort}{f', with {options}' if args.options else ''}: "
             f"{laws.counts['plans']} plans, {laws.counts['pairs']} pairs of budgets, {laws.counts['rivals']} plans of other policies, "
             f"{laws.counts['least']} times a byte less than the least; {len(laws.broken)} broken.")
     print(text)
