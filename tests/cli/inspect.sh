@@ -8,7 +8,8 @@ for part in "the peak:" "copies of one round" "layers, one round" "4.0 MiB more"
 [[ $(LC_ALL=C.UTF-8 wc -L <out) -le 100 ]] || fail "a line is longer than 100 characters"
 [[ ! -s err ]] || fail "something is said beside the tables"
 
-# What 256 MiB more would buy is there unasked, and the same as when it is asked for; where there are many ways to split the batch the line says how to ask.
+# What 256 MiB more would buy is there unasked, and the same as when it is asked for; where there are many ways to split the batch it is no more than that; under
+# a time limit the line says how to ask.
 for asked in "" "--what-if 256MiB"; do
   plimsoll plan net.onnx --batch 2048 --costs k40m --effort 0 --policy auto --budget 35% -q $asked -o "more${asked:+-asked}.json"
 done
@@ -22,8 +23,18 @@ expect 0 plimsoll inspect more.json; says "256.0 MiB more"; says "would save"
 plimsoll plan net.onnx --batch 16 --costs k40m --effort 0 --policy auto -q -o all.json
 expect 0 plimsoll inspect all.json;  says "256.0 MiB more"; says "would buy nothing"
 plimsoll model lenet -o splits.onnx 2>/dev/null
-plimsoll plan splits.onnx --batch 32768 --costs k40m --effort 0 --policy auto --budget 40% -q -o splits.json
-expect 0 plimsoll inspect splits.json; says "\`plimsoll plan … --what-if 256MiB\` plans twice, and says"
+splits() { plimsoll plan splits.onnx --batch 32768 --costs k40m --policy auto --budget 40% -q "$@"; }
+splits -o splits.json
+splits --what-if 256MiB -o splits-asked.json
+/usr/bin/python3 - <<'PY'
+import json
+unasked, asked = (json.load(open(name))["summary"] for name in ("splits.json", "splits-asked.json"))
+assert unasked["more_bytes"] == asked["more_bytes"] == 256 << 20
+assert asked["more_seconds"] <= unasked["more_seconds"] * (1 + 1e-9) and unasked["more_seconds"] < unasked["iteration_seconds"], (unasked, asked)
+PY
+expect 0 plimsoll inspect splits.json; says "256.0 MiB more"; says "would save"
+splits --time-limit 1000 -o limited.json
+expect 0 plimsoll inspect limited.json; says "\`plimsoll plan … --what-if 256MiB\` plans twice, and says"
 
 # The CSV tables agree with the summary and with each other.
 for table in layers tensors steps; do expect 0 plimsoll inspect plan.json --csv=$table; cp out $table.csv; done

@@ -171,18 +171,23 @@ Status ask_for_more(const Plannable& plannable, PlanRequest request, int64_t mor
 }
 
 // Nobody asked what more would buy, but a reader of the plan will: it is noted where planning again takes little of the time that planning
-// took. What a search has found serves it again, but each way to split the batch is held in a contest of its own: that may take twice as long
-// as the plan did. What is noted must not depend on the machine's speed, so it is the kind of plan that decides.
-Status note_what_more_would_buy(const Plannable& plannable, const PlanRequest& request, Plan& plan) {
+// took. What a search has found serves it again. But each way to split the batch is held in a contest of its own, which may take twice as long as the
+// plan did: they are asked with the least effort, so that it is at least what more would buy.
+// What is noted must not depend on the machine's speed, so it is the kind of plan that decides.
+Status note_what_more_would_buy(const Plannable& plannable, PlanRequest request, Plan& plan) {
   constexpr int64_t kMore = int64_t{256} << 20;
   constexpr size_t kFewTasks = 2000;
   if (plannable.as_paper || request.time_limit_seconds > 0) return {};
   PLIMSOLL_ASSIGN(const Policy policy, find_policy(request.policy));
   const bool stays_whole = request.batch == 1 || request.sub_batch > 0 || (plannable.mixes_samples() && !request.may_split_statistics);
   const bool gets_all = plan.budget_bytes + kMore >= plan.summary.unconstrained_bytes;
-  if (!gets_all && (plannable.graph.tasks.size() > kFewTasks || (policy.searches && !stays_whole))) return {};
+  if (!gets_all && plannable.graph.tasks.size() > kFewTasks) return {};
+  if (policy.searches && !stays_whole && !gets_all) request.effort = 0;
   const Status asked = ask_for_more(plannable, request, kMore, plan);
-  if (asked.ok()) return {};
+  if (asked.ok()) {
+    if (policy.searches) plan.summary.more_seconds = std::min(plan.summary.more_seconds, plan.summary.iteration_seconds);
+    return {};
+  }
   plan.summary.more_bytes = 0;
   plan.summary.more_seconds = 0;
   // Some recipes have more luck with less memory.
