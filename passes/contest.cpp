@@ -1,9 +1,12 @@
 #include "passes/contest.h"
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <queue>
 #include <tuple>
+
+#include "passes/crew.h"
 
 namespace plimsoll {
 namespace {
@@ -26,15 +29,19 @@ class Contest {
       if (late) bound_ = std::min(bound_, ideal);
       if (late || ideal >= best_.seconds()) continue;
       next_.push({ideal, sides_.size(), kSearch});
-      sides_.push_back({.split = split});
+      sides_.push_back({.split = split, .ideal_seconds = ideal});
     }
+    Crew crew(rules_.hands);
+    crew.want_below(best_.seconds());
+    for (Side& side : sides_)
+      side.opening = &crew.add(side.ideal_seconds, [this, &side, &crew, alone](const std::stop_token&) { return open(side, crew, alone), false; });
     while (!next_.empty()) {
       const Entry entry = next_.top();
       next_.pop();
-      if (entry.state != kSearch) PLIMSOLL_TRY(make_plan_of(entry));
-      else if (entry.seconds < best_.seconds()) PLIMSOLL_TRY(search(entry, alone));
+      if (entry.schedule != kSearch) PLIMSOLL_TRY(make_plan_of(entry, crew));
+      else if (entry.seconds < best_.seconds()) PLIMSOLL_TRY(search(entry, crew));
     }
-    for (const Side& side : sides_) host_budget_binds_ |= side.schedules && side.schedules->host_budget_binds();
+    for (const Side& side : sides_) host_budget_binds_ |= side.opened && side.schedules->host_budget_binds();
     return !sides_.empty();
   }
 
@@ -46,45 +53,82 @@ class Contest {
  private:
   struct Side {
     const Candidate* split = nullptr;
-    Joint* schedules = nullptr;  // null: not looked at yet
-    size_t entered = 0;          // of the schedules found
+    double ideal_seconds = 0;
+    Errand* opening = nullptr;
+    // Beyond that:
+    Status status = {};
+    Joint* schedules = nullptr;
+    std::vector<Errand*> legs = {};  // null: there is nothing left to search; none: nothing in them fits
+    // What the contest has looked at:
+    bool opened = false;
+    size_t leg = 0, stretch = 0;  // the next
+    std::vector<const search::State*> found = {};
   };
   // A schedule, with what it takes before its addresses spare it some waits; or what all that is still to be found takes at least.
   struct Entry {
     double seconds = 0;
-    size_t side = 0, state = 0;  // kSearch: to find more
-    bool operator>(const Entry& other) const { return std::tie(seconds, side, state) > std::tie(other.seconds, other.side, other.state); }
+    size_t side = 0, schedule = 0;  // kSearch: to find more
+    bool operator>(const Entry& other) const { return std::tie(seconds, side, schedule) > std::tie(other.seconds, other.side, other.schedule); }
   };
 
-  Status search(const Entry& entry, bool alone) {
+  // By whichever hand it is. Nothing of a leg above the budget fits, but by chance.
+  void open(Side& side, Crew& crew, bool alone) {
+    Result<Joint*> opened = splits_.joint(side.split->sub_batch, policy_, rules_.effort, rules_.host_budget_bytes);
+    if (!opened.ok()) return void(side.status = opened.error());
+    Joint* const schedules = side.schedules = *opened;
+    const int64_t least = schedules->least_bytes();
+    if (!alone && least != kNoLimit && least > rules_.budget_bytes) return;
+    schedules->begin(rules_.search);
+    for (size_t leg = 0; leg < schedules->legs(); ++leg) {
+      const auto search = [this, schedules, leg](const std::stop_token& stop) { return schedules->search_on(leg, rules_.search.unless(stop)); };
+      const bool wanted = leg >= schedules->leg_of(rules_.budget_bytes) && !schedules->ended(leg);
+      side.legs.push_back(wanted ? &crew.add(schedules->bound_seconds_of(leg, rules_.budget_bytes), search, schedules->searched(leg)) : nullptr);
+    }
+  }
+
+  Status search(const Entry& entry, Crew& crew) {
     Side& side = sides_[entry.side];
     if (rules_.search.passed()) {
-      if (!side.schedules) bound_ = std::min(bound_, entry.seconds);  // its tasks alone
+      if (!side.opened) bound_ = std::min(bound_, entry.seconds);  // its tasks alone
       return {};
     }
-    if (side.schedules) {
-      side.schedules->search_on(rules_.search);
-    } else {
-      PLIMSOLL_ASSIGN(side.schedules, splits_.joint(side.split->sub_batch, policy_, rules_.effort, rules_.host_budget_bytes));
+    if (!side.opened) {
+      crew.reach(*side.opening, 1);
+      PLIMSOLL_TRY(side.status);
+      side.opened = true;
       bound_ = std::min(bound_, side.schedules->bound_seconds(rules_.budget_bytes));
-      const int64_t least = side.schedules->least_bytes();
-      if (!alone && least != kNoLimit && least > rules_.budget_bytes) return {};
+      if (side.legs.empty()) return {};
+      side.leg = side.schedules->leg_of(rules_.budget_bytes);
+      next_.push({side.schedules->bound_seconds_of(side.leg, rules_.budget_bytes), entry.side, kSearch});
+      return {};
     }
-    const std::vector<search::State>& found = side.schedules->found();
-    for (; side.entered < found.size(); ++side.entered)
-      if (found[side.entered].outcome.fits(rules_.budget_bytes)) next_.push({found[side.entered].outcome.seconds, entry.side, side.entered});
-    next_.push({side.schedules->rest_seconds(rules_.budget_bytes), entry.side, kSearch});
+    if (Errand* const leg = side.legs[side.leg]) crew.reach(*leg, static_cast<int64_t>(side.stretch) + 1);
+    const search::Stretch& stretch = side.schedules->stretch(side.leg, side.stretch);
+    host_budget_binds_ |= stretch.pool_binds;
+    for (const search::State& state : stretch.states) {
+      if (!state.outcome.fits(rules_.budget_bytes)) continue;
+      next_.push({state.outcome.seconds, entry.side, side.found.size()});
+      side.found.push_back(&state);
+    }
+    if (stretch.below < 0) return {};
+    next_.push({side.schedules->bound_seconds(std::min(rules_.budget_bytes, stretch.below)), entry.side, kSearch});
+    ++side.stretch;
+    if (!stretch.last) return {};
+    ++side.leg;
+    side.stretch = 0;
     return {};
   }
 
   // A schedule's time is an upper bound (schedule/evaluate.h), so those that are slower than the best plan may still win: as long as
   // waiting for data alone would leave them a chance.
-  Status make_plan_of(const Entry& entry) {
+  Status make_plan_of(const Entry& entry, Crew& crew) {
     const Side& side = sides_[entry.side];
-    const search::State& state = side.schedules->found()[entry.state];
+    const search::State& state = *side.found[entry.schedule];
     if (rules_.deadline.passed() || state.outcome.busy_seconds >= best_.seconds()) return {};
     PLIMSOLL_ASSIGN(std::optional<JointPlan> made, side.schedules->plan(state, rules_.budget_bytes, best_.seconds(), rules_.deadline));
-    if (made) best_ = {std::move(made->plan), side.split, made->live_limit, policy_, std::move(made->decided)};
+    if (!made) return {};
+    best_ = {std::move(made->plan), side.split, made->live_limit, policy_, std::move(made->decided)};
+    crew.want_below(best_.seconds());
     return {};
   }
 
@@ -92,7 +136,7 @@ class Contest {
   const Policy& policy_;
   const ContestRules& rules_;
   Found best_;
-  std::vector<Side> sides_;
+  std::deque<Side> sides_;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> next_;
   double bound_ = std::numeric_limits<double>::infinity();
   bool bounded_ = true, host_budget_binds_ = false;
@@ -109,6 +153,7 @@ Result<Winner> hold_contest(Splits& splits, const Policy& policy, std::span<cons
   for (bool going_on = true; going_on && !sizes.empty(); sizes = sizes.subspan(at_once)) {
     PLIMSOLL_ASSIGN(going_on, contest.run(sizes.first(at_once), alone));
   }
+  splits.forget_unfinished();
   return contest.winner();
 }
 

@@ -6,6 +6,8 @@
 //   32   [316 . . . . . . . . . . . . . . . . . . . . . . . . . . 478       [  what none of it goes below (search/bound.h)
 //   16      [333 . . . . . . . . . 365                                      365  a schedule found, before it has addresses
 //   11               [346 . . . . . . . . . . 379
+//
+// With several hands, what is most promising is searched ahead: it is used, or left, as if it had been searched when its turn came.
 #pragma once
 
 #include <span>
@@ -18,6 +20,7 @@ namespace plimsoll {
 struct ContestRules {
   int64_t budget_bytes = kNoLimit, host_budget_bytes = kNoLimit;
   int effort = 1;
+  int hands = 1;  // threads that look (crew.h): the winner does not depend on them
   Deadline search = {};    // when to find no more schedules
   Deadline deadline = {};  // when to make no more plans of them
 };

@@ -1,9 +1,10 @@
 // When a search has to come to an end. The only place where time decides: without a limit, the same input gives the same
-// plan.
+// plan. What nobody wants any more comes to its end, too.
 #pragma once
 
 #include <chrono>
 #include <optional>
+#include <stop_token>
 
 namespace plimsoll {
 
@@ -23,9 +24,16 @@ class Deadline {
     if (at_) *deadline.at_ -= std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
     return deadline;
   }
-  bool passed() const { return at_ && Clock::now() >= *at_; }
+  // Or sooner, when nobody waits for what there would be.
+  Deadline unless(std::stop_token unwanted) const {
+    Deadline deadline = *this;
+    deadline.unwanted_ = std::move(unwanted);
+    return deadline;
+  }
+  bool passed() const { return unwanted_.stop_requested() || (at_ && Clock::now() >= *at_); }
 
  private:
+  std::stop_token unwanted_;
   std::optional<Clock::time_point> at_;
 };
 

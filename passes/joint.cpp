@@ -35,9 +35,13 @@ Result<LeastPlan> least_plan_within_pool(const Candidate& candidate, const Polic
   const int64_t pool_limit = pool_limit_of(model, host_budget);
   search::Descent descent(model, {.effort = 0, .pool_limit = pool_limit});
   std::vector<search::State> found;
-  while (descent.below() >= 0) {
-    std::vector<search::State> more = descent.next();
-    found.insert(found.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  descent.begin();
+  for (size_t leg = 0; leg < descent.legs(); ++leg) {
+    while (!descent.ended(leg)) {
+      search::Stretch more = descent.next(leg);
+      found.insert(found.end(), std::make_move_iterator(more.states.begin()), std::make_move_iterator(more.states.end()));
+    }
+    descent.forget(leg);
   }
   search::Workbench bench(model, {}, pool_limit);
   std::optional<LeastPlan> least;
@@ -70,14 +74,34 @@ Joint::Joint(const Candidate& candidate, const Policy& policy, int effort, int64
     : candidate_(candidate), policy_(policy), model_(ordered_model(candidate, policy)), host_budget_(host_budget),
       pool_limit_(pool_limit_of(model_, host_budget)), bound_(model_), descent_(model_, {.effort = effort, .pool_limit = pool_limit_}) {}
 
-void Joint::search_on(const Deadline& deadline) {
-  std::vector<search::State> more = descent_.next(deadline);
-  found_.insert(found_.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+void Joint::begin(const Deadline& deadline) {
+  if (!legs_.empty()) return;
+  descent_.begin(deadline);
+  for (size_t leg = 0; leg < descent_.legs(); ++leg) {
+    legs_.emplace_back();
+    legs_.back().stretches.resize(descent_.stretches(leg));
+  }
 }
 
-double Joint::rest_seconds(int64_t budget_bytes) {
-  if (descent_.below() < 0) return std::numeric_limits<double>::infinity();
-  return bound_.seconds(std::min(budget_bytes, descent_.below()));
+bool Joint::search_on(size_t leg, const Deadline& deadline) {
+  Leg& mine = legs_[leg];
+  search::Stretch& stretch = mine.stretches[mine.searched++] = descent_.next(leg, deadline);
+  mine.complete = stretch.complete;
+  return !(mine.ended = stretch.last);
+}
+
+bool Joint::forget_unfinished() {
+  for (size_t leg = 0; leg < legs_.size(); ++leg) {
+    if (legs_[leg].complete) continue;
+    descent_.forget(leg);
+    legs_[leg] = {.stretches = std::vector<search::Stretch>(descent_.stretches(leg))};
+  }
+  return descent_.complete();
+}
+
+double Joint::bound_seconds(int64_t budget_bytes) {
+  const std::lock_guard lock(bounding_);
+  return bound_.seconds(budget_bytes);
 }
 
 // Addresses may need more than the bytes do: then the schedule is looked at under tighter limits, too, which do not depend on the

@@ -6,11 +6,13 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <list>
 #include <span>
 
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
 #include "passes/contest.h"
+#include "passes/crew.h"
 #include "passes/explain.h"
 #include "passes/recipe.h"
 
@@ -306,7 +308,7 @@ Result<Found> Planning::choose_jointly(const Found& unconstrained) {
   const std::vector<int64_t> sizes = sub_batches(may_split());
   if (budget_ == kNoLimit && sizes.front() == request_.batch) return unconstrained;
   const bool free = sizes.front() == request_.batch && unconstrained.arena() <= budget_;
-  const ContestRules rules = {.budget_bytes = budget_, .host_budget_bytes = host_budget_, .effort = request_.effort, .search = deadline_.sooner(kPlansBehind * one_plan_seconds_),
+  const ContestRules rules = {.budget_bytes = budget_, .host_budget_bytes = host_budget_, .effort = request_.effort, .hands = request_.hands, .search = deadline_.sooner(kPlansBehind * one_plan_seconds_),
                               .deadline = deadline_};
   Winner winner{.best = free ? unconstrained : std::move(known), .bound_seconds = std::numeric_limits<double>::infinity()};
   const auto look_at = [&](Splits& splits, int effort) -> Status {
@@ -343,13 +345,31 @@ Result<Found> Planning::choose_jointly(const Found& unconstrained) {
 }
 
 // However good the search, a policy of the literature may have been luckier: its plan is taken then, so that `auto` is
-// never slower than any of them.
+// never slower than any of them. Each is asked for what is faster than the search, whatever the others have, so that they may be asked side by side.
 Status Planning::take_faster_recipes(Found& best) {
+  struct Rival {
+    Errand* asked = nullptr;
+    std::optional<Found> faster = {};
+    Status status = {};
+  };
+  std::list<Rival> rivals;
+  const double seconds = best.seconds();
+  Crew crew(request_.hands);
   for (const Policy& policy : all_policies()) {
     if (policy.searches || !policy.share_memory) continue;
+    Rival& rival = rivals.emplace_back();
+    rival.asked = &crew.add(static_cast<double>(rivals.size()), [&, seconds](const std::stop_token& stop) {
+      Result<std::optional<Found>> faster = recipe(policy, may_split(), deadline_.unless(stop)).rival(seconds);
+      if (faster.ok()) rival.faster = std::move(*faster);
+      else rival.status = faster.error();
+      return false;
+    });
+  }
+  for (Rival& rival : rivals) {
     if (deadline_.passed()) break;
-    PLIMSOLL_ASSIGN(std::optional<Found> faster, recipe(policy, may_split(), deadline_).rival(best.seconds()));
-    if (faster) best = std::move(*faster);
+    crew.reach(*rival.asked, 1);
+    PLIMSOLL_TRY(rival.status);
+    if (rival.faster && rival.faster->seconds() < best.seconds()) best = std::move(*rival.faster);
   }
   return {};
 }

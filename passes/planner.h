@@ -23,6 +23,7 @@ struct PlanRequest {
   // The planner may choose rounds where a task mixes samples, too, though something else is trained then.
   bool may_split_statistics = false;
   int effort = 1;                   // of policies that search: 0 … 3, each about ten times the work of the one before
+  int hands = 1;                    // threads that plan: the plan does not depend on them
   double time_limit_seconds = 0;    // 0: none. A search that it ends gives the best found so far
   bool keep_order = false;          // tasks run as the graph lists them, updates as early as they may
   std::string model_name = {}, model_sha256 = {}, target_kind = "host", device = {}, costs = "modelled";

@@ -36,11 +36,13 @@ Splits* Splits::in_slices(bool whole_weights) {
 
 const TaskGraph& Splits::graph_for(int64_t sub_batch) {
   if (sub_batch == batch_) return graph_;
+  const std::lock_guard lock(looking_up_);
   if (!accumulating_) accumulating_ = accumulating(graph_);
   return *accumulating_;
 }
 
 Result<const Candidate*> Splits::candidate(int64_t sub_batch) {
+  const std::lock_guard lock(looking_up_);
   const auto known = candidates_.find(sub_batch);
   if (known != candidates_.end()) return &known->second;
   PLIMSOLL_ASSIGN(Candidate made, make_candidate(graph_for(sub_batch), costs_, batch_, sub_batch));
@@ -48,46 +50,57 @@ Result<const Candidate*> Splits::candidate(int64_t sub_batch) {
 }
 
 Result<double> Splits::bound_seconds(int64_t sub_batch, const Policy& policy, int64_t limit) {
-  const std::tuple key(sub_batch, policy.order, limit);
-  const auto known = bounds_.find(key);
-  if (known != bounds_.end()) return known->second;
-  PLIMSOLL_ASSIGN(const Ordered* ordered, this->ordered(sub_batch, policy));
-  return bounds_[key] = search::bound_seconds(ordered->model, limit);
+  const std::lock_guard lock(looking_up_);
+  PLIMSOLL_ASSIGN(Ordered* const ordered, this->ordered(sub_batch, policy));
+  if (!ordered->bound) ordered->bound = std::make_unique<search::Bound>(ordered->model);
+  return ordered->bound->seconds(limit);
 }
 
-Result<const Splits::Ordered*> Splits::ordered(int64_t sub_batch, const Policy& policy) {
+Result<Splits::Ordered*> Splits::ordered(int64_t sub_batch, const Policy& policy) {
+  const std::lock_guard lock(looking_up_);
   const std::pair key(sub_batch, policy.order);
   const auto known = ordered_.find(key);
   if (known != ordered_.end()) return &known->second;
   PLIMSOLL_ASSIGN(const Candidate* split, candidate(sub_batch));
   schedule::Model model = ordered_model(*split, policy);
   const int64_t bytes = search::bound_bytes(model);
-  return &ordered_.emplace(key, Ordered{std::move(model), bytes}).first->second;
+  return &ordered_.emplace(key, Ordered{.model = std::move(model), .bound_bytes = bytes}).first->second;
 }
 
 Result<int64_t> Splits::bound_bytes(int64_t sub_batch, const Policy& policy) {
-  PLIMSOLL_ASSIGN(const Ordered* ordered, this->ordered(sub_batch, policy));
+  PLIMSOLL_ASSIGN(const Ordered* const ordered, this->ordered(sub_batch, policy));
   return ordered->bound_bytes;
 }
 
 // Of several ranks the order may depend on the limit: then nothing is known before a plan is made.
 Result<Ceiling*> Splits::known_of(const Policy& policy, int64_t sub_batch, int64_t live_limit) {
-  const auto [known, fresh] = known_.try_emplace({policy.name, sub_batch, live_limit}, Ceiling{.seconds = 0, .arena_bytes = 0});
-  if (fresh && graph_.ranks == 1) {
-    PLIMSOLL_ASSIGN(const Candidate* split, candidate(sub_batch));
-    PLIMSOLL_ASSIGN(const Ordered* ordered, this->ordered(sub_batch, policy));
-    known->second = least_of(*split, policy, live_limit, ordered->model);
+  const std::tuple key(policy.name, sub_batch, live_limit);
+  PLIMSOLL_ASSIGN(const Candidate* split, candidate(sub_batch));
+  PLIMSOLL_ASSIGN(const Ordered* ordered, this->ordered(sub_batch, policy));
+  {
+    const std::lock_guard lock(looking_up_);
+    if (const auto known = known_.find(key); known != known_.end()) return &known->second;
   }
-  return &known->second;
+  Ceiling made{.seconds = 0, .arena_bytes = 0};
+  if (graph_.ranks == 1) made = least_of(*split, policy, live_limit, ordered->model);
+  const std::lock_guard lock(looking_up_);
+  return &known_.try_emplace(key, made).first->second;
 }
 
 Result<Joint*> Splits::joint(int64_t sub_batch, const Policy& policy, int effort, int64_t host_budget) {
   const std::tuple key(sub_batch, policy.order, effort, host_budget);
-  const auto known = joints_.find(key);
-  if (known != joints_.end() && known->second.complete()) return &known->second;
-  if (known != joints_.end()) joints_.erase(known);
   PLIMSOLL_ASSIGN(const Candidate* split, candidate(sub_batch));
-  return &joints_.try_emplace(key, *split, policy, effort, host_budget).first->second;
+  {
+    const std::lock_guard lock(looking_up_);
+    if (const auto known = joints_.find(key); known != joints_.end()) return known->second.get();
+  }
+  auto made = std::make_unique<Joint>(*split, policy, effort, host_budget);
+  const std::lock_guard lock(looking_up_);
+  return joints_.try_emplace(key, std::move(made)).first->second.get();
+}
+
+void Splits::forget_unfinished() {
+  std::erase_if(joints_, [](auto& each) { return !each.second->forget_unfinished(); });
 }
 
 double ideal_seconds(const Candidate& candidate) {

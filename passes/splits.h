@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -42,26 +43,29 @@ class Splits {
   // What is known of a policy's plan within a limit, by its steps alone or from a time when nobody wanted it: it takes and needs no
   // less. Of a policy that does not search.
   Result<Ceiling*> known_of(const Policy& policy, int64_t sub_batch, int64_t live_limit);
-  // What has been searched is kept, but what a deadline cut short.
+  // What has been searched is kept.
   Result<Joint*> joint(int64_t sub_batch, const Policy& policy, int effort, int64_t host_budget);
+  // But what was given up before it was done. Before: nobody searches.
+  void forget_unfinished();
 
  private:
   const TaskGraph graph_;
   Costs& costs_;
   const int64_t batch_;
+  std::recursive_mutex looking_up_;  // whoever looks something up makes it, where it is not there yet
   std::optional<TaskGraph> accumulating_;
   std::unique_ptr<Splits> in_slices_, state_in_slices_;
   std::map<int64_t, Candidate> candidates_;
   struct Ordered {
     schedule::Model model;
     int64_t bound_bytes = 0;
+    std::unique_ptr<search::Bound> bound = nullptr;  // made when it is asked for
   };
-  Result<const Ordered*> ordered(int64_t sub_batch, const Policy& policy);
+  Result<Ordered*> ordered(int64_t sub_batch, const Policy& policy);
 
   std::map<std::pair<int64_t, OrderKind>, Ordered> ordered_;  // by policies that do not search
-  std::map<std::tuple<int64_t, OrderKind, int64_t>, double> bounds_;
   std::map<std::tuple<std::string_view, int64_t, int64_t>, Ceiling> known_;
-  std::map<std::tuple<int64_t, OrderKind, int, int64_t>, Joint> joints_;
+  std::map<std::tuple<int64_t, OrderKind, int, int64_t>, std::unique_ptr<Joint>> joints_;
 };
 
 // Every task at its fastest, one after the other: no plan of this split takes less.

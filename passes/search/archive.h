@@ -26,6 +26,8 @@ class Archive {
   // By rising need: each takes less time than those before it.
   std::vector<State> take();
 
+  std::vector<State> all() const;  // by rising need
+
   // Those that need more than `low` and no more than `high`, by falling need.
   std::vector<State> between(int64_t low, int64_t high) const;
 

@@ -120,17 +120,29 @@ std::vector<Droppable> homes_at(const Model& model, int32_t step) {
   return found;
 }
 
-// Seconds to run `bytes` again, the cheapest first; infinite where there are not so many.
-double again_seconds(const std::vector<Droppable>& items, double bytes) {
-  double seconds = 0;
-  for (const Droppable& item : items) {
-    if (bytes <= 0) break;
-    const double share = std::min(1.0, bytes / item.bytes);
-    seconds += share * item.seconds;
-    bytes -= share * item.bytes;
+// Seconds to run so many bytes again, the cheapest first; infinite where there are not so many.
+class AgainSeconds {
+ public:
+  // By rising price.
+  explicit AgainSeconds(std::span<const Droppable> items) : items_(items) {
+    for (const Droppable& item : items) {
+      bytes_.push_back(bytes_.back() + item.bytes);
+      seconds_.push_back(seconds_.back() + item.seconds);
+    }
   }
-  return bytes > 1e-6 ? 1e30 : seconds;
-}
+
+  double of(double bytes) const {
+    if (bytes <= 0) return 0;
+    const size_t whole = static_cast<size_t>(std::upper_bound(bytes_.begin(), bytes_.end(), bytes) - bytes_.begin()) - 1;  // items
+    const double rest = bytes - bytes_[whole];
+    if (whole == items_.size()) return rest > 1e-6 ? 1e30 : seconds_[whole];
+    return seconds_[whole] + rest / items_[whole].bytes * items_[whole].seconds;
+  }
+
+ private:
+  std::span<const Droppable> items_;
+  std::vector<double> bytes_ = {0}, seconds_ = {0};  // of the first so many
+};
 
 // The least of T over the bytes that are offloaded, a convex function: its corners are looked at, and between them.
 // Homes only lower what has to be given up otherwise: as bytes that are free, or for what their copies take, where that is counted.
@@ -144,10 +156,11 @@ double round_bound(const Model& model, const std::vector<Droppable>& items, cons
   std::sort(all.begin(), all.end(), cheaper);
   double at_home = 0;
   for (const Droppable& home : homes) at_home += home.bytes;
+  const AgainSeconds again_of_items(items), again_of_all(all);
   const auto seconds = [&](double offloaded) {
-    const double again = again_seconds(items, over - at_home - offloaded);
+    const double again = again_of_items.of(over - at_home - offloaded);
     return std::max(std::max(before, offloaded / d2h) + std::max(behind + again, offloaded / h2d),
-                    before + behind + again_seconds(all, over - offloaded) + taken * offloaded);
+                    before + behind + again_of_all.of(over - offloaded) + taken * offloaded);
   };
   constexpr int kPoints = 8;
   for (int point = 0; point <= kPoints; ++point)

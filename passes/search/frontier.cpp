@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 #include <random>
+#include <tuple>
 
 #include "passes/search/archive.h"
 #include "passes/search/chain.h"
@@ -24,6 +25,8 @@ constexpr int64_t kEvaluations[] = {400, 20'000, 200'000, 2'000'000};
 constexpr int kRoundsFromLeast = 16, kRoundsOfSeed = 3;  // of relax.h
 constexpr int kSeedsTried = 2;  // per target, of those that fit by themselves and of those that nearly do
 constexpr int kParts = 4;       // that the way from one limit up to the next is taken in
+constexpr size_t kLimitsOfLeg = 8;   // tighter ones begin from where looser ones end, and legs are searched at once
+constexpr size_t kLimitsBefore = 2;  // above those of a leg, that it comes down from
 constexpr double kShares[] = {1.0, 0.75};  // of the links' time: what is woven may find them less free than was thought
 
 // From high to low: geometric, and closer together where it gets steep, just above the least.
@@ -36,89 +39,123 @@ std::vector<int64_t> limits_between(int64_t low, int64_t high, int64_t count) {
     const int64_t limit = static_cast<int64_t>(static_cast<double>(low) * above);
     if (limit < limits.back()) limits.push_back(limit);
   }
+  limits.erase(std::unique(limits.begin(), limits.end()), limits.end());
   return limits;
 }
 
 }  // namespace
 
-class Descent::Sweep {
- public:
-  Sweep(const Model& model, const FrontierOptions& options)
-      : model_(model), options_(options), bench_(model, options.deadline, options.pool_limit), decisions_(find_decisions(model)), linked_(bench_) {
-    whole_ = bench_.evaluate(schedule::keep_everything(model_), kNoLimit);
-    small_ = least_schedule(bench_, options_.means);
-    archive_.add(whole_);
-    archive_.add(small_);
-    last_ = whole_;
+// What all legs begin from. Once it has begun, nobody changes it.
+struct Descent::Ground {
+  Ground(const Model& model, const FrontierOptions& options)
+      : model(model), options(options), bench(model, options.deadline, options.pool_limit), decisions(find_decisions(model)), linked(bench) {
+    whole = bench.evaluate(schedule::keep_everything(model), kNoLimit);
+    small = least_schedule(bench, options.means);
+    archive.add(whole);
+    archive.add(small);
   }
 
-  // False: that was the last stretch.
-  bool advance(const Deadline& deadline) {
-    bench_.deadline = deadline;
-    if (limits_.empty()) begin();
-    ended_ = over() || !improve_below(limits_[at_]) || ++at_ == limits_.size();
-    if (ended_ && !over() && (!options_.means.offload || bench_.pool_binds)) lower();
-    complete_ = !over();
-    return !ended_;
-  }
-
-  const State& small() const { return small_; }
-  Archive& archive() { return archive_; }
-  int64_t below() const { return ended_ ? -1 : at_ == 0 ? kNoLimit : limits_[at_ - 1]; }
-  bool complete() const { return complete_; }
-  int64_t work() const { return bench_.work; }
-  bool pool_binds() const { return bench_.pool_binds; }
-
- private:
-  bool over() const { return bench_.deadline.passed(); }
-
-  void begin() {
+  void begin(const Deadline& deadline) {
+    bench.deadline = deadline;
     sow();
+    complete = !over();
     // The least may be out of all proportion (state.h): then the seed that needs least stands for it.
-    const int64_t high = whole_.outcome.peak_bytes;
-    int64_t low = std::min(high, small_.outcome.peak_bytes);
-    if (!small_.outcome.possible())
-      for (const State& seed : sown_) low = std::min(low, seed.outcome.peak_bytes);
-    const int64_t size = static_cast<int64_t>(model_.order.size());
-    const size_t effort = static_cast<size_t>(std::clamp(options_.effort, 0, 3));
+    const int64_t high = whole.outcome.peak_bytes;
+    int64_t low = std::min(high, small.outcome.peak_bytes);
+    if (!small.outcome.possible())
+      for (const State& seed : sown) low = std::min(low, seed.outcome.peak_bytes);
+    const int64_t size = static_cast<int64_t>(model.order.size());
+    const size_t effort = static_cast<size_t>(std::clamp(options.effort, 0, 3));
     const int64_t work = std::min(kWork[effort], kEvaluations[effort] * size);
-    limits_ = limits_between(low, high, std::clamp<int64_t>(work / size / 40, 6, 32));
-    end_ = bench_.work + 2 * work;  // as much to begin as to improve
-    above_ = high;
+    limits = limits_between(low, high, std::clamp<int64_t>(work / size / 40, 6, 32));
+    share = 2 * work / static_cast<int64_t>(limits.size());  // as much to begin as to improve
   }
+
+  bool over() const { return bench.deadline.passed(); }
 
   // What the seeds need and take by themselves tells which of them are worth fitting to a target.
   void sow() {
-    if (!options_.means.recompute) return;
-    for (ChainSeed& seed : chain_seeds(model_)) {
+    if (!options.means.recompute) return;
+    for (ChainSeed& seed : chain_seeds(model)) {
       if (over()) return;
-      archive_.add(bench_.evaluate(std::move(seed.fates), seed.limit));
-      chain_ = true;
+      archive.add(bench.evaluate(std::move(seed.fates), seed.limit));
+      chain = true;
     }
-    const int64_t size = static_cast<int64_t>(model_.order.size());
+    const int64_t size = static_cast<int64_t>(model.order.size());
     std::vector<SegmentSeed> seeds;
     for (double n = 1; n <= 256 && 4 * n <= static_cast<double>(size); n *= 1.5)
       for (const bool cheap : {false, true}) seeds.push_back({.segments = static_cast<int>(std::ceil(n)), .cheap_only = cheap});
     for (const int segments : {2, 4, 8, 16, 32})
       for (const int parts : {2, 4, 8})
         if (4 * segments * parts <= size) seeds.push_back({.segments = segments, .parts = parts});
-    if (options_.means.offload)
+    if (options.means.offload)
       for (const int segments : {4, 8, 16, 32}) seeds.push_back({.segments = segments, .offload_checkpoints = true});
     for (const SegmentSeed& seed : seeds) {
       if (over()) break;
-      sown_.push_back(bench_.evaluate(segment_fates(model_, seed), kNoLimit));
+      sown.push_back(bench.evaluate(segment_fates(model, seed), kNoLimit));
     }
-    std::stable_sort(sown_.begin(), sown_.end(), [](const State& a, const State& b) { return a.outcome.seconds < b.outcome.seconds; });
+    std::stable_sort(sown.begin(), sown.end(), [](const State& a, const State& b) { return a.outcome.seconds < b.outcome.seconds; });
   }
+
+  // Of a leg: the limits that its stretches are within, half-open.
+  std::pair<size_t, size_t> limits_of(size_t leg) const {
+    return {leg * kLimitsOfLeg, std::min((leg + 1) * kLimitsOfLeg, limits.size())};
+  }
+
+  const Model& model;
+  const FrontierOptions options;
+  Workbench bench;
+  const Decisions decisions;
+  const LinkedSeeds linked;
+  Archive archive;
+  State whole, small;
+  bool begun = false, complete = true;
+  bool chain = false;       // the archive has exact answers
+  std::vector<State> sown;  // fastest first
+  std::vector<int64_t> limits;
+  int64_t share = 0;        // of the work, for each limit
+};
+
+class Descent::Leg {
+ public:
+  Leg(const Ground& ground, size_t leg)
+      : ground_(ground), options_(ground.options), bench_(ground.model, {}, ground.options.pool_limit), random_(leg + 1), archive_(ground.archive), last_(ground.whole),
+        bottom_(ground.limits_of(leg).second == ground.limits.size()) {
+    std::tie(begin_, end_) = ground.limits_of(leg);
+    at_ = begin_ - std::min(kLimitsBefore, begin_);
+    above_ = at_ == 0 ? ground.whole.outcome.peak_bytes : ground.limits[at_ - 1];
+    work_ = ground.share * static_cast<int64_t>(end_ - at_);
+  }
+
+  Stretch next(const Deadline& deadline) {
+    bench_.deadline = deadline;
+    const int64_t above = at_ <= begin_ ? (begin_ == 0 ? kNoLimit : ground_.limits[begin_ - 1]) : above_;
+    bool more = true;
+    do more = !over() && improve_below(ground_.limits[at_]);
+    while (more && ++at_ <= begin_);
+    ended_ = !more || at_ == end_;
+    if (ended_ && bottom_ && !over() && (!options_.means.offload || bench_.pool_binds || ground_.bench.pool_binds)) lower();
+    const bool complete = ground_.complete && !over();
+    const int64_t below = !complete || (ended_ && bottom_) ? -1 : ended_ ? ground_.limits[end_ - 1] : above_;
+    ended_ |= !complete;
+    return {.states = archive_.between(below, above), .below = below, .last = ended_, .complete = complete, .pool_binds = bench_.pool_binds};
+  }
+
+  bool ended() const { return ended_; }
+  const Archive& archive() const { return archive_; }
+  int64_t work() const { return bench_.work; }
+
+ private:
+  bool over() const { return bench_.deadline.passed(); }
 
   // Limits share what is left of the work: where the search soon finds nothing more, the tight ones have the rest. False: there is
   // no schedule within `limit`.
   bool improve_below(int64_t limit) {
-    const int64_t share = std::max<int64_t>(end_ - bench_.work, 0) / static_cast<int64_t>(limits_.size() - at_);
+    const int64_t share = std::max<int64_t>(work_ - bench_.work, 0) / static_cast<int64_t>(end_ - at_);
     std::optional<State> best = start(last_, limit, share / 2);
     if (!best) return false;
-    last_ = improve(bench_, std::move(*best), limit, share / 2, decisions_, options_.means, random_, archive_);
-    fill(last_, limit, above_);
+    last_ = improve(bench_, std::move(*best), limit, share / 2, ground_.decisions, options_.means, random_, archive_);
+    if (at_ >= begin_) fill(last_, limit, above_);
     above_ = limit;
     return true;
   }
@@ -126,11 +163,11 @@ class Descent::Sweep {
   // Where nothing can be copied, or the host pool has no room for more, what everything away needs may not be the least: a small tensor that stays spares the detour over
   // large ones that make it again. So the tightest schedule so far is fitted and disturbed below its own peak, as long as that helps.
   void lower() {
-    const int64_t share = end_ / 2 / static_cast<int64_t>(limits_.size());
+    const int64_t share = ground_.share / 2;
     const auto search_below = [&](const State& from, int64_t limit, int64_t work) {
       const State fitted = fit(bench_, from, limit, options_.means);
       if (fitted.outcome.fits(limit)) archive_.add(fitted);
-      return improve(bench_, from, limit, work, decisions_, options_.means, random_, archive_);
+      return improve(bench_, from, limit, work, ground_.decisions, options_.means, random_, archive_);
     };
     for (int64_t peak = archive_.tightest()->outcome.peak_bytes; !over();) {
       const State tightest = *archive_.tightest();
@@ -156,21 +193,21 @@ class Descent::Sweep {
     const auto fitted = [&](const State& from, const Means& means) {
       if (!over() && (!best || bench_.work < enough)) consider(fit(bench_, from, limit, means));
     };
-    if (const State* known = archive_.fastest(limit); chain_ && known) consider(bench_.evaluate(known->fates, limit));
-    for (const double share : kShares) fitted({.fates = linked_.fates(limit, share, all)}, all);
+    if (const State* known = archive_.fastest(limit); ground_.chain && known) consider(bench_.evaluate(known->fates, limit));
+    for (const double share : kShares) fitted({.fates = ground_.linked.fates(limit, share, all)}, all);
     for (const Means& means : {all, Means{all.recompute, false}, Means{false, all.offload}})
-      for (const State* from : {&last, static_cast<const State*>(&whole_)}) fitted(*from, means);
+      for (const State* from : {&last, &ground_.whole}) fitted(*from, means);
     int near = 0, inside = 0;
-    for (const State& seed : sown_) {
+    for (const State& seed : ground_.sown) {
       if (over() || (best && bench_.work >= enough)) break;
       const bool fits = seed.outcome.fits(limit);
       if (!fits && seed.outcome.peak_bytes / 2 > limit) continue;
       if ((fits ? inside : near)++ >= kSeedsTried) continue;
       consider(fits ? relax(bench_, seed, limit, kRoundsOfSeed) : fit(bench_, seed, limit, all));
     }
-    if (best || !small_.outcome.fits(limit)) return best;
-    State least = bench_.evaluate(small_.fates, limit);
-    if (!least.outcome.fits(limit)) least = small_;
+    if (best || !ground_.small.outcome.fits(limit)) return best;
+    State least = bench_.evaluate(ground_.small.fates, limit);
+    if (!least.outcome.fits(limit)) least = ground_.small;
     consider(relax(bench_, std::move(least), limit, kRoundsFromLeast));
     return best;
   }
@@ -183,22 +220,17 @@ class Descent::Sweep {
     }
   }
 
-  const Model& model_;
-  const FrontierOptions options_;
+  const Ground& ground_;
+  const FrontierOptions& options_;
   Workbench bench_;
-  const Decisions decisions_;
-  const LinkedSeeds linked_;
-  std::mt19937_64 random_{1};
+  std::mt19937_64 random_;
   Archive archive_;
-  State whole_, small_;
-  bool chain_ = false;       // the archive has exact answers
-  std::vector<State> sown_;  // fastest first
-  std::vector<int64_t> limits_;
-  size_t at_ = 0;            // the next of them
-  int64_t end_ = 0;          // of the work
-  State last_;               // where the limit before ended
-  int64_t above_ = 0;        // that limit
-  bool ended_ = false, complete_ = true;
+  State last_;            // where the limit before ended
+  const bool bottom_;     // there is no leg below
+  size_t begin_ = 0, end_ = 0, at_ = 0;  // limits: its own, half-open, and the next
+  int64_t work_ = 0;      // all that it may do
+  int64_t above_ = 0;     // the limit before
+  bool ended_ = false;
 };
 
 State least_schedule(Workbench& bench, const Means& means) {
@@ -227,24 +259,61 @@ State least_schedule(Workbench& bench, const Means& means) {
   return bench.evaluate(least.fates, 0);
 }
 
-Descent::Descent(const Model& model, const FrontierOptions& options) : sweep_(std::make_unique<Sweep>(model, options)) {}
+Descent::Descent(const Model& model, const FrontierOptions& options) : ground_(std::make_unique<Ground>(model, options)) {}
 Descent::~Descent() = default;
 
-int64_t Descent::least_bytes() const { return sweep_->small().outcome.peak_bytes; }
-int64_t Descent::below() const { return sweep_->below(); }
-bool Descent::complete() const { return sweep_->complete(); }
-bool Descent::pool_binds() const { return sweep_->pool_binds(); }
+int64_t Descent::least_bytes() const { return ground_->small.outcome.peak_bytes; }
+bool Descent::pool_binds() const { return ground_->bench.pool_binds; }
 
-std::vector<State> Descent::next(const Deadline& deadline) {
-  const int64_t above = below();
-  sweep_->advance(deadline);
-  return sweep_->archive().between(below(), above);
+void Descent::begin(const Deadline& deadline) {
+  if (ground_->begun) return;
+  ground_->begin(deadline);
+  ground_->begun = true;
+  legs_.resize((ground_->limits.size() + kLimitsOfLeg - 1) / kLimitsOfLeg);
 }
+
+bool Descent::complete() const { return ground_->complete; }
+size_t Descent::legs() const { return legs_.size(); }
+
+size_t Descent::leg_of(int64_t limit) const {
+  size_t leg = 0;
+  while (leg + 1 < legs_.size() && ground_->limits[ground_->limits_of(leg).second - 1] >= limit) ++leg;
+  return leg;
+}
+
+size_t Descent::stretches(size_t leg) const {
+  const auto [begin, end] = ground_->limits_of(leg);
+  return end - begin;
+}
+
+int64_t Descent::above(size_t leg) const {
+  const size_t begin = ground_->limits_of(leg).first;
+  return begin == 0 ? kNoLimit : ground_->limits[begin - 1];
+}
+
+Stretch Descent::next(size_t leg, const Deadline& deadline) {
+  std::unique_ptr<Leg>& mine = legs_[leg];
+  if (!mine) mine = std::make_unique<Leg>(*ground_, leg);
+  return mine->next(deadline);
+}
+
+bool Descent::ended(size_t leg) const { return legs_[leg] && legs_[leg]->ended(); }
+void Descent::forget(size_t leg) { legs_[leg].reset(); }
 
 Frontier find_frontier(const Model& model, const FrontierOptions& options) {
   Descent descent(model, options);
-  while (descent.below() >= 0) descent.sweep_->advance(options.deadline);
-  return {descent.sweep_->archive().take(), descent.sweep_->work(), descent.complete()};
+  descent.begin(options.deadline);
+  Archive archive = descent.ground_->archive;
+  Frontier frontier;
+  frontier.work = descent.ground_->bench.work;
+  for (size_t leg = 0; leg < descent.legs(); ++leg) {
+    while (!descent.ended(leg)) frontier.complete &= descent.next(leg, options.deadline).complete;
+    for (const State& state : descent.legs_[leg]->archive().all()) archive.add(state);
+    frontier.work += descent.legs_[leg]->work();
+    descent.forget(leg);
+  }
+  frontier.states = archive.take();
+  return frontier;
 }
 
 }  // namespace plimsoll::search

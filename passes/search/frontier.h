@@ -29,8 +29,21 @@ State least_schedule(Workbench& bench, const Means& means = {});
 // For one sub-batch. Deterministic.
 Frontier find_frontier(const Model& model, const FrontierOptions& options);
 
-// The same search stretch by stretch, from the schedules that need most to those that need least: who has found what no tighter
-// one can beat (bound.h) leaves the rest. What a stretch brings does not depend on who asks, nor on whether more are asked for.
+// What one limit, or the way down to it, has brought.
+struct Stretch {
+  std::vector<State> states = {};  // by falling need
+  int64_t below = kNoLimit;  // what comes behind it needs no more than this; below 0: nothing comes
+  bool last = false;         // of its leg
+  bool complete = true;      // false: a deadline came first
+  bool pool_binds = false;   // by then, some schedule has been corrected for the host pool's limit
+};
+
+// The same search in legs, from the schedules that need most to those that need least: each leg goes down some limits, one stretch for
+// each, and knows nothing of the others. So who has a budget begins with the leg that it lies in; who has found what no tighter
+// schedule can beat (bound.h) leaves the rest; and several legs are searched at once by whoever has the hands.
+//
+//   need     high |--.--.--.--|--.--.--.--|--.--.--.--| least
+//                     leg 0       leg 1  ^    leg 2          a budget at ^: leg 1, then leg 2
 class Descent {
  public:
   // `model` must outlive this.
@@ -39,20 +52,29 @@ class Descent {
 
   // Of the schedule that needs least, where that is possible(); else kNoLimit.
   int64_t least_bytes() const;
+  bool pool_binds() const;  // that one, or one to begin with, was corrected for the host pool's limit
 
-  // What later stretches bring needs no more than this; below 0: they bring nothing.
-  int64_t below() const;
+  // Beyond this call there are legs. What it does is done once.
+  void begin(const Deadline& deadline = {});
+  bool complete() const;  // false: a deadline came before that was done
+  size_t legs() const;
+  // Schedules within `limit` are looked for from this leg on.
+  size_t leg_of(int64_t limit) const;
+  size_t stretches(size_t leg) const;  // at most
+  int64_t above(size_t leg) const;     // what it brings needs no more
 
-  // The schedules of the next stretch, by falling need. Before: below() >= 0. Once a deadline comes in between, this stretch
-  // is the last, it brings all there is, and complete() is false.
-  std::vector<State> next(const Deadline& deadline = {});
-  bool complete() const;
-  bool pool_binds() const;  // some schedule was corrected for the host pool's limit
+  // Of the leg, the next one. Legs may be searched at once, each by one thread. Before: it has not ended.
+  Stretch next(size_t leg, const Deadline& deadline = {});
+  bool ended(size_t leg) const;
+  // As if it had never begun.
+  void forget(size_t leg);
 
  private:
-  class Sweep;
   friend Frontier find_frontier(const Model& model, const FrontierOptions& options);
-  std::unique_ptr<Sweep> sweep_;
+  struct Ground;
+  class Leg;
+  std::unique_ptr<Ground> ground_;
+  std::vector<std::unique_ptr<Leg>> legs_;
 };
 
 }  // namespace plimsoll::search

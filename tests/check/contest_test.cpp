@@ -1,7 +1,9 @@
 // What the contest of splits and schedules leaves out could not have won.
 #include <catch2/catch.hpp>
 
+#include "compiler/ir/plan_json.h"
 #include "passes/contest.h"
+#include "passes/planner.h"
 #include "tests/random_graph.h"
 
 namespace plimsoll {
@@ -12,11 +14,16 @@ double fastest_of_all(Splits& splits, const Policy& policy, std::span<const int6
   double fastest = std::numeric_limits<double>::infinity();
   for (const int64_t size : sizes) {
     Joint joint(*splits.candidate(size).value(), policy, 0);
-    while (std::isfinite(joint.rest_seconds(kNoLimit))) joint.search_on({});
-    for (const search::State& state : joint.found()) {
-      if (!state.outcome.fits(budget)) continue;
-      const std::optional<JointPlan> made = joint.plan(state, budget, std::numeric_limits<double>::infinity(), {}).value();
-      if (made) fastest = std::min(fastest, made->plan.summary.iteration_seconds);
+    joint.begin({});
+    for (size_t leg = joint.leg_of(budget); leg < joint.legs(); ++leg) {
+      while (joint.search_on(leg, {})) {}
+      for (size_t stretch = 0; stretch < static_cast<size_t>(joint.searched(leg)); ++stretch) {
+        for (const search::State& state : joint.stretch(leg, stretch).states) {
+          if (!state.outcome.fits(budget)) continue;
+          const std::optional<JointPlan> made = joint.plan(state, budget, std::numeric_limits<double>::infinity(), {}).value();
+          if (made) fastest = std::min(fastest, made->plan.summary.iteration_seconds);
+        }
+      }
     }
   }
   return fastest;
@@ -48,6 +55,54 @@ TEST_CASE("the winner of the contest is as fast as the fastest of all schedules 
     }
   }
   CHECK(fitting > 12);
+}
+
+std::string without_seconds_of_planning(Plan plan) {
+  plan.summary.planning_seconds = 0;
+  return to_json(plan);
+}
+
+TEST_CASE("a plan is the same, to the bit, with any number of hands") {
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    const int64_t batch = 2 + static_cast<int64_t>(seed % 4);
+    const TaskGraph graph = random_graph(seed, {.layers = 6 + static_cast<int>(2 * seed), .batch = batch});
+    RandomCosts costs(seed);
+    PlanRequest request{.policy = "auto", .batch = batch, .may_split_statistics = seed % 2 == 0, .effort = 0};
+    const Plan free = make_plan(graph, costs, request).value();
+    for (const int percent : {80, 50, 0}) {
+      request.budget_bytes = free.summary.minimum_bytes + (free.summary.arena_bytes - free.summary.minimum_bytes) * percent / 100;
+      request.hands = 1;
+      const std::string alone = without_seconds_of_planning(make_plan(graph, costs, request).value());
+      Planner planner(graph, costs, batch);  // one that is used again finds the same, too
+      for (const int hands : {2, 4}) {
+        request.hands = hands;
+        CAPTURE(seed, percent, hands);
+        CHECK(without_seconds_of_planning(make_plan(graph, costs, request).value()) == alone);
+        CHECK(without_seconds_of_planning(planner.plan(request).value()) == alone);
+      }
+    }
+  }
+}
+
+TEST_CASE("what is planned for one budget does not depend on what was planned before, with any number of hands") {
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    const TaskGraph graph = random_graph(seed, {.layers = 8 + static_cast<int>(4 * seed), .batch = 6});
+    RandomCosts costs(seed);
+    PlanRequest request{.policy = "auto", .batch = 6, .effort = 0};
+    const Plan free = make_plan(graph, costs, request).value();
+    Planner upwards(graph, costs, 6), downwards(graph, costs, 6);
+    std::vector<std::string> up, down;
+    for (int part = 0; part <= 8; ++part) {
+      for (auto& [planner, plans, at] : {std::tuple(&upwards, &up, part), {&downwards, &down, 8 - part}}) {
+        request.budget_bytes = free.summary.minimum_bytes + (free.summary.arena_bytes - free.summary.minimum_bytes) * at / 8;
+        request.hands = 1 + part % 3;
+        plans->push_back(without_seconds_of_planning(planner->plan(request).value()));
+      }
+    }
+    std::reverse(down.begin(), down.end());
+    CAPTURE(seed);
+    CHECK(up == down);
+  }
 }
 
 }  // namespace

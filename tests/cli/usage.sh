@@ -35,6 +35,7 @@ expect 2 plimsoll plan net.onnx --batch 4 --strict=maybe;             says "--st
 expect 2 plimsoll plan net.onnx --batch 99999999999999999999;         says "when it should be a smaller number"
 expect 2 plimsoll plan net.onnx --batch 4 --effort x;                 says "--effort is 'x' when it should be a whole number"
 expect 2 plimsoll plan net.onnx --batch 4 --effort 9;                 says "--effort is 9 when it should be between 0 and 3"
+expect 2 plimsoll plan net.onnx --batch 4 --jobs 0;                   says "--jobs is 0 when it should be between 1 and 256"
 expect 2 plimsoll plan net.onnx --batch 4 --momentum nine;            says "--momentum is 'nine' when it should be a number"
 expect 2 plimsoll plan net.onnx --batch 4 --optimizer lion;           says "when it should be one of sgd, momentum, adam, adamw"
 expect 2 plimsoll plan net.onnx --batch 4 --checkpoint ck;            says 'of `plimsoll plan`; export has it'

@@ -119,30 +119,70 @@ TEST_CASE("without copies, the least is below what everything away needs, and be
   CHECK(lower > 0);
 }
 
-TEST_CASE("a descent brings the frontier stretch by stretch, and each within its bounds") {
+TEST_CASE("a descent brings the frontier stretch by stretch, leg by leg, and each within its bounds") {
   const TaskGraph graph = test::chain(40, 8, 1000);
   test::FakeCosts costs;
   const Candidate candidate = make_candidate(graph, costs, 8, 8).value();
   const schedule::Model model = ordered_model(candidate, find_policy("auto").value());
   search::Bound bound(model);
   search::Descent descent(model, {.effort = 0});
+  descent.begin();
   std::vector<search::State> found;
-  int stretches = 0;
-  for (int64_t above = descent.below(); descent.below() >= 0; above = descent.below(), ++stretches) {
-    for (search::State& state : descent.next()) {
-      CHECK(state.outcome.peak_bytes <= above);
-      CHECK(state.outcome.peak_bytes > descent.below());
-      CHECK(bound.seconds(state.outcome.peak_bytes) == search::bound_seconds(model, state.outcome.peak_bytes));
-      CHECK(bound.seconds(state.outcome.peak_bytes) <= state.outcome.seconds * (1 + 1e-9));
-      found.push_back(std::move(state));
+  size_t stretches = 0;
+  int64_t above = kNoLimit;
+  for (size_t leg = 0; leg < descent.legs(); ++leg) {
+    CHECK(descent.above(leg) == above);
+    for (size_t stretch = 0; !descent.ended(leg); ++stretch, ++stretches) {
+      REQUIRE(stretch < descent.stretches(leg));
+      const search::Stretch brought = descent.next(leg);
+      CHECK(brought.complete);
+      CHECK(brought.last == descent.ended(leg));
+      CHECK(brought.below < above);
+      for (const search::State& state : brought.states) {
+        CHECK(state.outcome.peak_bytes <= above);
+        CHECK(state.outcome.peak_bytes > brought.below);
+        CHECK(descent.leg_of(state.outcome.peak_bytes) <= leg);
+        CHECK(bound.seconds(state.outcome.peak_bytes) == search::bound_seconds(model, state.outcome.peak_bytes));
+        CHECK(bound.seconds(state.outcome.peak_bytes) <= state.outcome.seconds * (1 + 1e-9));
+        found.push_back(state);
+      }
+      above = brought.below;
     }
   }
+  CHECK(above < 0);
+  CHECK(descent.legs() > 1);
   CHECK(stretches > 3);
-  CHECK(descent.complete());
-  for (const search::State& state : search::find_frontier(model, {.effort = 0}).states)
-    CHECK(std::any_of(found.begin(), found.end(), [&](const search::State& each) {
-      return each.outcome.peak_bytes <= state.outcome.peak_bytes && each.outcome.seconds <= state.outcome.seconds;
-    }));
+  // The frontier knows a little more: what a leg has found below itself.
+  const search::State* least = nullptr;
+  for (const search::State& state : found)
+    if (!least || state.outcome.peak_bytes < least->outcome.peak_bytes) least = &state;
+  REQUIRE(least);
+  CHECK(least->outcome.peak_bytes == search::find_frontier(model, {.effort = 0}).states.front().outcome.peak_bytes);
+}
+
+TEST_CASE("a leg brings the same whichever legs have been searched before, and again when it was forgotten") {
+  const TaskGraph graph = test::chain(40, 8, 1000);
+  test::FakeCosts costs;
+  const Candidate candidate = make_candidate(graph, costs, 8, 8).value();
+  const schedule::Model model = ordered_model(candidate, find_policy("auto").value());
+  const auto bring = [](search::Descent& descent, size_t leg) {
+    std::vector<search::Fates> fates;
+    while (!descent.ended(leg))
+      for (search::State& state : descent.next(leg).states) fates.push_back(std::move(state.fates));
+    return fates;
+  };
+  search::Descent down(model, {.effort = 0}), up(model, {.effort = 0});
+  down.begin();
+  up.begin();
+  REQUIRE(down.legs() == up.legs());
+  std::vector<std::vector<search::Fates>> brought(down.legs());
+  for (size_t leg = 0; leg < down.legs(); ++leg) brought[leg] = bring(down, leg);
+  for (size_t leg = up.legs(); leg-- > 0;) CHECK(bring(up, leg) == brought[leg]);
+  up.forget(1);
+  (void)up.next(1);
+  up.forget(1);
+  CHECK(bring(up, 1) == brought[1]);
+  CHECK(!brought[1].empty());
 }
 
 TEST_CASE("a descent that a deadline ends brings what there is") {
@@ -151,11 +191,30 @@ TEST_CASE("a descent that a deadline ends brings what there is") {
   const Candidate candidate = make_candidate(graph, costs, 8, 8).value();
   const schedule::Model model = ordered_model(candidate, find_policy("auto").value());
   search::Descent descent(model, {.effort = 0});
-  const std::vector<search::State> found = descent.next(Deadline::in(-1));
-  CHECK(!descent.complete());
-  CHECK(descent.below() < 0);
-  REQUIRE(!found.empty());
-  CHECK(found.back().outcome.peak_bytes == descent.least_bytes());
+  descent.begin();
+  const search::Stretch brought = descent.next(0, Deadline::in(-1));
+  CHECK(!brought.complete);
+  CHECK(brought.below < 0);
+  CHECK(descent.ended(0));
+  REQUIRE(!brought.states.empty());
+  CHECK(brought.states.back().outcome.peak_bytes == descent.least_bytes());
+}
+
+TEST_CASE("a descent that nobody waits for ends, and one that a deadline ended before it began says so") {
+  const TaskGraph graph = test::chain(12, 8, 1000);
+  test::FakeCosts costs;
+  const Candidate candidate = make_candidate(graph, costs, 8, 8).value();
+  const schedule::Model model = ordered_model(candidate, find_policy("auto").value());
+  search::Descent descent(model, {.effort = 0}), late(model, {.effort = 0});
+  descent.begin();
+  std::stop_source stop;
+  CHECK(descent.next(0, Deadline().unless(stop.get_token())).complete);
+  stop.request_stop();
+  CHECK(!descent.next(0, Deadline().unless(stop.get_token())).complete);
+  CHECK(descent.complete());
+  late.begin(Deadline::in(-1));
+  CHECK(!late.complete());
+  CHECK(!late.next(0).complete);
 }
 
 // x → bn → conv → … : bn remembers its statistics. Both of a layer take a millisecond, bn run again a quarter of one.

@@ -1,5 +1,6 @@
-// How much memory is left, by files as Linux has them: a machine, and control groups of either version.
+// How much memory is left, and how many processors, by files as Linux has them: a machine, and control groups of either version.
 #include "runtime/attrs/host_memory.h"
+#include "runtime/attrs/processors.h"
 
 #include <unistd.h>
 
@@ -78,4 +79,24 @@ TEST_CASE("files that say nothing are no limit") {
   machine.put("/proc/meminfo", "MemAvailable: 4 kB\n");
   machine.put("/proc/self/cgroup", "nonsense\n0::relative\n::\n");
   CHECK(host_memory(machine.root())->available == 4096);
+}
+
+TEST_CASE("processors are those of the machine, or fewer by the quota of a control group of either version, but one at least") {
+  using plimsoll::processors;
+  const FakeMachine machine;
+  const int all = processors(machine.root());
+  CHECK(all >= 1);
+  machine.put("/proc/self/cgroup", "0::/user.slice/job\n");
+  machine.put("/sys/fs/cgroup/user.slice/job/cpu.max", "max 100000\n");
+  CHECK(processors(machine.root()) == all);
+  machine.put("/sys/fs/cgroup/user.slice/cpu.max", "20000 100000\n");
+  CHECK(processors(machine.root()) == 1);
+  machine.put("/sys/fs/cgroup/user.slice/cpu.max", std::to_string(100000 * all - 100) + " 100000\n");
+  CHECK(processors(machine.root()) == all);
+  machine.put("/proc/self/cgroup", "7:cpu,cpuacct:/docker/1a2b\n");
+  machine.put("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+  machine.put("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+  CHECK(processors(machine.root()) == all);
+  machine.put("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "100000\n");
+  CHECK(processors(machine.root()) == 1);
 }

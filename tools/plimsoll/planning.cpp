@@ -102,6 +102,7 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
                       .host_budget_source = std::move(host_budget.source),
                       .may_split_statistics = options.batch_norm == BatchNorm::split,
                       .effort = options.effort,
+                      .hands = jobs_of(options),
                       .time_limit_seconds = options.time_limit,
                       .keep_order = as_paper != nullptr,
                       .model_name = graph.name,

@@ -10,10 +10,17 @@
 #include "compiler/training/rules/rules.h"
 #include "passes/policies.h"
 #include "passes/planner.h"
+#include "runtime/attrs/processors.h"
 
 namespace plimsoll {
 
 namespace cl = llvm::cl;
+
+namespace {
+
+constexpr int kMostJobs = 256;
+
+}  // namespace
 
 WeightOptions::WeightOptions(cl::SubCommand& sub)
     : trainable("trainable", cl::value_desc("PATTERN"),
@@ -69,6 +76,8 @@ PlanningOptions::PlanningOptions(cl::SubCommand& sub)
       effort("effort", cl::init(PlanRequest{}.effort), cl::value_desc("0..3"),
              cl::desc("of policies that search: each step does about ten times the work of the one before; 1 is the default"),
              cl::sub(sub)),
+      jobs("jobs", cl::init(0), cl::value_desc("N"),
+           cl::desc("threads that plan; the plan is the same with any number. By default the processors that this process may use"), cl::sub(sub)),
       time_limit("time-limit", cl::init(0.0), cl::value_desc("SECONDS"),
                  cl::desc("of policies that search: the best plan found by then, and exit code 10; reading the model and measuring do not count"), cl::sub(sub)),
       rules("rules", cl::init("true"), cl::value_desc("NAME"),
@@ -122,6 +131,8 @@ int64_t threads_of(const PlanningOptions& options) {
   const int64_t threads = threads_of(static_cast<const ModelOptions&>(options));
   return options.threads > 0 ? threads : std::max<int64_t>(1, threads / options.ranks);
 }
+
+int jobs_of(const PlanningOptions& options) { return options.jobs > 0 ? options.jobs.getValue() : processors(); }
 
 Arithmetic arithmetic_of(const ModelOptions& options) {
   return {.tf32 = options.math == "tf32", .nondeterministic = options.nondeterministic};
@@ -198,6 +209,8 @@ Status check_usage(const PlanningOptions& options) {
     return usage(fmt::format("--rules {} knows no --sub-batch", options.rules.getValue()));
   if (options.rules != "true" && (options.weights.given() || options.clip_norm > 0))
     return usage(fmt::format("--rules {} knows neither --freeze, --trainable nor --clip-norm", options.rules.getValue()));
+  if (options.jobs < (options.jobs.getNumOccurrences() > 0 ? 1 : 0) || options.jobs > kMostJobs)
+    return usage(fmt::format("--jobs is {} when it should be between 1 and {}", options.jobs.getValue(), kMostJobs));
   if (!(options.time_limit >= 0) || !std::isfinite(options.time_limit))
     return usage(fmt::format("--time-limit is {} when it should be a number of seconds", options.time_limit.getValue()));
   if (options.effort < 0 || options.effort > 3)

@@ -56,7 +56,7 @@ struct PlanningOptions : ModelOptions {
 
   llvm::cl::opt<long long> sub_batch, ranks;
   llvm::cl::opt<std::string> rank_costs;
-  llvm::cl::opt<int> effort;
+  llvm::cl::opt<int> effort, jobs;
   llvm::cl::opt<double> time_limit;
   llvm::cl::opt<std::string> rules;
   llvm::cl::opt<std::string> costs;
@@ -80,6 +80,8 @@ const std::string& policy_help(const std::string& default_name);
 // Of the trainer: as asked, or the cores of this machine.
 int64_t threads_of(const ModelOptions& options);
 int64_t threads_of(const PlanningOptions& options);  // of one rank: all are on this machine, as far as is known
+// Threads that plan: as asked, or the processors that this process may use.
+int jobs_of(const PlanningOptions& options);
 // Which algorithms it may use.
 Arithmetic arithmetic_of(const ModelOptions& options);
 

@@ -2,11 +2,11 @@
 """What `--policy auto` pays for memory, on networks of the zoo and models of devices; and what planning itself takes.
 
 Every cell is a `plimsoll plan` of its own. Answers are kept in a file, so that a run that was broken off goes on where it was,
-and --only, --devices and --budgets make some of them anew. Seconds of planning are processor time of the whole process, import
+and --only, --devices and --budgets make some of them anew. Seconds of planning are processor time of the whole process with one thread, import
 of the model and the checker included, so that they hold on a machine that others use too; memory is its peak resident size.
 
 usage: quality.py --plimsoll build/bin/plimsoll --kept DIR/quality.json [--only resnet50,unet] [--devices p100,h200]
-                  [--budgets 66,50] [--fresh] [--times] [--write]
+                  [--budgets 66,50] [--fresh] [--times] [--threads 2] [--write]
 """
 import argparse
 import concurrent.futures
@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 import tables
 
@@ -57,12 +58,14 @@ def plan_once(args, spec, batch, device, percent, batch_norm):
     out = f"{args.kept}.tmp-{threading.get_ident()}"
     policy = "liveness" if percent == 100 else "auto"
     command = [args.plimsoll, "plan", model_file(args, spec), "--batch", str(batch), "--costs", device, "--policy", policy,
-               "--budget", f"{percent}%", "--batch-norm", batch_norm, "-q", "-o", out]
+               "--budget", f"{percent}%", "--batch-norm", batch_norm, "--jobs", str(args.threads), "-q", "-o", out]
+    began = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     said = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    took = {"cpu_seconds": round(usage.ru_utime + usage.ru_stime, 2), "peak_bytes": usage.ru_maxrss * 1024}
+    took = {"cpu_seconds": round(usage.ru_utime + usage.ru_stime, 2), "elapsed_seconds": round(time.monotonic() - began, 2),
+            "threads": args.threads, "peak_bytes": usage.ru_maxrss * 1024}
     if process.returncode != 0:
         return dict(took, error=f"exit {process.returncode}: {said.strip().splitlines()[0] if said.strip() else ''}")
     with open(out, encoding="utf-8") as file:
@@ -134,13 +137,13 @@ def overhead_table(device, kept, chosen):
 
 
 def times_table(kept):
-    lines = ["| network | batch | device | budget | planning, processor time | aim | peak memory | overhead |", "|---|---|---|---|---|---|---|---|"]
+    lines = ["| network | batch | device | budget | planning | processor time | aim | peak memory | overhead |", "|---|---|---|---|---|---|---|---|---|"]
     for name, spec, batch, aim in TIMES:
         cell, whole = kept.get(f"time {spec} {batch} p100 50"), kept.get(f"time {spec} {batch} p100 100")
         if cell is None:
             continue
         overhead = cell_text(cell, whole, 1e9)[0] if whole and "error" not in whole else ""
-        lines.append(f"| {name} | {batch} | p100 | 50 % | {cell['cpu_seconds']:.1f} s | {aim} s | {cell['peak_bytes'] / 2**20:.0f} MiB | {overhead} |")
+        lines.append(f"| {name} | {batch} | p100 | 50 % | {cell['elapsed_seconds']:.1f} s, {cell['threads']} threads | {cell['cpu_seconds']:.1f} s | {aim} s | {cell['peak_bytes'] / 2**20:.0f} MiB | {overhead} |")
     return lines
 
 
@@ -153,9 +156,11 @@ def main():
     parser.add_argument("--budgets", default=",".join(map(str, AIMS)))
     parser.add_argument("--fresh", action="store_true", help="make anew what is kept already")
     parser.add_argument("--times", action="store_true", help="planning time of networks of growing depth instead")
-    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1, help="plans at once")
+    parser.add_argument("--threads", type=int, help="of each plan: 1, and with --times the processors that there are")
     parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks/planner.md")
     args = parser.parse_args()
+    args.threads = args.threads or (len(os.sched_getaffinity(0)) if args.times else 1)
     kept = {}
     if os.path.exists(args.kept):
         with open(args.kept, encoding="utf-8") as file:
