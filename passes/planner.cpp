@@ -306,17 +306,20 @@ Result<Found> Planning::choose_jointly(const Found& unconstrained) {
   if (slices) least_ = *least_in_slices_;
   if (least_->arena() > budget_) return refused();
   const std::vector<int64_t> sizes = sub_batches(may_split());
-  if (budget_ == kNoLimit && sizes.front() == request_.batch) return unconstrained;
+  if (budget_ == kNoLimit && sizes.front() == request_.batch && splits_.graph().ranks == 1) return unconstrained;
   const bool free = sizes.front() == request_.batch && unconstrained.arena() <= budget_;
   const ContestRules rules = {.budget_bytes = budget_, .host_budget_bytes = host_budget_, .effort = request_.effort, .hands = request_.hands, .search = deadline_.sooner(kPlansBehind * one_plan_seconds_),
                               .deadline = deadline_};
   Winner winner{.best = free ? unconstrained : std::move(known), .bound_seconds = std::numeric_limits<double>::infinity()};
-  const auto look_at = [&](Splits& splits, int effort) -> Status {
+  // Of several ranks also in the order in which the whole batch is fastest, for that may be another (recipe.h).
+  Policy as_whole = policy_;
+  as_whole.order = unconstrained.policy.order;
+  const auto look_at = [&](Splits& splits, int effort, const Policy& policy) -> Status {
     const double others = winner.bound_seconds;
     const bool bound = winner.host_budget_binds;
     ContestRules with_effort = rules;
     with_effort.effort = effort;
-    PLIMSOLL_ASSIGN(winner, hold_contest(splits, policy_, sizes, with_effort, std::move(winner.best)));
+    PLIMSOLL_ASSIGN(winner, hold_contest(splits, policy, sizes, with_effort, std::move(winner.best)));
     winner.bound_seconds = std::min(winner.bound_seconds, others);
     winner.host_budget_binds |= bound;
     return {};
@@ -331,9 +334,10 @@ Result<Found> Planning::choose_jointly(const Found& unconstrained) {
   double bound_seconds = 0;
   for (int effort = first; effort <= request_.effort && (effort == first || !rules.search.passed()); ++effort) {
     winner.bound_seconds = std::numeric_limits<double>::infinity();
-    if (state) PLIMSOLL_TRY(look_at(*state, effort));
-    if (fits_whole) PLIMSOLL_TRY(look_at(splits_, effort));
-    if (slices) PLIMSOLL_TRY(look_at(*slices, effort));
+    if (state) PLIMSOLL_TRY(look_at(*state, effort, policy_));
+    if (fits_whole) PLIMSOLL_TRY(look_at(splits_, effort, policy_));
+    if (fits_whole && as_whole.order != policy_.order) PLIMSOLL_TRY(look_at(splits_, effort, as_whole));
+    if (slices) PLIMSOLL_TRY(look_at(*slices, effort, policy_));
     bound_seconds = std::max(bound_seconds, winner.bound_seconds);
   }
   winner.bound_seconds = bound_seconds;

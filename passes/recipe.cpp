@@ -7,6 +7,7 @@ namespace {
 
 constexpr int kChoices = 64, kFewChoices = 4;  // of algorithms, that are tried for an arena within the budget
 constexpr int kLimits = 10;   // that are tried for the same
+constexpr double kFaster = 1 - 1e-6;  // than that, or the order that needs less
 constexpr int64_t kSlack = 16;  // a policy keeps a limit on live bytes but for one part in so many, at most
 
 // Up to where a plan's live bytes keep the limit that was asked for.
@@ -47,8 +48,20 @@ Result<std::optional<Found>> Recipe::attempt(int64_t sub_batch, int64_t live_lim
   return std::optional(Found{std::move(*plan), split, live_limit, policy_});
 }
 
+// Of several ranks an order that needs less memory may have its gradients too late to add them up beside the backward.
 Result<Found> Recipe::unconstrained(int64_t sub_batch) {
+  PLIMSOLL_ASSIGN(Found found, unconstrained(sub_batch, policy_.order));
+  if (!policy_.searches || policy_.order != OrderKind::best_of || splits_.graph().ranks == 1) return found;
+  for (const OrderKind order : {OrderKind::depth_first, OrderKind::arrivals, OrderKind::low_peak}) {
+    PLIMSOLL_ASSIGN(Found other, unconstrained(sub_batch, order));
+    if (other.seconds() < kFaster * found.seconds()) found = std::move(other);
+  }
+  return found;
+}
+
+Result<Found> Recipe::unconstrained(int64_t sub_batch, OrderKind order) {
   Policy policy = policy_;
+  policy.order = order;
   policy.schedule = nullptr;
   if (policy.share_memory) policy.algorithms = AlgorithmKind::fitting;
   PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(sub_batch));

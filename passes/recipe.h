@@ -52,6 +52,7 @@ class Recipe {
   Result<std::optional<Found>> rival(double seconds);
 
  private:
+  Result<Found> unconstrained(int64_t sub_batch, OrderKind order);
   Result<Found> make(int64_t sub_batch, int64_t live_limit);
   // The same; nullopt: too slow to be of interest.
   Result<std::optional<Found>> attempt(int64_t sub_batch, int64_t live_limit);

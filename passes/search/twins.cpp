@@ -11,8 +11,9 @@ using schedule::Model;
 
 constexpr int kUpstream = 3;
 
+// In this order: a tensor and the one that its producer reads must not look like the same two the other way round.
 uint64_t mix(uint64_t hash, uint64_t value) {
-  hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+  hash = (std::rotl(hash, 23) + value) * 0x9e3779b97f4a7c15u;
   return hash ^ (hash >> 29);
 }
 

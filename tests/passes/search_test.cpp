@@ -10,6 +10,7 @@
 #include "passes/search/bound.h"
 #include "passes/search/frontier.h"
 #include "passes/search/levels.h"
+#include "passes/search/twins.h"
 
 namespace plimsoll {
 namespace {
@@ -56,6 +57,40 @@ TEST_CASE("levels are what a plain list of them would be") {
               std::any_of(plain.begin() + begin, plain.begin() + end, [&](int64_t level) { return level > limit; }));
     }
   }
+}
+
+//   x ─ a0 ─ b0 ─ a1 ─ b1 ─ … ─ a4, a wider one, ─ b4 ─ … ─ a8 ─ b8 ─ loss
+TEST_CASE("twins are tensors of one part in identical blocks") {
+  test::GraphMaker make;
+  TensorId last = make.activation("x", 256);
+  make.task("data", TaskKind::forward, {}, {last});
+  std::vector<TensorId> inner, outer;
+  const auto block = [&](int64_t width) {
+    const std::string name = std::to_string(inner.size());
+    inner.push_back(make.activation("a" + name, width));
+    outer.push_back(make.activation("b" + name, 512));
+    make.task("f" + name, TaskKind::forward, {last}, {inner.back()});
+    make.task("g" + name, TaskKind::forward, {inner.back()}, {outer.back()});
+    last = outer.back();
+  };
+  for (const int64_t width : {256, 256, 256, 256, 768, 256, 256, 256, 256}) block(width);
+  make.task("loss", TaskKind::loss, {last}, {make.activation("end", 256)});
+  test::FakeCosts costs;
+  const Candidate candidate = make_candidate(make.graph_, costs, 1, 1).value();
+  const schedule::Model model = ordered_model(candidate, find_policy("auto").value());
+  const auto classes_of = [&](const std::vector<TensorId>& tensors) {
+    std::vector<int32_t> asked;
+    for (const TensorId tensor : tensors) asked.push_back(static_cast<int32_t>(tensor.value));
+    std::vector<std::string> classes;
+    for (const std::vector<int32_t>& twins : search::find_twins(model, asked)) {
+      std::string& names = classes.emplace_back();
+      for (const int32_t twin : twins) names += (names.empty() ? "" : " ") + make.graph_.tensors[TensorId(twin)].name;
+    }
+    return classes;
+  };
+  // Three tasks upstream: a1 and b0 still see the beginning, b5 the wide one. Another reads b8.
+  CHECK(classes_of(inner) == std::vector<std::string>{"a0", "a1", "a2 a3 a6 a7 a8", "a4", "a5"});
+  CHECK(classes_of(outer) == std::vector<std::string>{"b0", "b1 b2 b3 b6 b7", "b4", "b5", "b8"});
 }
 
 // Twenty layers of one size. With room for all of it, 20 forward, 20 backward tasks and the loss; what runs again beside them
