@@ -328,11 +328,14 @@ Result<Found> Planning::choose_jointly(const Found& unconstrained) {
   constexpr int64_t kLittle = 16;
   const bool much_state = slices && kLittle * update_bytes(splits_.graph()).largest >= unconstrained.arena();
   Splits* const state = much_state ? splits_.in_slices(true) : nullptr;
-  // A search goes from what needs most to what needs least. So that a time limit does not end a long one before it comes to this budget,
-  // searches of less effort come first.
-  const int first = request_.time_limit_seconds > 0 ? 0 : request_.effort;
+  // What less effort finds is looked at, too, so that more never gives a slower plan: behind what more has found, most of it need not be placed.
+  // Under a time limit it comes first: a search goes from what needs most to what needs least, and a long one may not come to this budget.
+  std::vector<int> efforts(static_cast<size_t>(request_.effort) + 1);
+  std::iota(efforts.begin(), efforts.end(), 0);
+  if (request_.time_limit_seconds <= 0) std::reverse(efforts.begin(), efforts.end());
   double bound_seconds = 0;
-  for (int effort = first; effort <= request_.effort && (effort == first || !rules.search.passed()); ++effort) {
+  for (const int effort : efforts) {
+    if (effort != efforts.front() && rules.search.passed()) break;
     winner.bound_seconds = std::numeric_limits<double>::infinity();
     if (state) PLIMSOLL_TRY(look_at(*state, effort, policy_));
     if (fits_whole) PLIMSOLL_TRY(look_at(splits_, effort, policy_));
