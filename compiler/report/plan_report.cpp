@@ -73,6 +73,8 @@ std::string times(const Plan& plan, bool color) {
   if (summary.ideal_seconds > 0)
     table.row({"without a memory limit", format_seconds(summary.ideal_seconds),
                fmt::format("{} of the prediction", format_share(summary.iteration_seconds > 0 ? summary.ideal_seconds / summary.iteration_seconds : 0))});
+  if (summary.bound_seconds > 0)
+    table.row({"at least", format_seconds(summary.bound_seconds), fmt::format("whatever the schedule within the budget: a gap of {:.1f} %", 100 * (summary.iteration_seconds / summary.bound_seconds - 1))});
   if (summary.stall_seconds > 0) table.row({plan.ranks > 1 ? "waiting for streams" : "waiting for copies", format_seconds(summary.stall_seconds), ""});
   if (summary.recomputed_tasks > 0)
     table.row({"recomputing", format_seconds(summary.recompute_seconds),
