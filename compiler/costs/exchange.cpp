@@ -136,14 +136,17 @@ std::map<std::string, std::string> task_entries(const TaskGraph& graph, int64_t 
   return entries;
 }
 
-std::string tasks_json(const std::vector<std::string>& tasks, int64_t threads, const Arithmetic& arithmetic,
-                       const std::string& spill_directory) {
-  std::string text = "{\"schema\":1,\"threads\":" + std::to_string(threads);
-  if (arithmetic.tf32) text += ",\"math\":\"tf32\"";
-  if (arithmetic.nondeterministic) text += ",\"nondeterministic\":true";
-  if (!spill_directory.empty()) text += ",\"links\":" + dump({{"spill_directory", spill_directory}});
+std::string tasks_json(const Question& question) {
+  Json head = {{"threads", question.threads}};
+  if (question.arithmetic.tf32) head["math"] = "tf32";
+  if (question.arithmetic.nondeterministic) head["nondeterministic"] = true;
+  if (!question.spill_directory.empty()) head["links"] = {{"spill_directory", question.spill_directory}};
+  if (question.seconds > 0) head["seconds"] = question.seconds;
+  if (question.done > 0) head["done"] = question.done;
+  std::string text = "{\"schema\":1," + dump(head).substr(1);
+  text.pop_back();
   text += ",\"tasks\":[";
-  for (size_t i = 0; i < tasks.size(); ++i) text += (i ? ",\n" : "\n") + tasks[i];
+  for (size_t i = 0; i < question.tasks.size(); ++i) text += (i ? ",\n" : "\n") + question.tasks[i];
   return text + "\n]}\n";
 }
 

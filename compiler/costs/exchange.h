@@ -21,9 +21,16 @@ struct Arithmetic {
   friend bool operator==(const Arithmetic&, const Arithmetic&) = default;
 };
 
-// tasks.json of such entries. With a directory the links are measured too, the spill file in it.
-std::string tasks_json(const std::vector<std::string>& tasks, int64_t threads, const Arithmetic& arithmetic = {},
-                       const std::string& spill_directory = "");
+// tasks.json.
+struct Question {
+  std::vector<std::string> tasks = {};  // entries
+  int64_t threads = 1;
+  Arithmetic arithmetic = {};
+  std::string spill_directory = {};  // with one, the links are measured too, the spill file in it
+  double seconds = 0;                // above 0: when so many are over, the answer is what is known by then
+  size_t done = 0;                   // tasks that others like this one asked for before: a bar goes on behind them
+};
+std::string tasks_json(const Question& question);
 
 struct ProfiledTask {
   std::string signature;

@@ -1,7 +1,5 @@
 #include "compiler/costs/profiled.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -34,26 +32,11 @@ std::string identity_of(const std::string& profiler) {
   return failed ? "" : fmt::format("{} {}", bytes, written.time_since_epoch().count());
 }
 
-// A directory for the two files of one exchange, gone when it is over.
-class Workplace {
- public:
-  Workplace() {
-    std::error_code failed;
-    const fs::path temporary = fs::temp_directory_path(failed);
-    std::string pattern = ((failed ? fs::path("/tmp") : temporary) / "plimsoll-profile-XXXXXX").string();
-    if (mkdtemp(pattern.data())) path_ = pattern;
-  }
-  ~Workplace() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  Workplace(const Workplace&) = delete;
-  Workplace& operator=(const Workplace&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+std::string directory_for_temporary_files() {
+  std::error_code failed;
+  const fs::path directory = fs::temp_directory_path(failed);
+  return failed ? "/tmp" : directory.string();
+}
 
 std::string last_line(const std::string& text) {
   const size_t end = text.find_last_not_of('\n');
@@ -73,23 +56,14 @@ std::vector<std::string> which_device(const ProfiledOptions& options) {
   return {options.only_if_none ? "--else-device-props" : "--device-props", options.elsewhere};
 }
 
-Result<ProfileFile> run_profiler(const ProfiledOptions& options, const std::vector<std::string>& tasks, bool links) {
-  const Workplace place;
-  const std::string in = place.path() + "/tasks.json", out = place.path() + "/profile.json";
-  const std::string spill = options.spill_directory.empty() ? place.path() : options.spill_directory;
-  std::ofstream written(in, std::ios::binary);
-  written << tasks_json(tasks, options.threads, options.arithmetic, links ? spill : "");
-  if (place.path().empty() || !written.flush())
-    return Error{ExitCode::unwritable_output, "cannot write '" + in + "' for the profiler"};
-  std::vector<std::string> arguments{options.profiler, in, "-o", out};
+Result<ProfileFile> run_profiler(const ProfiledOptions& options, const Question& question) {
+  std::vector<std::string> arguments{options.profiler, "-", "-o", "-"};
   if (!options.measure) arguments.push_back("--no-measure");
   for (const std::string& argument : which_device(options)) arguments.push_back(argument);
   if (options.show_progress) arguments.push_back("--progress");
-  PLIMSOLL_ASSIGN(const ProcessResult result, run_process(arguments, options.show_progress));
+  PLIMSOLL_ASSIGN(const ProcessResult result, run_process(arguments, tasks_json(question), options.show_progress));
   if (result.exit_code != 0) return profiler_failed(options.profiler, result);
-  std::stringstream text;
-  text << std::ifstream(out, std::ios::binary).rdbuf();
-  return parse_profile(text.str());
+  return parse_profile(result.output);
 }
 
 // Where a profile file stands in for the profiler, its times must be measured ones.
@@ -147,7 +121,10 @@ Result<std::unique_ptr<ProfiledCosts>> ProfiledCosts::open(const ProfiledOptions
   const bool elsewhere =
       file && (!described.ok() || described->device != file->device || described->libraries != file->libraries);
   std::string identity = identity_of(options.profiler);
-  if (described.ok() && described->elsewhere) identity += " described";
+  if (described.ok() && described->elsewhere) {
+    identity += " described";
+    if (!options.elsewhere.empty()) options.measure = false;
+  }
   const ProfileFile here = file ? *file : ProfileFile{.device = described->device, .libraries = described->libraries};
   for (const auto& [library, version] : here.libraries) identity += fmt::format(" {} {}", library, version);
   std::unique_ptr<ProfiledCosts> costs(new ProfiledCosts(options, here, identity));
@@ -162,7 +139,7 @@ Result<std::unique_ptr<ProfiledCosts>> ProfiledCosts::open(const ProfiledOptions
     if (file->links) costs->links_ = file->links;
   }
   const bool wanted = !costs->links_ || !options.spill_directory.empty();
-  if (options.measure && wanted && !elsewhere) PLIMSOLL_TRY(costs->ask({}, true));
+  if (options.measure && wanted && !elsewhere) PLIMSOLL_TRY(costs->ask_for_links());
   return costs;
 }
 
@@ -173,12 +150,35 @@ void ProfiledCosts::learn(std::vector<ProfiledTask> tasks) {
   }
 }
 
-Status ProfiledCosts::ask(const std::vector<std::string>& tasks, bool links) {
-  PLIMSOLL_ASSIGN(ProfileFile answer, run_profiler(options_, tasks, links));
+Status ProfiledCosts::ask(const Question& question) {
+  PLIMSOLL_ASSIGN(ProfileFile answer, run_profiler(options_, question));
   CostCache::Kept news{std::move(answer.tasks), answer.links};
   cache_.append(news, !options_.spill_directory.empty());
   learn(std::move(news.tasks));
   if (news.links) links_ = news.links;
+  return {};
+}
+
+Status ProfiledCosts::ask_for_links() {
+  return ask({.threads = options_.threads,
+              .arithmetic = options_.arithmetic,
+              .spill_directory = options_.spill_directory.empty() ? directory_for_temporary_files() : options_.spill_directory});
+}
+
+// A bit at a time, each kept before the next is asked for: whoever is ended in the middle has not waited for nothing.
+Status ProfiledCosts::ask_for(std::map<std::string, std::string> entries) {
+  constexpr double kSecondsAtATime = 10;
+  const size_t all = entries.size();
+  for (size_t left = all + 1; !entries.empty() && entries.size() < left;) {
+    left = entries.size();
+    Question question{.threads = options_.threads,
+                      .arithmetic = options_.arithmetic,
+                      .seconds = options_.measure ? kSecondsAtATime : 0,
+                      .done = all - left};
+    for (const auto& [key, entry] : entries) question.tasks.push_back(entry);
+    PLIMSOLL_TRY(ask(question));
+    std::erase_if(entries, [&](const auto& entry) { return known_.contains(entry.first); });
+  }
   return {};
 }
 
@@ -209,18 +209,19 @@ Status ProfiledCosts::prepare(const TaskGraph& graph, int64_t samples) {
     std::string key = signature(task, samples);
     if (!profile_.costs.contains(key)) wanted.try_emplace(std::move(key), task);
   });
-  std::vector<std::string> unknown;
+  std::map<std::string, std::string> unknown;
   const auto is_unknown = [&](const auto& entry) { return !known_.contains(entry.first); };
   if (std::any_of(wanted.begin(), wanted.end(), is_unknown))
     for (auto& [key, entry] : task_entries(graph, samples))
-      if (!known_.contains(key)) unknown.push_back(entry);
+      if (!known_.contains(key)) unknown.emplace(key, std::move(entry));
   if (!unknown.empty() && elsewhere_)
     return Error{ExitCode::environment,
                  fmt::format("'{}' lacks {} of rounds of {}, and it is of another machine: {}, {}",
                              options_.profile_file, counted(static_cast<int64_t>(unknown.size()), "task"), counted(samples, "sample"), profile_.device,
                              counted(profile_.threads, "thread")),
                  {fmt::format("profile the model there, with --sub-batch {}", samples)}};
-  if (!unknown.empty()) PLIMSOLL_TRY(ask(unknown, false));
+  if (!unknown.empty() && options_.measure && options_.before_measuring) options_.before_measuring(unknown.size());
+  PLIMSOLL_TRY(ask_for(std::move(unknown)));
   Error refused{ExitCode::environment, "the backend cannot run some tasks"};
   for (const auto& [key, task] : wanted) {
     const auto found = known_.find(key);

@@ -17,7 +17,7 @@ struct ProfiledOptions {
   std::string target = "host";
   std::string profiler = {};         // path; "": $PLIMSOLL_PROFILER, else plimsoll-profile-TARGET beside this program
   int64_t threads = 1;               // of the trainer to be
-  bool measure = true;
+  bool measure = true;               // where `only_if_none`, only if there is a device at hand
   Arithmetic arithmetic = {};
   Device device = {};                // for modelled times; its figures must be given when `measure` is false
   std::string elsewhere = {};        // a device that the profiler knows by this name: its workspaces, without `measure`
@@ -26,6 +26,7 @@ struct ProfiledOptions {
   std::string profile_file = {};     // a profile.json to take figures from; what it lacks is measured where it was made
   std::string spill_directory = {};  // where the host pool's file is measured; "": the directory for temporary files
   bool show_progress = false;        // of the profiler, on stderr
+  std::function<void(size_t tasks)> before_measuring = {};  // called with how many are to be measured, if any
 };
 
 class ProfiledCosts final : public Costs {
@@ -57,7 +58,9 @@ class ProfiledCosts final : public Costs {
 
  private:
   ProfiledCosts(const ProfiledOptions& options, const ProfileFile& made_by, const std::string& identity);
-  Status ask(const std::vector<std::string>& tasks, bool links);
+  Status ask(const Question& question);
+  Status ask_for_links();
+  Status ask_for(std::map<std::string, std::string> entries);  // by signature
   void learn(std::vector<ProfiledTask> tasks);
   void remember(const ProfiledTask& profiled, const Task& task, int64_t samples);
 

@@ -12,16 +12,22 @@ extern char** environ;
 namespace plimsoll {
 namespace {
 
-// An unnamed file that a child writes and we read afterwards: no pipe can fill up.
-class CapturedFile {
+// An unnamed file that a child writes and we read afterwards, or the other way round: no pipe can fill up, and nothing is left of who is
+// killed.
+class UnnamedFile {
  public:
-  CapturedFile() : file_(std::tmpfile()) {}
-  ~CapturedFile() {
+  UnnamedFile() : file_(std::tmpfile()) {}
+  ~UnnamedFile() {
     if (file_) std::fclose(file_);
   }
-  CapturedFile(const CapturedFile&) = delete;
-  CapturedFile& operator=(const CapturedFile&) = delete;
+  UnnamedFile(const UnnamedFile&) = delete;
+  UnnamedFile& operator=(const UnnamedFile&) = delete;
   int descriptor() const { return file_ ? fileno(file_) : -1; }
+  bool write(std::string_view text) const {
+    if (!file_ || std::fwrite(text.data(), 1, text.size(), file_) != text.size() || std::fflush(file_) != 0) return false;
+    std::rewind(file_);
+    return true;
+  }
   std::string text() const {
     std::string text;
     if (!file_) return text;
@@ -37,11 +43,14 @@ class CapturedFile {
 
 }  // namespace
 
-Result<ProcessResult> run_process(const std::vector<std::string>& arguments, bool show_errors) {
-  const CapturedFile output, errors;
+Result<ProcessResult> run_process(const std::vector<std::string>& arguments, std::string_view input, bool show_errors) {
+  const UnnamedFile given, output, errors;
+  if (!given.write(input) || output.descriptor() < 0)
+    return Error{ExitCode::unwritable_output, "there is no room for what '" + arguments[0] + "' is asked and answers: " + std::strerror(errno)};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  if (output.descriptor() >= 0) posix_spawn_file_actions_adddup2(&actions, output.descriptor(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, given.descriptor(), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, output.descriptor(), STDOUT_FILENO);
   if (!show_errors && errors.descriptor() >= 0)
     posix_spawn_file_actions_adddup2(&actions, errors.descriptor(), STDERR_FILENO);
   std::vector<char*> argv;

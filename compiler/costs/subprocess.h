@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/support/status.h"
@@ -14,8 +15,8 @@ struct ProcessResult {
   std::string errors = {};
 };
 
-// arguments[0] is the program's path. With `show_errors` its stderr is ours, and `errors` stays empty.
-// Error: environment, when it cannot be started.
-Result<ProcessResult> run_process(const std::vector<std::string>& arguments, bool show_errors = false);
+// arguments[0] is the program's path, `input` its stdin. With `show_errors` its stderr is ours, and `errors` stays empty.
+// Error: environment, when it cannot be started; unwritable_output, when there is no room for its input.
+Result<ProcessResult> run_process(const std::vector<std::string>& arguments, std::string_view input = {}, bool show_errors = false);
 
 }  // namespace plimsoll

@@ -1,8 +1,13 @@
 // plimsoll-profile-host, plimsoll-profile-cuda: the same source, linked with another backend.
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <stdexcept>
 #include <string>
 
 #include "runtime/profile/device.h"
@@ -16,7 +21,7 @@ constexpr const char* kHelp =
     "       %s --dump-device-props\n"
     "\n"
     "Says what each kernel of TASKS.json costs on this machine: its algorithms, their exact workspaces and, without\n"
-    "--no-measure, their times. --describe prints device and libraries. 'plimsoll' calls it by itself.\n"
+    "--no-measure, their times. - is stdin and stdout. --describe prints device and libraries. 'plimsoll' calls it by itself.\n"
     "\n"
     "--device-props h200, or a .json file: the exact workspaces of that device, which need not be here; no times.\n"
     "--else-device-props likewise, but only where there is no device at hand.\n"
@@ -30,6 +35,18 @@ void print_progress(size_t done, size_t all) {
   std::fprintf(stderr, "\rprofiling [%s%s] %zu/%zu%s", std::string(full, '#').c_str(), std::string(kWidth - full, '.').c_str(), done, all,
                done == all ? "\n" : "");
   std::fflush(stderr);
+}
+
+// Who asks by stdin waits for the answer: when it is killed, nobody does, and the machine has better to do.
+void end_with_parent() {
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+}
+
+// Of an answer that goes to stdout: what libraries say there, asked to be verbose, goes to stderr until then.
+int keep_stdout() {
+  const int kept = dup(STDOUT_FILENO);
+  if (kept < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) throw std::runtime_error("cannot keep standard output for the answer");
+  return kept;
 }
 
 int fail(int code, const std::string& what) {
@@ -54,7 +71,7 @@ int main(int argc, char** argv) {
     else if (argument == "--else-device-props" && i + 1 < argc) otherwise = argv[++i];
     else if (argument == "--help") return std::printf(kHelp, program.c_str(), program.c_str(), program.c_str()), 0;
     else if (argument == "-o" && i + 1 < argc) output = argv[++i];
-    else if (input.empty() && argument[0] != '-') input = argument;
+    else if (input.empty() && (argument == "-" || argument[0] != '-')) input = argument;
     else return fail(2, "unexpected argument '" + argument + "'; --help lists the options");
   }
   try {
@@ -73,13 +90,20 @@ int main(int argc, char** argv) {
       return 0;
     }
     if (input.empty() || output.empty()) return fail(2, "needs TASKS.json and -o PROFILE.json");
-    std::ifstream in(input);
+    const int answer = output == "-" ? keep_stdout() : -1;
+    std::ifstream file;
+    if (input != "-") file.open(input);
+    else end_with_parent();
+    std::istream& in = input == "-" ? std::cin : file;
     if (!in) return fail(3, "cannot read '" + input + "'");
     const nlohmann::json tasks = nlohmann::json::parse(in);
     const nlohmann::json result = plimsoll::profile::profile(tasks, measure, progress ? print_progress : silent);
-    std::ofstream out(output);
-    out << result.dump() << "\n";
-    if (!out.flush()) return fail(7, "cannot write '" + output + "'");
+    std::ofstream out;
+    if (answer < 0) out.open(output);
+    else if (!std::cout.flush() || dup2(answer, STDOUT_FILENO) < 0) return fail(7, "cannot write to standard output");
+    std::ostream& to = answer < 0 ? out : std::cout;
+    to << result.dump() << "\n";
+    if (!to.flush()) return fail(7, "cannot write '" + output + "'");
     return 0;
   } catch (const nlohmann::json::exception& error) {
     return fail(3, "'" + input + "' is not what this profiler reads: " + error.what());

@@ -11,9 +11,6 @@ namespace plimsoll::profile {
 namespace {
 
 constexpr int64_t kAlignment = 256;
-// Enough runs for a median, and no longer than a planner's user waits: hundreds of kernels are measured in one go.
-constexpr size_t kFewest = 5, kMost = 11;
-constexpr double kEnoughSeconds = 0.03;
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -93,13 +90,9 @@ Timing time_of(Kernel& kernel, std::span<const OperandDesc> operands, std::span<
     kernel.run(context, addresses.data(), arena.data());
     return watch.stop();
   };
-  run();
   std::vector<double> seconds;
-  double sum = 0;
-  while (seconds.size() < kFewest || (seconds.size() < kMost && sum < kEnoughSeconds)) {
-    seconds.push_back(run());
-    sum += seconds.back();
-  }
+  if (const double to_warm_up = run(); to_warm_up >= kLongSeconds) seconds.push_back(to_warm_up);
+  while (!are_enough(seconds)) seconds.push_back(run());
   return timing_of(std::move(seconds));
 }
 

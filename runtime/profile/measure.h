@@ -28,7 +28,7 @@ class Interlude {
   std::unique_ptr<Kernel> kernel_;
 };
 
-// Of several runs after one to warm up, with the interlude between them where there is one. `reuse_bytes`: per operand, what
+// Of several runs after one to warm up, which counts where it takes long, with the interlude between them where there is one. `reuse_bytes`: per operand, what
 // an iteration touches between its last use and this one; empty: much. The arena has at least bytes_to_measure().
 Timing time_of(Kernel& kernel, std::span<const OperandDesc> operands, std::span<const int64_t> reuse_bytes,
                int64_t workspace_bytes, const backend::Arena& arena, Interlude* between);

@@ -1,6 +1,8 @@
 #include "runtime/profile/profiler.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
@@ -194,6 +196,9 @@ json profile(const json& tasks, bool measure, void (*progress)(size_t done, size
   }
   result["tasks"] = json::array();
   Workbench workbench;
+  const double limit = tasks.value("seconds", HUGE_VAL);
+  const size_t done_before = tasks.value("done", size_t{0}), all = done_before + tasks.at("tasks").size();
+  const auto began = std::chrono::steady_clock::now();
   for (const json& task : tasks.at("tasks")) {
     json entry = {{"signature", task.at("signature").get<std::string>()}};
     try {
@@ -202,7 +207,8 @@ json profile(const json& tasks, bool measure, void (*progress)(size_t done, size
       entry["error"] = error.what();
     }
     result["tasks"].push_back(std::move(entry));
-    progress(result["tasks"].size(), tasks.at("tasks").size());
+    progress(done_before + result["tasks"].size(), all);
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() > limit) break;
   }
   return result;
 }

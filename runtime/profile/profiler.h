@@ -15,8 +15,8 @@ KernelCall read_call(const nlohmann::json& task);
 // Device, libraries and threads: what the figures hold for.
 nlohmann::json describe();
 
-// profile.json for tasks.json. A kernel that cannot be built gets an "error"; the others are not disturbed.
-// `progress` is called after each task with how many are done.
+// profile.json for tasks.json. A kernel that cannot be built gets an "error"; the others are not disturbed. Behind the "seconds" of
+// tasks.json, if it has any, the rest is left out. `progress` is called after each task with how many are done.
 nlohmann::json profile(const nlohmann::json& tasks, bool measure, void (*progress)(size_t done, size_t all));
 
 }  // namespace plimsoll::profile

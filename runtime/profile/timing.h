@@ -1,12 +1,29 @@
-// What several runs of one kernel say of its time.
+// How often a kernel has to run, and what several runs of it say of its time.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <vector>
 
 namespace plimsoll::profile {
+
+// Enough runs for a median, and no longer than a planner's user waits: hundreds of kernels are measured in one go.
+inline constexpr size_t kFewestRuns = 5, kMostRuns = 7;
+inline constexpr double kEnoughSeconds = 0.03;
+// What comes before a run and in between, which is what runs differ by, is little of one that takes so long: two that agree say what more would.
+inline constexpr double kLongSeconds = 0.05;
+inline constexpr size_t kMostLongRuns = 3;
+inline constexpr double kAgree = 1.03;
+
+inline bool are_enough(const std::vector<double>& seconds) {
+  const size_t runs = seconds.size();
+  if (runs == 0) return false;
+  const auto [least, most] = std::minmax_element(seconds.begin(), seconds.end());
+  if (*least >= kLongSeconds) return runs >= kMostLongRuns || (runs > 1 && *most <= kAgree * *least);
+  return runs >= kMostRuns || (runs >= kFewestRuns && std::accumulate(seconds.begin(), seconds.end(), 0.0) >= kEnoughSeconds);
+}
 
 struct Timing {
   double median = 0;  // seconds

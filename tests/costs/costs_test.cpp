@@ -321,6 +321,54 @@ TEST_CASE("a profiler gives exact workspaces, and times only when it measures") 
   CHECK(!(*costs)->profile().device.empty());
 }
 
+TEST_CASE("a default for devices measures where there is one, and models where it was only described") {
+  const TaskGraph graph = conv_and_relu();
+  const TemporaryDirectory place;
+  ProfiledOptions with = options();
+  with.measure = true;
+  with.elsewhere = "h200";
+  with.only_if_none = true;
+  size_t announced = 0;
+  with.before_measuring = [&](size_t tasks) { announced += tasks; };
+  const bool described = GENERATE(false, true);
+  if (described) {
+    with.profiler = place.path + "/profiler";
+    std::ofstream(with.profiler) << "#!/bin/sh\n[ \"$1\" = --describe ] && { echo '{\"schema\":1,\"device\":\"a device\",\"libraries\":{},\"described\":true}'; exit; }\n"
+                                    "exec " PLIMSOLL_PROFILER " \"$@\"\n";
+    fs::permissions(with.profiler, fs::perms::owner_all);
+  }
+  auto costs = ProfiledCosts::open(with);
+  REQUIRE(costs.ok());
+  REQUIRE((*costs)->prepare(graph, 2).ok());
+  CHECK((*costs)->measures() == !described);
+  CHECK(announced == (described ? 0 : 2));
+  for (const Task& task : graph.tasks)
+    for (const AlgorithmCost& cost : (*costs)->algorithms(task, 2)) {
+      CHECK(cost.time_measured == !described);
+      CHECK(cost.workspace_exact);
+    }
+}
+
+TEST_CASE("tasks are asked for until all are known, or nothing new comes") {
+  const TaskGraph graph = conv_and_relu();
+  const TemporaryDirectory place;
+  ProfiledOptions with = options(place.path + "/cache");
+  with.measure = true;
+  with.profiler = place.path + "/profiler";
+  // One that takes a moment for long enough, so that it does a task at a time; or one that answers nothing.
+  const bool answers = GENERATE(true, false);
+  std::ofstream(with.profiler) << "#!/bin/sh\n[ \"$1\" = --describe ] && exec " PLIMSOLL_PROFILER " \"$@\"\n"
+                               << "echo >>" << place.path << "/asked\n"
+                               << "sed -e 's/\"seconds\":[0-9.]*/\"seconds\":0/'" << (answers ? "" : " -e '/signature/d'") << " | " PLIMSOLL_PROFILER " \"$@\"\n";
+  fs::permissions(with.profiler, fs::perms::owner_all);
+  auto costs = ProfiledCosts::open(with);
+  REQUIRE(costs.ok());
+  const Status prepared = (*costs)->prepare(graph, 2);
+  CHECK(prepared.ok() == answers);
+  CHECK(contents(place.path + "/asked") == (answers ? "\n\n\n" : "\n\n"));  // once for the links
+  if (!answers) CHECK(prepared.error().message.find("left out") != std::string::npos);
+}
+
 TEST_CASE("what the backend cannot do is told with the task's name") {
   TaskGraph graph = conv_and_relu();
   graph.tasks[TaskId(1)].kernel = "Abacus";

@@ -6,7 +6,25 @@
 namespace plimsoll {
 namespace {
 
+using profile::are_enough;
 using profile::timing_of;
+
+TEST_CASE("short runs are repeated until they add up, long ones until two agree") {
+  const double brief = profile::kEnoughSeconds / 5.5, tiny = 1e-6, lasting = 2 * profile::kLongSeconds;
+  CHECK(!are_enough({}));
+  CHECK(!are_enough({brief, brief, brief, brief, brief}));
+  CHECK(are_enough({brief, brief, brief, brief, brief, brief}));
+  CHECK(!are_enough(std::vector<double>(profile::kMostRuns - 1, tiny)));
+  CHECK(are_enough(std::vector<double>(profile::kMostRuns, tiny)));
+  CHECK(!are_enough({lasting}));
+  CHECK(are_enough({lasting, 1.01 * lasting}));
+  CHECK(!are_enough({lasting, 1.5 * lasting}));
+  CHECK(!are_enough({1.5 * lasting, lasting}));
+  CHECK(are_enough({1.5 * lasting, lasting, 1.2 * lasting}));
+  // Long only the first time: it is short, and the first run one of several.
+  CHECK(!are_enough({lasting, brief, brief}));
+  CHECK(are_enough({lasting, brief, brief, brief, brief}));
+}
 
 TEST_CASE("a run that something disturbed moves neither the time nor its spread") {
   const profile::Timing quiet = timing_of({1.00, 1.01, 0.99, 1.02, 0.98, 1.00, 1.01});

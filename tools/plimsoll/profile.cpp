@@ -93,7 +93,10 @@ class ProfileCommand final : public Command {
     PLIMSOLL_CHECK(listed.ok(), "listing tasks fails nowhere");
     std::vector<std::string> entries;
     for (auto& [key, task] : tasks) entries.push_back(std::move(task));
-    return tasks_json(entries, threads_of(options_), arithmetic_of(options_), spill_.empty() ? "." : spill_.getValue());
+    return tasks_json({.tasks = std::move(entries),
+                       .threads = threads_of(options_),
+                       .arithmetic = arithmetic_of(options_),
+                       .spill_directory = spill_.empty() ? "." : spill_.getValue()});
   }
 
   static std::string describe(const ProfileFile& profile) {
