@@ -27,7 +27,7 @@ show plimsoll model resnet18:input=32,stem=cifar,width=16,channels=1,classes=10 
 show plimsoll inspect "$work/net.onnx"
 
 say "Compiled for a quarter of what training would take, without splitting the batch"
-show plimsoll compile "$work/net.onnx" --batch 64 --budget 25% -o "$work/trainer"
+show plimsoll compile "$work/net.onnx" --batch 64 --budget 25% --costs modelled -o "$work/trainer"
 
 # A trainer builds its runtime itself, where none is at hand.
 say "Building the trainer"

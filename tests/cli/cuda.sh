@@ -24,6 +24,17 @@ PY
 expect 0 plimsoll compile net.onnx --batch 64 --target cuda --costs h200 -o again
 cmp trainer/kernels_0.cpp again/kernels_0.cpp || fail "the same command gives another trainer"
 
+# Without --costs a GPU that is here is measured; where none is, a trainer is for an H200, and that is said.
+if ! nvidia-smi >/dev/null 2>&1; then
+  expect 0 plimsoll compile net.onnx --batch 64 --target cuda -o default;        says "there is no GPU here"; says "--costs h200"; says "(modelled)"
+  cmp trainer/kernels_0.cpp default/kernels_0.cpp || fail "without a GPU the default is not --costs h200"
+  expect 0 plimsoll compile net.onnx --batch 64 --target cuda -q -o default
+  [[ ! -s err ]] || { cat err; fail "not quiet with -q"; }
+  expect 0 plimsoll plan net.onnx --batch 64 --target cuda -o plan.json
+  ! grep "no GPU" err >/dev/null || fail "a report wants no GPU"
+  expect 8 plimsoll compile net.onnx --batch 64 --target cuda --costs profiled -o none
+fi
+
 # Images lie as the tasks' times say, on tensor cores channels last and without them not; or as asked.
 plimsoll model resnet18:input=64 -o resnet.onnx 2>/dev/null
 expect 0 plimsoll plan resnet.onnx --batch 64 --target cuda --costs h100 --math tf32 --policy liveness -o plan.json; says "layout   nhwc in "

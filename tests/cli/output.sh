@@ -1,7 +1,7 @@
 # Output appears whole or not at all, and never on top of what is not ours.
 . "$PLIMSOLL_CLI/common.sh"
 small_model
-compile() { plimsoll compile net.onnx --batch 8 -o "$@" -q; }
+compile() { plimsoll compile net.onnx --batch 8 --costs modelled -o "$@" -q; }
 
 expect 0 compile trainer
 for file in CMakeLists.txt README.md plan.json manifest.json model.onnx; do
@@ -49,7 +49,7 @@ if unshare -m true 2>/dev/null; then
   model=$(stat -c %s trainer/model.onnx)
   for bytes in $((model / 2)) $((model + 65536)) 4096; do
     expect 7 unshare -m bash -c "mount -t tmpfs -o size=$bytes none disk && { code=0
-      plimsoll compile net.onnx --batch 8 -o disk/trainer -q || code=\$?
+      plimsoll compile net.onnx --batch 8 --costs modelled -o disk/trainer -q || code=\$?
       ls -A disk >left; exit \$code; }"
     says "No space left"
     [[ ! -s left ]] || fail "on a full disk it left $(cat left)"

@@ -2,7 +2,7 @@
 # optimized and to be debugged, for this processor and for the simplest one.
 . "$PLIMSOLL_CLI/common.sh"
 plimsoll model resnet18:input=32,stem=cifar,width=16,classes=10 -o net.onnx 2>/dev/null
-plimsoll compile net.onnx --batch 8 --budget 70% -o trainer -q
+plimsoll compile net.onnx --batch 8 --budget 70% --costs modelled -o trainer -q
 # clang's warnings do not depend on how much it optimizes.
 for build in g++:Release:x86-64 clang++-14:Debug:native; do
   IFS=: read -r compiler type processor <<<"$build"

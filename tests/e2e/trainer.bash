@@ -12,11 +12,12 @@ python_with() {
   true
 }
 
-# build_trainer DIR MODEL compile-options…
+# build_trainer DIR MODEL compile-options…: with modelled costs, if nothing is said, so that plans are the same everywhere.
 build_trainer() {
-  local directory=$1 model=$2
+  local directory=$1 model=$2 costs=(--costs modelled)
   shift 2
-  plimsoll compile "$model" -o "$directory" -q "$@"
+  [[ " $* " != *" --costs "* ]] || costs=()
+  plimsoll compile "$model" -o "$directory" -q "$@" "${costs[@]}"
   cmake -S "$directory" -B "$directory/build" -G Ninja -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" >log 2>&1 || { cat log; fail "cmake"; }
   cmake --build "$directory/build" >log 2>&1 || { cat log; fail "build of $directory"; }
 }

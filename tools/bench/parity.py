@@ -170,7 +170,7 @@ class Trainer:
 
     def __init__(self, args, model, directory, batch, optimizer, extra=()):
         run([args.plimsoll, "compile", model, "--batch", batch, "--budget", args.budget, "--optimizer", optimizer,
-             "-o", directory, "-q", *extra])
+             "--costs", "modelled", "-o", directory, "-q", *extra])
         run(["cmake", "-S", directory, "-B", f"{directory}/build", "-G", "Ninja",
              f"-DPLIMSOLL_RUNTIME={os.path.abspath(args.runtime)}"])
         run(["cmake", "--build", f"{directory}/build"])

@@ -87,11 +87,12 @@ def main():
           f"peak resident memory in MiB")
     print(f"{'network':12} {'ours':>8} {'MiB':>6}   {'torch':>8} {'MiB':>6}   {'torch nhwc':>10} {'MiB':>6}   "
           f"{'speed':>6} {'memory':>6}", flush=True)
+    costs = [] if any(option.startswith("--costs") for option in args.compile_option) else ["--costs", "modelled"]
     for name in args.models.split(","):
         directory = f"{args.work}/{name}"
         run([args.plimsoll, "model", f"{name}:input={args.image}", "-o", f"{args.work}/{name}.onnx"])
         run([args.plimsoll, "compile", f"{args.work}/{name}.onnx", "--batch", args.batch, "--budget", args.budget,
-             "--threads", args.threads, "-o", directory, "-q", *args.compile_option])
+             "--threads", args.threads, "-o", directory, "-q", *costs, *args.compile_option])
         run(["cmake", "-S", directory, "-B", f"{directory}/build", *args.cmake_option])
         run(["cmake", "--build", f"{directory}/build", "-j", os.cpu_count()])
         results = {"ours": [], "torch": [], "nhwc": []}

@@ -25,8 +25,9 @@ namespace {
 
 // A plan for a device that oneDNN does not run on has no use for blocks, unless they are asked for.
 bool wants_plain_layout(const PlanningOptions& options, PlanFor purpose) {
-  if (options.target != "host" || purpose != PlanFor::report || options.layout != "auto" || !names_a_device(options.costs)) return false;
-  const Result<Device> device = find_device(options.costs);
+  const CostSource source = costs_of(options, purpose);
+  if (options.target != "host" || purpose != PlanFor::report || options.layout != "auto" || !source.names_a_device()) return false;
+  const Result<Device> device = find_device(source.name);
   return device.ok() && device->kind != "host";
 }
 
@@ -70,7 +71,7 @@ bool Plannable::mixes_samples() const {
 
 Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& console, PlanFor purpose) {
   PLIMSOLL_TRY(check_usage(options));
-  PLIMSOLL_ASSIGN(HostBudget host_budget, host_budget_of(options));
+  PLIMSOLL_ASSIGN(HostBudget host_budget, host_budget_of(options, purpose));
   PLIMSOLL_ASSIGN(ImportedModel model, import_model(options, purpose != PlanFor::report));
   const PaperRules* const as_paper = find_rules(options.rules);
   std::vector<std::string> notes = model.notes;
@@ -80,7 +81,7 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
   }
   tell(model, notes, console);
   if (purpose == PlanFor::report) model.file.reset();
-  PLIMSOLL_ASSIGN(OpenedCosts opened, open_costs(options, purpose));
+  PLIMSOLL_ASSIGN(OpenedCosts opened, open_costs(options, purpose, console));
   const int64_t batch = options.batch / options.ranks, sub_batch = options.sub_batch / options.ranks;  // of one rank
   const auto as_trained = [&]() -> Result<LaidOut> {
     fuse(model.network);
@@ -196,9 +197,9 @@ Status note_what_more_would_buy(const Plannable& plannable, PlanRequest request,
 }
 
 // It is a plan all the same: of a larger device of the kind, or for a report.
-void warn_of_small_device(const PlanningOptions& options, const Plan& plan, const Console& console) {
-  if (!names_a_device(options.costs)) return;
-  const Result<Device> device = find_device(options.costs);
+void warn_of_small_device(const CostSource& source, const Plan& plan, const Console& console) {
+  if (!source.names_a_device()) return;
+  const Result<Device> device = find_device(source.name);
   if (!device.ok() || device->kind == "host" || plan.summary.arena_bytes <= device->memory_bytes) return;
   console.warning(fmt::format("the arena of {} is more than {} has, {}: a trainer would not start there; --budget says how much it may take",
                               format_bytes(plan.summary.arena_bytes), device->name, format_bytes(device->memory_bytes)));
@@ -242,7 +243,7 @@ Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions&
 
   // Beyond this point the plan is known to be safe.
 
-  if (!plannable.as_paper) warn_of_small_device(options, plan, console);
+  if (!plannable.as_paper) warn_of_small_device(costs_of(options, purpose), plan, console);
   if (host_budget_binds)
     console.note(fmt::format("the host pool takes {} of a host budget of {}{}, which binds: a larger one may be faster", format_bytes(plan.summary.host_pool_bytes),
                              format_bytes(request.host_budget_bytes), request.host_budget_source.empty() ? "" : ", " + request.host_budget_source));

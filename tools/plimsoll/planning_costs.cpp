@@ -7,6 +7,7 @@
 #include "compiler/costs/modelled.h"
 #include "compiler/costs/profiled.h"
 #include "compiler/support/bytes.h"
+#include "compiler/support/counted.h"
 #include "compiler/training/rules/rules.h"
 #include "runtime/attrs/host_memory.h"
 #include "tools/plimsoll/output.h"
@@ -27,24 +28,42 @@ Result<RankLink> measured_ranks(const PlanningOptions& options, const RankLink& 
   return link;
 }
 
-bool names_a_file(const std::string& costs) { return costs.ends_with(".json") || costs.find('/') != std::string::npos; }
+// Measuring takes from seconds to minutes, once: who waits for it should know why, and how to do without.
+std::function<void(size_t)> announcement(const PlanningOptions& options, int64_t threads, const Console& console) {
+  return [console, threads, cuda = options.target == "cuda", told = false](size_t tasks) mutable {
+    if (told) return;
+    told = true;
+    console.note(fmt::format("measuring {}, {} to begin with: once, for they are remembered (--costs modelled measures nothing)",
+                             cuda ? "on the GPU" : "with " + counted(threads, "thread"), counted(static_cast<int64_t>(tasks), "task")));
+  };
+}
 
 }  // namespace
 
-bool names_a_device(const std::string& costs) {
-  return costs != "profiled" && costs != "modelled" && !names_a_file(costs);
+CostSource costs_of(const PlanningOptions& options, PlanFor purpose) {
+  using Kind = CostSource::Kind;
+  const std::string& costs = options.costs;
+  if (options.costs.getNumOccurrences() == 0) {
+    if (purpose == PlanFor::report) return {Kind::modelled};
+    return {options.target == "cuda" ? Kind::profiled_if_here : Kind::profiled};
+  }
+  if (costs == "profiled") return {Kind::profiled};
+  if (costs == "modelled") return {Kind::modelled};
+  const bool file = costs.ends_with(".json") || costs.find('/') != std::string::npos;
+  return {file ? Kind::file : Kind::device, costs};
 }
 
-Result<OpenedCosts> open_costs(const PlanningOptions& options, PlanFor purpose) {
+Result<OpenedCosts> open_costs(const PlanningOptions& options, PlanFor purpose, const Console& console) {
   const int64_t threads = threads_of(options);
   if (const PaperRules* const rules = find_rules(options.rules)) {
     return OpenedCosts{.costs = rules->costs(), .source = "modelled", .device = std::string(rules->device), .threads = threads};
   }
   const bool cuda = options.target == "cuda";
-  const bool filed = names_a_file(options.costs), named = names_a_device(options.costs);
-  const bool measure = filed || options.costs == "profiled";
+  const CostSource source = costs_of(options, purpose);
+  const bool filed = source.names_a_file(), named = source.names_a_device(), if_here = source.kind == CostSource::Kind::profiled_if_here;
+  const bool measure = filed || if_here || source.kind == CostSource::Kind::profiled;
   // Where times are modelled and no device is named, cuda's are those of an H200.
-  PLIMSOLL_ASSIGN(Device device, find_device(named ? options.costs.getValue() : cuda ? "h200" : "host"));
+  PLIMSOLL_ASSIGN(Device device, find_device(named ? source.name : cuda ? "h200" : "host"));
   if (cuda && device.kind != "cuda") return usage(fmt::format("--costs {} is no GPU", device.name));
   if (!options.rank_costs.empty()) {
     PLIMSOLL_ASSIGN(device.ranks, measured_ranks(options, device.ranks));
@@ -63,36 +82,39 @@ Result<OpenedCosts> open_costs(const PlanningOptions& options, PlanFor purpose) 
                            .measure = measure,
                            .arithmetic = arithmetic_of(options),
                            .device = device,
-                           .elsewhere = cuda && !measure ? device.name : "",
+                           .elsewhere = cuda && (if_here || !measure) ? device.name : "",
                            .only_if_none = !named,
                            .cache_directory = default_cache_directory(),
-                           .profile_file = filed ? options.costs.getValue() : "",
-                           .show_progress = !options.quiet && isatty(STDERR_FILENO) != 0});
+                           .profile_file = filed ? source.name : "",
+                           .show_progress = !options.quiet && isatty(STDERR_FILENO) != 0,
+                           .before_measuring = announcement(options, threads, console)});
   // A report of a device that no profiler knows, or without a profiler for GPUs, is one of modelled workspaces.
   if (!opened.ok() && named && purpose == PlanFor::report) return modelled();
   PLIMSOLL_ASSIGN(std::unique_ptr<ProfiledCosts> costs, std::move(opened));
   const Profile& profile = costs->profile();
   if (filed && options.threads > 0 && profile.threads != threads)
-    return usage(fmt::format("--threads {} when '{}' holds for {}", threads, options.costs.getValue(), profile.threads));
+    return usage(fmt::format("--threads {} when '{}' holds for {}", threads, source.name, profile.threads));
+  if (if_here && !costs->measures())
+    console.note(fmt::format("there is no GPU here: workspaces are cuDNN's for an {0}, and times are modelled, as with --costs {0}", device.name));
   const int64_t of_process = costs->process_bytes();
-  OpenedCosts result{.source = measure ? "profiled" : "modelled",
+  OpenedCosts result{.source = costs->measures() ? "profiled" : "modelled",
                      .device = named ? device.name : profile.device,
                      .libraries = profile.libraries,
                      .threads = profile.threads,
                      .process = {.bytes = of_process > 0 ? of_process : cuda ? device.process_bytes : 0, .measured = of_process > 0}};
   result.costs = std::move(costs);
-  if (!measure) result.model = std::make_unique<ModelledCosts>(device, arithmetic_of(options).tf32);
+  if (!result.costs->measures()) result.model = std::make_unique<ModelledCosts>(device, arithmetic_of(options).tf32);
   return result;
 }
 
-Result<HostBudget> host_budget_of(const PlanningOptions& options) {
+Result<HostBudget> host_budget_of(const PlanningOptions& options, PlanFor purpose) {
   constexpr double kDefaultPercent = 50;
   const bool given = options.host_budget.getNumOccurrences() > 0;
   if (given && options.rules != "true") return usage(fmt::format("--rules {} knows no --host-budget", options.rules.getValue()));
   SizeSpec size{.kind = SizeSpec::Kind::percent, .percent = kDefaultPercent};
   if (given) {
     PLIMSOLL_ASSIGN(size, parse_size(options.host_budget));
-  } else if (names_a_device(options.costs) || names_a_file(options.costs) || options.rules != "true") {
+  } else if (const CostSource source = costs_of(options, purpose); source.names_a_device() || source.names_a_file() || options.rules != "true") {
     return HostBudget{};
   }
   if (size.kind == SizeSpec::Kind::automatic) return HostBudget{};

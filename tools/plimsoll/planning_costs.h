@@ -15,6 +15,23 @@ namespace plimsoll {
 // A trainer runs here, so its workspaces must be this machine's; a report may be of a device that is elsewhere.
 enum class PlanFor { trainer, report };
 
+// Where times come from: what --costs says; or, where it says nothing, what is best for the purpose (docs/decisions/costs.md).
+struct CostSource {
+  enum class Kind {
+    modelled,          // as this machine's description has it; of cuda, as an H200's
+    profiled,          // measured here
+    profiled_if_here,  // measured, where there is a device at hand; else modelled
+    file,              // measured, here or elsewhere, by `plimsoll profile`
+    device,            // modelled, of a device by name
+  } kind;
+  std::string name = {};  // of the file or the device
+
+  bool names_a_device() const { return kind == Kind::device; }
+  bool names_a_file() const { return kind == Kind::file; }
+};
+// The one place that reads --costs.
+CostSource costs_of(const PlanningOptions& options, PlanFor purpose);
+
 // What a trainer's process takes of the device's memory beside its arena: the context, the libraries.
 struct ProcessBytes {
   int64_t bytes = 0;      // 0: the arena is the host's own memory
@@ -37,10 +54,8 @@ struct OpenedCosts {
 // "profiled" and "modelled" ask the profiler, for exact workspaces at least. A file was made by it, here or elsewhere, and
 // says for how many threads. A device's name: the host's profiler gives workspaces for a trainer that is to run here, and is
 // not asked for a report of a device that is elsewhere; that of cuda lists workspaces for any device that it knows.
-Result<OpenedCosts> open_costs(const PlanningOptions& options, PlanFor purpose);
-
-// Is --costs a device, rather than a file or the profiler?
-bool names_a_device(const std::string& costs);
+// What has to be measured is announced on the console.
+Result<OpenedCosts> open_costs(const PlanningOptions& options, PlanFor purpose, const Console& console);
 
 // What a plan's host pool may take, and where that is from if nobody asked for it.
 struct HostBudget {
@@ -48,7 +63,7 @@ struct HostBudget {
   std::string source = {};
 };
 // Of --host-budget; without it, half of what this machine has available where the plan is for it.
-Result<HostBudget> host_budget_of(const PlanningOptions& options);
+Result<HostBudget> host_budget_of(const PlanningOptions& options, PlanFor purpose);
 
 // What is left for the arena of what nvidia-smi would show of the whole process.
 Result<int64_t> arena_within(int64_t process_budget, const ProcessBytes& process, const Console& console);

@@ -82,9 +82,9 @@ PlanningOptions::PlanningOptions(cl::SubCommand& sub)
                  cl::desc("of policies that search: the best plan found by then, and exit code 10; reading the model and measuring do not count"), cl::sub(sub)),
       rules("rules", cl::init("true"), cl::value_desc("NAME"),
             cl::desc("true (default), or superneurons, modnn, dymem, vdnn, chen: build and count as that paper does, for reports"), cl::sub(sub)),
-      costs("costs", cl::init("modelled"), cl::value_desc("SOURCE"),
-            cl::desc("profiled: measure here; P.json: as `plimsoll profile` measured; modelled (default) or a device's name: "
-                     "measure nothing"),
+      costs("costs", cl::value_desc("SOURCE"),
+            cl::desc("profiled: measure here, once; P.json: as `plimsoll profile` measured; modelled or a device's name: measure nothing. "
+                     "By default compile's are profiled (on cuda where there is a GPU), and those of plan, compare and frontier modelled"),
             cl::sub(sub)),
       batch_norm("batch-norm", cl::init(BatchNorm::whole), cl::desc("what batch normalization sees of a batch that does not fit at once"),
                  cl::values(clEnumValN(BatchNorm::whole, "whole", "all of it: its networks run in rounds only where --sub-batch says so (default)"),
