@@ -103,37 +103,39 @@ struct NeverRecorded {
   };
 };
 
+// Rounds of whole iterations at a rate of 1, each over samples of its own, and what every one of them must give.
+struct Stepping {
+  const Small& small;
+  backend::Streams streams{small.program, small.round, small.arena, nullptr};
+  float w = 0;
+
+  explicit Stepping(const Small& net) : small(net) {}
+  RoundResult step(float value) {
+    const backend::StagingBuffer buffer = staged(value);
+    const std::byte* const samples[] = {buffer.data()};
+    RoundResult result = streams.play({.kernels = &small.kernels, .staged = samples, .context = {.learning_rate = 1}, .samples = 4, .last = true});
+    w -= value;
+    CHECK(result.loss == static_cast<double>(value));
+    CHECK(small.weight() == w);
+    return result;
+  }
+};
+
 }  // namespace
 
 TEST_CASE("a round with a kernel that cannot be recorded is issued step by step, and says why") {
   Small small;
   small.kernels.add<NeverRecorded>(0, {}, {read(f32({4})), write(f32({4}))}, "", 0, "relu");
-  backend::Streams streams(small.program, small.round, small.arena, nullptr);
-  double w = 0;
-  for (int i = 0; i < 4; ++i) {
-    const backend::StagingBuffer buffer = staged(static_cast<float>(i));
-    const std::byte* const samples[] = {buffer.data()};
-    const RoundResult result = streams.play({.kernels = &small.kernels, .staged = samples, .context = {.learning_rate = 1}, .samples = 4, .last = true});
-    w -= i;
-    CHECK(result.loss == i);
-    CHECK(static_cast<double>(small.weight()) == w);
-    CHECK(result.not_recorded == (i == 0 ? "" : "it cannot be recorded"));
-  }
+  Stepping net(small);
+  for (int i = 0; i < 4; ++i) CHECK(net.step(static_cast<float>(i)).not_recorded == (i == 0 ? "" : "it cannot be recorded"));
 }
 
 TEST_CASE("recordings that are given back are made anew") {
   Small small;
-  backend::Streams streams(small.program, small.round, small.arena, nullptr);
-  double w = 0;
+  Stepping net(small);
   for (int i = 1; i < 7; ++i) {
-    const backend::StagingBuffer buffer = staged(static_cast<float>(i));
-    const std::byte* const samples[] = {buffer.data()};
-    const RoundResult result = streams.play({.kernels = &small.kernels, .staged = samples, .context = {.learning_rate = 1}, .samples = 4, .last = true});
-    w -= i;
-    CHECK(result.loss == i);
-    CHECK(static_cast<double>(small.weight()) == w);
-    CHECK(result.not_recorded.empty());
-    if (i == 3) streams.forget_recordings();
+    CHECK(net.step(static_cast<float>(i)).not_recorded.empty());
+    if (i == 3) net.streams.forget_recordings();
   }
 }
 
