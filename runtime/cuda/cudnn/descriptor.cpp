@@ -20,7 +20,12 @@ std::string explanation() {
 void check(cudnnStatus_t status, const char* what) {
   if (status == CUDNN_STATUS_SUCCESS) return;
   const std::string why = explanation();
-  throw KernelError(std::string("cuDNN: ") + what + ": " + cudnnGetErrorString(status) + (why.empty() ? "" : ", " + why));
+  // 9.28 is linked with the library of the driver (9.19 is not), and so lists no engines where there is none.
+  const char* const hint = status == CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED
+                               ? ": one of its libraries is not beside it, or asks for the driver's libcuda.so.1; to plan for a described device "
+                                 "where there is no driver, have LD_LIBRARY_PATH name a folder with the toolkit's lib64/stubs/libcuda.so under that name"
+                               : "";
+  throw KernelError(std::string("cuDNN: ") + what + ": " + cudnnGetErrorString(status) + (why.empty() ? "" : ", " + why) + hint);
 }
 
 Descriptor::Descriptor(cudnnBackendDescriptorType_t type) {

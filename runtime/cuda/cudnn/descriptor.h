@@ -13,6 +13,11 @@
 
 #include "runtime/kernel.h"
 
+// The description of a device (CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR) came with 9.8.
+#if CUDNN_VERSION < 90800
+#error "cuDNN 9.8 or later is needed: set CUDNN_ROOT to where one is"
+#endif
+
 namespace plimsoll::cudnn {
 
 // Throws a KernelError: what failed, cuDNN's status and, where it has one, its own explanation.

@@ -18,6 +18,18 @@ int32_t device_at_hand() {
   return device;
 }
 
+std::string version_text(size_t version) {
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." + std::to_string(version % 100);
+}
+
+// The loader may have found an older one than the headers were of: that would refuse attributes by their numbers.
+void check_library() {
+  const size_t loaded = cudnnGetVersion();
+  if (loaded < 90800)
+    throw KernelError("the cuDNN that is loaded is " + version_text(loaded) + "; 9.8 or later is needed (built with " + version_text(CUDNN_VERSION) +
+                      "): LD_LIBRARY_PATH, or a Python environment's own copy, may name an older one first");
+}
+
 Descriptor properties_of_device() {
   const int32_t device = device_at_hand();
   Descriptor properties(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
@@ -28,6 +40,7 @@ Descriptor properties_of_device() {
 }  // namespace
 
 void use_described_device(const std::string& json) {
+  check_library();
   Descriptor properties(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
   properties.set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, json).finalize("the described device");
   described() = std::move(properties);
@@ -46,6 +59,7 @@ cudnnHandle_t handle() {
   static const cudnnHandle_t handle = [] {
     if (device_is_described()) throw KernelError("a described device runs nothing");
     device_at_hand();
+    check_library();
     cudnnHandle_t made = nullptr;
     check(cudnnCreate(&made), "cannot start");
     return made;
