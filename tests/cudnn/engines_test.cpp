@@ -90,6 +90,18 @@ TEST_CASE("on tensor cores there is more, and it is told apart") {
   CHECK(std::any_of(engines.begin(), engines.end(), [](const Engine& e) { return !e.tf32; }));
 }
 
+TEST_CASE("what an engine loses by another algorithm is no reason to leave it out, but for one") {
+  const auto coarse = [](std::initializer_list<cudnnBackendNumericalNote_t> notes) { return is_coarse(std::vector(notes)); };
+  CHECK(!coarse({}));
+  CHECK(!coarse({CUDNN_NUMERICAL_NOTE_FFT, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC, CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP}));
+  CHECK(!coarse({CUDNN_NUMERICAL_NOTE_WINOGRAD, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4}));
+  CHECK(!coarse({CUDNN_NUMERICAL_NOTE_WINOGRAD, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6}));
+  CHECK(!coarse({CUDNN_NUMERICAL_NOTE_TENSOR_CORE}));
+  CHECK(coarse({CUDNN_NUMERICAL_NOTE_WINOGRAD, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13}));
+  CHECK(coarse({CUDNN_NUMERICAL_NOTE_TENSOR_CORE, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS}));
+  CHECK(coarse({CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION}));
+}
+
 // What decides between the layouts (compiler/costs/convolution.h): who reads the other way copies the images first.
 TEST_CASE("engines in f32 want nchw, those on tensor cores nhwc: the workspaces say so") {
   describe("h200");

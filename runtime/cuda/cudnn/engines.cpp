@@ -33,7 +33,7 @@ std::vector<cudnnBackendNumericalNote_t> notes_of(const Descriptor& engine) {
   return engine.get_all<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
 }
 
-bool has(const std::vector<cudnnBackendNumericalNote_t>& notes, cudnnBackendNumericalNote_t note) {
+bool has(std::span<const cudnnBackendNumericalNote_t> notes, cudnnBackendNumericalNote_t note) {
   return std::find(notes.begin(), notes.end(), note) != notes.end();
 }
 
@@ -53,13 +53,18 @@ int64_t taken(std::string_view& rest, std::string_view prefix, const std::string
 
 }  // namespace
 
+bool is_coarse(std::span<const cudnnBackendNumericalNote_t> notes) {
+  return has(notes, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS) || has(notes, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION) ||
+         has(notes, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13);
+}
+
 std::vector<Engine> engines_for(const Graph& graph) {
   std::vector<Engine> engines;
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK})
     for (const Descriptor& configuration : configurations(graph, mode)) {
       const Descriptor engine = configuration.get_descriptor(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
       const auto notes = notes_of(engine);
-      if (has(notes, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS) || has(notes, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) continue;
+      if (is_coarse(notes)) continue;
       Engine one{.name = name_of(configuration, engine),
                  .workspace_bytes = configuration.get<int64_t>(CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE),
                  .deterministic = !has(notes, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC),
@@ -81,8 +86,7 @@ Plan::Plan(const Graph& graph, const std::string& name)
   engine_.finalize(("no engine for '" + name + "'").c_str());
   // Another version of cuDNN may have given the number to another engine.
   const auto notes = notes_of(engine_);
-  if (has(notes, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS) || has(notes, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION))
-    throw KernelError("'" + name + "' converts to shorter formats here");
+  if (is_coarse(notes)) throw KernelError("'" + name + "' is coarser than f32 and TF32 here");
   tf32_ = has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
   while (!rest.empty()) {
     const auto type = static_cast<cudnnBackendKnobType_t>(taken(rest, "_k", name));

@@ -4,6 +4,8 @@
 //   eng34_k2=5_k14=0     engine 34, knob 2 at 5, knob 14 at 0
 #pragma once
 
+#include <span>
+
 #include "runtime/cuda/cudnn/convolution.h"
 
 namespace plimsoll::cudnn {
@@ -16,8 +18,13 @@ struct Engine {
 };
 
 // All configurations of heuristic mode A, then those of the fallback: the best first, as cuDNN sees it, none twice, for
-// device_properties(). Left out: those that convert inputs or sums to shorter formats than TF32. Empty where there is none.
+// device_properties(). Left out: those that are coarse. Empty where there is none.
 std::vector<Engine> engines_for(const Graph& graph);
+
+// What an engine with these notes computes is no f32 result, nor one of TF32: it converts inputs or sums to shorter formats, or is
+// Winograd's F(9×9, 5×5), which loses as much as TF32 (4e-4 to 8e-4 of the result's norm, by the points that it interpolates at). Other
+// tiles and FFTs stay within 3e-6, as sums in another order do (docs/decisions/cudnn.md), and are no matter.
+bool is_coarse(std::span<const cudnnBackendNumericalNote_t> notes);
 
 // An engine, ready to run its graph, which must live as long. Needs no device until then.
 class Plan {
