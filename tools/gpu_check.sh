@@ -2,7 +2,7 @@
 # Shows what only a GPU can show. In two halves, for the machine with the GPU need not have ONNX, Protobuf or LLVM:
 #
 #   tools/gpu_check.sh prepare [--part N] [--small] [-d DIR]           here: trainers and their inputs, into DIR (under 60 MiB)
-#   DIR/gpu_check.sh run --part N [--minutes M] [--out O] [--dry-run]  there: builds, runs, compares; each part under ten minutes
+#   DIR/gpu_check.sh run [--part N] [--minutes M] [--out O] [--dry-run]  there: builds, runs, compares, for M minutes (9)
 #   tools/gpu_check.sh report [-d DIR]                                 results as docs/benchmarks/gpu.json and gpu.md
 #
 #   1 operators: cuda against the host, every sample; a small network every way; sanitizers
@@ -12,7 +12,8 @@
 # Images lie as the compiler decides, and in parts 1, 2 and 4 once more in the other layout: each network has a trainer in nchw and one in
 # nhwc, beside PyTorch's two memory formats.
 #
-# A part that was cut off goes on where it was when it is run again (exit code 10: time is up); what fails is told and passed over.
+# A part takes under ten minutes, or goes on where it was when it is run again (exit code 10: time is up); what fails is told and passed
+# over. Without --part all of them are run, what tells most first, so that whatever time there is, is spent well.
 # After each step all results so far are in O/results.tar.gz: unpacked in DIR, they are where a run on another machine goes on, what
 # `report` shows, and what `prepare --part 3` and `--part 4` plan with: profiles, and the memory that PyTorch held. --dry-run needs no
 # GPU: it builds all, lists engines for a described device and runs PyTorch's twins on the CPU.
@@ -46,12 +47,11 @@ case $command in
     cp "$here/gpu_check.sh" "$dir/"
     ;;
   run)
-    [[ -n $part ]] || fail "run needs --part N"
     dir=${dir:-$here}
     [[ -f $dir/index.json ]] || fail "'$dir' was not prepared: run tools/gpu_check.sh prepare on the machine with the compiler"
     python=${PYTHON:-python3}
     "$python" -c 'import torch, torchvision, numpy' || fail "$python has no torch, torchvision and numpy; PYTHON says which has"
-    exec "$python" "$dir/source/tools/gpu/check.py" --dir "$dir" --part "$part" "${dry[@]}" "${more[@]}"
+    exec "$python" "$dir/source/tools/gpu/check.py" --dir "$dir" ${part:+--part "$part"} "${dry[@]}" "${more[@]}"
     ;;
   report)
     dir=${dir:-${PLIMSOLL_BUILD:-$here/../build}/gpu-check}

@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import warnings
 
 import numpy as np
@@ -56,15 +57,16 @@ def pack(trainer, folder):
 
 class Folder:
     def __init__(self, args):
-        self.args, self.out, self.trainers = args, args.out, []
+        self.args, self.out, self.trainers = args, args.out.rstrip("/"), []
+        self.models = self.out + ".models"  # beside what travels, for they are ten times its size
         os.makedirs(f"{self.out}/trainers", exist_ok=True)
+        os.makedirs(self.models, exist_ok=True)
 
     def export(self, name):
-        """networks/NAME.onnx, which does not travel, and NAME.npz with the parameters that are not drawn."""
-        path = f"{self.out}/.models/{name}.onnx"
+        """NAME.onnx, which does not travel, and networks/NAME.npz with the parameters that are not drawn."""
+        path = f"{self.models}/{name}.onnx"
         if os.path.exists(path) and os.path.exists(f"{self.out}/networks/{name}.npz"):
             return path
-        os.makedirs(f"{self.out}/.models", exist_ok=True)
         os.makedirs(f"{self.out}/networks", exist_ok=True)
         model, size = networks.make(name), networks.NETWORKS[name][1]
         x = torch.zeros(2, 3, size, size)
@@ -78,20 +80,19 @@ class Folder:
 
     def built_in(self, name, model):
         """A network of plimsoll's own, which PyTorch has no twin of."""
-        path = f"{self.out}/.models/{name}.onnx"
-        os.makedirs(f"{self.out}/.models", exist_ok=True)
+        path = f"{self.models}/{name}.onnx"
         if not os.path.exists(path):
             run([self.args.plimsoll, "model", model, "-o", path])
         return path
 
     def trainer(self, part, name, model, batch, math, budget, costs="h200", policy="auto", layout="auto"):
-        """One generated trainer, without the runtime that all of them share and without the weights."""
+        """One generated trainer, packed, without the runtime that all of them share and without the weights."""
         tag = f"{name}-b{batch}-{math}-{str(budget).replace('%', '')}" + ("-profiled" if costs.endswith(".json") else "")
         tag += "" if layout == "auto" else f"-{layout}"
         target = f"{self.out}/trainers/{tag}"
         entry = {"part": part, "name": name, "tag": tag, "batch": batch, "math": math, "budget": budget, "costs": costs,
                  "layout": layout}
-        if not os.path.exists(f"{target}/plan.json.gz"):
+        if not os.path.exists(f"{target}.tar.gz"):
             shutil.rmtree(target, ignore_errors=True)
             command = [self.args.plimsoll, "compile", model, "--batch", batch, "--target", "cuda", "--budget", budget,
                        "--math", math, "--costs", costs, "--policy", policy, "--layout", layout, "-o", target, "-q"]
@@ -116,11 +117,12 @@ class Folder:
             for path in [f"{target}/model.onnx", *glob.glob(f"{target}/*.weights")]:
                 os.remove(path)
             shutil.rmtree(f"{target}/runtime")
-            with open(f"{target}/plan.json", "rb") as given, gzip.open(f"{target}/plan.json.gz", "wb", 6) as out:
-                shutil.copyfileobj(given, out)
-            os.remove(f"{target}/plan.json")
-        with gzip.open(f"{target}/plan.json.gz") as given:
-            plan = json.load(given)
+            with tarfile.open(f"{target}.new", "w:gz") as tar:  # a tenth of the size
+                tar.add(target, tag)
+            os.rename(f"{target}.new", f"{target}.tar.gz")
+            shutil.rmtree(target)
+        with tarfile.open(f"{target}.tar.gz") as tar:
+            plan = json.load(tar.extractfile(f"{tag}/plan.json"))
         entry["summary"], entry["decided"] = plan["summary"], plan["target"].get("layout", "")
         self.trainers.append(entry)
         print(f"  {tag}: arena {plan['summary']['arena_bytes'] / 2**20:.0f} MiB", flush=True)
@@ -236,13 +238,11 @@ def main():
     kept = [t for t in json.load(open(index)) if t["part"] not in parts] if os.path.exists(index) else []
     with open(index, "w") as out:
         json.dump(kept + folder.trainers, out, indent=1)
-    size = 0
-    for base, folders, names in os.walk(args.out):
-        folders[:] = [f for f in folders if f not in (".models", "build", "work", "results", "__pycache__")]
-        size += sum(os.path.getsize(os.path.join(base, name)) for name in names if not name.endswith(".onnx"))
+    size = sum(os.lstat(os.path.join(base, name)).st_size for base, _, names in os.walk(args.out) for name in names)
     print(f"{args.out}: {len(kept) + len(folder.trainers)} trainers, {size / 2**20:.1f} MiB travel")
     if size > 60 << 20:
-        sys.exit("error: more than 60 MiB; leave parts or networks out")
+        sys.exit("error: more than 60 MiB; leave parts or networks out, or remove what a dry run left: "
+                 f"rm -r {args.out}/build {args.out}/work {args.out}/trainers/*/ {args.out}/networks/*/*.onnx {args.out}/networks/*/*.weights")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import time
 import numpy as np
 
 import networks
-from toolchain import lend_compiler, toolchain, versions
+from toolchain import device_to_build_for, lend_compiler, toolchain, versions
 
 SEED = 1
 LR = 0.01
@@ -40,10 +40,11 @@ def shell(command, timeout=240, check=True, env=None):
 
 
 class Check:
-    def __init__(self, args):
-        self.dir, self.dry, self.part = os.path.abspath(args.dir), args.dry_run, args.part
+    def __init__(self, args, part, ends, only=None, thorough=True):
+        """`only`: of the part's trainers those of these networks; `thorough`: with what takes long and tells little more."""
+        self.dir, self.dry, self.part, self.only, self.thorough = os.path.abspath(args.dir), args.dry_run, part, only, thorough
         global ENDS
-        self.ends = ENDS = time.time() + 60 * args.minutes
+        self.ends = ENDS = ends
         self.out = args.out
         self.index = json.load(open(f"{self.dir}/index.json"))
         lend_compiler(f"{self.dir}/work/lib")
@@ -87,7 +88,7 @@ class Check:
         if not os.path.exists(f"{build}/CMakeCache.txt"):
             flags, missing = toolchain()
             try:
-                shell(["cmake", "-S", f"{self.dir}/source", "-B", build, *flags])
+                shell(["cmake", "-S", f"{self.dir}/source", "-B", build, f"-DCMAKE_CUDA_ARCHITECTURES={device_to_build_for()}", *flags])
             except RuntimeError as error:
                 shutil.rmtree(build, ignore_errors=True)
                 raise RuntimeError(f"{error}\nnot found: {missing}; flags: {flags}") from None
@@ -101,7 +102,7 @@ class Check:
         return {"cpu_seconds": round(sum(os.times()[2:4]), 1)}
 
     def of_part(self, part):
-        return [t for t in self.index if t["part"] == part and "refused" not in t]
+        return [t for t in self.index if t["part"] == part and "refused" not in t and (self.only is None or t["name"] in self.only)]
 
     def model(self, name):
         """The model file, its drawn weights zero."""
@@ -115,6 +116,13 @@ class Check:
 
     def build(self, trainer):
         source = f"{self.dir}/trainers/{trainer['tag']}"
+        if not os.path.exists(source):
+            fresh = f"{source}.new"
+            shutil.rmtree(fresh, ignore_errors=True)
+            with tarfile.open(f"{source}.tar.gz") as tar:
+                tar.extractall(fresh)
+            os.rename(f"{fresh}/{trainer['tag']}", source)
+            os.rmdir(fresh)
         if not os.path.exists(f"{source}/runtime"):
             os.symlink(f"{self.dir}/source/runtime", f"{source}/runtime")
         if not os.path.exists(f"{source}/build/CMakeCache.txt"):
@@ -125,7 +133,7 @@ class Check:
     def prepare_part(self):
         """The runtime and all trainers of the part, built beside each other and before anything is measured. One that does not build
         says so when it is to run."""
-        for step in ("machine", "runtime", "trainers"):  # of another machine, perhaps
+        for step in ("machine", "runtime", "trainers"):  # of another machine, or of fewer trainers, perhaps
             self.results.pop(step, None)
         self.step("machine", versions)
         built = self.step("runtime", self.runtime)
@@ -186,7 +194,7 @@ class Check:
 
 def choices(check, trainer):
     """What decides the bits: the samples in a round, and the algorithm of every task."""
-    with gzip.open(f"{check.dir}/trainers/{trainer['tag']}/plan.json.gz") as given:
+    with open(f"{check.dir}/trainers/{trainer['tag']}/plan.json") as given:
         plan = json.load(given)
     return [plan.get("sub_batch"), sorted({(s["task"], s["algorithm"]) for s in plan["steps"] if "algorithm" in s})]
 

@@ -1,4 +1,5 @@
 """Where CUDA and cuDNN are on a machine that nobody has seen, and what else its results depend on."""
+import functools
 import glob
 import os
 import shutil
@@ -14,6 +15,12 @@ def first_of(patterns):
     return next((path for pattern in patterns for path in sorted(glob.glob(pattern))), "")
 
 
+def device_to_build_for():
+    """The one that PyTorch sees, whether or not there is an nvidia-smi; an H200 where there is none, to see that all compiles."""
+    return "{}{}".format(*torch.cuda.get_device_capability()) if torch.cuda.is_available() else "90-real"
+
+
+@functools.lru_cache
 def toolchain():
     """(what CMake must be told, what was not found): the toolkit may lie in /usr/local, in Python's packages, or half there."""
     packages = [path for path in sys.path if path.endswith("-packages")]
@@ -65,6 +72,7 @@ def lend_compiler(folder):
         return
 
 
+@functools.lru_cache
 def versions():
     told = {"torch": torch.__version__, "cudnn of torch": torch.backends.cudnn.version(), "numpy": numpy.__version__, "cores": os.cpu_count()}
     query = "name,driver_version,memory.total,memory.used,clocks.sm,clocks.mem,pcie.link.gen.max,pcie.link.width.max"
