@@ -16,7 +16,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr double kWidth = 960, kHeight = 400, kLeft = 74, kRight = 20, kTop = 18, kBottom = 34;
+constexpr double kWidth = 960, kHeight = 436, kLeft = 74, kRight = 20, kTop = 34, kBottom = 54;
 constexpr double kTicks = 6;
 
 constexpr std::array kColours = {"var(--activation)", "var(--gradient)", "var(--persistent)", "var(--offload)", "var(--recompute)",
@@ -89,7 +89,10 @@ std::string line_chart(const std::vector<ChartLine>& lines, double level_seconds
                        kLeft, kWidth - kRight, y(at), y(at), kLeft - 8, y(at) + 4, tick_text(at));
   for (double at = 0; at <= most_bytes; at += byte_tick)
     svg += fmt::format("<line class=\"grid\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/><text class=\"muted\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
-                       x(at), x(at), kTop, kHeight - kBottom, x(at), kHeight - 12, at == 0 ? "0" : format_bytes(static_cast<int64_t>(at)));
+                       x(at), x(at), kTop, kHeight - kBottom, x(at), kHeight - kBottom + 22, at == 0 ? "0" : format_bytes(static_cast<int64_t>(at)));
+  svg += fmt::format("<text class=\"muted caption\" x=\"{}\" y=\"{}\">time of an iteration</text>"
+                     "<text class=\"muted caption\" x=\"{}\" y=\"{}\" text-anchor=\"end\">budget: the most memory that the arena may take</text>\n",
+                     kLeft, kTop - 12, kWidth - kRight, kHeight - 10);
   if (level_seconds > 0)  // its name stands on the left, where no plan is so fast
     svg += fmt::format("<line class=\"ideal\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text class=\"muted\" x=\"{}\" y=\"{:.1f}\">{}</text>\n",
                        kLeft, kWidth - kRight, y(level_seconds), y(level_seconds), kLeft + 6, y(level_seconds) + 15, html_escaped(level_name));

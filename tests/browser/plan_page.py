@@ -104,6 +104,17 @@ with Page(measured) as page:
     check(page.evaluate("page.figure.axis") == "measured", "t does not go by the measured clock")
     check(abs(page.evaluate("page.figure.whole - page.plan.measured.seconds")) < 1e-9, "the axis is not the measured round")
     check("measured" in page.evaluate("document.querySelector('#layers thead').textContent"), "the table has no measured times")
+    check("measured" in page.evaluate("page.figure.axisCaption"), "the axis does not say that it is the measured one")
+    columns = page.evaluate("document.querySelectorAll('#layers th').length")
+    check(columns == 13, f"the plan is to have every column of the table, but {columns} are shown")
+    page.resize(1280, 900)
+    page.settle()
+    over = page.evaluate("(() => { const t = document.getElementById('layers'); return t.scrollWidth - t.clientWidth; })()")
+    check(over <= 0, f"in a window of 1280 pixels the table is {over} pixels wider than its place")
+    for width in (1280, 800):
+        page.resize(width, 900)
+        page.settle()
+        check(page.evaluate("document.documentElement.scrollWidth") <= width, f"it runs out of a window of {width} pixels")
     check("measured" in page.evaluate("document.getElementById('tiles').textContent"), "no tile compares")
     check(page.complaints == [], f"the console holds: {page.complaints}")
 

@@ -17,7 +17,7 @@ def take(page, name, of=None, width=None):
     if of:
         left, top, right, bottom = page.evaluate(f"(() => {{ const b = {of}.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; }})()")
         image = image.crop((int(left), int(top), int(right + 1), int(min(bottom + 1, image.height))))
-    image.quantize(240, dither=Image.Dither.NONE).save(os.path.join(out, name), optimize=True)
+    image.quantize(128, dither=Image.Dither.NONE).save(os.path.join(out, name), optimize=True)
     print(name, os.path.getsize(os.path.join(out, name)))
 
 
@@ -28,9 +28,9 @@ def report(name, width, height, dark=False):
 with report("auto", 1240, 1000) as page:
     page.wait_for("window.page !== undefined")
     take(page, "report.png")
-with report("auto", 1240, 1180, dark=True) as page:
+with report("auto", 1240, 1200, dark=True) as page:
     page.wait_for("window.page !== undefined")
-    page.evaluate("page.setFate(true); page.figure.zoom(0.72, page.plan.seconds * 0.1)")
+    page.evaluate("page.setFate(true)")
     # The largest tensor that leaves and comes back.
     page.evaluate("""(() => { const t = page.plan.tensors; let best = -1;
       t.fate.forEach((fate, i) => { if (fate === FATE_OFFLOAD && (best < 0 || t.bytes[i] > t.bytes[best])) best = i; });
@@ -42,6 +42,6 @@ for policy in ("auto", "superneurons", "sublinear", "vdnn-all-p", "modnn", "dyme
         page.evaluate("page.setFate(true)")
         page.evaluate(f"{FIGURE}.scrollIntoView()")
         take(page, f"resnet50-{policy}.png", of=FIGURE)
-for name, size in (("compare", (1000, 1800)), ("frontier", (1000, 560))):
+for name, size in (("compare", (1000, 1800)), ("frontier", (1000, 640))):
     with report(name, *size) as page:
         take(page, f"resnet50-{name}.png", of="document.querySelector('section')")

@@ -8,8 +8,10 @@ mkdir -p "$work" docs/pictures
 plimsoll=build/bin/plimsoll
 common=(--batch 32 --costs p100 -q)
 "$plimsoll" model resnet50 -o "$work/resnet50.onnx" 2>/dev/null
+budget=40%  # of what auto would take, for all of them
 for policy in auto superneurons sublinear vdnn-all:p modnn dymem; do
-  "$plimsoll" plan "$work/resnet50.onnx" "${common[@]}" --policy "$policy" --budget 40% -o "$work/${policy/:/-}.json"
+  "$plimsoll" plan "$work/resnet50.onnx" "${common[@]}" --policy "$policy" --budget "$budget" -o "$work/${policy/:/-}.json"
+  [[ $policy != auto ]] || budget=$(grep -om1 '"budget_bytes": *[0-9]*' "$work/auto.json" | grep -o '[0-9]*$')
   "$plimsoll" inspect "$work/${policy/:/-}.json" --html "$work/${policy/:/-}.html" 2>/dev/null
 done
 "$plimsoll" compare "$work/resnet50.onnx" "${common[@]}" --budget 100% --budget 60% --budget 40% --budget 25% --html "$work/compare.html"

@@ -110,15 +110,17 @@ class PlanData {
     if (last < 0) return [];
     const begin = clock.end[last], copies = [], some = [];
     for (let step = 0; step < this.count; ++step) if (clock.end[step] > begin) copies.push(step);
-    const times = [...new Set(copies.flatMap((step) => [Math.max(begin, clock.start[step]), clock.end[step]]).concat(copies.length ? begin : []))].sort((a, b) => a - b);
+    const all = copies.flatMap((step) => [Math.max(begin, clock.start[step]), clock.end[step]]).concat(copies.length ? begin : []).sort((a, b) => a - b);
+    // Where one copy follows another, its start and the other's end may be apart by their rounding: no time passes there.
+    const times = all.filter((time, i) => i === 0 || time - all[i - 1] > 1e-12);
     let always = 0;
     for (let i = 0; i < to.length; ++i) {
       if (to[i] <= begin) continue;
-      if (from[i] <= begin && to[i] >= times[times.length - 1]) always += this.blocks.bytes[i];
+      if (from[i] <= begin && to[i] >= all[all.length - 1]) always += this.blocks.bytes[i];
       else some.push(i);
     }
     return times.slice(1).map((end, i) => {
-      const start = times[i], there = (one, other) => one <= start && end <= other;
+      const start = times[i], middle = (start + end) / 2, there = (one, other) => one < middle && middle < other;
       return {
         from: start,
         to: end,

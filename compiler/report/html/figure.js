@@ -1,6 +1,6 @@
 // The linked figure: memory curve, map of addresses, streams; one horizontal axis for all three, in seconds or in steps.
 
-const GUTTER = 74, RIGHT = 14, TOP = 12, CURVE = 130, GAP = 26, LANE = 22, AXIS = 26;
+const GUTTER = 74, RIGHT = 14, TOP = 12, CURVE = 130, GAP = 26, LANE = 22, TICKS = 26, CAPTION = 18, AXIS = TICKS + CAPTION;
 
 const KIND_COLOURS = ["input", "activation", "gradient", "persistent", "weight-gradient", "persistent", "persistent", "stash"];
 const FATE_COLOURS = ["brief", "activation", "offload", "recompute", "input", "offload"];
@@ -61,6 +61,10 @@ class Figure {
     const { plan } = this;
     if (this.axis === "measured") return plan.measured;
     return { start: plan.steps.start, end: plan.steps.end, from: plan.blocks.from, to: plan.blocks.to, seconds: plan.seconds, tail: plan.tail };
+  }
+  get axisCaption() {
+    if (!this.byTime) return "steps, in the order of the plan";
+    return `time from the beginning of the round, ${this.axis === "measured" ? "measured" : "predicted"}`;
   }
   showAll() {
     this.from = 0;
@@ -195,9 +199,10 @@ class Figure {
       c.fillStyle = this.colour.grid;
       c.fillRect(x, this.curve.top, 1, this.streams.bottom - this.curve.top);
       c.fillStyle = this.colour.muted;
-      const text = this.byTime ? tickText(at, tick) : "step " + numberText(Math.round(at));
-      if (x > GUTTER + 14 && x < this.width - RIGHT - 18) c.fillText(text, x, this.streams.bottom + AXIS / 2 + 2);
+      const text = this.byTime ? tickText(at, tick) : numberText(Math.round(at));
+      if (x > GUTTER + 14 && x < this.width - RIGHT - 18) c.fillText(text, x, this.streams.bottom + TICKS / 2 + 2);
     }
+    c.fillText(this.axisCaption, (GUTTER + this.width - RIGHT) / 2, this.streams.bottom + TICKS + CAPTION / 2 - 3);
   }
 
   addressY(bytes) { return this.map.bottom - (bytes / (this.addressTop * 1.03)) * (this.map.bottom - this.map.top); }
@@ -417,10 +422,15 @@ class Figure {
     scale((bytes) => this.addressY(bytes), this.addressTop, this.map);
     this.lanes.forEach((lane, row) => label(lane.name, this.laneTop(row) + LANE / 2, this.colour.muted));
     c.textAlign = "left";
-    c.fillStyle = this.colour.ink;
-    c.fillText("live bytes", GUTTER, this.curve.top - 11);
-    c.fillText("addresses", GUTTER, this.map.top - 11);
-    c.fillText("streams", GUTTER, this.streams.top - 11);
+    const caption = (name, of, area) => {
+      c.fillStyle = this.colour.ink;
+      c.fillText(name, GUTTER, area.top - 11);
+      c.fillStyle = this.colour.muted;
+      c.fillText(of, GUTTER + c.measureText(name + "  ").width, area.top - 11);
+    };
+    caption("memory", "bytes live", this.curve);
+    caption("addresses", "bytes from the start of the arena", this.map);
+    caption("streams", "", this.streams);
     c.fillStyle = this.colour.budget;
     c.textAlign = "right";
     c.fillText(`budget ${bytesText(this.plan.budget)}`, this.width - RIGHT, this.map.top - 11);

@@ -78,7 +78,7 @@ class LayerTable {
       if (value > 0) {
         const share = document.createElement("span");
         share.className = "share";
-        share.style.width = `${Math.max(1, (value / this.most) * 36)}px`;
+        share.style.width = `${Math.max(1, (value / this.most) * 100)}%`;
         share.style.background = `var(--${column.colour})`;
         cell.append(share);
       }
