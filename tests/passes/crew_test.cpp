@@ -46,7 +46,7 @@ TEST_CASE("with one hand nothing is done before it is asked for") {
   CHECK(done == 2);
 }
 
-TEST_CASE("who asks hears what a step has thrown, whoever did it; what nobody asks for is nobody's concern") {
+TEST_CASE("who asks hears what a step has thrown, whoever did it: what nobody asks for is nobody's concern") {
   for (const int hands : {1, 3}) {
     Crew crew(hands);
     Errand& fails = crew.add(0, [step = 0](const std::stop_token&) mutable -> bool {
