@@ -33,8 +33,7 @@ class Planning {
  public:
   // `trial`: whether there is a plan is all that is asked.
   Planning(Splits& splits, const PlanRequest& request, const Policy& policy, bool trial = false)
-      : splits_(splits), request_(request), policy_(policy), trial_(trial),
-        deadline_(request.time_limit_seconds > 0 ? Deadline::in(request.time_limit_seconds) : Deadline()) {}
+      : splits_(splits), request_(request), policy_(policy), trial_(trial) {}
 
   Result<Plan> run();
 
@@ -68,7 +67,7 @@ class Planning {
   const PlanRequest& request_;
   const Policy& policy_;
   const bool trial_;
-  const Deadline deadline_;
+  Deadline deadline_;
   int64_t budget_ = kNoLimit;
   int64_t host_budget_ = request_.host_budget_bytes;
   std::vector<int64_t> limits_ = {kNoLimit};  // within the budget (recipe.h)
@@ -408,6 +407,9 @@ Status Planning::find_limits(const Found& whole) {
 
 Result<Plan> Planning::run() {
   PLIMSOLL_TRY(check_request());
+  // What has to be measured is nobody's time to search, nor what a plan takes. Of other sub-batches it counts: who looks at them may be ended.
+  PLIMSOLL_TRY(splits_.candidate(request_.sub_batch > 0 ? request_.sub_batch : request_.batch));
+  if (request_.time_limit_seconds > 0) deadline_ = Deadline::in(request_.time_limit_seconds);
   const auto start = std::chrono::steady_clock::now();
   PLIMSOLL_ASSIGN(const Found whole, recipe(policy_).unconstrained(request_.batch));
   one_plan_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -79,7 +79,7 @@ PlanningOptions::PlanningOptions(cl::SubCommand& sub)
       jobs("jobs", cl::init(0), cl::value_desc("N"),
            cl::desc("threads that plan; the plan is the same with any number. By default the processors that this process may use"), cl::sub(sub)),
       time_limit("time-limit", cl::init(0.0), cl::value_desc("SECONDS"),
-                 cl::desc("of policies that search: the best plan found by then, and exit code 10; reading the model and measuring do not count"), cl::sub(sub)),
+                 cl::desc("of policies that search: the best plan found by then, and exit code 10; reading the model and measuring the whole batch do not count"), cl::sub(sub)),
       rules("rules", cl::init("true"), cl::value_desc("NAME"),
             cl::desc("true (default), or superneurons, modnn, dymem, vdnn, chen: build and count as that paper does, for reports"), cl::sub(sub)),
       costs("costs", cl::value_desc("SOURCE"),
