@@ -17,7 +17,8 @@ def take(page, name, of=None, width=None):
     if of:
         left, top, right, bottom = page.evaluate(f"(() => {{ const b = {of}.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; }})()")
         image = image.crop((int(left), int(top), int(right + 1), int(min(bottom + 1, image.height))))
-    image.quantize(128, dither=Image.Dither.NONE).save(os.path.join(out, name), optimize=True)
+    # Whatever has few pixels, a copy or a line, keeps its colour, which a median cut would take from it.
+    image.quantize(240, method=Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE).save(os.path.join(out, name), optimize=True)
     print(name, os.path.getsize(os.path.join(out, name)))
 
 
