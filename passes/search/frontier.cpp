@@ -24,9 +24,10 @@ constexpr int64_t kEvaluations[] = {400, 20'000, 200'000, 2'000'000};
 
 constexpr int kRoundsFromLeast = 16, kRoundsOfSeed = 3;  // of relax.h
 constexpr int kSeedsTried = 2;  // per target, of those that fit by themselves and of those that nearly do
+constexpr int kNearTried = 6;   // per target, of the schedules that need somewhat more
 constexpr int kParts = 4;       // that the way from one limit up to the next is taken in
-constexpr size_t kLimitsOfLeg = 8;   // tighter ones begin from where looser ones end, and legs are searched at once
-constexpr size_t kLimitsBefore = 2;  // above those of a leg, that it comes down from
+constexpr size_t kLimitsOfLeg = 16;  // tighter ones begin from where looser ones end, and legs are searched at once
+constexpr size_t kLimitsBefore = 4;  // above those of a leg, that it comes down from
 constexpr double kShares[] = {1.0, 0.75};  // of the links' time: what is woven may find them less free than was thought
 
 // From high to low: geometric, and closer together where it gets steep, just above the least.
@@ -195,6 +196,9 @@ class Descent::Leg {
     };
     if (const State* known = archive_.fastest(limit); ground_.chain && known) consider(bench_.evaluate(known->fates, limit));
     for (const double share : kShares) fitted({.fates = ground_.linked.fates(limit, share, all)}, all);
+    // From the nearest on. One that is a step away may be at a dead end: what makes room for it is what it gave up before.
+    const std::vector<State> above = archive_.between(limit, limit + limit / 3);
+    for (size_t i = 0; i < std::min<size_t>(kNearTried, above.size()); ++i) fitted(above[above.size() - 1 - i], all);
     for (const Means& means : {all, Means{all.recompute, false}, Means{false, all.offload}})
       for (const State* from : {&last, &ground_.whole}) fitted(*from, means);
     int near = 0, inside = 0;

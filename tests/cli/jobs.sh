@@ -6,7 +6,7 @@ same() {
   local model=$1 jobs
   shift
   for jobs in 1 2 4; do
-    expect 0 plimsoll plan "$model" --costs p100 --effort 0 --jobs "$jobs" "$@" -q -o "$jobs.json"
+    expect 0 plimsoll plan "$model" --costs p100 --effort "${effort:-0}" --jobs "$jobs" "$@" -q -o "$jobs.json"
     sed -i '/"planning_seconds"/d' "$jobs.json"
   done
   cmp 1.json 2.json || fail "another plan with two threads: $model $*"
@@ -18,6 +18,7 @@ for share in 60 30 15; do same net.onnx --batch 24 --budget $share%; done
 same net.onnx --batch 24 --budget 800KiB --host-budget 64KiB
 expect 0 plimsoll model resnet18:input=32,stem=cifar,width=8,classes=10 -o residual.onnx
 for share in 70 40; do same residual.onnx --batch 16 --budget $share%; done
+effort=1 same residual.onnx --batch 16 --budget 20%  # in several legs
 same residual.onnx --batch 16 --budget 30% --batch-norm split
 # Searched on several graphs, for its large layer is updated in slices, too.
 expect 0 plimsoll model vgg11:input=32,width=8,classes=10 -o vgg.onnx
