@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <list>
+#include <numeric>
 #include <span>
 
 #include "compiler/support/bytes.h"
@@ -408,7 +409,8 @@ Status Planning::find_limits(const Found& whole) {
 Result<Plan> Planning::run() {
   PLIMSOLL_TRY(check_request());
   // What has to be measured is nobody's time to search, nor what a plan takes. Of other sub-batches it counts: who looks at them may be ended.
-  PLIMSOLL_TRY(splits_.candidate(request_.sub_batch > 0 ? request_.sub_batch : request_.batch));
+  PLIMSOLL_TRY(splits_.candidate(request_.batch));
+  if (request_.sub_batch > 0) PLIMSOLL_TRY(splits_.candidate(request_.sub_batch));
   if (request_.time_limit_seconds > 0) deadline_ = Deadline::in(request_.time_limit_seconds);
   const auto start = std::chrono::steady_clock::now();
   PLIMSOLL_ASSIGN(const Found whole, recipe(policy_).unconstrained(request_.batch));

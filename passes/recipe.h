@@ -31,8 +31,8 @@ class Recipe {
   Recipe(Splits& splits, const Policy& policy, const RecipeRequest& request)
       : splits_(splits), policy_(policy), request_(request) {}
 
-  // Nothing moved, nothing run again, the fastest algorithms, whatever the policy. At the full batch it is what all budgets
-  // are measured against.
+  // Nothing moved, nothing run again, the fastest algorithms, whatever the policy; of several ranks the fastest of all orders. At the
+  // full batch it is what all budgets are measured against.
   Result<Found> unconstrained(int64_t sub_batch);
 
   // The smallest arena that the request allows. Where no host pool is within its budget, the smallest of these.

@@ -35,12 +35,26 @@ std::vector<State> Archive::all() const {
 
 std::vector<State> Archive::between(int64_t low, int64_t high) const {
   std::vector<State> states;
-  for (auto each = by_peak_.upper_bound(low); each != by_peak_.end() && each->first <= high; ++each) {
+  const std::vector<const State*> kept = apart(low, high);
+  for (auto each = kept.rbegin(); each != kept.rend(); ++each) states.push_back(**each);
+  return states;
+}
+
+std::vector<State> Archive::nearest_above(int64_t low, int64_t high, size_t most) const {
+  std::vector<State> states;
+  for (const State* state : apart(low, high, most)) states.push_back(*state);
+  return states;
+}
+
+// What stands before the last is not dropped any more.
+std::vector<const State*> Archive::apart(int64_t low, int64_t high, size_t most) const {
+  std::vector<const State*> states;
+  for (auto each = by_peak_.upper_bound(low); each != by_peak_.end() && each->first <= high && states.size() <= most; ++each) {
     const int64_t peak = each->first;
-    while (states.size() > 1 && peak - states.back().outcome.peak_bytes < peak / 256) states.pop_back();
-    states.push_back(each->second);
+    while (states.size() > 1 && peak - states.back()->outcome.peak_bytes < peak / 256) states.pop_back();
+    states.push_back(&each->second);
   }
-  std::reverse(states.begin(), states.end());
+  if (states.size() > most) states.resize(most);
   return states;
 }
 

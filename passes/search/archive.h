@@ -7,6 +7,8 @@
 //            +-------------- peak bytes
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <map>
 
 #include "passes/search/state.h"
@@ -31,7 +33,13 @@ class Archive {
   // Those that need more than `low` and no more than `high`, by falling need.
   std::vector<State> between(int64_t low, int64_t high) const;
 
+  // The `most` of these that need least, by rising need.
+  std::vector<State> nearest_above(int64_t low, int64_t high, size_t most) const;
+
  private:
+  // By rising need, none within 1/256 of another's but the first's.
+  std::vector<const State*> apart(int64_t low, int64_t high, size_t most = std::numeric_limits<size_t>::max()) const;
+
   std::map<int64_t, State> by_peak_;
 };
 

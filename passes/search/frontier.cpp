@@ -24,7 +24,7 @@ constexpr int64_t kEvaluations[] = {400, 20'000, 200'000, 2'000'000};
 
 constexpr int kRoundsFromLeast = 16, kRoundsOfSeed = 3;  // of relax.h
 constexpr int kSeedsTried = 2;  // per target, of those that fit by themselves and of those that nearly do
-constexpr int kNearTried = 6;   // per target, of the schedules that need somewhat more
+constexpr size_t kNearTried = 6;  // per target, of the schedules that need somewhat more
 constexpr int kParts = 4;       // that the way from one limit up to the next is taken in
 constexpr size_t kLimitsOfLeg = 16;  // tighter ones begin from where looser ones end, and legs are searched at once
 constexpr size_t kLimitsBefore = 4;  // above those of a leg, that it comes down from
@@ -197,8 +197,7 @@ class Descent::Leg {
     if (const State* known = archive_.fastest(limit); ground_.chain && known) consider(bench_.evaluate(known->fates, limit));
     for (const double share : kShares) fitted({.fates = ground_.linked.fates(limit, share, all)}, all);
     // From the nearest on. One that is a step away may be at a dead end: what makes room for it is what it gave up before.
-    const std::vector<State> above = archive_.between(limit, limit + limit / 3);
-    for (size_t i = 0; i < std::min<size_t>(kNearTried, above.size()); ++i) fitted(above[above.size() - 1 - i], all);
+    for (const State& above : archive_.nearest_above(limit, limit + limit / 3, kNearTried)) fitted(above, all);
     for (const Means& means : {all, Means{all.recompute, false}, Means{false, all.offload}})
       for (const State* from : {&last, &ground_.whole}) fitted(*from, means);
     int near = 0, inside = 0;

@@ -4,6 +4,9 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <string>
+#include <string_view>
 #include <thread>
 
 #include "runtime/attrs/host_memory.h"
