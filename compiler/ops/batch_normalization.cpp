@@ -5,12 +5,17 @@
 // mean and var are the batch's, stashed for the backward (var is biased: the sum over its count), and remembered: run again, the
 // forward reads them and passes over x once. y is read only where a Relu is fused (attribute "relu", never from a file): its
 // zeros are the mask.
+//
+// Where another tensor is added (input 5, never from a file): y = normalized + addend, and the Relu behind it. The forward reads the addend
+// in slot 8. Its gradient is dy as it stands, or dy masked by the Relu, which the backward writes in slot 9 on its way.
 #include "compiler/ops/fused_relu.h"
 #include "compiler/ops/op.h"
 #include "runtime/attrs/batch_norm.h"
 
 namespace plimsoll {
 namespace batch_normalization {
+
+constexpr size_t kAddend = 5;
 
 BatchNormAttrs attrs_of(const NodeView& node) {
   return {.epsilon = node.real("epsilon", 1e-5),
@@ -28,55 +33,80 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
     if (node.input_type(i).dims != Dims{x.dims[1]})
       return node.invalid("input " + std::to_string(i) + " is " + to_string(node.input_type(i).dims) +
                           " when there are " + std::to_string(x.dims[1].value) + " channels");
+  if (node.has_input(kAddend) && node.input_type(kAddend) != x)
+    return node.invalid("adds " + to_string(node.input_type(kAddend)) + " to " + to_string(x));
   // The running statistics move in place: as outputs, where ONNX has them, they do not exist.
   return std::vector{x};
 }
 
+// Whether anything but the addend wants a gradient.
+bool trains_before_addition(const TaskBuilder& build) {
+  return build.wants_gradient(0) || build.wants_gradient(1) || build.wants_gradient(2);
+}
+
 void forward(TaskBuilder& build) {
   const NodeView& node = build.node();
-  const bool trained = build.wants_gradient(0) || build.wants_gradient(1) || build.wants_gradient(2);
   const auto stash = [&](const char* what) {
-    return trained ? build.write_stash(what, {DataType::f32, {node.input_type(0).dims[1]}}) : Operand{};
+    return trains_before_addition(build) ? build.write_stash(what, {DataType::f32, {node.input_type(0).dims[1]}}) : Operand{};
   };
-  build.task({.kernel = "BatchNormForward",
-              .attributes = to_attributes(attrs_of(node)),
-              .operands = {build.read_input(0), build.read_input(1), build.read_input(2), build.update_input(3),
-                           build.update_input(4), build.write_output(0), stash("mean"), stash("var")},
-              .in_place = {{0, 5}},
-              .flops = flops_per_element(node.input_type(0), 7),
-              .twice = {0},
-              .remembers = {6, 7},
-              .mixes_samples = true});
+  TaskSpec task{.kernel = "BatchNormForward",
+                .attributes = to_attributes(attrs_of(node)),
+                .operands = {build.read_input(0), build.read_input(1), build.read_input(2), build.update_input(3),
+                             build.update_input(4), build.write_output(0), stash("mean"), stash("var")},
+                .in_place = {{0, 5}},
+                .flops = flops_per_element(node.input_type(0), 7),
+                .twice = {0},
+                .remembers = {6, 7},
+                .mixes_samples = true};
+  if (node.has_input(kAddend)) {
+    task.operands.push_back(build.read_input(kAddend));
+    task.in_place.push_back({8, 5});
+    task.flops = flops_per_element(node.input_type(0), 8);
+  }
+  build.task(std::move(task));
 }
 
 void backward(TaskBuilder& build) {
+  if (!trains_before_addition(build)) return build.give_gradient(kAddend, gradient_before_relu(build));
   const BatchNormAttrs attrs = attrs_of(build.node());
-  build.task({.kernel = "BatchNormBackward",
-              .kind = TaskKind::backward,
-              .attributes = to_attributes(attrs),
-              .operands = {build.read_input(0), build.read_gradient(0), build.read_input(1), build.read_stash("mean"),
-                           build.read_stash("var"), attrs.relu ? build.read_output(0) : Operand{},
-                           build.write_gradient(0), build.write_gradient(1), build.write_gradient(2)},
-              .in_place = {{1, 6}, {0, 6}},
-              .flops = flops_per_element(build.node().input_type(0), 11),
-              .twice = {0, 1, 5},
-              .mixes_samples = true});
+  TaskSpec task{.kernel = "BatchNormBackward",
+                .kind = TaskKind::backward,
+                .attributes = to_attributes(attrs),
+                .operands = {build.read_input(0), build.read_gradient(0), build.read_input(1), build.read_stash("mean"),
+                             build.read_stash("var"), attrs.relu ? build.read_output(0) : Operand{},
+                             build.write_gradient(0), build.write_gradient(1), build.write_gradient(2)},
+                .in_place = {{1, 6}, {0, 6}},
+                .flops = flops_per_element(build.node().input_type(0), 11),
+                .twice = {0, 1, 5},
+                .mixes_samples = true};
+  if (attrs.relu && build.wants_gradient(kAddend)) {
+    task.operands.push_back(build.write_gradient(kAddend));
+    // Each of two results has one operand of its own to lie on. In the second pass the masked dy is read, which dy stands for here.
+    task.in_place = {{1, 9}, {0, 6}};
+    task.twice = {0, 1};
+  }
+  build.task(std::move(task));
+  if (!attrs.relu) build.alias_gradient(kAddend, 0);
 }
 
 std::vector<Sample> samples() {
-  const auto sample = [](std::string name, Dims x, int64_t relu) {
+  const auto sample = [](std::string name, Dims x, int64_t relu, bool adds = false) {
     const Dims channels = {x[1]};
-    return Sample{.name = std::move(name),
-                  .inputs = {{.dims = x, .low = -1, .high = 2},
-                             {.dims = channels, .kind = ValueKind::parameter, .low = 0.5, .high = 1.5},
-                             {.dims = channels, .kind = ValueKind::parameter},
-                             {.dims = channels, .kind = ValueKind::statistic},
-                             {.dims = channels, .kind = ValueKind::statistic, .low = 0.5, .high = 2}},
-                  .attributes = {{"relu", relu}}};
+    Sample made{.name = std::move(name),
+                .inputs = {{.dims = x, .low = -1, .high = 2},
+                           {.dims = channels, .kind = ValueKind::parameter, .low = 0.5, .high = 1.5},
+                           {.dims = channels, .kind = ValueKind::parameter},
+                           {.dims = channels, .kind = ValueKind::statistic},
+                           {.dims = channels, .kind = ValueKind::statistic, .low = 0.5, .high = 2}},
+                .attributes = {{"relu", relu}}};
+    if (adds) made.inputs.push_back({.dims = x});
+    return made;
   };
   return {sample("image", {kBatch, {3}, {5}, {5}}, 0), sample("relu", {kBatch, {3}, {4}, {3}}, 1),
           sample("flat", {kBatch, {5}}, 0), sample("blocked", {kBatch, {16}, {3}, {3}}, 0),
-          sample("blocked_relu", {kBatch, {32}, {2}, {3}}, 1), sample("large", {kBatch, {2}, {21}, {22}}, 0)};
+          sample("blocked_relu", {kBatch, {32}, {2}, {3}}, 1), sample("large", {kBatch, {2}, {21}, {22}}, 0),
+          sample("addend", {kBatch, {3}, {5}, {5}}, 0, true), sample("addend_relu", {kBatch, {32}, {2}, {3}}, 1, true),
+          sample("addend_large", {kBatch, {2}, {22}, {22}}, 1, true)};
 }
 
 }  // namespace batch_normalization
@@ -87,6 +117,7 @@ const Op op_BatchNormalization{.name = "BatchNormalization",
                                .forward = batch_normalization::forward,
                                .backward = batch_normalization::backward,
                                .layout = LayoutRule::channels,
+                               .addend = batch_normalization::kAddend,
                                .absorbs_relu = [](const NodeView&) { return true; },
                                .samples = batch_normalization::samples};
 

@@ -62,6 +62,9 @@ struct Op {
   LayoutRule (*layout_of)(const NodeView& node) = nullptr;  // instead of `layout`, where it depends on the node
   // How input `i`, a parameter, had best lie beside activations in `images`. nullptr: plain.
   Layout (*weight_layout)(const NodeView& node, size_t i, Layout images) = nullptr;
+  // The input that the node's kernels add to their result, a tensor like that: behind those that a model gives it, and only ever given
+  // by training/fuse_additions.h. -1: there is none.
+  int addend = -1;
   // True when the node has kernels that end in a Relu, switched on by the attribute "relu" (fused_relu.h).
   bool (*absorbs_relu)(const NodeView& node) = nullptr;
   std::vector<Sample> (*samples)() = nullptr;

@@ -46,6 +46,8 @@ struct Channels {
   int64_t elements() const { return count * channels; }
   __host__ __device__ int64_t groups() const { return (channels + kColumns - 1) / kColumns; }
   int64_t blocks() const { return (beside ? groups() : channels) * stretches; }
+  // Whether four neighbours of a channel's elements lie side by side, at a multiple of 16 bytes.
+  bool by_four() const { return (beside ? channels : pixels) % 4 == 0; }
   // Where element i of channel c lies.
   template <class Index>
   __device__ int64_t at(int64_t c, Index i) const {
@@ -53,6 +55,12 @@ struct Channels {
     return (static_cast<int64_t>(sample) * channels + c) * pixels + static_cast<int64_t>(pixel);
   }
 };
+
+// The k-th of a thread's elements of a stretch; by four, those of k to k + 3 are neighbours.
+template <bool kFour>
+__device__ int64_t element_of_thread(int64_t begin, int k) {
+  return kFour ? begin + int64_t{k & ~3} * kThreads + 4 * threadIdx.x + (k & 3) : begin + int64_t{k} * kThreads + threadIdx.x;
+}
 
 struct Moments {
   double count, mean, squares;  // squares: sum of (x - mean)^2

@@ -7,7 +7,8 @@
 namespace plimsoll::cuda::batch_norm {
 
 // A thread takes the moments of what it holds, then merges them with those of what it held before, and those of the other lines.
-static __global__ void moments_of_columns_kernel(Channels shape, const float* x, Moments* moments) {
+// Two blocks at least have room on a multiprocessor: with one there is too little under way to fill the memory's lanes.
+static __global__ void __launch_bounds__(kThreads, 2) moments_of_columns_kernel(Channels shape, const float* x, Moments* moments) {
   __shared__ Moments of_line[kLines][kColumns];
   const int column = static_cast<int>(threadIdx.x) % kColumns, line = static_cast<int>(threadIdx.x) / kColumns;
   const int64_t c = int64_t{blockIdx.x} % shape.groups() * kColumns + column, stretch = int64_t{blockIdx.x} / shape.groups();
@@ -42,27 +43,30 @@ static __global__ void moments_of_columns_kernel(Channels shape, const float* x,
 
 // Four channels of a pixel, or one: a channel's figures are read beside its neighbours'. Of channels that are a multiple of four
 // all of them begin at multiples of 16 bytes.
-template <bool kFour, bool kRelu, class Index>
+template <bool kFour, bool kAdd, bool kRelu, class Index>
 __global__ void normalize_columns_kernel(Index n, Index steps_of_pixel, const float* x, const float* factor, const float* offset,
-                                         float* y) {
+                                         const float* addend, float* y) {
   const int64_t number = thread_number();
   if (number >= static_cast<int64_t>(n)) return;
   const Index c = static_cast<Index>(number) % steps_of_pixel;
-  const auto value = [](float from, float a, float b) {
-    const float v = from * a + b;
+  const auto value = [](float from, float a, float b, float more) {
+    const float v = kAdd ? from * a + b + more : from * a + b;
     return kRelu ? (v > 0 ? v : 0) : v;
   };
   if constexpr (kFour) {
     const float4 v = load4(x + 4 * number), a = load4(factor + 4 * c), b = load4(offset + 4 * c);
-    store4(y + 4 * number, make_float4(value(v.x, a.x, b.x), value(v.y, a.y, b.y), value(v.z, a.z, b.z), value(v.w, a.w, b.w)));
+    const float4 more = kAdd ? load4(addend + 4 * number) : make_float4(0, 0, 0, 0);
+    store4(y + 4 * number, make_float4(value(v.x, a.x, b.x, more.x), value(v.y, a.y, b.y, more.y), value(v.z, a.z, b.z, more.z),
+                                       value(v.w, a.w, b.w, more.w)));
   } else {
-    y[number] = value(x[number], factor[c], offset[c]);
+    y[number] = value(x[number], factor[c], offset[c], kAdd ? addend[number] : 0);
   }
 }
 
-// Sums of what a thread held at once are taken in f32.
-template <bool kRelu>
-__global__ void sums_of_columns_kernel(Channels shape, const float* x, const float* dy, const float* y, const float* mean, Sums* sums) {
+// Sums of what a thread held at once are taken in f32. `masked`: where g is written for the passes behind.
+template <bool kRelu, bool kWrite>
+__global__ void sums_of_columns_kernel(Channels shape, const float* x, const float* dy, const float* y, const float* mean, float* masked,
+                                       Sums* sums) {
   __shared__ Sums of_line[kLines][kColumns];
   const int column = static_cast<int>(threadIdx.x) % kColumns, line = static_cast<int>(threadIdx.x) / kColumns;
   const int64_t c = int64_t{blockIdx.x} % shape.groups() * kColumns + column, stretch = int64_t{blockIdx.x} / shape.groups();
@@ -77,6 +81,7 @@ __global__ void sums_of_columns_kernel(Channels shape, const float* x, const flo
       if (i >= end) break;
       const int64_t at = i * shape.channels + c;
       const float g = kRelu && !(y[at] > 0) ? 0 : dy[at];
+      if (kWrite) masked[at] = g;
       g_sum += g;
       g_off += g * (x[at] - middle);
     }

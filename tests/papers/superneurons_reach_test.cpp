@@ -6,6 +6,7 @@
 #include "compiler/costs/modelled.h"
 #include "compiler/training/build.h"
 #include "compiler/training/fuse.h"
+#include "compiler/training/fuse_additions.h"
 #include "compiler/training/loss.h"
 #include "tests/papers/superneurons_plan.h"
 
@@ -23,6 +24,7 @@ void expect_plan(const std::string& spec, int64_t batch, const std::string& poli
   ImportedModel model = superneurons::import_zoo(spec, batch);
   std::vector<std::string> notes;
   REQUIRE(attach_loss(model.network, LossKind::softmax_cross_entropy, notes).ok());
+  fuse_additions(model.network);
   fuse_activations(model.network);
   const Result<TaskGraph> graph = build_task_graph(model.network, {.batch = batch});
   REQUIRE(graph.ok());

@@ -10,6 +10,7 @@
 #include "compiler/import/onnx.h"
 #include "compiler/training/build.h"
 #include "compiler/training/fuse.h"
+#include "compiler/training/fuse_additions.h"
 #include "compiler/training/loss.h"
 #include "models/zoo.h"
 #include "passes/planner.h"
@@ -29,6 +30,7 @@ TaskGraph training_of(const std::string& spec, int64_t batch) {
   REQUIRE(model.ok());
   std::vector<std::string> notes;
   REQUIRE(attach_loss(model->network, LossKind::softmax_cross_entropy, notes).ok());
+  fuse_additions(model->network);
   fuse_activations(model->network);
   Result<TaskGraph> graph = build_task_graph(model->network, {.batch = batch});
   REQUIRE(graph.ok());

@@ -17,6 +17,7 @@
 #include "compiler/ir/plan_json.h"
 #include "compiler/training/build.h"
 #include "compiler/training/fuse.h"
+#include "compiler/training/fuse_additions.h"
 #include "compiler/training/layout.h"
 #include "compiler/training/loss.h"
 #include "scatter.h"
@@ -47,6 +48,7 @@ Status make(const std::string& model_path, const std::string& directory, Argumen
   PLIMSOLL_ASSIGN(ImportedModel model, import_onnx(model_path, {.batch = batch}));
   std::vector<std::string> notes;
   PLIMSOLL_TRY(attach_loss(model.network, LossKind::softmax_cross_entropy, notes));
+  fuse_additions(model.network);
   fuse_activations(model.network);
   assign_layouts(model.network, __builtin_cpu_supports("avx512f") ? Layout::nChw16c : __builtin_cpu_supports("avx2") ? Layout::nChw8c : Layout::plain);
   PLIMSOLL_ASSIGN(TaskGraph graph, build_task_graph(model.network, {.batch = batch}));

@@ -12,6 +12,7 @@
 #include "compiler/import/onnx.h"
 #include "compiler/training/build.h"
 #include "compiler/training/fuse.h"
+#include "compiler/training/fuse_additions.h"
 #include "compiler/training/layout.h"
 #include "compiler/training/loss.h"
 #include "models/zoo.h"
@@ -146,6 +147,7 @@ Result<Network> make_network(const std::string& spec, int64_t batch, int64_t sub
   if (!model.ok()) return model.error();
   std::vector<std::string> notes;
   PLIMSOLL_TRY(attach_loss(model->network, LossKind::softmax_cross_entropy, notes));
+  fuse_additions(model->network);
   fuse_activations(model->network);
   assign_layouts(model->network, __builtin_cpu_supports("avx512f") ? Layout::nChw16c : __builtin_cpu_supports("avx2") ? Layout::nChw8c : Layout::plain);
   Network network{.batch = batch, .sub_batch = sub_batch};

@@ -14,6 +14,7 @@
 #include "compiler/support/counted.h"
 #include "compiler/training/composites.h"
 #include "compiler/training/fuse.h"
+#include "compiler/training/fuse_additions.h"
 #include "compiler/training/rules/rules.h"
 #include "passes/policies.h"
 #include "tools/plimsoll/dump.h"
@@ -42,6 +43,7 @@ Status freeze_as_asked(const ModelOptions& options, Network& network, std::vecto
 
 void fuse(Network& network) {
   fuse_composites(network);
+  fuse_additions(network);
   fuse_activations(network);
 }
 

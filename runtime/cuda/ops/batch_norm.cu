@@ -1,8 +1,8 @@
-// BatchNormForward  {x, scale, bias, running_mean, running_var, y, mean, var}
-// BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias}
+// BatchNormForward  {x, scale, bias, running_mean, running_var, y, mean, var, addend?}
+// BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias, daddend?}
 //
 // Each in three launches: partial results of stretches of a channel (batch_norm.h), one warp for each channel that puts them
-// together, and one pass over all elements, which ends in the fused Relu. Run again, when mean and var are read, the forward
+// together, and one pass over all elements, which adds the addend and ends in the fused Relu. Run again, when mean and var are read, the forward
 // takes the last two. What is normalized by are mean and var as they are stored, so that both give the same bits.
 #include "runtime/attrs/batch_norm.h"
 
@@ -16,17 +16,24 @@ namespace {
 
 using namespace cuda::batch_norm;
 
-template <class Index>
+template <bool kFour, class Index>
 __global__ void moments_kernel(Channels shape, const float* x, Moments* moments) {
   const int64_t c = int64_t{blockIdx.x} / shape.stretches, stretch = int64_t{blockIdx.x} % shape.stretches;
   const int64_t begin = stretch * kStretch;
   float held[kHeld];
   float sum = 0;
 #pragma unroll
-  for (int k = 0; k < kHeld; ++k) {
-    const int64_t i = begin + k * cuda::kThreads + threadIdx.x;
-    held[k] = i < shape.count ? x[shape.at(c, static_cast<Index>(i))] : 0;
-    sum += held[k];
+  for (int k = 0; k < kHeld; k += kFour ? 4 : 1) {
+    const int64_t i = element_of_thread<kFour>(begin, k);
+    const float* const from = x + (i < shape.count ? shape.at(c, static_cast<Index>(i)) : 0);
+    if constexpr (kFour) {
+      const float4 v = i < shape.count ? cuda::load4(from) : make_float4(0, 0, 0, 0);
+      held[k] = v.x, held[k + 1] = v.y, held[k + 2] = v.z, held[k + 3] = v.w;
+      sum += (v.x + v.y) + (v.z + v.w);
+    } else {
+      held[k] = i < shape.count ? *from : 0;
+      sum += held[k];
+    }
   }
   const int64_t left = shape.count - begin;
   const double count = static_cast<double>(left < kStretch ? left : kStretch);
@@ -35,7 +42,7 @@ __global__ void moments_kernel(Channels shape, const float* x, Moments* moments)
   float squares = 0;
 #pragma unroll
   for (int k = 0; k < kHeld; ++k) {
-    const int64_t i = begin + k * cuda::kThreads + threadIdx.x;
+    const int64_t i = element_of_thread<kFour>(begin, k);
     const float off = i < shape.count ? held[k] - middle : 0;
     squares += off * off;
   }
@@ -77,32 +84,44 @@ __global__ void settle_forward_kernel(Channels shape, BatchNormAttrs attrs, bool
 }
 
 // `n` steps of four pixels of one channel, or of one.
-template <bool kFour, bool kRelu, class Index>
+template <bool kFour, bool kAdd, bool kRelu, class Index>
 __global__ void normalize_kernel(Index n, Index steps_of_plane, Index channels, const float* x, const float* factor,
-                                 const float* offset, float* y) {
+                                 const float* offset, const float* addend, float* y) {
   const int64_t number = cuda::thread_number();
   if (number >= static_cast<int64_t>(n)) return;
   const Index c = static_cast<Index>(number) / steps_of_plane % channels;
   const float a = factor[c], b = offset[c];
-  const auto value = [=](float from) {
-    const float v = from * a + b;
+  const auto value = [=](float from, float more) {
+    const float v = kAdd ? from * a + b + more : from * a + b;
     return kRelu ? (v > 0 ? v : 0) : v;
   };
   if constexpr (kFour) {
-    const float4 v = cuda::load4(x + 4 * number);
-    cuda::store4(y + 4 * number, make_float4(value(v.x), value(v.y), value(v.z), value(v.w)));
+    const float4 v = cuda::load4(x + 4 * number), more = kAdd ? cuda::load4(addend + 4 * number) : v;
+    cuda::store4(y + 4 * number, make_float4(value(v.x, more.x), value(v.y, more.y), value(v.z, more.z), value(v.w, more.w)));
   } else {
-    y[number] = value(x[number]);
+    y[number] = value(x[number], kAdd ? addend[number] : 0);
   }
 }
 
-// Blocks of kThreads for the four passes' common shape: body(four, index, steps).
+// For the passes over all elements: body(four, index, steps).
 template <class Body>
 void by_step(const Channels& shape, Body body) {
-  const bool by_four = (shape.beside ? shape.channels : shape.pixels) % 4 == 0;
-  const int64_t steps = shape.elements() / (by_four ? 4 : 1);
-  cuda::by_flag(by_four, [&](auto four) { cuda::by_index(steps, [&](auto index) { body(four, index, steps); }); });
+  const int64_t steps = shape.elements() / (shape.by_four() ? 4 : 1);
+  cuda::by_flag(shape.by_four(), [&](auto four) { cuda::by_index(steps, [&](auto index) { body(four, index, steps); }); });
 }
+
+// For the passes over a channel's stretches, where channels do not lie side by side: body(four, index).
+template <class Body>
+void by_stretch(const Channels& shape, Body body) {
+  cuda::by_flag(shape.by_four(), [&](auto four) { cuda::by_index(shape.count, [&](auto index) { body(four, index); }); });
+}
+
+template <class Body>
+void by_flags(bool first, bool second, Body body) {
+  cuda::by_flag(first, [&](auto a) { cuda::by_flag(second, [&](auto b) { body(a, b); }); });
+}
+
+constexpr size_t kForwardAddend = 8, kBackwardAddend = 9;  // slots, where there is an addend
 
 // Of the forward: mean and var are read.
 bool remembered(std::span<const OperandDesc> operands) { return operands[6].access == Access::read; }
@@ -115,7 +134,7 @@ std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const Ope
   cuda::need_one_order(operands);
   const Channels shape(operands[0].tensor);
   const int64_t before_factor = moments_bytes(shape, operands);
-  const bool again = remembered(operands);
+  const bool again = remembered(operands), adds = operands.size() > kForwardAddend;
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     Moments* const moments = reinterpret_cast<Moments*>(workspace);
     float* const factor = reinterpret_cast<float*>(workspace + before_factor);
@@ -128,24 +147,25 @@ std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const Ope
     if (taken && shape.beside)
       cuda::launch("moments", moments_of_columns_kernel, shape.blocks(), cuda::kThreads, context, shape, cuda::in(operand, 0), moments);
     else if (taken)
-      cuda::by_index(shape.count, [&](auto index) {
-        cuda::launch("moments", moments_kernel<decltype(index)>, shape.blocks(), cuda::kThreads, context, shape,
+      by_stretch(shape, [&](auto four, auto index) {
+        cuda::launch("moments", moments_kernel<decltype(four)::value, decltype(index)>, shape.blocks(), cuda::kThreads, context, shape,
                      cuda::in(operand, 0), moments);
       });
     cuda::launch("batch statistics", settle_forward_kernel, cuda::blocks_for(32 * shape.channels), cuda::kThreads, context,
                  shape, attrs, taken, taken && !context.recompute, moments, o);
+    const float *const x = cuda::in(operand, 0), *const addend = adds ? cuda::in(operand, kForwardAddend) : nullptr;
+    float* const y = cuda::out(operand, 5);
     by_step(shape, [&](auto four, auto index, int64_t steps) {
       using Index = decltype(index);
-      cuda::by_flag(attrs.relu, [&](auto relu) {
+      constexpr bool kFour = decltype(four)::value;
+      const Index n = static_cast<Index>(steps), channels = static_cast<Index>(shape.channels);
+      by_flags(adds, attrs.relu, [&](auto add, auto relu) {
+        constexpr bool kAdd = decltype(add)::value, kRelu = decltype(relu)::value;
         if (shape.beside)
-          return cuda::launch("batch normalization", normalize_columns_kernel<decltype(four)::value, decltype(relu)::value, Index>,
-                              cuda::blocks_for(steps), cuda::kThreads, context, static_cast<Index>(steps),
-                              static_cast<Index>(shape.channels / (decltype(four)::value ? 4 : 1)), cuda::in(operand, 0), factor,
-                              factor + shape.channels, cuda::out(operand, 5));
-        cuda::launch("batch normalization", normalize_kernel<decltype(four)::value, decltype(relu)::value, Index>,
-                     cuda::blocks_for(steps), cuda::kThreads, context, static_cast<Index>(steps),
-                     static_cast<Index>(shape.pixels / (decltype(four)::value ? 4 : 1)), static_cast<Index>(shape.channels),
-                     cuda::in(operand, 0), factor, factor + shape.channels, cuda::out(operand, 5));
+          return cuda::launch("batch normalization", normalize_columns_kernel<kFour, kAdd, kRelu, Index>, cuda::blocks_for(steps),
+                              cuda::kThreads, context, n, channels / (kFour ? 4 : 1), x, factor, factor + shape.channels, addend, y);
+        cuda::launch("batch normalization", normalize_kernel<kFour, kAdd, kRelu, Index>, cuda::blocks_for(steps), cuda::kThreads, context,
+                     n, static_cast<Index>(shape.pixels / (kFour ? 4 : 1)), channels, x, factor, factor + shape.channels, addend, y);
       });
     });
   });
@@ -154,19 +174,31 @@ std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const Ope
 // With g = dy, masked by a fused Relu, and z = (x - mean) / std:
 //   dbias = sum g,   dscale = sum g z,   dx = scale / std * (g - dbias / count - z * dscale / count)
 
-template <bool kRelu, class Index>
-__global__ void batch_norm_sums_kernel(Channels shape, const float* x, const float* dy, const float* y, const float* mean, Sums* sums) {
+// `masked`: where g is written for the passes behind.
+template <bool kFour, bool kRelu, bool kWrite, class Index>
+__global__ void batch_norm_sums_kernel(Channels shape, const float* x, const float* dy, const float* y, const float* mean, float* masked,
+                                       Sums* sums) {
   const int64_t c = int64_t{blockIdx.x} / shape.stretches, begin = int64_t{blockIdx.x} % shape.stretches * kStretch;
   const float middle = mean[c];
   float g_sum = 0, g_off = 0;
+  const auto gradient = [](float slope, float result) { return kRelu && !(result > 0) ? 0 : slope; };
 #pragma unroll
-  for (int k = 0; k < kHeld; ++k) {
-    const int64_t i = begin + k * cuda::kThreads + threadIdx.x;
+  for (int k = 0; k < kHeld; k += kFour ? 4 : 1) {
+    const int64_t i = element_of_thread<kFour>(begin, k);
     if (i >= shape.count) break;
     const int64_t at = shape.at(c, static_cast<Index>(i));
-    const float g = kRelu && !(y[at] > 0) ? 0 : dy[at];
-    g_sum += g;
-    g_off += g * (x[at] - middle);
+    if constexpr (kFour) {
+      const float4 u = cuda::load4(x + at), v = cuda::load4(dy + at), w = kRelu ? cuda::load4(y + at) : v;
+      const float4 g = make_float4(gradient(v.x, w.x), gradient(v.y, w.y), gradient(v.z, w.z), gradient(v.w, w.w));
+      if (kWrite) cuda::store4(masked + at, g);
+      g_sum += (g.x + g.y) + (g.z + g.w);
+      g_off += (g.x * (u.x - middle) + g.y * (u.y - middle)) + (g.z * (u.z - middle) + g.w * (u.w - middle));
+    } else {
+      const float g = gradient(dy[at], kRelu ? y[at] : 0);
+      if (kWrite) masked[at] = g;
+      g_sum += g;
+      g_off += g * (x[at] - middle);
+    }
   }
   const Sums total = cuda::block_reduce<cuda::kThreads>(Sums{g_sum, g_off}, plus);
   if (threadIdx.x == 0) sums[blockIdx.x] = total;
@@ -217,9 +249,12 @@ __global__ void gradient_kernel(Index n, Index steps_of_plane, Index channels, c
   }
 }
 
+// Where g is the gradient of an addend, too, the sums' pass writes it and the last one reads that in place of dy and y.
 std::unique_ptr<Kernel> backward(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands) {
   cuda::need_one_order(operands);
   const Channels shape(operands[0].tensor);
+  const bool writes = operands.size() > kBackwardAddend;
+  if (writes && !attrs.relu) throw KernelError("without a Relu the gradient of what is added is that of the sum");
   const bool adds_scale = cuda::adds(operands[7]), adds_bias = cuda::adds(operands[8]);
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     const float *x = cuda::in(operand, 0), *dy = cuda::in(operand, 1), *y = cuda::in(operand, 5);
@@ -229,30 +264,33 @@ std::unique_ptr<Kernel> backward(const BatchNormAttrs& attrs, std::span<const Op
                              cuda::out(operand, 7), cuda::out(operand, 8), adds_scale,
                              adds_bias,             p,                     p + shape.channels,
                              p + 2 * shape.channels};
-    cuda::by_flag(attrs.relu, [&](auto relu) {
-      constexpr bool kRelu = decltype(relu)::value;
+    float* const g = writes ? cuda::out(operand, kBackwardAddend) : nullptr;
+    by_flags(attrs.relu, writes, [&](auto relu, auto write) {
+      constexpr bool kRelu = decltype(relu)::value, kWrite = kRelu && decltype(write)::value;
       if (shape.beside)
-        cuda::launch("sums of a batch's gradients", sums_of_columns_kernel<kRelu>, shape.blocks(), cuda::kThreads, context, shape, x,
-                     dy, y, o.mean, sums);
-      else
-        cuda::by_index(shape.count, [&](auto index) {
-          cuda::launch("sums of a batch's gradients", batch_norm_sums_kernel<kRelu, decltype(index)>, shape.blocks(), cuda::kThreads, context,
-                       shape, x, dy, y, o.mean, sums);
-        });
-      cuda::launch("gradients of scale and bias", settle_backward_kernel, cuda::blocks_for(32 * shape.channels),
-                   cuda::kThreads, context, shape, attrs.epsilon, sums, o);
-      if (operand[6] == nullptr) return;
-      by_step(shape, [&](auto four, auto index, int64_t steps) {
-        using Index = decltype(index);
+        return cuda::launch("sums of a batch's gradients", sums_of_columns_kernel<kRelu, kWrite>, shape.blocks(), cuda::kThreads, context,
+                            shape, x, dy, y, o.mean, g, sums);
+      by_stretch(shape, [&](auto four, auto index) {
+        cuda::launch("sums of a batch's gradients", batch_norm_sums_kernel<decltype(four)::value, kRelu, kWrite, decltype(index)>,
+                     shape.blocks(), cuda::kThreads, context, shape, x, dy, y, o.mean, g, sums);
+      });
+    });
+    cuda::launch("gradients of scale and bias", settle_backward_kernel, cuda::blocks_for(32 * shape.channels), cuda::kThreads, context,
+                 shape, attrs.epsilon, sums, o);
+    if (operand[6] == nullptr) return;
+    const float* const slope = writes ? g : dy;
+    float* const dx = cuda::out(operand, 6);
+    by_step(shape, [&](auto four, auto index, int64_t steps) {
+      using Index = decltype(index);
+      constexpr bool kFour = decltype(four)::value;
+      const Index n = static_cast<Index>(steps), channels = static_cast<Index>(shape.channels);
+      cuda::by_flag(attrs.relu && !writes, [&](auto relu) {
+        constexpr bool kRelu = decltype(relu)::value;
         if (shape.beside)
-          return cuda::launch("batch normalization's gradient", gradient_of_columns_kernel<decltype(four)::value, kRelu, Index>,
-                              cuda::blocks_for(steps), cuda::kThreads, context, static_cast<Index>(steps),
-                              static_cast<Index>(shape.channels / (decltype(four)::value ? 4 : 1)), shape.channels, x, dy, y, p,
-                              cuda::out(operand, 6));
-        cuda::launch("batch normalization's gradient", gradient_kernel<decltype(four)::value, kRelu, Index>,
-                     cuda::blocks_for(steps), cuda::kThreads, context, static_cast<Index>(steps),
-                     static_cast<Index>(shape.pixels / (decltype(four)::value ? 4 : 1)), static_cast<Index>(shape.channels),
-                     x, dy, y, p, cuda::out(operand, 6));
+          return cuda::launch("batch normalization's gradient", gradient_of_columns_kernel<kFour, kRelu, Index>, cuda::blocks_for(steps),
+                              cuda::kThreads, context, n, channels / (kFour ? 4 : 1), shape.channels, x, slope, y, p, dx);
+        cuda::launch("batch normalization's gradient", gradient_kernel<kFour, kRelu, Index>, cuda::blocks_for(steps), cuda::kThreads, context,
+                     n, static_cast<Index>(shape.pixels / (kFour ? 4 : 1)), channels, x, slope, y, p, dx);
       });
     });
   });

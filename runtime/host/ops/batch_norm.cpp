@@ -1,5 +1,5 @@
-// BatchNormForward  {x, scale, bias, running_mean, running_var, y, mean, var}
-// BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias}
+// BatchNormForward  {x, scale, bias, running_mean, running_var, y, mean, var, addend?}
+// BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias, daddend?}
 //
 // x is read from memory twice: once for both moments, once to be normalized; run again, when mean and var are read, the latter
 // alone. What is normalized by are mean and var as they are stored, so that both give the same bits. Moments are taken over chunks that stay in
@@ -56,7 +56,7 @@ class BatchNormForwardKernel final : public Kernel {
  public:
   BatchNormForwardKernel(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands)
       : attrs_(attrs), shape_(operands[0].tensor), layout_(operands[0].tensor.layout),
-        remembered_(operands[6].access == Access::read) {}
+        remembered_(operands[6].access == Access::read), has_addend_(operands.size() > kAddend) {}
 
   int64_t workspace_bytes() const {
     return moment_count() * static_cast<int64_t>(sizeof(Moments)) + 2 * shape_.channels * static_cast<int64_t>(sizeof(float));
@@ -91,15 +91,17 @@ class BatchNormForwardKernel final : public Kernel {
     for (int64_t plane = 0; plane < planes; ++plane) {
       const auto a = P::spread(factor + plane * kBlock % channels), b = P::spread(offset + plane * kBlock % channels);
       const float* from = x + plane * floats;
+      const float* more = has_addend_ ? host::in(operands, kAddend) + plane * floats : nullptr;
       float* to = y + plane * floats;
-      if (attrs_.relu) {
+      const auto write = [&](auto value) {
+        if (!attrs_.relu) return P::map(to, 0, floats, value);
         P::map(to, 0, floats, [&](auto load, int64_t i) {
-          const auto v = load(from + i) * a + b;
+          const auto v = value(load, i);
           return v > 0 ? v : v - v;
         });
-      } else {
-        P::map(to, 0, floats, [&](auto load, int64_t i) { return load(from + i) * a + b; });
-      }
+      };
+      if (more) write([&](auto load, int64_t i) { return load(from + i) * a + b + load(more + i); });
+      else write([&](auto load, int64_t i) { return load(from + i) * a + b; });
     }
   }
 
@@ -145,16 +147,23 @@ class BatchNormForwardKernel final : public Kernel {
   const PlaneShape shape_;
   const Layout layout_;
   const bool remembered_;  // mean and var are read
+  const bool has_addend_;
+
+  static constexpr size_t kAddend = 8;
 };
 
 // With g = dy, masked by a fused Relu, and z = (x - mean) / std:
 //   dbias = sum g,   dscale = sum g z,   dx = scale / std * (g - dbias / count - z * dscale / count)
+// Where g is the gradient of an addend, too, the first pass writes it and the second reads that in place of dy and y.
 // workspace: Sums[samples][channels], then three floats per channel: dx = p * g + q * x + r.
 class BatchNormBackwardKernel final : public Kernel {
  public:
   BatchNormBackwardKernel(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands)
       : attrs_(attrs), shape_(operands[0].tensor), layout_(operands[0].tensor.layout) {
     for (size_t i = 0; i < 2; ++i) adds_[i] = operands[7 + i].access == Access::update;
+    if (operands.size() <= kAddend) return;
+    if (!attrs.relu) throw KernelError("without a Relu the gradient of what is added is that of the sum");
+    writes_masked_ = true;
   }
 
   static int64_t workspace_bytes(const PlaneShape& shape) {
@@ -178,7 +187,7 @@ class BatchNormBackwardKernel final : public Kernel {
     using P = host::Planes<kBlock>;
     const float *x = host::in(operands, 0), *dy = host::in(operands, 1), *mean = host::in(operands, 3);
     const float* y = host::in(operands, 5);
-    float* dx = host::out(operands, 6);
+    float *dx = host::out(operands, 6), *g_out = writes_masked_ ? host::out(operands, kAddend) : nullptr;
     const int64_t channels = shape_.channels, floats = shape_.pixels * kBlock;
     const int64_t planes = shape_.samples * channels / kBlock;
     Sums* sums = reinterpret_cast<Sums*>(workspace);
@@ -199,10 +208,16 @@ class BatchNormBackwardKernel final : public Kernel {
       double g[kBlock] = {}, g_off[kBlock] = {};
       for (int64_t begin = 0; begin < floats; begin += kNormChunk) {
         const int64_t end = std::min(begin + kNormChunk, floats);
-        P::fold(P::sum(begin, end, [&](auto load, int64_t i) { return masked(load, base + i); }), g);
-        P::fold(P::sum(begin, end, [&](auto load, int64_t i) {
-                  return masked(load, base + i) * (load(x + base + i) - middle);
-                }), g_off);
+        const auto add_up = [&](auto of) {
+          P::fold(P::sum(begin, end, of), g);
+          P::fold(P::sum(begin, end, [&](auto load, int64_t i) { return of(load, i) * (load(x + base + i) - middle); }), g_off);
+        };
+        if (g_out) {
+          P::map(g_out + base, begin, end, [&](auto load, int64_t i) { return masked(load, base + i); });
+          add_up([&](auto load, int64_t i) { return load(g_out + base + i); });
+        } else {
+          add_up([&](auto load, int64_t i) { return masked(load, base + i); });
+        }
       }
       for (int c = 0; c < kBlock; ++c) sums[plane * kBlock + c] = {g[c], g_off[c]};
     }
@@ -212,9 +227,11 @@ class BatchNormBackwardKernel final : public Kernel {
     for (int64_t plane = 0; plane < planes; ++plane) {
       const int64_t base = plane * floats, c = plane * kBlock % channels;
       const auto a = P::spread(p + c), b = P::spread(q + c), d = P::spread(r + c);
-      P::map(dx + base, 0, floats, [&](auto load, int64_t i) {
-        return masked(load, base + i) * a + (load(x + base + i) * b + d);
-      });
+      const auto write = [&](auto of) {
+        P::map(dx + base, 0, floats, [&](auto load, int64_t i) { return of(load, i) * a + (load(x + base + i) * b + d); });
+      };
+      if (g_out) write([&](auto load, int64_t i) { return load(g_out + base + i); });
+      else write([&](auto load, int64_t i) { return masked(load, base + i); });
     }
   }
 
@@ -243,6 +260,9 @@ class BatchNormBackwardKernel final : public Kernel {
   const PlaneShape shape_;
   const Layout layout_;
   bool adds_[2] = {};  // dscale, dbias are updated
+  bool writes_masked_ = false;
+
+  static constexpr size_t kAddend = 9;
 };
 
 }  // namespace
