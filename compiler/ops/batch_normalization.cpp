@@ -102,11 +102,14 @@ std::vector<Sample> samples() {
     if (adds) made.inputs.push_back({.dims = x});
     return made;
   };
+  Sample many_kinks = sample("addend_large", {kBatch, {2}, {22}, {22}}, 1, true);
+  many_kinks.check_gradient = false;
   return {sample("image", {kBatch, {3}, {5}, {5}}, 0), sample("relu", {kBatch, {3}, {4}, {3}}, 1),
           sample("flat", {kBatch, {5}}, 0), sample("blocked", {kBatch, {16}, {3}, {3}}, 0),
           sample("blocked_relu", {kBatch, {32}, {2}, {3}}, 1), sample("large", {kBatch, {2}, {21}, {22}}, 0),
-          sample("addend", {kBatch, {3}, {5}, {5}}, 0, true), sample("addend_relu", {kBatch, {32}, {2}, {3}}, 1, true),
-          sample("addend_large", {kBatch, {2}, {22}, {22}}, 1, true)};
+          sample("addend", {kBatch, {3}, {5}, {5}}, 0, true), sample("addend_relu", {kBatch, {3}, {4}, {3}}, 1, true),
+          sample("addend_blocked_relu", {kBatch, {16}, {2}, {3}}, 1, true),
+          many_kinks};
 }
 
 }  // namespace batch_normalization

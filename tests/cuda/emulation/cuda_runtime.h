@@ -30,6 +30,7 @@
 #define __host__
 #define __shared__ static
 #define __grid_constant__
+#define __launch_bounds__(...)
 
 #define CUDART_VERSION 13000
 
