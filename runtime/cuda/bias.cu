@@ -2,14 +2,15 @@
 
 #include <algorithm>
 
-#include "runtime/cuda/launch.h"
+#include "runtime/cuda/kernel.h"
+#include "runtime/cuda/strided.h"
+#include "runtime/cuda/vector.h"
 
 namespace plimsoll::cuda {
 namespace {
 
 constexpr int kWarp = 32;
 
-__device__ float4 operator+(float4 a, float4 b) { return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w}; }
 __device__ float positive(float a) { return a > 0 ? a : 0.0F; }
 __device__ float4 positive(float4 a) { return {positive(a.x), positive(a.y), positive(a.z), positive(a.w)}; }
 __device__ void set_all(float& element, float value) { element = value; }
@@ -72,17 +73,28 @@ int64_t parts_of(const Planes& shape) {
   return std::clamp<int64_t>(kBlocks / std::max<int64_t>(shape.channels, 1), 1, std::max<int64_t>(shape.samples, 1));
 }
 
-// A block has a channel and a part of the samples, and adds up in a tree.
-__global__ void sum_parts_kernel(const float* dy, float* parts, int64_t samples, int64_t channels, int64_t plane, int64_t count) {
+// A block has a channel and a part of the samples, and adds up in a tree. Its threads walk over the part's planes as if they were one, for
+// many a plane is smaller than a block, with some loads of each under way at a time.
+template <int kAtOnce, class Index>
+__global__ void sum_parts_kernel(const float* dy, float* parts, int64_t samples, int64_t channels, Index plane, int64_t count) {
+  constexpr int kUnderWay = 4, kStep = kAtOnce * kThreads;
   const int64_t channel = blockIdx.x % channels, part = blockIdx.x / channels;
   const int64_t first = samples * part / count, end = samples * (part + 1) / count;
-  float sum = 0;
-  for (int64_t n = first; n < end; ++n) {
-    const float* const row = dy + (n * channels + channel) * plane;
-    for (int64_t i = threadIdx.x; i < plane; i += blockDim.x) sum += row[i];
+  const float* const rows = dy + (first * channels + channel) * static_cast<int64_t>(plane);
+  const int64_t all = (end - first) * static_cast<int64_t>(plane);
+  float of_load[kUnderWay] = {};
+  for (int64_t begin = int64_t{kAtOnce} * threadIdx.x; begin < all; begin += kUnderWay * kStep) {
+#pragma unroll
+    for (int k = 0; k < kUnderWay; ++k) {
+      const int64_t i = begin + k * kStep;
+      if (i >= all) continue;
+      const Index row = static_cast<Index>(i) / plane, at = static_cast<Index>(i) - row * plane;
+      const Few<kAtOnce> few = load_few<kAtOnce>(rows + static_cast<int64_t>(row) * channels * static_cast<int64_t>(plane) + at);
+      for (const float v : few.of) of_load[k] += v;
+    }
   }
   __shared__ float sums[kThreads];
-  sums[threadIdx.x] = sum;
+  sums[threadIdx.x] = (of_load[0] + of_load[1]) + (of_load[2] + of_load[3]);
   __syncthreads();
   for (unsigned width = kThreads / 2; width > 0; width /= 2) {
     if (threadIdx.x < width) sums[threadIdx.x] += sums[threadIdx.x + width];
@@ -146,8 +158,13 @@ void bias_gradient(const RunContext& context, const float* dy, float* db, bool a
     launch("bias gradient", sum_parts_of_channels_kernel, groups_of(shape) * count, kThreads, context, dy, parts,
            shape.samples * shape.plane, shape.channels, count);
   else
-    launch("bias gradient", sum_parts_kernel, shape.channels * count, kThreads, context, dy, parts, shape.samples, shape.channels,
-           shape.plane, count);
+    by_row(shape.plane, [&](auto at_once) {
+      by_index(shape.samples * shape.plane, [&](auto index) {
+        using Index = decltype(index);
+        launch("bias gradient", sum_parts_kernel<decltype(at_once)::value, Index>, shape.channels * count, kThreads, context, dy, parts,
+               shape.samples, shape.channels, static_cast<Index>(shape.plane), count);
+      });
+    });
   launch("bias gradient", add_parts_kernel, blocks_for(shape.channels), kThreads, context, parts, db, accumulate, shape.channels, count);
 }
 

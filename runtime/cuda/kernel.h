@@ -37,6 +37,12 @@ decltype(auto) by_flag(bool flag, Body body) {
   return flag ? body(std::true_type{}) : body(std::false_type{});
 }
 
+// body(std::integral_constant<int, kAtOnce>): how many neighbours of a row a thread takes at once (vector.h).
+template <class Body>
+decltype(auto) by_row(int64_t columns, Body body) {
+  return columns % 4 == 0 ? body(std::integral_constant<int, 4>{}) : body(std::integral_constant<int, 1>{});
+}
+
 // The two functions of a kernel that has one algorithm and needs no workspace.
 #define PLIMSOLL_CUDA_KERNEL(name, ...)                                                                \
   std::vector<Algorithm> name::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; } \

@@ -22,22 +22,46 @@ namespace {
 constexpr int kNormThreads = 128;
 constexpr int64_t kMostChunks = 64;
 
+// body(the first of kAtOnce columns) for this thread's share of a row.
+template <int kAtOnce, class Body>
+__device__ void for_columns(int64_t n, Body body) {
+  for (int64_t j = int64_t{kAtOnce} * threadIdx.x; j < n; j += kAtOnce * kNormThreads) body(j);
+}
+
+// One value for each column, or the same for all.
+template <int kAtOnce>
+__device__ cuda::Few<kAtOnce> columns_or(const float* values, int64_t j, float otherwise) {
+  if (values) return cuda::load_few<kAtOnce>(values + j);
+  cuda::Few<kAtOnce> all;
+  for (float& v : all.of) v = otherwise;
+  return all;
+}
+
+template <int kAtOnce>
 __global__ void layer_norm_kernel(int64_t n, double epsilon, const float* from, const float* scale, const float* bias, float* to,
                                float* means, float* deviations) {
   const float* const x = from + blockIdx.x * n;
   float* const y = to + blockIdx.x * n;
   double sum = 0;
-  for (int64_t j = threadIdx.x; j < n; j += kNormThreads) sum += static_cast<double>(x[j]);
+  for_columns<kAtOnce>(n, [&](int64_t j) {
+    for (const float v : cuda::load_few<kAtOnce>(x + j).of) sum += static_cast<double>(v);
+  });
   const float mean = static_cast<float>(cuda::block_sum_for_all<kNormThreads>(sum) / static_cast<double>(n));
   double squares = 0;
-  for (int64_t j = threadIdx.x; j < n; j += kNormThreads) {
-    const float off = x[j] - mean;
-    squares += static_cast<double>(off * off);
-  }
+  for_columns<kAtOnce>(n, [&](int64_t j) {
+    for (const float v : cuda::load_few<kAtOnce>(x + j).of) {
+      const float off = v - mean;
+      squares += static_cast<double>(off * off);
+    }
+  });
   squares = cuda::block_sum_for_all<kNormThreads>(squares);
   const float d = static_cast<float>(1 / sqrt(squares / static_cast<double>(n) + epsilon));
-  for (int64_t j = threadIdx.x; j < n; j += kNormThreads)
-    y[j] = (x[j] - mean) * d * (scale ? scale[j] : 1.0F) + (bias ? bias[j] : 0.0F);
+  for_columns<kAtOnce>(n, [&](int64_t j) {
+    const cuda::Few<kAtOnce> a = columns_or<kAtOnce>(scale, j, 1), b = columns_or<kAtOnce>(bias, j, 0);
+    cuda::Few<kAtOnce> few = cuda::load_few<kAtOnce>(x + j);
+    for (int k = 0; k < kAtOnce; ++k) few.of[k] = (few.of[k] - mean) * d * a.of[k] + b.of[k];
+    cuda::store_few(y + j, few);
+  });
   if (threadIdx.x != 0) return;
   if (means) means[blockIdx.x] = mean;
   if (deviations) deviations[blockIdx.x] = d;
@@ -76,23 +100,29 @@ __global__ void layer_norm_sums_kernel(Chunks c, const float* shares, bool add_s
   if (dbias) dbias[column] = static_cast<float>(sum) + (add_bias ? dbias[column] : 0.0F);
 }
 
+template <int kAtOnce>
 __global__ void layer_norm_backward_kernel(int64_t n, const float* from, const float* slope, const float* scale, const float* means,
                                 const float* deviations, float* to) {
   const float *const x = from + blockIdx.x * n, *const dy = slope + blockIdx.x * n;
   float* const dx = to + blockIdx.x * n;
   const float mean = means[blockIdx.x], d = deviations[blockIdx.x];
   double sum = 0, along = 0;
-  for (int64_t j = threadIdx.x; j < n; j += kNormThreads) {
-    const float g = scale ? dy[j] * scale[j] : dy[j];
-    sum += static_cast<double>(g);
-    along += static_cast<double>(g * ((x[j] - mean) * d));
-  }
+  for_columns<kAtOnce>(n, [&](int64_t j) {
+    const cuda::Few<kAtOnce> a = columns_or<kAtOnce>(scale, j, 1), u = cuda::load_few<kAtOnce>(x + j), v = cuda::load_few<kAtOnce>(dy + j);
+    for (int k = 0; k < kAtOnce; ++k) {
+      const float g = v.of[k] * a.of[k];
+      sum += static_cast<double>(g);
+      along += static_cast<double>(g * ((u.of[k] - mean) * d));
+    }
+  });
   const float middle = static_cast<float>(cuda::block_sum_for_all<kNormThreads>(sum) / static_cast<double>(n));
   const float tilt = static_cast<float>(cuda::block_sum_for_all<kNormThreads>(along) / static_cast<double>(n));
-  for (int64_t j = threadIdx.x; j < n; j += kNormThreads) {
-    const float g = scale ? dy[j] * scale[j] : dy[j];
-    dx[j] = d * (g - middle - (x[j] - mean) * d * tilt);
-  }
+  for_columns<kAtOnce>(n, [&](int64_t j) {
+    const cuda::Few<kAtOnce> a = columns_or<kAtOnce>(scale, j, 1), u = cuda::load_few<kAtOnce>(x + j);
+    cuda::Few<kAtOnce> few = cuda::load_few<kAtOnce>(dy + j);
+    for (int k = 0; k < kAtOnce; ++k) few.of[k] = d * (few.of[k] * a.of[k] - middle - (u.of[k] - mean) * d * tilt);
+    cuda::store_few(dx + j, few);
+  });
 }
 
 Chunks chunks_of(std::span<const OperandDesc> operands) {
@@ -108,8 +138,11 @@ PLIMSOLL_CUDA_KERNEL(LayerNormForward, {
   const int64_t rows = operands[0].tensor.dim(0), columns = operands[0].tensor.dim(1);
   const double epsilon = attrs.epsilon;
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-    cuda::launch("layer normalization", layer_norm_kernel, rows, kNormThreads, context, columns, epsilon, cuda::in(operand, 0),
-                 cuda::in(operand, 1), cuda::in(operand, 2), cuda::out(operand, 3), cuda::out(operand, 4), cuda::out(operand, 5));
+    cuda::by_row(columns, [&](auto at_once) {
+      cuda::launch("layer normalization", layer_norm_kernel<decltype(at_once)::value>, rows, kNormThreads, context, columns, epsilon,
+                   cuda::in(operand, 0), cuda::in(operand, 1), cuda::in(operand, 2), cuda::out(operand, 3), cuda::out(operand, 4),
+                   cuda::out(operand, 5));
+    });
   });
 })
 
@@ -130,9 +163,11 @@ std::unique_ptr<Kernel> LayerNormBackward::make(const Attrs&, std::span<const Op
     if (chunks.count > 0)
       cuda::launch("layer normalization's sums", layer_norm_sums_kernel, cuda::blocks_for(chunks.columns), cuda::kThreads, context,
                    chunks, shares, add_scale, add_bias, cuda::out(operand, 6), cuda::out(operand, 7));
-    if (operand[5])
-      cuda::launch("layer normalization's gradient", layer_norm_backward_kernel, chunks.rows, kNormThreads, context, chunks.columns, x,
-                   dy, cuda::in(operand, 2), means, deviations, cuda::out(operand, 5));
+    if (!operand[5]) return;
+    cuda::by_row(chunks.columns, [&](auto at_once) {
+      cuda::launch("layer normalization's gradient", layer_norm_backward_kernel<decltype(at_once)::value>, chunks.rows, kNormThreads,
+                   context, chunks.columns, x, dy, cuda::in(operand, 2), means, deviations, cuda::out(operand, 5));
+    });
   });
 }
 

@@ -21,17 +21,32 @@ struct SoftmaxShape {
 // The largest of a row: less -∞ each would be NaN, less 0 each is e^-∞ = 0.
 __device__ float finite_or_zero(float largest) { return largest == -INFINITY ? 0 : largest; }
 
+// body(the first of kAtOnce classes) for this thread's share of a row.
+template <int kAtOnce, class Body>
+__device__ void for_classes(int64_t classes, Body body) {
+  for (int64_t c = int64_t{kAtOnce} * threadIdx.x; c < classes; c += kAtOnce * kSoftmaxThreads) body(c);
+}
+
+template <int kAtOnce>
 __global__ void row_kernel(int64_t classes, const float* from, float* to) {
   const float* const x = from + blockIdx.x * classes;
   float* const y = to + blockIdx.x * classes;
   float largest = x[0];
-  for (int64_t c = threadIdx.x; c < classes; c += kSoftmaxThreads) largest = x[c] > largest ? x[c] : largest;
+  for_classes<kAtOnce>(classes, [&](int64_t c) {
+    for (const float v : cuda::load_few<kAtOnce>(x + c).of) largest = v > largest ? v : largest;
+  });
   largest = finite_or_zero(cuda::block_max<kSoftmaxThreads>(largest));
   double sum = 0;
-  for (int64_t c = threadIdx.x; c < classes; c += kSoftmaxThreads) sum += static_cast<double>(expf(x[c] - largest));
+  for_classes<kAtOnce>(classes, [&](int64_t c) {
+    for (const float v : cuda::load_few<kAtOnce>(x + c).of) sum += static_cast<double>(expf(v - largest));
+  });
   sum = cuda::block_sum_for_all<kSoftmaxThreads>(sum);
   const float factor = sum == 0 ? 0 : static_cast<float>(1 / sum);
-  for (int64_t c = threadIdx.x; c < classes; c += kSoftmaxThreads) y[c] = expf(x[c] - largest) * factor;
+  for_classes<kAtOnce>(classes, [&](int64_t c) {
+    cuda::Few<kAtOnce> few = cuda::load_few<kAtOnce>(x + c);
+    for (float& v : few.of) v = expf(v - largest) * factor;
+    cuda::store_few(y + c, few);
+  });
 }
 
 __global__ void column_kernel(int64_t columns, int64_t classes, int64_t inner, const float* from, float* to) {
@@ -49,17 +64,25 @@ __global__ void column_kernel(int64_t columns, int64_t classes, int64_t inner, c
   for (int64_t c = 0; c < classes; ++c) y[c * inner] = expf(x[c * inner] - largest) * factor;
 }
 
-template <bool kAdd>
+template <int kAtOnce, bool kAdd>
 __global__ void row_gradient_kernel(int64_t classes, const float* result, const float* slope, float* to) {
   const float *const y = result + blockIdx.x * classes, *const dy = slope + blockIdx.x * classes;
   float* const dx = to + blockIdx.x * classes;
   double sum = 0;
-  for (int64_t c = threadIdx.x; c < classes; c += kSoftmaxThreads) sum += static_cast<double>(y[c]) * static_cast<double>(dy[c]);
+  for_classes<kAtOnce>(classes, [&](int64_t c) {
+    const cuda::Few<kAtOnce> p = cuda::load_few<kAtOnce>(y + c), g = cuda::load_few<kAtOnce>(dy + c);
+    for (int k = 0; k < kAtOnce; ++k) sum += static_cast<double>(p.of[k]) * static_cast<double>(g.of[k]);
+  });
   const float dot = static_cast<float>(cuda::block_sum_for_all<kSoftmaxThreads>(sum));
-  for (int64_t c = threadIdx.x; c < classes; c += kSoftmaxThreads) {
-    const float value = y[c] * (dy[c] - dot);
-    dx[c] = kAdd ? dx[c] + value : value;
-  }
+  for_classes<kAtOnce>(classes, [&](int64_t c) {
+    const cuda::Few<kAtOnce> p = cuda::load_few<kAtOnce>(y + c), g = cuda::load_few<kAtOnce>(dy + c);
+    cuda::Few<kAtOnce> made = kAdd ? cuda::load_few<kAtOnce>(dx + c) : cuda::Few<kAtOnce>{};
+    for (int k = 0; k < kAtOnce; ++k) {
+      const float value = p.of[k] * (g.of[k] - dot);
+      made.of[k] = kAdd ? made.of[k] + value : value;
+    }
+    cuda::store_few(dx + c, made);
+  });
 }
 
 template <bool kAdd>
@@ -114,7 +137,10 @@ PLIMSOLL_CUDA_KERNEL(SoftmaxForward, {
   return cuda::kernel([s](const RunContext& context, std::byte* const* operand, std::byte*) {
     const float* const x = cuda::in(operand, 0);
     float* const y = cuda::out(operand, 1);
-    if (s.inner == 1) return cuda::launch("softmax", row_kernel, s.outer, kSoftmaxThreads, context, s.classes, x, y);
+    if (s.inner == 1)
+      return cuda::by_row(s.classes, [&](auto at_once) {
+        cuda::launch("softmax", row_kernel<decltype(at_once)::value>, s.outer, kSoftmaxThreads, context, s.classes, x, y);
+      });
     cuda::launch("softmax", column_kernel, cuda::blocks_for(s.columns()), cuda::kThreads, context, s.columns(), s.classes,
                  s.inner, x, y);
   });
@@ -128,7 +154,10 @@ PLIMSOLL_CUDA_KERNEL(SoftmaxBackward, {
       const float *const y = cuda::in(operand, 0), *const dy = cuda::in(operand, 1);
       float* const dx = cuda::out(operand, 2);
       if (s.inner == 1)
-        return cuda::launch("softmax's gradient", row_gradient_kernel<kAdd>, s.outer, kSoftmaxThreads, context, s.classes, y, dy, dx);
+        return cuda::by_row(s.classes, [&](auto at_once) {
+          cuda::launch("softmax's gradient", row_gradient_kernel<decltype(at_once)::value, kAdd>, s.outer, kSoftmaxThreads, context,
+                       s.classes, y, dy, dx);
+        });
       cuda::launch("softmax's gradient", column_gradient_kernel<kAdd>, cuda::blocks_for(s.columns()), cuda::kThreads, context,
                    s.columns(), s.classes, s.inner, y, dy, dx);
     });

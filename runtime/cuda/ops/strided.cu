@@ -14,25 +14,42 @@ std::vector<int64_t> strides_of(const TensorDesc& desc) {
   return strides;
 }
 
-// A thread for each step of the loops {to, from}.
-template <bool kAdd, class Index>
+// A thread for each step of the loops {to, from}, of four neighbours or of one.
+template <int kAtOnce, bool kAdd, class Index>
 __global__ void copy_kernel(Index n, cuda::DeviceLoops<2> loops, float* to, const float* from) {
   const int64_t number = cuda::thread_number();
   if (number >= static_cast<int64_t>(n)) return;
   const cuda::Places<2> at = cuda::place(loops, static_cast<Index>(number));
-  const float value = from[at.of[1]];
-  to[at.of[0]] = kAdd ? to[at.of[0]] + value : value;
+  cuda::Few<kAtOnce> few = cuda::load_few<kAtOnce>(from + at.of[1]);
+  if constexpr (kAdd) {
+    const cuda::Few<kAtOnce> there = cuda::load_few<kAtOnce>(to + at.of[0]);
+    for (int k = 0; k < kAtOnce; ++k) few.of[k] = there.of[k] + few.of[k];
+  }
+  cuda::store_few(to + at.of[0], few);
 }
 
-void copy(const RunContext& context, int64_t n, bool add, const cuda::DeviceLoops<2>& loops, float* to, const float* from) {
-  cuda::by_flag(add, [&](auto adds) {
-    cuda::by_index(n, [&](auto index) {
-      using Index = decltype(index);
-      cuda::launch("strided copy", copy_kernel<decltype(adds)::value, Index>, cuda::blocks_for(n), cuda::kThreads, context,
-                   static_cast<Index>(n), loops, to, from);
+// A copy along loops {to, from}; `start` is where one of them begins within its operand.
+struct StridedCopy {
+  bool by_four;
+  int64_t steps;
+  cuda::DeviceLoops<2> loops;
+
+  explicit StridedCopy(const Loops<2>& over, int64_t start = 0)
+      : by_four(cuda::four_at_once(over) && start % 4 == 0), steps(over.count(0) / (by_four ? 4 : 1)),
+        loops(cuda::on_device(over, by_four ? 4 : 1)) {}
+
+  void run(const RunContext& context, bool add, float* to, const float* from) const {
+    cuda::by_flag(by_four, [&](auto four) {
+      cuda::by_flag(add, [&](auto adds) {
+        cuda::by_index(steps, [&](auto index) {
+          using Index = decltype(index);
+          cuda::launch("strided copy", copy_kernel<decltype(four)::value ? 4 : 1, decltype(adds)::value, Index>, cuda::blocks_for(steps),
+                       cuda::kThreads, context, static_cast<Index>(steps), loops, to, from);
+        });
+      });
     });
-  });
-}
+  }
+};
 
 // The part of `whole` that a slice is: loops over the slice, with its strides and those in the whole.
 struct Window {
@@ -113,10 +130,9 @@ std::unique_ptr<Kernel> transpose(const Turned& turned, bool add) {
 PLIMSOLL_CUDA_KERNEL(Slice, {
   cuda::need_plain(operands);
   const Window window(attrs, operands[1].tensor, operands[0].tensor);
-  const cuda::DeviceLoops<2> loops = cuda::on_device(window.loops);
-  return cuda::kernel([=, n = operands[1].tensor.elements(), start = window.start](
+  return cuda::kernel([copy = StridedCopy(window.loops, window.start), start = window.start](
                           const RunContext& context, std::byte* const* operand, std::byte*) {
-    copy(context, n, false, loops, cuda::out(operand, 1), cuda::in(operand, 0) + start);
+    copy.run(context, false, cuda::out(operand, 1), cuda::in(operand, 0) + start);
   });
 })
 
@@ -124,12 +140,11 @@ PLIMSOLL_CUDA_KERNEL(SliceBackward, {
   cuda::need_plain(operands);
   Window window(attrs, operands[0].tensor, operands[1].tensor);
   std::swap(window.loops.strides[0], window.loops.strides[1]);
-  const cuda::DeviceLoops<2> loops = cuda::on_device(window.loops);
-  return cuda::kernel([=, n = operands[0].tensor.elements(), start = window.start, add = cuda::adds(operands[1]),
+  return cuda::kernel([copy = StridedCopy(window.loops, window.start), start = window.start, add = cuda::adds(operands[1]),
                        bytes = static_cast<size_t>(operands[1].tensor.bytes())](
                           const RunContext& context, std::byte* const* operand, std::byte*) {
     if (!add) cuda::check(cudaMemsetAsync(operand[1], 0, bytes, cuda::stream_of(context)), "cudaMemsetAsync");
-    copy(context, n, add, loops, cuda::out(operand, 1) + start, cuda::in(operand, 0));
+    copy.run(context, add, cuda::out(operand, 1) + start, cuda::in(operand, 0));
   });
 })
 
@@ -138,10 +153,8 @@ PLIMSOLL_CUDA_KERNEL(Transpose, {
   const Turned turned(attrs, operands[0].tensor, operands[1].tensor);
   const bool add = cuda::adds(operands[1]);
   if (turned.along != 0 && turned.loops.strides[1][0] != 1) return transpose(turned, add);
-  const cuda::DeviceLoops<2> loops = cuda::on_device(turned.loops);
-  const int64_t n = operands[1].tensor.elements() * words_of(operands[1].tensor);
-  return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-    copy(context, n, add, loops, cuda::out(operand, 1), cuda::in(operand, 0));
+  return cuda::kernel([copy = StridedCopy(turned.loops), add](const RunContext& context, std::byte* const* operand, std::byte*) {
+    copy.run(context, add, cuda::out(operand, 1), cuda::in(operand, 0));
   });
 })
 
