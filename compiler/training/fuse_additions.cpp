@@ -3,24 +3,10 @@
 #include <algorithm>
 
 #include "compiler/ops/op.h"
+#include "compiler/training/value_uses.h"
 
 namespace plimsoll {
 namespace {
-
-struct Uses {
-  IdVector<ValueId, int> readers;
-  IdVector<ValueId, NodeId> maker;
-
-  explicit Uses(const Network& network) : readers(network.values.size(), 0), maker(network.values.size()) {
-    for (const NodeId id : ids_of(network.nodes)) {
-      for (const ValueId input : network.nodes[id].inputs)
-        if (input.valid()) ++readers[input];
-      for (const ValueId output : network.nodes[id].outputs)
-        if (output.valid()) maker[output] = id;
-    }
-    for (const ValueId output : network.outputs) ++readers[output];
-  }
-};
 
 bool is_addition(const Network& network, const Node& node) {
   if ((node.op != "Add" && node.op != "Sum") || node.inputs.size() != 2) return false;
@@ -33,7 +19,7 @@ bool is_addition(const Network& network, const Node& node) {
 }
 
 // The node that made the term and can add the other one. Of two the later, which is the nearer.
-NodeId who_absorbs(const Network& network, const Uses& uses, const Node& addition) {
+NodeId who_absorbs(const Network& network, const ValueUses& uses, const Node& addition) {
   NodeId found;
   for (const ValueId term : addition.inputs) {
     const NodeId maker = uses.maker[term];
@@ -49,7 +35,7 @@ NodeId who_absorbs(const Network& network, const Uses& uses, const Node& additio
 }  // namespace
 
 void fuse_additions(Network& network) {
-  const Uses uses(network);
+  const ValueUses uses(network);
   IdVector<NodeId, bool> moved(network.nodes.size(), false);
   for (const NodeId id : ids_of(network.nodes)) {
     Node& addition = network.nodes[id];

@@ -4,8 +4,8 @@
 //                                     Add ─ y      ⇒                        │
 //   s ─────────────────────────────────┘                  s ────────────────┘
 //
-// Why: the Add reads a, which nobody else does and which was written a moment ago, and writes as much again: two of three passes over a
-// residual block's output are saved, and a is nowhere.
+// Why: the Add reads a, which nobody else does and which was written a moment ago: that pass and the one that wrote it are saved, and a is
+// nowhere. The backward's tasks are the same.
 //
 // Before: types are inferred, and Relus stand by themselves.   After: a melted node stands where the Add stood, for its addend may be
 // made after what it had of its own; it has the Add's output and its own name. A Relu behind it can be melted as ever (fuse.h).

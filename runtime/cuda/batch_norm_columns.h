@@ -63,10 +63,9 @@ __global__ void normalize_columns_kernel(Index n, Index steps_of_pixel, const fl
   }
 }
 
-// Sums of what a thread held at once are taken in f32. `masked`: where g is written for the passes behind.
-template <bool kRelu, bool kWrite>
-__global__ void sums_of_columns_kernel(Channels shape, const float* x, const float* dy, const float* y, const float* mean, float* masked,
-                                       Sums* sums) {
+// Sums of what a thread held at once are taken in f32.
+template <bool kRelu>
+__global__ void sums_of_columns_kernel(Channels shape, const float* x, const float* dy, const float* y, const float* mean, Sums* sums) {
   __shared__ Sums of_line[kLines][kColumns];
   const int column = static_cast<int>(threadIdx.x) % kColumns, line = static_cast<int>(threadIdx.x) / kColumns;
   const int64_t c = int64_t{blockIdx.x} % shape.groups() * kColumns + column, stretch = int64_t{blockIdx.x} / shape.groups();
@@ -81,7 +80,6 @@ __global__ void sums_of_columns_kernel(Channels shape, const float* x, const flo
       if (i >= end) break;
       const int64_t at = i * shape.channels + c;
       const float g = kRelu && !(y[at] > 0) ? 0 : dy[at];
-      if (kWrite) masked[at] = g;
       g_sum += g;
       g_off += g * (x[at] - middle);
     }

@@ -18,6 +18,19 @@ class Mix(nn.Module):
         return mixed.view_as(x)
 
 
+class Shortcuts(nn.Module):
+    """Sums behind batch normalization in ways that a residual network has none of: of the same tensor, and of two that are normalized,
+    with a Relu behind it and without."""
+
+    def __init__(self, channels):
+        super().__init__()
+        self.norms = nn.ModuleList(nn.BatchNorm2d(channels) for _ in range(4))
+
+    def forward(self, x):
+        x = torch.relu(x + self.norms[0](x))
+        return self.norms[1](x) + torch.relu(self.norms[2](x) + self.norms[3](x))
+
+
 class Assorted(nn.Module):
     def __init__(self):
         super().__init__()
@@ -25,7 +38,7 @@ class Assorted(nn.Module):
             nn.Conv2d(3, 16, 3, stride=2, padding=1), nn.InstanceNorm2d(16, affine=True), nn.PReLU(16),
             nn.Conv2d(16, 32, 3, padding=1), nn.GroupNorm(4, 32), nn.Mish(),
             nn.PixelShuffle(2), nn.Conv2d(8, 16, 1), nn.Upsample(scale_factor=1.5, mode="bilinear"), nn.SELU(),
-            nn.Conv2d(16, 16, 3, stride=2), nn.Upsample(scale_factor=2), Mix(16), nn.Softplus(),
+            nn.Conv2d(16, 16, 3, stride=2), nn.Upsample(scale_factor=2), Shortcuts(16), Mix(16), nn.Softplus(),
             nn.Upsample(size=(12, 10), mode="bilinear", align_corners=True), nn.PixelUnshuffle(2), nn.Conv2d(64, 96, 3), nn.PReLU(),
             nn.AdaptiveMaxPool2d(1))
         self.series = nn.Sequential(

@@ -1,5 +1,5 @@
 // BatchNormForward  {x, scale, bias, running_mean, running_var, y, mean, var, addend?}
-// BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias, daddend?}
+// BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias}
 //
 // Each in three launches: partial results of stretches of a channel (batch_norm.h), one warp for each channel that puts them
 // together, and one pass over all elements, which adds the addend and ends in the fused Relu. Run again, when mean and var are read, the forward
@@ -116,12 +116,7 @@ void by_stretch(const Channels& shape, Body body) {
   cuda::by_flag(shape.by_four(), [&](auto four) { cuda::by_index(shape.count, [&](auto index) { body(four, index); }); });
 }
 
-template <class Body>
-void by_flags(bool first, bool second, Body body) {
-  cuda::by_flag(first, [&](auto a) { cuda::by_flag(second, [&](auto b) { body(a, b); }); });
-}
-
-constexpr size_t kForwardAddend = 8, kBackwardAddend = 9;  // slots, where there is an addend
+constexpr size_t kForwardAddend = 8;  // slot, where there is one
 
 // Of the forward: mean and var are read.
 bool remembered(std::span<const OperandDesc> operands) { return operands[6].access == Access::read; }
@@ -159,13 +154,15 @@ std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const Ope
       using Index = decltype(index);
       constexpr bool kFour = decltype(four)::value;
       const Index n = static_cast<Index>(steps), channels = static_cast<Index>(shape.channels);
-      by_flags(adds, attrs.relu, [&](auto add, auto relu) {
-        constexpr bool kAdd = decltype(add)::value, kRelu = decltype(relu)::value;
-        if (shape.beside)
-          return cuda::launch("batch normalization", normalize_columns_kernel<kFour, kAdd, kRelu, Index>, cuda::blocks_for(steps),
-                              cuda::kThreads, context, n, channels / (kFour ? 4 : 1), x, factor, factor + shape.channels, addend, y);
-        cuda::launch("batch normalization", normalize_kernel<kFour, kAdd, kRelu, Index>, cuda::blocks_for(steps), cuda::kThreads, context,
-                     n, static_cast<Index>(shape.pixels / (kFour ? 4 : 1)), channels, x, factor, factor + shape.channels, addend, y);
+      cuda::by_flag(adds, [&](auto add) {
+        cuda::by_flag(attrs.relu, [&](auto relu) {
+          constexpr bool kAdd = decltype(add)::value, kRelu = decltype(relu)::value;
+          if (shape.beside)
+            return cuda::launch("batch normalization", normalize_columns_kernel<kFour, kAdd, kRelu, Index>, cuda::blocks_for(steps),
+                                cuda::kThreads, context, n, channels / (kFour ? 4 : 1), x, factor, factor + shape.channels, addend, y);
+          cuda::launch("batch normalization", normalize_kernel<kFour, kAdd, kRelu, Index>, cuda::blocks_for(steps), cuda::kThreads, context,
+                       n, static_cast<Index>(shape.pixels / (kFour ? 4 : 1)), channels, x, factor, factor + shape.channels, addend, y);
+        });
       });
     });
   });
@@ -174,10 +171,8 @@ std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const Ope
 // With g = dy, masked by a fused Relu, and z = (x - mean) / std:
 //   dbias = sum g,   dscale = sum g z,   dx = scale / std * (g - dbias / count - z * dscale / count)
 
-// `masked`: where g is written for the passes behind.
-template <bool kFour, bool kRelu, bool kWrite, class Index>
-__global__ void batch_norm_sums_kernel(Channels shape, const float* x, const float* dy, const float* y, const float* mean, float* masked,
-                                       Sums* sums) {
+template <bool kFour, bool kRelu, class Index>
+__global__ void batch_norm_sums_kernel(Channels shape, const float* x, const float* dy, const float* y, const float* mean, Sums* sums) {
   const int64_t c = int64_t{blockIdx.x} / shape.stretches, begin = int64_t{blockIdx.x} % shape.stretches * kStretch;
   const float middle = mean[c];
   float g_sum = 0, g_off = 0;
@@ -190,12 +185,10 @@ __global__ void batch_norm_sums_kernel(Channels shape, const float* x, const flo
     if constexpr (kFour) {
       const float4 u = cuda::load4(x + at), v = cuda::load4(dy + at), w = kRelu ? cuda::load4(y + at) : v;
       const float4 g = make_float4(gradient(v.x, w.x), gradient(v.y, w.y), gradient(v.z, w.z), gradient(v.w, w.w));
-      if (kWrite) cuda::store4(masked + at, g);
       g_sum += (g.x + g.y) + (g.z + g.w);
       g_off += (g.x * (u.x - middle) + g.y * (u.y - middle)) + (g.z * (u.z - middle) + g.w * (u.w - middle));
     } else {
       const float g = gradient(dy[at], kRelu ? y[at] : 0);
-      if (kWrite) masked[at] = g;
       g_sum += g;
       g_off += g * (x[at] - middle);
     }
@@ -249,12 +242,9 @@ __global__ void gradient_kernel(Index n, Index steps_of_plane, Index channels, c
   }
 }
 
-// Where g is the gradient of an addend, too, the sums' pass writes it and the last one reads that in place of dy and y.
 std::unique_ptr<Kernel> backward(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands) {
   cuda::need_one_order(operands);
   const Channels shape(operands[0].tensor);
-  const bool writes = operands.size() > kBackwardAddend;
-  if (writes && !attrs.relu) throw KernelError("without a Relu the gradient of what is added is that of the sum");
   const bool adds_scale = cuda::adds(operands[7]), adds_bias = cuda::adds(operands[8]);
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     const float *x = cuda::in(operand, 0), *dy = cuda::in(operand, 1), *y = cuda::in(operand, 5);
@@ -264,33 +254,31 @@ std::unique_ptr<Kernel> backward(const BatchNormAttrs& attrs, std::span<const Op
                              cuda::out(operand, 7), cuda::out(operand, 8), adds_scale,
                              adds_bias,             p,                     p + shape.channels,
                              p + 2 * shape.channels};
-    float* const g = writes ? cuda::out(operand, kBackwardAddend) : nullptr;
-    by_flags(attrs.relu, writes, [&](auto relu, auto write) {
-      constexpr bool kRelu = decltype(relu)::value, kWrite = kRelu && decltype(write)::value;
+    cuda::by_flag(attrs.relu, [&](auto relu) {
+      constexpr bool kRelu = decltype(relu)::value;
       if (shape.beside)
-        return cuda::launch("sums of a batch's gradients", sums_of_columns_kernel<kRelu, kWrite>, shape.blocks(), cuda::kThreads, context,
-                            shape, x, dy, y, o.mean, g, sums);
+        return cuda::launch("sums of a batch's gradients", sums_of_columns_kernel<kRelu>, shape.blocks(), cuda::kThreads, context, shape, x,
+                            dy, y, o.mean, sums);
       by_stretch(shape, [&](auto four, auto index) {
-        cuda::launch("sums of a batch's gradients", batch_norm_sums_kernel<decltype(four)::value, kRelu, kWrite, decltype(index)>,
-                     shape.blocks(), cuda::kThreads, context, shape, x, dy, y, o.mean, g, sums);
+        cuda::launch("sums of a batch's gradients", batch_norm_sums_kernel<decltype(four)::value, kRelu, decltype(index)>, shape.blocks(),
+                     cuda::kThreads, context, shape, x, dy, y, o.mean, sums);
       });
     });
     cuda::launch("gradients of scale and bias", settle_backward_kernel, cuda::blocks_for(32 * shape.channels), cuda::kThreads, context,
                  shape, attrs.epsilon, sums, o);
     if (operand[6] == nullptr) return;
-    const float* const slope = writes ? g : dy;
     float* const dx = cuda::out(operand, 6);
     by_step(shape, [&](auto four, auto index, int64_t steps) {
       using Index = decltype(index);
       constexpr bool kFour = decltype(four)::value;
       const Index n = static_cast<Index>(steps), channels = static_cast<Index>(shape.channels);
-      cuda::by_flag(attrs.relu && !writes, [&](auto relu) {
+      cuda::by_flag(attrs.relu, [&](auto relu) {
         constexpr bool kRelu = decltype(relu)::value;
         if (shape.beside)
           return cuda::launch("batch normalization's gradient", gradient_of_columns_kernel<kFour, kRelu, Index>, cuda::blocks_for(steps),
-                              cuda::kThreads, context, n, channels / (kFour ? 4 : 1), shape.channels, x, slope, y, p, dx);
+                              cuda::kThreads, context, n, channels / (kFour ? 4 : 1), shape.channels, x, dy, y, p, dx);
         cuda::launch("batch normalization's gradient", gradient_kernel<kFour, kRelu, Index>, cuda::blocks_for(steps), cuda::kThreads, context,
-                     n, static_cast<Index>(shape.pixels / (kFour ? 4 : 1)), channels, x, slope, y, p, dx);
+                     n, static_cast<Index>(shape.pixels / (kFour ? 4 : 1)), channels, x, dy, y, p, dx);
       });
     });
   });

@@ -1,5 +1,5 @@
 // BatchNormForward  {x, scale, bias, running_mean, running_var, y, mean, var, addend?}
-// BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias, daddend?}
+// BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias}
 //
 // x is read from memory twice: once for both moments, once to be normalized; run again, when mean and var are read, the latter
 // alone. What is normalized by are mean and var as they are stored, so that both give the same bits. Moments are taken over chunks that stay in
@@ -154,16 +154,12 @@ class BatchNormForwardKernel final : public Kernel {
 
 // With g = dy, masked by a fused Relu, and z = (x - mean) / std:
 //   dbias = sum g,   dscale = sum g z,   dx = scale / std * (g - dbias / count - z * dscale / count)
-// Where g is the gradient of an addend, too, the first pass writes it and the second reads that in place of dy and y.
 // workspace: Sums[samples][channels], then three floats per channel: dx = p * g + q * x + r.
 class BatchNormBackwardKernel final : public Kernel {
  public:
   BatchNormBackwardKernel(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands)
       : attrs_(attrs), shape_(operands[0].tensor), layout_(operands[0].tensor.layout) {
     for (size_t i = 0; i < 2; ++i) adds_[i] = operands[7 + i].access == Access::update;
-    if (operands.size() <= kAddend) return;
-    if (!attrs.relu) throw KernelError("without a Relu the gradient of what is added is that of the sum");
-    writes_masked_ = true;
   }
 
   static int64_t workspace_bytes(const PlaneShape& shape) {
@@ -187,7 +183,7 @@ class BatchNormBackwardKernel final : public Kernel {
     using P = host::Planes<kBlock>;
     const float *x = host::in(operands, 0), *dy = host::in(operands, 1), *mean = host::in(operands, 3);
     const float* y = host::in(operands, 5);
-    float *dx = host::out(operands, 6), *g_out = writes_masked_ ? host::out(operands, kAddend) : nullptr;
+    float* dx = host::out(operands, 6);
     const int64_t channels = shape_.channels, floats = shape_.pixels * kBlock;
     const int64_t planes = shape_.samples * channels / kBlock;
     Sums* sums = reinterpret_cast<Sums*>(workspace);
@@ -208,16 +204,10 @@ class BatchNormBackwardKernel final : public Kernel {
       double g[kBlock] = {}, g_off[kBlock] = {};
       for (int64_t begin = 0; begin < floats; begin += kNormChunk) {
         const int64_t end = std::min(begin + kNormChunk, floats);
-        const auto add_up = [&](auto of) {
-          P::fold(P::sum(begin, end, of), g);
-          P::fold(P::sum(begin, end, [&](auto load, int64_t i) { return of(load, i) * (load(x + base + i) - middle); }), g_off);
-        };
-        if (g_out) {
-          P::map(g_out + base, begin, end, [&](auto load, int64_t i) { return masked(load, base + i); });
-          add_up([&](auto load, int64_t i) { return load(g_out + base + i); });
-        } else {
-          add_up([&](auto load, int64_t i) { return masked(load, base + i); });
-        }
+        P::fold(P::sum(begin, end, [&](auto load, int64_t i) { return masked(load, base + i); }), g);
+        P::fold(P::sum(begin, end, [&](auto load, int64_t i) {
+                  return masked(load, base + i) * (load(x + base + i) - middle);
+                }), g_off);
       }
       for (int c = 0; c < kBlock; ++c) sums[plane * kBlock + c] = {g[c], g_off[c]};
     }
@@ -227,11 +217,9 @@ class BatchNormBackwardKernel final : public Kernel {
     for (int64_t plane = 0; plane < planes; ++plane) {
       const int64_t base = plane * floats, c = plane * kBlock % channels;
       const auto a = P::spread(p + c), b = P::spread(q + c), d = P::spread(r + c);
-      const auto write = [&](auto of) {
-        P::map(dx + base, 0, floats, [&](auto load, int64_t i) { return of(load, i) * a + (load(x + base + i) * b + d); });
-      };
-      if (g_out) write([&](auto load, int64_t i) { return load(g_out + base + i); });
-      else write([&](auto load, int64_t i) { return masked(load, base + i); });
+      P::map(dx + base, 0, floats, [&](auto load, int64_t i) {
+        return masked(load, base + i) * a + (load(x + base + i) * b + d);
+      });
     }
   }
 
@@ -260,9 +248,6 @@ class BatchNormBackwardKernel final : public Kernel {
   const PlaneShape shape_;
   const Layout layout_;
   bool adds_[2] = {};  // dscale, dbias are updated
-  bool writes_masked_ = false;
-
-  static constexpr size_t kAddend = 9;
 };
 
 }  // namespace
