@@ -57,7 +57,7 @@ def pack(trainer, folder):
 
 class Folder:
     def __init__(self, args):
-        self.args, self.out, self.trainers = args, args.out.rstrip("/"), []
+        self.args, self.out, self.trainers, self.wrong = args, args.out.rstrip("/"), [], 0
         self.models = self.out + ".models"  # beside what travels, for they are ten times its size
         os.makedirs(f"{self.out}/trainers", exist_ok=True)
         os.makedirs(self.models, exist_ok=True)
@@ -103,6 +103,7 @@ class Folder:
             except RuntimeError as error:  # a budget may be below the minimum: that is told, not hidden
                 told = [line for line in str(error).splitlines() if line.startswith("error:")]
                 entry["refused"] = (told or str(error).strip().splitlines()[-1:])[0]
+                self.wrong += "no plan fits" not in entry["refused"]
                 self.trainers.append(entry)
                 print(f"  {tag}: {entry['refused']}", flush=True)
                 # A share of the arena may be less than the weights: then the least that works stands in, once.
@@ -230,16 +231,19 @@ def main():
     args.batch2, args.batch3 = (32, 32) if args.small else (16, 64)
     folder = Folder(args)
     folder.source()
-    parts = [int(part) for part in args.parts.split(",")]
-    for part in parts:
-        print(f"part {part}", flush=True)
-        globals()[f"part{part}"](folder)
     index = f"{args.out}/index.json"
-    kept = [t for t in json.load(open(index)) if t["part"] not in parts] if os.path.exists(index) else []
-    with open(index, "w") as out:
-        json.dump(kept + folder.trainers, out, indent=1)
+    trainers = json.load(open(index)) if os.path.exists(index) else []
+    for part in map(int, args.parts.split(",")):
+        print(f"part {part}", flush=True)
+        folder.trainers = []
+        globals()[f"part{part}"](folder)
+        trainers = [t for t in trainers if t["part"] != part] + folder.trainers
+        with open(index, "w") as out:  # whatever becomes of the next one
+            json.dump(trainers, out, indent=1)
     size = sum(os.lstat(os.path.join(base, name)).st_size for base, _, names in os.walk(args.out) for name in names)
-    print(f"{args.out}: {len(kept) + len(folder.trainers)} trainers, {size / 2**20:.1f} MiB travel")
+    print(f"{args.out}: {len(trainers)} trainers, {size / 2**20:.1f} MiB travel")
+    if folder.wrong:
+        sys.exit(f"error: {folder.wrong} trainers were not made, and not for their budget")
     if size > 60 << 20:
         sys.exit("error: more than 60 MiB; leave parts or networks out, or remove what a dry run left: "
                  f"rm -r {args.out}/build {args.out}/work {args.out}/trainers/*/ {args.out}/networks/*/*.onnx {args.out}/networks/*/*.weights")
