@@ -5,22 +5,21 @@ results/part-N.json, step by step, so that a part that was cut off goes on where
 usage: check.py --dir DIR [--part N] [--dry-run] [--minutes 9] [--out DIR]
 
   --part N    that part; otherwise all of them, what tells most first: whether kernels compute what they should, then one network
-              through every part, then the others, then sanitizers. All within the minutes
+              through every part, then the others, then sanitizers, and at last what was an error before. All within the minutes
   --dry-run   no GPU: everything is built, and PyTorch's twins run on the CPU with a small batch; nothing is measured
   --out DIR   after each step all results so far are there too, as results.tar.gz: what a machine that is given back leaves
 """
 import argparse
 import json
 import os
+import subprocess
 import sys
 import time
 import traceback
 
-import torch
-
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import parts  # noqa: E402
-from session import Check  # noqa: E402
+BEGAN = time.time()
+BAD, LATE, LOST = 3, 10, 75
+INSIDE = "PLIMSOLL_GPU_CHECK"  # the process that does the work: "first", or "another", behind one that a step has ended
 
 
 def table(results):
@@ -55,11 +54,23 @@ def table(results):
 
 
 def stages(index):
-    """(part, the networks of it, with what takes long?) in the order in which results are worth having."""
+    """(part, the networks of it, with what takes long?, again what was an error?) in the order in which results are worth having."""
     measured = [t["name"] for t in index if t["part"] in (2, 3, 4)]
     first = {"resnet50"} if "resnet50" in measured else set(measured[:1])
-    through = [(part, first, False) for part in (2, 4, 3)]
-    return [(1, None, False), *through, (5, None, True), (2, None, False), (4, None, True), (3, None, True), (1, None, True), (2, None, True)]
+    order = [(1, None, False), *((part, first, False) for part in (2, 4, 3)), (5, None, True), (4, first, True), (2, None, False), (4, None, False),
+             (3, None, False), (4, None, True), (1, None, True), (2, None, True), (3, first, True), (3, None, True)]
+    return [(*stage, False) for stage in order] + [(part, None, True, True) for part in range(1, 6)]
+
+
+def supervised(minutes):
+    """A device that hangs or faults takes a process with it, PyTorch's steps included: another one goes on behind the step."""
+    ends, code = BEGAN + 60 * minutes, 0
+    for which in ("first", "another", "another", "another"):
+        code = subprocess.call([sys.executable, *sys.argv, "--minutes", str((ends - time.time()) / 60)], env={**os.environ, INSIDE: which})
+        if code in (0, 2, BAD, LATE) or time.time() > ends:
+            break
+        print(f"that process has ended (exit {code})", flush=True)
+    return code
 
 
 def main():
@@ -70,27 +81,39 @@ def main():
     parser.add_argument("--minutes", type=float, default=9)
     parser.add_argument("--out")
     args = parser.parse_args()
-    ends = time.time() + 60 * args.minutes
+    if INSIDE not in os.environ:
+        code = supervised(args.minutes)
+        sys.exit(1 if code == BAD else code)
+    ends, another = BEGAN + 60 * args.minutes, os.environ[INSIDE] == "another"
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    import parts
+    import torch
+    from session import Check
+
     if not args.dry_run and not torch.cuda.is_available():
-        sys.exit("error: PyTorch sees no GPU here; --dry-run does what needs none")
+        print("error: PyTorch sees no GPU here; --dry-run does what needs none", file=sys.stderr)
+        sys.exit(BAD)
     with open(f"{args.dir}/index.json") as given:
         index = json.load(given)
     prepared = {t["part"] for t in index}
     if args.part and args.part not in prepared:
-        sys.exit(f"error: part {args.part} was not prepared, only {sorted(prepared)}")
+        print(f"error: part {args.part} was not prepared, only {sorted(prepared)}", file=sys.stderr)
+        sys.exit(BAD)
     results, late = {}, False
-    for part, only, thorough in [(args.part, None, True)] if args.part else stages(index):
-        if part not in prepared:
+    for part, only, thorough, again in [(args.part, None, True, True)] if args.part else stages(index):
+        if part not in prepared or (again and another and not args.part):
             continue
         print(f"part {part}{' of ' + ', '.join(sorted(only)) if only else ''}"
               f"{', dry run' if args.dry_run else ' on ' + torch.cuda.get_device_name()}", flush=True)
-        check = Check(args, part, ends, only, thorough)
+        check = Check(args, part, ends, only, thorough, again and not another)
         try:
             getattr(parts, f"part{part}")(check)
         except Exception as error:  # noqa: BLE001  one part's failure is no other's
             traceback.print_exc()
             check.results[f"part {part}"] = {"error": repr(error)}
         results[part] = check.results
+        if check.lost:
+            sys.exit(LOST)
         late = late or check.late
         if late:
             break
@@ -99,8 +122,8 @@ def main():
     bad = [name for of_part in results.values() for name, r in of_part.items() if "error" in r or r.get("passed") is False]
     if late:
         print(f"\ntime is up: run {f'part {args.part}' if args.part else 'it'} again to go on")
-        sys.exit(10)
-    sys.exit(1 if bad else 0)
+        sys.exit(LATE)
+    sys.exit(BAD if bad else 0)
 
 
 if __name__ == "__main__":

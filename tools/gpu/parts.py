@@ -4,22 +4,26 @@ import gzip
 import json
 import os
 import shutil
+import time
 
 import networks
 from beside_torch import distance, moved, torch_steps, torch_throughput
-from replayed import replay_table
+from replayed import forget_unended, replay_table
 from session import choices, measured, shell
 
 SLACK = 3.0  # times what PyTorch's own two memory formats differ by
 
 
 def part1(check):
-    check.prepare_part()
-    cases, program = f"{check.dir}/work/cases.json", f"{check.dir}/build/bin/plimsoll-replay-cuda"
     mine = check.of_part(1)
+    check.prepare_part({t["tag"]: named("resnet18", t["math"], t["layout"]) for t in mine})
+    cases, program = f"{check.dir}/work/cases.json", f"{check.dir}/build/bin/plimsoll-replay-cuda"
     of = {t["math"]: t for t in mine if t["layout"] == "auto"}
 
-    # Several at once, since building a library's plans takes most of the time. One that a kernel ended goes on behind it.
+    # Several at once, since building a library's plans takes most of the time. One that a kernel ended goes on behind it; one that the time
+    # ended goes on with the case that it was at.
+    before = check.results.get("operators", {})
+
     def replay():
         os.makedirs(f"{check.dir}/work", exist_ok=True)
         with gzip.open(f"{check.dir}/cases.json.gz", "rb") as given, open(cases, "wb") as out:
@@ -30,11 +34,14 @@ def part1(check):
 
         def share(number):
             path, told = f"{check.dir}/results/replay-{number}.jsonl", []
-            open(path, "w").close()
+            open(path, "a" if "error" in before else "w").close()
+            forget_unended(path)
             for _ in range(40):
                 try:
-                    done = shell([program, cases, "--results", path, "--share", f"{number}/{shares}"], 240, check=False)
+                    done = shell([program, cases, "--results", path, "--share", f"{number}/{shares}"], 540, check=False, grows=path)
                 except RuntimeError as error:
+                    if time.time() > check.ends:
+                        raise
                     told.append(str(error)[-300:])
                     continue
                 if done.returncode in (0, 9):
@@ -84,7 +91,7 @@ def part1(check):
 
     for trainer in mine:
         check.step(named("resnet18", trainer["math"], trainer["layout"]),
-                   lambda: three_iterations(check, [trainer], "resnet18", trainer["math"], trainer["batch"]))
+                   lambda: three_iterations(check, [trainer], "resnet18", trainer["math"], trainer["batch"]), 0, 400)
     check.step("resnet18 as a graph", ways)
     check.step("operators", replay)
     check.step("resnet18 profile", profile)
@@ -124,13 +131,16 @@ def three_iterations(check, trainers, name, math_name, batch):
 
 
 def part2(check):
-    check.prepare_part()
-    groups = {}
+    groups, step_of = {}, {}
     for trainer in check.of_part(2):
-        groups.setdefault((trainer["name"], trainer["math"], trainer["batch"], trainer["layout"]), []).append(trainer)
+        name, math_name, layout = (trainer[key] for key in ("name", "math", "layout"))
+        group = groups.setdefault((name, math_name, trainer["batch"], layout), [])
+        step_of[trainer["tag"]] = f"{name} {math_name} {trainer['budget']}" if group else named(name, math_name, layout)
+        group.append(trainer)
+    check.prepare_part(step_of)
     for (name, math_name, batch, layout), trainers in groups.items():
         size = networks.NETWORKS[name][1]
-        check.step(named(name, math_name, layout), lambda: three_iterations(check, trainers, name, math_name, batch))
+        check.step(named(name, math_name, layout), lambda: three_iterations(check, trainers, name, math_name, batch), 0, 400)
         for trainer in trainers[1:]:
             def same_bits(trainer=trainer):
                 if check.dry:
@@ -146,7 +156,7 @@ def part2(check):
                 return {"losses": this["losses"], "same_bits": same, "same_algorithms_and_rounds": ways[0] == ways[1],
                         "passed": same or ways[0] != ways[1]}
 
-            check.step(f"{name} {math_name} {trainer['budget']}", same_bits)
+            check.step(step_of[trainer["tag"]], same_bits)
     small = next((t for t in check.of_part(2) if t["name"] == "resnet18"), None)
     if small and check.thorough:
         for tool in ("memcheck", "racecheck"):
@@ -202,11 +212,12 @@ def part4(check):
     trainers = check.of_part(4)
     kinds = list(dict.fromkeys((t["name"], t["math"], t["batch"]) for t in trainers))
 
-    def pytorch(kind, hows):
+    def pytorch(kind, hows, seconds=0, patience=180):
         name, math_name, batch = kind
         for how, channels_last in hows:
             check.step(f"{name} {math_name} torch {how}{' channels_last' if channels_last else ''}",
-                       lambda: torch_throughput(check, name, batch, networks.NETWORKS[name][1], math_name, how, channels_last))
+                       lambda: torch_throughput(check, name, batch, networks.NETWORKS[name][1], math_name, how, channels_last),
+                       0 if check.dry else seconds, patience)
 
     # What torch.compile takes to compile is most of the time: first what needs none.
     for kind in kinds:
@@ -214,22 +225,23 @@ def part4(check):
             if (trainer["name"], trainer["math"], trainer["batch"]) == kind:
                 check.step(trainer["tag"], lambda: measured(check, trainer))
         pytorch(kind, [("eager", False), ("eager", True), ("checkpoint", False), ("save_on_cpu", False)])
-    for hows in ([("compile", True)], [("compile", False), ("activation_memory_budget", False)]):
+    for hows in ([("compile", True)], [("compile", False), ("activation_memory_budget", False)]) if check.thorough else ():
         for kind in kinds:
-            pytorch(kind, hows)
-    check.results.pop("aims", None)  # of more results, perhaps
-    check.step("aims", lambda: {"skipped": "nothing is measured"} if check.dry else aims(check.results, trainers, kinds))
+            pytorch(kind, hows, 60, 300)
+    check.results.pop("aims", None)  # of more results, perhaps, and at no cost
+    check.only = None
+    check.step("aims", lambda: {"skipped": "nothing is measured"} if check.dry else aims(check.results, check.of_part(4)), -600)
 
 
 LESS_MEMORY = ("checkpoint", "activation_memory_budget", "save_on_cpu")
 
 
-def aims(results, trainers, kinds):
+def aims(results, trainers):
     """How many times as fast as PyTorch in its better format, without a budget; and as each of its ways to save memory, in no more memory
     than that takes: the fastest trainer whose arena is no larger than the most that PyTorch's allocator held."""
     lines = [f"{'times as fast as':24}" + "".join(f"{title:>15}" for title in ("eager", "compile", *(how.split("_")[0] for how in LESS_MEMORY)))]
     figures = {}
-    for kind in kinds:
+    for kind in dict.fromkeys((t["name"], t["math"], t["batch"]) for t in trainers):
         name, math_name, batch = kind
         ours = [results[t["tag"]] for t in trainers if (t["name"], t["math"], t["batch"]) == kind and "seconds" in results.get(t["tag"], {})]
 

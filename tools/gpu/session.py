@@ -1,13 +1,18 @@
 """A part of gpu_check.sh as it goes: its steps and their results, the trainers that are built and run for them."""
 import concurrent.futures
+import contextlib
+import copy
+import faulthandler
 import glob
 import gzip
 import json
 import os
 import re
 import shutil
+import signal
 import statistics
 import subprocess
+import sys
 import tarfile
 import time
 
@@ -21,28 +26,66 @@ LR = 0.01
 
 
 ENDS = None  # of the part
+GRACE = 40  # seconds that what has begun may go on behind the end
+QUIET = 60  # seconds in which what tells all that it does must tell something
+TRIED = set()  # (part, step), in this process
+BUILT = {}  # the runtime, in this process
+TWINS = {}  # networks, with the weights that they start from
+# A process ends with all that it started: a program under a tool, a compiler under a build would keep device and cores from what comes next.
+GROUP = {"process_group": 0} if sys.version_info >= (3, 11) else {"start_new_session": True}
 
 
-def shell(command, timeout=240, check=True, env=None):
-    """What never ends costs its step, not the part; what was started before the part's end has some seconds more."""
-    command = [str(part) for part in command]
-    if ENDS:
-        timeout = max(20, min(timeout, ENDS + 40 - time.time()))
+def ended(process):
+    """What it has told until now."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, errors="replace",
-                              env={**os.environ, **env} if env else None)
-    except subprocess.TimeoutExpired as late:
-        told = [text if isinstance(text, str) else (text or b"").decode(errors="replace") for text in (late.stdout, late.stderr)]
-        raise RuntimeError(f"$ {' '.join(command)}\n{told[0][-1500:]}{told[1][-1500:]}\nnot ended after {timeout:.0f} s") from None
-    if check and done.returncode != 0:
-        raise RuntimeError(f"$ {' '.join(command)}\nexit {done.returncode}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
-    return done
+        return process.communicate(timeout=20)
+    except subprocess.TimeoutExpired:
+        return "", "it cannot even be killed"
+
+
+def shell(command, timeout=240, check=True, grows=None):
+    """What never ends costs its step, not the part; what was started before the part's end has some seconds more. `grows`: the file in which
+    it tells what it does."""
+    command = [str(part) for part in command]
+    began = grew = time.time()
+    if ENDS:
+        timeout = max(20, min(timeout, ENDS + GRACE - began))
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", **GROUP)
+    size = -1
+    try:
+        while True:
+            try:
+                out, err = process.communicate(timeout=2)
+                break
+            except subprocess.TimeoutExpired:
+                now = time.time()
+                if grows and os.path.getsize(grows) != size:
+                    size, grew = os.path.getsize(grows), now
+                if now < began + timeout and (not grows or now < grew + QUIET):
+                    continue
+                out, err = ended(process)
+                raise RuntimeError(f"$ {' '.join(command)}\n{out[-1500:]}{err[-1500:]}\nnot ended after {now - began:.0f} s") from None
+    finally:
+        if process.poll() is None:
+            ended(process)
+    if check and process.returncode != 0:
+        raise RuntimeError(f"$ {' '.join(command)}\nexit {process.returncode}\n{out[-3000:]}{err[-3000:]}")
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def configured(build):
+    """To the end: nobody was ended in the middle of it."""
+    return os.path.exists(f"{build}/build.ninja") or os.path.exists(f"{build}/Makefile")
 
 
 class Check:
-    def __init__(self, args, part, ends, only=None, thorough=True):
-        """`only`: of the part's trainers those of these networks; `thorough`: with what takes long and tells little more."""
+    def __init__(self, args, part, ends, only=None, thorough=True, again=True):
+        """`only`: of the part's trainers those of these networks; `thorough`: with what takes long and tells little more; `again`: with what
+        was an error when another process tried it."""
         self.dir, self.dry, self.part, self.only, self.thorough = os.path.abspath(args.dir), args.dry_run, part, only, thorough
+        self.again = again
         global ENDS
         self.ends = ENDS = ends
         self.out = args.out
@@ -51,44 +94,67 @@ class Check:
         os.makedirs(f"{self.dir}/results", exist_ok=True)
         self.path = f"{self.dir}/results/part-{self.part}{'-dry' if self.dry else ''}.json"
         self.results = json.load(open(self.path)) if os.path.exists(self.path) else {}
-        self.late = False
+        self.late = self.lost = False
 
-    # A step is done once: its result is kept at once, under its name. An error is a result, and is tried again next time.
-    def step(self, name, body):
-        if name in self.results and "error" not in self.results[name]:
+    def has(self, name):
+        """Whether a step's result stands: an error does until it is to be tried again, and never where nothing but the time was up."""
+        result = self.results.get(name)
+        if not result or "error" not in result:
+            return bool(result)
+        return (self.part, name) in TRIED or not (self.again or result.get("cut_off"))
+
+    # A step is done once: its result is kept at once, under its name.
+    def step(self, name, body, seconds=0, patience=None):
+        """`seconds`: what it takes at the least; with less than that it is not begun. `patience`: seconds for what nobody can end but this process
+        itself. One that does not come back from it has left an error, and another process goes on behind it (check.py)."""
+        if self.has(name):
             return self.results[name]
-        if time.time() > self.ends:
+        began = time.time()
+        if self.lost or began + seconds > self.ends:
             self.late = True
             return None
-        began = time.time()
+        TRIED.add((self.part, name))
+        self.results[name] = {"error": "the process ended in it"}
+        self.save()
+        faulthandler.dump_traceback_later(max(1, min(patience or 1e6, self.ends + GRACE + 10 - began)), exit=True)
         try:
             result = body() or {}
         except Exception as error:  # noqa: BLE001  one step's failure is no other's
-            result = {"error": str(error)[-1500:]}
+            result = {"error": str(error).strip()[-1500:] or repr(error)}
+            # Nothing of PyTorch's works any more in a process whose context is lost.
+            self.lost = isinstance(error, RuntimeError) and "CUDA error" in str(error) and not str(error).startswith("$")
+            if time.time() > self.ends:
+                self.late = result["cut_off"] = True
         result["took_seconds"] = round(time.time() - began, 1)
+        faulthandler.cancel_dump_traceback_later()
         self.results[name] = result
-        with open(self.path + ".new", "w") as out:
-            json.dump(self.results, out, indent=1)
-        os.replace(self.path + ".new", self.path)
+        self.save()
         self.leave()
         print(f"  {name}: {result.get('error', 'ok').strip().splitlines()[-1]} ({result['took_seconds']} s)", flush=True)
         return result
+
+    def save(self):
+        with open(self.path + ".new", "w") as out:
+            json.dump(self.results, out, indent=1)
+        os.replace(self.path + ".new", self.path)
 
     def leave(self):
         if not self.out:
             return
         os.makedirs(self.out, exist_ok=True)
-        with tarfile.open(f"{self.out}/.new", "w:gz") as tar:
+        with tarfile.open(f"{self.out}/.new", "w:gz", compresslevel=1) as tar:  # after each of two hundred steps
             tar.add(f"{self.dir}/results", "results")
         os.replace(f"{self.out}/.new", f"{self.out}/results.tar.gz")
 
     def runtime(self):
         """All that compiles is compiled: what was not built is told by the step that wants it."""
         build = f"{self.dir}/build"
-        if not os.path.exists(f"{build}/CMakeCache.txt"):
+        if not configured(build):
             flags, missing = toolchain()
             try:
-                shell(["cmake", "-S", f"{self.dir}/source", "-B", build, f"-DCMAKE_CUDA_ARCHITECTURES={device_to_build_for()}", *flags])
+                shell(["cmake", "-S", f"{self.dir}/source", "-B", build, f"-DCMAKE_CUDA_ARCHITECTURES={device_to_build_for()}",
+                       # Large batches take the least work, small ones the least time where there are cores for them.
+                       f"-DPLIMSOLL_BATCH={8 if os.cpu_count() < 8 else 2}", *flags])
             except RuntimeError as error:
                 shutil.rmtree(build, ignore_errors=True)
                 raise RuntimeError(f"{error}\nnot found: {missing}; flags: {flags}") from None
@@ -114,7 +180,7 @@ class Check:
                 os.replace(path + ".new", path)
         return f"{self.dir}/networks/{name}/model.onnx"
 
-    def build(self, trainer):
+    def build(self, trainer, jobs=None):
         source = f"{self.dir}/trainers/{trainer['tag']}"
         if not os.path.exists(source):
             fresh = f"{source}.new"
@@ -125,35 +191,42 @@ class Check:
             os.rmdir(fresh)
         if not os.path.exists(f"{source}/runtime"):
             os.symlink(f"{self.dir}/source/runtime", f"{source}/runtime")
-        if not os.path.exists(f"{source}/build/CMakeCache.txt"):
-            shell(["cmake", "-S", source, "-B", f"{source}/build", f"-DPLIMSOLL_RUNTIME={self.dir}/build", *toolchain()[0]])
-        shell(["cmake", "--build", f"{source}/build", "-j", max(1, os.cpu_count() // 2)], 540)
+        if not configured(f"{source}/build"):
+            # What a compiler that nobody has tried may warn of is no reason to measure nothing.
+            shell(["cmake", "-S", source, "-B", f"{source}/build", f"-DPLIMSOLL_RUNTIME={self.dir}/build", "-DPLIMSOLL_WERROR=OFF", *toolchain()[0]])
+        shell(["cmake", "--build", f"{source}/build", "-j", jobs or os.cpu_count()], 540)
         return f"{source}/build/train"
 
-    def prepare_part(self):
-        """The runtime and all trainers of the part, built beside each other and before anything is measured. One that does not build
-        says so when it is to run."""
+    def prepare_part(self, step_of=None):
+        """The runtime, and those trainers of the part whose steps are to come, built beside each other and before anything is measured. One that
+        does not build says so when it is to run. `step_of`: of each tag, where the step is not called so."""
         for step in ("machine", "runtime", "trainers"):  # of another machine, or of fewer trainers, perhaps
             self.results.pop(step, None)
+            TRIED.discard((self.part, step))
         self.step("machine", versions)
-        built = self.step("runtime", self.runtime)
-        if not built or "error" in built:
+        if not BUILT:
+            BUILT.update(self.step("runtime", self.runtime) or {})
+        if BUILT:
+            self.results["runtime"] = dict(BUILT)
+        if not BUILT or "error" in BUILT:
             return
+        mine = [t for t in self.of_part(self.part) if not self.has((step_of or {}).get(t["tag"], t["tag"]))]
+        cores, beside = os.cpu_count(), max(1, min(os.cpu_count(), len(mine)))
 
         def trainers():
             def one(trainer):
                 try:
-                    self.build(trainer)
+                    self.build(trainer, max(1, 2 * cores // beside))
                 except Exception as error:  # noqa: BLE001
                     return f"{trainer['tag']}: {str(error)[-300:]}"
                 return ""
 
-            mine = self.of_part(self.part)
-            with concurrent.futures.ThreadPoolExecutor(max(1, os.cpu_count() // 4)) as pool:
+            with concurrent.futures.ThreadPoolExecutor(beside) as pool:
                 failures = [told for told in pool.map(one, mine) if told]
             return {"trainers": len(mine), "not_built": failures, "passed": not failures, "cpu_seconds": round(sum(os.times()[2:4]), 1)}
 
-        self.step("trainers", trainers)
+        if mine:
+            self.step("trainers", trainers)
 
     def train(self, trainer, steps, save=False, data=None, prefix=(), extra=()):
         """Losses and seconds per iteration, the last lines, and where the weights are."""
@@ -188,8 +261,11 @@ class Check:
         return "cpu" if self.dry else "cuda"
 
     def twin(self, name):
-        with np.load(f"{self.dir}/networks/{name}.npz") as small:
-            return networks.twin(name, SEED, dict(small))
+        """One of its own for each who asks; to draw the weights of VGG-16 takes longer than to train it for a while."""
+        if name not in TWINS:
+            with np.load(f"{self.dir}/networks/{name}.npz") as small:
+                TWINS[name] = networks.twin(name, SEED, dict(small))
+        return copy.deepcopy(TWINS[name])
 
 
 def choices(check, trainer):
@@ -200,6 +276,10 @@ def choices(check, trainer):
 
 
 def measured(check, trainer, steps=25):
+    other = f"{check.dir}/results/part-{7 - check.part}.json"  # parts 3 and 4 have trainers in common
+    known = json.load(open(other)).get(trainer["tag"], {}) if check.part in (3, 4) and os.path.exists(other) else {}
+    if "seconds" in known and not check.dry:
+        return {**known, "measured_in_part": 7 - check.part}
     result = check.train(trainer, steps)
     if check.dry:
         return result
