@@ -30,3 +30,71 @@ for name in weights:
 zero = networks.read_weights("zero.onnx")
 assert all(not zero[name].any() for name in weights)
 PY
+
+# What there is of a run without a GPU: a profile in portions, past a task that ends the profiler and past the end of the time; what is tried
+# again, and when; processes that never end.
+mkdir -p beside/networks beside/results beside/build/bin
+echo '[]' >beside/index.json
+cat >beside/build/bin/plimsoll-profile-cuda <<'PY'
+#!/usr/bin/env python3
+import json, sys, time
+ask, began, done = json.load(open(sys.argv[1])), time.time(), []
+for number, task in enumerate(ask["tasks"]):
+    time.sleep(0.02)
+    if task["signature"] == "faults":
+        sys.exit("error: a measured kernel failed")
+    done.append({"signature": task["signature"], "algorithms": []})
+    print(f"\rprofiling [##..] {number + 1}/{len(ask['tasks'])}", end="", file=sys.stderr)
+    if time.time() - began > ask["seconds"]:
+        break
+json.dump({"schema": 1, "math": ask["math"], "tasks": done, **({"links": {}} if "links" in ask else {})}, open(sys.argv[3], "w"))
+PY
+chmod +x beside/build/bin/plimsoll-profile-cuda
+$python - "$PLIMSOLL_SOURCE" <<'PY'
+import json, os, sys, tarfile, time, types
+sys.path.insert(0, sys.argv[1] + "/tools/gpu")
+import session
+session.PORTION, session.GRACE, session.QUIET = 0.5, 4, 2
+args = types.SimpleNamespace(dir="beside", dry_run=False, out="left")
+
+def check(seconds, again=True):
+    session.TRIED.clear()  # as another process
+    return session.Check(args, 3, time.time() + seconds, again=again)
+
+names = [f"task {i}" for i in range(60)]
+names[30] = "faults"
+with open("beside/networks/net.tasks.json", "w") as out:
+    json.dump({"schema": 1, "links": {}, "tasks": [{"signature": name} for name in names]}, out)
+first = check(0.7)
+told = first.step("net profile", lambda: session.profiled(first, "net", "tf32"))
+assert first.late and told["cut_off"] and not os.path.exists("beside/results/profile-net-tf32.json"), told
+second = check(600, again=False)
+told = second.step("net profile", lambda: session.profiled(second, "net", "tf32"))
+assert [task["signature"] for task in told["tasks"] if "error" in task] == ["faults"], told
+assert sorted(task["signature"] for task in told["tasks"]) == sorted(names) and told["links"] == {} and told["math"] == "tf32", told
+assert "results/profile-net-tf32.json" in tarfile.open("left/results.tar.gz").getnames()
+
+tries = []
+def fails():
+    tries.append(1)
+    raise RuntimeError("no")
+for again, expected in ((True, 1), (False, 1), (True, 2)):
+    this = check(600, again)
+    this.step("fails", fails)
+    this.step("fails", fails)
+    assert len(tries) == expected, (again, tries)
+this.step("loses the device", lambda: (_ for _ in ()).throw(RuntimeError("CUDA error: unspecified launch failure")))
+assert this.lost and this.step("another", dict) is None
+assert check(600).step("not worth it", dict, 1000) is None
+
+session.ENDS = None
+for command, grows in (("echo hi; sleep 1007.5 & sleep 1007.5", None), ("echo hi; echo >told; sleep 1007.5 & sleep 1007.5", "told")):
+    open("told", "w").close()
+    began = time.time()
+    try:
+        session.shell(["sh", "-c", command], 3 if not grows else 60, grows=grows)
+        raise SystemExit("it has ended")
+    except RuntimeError as error:
+        assert "hi" in str(error) and time.time() - began < 12, error
+PY
+! pgrep -fx 'sleep 1007.5' >/dev/null || fail "a process that never ends has left another"

@@ -9,7 +9,7 @@ import time
 import networks
 from beside_torch import distance, moved, torch_steps, torch_throughput
 from replayed import forget_unended, replay_table
-from session import choices, measured, shell
+from session import choices, measured, profiled, shell
 
 SLACK = 3.0  # times what PyTorch's own two memory formats differ by
 
@@ -74,11 +74,8 @@ def part1(check):
             return {"described": json.loads(shell([profiler, "--describe", "--device-props", "h200"]).stdout)}
         with open(f"{check.dir}/results/device-props.json", "w") as out:
             out.write(shell([profiler, "--dump-device-props"]).stdout)
-        path = f"{check.dir}/results/profile-resnet18.json"
-        shell([profiler, f"{check.dir}/networks/resnet18.tasks.json", "-o", path])
-        real = json.load(open(path))
-        return {"tasks": len(real["tasks"]), "errors": [t["error"] for t in real["tasks"] if "error" in t], "links": real.get("links"),
-                "overheads": {k: v for k, v in real.items() if k.endswith(("seconds", "bytes"))}}
+        real = profiled(check, "resnet18")
+        return {"tasks": len(real["tasks"]), "errors": [t["error"] for t in real["tasks"] if "error" in t], "links": real.get("links")}
 
     def sanitized(tool):
         if check.dry:
@@ -186,15 +183,13 @@ def part3(check):
         tasks = f"{check.dir}/networks/{name}.tasks.json"
 
         def profile(name=name, tasks=tasks):
-            out = f"{check.dir}/results/profile-{name}.json"
             described = f"{check.dir}/work/described-{name}.json"
             os.makedirs(f"{check.dir}/work", exist_ok=True)
             shell([profiler, tasks, "-o", described, "--device-props", "h200"])
             listed = json.load(open(described))
             if check.dry:
                 return {"tasks": len(listed["tasks"]), "errors": [t["error"] for t in listed["tasks"] if "error" in t]}
-            shell([profiler, tasks, "-o", out])
-            real = json.load(open(out))
+            real = profiled(check, name)
             sizes = [{(t["signature"], a["name"]): a["workspace_bytes"] for t in f["tasks"] for a in t.get("algorithms", [])}
                      for f in (listed, real)]
             shared = set(sizes[0]) & set(sizes[1])
@@ -205,6 +200,9 @@ def part3(check):
         check.step(f"{name} profile", profile)
     for trainer in check.of_part(3):
         check.step(trainer["tag"], lambda trainer=trainer: measured(check, trainer))
+    # On tensor cores there are four times as many engines to be measured.
+    for name in dict.fromkeys(t["name"] for t in check.of_part(3)) if check.thorough and not check.dry else ():
+        check.step(f"{name} profile tf32", lambda name=name: {"tasks": len(profiled(check, name, "tf32")["tasks"])})
 
 
 def part4(check):

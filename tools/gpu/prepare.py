@@ -202,8 +202,8 @@ def part4(folder):
     for name in folder.args.networks:
         model = folder.export(name)
         for math in ("fp32", "tf32"):
-            profile = f"{folder.out}/results/profile-{name}.json"
-            costs = profile if os.path.exists(profile) and math == "fp32" else "h200"
+            profile = f"{folder.out}/results/profile-{name}{'' if math == 'fp32' else '-' + math}.json"
+            costs = profile if os.path.exists(profile) else "h200"
             for budget in ("100%", "50%", *held_by_torch(folder, name, math)):
                 folder.trainer(4, name, model, folder.args.batch3, math, budget, costs)
             folder.trainer(4, name, model, folder.args.batch3, math, "100%", costs, layout=other_layout(math))

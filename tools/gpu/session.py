@@ -27,6 +27,7 @@ LR = 0.01
 
 ENDS = None  # of the part
 GRACE = 40  # seconds that what has begun may go on behind the end
+PORTION = 40  # seconds of measuring a profile
 QUIET = 60  # seconds in which what tells all that it does must tell something
 TRIED = set()  # (part, step), in this process
 BUILT = {}  # the runtime, in this process
@@ -273,6 +274,44 @@ def choices(check, trainer):
     with open(f"{check.dir}/trainers/{trainer['tag']}/plan.json") as given:
         plan = json.load(given)
     return [plan.get("sub_batch"), sorted({(s["task"], s["algorithm"]) for s in plan["steps"] if "algorithm" in s})]
+
+
+def profiled(check, name, math="fp32"):
+    """results/profile-NAME.json, or profile-NAME-tf32.json: what all tasks of a network take. Measured in portions, each of which is kept: how
+    long all of them take depends on how long the library takes to build its plans, and a portion that ends badly costs one task."""
+    called = f"{name}{'' if math == 'fp32' else '-' + math}"
+    whole, some = (f"{check.dir}/results/{kind}-{called}.json" for kind in ("profile", "profiling"))
+    question, answer = f"{check.dir}/work/question.json", f"{check.dir}/work/answer.json"
+    os.makedirs(f"{check.dir}/work", exist_ok=True)
+    tasks = json.load(open(f"{check.dir}/networks/{name}.tasks.json"))
+    real, bad = json.load(open(some)) if os.path.exists(some) else {}, 0
+    while True:
+        known = {task["signature"] for task in real.get("tasks", [])}
+        left = [task for task in tasks["tasks"] if task["signature"] not in known]
+        if not left:
+            os.replace(some, whole)
+            return real
+        if time.time() > check.ends:
+            raise RuntimeError(f"{len(left)} of {len(tasks['tasks'])} tasks are still to be measured")
+        ask = {**tasks, "math": math, "tasks": left, "seconds": min(PORTION, max(5, check.ends + GRACE / 4 - time.time()))}
+        if "links" in real:
+            del ask["links"]
+        with open(question, "w") as out:
+            json.dump(ask, out)
+        try:
+            shell([f"{check.dir}/build/bin/plimsoll-profile-cuda", question, "-o", answer, "--progress"], PORTION + 90)
+            told = json.load(open(answer))
+        except RuntimeError as error:
+            done = [int(number) for number in re.findall(r"\] (\d+)/", str(error))]  # of this portion; the next one did it
+            bad += 1
+            if time.time() > check.ends or bad > 5 or not (done or real):
+                raise
+            culprit = left[min(done[-1] if done else 0, len(left) - 1)]["signature"]
+            told = {"tasks": [{"signature": culprit, "error": str(error).strip().splitlines()[-1]}]}
+        real = {**told, **real, "tasks": real.get("tasks", []) + told["tasks"]}
+        with open(some, "w") as out:
+            json.dump(real, out)
+        check.leave()
 
 
 def measured(check, trainer, steps=25):
