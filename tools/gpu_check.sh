@@ -13,9 +13,9 @@
 # nhwc, beside PyTorch's two memory formats.
 #
 # A part takes under ten minutes, or goes on where it was when it is run again (exit code 10: time is up); what fails is told and passed
-# over, and so is a step that hangs or takes its process with it. Without --part all of them are run, what tells most first and what was an
-# error before at last, so that whatever time there is, is spent well. What has a result is not measured again, failed or not: for that,
-# take it out of DIR/results/part-N.json.
+# over, and so is a step that hangs or takes its process with it. Without --part all of them are run, what tells most first and what has
+# failed before at last, so that whatever time there is, is spent well. What has passed, and what has been measured, is not done again: for
+# that, take it out of DIR/results/part-N.json.
 # After each step all results so far are in O/results.tar.gz: unpacked in DIR, they are where a run on another machine goes on, what
 # `report` shows, and what `prepare --part 3` and `--part 4` plan with: profiles, and the memory that PyTorch held. A run builds in DIR, and
 # of the trainers only those whose results are still to come. --dry-run needs no GPU: it builds all, lists engines for a described device and

@@ -74,15 +74,17 @@ assert [task["signature"] for task in told["tasks"] if "error" in task] == ["fau
 assert sorted(task["signature"] for task in told["tasks"]) == sorted(names) and told["links"] == {} and told["math"] == "tf32", told
 assert "results/profile-net-tf32.json" in tarfile.open("left/results.tar.gz").getnames()
 
-tries = []
-def fails():
-    tries.append(1)
-    raise RuntimeError("no")
+tries = {"an error": 0, "too far": 0, "passes": 0}
+def tried(name):
+    tries[name] += 1
+    if name == "an error":
+        raise RuntimeError("no")
+    return {"passed": name == "passes"}
 for again, expected in ((True, 1), (False, 1), (True, 2)):
     this = check(600, again)
-    this.step("fails", fails)
-    this.step("fails", fails)
-    assert len(tries) == expected, (again, tries)
+    for name in [*tries, *tries]:
+        this.step(name, lambda: tried(name))
+    assert tries == {"an error": expected, "too far": expected, "passes": 1}, (again, tries)
 this.step("loses the device", lambda: (_ for _ in ()).throw(RuntimeError("CUDA error: unspecified launch failure")))
 assert this.lost and this.step("another", dict) is None
 assert check(600).step("not worth it", dict, 1000) is None

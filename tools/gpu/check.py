@@ -5,7 +5,7 @@ results/part-N.json, step by step, so that a part that was cut off goes on where
 usage: check.py --dir DIR [--part N] [--dry-run] [--minutes 9] [--out DIR]
 
   --part N    that part; otherwise all of them, what tells most first: whether kernels compute what they should, then one network
-              through every part, then the others, then sanitizers, and at last what was an error before. All within the minutes
+              through every part, then the others, then sanitizers, and at last what has failed before. All within the minutes
   --dry-run   no GPU: everything is built, and PyTorch's twins run on the CPU with a small batch; nothing is measured
   --out DIR   after each step all results so far are there too, as results.tar.gz: what a machine that is given back leaves
 """
@@ -54,7 +54,7 @@ def table(results):
 
 
 def stages(index):
-    """(part, the networks of it, with what takes long?, again what was an error?) in the order in which results are worth having."""
+    """(part, the networks of it, with what takes long?, again what has failed?) in the order in which results are worth having."""
     measured = [t["name"] for t in index if t["part"] in (2, 3, 4)]
     first = {"resnet50"} if "resnet50" in measured else set(measured[:1])
     order = [(1, None, False), *((part, first, False) for part in (2, 4, 3)), (5, None, True), (4, first, True), (2, None, False), (4, None, False),

@@ -7,9 +7,11 @@ usage: prepare.py --plimsoll build/bin/plimsoll --out DIR [--parts 1,2,3,4,5] [-
   --small   a network of 64 pixels at batch 32: what is there to try the machinery, not the GPU
 """
 import argparse
+import contextlib
 import copy
 import glob
 import gzip
+import hashlib
 import json
 import os
 import re
@@ -55,12 +57,34 @@ def pack(trainer, folder):
             shutil.copyfileobj(given, out, 1 << 24)
 
 
+def digest(path):
+    with open(path, "rb") as given:
+        return hashlib.file_digest(given, "sha256").hexdigest()
+
+
 class Folder:
     def __init__(self, args):
-        self.args, self.out, self.trainers, self.wrong = args, args.out.rstrip("/"), [], 0
+        self.args, self.out, self.trainers, self.wrong, self.stale = args, args.out.rstrip("/"), [], 0, 0
         self.models = self.out + ".models"  # beside what travels, for they are ten times its size
         os.makedirs(f"{self.out}/trainers", exist_ok=True)
         os.makedirs(self.models, exist_ok=True)
+        self.compiler = digest(args.plimsoll)
+
+    def is_made(self, path, tag, command):
+        """With this command, of this profile. One by another compiler stands, too: another runtime makes another compiler, and is no reason to plan
+        for minutes; but it is told."""
+        of = " ".join([*(os.path.basename(str(part)) for part in command[1:]), *(digest(part) for part in command if str(part).endswith(".json"))])
+        note = f"{self.models}/{tag}.made"
+        if os.path.exists(path) and os.path.exists(note):
+            command_of_it, compiler = open(note).read().split("\n")
+            if command_of_it == of:
+                self.stale += compiler != self.compiler
+                return True
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(path)
+        with open(note, "w") as out:
+            out.write(f"{of}\n{self.compiler}")
+        return False
 
     def export(self, name):
         """NAME.onnx, which does not travel, and networks/NAME.npz with the parameters that are not drawn."""
@@ -92,12 +116,12 @@ class Folder:
         target = f"{self.out}/trainers/{tag}"
         entry = {"part": part, "name": name, "tag": tag, "batch": batch, "math": math, "budget": budget, "costs": costs,
                  "layout": layout}
-        if not os.path.exists(f"{target}.tar.gz"):
+        command = [self.args.plimsoll, "compile", model, "--batch", batch, "--target", "cuda", "--budget", budget,
+                   "--math", math, "--costs", costs, "--policy", policy, "--layout", layout, "-o", target, "-q"]
+        if costs.endswith(".json"):  # it knows the tasks of the whole batch
+            command += ["--sub-batch", batch]
+        if not self.is_made(f"{target}.tar.gz", tag, command):
             shutil.rmtree(target, ignore_errors=True)
-            command = [self.args.plimsoll, "compile", model, "--batch", batch, "--target", "cuda", "--budget", budget,
-                       "--math", math, "--costs", costs, "--policy", policy, "--layout", layout, "-o", target, "-q"]
-            if costs.endswith(".json"):  # it knows the tasks of the whole batch
-                command += ["--sub-batch", batch]
             try:
                 run(command)
             except RuntimeError as error:  # a budget may be below the minimum: that is told, not hidden
@@ -130,8 +154,9 @@ class Folder:
 
     def tasks(self, name, model, batch):
         path = f"{self.out}/networks/{name}.tasks.json"
-        if not os.path.exists(path):
-            run([self.args.plimsoll, "profile", model, "--batch", batch, "--target", "cuda", "--tasks-only", "-o", path, "-q"])
+        command = [self.args.plimsoll, "profile", model, "--batch", batch, "--target", "cuda", "--tasks-only", "-q", "-o"]
+        if not self.is_made(path, f"{name}.tasks", command):
+            run([*command, path])
 
     def source(self):
         """The runtime, the profiler and the replayer, with the one header that they need of others."""
@@ -242,6 +267,8 @@ def main():
             json.dump(trainers, out, indent=1)
     size = sum(os.lstat(os.path.join(base, name)).st_size for base, _, names in os.walk(args.out) for name in names)
     print(f"{args.out}: {len(trainers)} trainers, {size / 2**20:.1f} MiB travel")
+    if folder.stale:
+        print(f"{folder.stale} of what was made before is of another compiler: rm -r {args.out}/trainers makes it anew")
     if folder.wrong:
         sys.exit(f"error: {folder.wrong} trainers were not made, and not for their budget")
     if size > 60 << 20:

@@ -84,7 +84,7 @@ def configured(build):
 class Check:
     def __init__(self, args, part, ends, only=None, thorough=True, again=True):
         """`only`: of the part's trainers those of these networks; `thorough`: with what takes long and tells little more; `again`: with what
-        was an error when another process tried it."""
+        has failed when another process tried it."""
         self.dir, self.dry, self.part, self.only, self.thorough = os.path.abspath(args.dir), args.dry_run, part, only, thorough
         self.again = again
         global ENDS
@@ -98,9 +98,9 @@ class Check:
         self.late = self.lost = False
 
     def has(self, name):
-        """Whether a step's result stands: an error does until it is to be tried again, and never where nothing but the time was up."""
+        """Whether a step's result stands: a failure does until it is to be tried again, and never where nothing but the time was up."""
         result = self.results.get(name)
-        if not result or "error" not in result:
+        if not result or ("error" not in result and result.get("passed") is not False):
             return bool(result)
         return (self.part, name) in TRIED or not (self.again or result.get("cut_off"))
 
@@ -131,7 +131,9 @@ class Check:
         self.results[name] = result
         self.save()
         self.leave()
-        print(f"  {name}: {result.get('error', 'ok').strip().splitlines()[-1]} ({result['took_seconds']} s)", flush=True)
+        told = "FAILED" if result.get("passed") is False else f"skipped: {result['skipped']}" if "skipped" in result else "ok"
+        told = result["error"].splitlines()[-1] if "error" in result else told + (f", {1e3 * result['seconds']:.2f} ms" if "seconds" in result else "")
+        print(f"  {name}: {told} ({result['took_seconds']} s)", flush=True)
         return result
 
     def save(self):
