@@ -32,7 +32,7 @@ std::vector<Sample> samples() {
   const auto sample = [](std::string name, std::vector<int64_t> shape, double probability) {
     return Sample{.name = std::move(name), .attributes = {{"shape", std::move(shape)}, {"probability", probability}}};
   };
-  return {sample("of_samples", {-1, 1, 1, 1}, 0.8), sample("of_elements", {-1, 3, 5}, 0.3), sample("always", {-1, 4}, 1)};
+  return {sample("of_samples", {-1, 1, 1, 1}, 0.8), sample("of_elements", {-1, 3, 5}, 0.3), sample("by_four", {-1, 3, 8}, 0.3), sample("always", {-1, 4}, 1)};
 }
 
 }  // namespace bernoulli

@@ -49,6 +49,7 @@ std::vector<Sample> samples() {
       pool_sample("dilated", {kBatch, {2}, {7}, {7}}, {2, 2}, {{"dilations", Ints{2, 2}}}),
       pool_sample("same_lower", {kBatch, {2}, {5}, {4}}, {2, 2}, {{"auto_pad", std::string("SAME_LOWER")}}),
       pool_sample("large_window", {kBatch, {1}, {17}, {17}}, {16, 16}, {}),
+      pool_sample("large_window_by_four", {kBatch, {4}, {17}, {17}}, {17, 16}, {}),
       pool_sample("blocked", {kBatch, {32}, {6}, {7}}, {3, 3}, {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}}),
       pool_sample("nothing", {kBatch, {3}, {2}, {2}}, {1, 1}, {}),
   };

@@ -60,9 +60,11 @@ void backward(TaskBuilder& build) {
 std::vector<Sample> samples() {
   const auto mask = [](Dims dims) { return SampleInput{.dims = std::move(dims), .type = DataType::u8, .low = 0, .high = 2}; };
   const auto number = [](double value) { return SampleInput{.kind = ValueKind::constant, .constant = {value}}; };
-  const SampleInput scores{.dims = {kBatch, {2}, {5}, {7}}};
+  const SampleInput scores{.dims = {kBatch, {2}, {5}, {7}}}, by_four{.dims = {kBatch, {2}, {5}, {8}}};
   return {{.name = "attention", .inputs = {mask({{1}, {1}, {5}, {7}}), scores, number(-3)}},
           {.name = "filled", .inputs = {mask({kBatch, {1}, {1}, {7}}), number(0.5), scores}},
+          {.name = "attention_by_four", .inputs = {mask({{1}, {1}, {5}, {8}}), by_four, number(-3)}},
+          {.name = "filled_by_four", .inputs = {mask({kBatch, {1}, {5}, {1}}), number(0.5), by_four}},
           {.name = "same", .inputs = {mask({kBatch, {6}}), {.dims = {kBatch, {6}}}, number(2)}},
           {.name = "parameter",
            .inputs = {mask({{3}, {4}}), number(0), {.dims = {{3}, {4}}, .kind = ValueKind::parameter}}}};

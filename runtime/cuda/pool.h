@@ -43,8 +43,8 @@ struct PoolShape {
   PoolShape(const PoolAttrs& a, const TensorDesc& x, const TensorDesc& y)
       : planes(x.dim(0) * x.dim(1)), step(is_channels_last(x) ? x.dim(1) : 1), rows(axis(a, x, y, 0)), columns(axis(a, x, y, 1)) {}
 
-  int64_t inputs() const { return planes * rows.in * columns.in; }
-  int64_t outputs() const { return planes * rows.out * columns.out; }
+  __host__ __device__ int64_t inputs() const { return planes * rows.in * columns.in; }
+  __host__ __device__ int64_t outputs() const { return planes * rows.out * columns.out; }
 
  private:
   static PoolAxis axis(const PoolAttrs& a, const TensorDesc& x, const TensorDesc& y, size_t i) {
@@ -60,7 +60,7 @@ struct PoolShape {
 // Where a thread's pixel is. Neighbouring threads have neighbouring places in memory:
 //
 //   plain          number = (plane · height + row) · width + column
-//   channels last  number = ((sample · height + row) · width + column) · step + channel
+//   channels last  number = ((sample · height + row) · width + column) · step + channel, by kAtOnce channels (vector.h)
 struct Pixel {
   int64_t outer;    // plane, or sample
   int64_t channel;  // 0 where planes lie one after the other
@@ -70,15 +70,17 @@ struct Pixel {
   __device__ int64_t plane(int64_t step, int64_t height, int64_t width) const { return outer * height * width * step + channel; }
 };
 
-__device__ inline Pixel pixel_of(int64_t number, int64_t step, int height, int width) {
+template <int kAtOnce>
+__device__ Pixel pixel_of(int64_t number, int64_t step, int height, int width) {
+  step /= kAtOnce;
   if (number <= 0x7FFFFFFF) {
     const uint32_t all = static_cast<uint32_t>(number), n = step == 1 ? all : all / static_cast<uint32_t>(step);
     const uint32_t row = n / static_cast<uint32_t>(width);
-    return {row / static_cast<uint32_t>(height), all - n * static_cast<uint32_t>(step),
+    return {row / static_cast<uint32_t>(height), int64_t{kAtOnce} * (all - n * static_cast<uint32_t>(step)),
             static_cast<int>(row % static_cast<uint32_t>(height)), static_cast<int>(n % static_cast<uint32_t>(width))};
   }
   const int64_t n = number / step, row = n / width;
-  return {row / height, number - n * step, static_cast<int>(row % height), static_cast<int>(n % width)};
+  return {row / height, kAtOnce * (number - n * step), static_cast<int>(row % height), static_cast<int>(n % width)};
 }
 
 }  // namespace plimsoll::cuda

@@ -11,26 +11,21 @@ namespace plimsoll::cuda {
 __device__ inline float4 load4(const float* from) { return *reinterpret_cast<const float4*>(from); }
 __device__ inline void store4(float* to, float4 v) { *reinterpret_cast<float4*>(to) = v; }
 
-// Neighbours that a thread works on at once: four, or one where a row is no multiple of four.
-template <int kAtOnce>
-struct Few {
-  float of[kAtOnce];
+// Neighbours that a thread works on at once: four, or one where a row is no multiple of four. As aligned as it is long, so that it is
+// read and written in one access.
+template <int kAtOnce, class T = float>
+struct alignas(kAtOnce * sizeof(T)) Few {
+  T of[kAtOnce];
 };
 
-template <int kAtOnce>
-__device__ Few<kAtOnce> load_few(const float* from) {
-  if constexpr (kAtOnce == 4) {
-    const float4 v = load4(from);
-    return {{v.x, v.y, v.z, v.w}};
-  } else {
-    return {{*from}};
-  }
+template <int kAtOnce, class T>
+__device__ Few<kAtOnce, T> load_few(const T* from) {
+  return *reinterpret_cast<const Few<kAtOnce, T>*>(from);
 }
 
-template <int kAtOnce>
-__device__ void store_few(float* to, const Few<kAtOnce>& few) {
-  if constexpr (kAtOnce == 4) store4(to, make_float4(few.of[0], few.of[1], few.of[2], few.of[3]));
-  else *to = few.of[0];
+template <int kAtOnce, class T>
+__device__ void store_few(T* to, const Few<kAtOnce, T>& few) {
+  *reinterpret_cast<Few<kAtOnce, T>*>(to) = few;
 }
 
 __device__ inline float4 operator+(float4 a, float4 b) { return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w); }

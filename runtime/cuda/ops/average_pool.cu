@@ -23,39 +23,46 @@ __device__ float share(const PoolShape& shape, int row, int column, bool count_p
   return 1.0F / static_cast<float>(n > 0 ? n : 1);
 }
 
+template <int kAtOnce>
 __global__ void average_pool_kernel(PoolShape shape, bool count_padding, const float* x, float* y) {
   const int64_t number = cuda::thread_number();
-  if (number >= shape.planes * shape.rows.out * shape.columns.out) return;
-  const cuda::Pixel at = cuda::pixel_of(number, shape.step, shape.rows.out, shape.columns.out);
+  if (number >= shape.outputs() / kAtOnce) return;
+  const cuda::Pixel at = cuda::pixel_of<kAtOnce>(number, shape.step, shape.rows.out, shape.columns.out);
   const float* const plane = x + at.plane(shape.step, shape.rows.in, shape.columns.in);
   const int top = shape.rows.begin(at.row), left = shape.columns.begin(at.column);
-  float sum = 0;
+  cuda::Few<kAtOnce> sum{};
   for (int i = shape.rows.first_place(at.row); i < shape.rows.kernel; ++i) {
     const int row = top + i * shape.rows.dilation;
     if (row >= shape.rows.in) break;
     for (int j = shape.columns.first_place(at.column); j < shape.columns.kernel; ++j) {
       const int column = left + j * shape.columns.dilation;
       if (column >= shape.columns.in) break;
-      sum += plane[(static_cast<int64_t>(row) * shape.columns.in + column) * shape.step];
+      const auto value = cuda::load_few<kAtOnce>(plane + (static_cast<int64_t>(row) * shape.columns.in + column) * shape.step);
+      for (int k = 0; k < kAtOnce; ++k) sum.of[k] += value.of[k];
     }
   }
-  y[number] = sum * share(shape, at.row, at.column, count_padding);
+  const float factor = share(shape, at.row, at.column, count_padding);
+  for (int k = 0; k < kAtOnce; ++k) sum.of[k] *= factor;
+  cuda::store_few(y + kAtOnce * number, sum);
 }
 
+template <int kAtOnce>
 __global__ void average_pool_backward_kernel(PoolShape shape, bool count_padding, const float* dy, float* dx) {
   const int64_t number = cuda::thread_number();
-  if (number >= shape.planes * shape.rows.in * shape.columns.in) return;
-  const cuda::Pixel at = cuda::pixel_of(number, shape.step, shape.rows.in, shape.columns.in);
+  if (number >= shape.inputs() / kAtOnce) return;
+  const cuda::Pixel at = cuda::pixel_of<kAtOnce>(number, shape.step, shape.rows.in, shape.columns.in);
   const float* const plane = dy + at.plane(shape.step, shape.rows.out, shape.columns.out);
-  float sum = 0;
+  cuda::Few<kAtOnce> sum{};
   for (int h = shape.rows.first_window(at.row); h <= shape.rows.last_window(at.row); ++h) {
     if (shape.rows.place_of(at.row, h) < 0) continue;
     for (int w = shape.columns.first_window(at.column); w <= shape.columns.last_window(at.column); ++w) {
       if (shape.columns.place_of(at.column, w) < 0) continue;
-      sum += plane[(static_cast<int64_t>(h) * shape.columns.out + w) * shape.step] * share(shape, h, w, count_padding);
+      const auto slope = cuda::load_few<kAtOnce>(plane + (static_cast<int64_t>(h) * shape.columns.out + w) * shape.step);
+      const float factor = share(shape, h, w, count_padding);
+      for (int k = 0; k < kAtOnce; ++k) sum.of[k] += slope.of[k] * factor;
     }
   }
-  dx[number] = sum;
+  cuda::store_few(dx + kAtOnce * number, sum);
 }
 
 }  // namespace
@@ -64,9 +71,12 @@ PLIMSOLL_CUDA_KERNEL(AveragePoolForward, {
   cuda::need_one_order(operands);
   const PoolShape shape(attrs, operands[0].tensor, operands[1].tensor);
   const bool count_padding = attrs.count_padding;
-  return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-    cuda::launch("average pool", average_pool_kernel, cuda::blocks_for(shape.outputs()), cuda::kThreads, context, shape,
-                 count_padding, cuda::in(operand, 0), cuda::out(operand, 1));
+  return cuda::by_row(shape.step, [&](auto at_once) -> std::unique_ptr<Kernel> {
+    return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+      constexpr int kAtOnce = decltype(at_once)::value;
+      cuda::launch("average pool", average_pool_kernel<kAtOnce>, cuda::blocks_for(shape.outputs() / kAtOnce), cuda::kThreads, context,
+                   shape, count_padding, cuda::in(operand, 0), cuda::out(operand, 1));
+    });
   });
 })
 
@@ -74,9 +84,12 @@ PLIMSOLL_CUDA_KERNEL(AveragePoolBackward, {
   cuda::need_one_order(operands);
   const PoolShape shape(attrs, operands[1].tensor, operands[0].tensor);
   const bool count_padding = attrs.count_padding;
-  return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-    cuda::launch("average pool's gradient", average_pool_backward_kernel, cuda::blocks_for(shape.inputs()), cuda::kThreads, context,
-                 shape, count_padding, cuda::in(operand, 0), cuda::out(operand, 1));
+  return cuda::by_row(shape.step, [&](auto at_once) -> std::unique_ptr<Kernel> {
+    return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+      constexpr int kAtOnce = decltype(at_once)::value;
+      cuda::launch("average pool's gradient", average_pool_backward_kernel<kAtOnce>, cuda::blocks_for(shape.inputs() / kAtOnce),
+                   cuda::kThreads, context, shape, count_padding, cuda::in(operand, 0), cuda::out(operand, 1));
+    });
   });
 })
 

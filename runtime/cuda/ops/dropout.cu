@@ -30,14 +30,18 @@ __global__ void dropout_kernel(int64_t n, const float* x, float* y, Mask mask, c
   }
 }
 
-template <class Index>
+// `n` counts what a thread takes at once.
+template <int kAtOnce, class Index>
 __global__ void dropout_of_channels_kernel(Index n, Index channels, Index pixels, const float* x, float* y, Mask mask,
                                            cuda::ChangingArgument changing) {
   const int64_t number = cuda::thread_number();
   if (number >= static_cast<int64_t>(n)) return;
   const uint64_t stream = mask.random.start(changing.get());
-  const Index at = static_cast<Index>(number), column = at / channels, c = at - column * channels, sample = column / pixels;
-  y[at] = x[at] * mask.of(stream, static_cast<int64_t>((sample * channels + c) * pixels + (column - sample * pixels)));
+  const Index at = kAtOnce * static_cast<Index>(number), column = at / channels, c = at - column * channels, sample = column / pixels;
+  const Index place = (sample * channels + c) * pixels + (column - sample * pixels);  // in the order of the dimensions
+  auto few = cuda::load_few<kAtOnce>(x + at);
+  for (int k = 0; k < kAtOnce; ++k) few.of[k] *= mask.of(stream, static_cast<int64_t>(place + static_cast<Index>(k) * pixels));
+  cuda::store_few(y + at, few);
 }
 
 }  // namespace
@@ -54,11 +58,14 @@ PLIMSOLL_CUDA_KERNEL(Dropout, {
       Mask of_rank = mask;
       of_rank.random.skipped = context.rank * n;
       if (shape.channels_last)
-        return cuda::by_index(n, [&](auto index) {
-          using Index = decltype(index);
-          cuda::launch("dropout", dropout_of_channels_kernel<Index>, cuda::blocks_for(n), cuda::kThreads, context,
-                       static_cast<Index>(n), static_cast<Index>(shape.channels), static_cast<Index>(shape.pixels),
-                       cuda::in(operand, 0), cuda::out(operand, 1), of_rank, cuda::changing(context));
+        return cuda::by_row(shape.channels, [&](auto at_once) {
+          cuda::by_index(n, [&](auto index) {
+            using Index = decltype(index);
+            constexpr int kAtOnce = decltype(at_once)::value;
+            cuda::launch("dropout", dropout_of_channels_kernel<kAtOnce, Index>, cuda::blocks_for(n / kAtOnce), cuda::kThreads, context,
+                         static_cast<Index>(n / kAtOnce), static_cast<Index>(shape.channels), static_cast<Index>(shape.pixels),
+                         cuda::in(operand, 0), cuda::out(operand, 1), of_rank, cuda::changing(context));
+          });
         });
       cuda::launch("dropout", dropout_kernel, cuda::blocks_for(cuda::divided_up(n, 4)), cuda::kThreads, context, n,
                    cuda::in(operand, 0), cuda::out(operand, 1), of_rank, cuda::changing(context));

@@ -35,21 +35,36 @@ GatherShape shape_of(const TensorDesc& table, const TensorDesc& y) {
   return {table.rank() == 3 ? table.dim(0) : 1, table.dim(table.rank() - 2), y.dim(y.rank() - 2), y.dim(y.rank() - 1)};
 }
 
+GatherShape by_few(GatherShape shape, int64_t at_once) {
+  shape.width /= at_once;
+  return shape;
+}
+
+// Here and below `width` counts what a thread takes at once.
+template <int kAtOnce>
 __global__ void gather_kernel(GatherShape shape, Indices indices, const float* tables, const void* at, float* y) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.tables * shape.count * shape.width) return;
   const int64_t i = number / shape.width, table = i / shape.count, row = indices.at(at, i - table * shape.count);
-  y[number] = row < 0 ? nanf("") : tables[(table * shape.rows + row) * shape.width + number - i * shape.width];
+  cuda::Few<kAtOnce> few;
+  for (float& none : few.of) none = nanf("");
+  if (row >= 0) few = cuda::load_few<kAtOnce>(tables + kAtOnce * ((table * shape.rows + row) * shape.width + number - i * shape.width));
+  cuda::store_few(y + kAtOnce * number, few);
 }
 
+template <int kAtOnce>
 __global__ void scatter_kernel(GatherShape shape, int64_t blocks, Indices indices, const void* at, const float* dy, float* dtables) {
   const int64_t deck = int64_t{blockIdx.x} % kDecks, block = int64_t{blockIdx.x} / kDecks;
   const int64_t table = block / blocks, column = (block - table * blocks) * kGatherColumns + threadIdx.x;
   if (column >= shape.width) return;
   for (int64_t i = 0; i < shape.count; ++i) {
     const int64_t row = indices.at(at, i);
-    if (row >= 0 && row % kDecks == deck)
-      dtables[(table * shape.rows + row) * shape.width + column] += dy[(table * shape.count + i) * shape.width + column];
+    if (row < 0 || row % kDecks != deck) continue;
+    float* const to = dtables + kAtOnce * ((table * shape.rows + row) * shape.width + column);
+    auto sum = cuda::load_few<kAtOnce>(to);
+    const auto slope = cuda::load_few<kAtOnce>(dy + kAtOnce * ((table * shape.count + i) * shape.width + column));
+    for (int k = 0; k < kAtOnce; ++k) sum.of[k] += slope.of[k];
+    cuda::store_few(to, sum);
   }
 }
 
@@ -58,22 +73,29 @@ __global__ void scatter_kernel(GatherShape shape, int64_t blocks, Indices indice
 PLIMSOLL_CUDA_KERNEL(GatherForward, {
   const GatherShape shape = shape_of(operands[0].tensor, operands[2].tensor);
   const Indices indices{operands[1].tensor.type == DataType::i64, shape.rows};
-  const int64_t elements = operands[2].tensor.elements();
-  return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-    cuda::launch("gather", gather_kernel, cuda::blocks_for(elements), cuda::kThreads, context, shape, indices,
-                 cuda::in(operand, 0), operand[1], cuda::out(operand, 2));
+  return cuda::by_row(shape.width, [&](auto at_once) -> std::unique_ptr<Kernel> {
+    constexpr int kAtOnce = decltype(at_once)::value;
+    const GatherShape few = by_few(shape, kAtOnce);
+    return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+      cuda::launch("gather", gather_kernel<kAtOnce>, cuda::blocks_for(few.tables * few.count * few.width), cuda::kThreads, context, few,
+                   indices, cuda::in(operand, 0), operand[1], cuda::out(operand, 2));
+    });
   });
 })
 
 PLIMSOLL_CUDA_KERNEL(GatherBackward, {
   const GatherShape shape = shape_of(operands[2].tensor, operands[1].tensor);
   const Indices indices{operands[0].tensor.type == DataType::i64, shape.rows};
-  const int64_t blocks = cuda::divided_up(shape.width, kGatherColumns);  // of a table
   const size_t bytes = cuda::adds(operands[2]) ? 0 : static_cast<size_t>(operands[2].tensor.bytes());
-  return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-    if (bytes > 0) cuda::check(cudaMemsetAsync(operand[2], 0, bytes, cuda::stream_of(context)), "cudaMemsetAsync");
-    cuda::launch("gather's gradient", scatter_kernel, shape.tables * blocks * kDecks, kGatherColumns, context, shape,
-                 blocks, indices, operand[0], cuda::in(operand, 1), cuda::out(operand, 2));
+  return cuda::by_row(shape.width, [&](auto at_once) -> std::unique_ptr<Kernel> {
+    constexpr int kAtOnce = decltype(at_once)::value;
+    const GatherShape few = by_few(shape, kAtOnce);
+    const int64_t blocks = cuda::divided_up(few.width, kGatherColumns);  // of a table
+    return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+      if (bytes > 0) cuda::check(cudaMemsetAsync(operand[2], 0, bytes, cuda::stream_of(context)), "cudaMemsetAsync");
+      cuda::launch("gather's gradient", scatter_kernel<kAtOnce>, few.tables * blocks * kDecks, kGatherColumns, context, few, blocks,
+                   indices, operand[0], cuda::in(operand, 1), cuda::out(operand, 2));
+    });
   });
 })
 

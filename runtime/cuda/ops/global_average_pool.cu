@@ -19,36 +19,50 @@ __global__ void global_average_pool_kernel(int64_t planes, int64_t pixels, const
   if (plane < planes && lane == 0) y[plane] = sum / static_cast<float>(pixels);
 }
 
-// Channels last: a block has 32 channels of a sample, and a line of threads every eighth pixel.
+// Channels last: a block has 32 channels of a sample, or 32 times four, and a line of threads every eighth pixel.
 constexpr int kPoolColumns = 32, kPoolLines = cuda::kThreads / kPoolColumns;
 
+template <int kAtOnce>
 __global__ void forward_of_channels_kernel(int64_t channels, int64_t pixels, const float* x, float* y) {
-  __shared__ float of_line[kPoolLines][kPoolColumns];
+  __shared__ cuda::Few<kAtOnce> of_line[kPoolLines][kPoolColumns];
   const int column = static_cast<int>(threadIdx.x) % kPoolColumns, line = static_cast<int>(threadIdx.x) / kPoolColumns;
-  const int64_t groups = (channels + kPoolColumns - 1) / kPoolColumns;
-  const int64_t sample = int64_t{blockIdx.x} / groups, c = int64_t{blockIdx.x} % groups * kPoolColumns + column;
-  float sum = 0;
+  const int64_t groups = (channels + kAtOnce * kPoolColumns - 1) / (kAtOnce * kPoolColumns);
+  const int64_t sample = int64_t{blockIdx.x} / groups, c = kAtOnce * (int64_t{blockIdx.x} % groups * kPoolColumns + column);
+  cuda::Few<kAtOnce> sum{};
   if (c < channels)
-    for (int64_t i = line; i < pixels; i += kPoolLines) sum += x[(sample * pixels + i) * channels + c];
+    for (int64_t i = line; i < pixels; i += kPoolLines) {
+      const auto value = cuda::load_few<kAtOnce>(x + (sample * pixels + i) * channels + c);
+      for (int k = 0; k < kAtOnce; ++k) sum.of[k] += value.of[k];
+    }
   of_line[line][column] = sum;
   __syncthreads();
   if (line != 0 || c >= channels) return;
-  for (int other = 1; other < kPoolLines; ++other) sum += of_line[other][column];
-  y[sample * channels + c] = sum / static_cast<float>(pixels);
+  for (int other = 1; other < kPoolLines; ++other)
+    for (int k = 0; k < kAtOnce; ++k) sum.of[k] += of_line[other][column].of[k];
+  for (int k = 0; k < kAtOnce; ++k) sum.of[k] /= static_cast<float>(pixels);
+  cuda::store_few(y + sample * channels + c, sum);
 }
 
-template <class Index>
+// `n` and `channels` count what a thread takes at once.
+template <int kAtOnce, class Index>
 __global__ void backward_of_channels_kernel(Index n, Index channels, Index pixels, float factor, const float* dy, float* dx) {
   const int64_t number = cuda::thread_number();
   if (number >= static_cast<int64_t>(n)) return;
   const Index at = static_cast<Index>(number), column = at / channels;
-  dx[at] = dy[column / pixels * channels + (at - column * channels)] * factor;
+  auto slope = cuda::load_few<kAtOnce>(dy + kAtOnce * static_cast<int64_t>(column / pixels * channels + (at - column * channels)));
+  for (int k = 0; k < kAtOnce; ++k) slope.of[k] *= factor;
+  cuda::store_few(dx + kAtOnce * number, slope);
 }
 
-template <class Index>
+// A plane's end may lie among a thread's neighbours, where pixels are no multiple of four: 7×7.
+template <int kAtOnce, class Index>
 __global__ void global_average_pool_backward_kernel(Index n, Index pixels, float factor, const float* dy, float* dx) {
   const int64_t number = cuda::thread_number();
-  if (number < static_cast<int64_t>(n)) dx[number] = dy[static_cast<Index>(number) / pixels] * factor;
+  if (number >= static_cast<int64_t>(n)) return;
+  const Index first = kAtOnce * static_cast<Index>(number);
+  cuda::Few<kAtOnce> slope;
+  for (int k = 0; k < kAtOnce; ++k) slope.of[k] = dy[(first + static_cast<Index>(k)) / pixels] * factor;
+  cuda::store_few(dx + kAtOnce * number, slope);
 }
 
 }  // namespace
@@ -56,10 +70,16 @@ __global__ void global_average_pool_backward_kernel(Index n, Index pixels, float
 PLIMSOLL_CUDA_KERNEL(GlobalAveragePoolForward, {
   cuda::need_one_order(operands);
   const cuda::PlaneShape shape(operands[0].tensor);
+  if (shape.channels_last)
+    return cuda::by_row(shape.channels, [&](auto at_once) -> std::unique_ptr<Kernel> {
+      return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
+        constexpr int kAtOnce = decltype(at_once)::value;
+        cuda::launch("global average pool", forward_of_channels_kernel<kAtOnce>,
+                     shape.samples * cuda::divided_up(shape.channels, kAtOnce * kPoolColumns), cuda::kThreads, context, shape.channels,
+                     shape.pixels, cuda::in(operand, 0), cuda::out(operand, 1));
+      });
+    });
   return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
-    if (shape.channels_last)
-      return cuda::launch("global average pool", forward_of_channels_kernel, shape.samples * cuda::divided_up(shape.channels, kPoolColumns),
-                          cuda::kThreads, context, shape.channels, shape.pixels, cuda::in(operand, 0), cuda::out(operand, 1));
     cuda::launch("global average pool", global_average_pool_kernel, cuda::blocks_for(32 * shape.planes()), cuda::kThreads, context,
                  shape.planes(), shape.pixels, cuda::in(operand, 0), cuda::out(operand, 1));
   });
@@ -68,17 +88,21 @@ PLIMSOLL_CUDA_KERNEL(GlobalAveragePoolForward, {
 PLIMSOLL_CUDA_KERNEL(GlobalAveragePoolBackward, {
   cuda::need_one_order(operands);
   const cuda::PlaneShape shape(operands[1].tensor);
-  return cuda::by_index(shape.elements(), [&](auto index) -> std::unique_ptr<Kernel> {
-    using Index = decltype(index);
-    return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
-      if (shape.channels_last)
-        return cuda::launch("global average pool's gradient", backward_of_channels_kernel<Index>, cuda::blocks_for(shape.elements()),
-                            cuda::kThreads, context, static_cast<Index>(shape.elements()), static_cast<Index>(shape.channels),
-                            static_cast<Index>(shape.pixels), 1.0F / static_cast<float>(shape.pixels), cuda::in(operand, 0),
-                            cuda::out(operand, 1));
-      cuda::launch("global average pool's gradient", global_average_pool_backward_kernel<Index>, cuda::blocks_for(shape.elements()),
-                   cuda::kThreads, context, static_cast<Index>(shape.elements()), static_cast<Index>(shape.pixels),
-                   1.0F / static_cast<float>(shape.pixels), cuda::in(operand, 0), cuda::out(operand, 1));
+  const float factor = 1.0F / static_cast<float>(shape.pixels);
+  return cuda::by_row(shape.channels_last ? shape.channels : shape.elements(), [&](auto at_once) {
+    return cuda::by_index(shape.elements(), [&](auto index) -> std::unique_ptr<Kernel> {
+      using Index = decltype(index);
+      constexpr int kAtOnce = decltype(at_once)::value;
+      const int64_t n = shape.elements() / kAtOnce;
+      return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+        if (shape.channels_last)
+          return cuda::launch("global average pool's gradient", backward_of_channels_kernel<kAtOnce, Index>, cuda::blocks_for(n),
+                              cuda::kThreads, context, static_cast<Index>(n), static_cast<Index>(shape.channels / kAtOnce),
+                              static_cast<Index>(shape.pixels), factor, cuda::in(operand, 0), cuda::out(operand, 1));
+        cuda::launch("global average pool's gradient", global_average_pool_backward_kernel<kAtOnce, Index>, cuda::blocks_for(n),
+                     cuda::kThreads, context, static_cast<Index>(n), static_cast<Index>(shape.pixels), factor,
+                     cuda::in(operand, 0), cuda::out(operand, 1));
+      });
     });
   });
 })

@@ -13,14 +13,29 @@
 namespace plimsoll {
 namespace {
 
-template <bool kAdd, class Index>
+template <int kAtOnce, class T>
+__device__ cuda::Few<kAtOnce, T> all_of(T value) {
+  cuda::Few<kAtOnce, T> few;
+  for (T& one : few.of) one = value;
+  return few;
+}
+
+// Four at once: the mask's neighbours beside those of y, or one for all of them.
+template <int kAtOnce, bool kAdd, class Index>
 __global__ void masked_fill_kernel(Index n, cuda::DeviceLoops<1> loops, bool keep, float value, const float* x,
-                            const unsigned char* mask, float* y) {
+                                   const unsigned char* mask, float* y) {
   const int64_t number = cuda::thread_number();
   if (number >= static_cast<int64_t>(n)) return;
-  const int64_t at = cuda::place(loops, static_cast<Index>(number)).of[0];
-  const float result = (mask[at] != 0) == keep ? x[number] : value;
-  y[number] = kAdd ? y[number] + result : result;
+  const unsigned char* const at = mask + cuda::place(loops, static_cast<Index>(number)).of[0];
+  const auto kept = loops.strides[0][0] != 0 ? cuda::load_few<kAtOnce>(at) : all_of<kAtOnce>(*at);
+  auto result = cuda::load_few<kAtOnce>(x + kAtOnce * number);
+  for (int k = 0; k < kAtOnce; ++k)
+    if ((kept.of[k] != 0) != keep) result.of[k] = value;
+  if constexpr (kAdd) {
+    const auto there = cuda::load_few<kAtOnce>(y + kAtOnce * number);
+    for (int k = 0; k < kAtOnce; ++k) result.of[k] += there.of[k];
+  }
+  cuda::store_few(y + kAtOnce * number, result);
 }
 
 float fill_of(double value) {
@@ -37,17 +52,21 @@ PLIMSOLL_CUDA_KERNEL(MaskedFill, {
   Loops<1> of_mask;
   of_mask.counts = both.counts;
   of_mask.strides[0] = both.strides[1];
-  const cuda::DeviceLoops<1> loops = cuda::on_device(of_mask);
-  const int64_t n = operands[2].tensor.elements();
+  const bool by_four = cuda::four_at_once(both);
+  const cuda::DeviceLoops<1> loops = cuda::on_device(of_mask, by_four ? 4 : 1);
+  const int64_t n = operands[2].tensor.elements() / (by_four ? 4 : 1);
   const bool keep = attrs.keep;
   const float value = fill_of(attrs.value);
-  return cuda::by_flag(cuda::adds(operands[2]), [&](auto add) -> std::unique_ptr<Kernel> {
-    return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-      cuda::by_index(n, [&](auto index) {
+  return cuda::by_flag(by_four, [&](auto four) {
+    return cuda::by_flag(cuda::adds(operands[2]), [&](auto add) {
+      return cuda::by_index(n, [&](auto index) -> std::unique_ptr<Kernel> {
         using Index = decltype(index);
-        cuda::launch("masked fill", masked_fill_kernel<decltype(add)::value, Index>, cuda::blocks_for(n), cuda::kThreads, context,
-                     static_cast<Index>(n), loops, keep, value, cuda::in(operand, 0),
-                     reinterpret_cast<const unsigned char*>(operand[1]), cuda::out(operand, 2));
+        constexpr int kAtOnce = decltype(four)::value ? 4 : 1;
+        return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+          cuda::launch("masked fill", masked_fill_kernel<kAtOnce, decltype(add)::value, Index>, cuda::blocks_for(n), cuda::kThreads,
+                       context, static_cast<Index>(n), loops, keep, value, cuda::in(operand, 0),
+                       reinterpret_cast<const unsigned char*>(operand[1]), cuda::out(operand, 2));
+        });
       });
     });
   });

@@ -9,38 +9,42 @@ namespace {
 
 using cuda::PoolShape;
 
-template <class Place>
+template <int kAtOnce, class Place>
 __global__ void max_pool_kernel(PoolShape shape, const float* x, float* y, Place* indices) {
   const int64_t number = cuda::thread_number();
-  if (number >= shape.planes * shape.rows.out * shape.columns.out) return;
-  const cuda::Pixel at = cuda::pixel_of(number, shape.step, shape.rows.out, shape.columns.out);
+  if (number >= shape.outputs() / kAtOnce) return;
+  const cuda::Pixel at = cuda::pixel_of<kAtOnce>(number, shape.step, shape.rows.out, shape.columns.out);
   const float* const plane = x + at.plane(shape.step, shape.rows.in, shape.columns.in);
   const int top = shape.rows.begin(at.row), left = shape.columns.begin(at.column);
-  float largest = 0;
-  int best = -1;
+  cuda::Few<kAtOnce> largest{};
+  cuda::Few<kAtOnce, Place> best{};
+  bool first = true;
   for (int i = shape.rows.first_place(at.row); i < shape.rows.kernel; ++i) {
     const int row = top + i * shape.rows.dilation;
     if (row >= shape.rows.in) break;
     for (int j = shape.columns.first_place(at.column); j < shape.columns.kernel; ++j) {
       const int column = left + j * shape.columns.dilation;
       if (column >= shape.columns.in) break;
-      const float value = plane[(static_cast<int64_t>(row) * shape.columns.in + column) * shape.step];
-      if (best >= 0 && !(value > largest) && value == value) continue;  // what is not a number stays seen
-      largest = value;
-      best = i * shape.columns.kernel + j;
+      const auto value = cuda::load_few<kAtOnce>(plane + (static_cast<int64_t>(row) * shape.columns.in + column) * shape.step);
+      for (int k = 0; k < kAtOnce; ++k) {
+        if (!first && !(value.of[k] > largest.of[k]) && value.of[k] == value.of[k]) continue;  // what is not a number stays seen
+        largest.of[k] = value.of[k];
+        best.of[k] = static_cast<Place>(i * shape.columns.kernel + j);
+      }
+      first = false;
     }
   }
-  y[number] = largest;
-  if (indices != nullptr) indices[number] = static_cast<Place>(best);
+  cuda::store_few(y + kAtOnce * number, largest);
+  if (indices != nullptr) cuda::store_few(indices + kAtOnce * number, best);
 }
 
-template <class Place>
+template <int kAtOnce, class Place>
 __global__ void max_pool_backward_kernel(PoolShape shape, const Place* indices, const float* dy, float* dx) {
   const int64_t number = cuda::thread_number();
-  if (number >= shape.planes * shape.rows.in * shape.columns.in) return;
-  const cuda::Pixel at = cuda::pixel_of(number, shape.step, shape.rows.in, shape.columns.in);
+  if (number >= shape.inputs() / kAtOnce) return;
+  const cuda::Pixel at = cuda::pixel_of<kAtOnce>(number, shape.step, shape.rows.in, shape.columns.in);
   const int64_t plane = at.plane(shape.step, shape.rows.out, shape.columns.out);
-  float sum = 0;
+  cuda::Few<kAtOnce> sum{};
   for (int h = shape.rows.first_window(at.row); h <= shape.rows.last_window(at.row); ++h) {
     const int i = shape.rows.place_of(at.row, h);
     if (i < 0) continue;
@@ -48,16 +52,23 @@ __global__ void max_pool_backward_kernel(PoolShape shape, const Place* indices, 
       const int j = shape.columns.place_of(at.column, w);
       if (j < 0) continue;
       const int64_t window = plane + (static_cast<int64_t>(h) * shape.columns.out + w) * shape.step;
-      if (static_cast<int>(indices[window]) == i * shape.columns.kernel + j) sum += dy[window];
+      const auto largest = cuda::load_few<kAtOnce>(indices + window);
+      // One at a time, a window's slope is asked for only where it is the pixel's own: rarely.
+      if (kAtOnce == 1 && static_cast<int>(largest.of[0]) != i * shape.columns.kernel + j) continue;
+      const auto slope = cuda::load_few<kAtOnce>(dy + window);
+      for (int k = 0; k < kAtOnce; ++k)
+        if (static_cast<int>(largest.of[k]) == i * shape.columns.kernel + j) sum.of[k] += slope.of[k];
     }
   }
-  dx[number] = sum;
+  cuda::store_few(dx + kAtOnce * number, sum);
 }
 
-// body(a value of the type that the places have).
+// body(how many channels a thread takes, a value of the type that the places have).
 template <class Body>
-std::unique_ptr<Kernel> by_place(DataType type, Body body) {
-  return type == DataType::i32 ? body(int32_t{0}) : body(uint8_t{0});
+std::unique_ptr<Kernel> by_place(const PoolShape& shape, DataType type, Body body) {
+  return cuda::by_row(shape.step, [&](auto at_once) -> std::unique_ptr<Kernel> {
+    return type == DataType::i32 ? body(at_once, int32_t{0}) : body(at_once, uint8_t{0});
+  });
 }
 
 }  // namespace
@@ -65,11 +76,12 @@ std::unique_ptr<Kernel> by_place(DataType type, Body body) {
 PLIMSOLL_CUDA_KERNEL(MaxPoolForward, {
   cuda::need_one_order(operands);
   const PoolShape shape(attrs, operands[0].tensor, operands[1].tensor);
-  return by_place(operands[2].tensor.type, [&](auto place) -> std::unique_ptr<Kernel> {
+  return by_place(shape, operands[2].tensor.type, [&](auto at_once, auto place) -> std::unique_ptr<Kernel> {
     using Place = decltype(place);
     return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
-      cuda::launch("max pool", max_pool_kernel<Place>, cuda::blocks_for(shape.outputs()), cuda::kThreads, context, shape,
-                   cuda::in(operand, 0), cuda::out(operand, 1), reinterpret_cast<Place*>(operand[2]));
+      constexpr int kAtOnce = decltype(at_once)::value;
+      cuda::launch("max pool", max_pool_kernel<kAtOnce, Place>, cuda::blocks_for(shape.outputs() / kAtOnce), cuda::kThreads, context,
+                   shape, cuda::in(operand, 0), cuda::out(operand, 1), reinterpret_cast<Place*>(operand[2]));
     });
   });
 })
@@ -77,11 +89,13 @@ PLIMSOLL_CUDA_KERNEL(MaxPoolForward, {
 PLIMSOLL_CUDA_KERNEL(MaxPoolBackward, {
   cuda::need_one_order(operands);
   const PoolShape shape(attrs, operands[2].tensor, operands[1].tensor);
-  return by_place(operands[0].tensor.type, [&](auto place) -> std::unique_ptr<Kernel> {
+  return by_place(shape, operands[0].tensor.type, [&](auto at_once, auto place) -> std::unique_ptr<Kernel> {
     using Place = decltype(place);
     return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
-      cuda::launch("max pool's gradient", max_pool_backward_kernel<Place>, cuda::blocks_for(shape.inputs()), cuda::kThreads,
-                   context, shape, reinterpret_cast<const Place*>(operand[0]), cuda::in(operand, 1), cuda::out(operand, 2));
+      constexpr int kAtOnce = decltype(at_once)::value;
+      cuda::launch("max pool's gradient", max_pool_backward_kernel<kAtOnce, Place>, cuda::blocks_for(shape.inputs() / kAtOnce),
+                   cuda::kThreads, context, shape, reinterpret_cast<const Place*>(operand[0]), cuda::in(operand, 1),
+                   cuda::out(operand, 2));
     });
   });
 })

@@ -29,10 +29,12 @@ struct PadShape {
   }
 };
 
-template <class Index>
+// `unit` and `elements` count what a thread takes at once.
+template <int kAtOnce, class Index>
 __global__ void pad_kernel(PadShape shape, float value, const float* x, float* y) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.elements) return;
+  cuda::Few<kAtOnce> few;
   Index rest = static_cast<Index>(number) / static_cast<Index>(shape.unit);
   int64_t source = static_cast<int64_t>(static_cast<Index>(number) % static_cast<Index>(shape.unit)), stride = shape.unit;
   for (int axis = shape.axes - 1; axis >= 0; --axis) {
@@ -40,13 +42,14 @@ __global__ void pad_kernel(PadShape shape, float value, const float* x, float* y
     const int64_t at = static_cast<int64_t>(rest - next * static_cast<Index>(shape.out[axis])) - shape.begin[axis];
     rest = next;
     if (at < 0 || at >= shape.in[axis]) {
-      y[number] = value;
-      return;
+      for (float& around : few.of) around = value;
+      return cuda::store_few(y + kAtOnce * number, few);
     }
     source += at * stride;
     stride *= shape.in[axis];
   }
-  y[number] = x[source];
+  few = cuda::load_few<kAtOnce>(x + kAtOnce * source);
+  cuda::store_few(y + kAtOnce * number, few);
 }
 
 }  // namespace
@@ -55,11 +58,17 @@ PLIMSOLL_CUDA_KERNEL(Pad, {
   cuda::need_one_order(operands);
   const PadShape shape(attrs, operands[0].tensor, operands[1].tensor);
   const float value = static_cast<float>(attrs.value);
-  return cuda::by_index(shape.elements, [&](auto index) -> std::unique_ptr<Kernel> {
-    using Index = decltype(index);
-    return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-      cuda::launch("pad", pad_kernel<Index>, cuda::blocks_for(shape.elements), cuda::kThreads, context, shape, value,
-                   cuda::in(operand, 0), cuda::out(operand, 1));
+  return cuda::by_row(shape.unit, [&](auto at_once) {
+    return cuda::by_index(shape.elements, [&](auto index) -> std::unique_ptr<Kernel> {
+      using Index = decltype(index);
+      constexpr int kAtOnce = decltype(at_once)::value;
+      PadShape few = shape;
+      few.unit /= kAtOnce;
+      few.elements /= kAtOnce;
+      return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
+        cuda::launch("pad", pad_kernel<kAtOnce, Index>, cuda::blocks_for(few.elements), cuda::kThreads, context, few, value,
+                     cuda::in(operand, 0), cuda::out(operand, 1));
+      });
     });
   });
 })

@@ -69,43 +69,59 @@ struct ResizeShape {
     rows = line(a.row_start, a.row_step, image ? x.dim(2) : 1, image ? y.dim(2) : 1);
     columns = line(a.column_start, a.column_step, x.dim(x.rank() - 1), y.dim(y.rank() - 1));
   }
-  int64_t inputs() const { return planes * rows.in * columns.in; }
-  int64_t outputs() const { return planes * rows.out * columns.out; }
+  __host__ __device__ int64_t inputs() const { return planes * rows.in * columns.in; }
+  __host__ __device__ int64_t outputs() const { return planes * rows.out * columns.out; }
 };
 
-__global__ void resize_kernel(ResizeShape shape, const float* x, float* y) {
-  const int64_t number = cuda::thread_number();
-  if (number >= shape.planes * shape.rows.out * shape.columns.out) return;
-  const cuda::Pixel at = cuda::pixel_of(number, shape.step, shape.rows.out, shape.columns.out);
-  const float* const plane = x + at.plane(shape.step, shape.rows.in, shape.columns.in);
-  const Between row = shape.rows.between(at.row), column = shape.columns.between(at.column);
-  const float *const above = plane + static_cast<int64_t>(row.low) * shape.columns.in * shape.step,
-              *const below = plane + static_cast<int64_t>(row.high) * shape.columns.in * shape.step;
-  const float top = above[column.low * shape.step] * (1 - column.share) + above[column.high * shape.step] * column.share;
-  const float bottom = below[column.low * shape.step] * (1 - column.share) + below[column.high * shape.step] * column.share;
-  y[number] = top * (1 - row.share) + bottom * row.share;
+// The value between two pixels of a row.
+template <int kAtOnce>
+__device__ cuda::Few<kAtOnce> along(const float* row, const Between& column, int64_t step) {
+  const auto low = cuda::load_few<kAtOnce>(row + column.low * step), high = cuda::load_few<kAtOnce>(row + column.high * step);
+  cuda::Few<kAtOnce> value;
+  for (int k = 0; k < kAtOnce; ++k) value.of[k] = low.of[k] * (1 - column.share) + high.of[k] * column.share;
+  return value;
 }
 
-template <bool kAdd>
+template <int kAtOnce>
+__global__ void resize_kernel(ResizeShape shape, const float* x, float* y) {
+  const int64_t number = cuda::thread_number();
+  if (number >= shape.outputs() / kAtOnce) return;
+  const cuda::Pixel at = cuda::pixel_of<kAtOnce>(number, shape.step, shape.rows.out, shape.columns.out);
+  const float* const plane = x + at.plane(shape.step, shape.rows.in, shape.columns.in);
+  const Between row = shape.rows.between(at.row), column = shape.columns.between(at.column);
+  const auto above = along<kAtOnce>(plane + static_cast<int64_t>(row.low) * shape.columns.in * shape.step, column, shape.step),
+             below = along<kAtOnce>(plane + static_cast<int64_t>(row.high) * shape.columns.in * shape.step, column, shape.step);
+  cuda::Few<kAtOnce> value;
+  for (int k = 0; k < kAtOnce; ++k) value.of[k] = above.of[k] * (1 - row.share) + below.of[k] * row.share;
+  cuda::store_few(y + kAtOnce * number, value);
+}
+
+template <int kAtOnce, bool kAdd>
 __global__ void resize_backward_kernel(ResizeShape shape, const float* dy, float* dx) {
   const int64_t number = cuda::thread_number();
-  if (number >= shape.planes * shape.rows.in * shape.columns.in) return;
-  const cuda::Pixel at = cuda::pixel_of(number, shape.step, shape.rows.in, shape.columns.in);
+  if (number >= shape.inputs() / kAtOnce) return;
+  const cuda::Pixel at = cuda::pixel_of<kAtOnce>(number, shape.step, shape.rows.in, shape.columns.in);
   const float* const plane = dy + at.plane(shape.step, shape.rows.out, shape.columns.out);
   const int first = shape.columns.first_beside(at.column), last = shape.columns.last_beside(at.column);
-  float sum = 0;
+  cuda::Few<kAtOnce> sum{};
   for (int h = shape.rows.first_beside(at.row); h <= shape.rows.last_beside(at.row); ++h) {
     const float down = shape.rows.between(h).of(at.row);
     if (down == 0) continue;
     const float* const row = plane + static_cast<int64_t>(h) * shape.columns.out * shape.step;
-    float along = 0;
+    cuda::Few<kAtOnce> of_row{};
     for (int w = first; w <= last; ++w) {
       const float share = shape.columns.between(w).of(at.column);
-      if (share != 0) along += row[w * shape.step] * share;
+      if (share == 0) continue;
+      const auto slope = cuda::load_few<kAtOnce>(row + w * shape.step);
+      for (int k = 0; k < kAtOnce; ++k) of_row.of[k] += slope.of[k] * share;
     }
-    sum += along * down;
+    for (int k = 0; k < kAtOnce; ++k) sum.of[k] += of_row.of[k] * down;
   }
-  dx[number] = kAdd ? dx[number] + sum : sum;
+  if constexpr (kAdd) {
+    const auto there = cuda::load_few<kAtOnce>(dx + kAtOnce * number);
+    for (int k = 0; k < kAtOnce; ++k) sum.of[k] = there.of[k] + sum.of[k];
+  }
+  cuda::store_few(dx + kAtOnce * number, sum);
 }
 
 }  // namespace
@@ -113,19 +129,26 @@ __global__ void resize_backward_kernel(ResizeShape shape, const float* dy, float
 PLIMSOLL_CUDA_KERNEL(ResizeForward, {
   cuda::need_one_order(operands);
   const ResizeShape shape(attrs, operands[0].tensor, operands[1].tensor);
-  return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
-    cuda::launch("resize", resize_kernel, cuda::blocks_for(shape.outputs()), cuda::kThreads, context, shape, cuda::in(operand, 0),
-                 cuda::out(operand, 1));
+  return cuda::by_row(shape.step, [&](auto at_once) -> std::unique_ptr<Kernel> {
+    return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
+      constexpr int kAtOnce = decltype(at_once)::value;
+      cuda::launch("resize", resize_kernel<kAtOnce>, cuda::blocks_for(shape.outputs() / kAtOnce), cuda::kThreads, context, shape,
+                   cuda::in(operand, 0), cuda::out(operand, 1));
+    });
   });
 })
 
 PLIMSOLL_CUDA_KERNEL(ResizeBackward, {
   cuda::need_one_order(operands);
   const ResizeShape shape(attrs, operands[1].tensor, operands[0].tensor);
-  return cuda::by_flag(cuda::adds(operands[1]), [&](auto add) -> std::unique_ptr<Kernel> {
-    return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
-      cuda::launch("resize's gradient", resize_backward_kernel<decltype(add)::value>, cuda::blocks_for(shape.inputs()), cuda::kThreads,
-                   context, shape, cuda::in(operand, 0), cuda::out(operand, 1));
+  return cuda::by_flag(cuda::adds(operands[1]), [&](auto add) {
+    return cuda::by_row(shape.step, [&](auto at_once) -> std::unique_ptr<Kernel> {
+      return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
+        constexpr int kAtOnce = decltype(at_once)::value;
+        cuda::launch("resize's gradient", resize_backward_kernel<kAtOnce, decltype(add)::value>,
+                     cuda::blocks_for(shape.inputs() / kAtOnce), cuda::kThreads, context, shape, cuda::in(operand, 0),
+                     cuda::out(operand, 1));
+      });
     });
   });
 })

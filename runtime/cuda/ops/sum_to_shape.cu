@@ -3,9 +3,10 @@
 // BroadcastTo {x, y}         y = scale · x, stretched
 //
 // y may be an `update` operand: the result is added. The loops over x fall apart into those that y keeps and those that are
-// summed over. Where the innermost is kept (a bias below a matrix), a block has 32 neighbours of y and sums eight steps of
-// the others beside each other; where it is not (a channel of an image), a block has one element of y. Long sums are cut
-// into parts, whose sums lie in the workspace and are added in order.
+// summed over. Where the innermost is kept (a bias below a matrix), a block has 32 neighbours of y, or 32 times four, and sums
+// eight steps of the others beside each other; where it is not (a channel of an image), a block has one element of y, and a thread
+// takes four terms at once where they lie side by side. Long sums are cut into parts, whose sums lie in the workspace and are
+// added in order.
 #include "runtime/attrs/scale.h"
 
 #include "runtime/cuda/kernel.h"
@@ -24,9 +25,13 @@ template <int kFactors>
 struct Factors {
   const float* of[kFactors];
 
-  __device__ float at(const cuda::Places<kFactors>& a, const cuda::Places<kFactors>& b) const {
-    float value = of[0][a.of[0] + b.of[0]];
-    if constexpr (kFactors == 2) value *= of[1][a.of[1] + b.of[1]];
+  template <int kAtOnce>
+  __device__ cuda::Few<kAtOnce> at(const cuda::Places<kFactors>& a, const cuda::Places<kFactors>& b) const {
+    auto value = cuda::load_few<kAtOnce>(of[0] + a.of[0] + b.of[0]);
+    if constexpr (kFactors == 2) {
+      const auto other = cuda::load_few<kAtOnce>(of[1] + a.of[1] + b.of[1]);
+      for (int k = 0; k < kAtOnce; ++k) value.of[k] *= other.of[k];
+    }
     return value;
   }
 };
@@ -36,13 +41,28 @@ struct SumShape {
   cuda::DeviceLoops<kFactors> kept, reduced;
   int64_t results = 1, terms = 1;  // elements of y, and of each sum
   int64_t parts = 1, part = 1;     // of each sum, and terms in each
+  int64_t at_once = 1;             // neighbours that a thread takes: of y with columns, else of the terms
   bool columns = false;
   float scale = 1;
   bool adds = false;
 
-  int64_t blocks() const { return (columns ? cuda::divided_up(results, kSumColumns) : results) * parts; }
+  int64_t blocks() const { return (columns ? cuda::divided_up(results, at_once * kSumColumns) : results) * parts; }
   int64_t workspace_bytes() const { return parts == 1 ? 0 : results * parts * static_cast<int64_t>(sizeof(double)); }
 };
+
+// Whether four neighbours of the innermost loop lie side by side in every factor, wherever the loops stand.
+template <size_t kFactors>
+bool four_at_once(const Loops<kFactors>& inner, const Loops<kFactors>& other) {
+  if (inner.depth() == 0 || inner.counts[0] % 4 != 0) return false;
+  for (size_t k = 0; k < kFactors; ++k) {
+    if (inner.strides[k][0] != 1) return false;
+    for (size_t i = 1; i < inner.depth(); ++i)
+      if (inner.strides[k][i] % 4 != 0) return false;
+    for (const int64_t stride : other.strides[k])
+      if (stride % 4 != 0) return false;
+  }
+  return true;
+}
 
 template <int kFactors>
 SumShape<kFactors> shape_of(double scale, std::span<const OperandDesc> operands) {
@@ -60,15 +80,16 @@ SumShape<kFactors> shape_of(double scale, std::span<const OperandDesc> operands)
     (stays ? shape.results : shape.terms) *= all.counts[i];
   }
   if (shape.results != operands[kY].tensor.elements()) throw KernelError("a result that is larger than what is summed");
-  shape.kept = cuda::on_device(kept);
-  shape.reduced = cuda::on_device(reduced);
   shape.columns = all.strides[kY][0] != 0 && shape.results > 1;
+  shape.at_once = (shape.columns ? four_at_once(kept, reduced) : four_at_once(reduced, kept)) ? 4 : 1;
+  shape.kept = cuda::on_device(kept, shape.columns ? shape.at_once : 1);
+  shape.reduced = cuda::on_device(reduced, shape.columns ? 1 : shape.at_once);
   shape.scale = static_cast<float>(scale);
   shape.adds = cuda::adds(operands[kY]);
   // Parts of at least 4096 terms (of 64 for each line of columns), and blocks for a large device.
   const int64_t least = shape.columns ? 64 * kSumLines : 4096, blocks = shape.blocks();
   shape.parts = std::max<int64_t>(1, std::min(shape.terms / least, cuda::divided_up(1024, std::max<int64_t>(1, blocks))));
-  shape.part = cuda::divided_up(shape.terms, shape.parts);
+  shape.part = shape.at_once * cuda::divided_up(shape.terms, shape.at_once * shape.parts);
   return shape;
 }
 
@@ -82,35 +103,40 @@ __device__ void put(const SumShape<kFactors>& shape, int64_t result, int64_t par
   y[result] = shape.adds ? y[result] + value : value;
 }
 
-template <int kFactors, class Index>
+template <int kFactors, int kAtOnce, class Index>
 __global__ void sum_rows_kernel(SumShape<kFactors> shape, Factors<kFactors> x, float* y, double* partial) {
   const int64_t result = int64_t{blockIdx.x} / shape.parts, part = int64_t{blockIdx.x} % shape.parts;
   const cuda::Places<kFactors> base = cuda::place(shape.kept, static_cast<Index>(result));
-  const int64_t end = min(shape.terms, (part + 1) * shape.part);
+  const int64_t end = min(shape.terms, (part + 1) * shape.part) / kAtOnce;
   double sum = 0;
-  for (int64_t i = part * shape.part + threadIdx.x; i < end; i += cuda::kThreads)
-    sum += static_cast<double>(x.at(base, cuda::place(shape.reduced, static_cast<Index>(i))));
+  for (int64_t i = part * shape.part / kAtOnce + threadIdx.x; i < end; i += cuda::kThreads)
+    for (const float term : x.template at<kAtOnce>(base, cuda::place(shape.reduced, static_cast<Index>(i))).of)
+      sum += static_cast<double>(term);
   sum = cuda::block_sum<cuda::kThreads>(sum);
   if (threadIdx.x == 0) put(shape, result, part, sum, y, partial);
 }
 
-template <int kFactors, class Index>
+template <int kFactors, int kAtOnce, class Index>
 __global__ void columns_kernel(SumShape<kFactors> shape, Factors<kFactors> x, float* y, double* partial) {
-  __shared__ double of_line[kSumLines][kSumColumns];
+  __shared__ double of_line[kAtOnce][kSumLines][kSumColumns];
   const int column = static_cast<int>(threadIdx.x) % kSumColumns, line = static_cast<int>(threadIdx.x) / kSumColumns;
-  const int64_t result = int64_t{blockIdx.x} / shape.parts * kSumColumns + column, part = int64_t{blockIdx.x} % shape.parts;
+  const int64_t group = int64_t{blockIdx.x} / shape.parts * kSumColumns + column, part = int64_t{blockIdx.x} % shape.parts;
   const int64_t end = min(shape.terms, (part + 1) * shape.part);
-  double sum = 0;
-  if (result < shape.results) {
-    const cuda::Places<kFactors> base = cuda::place(shape.kept, static_cast<Index>(result));
-    for (int64_t i = part * shape.part + line; i < end; i += kSumLines)
-      sum += static_cast<double>(x.at(base, cuda::place(shape.reduced, static_cast<Index>(i))));
+  double sums[kAtOnce] = {};
+  if (kAtOnce * group < shape.results) {
+    const cuda::Places<kFactors> base = cuda::place(shape.kept, static_cast<Index>(group));
+    for (int64_t i = part * shape.part + line; i < end; i += kSumLines) {
+      const auto terms = x.template at<kAtOnce>(base, cuda::place(shape.reduced, static_cast<Index>(i)));
+      for (int k = 0; k < kAtOnce; ++k) sums[k] += static_cast<double>(terms.of[k]);
+    }
   }
-  of_line[line][column] = sum;
+  for (int k = 0; k < kAtOnce; ++k) of_line[k][line][column] = sums[k];
   __syncthreads();
-  if (line != 0 || result >= shape.results) return;
-  for (int other = 1; other < kSumLines; ++other) sum += of_line[other][column];
-  put(shape, result, part, sum, y, partial);
+  if (line != 0 || kAtOnce * group >= shape.results) return;
+  for (int k = 0; k < kAtOnce; ++k) {
+    for (int other = 1; other < kSumLines; ++other) sums[k] += of_line[k][other][column];
+    put(shape, kAtOnce * group + k, part, sums[k], y, partial);
+  }
 }
 
 template <int kFactors>
@@ -126,18 +152,21 @@ __global__ void parts_kernel(SumShape<kFactors> shape, const double* partial, fl
 template <int kFactors>
 std::unique_ptr<Kernel> sum(double scale, std::span<const OperandDesc> operands) {
   const SumShape<kFactors> shape = shape_of<kFactors>(scale, operands);
-  return cuda::by_index(std::max(shape.terms, shape.results), [&](auto index) -> std::unique_ptr<Kernel> {
-    using Index = decltype(index);
-    return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
-      Factors<kFactors> factors;
-      for (int k = 0; k < kFactors; ++k) factors.of[k] = cuda::in(operand, static_cast<size_t>(k));
-      float* const y = cuda::out(operand, kFactors);
-      double* const partial = reinterpret_cast<double*>(workspace);
-      cuda::launch("sum", shape.columns ? columns_kernel<kFactors, Index> : sum_rows_kernel<kFactors, Index>, shape.blocks(),
-                   cuda::kThreads, context, shape, factors, y, partial);
-      if (shape.parts > 1)
-        cuda::launch("sum of parts", parts_kernel<kFactors>, cuda::blocks_for(shape.results), cuda::kThreads, context, shape,
-                     partial, y);
+  return cuda::by_row(shape.at_once, [&](auto at_once) {
+    return cuda::by_index(std::max(shape.terms, shape.results), [&](auto index) -> std::unique_ptr<Kernel> {
+      using Index = decltype(index);
+      constexpr int kAtOnce = decltype(at_once)::value;
+      return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
+        Factors<kFactors> factors;
+        for (int k = 0; k < kFactors; ++k) factors.of[k] = cuda::in(operand, static_cast<size_t>(k));
+        float* const y = cuda::out(operand, kFactors);
+        double* const partial = reinterpret_cast<double*>(workspace);
+        cuda::launch("sum", shape.columns ? columns_kernel<kFactors, kAtOnce, Index> : sum_rows_kernel<kFactors, kAtOnce, Index>,
+                     shape.blocks(), cuda::kThreads, context, shape, factors, y, partial);
+        if (shape.parts > 1)
+          cuda::launch("sum of parts", parts_kernel<kFactors>, cuda::blocks_for(shape.results), cuda::kThreads, context, shape,
+                       partial, y);
+      });
     });
   });
 }
