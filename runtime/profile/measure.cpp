@@ -72,22 +72,23 @@ int64_t bytes_to_measure(std::span<const OperandDesc> operands, int64_t workspac
   return bytes;
 }
 
-Timing time_of(Kernel& kernel, std::span<const OperandDesc> operands, std::span<const int64_t> reuse_bytes,
-               int64_t workspace_bytes, const backend::Arena& arena, Interlude* between) {
-  std::vector<std::byte*> addresses;
-  int64_t offset = aligned(workspace_bytes);
+Workpiece::Workpiece(std::span<const OperandDesc> operands, const backend::Arena& arena) : workspace(arena.data()) {
   for (const OperandDesc& operand : operands) {
-    addresses.push_back(operand.access == Access::absent ? nullptr : arena.data() + offset);
+    addresses.push_back(operand.access == Access::absent ? nullptr : workspace);
     if (operand.access == Access::absent) continue;
-    fill(operand.tensor, addresses.back());
-    offset += aligned(operand.tensor.bytes());
+    fill(operand.tensor, workspace);
+    workspace += aligned(operand.tensor.bytes());
   }
+}
+
+Timing time_of(Kernel& kernel, std::span<const OperandDesc> operands, std::span<const int64_t> reuse_bytes,
+               const Workpiece& workpiece, Interlude* between) {
   const RunContext context{.stream = stream(), .learning_rate = 1e-6};
   Stopwatch watch;
   const auto run = [&] {
-    if (between) lay_out(operands, addresses, reuse_bytes, *between);
+    if (between) lay_out(operands, workpiece.addresses, reuse_bytes, *between);
     watch.start();
-    kernel.run(context, addresses.data(), arena.data());
+    kernel.run(context, workpiece.addresses.data(), workpiece.workspace);
     return watch.stop();
   };
   std::vector<double> seconds;

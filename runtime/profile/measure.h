@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "runtime/backend.h"
 #include "runtime/kernel.h"
@@ -12,6 +13,16 @@ namespace plimsoll::profile {
 
 // Bytes of an arena in which a kernel with these operands can be measured.
 int64_t bytes_to_measure(std::span<const OperandDesc> operands, int64_t workspace_bytes);
+
+// A task's operands in an arena, filled once for all algorithms that are measured of it: gigabytes come over a link.
+//
+//   0 │ operand 0 │ operand 1 │ … │ workspace, of any algorithm
+struct Workpiece {
+  std::vector<std::byte*> addresses;  // null: absent
+  std::byte* workspace = nullptr;
+
+  Workpiece(std::span<const OperandDesc> operands, const backend::Arena& arena);
+};
 
 // In a training iteration some of a task's operands were touched just now by the task before, some many tasks ago; run again
 // and again, a task would find all of them in the caches. So another one runs in between, on all of the device and on more
@@ -29,8 +40,8 @@ class Interlude {
 };
 
 // Of several runs after one to warm up, which counts where it takes long, with the interlude between them where there is one. `reuse_bytes`: per operand, what
-// an iteration touches between its last use and this one; empty: much. The arena has at least bytes_to_measure().
+// an iteration touches between its last use and this one; empty: much. The workpiece's arena has at least bytes_to_measure().
 Timing time_of(Kernel& kernel, std::span<const OperandDesc> operands, std::span<const int64_t> reuse_bytes,
-               int64_t workspace_bytes, const backend::Arena& arena, Interlude* between);
+               const Workpiece& workpiece, Interlude* between);
 
 }  // namespace plimsoll::profile

@@ -111,12 +111,15 @@ std::vector<Candidate> measured(const KernelCall& call, const std::vector<int64_
                                 const std::vector<Candidate>& candidates, Workbench& workbench) {
   std::vector<Candidate> done;
   std::string reason;
+  std::optional<Workpiece> workpiece;
+  int64_t filled = 0;  // bytes of the arena that it lies in, which is another where it had to grow
   for (Candidate candidate : candidates) {
-    const int64_t workspace = candidate.algorithm.workspace_bytes;
     try {
       const std::unique_ptr<Kernel> kernel = make_kernel(call, candidate.algorithm.name);
-      const backend::Arena& arena = workbench.of(bytes_to_measure(call.operands, workspace));
-      candidate.timing = time_of(*kernel, call.operands, reuse_bytes, workspace, arena, workbench.interlude());
+      const backend::Arena& arena = workbench.of(bytes_to_measure(call.operands, candidate.algorithm.workspace_bytes));
+      if (filled != arena.bytes()) workpiece.emplace(call.operands, arena);
+      filled = arena.bytes();
+      candidate.timing = time_of(*kernel, call.operands, reuse_bytes, *workpiece, workbench.interlude());
       done.push_back(std::move(candidate));
     } catch (const KernelError& error) {
       reason = error.what();

@@ -152,7 +152,7 @@ void hold_device() {
     const Algorithm algorithm = algorithms_of(*call).front();
     const backend::Arena arena(bytes_to_measure(call->operands, algorithm.workspace_bytes));
     kernels.push_back(make_kernel(*call, algorithm.name));
-    time_of(*kernels.back(), call->operands, {}, algorithm.workspace_bytes, arena, nullptr);
+    time_of(*kernels.back(), call->operands, {}, Workpiece(call->operands, arena), nullptr);
   }
   std::fputc('1', stdout);
   std::fflush(stdout);

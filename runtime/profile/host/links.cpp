@@ -100,12 +100,7 @@ double alone(const std::function<void(int64_t piece)>& copy) {
 class Busy {
  public:
   Busy() : arena_(bytes_to_measure(call_.operands, workspace())), kernel_(make_kernel(call_, algorithms_of(call_).front().name)) {
-    per_run_ = time_of(*kernel_, call_.operands, {}, workspace(), arena_, nullptr).median;
-    std::byte* at = arena_.data() + (workspace() + 255) / 256 * 256;
-    for (const OperandDesc& operand : call_.operands) {
-      addresses_.push_back(operand.access == Access::absent ? nullptr : at);
-      if (operand.access != Access::absent) at += (operand.tensor.bytes() + 255) / 256 * 256;
-    }
+    per_run_ = time_of(*kernel_, call_.operands, {}, workpiece_, nullptr).median;
   }
   // What a run's time grew by, on average.
   double slowdown_over(double seconds) {
@@ -113,7 +108,7 @@ class Busy {
     int64_t runs = 0;
     double spent = 0;
     for (; spent < seconds; ++runs, spent = now() - began) {
-      kernel_->run({}, addresses_.data(), arena_.data());
+      kernel_->run({}, workpiece_.addresses.data(), workpiece_.workspace);
       backend::finish(nullptr);
     }
     return std::max(0.0, spent / static_cast<double>(runs) / per_run_ - 1);
@@ -125,8 +120,8 @@ class Busy {
   const KernelCall call_{.name = "MatMul", .operands = {read(f32({512, 512})), read(f32({512, 512})), absent(),
                                                         write(f32({512, 512}))}};
   backend::Arena arena_;
+  Workpiece workpiece_{call_.operands, arena_};
   std::unique_ptr<Kernel> kernel_;
-  std::vector<std::byte*> addresses_;
   double per_run_ = 0;
 };
 
