@@ -71,19 +71,25 @@ __device__ Best better(Best a, Best b) {
 }
 
 // One sample, its classes side by side: a block. A label that is no class makes the loss NaN: loud, and no stray access.
+template <int kAtOnce>
 __global__ void loss_rows_kernel(int64_t classes, LossScale given_scale, Labels labels, const float* logits, float* gradient,
-                            Share* shares) {
+                                 Share* shares) {
+  constexpr int64_t kStep = kAtOnce * cuda::kThreads;
+  const int64_t first = kAtOnce * threadIdx.x;
   const float scale = given_scale.rounded();
   const int64_t n = blockIdx.x, label = labels[n];
   const float* const x = logits + n * classes;
   float* const dx = gradient ? gradient + n * classes : nullptr;
   if (!labels.counts(label)) {
-    for (int64_t c = threadIdx.x; dx && c < classes; c += cuda::kThreads) dx[c] = 0;
+    for (int64_t c = first; dx && c < classes; c += kStep) cuda::store_few(dx + c, cuda::Few<kAtOnce>{});
     if (threadIdx.x == 0) shares[n] = {0, 0};
     return;
   }
   Best best{0, -1};
-  for (int64_t c = threadIdx.x; c < classes; c += cuda::kThreads) best = better(best, {x[c], c});
+  for (int64_t c = first; c < classes; c += kStep) {
+    const auto few = cuda::load_few<kAtOnce>(x + c);
+    for (int k = 0; k < kAtOnce; ++k) best = better(best, {few.of[k], c + k});
+  }
   __shared__ Best of_all;
   best = cuda::block_reduce<cuda::kThreads>(best, better);
   if (threadIdx.x == 0) of_all = best;
@@ -92,15 +98,20 @@ __global__ void loss_rows_kernel(int64_t classes, LossScale given_scale, Labels 
   const bool known = label < classes;
   const float mine = known ? x[label] : nanf("");
   double sum = 0;
-  for (int64_t c = threadIdx.x; c < classes; c += cuda::kThreads) sum += static_cast<double>(expf(x[c] - largest));
+  for (int64_t c = first; c < classes; c += kStep)
+    for (const float logit : cuda::load_few<kAtOnce>(x + c).of) sum += static_cast<double>(expf(logit - largest));
   sum = cuda::block_sum_for_all<cuda::kThreads>(sum);  // everybody has read `mine`
   if (threadIdx.x == 0)
     shares[n] = {log(sum) + static_cast<double>(largest) - static_cast<double>(mine), of_all.at == label ? 1.0 : 0.0};
   if (dx == nullptr) return;
   const float factor = static_cast<float>(static_cast<double>(scale) / sum);
-  for (int64_t c = threadIdx.x; c < classes; c += cuda::kThreads) {
-    const float p = expf(x[c] - largest) * factor;
-    dx[c] = c == label ? p - scale : p;
+  for (int64_t c = first; c < classes; c += kStep) {
+    auto few = cuda::load_few<kAtOnce>(x + c);
+    for (int k = 0; k < kAtOnce; ++k) {
+      const float p = expf(few.of[k] - largest) * factor;
+      few.of[k] = c + k == label ? p - scale : p;
+    }
+    cuda::store_few(dx + c, few);
   }
 }
 
@@ -174,35 +185,42 @@ struct CrossEntropy {
 constexpr int kHeld = 16;  // values of a thread
 constexpr int64_t kPart = cuda::kThreads * kHeld;
 
-__global__ void mse_kernel(int64_t n, LossScale scale, const float* x, const float* t, float* dx, Share* shares) {
-  const float factor = static_cast<float>(2 * scale.exact());
-  double sum = 0;
-  for (int k = 0; k < kHeld; ++k) {
-    const int64_t i = blockIdx.x * kPart + k * cuda::kThreads + threadIdx.x;
-    if (i >= n) break;
-    const float difference = x[i] - t[i];
-    sum += static_cast<double>(difference) * static_cast<double>(difference);
-    if (dx) dx[i] = factor * difference;
-  }
-  sum = cuda::block_sum<cuda::kThreads>(sum);
-  if (threadIdx.x == 0) shares[blockIdx.x] = {sum, 0};
-}
-
-// max(x, 0) - x·t + ln(1 + e^-|x|), which overflows nowhere; its slope is sigmoid(x) - t.
-__global__ void binary_loss_kernel(int64_t n, LossScale scale, const float* x, const float* t, float* dx, Share* shares) {
-  const float factor = scale.rounded();
+// slope_of(x, t, share) adds what an element has of the loss and says its slope.
+template <int kAtOnce, class SlopeOf>
+__device__ void loss_of_elements(int64_t n, const float* x, const float* t, float* dx, Share* shares, SlopeOf slope_of) {
   Share share{0, 0};
-  for (int k = 0; k < kHeld; ++k) {
-    const int64_t i = blockIdx.x * kPart + k * cuda::kThreads + threadIdx.x;
+  for (int k = 0; k < kHeld / kAtOnce; ++k) {
+    const int64_t i = blockIdx.x * kPart + kAtOnce * (k * cuda::kThreads + threadIdx.x);
     if (i >= n) break;
-    const float logit = x[i], target = t[i];
-    const float above = logit > 0 ? logit : 0;
-    share.loss += static_cast<double>(above - logit * target) + log1p(static_cast<double>(expf(-fabsf(logit))));
-    share.hits += (logit > 0) == (target > 0.5F) ? 1 : 0;
-    if (dx) dx[i] = factor * (1.0F / (1.0F + expf(-logit)) - target);
+    auto few = cuda::load_few<kAtOnce>(x + i);
+    const auto targets = cuda::load_few<kAtOnce>(t + i);
+    for (int j = 0; j < kAtOnce; ++j) few.of[j] = slope_of(few.of[j], targets.of[j], share);
+    if (dx) cuda::store_few(dx + i, few);
   }
   share = cuda::block_reduce<cuda::kThreads>(share, plus);
   if (threadIdx.x == 0) shares[blockIdx.x] = share;
+}
+
+template <int kAtOnce>
+__global__ void mse_kernel(int64_t n, LossScale scale, const float* x, const float* t, float* dx, Share* shares) {
+  const float factor = static_cast<float>(2 * scale.exact());
+  loss_of_elements<kAtOnce>(n, x, t, dx, shares, [factor](float given, float target, Share& share) {
+    const float difference = given - target;
+    share.loss += static_cast<double>(difference) * static_cast<double>(difference);
+    return factor * difference;
+  });
+}
+
+// max(x, 0) - x·t + ln(1 + e^-|x|), which overflows nowhere; its slope is sigmoid(x) - t.
+template <int kAtOnce>
+__global__ void binary_loss_kernel(int64_t n, LossScale scale, const float* x, const float* t, float* dx, Share* shares) {
+  const float factor = scale.rounded();
+  loss_of_elements<kAtOnce>(n, x, t, dx, shares, [factor](float logit, float target, Share& share) {
+    const float above = logit > 0 ? logit : 0;
+    share.loss += static_cast<double>(above - logit * target) + log1p(static_cast<double>(expf(-fabsf(logit))));
+    share.hits += (logit > 0) == (target > 0.5F) ? 1 : 0;
+    return factor * (1.0F / (1.0F + expf(-logit)) - target);
+  });
 }
 
 int64_t bytes_of_shares(int64_t blocks) { return blocks * static_cast<int64_t>(sizeof(Share)); }
@@ -223,8 +241,10 @@ std::unique_ptr<Kernel> SoftmaxCrossEntropy::make(const Attrs& attrs, std::span<
     const LossScale scale{attrs.scale, cuda::changing(context)};
     float* const gradient = context.training ? cuda::out(operand, 4) : nullptr;
     if (shape.pixels == 1)
-      cuda::launch("softmax and cross entropy", loss_rows_kernel, shape.blocks(), cuda::kThreads, context, shape.classes, scale,
-                   labels, cuda::in(operand, 0), gradient, shares);
+      cuda::by_row(shape.classes, [&](auto at_once) {
+        cuda::launch("softmax and cross entropy", loss_rows_kernel<decltype(at_once)::value>, shape.blocks(), cuda::kThreads, context,
+                     shape.classes, scale, labels, cuda::in(operand, 0), gradient, shares);
+      });
     else
       cuda::launch("softmax and cross entropy", pixels_kernel, shape.blocks(), cuda::kThreads, context,
                    shape.batch * shape.pixels, shape.classes, shape.pixels, scale, labels, cuda::in(operand, 0), gradient,
@@ -264,8 +284,10 @@ std::unique_ptr<Kernel> Mse::make(const Attrs& attrs, std::span<const OperandDes
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     Share* const shares = reinterpret_cast<Share*>(workspace);
     const LossScale scale{attrs.scale, cuda::changing(context)};
-    cuda::launch("squared error", mse_kernel, blocks, cuda::kThreads, context, n, scale,
-                 cuda::in(operand, 0), cuda::in(operand, 1), context.training ? cuda::out(operand, 3) : nullptr, shares);
+    cuda::by_row(n, [&](auto at_once) {
+      cuda::launch("squared error", mse_kernel<decltype(at_once)::value>, blocks, cuda::kThreads, context, n, scale,
+                   cuda::in(operand, 0), cuda::in(operand, 1), context.training ? cuda::out(operand, 3) : nullptr, shares);
+    });
     cuda::launch("sum of the loss", total_kernel, 1, cuda::kThreads, context, blocks, scale, shares,
                  cuda::out(operand, 2), nullptr);
   });
@@ -281,8 +303,10 @@ std::unique_ptr<Kernel> BinaryCrossEntropy::make(const Attrs& attrs, std::span<c
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     Share* const shares = reinterpret_cast<Share*>(workspace);
     const LossScale scale{attrs.scale, cuda::changing(context)};
-    cuda::launch("binary cross entropy", binary_loss_kernel, blocks, cuda::kThreads, context, n, scale,
-                 cuda::in(operand, 0), cuda::in(operand, 1), context.training ? cuda::out(operand, 4) : nullptr, shares);
+    cuda::by_row(n, [&](auto at_once) {
+      cuda::launch("binary cross entropy", binary_loss_kernel<decltype(at_once)::value>, blocks, cuda::kThreads, context, n, scale,
+                   cuda::in(operand, 0), cuda::in(operand, 1), context.training ? cuda::out(operand, 4) : nullptr, shares);
+    });
     cuda::launch("sum of the loss", total_kernel, 1, cuda::kThreads, context, blocks, scale, shares,
                  cuda::out(operand, 2), cuda::out(operand, 3));
   });
