@@ -8,6 +8,7 @@
 #include "runtime/cuda/cudnn/device.h"
 #include "runtime/kernel_set.h"
 #include "runtime/kernels.h"
+#include "tests/cudnn/driver.h"
 
 using namespace plimsoll;
 
@@ -44,7 +45,7 @@ TEST_CASE("a bias is fused, or follows: the default is exact and the same at eve
                           algorithms<ConvBackwardData>({read(kFilter), read(kImage), write(kImage)})}) {
     CHECK(all[0].deterministic);
     CHECK(!all[0].tf32);
-    CHECK(all[0].workspace_bytes == 0);
+    CHECK(all[0].workspace_bytes <= 4096);  // none until 9.19; 2304 in 9.28
   }
 }
 
@@ -58,11 +59,15 @@ TEST_CASE("the bias alone may be trained, and a gradient that is added to may be
   const auto aside = std::find_if(added.begin(), added.end(), [](const Algorithm& a) { return a.name.ends_with("_add"); });
   REQUIRE(aside != added.end());
   CHECK(aside->workspace_bytes >= kFilter.bytes());
+  int built = 0;
   for (const Algorithm& algorithm : added) {
     INFO(algorithm.name);
-    const auto kernel = ConvBackwardWeights::make(kAttrs, std::vector{read(kImage), read(kImage), update(kFilter), absent()}, algorithm.name);
-    CHECK(kernel->workspace_found() == algorithm.workspace_bytes);
+    built += built_without_driver([&] {
+      const auto kernel = ConvBackwardWeights::make(kAttrs, std::vector{read(kImage), read(kImage), update(kFilter), absent()}, algorithm.name);
+      CHECK(kernel->workspace_found() == algorithm.workspace_bytes);
+    });
   }
+  CHECK(built > 5);
 }
 
 TEST_CASE("an engine that needs more than was planned, or is none here, or is on tensor cores here, gives way to an exact one") {
