@@ -46,10 +46,13 @@ std::vector<Sample> samples() {
   const auto sample = [](std::string name, Dims x, std::map<std::string, NodeAttribute> attributes) {
     return Sample{.name = std::move(name), .inputs = {{.dims = std::move(x)}}, .attributes = std::move(attributes)};
   };
-  const int64_t five = 5, four = 4, wide = 67, all = 9;
+  const int64_t three = 3, four = 4, five = 5, nine = 9, wide = 67;
   return {sample("alexnet", {kBatch, {7}, {3}, {2}}, {{"size", five}, {"alpha", 0.5}, {"beta", 0.75}, {"bias", 2.0}}),
           sample("wide", {kBatch, {70}, {1}, {2}}, {{"size", wide}, {"alpha", 1.0}}),
-          sample("all", {kBatch, {3}, {2}, {2}}, {{"size", all}, {"alpha", 2.0}}),
+          sample("all", {kBatch, {3}, {2}, {2}}, {{"size", nine}, {"alpha", 2.0}}),
+          sample("five_by_four", {kBatch, {7}, {2}, {4}}, {{"size", five}, {"alpha", 1.0}}),
+          sample("three_by_four", {kBatch, {6}, {3}, {4}}, {{"size", three}, {"alpha", 0.5}, {"beta", 0.6}}),
+          sample("nine", {kBatch, {12}, {1}, {3}}, {{"size", nine}, {"alpha", 1.0}}),
           sample("even", {kBatch, {6}, {2}, {2}}, {{"size", four}, {"alpha", 1.0}, {"beta", 0.5}}),
           sample("blocked", {kBatch, {32}, {2}, {3}}, {{"size", five}, {"alpha", 1.0}, {"beta", 0.9}})};
 }

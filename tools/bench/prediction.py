@@ -3,8 +3,9 @@
 
 Each network is profiled and compiled with --costs profiled for each budget, built, and trained on synthetic samples; the
 trainer prints the median of its iterations and what was predicted. Compilation measures the tasks, so predictions are of
-this machine in this hour: a machine that is busy with other things gives figures of little worth, and the load that was
-there is printed with them.
+this machine in this minute: a machine that is busy with other things gives figures of little worth, and the load that was
+there is printed with them. All of it is done in several turns, tasks measured anew in each, and a trainer is set beside what was
+predicted in its own turn; the median of turns counts.
 
 Budgets are shares of the way from the least budget with a plan (0%) to the unconstrained arena (100%). Where the batch may run in
 rounds, that is how most budgets are met; --whole asks for one round, so that tensors leave for the host pool (in memory) and
@@ -19,6 +20,7 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 NETWORKS = {
@@ -96,26 +98,30 @@ def main():
     parser.add_argument("--networks", default=",".join(NETWORKS), help="of " + ", ".join(NETWORKS))
     parser.add_argument("--budgets", default="100%,50%,10%")
     parser.add_argument("--whole", action="store_true", help="the batch in one round")
+    parser.add_argument("--turns", type=int, default=3, help="through everything")
     args = parser.parse_args()
     os.makedirs(args.work, exist_ok=True)
     given = args.compile_option
-    rows, began = [], time.time()
-    for name in args.networks.split(","):
+    turns, began = {}, time.time()  # of a network and a budget: (rounds, copies, predicted, measured, error)
+    for name, turn in [(name, turn) for turn in range(args.turns) for name in args.networks.split(",")]:
         spec, batch = NETWORKS[name]
         model = f"{args.work}/{name}.onnx"
         args.compile_option = [*given, "--sub-batch", batch] if args.whole else given
         run([args.plimsoll, "model", spec, "-o", model])
-        for budget in args.budgets.split(","):
-            directory = f"{args.work}/prediction-{name}"
-            plan = build(args, model, batch, budget_between(args, model, batch, budget), "profiled", directory)
-            predicted = plan["summary"]["iteration_seconds"] * 1e3
-            measured = statistics.median(measure(args, directory) for _ in range(args.runs))
-            error = predicted / measured - 1
-            rows.append((spec, batch, budget, plan["rounds"], copies(plan), predicted, measured, error, algorithms(plan)))
-            print(f"{spec:36} batch {batch} {budget:>5} in {plan['rounds']} rounds, {copies(plan):3} copies: predicted "
-                  f"{predicted:8.2f} ms, measured {measured:8.2f} ms, {error:+6.1%}  ({algorithms(plan)})", flush=True)
+        with tempfile.TemporaryDirectory() as cache:
+            os.environ["XDG_CACHE_HOME"] = cache
+            for budget in args.budgets.split(","):
+                directory = f"{args.work}/prediction-{name}"
+                plan = build(args, model, batch, budget_between(args, model, batch, budget), "profiled", directory)
+                predicted = plan["summary"]["iteration_seconds"] * 1e3
+                measured = statistics.median(measure(args, directory) for _ in range(args.runs))
+                error = predicted / measured - 1
+                turns.setdefault((spec, batch, budget), []).append((plan["rounds"], copies(plan), predicted, measured, error))
+                print(f"turn {turn + 1}: {spec:36} batch {batch} {budget:>5} in {plan['rounds']} rounds, {copies(plan):3} copies: predicted "
+                      f"{predicted:8.2f} ms, measured {measured:8.2f} ms, {error:+6.1%}  ({algorithms(plan)})", flush=True)
+    rows = [(*key, *(statistics.median_low(column) for column in zip(*trials))) for key, trials in turns.items()]
     lines = [f"| {spec} | {batch} | {budget} | {rounds} | {moved} | {predicted:.1f} | {measured:.1f} | {error:+.1%} |"
-             for spec, batch, budget, rounds, moved, predicted, measured, error, _ in rows]
+             for spec, batch, budget, rounds, moved, predicted, measured, error in rows]
     summary = []
     for title, chosen in (("without copies", [r for r in rows if r[4] == 0]), ("with copies", [r for r in rows if r[4]])):
         errors = [abs(r[7]) for r in chosen]

@@ -1,10 +1,10 @@
 // LrnForward {x, y}   LrnBackward {x, dy, dx}
 //
-// A thread for each pixel walks its channels, which lie a plane apart; the threads beside it read beside it. Channels last, a
-// thread walks along memory, and what it leaves of a line it finds in the cache when it comes to it. The results may lie on the
-// operands, so what a window still needs of channels that were written is kept in rings as long as the window:
+// A thread walks the channels of a pixel, or of four, which lie a plane apart; the threads beside it read beside it. Channels last, it
+// has one pixel and walks along memory, and what it leaves of a line it finds in the cache when it comes to it. Every element is read
+// once, ahead of what is written, for the results may lie on the operands:
 //
-//   channel  c-before … c … c+after      slot = channel modulo size: the newest takes the place of the one that left
+//   channel  c-before … c … c+after      what a window covers slides along: in registers, where its length is a common one
 #include "runtime/attrs/lrn.h"
 
 #include <algorithm>
@@ -17,25 +17,9 @@
 namespace plimsoll {
 namespace {
 
-// Rings of windows up to so many channels are a thread's own; longer ones, which no network of note has, lie in the workspace. Own ones
-// are local memory, which the driver sets aside for as many threads as a device can hold at once: 52 MiB on an H200 for three rings.
-constexpr int kOwn = 16;
-
-struct OwnRing {
-  float values[kOwn];
-  __device__ float& operator[](int64_t i) { return values[i]; }
-};
-
-// Neighbouring threads' values of one slot side by side.
-struct WorkspaceRing {
-  float* first;
-  int64_t threads;
-  __device__ float& operator[](int64_t i) { return first[i * threads]; }
-};
-
 struct Geometry {
   cuda::PlaneShape shape;
-  int64_t step;              // from a channel to the next
+  int64_t step;             // from a channel to the next
   int before, after, size;  // neighbours of a channel that a window covers, where there are so many; the whole window
   float alpha, beta, bias;  // alpha by size
 
@@ -49,24 +33,18 @@ struct Geometry {
         beta(static_cast<float>(attrs.beta)),
         bias(static_cast<float>(attrs.bias)) {}
 
-  __host__ __device__ int64_t threads() const { return shape.samples * shape.pixels; }
-  int64_t workspace_bytes(int64_t rings) const {
-    return size <= kOwn ? 0 : rings * size * threads() * static_cast<int64_t>(sizeof(float));
+  // Windows of other lengths slide in the workspace.
+  bool in_registers() const { return size == 3 || size == 5 || size == 7 || size == 9; }
+  // Pixels that a thread takes; of longer windows four would need more registers than two blocks of a multiprocessor have.
+  int64_t at_once() const { return in_registers() && size <= 5 && !shape.channels_last && shape.pixels % 4 == 0 ? 4 : 1; }
+  int64_t workspace_bytes(int64_t values) const {
+    return in_registers() ? 0 : values * pixels() * static_cast<int64_t>(sizeof(float));
   }
-  // 32 bits: half a hundred instructions less than 64.
-  __device__ int slot(int64_t channel) const {
-    return static_cast<int>(static_cast<uint32_t>(channel) % static_cast<uint32_t>(size));
-  }
-  // Where a thread's pixel is in channel 0.
-  __device__ int64_t start(int64_t number) const {
-    if (shape.channels_last) return number * shape.channels;
-    return number / shape.pixels * shape.channels * shape.pixels + number % shape.pixels;
-  }
-  template <class Ring>
-  __device__ float sum(Ring& ring) const {
-    float sum = 0;
-    for (int i = 0; i < size; ++i) sum += ring[i];
-    return sum;
+  __host__ __device__ int64_t pixels() const { return shape.samples * shape.pixels; }
+  // Where a pixel is in channel 0.
+  __device__ int64_t start(int64_t pixel) const {
+    if (shape.channels_last) return pixel * shape.channels;
+    return pixel / shape.pixels * shape.channels * shape.pixels + pixel % shape.pixels;
   }
   // scale^-beta; AlexNet's beta without a logarithm.
   __device__ float power(float scale) const {
@@ -74,100 +52,168 @@ struct Geometry {
   }
 };
 
-// Ring number `which` of thread `number`.
-template <bool kFar>
-__device__ auto ring_of(const Geometry& g, float* workspace, int which, int64_t number) {
-  if constexpr (kFar) return WorkspaceRing{workspace + which * g.size * g.threads() + number, g.threads()};
-  else return OwnRing{};
-}
+// The last values of something, the oldest first: in registers, for all places are known when this is compiled.
+template <int kAtOnce, int kLength>
+struct Sliding {
+  cuda::Few<kAtOnce> of[kLength] = {};
 
-// The squares under the window of a channel, as it moves on.
-template <class Ring>
-struct Squares {
-  Ring& ring;
-
-  __device__ Squares(const Geometry& g, const float* x, Ring& to) : ring(to) {
-    for (int i = 0; i < g.size; ++i) ring[i] = 0;
-    for (int k = 0; k < g.after; ++k) put(g, x, k);
-  }
-  __device__ void put(const Geometry& g, const float* x, int64_t channel) {
-    const float value = channel < g.shape.channels ? x[channel * g.step] : 0;
-    ring[g.slot(channel)] = value * value;
-  }
-  // The scale of channel c; called for each channel in turn.
-  __device__ float scale(const Geometry& g, const float* x, int64_t c) {
-    put(g, x, c + g.after);
-    return g.bias + g.alpha * g.sum(ring);
+  __device__ const cuda::Few<kAtOnce>& operator[](int i) const { return of[i]; }
+  __device__ void push(const cuda::Few<kAtOnce>& newest) {
+#pragma unroll
+    for (int i = 0; i + 1 < kLength; ++i) of[i] = of[i + 1];
+    of[kLength - 1] = newest;
   }
 };
 
-template <bool kFar>
+// The same in a ring of the workspace, neighbouring threads' values side by side.
+struct SlidingFar {
+  float* first;
+  int64_t threads;
+  int length, oldest = 0;
+
+  __device__ SlidingFar(float* ring, int64_t thread, int64_t all, int values) : first(ring + thread), threads(all), length(values) {
+    for (int i = 0; i < length; ++i) first[i * threads] = 0;
+  }
+  __device__ cuda::Few<1> operator[](int i) const { return {{first[(oldest + i) % length * threads]}}; }
+  __device__ void push(const cuda::Few<1>& newest) {
+    first[oldest * threads] = newest.of[0];
+    oldest = (oldest + 1) % length;
+  }
+};
+
+// Windows of kSize channels, or of Geometry::size where that is 0.
+template <int kSize>
+struct Window {
+  static __device__ int before(const Geometry& g) { return kSize > 0 ? (kSize - 1) / 2 : g.before; }
+  static __device__ int after(const Geometry& g) { return kSize > 0 ? kSize / 2 : g.after; }
+  static __device__ int size(const Geometry& g) { return kSize > 0 ? kSize : g.size; }
+};
+
+// A sliding window of `length` values, of which `ahead` in the workspace are those of others.
+template <int kAtOnce, int kLength>
+__device__ auto sliding(const Geometry& g, float* workspace, int64_t thread, int ahead, int length) {
+  if constexpr (kLength > 0) return Sliding<kAtOnce, kLength>{};
+  else return SlidingFar(workspace + ahead * g.pixels(), thread, g.pixels(), length);
+}
+
+template <int kAtOnce>
+__device__ cuda::Few<kAtOnce> channel(const Geometry& g, const float* from, int64_t c) {
+  return c < g.shape.channels ? cuda::load_few<kAtOnce>(from + c * g.step) : cuda::Few<kAtOnce>{};
+}
+
+// Of the channel in the middle of the window.
+template <int kAtOnce, int kSize, class X>
+__device__ cuda::Few<kAtOnce> scale(const Geometry& g, const X& x) {
+  cuda::Few<kAtOnce> scale{};
+#pragma unroll
+  for (int i = 0; i < Window<kSize>::size(g); ++i)
+    for (int k = 0; k < kAtOnce; ++k) scale.of[k] += x[i].of[k] * x[i].of[k];
+  for (int k = 0; k < kAtOnce; ++k) scale.of[k] = g.bias + g.alpha * scale.of[k];
+  return scale;
+}
+
+template <int kAtOnce, int kSize>
 __global__ void lrn_kernel(Geometry g, const float* from, float* to, float* workspace) {
   const int64_t number = cuda::thread_number();
-  if (number >= g.threads()) return;
-  const float* const x = from + g.start(number);
-  float* const y = to + g.start(number);
-  auto ring = ring_of<kFar>(g, workspace, 0, number);
-  Squares squares(g, x, ring);
-  for (int64_t c = 0; c < g.shape.channels; ++c)
-    y[c * g.step] = x[c * g.step] * g.power(squares.scale(g, x, c));
+  if (number >= g.pixels() / kAtOnce) return;
+  const int before = Window<kSize>::before(g), after = Window<kSize>::after(g);
+  from += g.start(kAtOnce * number);
+  to += g.start(kAtOnce * number);
+  auto x = sliding<kAtOnce, kSize>(g, workspace, number, 0, Window<kSize>::size(g));
+  for (int c = 0; c < after; ++c) x.push(channel<kAtOnce>(g, from, c));
+  for (int64_t c = 0; c < g.shape.channels; ++c) {
+    x.push(channel<kAtOnce>(g, from, c + after));
+    auto y = scale<kAtOnce, kSize>(g, x);
+    for (int k = 0; k < kAtOnce; ++k) y.of[k] = x[before].of[k] * g.power(y.of[k]);
+    cuda::store_few(to + c * g.step, y);
+  }
 }
 
 // With s the scale and t = s^-beta:  dx_c = dy_c t_c - 2 alpha beta x_c * sum of dy_j x_j t_j / s_j over the windows j
 // that c lies in, which reach to the other side: j goes ahead of c.
-template <bool kFar>
+template <int kAtOnce, int kSize>
 __global__ void lrn_backward_kernel(Geometry g, const float* from, const float* slope, float* to, float* workspace) {
   const int64_t number = cuda::thread_number();
-  if (number >= g.threads()) return;
-  const float *const x = from + g.start(number), *const dy = slope + g.start(number);
-  float* const dx = to + g.start(number);
-  auto ring = ring_of<kFar>(g, workspace, 0, number), shares = ring_of<kFar>(g, workspace, 1, number),
-       powers = ring_of<kFar>(g, workspace, 2, number);
-  Squares squares(g, x, ring);
-  for (int i = 0; i < g.size; ++i) shares[i] = 0;
-  for (int64_t j = 0; j < g.shape.channels + g.before; ++j) {
-    float share = 0;
-    if (j < g.shape.channels) {
-      const float s = squares.scale(g, x, j), t = g.power(s);
-      powers[g.slot(j)] = t;
-      share = dy[j * g.step] * x[j * g.step] * t / s;
+  if (number >= g.pixels() / kAtOnce) return;
+  const int before = Window<kSize>::before(g), after = Window<kSize>::after(g), size = Window<kSize>::size(g);
+  constexpr int kFromC = kSize > 0 ? (kSize - 1) / 2 + 1 : 0;  // channels c … j
+  from += g.start(kAtOnce * number);
+  slope += g.start(kAtOnce * number);
+  to += g.start(kAtOnce * number);
+  auto x = sliding<kAtOnce, kSize>(g, workspace, number, 0, size);
+  auto shares = sliding<kAtOnce, kSize>(g, workspace, number, size, size);
+  auto slopes = sliding<kAtOnce, kFromC>(g, workspace, number, 2 * size, before + 1);
+  auto powers = sliding<kAtOnce, kFromC>(g, workspace, number, 2 * size + before + 1, before + 1);
+  for (int j = 0; j < after; ++j) x.push(channel<kAtOnce>(g, from, j));
+  for (int64_t j = 0; j < g.shape.channels + before; ++j) {
+    x.push(channel<kAtOnce>(g, from, j + after));
+    const auto dy = channel<kAtOnce>(g, slope, j);
+    const auto s = scale<kAtOnce, kSize>(g, x);
+    cuda::Few<kAtOnce> t{}, share{};
+    for (int k = 0; k < kAtOnce && j < g.shape.channels; ++k) {
+      t.of[k] = g.power(s.of[k]);
+      share.of[k] = dy.of[k] * x[before].of[k] * t.of[k] / s.of[k];
     }
-    shares[g.slot(j)] = share;
-    const int64_t c = j - g.before;
+    slopes.push(dy);
+    powers.push(t);
+    shares.push(share);
+    const int64_t c = j - before;
     if (c < 0) continue;
-    const int64_t at = c * g.step;
-    dx[at] = dy[at] * powers[g.slot(c)] - 2 * g.alpha * g.beta * x[at] * g.sum(shares);
+    cuda::Few<kAtOnce> dx{};
+#pragma unroll
+    for (int i = 0; i < size; ++i)
+      for (int k = 0; k < kAtOnce; ++k) dx.of[k] += shares[i].of[k];
+    for (int k = 0; k < kAtOnce; ++k)
+      dx.of[k] = slopes[0].of[k] * powers[0].of[k] - 2 * g.alpha * g.beta * x[0].of[k] * dx.of[k];
+    cuda::store_few(to + c * g.step, dx);
+  }
+}
+
+// body(pixels that a thread takes, length of the window as in Window).
+template <class Body>
+std::unique_ptr<Kernel> by_window(const Geometry& g, Body body) {
+  const auto one = std::integral_constant<int, 1>{};
+  switch (g.in_registers() ? g.size : 0) {
+    case 3: return cuda::by_row(g.at_once(), [&](auto at_once) { return body(at_once, std::integral_constant<int, 3>{}); });
+    case 5: return cuda::by_row(g.at_once(), [&](auto at_once) { return body(at_once, std::integral_constant<int, 5>{}); });
+    case 7: return body(one, std::integral_constant<int, 7>{});
+    case 9: return body(one, std::integral_constant<int, 9>{});
+    default: return body(one, std::integral_constant<int, 0>{});
   }
 }
 
 }  // namespace
 
 std::vector<Algorithm> LrnForward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = Geometry(attrs, operands[0].tensor).workspace_bytes(1)}};
+  const Geometry g(attrs, operands[0].tensor);
+  return {{.workspace_bytes = g.workspace_bytes(g.size)}};
 }
 
 std::unique_ptr<Kernel> LrnForward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
   cuda::need_one_order(operands);
   const Geometry g(attrs, operands[0].tensor);
-  return cuda::by_flag(g.size > kOwn, [&](auto far) -> std::unique_ptr<Kernel> {
+  return by_window(g, [&](auto at_once, auto size) -> std::unique_ptr<Kernel> {
     return cuda::kernel([g](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
-      cuda::launch("local response normalization", lrn_kernel<decltype(far)::value>, cuda::blocks_for(g.threads()),
-                   cuda::kThreads, context, g, cuda::in(operand, 0), cuda::out(operand, 1), reinterpret_cast<float*>(workspace));
+      constexpr int kAtOnce = decltype(at_once)::value, kSize = decltype(size)::value;
+      cuda::launch("local response normalization", lrn_kernel<kAtOnce, kSize>, cuda::blocks_for(g.pixels() / kAtOnce), cuda::kThreads,
+                   context, g, cuda::in(operand, 0), cuda::out(operand, 1), reinterpret_cast<float*>(workspace));
     });
   });
 }
 
 std::vector<Algorithm> LrnBackward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = Geometry(attrs, operands[0].tensor).workspace_bytes(3)}};
+  const Geometry g(attrs, operands[0].tensor);
+  return {{.workspace_bytes = g.workspace_bytes(2 * g.size + 2 * (g.before + 1))}};
 }
 
 std::unique_ptr<Kernel> LrnBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
   cuda::need_one_order(operands);
   const Geometry g(attrs, operands[0].tensor);
-  return cuda::by_flag(g.size > kOwn, [&](auto far) -> std::unique_ptr<Kernel> {
+  return by_window(g, [&](auto at_once, auto size) -> std::unique_ptr<Kernel> {
     return cuda::kernel([g](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
-      cuda::launch("local response normalization's gradient", lrn_backward_kernel<decltype(far)::value>,
-                   cuda::blocks_for(g.threads()), cuda::kThreads, context, g, cuda::in(operand, 0), cuda::in(operand, 1),
+      constexpr int kAtOnce = decltype(at_once)::value, kSize = decltype(size)::value;
+      cuda::launch("local response normalization's gradient", lrn_backward_kernel<kAtOnce, kSize>,
+                   cuda::blocks_for(g.pixels() / kAtOnce), cuda::kThreads, context, g, cuda::in(operand, 0), cuda::in(operand, 1),
                    cuda::out(operand, 2), reinterpret_cast<float*>(workspace));
     });
   });
