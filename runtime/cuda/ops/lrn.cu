@@ -83,7 +83,7 @@ struct SlidingFar {
 
 // Windows of kSize channels, or of Geometry::size where that is 0.
 template <int kSize>
-struct Window {
+struct LrnWindow {
   static __device__ int before(const Geometry& g) { return kSize > 0 ? (kSize - 1) / 2 : g.before; }
   static __device__ int after(const Geometry& g) { return kSize > 0 ? kSize / 2 : g.after; }
   static __device__ int size(const Geometry& g) { return kSize > 0 ? kSize : g.size; }
@@ -97,16 +97,16 @@ __device__ auto sliding(const Geometry& g, float* workspace, int64_t thread, int
 }
 
 template <int kAtOnce>
-__device__ cuda::Few<kAtOnce> channel(const Geometry& g, const float* from, int64_t c) {
+__device__ cuda::Few<kAtOnce> lrn_channel(const Geometry& g, const float* from, int64_t c) {
   return c < g.shape.channels ? cuda::load_few<kAtOnce>(from + c * g.step) : cuda::Few<kAtOnce>{};
 }
 
 // Of the channel in the middle of the window.
 template <int kAtOnce, int kSize, class X>
-__device__ cuda::Few<kAtOnce> scale(const Geometry& g, const X& x) {
+__device__ cuda::Few<kAtOnce> lrn_scale(const Geometry& g, const X& x) {
   cuda::Few<kAtOnce> scale{};
 #pragma unroll
-  for (int i = 0; i < Window<kSize>::size(g); ++i)
+  for (int i = 0; i < LrnWindow<kSize>::size(g); ++i)
     for (int k = 0; k < kAtOnce; ++k) scale.of[k] += x[i].of[k] * x[i].of[k];
   for (int k = 0; k < kAtOnce; ++k) scale.of[k] = g.bias + g.alpha * scale.of[k];
   return scale;
@@ -116,14 +116,14 @@ template <int kAtOnce, int kSize>
 __global__ void lrn_kernel(Geometry g, const float* from, float* to, float* workspace) {
   const int64_t number = cuda::thread_number();
   if (number >= g.pixels() / kAtOnce) return;
-  const int before = Window<kSize>::before(g), after = Window<kSize>::after(g);
+  const int before = LrnWindow<kSize>::before(g), after = LrnWindow<kSize>::after(g);
   from += g.start(kAtOnce * number);
   to += g.start(kAtOnce * number);
-  auto x = sliding<kAtOnce, kSize>(g, workspace, number, 0, Window<kSize>::size(g));
-  for (int c = 0; c < after; ++c) x.push(channel<kAtOnce>(g, from, c));
+  auto x = sliding<kAtOnce, kSize>(g, workspace, number, 0, LrnWindow<kSize>::size(g));
+  for (int c = 0; c < after; ++c) x.push(lrn_channel<kAtOnce>(g, from, c));
   for (int64_t c = 0; c < g.shape.channels; ++c) {
-    x.push(channel<kAtOnce>(g, from, c + after));
-    auto y = scale<kAtOnce, kSize>(g, x);
+    x.push(lrn_channel<kAtOnce>(g, from, c + after));
+    auto y = lrn_scale<kAtOnce, kSize>(g, x);
     for (int k = 0; k < kAtOnce; ++k) y.of[k] = x[before].of[k] * g.power(y.of[k]);
     cuda::store_few(to + c * g.step, y);
   }
@@ -135,7 +135,7 @@ template <int kAtOnce, int kSize>
 __global__ void lrn_backward_kernel(Geometry g, const float* from, const float* slope, float* to, float* workspace) {
   const int64_t number = cuda::thread_number();
   if (number >= g.pixels() / kAtOnce) return;
-  const int before = Window<kSize>::before(g), after = Window<kSize>::after(g), size = Window<kSize>::size(g);
+  const int before = LrnWindow<kSize>::before(g), after = LrnWindow<kSize>::after(g), size = LrnWindow<kSize>::size(g);
   constexpr int kFromC = kSize > 0 ? (kSize - 1) / 2 + 1 : 0;  // channels c … j
   from += g.start(kAtOnce * number);
   slope += g.start(kAtOnce * number);
@@ -144,11 +144,11 @@ __global__ void lrn_backward_kernel(Geometry g, const float* from, const float* 
   auto shares = sliding<kAtOnce, kSize>(g, workspace, number, size, size);
   auto slopes = sliding<kAtOnce, kFromC>(g, workspace, number, 2 * size, before + 1);
   auto powers = sliding<kAtOnce, kFromC>(g, workspace, number, 2 * size + before + 1, before + 1);
-  for (int j = 0; j < after; ++j) x.push(channel<kAtOnce>(g, from, j));
+  for (int j = 0; j < after; ++j) x.push(lrn_channel<kAtOnce>(g, from, j));
   for (int64_t j = 0; j < g.shape.channels + before; ++j) {
-    x.push(channel<kAtOnce>(g, from, j + after));
-    const auto dy = channel<kAtOnce>(g, slope, j);
-    const auto s = scale<kAtOnce, kSize>(g, x);
+    x.push(lrn_channel<kAtOnce>(g, from, j + after));
+    const auto dy = lrn_channel<kAtOnce>(g, slope, j);
+    const auto s = lrn_scale<kAtOnce, kSize>(g, x);
     cuda::Few<kAtOnce> t{}, share{};
     for (int k = 0; k < kAtOnce && j < g.shape.channels; ++k) {
       t.of[k] = g.power(s.of[k]);
@@ -169,7 +169,7 @@ __global__ void lrn_backward_kernel(Geometry g, const float* from, const float* 
   }
 }
 
-// body(pixels that a thread takes, length of the window as in Window).
+// body(pixels that a thread takes, length of the window as in LrnWindow).
 template <class Body>
 std::unique_ptr<Kernel> by_window(const Geometry& g, Body body) {
   const auto one = std::integral_constant<int, 1>{};
