@@ -32,6 +32,9 @@ std::optional<AttributeProto::AttributeType> type_of(std::string_view name) {
   return std::nullopt;
 }
 
+// What the compiler tells a node's kernels (fused_relu.h, class_loss.h), by names that are nobody else's.
+bool is_ours(std::string_view name) { return name == "relu" || name == "classes_last"; }
+
 std::string_view in_words(AttributeProto::AttributeType type) {
   switch (type) {
     case AttributeProto::INT: return "a whole number";
@@ -51,6 +54,8 @@ Status check_attribute_types(const onnx::GraphProto& graph) {
   for (const onnx::NodeProto& node : graph.node()) {
     if (!is_onnx_domain(node.domain())) continue;
     for (const AttributeProto& attribute : node.attribute()) {
+      if (is_ours(attribute.name()))
+        return Error{ExitCode::invalid_model, fmt::format("{}: ONNX has no attribute '{}'", describe(node), attribute.name())};
       const auto wanted = type_of(attribute.name());
       if (wanted && attribute.type() != *wanted)
         return Error{ExitCode::invalid_model, fmt::format("{}: its attribute '{}' is {} when it should be {}", describe(node),

@@ -1,4 +1,5 @@
-// Attributes have the type that ONNX gives them. One of another type would be read as if it were not there.
+// Attributes have the type that ONNX gives them. One of another type would be read as if it were not there. Those that the compiler
+// itself gives nodes are refused: a file that has them means something else, if anything.
 #pragma once
 
 #include "compiler/support/status.h"
@@ -6,7 +7,7 @@
 
 namespace plimsoll {
 
-// Of all nodes of the domain ai.onnx. Error: invalid_model, with the node, the attribute and both types.
+// Of all nodes of the domain ai.onnx. Error: invalid_model, with the node, the attribute and, of another type, both types.
 Status check_attribute_types(const onnx::GraphProto& graph);
 
 }  // namespace plimsoll

@@ -174,6 +174,8 @@ Status NetworkBuilder::add_operator(const onnx::NodeProto& proto) {
     return {};
   }
   PLIMSOLL_TRY(check_inputs(proto));
+  if (op->addend >= 0 && proto.input_size() > op->addend)
+    return Error{ExitCode::invalid_model, fmt::format("{}: has {}, it takes {}", describe(proto), counted(proto.input_size(), "input"), op->addend)};
   return place(proto, *op);
 }
 

@@ -407,6 +407,21 @@ TEST_CASE("weights that do not fit their operator") {
   CHECK_THAT(outcome(none.import()), StartsWith("4: node 'relu' (Relu): has 0 inputs"));
 }
 
+TEST_CASE("what only the compiler gives a node is not taken from a file") {
+  const auto normalized = [](const std::vector<std::string>& inputs, const char* attribute) {
+    ModelBuilder build;
+    build.input("x", {"N", "3", "8", "8"}).weight("ones", {3}, 1, 0).weight("zeros", {3}, 0, 0);
+    onnx::NodeProto& node = build.node("BatchNormalization", inputs, {"y"}, "bn");
+    if (attribute != nullptr) ModelBuilder::integer(node, attribute, 1);
+    build.output("y");
+    return outcome(build.import());
+  };
+  const std::vector<std::string> five = {"x", "ones", "zeros", "zeros", "ones"}, six = {"x", "ones", "zeros", "zeros", "ones", "x"};
+  CHECK_THAT(normalized(five, nullptr), StartsWith("ok"));
+  CHECK_THAT(normalized(six, nullptr), StartsWith("4: node 'bn' (BatchNormalization): has 6 inputs, it takes 5"));
+  CHECK_THAT(normalized(five, "relu"), StartsWith("4: node 'bn' (BatchNormalization): ONNX has no attribute 'relu'"));
+}
+
 // Something of everything that the import looks into.
 static ModelBuilder rich_model() {
   ModelBuilder build;
