@@ -52,23 +52,30 @@ std::vector<int64_t> read_reuse(const json& task) {
   return bytes;
 }
 
-// Grows to the largest task; measured kernels all run in it.
+// Grows to the largest task; measured kernels all run in it. One that cannot grow, for the machine has no such memory, keeps nothing.
 class Workbench {
  public:
   Interlude* interlude() {
     if (!interlude_) interlude_.emplace();
     return &*interlude_;
   }
-  const backend::Arena& of(int64_t bytes) {
+  // What lies there is of another task from here on.
+  void clear() { workpiece_.reset(); }
+  // The task's operands, with room for the workspace; filled where they do not lie there yet. Throws std::bad_alloc.
+  const Workpiece& workpiece(std::span<const OperandDesc> operands, int64_t workspace_bytes) {
+    const int64_t bytes = bytes_to_measure(operands, workspace_bytes);
     if (!arena_ || arena_->bytes() < bytes) {
+      clear();
       arena_.reset();
       arena_.emplace(bytes);
     }
-    return *arena_;
+    if (!workpiece_) workpiece_.emplace(operands, *arena_);
+    return *workpiece_;
   }
 
  private:
   std::optional<backend::Arena> arena_;
+  std::optional<Workpiece> workpiece_;
   std::optional<Interlude> interlude_;
 };
 
@@ -111,15 +118,12 @@ std::vector<Candidate> measured(const KernelCall& call, const std::vector<int64_
                                 const std::vector<Candidate>& candidates, Workbench& workbench) {
   std::vector<Candidate> done;
   std::string reason;
-  std::optional<Workpiece> workpiece;
-  int64_t filled = 0;  // bytes of the arena that it lies in, which is another where it had to grow
+  workbench.clear();
   for (Candidate candidate : candidates) {
     try {
       const std::unique_ptr<Kernel> kernel = make_kernel(call, candidate.algorithm.name);
-      const backend::Arena& arena = workbench.of(bytes_to_measure(call.operands, candidate.algorithm.workspace_bytes));
-      if (filled != arena.bytes()) workpiece.emplace(call.operands, arena);
-      filled = arena.bytes();
-      candidate.timing = time_of(*kernel, call.operands, reuse_bytes, *workpiece, workbench.interlude());
+      const Workpiece& workpiece = workbench.workpiece(call.operands, candidate.algorithm.workspace_bytes);
+      candidate.timing = time_of(*kernel, call.operands, reuse_bytes, workpiece, workbench.interlude());
       done.push_back(std::move(candidate));
     } catch (const KernelError& error) {
       reason = error.what();
