@@ -18,6 +18,14 @@ struct alignas(kAtOnce * sizeof(T)) Few {
   T of[kAtOnce];
 };
 
+// As many times the same value.
+template <int kAtOnce, class T>
+__device__ Few<kAtOnce, T> few_of(T value) {
+  Few<kAtOnce, T> few;
+  for (T& one : few.of) one = value;
+  return few;
+}
+
 template <int kAtOnce, class T>
 __device__ Few<kAtOnce, T> load_few(const T* from) {
   return *reinterpret_cast<const Few<kAtOnce, T>*>(from);

@@ -46,10 +46,8 @@ __global__ void gather_kernel(GatherShape shape, Indices indices, const float* t
   const int64_t number = cuda::thread_number();
   if (number >= shape.tables * shape.count * shape.width) return;
   const int64_t i = number / shape.width, table = i / shape.count, row = indices.at(at, i - table * shape.count);
-  cuda::Few<kAtOnce> few;
-  for (float& none : few.of) none = nanf("");
-  if (row >= 0) few = cuda::load_few<kAtOnce>(tables + kAtOnce * ((table * shape.rows + row) * shape.width + number - i * shape.width));
-  cuda::store_few(y + kAtOnce * number, few);
+  const float* const from = tables + kAtOnce * ((table * shape.rows + row) * shape.width + number - i * shape.width);
+  cuda::store_few(y + kAtOnce * number, row < 0 ? cuda::few_of<kAtOnce>(nanf("")) : cuda::load_few<kAtOnce>(from));
 }
 
 template <int kAtOnce>

@@ -31,10 +31,7 @@ __device__ void for_columns(int64_t n, Body body) {
 // One value for each column, or the same for all.
 template <int kAtOnce>
 __device__ cuda::Few<kAtOnce> columns_or(const float* values, int64_t j, float otherwise) {
-  if (values) return cuda::load_few<kAtOnce>(values + j);
-  cuda::Few<kAtOnce> all;
-  for (float& v : all.of) v = otherwise;
-  return all;
+  return values ? cuda::load_few<kAtOnce>(values + j) : cuda::few_of<kAtOnce>(otherwise);
 }
 
 template <int kAtOnce>

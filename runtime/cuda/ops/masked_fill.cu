@@ -13,13 +13,6 @@
 namespace plimsoll {
 namespace {
 
-template <int kAtOnce, class T>
-__device__ cuda::Few<kAtOnce, T> all_of(T value) {
-  cuda::Few<kAtOnce, T> few;
-  for (T& one : few.of) one = value;
-  return few;
-}
-
 // Four at once: the mask's neighbours beside those of y, or one for all of them.
 template <int kAtOnce, bool kAdd, class Index>
 __global__ void masked_fill_kernel(Index n, cuda::DeviceLoops<1> loops, bool keep, float value, const float* x,
@@ -27,7 +20,7 @@ __global__ void masked_fill_kernel(Index n, cuda::DeviceLoops<1> loops, bool kee
   const int64_t number = cuda::thread_number();
   if (number >= static_cast<int64_t>(n)) return;
   const unsigned char* const at = mask + cuda::place(loops, static_cast<Index>(number)).of[0];
-  const auto kept = loops.strides[0][0] != 0 ? cuda::load_few<kAtOnce>(at) : all_of<kAtOnce>(*at);
+  const auto kept = loops.strides[0][0] != 0 ? cuda::load_few<kAtOnce>(at) : cuda::few_of<kAtOnce>(*at);
   auto result = cuda::load_few<kAtOnce>(x + kAtOnce * number);
   for (int k = 0; k < kAtOnce; ++k)
     if ((kept.of[k] != 0) != keep) result.of[k] = value;

@@ -34,22 +34,17 @@ template <int kAtOnce, class Index>
 __global__ void pad_kernel(PadShape shape, float value, const float* x, float* y) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.elements) return;
-  cuda::Few<kAtOnce> few;
   Index rest = static_cast<Index>(number) / static_cast<Index>(shape.unit);
   int64_t source = static_cast<int64_t>(static_cast<Index>(number) % static_cast<Index>(shape.unit)), stride = shape.unit;
   for (int axis = shape.axes - 1; axis >= 0; --axis) {
     const Index next = rest / static_cast<Index>(shape.out[axis]);
     const int64_t at = static_cast<int64_t>(rest - next * static_cast<Index>(shape.out[axis])) - shape.begin[axis];
     rest = next;
-    if (at < 0 || at >= shape.in[axis]) {
-      for (float& around : few.of) around = value;
-      return cuda::store_few(y + kAtOnce * number, few);
-    }
+    if (at < 0 || at >= shape.in[axis]) return cuda::store_few(y + kAtOnce * number, cuda::few_of<kAtOnce>(value));
     source += at * stride;
     stride *= shape.in[axis];
   }
-  few = cuda::load_few<kAtOnce>(x + kAtOnce * source);
-  cuda::store_few(y + kAtOnce * number, few);
+  cuda::store_few(y + kAtOnce * number, cuda::load_few<kAtOnce>(x + kAtOnce * source));
 }
 
 }  // namespace

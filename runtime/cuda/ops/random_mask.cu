@@ -22,10 +22,7 @@ __global__ void mask_kernel(int64_t n, float* y, cuda::RandomStream random, uint
 template <int kAtOnce>
 __global__ void mean_kernel(int64_t n, float* y, float probability) {
   const int64_t number = cuda::thread_number();
-  if (number >= n) return;
-  cuda::Few<kAtOnce> few;
-  for (float& one : few.of) one = probability;
-  cuda::store_few(y + kAtOnce * number, few);
+  if (number < n) cuda::store_few(y + kAtOnce * number, cuda::few_of<kAtOnce>(probability));
 }
 
 }  // namespace
