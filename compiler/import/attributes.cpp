@@ -1,4 +1,4 @@
-#include "compiler/import/attribute_types.h"
+#include "compiler/import/attributes.h"
 
 #include <fmt/format.h>
 
@@ -50,7 +50,7 @@ std::string_view in_words(AttributeProto::AttributeType type) {
 
 }  // namespace
 
-Status check_attribute_types(const onnx::GraphProto& graph) {
+Status check_attributes(const onnx::GraphProto& graph) {
   for (const onnx::NodeProto& node : graph.node()) {
     if (!is_onnx_domain(node.domain())) continue;
     for (const AttributeProto& attribute : node.attribute()) {

@@ -8,6 +8,6 @@
 namespace plimsoll {
 
 // Of all nodes of the domain ai.onnx. Error: invalid_model, with the node, the attribute and, of another type, both types.
-Status check_attribute_types(const onnx::GraphProto& graph);
+Status check_attributes(const onnx::GraphProto& graph);
 
 }  // namespace plimsoll
