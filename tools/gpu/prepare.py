@@ -266,7 +266,8 @@ def main():
         with open(index, "w") as out:  # whatever becomes of the next one
             json.dump(trainers, out, indent=1)
     size = sum(os.lstat(os.path.join(base, name)).st_size for base, _, names in os.walk(args.out) for name in names)
-    made, refused = ({t["tag"] for t in trainers if ("refused" in t) == refused} for refused in (False, True))  # parts have trainers in common
+    refused = {t["tag"] for t in trainers if "refused" in t}
+    made = {t["tag"] for t in trainers} - refused  # parts have trainers in common
     print(f"{args.out}: {len(made)} trainers, {size / 2**20:.1f} MiB travel" + (f"; {len(refused)} have no plan within their budget" if refused else ""))
     if folder.stale:
         print(f"{folder.stale} of what was made before is of another compiler: rm -r {args.out}/trainers makes it anew")
