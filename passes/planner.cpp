@@ -439,6 +439,7 @@ Result<Plan> Planning::run() {
   plan.budget_bytes = budget_ == kNoLimit ? plan.summary.arena_bytes : budget_;
   plan.summary.minimum_bytes = least_->arena();
   plan.summary.unconstrained_bytes = whole.arena();
+  plan.summary.unconstrained_seconds = whole.seconds();
   for (const std::vector<Choice>& choices : whole.candidate->choices.first)
     plan.summary.ideal_seconds += choices.front().seconds;
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;

@@ -52,6 +52,7 @@ void visit_summary(Summary& summary, Visitor&& v) {
   v("recomputed_tasks", summary.recomputed_tasks);
   v("recompute_seconds", summary.recompute_seconds);
   v("iteration_seconds", summary.iteration_seconds);
+  v("unconstrained_seconds", summary.unconstrained_seconds);
   v("ideal_seconds", summary.ideal_seconds);
   v("bound_seconds", summary.bound_seconds);
   v("stall_seconds", summary.stall_seconds);

@@ -130,6 +130,7 @@ struct PlanSummary {
   int64_t recomputed_tasks = 0;
   double recompute_seconds = 0;
   double iteration_seconds = 0;
+  double unconstrained_seconds = 0;  // the iteration of the same policy's plan without a budget; 0: not known
   double ideal_seconds = 0;
   double bound_seconds = 0;  // no schedule in this order takes less; 0: not known
   double stall_seconds = 0;

@@ -54,7 +54,8 @@ class Diff {
     const PlanSummary &a = before_.summary, &b = after_.summary;
     text("model", before_.model_name, after_.model_name);
     text("policy", before_.policy, after_.policy);
-    text("for", before_.target_kind + " " + before_.device, after_.target_kind + " " + after_.device);
+    text("target", before_.target_kind, after_.target_kind);
+    text("times of", before_.device, after_.device);
     text("costs", before_.costs, after_.costs);
     text("batch", std::to_string(before_.batch), std::to_string(after_.batch));
     text("rounds", rounds_of(before_), rounds_of(after_));

@@ -70,9 +70,9 @@ std::string times(const Plan& plan, bool color) {
                                          [](const Step& step) { return step.kind == StepKind::offload; });
   Table table({{}, {.right = true}, {.most = 60}});
   table.row({"iteration", format_seconds(summary.iteration_seconds), "predicted"});
-  if (summary.ideal_seconds > 0)
-    table.row({"without a memory limit", format_seconds(summary.ideal_seconds),
-               fmt::format("{} of the prediction", format_share(summary.iteration_seconds > 0 ? summary.ideal_seconds / summary.iteration_seconds : 0))});
+  if (summary.unconstrained_seconds > 0)
+    table.row({"without a budget", format_seconds(summary.unconstrained_seconds),
+               fmt::format("the budget costs {}", format_overhead(summary.iteration_seconds / summary.unconstrained_seconds - 1))});
   if (summary.bound_seconds > 0)
     table.row({"at least", format_seconds(summary.bound_seconds), fmt::format("whatever the schedule within the budget: a gap of {:.1f} %", 100 * (summary.iteration_seconds / summary.bound_seconds - 1))});
   if (summary.stall_seconds > 0) table.row({plan.ranks > 1 ? "waiting for streams" : "waiting for copies", format_seconds(summary.stall_seconds), ""});
@@ -161,7 +161,8 @@ std::string absent(const Plan& plan, const PlanFacts& facts, StepId peak) {
 }  // namespace
 
 std::string report_summary(const Plan& plan, bool color) {
-  const std::string device = plan.device.empty() ? "" : ", device " + shortened(plan.device, 20);
+  // The target is where the trainer runs. Its times may be those of another machine: `--costs p100` plans for the host with a P100's times.
+  const std::string device = plan.device.empty() ? "" : ", times of " + shortened(plan.device, 20);
   std::string libraries;
   for (const auto& [name, version] : plan.libraries) libraries += fmt::format(", {} {}", name, version);
   std::string text = heading(title(plan), color);

@@ -7,7 +7,7 @@ function drawHead(plan) {
   const rounds = plan.rounds === 1 ? "in one round" : `in ${plan.rounds} rounds of ${plan.sub_batch}${plan.last_sub_batch === plan.sub_batch ? "" : `, the last of ${plan.last_sub_batch}`}`;
   byId("title").textContent = plan.model;
   document.title = `${plan.model} in ${bytesText(plan.budget)}`;
-  byId("subtitle").textContent = `batch ${plan.batch} ${rounds}${plan.ranks > 1 ? ` on ${plan.ranks} ranks` : ""}, policy ${plan.policy}, for ${[plan.target, plan.device].filter(Boolean).join(" ")}; times ${plan.costs}`;
+  byId("subtitle").textContent = `batch ${plan.batch} ${rounds}${plan.ranks > 1 ? ` on ${plan.ranks} ranks` : ""}, policy ${plan.policy}, target ${plan.target}; times ${[plan.costs, plan.device].filter(Boolean).join(", ")}`;
   byId("footer").textContent = `${plan.generator}. ${numberText(plan.tensors.name.length)} tensors, ${numberText(plan.tasks.layer.length)} tasks, ${numberText(plan.count)} steps a round. Made by plimsoll inspect --html.`;
 }
 
@@ -19,7 +19,7 @@ function drawTiles(plan) {
   if (s.unconstrained_bytes) tile("without a budget", bytesText(s.unconstrained_bytes), `the plan takes ${shareText(s.arena_bytes / s.unconstrained_bytes)} of it`, s.arena_bytes / s.unconstrained_bytes);
   if (s.minimum_bytes) tile("least budget", bytesText(s.minimum_bytes), `for which a plan is known, ${shareText(s.minimum_bytes / plan.budget)} of this one`, s.minimum_bytes / plan.budget);
   const robust = s.robust === undefined ? "" : `; robust to ±20 %: ${s.robust > 0 ? "+" : ""}${(100 * s.robust).toFixed(1)} %`;
-  tile("iteration, predicted", secondsText(s.iteration_seconds), (s.ideal_seconds ? `${secondsText(s.ideal_seconds)} without a memory limit` : "all rounds and the update") + robust);
+  tile("iteration, predicted", secondsText(s.iteration_seconds), (s.unconstrained_seconds ? `${secondsText(s.unconstrained_seconds)} without a budget` : "all rounds and the update") + robust);
   if (plan.measured) tile("round, measured", secondsText(plan.measured.seconds), `${secondsText(plan.seconds)} predicted${plan.seconds > 0 ? `: ${(plan.measured.seconds / plan.seconds).toFixed(2)} times that` : ""}`);
   const moved = s.offloaded_bytes + s.prefetched_bytes;
   if (moved) tile("moved", bytesText(moved), `in an iteration; compute waits ${secondsText(s.stall_seconds)}`);
