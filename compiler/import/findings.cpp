@@ -6,6 +6,8 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "compiler/import/module_path.h"
+#include "compiler/import/slots.h"
 #include "compiler/support/counted.h"
 
 namespace plimsoll {
@@ -36,11 +38,8 @@ int64_t count_told_folded(const onnx::GraphProto& graph) {
   return count;
 }
 
-bool is_by_dynamo(const onnx::GraphProto& graph) {
-  return std::any_of(graph.node().begin(), graph.node().end(), [](const onnx::NodeProto& node) {
-    return std::any_of(node.metadata_props().begin(), node.metadata_props().end(),
-                       [](const auto& entry) { return entry.key().starts_with("pkg.torch.onnx."); });
-  });
+bool came_from_dynamo(const onnx::GraphProto& graph) {
+  return std::any_of(graph.node().begin(), graph.node().end(), [](const onnx::NodeProto& node) { return is_by_dynamo(node); });
 }
 
 int64_t count_bad(const ModelFile& file, const onnx::TensorProto& tensor) {
@@ -75,7 +74,7 @@ Status find_folded_normalization(const ModelFile& file, const Network& network, 
     ++with_bias;
     renamed += !are_siblings(network.values[node.inputs[1]].name, network.values[node.inputs[2]].name);
   }
-  if (frozen > 0 && is_by_dynamo(file.model.graph())) {
+  if (frozen > 0 && came_from_dynamo(file.model.graph())) {
     warnings.push_back(fmt::format("the model has {} in evaluation mode, for torch's dynamo exporter writes "
                                    "no other; training takes the statistics of each batch. It should be model.train() that is "
                                    "exported, or dropouts are missing", counted(frozen, "batch normalization")));
@@ -91,6 +90,45 @@ Status find_folded_normalization(const ModelFile& file, const Network& network, 
                              "have lost their names: the model looks exported for evaluation, with its batch normalizations "
                              "folded into the convolutions. Export it for training: {}", with_bias, convolutions, renamed, kTorchLine));
   if (required) return found(fmt::format("the model has no batch normalization. If it is exported from one that has, the exporter folded them: {}", kTorchLine));
+  return {};
+}
+
+Status find_merged_weights(const ModelFile& file, const Network& network, std::vector<std::string>& warnings) {
+  constexpr int64_t kMerged = 1024;  // elements: onnxscript's optimizer merges no larger initializers
+  struct Readers {
+    const Node* statistic = nullptr;
+    const Node* parameter = nullptr;
+    std::vector<std::string> modules = {};
+  };
+  IdVector<ValueId, Readers> readers(network.values.size());
+  for (const Node& node : network.nodes)
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i].valid() || network.values[node.inputs[i]].initializer.empty()) continue;
+      Readers& of = readers[node.inputs[i]];
+      const Node*& first = slot_of(node.op, i) == Slot::statistic ? of.statistic : of.parameter;
+      if (first == nullptr) first = &node;
+      if (!node.module_path.empty() && std::find(of.modules.begin(), of.modules.end(), node.module_path) == of.modules.end())
+        of.modules.push_back(node.module_path);
+    }
+  const bool dynamo = came_from_dynamo(file.model.graph());
+  int64_t count = 0;
+  std::string shown;
+  for (const ValueId id : ids_of(readers)) {
+    const Value& value = network.values[id];
+    const Readers& of = readers[id];
+    if (of.statistic && of.parameter)
+      return Error{ExitCode::invalid_model,
+                   fmt::format("initializer '{}' is a parameter of '{}' and a running statistic of '{}': an optimizer of models has "
+                               "merged what was equal, and nothing tells it apart again", value.initializer, of.parameter->name, of.statistic->name),
+                   {fmt::format("export the model without that optimizer: {}", kDynamoLine)}};
+    const bool may_be_merged = (value.trainable || value.kind == ValueKind::statistic) && value.type.elements().fixed <= kMerged;
+    if (!dynamo || !may_be_merged || of.modules.size() < 2) continue;
+    if (++count <= 3) shown += fmt::format("{}'{}' by '{}' and '{}'", count == 1 ? "" : ", ", value.initializer, of.modules[0], of.modules[1]);
+  }
+  if (count > 0)
+    warnings.push_back(fmt::format("{} {} read by several modules: {}{}. They are trained as one. If the model does not share them, its "
+                                   "exporter has merged them because they were equal: {}", counted(count, "weight"), is_or_are(count), shown,
+                                   count > 3 ? ", …" : "", kDynamoLine));
   return {};
 }
 

@@ -15,6 +15,11 @@ namespace plimsoll {
 // network that has none and looks as if it never had. torch's dynamo exporter knows no training mode: from it, that they are there is enough.
 Status find_folded_normalization(const ModelFile& file, const Network& network, bool required, std::vector<std::string>& warnings);
 
+// Parameters that an optimizer of models has merged because they were equal. Error: invalid_model, where one initializer is a parameter
+// and a running statistic, which no module has. Warning: a small one that several modules read, in a file of torch's dynamo exporter,
+// whose optimizer merges equal initializers of at most 1,024 elements and leaves no trace.
+Status find_merged_weights(const ModelFile& file, const Network& network, std::vector<std::string>& warnings);
+
 // NaN and infinite numbers in weights. Error under `strict`: invalid_model.
 Status find_bad_weights(const ModelFile& file, const Network& network, bool strict, std::vector<std::string>& warnings);
 

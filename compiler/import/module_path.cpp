@@ -1,5 +1,6 @@
 #include "compiler/import/module_path.h"
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -58,6 +59,11 @@ std::string module_path_of(const onnx::NodeProto& node) {
   for (const auto& entry : node.metadata_props())
     if (entry.key() == "namespace" || entry.key() == "pkg.torch.onnx.namespace") return from_namespace(entry.value());
   return from_node_name(node.name());
+}
+
+bool is_by_dynamo(const onnx::NodeProto& node) {
+  return std::any_of(node.metadata_props().begin(), node.metadata_props().end(),
+                     [](const auto& entry) { return entry.key().starts_with("pkg.torch.onnx."); });
 }
 
 }  // namespace plimsoll

@@ -41,7 +41,7 @@ Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& 
                          .opset = opset_of(file->model)};
   if (!file->model.producer_version().empty()) imported.producer += " " + file->model.producer_version();
 
-  // The model as a file: complete, flat, every layer with weights of its own. Edits move nodes, so the order is made anew.
+  // The model as a file: complete, flat, weights that the exporter merged apart. Edits move nodes, so the order is made anew.
   PLIMSOLL_TRY(inline_functions(*file, imported.notes));
   PLIMSOLL_TRY(check_attributes(file->model.graph()));
   PLIMSOLL_TRY(load_data(*file, options.holds_weights));
@@ -60,6 +60,7 @@ Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& 
   // The model as a network.
   PLIMSOLL_ASSIGN(imported.network, build_network(*file, order, options, imported.notes));
   PLIMSOLL_TRY(find_folded_normalization(*file, imported.network, options.require_normalization, imported.warnings));
+  PLIMSOLL_TRY(find_merged_weights(*file, imported.network, imported.warnings));
   PLIMSOLL_TRY(find_bad_weights(*file, imported.network, options.strict, imported.warnings));
   find_nothing_to_train(imported.network, imported.warnings);
   if (options.strict && !imported.warnings.empty())

@@ -14,15 +14,14 @@ namespace plimsoll {
 // parameter as an initializer, so its Constant nodes stay constants. Returns whether the graph changed.
 Result<bool> lift_weights(ModelFile& file, const GraphOrder& order, std::vector<std::string>& notes);
 
-// Exporters merge initializers that are equal, which in a fresh network ties all biases of one length, and a bias to a
-// running mean. Gives each layer its own copy again:
+// TorchScript's exporter, exporting for evaluation, merges parameters that are equal: all biases of one length of a fresh network
+// are one initializer. Of the others it leaves the names, as Identity nodes. They become initializers again:
 //
-//   zeros ─┬─► bn1 bias                 bn1.bias ──► bn1 bias
-//          ├─► bn1 running mean   ⇒     bn1.running_mean ──► bn1 running mean
-//          └─► bn2 bias                 bn2.bias ──► bn2 bias
+//   a.bias ─┬────────────────► a           a.bias ──► a
+//           └─ Identity b.bias ► b    ⇒    b.bias ──► b
 //
-// Only vectors in the places of biases, scales and statistics are parted. Layers stay tied that are one module called
-// twice, or whose main weight is the same (an unrolled LSTM); so do matrices. Returns whether the graph changed.
+// An initializer that several nodes read by its own name is one parameter of the model, whatever its shape: a layer that is
+// called twice, or tied weights. It stays one. Returns whether the graph changed.
 bool unshare_weights(ModelFile& file, const GraphOrder& order, std::vector<std::string>& notes);
 
 }  // namespace plimsoll

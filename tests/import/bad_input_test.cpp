@@ -411,12 +411,13 @@ TEST_CASE("what only the compiler gives a node is not taken from a file") {
   const auto normalized = [](const std::vector<std::string>& inputs, const char* attribute) {
     ModelBuilder build;
     build.input("x", {"N", "3", "8", "8"}).weight("ones", {3}, 1, 0).weight("zeros", {3}, 0, 0);
+    build.weight("mean", {3}, 0, 0).weight("var", {3}, 1, 0);
     onnx::NodeProto& node = build.node("BatchNormalization", inputs, {"y"}, "bn");
     if (attribute != nullptr) ModelBuilder::integer(node, attribute, 1);
     build.output("y");
     return outcome(build.import());
   };
-  const std::vector<std::string> five = {"x", "ones", "zeros", "zeros", "ones"}, six = {"x", "ones", "zeros", "zeros", "ones", "x"};
+  const std::vector<std::string> five = {"x", "ones", "zeros", "mean", "var"}, six = {"x", "ones", "zeros", "mean", "var", "x"};
   CHECK_THAT(normalized(five, nullptr), StartsWith("ok"));
   CHECK_THAT(normalized(six, nullptr), StartsWith("4: node 'bn' (BatchNormalization): has 6 inputs, it takes 5"));
   CHECK_THAT(normalized(five, "relu"), StartsWith("4: node 'bn' (BatchNormalization): ONNX has no attribute 'relu'"));
@@ -429,8 +430,9 @@ static ModelBuilder rich_model() {
   build.constant("pads", {0, 0, 1, 1, 0, 0, 1, 1}).constant("open", {-1}).constant("axes", {0}).constant_scalar("zero", 0);
   build.node("Pad", {"x", "pads"}, {"p"});
   build.conv("p", "w", "zeros", "c", "/layer/conv/Conv");
-  build.node("Identity", {"ones"}, {"ones2"});
-  ModelBuilder::integer(build.node("BatchNormalization", {"c", "ones", "zeros", "zeros", "ones2"}, {"n", "m", "v"}), "training_mode", 1);
+  build.model.set_producer_name("pytorch");
+  for (const std::string name : {"ones", "zeros"}) build.node("Identity", {name}, {name + "2"});
+  ModelBuilder::integer(build.node("BatchNormalization", {"c", "ones", "zeros", "zeros2", "ones2"}, {"n", "m", "v"}), "training_mode", 1);
   onnx::FunctionProto& function = *build.model.add_functions();
   function.set_domain("local");
   function.set_name("Act");

@@ -239,16 +239,18 @@ TEST_CASE("a state of one number for every sample, in a loop that was written ou
   CHECK(to_string(imported->network.values[stretched->outputs[0]].type.dims) == "[N,2]");
 }
 
-TEST_CASE("biases that the exporter merged are apart again, by ONNX's name") {
+TEST_CASE("biases that the exporter merged are apart again") {
   ModelBuilder build(18);
   build.input("x", {"5", "N", "2"}).weight("w1", {1, 8, 2}).weight("r1", {1, 8, 2}).weight("w2", {1, 8, 2}).weight("r2", {1, 8, 2});
-  build.weight("b", {1, 16}, 0, 0).constant("one", {1});
-  ModelBuilder::integer(build.node("LSTM", {"x", "w1", "r1", "b"}, {"y1"}, "first"), "hidden_size", 2);
+  build.model.set_producer_name("pytorch");
+  build.weight("onnx::LSTM_170", {1, 16}, 0, 0).constant("one", {1});
+  build.node("Identity", {"onnx::LSTM_170"}, {"onnx::LSTM_175"}, "Identity_0");
+  ModelBuilder::integer(build.node("LSTM", {"x", "w1", "r1", "onnx::LSTM_170"}, {"y1"}, "first"), "hidden_size", 2);
   build.node("Squeeze", {"y1", "one"}, {"sequence"});
-  ModelBuilder::integer(build.node("LSTM", {"sequence", "w2", "r2", "b"}, {"", "h"}, "second"), "hidden_size", 2);
+  ModelBuilder::integer(build.node("LSTM", {"sequence", "w2", "r2", "onnx::LSTM_175"}, {"", "h"}, "second"), "hidden_size", 2);
   build.output("h");
   const auto imported = build.import();
   REQUIRE(outcome(imported) == "ok");
   REQUIRE_FALSE(imported->notes.empty());
-  CHECK(imported->notes[0] == "1 weight that the exporter had merged with an equal one is apart again: 'second.B'");
+  CHECK(imported->notes[0] == "the exporter had merged 1 weight with an equal one; it is a weight of its own again: 'onnx::LSTM_175'");
 }

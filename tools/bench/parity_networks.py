@@ -5,6 +5,7 @@ import torchvision
 
 import assorted
 import recurrent
+import shared
 import transformers
 from torchvision_models import MainOutput
 
@@ -50,6 +51,9 @@ MODELS = {
     "encoder": (transformers.make_encoder, transformers.TOKENS, 4, [1, 2, 3]),
     "vit": (transformers.make_vit, 32, 4, [1, 2, 3]),
     "assorted": (assorted.make_assorted, 24, 4, [1, 2, 3]),
+    "shared": (shared.make_shared, 24, 4, [1, 2, 3]),
+    "frozen_norm": (shared.make_frozen_norm, 24, 4, [1, 2, 3]),
+    "buffers": (shared.make_buffers, 24, 4, [1, 2, 3]),
     "lstm": (recurrent.make_lstm, recurrent.SIZE, 4, [1, 2, 3]),
     "lstm_states": (recurrent.make_lstm_states, recurrent.SIZE, 4, [1, 2, 3]),
     "gru": (recurrent.make_gru, recurrent.SIZE, 4, [1, 2, 3]),
@@ -64,7 +68,7 @@ PIXEL_CLASSES = 21
 # The first opset that has Attention and RMSNormalization.
 OPSETS = {"gpt_fused": 23, "llama": 23}
 # TorchScript's exporter knows neither stochastic depth nor those.
-ONLY_BY_DYNAMO = {*OPSETS, "efficientnet_b0", "maxvit_t", "convnext_tiny", "swin_t", "swin_v2_t"}
+ONLY_BY_DYNAMO = {*OPSETS, "efficientnet_b0", "maxvit_t", "convnext_tiny", "swin_t", "swin_v2_t", "buffers"}
 # With biases of 0 a ShuffleNet's scales in front of depthwise convolutions do nothing: a Relu passes them on, the next batch
 # normalization takes them away. Of these the biases are about so much, of either sign or not: a Relu6 has two edges, and 2 is in
 # the middle enough. The others are as torchvision makes them.
