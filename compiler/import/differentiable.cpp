@@ -26,6 +26,13 @@ bool has_slope(const onnx::NodeProto& node, int input) {
   return !to || is_real(static_cast<int>(to->i()));
 }
 
+// torch's dynamo exporter notes on the value_info of each initializer what the module has it for: PARAMETER, BUFFER, CONSTANT_TENSOR.
+bool is_marked_as_no_parameter(const onnx::ValueInfoProto& value) {
+  return std::any_of(value.metadata_props().begin(), value.metadata_props().end(), [](const auto& entry) {
+    return entry.key() == "pkg.torch.export.graph_signature.InputSpec.kind" && entry.value() != "PARAMETER";
+  });
+}
+
 }  // namespace
 
 std::unordered_set<std::string> reached_by_gradients(const onnx::GraphProto& graph, const GraphOrder& order) {
@@ -38,6 +45,8 @@ std::unordered_set<std::string> reached_by_gradients(const onnx::GraphProto& gra
     for (int i = 0; i < node.input_size(); ++i)
       if (has_slope(node, i)) reached.insert(node.input(i));
   }
+  for (const onnx::ValueInfoProto& value : graph.value_info())
+    if (is_marked_as_no_parameter(value)) reached.erase(value.name());
   return reached;
 }
 

@@ -132,6 +132,33 @@ TEST_CASE("one initializer is one weight, whatever its shape and whoever reads i
         std::vector<std::string>{"h_1", "bn.weight", "bn.bias", "bn.running_mean", "bn.running_var"});
 }
 
+// As torch's dynamo exporter marks them: in the metadata of the value_info that has the initializer's name.
+TEST_CASE("what the file marks as a buffer or a constant is not trained") {
+  ModelBuilder build(20, 10);
+  build.input("x", {"N", "4"}).weight("scale", {4}).weight("shift", {4}).weight("weight", {4}).weight("unmarked", {4});
+  const auto mark = [&](const std::string& name, const std::string& kind) {
+    onnx::ValueInfoProto& info = *build.graph().add_value_info();
+    info.set_name(name);
+    info.add_metadata_props()->set_key("pkg.torch.export.graph_signature.InputSpec.kind");
+    info.mutable_metadata_props(0)->set_value(kind);
+  };
+  mark("scale", "BUFFER");
+  mark("shift", "CONSTANT_TENSOR");
+  mark("weight", "PARAMETER");
+  std::string x = "x";
+  for (const std::string name : {"scale", "shift", "weight", "unmarked"}) {
+    build.node("Mul", {x, name}, {name + "_y"});
+    x = name + "_y";
+  }
+  build.output(x);
+  const auto imported = build.import();
+  REQUIRE(outcome(imported) == "ok");
+  for (const std::string name : {"scale", "shift", "weight", "unmarked"}) {
+    REQUIRE(find_value(imported->network, name));
+    CHECK(find_value(imported->network, name)->trainable == (name == "weight" || name == "unmarked"));
+  }
+}
+
 // The dynamo exporter's optimizer merges small initializers that are equal and leaves no trace of it.
 TEST_CASE("weights that dynamo's optimizer may have merged are named, and those that it has are refused") {
   const auto model = [](const std::string& mean) {

@@ -58,7 +58,7 @@ class Buffers(nn.Module):
 
     def forward(self, x):
         x = torch.tanh(self.stem(x) * self.scale + self.shift).mean((2, 3))
-        return self.head(x / (x.abs() + self.epsilon).sqrt())
+        return self.head(x / (x * x + self.epsilon).sqrt())
 
 
 make_shared = Shared
