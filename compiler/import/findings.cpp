@@ -74,12 +74,8 @@ Status find_folded_normalization(const ModelFile& file, const Network& network, 
     ++with_bias;
     renamed += !are_siblings(network.values[node.inputs[1]].name, network.values[node.inputs[2]].name);
   }
-  if (frozen > 0 && came_from_dynamo(file.model.graph())) {
-    warnings.push_back(fmt::format("the model has {} in evaluation mode, for torch's dynamo exporter writes "
-                                   "no other; training takes the statistics of each batch. It should be model.train() that is "
-                                   "exported, or dropouts are missing", counted(frozen, "batch normalization")));
-    return {};
-  }
+  // torch's dynamo exporter writes the same node for a module in train() and in eval().
+  if (frozen > 0 && came_from_dynamo(file.model.graph())) return {};
   if (frozen > 0)
     return found(fmt::format("the model has {} in evaluation mode; training takes the "
                              "statistics of each batch. To export it for training: {}", counted(frozen, "batch normalization"), kTorchLine));

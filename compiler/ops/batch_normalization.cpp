@@ -1,5 +1,7 @@
-// BatchNormalization over axis 1 of [N, C, …]. In training always by the statistics of the batch, whatever the model's
-// training_mode says; in evaluation by the running ones.
+// BatchNormalization over axis 1 of [N, C, …]. In training by the statistics of the batch, in evaluation by the running ones. The
+// model's training_mode is not looked at here: where it, or the user, says that a normalization keeps its statistics, it has the
+// attribute "frozen" (compiler/training/frozen_statistics.h; never from a file). Then training normalizes by the running ones, too: y is
+// an affine function of x, sample by sample, and the backward reads them in the place of the stash.
 //   BatchNormForward  {x, scale, bias, running_mean, running_var, y, mean, var}
 //   BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias}
 // mean and var are the batch's, stashed for the backward (var is biased: the sum over its count), and remembered: run again, the
@@ -18,9 +20,12 @@ namespace batch_normalization {
 
 constexpr size_t kAddend = 5;
 
+bool is_frozen(const NodeView& node) { return node.integer("frozen", 0) != 0; }
+
 BatchNormAttrs attrs_of(const NodeView& node) {
   return {.epsilon = node.real("epsilon", 1e-5),
           .momentum = node.real("momentum", 0.9),
+          .frozen = is_frozen(node),
           .relu = has_relu(node)};
 }
 
@@ -47,18 +52,21 @@ bool trains_before_addition(const TaskBuilder& build) {
 
 void forward(TaskBuilder& build) {
   const NodeView& node = build.node();
+  const bool frozen = is_frozen(node);
   const auto stash = [&](const char* what) {
-    return trains_before_addition(build) ? build.write_stash(what, {DataType::f32, {node.input_type(0).dims[1]}}) : Operand{};
+    return trains_before_addition(build) && !frozen ? build.write_stash(what, {DataType::f32, {node.input_type(0).dims[1]}}) : Operand{};
   };
   TaskSpec task{.kernel = "BatchNormForward",
                 .attributes = to_attributes(attrs_of(node)),
-                .operands = {build.read_input(0), build.read_input(1), build.read_input(2), build.update_input(3),
-                             build.update_input(4), build.write_output(0), stash("mean"), stash("var")},
+                .operands = {build.read_input(0), build.read_input(1), build.read_input(2),
+                             frozen ? build.read_input(3) : build.update_input(3),
+                             frozen ? build.read_input(4) : build.update_input(4), build.write_output(0), stash("mean"), stash("var")},
                 .in_place = {{0, 5}},
                 .flops = flops_per_element(node.input_type(0), 7),
                 .twice = {0},
-                .remembers = {6, 7},
-                .mixes_samples = true};
+                .mixes_samples = !frozen};
+  if (frozen) task.twice.clear();
+  else task.remembers = {6, 7};
   if (node.has_input(kAddend)) {
     task.operands.push_back(build.read_input(kAddend));
     task.in_place.push_back({8, 5});
@@ -78,18 +86,19 @@ void backward(TaskBuilder& build) {
   build.task({.kernel = "BatchNormBackward",
               .kind = TaskKind::backward,
               .attributes = to_attributes(attrs),
-              .operands = {build.read_input(0), dy, build.read_input(1), build.read_stash("mean"),
-                           build.read_stash("var"), attrs.relu ? build.read_output(0) : Operand{},
+              .operands = {build.read_input(0), dy, build.read_input(1),
+                           attrs.frozen ? build.read_input(3) : build.read_stash("mean"),
+                           attrs.frozen ? build.read_input(4) : build.read_stash("var"), attrs.relu ? build.read_output(0) : Operand{},
                            build.write_gradient(0), build.write_gradient(1), build.write_gradient(2)},
               .in_place = {{1, 6}, {0, 6}},
               .flops = flops_per_element(build.node().input_type(0), 11),
               .twice = {0, 1, 5},
-              .mixes_samples = true});
+              .mixes_samples = !attrs.frozen});
   if (build.wants_gradient(kAddend)) build.give_gradient(kAddend, dy);
 }
 
 std::vector<Sample> samples() {
-  const auto sample = [](std::string name, Dims x, int64_t relu, bool adds = false) {
+  const auto sample = [](std::string name, Dims x, int64_t relu, bool adds = false, int64_t frozen = 0) {
     const Dims channels = {x[1]};
     Sample made{.name = std::move(name),
                 .inputs = {{.dims = x, .low = -1, .high = 2},
@@ -97,7 +106,7 @@ std::vector<Sample> samples() {
                            {.dims = channels, .kind = ValueKind::parameter},
                            {.dims = channels, .kind = ValueKind::statistic},
                            {.dims = channels, .kind = ValueKind::statistic, .low = 0.5, .high = 2}},
-                .attributes = {{"relu", relu}}};
+                .attributes = {{"relu", relu}, {"frozen", frozen}}};
     if (adds) made.inputs.push_back({.dims = x});
     return made;
   };
@@ -108,6 +117,8 @@ std::vector<Sample> samples() {
           sample("blocked_relu", {kBatch, {32}, {2}, {3}}, 1), sample("large", {kBatch, {2}, {21}, {22}}, 0),
           sample("addend", {kBatch, {3}, {5}, {5}}, 0, true), sample("addend_relu", {kBatch, {3}, {4}, {3}}, 1, true),
           sample("addend_blocked_relu", {kBatch, {16}, {2}, {3}}, 1, true),
+          sample("frozen", {kBatch, {3}, {5}, {5}}, 0, false, 1), sample("frozen_blocked_relu", {kBatch, {16}, {3}, {3}}, 1, false, 1),
+          sample("frozen_addend_relu", {kBatch, {3}, {4}, {3}}, 1, true, 1),
           many_kinks};
 }
 

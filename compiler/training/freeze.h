@@ -18,7 +18,7 @@ struct WeightPatterns {
   std::vector<std::string> trainable = {}, freeze = {};
 };
 
-// Running statistics go on moving with the samples, as in PyTorch's training mode. `notes` gets a line.
+// Running statistics go on moving with the samples, as in PyTorch's training mode (but see frozen_statistics.h). `notes` gets a line.
 // Error: usage, for a pattern that matches no trained weight, and when nothing is left to train.
 Status freeze_weights(Network& network, const WeightPatterns& patterns, std::vector<std::string>& notes);
 

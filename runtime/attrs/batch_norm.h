@@ -9,12 +9,14 @@ namespace plimsoll {
 struct BatchNormAttrs {
   double epsilon = 1e-5;
   double momentum = 0.9;
+  bool frozen = false;  // normalizes by the running statistics, also in training, and leaves them as they are
   bool relu = false;  // y = max(normalized, 0); the backward then reads y, too
 
   template <class Visitor>
   void visit(Visitor&& v) {
     v("epsilon", epsilon);
     v("momentum", momentum);
+    v("frozen", frozen);
     v("relu", relu);
   }
 };

@@ -3,7 +3,7 @@
 newer=$(python_with torch torchvision onnx onnxscript)
 [[ -n $newer ]] || { echo "skipped: no Python here has torch 2 with onnxscript (tools/setup.sh python, or set PLIMSOLL_PYTHON)"; exit 77; }
 "$newer" "$PLIMSOLL_SOURCE/tools/bench/parity.py" --plimsoll "$(command -v plimsoll)" --runtime "$PLIMSOLL_BUILD" \
-  --models resnet18,lstm_states,llama,shared,buffers --exporter dynamo --work work
+  --models resnet18,lstm_states,llama,shared,buffers,frozen_norm --exporter dynamo --work work
 "$newer" - 2>log <<'PY' || { cat log; fail "the exporter"; }
 import torch, torchvision
 model = torchvision.models.mobilenet_v2()

@@ -3,7 +3,7 @@ command -v /usr/bin/python3 >/dev/null && /usr/bin/python3 -c 'import torch, tor
   echo "skipped: no torch, torchvision and onnx for /usr/bin/python3"; exit 77; }
 set -euo pipefail
 /usr/bin/python3 "$PLIMSOLL_SOURCE/tools/bench/parity.py" --plimsoll "$(command -v plimsoll)" --runtime "$PLIMSOLL_BUILD" \
-  --models googlenet,resnet18,mobilenet_v2,gpt,vit,encoder,assorted,shared,gru,tagger --work work
+  --models googlenet,resnet18,mobilenet_v2,gpt,vit,encoder,assorted,shared,frozen_norm,gru,tagger --work work
 /usr/bin/python3 "$PLIMSOLL_SOURCE/tools/bench/parity.py" --plimsoll "$(command -v plimsoll)" --runtime "$PLIMSOLL_BUILD" \
   --models resnet18 --optimizer adam --lr 0.001 --work work
 /usr/bin/python3 "$PLIMSOLL_SOURCE/tools/bench/parity.py" --plimsoll "$(command -v plimsoll)" --runtime "$PLIMSOLL_BUILD" \

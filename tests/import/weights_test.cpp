@@ -185,7 +185,7 @@ TEST_CASE("weights that dynamo's optimizer may have merged are named, and those 
   const auto shared = model("mean").import();
   REQUIRE(outcome(shared) == "ok");
   REQUIRE_FALSE(shared->warnings.empty());
-  CHECK_THAT(shared->warnings.back(), Contains("4 weights") && Contains("'1.weight' by '1' and '3'") && Contains("optimize=False"));
+  CHECK_THAT(shared->warnings[0], Contains("4 weights") && Contains("'1.weight' by '1' and '3'") && Contains("optimize=False"));
   CHECK_THAT(outcome(model("1.bias").import()),
              StartsWith("4: initializer '1.bias' is a parameter of 'n1' and a running statistic of 'n1'") && Contains("optimize=False"));
 }
@@ -382,7 +382,7 @@ TEST_CASE("an exporter that folded batch normalizations, or writes them for eval
   onnx::StringStringEntryProto& scope = *scopes.graph().mutable_node(0)->add_metadata_props();
   scope.set_key("pkg.torch.onnx.name_scopes");
   scope.set_value("['', 'bn', 'batch_norm']");
-  CHECK_THAT(scopes.import()->warnings[0], Contains("dynamo exporter writes no other") && Contains("model.train()"));
+  CHECK(scopes.import()->warnings.empty());  // it writes the same node for both modes
   CHECK(outcome(scopes.import(required)) == "ok");
 }
 

@@ -1,5 +1,6 @@
-// freeze_weights: what is trained is what --trainable matches and --freeze does not.
+// freeze_weights: what is trained is what --trainable matches and --freeze does not. freeze_statistics: which running statistics stay.
 #include "compiler/training/freeze.h"
+#include "compiler/training/frozen_statistics.h"
 
 #include <catch2/catch.hpp>
 
@@ -32,7 +33,38 @@ std::string trained(const WeightPatterns& patterns) {
   return names + (notes.empty() ? "" : "; " + notes[0]);
 }
 
+// Three batch normalizations, of which those in `training` have training_mode=1; the first has the attribute, with 0, at least.
+std::string frozen(const std::string& training, const std::vector<std::string>& patterns = {}) {
+  Network network;
+  for (const std::string name : {"a", "b", "c"}) {
+    Node node{.name = "/" + name + "/BatchNormalization", .op = "BatchNormalization", .module_path = "backbone." + name};
+    if (training.find(name) != std::string::npos) node.attributes["training_mode"] = int64_t{1};
+    else if (name == "a") node.attributes["training_mode"] = int64_t{0};
+    network.nodes.push_back(std::move(node));
+  }
+  network.nodes.push_back({.name = "conv", .op = "Conv", .module_path = "backbone.conv"});
+  std::vector<std::string> notes;
+  const Status status = freeze_statistics(network, patterns, notes);
+  if (!status.ok()) return std::to_string(static_cast<int>(status.error().code)) + ": " + status.error().message + "; " + status.error().notes[0];
+  std::string names;
+  for (const Node& node : network.nodes)
+    if (node.attributes.contains("frozen")) names += node.name[1];
+  for (const std::string& note : notes) names += "; " + note;
+  return names;
+}
+
 }  // namespace
+
+TEST_CASE("running statistics stay where the file says so, and where the user does") {
+  CHECK(frozen("abc") == "");
+  CHECK(frozen("") == "");  // an export for evaluation, or dynamo's: nothing tells
+  CHECK(frozen("b") == "ac; 2 batch normalizations are in evaluation mode beside others in training: their running statistics are used and kept");
+  CHECK(frozen("bc") == "a; 1 batch normalization is in evaluation mode beside others in training: its running statistics are used and kept");
+  CHECK(frozen("", {"backbone.b"}) == "b; 1 batch normalization keeps its running statistics, as --frozen-statistics says");
+  CHECK(frozen("abc", {"/[ab]/*"}) == "ab; 2 batch normalizations keep their running statistics, as --frozen-statistics says");
+  CHECK(frozen("abc", {"backbone.a", "backbone.conv"}) == "2: --frozen-statistics 'backbone.conv' matches no batch normalization; batch "
+                                                          "normalizations are backbone.a, backbone.b, backbone.c");
+}
 
 TEST_CASE("what is trained is what matches, less what is frozen") {
   CHECK(trained({}) == "conv1.weight conv1.bias onnx::Conv_12 fc.weight fc.bias");

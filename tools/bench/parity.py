@@ -46,7 +46,7 @@ import onnx
 import torch
 from onnx import numpy_helper
 
-from parity_networks import MODELS, ONLY_BY_DYNAMO, OPSETS, STEPS, make_model, make_samples
+from parity_networks import MODELS, ONLY_BY_DYNAMO, OPSETS, OPTIONS_OF_DYNAMO, STEPS, make_model, make_samples
 
 # Of 8 draws on, chance is told from what is so; and it is not thought to be chance below one in a hundred.
 DRAWS_THAT_TELL, CHANCE = 8, 0.01
@@ -294,10 +294,11 @@ def compare(args, name, seed):
     start = state(model)
     plain = lambda parameters: torch.optim.SGD(parameters, lr=0.0)
 
-    extra = ["--weight-decay", "0.01"] if args.optimizer == "adamw" else []
+    known = OPTIONS_OF_DYNAMO.get(name, []) if args.exporter == "dynamo" else []
+    extra = known + (["--weight-decay", "0.01"] if args.optimizer == "adamw" else [])
     trainer = Trainer(args, path, f"{work}/{args.optimizer}", batch, args.optimizer, extra)
     # The first step with momentum is that without.
-    plainly = trainer if args.optimizer == "momentum" else Trainer(args, path, f"{work}/sgd", batch, "sgd")
+    plainly = trainer if args.optimizer == "momentum" else Trainer(args, path, f"{work}/sgd", batch, "sgd", known)
     after = plainly.weights(data, 1, GRADIENT_LR)
     _, theirs = step_torch(model, x[:batch], y[:batch], plain, 1)
     _, exact = step_torch(model, x[:batch], y[:batch], plain, 1, double=True)

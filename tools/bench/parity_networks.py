@@ -65,6 +65,8 @@ MODELS = {
 READS_TOKENS = {"gpt", "gpt_fused", "llama", "encoder", "tagger", "language_model"}
 MAKES_PIXELS = {"fcn_resnet50", "deeplabv3_mobilenet", "lraspp_mobilenet"}
 PIXEL_CLASSES = 21
+# What the dynamo exporter's files do not say: it writes a batch normalization in eval() as one in train().
+OPTIONS_OF_DYNAMO = {"frozen_norm": ["--frozen-statistics", "first.*"]}
 # The first opset that has Attention and RMSNormalization.
 OPSETS = {"gpt_fused": 23, "llama": 23}
 # TorchScript's exporter knows neither stochastic depth nor those.

@@ -12,6 +12,7 @@
 #include "compiler/report/plan_page.h"
 #include "compiler/report/plan_report.h"
 #include "compiler/report/trace.h"
+#include "compiler/training/frozen_statistics.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
 #include "tools/plimsoll/output.h"
@@ -47,7 +48,8 @@ class InspectCommand final : public Command {
   Status run() override {
     std::error_code ignored;
     if (std::filesystem::is_directory(what_.getValue(), ignored) || what_.getValue().ends_with(".json")) {
-      for (const cl::Option& option : std::initializer_list<std::reference_wrapper<const cl::Option>>{dims_, weights_, patterns_.trainable, patterns_.freeze})
+      for (const cl::Option& option : std::initializer_list<std::reference_wrapper<const cl::Option>>{dims_, weights_, patterns_.trainable, patterns_.freeze,
+                                                                                                          patterns_.frozen_statistics})
         if (option.getNumOccurrences() > 0) return Error{ExitCode::usage, fmt::format("--{} is of models, and {} is a plan", option.ArgStr.str(), what_.getValue())};
       PLIMSOLL_ASSIGN(const Plan plan, read_plan(what_));
       return inspect_plan(plan);
@@ -102,6 +104,7 @@ class InspectCommand final : public Command {
     if (batch_ < 1) return Error{ExitCode::usage, "--batch should be at least 1"};
     PLIMSOLL_ASSIGN(const auto dims, sizes_by_name(dims_));
     PLIMSOLL_ASSIGN(ImportedModel model, import_onnx(what_, {.batch = batch_, .dims = dims}));
+    PLIMSOLL_TRY(freeze_statistics(model.network, {patterns_.frozen_statistics.begin(), patterns_.frozen_statistics.end()}, model.notes));
     PLIMSOLL_TRY(freeze_weights(model.network, patterns_.patterns(), model.notes));
     if (weights_) fmt::print("{}", report_weights(model.network));
     else fmt::print("{}", report_network(model.network, model.notes, Console::color(STDOUT_FILENO)));

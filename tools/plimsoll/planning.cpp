@@ -13,6 +13,7 @@
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
 #include "compiler/training/composites.h"
+#include "compiler/training/frozen_statistics.h"
 #include "compiler/training/fuse.h"
 #include "compiler/training/fuse_additions.h"
 #include "compiler/training/rules/rules.h"
@@ -38,6 +39,8 @@ Result<ImportedModel> import_model(const ModelOptions& options, bool to_write) {
 }
 
 Status freeze_as_asked(const ModelOptions& options, Network& network, std::vector<std::string>& notes) {
+  const auto& frozen = options.weights.frozen_statistics;
+  PLIMSOLL_TRY(freeze_statistics(network, {frozen.begin(), frozen.end()}, notes));
   return freeze_weights(network, options.weights.patterns(), notes);
 }
 

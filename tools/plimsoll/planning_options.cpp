@@ -27,7 +27,11 @@ WeightOptions::WeightOptions(cl::SubCommand& sub)
                 cl::desc("train only weights whose name, or whose layer's, matches: --trainable 'fc.*'; may be repeated"), cl::sub(sub)),
       freeze("freeze", cl::value_desc("PATTERN"),
              cl::desc("leave weights as they are whose name, or whose layer's, matches: --freeze 'layer1.*'; may be repeated"),
-             cl::sub(sub)) {}
+             cl::sub(sub)),
+      frozen_statistics("frozen-statistics", cl::value_desc("PATTERN"),
+                        cl::desc("batch normalizations whose name or module path matches use their running statistics in training, and "
+                                 "keep them: --frozen-statistics 'backbone.*'; may be repeated"),
+                        cl::sub(sub)) {}
 
 ModelOptions::ModelOptions(cl::SubCommand& sub)
     : model(cl::Positional, cl::Required, cl::desc("MODEL.onnx"), cl::sub(sub)),
@@ -208,7 +212,7 @@ Status check_usage(const PlanningOptions& options) {
   if (options.rules != "true" && options.sub_batch != 0)
     return usage(fmt::format("--rules {} knows no --sub-batch", options.rules.getValue()));
   if (options.rules != "true" && (options.weights.given() || options.clip_norm > 0))
-    return usage(fmt::format("--rules {} knows neither --freeze, --trainable nor --clip-norm", options.rules.getValue()));
+    return usage(fmt::format("--rules {} knows neither --freeze, --trainable, --frozen-statistics nor --clip-norm", options.rules.getValue()));
   if (options.jobs < (options.jobs.getNumOccurrences() > 0 ? 1 : 0) || options.jobs > kMostJobs)
     return usage(fmt::format("--jobs is {} when it should be between 1 and {}", options.jobs.getValue(), kMostJobs));
   if (!(options.time_limit >= 0) || !std::isfinite(options.time_limit))

@@ -17,9 +17,9 @@ namespace plimsoll {
 struct WeightOptions {
   explicit WeightOptions(llvm::cl::SubCommand& sub);
   WeightPatterns patterns() const { return {{trainable.begin(), trainable.end()}, {freeze.begin(), freeze.end()}}; }
-  bool given() const { return !trainable.empty() || !freeze.empty(); }
+  bool given() const { return !trainable.empty() || !freeze.empty() || !frozen_statistics.empty(); }
 
-  llvm::cl::list<std::string> trainable, freeze;
+  llvm::cl::list<std::string> trainable, freeze, frozen_statistics;
 };
 
 // What is trained, and on what: all that decides which tasks there are.

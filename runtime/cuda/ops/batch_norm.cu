@@ -121,14 +121,14 @@ constexpr size_t kForwardAddend = 8;  // slot, where there is one
 // Of the forward: mean and var are read.
 bool remembered(std::span<const OperandDesc> operands) { return operands[6].access == Access::read; }
 
-int64_t moments_bytes(const Channels& shape, std::span<const OperandDesc> operands) {
-  return remembered(operands) ? 0 : shape.channels * shape.stretches * static_cast<int64_t>(sizeof(Moments));
+int64_t moments_bytes(const BatchNormAttrs& attrs, const Channels& shape, std::span<const OperandDesc> operands) {
+  return remembered(operands) || attrs.frozen ? 0 : shape.channels * shape.stretches * static_cast<int64_t>(sizeof(Moments));
 }
 
 std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands) {
   cuda::need_one_order(operands);
   const Channels shape(operands[0].tensor);
-  const int64_t before_factor = moments_bytes(shape, operands);
+  const int64_t before_factor = moments_bytes(attrs, shape, operands);
   const bool again = remembered(operands), adds = operands.size() > kForwardAddend;
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     Moments* const moments = reinterpret_cast<Moments*>(workspace);
@@ -138,7 +138,7 @@ std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const Ope
                             .running_mean = cuda::out(operand, 3), .running_var = cuda::out(operand, 4),
                             .saved_mean = again ? nullptr : cuda::out(operand, 6), .saved_var = again ? nullptr : cuda::out(operand, 7),
                             .factor = factor, .offset = factor + shape.channels};
-    const bool taken = context.training && !again;
+    const bool taken = context.training && !again && !attrs.frozen;
     if (taken && shape.beside)
       cuda::launch("moments", moments_of_columns_kernel, shape.blocks(), cuda::kThreads, context, shape, cuda::in(operand, 0), moments);
     else if (taken)
@@ -170,6 +170,7 @@ std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const Ope
 
 // With g = dy, masked by a fused Relu, and z = (x - mean) / std:
 //   dbias = sum g,   dscale = sum g z,   dx = scale / std * (g - dbias / count - z * dscale / count)
+// and of frozen statistics, which do not depend on x, dx = scale / std * g.
 
 template <bool kFour, bool kRelu, class Index>
 __global__ void batch_norm_sums_kernel(Channels shape, const float* x, const float* dy, const float* y, const float* mean, Sums* sums) {
@@ -204,7 +205,7 @@ struct BackwardOperands {
   float *p, *q, *r;  // dx = p * g + q * x + r
 };
 
-__global__ void settle_backward_kernel(Channels shape, double epsilon, const Sums* sums, BackwardOperands o) {
+__global__ void settle_backward_kernel(Channels shape, BatchNormAttrs attrs, const Sums* sums, BackwardOperands o) {
   const int64_t c = cuda::thread_number() / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   Sums all{0, 0};
@@ -212,11 +213,11 @@ __global__ void settle_backward_kernel(Channels shape, double epsilon, const Sum
     for (int64_t i = lane; i < shape.stretches; i += 32) all = plus(all, sums[c * shape.stretches + i]);
   for (int distance = 16; distance > 0; distance /= 2) all = plus(all, all.from(lane, distance));
   if (c >= shape.channels || lane != 0) return;
-  const double count = static_cast<double>(shape.count), deviation = sqrt(static_cast<double>(o.var[c]) + epsilon);
+  const double count = static_cast<double>(shape.count), deviation = sqrt(static_cast<double>(o.var[c]) + attrs.epsilon);
   const double slope = o.scale[c] / deviation, across = all.g_off / (deviation * deviation * count);
   o.p[c] = static_cast<float>(slope);
-  o.q[c] = static_cast<float>(-slope * across);
-  o.r[c] = static_cast<float>(slope * (across * o.mean[c] - all.g / count));
+  o.q[c] = attrs.frozen ? 0 : static_cast<float>(-slope * across);
+  o.r[c] = attrs.frozen ? 0 : static_cast<float>(slope * (across * o.mean[c] - all.g / count));
   if (o.dscale) o.dscale[c] = static_cast<float>(all.g_off / deviation) + (o.adds_scale ? o.dscale[c] : 0);
   if (o.dbias) o.dbias[c] = static_cast<float>(all.g) + (o.adds_bias ? o.dbias[c] : 0);
 }
@@ -265,7 +266,7 @@ std::unique_ptr<Kernel> backward(const BatchNormAttrs& attrs, std::span<const Op
       });
     });
     cuda::launch("gradients of scale and bias", settle_backward_kernel, cuda::blocks_for(32 * shape.channels), cuda::kThreads, context,
-                 shape, attrs.epsilon, sums, o);
+                 shape, attrs, sums, o);
     if (operand[6] == nullptr) return;
     float* const dx = cuda::out(operand, 6);
     by_step(shape, [&](auto four, auto index, int64_t steps) {
@@ -286,9 +287,9 @@ std::unique_ptr<Kernel> backward(const BatchNormAttrs& attrs, std::span<const Op
 
 }  // namespace
 
-std::vector<Algorithm> BatchNormForward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+std::vector<Algorithm> BatchNormForward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
   const Channels shape(operands[0].tensor);
-  return {{.workspace_bytes = moments_bytes(shape, operands) + 2 * shape.channels * static_cast<int64_t>(sizeof(float))}};
+  return {{.workspace_bytes = moments_bytes(attrs, shape, operands) + 2 * shape.channels * static_cast<int64_t>(sizeof(float))}};
 }
 
 std::unique_ptr<Kernel> BatchNormForward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {

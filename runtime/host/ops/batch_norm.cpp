@@ -2,7 +2,8 @@
 // BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias}
 //
 // x is read from memory twice: once for both moments, once to be normalized; run again, when mean and var are read, the latter
-// alone. What is normalized by are mean and var as they are stored, so that both give the same bits. Moments are taken over chunks that stay in
+// alone. Where the statistics are frozen, the running ones are taken: x is read once, and only forward's slots 3 and 4 are there, which
+// the backward reads as its mean and var. What is normalized by are mean and var as they are stored, so that both give the same bits. Moments are taken over chunks that stay in
 // the first cache, mean first, and merged as in Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for
 // computing sample variances", 1979; sums of squares without the mean taken off would cancel.
 #include <algorithm>
@@ -67,7 +68,8 @@ class BatchNormForwardKernel final : public Kernel {
   }
 
  private:
-  int64_t moment_count() const { return remembered_ ? 0 : shape_.samples * shape_.channels; }
+  bool takes_moments() const { return !remembered_ && !attrs_.frozen; }
+  int64_t moment_count() const { return !takes_moments() ? 0 : shape_.samples * shape_.channels; }
 
   template <int kBlock>
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) {
@@ -77,7 +79,7 @@ class BatchNormForwardKernel final : public Kernel {
     Moments* moments = reinterpret_cast<Moments*>(workspace);
     float* factor = reinterpret_cast<float*>(moments + moment_count());
     float* offset = factor + channels;
-    if (context.training && !remembered_) {
+    if (context.training && takes_moments()) {
 #pragma omp parallel for schedule(static)
       for (int64_t plane = 0; plane < planes; ++plane) {
         std::fill_n(moments + plane * kBlock, kBlock, Moments{});
@@ -113,7 +115,7 @@ class BatchNormForwardKernel final : public Kernel {
   // Of one channel: merges the samples' moments, and moves the running statistics.
   Statistics find_statistics(const RunContext& context, std::byte* const* operands, const Moments* moments, int64_t c) const {
     float *running_mean = host::out(operands, 3), *running_var = host::out(operands, 4);
-    if (!context.training) return {running_mean[c], running_var[c]};
+    if (!context.training || attrs_.frozen) return {running_mean[c], running_var[c]};
     const double pixels = static_cast<double>(shape_.pixels), count = pixels * static_cast<double>(shape_.samples);
     Moments all;
     for (int64_t n = 0; n < shape_.samples; ++n)
@@ -154,6 +156,7 @@ class BatchNormForwardKernel final : public Kernel {
 
 // With g = dy, masked by a fused Relu, and z = (x - mean) / std:
 //   dbias = sum g,   dscale = sum g z,   dx = scale / std * (g - dbias / count - z * dscale / count)
+// and of frozen statistics, which do not depend on x, dx = scale / std * g.
 // workspace: Sums[samples][channels], then three floats per channel: dx = p * g + q * x + r.
 class BatchNormBackwardKernel final : public Kernel {
  public:
@@ -237,8 +240,8 @@ class BatchNormBackwardKernel final : public Kernel {
       const double deviation = std::sqrt(static_cast<double>(var[c]) + attrs_.epsilon);
       const double slope = scale[c] / deviation, across = all.g_off / (deviation * deviation * count);
       p[c] = static_cast<float>(slope);
-      q[c] = static_cast<float>(-slope * across);
-      r[c] = static_cast<float>(slope * (across * mean[c] - all.g / count));
+      q[c] = attrs_.frozen ? 0 : static_cast<float>(-slope * across);
+      r[c] = attrs_.frozen ? 0 : static_cast<float>(slope * (across * mean[c] - all.g / count));
       if (dscale) dscale[c] = static_cast<float>(all.g_off / deviation) + (adds_[0] ? dscale[c] : 0);
       if (dbias) dbias[c] = static_cast<float>(all.g) + (adds_[1] ? dbias[c] : 0);
     }
