@@ -1,6 +1,6 @@
 // Clip: y = x within [min, max], both optional: attributes before opset 11, inputs from there on.
 //   ClipForward {x, y}   ClipBackward {y, dy, dx}
-// No gradient passes at the bounds, which lets the backward read the output, as Relu's does (Relu6 is a Clip).
+// Where min is above max, y is max everywhere (ONNX: Min(max, Max(x, min))). No gradient passes at the bounds, which lets the backward read the output, as Relu's does (Relu6 is a Clip).
 #include <cmath>
 
 #include "compiler/ops/activation.h"

@@ -370,6 +370,16 @@ TEST_CASE("what no float holds fills with infinity, the lowest float with itself
   CHECK(filled(-3) == -3);
 }
 
+TEST_CASE("a clip whose min is above its max is its max, with no gradient") {
+  const TensorDesc desc = f32({4});
+  std::vector<std::vector<float>> tensors = {{-3, 1, 1.5, 9}, std::vector<float>(4, 7)};
+  run_once({.name = "ClipForward", .attributes = {{"min", 2.0}, {"max", 1.0}}, .operands = {read(desc), write(desc)}}, {}, tensors);
+  CHECK(tensors[1] == std::vector<float>{1, 1, 1, 1});
+  std::vector<std::vector<float>> slopes = {tensors[1], {1, 2, 3, 4}, std::vector<float>(4, 7)};
+  run_once({.name = "ClipBackward", .attributes = {{"min", 2.0}, {"max", 1.0}}, .operands = {read(desc), read(desc), write(desc)}}, {}, slopes);
+  CHECK(slopes[2] == std::vector<float>{0, 0, 0, 0});
+}
+
 TEST_CASE("kernels by name refuse what they are not") {
   CHECK_THROWS_AS(make_kernel({.name = "Nothing"}, ""), KernelError);
   CHECK_THROWS_AS(make_kernel({.name = "SgdUpdate", .attributes = {{"speed", 1.0}}}, ""), KernelError);

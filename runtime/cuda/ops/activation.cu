@@ -44,7 +44,10 @@ struct EluSlope {
 
 struct Clip {
   float low, high;
-  __device__ float operator()(float x) const { return x > high ? high : x < low ? low : x; }
+  __device__ float operator()(float x) const {
+    const float above = x < low ? low : x;
+    return above > high ? high : above;  // last, so that it holds where low is above it
+  }
 };
 struct ClipSlope {
   float low, high;

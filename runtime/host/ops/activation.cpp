@@ -40,7 +40,10 @@ PLIMSOLL_ELEMENTWISE(EluBackward, {
 
 PLIMSOLL_ELEMENTWISE(ClipForward, {
   const float low = static_cast<float>(attrs.min), high = static_cast<float>(attrs.max);
-  return host::map(operands, [=](float x) { return x > high ? high : x < low ? low : x; });
+  return host::map(operands, [=](float x) {
+    const float above = x < low ? low : x;
+    return above > high ? high : above;  // last, so that it holds where low is above it
+  });
 })
 PLIMSOLL_ELEMENTWISE(ClipBackward, {
   const float low = static_cast<float>(attrs.min), high = static_cast<float>(attrs.max);
