@@ -39,12 +39,13 @@ std::string inputs(const Source& source) {
   std::string text;
   for (const TensorId id : source.graph.inputs) {
     const Tensor& tensor = source.graph.tensors[id];
-    PLIMSOLL_CHECK(tensor.type.layout == Layout::plain && tensor.type.depends_on_batch(),
-                   "inputs are plain and count samples");
+    PLIMSOLL_CHECK(tensor.type.layout == Layout::plain, "inputs are plain");
     text += fmt::format("    {{{}, {}{}}},\n", string_literal(tensor.onnx_name),
                         desc_literal(tensor.type, fmt::format("{}", source.plan.rank_samples())),
-                        tensor.ignored ? fmt::format(", {}, {}", tensor.bound, *tensor.ignored)
-                        : tensor.bound > 0 ? fmt::format(", {}", tensor.bound) : "");
+                        !tensor.type.depends_on_batch() ? fmt::format(", {}, {}, false", tensor.bound, tensor.ignored.value_or(-1))
+                        : tensor.ignored                ? fmt::format(", {}, {}", tensor.bound, *tensor.ignored)
+                        : tensor.bound > 0              ? fmt::format(", {}", tensor.bound)
+                                                        : "");
   }
   return text;
 }

@@ -15,9 +15,10 @@ namespace plimsoll {
 // A tensor that the trainer fills in each round: samples, labels.
 struct ProgramInput {
   const char* name;  // ONNX name
-  TensorDesc desc;   // of a full sub-batch; the first dimension counts samples
+  TensorDesc desc;   // of a full sub-batch; the first dimension counts samples, if per_sample
   int64_t bound = 0;  // its integers pick rows of a table, [0, bound); 0: they may be any
   int64_t ignored = -1;  // of labels: the one that the loss leaves out, if a model has such; negative ones count nowhere, either
+  bool per_sample = true;  // false: one value for all samples, the same in every round
 };
 
 enum class ParameterRole : uint8_t {

@@ -90,6 +90,10 @@ Round& Round::load(size_t input, int64_t offset, int64_t sample_bytes) {
   return tell({.kind = Command::Kind::load, .index = input, .offset = offset, .bytes = sample_bytes});
 }
 
+Round& Round::load_whole(size_t input, int64_t offset, int64_t bytes) {
+  return tell({.kind = Command::Kind::load, .whole = true, .index = input, .offset = offset, .bytes = bytes});
+}
+
 Round& Round::offload(int64_t offset, int64_t host_offset, int64_t bytes) {
   return tell({.kind = Command::Kind::offload, .offset = offset, .host_offset = host_offset, .bytes = bytes});
 }

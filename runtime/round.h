@@ -36,13 +36,14 @@ struct Command {
   bool training_only = false;  // evaluation passes over it
   bool with_updates = false;   // of a copy: a round without updates passes over it
   bool from_zero = false;      // of a prefetch: in the first round of an iteration, zeros come instead
+  bool whole = false;          // of a load: of an input that is the same for all samples
   bool for_next = false;       // of an offload: the last round of an iteration passes over it
   int32_t step = 0;            // its number in the plan; a reading has that of the step behind which it stands
   size_t index = 0;            // of the kernel, or of the input
   Stream read_on = Stream::compute;  // of a reading: where the step runs behind which it stands
   int64_t offset = none;       // in the arena: of the workspace, or of the tensor
   int64_t host_offset = none;  // in the host pool
-  int64_t bytes = 0;           // of a copy; of one sample, if a load; of the workspace, if a reduction
+  int64_t bytes = 0;           // of a copy; of one sample, if a load that is not whole; of the workspace, if a reduction
   size_t first_operand = 0, operands = 0;  // in Round::operands(); of a reduction: offset, bytes, offset, bytes …
   size_t first_wait = 0, waits = 0;        // in Round::waits()
 
@@ -58,6 +59,7 @@ struct Command {
       default: return Stream::compute;
     }
   }
+  int64_t load_bytes(int64_t samples) const { return whole ? bytes : bytes * samples; }
   bool adds_up() const { return kind == Kind::reduce || kind == Kind::total; }
   // Steps that the last round of an iteration has, and no other.
   bool of_last_round() const { return with_updates || kind == Kind::update || kind == Kind::reduce; }
@@ -86,6 +88,8 @@ class Round {
   Round& update(size_t kernel, std::initializer_list<int64_t> operands, int64_t workspace = none);
   // Brings the samples of input number `input` to `offset`; `sample_bytes` is the size of one.
   Round& load(size_t input, int64_t offset, int64_t sample_bytes);
+  // Brings an input that is the same for all samples.
+  Round& load_whole(size_t input, int64_t offset, int64_t bytes);
   // Copies a tensor to the host pool, and back to this or another place.
   Round& offload(int64_t offset, int64_t host_offset, int64_t bytes);
   Round& prefetch(int64_t offset, int64_t host_offset, int64_t bytes);

@@ -292,7 +292,7 @@ class Streams::Player {
         break;
       }
       case Command::Kind::load: {
-        const Load load{command.index, nullptr, job_.staged[command.index], tensor, command.bytes * job_.samples};
+        const Load load{command.index, nullptr, job_.staged[command.index], tensor, command.load_bytes(job_.samples)};
         check(cudaMemcpyAsync(load.to, load.from, static_cast<size_t>(load.bytes), cudaMemcpyHostToDevice, on),
               "cudaMemcpyAsync of a load");
         if (records) {

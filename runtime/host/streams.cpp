@@ -241,7 +241,7 @@ class Streams::Player {
         break;
       }
       case Command::Kind::load:
-        copy_in(nullptr, tensor, job_.staged[command.index], command.bytes * job_.samples);
+        copy_in(nullptr, tensor, job_.staged[command.index], command.load_bytes(job_.samples));
         break;
       case Command::Kind::offload: pool_->store(command.host_offset, tensor, command.bytes); break;
       case Command::Kind::prefetch:

@@ -10,19 +10,24 @@
 
 namespace plimsoll::train {
 
-std::string shape_text(const TensorDesc& desc) {
+std::string shape_text(const TensorDesc& desc, bool per_sample) {
   std::string text = std::string(name_of(desc.type)) + "[";
-  for (size_t axis = 1; axis < desc.rank(); ++axis) text += (axis > 1 ? "," : "") + std::to_string(desc.dim(axis));
+  const size_t first = per_sample ? 1 : 0;
+  for (size_t axis = first; axis < desc.rank(); ++axis) text += (axis > first ? "," : "") + std::to_string(desc.dim(axis));
   return text + "]";
 }
 
 namespace {
 
-void check_counts(const Dataset& dataset, const Program& program) {
-  for (size_t i = 0; i < dataset.columns.size(); ++i)
-    if (dataset.columns[i]->samples() != dataset.samples)
+// The first column that has one value for each sample says how many there are; the others have as many.
+void count_samples(Dataset& dataset, const Program& program) {
+  const auto counts = [](const ProgramInput& input) { return input.per_sample; };
+  const auto first = static_cast<size_t>(std::find_if(program.inputs.begin(), program.inputs.end(), counts) - program.inputs.begin());
+  dataset.samples = first < dataset.columns.size() ? dataset.columns[first]->samples() : 1;
+  for (size_t i = first; i < dataset.columns.size(); ++i)
+    if (counts(program.inputs[i]) && dataset.columns[i]->samples() != dataset.samples)
       throw TrainerError(Exit::invalid_model, "'" + dataset.name + "' has " + counted(dataset.samples, "sample") + " of " +
-                                                  program.inputs[0].name + " but " +
+                                                  program.inputs[first].name + " but " +
                                                   std::to_string(dataset.columns[i]->samples()) + " of " + program.inputs[i].name);
 }
 
@@ -53,8 +58,7 @@ Dataset open_dataset(const std::string& source, Part part, const Program& progra
     throw TrainerError(Exit::usage, "unknown data '" + source +
                                         "': use npy:X.npy,Y.npy, tokens:FILE, images:DIR, cifar10:DIR, mnist:DIR or synthetic[:SEED]");
   }
-  dataset.samples = dataset.columns.front()->samples();
-  check_counts(dataset, program);
+  count_samples(dataset, program);
   return dataset;
 }
 
@@ -80,9 +84,8 @@ Dataset open_unlabelled(const std::string& source, const Program& program, const
   const auto given = static_cast<size_t>(std::count(files.begin(), files.end(), ',')) + 1;
   if (!npy || given + 1 != program.inputs.size()) return open_dataset(bare ? "npy:" + source : source, Part::test, program, images);
   Dataset dataset{.name = source, .columns = npy_columns(files, program.inputs.first(given))};
-  dataset.samples = dataset.columns.front()->samples();
+  count_samples(dataset, program);
   dataset.columns.push_back(std::make_unique<ZeroColumn>(dataset.samples, sample_bytes(program.inputs.back())));
-  check_counts(dataset, program);
   return dataset;
 }
 
@@ -114,7 +117,7 @@ std::vector<int32_t> check_column(const Dataset& dataset, size_t i, const Progra
   const int64_t bytes = sample_bytes(input), count = bytes / bytes_of(input.desc.type);
   std::vector<std::byte> sample(static_cast<size_t>(bytes));
   std::vector<int32_t> kept;
-  for (int64_t at = 0; at < dataset.samples; ++at) {
+  for (int64_t at = 0; at < (input.per_sample ? dataset.samples : 1); ++at) {
     column.read(at, sample.data());
     for (int64_t k = 0; k < count; ++k) {
       const int64_t number = integer_at(sample.data(), input.desc.type, k);

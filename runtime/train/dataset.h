@@ -18,7 +18,7 @@ enum class Part { training, test };
 class Column {
  public:
   virtual ~Column() = default;
-  virtual int64_t samples() const = 0;
+  virtual int64_t samples() const = 0;  // 1 where the input is the same for all
   // What is drawn for a sample of the epoch (a place to cut, a side) is a function of this key and of the sample.
   virtual void begin_epoch(uint64_t key) { static_cast<void>(key); }
   // Whoever opened it has looked at every number already: check_integers need not.
@@ -74,14 +74,16 @@ std::vector<std::unique_ptr<Column>> image_columns(const std::string& directory,
 std::vector<std::unique_ptr<Column>> token_columns(const std::string& paths, const Program& program);
 std::vector<std::unique_ptr<Column>> synthetic_columns(uint64_t seed, Part part, const Program& program);
 
-// Bytes of one sample of an input, and its dimensions after the first.
-inline int64_t sample_bytes(const ProgramInput& input) { return input.desc.bytes() / std::max<int64_t>(1, input.desc.dim(0)); }
+// Bytes of one sample of an input; of an input that is the same for all, its bytes.
+inline int64_t sample_bytes(const ProgramInput& input) {
+  return input.per_sample ? input.desc.bytes() / std::max<int64_t>(1, input.desc.dim(0)) : input.desc.bytes();
+}
 
 // Labels of one sample: 1, or as many as there are tokens, pixels, or answers of yes and no.
 inline int64_t labels_per_sample(const Program& program) {
   const ProgramInput& labels = program.inputs.back();
   return program.classes > 0 || program.counts_correct ? sample_bytes(labels) / bytes_of(labels.desc.type) : 1;
 }
-std::string shape_text(const TensorDesc& desc);  // "f32[3,32,32]" of one sample
+std::string shape_text(const TensorDesc& desc, bool per_sample = true);  // "f32[3,32,32]" of one sample, or of the whole
 
 }  // namespace plimsoll::train

@@ -33,7 +33,7 @@ class Search {
     for (size_t i = 0; i < program_.inputs.size(); ++i) {
       const ProgramInput& input = program_.inputs[i];
       if (input.desc.type != DataType::f32) continue;
-      const int64_t bytes = input.desc.bytes() / std::max<int64_t>(1, input.desc.dim(0)) * job_.samples;
+      const int64_t bytes = sample_bytes(input) * (input.per_sample ? job_.samples : 1);
       const Found found = look(job_.staged[i], bytes);
       if (found.bad > 0) return {"input '" + std::string(input.name) + "' " + described(found) + std::string(kInTheData)};
     }
@@ -89,7 +89,7 @@ class Search {
         (*job_.kernels)[command.index].run(context, operands_.data(), at);
         break;
       }
-      case Command::Kind::load: backend::copy_in(nullptr, at, job_.staged[command.index], command.bytes * job_.samples); break;
+      case Command::Kind::load: backend::copy_in(nullptr, at, job_.staged[command.index], command.load_bytes(job_.samples)); break;
       case Command::Kind::offload:
         backend::finish(nullptr);
         pool_->store(command.host_offset, at, command.bytes);

@@ -109,15 +109,16 @@ void Feeder::fetch(const Samples& samples, Set& to) {
   for (size_t input = 0; input < to.buffers.size(); ++input) {
     const ProgramInput& to_feed = program_.inputs[input];
     const bool labels = input + 1 == to.buffers.size() && (to_feed.desc.type == DataType::i32 || to_feed.desc.type == DataType::i64);
-    const int64_t bytes = sample_bytes(to_feed);
+    const int64_t bytes = sample_bytes(to_feed), rows = to_feed.per_sample ? samples.count : 1;
     std::byte* at = to.buffers[input].data();
-    for (int64_t i = samples.first; i < samples.first + samples.count; ++i, at += bytes) {
-      dataset_.columns[input]->read(order_[static_cast<size_t>(std::min(i, dataset_.samples - 1))], at);
+    for (int64_t i = samples.first; i < samples.first + rows; ++i, at += bytes) {
+      const int64_t row = to_feed.per_sample ? order_[static_cast<size_t>(std::min(i, dataset_.samples - 1))] : 0;
+      dataset_.columns[input]->read(row, at);
       if (labels && i >= dataset_.samples) std::memset(at, 0xff, static_cast<size_t>(bytes));  // -1 of either width
       if (pulse_) pulse_->beat();
     }
     if (to_feed.desc.type == DataType::f32 && to.bad_input < 0 &&
-        !all_finite(to.buffers[input].data(), samples.count * bytes))
+        !all_finite(to.buffers[input].data(), rows * bytes))
       to.bad_input = static_cast<int64_t>(input);
   }
 }

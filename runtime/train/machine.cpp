@@ -37,7 +37,7 @@ Machine::Machine(const Program& program, Team& team, const Setup& setup)
     program.backward(round_);
   }
   for (const Command& command : round_.commands()) {
-    if (command.kind == Command::Kind::load) loaded_sample_bytes_ += command.bytes;
+    if (command.kind == Command::Kind::load) (command.whole ? loaded_whole_bytes_ : loaded_sample_bytes_) += command.bytes;
     if (command.kind != Command::Kind::offload && command.kind != Command::Kind::prefetch) continue;
     for (const bool last : {false, true})
       if (command.wanted(true, last)) copied_bytes_[last] += command.bytes;
@@ -119,7 +119,7 @@ Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
     totals.stall_seconds += result.stall_seconds;
     totals.reduce_seconds += result.reduce_seconds;
     if (!result.not_recorded.empty()) totals.not_recorded = result.not_recorded;
-    totals.moved_bytes += copied_bytes_[job.last] - (job.first ? zeroed_bytes_ : 0) + samples.count * loaded_sample_bytes_;
+    totals.moved_bytes += copied_bytes_[job.last] - (job.first ? zeroed_bytes_ : 0) + loaded_whole_bytes_ + samples.count * loaded_sample_bytes_;
     if (std::isfinite(result.loss) && (totals.finite || !totals.bad.empty())) continue;
     if (totals.bad.empty() && iteration.guarded) {
       const Diagnosis found = first_bad_tensor(program_, round_, arena_, pool_.get(), job);

@@ -93,6 +93,7 @@ class Machine {
   std::array<int64_t, 2> copied_bytes_{};  // by offloads and prefetches of a round; of the last one
   int64_t zeroed_bytes_ = 0;         // of these, not in the first
   int64_t loaded_sample_bytes_ = 0;  // of one sample
+  int64_t loaded_whole_bytes_ = 0;   // in every round
   std::vector<float> laid_out_, plain_;  // of the output
 };
 

@@ -147,18 +147,20 @@ std::vector<std::unique_ptr<Column>> npy_columns(const std::string& paths, std::
     const NpyHeader npy = read_npy_header(file);
     const TensorDesc& want = inputs[i].desc;
     IntList found = npy.desc.dims, wanted = want.dims;
-    if (found.count > 0) found[0] = wanted[0] = 0;
+    const bool per_sample = inputs[i].per_sample;
+    if (found.count > 0 && per_sample) found[0] = wanted[0] = 0;
     // Integers are labels or indices: a real number is none.
     const bool real_for_integer = npy.desc.type == DataType::f32 && want.type != DataType::f32;
-    if (found.count == 0 || found != wanted || real_for_integer)
-      throw TrainerError(Exit::invalid_model, "'" + names[i] + "' has samples of " + shape_text(npy.desc) +
-                                                  " when input '" + inputs[i].name + "' takes " + shape_text(want));
+    if ((found.count == 0 && per_sample) || found != wanted || real_for_integer)
+      throw TrainerError(Exit::invalid_model, "'" + names[i] + (per_sample ? "' has samples of " : "' is ") + shape_text(npy.desc, per_sample) +
+                                                  " when input '" + inputs[i].name + "' takes " + shape_text(want, per_sample) +
+                                                  (per_sample ? "" : ", the same for all samples"));
     const int64_t elements = elements_of(inputs[i]);
     // Bytes are images: 0…255 becomes 0…1.
     const Scaling scaling = npy.desc.type == DataType::u8 && want.type == DataType::f32
                                 ? Scaling{.scale = {1.0f / 255}, .shift = {0}}
                                 : Scaling{};
-    columns.push_back(std::make_unique<FileColumn>(one_file(std::move(file)), npy.desc.dim(0), npy.data_offset,
+    columns.push_back(std::make_unique<FileColumn>(one_file(std::move(file)), per_sample ? npy.desc.dim(0) : 1, npy.data_offset,
                                                    elements * bytes_of(npy.desc.type), npy.desc.type, want.type,
                                                    elements, scaling));
   }
