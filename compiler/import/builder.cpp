@@ -133,6 +133,7 @@ Status NetworkBuilder::add_outputs() {
 
 Status NetworkBuilder::add_node(const onnx::NodeProto& proto) {
   if (proto.output_size() == 0) return {};
+  PLIMSOLL_TRY(check_outputs(proto));
   if (const auto mask = masks_.by_output.find(proto.output(0)); mask != masks_.by_output.end()) return add_mask(proto, mask->second);
   if (masks_.steps.contains(proto.output(0))) return {};
   if (leave_out_guard(proto)) return {};
@@ -183,6 +184,16 @@ bool NetworkBuilder::is_blocked(const onnx::NodeProto& proto) {
   return std::any_of(proto.input().begin(), proto.input().end(), [&](const std::string& name) {
     return !name.empty() && table_[table_.find(name)].unsupported;
   });
+}
+
+Status NetworkBuilder::check_outputs(const onnx::NodeProto& proto) const {
+  const std::string& op = proto.op_type();
+  if (!is_onnx_domain(proto.domain()) || !(find_op(op) || can_fold(op) || has_spelling(op))) return {};
+  auto count = static_cast<size_t>(proto.output_size());
+  while (count > 0 && proto.output(static_cast<int>(count) - 1).empty()) --count;
+  if (count <= most_outputs(op)) return {};
+  return Error{ExitCode::invalid_model, fmt::format("{}: has {}, ONNX gives it at most {}", describe(proto),
+                                                    counted(static_cast<int64_t>(count), "output"), most_outputs(op))};
 }
 
 Status NetworkBuilder::check_inputs(const onnx::NodeProto& proto) const {

@@ -64,6 +64,7 @@ class NetworkBuilder {
   Status stretch_constants(const onnx::NodeProto& proto);
   std::string unique_name(const onnx::NodeProto& proto);
   Status check_inputs(const onnx::NodeProto& proto) const;
+  Status check_outputs(const onnx::NodeProto& proto) const;
   Status check_inputs_are_real(const NodeView& view, const Op& op) const;
   Status check_type(const NodeView& view, const TensorType& type) const;
   bool is_blocked(const onnx::NodeProto& proto);

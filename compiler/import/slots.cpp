@@ -1,5 +1,6 @@
 #include "compiler/import/slots.h"
 
+#include <limits>
 #include <string>
 #include <unordered_map>
 
@@ -44,6 +45,15 @@ size_t required_inputs(std::string_view op) {
   };
   const auto found = kRequired.find(op);
   return found == kRequired.end() ? 1 : found->second;
+}
+
+size_t most_outputs(std::string_view op) {
+  static const std::unordered_map<std::string_view, size_t> kMost = {
+      {"Attention", 4}, {"BatchNormalization", 5}, {"Dropout", 2}, {"GRU", 2}, {"LSTM", 3}, {"LayerNormalization", 3}, {"MaxPool", 2},
+      {"RNN", 2}, {"SoftmaxCrossEntropyLoss", 2}, {"Split", std::numeric_limits<size_t>::max()}, {"TopK", 2}, {"Unique", 4},
+  };
+  const auto found = kMost.find(op);
+  return found == kMost.end() ? 1 : found->second;
 }
 
 }  // namespace plimsoll

@@ -20,4 +20,7 @@ Slot slot_of(std::string_view op, size_t input);
 // Inputs that the operator cannot do without: the first so many must be there before its own checks may look at them.
 size_t required_inputs(std::string_view op);
 
+// The most outputs that ONNX gives the operator in any opset that is read.
+size_t most_outputs(std::string_view op);
+
 }  // namespace plimsoll

@@ -6,6 +6,10 @@
 
 #include <functional>
 
+#include "compiler/import/fold.h"
+#include "compiler/import/slots.h"
+#include "compiler/import/spellings.h"
+#include "compiler/ops/op.h"
 #include "tests/import/model_builder.h"
 
 using namespace plimsoll;
@@ -405,6 +409,26 @@ TEST_CASE("weights that do not fit their operator") {
   none.input("x", {"N", "4"}).node("Relu", {}, {"y"}, "relu");
   none.output("y");
   CHECK_THAT(outcome(none.import()), StartsWith("4: node 'relu' (Relu): has 0 inputs"));
+}
+
+TEST_CASE("a node with one output more than ONNX gives it is invalid, whatever the operator") {
+  std::vector<std::string_view> names = spelled_operators();
+  for (const Op* op : all_ops())
+    if (op->of_onnx()) names.push_back(op->name);
+  for (const std::string_view name : names_of_fold_arithmetic()) names.push_back(name);
+  REQUIRE(names.size() > 60);
+  for (const std::string_view name : names) {
+    if (name == "Split") continue;  // as many as are asked for
+    CAPTURE(name);
+    ModelBuilder build(22, 10);
+    build.input("x", {"N", "4"});
+    std::vector<std::string> outputs;
+    for (size_t i = 0; i <= most_outputs(name); ++i) outputs.push_back("y" + std::to_string(i));
+    build.node(std::string(name), {"x", "x", "x"}, outputs, "n");
+    build.node("Relu", {outputs.back()}, {"z"});
+    build.output("z");
+    CHECK_THAT(outcome(build.import()), StartsWith("4: node 'n' (" + std::string(name) + "): has " + std::to_string(outputs.size()) + " outputs"));
+  }
 }
 
 TEST_CASE("what only the compiler gives a node is not taken from a file") {
