@@ -46,15 +46,20 @@ std::vector<State> Archive::nearest_above(int64_t low, int64_t high, size_t most
   return states;
 }
 
-// What stands before the last is not dropped any more.
 std::vector<const State*> Archive::apart(int64_t low, int64_t high, size_t most) const {
   std::vector<const State*> states;
-  for (auto each = by_peak_.upper_bound(low); each != by_peak_.end() && each->first <= high && states.size() <= most; ++each) {
+  int64_t bucket = 0;  // the least need in it
+  for (auto each = by_peak_.upper_bound(low); each != by_peak_.end() && each->first <= high; ++each) {
     const int64_t peak = each->first;
-    while (states.size() > 1 && peak - states.back()->outcome.peak_bytes < peak / 256) states.pop_back();
-    states.push_back(&each->second);
+    if (states.size() > 1 && peak - bucket < bucket / 256) {
+      states.back() = &each->second;  // needs more than the one before it, and takes less time
+    } else if (states.size() < most) {
+      states.push_back(&each->second);
+      bucket = peak;
+    } else {
+      break;
+    }
   }
-  if (states.size() > most) states.resize(most);
   return states;
 }
 

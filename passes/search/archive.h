@@ -1,8 +1,8 @@
 // The best schedules found so far, by what they need and what they take: none is beaten by another in both.
 //
 //   seconds  x
-//            |  x           an entry is dropped when another needs no more and takes no longer; of those that need
-//            |     x  x     nearly the same (1/256), the fastest stays
+//            |  x           an entry is dropped when another needs no more and takes no longer; when schedules
+//            |     x  x     are handed on, the fastest of each bucket of 1/256 is
 //            |           x
 //            +-------------- peak bytes
 #pragma once
@@ -37,7 +37,8 @@ class Archive {
   std::vector<State> nearest_above(int64_t low, int64_t high, size_t most) const;
 
  private:
-  // By rising need, none within 1/256 of another's but the first's.
+  // By rising need: the first, and of those behind it the fastest of each bucket. A bucket begins at the first that is outside the one
+  // before it, and is 1/256 of that one's need wide.
   std::vector<const State*> apart(int64_t low, int64_t high, size_t most = std::numeric_limits<size_t>::max()) const;
 
   std::map<int64_t, State> by_peak_;

@@ -7,6 +7,7 @@
 #include "fixture.h"
 #include "passes/candidate.h"
 #include "passes/planner.h"
+#include "passes/search/archive.h"
 #include "passes/search/bound.h"
 #include "passes/search/frontier.h"
 #include "passes/search/levels.h"
@@ -33,6 +34,37 @@ Counts count(const TaskGraph& graph, const search::Means& means) {
     }
   }
   return counts;
+}
+
+TEST_CASE("an archive hands on the fastest of each stretch of 1/256") {
+  const auto state = [](int64_t peak) {
+    search::State made;
+    made.outcome.peak_bytes = peak;
+    made.outcome.seconds = 1e9 - static_cast<double>(peak);
+    return made;
+  };
+  const auto peaks = [](const std::vector<search::State>& states) {
+    std::vector<int64_t> all;
+    for (const search::State& each : states) all.push_back(each.outcome.peak_bytes);
+    return all;
+  };
+  // 31 schedules, evenly over 7 %: each is within 1/256 of the next, and they are no one schedule for that.
+  search::Archive archive;
+  for (int64_t i = 0; i <= 30; ++i) archive.add(state(100'000 + 7'000 * i / 30));
+  std::vector<int64_t> kept = peaks(archive.between(0, 200'000));
+  std::reverse(kept.begin(), kept.end());
+  CHECK(kept.front() == 100'000);
+  CHECK(kept.back() == 107'000);
+  CHECK(kept.size() == 16);
+  // Nothing that was known is farther than a bucket below what is handed on.
+  for (int64_t i = 0; i <= 30; ++i) {
+    const int64_t peak = 100'000 + 7'000 * i / 30;
+    CHECK(std::any_of(kept.begin(), kept.end(), [&](int64_t one) { return one >= peak && one - peak <= peak / 256; }));
+  }
+  // The nearest above a limit are of these, and the first is always the nearest.
+  CHECK(peaks(archive.nearest_above(100'000, 200'000, 3)) == std::vector<int64_t>{100'233, 100'700, 101'166});
+  CHECK(peaks(archive.nearest_above(106'800, 200'000, 3)) == std::vector<int64_t>{107'000});
+  CHECK(archive.nearest_above(107'000, 200'000, 3).empty());
 }
 
 TEST_CASE("levels are what a plain list of them would be") {
