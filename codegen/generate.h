@@ -31,6 +31,7 @@ struct GenerateOptions {
   int64_t threads = 1;                                     // of the trainer; the bits of its results depend on it; 0: on cuda they do not
   std::map<std::string, int64_t> initializer_offsets = {};  // where each initializer's bytes begin
   int64_t model_bytes = 0;                                 // size of model.onnx
+  std::string model_identity = {};                         // sha256_without() the values of the graph's parameters
   int64_t weights_bytes = 0;                               // of the file beside it that the offsets are of; 0: model.onnx itself
 };
 

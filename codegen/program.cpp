@@ -239,7 +239,8 @@ Result<GeneratedFile> program_source(const Source& source, const std::vector<std
       string_literal(plan.model_name), string_literal(plan.generator), plan.batch, plan.rank_samples(), plan.rounds,
       plan.last_sub_batch / plan.ranks, plan.summary.persistent_bytes,
       plan.summary.host_pool_bytes > 0 ? "      .host_pool_bytes = trainer::host_pool_bytes,\n" : "", source.options.threads, source.options.model_bytes,
-      source.options.weights_bytes > 0 ? fmt::format(" .weights_bytes = {},", source.options.weights_bytes) : "",
+      (source.options.weights_bytes > 0 ? fmt::format(" .weights_bytes = {},", source.options.weights_bytes) : "") +
+          (source.options.model_identity.empty() ? "" : fmt::format("\n      .model_identity = {},", string_literal(source.options.model_identity))),
       classes(source.graph), source.graph.correct.valid() ? "true" : "false", plan.summary.iteration_seconds,
       string_literal(plan.costs), string_literal(libraries),
       plan.ranks > 1 ? fmt::format("      .ranks = {}, .plan_hash = {:#x}, .predicted_reduce_seconds = {}, .join = dist::join,\n", plan.ranks,

@@ -69,6 +69,7 @@ struct Program {
   int64_t threads = 0;             // host: fixed, for the bits depend on it
   int64_t model_bytes = 0;         // size of model.onnx; 0: there is none
   int64_t weights_bytes = 0;       // of the file beside it that holds the weights; 0: it holds them itself
+  const char* model_identity = "";  // SHA-256 of all of the model but its parameters' values; "": it is not looked at
   int64_t classes = 0;             // labels are in [0, classes); 0: targets are not classes
   bool counts_correct = false;     // read_correct is called
   double predicted_seconds = 0;    // of an iteration; 0: unknown

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -43,6 +44,11 @@ struct TwoFiles {
   std::map<std::string, FileRange> ranges = {};  // of that file
 };
 Result<TwoFiles> write_model_in_two(ModelFile& file, const std::string& path);
+
+// SHA-256 of what a model is but for the values of these initializers, as a trainer looks at it (runtime/train/model_files.h): the
+// skeleton, with zeros in place of the name of its weights, if there is one, then the bytes of the file of the weights around the
+// values. Error: unreadable_input.
+Result<std::string> sha256_without(const std::string& path, const TwoFiles& files, const std::set<std::string>& initializers);
 
 // Of the weights beside the skeleton with this file name: the first digits of its SHA-256. Of that and a space, where a skeleton
 // that is replaced has that name for its own.

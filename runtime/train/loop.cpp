@@ -102,6 +102,7 @@ class Loop {
       if (!team.speaks()) return;
       init_parameters(program, options.init, model_file, port_);
       if (!options.checkpoint.empty()) begin_checkpoints();
+      if (options.on_nan != OnNan::ignore) refuse_bad_parameters(program, port_);
     });
     share_progress(progress_, team);
     share_parameters(program, port_, team);

@@ -7,14 +7,13 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "runtime/train/error.h"
 #include "runtime/train/initial.h"
 #include "runtime/train/layout.h"
-#include "runtime/train/sha256.h"
+#include "runtime/train/model_files.h"
 
 namespace plimsoll::train {
 namespace {
@@ -22,61 +21,12 @@ namespace {
 float* floats(std::vector<std::byte>& bytes) { return reinterpret_cast<float*>(bytes.data()); }
 int64_t plain_bytes(const TensorDesc& desc) { return desc.elements() * bytes_of(desc.type); }
 
-InputFile open_of_size(const std::string& path, int64_t bytes, const std::string& hint) {
-  InputFile file(path);
-  if (file.bytes() != bytes)
-    throw TrainerError(Exit::invalid_model, "'" + path + "' has " + std::to_string(file.bytes()) + " bytes when " + hint +
-                                                " that this trainer was made with has " + std::to_string(bytes) +
-                                                "; --model says where that one is");
-  return file;
-}
-
-InputFile open_model(const Program& program, const std::string& path) {
-  return open_of_size(path, program.model_bytes, "the model");
-}
-
-// A skeleton names the file of its weights in every tensor: 16 hexadecimal digits and ".weights" (docs/decisions/model-file.md).
-constexpr std::string_view kSuffix = ".weights";
-constexpr size_t kDigits = 16;
-
-std::string read_text(const InputFile& file) {
-  std::string text(static_cast<size_t>(file.bytes()), '\0');
-  file.read(0, reinterpret_cast<std::byte*>(text.data()), file.bytes());
-  return text;
-}
-
-std::string weights_named_in(const InputFile& skeleton, const std::string& text) {
-  for (size_t at = text.find(kSuffix); at != std::string::npos; at = text.find(kSuffix, at + 1))
-    if (at >= kDigits && text.find_first_not_of("0123456789abcdef", at - kDigits) >= at) return text.substr(at - kDigits, kDigits + kSuffix.size());
-  throw TrainerError(Exit::invalid_model, "'" + skeleton.path() + "' names no file of weights beside it");
-}
-
-std::string weights_named_for(const std::string& name) {
-  Sha256 sum;
-  sum.add(reinterpret_cast<const std::byte*>(name.data()), static_cast<int64_t>(name.size()));
-  return sum.hex().substr(0, kDigits) + std::string(kSuffix);
-}
-
-std::string with_weights_in(std::string skeleton, const std::string& old_name, const std::string& name) {
-  for (size_t at = skeleton.find(old_name); at != std::string::npos; at = skeleton.find(old_name, at + name.size()))
-    skeleton.replace(at, old_name.size(), name);
-  return skeleton;
-}
-
 // What is there under a name that a skeleton is to have; nothing where there is no file, or none that is as small as skeletons are.
 std::string skeleton_at(const std::string& path) {
   constexpr uintmax_t kLargest = uintmax_t{256} << 20;
   std::error_code none;
   if (!std::filesystem::is_regular_file(path, none) || std::filesystem::file_size(path, none) > kLargest) return {};
   return read_text(InputFile(path));
-}
-
-// What file_offset is of: the model, or the file beside it.
-InputFile open_weights(const Program& program, const std::string& model_file) {
-  InputFile model = open_model(program, model_file);
-  if (program.weights_bytes == 0) return model;
-  const std::string path = (std::filesystem::path(model_file).parent_path() / weights_named_in(model, read_text(model))).string();
-  return open_of_size(path, program.weights_bytes, "the file of the weights");
 }
 
 // The file as it is, but for the parameters' values.
@@ -176,6 +126,12 @@ const ProgramParameter* find_bad_parameter(const Program& program, ParameterPort
     if (!std::all_of(x, x + values.size() / sizeof(float), [](float value) { return std::isfinite(value); })) return &parameter;
   }
   return nullptr;
+}
+
+void refuse_bad_parameters(const Program& program, ParameterPort& port) {
+  if (const ProgramParameter* const bad = find_bad_parameter(program, port))
+    throw TrainerError(Exit::invalid_model, "'" + std::string(bad->name) + "' holds NaN or infinite numbers before training begins; --on-nan "
+                                                                           "ignore trains all the same");
 }
 
 void init_parameters(const Program& program, const std::string& init, const std::string& model_file, ParameterPort& port) {

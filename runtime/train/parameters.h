@@ -51,6 +51,9 @@ class Statistics {
 // The first weight, statistic or state that holds what is no finite number; nullptr: there is none.
 const ProgramParameter* find_bad_parameter(const Program& program, ParameterPort& port);
 
+// Throws TrainerError (invalid_model) where there is one: such a model trains to nothing, and is not what its user thinks.
+void refuse_bad_parameters(const Program& program, ParameterPort& port);
+
 // `init` is "file" or "he:SEED". Before: the arena is zero, as optimizer state must be.
 // Throws TrainerError: usage for another `init`, unreadable_input, invalid_model when the file is not the program's.
 void init_parameters(const Program& program, const std::string& init, const std::string& model_file, ParameterPort& port);

@@ -69,3 +69,41 @@ expect 4 train --steps 1 --model short.onnx
 expect 3 train --steps 1 --model missing.onnx;           says "missing.onnx"
 $python -c 'import numpy; numpy.save("y.npy", numpy.full(32, 10, numpy.int32))'
 expect 4 train --steps 1;                                says "classes 0 to 9"
+
+random_data 32 1 32 10
+# The model is known by its content: only the values of weights may be others than those that the trainer was made with.
+$python - <<'PY'
+import numpy as np
+import onnx
+from onnx import numpy_helper
+model = onnx.load("my trainer/model.onnx")
+def save(name, change):
+    other = onnx.ModelProto()
+    other.CopyFrom(model)
+    change(other.graph)
+    onnx.save(other, name)
+def first(graph, change):
+    values = numpy_helper.to_array(graph.initializer[0]).copy()
+    change(values)
+    graph.initializer[0].raw_data = values.tobytes()
+def swap(graph):
+    one, two = (next(i for i, t in enumerate(graph.initializer) if t.name == n) for n in ("conv1.weight", "conv2.bias"))
+    a, b = onnx.TensorProto(), onnx.TensorProto()
+    a.CopyFrom(graph.initializer[one]); b.CopyFrom(graph.initializer[two])
+    graph.initializer[one].CopyFrom(b); graph.initializer[two].CopyFrom(a)
+save("same.onnx", lambda graph: None)
+save("trained.onnx", lambda graph: first(graph, lambda values: np.multiply(values, 0.5, out=values)))
+save("nan.onnx", lambda graph: first(graph, lambda values: values.reshape(-1).__setitem__(3, np.nan)))
+save("swapped.onnx", swap)
+save("renamed.onnx", lambda graph: setattr(graph.node[0], "name", graph.node[0].name[:-1] + "_"))
+PY
+for model in same trained; do expect 0 train --steps 1 --model $model.onnx --save again.onnx; done
+for model in swapped renamed; do
+  [[ $(stat -c %s $model.onnx) -eq $(stat -c %s "my trainer/model.onnx") ]] || fail "$model.onnx has another size"
+  expect 4 train --steps 1 --model $model.onnx --save other.onnx
+  says "'$model.onnx' is not the model that this trainer was made with"
+  expect 4 "my trainer/build/train" --model $model.onnx --predict x.npy --out other.npy
+  [[ ! -e other.onnx && ! -e other.npy ]] || fail "something was made with another model"
+done
+expect 4 train --steps 1 --model nan.onnx --save other.onnx; says "holds NaN or infinite numbers before training begins"
+expect 0 train --steps 1 --model nan.onnx --on-nan ignore

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <set>
 
 #include "codegen/generate.h"
 #include "compiler/import/model_file.h"
@@ -61,6 +62,9 @@ class CompileCommand final : public Command {
     generate_options.model_bytes = static_cast<int64_t>(std::filesystem::file_size(model_path));
     if (apart)
       generate_options.weights_bytes = static_cast<int64_t>(std::filesystem::file_size(directory.path_of(files_of_model.weights)));
+    std::set<std::string> initializers;
+    for (const Parameter& parameter : planned.graph.parameters) initializers.insert(parameter.initializer);
+    PLIMSOLL_ASSIGN(generate_options.model_identity, sha256_without(model_path, files_of_model, initializers));
     PLIMSOLL_ASSIGN(std::vector<GeneratedFile> files, generate(planned.graph, planned.plan, generate_options));
     files.push_back({"plan.json", to_json(planned.plan)});
     Json manifest = {{"generator", planned.plan.generator},
