@@ -1,6 +1,7 @@
 #include "runtime/train/dataset.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstring>
 #include <vector>
@@ -43,7 +44,7 @@ Dataset open_dataset(const std::string& source, Part part, const Program& progra
   } else if (kind == "tokens") {
     dataset.columns = token_columns(rest, program);
   } else if (kind == "images") {
-    dataset.columns = image_columns(rest, part, images, program);
+    dataset.columns = image_columns(rest, part, images, program, dataset.warnings);
   } else if (kind == "cifar10") {
     dataset.columns = cifar10_columns(rest, part, program.inputs);
   } else if (kind == "mnist") {
@@ -60,6 +61,28 @@ Dataset open_dataset(const std::string& source, Part part, const Program& progra
   }
   count_samples(dataset, program);
   return dataset;
+}
+
+std::string sources_for(const Program& program) {
+  const std::span<const ProgramInput> inputs = program.inputs;
+  std::string files = "npy:";
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    std::string name = inputs.size() == 2 ? (i == 0 ? "X" : "Y") : inputs[i].name;
+    std::replace_if(name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c) && c != '_' && c != '.' && c != '-'; }, '_');
+    files += (i > 0 ? "," : "") + name + ".npy";
+  }
+  std::string list = files;
+  if (inputs.size() == 2 && inputs[0].desc.rank() == 4 && inputs[0].desc.type == DataType::f32 && inputs[1].desc.rank() == 1 &&
+      inputs[1].desc.type != DataType::f32) {
+    const int64_t channels = inputs[0].desc.dim(1), height = inputs[0].desc.dim(2), width = inputs[0].desc.dim(3);
+    if (channels == 1 || channels == 3) list += ", images:DIR";
+    if (channels == 3 && height == 32 && width == 32) list += ", cifar10:DIR";
+    if (channels == 1 && height == 28 && width == 28) list += ", mnist:DIR";
+  }
+  if (inputs.size() == 2 && inputs[0].desc.rank() == 2 && inputs[1].desc.rank() == 2 && inputs[0].desc.type == inputs[1].desc.type &&
+      inputs[0].desc.type != DataType::f32)
+    list += ", tokens:FILE";
+  return list + " or synthetic";
 }
 
 namespace {

@@ -33,6 +33,7 @@ struct Dataset {
   int64_t samples = 0;
   // Of each sample, how many labels the loss counts; empty: all of them. Known once check_integers has looked.
   std::vector<int32_t> counted_labels = {};
+  std::vector<std::string> warnings = {};  // for the user to hear once
 };
 
 // Of images:DIR. Means and deviations are of pixels from 0 to 1, one for all channels or one for each.
@@ -48,6 +49,9 @@ struct ImageOptions {
 // inputs: number of columns, shapes, element types. Throws TrainerError: usage for a source that is not one, unreadable_input, or
 // invalid_model when the data are of another shape than the model asks for.
 Dataset open_dataset(const std::string& source, Part part, const Program& program, const ImageOptions& images = {});
+
+// The sources that fit the program's inputs, for an error: "npy:image.npy,labels.npy, images:DIR, cifar10:DIR or synthetic".
+std::string sources_for(const Program& program);
 
 // The same without labels: of "npy:X.npy", or just "X.npy", the last input's file may be left out, and its samples are zeros.
 Dataset open_unlabelled(const std::string& source, const Program& program, const ImageOptions& images = {});
@@ -70,7 +74,7 @@ std::vector<std::unique_ptr<Column>> cifar10_columns(const std::string& director
 std::vector<std::unique_ptr<Column>> mnist_columns(const std::string& directory, Part part,
                                                    std::span<const ProgramInput> inputs);
 std::vector<std::unique_ptr<Column>> image_columns(const std::string& directory, Part part, const ImageOptions& options,
-                                                   const Program& program);
+                                                   const Program& program, std::vector<std::string>& warnings);
 std::vector<std::unique_ptr<Column>> token_columns(const std::string& paths, const Program& program);
 std::vector<std::unique_ptr<Column>> synthetic_columns(uint64_t seed, Part part, const Program& program);
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "runtime/train/error.h"
 
@@ -67,6 +68,11 @@ void InputFile::read(int64_t offset, std::byte* to, int64_t bytes) const {
 }
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+  // A link stays, and what it leads to is written.
+  for (int links = 0; std::filesystem::is_symlink(path_) && links < 40; ++links) {
+    const std::filesystem::path to = std::filesystem::read_symlink(path_);
+    path_ = (std::filesystem::path(path_).parent_path() / to).string();
+  }
   struct stat there {};
   if (::stat(path_.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) fail("it is there and no file");
   const size_t name = path_.rfind('/') + 1;  // 0 without a slash

@@ -20,8 +20,8 @@
 namespace plimsoll::train {
 namespace {
 
-// A few bytes can claim to be a picture that fills the memory.
-constexpr int64_t kMostPixels = int64_t{1} << 28;
+// A few bytes can claim to be a picture that fills the memory. Pillow's limit.
+constexpr int64_t kMostPixels = 178'956'970;
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw TrainerError(Exit::unreadable_input, "cannot read picture '" + path + "': " + why);
@@ -32,16 +32,14 @@ constexpr int64_t kMostPixels = int64_t{1} << 28;
                                             "; install it (Debian: libpng-dev libjpeg62-turbo-dev) and build again");
 }
 
-[[maybe_unused]] Image made_of(const std::vector<unsigned char>& bytes, int64_t width, int64_t height, int64_t channels) {
-  return {width, height, channels, std::vector<float>(bytes.begin(), bytes.end())};
-}
-
 // As JPEG has it in its files, and Pillow in `convert("L")`: the same gray from either kind of file. (BT.601, of the values as they are.)
 [[maybe_unused]] Image gray_of(const Image& colored) {
   Image gray{colored.width, colored.height, 1};
   gray.pixels.reserve(colored.pixels.size() / 3);
   for (size_t i = 0; i + 2 < colored.pixels.size(); i += 3)
-    gray.pixels.push_back(std::round(0.299f * colored.pixels[i] + 0.587f * colored.pixels[i + 1] + 0.114f * colored.pixels[i + 2]));
+    gray.pixels.push_back(static_cast<unsigned char>(std::round(0.299f * static_cast<float>(colored.pixels[i]) +
+                                                                0.587f * static_cast<float>(colored.pixels[i + 1]) +
+                                                                0.114f * static_cast<float>(colored.pixels[i + 2]))));
   return gray;
 }
 
@@ -66,7 +64,7 @@ Image read_png(const std::string& path, const std::vector<unsigned char>& file, 
   std::vector<unsigned char> pixels(PNG_IMAGE_SIZE(png));
   const png_color black{0, 0, 0};
   if (!png_image_finish_read(&png, &black, pixels.data(), 0, nullptr)) refuse(path, png.message);
-  const Image image = made_of(pixels, png.width, png.height, stored);
+  Image image{png.width, png.height, stored, std::move(pixels)};
   return to_gray ? gray_of(image) : image;
 }
 #endif
@@ -99,7 +97,7 @@ Image without_inks(const std::vector<unsigned char>& inks, int64_t width, int64_
   Image image{width, height, 3};
   image.pixels.reserve(inks.size() / 4 * 3);
   for (size_t i = 0; i + 3 < inks.size(); i += 4)
-    for (size_t color = 0; color < 3; ++color) image.pixels.push_back(std::round(static_cast<float>(inks[i + color]) * static_cast<float>(inks[i + 3]) / 255));
+    for (size_t color = 0; color < 3; ++color) image.pixels.push_back(static_cast<unsigned char>(std::round(static_cast<float>(inks[i + color]) * static_cast<float>(inks[i + 3]) / 255)));
   return image;
 }
 
@@ -140,26 +138,27 @@ Image read_jpeg(const std::string& path, const std::vector<unsigned char>& file,
   const int64_t stored = size.inks ? 4 : channels;
   std::vector<unsigned char> pixels(static_cast<size_t>(size.width * size.height * stored));
   if (!decode_jpeg(jpeg, error, file.data(), file.size(), stored, size, pixels.data())) refuse(path, error.message);
-  if (!size.inks) return made_of(pixels, size.width, size.height, channels);
+  if (!size.inks) return {size.width, size.height, channels, std::move(pixels)};
   const Image colored = without_inks(pixels, size.width, size.height);
   return channels == 1 ? gray_of(colored) : colored;
 }
 #endif
 
-// Which old pixels make new pixel i, and how much of each.
+// Which old pixels make a new one, and how much of each.
 struct Taps {
   int64_t first = 0;
   std::vector<float> weights = {};
 };
 
-std::vector<Taps> taps_of(int64_t from, int64_t to) {
+// Of new pixels [begin, begin + count) of `to`.
+std::vector<Taps> taps_of(int64_t from, int64_t to, int64_t begin, int64_t count) {
   const double scale = static_cast<double>(from) / static_cast<double>(to), reach = std::max(1.0, scale);
-  std::vector<Taps> all(static_cast<size_t>(to));
-  for (int64_t i = 0; i < to; ++i) {
+  std::vector<Taps> all(static_cast<size_t>(count));
+  for (int64_t i = begin; i < begin + count; ++i) {
     const double center = (static_cast<double>(i) + 0.5) * scale;
     const int64_t first = std::max<int64_t>(0, static_cast<int64_t>(center - reach + 0.5));
     const int64_t end = std::min(from, static_cast<int64_t>(center + reach + 0.5));
-    Taps& taps = all[static_cast<size_t>(i)];
+    Taps& taps = all[static_cast<size_t>(i - begin)];
     taps.first = first;
     double sum = 0;
     for (int64_t k = first; k < end; ++k) {
@@ -207,28 +206,35 @@ Image read_image(const std::string& path, [[maybe_unused]] int64_t channels) {
   refuse(path, "it is neither PNG nor JPEG");
 }
 
-Image resized(const Image& image, int64_t width, int64_t height) {
-  if (width == image.width && height == image.height) return image;
-  const int64_t c = image.channels;
-  Image across{width, image.height, c, std::vector<float>(static_cast<size_t>(width * image.height * c))};
-  const std::vector<Taps> columns = taps_of(image.width, width), rows = taps_of(image.height, height);
-  for (int64_t y = 0; y < image.height; ++y)
-    for (int64_t x = 0; x < width; ++x) {
+std::vector<float> resized(const Image& image, int64_t width, int64_t height, const Piece& piece) {
+  const int64_t c = image.channels, wide = piece.width * c;
+  const auto row_of = [&](int64_t y) { return image.pixels.data() + y * image.width * c; };
+  std::vector<float> result(static_cast<size_t>(piece.height * wide));
+  if (width == image.width && height == image.height) {
+    for (int64_t y = 0; y < piece.height; ++y)
+      std::copy_n(row_of(piece.top + y) + piece.left * c, wide, result.data() + y * wide);
+    return result;
+  }
+  const std::vector<Taps> columns = taps_of(image.width, width, piece.left, piece.width);
+  const std::vector<Taps> rows = taps_of(image.height, height, piece.top, piece.height);
+  const int64_t first = rows.front().first, end = rows.back().first + static_cast<int64_t>(rows.back().weights.size());
+  std::vector<float> across(static_cast<size_t>((end - first) * wide));
+  for (int64_t y = first; y < end; ++y)
+    for (int64_t x = 0; x < piece.width; ++x) {
       const Taps& taps = columns[static_cast<size_t>(x)];
       for (int64_t channel = 0; channel < c; ++channel) {
         float sum = 0;
         for (size_t k = 0; k < taps.weights.size(); ++k)
-          sum += taps.weights[k] * image.pixels[static_cast<size_t>((y * image.width + taps.first + static_cast<int64_t>(k)) * c + channel)];
-        across.pixels[static_cast<size_t>((y * width + x) * c + channel)] = sum;
+          sum += taps.weights[k] * static_cast<float>(row_of(y)[(taps.first + static_cast<int64_t>(k)) * c + channel]);
+        across[static_cast<size_t>((y - first) * wide + x * c + channel)] = sum;
       }
     }
-  Image result{width, height, c, std::vector<float>(static_cast<size_t>(width * height * c))};
-  for (int64_t y = 0; y < height; ++y) {
+  for (int64_t y = 0; y < piece.height; ++y) {
     const Taps& taps = rows[static_cast<size_t>(y)];
-    float* const to = result.pixels.data() + y * width * c;
+    float* const to = result.data() + y * wide;
     for (size_t k = 0; k < taps.weights.size(); ++k) {
-      const float* const from = across.pixels.data() + (taps.first + static_cast<int64_t>(k)) * width * c;
-      for (int64_t i = 0; i < width * c; ++i) to[i] += taps.weights[k] * from[i];
+      const float* const from = across.data() + (taps.first - first + static_cast<int64_t>(k)) * wide;
+      for (int64_t i = 0; i < wide; ++i) to[i] += taps.weights[k] * from[i];
     }
   }
   return result;

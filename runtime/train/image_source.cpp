@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <new>
+#include <utility>
 
 #include "runtime/train/counted.h"
 #include "runtime/train/dataset.h"
@@ -26,13 +28,15 @@ bool is_picture(const fs::path& path) {
   return extension == ".png" || extension == ".jpg" || extension == ".jpeg";
 }
 
-// In an order that no file system decides.
+// In an order that no file system decides. What begins with a dot is hidden: .ipynb_checkpoints is no class, and ._1.jpg no picture.
 std::vector<std::string> sorted_entries(const std::string& directory, bool folders) {
   std::error_code failure;
   std::vector<std::string> names;
   for (fs::recursive_directory_iterator at(directory, failure), end; !failure && at != end; at.increment(failure)) {
-    if (folders) at.disable_recursion_pending();
+    const bool hidden = at->path().filename().string().starts_with('.');
+    if (folders || hidden) at.disable_recursion_pending();
     std::error_code unknown;
+    if (hidden) continue;
     if (folders ? at->is_directory(unknown) : at->is_regular_file(unknown) && is_picture(at->path())) names.push_back(at->path().string());
   }
   if (failure) throw TrainerError(Exit::unreadable_input, "cannot read '" + directory + "': " + failure.message());
@@ -40,13 +44,29 @@ std::vector<std::string> sorted_entries(const std::string& directory, bool folde
   return names;
 }
 
-std::vector<Picture> pictures_in(const std::string& directory, int64_t& classes) {
-  const std::vector<std::string> folders = sorted_entries(directory, true);
-  classes = static_cast<int64_t>(folders.size());
-  std::vector<Picture> pictures;
-  for (size_t label = 0; label < folders.size(); ++label)
-    for (const std::string& path : sorted_entries(folders[label], false)) pictures.push_back({path, static_cast<int64_t>(label)});
-  return pictures;
+struct Folders {
+  std::vector<std::string> classes = {};  // names, by label
+  std::vector<std::string> empty = {};    // those without a picture
+  std::vector<Picture> pictures = {};
+};
+
+Folders folders_in(const std::string& directory) {
+  Folders found;
+  for (const std::string& folder : sorted_entries(directory, true)) {
+    const std::vector<std::string> paths = sorted_entries(folder, false);
+    const auto label = static_cast<int64_t>(found.classes.size());
+    for (const std::string& path : paths) found.pictures.push_back({path, label});
+    found.classes.push_back(fs::path(folder).filename().string());
+    if (paths.empty()) found.empty.push_back(found.classes.back());
+  }
+  return found;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 20;
+  std::string text;
+  for (size_t i = 0; i < std::min(kShown, names.size()); ++i) text += (i ? ", " : "") + names[i];
+  return text + (names.size() > kShown ? ", …" : "");
 }
 
 // The shorter side becomes `resize`, the middle (or, for training, any place) is cut out, perhaps mirrored; then
@@ -61,35 +81,43 @@ class PictureColumn final : public Column {
   void begin_epoch(uint64_t key) override { key_ = key; }
 
   void read(int64_t index, std::byte* to) override {
-    const Image image = shrunk(read_image((*pictures_)[static_cast<size_t>(index)].path, channels_));
-    const uint64_t key = random_bits(key_, static_cast<uint64_t>(index));
-    const bool anywhere = training_ && options_.random_crop, mirrored = training_ && options_.flip && random_bits(key, 2) % 2 == 1;
-    const int64_t spare_x = image.width - width_, spare_y = image.height - height_;
-    const int64_t left = anywhere ? static_cast<int64_t>(random_bits(key, 0) % static_cast<uint64_t>(spare_x + 1)) : spare_x / 2;
-    const int64_t top = anywhere ? static_cast<int64_t>(random_bits(key, 1) % static_cast<uint64_t>(spare_y + 1)) : spare_y / 2;
-    float* out = reinterpret_cast<float*>(to);
-    for (int64_t c = 0; c < channels_; ++c) {
-      const float scale = 1 / (255 * options_.deviation_of(c)), shift = -options_.mean_of(c) / options_.deviation_of(c);
-      for (int64_t y = 0; y < height_; ++y)
-        for (int64_t x = 0; x < width_; ++x) {
-          const int64_t from = left + (mirrored ? width_ - 1 - x : x);
-          *out++ = image.pixels[static_cast<size_t>(((top + y) * image.width + from) * channels_ + c)] * scale + shift;
-        }
+    const std::string& path = (*pictures_)[static_cast<size_t>(index)].path;
+    try {
+      read(read_image(path, channels_), random_bits(key_, static_cast<uint64_t>(index)), reinterpret_cast<float*>(to));
+    } catch (const std::bad_alloc&) {
+      throw TrainerError(Exit::unreadable_input, "cannot read picture '" + path + "': this machine has not enough memory left for its pixels");
     }
   }
 
  private:
-  // Large enough to cut the sample out, and as large as was asked for.
-  Image shrunk(const Image& image) const {
+  void read(const Image& image, uint64_t key, float* out) const {
+    const auto [width, height] = resized_sides(image);
+    const bool anywhere = training_ && options_.random_crop, mirrored = training_ && options_.flip && random_bits(key, 2) % 2 == 1;
+    const int64_t spare_x = width - width_, spare_y = height - height_;
+    const int64_t left = anywhere ? static_cast<int64_t>(random_bits(key, 0) % static_cast<uint64_t>(spare_x + 1)) : spare_x / 2;
+    const int64_t top = anywhere ? static_cast<int64_t>(random_bits(key, 1) % static_cast<uint64_t>(spare_y + 1)) : spare_y / 2;
+    const std::vector<float> pixels = resized(image, width, height, {left, top, width_, height_});
+    for (int64_t c = 0; c < channels_; ++c) {
+      const float scale = 1 / (255 * options_.deviation_of(c)), shift = -options_.mean_of(c) / options_.deviation_of(c);
+      for (int64_t y = 0; y < height_; ++y)
+        for (int64_t x = 0; x < width_; ++x) {
+          const int64_t from = mirrored ? width_ - 1 - x : x;
+          *out++ = pixels[static_cast<size_t>((y * width_ + from) * channels_ + c)] * scale + shift;
+        }
+    }
+  }
+
+  // As large as was asked for, or as it is; larger where the sample could not be cut out.
+  std::pair<int64_t, int64_t> resized_sides(const Image& image) const {
     const auto shorter = static_cast<double>(std::min(image.width, image.height));
-    const double wanted = options_.resize > 0 ? static_cast<double>(options_.resize) / shorter : 0;
+    const double wanted = options_.resize > 0 ? static_cast<double>(options_.resize) / shorter : 1;
     const double needed = std::max(static_cast<double>(width_) / static_cast<double>(image.width),
                                    static_cast<double>(height_) / static_cast<double>(image.height));
     const double scale = std::max(wanted, needed);
     const auto side = [&](int64_t old, int64_t least) {
       return std::max(least, static_cast<int64_t>(std::lround(static_cast<double>(old) * scale)));
     };
-    return resized(image, side(image.width, width_), side(image.height, height_));
+    return {side(image.width, width_), side(image.height, height_)};
   }
 
   std::shared_ptr<const std::vector<Picture>> pictures_;
@@ -118,7 +146,7 @@ class PictureLabels final : public Column {
 }  // namespace
 
 std::vector<std::unique_ptr<Column>> image_columns(const std::string& directory, Part part, const ImageOptions& options,
-                                                   const Program& program) {
+                                                   const Program& program, std::vector<std::string>& warnings) {
   const auto refuse = [&](Exit code, const std::string& what) { throw TrainerError(code, "'" + directory + "': " + what); };
   const std::span<const ProgramInput> inputs = program.inputs;
   const bool fits = inputs.size() == 2 && inputs[0].desc.type == DataType::f32 && inputs[0].desc.rank() == 4 &&
@@ -138,12 +166,15 @@ std::vector<std::unique_ptr<Column>> image_columns(const std::string& directory,
     if (list->size() > 1 && static_cast<int64_t>(list->size()) != channels)
       refuse(Exit::usage, std::string(name) + " has " + counted(static_cast<int64_t>(list->size()), "number") + " when the input has " +
                               counted(channels, "channel"));
-  int64_t classes = 0;
-  auto pictures = std::make_shared<const std::vector<Picture>>(pictures_in(directory, classes));
-  if (pictures->empty()) refuse(Exit::unreadable_input, "there is no picture (.png, .jpg, .jpeg) in a folder of a class");
-  if (program.classes > 0 && classes != program.classes)
+  Folders found = folders_in(directory);
+  if (found.pictures.empty()) refuse(Exit::unreadable_input, "there is no picture (.png, .jpg, .jpeg) in a folder of a class");
+  if (const auto classes = static_cast<int64_t>(found.classes.size()); program.classes > 0 && classes != program.classes)
     refuse(Exit::invalid_model, "it has " + counted(classes, "folder") + ", one for each class, when the model knows " +
-                                    std::to_string(program.classes) + " of them");
+                                    std::to_string(program.classes) + " of them: " + listed(found.classes));
+  if (!found.empty.empty())
+    warnings.push_back("'" + directory + "': no picture (.png, .jpg, .jpeg) is in " + counted(static_cast<int64_t>(found.empty.size()), "folder") +
+                       " of a class: " + listed(found.empty));
+  const auto pictures = std::make_shared<const std::vector<Picture>>(std::move(found.pictures));
   std::vector<std::unique_ptr<Column>> columns;
   columns.push_back(std::make_unique<PictureColumn>(pictures, inputs[0].desc, options, part == Part::training));
   columns.push_back(std::make_unique<PictureLabels>(pictures, inputs[1].desc.type));

@@ -90,7 +90,7 @@ class Loop {
                                  .left_over = options.last_batch == LastBatch::keep ? data.training.samples % program.batch : 0,
                                  .revalidate = options.revalidate}),
         port_(program, machine_.arena(), machine_.pool()), statistics_(program, machine_.arena()), schedule_(options.schedule) {
-    schedule_.iterations = std::min(length.steps, length.epochs * length.per_epoch);
+    schedule_.iterations = length.iterations;
     progress_ = {.seed = options.seed.value_or(0),
                  .shuffle = options.shuffle,
                  .data = data.training.name,
@@ -423,6 +423,9 @@ Exit train(const Program& program, const Options& given, const std::string& mode
   if (!options.quiet) print_start(program, data.training, length.per_epoch, options.spill);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of its write, not our end
   if (!team.speaks()) reporter.silence();
+  for (const std::string& warning : data.training.warnings) reporter.warn("warning: " + warning);
+  if (data.evaluation)
+    for (const std::string& warning : data.evaluation->warnings) reporter.warn("warning: " + warning);
   Loop loop(program, options, model_file, data, length, reporter, team);
   loop.run();
   loop.finish();

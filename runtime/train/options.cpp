@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -11,15 +13,19 @@
 namespace plimsoll::train {
 namespace {
 
+// What counts something (iterations, pixels, MiB) is at most this, unless a row says less: no sum or product of such numbers overflows.
+constexpr int64_t kMostCount = 1'000'000'000'000;
+
 template <class T>
-T number(std::string_view option, std::string_view text, T least) {
+T number(std::string_view option, std::string_view text, T least, T most = std::is_same_v<T, int64_t> ? T(kMostCount) : std::numeric_limits<T>::max()) {
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value >= least) ||
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= least) || !(value <= most) ||
       !std::isfinite(static_cast<double>(value)))
-    throw TrainerError(Exit::usage, std::string(option) + " takes a number of at least " +
-                                        (std::is_floating_point_v<T> ? "0" : std::to_string(least)) + ", not '" +
-                                        std::string(text) + "'");
+    throw TrainerError(Exit::usage, std::string(option) + " takes a number " +
+                                        (std::is_same_v<T, int64_t> ? "from " + std::to_string(least) + " to " + std::to_string(most)
+                                                                    : std::string("of at least 0")) +
+                                        ", not '" + std::string(text) + "'");
   return value;
 }
 
@@ -70,13 +76,13 @@ using View = std::string_view;
 constexpr Row kRows[] = {
     {"", "", "what to train on"},
     {"--data", "SOURCE",
-     "samples and labels (default synthetic):\n"
+     "samples and labels:\n"
      "npy:X.npy,Y.npy   one file per input of the model, in its order, labels last\n"
      "tokens:FILE,…     token ids for a language model: llm.c's or nanoGPT's .bin, or .npy\n"
      "images:DIR        a folder per class with PNG and JPEG files in it\n"
      "cifar10:DIR       data_batch_1.bin … of CIFAR-10's binary version\n"
      "mnist:DIR         train-images-idx3-ubyte and train-labels-idx1-ubyte\n"
-     "synthetic[:SEED]  random samples",
+     "synthetic[:SEED]  random samples: to see that it runs, and how fast",
      [](Options& o, View, View v) { o.data = v; }},
     {"--epochs", "N", "passes over the data (default 1)",
      [](Options& o, View n, View v) { o.epochs = number<int64_t>(n, v, 1); }},
@@ -93,7 +99,7 @@ constexpr Row kRows[] = {
 
     {"", "", "pictures (images:DIR); a piece of the model's size is cut from the middle"},
     {"--resize", "N", "make the shorter side N pixels before (default: leave it, or as large as needed)",
-     [](Options& o, View n, View v) { o.images.resize = number<int64_t>(n, v, 1); }},
+     [](Options& o, View n, View v) { o.images.resize = number<int64_t>(n, v, 1, 65535); }},
     {"--random-crop", "", "for training, cut from any place", [](Options& o, View, View) { o.images.random_crop = true; }},
     {"--flip", "", "for training, mirror every other picture, by chance", [](Options& o, View, View) { o.images.flip = true; }},
     {"--mean", "X[,X,X]", "of the pixels, from 0 to 1, to be subtracted (default 0); one for each channel or for all",
@@ -169,7 +175,7 @@ constexpr Row kRows[] = {
     {"--spill", "DIR", "tensors that wait outside the arena do so in a file there, not in memory",
      [](Options& o, View, View v) { o.spill = v; }},
     {"--patience", "SECONDS", "of several ranks: one that is silent or does nothing for so long is lost, and all end (default 20; 0: never, for debuggers)",
-     [](Options& o, View n, View v) { o.patience = number<int64_t>(n, v, 0); }},
+     [](Options& o, View n, View v) { o.patience = number<int64_t>(n, v, 0, 1'000'000); }},
     {"--measure-ranks", "FILE", "of several ranks, instead of training: how fast they add up, for `plimsoll compile --rank-costs FILE`",
      [](Options& o, View, View v) { o.measure_ranks = v; }},
     {"--revalidate", "", "with other libraries than the plan was made with: ask them for the planned algorithms, and end with 8 where\n"
@@ -202,6 +208,12 @@ constexpr std::string_view kCompiledIn[] = {"--batch", "--sub-batch", "--budget"
   throw TrainerError(Exit::usage, "unknown option '" + std::string(given) + "'; --help lists the options");
 }
 
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code unknown;
+  const auto resolved = [&](const std::string& path) { return std::filesystem::weakly_canonical(std::filesystem::absolute(path, unknown), unknown); };
+  return resolved(a) == resolved(b);
+}
+
 // What would be read and have no effect is refused, like what contradicts.
 void check_together(const Options& options, const std::vector<std::string_view>& names) {
   const auto given = [&](std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); };
@@ -221,6 +233,12 @@ void check_together(const Options& options, const std::vector<std::string_view>&
     throw TrainerError(Exit::usage, "--predict makes no checkpoints; --checkpoint DIR --resume predicts with the newest there");
   if (!options.measure_ranks.empty() && !(options.save.empty() && options.checkpoint.empty() && options.predict.empty()))
     throw TrainerError(Exit::usage, "--measure-ranks trains nothing: leave out what is of training");
+  std::vector<std::pair<std::string, std::string>> outputs = {{"--save", options.save}, {"--trace", options.trace}, {"--out", options.out}};
+  for (const std::string& metrics : options.metrics) outputs.emplace_back("--metrics", metrics);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    for (size_t j = i + 1; j < outputs.size(); ++j)
+      if (!outputs[i].second.empty() && !outputs[j].second.empty() && is_same_file(outputs[i].second, outputs[j].second))
+        throw TrainerError(Exit::usage, outputs[i].first + " and " + outputs[j].first + " name the same file, '" + outputs[i].second + "'");
   const ScheduleKind kind = options.schedule.kind;
   const bool steps = kind == ScheduleKind::step;
   if (steps && !given("--lr-step")) throw TrainerError(Exit::usage, "--lr-schedule step needs --lr-step N, the iterations between its steps");

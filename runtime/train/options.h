@@ -17,7 +17,7 @@ enum class Resume { no, newest_whole, newest };
 
 struct Options {
   // What to train on, for how long.
-  std::string data = "synthetic";
+  std::string data = {};
   ImageOptions images = {};
   LastBatch last_batch = LastBatch::drop;
   std::string eval_data = {};

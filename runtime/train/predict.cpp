@@ -41,6 +41,7 @@ Exit predict(const Program& program, const Options& options, const std::string& 
   Dataset data = open_unlabelled(options.predict, program, options.images);
   if (data.samples == 0) throw TrainerError(Exit::invalid_model, "'" + data.name + "' has no samples");
   check_indices(data, program);
+  for (const std::string& warning : data.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
   OutputFile out(options.out);
   backend::start(program.threads);
   check_host_memory(program, options.spill);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <string>
 
 #include "runtime/attrs/host_memory.h"
@@ -35,7 +36,28 @@ void check_save(const Program& program, const std::string& save) {
     throw TrainerError(Exit::unwritable_output, "cannot write '" + save + "': there is no such directory");
 }
 
+// Found before memory is taken: a file is begun in each place, and dropped. What is there stays as it is.
+void check_outputs(const Options& options) {
+  for (const std::string* path : {&options.save, &options.trace})
+    if (!path->empty()) const OutputFile begun(*path);
+  std::error_code unknown;
+  if (!options.checkpoint.empty() && std::filesystem::is_directory(options.checkpoint, unknown)) const OutputFile begun(options.checkpoint + "/probe");
+}
+
+// A disk may fill up, or be emptied, until the end of the run.
+void warn_of_full_disk(const Program& program, const std::string& save, std::vector<std::string>& warnings) {
+  if (save.empty()) return;
+  const std::filesystem::path folder = std::filesystem::absolute(save).parent_path();
+  std::error_code unknown;
+  const std::filesystem::space_info space = std::filesystem::space(folder, unknown);
+  const auto needed = static_cast<uintmax_t>(program.model_bytes + program.weights_bytes);
+  if (!unknown && space.available < needed)
+    warnings.push_back("--save: the disk of '" + save + "' has " + std::to_string(space.available) + " bytes left when the model has " +
+                       std::to_string(needed));
+}
+
 Data open_data(const Program& program, const Options& options) {
+  if (options.data.empty()) throw TrainerError(Exit::usage, "--data says what to train on, and is missing: --data " + sources_for(program));
   Data data{.training = open_dataset(options.data, Part::training, program, options.images), .evaluation = {}};
   if (options.last_batch == LastBatch::drop || data.training.samples == 0) need_a_batch(program, data.training);
   if (options.last_batch == LastBatch::pad && program.classes == 0)
@@ -77,6 +99,8 @@ Data prepare(const Program& program, const Options& options) {
   check_left_over(options, program, data.training.samples);
   check_save(program, options.save);
   check_trace(options.trace);
+  check_outputs(options);
+  warn_of_full_disk(program, options.save, data.training.warnings);
   return data;
 }
 
@@ -106,7 +130,9 @@ Length length_of(const Options& options, const Program& program, int64_t samples
   const int64_t short_one = options.last_batch != LastBatch::drop && samples % program.batch > 0 ? 1 : 0;
   Length length{.per_epoch = samples / program.batch + short_one, .epochs = options.epochs, .steps = options.steps};
   if (length.epochs == 0) length.epochs = length.steps == 0 ? 1 : (length.steps + length.per_epoch - 1) / length.per_epoch;
-  if (length.steps == 0) length.steps = length.epochs * length.per_epoch;
+  if (__builtin_mul_overflow(length.epochs, length.per_epoch, &length.iterations)) length.iterations = std::numeric_limits<int64_t>::max();
+  if (length.steps == 0) length.steps = length.iterations;
+  length.iterations = std::min(length.iterations, length.steps);
   return length;
 }
 

@@ -17,7 +17,8 @@ struct Data {
 
 // How long a run is.
 struct Length {
-  int64_t per_epoch = 0, epochs = 0, steps = 0;  // iterations of an epoch, epochs, iterations
+  int64_t per_epoch = 0, epochs = 0, steps = 0;  // iterations of an epoch, epochs, iterations at most
+  int64_t iterations = 0;  // of the run
 };
 
 // All throw TrainerError.

@@ -80,8 +80,8 @@ same four_by_env.onnx four.onnx 0
 plimsoll model unet:input=32,width=4,depth=2,batch_norm=0 -o unet.onnx 2>/dev/null
 build_trainer rounds unet.onnx --batch 16 --sub-batch 8 --threads 1 --clip-norm 1
 build_trainer at_once unet.onnx --batch 16 --ranks 2 --threads 1 --clip-norm 1
-expect 0 rounds/build/train --steps 12 --save rounds.onnx;               says "batch 16 in 2 rounds of 8"
-expect 0 mpirun -np 2 at_once/build/train --steps 12 --save at_once.onnx;  says "batch 16 on 2 ranks in 1 round of 16"
+expect 0 rounds/build/train --data synthetic --steps 12 --save rounds.onnx;               says "batch 16 in 2 rounds of 8"
+expect 0 mpirun -np 2 at_once/build/train --data synthetic --steps 12 --save at_once.onnx;  says "batch 16 on 2 ranks in 1 round of 16"
 same at_once.onnx rounds.onnx 0
 
 # Rates between ranks, as they measured them, are what is planned with; and of as many ranks.

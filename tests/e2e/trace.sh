@@ -14,4 +14,4 @@ PY
 $python "$PLIMSOLL_E2E/trace.py" trainer trace.json
 expect 0 plimsoll inspect trainer --html report.html --measured trace.json
 expect 2 trainer/build/train --trace;                          says "--trace"
-expect 7 trainer/build/train --trace nowhere/trace.json --steps 1; says "no such directory"
+expect 7 trainer/build/train --data synthetic --trace nowhere/trace.json --steps 1; says "no such directory"

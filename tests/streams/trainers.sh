@@ -35,6 +35,6 @@ allocations() {
 [[ $(allocations 1) == "own allocations "* ]] || fail "allocations are not counted"
 [[ $(allocations 1) == "$(allocations 4)" ]] || fail "allocates while it trains: $(allocations 1), $(allocations 4)"
 
-expect 7 mixed/build/train --quiet --steps 1 --spill no/such/place;  says "no/such/place"
-( ulimit -f 64; expect 7 mixed/build/train --quiet --steps 1 --spill . ); says "of the host pool"
-expect 0 kept/build/train --quiet --steps 1 --spill no/such/place
+expect 7 mixed/build/train --data synthetic --quiet --steps 1 --spill no/such/place;  says "no/such/place"
+( ulimit -f 64; expect 7 mixed/build/train --data synthetic --quiet --steps 1 --spill . ); says "of the host pool"
+expect 0 kept/build/train --data synthetic --quiet --steps 1 --spill no/such/place

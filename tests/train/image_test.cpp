@@ -85,15 +85,26 @@ bool can_read(const char* extension) { return readable_extensions().find(extensi
 
 TEST_CASE("resizing is Pillow's, smaller and larger") {
   Image image{.width = 4, .height = 3, .channels = 1};
-  for (int i = 0; i < 12; ++i) image.pixels.push_back(static_cast<float>(i * i));
+  for (int i = 0; i < 12; ++i) image.pixels.push_back(static_cast<unsigned char>(i * i));
   const auto near = [](const std::vector<float>& a, const std::vector<double>& b) {
     REQUIRE(a.size() == b.size());
     for (size_t i = 0; i < a.size(); ++i) CHECK(static_cast<double>(a[i]) == Approx(b[i]).epsilon(1e-4));
   };
-  near(resized(image, 2, 2).pixels, {9.1429, 18.571, 56.286, 81.429});
-  near(resized(image, 7, 5).pixels,
+  near(resized(image, 2, 2, {0, 0, 2, 2}), {9.1429, 18.571, 56.286, 81.429});
+  near(resized(image, 7, 5, {0, 0, 7, 5}),
        {0, 0.35714, 0.92857, 2.5, 4.3571, 7.2143, 9, 6.4, 7.9, 10.3, 13.7, 17.386, 22.071, 25, 16, 19.214, 24.357, 30.5, 36.929, 44.357, 49, 44.8, 49.729, 57.614, 66.5, 75.671, 85.843, 92.2, 64, 70.071, 79.786, 90.5, 101.5, 113.5, 121});
-  CHECK(resized(image, 4, 3).pixels == image.pixels);
+  CHECK(resized(image, 4, 3, {0, 0, 4, 3}) == std::vector<float>(image.pixels.begin(), image.pixels.end()));
+
+  // A piece is what the whole has there, to the bit; no more is computed, however large the whole would be.
+  for (const auto& [width, height] : {std::pair<int64_t, int64_t>{7, 5}, {2, 3}, {4, 3}}) {
+    const std::vector<float> whole = resized(image, width, height, {0, 0, width, height});
+    const Piece piece{1, 1, width - 1, 2};
+    const std::vector<float> cut = resized(image, width, height, piece);
+    for (int64_t y = 0; y < piece.height; ++y)
+      for (int64_t x = 0; x < piece.width; ++x)
+        CHECK(cut[static_cast<size_t>(y * piece.width + x)] == whole[static_cast<size_t>((y + piece.top) * width + x + piece.left)]);
+  }
+  CHECK(resized(image, int64_t{1} << 40, int64_t{1} << 40, {int64_t{1} << 39, int64_t{1} << 39, 2, 2}).size() == 4);
 }
 
 TEST_CASE("pictures are what their bytes say, not their names: damaged ones are refused") {
@@ -139,12 +150,12 @@ TEST_CASE("pictures of 16 bits, of inks, and in color where the model sees gray,
     return read_image(place / "a", channels).pixels;
   };
   if (can_read(".png")) {
-    CHECK(read(kDeepPng, 3) == std::vector<float>{0x80, 0x40, 0xff, 0x12, 0, 0x80});
-    CHECK(read(kSmallPng, 3) == std::vector<float>{200, 100, 50, 0, 0, 255});
-    CHECK(read(kSmallPng, 1) == std::vector<float>{124, 29});
+    CHECK(read(kDeepPng, 3) == std::vector<unsigned char>{0x80, 0x40, 0xff, 0x12, 0, 0x80});
+    CHECK(read(kSmallPng, 3) == std::vector<unsigned char>{200, 100, 50, 0, 0, 255});
+    CHECK(read(kSmallPng, 1) == std::vector<unsigned char>{124, 29});
   }
   if (can_read(".jpg")) {
-    const std::vector<float> color = read(kInks, 3), gray = read(kInks, 1);
+    const std::vector<unsigned char> color = read(kInks, 3), gray = read(kInks, 1);
     REQUIRE(color.size() == 192);
     CHECK(color[0] == Approx(191).margin(1));
     CHECK(color[1] == Approx(95).margin(1));
@@ -162,6 +173,9 @@ TEST_CASE("a folder of pictures: classes by name, cut from the middle, normalize
   write_image(place / "cat/deep/1.PNG", kPng);
   write_image(place / "cat/notes.txt", "none");
   write_image(place / "ant/0.png", kPng);
+  write_image(place / "cat/.ipynb_checkpoints/2-checkpoint.png", kPng);
+  write_image(place / "cat/._2.png", kPng);
+  write_image(place / ".ipynb_checkpoints/0.png", kPng);
   ImageClassifier c({2, 3, 4, 4});
   const ImageOptions plain{.mean = {0.5f}, .deviation = {0.25f, 0.5f, 1}};
   Dataset data = open_dataset(source, Part::test, c.program, plain);
@@ -199,6 +213,22 @@ TEST_CASE("a folder of pictures: classes by name, cut from the middle, normalize
   Dataset grown = open_dataset(source, Part::test, larger.program, {});
   std::vector<float> values(81);
   CHECK_NOTHROW(grown.columns[0]->read(0, reinterpret_cast<std::byte*>(values.data())));
+
+  // As large as it is, unless somebody asks: the middle of 6 x 4.
+  ImageClassifier small({2, 3, 2, 2});
+  Dataset cut = open_dataset(source, Part::test, small.program, {});
+  std::vector<float> middle_of(12);
+  cut.columns[0]->read(1, reinterpret_cast<std::byte*>(middle_of.data()));
+  CHECK(middle_of[0] == Approx(80.0 / 255));  // red of x = 2
+
+  CHECK(cut.warnings.empty());
+  std::filesystem::create_directories(place / "bee");
+  ImageClassifier three({2, 3, 4, 4}, 3);
+  const Dataset with_empty = open_dataset(source, Part::test, three.program, {});
+  REQUIRE(with_empty.warnings.size() == 1);
+  CHECK(with_empty.warnings[0].find("1 folder of a class: bee") != std::string::npos);
+  CHECK_THROWS_WITH(open_dataset(source, Part::test, c.program, {}), Catch::Matchers::Contains("3 folders") && Catch::Matchers::Contains("2 of them: ant, bee, cat"));
+  std::filesystem::remove(place / "bee");
 
   const auto opened = [&](ImageClassifier with, const ImageOptions& options, const std::string& what) {
     return code_of([&] { open_dataset(what, Part::training, with.program, options); });
