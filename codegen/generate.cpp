@@ -1,5 +1,8 @@
 #include "codegen/generate.h"
 
+#include <algorithm>
+#include <cctype>
+
 #include "codegen/source.h"
 
 namespace plimsoll {
@@ -22,6 +25,17 @@ Result<std::vector<GeneratedFile>> generate(const TaskGraph& given, const Plan& 
   files.push_back(lives_source(source));
   files.push_back(names_source(source));
   for (GeneratedFile& file : project_files(source, files)) files.push_back(std::move(file));
+  return files;
+}
+
+std::string example_files(const TaskGraph& graph) {
+  if (graph.inputs.size() == 2) return "X.npy,Y.npy";
+  std::string files;
+  for (const TensorId id : graph.inputs) {
+    std::string name = graph.tensors[id].onnx_name;
+    std::replace_if(name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c) && c != '_' && c != '.' && c != '-'; }, '_');
+    files += (files.empty() ? "" : ",") + name + ".npy";
+  }
   return files;
 }
 

@@ -35,6 +35,9 @@ struct GenerateOptions {
   int64_t weights_bytes = 0;                               // of the file beside it that the offsets are of; 0: model.onnx itself
 };
 
+// What a user may call the files of --data npy:…, one for each input of the model: "X.npy,Y.npy"; of several, by the inputs' names.
+std::string example_files(const TaskGraph& graph);
+
 // Before: the checker has accepted the plan, which was made for this graph.
 // Error: internal, when an initializer or an input of the plan is not in the model.
 Result<std::vector<GeneratedFile>> generate(const TaskGraph& graph, const Plan& plan, const GenerateOptions& options);

@@ -99,14 +99,6 @@ std::string replaced(std::string text, std::string_view what, const std::string&
   return text.replace(at, what.size(), by);
 }
 
-// The sample data of a README: one .npy per input.
-std::string data_example(const Source& source) {
-  std::string files;
-  for (const TensorId id : source.graph.inputs)
-    files += fmt::format("{}{}.npy", files.empty() ? "" : ",", id == source.graph.inputs.back() ? "labels" : "samples");
-  return files;
-}
-
 std::string inputs_text(const Source& source) {
   std::string text;
   for (const TensorId id : source.graph.inputs) {
@@ -142,15 +134,17 @@ std::string readme(const Source& source) {
       "| policy | {} |\n"
       "| predicted iteration | {:.6f} s ({}) |\n{}\n"
       "    cmake -S . -B build\n"
-      "    cmake --build build\n"
+      "    cmake --build build -j \"$(nproc)\"\n"
       "    {}build/train --data npy:{} --epochs 10 --save trained.onnx\n\n"
       "`build/train --help` lists the rest. Inputs, N being the number of samples:\n\n{}\n"
-      "Read `steps_0.cpp` first: it is the program, one step per line. `program.h` says where everything lies.\n",
+      "Read `steps_0.cpp` first: it is the program, one step per line. `program.h` says where everything lies.\n\n"
+      "This program is yours. The parts of Plimsoll in it, `runtime/` above all, are under the Apache License 2.0 with the LLVM Exceptions "
+      "(`LICENSE`), which asks for nothing of what is compiled from them.\n",
       comment_safe(plan.model_name), comment_safe(plan.generator), command, counted(plan.batch, "sample"), counted(plan.rounds, "round"), plan.sub_batch,
       plan.last_sub_batch, plan.ranks > 1 ? fmt::format("; shared by {} ranks", plan.ranks) : "", budget, format_bytes(plan.summary.arena_bytes), format_grouped(plan.summary.arena_bytes),
       format_bytes(plan.summary.persistent_bytes), pool, comment_safe(plan.policy), plan.summary.iteration_seconds,
       plan.costs.empty() ? "unknown" : comment_safe(plan.costs), threads, plan.ranks > 1 ? fmt::format("mpirun -np {} ", plan.ranks) : "",
-      data_example(source),
+      example_files(source.graph),
       inputs_text(source));
 }
 

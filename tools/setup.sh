@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what Plimsoll needs on a fresh Debian machine. `tools/setup.sh` is enough to build and to train;
+# Installs what Plimsoll needs on a fresh Debian 12 or 13. `tools/setup.sh` is enough to build and to train;
 # `tools/setup.sh test` adds what only the tests use, `tools/setup.sh browser` also Chromium, in which the tests open the pages
 # of `plimsoll inspect --html` (without it they are skipped). `tools/setup.sh python [DIR]` makes a virtual environment (in
 # build/python) of what Debian does not have: onnxruntime, a current PyTorch with its exporter; some gigabytes. Tests that
@@ -34,11 +34,12 @@ if [[ "${1:-}" == python ]]; then
   exit 0
 fi
 
-packages=(g++ cmake ninja-build ccache protobuf-compiler libprotobuf-dev nlohmann-json3-dev libfmt-dev libdnnl-dev
+# make: what CMake builds with where nobody says -G. LLVM, clang and OpenMP for it in the release's own version: 14 in Debian 12, 19 in 13.
+packages=(g++ cmake make ninja-build ccache protobuf-compiler libprotobuf-dev nlohmann-json3-dev libfmt-dev libdnnl-dev
           libssl-dev libpng-dev libjpeg62-turbo-dev libopenmpi-dev openmpi-bin
-          llvm-14-dev zlib1g-dev libtinfo-dev)
+          llvm-dev zlib1g-dev libtinfo-dev)
 demo=(python3 python3-numpy python3-sklearn)
-tests=(catch2 clang-14 libomp-14-dev python3-torch python3-torchvision python3-onnx)
+tests=(catch2 clang libomp-dev python3-torch python3-torchvision python3-onnx)
 
 wanted=("${packages[@]}" "${demo[@]}")
 [[ "${1:-}" == test || "${1:-}" == browser ]] && wanted+=("${tests[@]}")

@@ -11,7 +11,7 @@ started=$SECONDS
 # Folders as wholes where nothing was built before: compiled once, they take a third less time so, and if any two files of one
 # had a name in common it would be told here.
 [[ -e $build/CMakeCache.txt ]] || whole=-DPLIMSOLL_BATCH=64
-cmake -S . -B "$build" -G Ninja -DBUILD_TESTING=ON -DPLIMSOLL_HARDENED=ON ${whole:+"$whole"} >/dev/null
+cmake -S . -B "$build" -G Ninja -DBUILD_TESTING=ON -DPLIMSOLL_HARDENED=ON -DPLIMSOLL_WERROR=ON ${whole:+"$whole"} >/dev/null
 cmake --build "$build" -j "$jobs"
 echo "test: built in $((SECONDS - started)) s" >&2
 # Trainers run beside each other here: who waits for a thread must not keep it from running. Some tests wait for a rank that is

@@ -5,7 +5,8 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
-option(PLIMSOLL_WERROR "warnings are errors" ON)
+# Another compiler warns of other things: that ends our tests, and nobody else's build.
+option(PLIMSOLL_WERROR "warnings are errors" OFF)
 set(PLIMSOLL_RUNTIME "" CACHE PATH "a build directory of Plimsoll: link its runtime instead of building runtime/ here")
 
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wall> $<$<COMPILE_LANGUAGE:CXX>:-Wextra>)

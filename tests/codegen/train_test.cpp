@@ -11,7 +11,7 @@ using namespace plimsoll::test;
 
 namespace {
 
-const std::string kWithRuntime = "-DPLIMSOLL_RUNTIME=" PLIMSOLL_BUILD_DIR;
+const std::string kWithRuntime = "-DPLIMSOLL_WERROR=ON -DPLIMSOLL_RUNTIME=" PLIMSOLL_BUILD_DIR;
 constexpr size_t kHeader = 100;  // of the pretended model file, in front of the weights
 
 // x and t = x·W for a W that training must find.

@@ -11,7 +11,7 @@ cuda_trainer() {
   while [[ $1 != -- ]]; do options+=("$1"); shift; done
   shift
   plimsoll compile "$model" -o "$directory" -q --target cuda "$@"
-  cmake -S "$directory" -B "$directory/build" -G Ninja -DCMAKE_CUDA_ARCHITECTURES=90 "${options[@]}" >log 2>&1 || { cat log; fail "cmake"; }
+  cmake -S "$directory" -B "$directory/build" -G Ninja -DCMAKE_CUDA_ARCHITECTURES=90 -DPLIMSOLL_WERROR=ON "${options[@]}" >log 2>&1 || { cat log; fail "cmake"; }
   cmake --build "$directory/build" >log 2>&1 || { cat log; fail "build of $directory"; }
   grep -q 'warning' log && { cat log; fail "$directory builds with warnings"; }
   [[ -x "$directory/build/train" ]] || fail "$directory is not linked"

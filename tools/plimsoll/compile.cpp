@@ -38,10 +38,11 @@ class CompileCommand final : public Command {
     if (!dry_run_) PLIMSOLL_TRY(write(planned));
     console.say(describe(planned.plan));
     if (dry_run_) return last_word(planned);
-    console.say(fmt::format("\n{} is written. Next:\n  cmake -S {} -B {}/build && cmake --build {}/build\n"
-                            "  {}{}/build/train --data npy:X.npy,Y.npy --epochs 1 --save trained.onnx",
+    console.say(fmt::format("\n{} is written. Next:\n  cmake -S {} -B {}/build && cmake --build {}/build -j \"$(nproc)\"\n"
+                            "  {}{}/build/train --data npy:{} --epochs 1 --save trained.onnx",
                             output_.getValue(), output_.getValue(), output_.getValue(), output_.getValue(),
-                            planned.plan.ranks > 1 ? fmt::format("mpirun -np {} ", planned.plan.ranks) : "", output_.getValue()));
+                            planned.plan.ranks > 1 ? fmt::format("mpirun -np {} ", planned.plan.ranks) : "", output_.getValue(),
+                            example_files(planned.graph)));
     return last_word(planned);
   }
 

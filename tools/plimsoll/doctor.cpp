@@ -77,6 +77,7 @@ class Doctor {
     compiler_ = compiler && *compiler ? compiler : "c++";
     program("C++ compiler", compiler_, "apt-get install g++");
     program("CMake", "cmake", "apt-get install cmake");
+    build_program();
     header("oneDNN", {"oneapi/dnnl/dnnl.hpp"}, Finding::State::missing, "trainers for this CPU: apt-get install libdnnl-dev");
     header("PNG", {"png.h"}, Finding::State::without, "pictures of that kind (--data images:DIR): apt-get install libpng-dev");
     header("JPEG", {"cstdio", "jpeglib.h"}, Finding::State::without, "pictures of that kind (--data images:DIR): apt-get install libjpeg62-turbo-dev");
@@ -116,6 +117,14 @@ class Doctor {
     add(Finding::State::ok, "CPU", fmt::format("{}, {}{}", model.empty() ? "unknown" : model, counted(std::thread::hardware_concurrency(), "core"), units));
     const int64_t all = kibibytes(field_of("/proc/meminfo", "MemTotal")), free = kibibytes(field_of("/proc/meminfo", "MemAvailable"));
     if (all > 0) add(Finding::State::ok, "memory", fmt::format("{}, {} available", format_bytes(all), format_bytes(free)));
+  }
+
+  // What CMake builds with: what CMAKE_GENERATOR names, and make where nobody says.
+  void build_program() {
+    const char* const given = std::getenv("CMAKE_GENERATOR");
+    const std::string generator = given && *given ? given : "Unix Makefiles";
+    if (generator.starts_with("Ninja")) return program("build program", "ninja", "for CMAKE_GENERATOR=" + generator + ": apt-get install ninja-build");
+    program("build program", "make", find_program("ninja").empty() ? "apt-get install make" : "apt-get install make, or export CMAKE_GENERATOR=Ninja");
   }
 
   // It says itself what it is linked with: the compiler knows no library of the devices.
