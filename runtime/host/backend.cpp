@@ -1,13 +1,14 @@
 #include "runtime/backend.h"
 
 #include <omp.h>
-#include <oneapi/dnnl/dnnl.hpp>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <new>
+
+#include "runtime/host/onednn.h"
 
 namespace plimsoll::backend {
 namespace {

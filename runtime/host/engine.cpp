@@ -58,6 +58,7 @@ dnnl::memory::desc to_dnnl(const TensorDesc& desc) {
 dnnl::primitive_attr scratchpad_by_user() {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  require_determinism(attr);
   return attr;
 }
 

@@ -2,8 +2,7 @@
 // One engine for the process; primitives run on the calling thread with the OpenMP team that the trainer fixed.
 #pragma once
 
-#include <oneapi/dnnl/dnnl.hpp>
-
+#include "runtime/host/onednn.h"
 #include "runtime/kernel.h"
 
 namespace plimsoll::host {

@@ -24,7 +24,7 @@ dnnl::memory PrimitiveKernel::temporary(const dnnl::memory::desc& desc) {
 }
 
 void PrimitiveKernel::add(const dnnl::primitive& primitive, const dnnl::memory::desc& scratchpad,
-                          const std::unordered_map<int, dnnl::memory>& arguments) {
+                          const Arguments& arguments) {
   Stage stage{.primitive = primitive, .arguments = {}, .scratchpad = {}};
   for (const auto& [name, memory] : arguments) stage.arguments.push_back({name, memory.get()});
   if (const size_t bytes = scratchpad.get_size(); bytes > 0) {

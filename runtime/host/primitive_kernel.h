@@ -3,7 +3,6 @@
 //   workspace  | temporary 0 | temporary 1 | … | scratchpad, shared by the primitives |
 #pragma once
 
-#include <unordered_map>
 #include <vector>
 
 #include "runtime/host/engine.h"
@@ -18,7 +17,7 @@ class PrimitiveKernel final : public Kernel {
 
   // `scratchpad` is the primitive's scratchpad_desc(); its attributes must say scratchpad_by_user().
   void add(const dnnl::primitive& primitive, const dnnl::memory::desc& scratchpad,
-           const std::unordered_map<int, dnnl::memory>& arguments);
+           const Arguments& arguments);
   // to = from, or to += from, whatever their layouts.
   void add_reorder(const dnnl::memory& from, const dnnl::memory& to, bool accumulate = false);
 

@@ -44,7 +44,9 @@ constexpr Way kDirect = {"direct", dnnl::algorithm::convolution_direct, false};
 constexpr Way kReordered = {"reordered", dnnl::algorithm::convolution_direct, true};
 constexpr Way kWinograd = {"winograd", dnnl::algorithm::convolution_winograd, false};
 
-memory::desc any_layout(const memory::desc& desc) { return {desc.dims(), desc.data_type(), memory::format_tag::any}; }
+memory::desc any_layout(const memory::desc& desc) {
+  return {host::dims_of(desc), host::type_of(desc), memory::format_tag::any};
+}
 
 // `given` is how x, w and y lie; `x`, `w` and `y` is what oneDNN is asked for.
 struct ConvProblem {
@@ -72,21 +74,23 @@ struct ConvProblem {
     dnnl::primitive_attr attr = host::scratchpad_by_user();
     if (relu) {
       dnnl::post_ops after;
-      after.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
+      host::append_relu(after);
       attr.set_post_ops(after);
     }
-    return {{dnnl::prop_kind::forward_training, algorithm, x, w, b, y, strides, dilates, pads_begin, pads_end},
-            attr, host::engine()};
+    return host::describe<dnnl::convolution_forward>(host::engine(), attr, dnnl::prop_kind::forward_training, algorithm,
+                                                     x, w, b, y, strides, dilates, pads_begin, pads_end);
   }
 
   dnnl::convolution_backward_data::primitive_desc backward_data() const {
-    return {{algorithm, x, w, y, strides, dilates, pads_begin, pads_end}, host::scratchpad_by_user(), host::engine(),
-            forward()};
+    return host::describe_backward<dnnl::convolution_backward_data>(host::engine(), host::scratchpad_by_user(),
+                                                                    forward(), algorithm, x, w, y, strides, dilates,
+                                                                    pads_begin, pads_end);
   }
 
   dnnl::convolution_backward_weights::primitive_desc backward_weights() const {
-    return {{algorithm, x, w, b, y, strides, dilates, pads_begin, pads_end}, host::scratchpad_by_user(),
-            host::engine(), forward()};
+    return host::describe_backward<dnnl::convolution_backward_weights>(host::engine(), host::scratchpad_by_user(),
+                                                                       forward(), algorithm, x, w, b, y, strides,
+                                                                       dilates, pads_begin, pads_end);
   }
 };
 
@@ -103,10 +107,10 @@ BuiltConv forward(const ConvAttrs& attrs, std::span<const OperandDesc> operands,
   BuiltConv built{.slow = is_reference(desc.impl_info_str())};
   host::PrimitiveKernel& kernel = *built.kernel;
   const auto y = kernel.write_as(desc.dst_desc(), 3, p.given.y, false);
-  std::unordered_map<int, memory> arguments = {{DNNL_ARG_SRC, kernel.read_as(desc.src_desc(), 0, p.given.x)},
-                                               {DNNL_ARG_WEIGHTS, kernel.read_as(desc.weights_desc(), 1, p.given.w)},
-                                               {DNNL_ARG_DST, y.made}};
-  if (p.b) arguments[DNNL_ARG_BIAS] = kernel.operand(2, p.b);
+  host::Arguments arguments = {{DNNL_ARG_SRC, kernel.read_as(desc.src_desc(), 0, p.given.x)},
+                               {DNNL_ARG_WEIGHTS, kernel.read_as(desc.weights_desc(), 1, p.given.w)},
+                               {DNNL_ARG_DST, y.made}};
+  if (!p.b.is_zero()) arguments[DNNL_ARG_BIAS] = kernel.operand(2, p.b);
   kernel.add(dnnl::convolution_forward(desc), desc.scratchpad_desc(), arguments);
   kernel.finish(y);
   return built;
@@ -135,9 +139,9 @@ BuiltConv transpose_forward(const ConvAttrs& attrs, std::span<const OperandDesc>
   const ConvProblem p(attrs, way, operands[3].tensor, operands[1].tensor, absent(), operands[0].tensor);
   BuiltConv built = backward_data(p, 1, 0, 3);
   if (operands[2].access != Access::absent) {
-    const memory::desc b({1, p.x.dims()[1], 1, 1}, memory::data_type::f32, memory::format_tag::nchw);
-    const dnnl::binary::primitive_desc add({dnnl::algorithm::binary_add, p.given.x, b, p.given.x},
-                                           host::scratchpad_by_user(), host::engine());
+    const memory::desc b({1, host::dims_of(p.x)[1], 1, 1}, memory::data_type::f32, memory::format_tag::nchw);
+    const auto add = host::describe<dnnl::binary>(host::engine(), host::scratchpad_by_user(),
+                                                  dnnl::algorithm::binary_add, p.given.x, b, p.given.x);
     const memory y = built.kernel->operand(3, p.given.x);
     built.kernel->add(dnnl::binary(add), add.scratchpad_desc(),
                       {{DNNL_ARG_SRC_0, y}, {DNNL_ARG_SRC_1, built.kernel->operand(2, b)}, {DNNL_ARG_DST, y}});
@@ -148,9 +152,9 @@ BuiltConv transpose_forward(const ConvAttrs& attrs, std::span<const OperandDesc>
 // The bias alone is trained: db is a sum of dy over all but the channels.
 BuiltConv backward_bias(std::span<const OperandDesc> operands) {
   const memory::desc dy = host::to_dnnl(operands[1].tensor);
-  const memory::desc sums({1, dy.dims()[1], 1, 1}, memory::data_type::f32, memory::format_tag::nchw);
-  const dnnl::reduction::primitive_desc desc({dnnl::algorithm::reduction_sum, dy, sums, 0, 0},
-                                             host::scratchpad_by_user(), host::engine());
+  const memory::desc sums({1, host::dims_of(dy)[1], 1, 1}, memory::data_type::f32, memory::format_tag::nchw);
+  const auto desc = host::describe<dnnl::reduction>(host::engine(), host::scratchpad_by_user(),
+                                                    dnnl::algorithm::reduction_sum, dy, sums, 0.0F, 0.0F);
   BuiltConv built;
   const auto db = built.kernel->write_as(sums, 3, sums, operands[3].access == Access::update);
   built.kernel->add(dnnl::reduction(desc), desc.scratchpad_desc(),
@@ -167,11 +171,11 @@ BuiltConv backward_weights(const ConvAttrs& attrs, std::span<const OperandDesc> 
   host::PrimitiveKernel& kernel = *built.kernel;
   const auto dw = kernel.write_as(desc.diff_weights_desc(), 2, p.given.w, operands[2].access == Access::update);
   host::PrimitiveKernel::Result db;
-  std::unordered_map<int, memory> arguments = {
+  host::Arguments arguments = {
       {DNNL_ARG_SRC, kernel.read_as(desc.src_desc(), 0, p.given.x)},
       {DNNL_ARG_DIFF_DST, kernel.read_as(desc.diff_dst_desc(), 1, p.given.y)},
       {DNNL_ARG_DIFF_WEIGHTS, dw.made}};
-  if (p.b) {
+  if (!p.b.is_zero()) {
     db = kernel.write_as(p.b, 3, p.b, operands[3].access == Access::update);
     arguments[DNNL_ARG_DIFF_BIAS] = db.made;
   }

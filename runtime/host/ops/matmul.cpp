@@ -29,6 +29,7 @@ struct MatMulProblem {
   memory::desc bias;    // [1, …, N] as the primitive adds it itself; empty: none
   bool seeded = false;  // y holds beta · c before the primitive runs
   dnnl::primitive_attr attr = host::scratchpad_by_user();
+  host::Arguments scales;  // alpha, where the library wants it as an argument
 
   MatMulProblem(const MatMulAttrs& attrs, std::span<const OperandDesc> operands)
       : a(matrix(operands[0].tensor, attrs.transpose_a)),
@@ -48,7 +49,7 @@ struct MatMulProblem {
         seeded = true;
       }
     }
-    if (attrs.alpha != 1) attr.set_output_scales(0, {static_cast<float>(attrs.alpha)});
+    if (attrs.alpha != 1) scales = host::scale_product(host::engine(), attr, static_cast<float>(attrs.alpha));
     if (accumulates || seeded) {
       dnnl::post_ops sum;
       sum.append_sum(1.0F);
@@ -60,18 +61,17 @@ struct MatMulProblem {
   // implementations on its own gemm, which takes packing buffers from malloc whenever it runs; a trainer allocates
   // nothing once it has started. (Its gemm is up to twice as fast for the gradient of a wide layer at a small batch.)
   std::vector<dnnl::matmul::primitive_desc> implementations() const {
-    const dnnl::matmul::desc desc = bias ? dnnl::matmul::desc(a, b, bias, y) : dnnl::matmul::desc(a, b, y);
     std::vector<dnnl::matmul::primitive_desc> found;
     std::vector<std::string> names;
-    dnnl::matmul::primitive_desc next(desc, attr, host::engine());
-    do {
+    for (const auto& next : bias.is_zero() ? host::describe_all<dnnl::matmul>(host::engine(), attr, a, b, y)
+                                           : host::describe_all<dnnl::matmul>(host::engine(), attr, a, b, bias, y)) {
       const std::string name = next.impl_info_str();
       const bool last_resort = name.starts_with("ref") || name.starts_with("gemm");
       if (std::find(names.begin(), names.end(), name) == names.end() && (!last_resort || found.empty())) {
         found.push_back(next);
         names.push_back(name);
       }
-    } while (next.next_impl());
+    }
     return found;
   }
 
@@ -87,11 +87,12 @@ class MatMulKernel final : public Kernel {
  public:
   MatMulKernel(const MatMulProblem& problem, const dnnl::matmul::primitive_desc& desc, const MatMulAttrs& attrs,
                std::span<const OperandDesc> operands)
-      : seeded_(problem.seeded), beta_(static_cast<float>(attrs.beta)) {
-    std::unordered_map<int, memory> arguments = {{DNNL_ARG_SRC, product_.operand(0, problem.a)},
-                                                 {DNNL_ARG_WEIGHTS, product_.operand(1, problem.b)},
-                                                 {DNNL_ARG_DST, product_.operand(3, problem.y)}};
-    if (problem.bias) arguments[DNNL_ARG_BIAS] = product_.operand(2, problem.bias);
+      : scales_(problem.scales), seeded_(problem.seeded), beta_(static_cast<float>(attrs.beta)) {
+    host::Arguments arguments = {{DNNL_ARG_SRC, product_.operand(0, problem.a)},
+                                 {DNNL_ARG_WEIGHTS, product_.operand(1, problem.b)},
+                                 {DNNL_ARG_DST, product_.operand(3, problem.y)}};
+    arguments.insert(scales_.begin(), scales_.end());
+    if (!problem.bias.is_zero()) arguments[DNNL_ARG_BIAS] = product_.operand(2, problem.bias);
     product_.add(dnnl::matmul(desc), desc.scratchpad_desc(), arguments);
     if (seeded_) seed_ = loops_over<2>({operands[3].tensor, operands[2].tensor});
   }
@@ -115,6 +116,7 @@ class MatMulKernel final : public Kernel {
   }
 
   host::PrimitiveKernel product_;
+  host::Arguments scales_;  // not operands: kept alive here
   bool seeded_;
   float beta_;
   Loops<2> seed_;

@@ -30,9 +30,10 @@ struct MaxPoolProblem {
     }
   }
 
-  dnnl::pooling_v2_forward::primitive_desc forward(dnnl::prop_kind kind) const {
-    return {{kind, dnnl::algorithm::pooling_max, x, y, strides, kernel, dilates, pads_begin, pads_end},
-            host::scratchpad_by_user(), host::engine()};
+  host::PoolingForward::primitive_desc forward(dnnl::prop_kind kind) const {
+    return host::describe<host::PoolingForward>(host::engine(), host::scratchpad_by_user(), kind,
+                                                dnnl::algorithm::pooling_max, x, y, strides, kernel, dilates,
+                                                pads_begin, pads_end);
   }
 };
 
@@ -50,20 +51,20 @@ BuiltPool forward(const PoolAttrs& attrs, std::span<const OperandDesc> operands)
   const bool training = operands[2].access != Access::absent;
   const auto desc = p.forward(training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference);
   auto kernel = std::make_unique<host::PrimitiveKernel>();
-  std::unordered_map<int, memory> arguments = {{DNNL_ARG_SRC, kernel->operand(0, p.x)},
-                                               {DNNL_ARG_DST, kernel->operand(1, p.y)}};
+  host::Arguments arguments = {{DNNL_ARG_SRC, kernel->operand(0, p.x)},
+                               {DNNL_ARG_DST, kernel->operand(1, p.y)}};
   if (training) arguments[DNNL_ARG_WORKSPACE] = indices(*kernel, 2, operands[2], desc.workspace_desc());
-  kernel->add(dnnl::pooling_v2_forward(desc), desc.scratchpad_desc(), arguments);
+  kernel->add(host::PoolingForward(desc), desc.scratchpad_desc(), arguments);
   return kernel;
 }
 
 BuiltPool backward(const PoolAttrs& attrs, std::span<const OperandDesc> operands) {
   const MaxPoolProblem p(attrs, operands[2].tensor, operands[1].tensor);
-  const dnnl::pooling_v2_backward::primitive_desc desc(
-      {dnnl::algorithm::pooling_max, p.x, p.y, p.strides, p.kernel, p.dilates, p.pads_begin, p.pads_end},
-      host::scratchpad_by_user(), host::engine(), p.forward(dnnl::prop_kind::forward_training));
+  const auto desc = host::describe_backward<host::PoolingBackward>(
+      host::engine(), host::scratchpad_by_user(), p.forward(dnnl::prop_kind::forward_training),
+      dnnl::algorithm::pooling_max, p.x, p.y, p.strides, p.kernel, p.dilates, p.pads_begin, p.pads_end);
   auto kernel = std::make_unique<host::PrimitiveKernel>();
-  kernel->add(dnnl::pooling_v2_backward(desc), desc.scratchpad_desc(),
+  kernel->add(host::PoolingBackward(desc), desc.scratchpad_desc(),
               {{DNNL_ARG_WORKSPACE, indices(*kernel, 0, operands[0], desc.workspace_desc())},
                {DNNL_ARG_DIFF_DST, kernel->operand(1, p.y)},
                {DNNL_ARG_DIFF_SRC, kernel->operand(2, p.x)}});

@@ -30,7 +30,7 @@ class ReorderKernel final : public Kernel {
  private:
   dnnl::memory from_, to_, scratch_;
   dnnl::reorder primitive_;
-  std::unordered_map<int, dnnl::memory> arguments_;
+  host::Arguments arguments_;
   int64_t workspace_bytes_ = 0;
 };
 

@@ -1,0 +1,114 @@
+// What oneDNN 2 (2.6 or later) and oneDNN 3 write differently: the only file that looks at the library's version.
+// oneDNN 3 has no operation descriptors: a primitive descriptor is made from the operation's parameters.
+#pragma once
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include <unordered_map>
+#include <vector>
+
+#if DNNL_VERSION_MAJOR < 2 || (DNNL_VERSION_MAJOR == 2 && DNNL_VERSION_MINOR < 6) || DNNL_VERSION_MAJOR > 3
+#error "oneDNN 2.6 or later, or oneDNN 3, is needed (Debian: libdnnl-dev)"
+#endif
+
+namespace plimsoll::host {
+
+// The arguments of an execution by their number: DNNL_ARG_SRC, ...
+using Arguments = std::unordered_map<int, dnnl::memory>;
+
+// A descriptor and those of the library's further implementations of the same, in its order of preference.
+template <class Descriptor>
+std::vector<Descriptor> with_next_implementations(Descriptor first) {
+  std::vector<Descriptor> all = {first};
+  while (first.next_impl()) all.push_back(first);
+  return all;
+}
+
+#if DNNL_VERSION_MAJOR == 2
+
+using PoolingForward = dnnl::pooling_v2_forward;  // with dilations, which pooling_forward of oneDNN 2 does not have
+using PoolingBackward = dnnl::pooling_v2_backward;
+
+inline dnnl::memory::dims dims_of(const dnnl::memory::desc& desc) { return desc.dims(); }
+inline dnnl::memory::data_type type_of(const dnnl::memory::desc& desc) { return desc.data_type(); }
+
+// The descriptor of a primitive: its attributes, then the parameters of its operation in oneDNN's order.
+template <class Primitive, class... Parameters>
+typename Primitive::primitive_desc describe(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
+                                            const Parameters&... parameters) {
+  return {{parameters...}, attr, engine};
+}
+
+// The descriptors of all implementations. oneDNN 2 reads the operation again for each, so that it must still be there.
+template <class Primitive, class... Parameters>
+std::vector<typename Primitive::primitive_desc> describe_all(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
+                                                             const Parameters&... parameters) {
+  const typename Primitive::desc operation(parameters...);
+  return with_next_implementations(typename Primitive::primitive_desc(operation, attr, engine));
+}
+
+// As describe(), of a gradient; `forward` is the descriptor of the forward primitive.
+template <class Primitive, class Forward, class... Parameters>
+typename Primitive::primitive_desc describe_backward(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
+                                                     const Forward& forward, const Parameters&... parameters) {
+  return {{parameters...}, attr, engine, forward};
+}
+
+// oneDNN 2 has no such attribute.
+inline void require_determinism(dnnl::primitive_attr&) {}
+
+inline void append_relu(dnnl::post_ops& after) { after.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0); }
+
+// The product is multiplied by `factor` before post-operations. Returns the arguments that every execution needs for
+// it; the caller keeps them alive.
+inline Arguments scale_product(const dnnl::engine&, dnnl::primitive_attr& attr, float factor) {
+  attr.set_output_scales(0, {factor});
+  return {};
+}
+
+#else
+
+using PoolingForward = dnnl::pooling_forward;
+using PoolingBackward = dnnl::pooling_backward;
+
+inline dnnl::memory::dims dims_of(const dnnl::memory::desc& desc) { return desc.get_dims(); }
+inline dnnl::memory::data_type type_of(const dnnl::memory::desc& desc) { return desc.get_data_type(); }
+
+template <class Primitive, class... Parameters>
+typename Primitive::primitive_desc describe(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
+                                            const Parameters&... parameters) {
+  return {engine, parameters..., attr};
+}
+
+template <class Primitive, class... Parameters>
+std::vector<typename Primitive::primitive_desc> describe_all(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
+                                                             const Parameters&... parameters) {
+  return with_next_implementations(describe<Primitive>(engine, attr, parameters...));
+}
+
+template <class Primitive, class Forward, class... Parameters>
+typename Primitive::primitive_desc describe_backward(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
+                                                     const Forward& forward, const Parameters&... parameters) {
+  return {engine, parameters..., forward, attr};
+}
+
+// A trainer's results are the same at every run. The attribute exists since oneDNN 3.4.
+inline void require_determinism([[maybe_unused]] dnnl::primitive_attr& attr) {
+#if DNNL_VERSION_MINOR >= 4
+  attr.set_deterministic(true);
+#endif
+}
+
+inline void append_relu(dnnl::post_ops& after) { after.append_eltwise(dnnl::algorithm::eltwise_relu, 0, 0); }
+
+// Output scales are gone. A scale of the weights is applied at the same place, and is an argument of the execution.
+inline Arguments scale_product(const dnnl::engine& engine, dnnl::primitive_attr& attr, float factor) {
+  attr.set_scales_mask(DNNL_ARG_WEIGHTS, 0);
+  const dnnl::memory scale({{1}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::a}, engine);
+  *static_cast<float*>(scale.get_data_handle()) = factor;
+  return {{DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, scale}};
+}
+
+#endif
+
+}  // namespace plimsoll::host
