@@ -2,6 +2,8 @@
 // One engine for the process; primitives run on the calling thread with the OpenMP team that the trainer fixed.
 #pragma once
 
+#include <string>
+
 #include "runtime/host/onednn.h"
 #include "runtime/kernel.h"
 
@@ -16,6 +18,16 @@ dnnl::memory::dims to_dims(const IntList& list);
 
 // Attributes that every primitive is made with: the scratchpad is the user's (it lies in the plan's workspace).
 dnnl::primitive_attr scratchpad_by_user();
+
+// What `make` returns. Where oneDNN fails, a KernelError that begins with `failure` and says why.
+template <class Make>
+auto made(const std::string& failure, Make make) {
+  try {
+    return make();
+  } catch (const dnnl::error& error) {
+    throw KernelError(failure + ": " + error.what());
+  }
+}
 
 // An absent memory whose address is given when the primitive runs.
 dnnl::memory unbound(const dnnl::memory::desc& desc);

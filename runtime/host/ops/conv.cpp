@@ -208,8 +208,10 @@ std::vector<Offer> offers(Build build, const ConvAttrs& attrs, std::span<const O
   BuiltConv direct = attempt(kDirect);
   if (direct.kernel && !direct.slow) found.push_back({kDirect.name, std::move(direct.kernel)});
   BuiltConv reordered = attempt(kReordered);
-  const bool differs = found.empty() || reordered.kernel->workspace_bytes() != found[0].kernel->workspace_bytes();
-  if (reordered.kernel && !reordered.slow && differs) found.push_back({kReordered.name, std::move(reordered.kernel)});
+  const auto differs = [&] {
+    return found.empty() || reordered.kernel->workspace_bytes() != found[0].kernel->workspace_bytes();
+  };
+  if (reordered.kernel && !reordered.slow && differs()) found.push_back({kReordered.name, std::move(reordered.kernel)});
   if (found.empty() && direct.kernel) found.push_back({kDirect.name, std::move(direct.kernel)});
   if (found.empty()) throw KernelError("oneDNN has no such convolution: " + reason);
   const auto is_ones = [](const IntList& list) { return list == IntList{1, 1}; };
@@ -226,13 +228,13 @@ std::vector<Algorithm> list(Build build, const ConvAttrs& attrs, std::span<const
 }
 
 std::unique_ptr<Kernel> pick(Build build, const ConvAttrs& attrs, std::span<const OperandDesc> operands,
-                             std::string_view algorithm) try {
+                             std::string_view algorithm) {
   if (algorithm.empty()) return std::move(offers(build, attrs, operands).front().kernel);
   for (const Way& way : {kDirect, kReordered, kWinograd})
-    if (algorithm == way.name) return build(attrs, operands, way).kernel;
+    if (algorithm == way.name)
+      return host::made("oneDNN has no '" + std::string(algorithm) + "' for this convolution",
+                        [&] { return build(attrs, operands, way).kernel; });
   throw KernelError("there is no convolution algorithm '" + std::string(algorithm) + "'");
-} catch (const dnnl::error& failure) {
-  throw KernelError("oneDNN has no '" + std::string(algorithm) + "' for this convolution: " + failure.what());
 }
 
 }  // namespace

@@ -13,6 +13,8 @@ namespace {
 
 using dnnl::memory;
 
+constexpr const char* kNoMatMul = "oneDNN has no such matrix multiplication";
+
 memory::desc matrix(const TensorDesc& desc, bool transposed) {
   memory::dims dims = host::to_dims(desc.dims);
   memory::dims strides(dims.size(), 1);
@@ -125,21 +127,25 @@ class MatMulKernel final : public Kernel {
 }  // namespace
 
 std::vector<Algorithm> MatMul::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  const MatMulProblem problem(attrs, operands);
-  std::vector<Algorithm> all;
-  for (const auto& desc : problem.implementations())
-    all.push_back({.name = desc.impl_info_str(),
-                   .workspace_bytes = MatMulKernel(problem, desc, attrs, operands).workspace_bytes()});
-  return all;
+  return host::made(kNoMatMul, [&] {
+    const MatMulProblem problem(attrs, operands);
+    std::vector<Algorithm> all;
+    for (const auto& desc : problem.implementations())
+      all.push_back({.name = desc.impl_info_str(),
+                     .workspace_bytes = MatMulKernel(problem, desc, attrs, operands).workspace_bytes()});
+    return all;
+  });
 }
 
 std::unique_ptr<Kernel> MatMul::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                      std::string_view algorithm) {
-  const MatMulProblem problem(attrs, operands);
-  for (const auto& desc : problem.implementations())
-    if (algorithm.empty() || algorithm == desc.impl_info_str())
-      return std::make_unique<MatMulKernel>(problem, desc, attrs, operands);
-  throw KernelError("MatMul: no algorithm '" + std::string(algorithm) + "'");
+  return host::made(kNoMatMul, [&]() -> std::unique_ptr<Kernel> {
+    const MatMulProblem problem(attrs, operands);
+    for (const auto& desc : problem.implementations())
+      if (algorithm.empty() || algorithm == desc.impl_info_str())
+        return std::make_unique<MatMulKernel>(problem, desc, attrs, operands);
+    throw KernelError("MatMul: no algorithm '" + std::string(algorithm) + "'");
+  });
 }
 
 }  // namespace plimsoll

@@ -45,6 +45,7 @@ memory indices(host::PrimitiveKernel& kernel, size_t slot, const OperandDesc& op
 }
 
 using BuiltPool = std::unique_ptr<host::PrimitiveKernel>;
+using BuildPool = BuiltPool (*)(const PoolAttrs&, std::span<const OperandDesc>);
 
 BuiltPool forward(const PoolAttrs& attrs, std::span<const OperandDesc> operands) {
   const MaxPoolProblem p(attrs, operands[0].tensor, operands[1].tensor);
@@ -71,24 +72,28 @@ BuiltPool backward(const PoolAttrs& attrs, std::span<const OperandDesc> operands
   return kernel;
 }
 
+BuiltPool built_pool(BuildPool build, const PoolAttrs& attrs, std::span<const OperandDesc> operands) {
+  return host::made("oneDNN has no such pooling", [&] { return build(attrs, operands); });
+}
+
 }  // namespace
 
 std::vector<Algorithm> MaxPoolForward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = forward(attrs, operands)->workspace_bytes()}};
+  return {{.workspace_bytes = built_pool(forward, attrs, operands)->workspace_bytes()}};
 }
 
 std::unique_ptr<Kernel> MaxPoolForward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                              std::string_view) {
-  return forward(attrs, operands);
+  return built_pool(forward, attrs, operands);
 }
 
 std::vector<Algorithm> MaxPoolBackward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = backward(attrs, operands)->workspace_bytes()}};
+  return {{.workspace_bytes = built_pool(backward, attrs, operands)->workspace_bytes()}};
 }
 
 std::unique_ptr<Kernel> MaxPoolBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                               std::string_view) {
-  return backward(attrs, operands);
+  return built_pool(backward, attrs, operands);
 }
 
 }  // namespace plimsoll

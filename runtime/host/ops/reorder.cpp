@@ -34,14 +34,18 @@ class ReorderKernel final : public Kernel {
   int64_t workspace_bytes_ = 0;
 };
 
+std::unique_ptr<ReorderKernel> built_reorder(std::span<const OperandDesc> operands) {
+  return host::made("oneDNN has no such reorder", [&] { return std::make_unique<ReorderKernel>(operands); });
+}
+
 }  // namespace
 
 std::vector<Algorithm> Reorder::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = ReorderKernel(operands).workspace_bytes()}};
+  return {{.workspace_bytes = built_reorder(operands)->workspace_bytes()}};
 }
 
 std::unique_ptr<Kernel> Reorder::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
-  return std::make_unique<ReorderKernel>(operands);
+  return built_reorder(operands);
 }
 
 }  // namespace plimsoll
