@@ -16,14 +16,6 @@ namespace plimsoll::host {
 // The arguments of an execution by their number: DNNL_ARG_SRC, ...
 using Arguments = std::unordered_map<int, dnnl::memory>;
 
-// A descriptor and those of the library's further implementations of the same, in its order of preference.
-template <class Descriptor>
-std::vector<Descriptor> with_next_implementations(Descriptor first) {
-  std::vector<Descriptor> all = {first};
-  while (first.next_impl()) all.push_back(first);
-  return all;
-}
-
 #if DNNL_VERSION_MAJOR == 2
 
 using PoolingForward = dnnl::pooling_v2_forward;  // with dilations, which pooling_forward of oneDNN 2 does not have
@@ -39,12 +31,16 @@ typename Primitive::primitive_desc describe(const dnnl::engine& engine, const dn
   return {{parameters...}, attr, engine};
 }
 
-// The descriptors of all implementations. oneDNN 2 reads the operation again for each, so that it must still be there.
+// The descriptors of all implementations, in oneDNN's order of preference. oneDNN 2 reads the operation for each of them:
+// it must outlive the loop.
 template <class Primitive, class... Parameters>
 std::vector<typename Primitive::primitive_desc> describe_all(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
                                                              const Parameters&... parameters) {
   const typename Primitive::desc operation(parameters...);
-  return with_next_implementations(typename Primitive::primitive_desc(operation, attr, engine));
+  typename Primitive::primitive_desc next(operation, attr, engine);
+  std::vector<typename Primitive::primitive_desc> all = {next};
+  while (next.next_impl()) all.push_back(next);
+  return all;
 }
 
 // As describe(), of a gradient; `forward` is the descriptor of the forward primitive.
@@ -80,10 +76,18 @@ typename Primitive::primitive_desc describe(const dnnl::engine& engine, const dn
   return {engine, parameters..., attr};
 }
 
+// oneDNN 3 changes the descriptor in place, and C++ copies share it.
 template <class Primitive, class... Parameters>
 std::vector<typename Primitive::primitive_desc> describe_all(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
                                                              const Parameters&... parameters) {
-  return with_next_implementations(describe<Primitive>(engine, attr, parameters...));
+  typename Primitive::primitive_desc next = describe<Primitive>(engine, attr, parameters...);
+  std::vector<typename Primitive::primitive_desc> all;
+  do {
+    dnnl_primitive_desc_t copy = nullptr;
+    dnnl::error::wrap_c_api(dnnl_primitive_desc_clone(&copy, next.get()), "a primitive descriptor cannot be copied");
+    all.emplace_back(copy);
+  } while (next.next_impl());
+  return all;
 }
 
 template <class Primitive, class Forward, class... Parameters>

@@ -69,6 +69,18 @@ TEST_CASE("a convolution that oneDNN cannot make at all is an error that says wh
   CHECK_THROWS_AS(ConvForward::make(kAttrs, kOperands, "direct"), KernelError);
 }
 
+// oneDNN has its reference for everything: a thousand times slower, and named last.
+TEST_CASE("a matrix multiplication is offered by its name, and not left to oneDNN's reference") {
+  const TensorDesc a = f32({64, 128}), b = f32({128, 256}), y = f32({64, 256});
+  const std::vector<OperandDesc> operands = {read(a), read(b), absent(), write(y)};
+  const auto all = MatMul::algorithms(MatMulAttrs{}, operands);
+  REQUIRE(!all.empty());
+  for (const Algorithm& one : all) {
+    CHECK(!one.name.starts_with("ref"));
+    CHECK(MatMul::make(MatMulAttrs{}, operands, one.name) != nullptr);
+  }
+}
+
 TEST_CASE("what else oneDNN cannot make is an error that a kernel set names the layers of") {
   const TensorDesc matrix = f32({16, 16}), image = f32({1, 8, 4, 4});
   TensorDesc blocked = image;
