@@ -31,7 +31,7 @@ expect 0 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --budget "$w
 [[ $(field whole.json minimum_bytes) -eq $whole ]] || fail "the least of the whole batch is not the minimum"
 expect 6 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --budget "$((whole - 256))" -o none.json
 expect 0 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --budget "$rounds" --batch-norm split -o split.json
-samples=$(field split.json sub_batch)
+samples=$(/usr/bin/python3 -c 'import json; print(json.load(open("split.json"))["sub_batch"])')
 [[ $samples -lt 16 ]] || fail "a budget that only rounds meet left the batch whole"
 says "batch normalization sees $samples samples at a time, not 16"; says "--batch-norm whole forbids it"
 expect 6 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --budget "$((rounds - 256))" --batch-norm split -o none.json

@@ -12,7 +12,7 @@ expect 8 env PATH="$PWD/empty" "$plimsoll" doctor
 says "apt-get install cmake"; says "apt-get install g++"; says "tools/setup.sh"
 says "cannot be looked for without a compiler"; says "apt-get install libopenmpi-dev openmpi-bin"
 # A compiler and CMake build nothing without a build program; which one, CMAKE_GENERATOR says.
-mkdir tools-only && ln -s "$(command -v cmake)" "$(command -v c++)" tools-only/ && ln -s "$(command -v true)" tools-only/ninja
+mkdir tools-only && ln -s "$(command -v cmake)" "$(command -v c++)" tools-only/ && ln -s "$(type -P true)" tools-only/ninja
 expect 8 env -u CMAKE_GENERATOR PATH="$PWD/tools-only" "$plimsoll" doctor
 says "build program"; says "apt-get install make, or export CMAKE_GENERATOR=Ninja"
 expect 0 env CMAKE_GENERATOR=Ninja plimsoll doctor; says "build program"

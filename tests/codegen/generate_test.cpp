@@ -28,11 +28,12 @@ std::set<std::string> paths(const std::vector<GeneratedFile>& files) {
   return all;
 }
 
-// The files that say what the program is, one after the other. CMakeLists.txt lists the runtime's files: not of interest.
+// The files that say what the program is, one after the other. CMakeLists.txt lists the runtime's files, LICENSE is ours: not of
+// interest.
 std::string program_text(const std::vector<GeneratedFile>& files) {
   std::string text;
   for (const GeneratedFile& file : files)
-    if (!file.path.starts_with("runtime/") && file.path != "CMakeLists.txt") text += "=== " + file.path + "\n" + file.contents;
+    if (!file.path.starts_with("runtime/") && file.path != "CMakeLists.txt" && file.path != "LICENSE") text += "=== " + file.path + "\n" + file.contents;
   return text;
 }
 

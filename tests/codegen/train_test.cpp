@@ -116,7 +116,7 @@ TEST_CASE("a model with names out of a bad dream still becomes a trainer") {
   const int built = project.build(kWithRuntime + " -DCMAKE_CXX_COMPILER=" + compiler);
   INFO(project.output());
   REQUIRE(built == 0);
-  CHECK(project.run("--steps 1") == 0);
+  CHECK(project.run("--data synthetic --steps 1") == 0);
 }
 
 TEST_CASE("a trainer keeps its promises at the command line") {
@@ -241,7 +241,7 @@ TEST_CASE("a program of a thousand layers builds and runs") {
   const int built = project.build(kWithRuntime);
   INFO(project.output());
   REQUIRE(built == 0);
-  const int code = project.run("--steps 2");
+  const int code = project.run("--data synthetic --steps 2");
   INFO(project.output());
   CHECK(code == 0);
 }
