@@ -29,6 +29,10 @@ class NoMemory : public std::bad_alloc {
   std::string what_;
 };
 
+// To be called first in main(), with its argv: settles what libraries read of the environment before main(), for which the same process may
+// start this program once more. It never fails.
+void settle_environment(char** arguments);
+
 // Takes the device, or fixes what the bits of a result depend on. Called once, before anything else of the backend.
 // Throws DeviceError.
 void start(int64_t threads);

@@ -14,7 +14,5 @@ started=$SECONDS
 cmake -S . -B "$build" -G Ninja -DBUILD_TESTING=ON -DPLIMSOLL_HARDENED=ON -DPLIMSOLL_WERROR=ON ${whole:+"$whole"} >/dev/null
 cmake --build "$build" -j "$jobs"
 echo "test: built in $((SECONDS - started)) s" >&2
-# Trainers run beside each other here: who waits for a thread must not keep it from running. Some tests wait for a rank that is
-# lost or a shell that is silent: one more than there are cores.
-export OMP_WAIT_POLICY=passive
+# Some tests wait for a rank that is lost or a shell that is silent: one more than there are cores.
 ctest --test-dir "$build" --output-on-failure -j "$((jobs + 1))" "$@"

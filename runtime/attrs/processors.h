@@ -1,10 +1,11 @@
-// How many processors this process may use.
+// How many processors this process may use, and how long it waits for one.
 #pragma once
 
 #include <sched.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -60,6 +61,21 @@ inline int processors(const std::string& root = "") {
     }
   });
   return std::max(1, static_cast<int>(allowed + 0.5));
+}
+
+// Seconds that the threads of this process have been ready to run while something else ran, all of them together. What a thread that has ended has waited
+// is lost. 0 where Linux does not say (/proc/*/schedstat).
+inline double queued_seconds(const std::string& root = "") {
+  double seconds = 0;
+  std::error_code failed;
+  const std::string tasks = root + "/proc/self/task";
+  for (std::filesystem::directory_iterator task(tasks, failed), end; !failed && task != end; task.increment(failed)) {
+    host_memory_files::for_each_line(task->path() / "schedstat", [&](std::string_view line) {
+      unsigned long long ran = 0, waited = 0;
+      if (std::sscanf(std::string(line).c_str(), "%llu %llu", &ran, &waited) == 2) seconds += 1e-9 * static_cast<double>(waited);
+    });
+  }
+  return seconds;
 }
 
 }  // namespace plimsoll

@@ -85,6 +85,8 @@ namespace plimsoll::backend {
 
 using cuda::check;
 
+void settle_environment(char**) {}
+
 void start(int64_t) {
   cuda::find_device();
   check(cudaSetDevice(0), "cudaSetDevice");

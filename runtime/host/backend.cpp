@@ -9,6 +9,7 @@
 #include <new>
 
 #include "runtime/host/onednn.h"
+#include "runtime/host/waiting.h"
 
 namespace plimsoll::backend {
 namespace {
@@ -16,6 +17,8 @@ namespace {
 constexpr int64_t kPage = 4096, kHugePage = int64_t{2} << 20;
 
 }  // namespace
+
+void settle_environment(char** arguments) { host::wait_briefly(arguments); }
 
 void start(int64_t threads) {
   omp_set_dynamic(0);

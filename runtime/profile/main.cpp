@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "runtime/backend.h"
 #include "runtime/profile/device.h"
 #include "runtime/profile/profiler.h"
 
@@ -57,6 +58,7 @@ int fail(int code, const std::string& what) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  plimsoll::backend::settle_environment(argv);  // as a trainer does
   const std::string program = std::filesystem::path(argv[0]).filename().string();
   std::string input, output, device, otherwise;
   bool measure = true, describe = false, dump = false, hold = false, progress = false;

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/backend.h"
 #include "runtime/profile/device.h"
 #include "runtime/profile/measure.h"
 #include "runtime/profile/profiler.h"
@@ -245,6 +246,7 @@ Options options_of(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  backend::settle_environment(argv);
   try {
     return run(options_of(argc, argv));
   } catch (const std::invalid_argument& error) {

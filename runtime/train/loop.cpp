@@ -8,11 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/attrs/processors.h"
 #include "runtime/train/checkpoint.h"
 #include "runtime/train/counted.h"
 #include "runtime/train/diagnose.h"
 #include "runtime/train/feeder.h"
 #include "runtime/train/machine.h"
+#include "runtime/train/pace.h"
 #include "runtime/train/parameters.h"
 #include "runtime/train/preparation.h"
 #include "runtime/train/rank_rates.h"
@@ -177,6 +179,13 @@ class Loop {
   void warn_if(const std::string& warning) {
     if (!warning.empty()) reporter_.warn(warning);
   }
+  // Once, and only where it is slow is anything allocated for it.
+  void warn_of_pace(double seconds) {
+    if (pace_is_told_ || !pace_.looks_slow(seconds)) return;
+    const std::string warning = slower_than_predicted(pace_.pace(durations_.median()));
+    pace_is_told_ = !warning.empty();
+    warn_if(warning);
+  }
   bool done() const { return progress_.iteration >= length_.steps || stopping(); }
 
   void begin_checkpoints() {
@@ -271,6 +280,8 @@ class Loop {
                                  .moved_bytes = totals.moved_bytes};
     durations_.add(result.seconds);
     reductions_.add(totals.reduce_seconds);
+    pace_.iteration_ended(totals.fetch_seconds, totals.stall_seconds, totals.reduce_seconds);
+    warn_of_pace(result.seconds);
     agree();
     warn_if(device_use_.iteration_ended(result.iteration - first_iteration_, machine_.arena().allocated_bytes()));
     if (!totals.not_recorded.empty() && !std::exchange(not_recorded_is_told_, true))
@@ -386,6 +397,8 @@ class Loop {
   std::optional<TrainerError> no_checkpoint_;  // why the run ends, where none may be missing
   std::optional<Feeder> feeder_, evaluation_feeder_;
   Durations durations_, reductions_;
+  PaceWatch pace_{program_};
+  bool pace_is_told_ = false;
   StepTimes times_;  // of --trace
 };
 
@@ -423,6 +436,7 @@ Exit train(const Program& program, const Options& given, const std::string& mode
   if (!options.quiet) print_start(program, data.training, length.per_epoch, options.spill);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of its write, not our end
   if (!team.speaks()) reporter.silence();
+  if (const std::string warning = more_threads_than_processors(program.threads, processors()); !warning.empty()) reporter.warn(warning);
   for (const std::string& warning : data.training.warnings) reporter.warn("warning: " + warning);
   if (data.evaluation)
     for (const std::string& warning : data.evaluation->warnings) reporter.warn("warning: " + warning);

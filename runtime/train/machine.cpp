@@ -7,6 +7,7 @@
 #include "runtime/train/counted.h"
 #include "runtime/train/diagnose.h"
 #include "runtime/train/layout.h"
+#include "runtime/train/reporter.h"
 
 namespace plimsoll::train {
 namespace {
@@ -95,7 +96,9 @@ Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
   context.loss_scale = totals.labels > 0 ? of_batch / static_cast<double>(totals.labels) : 0;
   for (int64_t r = 0; r < rounds; ++r) {
     const Samples samples = samples_of(r);
+    const double fetching = now_seconds();
     feeder.stage(samples, r + 1 < rounds ? samples_of(r + 1) : next_first);
+    totals.fetch_seconds += now_seconds() - fetching;
     context.round = r;
     if (iteration.guarded && feeder.bad_input() >= 0) {
       totals.finite = false;

@@ -34,6 +34,7 @@ int fail(Exit code, const char* what) {
 }  // namespace
 
 int main(const Program& program, const char* trainer_directory, int argc, char** argv) {
+  backend::settle_environment(argv);
   try {
     const Options options = parse_options(argc, argv);
     if (options.help) {

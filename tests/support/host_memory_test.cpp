@@ -100,3 +100,13 @@ TEST_CASE("processors are those of the machine, or fewer by the quota of a contr
   machine.put("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "100000\n");
   CHECK(processors(machine.root()) == 1);
 }
+
+TEST_CASE("what threads waited for a processor is added up, and is nothing where the system does not say") {
+  using plimsoll::queued_seconds;
+  const FakeMachine machine;
+  CHECK(queued_seconds(machine.root()) == 0);
+  machine.put("/proc/self/task/7/schedstat", "5000000000 1500000000 12\n");
+  machine.put("/proc/self/task/8/schedstat", "1 250000000 3\n");
+  machine.put("/proc/self/task/9/status", "no schedstat\n");
+  CHECK(queued_seconds(machine.root()) == Approx(1.75));
+}

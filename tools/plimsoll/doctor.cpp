@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <thread>
 
 #include "compiler/costs/cache.h"
 #include "compiler/costs/subprocess.h"
@@ -12,6 +11,7 @@
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
 #include "compiler/support/json.h"
+#include "runtime/attrs/processors.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
 
@@ -114,7 +114,9 @@ class Doctor {
   void machine() {
     const std::string model = field_of("/proc/cpuinfo", "model name"), flags = " " + field_of("/proc/cpuinfo", "flags") + " ";
     const char* const units = flags.find(" avx512f ") != std::string::npos ? ", AVX-512" : flags.find(" avx2 ") != std::string::npos ? ", AVX2" : "";
-    add(Finding::State::ok, "CPU", fmt::format("{}, {}{}", model.empty() ? "unknown" : model, counted(std::thread::hardware_concurrency(), "core"), units));
+    const int64_t all_cores = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)), usable = processors();
+    add(Finding::State::ok, "CPU", fmt::format("{}, {}{}{}", model.empty() ? "unknown" : model, counted(all_cores, "core"),
+                                               usable < all_cores ? fmt::format(", of which this process may use {}", usable) : "", units));
     const int64_t all = kibibytes(field_of("/proc/meminfo", "MemTotal")), free = kibibytes(field_of("/proc/meminfo", "MemAvailable"));
     if (all > 0) add(Finding::State::ok, "memory", fmt::format("{}, {} available", format_bytes(all), format_bytes(free)));
   }

@@ -1,0 +1,44 @@
+# Threads wait for each other briefly, unless the user says how. A plan whose prediction does not hold here is told of, with the likely cause, and so
+# is one for more threads than there are processors.
+. "$PLIMSOLL_E2E/trainer.bash"
+small_model
+plimsoll profile net.onnx --batch 16 --threads 2 -o P.json -q
+build_trainer trainer net.onnx --batch 16 --costs P.json
+[[ -z "${OMP_WAIT_POLICY:-}${GOMP_SPINCOUNT:-}${KMP_BLOCKTIME:-}" ]] || fail "the tests should run with what users get"
+
+# variable_of NAME ENVIRONMENT…: what a trainer that runs with it has in its environment.
+variable_of() {
+  local name=$1
+  shift
+  rm -f m.jsonl
+  env "$@" trainer/build/train --data synthetic --steps 1000000000 --quiet --metrics m.jsonl & local child=$!
+  while [[ ! -s m.jsonl ]]; do kill -0 $child || fail "it ends by itself"; sleep 0.05; done
+  tr '\0' '\n' <"/proc/$child/environ" | sed -n "s/^$name=//p"
+  kill -TERM $child
+  wait $child || true
+}
+[[ $(variable_of GOMP_SPINCOUNT) -gt 0 ]] || fail "nobody says how long threads spin"
+[[ $(variable_of GOMP_SPINCOUNT GOMP_SPINCOUNT=77) == 77 ]] || fail "what the user says does not hold"
+[[ -z $(variable_of GOMP_SPINCOUNT OMP_WAIT_POLICY=active) ]] || fail "what the user says does not hold"
+# The program is started as what it was started as, with the same arguments.
+(cd trainer/build && ln -s train "a name" && exec -a "another name" "./a name" --help) | grep -q -- "--data" || fail "does not start again as it was"
+
+# As if it had been measured on a machine that is fifty times faster.
+$python - <<'PY'
+import json
+profile = json.load(open("P.json"))
+for task in profile["tasks"]:
+    for algorithm in task["algorithms"]:
+        algorithm["seconds"] /= 50
+json.dump(profile, open("fast.json", "w"))
+PY
+build_trainer fast net.onnx --batch 16 --costs fast.json
+expect 0 fast/build/train --data synthetic --steps 40
+says "times the predicted"; says "Likely cause: "
+[[ $(grep -c "times the predicted" err) -eq 1 ]] || fail "it is told of more than once"
+expect 0 fast/build/train --data synthetic --steps 4
+! grep "times the predicted" err || fail "the first iterations are slow by nature"
+
+# Of one processor, two threads.
+expect 0 taskset -c "$(taskset -pc $$ | sed 's/.*: //; s/[,-].*//')" trainer/build/train --data synthetic --steps 3
+says "the plan is for 2 threads, and this process may use 1 processor"; says "--threads 1"
