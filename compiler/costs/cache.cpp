@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
@@ -22,6 +23,8 @@ std::string digest(const std::string& key) {
   return fmt::format("{:016x}", hash);
 }
 
+constexpr std::string_view kFirstLine = "# plimsoll costs, schema 1: ";
+
 std::string one_line(std::string text) {
   for (char& c : text)
     if (c == '\n' || c == '\r') c = ' ';
@@ -37,7 +40,7 @@ std::string default_cache_directory() {
 }
 
 CostCache::CostCache(const std::string& directory, const std::string& key)
-    : directory_(directory), key_("# plimsoll costs, schema 1: " + one_line(key)) {
+    : directory_(directory), key_(std::string(kFirstLine) + one_line(key)) {
   if (!directory.empty()) path_ = directory + "/costs-" + digest(key_) + ".jsonl";
 }
 
@@ -54,7 +57,7 @@ CostCache::Kept CostCache::load() const {
   return kept;
 }
 
-void CostCache::append(Kept& news, bool links_again) const {
+void CostCache::append(Kept& news, const Again& again) const {
   if (path_.empty() || (news.tasks.empty() && !news.links)) return;
   std::error_code ignored;
   fs::create_directories(directory_, ignored);
@@ -74,15 +77,35 @@ void CostCache::append(Kept& news, bool links_again) const {
     std::map<std::string, ProfiledTask> there;
     Kept kept = load();
     for (ProfiledTask& task : kept.tasks) there.insert_or_assign(task.signature, std::move(task));
-    if (news.links && kept.links && !links_again) news.links = kept.links;
-    else if (news.links) text += links_json(*news.links) + "\n";
+    if (news.links && kept.links && (!again.links || news.links->disturbed)) news.links = kept.links;
+    else if (news.links && !news.links->disturbed) text += links_json(*news.links) + "\n";
     for (ProfiledTask& task : news.tasks) {
-      if (const auto found = there.find(task.signature); found != there.end()) task = found->second;
-      else text += profiled_task_json(task) + "\n";
+      const bool disturbed = task.disturbed();
+      if (const auto found = there.find(task.signature); found != there.end() && (!again.tasks || disturbed)) task = found->second;
+      else if (!disturbed) text += profiled_task_json(task) + "\n";
     }
     [[maybe_unused]] const ssize_t written = ::write(file, text.data(), text.size());
   }
   ::close(file);
+}
+
+std::vector<CacheFile> cache_files(const std::string& directory) {
+  std::vector<CacheFile> files;
+  std::error_code failed;
+  for (fs::directory_iterator entry(directory, failed), end; !failed && entry != end; entry.increment(failed)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with("costs-") || !name.ends_with(".jsonl")) continue;
+    std::ifstream in(entry->path(), std::ios::binary);
+    std::string line;
+    if (!std::getline(in, line) || !line.starts_with(kFirstLine)) continue;
+    CacheFile file{.path = entry->path().string(), .key = line.substr(kFirstLine.size())};
+    while (std::getline(in, line)) file.tasks += line.starts_with("{\"signature\"");
+    std::error_code unknown;
+    file.bytes = static_cast<int64_t>(fs::file_size(entry->path(), unknown));
+    files.push_back(std::move(file));
+  }
+  std::sort(files.begin(), files.end(), [](const CacheFile& a, const CacheFile& b) { return a.path < b.path; });
+  return files;
 }
 
 }  // namespace plimsoll

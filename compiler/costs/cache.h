@@ -24,14 +24,28 @@ class CostCache {
   };
   // All readable entries.
   Kept load() const;
-  // What another compiler has kept since we looked stands, and takes the place of what `news` has of it: all that share a file go
-  // by the same figures. Only links that somebody asked to have measured again replace those there. What cannot be written is
-  // not kept; planning does not fail for it.
-  void append(Kept& news, bool links_again = false) const;
+  // What was asked to be measured again replaces what is kept.
+  struct Again {
+    bool tasks = false, links = false;
+  };
+  // Otherwise what another compiler has kept since we looked stands, and takes the place of what `news` has of it: all that share a file go
+  // by the same figures. Figures that were disturbed are never kept, and never replace good ones. What cannot be written is not kept;
+  // planning does not fail because of it.
+  void append(Kept& news, const Again& again) const;
+  void append(Kept& news) const { append(news, {}); }
   const std::string& path() const { return path_; }
 
  private:
   std::string directory_, path_, key_;
 };
+
+// One of the files, as far as it can be told apart from others.
+struct CacheFile {
+  std::string path;
+  std::string key;  // all that its figures hold for
+  int64_t tasks = 0, bytes = 0;
+};
+// Those of a directory, by path; what is no cache file of ours is left out.
+std::vector<CacheFile> cache_files(const std::string& directory);
 
 }  // namespace plimsoll

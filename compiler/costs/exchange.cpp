@@ -1,5 +1,6 @@
 #include "compiler/costs/exchange.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -59,6 +60,7 @@ AlgorithmCost algorithm_from(JsonReader& read, const Place& entry) {
   cost.time_measured = JsonReader::field(entry, "seconds").json != nullptr;
   cost.seconds = read.seconds(entry, "seconds");
   if (cost.time_measured) cost.spread_seconds = read.seconds(entry, "spread_seconds");
+  cost.disturbed = read.flag(entry, "disturbed");
   if (!std::isfinite(cost.seconds) || cost.seconds < 0) read.complain(JsonReader::field(entry, "seconds"), "is negative");
   return cost;
 }
@@ -95,6 +97,7 @@ MeasuredLinks links_from(JsonReader& read, const Place& links) {
   if (spill.json) measured.spill = link_from(read, spill);
   if (JsonReader::field(links, "launch_seconds").json) measured.launch_seconds = positive(read, links, "launch_seconds", "seconds");
   measured.process_bytes = read.bytes(links, "process_bytes", false);
+  measured.disturbed = read.flag(links, "disturbed");
   return measured;
 }
 
@@ -121,10 +124,15 @@ Json as_json(const MeasuredLinks& links) {
   if (links.spill) text["spill"] = as_json(*links.spill);
   if (links.launch_seconds > 0) text["launch_seconds"] = links.launch_seconds;
   if (links.process_bytes > 0) text["process_bytes"] = links.process_bytes;
+  if (links.disturbed) text["disturbed"] = true;
   return text;
 }
 
 }  // namespace
+
+bool ProfiledTask::disturbed() const {
+  return std::any_of(algorithms.begin(), algorithms.end(), [](const AlgorithmCost& cost) { return cost.disturbed; });
+}
 
 std::map<std::string, std::string> task_entries(const TaskGraph& graph, int64_t samples) {
   const auto reuse = reuse_bytes(graph, samples);
@@ -194,6 +202,7 @@ std::string profiled_task_json(const ProfiledTask& task) {
     if (cost.order > 0) algorithm["order"] = cost.order;
     if (cost.time_measured) algorithm["seconds"] = cost.seconds;
     if (cost.spread_seconds > 0) algorithm["spread_seconds"] = cost.spread_seconds;
+    if (cost.disturbed) algorithm["disturbed"] = true;
     entry["algorithms"].push_back(std::move(algorithm));
   }
   return dump(entry);

@@ -36,6 +36,7 @@ struct ProfiledTask {
   std::string signature;
   std::vector<AlgorithmCost> algorithms;  // in the backend's order, the default first; empty: see error
   std::string error;
+  bool disturbed() const;  // one of the algorithms is
 };
 
 // Copies between the arena and a host pool, as they were measured.
@@ -51,6 +52,7 @@ struct MeasuredLinks {
   std::optional<MeasuredLink> spill = {};  // where the host pool may be a file
   double latency_seconds = 0;              // of handing a copy to another thread, or to the device's copy engine
   double launch_seconds = 0;               // of any task, however small; 0: not measured
+  bool disturbed = false;                  // other processes used the processors meanwhile
   int64_t process_bytes = 0;               // of the device's memory: what a process takes before it asks for any; 0: likewise
 };
 

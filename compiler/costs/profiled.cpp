@@ -32,6 +32,13 @@ std::string identity_of(const std::string& profiler) {
   return failed ? "" : fmt::format("{} {}", bytes, written.time_since_epoch().count());
 }
 
+// ", onednn 2.6.3"
+std::string in_words(const std::map<std::string, std::string>& libraries) {
+  std::string text;
+  for (const auto& [library, version] : libraries) text += ", " + library + " " + version;
+  return text;
+}
+
 std::string directory_for_temporary_files() {
   std::error_code failed;
   const fs::path directory = fs::temp_directory_path(failed);
@@ -89,10 +96,9 @@ Result<ProfileFile> read_profile(const std::string& path) {
 ProfiledCosts::ProfiledCosts(const ProfiledOptions& options, const ProfileFile& made_by, const std::string& identity)
     : options_(options),
       cache_(options.cache_directory,
-             fmt::format("{} | threads {} | profiler {} | {}{}{}", made_by.device, options.threads, identity,
-                         options.measure ? "measured" : "workspaces only",
-                         options.arithmetic.tf32 ? " | tf32" : "",
-                         options.arithmetic.nondeterministic ? " | nondeterministic" : "")),
+             fmt::format("{}{}, {}, {}{}{}, profiler {}", made_by.device, in_words(made_by.libraries), counted(options.threads, "thread"),
+                         options.measure ? "measured" : "workspaces only", options.arithmetic.tf32 ? ", tf32" : "",
+                         options.arithmetic.nondeterministic ? ", nondeterministic" : "", identity)),
       profile_{.device = made_by.device, .libraries = made_by.libraries, .threads = options.threads} {}
 
 Result<std::unique_ptr<ProfiledCosts>> ProfiledCosts::open(const ProfiledOptions& given) {
@@ -126,10 +132,9 @@ Result<std::unique_ptr<ProfiledCosts>> ProfiledCosts::open(const ProfiledOptions
     if (!options.elsewhere.empty()) options.measure = false;
   }
   const ProfileFile here = file ? *file : ProfileFile{.device = described->device, .libraries = described->libraries};
-  for (const auto& [library, version] : here.libraries) identity += fmt::format(" {} {}", library, version);
   std::unique_ptr<ProfiledCosts> costs(new ProfiledCosts(options, here, identity));
   costs->elsewhere_ = elsewhere;
-  if (!elsewhere) {
+  if (!elsewhere && !options.remeasure) {
     CostCache::Kept kept = costs->cache_.load();
     costs->learn(std::move(kept.tasks));
     costs->links_ = kept.links;
@@ -153,7 +158,7 @@ void ProfiledCosts::learn(std::vector<ProfiledTask> tasks) {
 Status ProfiledCosts::ask(const Question& question) {
   PLIMSOLL_ASSIGN(ProfileFile answer, run_profiler(options_, question));
   CostCache::Kept news{std::move(answer.tasks), answer.links};
-  cache_.append(news, !options_.spill_directory.empty());
+  cache_.append(news, {.tasks = options_.remeasure, .links = options_.remeasure || !options_.spill_directory.empty()});
   learn(std::move(news.tasks));
   if (news.links) links_ = news.links;
   return {};
@@ -231,6 +236,8 @@ Status ProfiledCosts::prepare(const TaskGraph& graph, int64_t samples) {
     else remember(found->second, task, samples);
   }
   if (!refused.notes.empty()) return refused;
+  const auto disturbed = std::count_if(wanted.begin(), wanted.end(), [&](const auto& entry) { return known_.at(entry.first).disturbed(); });
+  if (disturbed > 0 && options_.after_disturbed) options_.after_disturbed(static_cast<size_t>(disturbed), wanted.size());
   return {};
 }
 

@@ -23,10 +23,13 @@ struct ProfiledOptions {
   std::string elsewhere = {};        // a device that the profiler knows by this name: its workspaces, without `measure`
   bool only_if_none = false;         // `elsewhere` is meant where there is no device at hand
   std::string cache_directory = {};  // "": nothing is kept
+  bool remeasure = false;            // what is kept is measured again, and replaced
   std::string profile_file = {};     // a profile.json to take figures from; what it lacks is measured where it was made
   std::string spill_directory = {};  // where the host pool's file is measured; "": the directory for temporary files
   bool show_progress = false;        // of the profiler, on stderr
   std::function<void(size_t tasks)> before_measuring = {};  // called with how many are to be measured, if any
+  // Called where other processes disturbed the measurement of some of the tasks that a plan asks for.
+  std::function<void(size_t disturbed, size_t tasks)> after_disturbed = {};
 };
 
 class ProfiledCosts final : public Costs {

@@ -22,6 +22,7 @@ struct AlgorithmCost {
   int64_t order = 0;               // its place in the backend's preference: of what cannot be measured, the first is best
   double spread_seconds = 0;       // half of what lies between the quartiles of the runs that `seconds` is the median of
   bool time_measured = false;      // else modelled
+  bool disturbed = false;          // measured while other processes used the processors: too long, and not to be kept
   bool workspace_exact = false;    // else modelled
 };
 

@@ -28,6 +28,9 @@ nlohmann::json measure_overheads();
 // For a process of its own, which measure_overheads() starts: holds what a trainer holds, until its stdin ends.
 void hold_device();
 
+// Seconds that the threads which run kernels have waited for a processor; 0 where kernels run elsewhere.
+double waited_for_processors();
+
 // Of which kernels are measured.
 void* stream();
 

@@ -65,6 +65,20 @@ void Interlude::run() {
 
 void Interlude::touch_some(int64_t bytes) { touch(arena_.data(), std::min(bytes, interlude_bytes())); }
 
+bool Interlude::is_disturbed() {
+  const double queued = waited_for_processors();
+  Stopwatch all, one;
+  all.start();
+  run();
+  std::vector<double> seconds;
+  while (seconds.size() < kFewestRuns) {
+    one.start();
+    run();
+    seconds.push_back(one.stop());
+  }
+  return profile::is_disturbed(timing_of(std::move(seconds)), waited_for_processors() - queued, all.stop());
+}
+
 int64_t bytes_to_measure(std::span<const OperandDesc> operands, int64_t workspace_bytes) {
   int64_t bytes = aligned(workspace_bytes);
   for (const OperandDesc& operand : operands)
@@ -91,10 +105,28 @@ Timing time_of(Kernel& kernel, std::span<const OperandDesc> operands, std::span<
     kernel.run(context, workpiece.addresses.data(), workpiece.workspace);
     return watch.stop();
   };
+  const double queued = waited_for_processors();
+  Stopwatch all;
+  all.start();
   std::vector<double> seconds;
   if (const double to_warm_up = run(); to_warm_up >= kLongSeconds) seconds.push_back(to_warm_up);
   while (!are_enough(seconds)) seconds.push_back(run());
-  return timing_of(std::move(seconds));
+  Timing timing = timing_of(std::move(seconds));
+  timing.disturbed = is_disturbed(timing, waited_for_processors() - queued, all.stop());
+  return timing;
+}
+
+Timing undisturbed_time_of(Kernel& kernel, std::span<const OperandDesc> operands, std::span<const int64_t> reuse_bytes, const Workpiece& workpiece,
+                           Interlude* between, Retakes& retakes) {
+  Timing best = time_of(kernel, operands, reuse_bytes, workpiece, between);
+  int takes = 1;
+  while (best.disturbed && retakes.may_try_again(takes)) {
+    const Timing again = time_of(kernel, operands, reuse_bytes, workpiece, between);
+    ++takes;
+    if (!again.disturbed || again.median < best.median) best = again;
+  }
+  retakes.ended(takes, best.disturbed);
+  return best;
 }
 
 }  // namespace plimsoll::profile

@@ -33,6 +33,8 @@ class Interlude {
   Interlude();
   void run();
   void touch_some(int64_t bytes);  // what lay in the cores' own caches gives way
+  // By some runs of it alone: whether other processes want the processors now.
+  bool is_disturbed();
 
  private:
   backend::Arena arena_;
@@ -43,5 +45,9 @@ class Interlude {
 // an iteration touches between its last use and this one; empty: much. The workpiece's arena has at least bytes_to_measure().
 Timing time_of(Kernel& kernel, std::span<const OperandDesc> operands, std::span<const int64_t> reuse_bytes,
                const Workpiece& workpiece, Interlude* between);
+
+// The same, taken again while other processes disturb it, as far as `retakes` goes: the shortest then, for a disturbance only adds to a time.
+Timing undisturbed_time_of(Kernel& kernel, std::span<const OperandDesc> operands, std::span<const int64_t> reuse_bytes, const Workpiece& workpiece,
+                           Interlude* between, Retakes& retakes);
 
 }  // namespace plimsoll::profile

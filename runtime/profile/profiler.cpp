@@ -59,6 +59,7 @@ class Workbench {
     if (!interlude_) interlude_.emplace();
     return &*interlude_;
   }
+  Retakes& retakes() { return retakes_; }
   // What lies there is of another task from here on.
   void clear() { workpiece_.reset(); }
   // The task's operands, with room for the workspace; filled where they do not lie there yet. Throws std::bad_alloc.
@@ -77,6 +78,7 @@ class Workbench {
   std::optional<backend::Arena> arena_;
   std::optional<Workpiece> workpiece_;
   std::optional<Interlude> interlude_;
+  Retakes retakes_;
 };
 
 struct Candidate {
@@ -123,7 +125,7 @@ std::vector<Candidate> measured(const KernelCall& call, const std::vector<int64_
     try {
       const std::unique_ptr<Kernel> kernel = make_kernel(call, candidate.algorithm.name);
       const Workpiece& workpiece = workbench.workpiece(call.operands, candidate.algorithm.workspace_bytes);
-      candidate.timing = time_of(*kernel, call.operands, reuse_bytes, workpiece, workbench.interlude());
+      candidate.timing = undisturbed_time_of(*kernel, call.operands, reuse_bytes, workpiece, workbench.interlude(), workbench.retakes());
       done.push_back(std::move(candidate));
     } catch (const KernelError& error) {
       reason = error.what();
@@ -165,6 +167,7 @@ json profile_task(const json& task, bool measure, const Wanted& wanted, Workbenc
     if (measure) {
       entry["seconds"] = one.timing.median;
       entry["spread_seconds"] = one.timing.spread;
+      if (one.timing.disturbed) entry["disturbed"] = true;
     }
     algorithms.push_back(std::move(entry));
   }
@@ -197,12 +200,15 @@ json profile(const json& tasks, bool measure, void (*progress)(size_t done, size
   json result = describe();
   result["threads"] = threads;
   if (wanted.tf32) result["math"] = "tf32";
+  Workbench workbench;
   if (measure && tasks.contains("links")) {
+    const bool before = workbench.interlude()->is_disturbed();
     result["links"] = measure_links(tasks.at("links").at("spill_directory").get<std::string>());
     result["links"].update(measure_overheads());
+    // Copies are measured beside kernels, which differ by themselves.
+    if (before || workbench.interlude()->is_disturbed()) result["links"]["disturbed"] = true;
   }
   result["tasks"] = json::array();
-  Workbench workbench;
   const double limit = tasks.value("seconds", HUGE_VAL);
   const size_t done_before = tasks.value("done", size_t{0}), all = done_before + tasks.at("tasks").size();
   const auto began = std::chrono::steady_clock::now();

@@ -28,7 +28,8 @@ inline bool are_enough(const std::vector<double>& seconds) {
 struct Timing {
   double median = 0;  // seconds
   double spread = 0;  // half of what lies between the quartiles
-  int left_out = 0;   // runs that something else disturbed
+  int left_out = 0;   // runs that something else made much longer
+  bool disturbed = false;  // all of them, so that this is no good figure
 };
 
 inline constexpr double kOutlier = 6;  // times the median distance from the median; of what is normally distributed, one run in 20,000
@@ -49,5 +50,31 @@ inline Timing timing_of(std::vector<double> seconds) {
   const size_t count = seconds.size();
   return {.median = seconds[count / 2], .spread = (seconds[(3 * count) / 4] - seconds[count / 4]) / 2, .left_out = static_cast<int>(runs - count)};
 }
+
+// Beside other processes that want the processors, runs of one kernel differ by half; alone, by a few percent. A tick of the clock and what it takes to wake
+// a thread are no disturbance of kernels that take microseconds.
+inline constexpr double kSteadySpread = 0.2;    // of the median
+inline constexpr double kSteadySeconds = 5e-6;  // of spread, always
+inline constexpr double kSteadyQueue = 0.2;     // of the time that was spent on measuring, a thread of ours was ready and something else ran
+
+// Whether other work made these figures too long. `queued` and `passed`: seconds that our threads waited for a processor while all of it was measured, and that
+// it took.
+inline bool is_disturbed(const Timing& timing, double queued, double passed) {
+  return timing.spread > std::fmax(kSteadySeconds, kSteadySpread * timing.median) || queued > kSteadyQueue * passed;
+}
+
+// How often a disturbed measurement is taken again: at most twice each, and not at all where it has not helped several times in a row, for what disturbs
+// goes on.
+class Retakes {
+ public:
+  bool may_try_again(int takes) const { return takes < kMostTakes && in_vain_ < kMostInVain; }
+  void ended(int takes, bool disturbed) {
+    if (takes > 1 || disturbed) in_vain_ = disturbed ? in_vain_ + 1 : 0;
+  }
+
+ private:
+  static constexpr int kMostTakes = 3, kMostInVain = 8;
+  int in_vain_ = 0;
+};
 
 }  // namespace plimsoll::profile

@@ -1,6 +1,13 @@
 # A profile is measured, kept as a file, and planned with; what it lacks is measured too, but only where it was made.
 . "$PLIMSOLL_CLI/common.sh"
 small_model
+# Tests run beside each other: the mark that says so comes off here, but where it is what is tested.
+profiler() {
+  printf '#!/usr/bin/env bash\nset -euo pipefail\n"%s" "$@" | sed %q\n' "$(command -v plimsoll-profile-host)" "$2" >"$1"
+  chmod +x "$1"
+}
+profiler calm 's/,"disturbed":true//g; s/"disturbed":true,//g'
+export PLIMSOLL_PROFILER=$PWD/calm
 
 expect 0 plimsoll profile net.onnx --batch 8 --threads 1 -o P.json
 says "tasks"; says "GB/s out"
@@ -39,6 +46,34 @@ expect 3 plimsoll plan net.onnx --batch 8 --costs other.json;           says "ot
 head -c 300 P.json >short.json
 expect 3 plimsoll plan net.onnx --batch 8 --costs short.json;           says "short.json: profile.json: is no JSON: line "
 expect 2 plimsoll profile net.onnx --batch 8 --sub-batch 9 -o P.json;   says "sub-batch"
+
+# What other processes disturbed is marked, told of, and measured again the next time; what was measured in peace is kept until somebody asks.
+profiler busy 's/"deterministic":true,/&"disturbed":true,/g; s/"disturbed":true,"disturbed":true/"disturbed":true/g'
+export XDG_CACHE_HOME=$PWD/apart
+expect 0 env PLIMSOLL_PROFILER="$PWD/busy" plimsoll profile net.onnx --batch 8 --threads 1 -o busy.json
+says "measured while other processes used the processors, they are marked in 'busy.json' and not kept"
+expect 0 env PLIMSOLL_PROFILER="$PWD/busy" plimsoll plan net.onnx --batch 8 --costs busy.json -o plan.json
+says "were measured while other processes used the processors"; says "make 'busy.json' again"
+expect 0 env PLIMSOLL_PROFILER="$PWD/busy" plimsoll plan net.onnx --batch 8 --threads 1 --costs profiled -o plan.json
+says "they are not kept, and the next command measures them again"
+[[ $(cat apart/plimsoll/*.jsonl | grep -c signature) -eq 0 ]] || fail "disturbed times are kept"
+expect 0 plimsoll profile net.onnx --batch 8 --threads 1 -o calm.json
+! grep "other processes" err || fail "undisturbed times are told of"
+expect 0 plimsoll profile net.onnx --batch 8 --threads 1 -o again.json
+cmp calm.json again.json || fail "undisturbed times are not kept"
+expect 0 plimsoll profile net.onnx --batch 8 --threads 1 --remeasure -o anew.json
+! cmp -s calm.json anew.json || fail "--remeasure takes what is kept"
+expect 0 plimsoll profile net.onnx --batch 8 --threads 1 -o again.json
+cmp anew.json again.json || fail "what --remeasure measured is not kept"
+
+expect 0 plimsoll cache; says "$PWD/apart/plimsoll: "; says " file"; says "measured on"; says "1 thread, measured"
+tasks=$(/usr/bin/python3 -c 'import json; print(len(json.load(open("anew.json"))["tasks"]))')
+awk -v tasks="$tasks" '$1 ~ /^costs-/ && $2 >= tasks { found = 1 } END { exit !found }' out || { cat out; fail "the tasks are not counted"; }
+touch apart/plimsoll/mine
+expect 0 plimsoll cache --clear; says "deleted "
+[[ $(ls apart/plimsoll) == mine ]] || fail "not what is its own is deleted: $(ls apart/plimsoll)"
+expect 0 plimsoll cache; says ": 0 files, 0 B"
+expect 8 env -u HOME -u XDG_CACHE_HOME plimsoll cache; says "XDG_CACHE_HOME"
 
 # A bar while it measures, on a terminal only; nothing where nothing is missing.
 on_terminal() {

@@ -454,17 +454,56 @@ TEST_CASE("of two compilers that measure the same at once, the first to keep it 
   CHECK(kept.links->ram.alone_d2h == 1e9);
 
   CostCache::Kept again{{}, link(4e9)};
-  cache.append(again, true);
+  cache.append(again, {.links = true});
   CHECK(again.links->ram.alone_d2h == 4e9);
   CHECK(cache.load().links->ram.alone_d2h == 4e9);
+}
+
+TEST_CASE("what was disturbed is not kept, and what is asked for again replaces what is kept only if it was not") {
+  const TemporaryDirectory place;
+  const CostCache cache(place.path, "a device");
+  const auto took = [](const char* task, double seconds, bool disturbed) {
+    return ProfiledTask{task, {{.name = "direct", .seconds = seconds, .time_measured = true, .disturbed = disturbed}}, ""};
+  };
+  const auto kept = [&] {
+    std::map<std::string, double> seconds;
+    for (const ProfiledTask& task : cache.load().tasks) seconds[task.signature] = task.algorithms[0].seconds;
+    return seconds;
+  };
+  const auto link = [](double rate, bool disturbed) { return MeasuredLinks{.ram = {rate, rate, rate, rate, 0}, .latency_seconds = 1e-5, .disturbed = disturbed}; };
+  CostCache::Kept first{{took("calm", 1, false), took("busy", 9, true)}, link(1e9, true)};
+  cache.append(first);
+  CHECK(kept() == std::map<std::string, double>{{"calm", 1}});
+  CHECK(!cache.load().links);
+  CHECK(first.tasks[1].algorithms[0].seconds == 9);  // for this plan it has to do
+  CHECK(first.links->ram.alone_d2h == 1e9);
+
+  CostCache::Kept busy{{took("calm", 8, true)}, {}};
+  cache.append(busy, {.tasks = true});
+  CHECK(busy.tasks[0].algorithms[0].seconds == 1);
+  CostCache::Kept calm{{took("calm", 2, false), took("busy", 3, false)}, link(2e9, false)};
+  cache.append(calm, {.tasks = true});
+  CHECK(kept() == std::map<std::string, double>{{"calm", 2}, {"busy", 3}});
+  CHECK(cache.load().links->ram.alone_d2h == 2e9);
+  CostCache::Kept worse{{}, link(1e8, true)};
+  cache.append(worse, {.links = true});
+  CHECK(worse.links->ram.alone_d2h == 2e9);
+
+  const std::vector<CacheFile> files = cache_files(place.path);
+  REQUIRE(files.size() == 1);
+  CHECK(files[0].key == "a device");
+  CHECK(files[0].tasks == 3);
+  std::ofstream(place.path + "/costs-of-mine.jsonl") << "something else\n";
+  CHECK(cache_files(place.path).size() == 1);
+  CHECK(cache_files(place.path + "/nowhere").empty());
 }
 
 TEST_CASE("a profile file is read as it was written") {
   const ProfileFile profile{
       .device = "a device", .libraries = {{"onednn", "1.2.3"}}, .threads = 3,
       .links = MeasuredLinks{.ram = {1e9, 2e9, 3e9, 4e9, 0.5}, .spill = MeasuredLink{5e9, 6e9, 7e9, 8e9, 0}, .latency_seconds = 1e-5,
-                             .launch_seconds = 4e-6, .process_bytes = 512},
-      .tasks = {{"one", {{.name = "direct", .workspace_bytes = 64, .seconds = 0.25, .tf32 = true, .order = 3, .time_measured = true}}, ""},
+                             .launch_seconds = 4e-6, .disturbed = true, .process_bytes = 512},
+      .tasks = {{"one", {{.name = "direct", .workspace_bytes = 64, .seconds = 0.25, .tf32 = true, .order = 3, .time_measured = true, .disturbed = true}}, ""},
                 {"two", {}, "it cannot"}}};
   const std::string text = profile_json(profile);
   const Result<ProfileFile> read = parse_profile(text);
@@ -473,6 +512,8 @@ TEST_CASE("a profile file is read as it was written") {
   CHECK(read->threads == 3);
   CHECK(read->links->spill->beside_h2d == 8e9);
   CHECK(read->tasks[0].algorithms[0].seconds == 0.25);
+  CHECK(read->tasks[0].disturbed());
+  CHECK(read->links->disturbed);
   CHECK(read->tasks[0].algorithms[0].order == 3);
   CHECK(read->tasks[0].algorithms[0].tf32);
   CHECK(read->tasks[1].error == "it cannot");

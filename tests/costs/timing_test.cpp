@@ -52,3 +52,25 @@ TEST_CASE("where a clock cannot tell most runs apart, nothing is left out") {
 
 }  // namespace
 }  // namespace plimsoll
+
+TEST_CASE("a time is disturbed where runs differ by much, or where other work had the processor") {
+  const auto of = [](std::vector<double> seconds) { return timing_of(std::move(seconds)); };
+  CHECK(!profile::is_disturbed(of({1.00, 1.01, 0.99, 1.02, 0.98}), 0.01, 5));
+  CHECK(profile::is_disturbed(of({1.0, 1.9, 1.1, 2.2, 1.5}), 0.01, 5));
+  CHECK(profile::is_disturbed(of({1.00, 1.01, 0.99, 1.02, 0.98}), 2.5, 5));
+  CHECK(!profile::is_disturbed(of({3e-6, 8e-6, 4e-6, 9e-6, 5e-6}), 0, 1e-3));  // the clock's ticks
+}
+
+TEST_CASE("a disturbed measurement is taken again, and no more where that does not help") {
+  profile::Retakes retakes;
+  CHECK(retakes.may_try_again(1));
+  CHECK(retakes.may_try_again(2));
+  CHECK(!retakes.may_try_again(3));
+  for (int i = 0; i < 7; ++i) retakes.ended(3, true);
+  CHECK(retakes.may_try_again(1));
+  retakes.ended(2, false);
+  for (int i = 0; i < 7; ++i) retakes.ended(3, true);
+  CHECK(retakes.may_try_again(1));
+  retakes.ended(3, true);
+  CHECK(!retakes.may_try_again(1));
+}

@@ -16,6 +16,7 @@ void start(int64_t threads) { backend::start(threads); }
 nlohmann::json measure_overheads() { return nlohmann::json::object(); }
 nlohmann::json measure_links(const std::string&) { throw std::runtime_error("an emulation has no links"); }
 void hold_device() {}
+double waited_for_processors() { return 0; }
 void* stream() { return nullptr; }
 Stopwatch::Stopwatch() = default;
 Stopwatch::~Stopwatch() = default;

@@ -19,6 +19,7 @@ std::unique_ptr<Command> export_command();
 std::unique_ptr<Command> operators_command();
 std::unique_ptr<Command> place_command();
 std::unique_ptr<Command> profile_command();
+std::unique_ptr<Command> cache_command();
 std::unique_ptr<Command> diff_command();
 std::unique_ptr<Command> doctor_command();
 

@@ -38,6 +38,18 @@ std::function<void(size_t)> announcement(const PlanningOptions& options, int64_t
   };
 }
 
+// Said once: of the whole batch, which is asked for first and has the most tasks.
+std::function<void(size_t, size_t)> disturbance(const std::string& profile_file, const Console& console) {
+  return [console, profile_file, told = false](size_t disturbed, size_t tasks) mutable {
+    if (told) return;
+    told = true;
+    const std::string which = fmt::format("of {}, {} {} measured while other processes used the processors: times may be too long, and the predicted one with them",
+                                          counted(static_cast<int64_t>(tasks), "task"), disturbed, disturbed == 1 ? "was" : "were");
+    console.warning(profile_file.empty() ? which + "; they are not kept, and the next command measures them again. --costs modelled measures nothing"
+                                         : which + fmt::format("; make '{}' again on an idle machine, with `plimsoll profile --remeasure`", profile_file));
+  };
+}
+
 }  // namespace
 
 CostSource costs_of(const PlanningOptions& options, PlanFor purpose) {
@@ -85,9 +97,11 @@ Result<OpenedCosts> open_costs(const PlanningOptions& options, PlanFor purpose, 
                            .elsewhere = cuda && (if_here || !measure) ? device.name : "",
                            .only_if_none = !named,
                            .cache_directory = default_cache_directory(),
+                           .remeasure = options.remeasure,
                            .profile_file = filed ? source.name : "",
                            .show_progress = !options.quiet && isatty(STDERR_FILENO) != 0,
-                           .before_measuring = announcement(options, threads, console)});
+                           .before_measuring = announcement(options, threads, console),
+                           .after_disturbed = disturbance(filed ? source.name : "", console)});
   // A report of a device that no profiler knows, or without a profiler for GPUs, is one of modelled workspaces.
   if (!opened.ok() && named && purpose == PlanFor::report) return modelled();
   PLIMSOLL_ASSIGN(std::unique_ptr<ProfiledCosts> costs, std::move(opened));

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <thread>
 
 #include "compiler/training/rules/rules.h"
 #include "passes/policies.h"
@@ -59,8 +58,9 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
       math("math", cl::init("fp32"), cl::value_desc("NAME"),
            cl::desc("cuda: fp32 (default), or tf32: multiply on tensor cores, with 10 bits of mantissa"), cl::sub(sub)),
       nondeterministic("allow-nondeterministic", cl::desc("cuda: algorithms may be used that give other bits at every run"), cl::sub(sub)),
+      remeasure("remeasure", cl::desc("measure again what is in the cache (`plimsoll cache` shows it), and replace it"), cl::sub(sub)),
       threads("threads", cl::init(0), cl::value_desc("N"),
-              cl::desc("of the trainer, fixed for the bits depend on it; by default the cores of this machine"), cl::sub(sub)),
+              cl::desc("of the trainer, fixed because the bits of its results depend on it; by default the processors that this process may use"), cl::sub(sub)),
       dims("dim", cl::value_desc("NAME=SIZE"), cl::desc("size of a symbolic dimension other than the batch"), cl::sub(sub)),
       layout("layout", cl::init("auto"), cl::value_desc("NAME"),
              cl::desc("of images: auto (default); on the host plain, nChw8c, nChw16c; on cuda nchw, nhwc: by default what the tasks' times say"),
@@ -128,7 +128,7 @@ const std::string& policy_help(const std::string& default_name) {
 
 int64_t threads_of(const ModelOptions& options) {
   if (options.target != "host") return 1;
-  return options.threads > 0 ? options.threads : std::max<int64_t>(1, std::thread::hardware_concurrency());
+  return options.threads > 0 ? options.threads : processors();
 }
 
 int64_t threads_of(const PlanningOptions& options) {

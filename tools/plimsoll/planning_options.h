@@ -34,7 +34,7 @@ struct ModelOptions {
   llvm::cl::opt<bool> nesterov;
   WeightOptions weights;
   llvm::cl::opt<std::string> target, math;
-  llvm::cl::opt<bool> nondeterministic;
+  llvm::cl::opt<bool> nondeterministic, remeasure;
   llvm::cl::opt<long long> threads;
   llvm::cl::list<std::string> dims;
   llvm::cl::opt<std::string> layout;

@@ -45,12 +45,17 @@ class ProfileCommand final : public Command {
                                          .measure = true,
                                          .arithmetic = arithmetic_of(options_),
                                          .cache_directory = default_cache_directory(),
+                                         .remeasure = options_.remeasure,
                                          .spill_directory = spill_,
                                          .show_progress = !options_.quiet && isatty(STDERR_FILENO) != 0}));
     PLIMSOLL_TRY(for_each_round(graphs, [&](const TaskGraph& graph, int64_t samples) { return costs->prepare(graph, samples); }));
     const ProfileFile profile = costs->file();
     PLIMSOLL_TRY(write(profile_json(profile)));
     console.say(describe(profile));
+    if (const int64_t disturbed = disturbed_of(profile); disturbed > 0)
+      console.warning(fmt::format("{} measured while other processes used the processors, {} in '{}' and not kept: measure again on an idle machine",
+                                  disturbed == 1 ? "1 time was" : fmt::format("{} times were", disturbed),
+                                  disturbed == 1 ? "it is marked" : "they are marked", output_.getValue()));
     return {};
   }
 
@@ -97,6 +102,14 @@ class ProfileCommand final : public Command {
                        .threads = threads_of(options_),
                        .arithmetic = arithmetic_of(options_),
                        .spill_directory = spill_.empty() ? "." : spill_.getValue()});
+  }
+
+  // Algorithms whose time is not to be trusted, and the links.
+  static int64_t disturbed_of(const ProfileFile& profile) {
+    int64_t disturbed = profile.links && profile.links->disturbed ? 1 : 0;
+    for (const ProfiledTask& task : profile.tasks)
+      disturbed += std::count_if(task.algorithms.begin(), task.algorithms.end(), [](const AlgorithmCost& cost) { return cost.disturbed; });
+    return disturbed;
   }
 
   static std::string describe(const ProfileFile& profile) {

@@ -126,6 +126,8 @@ std::string description_of_device() { return cudnn::description_of_device(); }
 
 std::string device_name() { return device_is_described() ? described_name() : backend::device_name(); }
 
+double waited_for_processors() { return 0; }
+
 void start(int64_t threads) {
   if (device_is_described()) return;
   if (!device_is_here())

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "runtime/attrs/processors.h"
 #include "runtime/backend.h"
 #include "runtime/profile/host/clock.h"
 
@@ -24,6 +25,8 @@ void start(int64_t threads) { backend::start(threads); }
 
 nlohmann::json measure_overheads() { return nlohmann::json::object(); }
 void hold_device() {}
+
+double waited_for_processors() { return queued_seconds(); }
 
 void* stream() { return nullptr; }
 
