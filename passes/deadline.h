@@ -13,9 +13,10 @@ class Deadline {
   using Clock = std::chrono::steady_clock;
 
   Deadline() = default;  // never
+  // Longer than thirty years, which a clock can still count, is thirty years.
   static Deadline in(double seconds) {
     Deadline deadline;
-    deadline.at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    deadline.at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, 1e9)));
     return deadline;
   }
   // What a search leaves for what has to be done behind it.

@@ -52,6 +52,12 @@ Result<SizeSpec> parse_size(std::string_view text) {
   return bad_size(text);
 }
 
+Result<SizeSpec> parse_size(std::string_view option, std::string_view text) {
+  Result<SizeSpec> size = parse_size(text);
+  if (!size.ok()) return Error{size.error().code, fmt::format("{}: {}", option, size.error().message)};
+  return size;
+}
+
 std::string format_bytes(int64_t bytes) {
   const double b = static_cast<double>(bytes), magnitude = std::fabs(b);
   if (magnitude >= kGi) return fmt::format("{:.2f} GiB", b / kGi);

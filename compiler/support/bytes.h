@@ -28,6 +28,8 @@ struct SizeSpec {
 
 // K, M, G, T and KiB… are base 2; KB, MB, GB, TB are base 10. Error: usage, with the accepted forms.
 Result<SizeSpec> parse_size(std::string_view text);
+// The same, as the value of an option, which the error names.
+Result<SizeSpec> parse_size(std::string_view option, std::string_view text);
 
 // "4.00 GiB", "512.0 MiB", "17 B": for people.
 std::string format_bytes(int64_t bytes);

@@ -16,15 +16,21 @@ namespace {
 // What counts something (iterations, pixels, MiB) is at most this, unless a row says less: no sum or product of such numbers overflows.
 constexpr int64_t kMostCount = 1'000'000'000'000;
 
+// Kernels compute in f32: what is real must be finite there, too.
 template <class T>
-T number(std::string_view option, std::string_view text, T least, T most = std::is_same_v<T, int64_t> ? T(kMostCount) : std::numeric_limits<T>::max()) {
+constexpr T kMost = std::is_floating_point_v<T> ? static_cast<T>(std::numeric_limits<float>::max())
+                    : std::is_same_v<T, int64_t> ? static_cast<T>(kMostCount)
+                                                 : std::numeric_limits<T>::max();
+
+template <class T>
+T number(std::string_view option, std::string_view text, T least, T most = kMost<T>) {
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !(value >= least) || !(value <= most) ||
       !std::isfinite(static_cast<double>(value)))
     throw TrainerError(Exit::usage, std::string(option) + " takes a number " +
                                         (std::is_same_v<T, int64_t> ? "from " + std::to_string(least) + " to " + std::to_string(most)
-                                                                    : std::string("of at least 0")) +
+                                                                    : std::is_floating_point_v<T> ? std::string("from 0 to 3.4e38") : "from 0 to " + std::to_string(most)) +
                                         ", not '" + std::string(text) + "'");
   return value;
 }

@@ -46,6 +46,28 @@ expect 2 plimsoll plan net.onnx --batch 4 second.onnx;                says "'sec
 expect 2 plimsoll plan -- net.onnx --batch 4;                         says "'--batch' is one too many"
 expect 2 plimsoll plan net.onnx --batch 4 -;                          says "'-' is one too many"
 expect 2 plimsoll plan net.onnx --batch $'\xff';                      says "when it should be a whole number"
+# No number overflows, and none is taken for another.
+for option in batch sub-batch threads jobs effort ranks; do
+  for number in -1 1e30 9223372036854775807 9223372036854775808 99999999999999999999 '' 12x nan; do
+    expect 2 plimsoll plan net.onnx $([[ $option == batch ]] || echo "--batch 4") --$option "$number" -o none.json;  says "--$option"
+  done
+done
+for option in momentum weight-decay clip-norm; do
+  for number in -1 1e39 1e400 '' 12x nan inf; do expect 2 plimsoll plan net.onnx --batch 4 --$option "$number" -o none.json;  says "--$option"; done
+done
+for number in -1 '' 12x nan inf; do expect 2 plimsoll plan net.onnx --batch 4 --time-limit "$number" -o none.json;  says "--time-limit"; done
+for number in 1e30 9223372036854775808; do expect 0 plimsoll plan net.onnx --batch 4 --time-limit $number -q -o long.json; done
+for option in budget host-budget what-if; do
+  for number in -1 1e30 9223372036854775808 '' 12x nan nan% -5% 1e400GiB 9999999TiB; do
+    expect 2 plimsoll plan net.onnx --batch 4 --$option "$number" -o none.json;  says "$option"
+  done
+done
+for number in 0 -1 1e30 9223372036854775808 '' 12x; do
+  expect 2 plimsoll plan net.onnx --batch 4 --dim "n=$number" -o none.json;  says "--dim"
+  expect 2 plimsoll profile net.onnx --batch 4 --sub-batch "2,$number" -o none.json;  says "--sub-batch"
+  expect 2 plimsoll model "resnet18:width=$number" -o none.onnx;  says "width"
+done
+[[ ! -e none.json && ! -e none.onnx ]] || fail "a refused number left a file behind"
 expect 2 plimsoll inspect;                                            says "MODEL.onnx is missing"
 expect 2 plimsoll inspect net.onnx --csv=colours;                     says "--csv is 'colours' when it should be one of "
 expect 2 plimsoll compile net.onnx --batch 4;                         says "-o DIR is needed"

@@ -34,7 +34,7 @@ class CompareCommand final : public Command {
     const Console console(options_.quiet);
     std::vector<SizeSpec> sizes;
     for (const std::string& text : budgets_) {
-      PLIMSOLL_ASSIGN(const SizeSpec size, parse_size(text));
+      PLIMSOLL_ASSIGN(const SizeSpec size, parse_size("--budget", text));
       if (size.kind == SizeSpec::Kind::bytes && size.bytes < 1)
         return Error{ExitCode::usage, "--budget is 0 when it should be at least a byte"};
       sizes.push_back(size);

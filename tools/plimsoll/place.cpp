@@ -23,7 +23,7 @@ class PlaceCommand final : public Command {
   Status run() override {
     int64_t capacity = 0;
     if (!capacity_.empty()) {
-      PLIMSOLL_ASSIGN(const SizeSpec size, parse_size(capacity_.getValue()));
+      PLIMSOLL_ASSIGN(const SizeSpec size, parse_size("--capacity", capacity_.getValue()));
       if (size.kind != SizeSpec::Kind::bytes) return Error{ExitCode::usage, "--capacity is a number of bytes"};
       capacity = size.bytes;
     }

@@ -156,7 +156,7 @@ namespace {
 
 Result<int64_t> bytes_of_what_if(const std::string& text) {
   if (text.empty()) return int64_t{0};
-  PLIMSOLL_ASSIGN(const SizeSpec size, parse_size(text));
+  PLIMSOLL_ASSIGN(const SizeSpec size, parse_size("--what-if", text));
   if (size.kind != SizeSpec::Kind::bytes || size.bytes < 1)
     return usage(fmt::format("--what-if is '{}' when it should be so many bytes more, for example 256MiB", text));
   return size.bytes;
@@ -215,12 +215,12 @@ void warn_of_small_device(const CostSource& source, const Plan& plan, const Cons
 Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions& one, const Console& console,
                            PlanFor purpose) {
   const auto started = std::chrono::steady_clock::now();
-  PLIMSOLL_ASSIGN(const SizeSpec budget, parse_size(one.budget));
+  PLIMSOLL_ASSIGN(const SizeSpec budget, parse_size("--budget", one.budget.getValue()));
   if (budget.kind == SizeSpec::Kind::bytes && budget.bytes < 1) return usage("--budget is 0 when it should be at least a byte");
   PLIMSOLL_ASSIGN(const int64_t more_bytes, bytes_of_what_if(one.what_if));
   const bool of_process = !one.process_budget.empty();
   if (of_process && one.budget.getNumOccurrences() > 0) return usage("--budget and --process-budget exclude each other");
-  PLIMSOLL_ASSIGN(const SizeSpec process_budget, parse_size(of_process ? one.process_budget.getValue() : "1"));
+  PLIMSOLL_ASSIGN(const SizeSpec process_budget, parse_size("--process-budget", of_process ? one.process_budget.getValue() : "1"));
   if (process_budget.kind != SizeSpec::Kind::bytes) return usage("--process-budget takes bytes: 12GiB");
   PLIMSOLL_TRY(find_policy(one.policy));
   PLIMSOLL_ASSIGN(Plannable plannable, prepare_plans(options, console, purpose));

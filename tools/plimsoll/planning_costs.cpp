@@ -127,7 +127,7 @@ Result<HostBudget> host_budget_of(const PlanningOptions& options, PlanFor purpos
   if (given && options.rules != "true") return usage(fmt::format("--rules {} knows no --host-budget", options.rules.getValue()));
   SizeSpec size{.kind = SizeSpec::Kind::percent, .percent = kDefaultPercent};
   if (given) {
-    PLIMSOLL_ASSIGN(size, parse_size(options.host_budget));
+    PLIMSOLL_ASSIGN(size, parse_size("--host-budget", options.host_budget.getValue()));
   } else if (const CostSource source = costs_of(options, purpose); source.names_a_device() || source.names_a_file() || options.rules != "true") {
     return HostBudget{};
   }

@@ -190,10 +190,11 @@ Status check_usage(const ModelOptions& options) {
   if (options.threads < (options.threads.getNumOccurrences() > 0 ? 1 : 0) || options.threads > 1024)
     return usage(fmt::format("--threads is {} when it should be between 1 and 1024", options.threads.getValue()));
   const bool clips = options.clip_norm.getNumOccurrences() > 0;
-  if (clips && (!(options.clip_norm > 0) || std::isinf(options.clip_norm.getValue())))
-    return usage(fmt::format("--clip-norm is {} when it should be above 0", options.clip_norm.getValue()));
+  constexpr double kMost = std::numeric_limits<float>::max();  // kernels compute with it in f32
+  if (clips && (!(options.clip_norm > 0) || options.clip_norm > kMost))
+    return usage(fmt::format("--clip-norm is {} when it should be above 0, and at most {:g}", options.clip_norm.getValue(), kMost));
   for (const auto& [option, value] : {std::pair{"--momentum", options.momentum.getValue()}, {"--weight-decay", options.weight_decay.getValue()}})
-    if (!(value >= 0) || std::isinf(value)) return usage(fmt::format("{} is {} when it should be a number from 0 on", option, value));
+    if (!(value >= 0) || value > kMost) return usage(fmt::format("{} is {} when it should be a number from 0 on, and at most {:g}", option, value, kMost));
   if (options.nesterov && (options.optimizer != OptimizerKind::momentum || !(options.momentum > 0)))
     return usage("--nesterov is a form of --optimizer momentum, with --momentum above 0");
   for (const char* layout : {"auto", "plain", "nChw8c", "nChw16c", "nchw", "nhwc"})
