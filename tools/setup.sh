@@ -37,7 +37,7 @@ fi
 # make: what CMake builds with where nobody says -G. LLVM, clang and OpenMP for it in the release's own version: 14 in Debian 12, 19 in 13.
 packages=(g++ cmake make ninja-build ccache protobuf-compiler libprotobuf-dev nlohmann-json3-dev libfmt-dev libdnnl-dev
           libssl-dev libpng-dev libjpeg62-turbo-dev libopenmpi-dev openmpi-bin
-          llvm-dev zlib1g-dev libtinfo-dev)
+          llvm-dev zlib1g-dev libzstd-dev libtinfo-dev)
 demo=(python3 python3-numpy python3-sklearn)
 tests=(catch2 clang libomp-dev python3-torch python3-torchvision python3-onnx)
 

@@ -1,5 +1,7 @@
 #include "compiler/costs/profiled.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -50,6 +52,16 @@ std::string last_line(const std::string& text) {
   if (end == std::string::npos) return "";
   const size_t begin = text.rfind('\n', end);
   return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+}
+
+// What to do about a profiler that does not run.
+std::vector<std::string> advice(const ProfiledOptions& options) {
+  if (access(options.profiler.c_str(), X_OK) == 0) return {};
+  std::vector<std::string> notes = {fmt::format("it names the workspaces{}: set PLIMSOLL_PROFILER to its path", options.measure ? " and measures" : ", with modelled times too")};
+  if (options.target != "cuda") return notes;
+  notes.emplace_back("it is built with Plimsoll where CMake finds nvcc and cuDNN, 9.8 or later; `plimsoll doctor` looks for them");
+  notes.emplace_back("`plimsoll plan --target cuda --costs h200` does without it: workspaces are modelled then");
+  return notes;
 }
 
 Error profiler_failed(const std::string& profiler, const ProcessResult& result) {
@@ -120,8 +132,7 @@ Result<std::unique_ptr<ProfiledCosts>> ProfiledCosts::open(const ProfiledOptions
   }();
   if (!described.ok() && !file) {
     Error error = described.error();
-    error.notes.push_back(fmt::format("it names the workspaces{}: set PLIMSOLL_PROFILER to its path",
-                                      options.measure ? " and measures" : ", with modelled times too"));
+    for (std::string& note : advice(options)) error.notes.push_back(std::move(note));
     return error;
   }
   const bool elsewhere =

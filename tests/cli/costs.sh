@@ -6,8 +6,10 @@ mkdir tmp && export TMPDIR=$PWD/tmp
 # A profiler that keeps a list of what it was asked to measure.
 cat >listing <<SH
 #!/bin/bash
+set -euo pipefail
 if [[ " \$* " != *" --describe "* && " \$* " != *" --no-measure "* ]]; then
-  exec "$PLIMSOLL_BUILD/bin/plimsoll-profile-host" "\$@" < <(tee -a "$PWD/asked")
+  tee -a "$PWD/asked" | "$PLIMSOLL_BUILD/bin/plimsoll-profile-host" "\$@" | sed "\$PLIMSOLL_UNDISTURBED"
+  exit
 fi
 exec "$PLIMSOLL_BUILD/bin/plimsoll-profile-host" "\$@"
 SH
@@ -47,11 +49,12 @@ expect 0 env XDG_CACHE_HOME="$PWD/other" DNNL_VERBOSE=1 plimsoll compile $net -q
 # time the compiler is killed.
 cat >one_by_one <<SH
 #!/bin/bash
+set -euo pipefail
 [[ " \$* " == *" --describe "* || " \$* " == *" --no-measure "* ]] && exec "$PWD/listing" "\$@"
 sed 's/"seconds":[0-9.e+-]*/"seconds":0/' >"$PWD/one.json"
 echo >>"$PWD/times"
 [[ ! -e "$PWD/kill" || \$(wc -l <"$PWD/times") -lt 4 ]] || { kill -KILL \$PPID; exit 1; }
-exec "$PLIMSOLL_BUILD/bin/plimsoll-profile-host" "\$@" <"$PWD/one.json"
+"$PLIMSOLL_BUILD/bin/plimsoll-profile-host" "\$@" <"$PWD/one.json" | sed "\$PLIMSOLL_UNDISTURBED"
 SH
 chmod +x one_by_one
 export PLIMSOLL_PROFILER=$PWD/one_by_one XDG_CACHE_HOME=$PWD/ended
@@ -70,3 +73,9 @@ cat ended/plimsoll/costs-*.jsonl | sed 1d | cut -d'"' -f1-4 | sort >lines
 # Workspaces are the profiler's to say, with modelled times too.
 expect 8 env PLIMSOLL_PROFILER="$PWD/nowhere" plimsoll compile $net -o none; says "cannot run '$PWD/nowhere'"; says "set PLIMSOLL_PROFILER to its path"
 [[ ! -e none ]] || fail "a trainer without a profiler"
+# As in a build without CUDA: what is missing is said, and what to do without it.
+mkdir without && cp "$(command -v plimsoll)" "$(command -v plimsoll-profile-host)" without/
+expect 8 env -u PLIMSOLL_PROFILER without/plimsoll compile $net --target cuda --costs h100 -o none
+says "plimsoll-profile-cuda'"; says "nvcc and cuDNN, 9.8 or later"; says 'plimsoll plan --target cuda --costs h200`'
+expect 0 env -u PLIMSOLL_PROFILER without/plimsoll plan $net --target cuda --costs h100 -o plan.json
+expect 0 env -u PLIMSOLL_PROFILER without/plimsoll doctor;  says "no trainer can be made for them"

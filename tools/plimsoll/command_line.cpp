@@ -24,9 +24,6 @@ cl::Option* find_option(const cl::SubCommand& sub, string_view name) {
   return found == sub.OptionsMap.end() ? nullptr : found->second;
 }
 
-// One that --help shows.
-bool is_ours(const cl::Option& option) { return !option.isInAllSubCommands() && option.getOptionHiddenFlag() == cl::NotHidden; }
-
 // "--batch", "-o" and "-batch=8" as LLVM has them; nothing where it is no option but what a command is about.
 string_view option_name(string_view argument) {
   if (argument.size() < 2 || argument[0] != '-') return {};
@@ -40,16 +37,16 @@ Error unknown_option(const Command& command, const Commands& commands, string_vi
   const cl::Option* near = nullptr;
   const llvm::StringRef wanted(name.data(), name.size());
   for (const auto& entry : command.sub.OptionsMap) {
-    const unsigned distance = is_ours(*entry.second) && name.size() > 1 ? wanted.edit_distance(entry.first()) : nearest;
+    const unsigned distance = is_own(command.sub, *entry.second) && name.size() > 1 ? wanted.edit_distance(entry.first()) : nearest;
     if (distance > nearest || (distance == nearest && (!near || near->ArgStr < entry.first()))) continue;
-    if (distance == nearest && !is_ours(*entry.second)) continue;
+    if (distance == nearest && !is_own(command.sub, *entry.second)) continue;
     nearest = distance;
     near = entry.second;
   }
   if (near && nearest <= name.size() / 3) return wrong(fmt::format("{}\nDid you mean '{}'?", text, with_dashes(near->ArgStr.str())));
   std::vector<std::string> others;
   for (const auto& other : commands)
-    if (const cl::Option* const there = find_option(other->sub, name); there && is_ours(*there)) others.push_back(other->sub.getName().str());
+    if (const cl::Option* const there = find_option(other->sub, name); there && is_own(other->sub, *there)) others.push_back(other->sub.getName().str());
   if (!others.empty()) text += fmt::format("; {} {} it", fmt::join(others, ", "), others.size() == 1 ? "has" : "have");
   return wrong(std::move(text));
 }

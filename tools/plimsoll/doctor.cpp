@@ -88,7 +88,7 @@ class Doctor {
       add(Finding::State::without, "CUDA compiler", "none: trainers for GPUs are built where nvcc is");
     else add(Finding::State::ok, "CUDA compiler", release_of(nvcc));
     nccl();
-    profiler("profiler", "plimsoll-profile-cuda", Finding::State::without, "none: plans for GPUs take modelled workspaces and times (--costs p100, …)");
+    profiler("profiler", "plimsoll-profile-cuda", Finding::State::without, "none: GPUs can be planned for (--costs h200), no trainer can be made for them");
   }
 
   bool healthy() const { return healthy_; }

@@ -46,6 +46,10 @@ bool takes_a_file(const std::string& value) {
 
 }  // namespace
 
+bool is_own(const cl::SubCommand& command, const cl::Option& option) {
+  return option.Subs.count(&command) > 0 && option.getOptionHiddenFlag() == cl::NotHidden;
+}
+
 // LLVM hands them out for options that have no name of their own ("-O1"), so the name is taken
 // away while we ask.
 std::vector<std::string> enumerated(cl::Option& option) {
@@ -73,7 +77,7 @@ std::vector<CommandRow> option_table(const Commands& commands) {
     for (const cl::Option* positional : command->sub.PositionalOpts) row.positional.push_back(positional->HelpStr.str());
     for (const auto& entry : command->sub.OptionsMap) {
       cl::Option& option = *entry.second;
-      if (option.ArgStr.empty() || option.isInAllSubCommands() || option.getOptionHiddenFlag() != cl::NotHidden) continue;
+      if (option.ArgStr.empty() || !is_own(command->sub, option)) continue;
       std::vector<std::string> values = enumerated(option);
       if (values.empty()) values = looked_up(option.ArgStr.str());
       std::string value = option.ValueStr.str();

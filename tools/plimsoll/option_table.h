@@ -40,6 +40,9 @@ struct CommandRow {
 
 std::vector<CommandRow> option_table(const Commands& commands);
 
+// Whether an option is the command's own and --help shows it: LLVM adds some of its own to every command.
+bool is_own(const llvm::cl::SubCommand& command, const llvm::cl::Option& option);
+
 // The names that an option of an enumeration takes; of others, nothing.
 std::vector<std::string> enumerated(llvm::cl::Option& option);
 
