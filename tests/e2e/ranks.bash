@@ -31,12 +31,13 @@ ended() {
   done
 }
 
-# one_says PATTERN RANKS…: one of them, on one line, and no other says anything.
+# one_says PATTERN RANKS…: one of them, on one line, and no other says anything. Four ranks on two cores are slower than predicted,
+# and rank 0 may say so: that warning does not count.
 one_says() {
   local pattern=$1 rank
   shift
   : >err
-  for rank in "$@"; do cat err.$rank >>err; done
+  for rank in "$@"; do grep -v '^warning: an iteration takes ' err.$rank >>err || true; done
   grep -q "$pattern" err || { tail -n +1 err.*; fail "nobody says: $pattern"; }
   [[ $(grep -c . err) -eq 1 ]] || { tail -n +1 err.*; fail "more than one line"; }
 }
