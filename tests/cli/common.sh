@@ -22,3 +22,15 @@ export PLIMSOLL_UNDISTURBED='s/,"disturbed":true//g; s/"disturbed":true,//g'
 
 # A network without batch normalization, small enough for every test.
 small_model() { plimsoll model lenet -o "${1:-net.onnx}" 2>/dev/null; }
+
+# profiler FILE SCRIPT: a profiler whose answers go through `sed SCRIPT`.
+profiler() {
+  printf '#!/usr/bin/env bash\nset -euo pipefail\n"%s" "$@" | sed %q\n' "$(command -v plimsoll-profile-host)" "$2" >"$1"
+  chmod +x "$1"
+}
+
+# From here on measured times are kept, whatever else the machine does.
+undisturbed_profiler() {
+  profiler undisturbed "$PLIMSOLL_UNDISTURBED"
+  export PLIMSOLL_PROFILER=$PWD/undisturbed
+}

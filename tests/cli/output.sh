@@ -95,6 +95,7 @@ done
 mkdir kept && echo precious >kept/.file.plimsoll-mine
 beside() { find kept -name '.file.*' ! -name '*-mine'; }
 plimsoll plan net.onnx --batch 8 --policy liveness --costs modelled -q -o drawn.json
+undisturbed_profiler  # a second profile has the times of the first
 for how in "model lenet -o" "export trainer -o" "plan net.onnx --batch 8 --policy liveness --costs modelled -q -o" \
            "profile net.onnx --batch 8 --threads 1 -q -o" "inspect drawn.json --html"; do
   plimsoll $how good 2>/dev/null

@@ -1,12 +1,7 @@
 # A profile is measured, kept as a file, and planned with; what it lacks is measured too, but only where it was made.
 . "$PLIMSOLL_CLI/common.sh"
 small_model
-profiler() {
-  printf '#!/usr/bin/env bash\nset -euo pipefail\n"%s" "$@" | sed %q\n' "$(command -v plimsoll-profile-host)" "$2" >"$1"
-  chmod +x "$1"
-}
-profiler calm "$PLIMSOLL_UNDISTURBED"
-export PLIMSOLL_PROFILER=$PWD/calm
+undisturbed_profiler
 
 expect 0 plimsoll profile net.onnx --batch 8 --threads 1 -o P.json
 says "tasks"; says "GB/s out"

@@ -54,11 +54,11 @@ expect 0 env MACHINE=machine LD_PRELOAD="$PWD/machine.so" free/train --data npy:
 
 # What libraries take beside the arena has a slack. Above it there is a warning: behind the warm-up, or at the end for what came later.
 expect 0 train free --epochs 3;                        says "device memory beside the arena 0.0 MiB since the start, by libraries and graphs, of a slack of 512.0 MiB"
-! grep "warning" err || fail "a warning where nothing was taken"
+! grep "MiB of the device" err || fail "a warning where nothing was taken"
 expect 0 env PLIMSOLL_EMULATED_LIBRARY=$((600 * MiB))@1 free/train --data npy:x.npy,y.npy --epochs 3
 says "warning: 600.0 MiB of the device are taken beside the arena since the start"; says "above the slack of 512.0 MiB"
 expect 0 env PLIMSOLL_EMULATED_LIBRARY=$((600 * MiB))@1 free/train --data npy:x.npy,y.npy --epochs 3 --slack 600
-! grep "warning" err || fail "a warning within the slack"
+! grep "MiB of the device" err || fail "a warning within the slack"
 expect 0 env PLIMSOLL_EMULATED_LIBRARY=$((3 * MiB))@1 free/train --data npy:x.npy,y.npy --steps 1 --slack 2;  says "warning: 3.0 MiB of the device are taken"
 # Issued step by step, an iteration launches the same kernels each time: more than 75 of them, and fewer than 500.
 expect 0 env PLIMSOLL_EMULATED_LIBRARY=$((3 * MiB))@1500 free/train --data npy:x.npy,y.npy --epochs 10 --no-graph --slack 2
