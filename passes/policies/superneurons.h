@@ -35,7 +35,7 @@
 
 namespace plimsoll {
 
-// Before and after: as passes/schedule.h says.
+// Before and after: as passes/schedule/weave.h says.
 Status superneurons_offload(Plan& plan, const Context& context);  // copies only: nothing runs again
 Status superneurons_speed(Plan& plan, const Context& context);
 Status superneurons_memory(Plan& plan, const Context& context);

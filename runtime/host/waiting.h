@@ -3,14 +3,15 @@
 
 namespace plimsoll::host {
 
-// GCC's OpenMP spins for milliseconds before a thread sleeps. Where another process wants the processor, that keeps it from the very thread that
-// is waited for, and an iteration takes ten times as long; no spin at all costs half of the speed of small kernels on an idle machine.
-// So many spins are within a third of the best everywhere (docs/decisions/waiting.md, tools/bench/waiting.py).
-inline constexpr const char* kSpins = "1000";
+// GCC's OpenMP spins for milliseconds before a thread sleeps, and LLVM's for 200. Where another process wants the processor, a spinning
+// thread keeps it from the very thread that it waits for, and an iteration takes ten times as long. Not to spin at all costs small kernels
+// half of their speed on an idle machine. A thousand spins are near the best of both (docs/decisions/waiting.md, tools/bench/waiting.py).
+inline constexpr const char* kSpins = "1000";       // GOMP_SPINCOUNT
+inline constexpr const char* kMilliseconds = "1";  // KMP_BLOCKTIME, which counts no finer
 
-// To be called first in main(). The library reads its environment when it is loaded, before main(): where the user has not said how to wait
-// (OMP_WAIT_POLICY, GOMP_SPINCOUNT, KMP_BLOCKTIME), this program starts once more, as the same process, with GOMP_SPINCOUNT set. Where that is
-// impossible it goes on as it is: slower beside other processes, with the same results.
+// To be called first in main(). OpenMP reads the environment when it is loaded, before main(). So where the user has not said how to wait
+// (OMP_WAIT_POLICY, GOMP_SPINCOUNT, KMP_BLOCKTIME), the process executes its program again with these variables set. Where that fails, it
+// goes on as it is: slower beside other processes, with the same results.
 void wait_briefly(char** arguments);
 
 }  // namespace plimsoll::host
