@@ -62,11 +62,12 @@ bool keeps_any_type(std::string_view op) {
 
 Result<Network> NetworkBuilder::build(const GraphOrder& order) {
   network_.name = graph_.name();
+  network_.modes_are_stated = file_.author && file_.author->modes_are_stated;
   find_readers(order);
   std::unordered_set<std::string> outputs;
   for (const auto& output : graph_.output()) outputs.insert(output.name());
   masks_ = find_random_masks(graph_.node(), outputs);
-  table_.set_trained(reached_by_gradients(graph_, order));
+  table_.set_trained(reached_by_gradients(file_, order));
   PLIMSOLL_TRY(add_inputs());
   for (const onnx::TensorProto& tensor : graph_.initializer()) table_[table_.define(tensor.name())].initializer = &tensor;
   for (const int node : order.nodes) PLIMSOLL_TRY(add_node(graph_.node(node)));

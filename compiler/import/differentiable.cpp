@@ -35,7 +35,8 @@ bool is_marked_as_no_parameter(const onnx::ValueInfoProto& value) {
 
 }  // namespace
 
-std::unordered_set<std::string> reached_by_gradients(const onnx::GraphProto& graph, const GraphOrder& order) {
+std::unordered_set<std::string> reached_by_gradients(const ModelFile& file, const GraphOrder& order) {
+  const onnx::GraphProto& graph = file.model.graph();
   std::unordered_set<std::string> reached;
   for (const auto& output : graph.output()) reached.insert(output.name());
   for (auto index = order.nodes.rbegin(); index != order.nodes.rend(); ++index) {
@@ -44,6 +45,11 @@ std::unordered_set<std::string> reached_by_gradients(const onnx::GraphProto& gra
       continue;
     for (int i = 0; i < node.input_size(); ++i)
       if (has_slope(node, i)) reached.insert(node.input(i));
+  }
+  if (file.author) {
+    for (const onnx::TensorProto& tensor : graph.initializer())
+      if (!file.author->trained.contains(tensor.name())) reached.erase(tensor.name());
+    return reached;
   }
   for (const onnx::ValueInfoProto& value : graph.value_info())
     if (is_marked_as_no_parameter(value)) reached.erase(value.name());

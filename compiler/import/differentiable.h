@@ -5,13 +5,14 @@
 #include <unordered_set>
 
 #include "compiler/import/graph_order.h"
-#include "onnx/onnx.pb.h"
+#include "compiler/import/loaded_model.h"
 
 namespace plimsoll {
 
 // Names from which an output is reached through operators that have a slope: through no comparison, no shape, no cast to
 // integers, and not as what is compared or counted by (the condition of a Where, the indices of a Gather).
-// Buffers and constants that the exporter has marked as such are not among them.
-std::unordered_set<std::string> reached_by_gradients(const onnx::GraphProto& graph, const GraphOrder& order);
+// Left out are initializers that are no trained parameter: by what plimsoll.export says (author.h), else by what torch's dynamo exporter notes
+// of each. Of other files nothing tells.
+std::unordered_set<std::string> reached_by_gradients(const ModelFile& file, const GraphOrder& order);
 
 }  // namespace plimsoll

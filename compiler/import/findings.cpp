@@ -74,6 +74,7 @@ Status find_folded_normalization(const ModelFile& file, const Network& network, 
     ++with_bias;
     renamed += !are_siblings(network.values[node.inputs[1]].name, network.values[node.inputs[2]].name);
   }
+  if (frozen > 0 && network.modes_are_stated) return {};
   // torch's dynamo exporter writes the same node for a module in train() and in eval().
   if (frozen > 0 && came_from_dynamo(file.model.graph())) return {};
   if (frozen > 0)

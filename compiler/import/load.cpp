@@ -183,6 +183,7 @@ Result<std::shared_ptr<ModelFile>> load_model(const std::string& path) {
   if (!parsed || !file->model.has_graph() || !file->model.has_ir_version()) return not_a_model(path, bytes.head(), info.st_size);
   if (bytes.bytes() != info.st_size) return unreadable("the file changed while it was read");
   PLIMSOLL_TRY(check_versions(file->model, path));
+  PLIMSOLL_ASSIGN(file->author, author_notes_of(file->model));
   file->sha256 = bytes.sha256();
   return file;
 }

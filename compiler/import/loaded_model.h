@@ -1,9 +1,11 @@
 // Private to compiler/import: what is behind ModelFile.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 
+#include "compiler/import/author.h"
 #include "compiler/import/model_file.h"
 #include "compiler/import/weight_look.h"
 #include "onnx/onnx.pb.h"
@@ -14,6 +16,7 @@ struct ModelFile {
   onnx::ModelProto model = {};
   std::string path = {};
   std::string sha256 = {};
+  std::optional<AuthorNotes> author = {};  // what plimsoll.export says of the model
   // Weights that stay where they are, beside the model: their tensors still refer to them.
   std::unordered_map<std::string, WeightLook> looked_at = {};
 };

@@ -55,7 +55,7 @@ Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& 
     PLIMSOLL_ASSIGN(order, order_graph(file->model.graph()));
   }
 
-  PLIMSOLL_TRY(hold_constants(*file, reached_by_gradients(file->model.graph(), order)));
+  PLIMSOLL_TRY(hold_constants(*file, reached_by_gradients(*file, order)));
 
   // The model as a network.
   PLIMSOLL_ASSIGN(imported.network, build_network(*file, order, options, imported.notes));

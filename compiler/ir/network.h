@@ -52,6 +52,7 @@ struct Node {
 
 struct Network {
   std::string name = {};
+  bool modes_are_stated = false;  // training_mode of every BatchNormalization is its module's; else a 0 may be the exporter's default
   IdVector<ValueId, Value> values = {};
   IdVector<NodeId, Node> nodes = {};  // topological: a node stands after the makers of its inputs
   std::vector<ValueId> inputs = {};

@@ -28,7 +28,8 @@ Status freeze_statistics(Network& network, const std::vector<std::string>& patte
   std::vector<Node*> normalizations;
   for (Node& node : network.nodes)
     if (node.op == "BatchNormalization") normalizations.push_back(&node);
-  const bool tells = std::any_of(normalizations.begin(), normalizations.end(), [](const Node* node) { return is_in_training(*node); });
+  const bool tells = network.modes_are_stated ||
+                     std::any_of(normalizations.begin(), normalizations.end(), [](const Node* node) { return is_in_training(*node); });
   int64_t by_file = 0, by_pattern = 0;
   const auto freeze = [](Node& node, int64_t& count) {
     if (node.attributes.emplace("frozen", int64_t{1}).second) ++count;
@@ -54,8 +55,10 @@ Status freeze_statistics(Network& network, const std::vector<std::string>& patte
     return error;
   }
   if (by_file > 0)
-    notes.push_back(fmt::format("{} {} in evaluation mode beside others in training: {} running statistics are used and kept",
-                                counted(by_file, "batch normalization"), is_or_are(by_file), by_file == 1 ? "its" : "their"));
+    notes.push_back(fmt::format("{} {} in evaluation mode{}: {} running statistics are used and kept",
+                                counted(by_file, "batch normalization"), is_or_are(by_file),
+                                by_file == std::ssize(normalizations) ? "" : " beside others in training",
+                                by_file == 1 ? "its" : "their"));
   if (by_pattern > 0)
     notes.push_back(fmt::format("{} {} running statistics, as --frozen-statistics says", counted(by_pattern, "batch normalization"),
                                 by_pattern == 1 ? "keeps its" : "keep their"));

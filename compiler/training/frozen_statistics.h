@@ -10,6 +10,7 @@
 namespace plimsoll {
 
 // Marks as frozen (compiler/ops/batch_normalization.cpp):
+//   - in a file that states all modes (plimsoll.export), those in evaluation;
 //   - in a file where some BatchNormalization has training_mode=1, those that have it not: TorchScript's exporter writes each as the module
 //     was. A file that has none in training was exported for evaluation, and torch's dynamo exporter writes the same node for both: there
 //     nothing tells, and all of them train;

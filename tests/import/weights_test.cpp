@@ -159,6 +159,40 @@ TEST_CASE("what the file marks as a buffer or a constant is not trained") {
   }
 }
 
+// plimsoll.export says more than an exporter does, and its word holds against what the compiler would think.
+TEST_CASE("what plimsoll.export says is trained is, and nothing else") {
+  const auto model = [](const std::string& notes) {
+    ModelBuilder build(20, 10);
+    build.input("x", {"N", "4"}).weight("scale", {4}).weight("shift", {4}).weight("weight", {4});
+    onnx::StringStringEntryProto& entry = *build.model.add_metadata_props();
+    entry.set_key("plimsoll.export");
+    entry.set_value(notes);
+    std::string x = "x";
+    for (const std::string name : {"scale", "shift", "weight"}) {
+      build.node("Mul", {x, name}, {name + "_y"});
+      x = name + "_y";
+    }
+    build.output(x);
+    return build.import();
+  };
+  const auto imported = model(R"({"schema": 1, "trained": ["weight", "unused"], "frozen": ["shift"], "buffers": ["scale"], "modes": "stated"})");
+  REQUIRE(outcome(imported) == "ok");
+  for (const std::string name : {"scale", "shift", "weight"}) {
+    REQUIRE(find_value(imported->network, name));
+    CHECK(find_value(imported->network, name)->trainable == (name == "weight"));
+  }
+  CHECK(imported->network.modes_are_stated);
+  CHECK_FALSE(model(R"({"schema": 1, "trained": ["weight"]})")->network.modes_are_stated);
+
+  for (const std::string broken : {"", "[]", "{", R"({"trained": []})", R"({"schema": 1})", R"({"schema": 1, "trained": [3]})", R"({"schema": "1", "trained": []})"}) {
+    INFO(broken);
+    CHECK(model(broken).error().code == ExitCode::invalid_model);
+  }
+  const auto newer = model(R"({"schema": 2, "trained": ["weight"]})");
+  CHECK(newer.error().code == ExitCode::unsupported);
+  CHECK_THAT(newer.error().message, Contains("schema 2"));
+}
+
 // The dynamo exporter's optimizer merges small initializers that are equal and leaves no trace of it.
 TEST_CASE("weights that dynamo's optimizer may have merged are named, and those that it has are refused") {
   const auto model = [](const std::string& mean) {

@@ -34,8 +34,8 @@ std::string trained(const WeightPatterns& patterns) {
 }
 
 // Three batch normalizations, of which those in `training` have training_mode=1; the first has the attribute, with 0, at least.
-std::string frozen(const std::string& training, const std::vector<std::string>& patterns = {}) {
-  Network network;
+std::string frozen(const std::string& training, const std::vector<std::string>& patterns = {}, bool modes_are_stated = false) {
+  Network network{.modes_are_stated = modes_are_stated};
   for (const std::string name : {"a", "b", "c"}) {
     Node node{.name = "/" + name + "/BatchNormalization", .op = "BatchNormalization", .module_path = "backbone." + name};
     if (training.find(name) != std::string::npos) node.attributes["training_mode"] = int64_t{1};
@@ -60,6 +60,7 @@ TEST_CASE("running statistics stay where the file says so, and where the user do
   CHECK(frozen("") == "");  // an export for evaluation, or dynamo's: nothing tells
   CHECK(frozen("b") == "ac; 2 batch normalizations are in evaluation mode beside others in training: their running statistics are used and kept");
   CHECK(frozen("bc") == "a; 1 batch normalization is in evaluation mode beside others in training: its running statistics are used and kept");
+  CHECK(frozen("", {}, true) == "abc; 3 batch normalizations are in evaluation mode: their running statistics are used and kept");
   CHECK(frozen("", {"backbone.b"}) == "b; 1 batch normalization keeps its running statistics, as --frozen-statistics says");
   CHECK(frozen("abc", {"/[ab]/*"}) == "ab; 2 batch normalizations keep their running statistics, as --frozen-statistics says");
   CHECK(frozen("abc", {"backbone.a", "backbone.conv"}) == "2: --frozen-statistics 'backbone.conv' matches no batch normalization; batch "

@@ -1,0 +1,41 @@
+#include "compiler/import/author.h"
+
+#include <fmt/format.h>
+
+#include "compiler/support/json.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr const char* kKey = "plimsoll.export";
+constexpr int64_t kSchema = 1;
+
+Error invalid(const std::string& what) {
+  return {ExitCode::invalid_model, fmt::format("the model's metadata '{}' {}", kKey, what),
+          {"export the model again with plimsoll.export"}};
+}
+
+}  // namespace
+
+Result<std::optional<AuthorNotes>> author_notes_of(const onnx::ModelProto& model) {
+  for (const onnx::StringStringEntryProto& entry : model.metadata_props()) {
+    if (entry.key() != kKey) continue;
+    const Json json = json_or_null(entry.value());
+    if (!json.is_object() || !json.contains("schema") || !json["schema"].is_number_integer())
+      return invalid("is not a JSON object with a schema");
+    if (const Json& schema = json["schema"]; schema != kSchema)
+      return Error{ExitCode::unsupported, fmt::format("the model's metadata '{}' has schema {}, this compiler reads {}", kKey, dump(schema), kSchema),
+                   {"use a compiler of the version of the Python package, or export with an older package"}};
+    AuthorNotes notes;
+    if (!json.contains("trained") || !json["trained"].is_array()) return invalid("does not list what is trained");
+    for (const Json& name : json["trained"]) {
+      if (!name.is_string()) return invalid("lists a trained parameter that is no name");
+      notes.trained.insert(name.get<std::string>());
+    }
+    notes.modes_are_stated = json.contains("modes") && json["modes"] == "stated";
+    return std::optional(std::move(notes));
+  }
+  return std::optional<AuthorNotes>();
+}
+
+}  // namespace plimsoll

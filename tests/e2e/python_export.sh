@@ -1,0 +1,110 @@
+# plimsoll.export tells the compiler what is trained: no buffer, no frozen parameter, and no statistics of a normalization that is in
+# evaluation. plimsoll.check then finds the trainer's gradients to be PyTorch's.
+. "$PLIMSOLL_E2E/trainer.bash"
+with_torch=$(python_with torch onnx numpy)
+[[ -n $with_torch ]] || { echo "skipped: no Python here has torch and onnx"; exit 77; }
+export PYTHONPATH=$PLIMSOLL_SOURCE/python PYTHONDONTWRITEBYTECODE=1
+
+cat >network.py <<'PY'
+import torch
+from torch import nn
+
+
+class Network(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv2d(3, 8, 3, padding=1)
+        self.frozen_norm, self.norm = nn.BatchNorm2d(8), nn.BatchNorm2d(8)
+        self.shared = nn.Conv2d(8, 8, 3, padding=1)
+        self.register_buffer("scale", torch.rand(8, 1, 1) + 0.5)
+        self.fixed = nn.Parameter(torch.rand(8, 1, 1), requires_grad=False)
+        self.head = nn.Linear(8, 10)
+        for norm in self.frozen_norm, self.norm:
+            norm.running_mean.uniform_(-0.5, 0.5)
+            norm.running_var.uniform_(0.5, 2)
+        self.stem.weight.requires_grad = False
+
+    def forward(self, x):
+        x = torch.tanh(self.frozen_norm(self.stem(x))) * self.scale + self.fixed
+        for _ in range(2):
+            x = torch.tanh(self.shared(x))
+        return self.head(torch.tanh(self.norm(x)).mean((2, 3)))
+
+
+def make(every_norm_in_eval=False):
+    torch.manual_seed(0)
+    model = Network().train()
+    model.frozen_norm.eval()
+    if every_norm_in_eval:
+        model.norm.eval()
+    return model, torch.randn(8, 3, 8, 8), torch.randint(0, 10, (8,))
+PY
+
+# export NAME EVERY_NORM_IN_EVAL EXPORTER: also says whether importing the package imports PyTorch, and whether modes are as they were.
+export_as() {
+  "$with_torch" - "$@" 2>log <<'PY' || { cat log; fail "the exporter"; }
+import sys
+import plimsoll
+assert "torch" not in sys.modules, "importing the package imports PyTorch"
+from network import make
+model, x, _ = make(sys.argv[2] == "True")
+modes = [module.training for module in model.modules()]
+plimsoll.export(model, x, sys.argv[1] + ".onnx", exporter=sys.argv[3])
+assert modes == [module.training for module in model.modules()], "the model's modes have changed"
+PY
+}
+check_as() {
+  "$with_torch" - "$@" 2>log <<'PY' || { cat log; fail "the trainer is not PyTorch's"; }
+import sys
+import plimsoll
+from network import make
+model, x, y = make(sys.argv[2] == "True")
+rows = {row.name: row for row in plimsoll.check(model, x, y, sys.argv[1])}
+assert all(row.is_good(1e-4) for row in rows.values())
+kinds = {kind: {name for name, row in rows.items() if row.kind == kind} for kind in ("gradient", "statistic", "unmoved")}
+assert kinds["gradient"] == {name for name, p in model.named_parameters() if p.requires_grad}, kinds
+assert {"scale", "fixed", "stem.weight"} <= kinds["unmoved"], kinds
+# The check can fail: a weight that is another than the trainer's model was made with changes what PyTorch computes, and nothing else.
+model.scale.data *= 2
+try:
+    plimsoll.check(model, x[:4], y[:4], sys.argv[1], report=False)
+    raise SystemExit("another batch is not refused")
+except ValueError as error:
+    assert "8 samples" in str(error), error
+doubled = plimsoll.check(model, x, y, sys.argv[1], loss=lambda scores, labels: 2 * plimsoll.checking._cross_entropy(scores, labels), report=False)
+assert not any(row.is_good(1e-4) for row in doubled if row.kind == "gradient"), "a gradient of half the size is good"
+PY
+}
+
+exporters="torchscript"
+[[ -z $(python_with torch onnx onnxscript) ]] || exporters+=" dynamo"
+for exporter in $exporters; do
+  [[ $exporter == torchscript ]] || with_torch=$(python_with torch onnx onnxscript)
+  for in_eval in False True; do
+    name=${exporter}_$in_eval
+    export_as $name $in_eval $exporter
+    build_trainer $name $name.onnx --batch 8 --budget 80%
+    check_as $name $in_eval
+  done
+  expect 0 plimsoll inspect "$exporter"_True.onnx
+  ! grep "warning" err || fail "a warning about a model that was exported right"
+done
+
+# What is trainable and not in the file is an error, unless the user says that it is not used.
+"$with_torch" - 2>log <<'PY' || { cat log; fail "an unused parameter"; }
+import plimsoll, torch
+from network import make
+model, x, _ = make()
+model.unused = torch.nn.Parameter(torch.zeros(3))
+try:
+    plimsoll.export(model, x, "unused.onnx")
+    raise SystemExit("an unused parameter is not told of")
+except ValueError as error:
+    assert "unused" in str(error) and "allow_unused" in str(error), error
+plimsoll.export(model, x, "unused.onnx", allow_unused=True)
+try:
+    plimsoll.export(model, x, "unused.onnx", exporter="other")
+    raise SystemExit("any exporter will do")
+except ValueError:
+    pass
+PY
