@@ -106,7 +106,7 @@ Node* record_node(Stream& stream, Work run, Copy copy) {
   node->copy = copy;
   node->number = stream.recording->nodes.size();
   for (const Node* other : stream.last) node->behind.push_back(other->number);
-  stream.last = {node.get()};
+  stream.last.assign(1, node.get());
   stream.recording->nodes.push_back(std::move(node));
   return stream.last.front();
 }
