@@ -126,6 +126,10 @@ Status NetworkBuilder::turn_input(const std::string& name, const Dims& dims, siz
 Status NetworkBuilder::add_outputs() {
   for (const auto& output : graph_.output()) {
     PLIMSOLL_ASSIGN(const ValueId id, table_.as_data(table_.find(output.name()), Slot::data));
+    // Of several outputs one is chosen by its name, which an alias has lost.
+    Value& value = network_.values[id];
+    const bool fresh = std::find(network_.outputs.begin(), network_.outputs.end(), id) == network_.outputs.end();
+    if (graph_.output_size() > 1 && fresh && value.kind == ValueKind::intermediate) value.name = output.name();
     network_.outputs.push_back(id);
   }
   return {};

@@ -12,6 +12,8 @@ namespace plimsoll {
 std::string report_network(const Network& network, const std::vector<std::string>& notes, bool color);
 
 // A line for each weight and statistic: trained, frozen or statistic, its name, its type, the layer that reads it. Nothing is shortened.
+// Of a network with several outputs, a weight that makes some of them only is "by output": trained if the loss is of one of these. A weight
+// that makes none is "dropped".
 std::string report_weights(const Network& network);
 
 }  // namespace plimsoll

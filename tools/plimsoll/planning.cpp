@@ -61,7 +61,7 @@ Result<std::vector<TaskGraph>> load_graphs(const ModelOptions& options, const Co
   PLIMSOLL_TRY(check_usage(options));
   PLIMSOLL_ASSIGN(ImportedModel model, import_model(options, false));
   std::vector<std::string> notes = model.notes;
-  PLIMSOLL_TRY(attach_loss(model.network, options.loss, notes));
+  PLIMSOLL_TRY(attach_loss(model.network, loss_of(options), notes));
   PLIMSOLL_TRY(freeze_as_asked(options, model.network, notes));
   tell(model, notes, console);
   fuse(model.network);
@@ -81,8 +81,10 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
   const PaperRules* const as_paper = find_rules(options.rules);
   std::vector<std::string> notes = model.notes;
   if (!as_paper) {
-    PLIMSOLL_TRY(attach_loss(model.network, options.loss, notes));
+    PLIMSOLL_TRY(attach_loss(model.network, loss_of(options), notes));
     PLIMSOLL_TRY(freeze_as_asked(options, model.network, notes));
+  } else {
+    PLIMSOLL_TRY(choose_output(model.network, options.weights.output, notes));
   }
   tell(model, notes, console);
   if (purpose == PlanFor::report) model.file.reset();
