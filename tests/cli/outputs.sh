@@ -15,6 +15,10 @@ save("heads.onnx", [node("MatMul", ["x", "stem.w"], ["h"], "stem"), node("MatMul
      ["n", 6], [("h", ["n", 5]), ("logits", ["n", 3])], [weight("stem.w", 6, 5), weight("head.w", 5, 3)])
 save("frames.onnx", [node("MatMul", ["x", "w"], ["scores"], "head")], ["n", 11, 7], [("scores", ["n", 11, 6])], [weight("w", 7, 6)])
 save("number.onnx", [node("MatMul", ["x", "w"], ["price"], "head")], ["n", 7], [("price", ["n", 1])], [weight("w", 7, 1)])
+mode = lambda name, on: numpy_helper.from_array(np.array(on), name)
+save("dropouts.onnx", [node("Dropout", ["x", "half", "on"], ["a"], "kept"), node("MatMul", ["a", "w"], ["b"], "fc"),
+                       node("Dropout", ["b", "half", "off"], ["y"], "evaluated")], ["n", 7], [("y", ["n", 5])],
+     [weight("w", 7, 5), numpy_helper.from_array(np.float32(0.5), "half"), mode("on", True), mode("off", False)])
 PY
 planning=(--batch 8 --costs k40m --effort 0 -q)
 several="the model has 2 outputs, and nothing says which of them the loss is of: 'h' f32[N,5], 'logits' f32[N,3]; name it, as in --output 'h'"
@@ -49,3 +53,10 @@ says "--class-axis is of --loss softmax-cross-entropy"
 expect 2 plimsoll plan number.onnx "${planning[@]}" -o plan.json
 says "output 'price' is f32[N,1]: softmax cross entropy of one class is always 0"; says "--loss mse"; says "--loss bce-logits"
 expect 0 plimsoll plan number.onnx "${planning[@]}" --loss mse -o plan.json
+
+# A dropout in evaluation mode beside one in training drops nothing.
+expect 0 plimsoll plan dropouts.onnx --batch 8 --costs k40m -o plan.json
+says "1 dropout is in evaluation mode beside other nodes in training: it drops nothing: evaluated"
+grep -q 'kept.forward' plan.json || fail "the dropout in training is gone"
+! grep -q 'evaluated.forward' plan.json || fail "the dropout in evaluation mode drops"
+expect 0 plimsoll inspect dropouts.onnx;                                          says "it drops nothing: evaluated"

@@ -12,6 +12,7 @@
 #include "compiler/report/plan_page.h"
 #include "compiler/report/plan_report.h"
 #include "compiler/report/trace.h"
+#include "compiler/training/evaluated_dropout.h"
 #include "compiler/training/frozen_statistics.h"
 #include "compiler/training/loss.h"
 #include "compiler/training/prune.h"
@@ -110,6 +111,7 @@ class InspectCommand final : public Command {
       PLIMSOLL_TRY(choose_output(model.network, patterns_.output, model.notes));
       prune_dead_nodes(model.network);
     }
+    leave_out_evaluated_dropouts(model.network, model.notes);
     PLIMSOLL_TRY(freeze_statistics(model.network, {patterns_.frozen_statistics.begin(), patterns_.frozen_statistics.end()}, model.notes));
     PLIMSOLL_TRY(freeze_weights(model.network, patterns_.patterns(), model.notes));
     if (weights_) fmt::print("{}", report_weights(model.network));

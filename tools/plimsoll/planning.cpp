@@ -13,6 +13,7 @@
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
 #include "compiler/training/composites.h"
+#include "compiler/training/evaluated_dropout.h"
 #include "compiler/training/frozen_statistics.h"
 #include "compiler/training/fuse.h"
 #include "compiler/training/fuse_additions.h"
@@ -39,6 +40,7 @@ Result<ImportedModel> import_model(const ModelOptions& options, bool to_write) {
 }
 
 Status freeze_as_asked(const ModelOptions& options, Network& network, std::vector<std::string>& notes) {
+  leave_out_evaluated_dropouts(network, notes);
   const auto& frozen = options.weights.frozen_statistics;
   PLIMSOLL_TRY(freeze_statistics(network, {frozen.begin(), frozen.end()}, notes));
   return freeze_weights(network, options.weights.patterns(), notes);
