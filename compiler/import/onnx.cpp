@@ -43,7 +43,7 @@ Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& 
 
   // The model as a file: complete, flat, weights that the exporter merged apart. Edits move nodes, so the order is made anew.
   PLIMSOLL_TRY(inline_functions(*file, imported.notes));
-  PLIMSOLL_TRY(check_attributes(file->model.graph()));
+  PLIMSOLL_TRY(check_attributes(file->model.graph(), imported.opset));
   PLIMSOLL_TRY(load_data(*file, options.holds_weights));
   PLIMSOLL_ASSIGN(GraphOrder order, order_graph(file->model.graph()));
   say_what_was_ordered(order, imported.notes);
