@@ -14,6 +14,7 @@
 #include "compiler/import/prune.h"
 #include "compiler/import/slots.h"
 #include "compiler/import/spellings.h"
+#include "compiler/import/weight_roles.h"
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
 
@@ -67,6 +68,7 @@ Result<Network> NetworkBuilder::build(const GraphOrder& order) {
   for (const auto& output : graph_.output()) outputs.insert(output.name());
   masks_ = find_random_masks(graph_.node(), outputs);
   table_.set_trained(reached_by_gradients(graph_, order));
+  table_.set_roles(find_weight_roles(graph_, order));
   PLIMSOLL_TRY(add_inputs());
   for (const onnx::TensorProto& tensor : graph_.initializer()) table_[table_.define(tensor.name())].initializer = &tensor;
   for (const int node : order.nodes) PLIMSOLL_TRY(add_node(graph_.node(node)));
