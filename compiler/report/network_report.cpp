@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "compiler/report/table.h"
 #include "compiler/support/bytes.h"
@@ -101,7 +102,7 @@ std::string report_network(const Network& network, const std::vector<std::string
   return text;
 }
 
-std::string report_weights(const Network& network) {
+std::string report_weights(const Network& network, const std::map<std::string, std::string>& reasons) {
   const IdVector<ValueId, size_t> makes = count_outputs(network);
   IdVector<ValueId, const Node*> reader(network.values.size(), nullptr);
   for (const Node& node : network.nodes)
@@ -116,6 +117,7 @@ std::string report_weights(const Network& network) {
   }
   const auto padded = [](const std::string& text, size_t width) { return text + std::string(width - width_of(text), ' '); };
   std::string text;
+  std::set<std::string> shown;
   for (const ValueId id : ids_of(network.values)) {
     const Value& value = network.values[id];
     if (!listed(value)) continue;
@@ -126,9 +128,13 @@ std::string report_weights(const Network& network) {
                              : of_some                            ? "by output"
                                                                   : "trained";
     const std::string layer = !reader[id] ? "" : !reader[id]->module_path.empty() ? reader[id]->module_path : reader[id]->name;
-    text += fmt::format("{:<9}  {}  {}  {}\n", what,
-                        padded(value.name, longest), padded(to_string(value.type), widest), layer);
+    const auto reason = reasons.find(value.initializer);
+    text += fmt::format("{:<9}  {}  {}  {}{}\n", what, padded(value.name, longest), padded(to_string(value.type), widest), layer,
+                        reason == reasons.end() ? "" : ": " + reason->second);
+    shown.insert(value.initializer);
   }
+  for (const auto& [name, reason] : reasons)
+    if (!shown.contains(name)) text += fmt::format("{:<9}  {}: {}\n", "constant", name, reason);
   return text;
 }
 

@@ -37,7 +37,7 @@ expect 0 plimsoll compare heads.onnx "${planning[@]}" --budget 100% --output log
 expect 0 plimsoll frontier heads.onnx "${planning[@]}" --output logits
 
 expect 0 plimsoll inspect heads.onnx;                                             says "logits  f32[N,3]"; says "by output"
-expect 0 plimsoll inspect heads.onnx --weights;                                   says "by output  head.w"; says "trained    stem.w"
+expect 0 plimsoll inspect heads.onnx --weights;                                   says "by output  head.w"; says "trained    stem.w"; says "stem: a weight of node 'stem' (MatMul"
 expect 0 plimsoll inspect heads.onnx --weights --output h;                        says "dropped    head.w"
 expect 0 plimsoll inspect heads.onnx --weights --output logits;                   says "trained    head.w"
 expect 2 plimsoll inspect plan.json --output h;                                   says "--output is of models"

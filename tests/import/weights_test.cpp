@@ -188,6 +188,12 @@ TEST_CASE("what an initializer is for its reader decides whether it is trained, 
   CHECK_FALSE(find_value(imported->network, "mask")->trainable);
   REQUIRE(find_value(imported->network, "LayerNorm/batchnorm/add/y:0"));
   CHECK(find_value(imported->network, "LayerNorm/batchnorm/add/y:0")->kind == ValueKind::constant);
+  const auto& reasons = imported->reasons;
+  CHECK(reasons.at("onnx::PRelu_5") == "a weight of node 'slope' (PRelu)");
+  CHECK(reasons.at("mask_like") == "a bias of node 'wide' (MatMul)");
+  CHECK(reasons.at("mask") == "a constant or a mask by its name or its numbers");
+  CHECK(reasons.at("var/add/y:0") == "a gradient reaches it");
+  CHECK_THAT(reasons.at("LayerNorm/batchnorm/add/y:0"), StartsWith("an epsilon: node 'batchnorm/add' (Add)"));
 }
 
 // The dynamo exporter's optimizer merges small initializers that are equal and leaves no trace of it.

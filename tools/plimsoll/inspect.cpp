@@ -114,7 +114,7 @@ class InspectCommand final : public Command {
     leave_out_evaluated_dropouts(model.network, model.notes);
     PLIMSOLL_TRY(freeze_statistics(model.network, {patterns_.frozen_statistics.begin(), patterns_.frozen_statistics.end()}, model.notes));
     PLIMSOLL_TRY(freeze_weights(model.network, patterns_.patterns(), model.notes));
-    if (weights_) fmt::print("{}", report_weights(model.network));
+    if (weights_) fmt::print("{}", report_weights(model.network, model.reasons));
     else fmt::print("{}", report_network(model.network, model.notes, Console::color(STDOUT_FILENO)));
     for (const std::string& warning : model.warnings) Console(false).warning(warning);
     return {};
