@@ -1,13 +1,15 @@
-// Attributes have the type that ONNX gives them. One of another type would be read as if it were not there. Those that the compiler
-// itself gives nodes are refused: a file that has them means something else, if anything.
+// A node has the attributes that ONNX gives its operator in the model's opset, of the type that ONNX gives them, and of words one that
+// ONNX has. Another one would be obeyed by a kernel that knows it, or read as if it were not there.
 #pragma once
+
+#include <cstdint>
 
 #include "compiler/support/status.h"
 #include "onnx/onnx.pb.h"
 
 namespace plimsoll {
 
-// Of all nodes of the domain ai.onnx. Error: invalid_model, with the node, the attribute and, of another type, both types.
-Status check_attributes(const onnx::GraphProto& graph);
+// Of all nodes of the domain ai.onnx. Error: invalid_model, with the node, the attribute, and both types or the words that ONNX has.
+Status check_attributes(const onnx::GraphProto& graph, int64_t opset);
 
 }  // namespace plimsoll

@@ -14,6 +14,7 @@
 #include "compiler/import/prune.h"
 #include "compiler/import/slots.h"
 #include "compiler/import/spellings.h"
+#include "compiler/import/weight_roles.h"
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
 
@@ -68,6 +69,7 @@ Result<Network> NetworkBuilder::build(const GraphOrder& order) {
   for (const auto& output : graph_.output()) outputs.insert(output.name());
   masks_ = find_random_masks(graph_.node(), outputs);
   table_.set_trained(reached_by_gradients(file_, order));
+  table_.set_roles(find_weight_roles(file_, order));
   PLIMSOLL_TRY(add_inputs());
   for (const onnx::TensorProto& tensor : graph_.initializer()) table_[table_.define(tensor.name())].initializer = &tensor;
   for (const int node : order.nodes) PLIMSOLL_TRY(add_node(graph_.node(node)));
@@ -127,6 +129,10 @@ Status NetworkBuilder::turn_input(const std::string& name, const Dims& dims, siz
 Status NetworkBuilder::add_outputs() {
   for (const auto& output : graph_.output()) {
     PLIMSOLL_ASSIGN(const ValueId id, table_.as_data(table_.find(output.name()), Slot::data));
+    // Of several outputs one is chosen by its name, which an alias has lost.
+    Value& value = network_.values[id];
+    const bool fresh = std::find(network_.outputs.begin(), network_.outputs.end(), id) == network_.outputs.end();
+    if (graph_.output_size() > 1 && fresh && value.kind == ValueKind::intermediate) value.name = output.name();
     network_.outputs.push_back(id);
   }
   return {};

@@ -158,6 +158,19 @@ class Inliner {
   int calls_ = 0;
 };
 
+// A node reads as its opset says, and the network has one opset for all.
+Status check_opsets(const onnx::ModelProto& model) {
+  Error error{ExitCode::unsupported, fmt::format("functions are written for another opset than the model's, {}; its operators may mean "
+                                                 "something else there", opset_of(model))};
+  for (const onnx::FunctionProto& function : model.functions())
+    for (const auto& import : function.opset_import())
+      if (is_onnx_domain(import.domain()) && import.version() != opset_of(model))
+        error.notes.push_back(fmt::format("function '{}': opset {}", function.name(), import.version()));
+  if (error.notes.empty()) return {};
+  error.notes.push_back("inline them: model = onnx.inliner.inline_local_functions(model, convert_version=True)");
+  return error;
+}
+
 }  // namespace
 
 Status inline_functions(ModelFile& file, std::vector<std::string>& notes) {
@@ -165,11 +178,7 @@ Status inline_functions(ModelFile& file, std::vector<std::string>& notes) {
   if (model.graph().node_size() > kNodeLimit)
     return Error{ExitCode::unsupported, fmt::format("the model has {} nodes, at most {} are read", model.graph().node_size(), kNodeLimit)};
   if (model.functions_size() == 0) return {};
-  for (const onnx::FunctionProto& function : model.functions())
-    for (const auto& import : function.opset_import())
-      if (is_onnx_domain(import.domain()) && import.version() != opset_of(model))
-        notes.push_back(fmt::format("function '{}' is written for opset {}, the model for {}; its nodes are read as the model's",
-                                    function.name(), import.version(), opset_of(model)));
+  PLIMSOLL_TRY(check_opsets(model));
   google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
   Inliner inliner(model, nodes);
   PLIMSOLL_TRY(inliner.run());

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <unordered_set>
 
 #include "compiler/import/attributes.h"
 #include "compiler/import/builder.h"
@@ -12,6 +14,7 @@
 #include "compiler/import/inline_functions.h"
 #include "compiler/import/load.h"
 #include "compiler/import/loaded_model.h"
+#include "compiler/import/weight_roles.h"
 #include "compiler/import/weights.h"
 #include "compiler/support/counted.h"
 
@@ -29,6 +32,43 @@ void say_what_was_ordered(const GraphOrder& order, std::vector<std::string>& not
                               order.unused.size() > 3 ? ", …" : ""));
 }
 
+// Before the network is built, which edits the graph.
+std::map<std::string, std::string> reasons_of(const ModelFile& file, const GraphOrder& order) {
+  const onnx::GraphProto& graph = file.model.graph();
+  const auto roles = find_weight_roles(file, order);
+  const auto reached = reached_by_gradients(file, order);
+  std::unordered_set<std::string> read;
+  for (const int index : order.nodes)
+    for (const std::string& input : graph.node(index).input()) read.insert(input);
+  const char* const unreached = file.author ? "plimsoll.export lists it as frozen or as a buffer, or no gradient reaches it"
+                                            : "no gradient reaches it, or the file marks it as no parameter";
+  std::map<std::string, std::string> reasons;
+  for (const onnx::TensorProto& tensor : graph.initializer()) {
+    if (tensor.data_type() != onnx::TensorProto::FLOAT || !read.contains(tensor.name())) continue;
+    const auto role = roles.find(tensor.name());
+    reasons[tensor.name()] = !reached.contains(tensor.name()) ? unreached
+                             : role != roles.end()            ? role->second.reason
+                                                              : "";
+  }
+  return reasons;
+}
+
+// Where the place of an initializer does not tell, the network does.
+void complete_reasons(const Network& network, std::map<std::string, std::string>& reasons) {
+  std::unordered_set<std::string> held;
+  for (const Value& value : network.values) {
+    if (value.kind != ValueKind::parameter && value.kind != ValueKind::statistic) continue;
+    held.insert(value.initializer);
+    const auto reason = reasons.find(value.initializer);
+    if (reason == reasons.end()) continue;
+    if (value.kind == ValueKind::statistic) reason->second = "a running statistic";
+    else if (reason->second.empty())
+      reason->second = value.trainable ? "a gradient reaches it" : "a constant or a mask by its name or its numbers";
+  }
+  for (auto& [name, reason] : reasons)
+    if (reason.empty()) reason = "a number that is known while compiling";
+}
+
 }  // namespace
 
 Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& options) {
@@ -43,7 +83,7 @@ Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& 
 
   // The model as a file: complete, flat, weights that the exporter merged apart. Edits move nodes, so the order is made anew.
   PLIMSOLL_TRY(inline_functions(*file, imported.notes));
-  PLIMSOLL_TRY(check_attributes(file->model.graph()));
+  PLIMSOLL_TRY(check_attributes(file->model.graph(), imported.opset));
   PLIMSOLL_TRY(load_data(*file, options.holds_weights));
   PLIMSOLL_ASSIGN(GraphOrder order, order_graph(file->model.graph()));
   say_what_was_ordered(order, imported.notes);
@@ -57,8 +97,11 @@ Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& 
 
   PLIMSOLL_TRY(hold_constants(*file, reached_by_gradients(*file, order)));
 
+  imported.reasons = reasons_of(*file, order);
+
   // The model as a network.
   PLIMSOLL_ASSIGN(imported.network, build_network(*file, order, options, imported.notes));
+  complete_reasons(imported.network, imported.reasons);
   PLIMSOLL_TRY(find_folded_normalization(*file, imported.network, options.require_normalization, imported.warnings));
   PLIMSOLL_TRY(find_merged_weights(*file, imported.network, imported.warnings));
   PLIMSOLL_TRY(find_bad_weights(*file, imported.network, options.strict, imported.warnings));

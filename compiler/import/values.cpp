@@ -11,13 +11,18 @@
 namespace plimsoll {
 namespace {
 
-// A single number that an exporter lifted out of the code, rather than a parameter of a module.
-bool is_exporter_constant(const onnx::TensorProto& tensor) {
+// A single number that torch's dynamo exporter lifted out of the code: its parameters keep the names that the modules give them.
+bool is_lifted_by_dynamo(const onnx::TensorProto& tensor) {
   const std::string& name = tensor.name();
   const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
+  return elements_of(tensor) == 1 && (begins("val_") || begins("scalar_tensor") || begins("lifted_tensor") || begins("_lifted"));
+}
+
+// A single number with the name of a constant. TorchScript's exporter gives such names to parameters that it has turned, too.
+bool is_named_as_constant(const onnx::TensorProto& tensor) {
+  const std::string& name = tensor.name();
   return elements_of(tensor) == 1 &&
-         (begins("val_") || begins("scalar_tensor") || begins("lifted_tensor") || begins("_lifted") || begins("onnx::") ||
-          begins("Constant") || name.find("/Constant") != std::string::npos);
+         (name.starts_with("onnx::") || name.starts_with("Constant") || name.find("/Constant") != std::string::npos);
 }
 
 // What has stayed outside is none.
@@ -57,7 +62,9 @@ ValueId ValueTable::add(Value value) {
 }
 
 bool ValueTable::is_constant(const onnx::TensorProto& initializer) {
-  if (is_exporter_constant(initializer) || !trained_.contains(initializer.name())) return true;
+  if (is_lifted_by_dynamo(initializer) || !trained_.contains(initializer.name())) return true;
+  if (const auto role = roles_.find(initializer.name()); role != roles_.end()) return role->second.kind == WeightRole::Kind::epsilon;
+  if (is_named_as_constant(initializer)) return true;
   const auto [mask, unseen] = is_mask_.try_emplace(&initializer, false);
   if (unseen) mask->second = is_additive_mask(initializer);
   return mask->second;

@@ -11,6 +11,7 @@
 
 #include "compiler/import/slots.h"
 #include "compiler/import/tensor_data.h"
+#include "compiler/import/weight_roles.h"
 #include "compiler/ir/network.h"
 #include "onnx/onnx.pb.h"
 
@@ -40,6 +41,8 @@ class ValueTable {
 
   // Names that a gradient may reach. An initializer that is not among them (the table of a causal mask) is never trained.
   void set_trained(std::unordered_set<std::string> names) { trained_ = std::move(names); }
+  // What initializers are for their readers: it goes before what their names and numbers suggest.
+  void set_roles(std::unordered_map<std::string, WeightRole> roles) { roles_ = std::move(roles); }
 
   // A fresh value of the network; its name is made unique.
   ValueId add(Value value);
@@ -65,6 +68,7 @@ class ValueTable {
 
   Network& network_;
   std::unordered_set<std::string> trained_ = {};
+  std::unordered_map<std::string, WeightRole> roles_ = {};
   std::unordered_map<const onnx::TensorProto*, bool> is_mask_ = {};  // of those asked for: to say so takes a look at every element
   std::unordered_map<std::string, ValueId> same_ = {};  // by their content: constants that became parameters
   std::deque<Entry> entries_ = {};  // a deque: what is handed out stays where it is

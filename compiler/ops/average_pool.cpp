@@ -40,6 +40,7 @@ std::vector<Sample> samples() {
                   {{"pads", Ints{1, 1, 1, 1}}, {"count_include_pad", yes}}),
       pool_sample("ceil", {kBatch, {2}, {6}, {7}}, {3, 2},
                   {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}, {"ceil_mode", yes}, {"count_include_pad", yes}}),
+      pool_sample("ceil_of_one", {kBatch, {2}, {2}, {3}}, {3, 3}, {{"strides", Ints{2, 2}}, {"ceil_mode", yes}}),
       pool_sample("stepped_over", {kBatch, {1}, {1}, {4}}, {2, 2},
                   {{"dilations", Ints{2, 1}}, {"pads", Ints{1, 0, 1, 0}}}),
       pool_sample("blocked", {kBatch, {16}, {5}, {5}}, {3, 3}, {{"strides", Ints{2, 2}}}),

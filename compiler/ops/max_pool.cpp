@@ -45,6 +45,7 @@ std::vector<Sample> samples() {
   return {
       pool_sample("3x3", {kBatch, {3}, {7}, {8}}, {3, 3}, {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}}),
       pool_sample("ceil", {kBatch, {2}, {8}, {6}}, {3, 3}, {{"strides", Ints{2, 2}}, {"ceil_mode", int64_t{1}}}),
+      pool_sample("ceil_of_one", {kBatch, {2}, {2}, {2}}, {3, 3}, {{"strides", Ints{2, 2}}, {"ceil_mode", int64_t{1}}}),
       pool_sample("overlapping", {kBatch, {2}, {5}, {5}}, {2, 3}, {}),
       pool_sample("dilated", {kBatch, {2}, {7}, {7}}, {2, 2}, {{"dilations", Ints{2, 2}}}),
       pool_sample("same_lower", {kBatch, {2}, {5}, {4}}, {2, 2}, {{"auto_pad", std::string("SAME_LOWER")}}),

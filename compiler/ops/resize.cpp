@@ -96,10 +96,11 @@ Result<ResizeAttrs> attrs_of(const NodeView& node) {
   const std::string mode = node.text("mode", "nearest"), nearest = node.opset() < 11 ? "floor" : node.text("nearest_mode", "round_prefer_floor");
   if (mode == "linear") return attrs;
   if (mode != "nearest") return node.unsupported("mode " + mode + "; kernels know nearest and linear");
-  attrs.nearest = nearest == "floor"                ? ResizeAttrs::kFloor
-                  : nearest == "ceil"               ? ResizeAttrs::kCeil
-                  : nearest == "round_prefer_floor" ? ResizeAttrs::kPreferFloor
-                                                    : ResizeAttrs::kPreferCeil;
+  if (nearest == "floor") attrs.nearest = ResizeAttrs::kFloor;
+  else if (nearest == "ceil") attrs.nearest = ResizeAttrs::kCeil;
+  else if (nearest == "round_prefer_floor") attrs.nearest = ResizeAttrs::kPreferFloor;
+  else if (nearest == "round_prefer_ceil") attrs.nearest = ResizeAttrs::kPreferCeil;
+  else return node.invalid("nearest_mode is '" + nearest + "'");
   return attrs;
 }
 

@@ -69,6 +69,11 @@ Result<std::array<int64_t, 2>> Window::output(const NodeView& node, const Tensor
     if (input.batch) return node.unsupported("a spatial dimension depends on the batch");
     const int64_t reach = (kernel[i] - 1) * dilations[i] + 1;
     const int64_t room = input.value + pads[i] + pads[i + 2] - reach;
+    // As in PyTorch, a window that ceil_mode lets end beyond the padding may be the only one: 3 by steps of 2 on an input of 2.
+    if (ceil_mode && room < 0 && room + strides[i] > 0) {
+      sizes[i] = 1;
+      continue;
+    }
     if (room < 0)
       return node.invalid(fmt::format("a window of {} does not fit an input of {} padded by {}", reach, input.value,
                                       pads[i] + pads[i + 2]));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "compiler/report/table.h"
 #include "compiler/support/bytes.h"
@@ -42,14 +43,35 @@ std::string operators(const Network& network, bool color) {
   return heading(fmt::format("operators, {}", counted(static_cast<int64_t>(network.nodes.size()), "node")), color) + table.print(color);
 }
 
+// Of a network with several outputs: how many of them each value makes.
+IdVector<ValueId, size_t> count_outputs(const Network& network) {
+  IdVector<ValueId, size_t> counts(network.values.size(), 0);
+  for (const ValueId output : network.outputs) {
+    IdVector<ValueId, bool> needed(network.values.size(), false);
+    needed[output] = true;
+    for (int64_t i = static_cast<int64_t>(network.nodes.size()); i-- > 0;) {
+      const Node& node = network.nodes[NodeId(i)];
+      const auto is_needed = [&](ValueId id) { return id.valid() && needed[id]; };
+      if (std::none_of(node.outputs.begin(), node.outputs.end(), is_needed)) continue;
+      for (const ValueId input : node.inputs)
+        if (input.valid()) needed[input] = true;
+    }
+    for (const ValueId id : ids_of(network.values)) counts[id] += needed[id];
+  }
+  return counts;
+}
+
 std::string parameters(const Network& network, bool color) {
-  std::array<Group, 3> groups = {Group{"trained"}, Group{"frozen"}, Group{"statistics"}};
+  const IdVector<ValueId, size_t> makes = count_outputs(network);
+  std::array<Group, 4> groups = {Group{"trained"}, Group{"by output"}, Group{"frozen"}, Group{"statistics"}};
   const Value* largest = nullptr;
   int64_t largest_bytes = 0;
-  for (const Value& value : network.values) {
-    if (value.kind == ValueKind::statistic) groups[2].add(value);
+  for (const ValueId id : ids_of(network.values)) {
+    const Value& value = network.values[id];
+    if (makes[id] == 0) continue;
+    if (value.kind == ValueKind::statistic) groups[3].add(value);
     if (value.kind != ValueKind::parameter) continue;
-    groups[value.trainable ? 0 : 1].add(value);
+    groups[!value.trainable ? 2 : makes[id] < network.outputs.size() ? 1 : 0].add(value);
     if (!largest || value.type.at(1).bytes() > largest_bytes) {
       largest = &value;
       largest_bytes = value.type.at(1).bytes();
@@ -59,8 +81,8 @@ std::string parameters(const Network& network, bool color) {
   for (const Group& group : groups)
     if (group.tensors > 0) table.row({group.name, format_grouped(group.tensors), format_grouped(group.elements), format_bytes(group.bytes)});
   std::string text = heading("parameters", color);
-  text += largest || groups[2].tensors > 0 ? table.print(color) : "  none\n";
-  if (groups[0].tensors > 0) text += "  --weights lists them\n";
+  text += largest || groups[3].tensors > 0 ? table.print(color) : "  none\n";
+  if (groups[0].tensors + groups[1].tensors > 0) text += "  --weights lists them\n";
   if (largest)
     text += fmt::format("  the largest is {}, {}, {}\n", shortened(largest->name, 40), to_string(largest->type), format_bytes(largest_bytes));
   return text;
@@ -80,7 +102,8 @@ std::string report_network(const Network& network, const std::vector<std::string
   return text;
 }
 
-std::string report_weights(const Network& network) {
+std::string report_weights(const Network& network, const std::map<std::string, std::string>& reasons) {
+  const IdVector<ValueId, size_t> makes = count_outputs(network);
   IdVector<ValueId, const Node*> reader(network.values.size(), nullptr);
   for (const Node& node : network.nodes)
     for (const ValueId input : node.inputs)
@@ -94,13 +117,24 @@ std::string report_weights(const Network& network) {
   }
   const auto padded = [](const std::string& text, size_t width) { return text + std::string(width - width_of(text), ' '); };
   std::string text;
+  std::set<std::string> shown;
   for (const ValueId id : ids_of(network.values)) {
     const Value& value = network.values[id];
     if (!listed(value)) continue;
+    const bool of_some = makes[id] > 0 && makes[id] < network.outputs.size();
+    const char* const what = makes[id] == 0                          ? "dropped"
+                             : value.kind == ValueKind::statistic ? "statistic"
+                             : !value.trainable                   ? "frozen"
+                             : of_some                            ? "by output"
+                                                                  : "trained";
     const std::string layer = !reader[id] ? "" : !reader[id]->module_path.empty() ? reader[id]->module_path : reader[id]->name;
-    text += fmt::format("{:<9}  {}  {}  {}\n", value.kind == ValueKind::statistic ? "statistic" : value.trainable ? "trained" : "frozen",
-                        padded(value.name, longest), padded(to_string(value.type), widest), layer);
+    const auto reason = reasons.find(value.initializer);
+    text += fmt::format("{:<9}  {}  {}  {}{}\n", what, padded(value.name, longest), padded(to_string(value.type), widest), layer,
+                        reason == reasons.end() ? "" : ": " + reason->second);
+    shown.insert(value.initializer);
   }
+  for (const auto& [name, reason] : reasons)
+    if (!shown.contains(name)) text += fmt::format("{:<9}  {}: {}\n", "constant", name, reason);
   return text;
 }
 

@@ -187,6 +187,35 @@ TEST_CASE("weights of another element type") {
   CHECK_THAT(outcome(build.import()), StartsWith("5: ") && Contains("initializer 'w' is f16") && Contains("float32"));
 }
 
+TEST_CASE("attributes that an operator does not have, and words that an attribute does not have") {
+  const auto with = [](const std::string& op, int opset, const auto& give) {
+    ModelBuilder build(opset);
+    build.input("x", {"N", "3", "8", "8"}).weight("w", {8, 8});
+    give(build.node(op, op == "MatMul" ? std::vector<std::string>{"x", "w"} : std::vector<std::string>{"x"}, {"y"}, "it"));
+    build.output("y");
+    return outcome(build.import());
+  };
+  const auto text = [](onnx::NodeProto& node, const char* name, const char* value) {
+    onnx::AttributeProto& attribute = *node.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::STRING);
+    attribute.set_s(value);
+  };
+  CHECK(with("MatMul", 17, [](onnx::NodeProto&) {}) == "ok");
+  CHECK(with("MatMul", 17, [](onnx::NodeProto& node) { ModelBuilder::integer(node, "transB", 1); }) ==
+        "4: node 'it' (MatMul): ONNX has no attribute 'transB' for it in opset 17");
+  const auto keeps = [](onnx::NodeProto& node) { ModelBuilder::ints(node, "axes", {2, 3}); };
+  CHECK(with("ReduceMean", 17, keeps) == "ok");
+  CHECK(with("ReduceMean", 18, keeps) == "4: node 'it' (ReduceMean): ONNX has no attribute 'axes' for it in opset 18");
+  CHECK(with("Gelu", 20, [&](onnx::NodeProto& node) { text(node, "approximate", "tanh"); }) == "ok");
+  CHECK(with("Gelu", 20, [&](onnx::NodeProto& node) { text(node, "approximate", "tan"); }) ==
+        "4: node 'it' (Gelu): its attribute 'approximate' is 'tan'; ONNX has none, tanh");
+  CHECK_THAT(with("Resize", 17, [&](onnx::NodeProto& node) { text(node, "nearest_mode", "banana"); }),
+             StartsWith("4: node 'it' (Resize): its attribute 'nearest_mode' is 'banana'; ONNX has round_prefer_floor,"));
+  CHECK_THAT(with("Resize", 17, [&](onnx::NodeProto& node) { text(node, "coordinate_transformation_mode", "halfpixel"); }),
+             StartsWith("4: node 'it' (Resize): its attribute 'coordinate_transformation_mode' is 'halfpixel'"));
+}
+
 TEST_CASE("NaN in weights: a warning, an error when strict") {
   ModelBuilder build = small_model();
   build.graph().mutable_initializer(0)->mutable_raw_data()->replace(0, 8, std::string("\0\0\xc0\x7f\0\0\x80\xff", 8));

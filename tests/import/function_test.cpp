@@ -55,6 +55,20 @@ TEST_CASE("local functions are inlined, also in one another") {
   CHECK(imported->notes.at(0) == "4 calls of 2 local functions are inlined");
 }
 
+TEST_CASE("a function of another opset than the model's is refused by its name") {
+  ModelBuilder build(18);
+  build.input("x", {"N", "4"});
+  for (const char* name : {"Old", "Same"}) body(add_function(build, name, {"a"}, {"b"}), "Relu", {"a"}, {"b"});
+  build.model.mutable_functions(1)->mutable_opset_import(0)->set_version(18);
+  build.node("Old", {"x"}, {"y"}).set_domain("local");
+  build.output("y");
+  CHECK(outcome(build.import()) ==
+        "5: functions are written for another opset than the model's, 18; its operators may mean something else there | "
+        "function 'Old': opset 17 | inline them: model = onnx.inliner.inline_local_functions(model, convert_version=True)");
+  build.model.mutable_functions(0)->mutable_opset_import(0)->set_version(18);
+  CHECK(outcome(build.import()) == "ok");
+}
+
 TEST_CASE("a function may return its input") {
   ModelBuilder build;
   build.input("x", {"N", "4"});

@@ -193,6 +193,43 @@ TEST_CASE("what plimsoll.export says is trained is, and nothing else") {
   CHECK_THAT(newer.error().message, Contains("schema 2"));
 }
 
+TEST_CASE("what an initializer is for its reader decides whether it is trained, not its name or its numbers") {
+  ModelBuilder build;
+  build.input("x", {"N", "4", "1"}).weight("onnx::MatMul_7", {1, 1}, 1).weight("onnx::PRelu_5", {1, 1}, 0.25f);
+  build.weight("w", {1, 4}, 0.5f).weight("mask_like", {4}, 0, 0).weight("var/add/y:0", {}, 1e-3f).weight("LayerNorm/batchnorm/add/y:0", {}, 1e-5f);
+  const float low = -2e4F;
+  build.graph().mutable_initializer(3)->mutable_raw_data()->replace(12, 4, std::string(reinterpret_cast<const char*>(&low), 4));
+  onnx::TensorProto mask = build.graph().initializer(3);
+  mask.set_name("mask");
+  *build.graph().add_initializer() = mask;
+  build.node("MatMul", {"x", "onnx::MatMul_7"}, {"a"}, "narrow");
+  build.node("PRelu", {"a", "onnx::PRelu_5"}, {"b"}, "slope");
+  build.node("MatMul", {"b", "w"}, {"c"}, "wide");
+  build.node("Add", {"c", "mask_like"}, {"d"}, "bias");
+  build.node("Mul", {"d", "d"}, {"e"}, "square");
+  build.node("Add", {"e", "LayerNorm/batchnorm/add/y:0"}, {"f"}, "batchnorm/add");
+  build.node("Sqrt", {"f"}, {"g"}, "batchnorm/Rsqrt");
+  build.node("Add", {"mask", "g"}, {"h"}, "masked");
+  build.node("Add", {"h", "var/add/y:0"}, {"y"}, "offset");  // no root: a number that may be anything
+  build.output("y");
+  const auto imported = build.import();
+  REQUIRE(outcome(imported) == "ok");
+  for (const char* name : {"onnx::MatMul_7", "onnx::PRelu_5", "w", "mask_like", "var/add/y:0"}) {
+    INFO(name);
+    REQUIRE(find_value(imported->network, name));
+    CHECK(find_value(imported->network, name)->trainable);
+  }
+  CHECK_FALSE(find_value(imported->network, "mask")->trainable);
+  REQUIRE(find_value(imported->network, "LayerNorm/batchnorm/add/y:0"));
+  CHECK(find_value(imported->network, "LayerNorm/batchnorm/add/y:0")->kind == ValueKind::constant);
+  const auto& reasons = imported->reasons;
+  CHECK(reasons.at("onnx::PRelu_5") == "a weight of node 'slope' (PRelu)");
+  CHECK(reasons.at("mask_like") == "a bias of node 'wide' (MatMul)");
+  CHECK(reasons.at("mask") == "a constant or a mask by its name or its numbers");
+  CHECK(reasons.at("var/add/y:0") == "a gradient reaches it");
+  CHECK_THAT(reasons.at("LayerNorm/batchnorm/add/y:0"), StartsWith("an epsilon: node 'batchnorm/add' (Add)"));
+}
+
 // The dynamo exporter's optimizer merges small initializers that are equal and leaves no trace of it.
 TEST_CASE("weights that dynamo's optimizer may have merged are named, and those that it has are refused") {
   const auto model = [](const std::string& mean) {

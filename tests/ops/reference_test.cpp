@@ -85,6 +85,9 @@ TEST_CASE("pools in ceil_mode and with padding as PyTorch's") {
                  {2, 4, 16. / 3, 3, 9, 15, 17, 9, 17, 27, 29, 15, 10.5, 16.5, 17.5, 9}) < 1e-6);
   CHECK(distance(pooled("AveragePool", 6, {{"pads", Ints{1, 1, 1, 1}}, {"ceil_mode", yes}}),
                  {4.5, 6, 8, 9, 13.5, 15, 17, 18, 25.5, 27, 29, 30, 31.5, 33, 35, 36}) < 1e-6);
+  // A window that is larger than its input, which ceil_mode allows.
+  CHECK(pooled("MaxPool", 2, {{"ceil_mode", yes}}) == Values{4});
+  CHECK(distance(pooled("AveragePool", 2, {{"ceil_mode", yes}}), {2.5}) < 1e-6);
 }
 
 TEST_CASE("convolutions as PyTorch's") {

@@ -128,6 +128,16 @@ TEST_CASE("the report of a network counts operators and parameters") {
         "trained    conv.weight      f32[16,3,3,3]  conv\n"
         "frozen     stem.weight      f32[3]         bn\n"
         "statistic  bn.running_mean  f32[16]        bn\n");
+
+  // Of two outputs, the first is made by one layer, the other by both.
+  const ValueId head = value("head", ValueKind::intermediate, {kBatch, {16}, {8}, {8}});
+  network.nodes.push_back({.name = "head", .op = "Conv", .inputs = {x, w}, .outputs = {head}});
+  network.outputs = {head, z};
+  CHECK(report_weights(network).find("trained    conv.weight ") == 0);
+  network.values[network.nodes[NodeId(1)].inputs[1]].trainable = true;
+  CHECK(report_weights(network).find("by output  stem.weight") != std::string::npos);
+  network.outputs = {head};
+  CHECK(report_weights(network).find("dropped    stem.weight") != std::string::npos);
 }
 
 TEST_CASE("names are cut in the middle, by characters") {

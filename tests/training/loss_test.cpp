@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <functional>
+#include <optional>
 
 #include "compiler/ops/op.h"
 #include "compiler/training/build.h"
@@ -51,12 +52,14 @@ Builder classifier() {
 
 }  // namespace
 
-TEST_CASE("a loss is attached to the first output, and other heads go") {
+TEST_CASE("a loss is attached to the output that is named, and other heads go") {
   Builder b = classifier();
   std::vector<std::string> notes;
-  const Status status = attach_loss(b.network, LossKind::softmax_cross_entropy, notes);
+  const Status status = attach_loss(b.network, {LossKind::softmax_cross_entropy, "Relu1.0"}, notes);
   REQUIRE(status.ok());
-  CHECK(notes == std::vector<std::string>{"output 'Gemm2.0' is dropped: the loss is of the first output, 'Relu1.0'"});
+  CHECK(notes == std::vector<std::string>{"output 'Gemm2.0' is dropped: the loss is of output 'Relu1.0'"});
+  for (const Value& value : b.network.values)
+    if (value.kind == ValueKind::parameter) CHECK(value.trainable == (value.name == "w"));
   REQUIRE(b.network.nodes.size() == 3);
   const Node& loss = b.network.nodes.back();
   CHECK(loss.op == "SoftmaxCrossEntropyLoss");
@@ -76,6 +79,120 @@ TEST_CASE("a loss is attached to the first output, and other heads go") {
                                           "Gemm0.backward_weights", "w.update"});
   CHECK(graph->tensors[graph->output].name == "Relu1.0");
   CHECK(graph->correct.valid());
+}
+
+TEST_CASE("of several outputs none is taken by its place") {
+  for (const LossKind kind : {LossKind::softmax_cross_entropy, LossKind::mse, LossKind::binary_cross_entropy, LossKind::none}) {
+    Builder b = classifier();
+    std::vector<std::string> notes;
+    const Status status = attach_loss(b.network, kind, notes);
+    REQUIRE_FALSE(status.ok());
+    CHECK(status.error().code == ExitCode::usage);
+    CHECK(status.error().message ==
+          "the model has 2 outputs, and nothing says which of them the loss is of: 'Relu1.0' f32[N,5], 'Gemm2.0' f32[N,3]; "
+          "name it, as in --output 'Relu1.0'");
+    CHECK(notes.empty());
+  }
+  Builder b = classifier();
+  std::vector<std::string> notes;
+  const Status unknown = attach_loss(b.network, {LossKind::mse, "scores"}, notes);
+  REQUIRE_FALSE(unknown.ok());
+  CHECK(unknown.error().code == ExitCode::usage);
+  CHECK(unknown.error().message == "--output 'scores' is no output of the model; outputs: 'Relu1.0' f32[N,5], 'Gemm2.0' f32[N,3]");
+  b.network.outputs = {b.network.outputs[1], b.network.outputs[1]};  // one value by two names
+  CHECK(attach_loss(b.network, LossKind::mse, notes).ok());
+}
+
+TEST_CASE("a loss of the model's own does not drop a head that it does not depend on") {
+  const auto with = [](bool with_head) {
+    Builder b = classifier();
+    const ValueId labels = b.value("y", ValueKind::input, {DataType::i64, {kBatch}});
+    const ValueId scores = b.network.outputs[0], head = b.network.outputs[1];
+    b.network.outputs = {scores, b.node("SoftmaxCrossEntropyLoss", {scores, labels})};
+    if (with_head) b.network.outputs.push_back(head);
+    return b;
+  };
+  std::vector<std::string> notes;
+  Builder whole = with(false), headed = with(true), other = with(true);
+  CHECK(attach_loss(whole.network, LossKind::none, notes).ok());
+  const Status status = attach_loss(headed.network, LossKind::none, notes);
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.error().code == ExitCode::usage);
+  CHECK(attach_loss(headed.network, {LossKind::none, "SoftmaxCrossEntropyLoss3.0"}, notes).ok());
+  CHECK(attach_loss(other.network, {LossKind::mse, "Gemm2.0"}, notes).ok());
+  CHECK(other.network.nodes.back().op == "MseLoss");
+}
+
+TEST_CASE("one class is no classification") {
+  Builder b = classifier();
+  const ValueId v = b.value("u", ValueKind::parameter, {DataType::f32, {{5}, {1}}});
+  b.network.outputs = {b.node("Gemm", {b.network.outputs[0], v})};
+  std::vector<std::string> notes;
+  const Status status = attach_loss(b.network, LossKind::softmax_cross_entropy, notes);
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.error().code == ExitCode::usage);
+  CHECK(status.error().message == "output 'Gemm3.0' is f32[N,1]: softmax cross entropy of one class is always 0; choose another loss");
+  CHECK(status.error().notes == std::vector<std::string>{"--loss mse, if the output is a number",
+                                                         "--loss bce-logits, if the output is the logit of a yes or no"});
+  CHECK(attach_loss(b.network, LossKind::mse, notes).ok());
+}
+
+namespace {
+
+// A network that ends in its only input, of this shape, through these operators.
+Builder ends_in(Dims dims, const std::vector<std::string>& ops) {
+  Builder b;
+  ValueId x = b.value("x", ValueKind::input, {DataType::f32, std::move(dims)});
+  for (const std::string& op : ops) {
+    if (op == "Conv") {
+      const int64_t channels = b.network.values[x].type.dims[1].value;
+      x = b.node(op, {x, b.value("filters", ValueKind::parameter, {DataType::f32, {{4}, {channels}, {1}, {1}}})});
+    } else if (op == "MatMul") {
+      const int64_t width = b.network.values[x].type.dims.back().value;
+      x = b.node(op, {x, b.value("matrix", ValueKind::parameter, {DataType::f32, {{width}, {4}}})});
+    } else {
+      x = b.node(op, {x});
+    }
+  }
+  b.network.outputs = {x};
+  return b;
+}
+
+// The labels' dimensions, or the message.
+std::string labels_of(Builder b, std::optional<int64_t> axis = {}) {
+  std::vector<std::string> notes;
+  const Status status = attach_loss(b.network, {LossKind::softmax_cross_entropy, "", axis}, notes);
+  if (!status.ok()) return status.error().message;
+  CHECK(build_task_graph(b.network, {.batch = 2}).ok());
+  return to_string(b.network.values[b.network.inputs.back()].type.dims);
+}
+
+}  // namespace
+
+TEST_CASE("where the axis of the classes is clear it is taken, and else it is asked for") {
+  CHECK(labels_of(ends_in({kBatch, {5}, {1}, {1}}, {"Relu"})) == "[N]");
+  CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul", "Softmax"})) == "[N,3]");  // over the last axis
+  CHECK(labels_of(ends_in({kBatch, {3}, {6}, {8}}, {"Conv", "Relu", "Neg"})) == "[N,6,8]");
+  CHECK(labels_of(ends_in({kBatch, {3}, {6}, {8}}, {"Relu"})) != "[N,6,8]");  // [N,3,6,8] in and out: either may be meant
+  const std::string asked = "output 'MatMul0.0' is f32[N,3,4], and nothing says which of its axes holds the classes; name it: --class-axis K";
+  CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"})) == asked);
+  CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), 2) == "[N,3]");
+  CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), -1) == "[N,3]");
+  CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), 1) == "[N,4]");
+  CHECK(labels_of(ends_in({kBatch, {3}, {6}, {7}}, {"MatMul"}), 2) == "[N,3,4]");  // turned to axis 1
+  CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), 3) == "--class-axis 3 of output 'MatMul0.0', f32[N,3,4], is not there");
+  CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), 0) == "--class-axis 0 of output 'MatMul0.0', f32[N,3,4], holds the samples");
+
+  Builder b = ends_in({kBatch, {3}, {7}}, {"MatMul"});
+  std::vector<std::string> notes;
+  const Status status = attach_loss(b.network, LossKind::softmax_cross_entropy, notes);
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.error().code == ExitCode::usage);
+  CHECK(status.error().notes == std::vector<std::string>{"--class-axis 1: 3 classes, the labels are i32[N,4]",
+                                                         "--class-axis 2: 4 classes, the labels are i32[N,3]"});
+  const Status other = attach_loss(b.network, {LossKind::mse, "", 1}, notes);
+  REQUIRE_FALSE(other.ok());
+  CHECK(other.error().message == "--class-axis is of --loss softmax-cross-entropy");
 }
 
 TEST_CASE("where tokens are read and each is scored, each has a label") {
@@ -120,7 +237,7 @@ TEST_CASE("tokens and their scores may have their steps first: what is fed has s
 TEST_CASE("the target of a mean square has the output's shape") {
   Builder b = classifier();
   std::vector<std::string> notes;
-  REQUIRE(attach_loss(b.network, LossKind::mse, notes).ok());
+  REQUIRE(attach_loss(b.network, {LossKind::mse, "Relu1.0"}, notes).ok());
   CHECK(b.network.nodes.back().op == "MseLoss");
   CHECK(b.network.outputs.size() == 1);
   const Value& target = b.network.values[b.network.inputs.back()];
@@ -223,9 +340,10 @@ TEST_CASE("a likelihood behind a LogSoftmax over the classes is a cross entropy,
 TEST_CASE("no loss at all is an error") {
   Builder b = classifier();
   std::vector<std::string> notes;
-  const Status status = attach_loss(b.network, LossKind::none, notes);
+  const Status status = attach_loss(b.network, {LossKind::none, "Relu1.0"}, notes);
   REQUIRE_FALSE(status.ok());
   CHECK(status.error().code == ExitCode::usage);
+  CHECK(status.error().message == "the model has no loss of its own; choose one, as in --loss softmax-cross-entropy");
 }
 
 TEST_CASE("a weight behind an operator without a gradient is refused, with both names") {
@@ -249,7 +367,8 @@ TEST_CASE("scores need a dimension of classes") {
   const Status status = attach_loss(b.network, LossKind::softmax_cross_entropy, notes);
   REQUIRE_FALSE(status.ok());
   CHECK(status.error().message ==
-        "output 'Relu0.0' is f32[N] when scores should be [N,classes]; choose another loss, as in --loss mse");
+        "output 'Relu0.0' is f32[N] when scores should be [N,classes]; choose another loss, as in --loss mse or --loss bce-logits");
+  CHECK(status.error().code == ExitCode::usage);
 }
 
 TEST_CASE("outputs that nobody reads become invalid, and chains of dead nodes go") {

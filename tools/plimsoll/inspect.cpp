@@ -12,7 +12,10 @@
 #include "compiler/report/plan_page.h"
 #include "compiler/report/plan_report.h"
 #include "compiler/report/trace.h"
+#include "compiler/training/evaluated_dropout.h"
 #include "compiler/training/frozen_statistics.h"
+#include "compiler/training/loss.h"
+#include "compiler/training/prune.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
 #include "tools/plimsoll/output.h"
@@ -49,7 +52,7 @@ class InspectCommand final : public Command {
     std::error_code ignored;
     if (std::filesystem::is_directory(what_.getValue(), ignored) || what_.getValue().ends_with(".json")) {
       for (const cl::Option& option : std::initializer_list<std::reference_wrapper<const cl::Option>>{dims_, weights_, patterns_.trainable, patterns_.freeze,
-                                                                                                          patterns_.frozen_statistics})
+                                                                                                          patterns_.frozen_statistics, patterns_.output})
         if (option.getNumOccurrences() > 0) return Error{ExitCode::usage, fmt::format("--{} is of models, and {} is a plan", option.ArgStr.str(), what_.getValue())};
       PLIMSOLL_ASSIGN(const Plan plan, read_plan(what_));
       return inspect_plan(plan);
@@ -104,9 +107,14 @@ class InspectCommand final : public Command {
     if (batch_ < 1) return Error{ExitCode::usage, "--batch should be at least 1"};
     PLIMSOLL_ASSIGN(const auto dims, sizes_by_name(dims_));
     PLIMSOLL_ASSIGN(ImportedModel model, import_onnx(what_, {.batch = batch_, .dims = dims}));
+    if (!patterns_.output.empty()) {
+      PLIMSOLL_TRY(choose_output(model.network, patterns_.output, model.notes));
+      prune_dead_nodes(model.network);
+    }
+    leave_out_evaluated_dropouts(model.network, model.notes);
     PLIMSOLL_TRY(freeze_statistics(model.network, {patterns_.frozen_statistics.begin(), patterns_.frozen_statistics.end()}, model.notes));
     PLIMSOLL_TRY(freeze_weights(model.network, patterns_.patterns(), model.notes));
-    if (weights_) fmt::print("{}", report_weights(model.network));
+    if (weights_) fmt::print("{}", report_weights(model.network, model.reasons));
     else fmt::print("{}", report_network(model.network, model.notes, Console::color(STDOUT_FILENO)));
     for (const std::string& warning : model.warnings) Console(false).warning(warning);
     return {};

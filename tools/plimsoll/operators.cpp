@@ -68,7 +68,10 @@ std::string as_page(const std::vector<Row>& rows) {
   std::string text =
       "# Operators\n\n"
       "What a model may be made of; `plimsoll operators --markdown` writes this page. Local functions are inlined, and an operator that is\n"
-      "not here is named with all others that are not, exit code 5.\n\n"
+      "not here is named with all others that are not, exit code 5. A node with an attribute that\n"
+      "ONNX does not give its operator in the model's opset, or with a word that ONNX does not know there, is an error (exit code 4), "
+      "and so are local functions\n"
+      "of another opset than the model's (5).\n\n"
       "Every operator stands in one file, [compiler/ops](../compiler/ops/), that ends with small instances of it. Tests walk over those:\n"
       "gradients against finite differences, every backend against the CPU's, results in place, run again and in halves of the batch.\n"
       "Activations lie in blocks of channels where that is faster: an operator takes them *as they come*, has kernels for *blocked* ones of\n"

@@ -13,6 +13,7 @@
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
 #include "compiler/training/composites.h"
+#include "compiler/training/evaluated_dropout.h"
 #include "compiler/training/frozen_statistics.h"
 #include "compiler/training/fuse.h"
 #include "compiler/training/fuse_additions.h"
@@ -39,6 +40,7 @@ Result<ImportedModel> import_model(const ModelOptions& options, bool to_write) {
 }
 
 Status freeze_as_asked(const ModelOptions& options, Network& network, std::vector<std::string>& notes) {
+  leave_out_evaluated_dropouts(network, notes);
   const auto& frozen = options.weights.frozen_statistics;
   PLIMSOLL_TRY(freeze_statistics(network, {frozen.begin(), frozen.end()}, notes));
   return freeze_weights(network, options.weights.patterns(), notes);
@@ -61,7 +63,7 @@ Result<std::vector<TaskGraph>> load_graphs(const ModelOptions& options, const Co
   PLIMSOLL_TRY(check_usage(options));
   PLIMSOLL_ASSIGN(ImportedModel model, import_model(options, false));
   std::vector<std::string> notes = model.notes;
-  PLIMSOLL_TRY(attach_loss(model.network, options.loss, notes));
+  PLIMSOLL_TRY(attach_loss(model.network, loss_of(options), notes));
   PLIMSOLL_TRY(freeze_as_asked(options, model.network, notes));
   tell(model, notes, console);
   fuse(model.network);
@@ -81,8 +83,10 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
   const PaperRules* const as_paper = find_rules(options.rules);
   std::vector<std::string> notes = model.notes;
   if (!as_paper) {
-    PLIMSOLL_TRY(attach_loss(model.network, options.loss, notes));
+    PLIMSOLL_TRY(attach_loss(model.network, loss_of(options), notes));
     PLIMSOLL_TRY(freeze_as_asked(options, model.network, notes));
+  } else {
+    PLIMSOLL_TRY(choose_output(model.network, options.weights.output, notes));
   }
   tell(model, notes, console);
   if (purpose == PlanFor::report) model.file.reset();

@@ -30,7 +30,10 @@ WeightOptions::WeightOptions(cl::SubCommand& sub)
       frozen_statistics("frozen-statistics", cl::value_desc("PATTERN"),
                         cl::desc("batch normalizations whose name or module path matches use their running statistics in training, and "
                                  "keep them: --frozen-statistics 'backbone.*'; may be repeated"),
-                        cl::sub(sub)) {}
+                        cl::sub(sub)),
+      output("output", cl::value_desc("NAME"),
+             cl::desc("of a model with several outputs: the one that the loss is of; what makes only the others is not trained"),
+             cl::sub(sub)) {}
 
 ModelOptions::ModelOptions(cl::SubCommand& sub)
     : model(cl::Positional, cl::Required, cl::desc("MODEL.onnx"), cl::sub(sub)),
@@ -41,6 +44,10 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
                       clEnumValN(LossKind::binary_cross_entropy, "bce-logits", "binary cross entropy of logits and targets from 0 to 1"),
                       clEnumValN(LossKind::none, "none", "the model ends in a loss")),
            cl::sub(sub)),
+      class_axis("class-axis", cl::init(1), cl::value_desc("K"),
+                 cl::desc("of --loss softmax-cross-entropy: the axis of the scores that holds the classes, where the model does not say; "
+                          "from the end where K is negative"),
+                 cl::sub(sub)),
       optimizer("optimizer", cl::init(OptimizerKind::momentum), cl::desc("how weights are stepped"),
                 cl::values(clEnumValN(OptimizerKind::sgd, "sgd", "plain"),
                            clEnumValN(OptimizerKind::momentum, "momentum", "SGD with momentum (default)"),
@@ -113,6 +120,12 @@ OnePlanOptions::OnePlanOptions(cl::SubCommand& sub)
       print_after("print-after", cl::value_desc("PASS|all"), cl::desc("print the plan after a pass, to stdout"), cl::sub(sub)),
       dump("dump", cl::value_desc("DIR"), cl::desc("write the network, the task graph and the plan after each pass"),
            cl::sub(sub)) {}
+
+LossRequest loss_of(const ModelOptions& options) {
+  LossRequest request(options.loss, options.weights.output);
+  if (options.class_axis.getNumOccurrences() > 0) request.class_axis = options.class_axis;
+  return request;
+}
 
 const std::string& policy_help(const std::string& default_name) {
   // LLVM keeps a reference to a description for as long as the program runs.

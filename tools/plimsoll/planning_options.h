@@ -20,6 +20,7 @@ struct WeightOptions {
   bool given() const { return !trainable.empty() || !freeze.empty() || !frozen_statistics.empty(); }
 
   llvm::cl::list<std::string> trainable, freeze, frozen_statistics;
+  llvm::cl::opt<std::string> output;  // of several: the one that the loss is of
 };
 
 // What is trained, and on what: all that decides which tasks there are.
@@ -29,6 +30,7 @@ struct ModelOptions {
   llvm::cl::opt<std::string> model;
   llvm::cl::opt<long long> batch;
   llvm::cl::opt<LossKind> loss;
+  llvm::cl::opt<long long> class_axis;
   llvm::cl::opt<OptimizerKind> optimizer;
   llvm::cl::opt<double> momentum, weight_decay, clip_norm;
   llvm::cl::opt<bool> nesterov;
@@ -73,6 +75,9 @@ struct OnePlanOptions {
   llvm::cl::opt<std::string> what_if;
   llvm::cl::opt<std::string> print_after, dump;
 };
+
+// The loss, as --loss, --output and --class-axis say.
+LossRequest loss_of(const ModelOptions& options);
 
 // For --policy: what it is, and the table of policies.
 const std::string& policy_help(const std::string& default_name);

@@ -1,0 +1,62 @@
+# What is trained is never guessed: of several outputs, or several axes, one is named; commands that only look list what there is.
+. "$PLIMSOLL_CLI/common.sh"
+/usr/bin/python3 -c 'import onnx' 2>/dev/null || { echo "skipped: no onnx for python3"; exit 77; }
+/usr/bin/python3 - <<'PY'
+import numpy as np, onnx
+from onnx import TensorProto, helper, numpy_helper
+def weight(name, *shape): return numpy_helper.from_array(np.random.RandomState(len(name)).rand(*shape).astype(np.float32), name)
+def save(path, nodes, x, outputs, weights):
+    values = lambda pairs: [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in pairs]
+    graph = helper.make_graph(nodes, "g", values([("x", x)]), values(outputs), weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15)], ir_version=8), path)
+node = helper.make_node
+save("heads.onnx", [node("MatMul", ["x", "stem.w"], ["h"], "stem"), node("MatMul", ["h", "head.w"], ["s"], "head"),
+                    node("Identity", ["s"], ["logits"], "alias")],
+     ["n", 6], [("h", ["n", 5]), ("logits", ["n", 3])], [weight("stem.w", 6, 5), weight("head.w", 5, 3)])
+save("frames.onnx", [node("MatMul", ["x", "w"], ["scores"], "head")], ["n", 11, 7], [("scores", ["n", 11, 6])], [weight("w", 7, 6)])
+save("number.onnx", [node("MatMul", ["x", "w"], ["price"], "head")], ["n", 7], [("price", ["n", 1])], [weight("w", 7, 1)])
+mode = lambda name, on: numpy_helper.from_array(np.array(on), name)
+save("dropouts.onnx", [node("Dropout", ["x", "half", "on"], ["a"], "kept"), node("MatMul", ["a", "w"], ["b"], "fc"),
+                       node("Dropout", ["b", "half", "off"], ["y"], "evaluated")], ["n", 7], [("y", ["n", 5])],
+     [weight("w", 7, 5), numpy_helper.from_array(np.float32(0.5), "half"), mode("on", True), mode("off", False)])
+PY
+planning=(--batch 8 --costs k40m --effort 0 -q)
+several="the model has 2 outputs, and nothing says which of them the loss is of: 'h' f32[N,5], 'logits' f32[N,3]; name it, as in --output 'h'"
+for command in "plan -o plan.json" "compile -o trainer" "compare --budget 100%" "frontier" "plan --rules vdnn -o plan.json"; do
+  expect 2 plimsoll ${command%% *} heads.onnx ${command#"${command%% *}"} "${planning[@]}"; says "$several"
+done
+expect 2 plimsoll profile heads.onnx --batch 8 -o p.json;                        says "$several"
+[[ ! -e trainer && ! -e plan.json ]] || fail "something is written"
+expect 2 plimsoll plan heads.onnx "${planning[@]}" --output scores -o plan.json;  says "--output 'scores' is no output of the model"
+expect 0 plimsoll plan heads.onnx --batch 8 --costs k40m --output logits -o plan.json
+says "output 'h' is dropped: the loss is of output 'logits'"
+grep -q 'head.w.update' plan.json || fail "the head is not trained"
+expect 0 plimsoll plan heads.onnx "${planning[@]}" --output h -o plan.json
+! grep -q 'head.w.update' plan.json || fail "the head that was dropped is trained"
+expect 0 plimsoll compare heads.onnx "${planning[@]}" --budget 100% --output logits
+expect 0 plimsoll frontier heads.onnx "${planning[@]}" --output logits
+
+expect 0 plimsoll inspect heads.onnx;                                             says "logits  f32[N,3]"; says "by output"
+expect 0 plimsoll inspect heads.onnx --weights;                                   says "by output  head.w"; says "trained    stem.w"; says "stem: a weight of node 'stem' (MatMul"
+expect 0 plimsoll inspect heads.onnx --weights --output h;                        says "dropped    head.w"
+expect 0 plimsoll inspect heads.onnx --weights --output logits;                   says "trained    head.w"
+expect 2 plimsoll inspect plan.json --output h;                                   says "--output is of models"
+
+expect 2 plimsoll plan frames.onnx "${planning[@]}" -o plan.json
+says "output 'scores' is f32[N,11,6], and nothing says which of its axes holds the classes; name it: --class-axis K"
+says "--class-axis 1: 11 classes, the labels are i32[N,6]"; says "--class-axis 2: 6 classes, the labels are i32[N,11]"
+expect 0 plimsoll plan frames.onnx "${planning[@]}" --class-axis 2 -o plan.json
+expect 0 plimsoll plan frames.onnx "${planning[@]}" --class-axis=-1 -o plan.json
+expect 2 plimsoll plan frames.onnx "${planning[@]}" --loss mse --class-axis 2 -o plan.json
+says "--class-axis is of --loss softmax-cross-entropy"
+
+expect 2 plimsoll plan number.onnx "${planning[@]}" -o plan.json
+says "output 'price' is f32[N,1]: softmax cross entropy of one class is always 0"; says "--loss mse"; says "--loss bce-logits"
+expect 0 plimsoll plan number.onnx "${planning[@]}" --loss mse -o plan.json
+
+# A dropout in evaluation mode beside one in training drops nothing.
+expect 0 plimsoll plan dropouts.onnx --batch 8 --costs k40m -o plan.json
+says "1 dropout is in evaluation mode beside other nodes in training: it drops nothing: evaluated"
+grep -q 'kept.forward' plan.json || fail "the dropout in training is gone"
+! grep -q 'evaluated.forward' plan.json || fail "the dropout in evaluation mode drops"
+expect 0 plimsoll inspect dropouts.onnx;                                          says "it drops nothing: evaluated"
