@@ -59,6 +59,10 @@ bool keeps_any_type(std::string_view op) {
   return op == "Reshape" || op == "Flatten" || op == "Squeeze" || op == "Unsqueeze" || op == "Identity" || op == "Transpose";
 }
 
+bool is_cast(const onnx::NodeProto& proto) {
+  return is_onnx_domain(proto.domain()) && (proto.op_type() == "Cast" || proto.op_type() == "CastLike");
+}
+
 }  // namespace
 
 Result<Network> NetworkBuilder::build(const GraphOrder& order) {
@@ -175,7 +179,7 @@ Status NetworkBuilder::add_operator(const onnx::NodeProto& proto) {
   const bool of_shapes = blocked && computes_shapes(proto);
   if (proto.op_type() == "Constant" && is_onnx_domain(proto.domain()))
     unsupported_.add_message(fmt::format("{}: has no value that is read; sparse tensors and texts are not", describe(proto)));
-  else if (!known && !of_shapes)
+  else if (!known && !of_shapes && !(blocked && is_cast(proto)))  // it may be no operation once the types are known
     unsupported_.add_operator(proto, op);
   if (!known || blocked) {
     give_up(proto, of_shapes);

@@ -7,17 +7,21 @@
 #include "compiler/import/fold.h"
 #include "compiler/import/graph_edit.h"
 #include "compiler/import/tensor_data.h"
+#include "compiler/ops/activation.h"
 
 namespace plimsoll {
 namespace {
 
-constexpr std::array<std::string_view, 18> kFlat = {
+// Operators without a gradient that have no kernels. compiler/ops knows the others.
+constexpr std::array<std::string_view, 17> kFlat = {
     "And", "ArgMax", "ArgMin", "Equal", "Greater", "GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual", "NonZero", "Not",
-    "OneHot", "Or", "Shape", "Sign", "Size", "Xor"};
+    "OneHot", "Or", "Shape", "Size", "Xor"};
 
 bool has_slope(const onnx::NodeProto& node, int input) {
   const std::string& op = node.op_type();
   if (std::find(kFlat.begin(), kFlat.end(), op) != kFlat.end()) return false;
+  if (const Op* known = find_op(op); known && known->backward == zero_gradient) return false;
+  if (op == "CastLike" && input == 1) return false;  // only its type is read
   if (op == "Where" && input == 0) return false;
   if (op == "Gather" && input == 1) return false;
   if (op == "RotaryEmbedding" && input > 0) return false;  // tables of angles: no exporter's are trained

@@ -43,6 +43,7 @@ class NetworkBuilder {
   bool is_alias(const onnx::NodeProto& proto);
   std::vector<FoldInput> fold_inputs(const onnx::NodeProto& proto);
   int element_of(const Entry& entry) const;
+  int cast_to(const onnx::NodeProto& proto);
   Result<bool> add_spelled(const onnx::NodeProto& proto);
   // Of rows.cpp. in_front: the value has a dimension in front of its rows.
   struct RowsOf {

@@ -24,19 +24,24 @@ int NetworkBuilder::element_of(const Entry& entry) const {
   return onnx::TensorProto::UNDEFINED;
 }
 
+// The element type that a Cast or CastLike makes. UNDEFINED: not known, or another operator.
+int NetworkBuilder::cast_to(const onnx::NodeProto& proto) {
+  if (proto.op_type() == "Cast" && proto.input_size() == 1) {
+    const onnx::AttributeProto* to = find_attribute(proto, "to");
+    return to ? static_cast<int>(to->i()) : onnx::TensorProto::UNDEFINED;
+  }
+  if (proto.op_type() != "CastLike" || proto.input_size() != 2 || proto.input(1).empty())
+    return onnx::TensorProto::UNDEFINED;
+  return element_of(table_[table_.find(proto.input(1))]);
+}
+
 bool NetworkBuilder::is_alias(const onnx::NodeProto& proto) {
-  if (!is_onnx_domain(proto.domain()) || proto.input_size() != 1 || proto.output_size() != 1 || proto.input(0).empty())
+  if (!is_onnx_domain(proto.domain()) || proto.input_size() == 0 || proto.output_size() != 1 || proto.input(0).empty())
     return false;
-  if (proto.op_type() == "Identity") return true;
-  if (proto.op_type() != "Cast") return false;
-  const Entry& from = table_[table_.find(proto.input(0))];
-  const onnx::AttributeProto* to = find_attribute(proto, "to");
-  if (!to) return false;
-  if (from.initializer) return from.initializer->data_type() == to->i();
-  if (from.known) return from.known->element == to->i();
-  // f32 and f64 are told apart here: only the former is a DataType. Boolean and u8 are not.
-  return from.data.valid() && to->i() != onnx::TensorProto::BOOL && to->i() != onnx::TensorProto::UINT8 &&
-         data_type_of(static_cast<int>(to->i())) == network_.values[from.data].type.type;
+  if (proto.op_type() == "Identity") return proto.input_size() == 1;
+  const int to = cast_to(proto);
+  // A computed value of booleans or u8 has the type UNDEFINED: DataType does not distinguish them.
+  return to != onnx::TensorProto::UNDEFINED && element_of(table_[table_.find(proto.input(0))]) == to;
 }
 
 std::vector<FoldInput> NetworkBuilder::fold_inputs(const onnx::NodeProto& proto) {

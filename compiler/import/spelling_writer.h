@@ -105,6 +105,9 @@ class Writer {
     for (const int64_t item : items) attribute.add_ints(item);
   }
   void set_integer(const std::string& name, int64_t item) { added(name, onnx::AttributeProto::INT).set_i(item); }
+  void set_text(const std::string& name, const std::string& item) {
+    added(name, onnx::AttributeProto::STRING).set_s(item);
+  }
   void set_real(const std::string& name, float item) { added(name, onnx::AttributeProto::FLOAT).set_f(item); }
   void take_over(const onnx::AttributeProto& attribute) { *nodes_.back().add_attribute() = attribute; }
 
@@ -150,5 +153,7 @@ Result<Nodes> recurrent(Writer& w);
 Result<Nodes> attention(Writer& w);
 Result<Nodes> rotary_embedding(Writer& w);
 Result<Nodes> tensor_scatter(Writer& w);
+Result<Nodes> pad(Writer& w);
+Result<Nodes> tile(Writer& w);
 
 }  // namespace plimsoll::spelling

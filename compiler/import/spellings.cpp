@@ -218,13 +218,64 @@ Result<Nodes> spell_einsum(Writer& w) {
   return w.finish();
 }
 
-// √ Σ x², whose slope at zero is that of PyTorch: none. The bound is the least normal number: below it √ would divide by zero.
-Result<Nodes> spell_reduce_l2(Writer& w) {
-  const bool root = w.node().op_type() == "ReduceL2";
-  std::vector<std::string> summed = {w.write("Mul", {w.input(0), w.input(0)})};
+// alpha · Elu(x / alpha)
+Result<Nodes> spell_celu(Writer& w) {
+  const float alpha = w.real("alpha", 1);
+  if (!(alpha > 0)) return w.unsupported(fmt::format("alpha is {}; only alpha > 0 is known here", alpha));
+  std::string x = w.input(0);
+  if (alpha != 1) {
+    const std::string divisor = w.number(alpha);
+    x = w.write("Div", {x, divisor});
+  }
+  x = w.write("Elu", {x});
+  if (alpha != 1) {
+    const std::string factor = w.number(alpha);
+    w.write("Mul", {x, factor});
+  }
+  return w.finish();
+}
+
+Result<Nodes> spell_tan(Writer& w) {
+  const std::string sine = w.write("Sin", {w.input(0)}), cosine = w.write("Cos", {w.input(0)});
+  w.write("Div", {sine, cosine});
+  return w.finish();
+}
+
+// Max and Min of any number of operands: the operator takes two.
+Result<Nodes> spell_extreme(Writer& w) {
+  const size_t count = static_cast<size_t>(w.node().input_size());
+  for (size_t i = 0; i < count; ++i)
+    if (w.input(i).empty()) return w.invalid(fmt::format("its operand {} is left out", i));
+  if (count == 2) return Nodes{};
+  if (count == 1) w.write("Identity", {w.input(0)});
+  std::string so_far = w.input(0);
+  for (size_t i = 1; i < count; ++i) so_far = w.write(w.node().op_type().c_str(), {so_far, w.input(i)});
+  return w.finish();
+}
+
+// The sum of x over the axes of the node, which are an attribute or an input.
+std::string write_sum(Writer& w, const std::string& x) {
+  std::vector<std::string> summed = {x};
   if (!w.input(1).empty()) summed.push_back(w.input(1));
   const std::string sum = w.write("ReduceSum", summed);
   for (const onnx::AttributeProto& attribute : w.node().attribute()) w.take_over(attribute);
+  return sum;
+}
+
+Result<Nodes> spell_reduce_l1(Writer& w) {
+  write_sum(w, w.write("Abs", {w.input(0)}));
+  return w.finish();
+}
+
+Result<Nodes> spell_reduce_log_sum(Writer& w) {
+  w.write("Log", {write_sum(w, w.input(0))});
+  return w.finish();
+}
+
+// √ Σ x², whose slope at zero is that of PyTorch: none. The bound is the least normal number: below it √ would divide by zero.
+Result<Nodes> spell_reduce_l2(Writer& w) {
+  const bool root = w.node().op_type() == "ReduceL2";
+  const std::string sum = write_sum(w, w.write("Mul", {w.input(0), w.input(0)}));
   if (!root) return w.finish();
   const std::string least = w.number(std::numeric_limits<float>::min());
   w.write("Sqrt", {w.write("Clip", {sum, least})});
@@ -237,6 +288,7 @@ const std::map<std::string_view, SpellingRule>& spelling_rules() {
   static const std::map<std::string_view, SpellingRule> table = {
       {"Attention", spelling::attention},
       {"AveragePool", widen},
+      {"Celu", spell_celu},
       {"Conv", widen},
       {"ConvTranspose", widen},
       {"DepthToSpace", spell_depth_and_space},
@@ -248,19 +300,26 @@ const std::map<std::string_view, SpellingRule>& spelling_rules() {
       {"GroupNormalization", spell_group_normalization},
       {"InstanceNormalization", spell_instance_normalization},
       {"LSTM", spelling::recurrent},
+      {"Max", spell_extreme},
       {"MaxPool", widen},
+      {"Min", spell_extreme},
       {"Mish", spell_mish},
       {"PRelu", spell_prelu},
+      {"Pad", spelling::pad},
       {"RNN", spelling::recurrent},
       {"RMSNormalization", spell_rms_normalization},
+      {"ReduceL1", spell_reduce_l1},
       {"ReduceL2", spell_reduce_l2},
+      {"ReduceLogSum", spell_reduce_log_sum},
       {"ReduceSumSquare", spell_reduce_l2},
       {"RotaryEmbedding", spelling::rotary_embedding},
       {"ScatterND", spelling::scatter_nd},
       {"Selu", spell_selu},
       {"SpaceToDepth", spell_depth_and_space},
       {"Swish", spell_swish},
+      {"Tan", spell_tan},
       {"TensorScatter", spelling::tensor_scatter},
+      {"Tile", spelling::tile},
   };
   return table;
 }

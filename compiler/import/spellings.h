@@ -8,7 +8,10 @@
 //   Einsum of two matrices, or of many side by side     Transpose where the order asks for it, MatMul
 //   Gather by numbers that are the same for each sample, GatherND by known ones     Reshape, Gather
 //   ScatterND of one known number at known places     Where
-//   ReduceSumSquare, ReduceL2     ReduceSum of x · x, Sqrt
+//   ReduceSumSquare, ReduceL2     ReduceSum of x · x, Sqrt          ReduceL1     ReduceSum of Abs
+//   ReduceLogSum     Log of ReduceSum          Celu     alpha · Elu(x / alpha)          Tan     Sin / Cos
+//   Max, Min of more than two     Max, Min of two, in a chain          Tile     Expand, Pad with mode wrap
+//   Pad with mode edge, reflect or wrap along several axes     a Pad for each axis
 //   Attention, RotaryEmbedding     MatMul, Where, Softmax, MatMul; Split, Mul, Add, Concat          TensorScatter     Split, Concat
 //   LSTM, GRU, RNN     unrolled: Gemm over the inputs of several steps, Gemm of the state, Split, Sigmoid, Tanh, Mul, Add of each step
 #pragma once

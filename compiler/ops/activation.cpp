@@ -27,6 +27,8 @@ void backward_activation(TaskBuilder& build, Remembers what, const Attributes& a
               .flops = flops_per_element(build.node().input_type(0), flops)});
 }
 
+void zero_gradient(TaskBuilder&) {}
+
 void backward_by(TaskBuilder& build, std::string_view kernel, const Operand& a, const Operand& b) {
   build.task({.kernel = std::string(kernel),
               .kind = TaskKind::backward_data,

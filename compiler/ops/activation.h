@@ -15,6 +15,10 @@ void forward_activation(TaskBuilder& build, const Attributes& attributes = {}, i
 enum class Remembers { output, input };
 void backward_activation(TaskBuilder& build, Remembers what, const Attributes& attributes = {}, int64_t flops = 1);
 
+// The backward of an operator whose gradient is zero everywhere (Floor, Sign): it makes no task. A value that gets no
+// gradient has the gradient zero. An operator without a backward is refused where a trained parameter is upstream of it.
+void zero_gradient(TaskBuilder& build);
+
 // dx = kernel(a, b), where a kernel that others use too is all it takes.
 void backward_by(TaskBuilder& build, std::string_view kernel, const Operand& a, const Operand& b);
 

@@ -1,5 +1,5 @@
-// What Add, Sub, Mul and Div share. An operand is a tensor, or a number known while compiling (a constant of one
-// element), which then is an attribute of the task:
+// What Add, Sub, Mul, Div, Max and Min share. An operand is a tensor. Of the first four it may be a number known while
+// compiling (a constant of one element), which then is an attribute of the task:
 //   BinaryAdd, BinarySub, BinaryMul, BinaryDiv {a, b, y}     ScaleShift {x, y}: y = scale · x + shift
 #pragma once
 

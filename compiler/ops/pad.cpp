@@ -1,5 +1,8 @@
 // Pad with a constant; negative pads cut off.   Pad {x, y}
 // The gradient is the same kernel with the opposite pads: it cuts off what was put on.
+// Pad with elements of the input (edge, reflect, wrap) along one axis.   PadAxis {x, y}   PadAxisBackward {dy, dx}
+// compiler/import/spellings_padding.cpp writes a Pad along several axes as one node for each.
+#include "compiler/ops/broadcast.h"
 #include "compiler/ops/op.h"
 #include "runtime/attrs/pad.h"
 
@@ -47,11 +50,29 @@ Result<Pads> pads_of(const NodeView& node) {
   return found;
 }
 
+bool is_constant(const NodeView& node) { return node.text("mode", "constant") == "constant"; }
+
+// The axis that is padded, and how. Axis 0 where no axis is padded.
+Result<PadAxisAttrs> by_axis(const NodeView& node, const Pads& pads) {
+  PadAxisAttrs attrs;
+  if (const std::string mode = node.text("mode", ""); mode == "reflect") attrs.mode = PadAxisAttrs::kReflect;
+  else if (mode == "wrap") attrs.mode = PadAxisAttrs::kWrap;
+  else if (mode != "edge") return node.invalid("mode '" + mode + "' is none of constant, reflect, edge and wrap");
+  int axes = 0;
+  for (size_t axis = 0; axis < pads.begin.size(); ++axis) {
+    if (pads.begin[axis] == 0 && pads.end[axis] == 0) continue;
+    if (++axes > 1)
+      return node.unsupported("mode '" + node.text("mode", "") + "' pads several axes; the kernel pads one");
+    attrs.axis = static_cast<int64_t>(axis);
+    attrs.begin = pads.begin[axis];
+  }
+  return attrs;
+}
+
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("needs an input");
-  if (const std::string mode = node.text("mode", "constant"); mode != "constant")
-    return node.unsupported("mode '" + mode + "', only constant padding has a kernel");
   PLIMSOLL_ASSIGN(const Pads pads, pads_of(node));
+  if (!is_constant(node)) PLIMSOLL_TRY(by_axis(node, pads));
   TensorType y = node.input_type(0);
   constexpr int64_t kLargest = int64_t{1} << 40;
   for (size_t axis = 0; axis < y.rank(); ++axis) {
@@ -83,6 +104,10 @@ PadAttrs attrs_of(const Pads& pads, int64_t sign) {
 void forward(TaskBuilder& build) {
   const Pads pads = pads_of(build.node()).value();
   if (is_nothing(pads)) return build.alias_output(0, 0);
+  if (!is_constant(build.node()))
+    return build.task({.kernel = "PadAxis",
+                       .attributes = to_attributes(by_axis(build.node(), pads).value()),
+                       .operands = {build.read_input(0), build.write_output(0)}});
   build.task({.kernel = "Pad",
               .attributes = to_attributes(attrs_of(pads, 1)),
               .operands = {build.read_input(0), build.write_output(0)}});
@@ -90,15 +115,30 @@ void forward(TaskBuilder& build) {
 
 void backward(TaskBuilder& build) {
   const Pads pads = pads_of(build.node()).value();
-  if (is_nothing(pads)) return build.alias_gradient(0, 0);
+  const bool parameter = build.node().input(0).kind == ValueKind::parameter;
+  if (is_nothing(pads)) {
+    if (parameter) give_summed_gradient(build, 0, build.read_gradient(0));
+    else build.alias_gradient(0, 0);
+    return;
+  }
+  if (!is_constant(build.node()))
+    return build.task({.kernel = "PadAxisBackward",
+                       .kind = parameter ? TaskKind::backward_weights : TaskKind::backward_data,
+                       .attributes = to_attributes(by_axis(build.node(), pads).value()),
+                       .operands = {build.read_gradient(0), build.write_gradient(0)},
+                       .flops = flops_per_element(build.node().output_type(0), 1)});
+  // The kernel overwrites its result, but the gradient of a parameter may have to be added to.
+  const Operand cut = parameter ? build.write_scratch("cut", build.node().input_type(0)) : build.write_gradient(0);
   build.task({.kernel = "Pad",
               .kind = TaskKind::backward_data,
               .attributes = to_attributes(attrs_of(pads, -1)),
-              .operands = {build.read_gradient(0), build.write_gradient(0)}});
+              .operands = {build.read_gradient(0), cut}});
+  if (parameter) give_summed_gradient(build, 0, cut);
 }
 
-// Blocks of channels stay whole when only the pixels are padded.
+// Blocks of channels stay whole when only the pixels are padded. A parameter has no blocks.
 LayoutRule layout_of(const NodeView& node) {
+  if (node.input(0).kind == ValueKind::parameter) return LayoutRule::plain;
   const Pads pads = pads_of(node).value();
   const bool pixels_only = pads.begin.size() == 4 && pads.begin[1] == 0 && pads.end[1] == 0;
   return pixels_only ? LayoutRule::channels : LayoutRule::plain;
@@ -112,7 +152,27 @@ std::vector<Sample> samples() {
                              {.dims = count, .kind = ValueKind::constant, .constant = std::move(pads), .type = DataType::i64},
                              {.kind = ValueKind::constant, .constant = {value}}}};
   };
+  const auto like = [&](std::string name, const char* mode, Dims x, std::vector<double> pads) {
+    Sample made = sample(std::move(name), std::move(x), std::move(pads), 0);
+    made.inputs.pop_back();
+    made.attributes = {{"mode", std::string(mode)}};
+    return made;
+  };
+  Sample parameter = sample("parameter", {{3}, {4}}, {1, 0, 0, -1}, 2);
+  Sample edge_parameter = like("edge_parameter", "edge", {{3}, {4}}, {0, 2, 0, 1});
+  parameter.inputs[0].kind = edge_parameter.inputs[0].kind = ValueKind::parameter;
   return {
+      parameter,
+      edge_parameter,
+      like("edge", "edge", {kBatch, {2}, {3}, {4}}, {0, 0, 2, 0, 0, 0, 1, 0}),
+      like("edge_one", "edge", {kBatch, {1}, {3}}, {0, 2, 0, 0, 1, 0}),
+      like("edge_cut", "edge", {kBatch, {5}, {3}}, {0, -2, 0, 0, 2, 0}),
+      like("reflect", "reflect", {kBatch, {2}, {3}, {5}}, {0, 0, 0, 2, 0, 0, 0, 3}),
+      like("reflect_blocked", "reflect", {kBatch, {32}, {3}, {2}}, {0, 0, 1, 0, 0, 0, 2, 0}),
+      like("reflect_far", "reflect", {kBatch, {3}, {4}}, {0, 7, 0, 0, 6, 0}),
+      like("wrap", "wrap", {kBatch, {4}, {3}}, {0, 1, 0, 0, 2, 0}),
+      like("wrap_blocked", "wrap", {kBatch, {16}, {3}, {2}}, {0, 0, 0, 1, 0, 0, 0, 2}),
+      like("wrap_far", "wrap", {kBatch, {3}}, {0, 4, 0, 9}),
       sample("image", {kBatch, {2}, {3}, {4}}, {0, 0, 1, 2, 0, 0, 0, 1}, 0.5),
       sample("channels", {kBatch, {2}, {3}, {2}}, {0, 1, 0, 0, 0, 2, 0, 1}, 0),
       sample("cut", {kBatch, {2}, {5}, {4}}, {0, 0, -1, 1, 0, 0, 2, -2}, 0),

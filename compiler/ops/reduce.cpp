@@ -75,11 +75,32 @@ void backward_reduce(TaskBuilder& build, bool mean) {
               .flops = flops_per_element(build.node().input_type(0), 1)});
 }
 
-std::vector<Sample> reduce_samples(int axes_as_input) {
+void forward_reduce_by(TaskBuilder& build, int64_t flops) {
+  const Reduction reduction = reduction_of(build.node()).value();
+  if (reduction.count == 1) return forward_alias(build);
+  build.task({.kernel = build.node().node().op + "Forward",
+              .operands = {build.read_input(0), viewed(build.write_output(0), reduction.kept)},
+              .flops = flops_per_element(build.node().input_type(0), flops)});
+}
+
+void backward_reduce_by(TaskBuilder& build, int64_t flops, bool twice) {
+  const Reduction reduction = reduction_of(build.node()).value();
+  if (reduction.count == 1) return backward_alias(build);
+  const bool parameter = build.node().input(0).kind == ValueKind::parameter;
+  build.task({.kernel = build.node().node().op + "Backward",
+              .kind = parameter ? TaskKind::backward_weights : TaskKind::backward_data,
+              .operands = {build.read_input(0), viewed(build.read_output(0), reduction.kept),
+                           viewed(build.read_gradient(0), reduction.kept), build.write_gradient(0)},
+              .in_place = {{0, 3}},
+              .flops = flops_per_element(build.node().input_type(0), 2 * flops),
+              .twice = twice ? std::vector<int>{0} : std::vector<int>{}});
+}
+
+std::vector<Sample> reduce_samples(int axes_as_input, double low, double high) {
   using Ints = std::vector<int64_t>;
   const auto sample = [&](std::string name, Dims dims, Ints axes, int64_t keep, int opset) {
     Sample made{.name = std::move(name),
-                .inputs = {{.dims = std::move(dims)}},
+                .inputs = {{.dims = std::move(dims), .low = low, .high = high}},
                 .attributes = {{"keepdims", keep}},
                 .opset = opset};
     if (opset < axes_as_input) {
@@ -96,7 +117,8 @@ std::vector<Sample> reduce_samples(int axes_as_input) {
           sample("dropped", {kBatch, {32}, {3}, {5}}, {-1, -2}, 0, 18),
           sample("last", {kBatch, {4}, {7}}, {-1}, 1, 18),
           sample("middle", {kBatch, {4}, {7}}, {1}, 0, 11),
-          sample("of_one", {kBatch, {1}, {7}}, {1}, 0, 18)};
+          sample("of_one", {kBatch, {1}, {7}}, {1}, 0, 18),
+          sample("several", {kBatch, {3}, {2}, {4}, {5}}, {1, 3}, 1, 18)};
 }
 
 }  // namespace plimsoll

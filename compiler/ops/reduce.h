@@ -1,4 +1,5 @@
 // ReduceSum and ReduceMean.   SumToShape {x, y}   BroadcastTo {dy, dx}; nothing of the forward pass is read again.
+// ReduceMax, ReduceMin, ReduceProd, ReduceLogSumExp.   <Name>Forward {x, y}   <Name>Backward {x, y, dy, dx}
 // To the kernels the output has all dimensions of the input, 1 where it was reduced, whatever `keepdims` says.
 #pragma once
 
@@ -12,7 +13,11 @@ Result<std::vector<TensorType>> infer_reduce(const NodeView& node);
 LayoutRule reduce_layout(const NodeView& node);
 void forward_reduce(TaskBuilder& build, bool mean);
 void backward_reduce(TaskBuilder& build, bool mean);
+// By the kernels of the operator's name.
+void forward_reduce_by(TaskBuilder& build, int64_t flops);
+// `twice`: the kernel looks at all of x before it writes.
+void backward_reduce_by(TaskBuilder& build, int64_t flops, bool twice);
 // `axes_as_input`: the opset from which the axes are an input.
-std::vector<Sample> reduce_samples(int axes_as_input);
+std::vector<Sample> reduce_samples(int axes_as_input, double low = -1, double high = 1);
 
 }  // namespace plimsoll

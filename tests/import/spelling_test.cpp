@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <functional>
+#include <optional>
 
 #include "compiler/import/loaded_model.h"
 #include "model_builder.h"
@@ -205,6 +206,151 @@ TEST_CASE("a number written at known places is there instead") {
   CHECK(said({2, 3, -1}, {0, 0, 0}) == "Where Add [N,6]");
   CHECK_THAT(said({2, 3, 6}, {0, 0, 0}), Contains("4: node 'clear' (ScatterND): index 6 is outside of axis 0 of [6]"));
   CHECK_THAT(said({2, 3, 4}, {0, 0, 1}), Contains("5: node 'clear' (ScatterND): what it writes is not one number"));
+}
+
+TEST_CASE("Celu is a scaled Elu, and Tan is Sin divided by Cos") {
+  const auto said = [](const char* op, std::optional<float> alpha = {}) {
+    Spelled spelled;
+    spelled.build.input("x", {"N", "6"});
+    onnx::NodeProto& node = spelled.node(op, {"x"});
+    if (alpha) {
+      onnx::AttributeProto& attribute = *node.add_attribute();
+      attribute.set_name("alpha");
+      attribute.set_type(onnx::AttributeProto::FLOAT);
+      attribute.set_f(*alpha);
+    }
+    return spelled.said();
+  };
+  CHECK(said("Celu") == "Elu [N,6]");
+  CHECK(said("Celu", 2.0F) == "Div Elu Mul [N,6]");
+  CHECK_THAT(said("Celu", 0.0F), Contains("5: node 'node' (Celu): alpha is 0"));
+  CHECK(said("Tan") == "Sin Cos Div [N,6]");
+}
+
+TEST_CASE("Max of any number of operands is a chain of Max of two") {
+  const auto said = [](const std::vector<std::string>& inputs) {
+    Spelled spelled;
+    spelled.build.input("x", {"N", "6"}).weight("w", {6}).weight("one", {1}).constant_real("zero", {0});
+    spelled.node("Max", inputs);
+    return spelled.said();
+  };
+  CHECK(said({"x"}) == "Identity [N,6]");
+  CHECK(said({"x", "w"}) == "Max [N,6]");
+  CHECK(said({"x", "zero"}) == "Max [N,6]");
+  CHECK(said({"x", "w", "one", "zero"}) == "Max Max Max [N,6]");
+  CHECK_THAT(said({"x", "", "w"}), Contains("4: node 'node' (Max): its operand 1 is left out"));
+}
+
+TEST_CASE("reductions take their axes in every form that an opset has") {
+  const auto said = [](const char* op, int opset, const std::function<void(onnx::NodeProto&)>& set, bool axes = false) {
+    Spelled spelled;
+    spelled.build = ModelBuilder(opset);
+    spelled.build.input("x", {"N", "8", "6"}).constant("last", {-1});
+    onnx::NodeProto& node = axes ? spelled.node(op, {"x", "last"}) : spelled.node(op, {"x"});
+    set(node);
+    return spelled.said();
+  };
+  const auto attribute = [](onnx::NodeProto& node) {
+    ModelBuilder::ints(node, "axes", {1, 2});
+    ModelBuilder::integer(node, "keepdims", 0);
+  };
+  const auto no_op = [](onnx::NodeProto& node) { ModelBuilder::integer(node, "noop_with_empty_axes", 1); };
+  const auto as_it_is = [](onnx::NodeProto&) {};
+  const std::pair<const char*, const char*> made_of[] = {
+      {"ReduceL1", "Abs ReduceSum"},
+      {"ReduceL2", "Mul ReduceSum Clip Sqrt"},
+      {"ReduceLogSum", "ReduceSum Log"},
+      {"ReduceLogSumExp", "ReduceLogSumExp"},
+      {"ReduceMax", "ReduceMax"},
+      {"ReduceMin", "ReduceMin"},
+      {"ReduceProd", "ReduceProd"}};
+  for (const auto& [op, parts] : made_of) {
+    CAPTURE(op);
+    const std::string start = std::string(parts) + " ";
+    CHECK(said(op, 11, attribute) == start + "[N]");
+    CHECK(said(op, 13, attribute) == start + "[N]");
+    CHECK(said(op, 18, as_it_is, true) == start + "[N,8,1]");
+    CHECK(said(op, 18, no_op) == start + "[N,8,6]");
+    CHECK_THAT(said(op, 18, as_it_is), Contains("reduces the samples (axis 0 of [N,8,6])"));
+  }
+}
+
+TEST_CASE("Pad with elements of the input along several axes is a Pad for each axis") {
+  using Ints = std::vector<int64_t>;
+  const auto said = [](int opset, const Ints& pads, const char* mode, const Ints& axes = {}) {
+    Spelled spelled;
+    spelled.build = ModelBuilder(opset);
+    spelled.build.input("x", {"N", "3", "4", "5"}).constant("pads", pads).constant("axes", axes);
+    onnx::NodeProto& node = opset < 11       ? spelled.node("Pad", {"x"})
+                            : axes.empty() ? spelled.node("Pad", {"x", "pads"})
+                                           : spelled.node("Pad", {"x", "pads", "", "axes"});
+    if (opset < 11) ModelBuilder::ints(node, "pads", pads);
+    text(node, "mode", mode);
+    return spelled.said();
+  };
+  CHECK(said(17, {0, 0, 1, 2, 0, 0, 3, 1}, "reflect") == "Pad Pad [N,3,8,8]");
+  CHECK(said(17, {0, 0, 1, 0, 0, 0, 3, 0}, "reflect") == "Pad [N,3,8,5]");
+  CHECK(said(9, {0, 1, 1, 2, 0, 1, 3, 1}, "edge") == "Pad Pad Pad [N,5,8,8]");
+  CHECK(said(19, {1, 2, 3, 1}, "wrap", {-2, -1}) == "Pad Pad [N,3,8,8]");
+  CHECK_THAT(said(17, {0, 0, 1, 2, 0, 0, 3, 1}, "mirror"), Contains("4: ") && Contains("mode 'mirror' is none of"));
+  CHECK_THAT(said(17, {1, 0, 1, 0, 0, 0, 3, 0}, "edge"), Contains("5: ") && Contains("padding of the samples"));
+}
+
+TEST_CASE("Tile is Expand for dimensions of 1, and Pad with mode wrap for others") {
+  const auto said = [](const std::vector<int64_t>& repeats, const std::string& of = "x") {
+    Spelled spelled;
+    spelled.build.input("x", {"N", "1", "4"}).weight("token", {1, 1, 4}).constant("repeats", repeats);
+    spelled.build.node("Relu", {of}, {"r"});
+    spelled.node("Tile", {"r", "repeats"});
+    return spelled.said();
+  };
+  CHECK(said({1, 3, 2}) == "Relu Expand Pad [N,3,8]");
+  CHECK(said({1, 5, 1}) == "Relu Expand [N,5,4]");
+  CHECK(said({1, 1, 3}) == "Relu Pad [N,1,12]");
+  CHECK(said({1, 1, 1}) == "Relu Identity [N,1,4]");
+  CHECK_THAT(said({2, 1, 1}), Contains("5: node 'node' (Tile): repeats axis 0 of [N,1,4]"));
+  CHECK_THAT(said({1, 0, 1}), Contains("4: node 'node' (Tile): repeats axis 1 of [N,1,4] 0 times"));
+  CHECK_THAT(said({1, 2}), Contains("4: node 'node' (Tile): its repeats are not one whole number for each dimension"));
+
+  // As torch's x.repeat(n, 1, 1) is exported, where n is the number of samples.
+  Spelled token;
+  token.build.input("x", {"N", "6", "4"}).weight("token", {1, 1, 4}).constant("zero", {0}).constant("ones", {1, 1});
+  token.build.node("Shape", {"x"}, {"shape"});
+  token.build.node("Gather", {"shape", "zero"}, {"samples"});
+  ModelBuilder::integer(token.build.node("Concat", {"samples", "ones"}, {"repeats"}), "axis", 0);
+  token.node("Tile", {"token", "repeats"});
+  CHECK(token.said() == "Expand [N,1,4]");
+}
+
+TEST_CASE("Cast and CastLike to the same type are no nodes") {
+  const auto said = [](const std::function<void(ModelBuilder&)>& cast) {
+    ModelBuilder build(18);
+    build.input("x", {"N", "4"}).weight("w", {4}).input("i", {"N", "4"}, onnx::TensorProto::INT64);
+    cast(build);
+    build.node("Mul", {"x", "w"}, {"z"});
+    build.node("Add", {"z", "c"}, {"y"});
+    build.output("y");
+    const auto imported = build.import();
+    if (!imported.ok()) return outcome(imported);
+    std::string ops;
+    for (const Node& made : imported->network.nodes) ops += made.op + " ";
+    for (const Value& value : imported->network.values)
+      if (value.kind == ValueKind::parameter) ops += value.name + (value.trainable ? " is trained" : " is not trained");
+    return ops;
+  };
+  CHECK(said([](ModelBuilder& build) { build.node("CastLike", {"w", "x"}, {"c"}); }) == "Mul Add w is trained");
+  CHECK(said([](ModelBuilder& build) { build.node("CastLike", {"x", "w"}, {"c"}); }) == "Mul Add w is trained");
+  CHECK(said([](ModelBuilder& build) {
+          ModelBuilder::integer(build.node("Cast", {"x"}, {"c"}), "to", onnx::TensorProto::FLOAT);
+        }) == "Mul Add w is trained");
+  CHECK_THAT(said([](ModelBuilder& build) { build.node("CastLike", {"i", "x"}, {"c"}, "cast"); }),
+             Contains("5: ") && Contains("CastLike"));
+  // Behind what is not supported it is not listed beside it.
+  const std::string listed = said([](ModelBuilder& build) {
+    build.node("Unheard", {"x"}, {"u"});
+    build.node("CastLike", {"w", "u"}, {"c"});
+  });
+  CHECK_THAT(listed, Contains("Unheard") && !Contains("CastLike"));
 }
 
 TEST_CASE("a sum of squares, and its root, are made of products") {

@@ -383,6 +383,103 @@ TEST_CASE("a clip whose min is above its max is its max, with no gradient") {
   CHECK(slopes[2] == std::vector<float>{0, 0, 0, 0});
 }
 
+TEST_CASE("elementwise functions as ONNX has them") {
+  const auto of = [](const char* op, const Values& x, std::map<std::string, NodeAttribute> attributes = {}) {
+    const SampleInput row{.dims = {kBatch, {static_cast<int64_t>(x.size())}}};
+    return Run(op, {.inputs = {row}, .attributes = std::move(attributes)}, {x}).output();
+  };
+  CHECK(of("Round", {-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 2.25, -2.75}) == Values{-2, -2, 0, 0, 2, 2, 2, -3});
+  CHECK(of("Floor", {-1.5, -1, 0.5, 2}) == Values{-2, -1, 0, 2});
+  CHECK(of("Ceil", {-1.5, -1, 0.5, 2}) == Values{-1, -1, 1, 2});
+  CHECK(of("Sign", {-1.5, 0, 0.25}) == Values{-1, 0, 1});
+  CHECK(of("Abs", {-1.5, 0, 0.25}) == Values{1.5, 0, 0.25});
+  CHECK(of("ThresholdedRelu", {-1, 0.5, 1, 1.5}) == Values{0, 0, 0, 1.5});
+  CHECK(of("ThresholdedRelu", {-1, -0.25, 1}, {{"alpha", -0.5}}) == Values{0, -0.25, 1});
+  CHECK(of("Softsign", {-3, 0, 1}) == Values{-0.75, 0, 0.5});
+  CHECK(distance(of("Sin", {-2, 0.5, 1000}), {-0.90929743, 0.47942554, 0.82687954}) < 1e-6);
+  CHECK(distance(of("Cos", {-2, 0.5, 1000}), {-0.41614684, 0.87758256, 0.56237908}) < 1e-6);
+  CHECK(distance(of("Atan", {-2, 0.5, 1000}), {-1.10714872, 0.46364761, 1.56979633}) < 1e-6);
+  std::vector<std::vector<float>> tensors = {{-2, 0, 3, 0}, {5, 7, -1, 1}, std::vector<float>(4, 9)};
+  const TensorDesc desc = f32({4});
+  run_once({.name = "AbsBackward", .operands = {read(desc), read(desc), write(desc)}}, {}, tensors);
+  CHECK(tensors[2] == std::vector<float>{-5, 0, -1, 0});
+}
+
+TEST_CASE("Max and Min share the gradient where operands are equal, as torch.maximum, and propagate NaN") {
+  const TensorDesc row = f32({1, 4}), one = f32({1, 1});
+  const auto shares = [&](const char* kernel, std::vector<float> x, std::vector<float> other) {
+    std::vector<std::vector<float>> tensors = {std::move(x), std::move(other), {2, 4, 6, 8}, std::vector<float>(4, 9)};
+    const TensorDesc desc = tensors[1].size() == 1 ? one : row;
+    run_once({.name = kernel, .operands = {read(row), read(desc), read(row), write(row)}}, {}, tensors);
+    return tensors[3];
+  };
+  CHECK(shares("MaxShare", {1, 2, 3, 4}, {2, 2, 2, 2}) == std::vector<float>{0, 2, 6, 8});
+  CHECK(shares("MaxShare", {1, 2, 3, 4}, {3}) == std::vector<float>{0, 0, 3, 8});
+  CHECK(shares("MinShare", {1, 2, 3, 4}, {2, 2, 2, 2}) == std::vector<float>{2, 2, 0, 0});
+  std::vector<std::vector<float>> tensors = {{1, NAN, 3, 4}, {2, 2, NAN, -1}, std::vector<float>(4, 9)};
+  run_once({.name = "BinaryMax", .operands = {read(row), read(row), write(row)}}, {}, tensors);
+  CHECK((tensors[2][0] == 2 && std::isnan(tensors[2][1]) && std::isnan(tensors[2][2]) && tensors[2][3] == 4));
+  run_once({.name = "BinaryMin", .operands = {read(row), read(row), write(row)}}, {}, tensors);
+  CHECK((tensors[2][0] == 1 && std::isnan(tensors[2][1]) && std::isnan(tensors[2][2]) && tensors[2][3] == -1));
+}
+
+TEST_CASE("reductions and their gradients as PyTorch has them: ties, zero factors, large exponents, infinities and NaN") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  // Over rows that lie one behind the other, and over rows that lie side by side.
+  for (const bool behind : {true, false}) {
+    const TensorDesc wide = behind ? f32({2, 3}) : f32({3, 2}), narrow = behind ? f32({2, 1}) : f32({1, 2});
+    const auto turned = [&](const std::vector<float>& rows) {
+      return behind ? rows : std::vector<float>{rows[0], rows[3], rows[1], rows[4], rows[2], rows[5]};
+    };
+    const auto forward = [&](const std::string& op, const std::vector<float>& x) {
+      std::vector<std::vector<float>> tensors = {turned(x), {9, 9}};
+      run_once({.name = op + "Forward", .operands = {read(wide), write(narrow)}}, {}, tensors);
+      return tensors[1];
+    };
+    const auto backward = [&](const std::string& op, const std::vector<float>& x, std::vector<float> dy) {
+      std::vector<std::vector<float>> tensors = {turned(x), forward(op, x), std::move(dy), std::vector<float>(6, 9)};
+      run_once({.name = op + "Backward", .operands = {read(wide), read(narrow), read(narrow), write(wide)}}, {},
+               tensors);
+      return tensors[3];
+    };
+    INFO((behind ? "one behind the other" : "side by side"));
+    CHECK(forward("ReduceMax", {1, 3, 3, -2, -5, -4}) == std::vector<float>{3, -2});
+    CHECK(forward("ReduceMin", {1, 3, 3, -2, -5, -5}) == std::vector<float>{1, -5});
+    CHECK(backward("ReduceMax", {1, 3, 3, -2, -5, -4}, {6, 2}) == turned({0, 3, 3, 2, 0, 0}));
+    CHECK(backward("ReduceMin", {1, 3, 3, -2, -5, -5}, {6, 2}) == turned({6, 0, 0, 0, 1, 1}));
+    CHECK(std::isnan(forward("ReduceMax", {1, NAN, 3, 0, 0, 0})[0]));
+    CHECK(std::isnan(forward("ReduceMin", {1, 2, 3, 0, NAN, 0})[1]));
+    CHECK(forward("ReduceProd", {2, -3, 4, 0, 5, 6}) == std::vector<float>{-24, 0});
+    CHECK(backward("ReduceProd", {2, -3, 4, 0, 5, 6}, {1, 2}) == turned({-12, 8, -6, 60, 0, 0}));
+    CHECK(backward("ReduceProd", {0, -3, 0, 1, 5, 6}, {1, 1}) == turned({0, 0, 0, 30, 6, 5}));
+    const std::vector<float> large = {1000, 1000, -1000, -kInfinity, -kInfinity, -kInfinity};
+    const std::vector<float> sums = forward("ReduceLogSumExp", large);
+    CHECK(sums[0] == Approx(1000 + std::log(2.0)));
+    CHECK(sums[1] == -kInfinity);
+    const std::vector<float> slopes = backward("ReduceLogSumExp", large, {2, 3});
+    const std::vector<float> wanted = turned({1, 1, 0, 0, 0, 0});
+    for (size_t i = 0; i < 6; ++i) CHECK(slopes[i] == Approx(wanted[i]).margin(1e-4));
+    CHECK(forward("ReduceLogSumExp", {kInfinity, 0, 1, 0, NAN, 1})[0] == kInfinity);
+    CHECK(std::isnan(forward("ReduceLogSumExp", {kInfinity, 0, 1, 0, NAN, 1})[1]));
+  }
+}
+
+TEST_CASE("modes edge, reflect and wrap of Pad as numpy has them") {
+  const auto padded = [](const char* mode, const Values& x, double begin, double end) {
+    const SampleInput row{.dims = {kBatch, {static_cast<int64_t>(x.size())}}};
+    const SampleInput pads{
+        .dims = {{4}}, .kind = ValueKind::constant, .constant = {0, begin, 0, end}, .type = DataType::i64};
+    return Run("Pad", {.inputs = {row, pads}, .attributes = {{"mode", std::string(mode)}}}, {x}).output();
+  };
+  CHECK(padded("edge", {1, 2, 3}, 2, 1) == Values{1, 1, 1, 2, 3, 3});
+  CHECK(padded("reflect", {1, 2, 3}, 2, 2) == Values{3, 2, 1, 2, 3, 2, 1});
+  CHECK(padded("reflect", {1, 2, 3}, 4, 5) == Values{1, 2, 3, 2, 1, 2, 3, 2, 1, 2, 3, 2});
+  CHECK(padded("reflect", {7}, 2, 1) == Values{7, 7, 7, 7});
+  CHECK(padded("wrap", {1, 2, 3}, 2, 4) == Values{2, 3, 1, 2, 3, 1, 2, 3, 1});
+  CHECK(padded("reflect", {1, 2, 3, 4}, -1, 2) == Values{2, 3, 4, 3, 2});
+  CHECK(padded("wrap", {1, 2, 3, 4}, 1, -2) == Values{4, 1, 2});
+}
+
 TEST_CASE("kernels by name refuse what they are not") {
   CHECK_THROWS_AS(make_kernel({.name = "Nothing"}, ""), KernelError);
   CHECK_THROWS_AS(make_kernel({.name = "SgdUpdate", .attributes = {{"speed", 1.0}}}, ""), KernelError);

@@ -195,6 +195,24 @@ TEST_CASE("where the axis of the classes is clear it is taken, and else it is as
   CHECK(other.error().message == "--class-axis is of --loss softmax-cross-entropy");
 }
 
+TEST_CASE("an operator whose gradient is zero has no backward task, and is no error downstream of a trained parameter") {
+  Builder b;
+  const ValueId x = b.value("x", ValueKind::input, {DataType::f32, {kBatch, {7}}});
+  const ValueId w = b.value("w", ValueKind::parameter, {DataType::f32, {{7}, {5}}});
+  const ValueId v = b.value("v", ValueKind::parameter, {DataType::f32, {{7}, {5}}});
+  const ValueId seen = b.node("Gemm", {x, w});
+  const ValueId sign = b.node("Sign", {b.node("Gemm", {x, v})});
+  b.network.outputs = {b.node("Add", {b.node("Add", {seen, b.node("Floor", {seen})}), sign})};
+  std::vector<std::string> notes;
+  REQUIRE(attach_loss(b.network, LossKind::softmax_cross_entropy, notes).ok());
+  const auto graph = build_task_graph(b.network, {.batch = 8, .optimizer = {.kind = OptimizerKind::sgd}});
+  REQUIRE(graph.ok());
+  std::vector<std::string> back;
+  for (const Task& task : graph->tasks)
+    if (task.kind != TaskKind::forward && task.kind != TaskKind::loss) back.push_back(task.name);
+  CHECK(back == std::vector<std::string>{"Gemm0.backward_weights", "w.update"});
+}
+
 TEST_CASE("where tokens are read and each is scored, each has a label") {
   Builder b;
   const ValueId ids = b.value("ids", ValueKind::input, {DataType::i64, {kBatch, {4}}});

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/import/onnx.h"
+#include "compiler/ops/activation.h"
 #include "compiler/ops/op.h"
 #include "tools/plimsoll/commands.h"
 
@@ -31,7 +32,7 @@ std::vector<Row> rows_of_operators() {
     if (!op->of_onnx()) continue;
     Row row{.name = std::string(op->name),
             .opsets = fmt::format("{} to {}", op->first_opset, op->last_opset),
-            .gradient = op->backward ? "yes" : "none",
+            .gradient = !op->backward ? "none" : op->backward == zero_gradient ? "zero" : "yes",
             .layouts = std::string(op->layout_of ? "by node" : name_of(op->layout)),
             .samples = {}};
     for (const Sample& sample : op->samples()) row.samples += (row.samples.empty() ? "" : ", ") + sample.name;

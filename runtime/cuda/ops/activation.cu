@@ -86,6 +86,25 @@ struct SoftplusSlope {
   __device__ float operator()(float x, float dy) const { return dy / (1.0F + expf(-x)); }
 };
 
+struct Softsign {
+  __device__ float operator()(float x) const { return x / (1.0F + fabsf(x)); }
+};
+struct SoftsignSlope {
+  __device__ float operator()(float x, float dy) const {
+    const float below = 1.0F + fabsf(x);
+    return dy / below / below;  // below² overflows where dy / below² is still a number
+  }
+};
+
+struct ThresholdedRelu {
+  float alpha;
+  __device__ float operator()(float x) const { return x > alpha ? x : 0.0F; }
+};
+struct ThresholdedReluSlope {
+  float alpha;
+  __device__ float operator()(float a, float dy) const { return a > alpha ? dy : 0.0F; }
+};
+
 struct Gelu {
   bool by_tanh;
   __device__ float operator()(float x) const {
@@ -126,6 +145,10 @@ PLIMSOLL_CUDA_KERNEL(HardSwishForward, return cuda::map(operands, HardSwish{});)
 PLIMSOLL_CUDA_KERNEL(HardSwishBackward, return cuda::map2(operands, HardSwishSlope{});)
 PLIMSOLL_CUDA_KERNEL(SoftplusForward, return cuda::map(operands, Softplus{});)
 PLIMSOLL_CUDA_KERNEL(SoftplusBackward, return cuda::map2(operands, SoftplusSlope{});)
+PLIMSOLL_CUDA_KERNEL(SoftsignForward, return cuda::map(operands, Softsign{});)
+PLIMSOLL_CUDA_KERNEL(SoftsignBackward, return cuda::map2(operands, SoftsignSlope{});)
+PLIMSOLL_CUDA_KERNEL(ThresholdedReluForward, return cuda::map(operands, ThresholdedRelu{f(attrs.alpha)});)
+PLIMSOLL_CUDA_KERNEL(ThresholdedReluBackward, return cuda::map2(operands, ThresholdedReluSlope{f(attrs.alpha)});)
 PLIMSOLL_CUDA_KERNEL(GeluForward, return cuda::map(operands, Gelu{attrs.by_tanh});)
 PLIMSOLL_CUDA_KERNEL(GeluBackward, return cuda::map2(operands, GeluSlope{attrs.by_tanh});)
 

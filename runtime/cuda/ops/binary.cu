@@ -1,4 +1,5 @@
-// BinaryAdd, BinarySub, BinaryMul, BinaryDiv {a, b, y}: y = a op b; a and b broadcast to y. BinaryAdd may end in a Relu.
+// BinaryAdd, BinarySub, BinaryMul, BinaryDiv, BinaryMax, BinaryMin {a, b, y}: y = a op b; a and b broadcast to y.
+// BinaryAdd may end in a Relu.
 // ScaleShift {x, y}: y = scale · x + shift
 #include "runtime/cuda/elementwise.h"
 #include "runtime/cuda/strided.h"
@@ -21,6 +22,13 @@ struct Mul {
 };
 struct Div {
   __device__ float operator()(float a, float b) const { return a / b; }
+};
+// NaN where an operand is NaN.
+struct Larger {
+  __device__ float operator()(float a, float b) const { return a > b || a != a ? a : b; }
+};
+struct Smaller {
+  __device__ float operator()(float a, float b) const { return a < b || a != a ? a : b; }
 };
 struct BinaryScale {
   float scale, shift;
@@ -81,6 +89,8 @@ PLIMSOLL_CUDA_KERNEL(BinaryAdd, { return attrs.relu ? binary(operands, AddRelu{}
 PLIMSOLL_CUDA_KERNEL(BinarySub, return binary(operands, Sub{});)
 PLIMSOLL_CUDA_KERNEL(BinaryMul, return binary(operands, Mul{});)
 PLIMSOLL_CUDA_KERNEL(BinaryDiv, return binary(operands, Div{});)
+PLIMSOLL_CUDA_KERNEL(BinaryMax, return binary(operands, Larger{});)
+PLIMSOLL_CUDA_KERNEL(BinaryMin, return binary(operands, Smaller{});)
 PLIMSOLL_CUDA_KERNEL(ScaleShift, return cuda::map(operands, BinaryScale{static_cast<float>(attrs.scale), static_cast<float>(attrs.shift)});)
 
 }  // namespace plimsoll

@@ -9,6 +9,31 @@ namespace {
 
 constexpr float kTwoOverSqrtPi = 1.12837916709551257F;
 
+struct Abs {
+  __device__ float operator()(float x) const { return fabsf(x); }
+};
+struct AbsSlope {
+  __device__ float operator()(float x, float dy) const { return x > 0 ? dy : x < 0 ? -dy : 0.0F; }
+};
+
+struct Atan {
+  __device__ float operator()(float x) const { return atanf(x); }
+};
+struct AtanSlope {
+  __device__ float operator()(float x, float dy) const { return dy / (1.0F + x * x); }
+};
+
+struct Ceil {
+  __device__ float operator()(float x) const { return ceilf(x); }
+};
+
+struct Cos {
+  __device__ float operator()(float x) const { return cosf(x); }
+};
+struct CosSlope {
+  __device__ float operator()(float x, float dy) const { return -dy * sinf(x); }
+};
+
 struct Erf {
   __device__ float operator()(float x) const { return erff(x); }
 };
@@ -20,6 +45,10 @@ struct Exp {
   __device__ float operator()(float x) const { return expf(x); }
 };
 
+struct Floor {
+  __device__ float operator()(float x) const { return floorf(x); }
+};
+
 struct Log {
   __device__ float operator()(float x) const { return logf(x); }
 };
@@ -29,6 +58,22 @@ struct Reciprocal {
 };
 struct ReciprocalSlope {
   __device__ float operator()(float y, float dy) const { return -dy * y * y; }
+};
+
+// To the nearest, and to the even one of two.
+struct RoundToEven {
+  __device__ float operator()(float x) const { return rintf(x); }
+};
+
+struct Sign {
+  __device__ float operator()(float x) const { return x > 0 ? 1.0F : x < 0 ? -1.0F : 0.0F; }
+};
+
+struct Sin {
+  __device__ float operator()(float x) const { return sinf(x); }
+};
+struct SinSlope {
+  __device__ float operator()(float x, float dy) const { return dy * cosf(x); }
 };
 
 struct Sqrt {
@@ -52,12 +97,24 @@ struct PowSlope {
 
 }  // namespace
 
+PLIMSOLL_CUDA_KERNEL(AbsForward, return cuda::map(operands, Abs{});)
+PLIMSOLL_CUDA_KERNEL(AbsBackward, return cuda::map2(operands, AbsSlope{});)
+PLIMSOLL_CUDA_KERNEL(AtanForward, return cuda::map(operands, Atan{});)
+PLIMSOLL_CUDA_KERNEL(AtanBackward, return cuda::map2(operands, AtanSlope{});)
+PLIMSOLL_CUDA_KERNEL(CeilForward, return cuda::map(operands, Ceil{});)
+PLIMSOLL_CUDA_KERNEL(CosForward, return cuda::map(operands, Cos{});)
+PLIMSOLL_CUDA_KERNEL(CosBackward, return cuda::map2(operands, CosSlope{});)
 PLIMSOLL_CUDA_KERNEL(ErfForward, return cuda::map(operands, Erf{});)
 PLIMSOLL_CUDA_KERNEL(ErfBackward, return cuda::map2(operands, ErfSlope{});)
 PLIMSOLL_CUDA_KERNEL(ExpForward, return cuda::map(operands, Exp{});)
+PLIMSOLL_CUDA_KERNEL(FloorForward, return cuda::map(operands, Floor{});)
 PLIMSOLL_CUDA_KERNEL(LogForward, return cuda::map(operands, Log{});)
 PLIMSOLL_CUDA_KERNEL(ReciprocalForward, return cuda::map(operands, Reciprocal{});)
 PLIMSOLL_CUDA_KERNEL(ReciprocalBackward, return cuda::map2(operands, ReciprocalSlope{});)
+PLIMSOLL_CUDA_KERNEL(RoundForward, return cuda::map(operands, RoundToEven{});)
+PLIMSOLL_CUDA_KERNEL(SignForward, return cuda::map(operands, Sign{});)
+PLIMSOLL_CUDA_KERNEL(SinForward, return cuda::map(operands, Sin{});)
+PLIMSOLL_CUDA_KERNEL(SinBackward, return cuda::map2(operands, SinSlope{});)
 PLIMSOLL_CUDA_KERNEL(SqrtForward, return cuda::map(operands, Sqrt{});)
 PLIMSOLL_CUDA_KERNEL(SqrtBackward, return cuda::map2(operands, SqrtSlope{});)
 PLIMSOLL_CUDA_KERNEL(PowForward, return cuda::map(operands, Pow{static_cast<float>(attrs.exponent)});)

@@ -77,6 +77,21 @@ PLIMSOLL_ELEMENTWISE(SoftplusForward, return host::map(operands, [](float x) {
         });)
 PLIMSOLL_ELEMENTWISE(SoftplusBackward, return host::map2(operands, [](float x, float dy) { return dy * host::sigmoid_of(x); });)
 
+PLIMSOLL_ELEMENTWISE(SoftsignForward, return host::map(operands, [](float x) { return x / (1.0F + std::fabs(x)); });)
+PLIMSOLL_ELEMENTWISE(SoftsignBackward, return host::map2(operands, [](float x, float dy) {
+          const float below = 1.0F + std::fabs(x);
+          return dy / below / below;  // below² overflows where dy / below² is still a number
+        });)
+
+PLIMSOLL_ELEMENTWISE(ThresholdedReluForward, {
+  const float alpha = static_cast<float>(attrs.alpha);
+  return host::map(operands, [=](float x) { return x > alpha ? x : 0.0F; });
+})
+PLIMSOLL_ELEMENTWISE(ThresholdedReluBackward, {
+  const float alpha = static_cast<float>(attrs.alpha);
+  return host::map2(operands, [=](float a, float dy) { return a > alpha ? dy : 0.0F; });
+})
+
 PLIMSOLL_ELEMENTWISE(GeluForward, {
   if (attrs.by_tanh)
     return host::map(operands, [](float x) {

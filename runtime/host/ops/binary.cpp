@@ -1,5 +1,5 @@
-// BinaryAdd, BinarySub, BinaryMul, BinaryDiv {a, b, y}: y = a op b; a and b broadcast to y. Any layout.
-// BinaryAdd may end in a Relu.
+// BinaryAdd, BinarySub, BinaryMul, BinaryDiv, BinaryMax, BinaryMin {a, b, y}: y = a op b; a and b broadcast to y.
+// Any layout. BinaryAdd may end in a Relu.
 // ScaleShift {x, y}: y = scale · x + shift
 #include "runtime/host/elementwise.h"
 #include "runtime/loops.h"
@@ -100,6 +100,19 @@ std::vector<Algorithm> BinaryDiv::algorithms(const Attrs&, std::span<const Opera
 
 std::unique_ptr<Kernel> BinaryDiv::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
   return binary(operands, [](float a, float b) { return a / b; });
+}
+
+// NaN where an operand is NaN.
+std::vector<Algorithm> BinaryMax::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> BinaryMax::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
+  return binary(operands, [](float a, float b) { return a > b || a != a ? a : b; });
+}
+
+std::vector<Algorithm> BinaryMin::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> BinaryMin::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
+  return binary(operands, [](float a, float b) { return a < b || a != a ? a : b; });
 }
 
 std::vector<Algorithm> ScaleShift::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }

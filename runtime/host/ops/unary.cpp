@@ -11,6 +11,19 @@ constexpr float kTwoOverSqrtPi = 1.12837916709551257F;
 
 }  // namespace
 
+PLIMSOLL_ELEMENTWISE(AbsForward, return host::map(operands, [](float x) { return std::fabs(x); });)
+PLIMSOLL_ELEMENTWISE(AbsBackward, return host::map2(operands, [](float x, float dy) {
+                       return x > 0 ? dy : x < 0 ? -dy : 0.0F;
+                     });)
+
+PLIMSOLL_ELEMENTWISE(AtanForward, return host::map(operands, [](float x) { return std::atan(x); });)
+PLIMSOLL_ELEMENTWISE(AtanBackward, return host::map2(operands, [](float x, float dy) { return dy / (1.0F + x * x); });)
+
+PLIMSOLL_ELEMENTWISE(CeilForward, return host::map(operands, [](float x) { return std::ceil(x); });)
+
+PLIMSOLL_ELEMENTWISE(CosForward, return host::map(operands, [](float x) { return std::cos(x); });)
+PLIMSOLL_ELEMENTWISE(CosBackward, return host::map2(operands, [](float x, float dy) { return -dy * std::sin(x); });)
+
 PLIMSOLL_ELEMENTWISE(ErfForward, return host::map(operands, [](float x) { return host::erf_of(x); });)
 PLIMSOLL_ELEMENTWISE(ErfBackward, return host::map2(operands, [](float x, float dy) {
                        return dy * kTwoOverSqrtPi * host::exp_of(-x * x);
@@ -18,10 +31,22 @@ PLIMSOLL_ELEMENTWISE(ErfBackward, return host::map2(operands, [](float x, float 
 
 PLIMSOLL_ELEMENTWISE(ExpForward, return host::map(operands, [](float x) { return host::exp_of(x); });)
 
+PLIMSOLL_ELEMENTWISE(FloorForward, return host::map(operands, [](float x) { return std::floor(x); });)
+
 PLIMSOLL_ELEMENTWISE(LogForward, return host::map(operands, [](float x) { return std::log(x); });)
 
 PLIMSOLL_ELEMENTWISE(ReciprocalForward, return host::map(operands, [](float x) { return 1.0F / x; });)
 PLIMSOLL_ELEMENTWISE(ReciprocalBackward, return host::map2(operands, [](float y, float dy) { return -dy * y * y; });)
+
+// In the mode that the processor is in: to the nearest, and to the even one of two.
+PLIMSOLL_ELEMENTWISE(RoundForward, return host::map(operands, [](float x) { return std::nearbyint(x); });)
+
+PLIMSOLL_ELEMENTWISE(SignForward, return host::map(operands, [](float x) {
+                       return x > 0 ? 1.0F : x < 0 ? -1.0F : 0.0F;
+                     });)
+
+PLIMSOLL_ELEMENTWISE(SinForward, return host::map(operands, [](float x) { return std::sin(x); });)
+PLIMSOLL_ELEMENTWISE(SinBackward, return host::map2(operands, [](float x, float dy) { return dy * std::cos(x); });)
 
 PLIMSOLL_ELEMENTWISE(SqrtForward, return host::map(operands, [](float x) { return std::sqrt(x); });)
 PLIMSOLL_ELEMENTWISE(SqrtBackward, return host::map2(operands, [](float y, float dy) { return 0.5F * dy / y; });)

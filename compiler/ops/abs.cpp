@@ -1,0 +1,14 @@
+// Abs: y = |x|.   AbsForward {x, y}   AbsBackward {x, dy, dx}: dx = dy · sign(x), which is 0 at 0 as PyTorch has it
+#include "compiler/ops/activation.h"
+
+namespace plimsoll {
+
+const Op op_Abs{.name = "Abs",
+                .first_opset = 6,
+                .infer = infer_same,
+                .forward = [](TaskBuilder& build) { forward_activation(build, {}, 1); },
+                .backward = [](TaskBuilder& build) { backward_activation(build, Remembers::input, {}, 2); },
+                .layout = LayoutRule::elementwise,
+                .samples = [] { return activation_samples(-1, 1); }};
+
+}  // namespace plimsoll

@@ -1,0 +1,14 @@
+// Ceil: y is the least whole number that is at least x.   CeilForward {x, y}. The gradient is zero.
+#include "compiler/ops/activation.h"
+
+namespace plimsoll {
+
+const Op op_Ceil{.name = "Ceil",
+                 .first_opset = 6,
+                 .infer = infer_same,
+                 .forward = [](TaskBuilder& build) { forward_activation(build, {}, 1); },
+                 .backward = zero_gradient,
+                 .layout = LayoutRule::elementwise,
+                 .samples = [] { return activation_samples(-3, 3); }};
+
+}  // namespace plimsoll

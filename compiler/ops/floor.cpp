@@ -1,0 +1,14 @@
+// Floor: y is the largest whole number that is at most x.   FloorForward {x, y}. The gradient is zero.
+#include "compiler/ops/activation.h"
+
+namespace plimsoll {
+
+const Op op_Floor{.name = "Floor",
+                  .first_opset = 6,
+                  .infer = infer_same,
+                  .forward = [](TaskBuilder& build) { forward_activation(build, {}, 1); },
+                  .backward = zero_gradient,
+                  .layout = LayoutRule::elementwise,
+                  .samples = [] { return activation_samples(-3, 3); }};
+
+}  // namespace plimsoll

@@ -1,0 +1,15 @@
+// Max of two tensors with broadcasting: y is the larger of a and b, NaN where one is.   (compiler/ops/extreme.h)
+// compiler/import/spellings.cpp writes any other number of operands as these, or as Identity.
+#include "compiler/ops/extreme.h"
+
+namespace plimsoll {
+
+const Op op_Max{.name = "Max",
+                .first_opset = 6,
+                .infer = infer_extreme,
+                .forward = [](TaskBuilder& build) { forward_binary(build, "BinaryMax"); },
+                .backward = [](TaskBuilder& build) { backward_extreme(build, "MaxShare"); },
+                .layout_of = binary_layout,
+                .samples = extreme_samples};
+
+}  // namespace plimsoll

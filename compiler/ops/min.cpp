@@ -1,0 +1,15 @@
+// Min of two tensors with broadcasting: y is the smaller of a and b, NaN where one is.   (compiler/ops/extreme.h)
+// compiler/import/spellings.cpp writes any other number of operands as these, or as Identity.
+#include "compiler/ops/extreme.h"
+
+namespace plimsoll {
+
+const Op op_Min{.name = "Min",
+                .first_opset = 6,
+                .infer = infer_extreme,
+                .forward = [](TaskBuilder& build) { forward_binary(build, "BinaryMin"); },
+                .backward = [](TaskBuilder& build) { backward_extreme(build, "MinShare"); },
+                .layout_of = binary_layout,
+                .samples = extreme_samples};
+
+}  // namespace plimsoll

@@ -1,0 +1,98 @@
+// PadAxis {x, y}            pads one axis with elements of x: [outer, n, inner] → [outer, m, inner]
+// PadAxisBackward {dy, dx}  an element of dx is the sum of all elements of dy that are copies of it, in a fixed order
+#include <algorithm>
+
+#include "runtime/host/flat_kernel.h"
+#include "runtime/kernels.h"
+#include "runtime/loops.h"
+
+namespace plimsoll {
+namespace {
+
+struct PadAxisShape {
+  int64_t outer = 1, n = 1, m = 1, inner = 1;
+  int64_t begin = 0, mode = 0;
+
+  PadAxisShape(const PadAxisAttrs& attrs, const TensorDesc& x, const TensorDesc& y)
+      : begin(attrs.begin), mode(attrs.mode) {
+    const std::vector<int64_t> from = physical_dims(x, x.rank(), x.layout), to = physical_dims(y, y.rank(), y.layout);
+    if (x.layout != Layout::plain && attrs.axis < 2) throw KernelError("PadAxis: blocks of channels cannot be padded");
+    const size_t axis = static_cast<size_t>(x.layout == Layout::nhwc ? attrs.axis - 1 : attrs.axis);
+    if (from.size() != to.size() || axis >= from.size()) throw KernelError("PadAxis: no such axis");
+    for (size_t i = 0; i < from.size(); ++i) {
+      if (i == axis) continue;
+      if (from[i] != to[i]) throw KernelError("PadAxis: only one axis is padded");
+      (i < axis ? outer : inner) *= from[i];
+    }
+    n = from[axis];
+    m = to[axis];
+  }
+
+  // The element of x that element `at` of y is a copy of.
+  int64_t source(int64_t at) const {
+    at -= begin;
+    if (mode == PadAxisAttrs::kEdge || n == 1) return std::clamp<int64_t>(at, 0, n - 1);
+    const int64_t period = mode == PadAxisAttrs::kWrap ? n : 2 * (n - 1);
+    const int64_t within = ((at % period) + period) % period;
+    return within < n ? within : period - within;
+  }
+
+  // f(p) for every element p of y that is a copy of element `at` of x.
+  template <class F>
+  void each_place(int64_t at, F f) const {
+    if (mode == PadAxisAttrs::kEdge || n == 1) {
+      const int64_t first = at == 0 ? 0 : std::max<int64_t>(0, begin + at);
+      const int64_t end = at == n - 1 ? m : std::min(m, begin + at + 1);
+      for (int64_t p = first; p < end; ++p) f(p);
+      return;
+    }
+    const int64_t period = mode == PadAxisAttrs::kWrap ? n : 2 * (n - 1);
+    const auto every = [&](int64_t place) {
+      for (int64_t p = ((place % period) + period) % period; p < m; p += period) f(p);
+    };
+    every(begin + at);
+    if (mode == PadAxisAttrs::kReflect && at > 0 && at < n - 1) every(begin - at);
+  }
+};
+
+}  // namespace
+
+std::vector<Algorithm> PadAxis::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> PadAxis::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  return host::flat_kernel(
+      [s = PadAxisShape(attrs, operands[0].tensor, operands[1].tensor)](const RunContext&, std::byte* const* operand) {
+        const float* x = host::in(operand, 0);
+        float* y = host::out(operand, 1);
+        const int64_t rows = s.outer * s.m;
+#pragma omp parallel for schedule(static) if (rows * s.inner > 16384)
+        for (int64_t row = 0; row < rows; ++row) {
+          const float* from = x + (row / s.m * s.n + s.source(row % s.m)) * s.inner;
+          std::copy_n(from, s.inner, y + row * s.inner);
+        }
+      });
+}
+
+std::vector<Algorithm> PadAxisBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> PadAxisBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                              std::string_view) {
+  const bool adds = operands[1].access == Access::update;
+  return host::flat_kernel([s = PadAxisShape(attrs, operands[1].tensor, operands[0].tensor), adds](
+                               const RunContext&, std::byte* const* operand) {
+    const float* dy = host::in(operand, 0);
+    float* dx = host::out(operand, 1);
+    const int64_t rows = s.outer * s.n;
+#pragma omp parallel for schedule(static) if (rows * s.inner > 16384)
+    for (int64_t row = 0; row < rows; ++row) {
+      float* to = dx + row * s.inner;
+      if (!adds) std::fill_n(to, s.inner, 0.0F);
+      s.each_place(row % s.n, [&](int64_t p) {
+        const float* from = dy + (row / s.n * s.m + p) * s.inner;
+        for (int64_t j = 0; j < s.inner; ++j) to[j] += from[j];
+      });
+    }
+  });
+}
+
+}  // namespace plimsoll
