@@ -42,10 +42,36 @@ std::optional<Progression> progression_of(const KnownValue* known) {
     }
     if (known->ints[flat] != Dim{expected}) return std::nullopt;
   }
+  // Alike for each sample: what grows within a sample begins again with the next.
+  for (size_t axis = 0; axis < found.dims.size(); ++axis)
+    if (found.dims[axis].batch && found.steps[axis] != 0) return std::nullopt;
   return found;
 }
 
+// The elements of one sample, where all samples have the same; else the first of all and how they grow.
 Known known_of(Progression from, int element) {
+  bool alike = true;
+  int64_t count = 1;
+  for (size_t axis = 0; axis < from.dims.size() && alike; ++axis) {
+    const auto more = checked_mul(count, from.dims[axis].value);
+    alike = more && *more <= kKnownLimit && (!from.dims[axis].batch || from.steps[axis] == 0);
+    count = more.value_or(0);
+  }
+  const bool grows = std::any_of(from.steps.begin(), from.steps.end(), [](int64_t step) { return step != 0; });
+  if (alike && grows) {
+    KnownValue known{.element = element, .dims = from.dims};
+    for (int64_t flat = 0; flat < count; ++flat) {
+      int64_t item = from.first, rest = flat;
+      for (size_t axis = from.dims.size(); axis-- > 0;) {
+        int64_t grown = 0;
+        if (__builtin_mul_overflow(rest % from.dims[axis].value, from.steps[axis], &grown) || __builtin_add_overflow(item, grown, &item))
+          return std::nullopt;
+        rest /= from.dims[axis].value;
+      }
+      known.ints.push_back({item});
+    }
+    return known;
+  }
   KnownValue known{.element = element, .dims = std::move(from.dims), .ints = {{from.first}}};
   known.steps = std::move(from.steps);
   return known;
@@ -239,6 +265,22 @@ std::optional<PicksOfEachSample> picks_of_each_sample(Dim samples, const KnownVa
     picks.at.push_back(at);
   }
   return picks;
+}
+
+std::optional<PicksOfEachSample> picks_of_each_sample(Dim samples, const KnownValue& indices, int64_t exported_batch) {
+  if (!samples.batch || indices.real() || !indices.steps.empty() || indices.depends_on_batch() || indices.dims.empty() ||
+      indices.dims[0] != Dim{exported_batch} || *indices.elements() > kKnownLimit)
+    return std::nullopt;
+  PicksOfEachSample picks{.groups = kBatch, .length = samples.value, .dims = {indices.dims.begin() + 1, indices.dims.end()}};
+  const int64_t count = *indices.elements() / exported_batch;
+  for (int64_t flat = 0; flat < *indices.elements(); ++flat) {
+    const int64_t sample = flat / count, at = indices.integer(static_cast<size_t>(flat)).value - sample * samples.value;
+    if (at < 0 || at >= samples.value) return std::nullopt;
+    if (sample == 0) picks.at.push_back(at);
+    else if (picks.at[static_cast<size_t>(flat % count)] != at) return std::nullopt;
+  }
+  // Of one sample, some elements may as well be some of all samples.
+  return exported_batch > 1 || picks.all() ? std::optional(picks) : std::nullopt;
 }
 
 }  // namespace plimsoll

@@ -231,6 +231,22 @@ Result<Nodes> spell_reduce_l2(Writer& w) {
   return w.finish();
 }
 
+Result<Nodes> spell_tile(Writer& w) {
+  const KnownValue* repeats = w.known(1);
+  if (!repeats || repeats->real() || repeats->elements() != static_cast<int64_t>(w.x().size()))
+    return w.unsupported("how often it repeats is not known while compiling");
+  Ints shape;
+  for (size_t i = 0; i < w.x().size(); ++i) {
+    const Dim times = repeats->integer(i), dim = w.x()[i];
+    if (times == Dim{1}) shape.push_back(1);
+    else if (dim == Dim{1} && (times == kBatch || (!times.batch && times.value > 0))) shape.push_back(times.batch ? -1 : times.value);
+    else return w.unsupported(fmt::format("repeats dimension {} of {}; kernels repeat dimensions of 1", i, to_string(w.x())));
+  }
+  const std::string target = w.integers(shape, {{static_cast<int64_t>(shape.size())}});
+  w.write("Expand", {w.input(0), target});
+  return w.finish();
+}
+
 using SpellingRule = Result<Nodes> (*)(Writer&);
 
 const std::map<std::string_view, SpellingRule>& spelling_rules() {
@@ -260,6 +276,7 @@ const std::map<std::string_view, SpellingRule>& spelling_rules() {
       {"Selu", spell_selu},
       {"SpaceToDepth", spell_depth_and_space},
       {"Swish", spell_swish},
+      {"Tile", spell_tile},
       {"TensorScatter", spelling::tensor_scatter},
   };
   return table;
