@@ -15,7 +15,7 @@ bool broadcasts(std::string_view op) {
 std::optional<KnownValue> first_along(const KnownValue& known, size_t axis) {
   KnownValue first{.element = known.element, .dims = known.dims};
   first.dims[axis] = {1};
-  if (!known.steps.empty()) return std::nullopt;
+  if (!known.steps.empty() || !known.probes.empty()) return std::nullopt;
   if (known.splat()) {
     first.ints = known.ints;
     first.reals = known.reals;

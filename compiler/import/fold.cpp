@@ -267,10 +267,11 @@ Known by_rule(const Call& call) {
 Known fold(const onnx::NodeProto& node, int64_t opset, const std::vector<FoldInput>& inputs) {
   if (Known known = fold_progression(node, inputs)) return known;
   const bool only_shapes = node.op_type() == "Shape" || node.op_type() == "Size";
-  if (!only_shapes && std::any_of(inputs.begin(), inputs.end(), [](const FoldInput& input) { return input.known && !input.known->steps.empty(); }))
-    return std::nullopt;
+  const bool numbered = !only_shapes && std::any_of(inputs.begin(), inputs.end(), [](const FoldInput& input) {
+    return input.known && !(input.known->steps.empty() && input.known->probes.empty());
+  });
   const Call call{node, opset, inputs};
-  if (Known known = by_rule(call)) return known;
+  if (Known known = numbered ? std::nullopt : by_rule(call)) return known;
   return folding::alike(call, by_rule);
 }
 

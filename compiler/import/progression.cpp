@@ -24,7 +24,7 @@ bool depends_on_batch(const Dims& dims) {
 
 // The elements without the batch in them, where they are such.
 std::optional<Progression> progression_of(const KnownValue* known) {
-  if (!known || known->real() || known->ints.empty() || known->ints[0].batch) return std::nullopt;
+  if (!known || known->real() || known->ints.empty() || known->ints[0].batch || !known->probes.empty()) return std::nullopt;
   Progression found{.dims = known->dims, .first = known->ints[0].value, .steps = known->steps};
   if (!found.steps.empty()) return found;
   found.steps.assign(found.dims.size(), 0);
@@ -73,7 +73,7 @@ Known known_of(Progression from, int element) {
     return known;
   }
   KnownValue known{.element = element, .dims = std::move(from.dims), .ints = {{from.first}}};
-  known.steps = std::move(from.steps);
+  if (grows) known.steps = std::move(from.steps);
   return known;
 }
 
@@ -203,6 +203,20 @@ std::optional<Progression> expanded(const Progression& from, const KnownValue* s
   return dims ? broadcast_to(from, *dims) : std::nullopt;
 }
 
+// All of it, as exporters write a colon.
+bool slices_nothing(const std::vector<FoldInput>& inputs) {
+  const auto are_all = [&](size_t i, bool (*holds)(int64_t)) {
+    if (i >= inputs.size() || !inputs[i].known) return i > 2;  // axes, which do not matter, and steps may be left out
+    const KnownValue& known = *inputs[i].known;
+    return !known.real() && known.elements() && known.steps.empty() &&
+           std::all_of(known.ints.begin(), known.ints.end(), [&](Dim item) { return !item.batch && holds(item.value); });
+  };
+  constexpr auto from_first = [](int64_t start) { return start == 0; };
+  constexpr auto to_last = [](int64_t end) { return end == INT64_MAX; };
+  constexpr auto each = [](int64_t step) { return step == 1; };
+  return are_all(1, from_first) && are_all(2, to_last) && are_all(4, each);
+}
+
 }  // namespace
 
 Known fold_progression(const onnx::NodeProto& node, const std::vector<FoldInput>& inputs) {
@@ -218,7 +232,7 @@ Known fold_progression(const onnx::NodeProto& node, const std::vector<FoldInput>
   const auto first = of_samples || to_samples ? progression_of(inputs[0].known) : std::nullopt;
   if (!first) return std::nullopt;
   std::optional<Progression> made;
-  if (op == "Identity") made = first;
+  if (op == "Identity" || (op == "Slice" && slices_nothing(inputs))) made = first;
   if (op == "Expand") made = expanded(*first, second);
   if (op == "Reshape") made = reshaped(*first, second);
   if (op == "Cast") {

@@ -27,11 +27,13 @@ struct KnownValue {
   std::vector<Dim> ints = {};
   std::vector<double> reals = {};
   std::vector<int64_t> steps = {};
+  // Not empty: each sample has others, and these are the whole values with one sample, with two, … (fold_alike.cpp).
+  std::vector<KnownValue> probes = {};
 
   bool real() const;
-  bool splat() const { return (real() ? reals.size() : ints.size()) == 1 && steps.empty(); }
+  bool splat() const { return (real() ? reals.size() : ints.size()) == 1 && steps.empty() && probes.empty(); }
   bool depends_on_batch() const;           // in its shape or its elements
-  bool alike_for_each_sample() const { return !elements() && steps.empty(); }
+  bool alike_for_each_sample() const { return !elements() && steps.empty() && probes.empty(); }
   std::optional<int64_t> elements() const;  // nullopt: the shape depends on the batch
   Dim integer(size_t i) const { return splat() ? ints[0] : ints[i]; }
   double number(size_t i) const { return splat() ? reals[0] : reals[i]; }
