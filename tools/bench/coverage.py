@@ -220,7 +220,7 @@ def exported(name, how, options):
 
 def planned(path, options):
     """Exit code and the first lines of the error."""
-    plan = os.path.join(options.work, "plan.json")
+    plan = os.path.join(options.work, f"plan{os.getpid()}.json")
     command = [options.plimsoll, "plan", path, "--batch", "4", "--budget", "100%", "--costs", "p100", "--effort", "0", "-q", "-o", plan]
     done = subprocess.run(command, capture_output=True, text=True)
     lines = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("warning")]
