@@ -207,18 +207,28 @@ ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool
       return result;
     }
   }
-  // or in front, merged with the dimensions that followed it or parted from them: [N,4,8] → [4N,8], [4N,8] → [N,4,8].
-  if (!target.empty() && !open && axis == 0 && target[0].value > 0 && target[0].value % batch == 0) {
-    const int64_t merged = target[0].value / batch;
-    if (checked_mul(rest / target[0].value, merged) == elements->value &&
-        (merged == 1 || (x.size() > 1 && merged == x[0].value * x[1].value))) {
-      replace(0);
+  // or in front, merged with dimensions that followed it or parted from them: [N,4,8] → [4N,8], [4N,8] → [N,4,8]. With a batch of one,
+  // any number is a multiple of it, so it has to be a product of dimensions that are there.
+  if (!target.empty() && axis == 0 && target[0].value > 0 && target[0].value % batch == 0) {
+    const int64_t merged = target[0].value / batch, others = rest / target[0].value;
+    bool parts = merged == 1;
+    int64_t product = 1;
+    for (const Dim dim : x) {
+      product *= dim.value;  // no larger than the elements
+      parts = parts || product == merged;
+    }
+    const auto all = checked_mul(others, merged);
+    const bool fits = all && (open ? *all > 0 && elements->value % *all == 0 : *all == elements->value);
+    if (fits && (open ? batch > 1 && parts : batch > 1 || parts)) {
+      if (open) result.entries[*open] = elements->value / *all;
+      result.entries[0] = -1;
+      result.rewritten = true;
       return result;
     }
   }
   if (open) return result;  // the open entry takes the batch; the operator checks that it divides
   return fail(fmt::format("it was exported for a batch of {}, and which entry is the batch cannot be proved; export with a "
-                          "dynamic batch: dynamic_axes={{'input': {{0: 'batch'}}}}", batch));
+                          "dynamic batch: dynamic_shapes=({{0: 'batch'}},), or dynamic_axes={{'input': {{0: 'batch'}}}} with dynamo=False", batch));
 }
 
 }  // namespace plimsoll

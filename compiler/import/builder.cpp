@@ -59,10 +59,6 @@ bool keeps_any_type(std::string_view op) {
   return op == "Reshape" || op == "Flatten" || op == "Squeeze" || op == "Unsqueeze" || op == "Identity" || op == "Transpose";
 }
 
-bool is_cast(const onnx::NodeProto& proto) {
-  return is_onnx_domain(proto.domain()) && (proto.op_type() == "Cast" || proto.op_type() == "CastLike");
-}
-
 }  // namespace
 
 Result<Network> NetworkBuilder::build(const GraphOrder& order) {
@@ -175,11 +171,11 @@ Status NetworkBuilder::add_operator(const onnx::NodeProto& proto) {
   const bool known = op && op->of_onnx() && opset_ >= op->first_opset && opset_ <= op->last_opset;
   const bool blocked = is_blocked(proto);
   // Behind what is not supported there are no types, but the names of operators are looked at all the same; not those
-  // that only compute shapes, which would not be nodes if the types were there.
+  // that may be folded, which perhaps would not be nodes if the types were there.
   const bool of_shapes = blocked && computes_shapes(proto);
   if (proto.op_type() == "Constant" && is_onnx_domain(proto.domain()))
     unsupported_.add_message(fmt::format("{}: has no value that is read; sparse tensors and texts are not", describe(proto)));
-  else if (!known && !of_shapes && !(blocked && is_cast(proto)))  // it may be no operation once the types are known
+  else if (!known && !(blocked && is_onnx_domain(proto.domain()) && can_fold(proto.op_type())))
     unsupported_.add_operator(proto, op);
   if (!known || blocked) {
     give_up(proto, of_shapes);
@@ -244,38 +240,35 @@ void NetworkBuilder::give_up(const onnx::NodeProto& proto, bool of_shapes) {
 }
 
 // A constant whose shape depends on the number of samples (the state before the first step of a loop, written out) is no weight:
-// its one number is stretched to the samples that are there.
+// its elements, of which each sample has the same, are stretched to the samples that are there.
 Status NetworkBuilder::stretch_constants(const onnx::NodeProto& proto) {
   for (int i = 0; i < proto.input_size(); ++i) {
     if (proto.input(i).empty()) continue;
     const Slot slot = slot_of(proto.op_type(), static_cast<size_t>(i));
     const ValueTable::Index index = table_.find(proto.input(i));
     const Entry& entry = table_[index];
-    if (entry.data.valid() || !entry.known || !entry.known->real() || !entry.known->splat() || entry.known->elements()) continue;
+    if (entry.data.valid() || !entry.known || !entry.known->real() || !entry.known->alike_for_each_sample()) continue;
     if (slot != Slot::data && slot != Slot::number && slot != Slot::weight) continue;
-    const auto of_samples = std::count_if(entry.known->dims.begin(), entry.known->dims.end(), [](Dim dim) { return dim.batch; });
+    const Dims& dims = entry.known->dims;
+    const auto of_samples = std::count_if(dims.begin(), dims.end(), [](Dim dim) { return dim.batch; });
     if (of_samples != 1 || entry.known->element != onnx::TensorProto::FLOAT) continue;
-    onnx::NodeProto number, stretched;
-    number.set_op_type("Constant");
-    number.add_output(proto.input(i) + "/number");
-    onnx::AttributeProto& value = *number.add_attribute();
-    value.set_name("value_float");
-    value.set_type(onnx::AttributeProto::FLOAT);
-    value.set_f(static_cast<float>(entry.known->number(0)));
-    table_[table_.define(number.output(0))].known = fold(number, opset_, {});
-    KnownValue shape{.element = onnx::TensorProto::INT64, .dims = {{static_cast<int64_t>(entry.known->dims.size())}}, .ints = entry.known->dims};
-    table_[table_.define(proto.input(i) + "/shape")].known = std::move(shape);
-    stretched.set_op_type("Expand");
-    stretched.set_name(proto.input(i));
-    stretched.add_input(number.output(0));
-    stretched.add_input(proto.input(i) + "/shape");
-    stretched.add_output(proto.input(i));
-    PLIMSOLL_TRY(infer(stretched, *find_op("Expand")));
+    std::string one = proto.input(i) + "/number";
+    if (entry.known->splat()) {
+      add_fitted(one, {.element = onnx::TensorProto::FLOAT, .reals = entry.known->reals});
+    } else {
+      if (std::none_of(dims.begin(), dims.end(), [](Dim dim) { return dim == kBatch; })) continue;
+      KnownValue first = *entry.known;
+      std::replace(first.dims.begin(), first.dims.end(), kBatch, Dim{1});
+      one = add_fitted(proto.input(i) + "/of_one_sample", std::move(first));
+    }
+    PLIMSOLL_TRY(add_expand(one, Dims(dims), proto.input(i)));
   }
   return {};
 }
 
-Status NetworkBuilder::infer(const onnx::NodeProto& proto, const Op& op) {
+Status NetworkBuilder::infer(const onnx::NodeProto& given, const Op& op) {
+  onnx::NodeProto proto = given;
+  PLIMSOLL_TRY(fit_inputs(proto));
   PLIMSOLL_TRY(stretch_constants(proto));
   Node node{.name = unique_name(proto),
             .op = proto.op_type(),
@@ -369,6 +362,8 @@ void NetworkBuilder::say_what_was_rewritten() {
   if (inputs_.reshapes_rewritten() > 0)
     notes_.push_back(fmt::format("{} had the batch of {} written into the target; it follows the batch now",
                                  counted(inputs_.reshapes_rewritten(), "Reshape node"), *exported_batch_));
+  if (const int followed = followed_ + inputs_.expands_rewritten() + masks_followed_; followed > 0)
+    notes_.push_back(fmt::format("{} repeated something for the batch of {}; it is repeated for each sample now", counted(followed, "node"), *exported_batch_));
   if (guards_left_out_ > 0) {
     const bool one = guards_left_out_ == 1;
     notes_.push_back(fmt::format("{} that only {} NaN {} left out; NaN in training ends it, by name",
@@ -387,9 +382,24 @@ void NetworkBuilder::materialise() {
   remove_makers(graph_, replaced);
 }
 
+// Only if the model is none without, what was repeated for the samples of the exporter's example is taken to be repeated for each
+// sample; it is, if all shapes then go together.
 Result<Network> build_network(ModelFile& file, const GraphOrder& order, const ImportOptions& options,
                               std::vector<std::string>& notes) {
-  return NetworkBuilder(file, options, notes).build(order);
+  std::vector<std::string> said = notes;
+  NetworkBuilder builder(file, options, said, false);
+  Result<Network> network = builder.build(order);
+  if (!network.ok() && builder.may_follow()) {
+    said = notes;
+    network = NetworkBuilder(file, options, said, true).build(order);
+  }
+  notes = std::move(said);
+  if (network.ok() || network.error().code != ExitCode::invalid_model || !builder.exported_batch()) return network;
+  Error error = network.error();
+  error.notes.push_back(fmt::format("the model was exported for a batch of {}, and what follows from that cannot be told everywhere; export it with a dynamic "
+                                    "batch: dynamic_shapes=({{0: 'batch'}},), or dynamic_axes={{'input': {{0: 'batch'}}}} with dynamo=False",
+                                    *builder.exported_batch()));
+  return error;
 }
 
 }  // namespace plimsoll

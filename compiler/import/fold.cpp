@@ -1,6 +1,7 @@
 #include "compiler/import/fold.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <unordered_map>
 
@@ -139,7 +140,19 @@ Known fold_reshape(const Call& call) {
   return reshaped(*data, std::move(dims));
 }
 
+Known fold_real_range(const Call& call) {
+  for (size_t i = 0; i < 3; ++i)
+    if (!call.known(i) || !call.known(i)->real() || call.known(i)->elements() != 1) return std::nullopt;
+  const double start = call.known(0)->number(0), limit = call.known(1)->number(0), delta = call.known(2)->number(0);
+  const double count = std::ceil((limit - start) / delta);
+  if (!(count <= static_cast<double>(kKnownLimit))) return std::nullopt;
+  KnownValue known{.element = call.known(0)->element, .dims = {{std::max<int64_t>(0, static_cast<int64_t>(count))}}};
+  for (int64_t i = 0; i < known.dims[0].value; ++i) known.reals.push_back(rounded(start + static_cast<double>(i) * delta, known.element));
+  return known;
+}
+
 Known fold_range(const Call& call) {
+  if (call.known(0) && call.known(0)->real()) return fold_real_range(call);
   for (size_t i = 0; i < 3; ++i)
     if (!call.known(i) || call.known(i)->real() || call.known(i)->elements() != 1 || call.known(i)->integer(0).batch)
       return std::nullopt;
@@ -171,6 +184,37 @@ Known fold_expand(const Call& call) {
   return picked(*data, *dims, broadcast_indices(data->dims, *dims));
 }
 
+// Of real numbers, as an exporter computes the angles of positions: the product of two constants.
+Known fold_mat_mul(const Call& call) {
+  const KnownValue *a = call.known(0), *b = call.known(1);
+  if (!a || !b || !a->real() || a->element != b->element || !a->elements() || !b->elements() || a->dims.size() < 2 || b->dims.size() < 2) return std::nullopt;
+  const Dims in_front_a(a->dims.begin(), a->dims.end() - 2), in_front_b(b->dims.begin(), b->dims.end() - 2);
+  const size_t rows = static_cast<size_t>((a->dims.end() - 2)->value), inner = static_cast<size_t>(a->dims.back().value),
+               columns = static_cast<size_t>(b->dims.back().value);
+  const auto in_front = broadcast({&in_front_a, &in_front_b});
+  if (!in_front || (b->dims.end() - 2)->value != a->dims.back().value) return std::nullopt;
+  Dims dims = *in_front;
+  int64_t work = 1;
+  for (const Dim dim : {Dim{static_cast<int64_t>(rows)}, Dim{static_cast<int64_t>(columns)}}) dims.push_back(dim);
+  for (const Dim dim : dims) {
+    const auto more = checked_mul(work, dim.value);
+    if (!more || *more > kKnownLimit) return std::nullopt;
+    work = *more;
+  }
+  if (inner > 0 && work > (int64_t{1} << 26) / static_cast<int64_t>(inner)) return std::nullopt;
+  KnownValue known{.element = a->element, .dims = dims};
+  const auto at_a = broadcast_indices(in_front_a, *in_front), at_b = broadcast_indices(in_front_b, *in_front);
+  for (size_t of = 0; of < at_a.size(); ++of)
+    for (size_t row = 0; row < rows; ++row)
+      for (size_t column = 0; column < columns; ++column) {
+        double sum = 0;
+        for (size_t k = 0; k < inner; ++k)
+          sum += a->number((at_a[of] * rows + row) * inner + k) * b->number((at_b[of] * inner + k) * columns + column);
+        known.reals.push_back(rounded(sum, known.element));
+      }
+  return known;
+}
+
 Known fold_reduce_prod(const Call& call) {
   const KnownValue* data = call.known(0);
   const auto axes = call.list("axes", 1);
@@ -199,10 +243,10 @@ using FoldRule = Known (*)(const Call&);
 
 const std::unordered_map<std::string_view, FoldRule>& fold_rules() {
   static const std::unordered_map<std::string_view, FoldRule> kRules = {
-      {"Concat", folding::concat}, {"Constant", fold_constant}, {"ConstantOfShape", fold_constant_of_shape},
-      {"Expand", fold_expand}, {"Gather", folding::gather}, {"GatherND", folding::gather_nd}, {"Identity", fold_identity}, {"Range", fold_range},
-      {"ReduceProd", fold_reduce_prod}, {"Reshape", fold_reshape}, {"ScatterND", folding::scatter_nd}, {"Shape", fold_shape}, {"Size", fold_size},
-      {"Slice", folding::slice}, {"Squeeze", fold_squeeze}, {"Transpose", folding::transpose}, {"Trilu", folding::trilu},
+      {"Concat", folding::concat}, {"CumSum", folding::cumulative_sum}, {"Constant", fold_constant}, {"ConstantOfShape", fold_constant_of_shape},
+      {"Expand", fold_expand}, {"Gather", folding::gather}, {"GatherElements", folding::gather_elements}, {"GatherND", folding::gather_nd}, {"Identity", fold_identity}, {"Range", fold_range},
+      {"MatMul", fold_mat_mul}, {"ReduceProd", fold_reduce_prod}, {"Reshape", fold_reshape}, {"ScatterND", folding::scatter_nd}, {"Shape", fold_shape}, {"Size", fold_size},
+      {"Slice", folding::slice}, {"Squeeze", fold_squeeze}, {"Tile", folding::tile}, {"Transpose", folding::transpose}, {"Trilu", folding::trilu},
       {"Unsqueeze", fold_unsqueeze},
   };
   return kRules;
@@ -213,15 +257,22 @@ FoldRule rule_of(std::string_view op) {
   return found == fold_rules().end() ? nullptr : found->second;
 }
 
+Known by_rule(const Call& call) {
+  const FoldRule rule = rule_of(call.node.op_type());
+  return rule ? rule(call) : fold_arithmetic(call.node, call.inputs);
+}
+
 }  // namespace
 
 Known fold(const onnx::NodeProto& node, int64_t opset, const std::vector<FoldInput>& inputs) {
   if (Known known = fold_progression(node, inputs)) return known;
   const bool only_shapes = node.op_type() == "Shape" || node.op_type() == "Size";
-  if (!only_shapes && std::any_of(inputs.begin(), inputs.end(), [](const FoldInput& input) { return input.known && !input.known->steps.empty(); }))
-    return std::nullopt;
-  const FoldRule rule = rule_of(node.op_type());
-  return rule ? rule({node, opset, inputs}) : fold_arithmetic(node, inputs);
+  const bool numbered = !only_shapes && std::any_of(inputs.begin(), inputs.end(), [](const FoldInput& input) {
+    return input.known && !(input.known->steps.empty() && input.known->probes.empty());
+  });
+  const Call call{node, opset, inputs};
+  if (Known known = numbered ? std::nullopt : by_rule(call)) return known;
+  return folding::alike(call, by_rule);
 }
 
 bool can_fold(std::string_view op) { return rule_of(op) || can_fold_arithmetic(op); }

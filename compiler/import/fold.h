@@ -33,6 +33,9 @@ std::vector<std::string_view> names_of_fold_arithmetic();
 // Element by element with broadcasting, on operators like Mul, Equal, Sqrt, Cast, Where. nullopt as above.
 std::optional<KnownValue> fold_arithmetic(const onnx::NodeProto& node, const std::vector<FoldInput>& inputs);
 
+// As the element type holds it.
+double rounded(double value, int element);
+
 // NumPy's broadcasting; nullopt when the shapes do not fit or depend on the batch.
 std::optional<Dims> broadcast(const std::vector<const Dims*>& shapes);
 

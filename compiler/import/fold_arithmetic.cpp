@@ -97,6 +97,7 @@ const std::unordered_map<std::string_view, Binary>& binaries() {
       {"GreaterOrEqual", {[](Dim a, Dim b) { return compare(a, b, greater_or_equal); }, [](double a, double b) { return double(a >= b); }, true}},
       {"And", {[](Dim a, Dim b) { return MaybeDim(Dim{a.value && b.value}); }, nullptr, true}},
       {"Or", {[](Dim a, Dim b) { return MaybeDim(Dim{a.value || b.value}); }, nullptr, true}},
+      {"Xor", {[](Dim a, Dim b) { return MaybeDim(Dim{(a.value != 0) != (b.value != 0)}); }, nullptr, true}},
   };
   return table;
 }
@@ -122,10 +123,6 @@ const std::unordered_map<std::string_view, Unary>& unaries() {
       {"Abs", {[](Dim a) { return a.value < 0 ? add({0}, a, -1) : MaybeDim(a); }, [](double a) { return std::abs(a); }}},
   };
   return table;
-}
-
-double rounded(double value, int element) {
-  return element == TensorProto::FLOAT ? static_cast<double>(static_cast<float>(value)) : value;
 }
 
 Known fold_binary(const Binary& op, const std::vector<FoldInput>& inputs) {
@@ -216,6 +213,10 @@ Known fold_where(const std::vector<FoldInput>& inputs) {
 }
 
 }  // namespace
+
+double rounded(double value, int element) {
+  return element == TensorProto::FLOAT ? static_cast<double>(static_cast<float>(value)) : value;
+}
 
 std::optional<Dims> broadcast(const std::vector<const Dims*>& shapes) {
   size_t rank = 0;

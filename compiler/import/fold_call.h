@@ -1,5 +1,5 @@
 // How nodes are folded. Rules that put the elements of constants elsewhere are in fold_elements.cpp, element by element
-// arithmetic is in fold_arithmetic.cpp, all others in fold.cpp.
+// arithmetic is in fold_arithmetic.cpp, constants with as many samples as the batch in fold_alike.cpp, all others in fold.cpp.
 #pragma once
 
 #include <optional>
@@ -72,11 +72,17 @@ inline std::optional<size_t> axis_of(int64_t axis, size_t rank) {
   return static_cast<size_t>(axis);
 }
 
+// The rule `fold`, on inputs that are the same for each sample. nullopt: they are not, or what is made is not (fold_alike.cpp).
+Known alike(const Call& call, Known (*fold)(const Call&));
+
 Known concat(const Call& call);
+Known cumulative_sum(const Call& call);
 Known gather(const Call& call);
+Known gather_elements(const Call& call);
 Known gather_nd(const Call& call);
 Known scatter_nd(const Call& call);
 Known slice(const Call& call);
+Known tile(const Call& call);
 Known transpose(const Call& call);
 Known trilu(const Call& call);
 

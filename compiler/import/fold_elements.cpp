@@ -217,6 +217,90 @@ Known scatter_nd(const Call& call) {
   return known;
 }
 
+Known gather_elements(const Call& call) {
+  const KnownValue *data = call.known(0), *indices = call.known(1);
+  if (!data || !indices || indices->real() || !data->elements() || !indices->elements() || *indices->elements() > kKnownLimit ||
+      data->dims.size() != indices->dims.size())
+    return std::nullopt;
+  const auto axis = axis_of(call.integer("axis", 0), data->dims.size());
+  if (!axis) return std::nullopt;
+  for (size_t i = 0; i < data->dims.size(); ++i)
+    if (i != *axis && indices->dims[i].value > data->dims[i].value) return std::nullopt;
+  std::vector<size_t> chosen;
+  for (size_t flat = 0; flat < static_cast<size_t>(*indices->elements()); ++flat) {
+    const Dim index = indices->integer(flat);
+    const auto along = index.batch ? std::nullopt : axis_of(index.value, static_cast<size_t>(data->dims[*axis].value));
+    if (!along) return std::nullopt;
+    size_t rest = flat, from = 0, stride = 1;
+    for (size_t i = data->dims.size(); i-- > 0;) {
+      const auto size = static_cast<size_t>(indices->dims[i].value);
+      from += (i == *axis ? *along : rest % size) * stride;
+      rest /= size;
+      stride *= static_cast<size_t>(data->dims[i].value);
+    }
+    chosen.push_back(from);
+  }
+  return picked(*data, indices->dims, chosen);
+}
+
+Known cumulative_sum(const Call& call) {
+  const KnownValue *data = call.known(0), *along = call.known(1);
+  if (!data || !along || along->real() || along->elements() != 1 || along->integer(0).batch || !data->elements() || *data->elements() > kKnownLimit)
+    return std::nullopt;
+  const auto axis = axis_of(along->integer(0).value, data->dims.size());
+  if (!axis) return std::nullopt;
+  const Extents e = extents(data->dims, *axis);
+  const bool exclusive = call.integer("exclusive", 0) != 0, reverse = call.integer("reverse", 0) != 0;
+  std::vector<size_t> all(static_cast<size_t>(*data->elements()));
+  std::iota(all.begin(), all.end(), size_t{0});
+  KnownValue known = picked(*data, data->dims, all);
+  for (size_t outer = 0; outer < e.outer; ++outer)
+    for (size_t inner = 0; inner < e.inner; ++inner) {
+      double real = 0;
+      int64_t whole = 0;
+      for (size_t step = 0; step < e.at; ++step) {
+        const size_t i = (outer * e.at + (reverse ? e.at - 1 - step : step)) * e.inner + inner;
+        if (known.real()) {
+          const double item = data->number(i), before = real;
+          real = rounded(real + item, known.element);
+          known.reals[i] = exclusive ? before : real;
+        } else {
+          const Dim item = data->integer(i);
+          const int64_t before = whole;
+          if (item.batch || __builtin_add_overflow(whole, item.value, &whole)) return std::nullopt;
+          known.ints[i] = {exclusive ? before : whole};
+        }
+      }
+    }
+  return known;
+}
+
+Known tile(const Call& call) {
+  const KnownValue* data = call.known(0);
+  const auto repeats = call.list("", 1);
+  if (!data || !data->elements() || !call.known(1) || !repeats || repeats->size() != data->dims.size()) return std::nullopt;
+  Dims dims;
+  int64_t count = 1;
+  for (size_t i = 0; i < repeats->size(); ++i) {
+    const auto size = (*repeats)[i] < 0 ? std::nullopt : checked_mul(data->dims[i].value, (*repeats)[i]);
+    const auto more = size ? checked_mul(count, *size) : std::nullopt;
+    if (!more || *more > kKnownLimit) return std::nullopt;
+    count = *more;
+    dims.push_back({*size});
+  }
+  std::vector<size_t> chosen(static_cast<size_t>(count));
+  for (size_t flat = 0; flat < chosen.size(); ++flat) {
+    size_t rest = flat, stride = 1;
+    for (size_t i = dims.size(); i-- > 0;) {
+      const auto size = static_cast<size_t>(data->dims[i].value);
+      chosen[flat] += rest % static_cast<size_t>(dims[i].value) % size * stride;
+      rest /= static_cast<size_t>(dims[i].value);
+      stride *= size;
+    }
+  }
+  return picked(*data, std::move(dims), chosen);
+}
+
 Known gather_nd(const Call& call) {
   const KnownValue *data = call.known(0), *indices = call.known(1);
   if (!data || !indices || call.integer("batch_dims", 0) != 0) return std::nullopt;

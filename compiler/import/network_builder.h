@@ -25,10 +25,18 @@ namespace plimsoll {
 
 class NetworkBuilder {
  public:
-  NetworkBuilder(ModelFile& file, const ImportOptions& options, std::vector<std::string>& notes)
-      : file_(file), graph_(*file.model.mutable_graph()), options_(options), notes_(notes), opset_(opset_of(file.model)), table_(network_) {}
+  // follow: an Expand that repeats something as often as the example had samples repeats it for each sample.
+  NetworkBuilder(ModelFile& file, const ImportOptions& options, std::vector<std::string>& notes, bool follow)
+      : file_(file), graph_(*file.model.mutable_graph()), options_(options), notes_(notes), opset_(opset_of(file.model)), table_(network_) {
+    inputs_.set_follow(follow);
+  }
 
+  // Changes the file only if it is ok.
   Result<Network> build(const GraphOrder& order);
+  // The batch of the exporter's example, where the file has it in place of a symbol.
+  std::optional<int64_t> exported_batch() const { return exported_batch_; }
+  // Whether anything may be repeated for the samples of the example.
+  bool may_follow() const { return inputs_.may_follow(); }
 
  private:
   void find_readers(const GraphOrder& order);
@@ -61,8 +69,17 @@ class NetworkBuilder {
 
   Status add_operator(const onnx::NodeProto& proto);
   Status place(const onnx::NodeProto& proto, const Op& op);
-  Status infer(const onnx::NodeProto& proto, const Op& op);
+  Status infer(const onnx::NodeProto& given, const Op& op);
   Status stretch_constants(const onnx::NodeProto& proto);
+  // Of fit_inputs.cpp.
+  Status fit_inputs(onnx::NodeProto& node);
+  void keep_one_sample(onnx::NodeProto& node);
+  Status repeat_for_samples(onnx::NodeProto& node);
+  void follow_constant(onnx::NodeProto& node);
+  bool is_exported_as(Dim samples, Dim dim) const;
+  std::string add_fitted(const std::string& name, KnownValue known);
+  std::string stretched_to(const std::string& name, const Dims& dims);
+  Status add_expand(const std::string& from, const Dims& dims, const std::string& to);
   std::string unique_name(const onnx::NodeProto& proto);
   Status check_inputs(const onnx::NodeProto& proto) const;
   Status check_outputs(const onnx::NodeProto& proto) const;
@@ -86,6 +103,9 @@ class NetworkBuilder {
   RandomMasks masks_ = {};
   std::unordered_set<std::string> guards_ = {};  // what an IsNaN made that only guards
   int guards_left_out_ = 0;
+  std::unordered_set<std::string> fitted_ = {};  // values that fit_inputs() made
+  int masks_followed_ = 0;
+  int followed_ = 0;  // nodes that read one of them because of the exported batch
   std::unordered_map<ValueTable::Index, std::vector<std::string>> sequences_ = {};  // empty: of what is not supported
   std::unordered_map<std::string, std::vector<int>> readers_ = {};
   std::unordered_map<std::string, int> maker_ = {};

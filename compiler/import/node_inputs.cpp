@@ -37,6 +37,8 @@ Result<ValueId> NodeInputs::add(const onnx::NodeProto& proto, size_t i) {
   if (proto.op_type() == "Reshape") return add_reshape_target(proto, *known);
   if (proto.op_type() == "Gather" && i == 1 && picks_rows_at_random(proto, *known)) return table_.as_data(index, Slot::data);
   if (proto.op_type() == "Resize" && i == 3) return add_resize_target(proto, *known);
+  if (proto.op_type() == "Expand" && exported_batch_ && !known->depends_on_batch())
+    return table_.add_constant(name, expand_target(proto, *known));
   if (known->depends_on_batch()) return add_batch_constant(proto, i, *known);
   if (*known->elements() > kKnownLimit)
     return Error{ExitCode::unsupported, fmt::format("input {} ('{}') is too large for a constant", i, name)};
@@ -74,6 +76,29 @@ Result<ValueId> NodeInputs::add_reshape_target(const onnx::NodeProto& proto, con
   KnownValue resolved{.element = onnx::TensorProto::INT64, .dims = known.dims};
   for (const int64_t entry : target.entries) resolved.ints.push_back({entry});
   return table_.add_constant(proto.input(1), resolved);
+}
+
+// The batch of the exporter's example, in the shape of an Expand: where the input has samples, these; and, if it is followed, where
+// the input has one that is repeated.
+KnownValue NodeInputs::expand_target(const onnx::NodeProto& proto, KnownValue known) {
+  const Dims* x = table_.dims(table_.find(proto.input(0)));
+  if (!x || known.real() || known.dims.size() != 1 || known.ints.size() != static_cast<size_t>(known.dims[0].value)) return known;
+  bool has_samples = std::any_of(x->begin(), x->end(), [](Dim dim) { return dim.batch; });
+  for (size_t j = 0; j < known.ints.size(); ++j) {
+    const size_t behind = known.ints.size() - j;
+    const Dim dim = behind <= x->size() ? (*x)[x->size() - behind] : Dim{1};
+    if (dim.batch && known.ints[j].value == dim.value * *exported_batch_ && known.ints[j].value != 1) {
+      known.ints[j] = {1};
+      ++expands_rewritten_;
+    } else if (!has_samples && dim == Dim{1} && known.ints[j].value == *exported_batch_ && *exported_batch_ > 1) {
+      meet();
+      if (!follow_) continue;
+      known.ints[j] = {-1};
+      has_samples = true;
+      ++expands_rewritten_;
+    }
+  }
+  return known;
 }
 
 // The size of the batch, as the shape tells it or as it was written down when the model was exported, is no size to resize to.

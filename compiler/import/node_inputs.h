@@ -14,23 +14,33 @@ class NodeInputs {
   // The batch that was written into the model, if it was exported for one.
   void set_exported_batch(std::optional<int64_t> batch) { exported_batch_ = batch; }
 
+  // Whether an Expand to that batch is one to the samples.
+  void set_follow(bool follow) { follow_ = follow; }
+  bool follow() const { return follow_; }
+  bool may_follow() const { return may_follow_; }
+  // One that may be followed was met.
+  void meet() { may_follow_ = true; }
+
   // Input i of the node; an invalid id where it is left out, or says what the operator does anyway.
   // Errors: unsupported (elements that depend on the batch, of a type without kernels), invalid_model.
   Result<ValueId> add(const onnx::NodeProto& proto, size_t i);
 
   // Targets of Reshape that had a batch written into them.
   int reshapes_rewritten() const { return reshapes_rewritten_; }
+  int expands_rewritten() const { return expands_rewritten_; }
 
  private:
   bool picks_rows_at_random(const onnx::NodeProto& proto, const KnownValue& known);
   Result<ValueId> add_reshape_target(const onnx::NodeProto& proto, const KnownValue& known);
+  KnownValue expand_target(const onnx::NodeProto& proto, KnownValue known);
   Result<ValueId> add_resize_target(const onnx::NodeProto& proto, KnownValue known);
   Result<ValueId> add_batch_constant(const onnx::NodeProto& proto, size_t i, KnownValue known);
   std::optional<size_t> slice_axis(const onnx::NodeProto& proto, size_t j, size_t rank);
 
   ValueTable& table_;
   std::optional<int64_t> exported_batch_ = {};
-  int reshapes_rewritten_ = 0;
+  int reshapes_rewritten_ = 0, expands_rewritten_ = 0;
+  bool follow_ = false, may_follow_ = false;
 };
 
 }  // namespace plimsoll

@@ -24,7 +24,7 @@ bool depends_on_batch(const Dims& dims) {
 
 // The elements without the batch in them, where they are such.
 std::optional<Progression> progression_of(const KnownValue* known) {
-  if (!known || known->real() || known->ints.empty() || known->ints[0].batch) return std::nullopt;
+  if (!known || known->real() || known->ints.empty() || known->ints[0].batch || !known->probes.empty()) return std::nullopt;
   Progression found{.dims = known->dims, .first = known->ints[0].value, .steps = known->steps};
   if (!found.steps.empty()) return found;
   found.steps.assign(found.dims.size(), 0);
@@ -42,12 +42,38 @@ std::optional<Progression> progression_of(const KnownValue* known) {
     }
     if (known->ints[flat] != Dim{expected}) return std::nullopt;
   }
+  // Alike for each sample: what grows within a sample begins again with the next.
+  for (size_t axis = 0; axis < found.dims.size(); ++axis)
+    if (found.dims[axis].batch && found.steps[axis] != 0) return std::nullopt;
   return found;
 }
 
+// The elements of one sample, where all samples have the same; else the first of all and how they grow.
 Known known_of(Progression from, int element) {
+  bool alike = true;
+  int64_t count = 1;
+  for (size_t axis = 0; axis < from.dims.size() && alike; ++axis) {
+    const auto more = checked_mul(count, from.dims[axis].value);
+    alike = more && *more <= kKnownLimit && (!from.dims[axis].batch || from.steps[axis] == 0);
+    count = more.value_or(0);
+  }
+  const bool grows = std::any_of(from.steps.begin(), from.steps.end(), [](int64_t step) { return step != 0; });
+  if (alike && grows) {
+    KnownValue known{.element = element, .dims = from.dims};
+    for (int64_t flat = 0; flat < count; ++flat) {
+      int64_t item = from.first, rest = flat;
+      for (size_t axis = from.dims.size(); axis-- > 0;) {
+        int64_t grown = 0;
+        if (__builtin_mul_overflow(rest % from.dims[axis].value, from.steps[axis], &grown) || __builtin_add_overflow(item, grown, &item))
+          return std::nullopt;
+        rest /= from.dims[axis].value;
+      }
+      known.ints.push_back({item});
+    }
+    return known;
+  }
   KnownValue known{.element = element, .dims = std::move(from.dims), .ints = {{from.first}}};
-  known.steps = std::move(from.steps);
+  if (grows) known.steps = std::move(from.steps);
   return known;
 }
 
@@ -177,6 +203,20 @@ std::optional<Progression> expanded(const Progression& from, const KnownValue* s
   return dims ? broadcast_to(from, *dims) : std::nullopt;
 }
 
+// All of it, as exporters write a colon.
+bool slices_nothing(const std::vector<FoldInput>& inputs) {
+  const auto are_all = [&](size_t i, bool (*holds)(int64_t)) {
+    if (i >= inputs.size() || !inputs[i].known) return i > 2;  // axes, which do not matter, and steps may be left out
+    const KnownValue& known = *inputs[i].known;
+    return !known.real() && known.elements() && known.steps.empty() &&
+           std::all_of(known.ints.begin(), known.ints.end(), [&](Dim item) { return !item.batch && holds(item.value); });
+  };
+  constexpr auto from_first = [](int64_t start) { return start == 0; };
+  constexpr auto to_last = [](int64_t end) { return end == INT64_MAX; };
+  constexpr auto each = [](int64_t step) { return step == 1; };
+  return are_all(1, from_first) && are_all(2, to_last) && are_all(4, each);
+}
+
 }  // namespace
 
 Known fold_progression(const onnx::NodeProto& node, const std::vector<FoldInput>& inputs) {
@@ -192,7 +232,7 @@ Known fold_progression(const onnx::NodeProto& node, const std::vector<FoldInput>
   const auto first = of_samples || to_samples ? progression_of(inputs[0].known) : std::nullopt;
   if (!first) return std::nullopt;
   std::optional<Progression> made;
-  if (op == "Identity") made = first;
+  if (op == "Identity" || (op == "Slice" && slices_nothing(inputs))) made = first;
   if (op == "Expand") made = expanded(*first, second);
   if (op == "Reshape") made = reshaped(*first, second);
   if (op == "Cast") {
@@ -239,6 +279,22 @@ std::optional<PicksOfEachSample> picks_of_each_sample(Dim samples, const KnownVa
     picks.at.push_back(at);
   }
   return picks;
+}
+
+std::optional<PicksOfEachSample> picks_of_each_sample(Dim samples, const KnownValue& indices, int64_t exported_batch) {
+  if (!samples.batch || indices.real() || !indices.steps.empty() || indices.depends_on_batch() || indices.dims.empty() ||
+      indices.dims[0] != Dim{exported_batch} || *indices.elements() > kKnownLimit)
+    return std::nullopt;
+  PicksOfEachSample picks{.groups = kBatch, .length = samples.value, .dims = {indices.dims.begin() + 1, indices.dims.end()}};
+  const int64_t count = *indices.elements() / exported_batch;
+  for (int64_t flat = 0; flat < *indices.elements(); ++flat) {
+    const int64_t sample = flat / count, at = indices.integer(static_cast<size_t>(flat)).value - sample * samples.value;
+    if (at < 0 || at >= samples.value) return std::nullopt;
+    if (sample == 0) picks.at.push_back(at);
+    else if (picks.at[static_cast<size_t>(flat % count)] != at) return std::nullopt;
+  }
+  // Of one sample, some elements may as well be some of all samples.
+  return exported_batch > 1 || picks.all() ? std::optional(picks) : std::nullopt;
 }
 
 }  // namespace plimsoll

@@ -25,5 +25,7 @@ struct PicksOfEachSample {
   bool all() const;    // every element of a group, in order
 };
 std::optional<PicksOfEachSample> picks_of_each_sample(Dim samples, const KnownValue& indices);
+// The same of indices that were written down for the samples of an exporter's example.
+std::optional<PicksOfEachSample> picks_of_each_sample(Dim samples, const KnownValue& indices, int64_t exported_batch);
 
 }  // namespace plimsoll

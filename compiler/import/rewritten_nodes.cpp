@@ -70,6 +70,8 @@ Result<bool> NetworkBuilder::add_spelled(const onnx::NodeProto& proto) {
   Result<std::vector<onnx::NodeProto>> nodes = spell_out({.node = proto,
                                                           .opset = opset_,
                                                           .batch = options_.batch,
+                                                          .exported_batch = exported_batch_,
+                                                          .follow = [&] { return inputs_.meet(), inputs_.follow(); },
                                                           .dims = [&](size_t i) { return table_.dims(index(i)); },
                                                           .known = [&](size_t i) { return table_.known(index(i)); },
                                                           .element = [&](size_t i) { return element_of(table_[index(i)]); },
@@ -161,7 +163,16 @@ Status NetworkBuilder::add_mask(const onnx::NodeProto& proto, const RandomMask& 
   onnx::AttributeProto &shape = *drawn.add_attribute(), &number = *drawn.add_attribute();
   shape.set_name("shape");
   shape.set_type(onnx::AttributeProto::INTS);
-  for (const Dim dim : *dims) shape.add_ints(dim.batch ? -1 : dim.value);
+  // One draw for each sample of the exporter's example is one for each sample.
+  bool has_samples = std::any_of(dims->begin(), dims->end(), [](Dim dim) { return dim.batch; });
+  for (const Dim dim : *dims) {
+    const bool is_batch = !has_samples && exported_batch_ && *exported_batch_ > 1 && dim.value == *exported_batch_;
+    if (is_batch) inputs_.meet();
+    const bool followed = is_batch && inputs_.follow();
+    masks_followed_ += followed;
+    has_samples = has_samples || followed;
+    shape.add_ints(dim.batch || followed ? -1 : dim.value);
+  }
   number.set_name("probability");
   number.set_type(onnx::AttributeProto::FLOAT);
   number.set_f(static_cast<float>(p->number(0)));

@@ -30,6 +30,8 @@ class Writer {
   }
   int element(size_t i) const { return spelling_.element(i); }
   int64_t batch() const { return spelling_.batch; }
+  std::optional<int64_t> exported_batch() const { return spelling_.exported_batch; }
+  bool follow() const { return spelling_.follow(); }
   std::vector<Rows> rows(size_t i) const { return input(i).empty() ? std::vector<Rows>{} : spelling_.rows(i); }
   const Dims* dims(size_t i) const { return input(i).empty() ? nullptr : spelling_.dims(i); }
   const Dims& x() const { return *spelling_.dims(0); }

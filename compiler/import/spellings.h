@@ -13,10 +13,12 @@
 //   Max, Min of more than two     Max, Min of two, in a chain          Tile     Expand, Pad with mode wrap
 //   Pad with mode edge, reflect or wrap along several axes     a Pad for each axis
 //   Attention, RotaryEmbedding     MatMul, Where, Softmax, MatMul; Split, Mul, Add, Concat          TensorScatter     Split, Concat
+//   Tile               Expand, where it repeats dimensions of 1
 //   LSTM, GRU, RNN     unrolled: Gemm over the inputs of several steps, Gemm of the state, Split, Sigmoid, Tanh, Mul, Add of each step
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +41,8 @@ struct Spelling {
   const onnx::NodeProto& node;
   int64_t opset;
   int64_t batch;
+  std::optional<int64_t> exported_batch;  // the batch of the exporter's example
+  std::function<bool()> follow;           // whether what is repeated as often is repeated for each sample; asked only where it is
   std::function<const Dims*(size_t)> dims;
   std::function<const KnownValue*(size_t)> known;
   std::function<int(size_t)> element;  // onnx::TensorProto::DataType; of u8 and booleans that are computed UNDEFINED

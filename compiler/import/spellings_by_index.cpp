@@ -6,13 +6,60 @@
 #include "compiler/import/spelling_writer.h"
 
 namespace plimsoll::spelling {
+namespace {
+
+bool depends_on_batch(const Dims& dims) {
+  return std::any_of(dims.begin(), dims.end(), [](Dim dim) { return dim.batch; });
+}
+
+// By numbers that are the same for each sample, of what is no sample (the positions of words): once, and repeated.
+Result<Nodes> gather_once(Writer& w, const KnownValue& indices) {
+  const int64_t rank = static_cast<int64_t>(w.x().size()), given = w.integer("axis", 0), axis = given < 0 ? given + rank : given;
+  if (axis < 0 || axis >= rank) return w.invalid(fmt::format("axis {} of {}", given, to_string(w.x())));
+  KnownValue one = indices;
+  if (std::count_if(one.dims.begin(), one.dims.end(), [](Dim dim) { return dim.batch; }) != 1)
+    return w.unsupported("its indices depend on the number of samples");
+  Ints shape;
+  for (int64_t i = 0; i < rank; ++i) {
+    if (i != axis) shape.push_back(w.x()[static_cast<size_t>(i)].value);
+    else for (const Dim dim : one.dims) shape.push_back(dim.batch ? -1 : dim.value);  // -1 is the number of samples
+  }
+  std::replace(one.dims.begin(), one.dims.end(), kBatch, Dim{1});
+  const std::string rows = w.write("Gather", {w.input(0), w.constant(one)});
+  w.set_integer("axis", axis);
+  const std::string target = w.integers(shape, {{static_cast<int64_t>(shape.size())}});
+  w.write("Expand", {rows, target});
+  return w.finish();
+}
+
+// Written down for each sample of the exporter's example, the same for all of them.
+bool alike_for_example(const Writer& w, const KnownValue& indices) {
+  const auto batch = w.exported_batch();
+  if (!batch || *batch < 2 || indices.depends_on_batch() || !indices.steps.empty() || indices.dims.empty() || indices.dims[0] != Dim{*batch}) return false;
+  const size_t count = static_cast<size_t>(*indices.elements() / *batch);
+  for (size_t i = count; i < static_cast<size_t>(*indices.elements()); ++i)
+    if (indices.integer(i) != indices.integer(i % count)) return false;
+  return count > 0;
+}
+
+}  // namespace
 
 // By numbers that are the same within each sample: of what lies in rows of samples then (as torch's exporter writes as_strided).
 Result<Nodes> gather(Writer& w) {
   const KnownValue* indices = w.known(1);
-  if (!indices || indices->steps.empty()) return Nodes{};
+  if (!indices) return Nodes{};
   const int64_t axis = w.integer("axis", 0);
-  const auto picks = axis == 0 && !w.x().empty() ? picks_of_each_sample(w.x()[0], *indices) : std::nullopt;
+  const auto of_samples = std::find(indices->dims.begin(), indices->dims.end(), kBatch);
+  if (indices->alike_for_each_sample() && of_samples != indices->dims.end() && !depends_on_batch(w.x())) return gather_once(w, *indices);
+  if (!depends_on_batch(w.x()) && alike_for_example(w, *indices) && w.follow()) {
+    KnownValue alike = *indices;
+    alike.dims[0] = kBatch;
+    if (!alike.splat()) alike.ints.resize(alike.ints.size() / static_cast<size_t>(*w.exported_batch()));
+    return gather_once(w, alike);
+  }
+  auto picks = axis == 0 && !w.x().empty() ? picks_of_each_sample(w.x()[0], *indices) : std::nullopt;
+  if (!picks && axis == 0 && !w.x().empty() && w.exported_batch()) picks = picks_of_each_sample(w.x()[0], *indices, *w.exported_batch());
+  if (!picks && !indices->depends_on_batch()) return Nodes{};
   if (!picks)
     return Error{ExitCode::unsupported, fmt::format("{}: its indices depend on the number of samples, and are not the same for each sample of {}",
                                                     describe(w.node()), to_string(w.x()))};

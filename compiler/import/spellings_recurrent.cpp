@@ -115,9 +115,18 @@ class Unrolled {
     PLIMSOLL_TRY(check(2, "R", {directions, gates, hidden}));
     PLIMSOLL_TRY(check(3, "B", {directions, {2 * gates.value}}));
     const Dims state = samples_first_ ? Dims{samples_, directions, hidden} : Dims{directions, samples_, hidden};
-    PLIMSOLL_TRY(check(5, "initial_h", state));
-    if (lstm_) PLIMSOLL_TRY(check(6, "initial_c", state));
+    if (!is_zero_for_example(5, state)) PLIMSOLL_TRY(check(5, "initial_h", state));
+    if (lstm_ && !is_zero_for_example(6, state)) PLIMSOLL_TRY(check(6, "initial_c", state));
     return {};
+  }
+
+  // A state of zeros, as large as the exporter's example needed it.
+  bool is_zero_for_example(size_t i, Dims wanted) const {
+    const Dims* dims = w_.dims(i);
+    if (!dims || !w_.exported_batch() || !w_.is_all(i, 0)) return false;
+    for (Dim& dim : wanted)
+      if (dim.batch) dim = {dim.value * *w_.exported_batch()};
+    return *dims == wanted;
   }
 
   Status check(size_t i, const char* name, const Dims& wanted) const {

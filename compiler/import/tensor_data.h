@@ -19,17 +19,21 @@ inline constexpr int64_t kKnownLimit = int64_t{1} << 22;
 
 // What the compiler knows of a value. Integers and booleans lie in `ints` and may depend on the batch (the shape of
 // an activation does); reals in `reals`. A single element stands for all when the shape has more (ConstantOfShape), or,
-// with `steps`, begins integers that grow evenly along each dimension (progression.h).
+// with `steps`, begins integers that grow evenly along each dimension (progression.h). Where the shape depends on the batch
+// otherwise, the elements are those of one sample, and each sample has the same (a mask that was expanded to the batch).
 struct KnownValue {
   int element = onnx::TensorProto::FLOAT;  // onnx::TensorProto::DataType
   Dims dims = {};
   std::vector<Dim> ints = {};
   std::vector<double> reals = {};
   std::vector<int64_t> steps = {};
+  // Not empty: each sample has others, and these are the whole values with one sample, with two, … (fold_alike.cpp).
+  std::vector<KnownValue> probes = {};
 
   bool real() const;
-  bool splat() const { return (real() ? reals.size() : ints.size()) == 1 && steps.empty(); }
+  bool splat() const { return (real() ? reals.size() : ints.size()) == 1 && steps.empty() && probes.empty(); }
   bool depends_on_batch() const;           // in its shape or its elements
+  bool alike_for_each_sample() const { return !elements() && steps.empty() && probes.empty(); }
   std::optional<int64_t> elements() const;  // nullopt: the shape depends on the batch
   Dim integer(size_t i) const { return splat() ? ints[0] : ints[i]; }
   double number(size_t i) const { return splat() ? reals[0] : reals[i]; }

@@ -1,0 +1,274 @@
+// The batch of an exporter's example, followed through what repeats something for it, and constants that are alike for each sample.
+#include <catch2/catch.hpp>
+#include <functional>
+
+#include "compiler/import/batch.h"
+#include "compiler/import/loaded_model.h"
+#include "tests/import/model_builder.h"
+
+using namespace plimsoll;
+using Catch::Matchers::Contains;
+using Catch::Matchers::Equals;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+using Make = std::function<void(ModelBuilder&)>;
+
+// A model of x, of the given dimensions, with the output y: its operators and the dimensions of y, or the error.
+std::string said(const std::vector<std::string>& x, const Make& make, std::vector<std::string>* notes = nullptr) {
+  ModelBuilder build(18);
+  build.input("x", x);
+  make(build);
+  build.output("y");
+  const auto imported = build.import();
+  if (!imported.ok()) return outcome(imported);
+  if (notes) *notes = imported->notes;
+  std::string ops;
+  for (const Node& node : imported->network.nodes) ops += node.op + " ";
+  return ops + to_string(imported->network.values[imported->network.outputs[0]].type.dims);
+}
+
+void booleans(ModelBuilder& build, const std::string& name, const std::vector<int64_t>& dims, const std::vector<bool>& items) {
+  onnx::TensorProto tensor;
+  tensor.set_data_type(onnx::TensorProto::BOOL);
+  for (const int64_t dim : dims) tensor.add_dims(dim);
+  for (const bool item : items) tensor.mutable_raw_data()->push_back(static_cast<char>(item));
+  ModelBuilder::tensor_attribute(build.node("Constant", {}, {name}), "value", tensor);
+}
+
+void concat(ModelBuilder& build, const std::vector<std::string>& inputs, int64_t axis, const std::string& name = "cat") {
+  ModelBuilder::integer(build.node("Concat", inputs, {"y"}, name), "axis", axis);
+}
+
+// The real numbers of a constant, computed by `make` as "c" in a model that adds it to x[N,…].
+std::vector<double> computed(const Make& make, const std::vector<std::string>& x) {
+  ModelBuilder build(18);
+  build.input("x", x);
+  make(build);
+  build.node("Add", {"x", "c"}, {"y"});
+  build.output("y");
+  const auto imported = build.import();
+  INFO(outcome(imported));
+  REQUIRE(imported.ok());
+  REQUIRE(imported->network.nodes.size() == 1);
+  const Value& value = imported->network.values[imported->network.nodes.begin()->inputs[1]];
+  for (const auto& tensor : imported->file->model.graph().initializer())
+    if (tensor.name() == value.initializer) {
+      const auto known = known_value_of(tensor);
+      REQUIRE(known);
+      std::vector<double> items;
+      for (size_t i = 0; i < static_cast<size_t>(*known->elements()); ++i) items.push_back(known->number(i));
+      return items;
+    }
+  return value.constant ? value.constant->reals : std::vector<double>{};
+}
+
+}  // namespace
+
+TEST_CASE("a class token that is repeated for the example's samples is repeated for each sample") {
+  const Make token = [](ModelBuilder& build) {
+    build.weight("token", {1, 1, 4}).constant("target", {2, -1, -1}).node("Abs", {"target"}, {"sizes"});
+    build.node("Expand", {"token", "sizes"}, {"tokens"}, "expand");
+    concat(build, {"tokens", "x"}, 1);
+  };
+  std::vector<std::string> notes;
+  CHECK(said({"2", "3", "4"}, token, &notes) == "Expand Concat [N,4,4]");
+  REQUIRE(notes.size() == 2);
+  CHECK_THAT(notes[1], Contains("repeated something for the batch of 2"));
+  CHECK(said({"N", "3", "4"}, [](ModelBuilder& build) {
+          build.weight("token", {1, 1, 4}).constant("rest", {1, 4});
+          onnx::NodeProto& shape = build.node("Shape", {"x"}, {"n"});
+          ModelBuilder::integer(shape, "end", 1);
+          ModelBuilder::integer(build.node("Concat", {"n", "rest"}, {"target"}), "axis", 0);
+          build.node("Expand", {"token", "target"}, {"tokens"});
+          concat(build, {"tokens", "x"}, 1);
+        }) == "Expand Concat [N,4,4]");
+}
+
+TEST_CASE("of an example of one sample, nothing is repeated, and a class token stands beside each sample") {
+  CHECK(said({"1", "3", "4"}, [](ModelBuilder& build) {
+          build.weight("token", {1, 1, 4}).constant("target", {1, 1, 4}).node("Expand", {"token", "target"}, {"tokens"});
+          concat(build, {"tokens", "x"}, 1);
+        }) == "Expand Expand Concat [N,4,4]");
+}
+
+TEST_CASE("what is repeated as often as the example had samples stays so where the shapes go together as they are") {
+  CHECK(said({"2", "2", "4"}, [](ModelBuilder& build) {
+          build.weight("row", {1, 4}).constant("target", {2, 4}).node("Expand", {"row", "target"}, {"rows"});
+          build.node("Add", {"x", "rows"}, {"y"});
+        }) == "Expand Add [N,2,4]");
+}
+
+TEST_CASE("a batch that cannot be followed is refused with the node and the way out") {
+  const std::string refusal = said({"2", "3", "4"}, [](ModelBuilder& build) {
+    build.weight("table", {2, 3, 4}).node("Add", {"x", "table"}, {"y"}, "add");
+  });
+  CHECK_THAT(refusal, StartsWith("4: node 'add' (Add): operands [N,3,4] and [2,3,4]") && Contains("exported for a batch of 2") &&
+                          Contains("dynamic_shapes=({0: 'batch'},)"));
+  CHECK_THAT(said({"2", "3", "4"}, [](ModelBuilder& build) {
+               build.weight("token", {1, 1, 4}).weight("w", {2, 2}).constant("target", {2, 1, 4});
+               build.node("Expand", {"token", "target"}, {"tokens"});
+               ModelBuilder::ints(build.node("Transpose", {"tokens"}, {"turned"}), "perm", {2, 1, 0});
+               build.node("MatMul", {"turned", "w"}, {"z"}, "product");  // would be a product over samples
+               concat(build, {"z", "x"}, 1);
+             }),
+             StartsWith("4: node 'product' (MatMul)") && Contains("dynamic_shapes"));
+}
+
+TEST_CASE("repeating along another dimension leaves the samples alone") {
+  CHECK(said({"2", "1", "3", "4"}, [](ModelBuilder& build) {
+          build.constant("target", {2, 5, 3, 4}).node("Expand", {"x", "target"}, {"wide"});
+          build.constant("merged", {2, 15, 4}).node("Reshape", {"wide", "merged"}, {"y"});
+        }) == "Expand Reshape [N,15,4]");
+}
+
+TEST_CASE("a Tile along dimensions of one repeats for each sample") {
+  const Make tiled = [](ModelBuilder& build) {
+    build.weight("token", {1, 1, 4}).constant("times", {2, 1, 1}).node("Tile", {"token", "times"}, {"tokens"}, "tile");
+    concat(build, {"tokens", "x"}, 1);
+  };
+  CHECK(said({"2", "3", "4"}, tiled) == "Expand Concat [N,4,4]");
+  CHECK_THAT(said({"2", "3", "4"}, [](ModelBuilder& build) {
+               build.constant("times", {1, 2, 1}).node("Tile", {"x", "times"}, {"y"}, "tile");
+             }), Equals("Pad [N,6,4]"));
+}
+
+TEST_CASE("a mask that is drawn for each sample of the example is drawn for each sample") {
+  CHECK(said({"2", "3", "4"}, [](ModelBuilder& build) {
+          build.constant("shape", {2, 1, 1}).node("ConstantOfShape", {"shape"}, {"empty"});
+          build.constant_real("keep", {0.5f}, true);
+          build.node("RandomUniformLike", {"empty"}, {"drawn"});
+          build.node("Less", {"drawn", "keep"}, {"kept"});
+          ModelBuilder::integer(build.node("Cast", {"kept"}, {"mask"}), "to", onnx::TensorProto::FLOAT);
+          build.node("Mul", {"x", "mask"}, {"y"});
+        }) == "Bernoulli Mul [N,3,4]");
+}
+
+TEST_CASE("numbers that count through the samples of the example count through all") {
+  const auto picked = [](const std::vector<int64_t>& items) {
+    return said({"2", "6", "4", "4"}, [&](ModelBuilder& build) {
+      build.weight("w", {6, 6, 3, 3}).conv("x", "w", "", "c").node("GlobalAveragePool", {"c"}, {"mean"});
+      build.constant("open", {-1}).node("Reshape", {"mean", "open"}, {"flat"});
+      build.constant("numbers", items).constant("shape", {2, static_cast<int64_t>(items.size()) / 2, 1, 1});
+      build.node("Reshape", {"numbers", "shape"}, {"indices"});
+      build.node("Gather", {"flat", "indices"}, {"y"}, "pick");
+    });
+  };
+  CHECK(picked({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}) == "Conv GlobalAveragePool Reshape Reshape [N,6,1,1]");
+  CHECK(picked({1, 2, 7, 8}) == "Conv GlobalAveragePool Reshape Reshape Gather [N,2,1,1]");
+  CHECK_THAT(picked({1, 2, 7, 9}), StartsWith("5: node 'pick' (Gather)"));
+}
+
+TEST_CASE("dimensions that are merged in front, with the samples among them") {
+  using Entries = std::vector<int64_t>;
+  constexpr Dim N = kBatch;
+  CHECK(reshape_target({N, {4}, {4}, {7}, {8}}, {{32}, {7}, {8}}, true, 2).entries == Entries{-1, 7, 8});
+  CHECK(reshape_target({N, {4}, {4}, {7}, {8}}, {{16}, {7}, {8}}, true, 1).entries == Entries{-1, 7, 8});
+  CHECK(reshape_target({N, {64}, {32}, {32}}, {{2048}, {2}, {16}, {2}}, true, 2).entries == Entries{-1, 2, 16, 2});
+  CHECK(reshape_target({{196, true}, {16}, {24}}, {{2}, {196}, {-1}}, true, 2).entries == Entries{-1, 196, 384});
+}
+
+TEST_CASE("a mask that is expanded to the samples is one for all of them") {
+  for (const bool fixed : {false, true}) {
+    INFO(fixed);
+    CHECK(said({fixed ? "2" : "N", "1", "3", "3"}, [&](ModelBuilder& build) {
+            booleans(build, "lower", {1, 1, 3, 3}, {true, false, false, true, true, false, true, true, true});
+            build.constant("sizes", {1, 3, 3}).constant_real("low", {-1e9f}, true).constant("two", {2});
+            onnx::NodeProto& shape = build.node("Shape", {"x"}, {"n"});
+            ModelBuilder::integer(shape, "end", 1);
+            ModelBuilder::integer(build.node("Concat", {fixed ? "two" : "n", "sizes"}, {"target"}), "axis", 0);
+            build.node("Expand", {"lower", "target"}, {"mask"});
+            build.node("And", {"mask", "lower"}, {"both"});
+            build.node("Not", {"both"}, {"out"});
+            build.node("Not", {"out"}, {"in"});
+            build.node("Where", {"in", "x", "low"}, {"y"});
+          }) == "Where [N,1,3,3]");
+  }
+}
+
+TEST_CASE("positions that are expanded to the samples are looked up once") {
+  for (const bool fixed : {false, true}) {
+    INFO(fixed);
+    CHECK(said({fixed ? "2" : "N", "3", "4"}, [&](ModelBuilder& build) {
+            build.weight("table", {5, 4}).constant_scalar("zero", 0).constant_scalar("three", 3).constant_scalar("one", 1);
+            build.constant("front", {0}).constant("sizes", {3}).constant("two", {2});
+            build.node("Range", {"zero", "three", "one"}, {"numbers"});
+            build.node("Unsqueeze", {"numbers", "front"}, {"row"});
+            onnx::NodeProto& shape = build.node("Shape", {"x"}, {"n"});
+            ModelBuilder::integer(shape, "end", 1);
+            ModelBuilder::integer(build.node("Concat", {fixed ? "two" : "n", "sizes"}, {"target"}), "axis", 0);
+            build.node("Expand", {"row", "target"}, {"positions"});
+            build.node("Gather", {"table", "positions"}, {"encoded"});
+            build.node("Add", {"x", "encoded"}, {"y"});
+          }) == "Gather Expand Add [N,3,4]");
+  }
+}
+
+TEST_CASE("angles of positions are computed while compiling") {
+  for (const bool fixed : {false, true}) {
+    INFO(fixed);
+    const std::vector<double> cosines = computed([&](ModelBuilder& build) {
+      build.constant_real("frequencies", {1, 0.5f}).constant("column", {1, 2, 1}).constant("sizes", {2, 1}).constant("rows", {1, 3});
+      build.constant("two", {2}).constant("order", {0, 2, 1});
+      build.node("Reshape", {"frequencies", "column"}, {"f"});
+      onnx::NodeProto& shape = build.node("Shape", {"x"}, {"n"});
+      ModelBuilder::integer(shape, "end", 1);
+      ModelBuilder::integer(build.node("Concat", {fixed ? "two" : "n", "sizes"}, {"target"}), "axis", 0);
+      build.node("Expand", {"f", "target"}, {"wide"});
+      build.constant_real("steps", {0, 1, 2}).constant("row", {1, 1, 3}).node("Reshape", {"steps", "row"}, {"t"});
+      build.node("MatMul", {"wide", "t"}, {"angles"});
+      ModelBuilder::ints(build.node("Transpose", {"angles"}, {"turned"}), "perm", {0, 2, 1});
+      build.node("Cos", {"turned"}, {"c"});
+    }, {fixed ? "2" : "N", "3", "2"});
+    REQUIRE(cosines.size() == 6);
+    CHECK(cosines[2] == Approx(0.5403023));
+    CHECK(cosines[5] == Approx(0.5403023));
+    CHECK(cosines[4] == Approx(-0.4161468));
+  }
+}
+
+TEST_CASE("what picks, adds up and repeats constants is computed while compiling") {
+  CHECK(computed([](ModelBuilder& build) {
+          build.constant("ones", {1, 1, 1}).constant_scalar("along", 0).node("CumSum", {"ones", "along"}, {"counted"});
+          ModelBuilder::integer(build.node("Cast", {"counted"}, {"c"}), "to", onnx::TensorProto::FLOAT);
+        }, {"N", "3"}) == std::vector<double>{1, 2, 3});
+  CHECK(computed([](ModelBuilder& build) {
+          build.constant("ones", {1, 2, 4}).constant_scalar("along", 0);
+          onnx::NodeProto& sum = build.node("CumSum", {"ones", "along"}, {"counted"});
+          ModelBuilder::integer(sum, "exclusive", 1);
+          ModelBuilder::integer(sum, "reverse", 1);
+          ModelBuilder::integer(build.node("Cast", {"counted"}, {"c"}), "to", onnx::TensorProto::FLOAT);
+        }, {"N", "3"}) == std::vector<double>{6, 4, 0});
+  CHECK(computed([](ModelBuilder& build) {
+          build.constant_real("data", {5, 6, 7, 8}).constant("square", {2, 2}).node("Reshape", {"data", "square"}, {"d"});
+          build.constant("at", {1, 0, 0, -1}).node("Reshape", {"at", "square"}, {"i"});
+          ModelBuilder::integer(build.node("GatherElements", {"d", "i"}, {"c"}), "axis", 1);
+        }, {"N", "2", "2"}) == std::vector<double>{6, 5, 7, 8});
+  CHECK(computed([](ModelBuilder& build) {
+          build.constant_real("data", {1, 2}).constant("times", {2}).node("Tile", {"data", "times"}, {"c"});
+        }, {"N", "4"}) == std::vector<double>{1, 2, 1, 2});
+  CHECK(computed([](ModelBuilder& build) {
+          build.constant_real("from", {0}, true).constant_real("to", {1}, true).constant_real("step", {0.25f}, true);
+          build.node("Range", {"from", "to", "step"}, {"c"});
+        }, {"N", "4"}) == std::vector<double>{0, 0.25, 0.5, 0.75});
+}
+
+TEST_CASE("a conversion to the type that is there already is none") {
+  CHECK(said({"N", "3"}, [](ModelBuilder& build) {
+          build.weight("w", {3}).node("CastLike", {"w", "x"}, {"v"});
+          build.node("Add", {"x", "v"}, {"y"});
+        }) == "Add [N,3]");
+}
+
+TEST_CASE("what may be computed while compiling is not listed behind what is not supported") {
+  const std::string refusal = said({"N", "3"}, [](ModelBuilder& build) {
+    build.node("Det", {"x"}, {"unknown"}, "first");
+    build.constant_real("half", {0.5f}, true);
+    build.node("CastLike", {"half", "unknown"}, {"converted"}, "cascade");
+    build.node("Cos", {"unknown"}, {"cosine"}, "cascade2");
+    build.node("Mul", {"cosine", "converted"}, {"z"});
+    build.node("Hardmax", {"z"}, {"y"}, "second");
+  });
+  CHECK_THAT(refusal, Contains("Det") && Contains("Hardmax") && !Contains("CastLike") && !Contains("Cos"));
+}
