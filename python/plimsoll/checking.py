@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# A power of two, so large that w1 = w0 - LR * g keeps the bits of g: one step of SGD tells the gradient.
-GRADIENT_LR = 2.0 ** 24
+# A power of two, which keeps the bits of a gradient. It is so large that after one step of SGD, w1 = w0 - LR * g, the weight is little else than
+# the gradient, also where that is tiny: behind a layer scale of 1e-5.
+GRADIENT_LR = 2.0 ** 60
 
 
 @dataclass
