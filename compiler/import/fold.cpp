@@ -145,8 +145,8 @@ Known fold_real_range(const Call& call) {
     if (!call.known(i) || !call.known(i)->real() || call.known(i)->elements() != 1) return std::nullopt;
   const double start = call.known(0)->number(0), limit = call.known(1)->number(0), delta = call.known(2)->number(0);
   const double count = std::ceil((limit - start) / delta);
-  if (!(count <= static_cast<double>(kKnownLimit))) return std::nullopt;
-  KnownValue known{.element = call.known(0)->element, .dims = {{std::max<int64_t>(0, static_cast<int64_t>(count))}}};
+  if (!(count <= static_cast<double>(kKnownLimit))) return std::nullopt;  // nor where it is no number
+  KnownValue known{.element = call.known(0)->element, .dims = {{count > 0 ? static_cast<int64_t>(count) : 0}}};  // it may be -inf
   for (int64_t i = 0; i < known.dims[0].value; ++i) known.reals.push_back(rounded(start + static_cast<double>(i) * delta, known.element));
   return known;
 }
