@@ -24,8 +24,10 @@ Result<std::optional<AuthorNotes>> author_notes_of(const onnx::ModelProto& model
     if (!json.is_object() || !json.contains("schema") || !json["schema"].is_number_integer())
       return invalid("is not a JSON object with a schema");
     if (const Json& schema = json["schema"]; schema != kSchema)
-      return Error{ExitCode::unsupported, fmt::format("the model's metadata '{}' has schema {}, this compiler reads {}", kKey, dump(schema), kSchema),
-                   {"use a compiler of the version of the Python package, or export with an older package"}};
+      return Error{
+          ExitCode::unsupported,
+          fmt::format("the model's metadata '{}' has schema {}, this compiler reads {}", kKey, dump(schema), kSchema),
+          {"use a compiler of the version of the Python package, or export with an older package"}};
     AuthorNotes notes;
     if (!json.contains("trained") || !json["trained"].is_array()) return invalid("does not list what is trained");
     for (const Json& name : json["trained"]) {

@@ -1,11 +1,12 @@
-// What plimsoll.export (python/plimsoll/exporting.py) writes beside a model: what PyTorch knows and ONNX has no place for. It is one JSON object
-// among the model's metadata, under "plimsoll.export":
+// What plimsoll.export (python/plimsoll/exporting.py) writes beside a model: what PyTorch knows and ONNX has no place
+// for. It is one JSON object among the model's metadata, under "plimsoll.export":
 //
 //   {"schema": 1,
 //    "trained": ["conv.weight", …],   parameters that an optimizer steps; no other initializer is trained
 //    "frozen":  ["stem.weight", …],   parameters with requires_grad=False
 //    "buffers": ["scale", …],
-//    "modes": "stated"}               training_mode of each BatchNormalization is that of its module; left out where some are unknown
+//    "modes": "stated"}               training_mode of each BatchNormalization is its module's;
+//                                     left out where some are unknown
 #pragma once
 
 #include <optional>
@@ -22,7 +23,8 @@ struct AuthorNotes {
   bool modes_are_stated = false;
 };
 
-// nullopt: the model has none. Errors: invalid_model, where they cannot be read; unsupported, where they have a newer schema.
+// nullopt: the model has none. Errors: invalid_model, where they cannot be read; unsupported, where they have a newer
+// schema.
 Result<std::optional<AuthorNotes>> author_notes_of(const onnx::ModelProto& model);
 
 }  // namespace plimsoll

@@ -1,5 +1,5 @@
-// Inputs of a node that have as many samples as the others only if the batch is followed: constants that are alike for each sample,
-// and what an exporter wrote for the batch of its example.
+// Inputs of a node that have as many samples as the others only if the batch is followed: constants that are alike for
+// each sample, and what an exporter wrote for the batch of its example.
 #include <algorithm>
 
 #include "compiler/import/network_builder.h"
@@ -8,7 +8,8 @@ namespace plimsoll {
 namespace {
 
 bool broadcasts(std::string_view op) {
-  return op == "Add" || op == "Sub" || op == "Mul" || op == "Div" || op == "Pow" || op == "Where" || op == "Min" || op == "Max";
+  return op == "Add" || op == "Sub" || op == "Mul" || op == "Div" || op == "Pow" || op == "Where" || op == "Min" ||
+         op == "Max";
 }
 
 // The first of what lies along the axis, where all of it is the same. nullopt: it is not.
@@ -27,7 +28,8 @@ std::optional<KnownValue> first_along(const KnownValue& known, size_t axis) {
   const size_t count = known.real() ? known.reals.size() : known.ints.size();
   for (size_t flat = 0; flat < count; ++flat) {
     const size_t along = flat / inner % size, of_first = flat - along * inner;
-    if (known.real() ? known.reals[flat] != known.reals[of_first] : known.ints[flat] != known.ints[of_first]) return std::nullopt;
+    if (known.real() ? known.reals[flat] != known.reals[of_first] : known.ints[flat] != known.ints[of_first])
+      return std::nullopt;
     if (along > 0) continue;
     if (known.real()) first.reals.push_back(known.reals[flat]);
     else first.ints.push_back(known.ints[flat]);
@@ -66,7 +68,8 @@ void NetworkBuilder::keep_one_sample(onnx::NodeProto& node) {
     if (!shapes[i]) continue;
     const std::string& name = node.input(static_cast<int>(i));
     const KnownValue* known = table_.known(table_.find(name));
-    if (!known || (!known->elements() && known->real() && known->splat())) continue;  // the latter is stretched as a number
+    if (!known || (!known->elements() && known->real() && known->splat()))
+      continue;  // the latter is stretched as a number
     KnownValue one = *known;
     std::string suffix;
     for (size_t axis = 0; axis < one.dims.size(); ++axis) {
@@ -89,7 +92,8 @@ void NetworkBuilder::keep_one_sample(onnx::NodeProto& node) {
   }
 }
 
-// What is put beside samples has as many of them: it is repeated for each, where the exporter did so for those of its example.
+// What is put beside samples has as many of them: it is repeated for each, where the exporter did so for those of its
+// example.
 Status NetworkBuilder::repeat_for_samples(onnx::NodeProto& node) {
   const onnx::AttributeProto* given = find_attribute(node, "axis");
   const Dims* like = nullptr;
@@ -138,14 +142,16 @@ Status NetworkBuilder::add_expand(const std::string& from, const Dims& dims, con
   return infer(expand, *find_op("Expand"));
 }
 
-// A constant of real numbers that an exporter computed for each sample of its example (an encoding of positions), on its way through
-// operators that have weights.
+// A constant of real numbers that an exporter computed for each sample of its example (an encoding of positions), on
+// its way through operators that have weights.
 void NetworkBuilder::follow_constant(onnx::NodeProto& node) {
   if (!exported_batch_ || *exported_batch_ < 2 || node.input_size() == 0 || node.input(0).empty()) return;
   const std::string name = node.input(0);
   const ValueTable::Index index = table_.find(name);
   const KnownValue* known = table_[index].initializer || table_[index].data.valid() ? nullptr : table_.known(index);
-  if (!known || !known->real() || known->depends_on_batch() || known->dims.empty() || known->dims[0] != Dim{*exported_batch_}) return;
+  if (!known || !known->real() || known->depends_on_batch() || known->dims.empty() ||
+      known->dims[0] != Dim{*exported_batch_})
+    return;
   auto first = first_along(*known, 0);
   if (!first) return;
   inputs_.meet();
@@ -160,7 +166,9 @@ void NetworkBuilder::follow_constant(onnx::NodeProto& node) {
 Status NetworkBuilder::fit_inputs(onnx::NodeProto& node) {
   if (broadcasts(node.op_type())) keep_one_sample(node);
   if (node.op_type() == "Concat") PLIMSOLL_TRY(repeat_for_samples(node));
-  if (node.op_type() == "Conv" || node.op_type() == "MatMul" || node.op_type() == "Gemm" || node.op_type() == "LayerNormalization") follow_constant(node);
+  if (node.op_type() == "Conv" || node.op_type() == "MatMul" || node.op_type() == "Gemm" ||
+      node.op_type() == "LayerNormalization")
+    follow_constant(node);
   return {};
 }
 

@@ -1,10 +1,12 @@
-// Constants that have as many samples as the batch: alike_for_each_sample() of tensor_data.h, or numbered sample by sample.
+// Constants that have as many samples as the batch: alike_for_each_sample() of tensor_data.h, or numbered sample by
+// sample.
 //
-// The shape of such a constant depends on the batch. A rule that folds constants of known size is asked for one sample and
-// for two: a dimension that doubles is the batch's, one that stays is a number, and where the second sample has the elements of
-// the first, each sample has them. What the rules compute does not depend on the number of samples but for two cases. The number
-// itself is compared with others, so it may be read as a shape only. And samples are counted and their numbers compared: what is
-// numbered goes only through operators that bring it elsewhere, add to it, or pick by it.
+// The shape of such a constant depends on the batch. A rule that folds constants of known size is asked for one sample
+// and for two: a dimension that doubles is the batch's, one that stays is a number, and where the second sample has the
+// elements of the first, each sample has them. What the rules compute does not depend on the number of samples but for
+// two cases. The number itself is compared with others, so it may be read as a shape only. And samples are counted and
+// their numbers compared: what is numbered goes only through operators that bring it elsewhere, add to it, or pick by
+// it.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -28,8 +30,9 @@ bool is_shape(std::string_view op, size_t input) {
 
 // Operators that take what differs from sample to sample.
 bool keeps_numbering(std::string_view op) {
-  constexpr std::array<std::string_view, 14> kSafe = {"Add", "Cast", "CastLike", "Concat", "Expand", "Gather", "GatherElements",
-                                                      "GatherND", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"};
+  constexpr std::array<std::string_view, 14> kSafe = {"Add",    "Cast",           "CastLike",  "Concat",   "Expand",
+                                                      "Gather", "GatherElements", "GatherND",  "Identity", "Reshape",
+                                                      "Slice",  "Squeeze",        "Transpose", "Unsqueeze"};
   return std::find(kSafe.begin(), kSafe.end(), op) != kSafe.end();
 }
 
@@ -46,7 +49,8 @@ std::optional<std::vector<size_t>> stored_indices(const Dims& dims, int64_t samp
   for (size_t flat = 0; flat < indices.size(); ++flat) {
     size_t rest = flat, stride = 1;
     for (size_t axis = dims.size(); axis-- > 0;) {
-      const auto stored = static_cast<size_t>(dims[axis].value), size = dims[axis].batch ? stored * static_cast<size_t>(samples) : stored;
+      const auto stored = static_cast<size_t>(dims[axis].value),
+                 size = dims[axis].batch ? stored * static_cast<size_t>(samples) : stored;
       indices[flat] += rest % size % stored * stride;
       rest /= size;
       stride *= stored;
@@ -70,7 +74,8 @@ Known numbered(const KnownValue& known, int64_t samples) {
     int64_t item = known.ints[0].value, rest = flat;
     for (size_t axis = all.dims.size(); axis-- > 0;) {
       int64_t grown = 0;
-      if (__builtin_mul_overflow(rest % all.dims[axis].value, known.steps[axis], &grown) || __builtin_add_overflow(item, grown, &item))
+      if (__builtin_mul_overflow(rest % all.dims[axis].value, known.steps[axis], &grown) ||
+          __builtin_add_overflow(item, grown, &item))
         return std::nullopt;
       rest /= all.dims[axis].value;
     }

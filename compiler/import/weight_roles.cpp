@@ -55,12 +55,14 @@ class RoleFinder {
   }
 
   void look_at_addend(const onnx::NodeProto& node, const std::string& other, const onnx::TensorProto& tensor) {
-    const int64_t longer = std::count_if(tensor.dims().begin(), tensor.dims().end(), [](int64_t dim) { return dim != 1; });
+    const int64_t longer =
+        std::count_if(tensor.dims().begin(), tensor.dims().end(), [](int64_t dim) { return dim != 1; });
     if (const onnx::NodeProto* layer = maker(other); layer && longer <= 1 && is_layer(*layer))
       roles_[tensor.name()] = {WeightRole::Kind::parameter, fmt::format("a bias of {}", describe(*layer))};
     else if (longer == 0 && goes_under_a_root(node) && readers_[tensor.name()].size() == count_additions(tensor.name()))
-      roles_.try_emplace(tensor.name(), WeightRole{WeightRole::Kind::epsilon, fmt::format("an epsilon: {} adds it to what a square root reads",
-                                                                                          describe(node))});
+      roles_.try_emplace(tensor.name(),
+                         WeightRole{WeightRole::Kind::epsilon,
+                                    fmt::format("an epsilon: {} adds it to what a square root reads", describe(node))});
   }
 
   bool is_layer(const onnx::NodeProto& node) const {
@@ -74,8 +76,9 @@ class RoleFinder {
   bool goes_under_a_root(const onnx::NodeProto& node) const {
     const auto found = readers_.find(node.output(0));
     if (found == readers_.end()) return false;
-    return std::all_of(found->second.begin(), found->second.end(),
-                       [](const onnx::NodeProto* reader) { return reader->op_type() == "Sqrt" && is_onnx_domain(reader->domain()); });
+    return std::all_of(found->second.begin(), found->second.end(), [](const onnx::NodeProto* reader) {
+      return reader->op_type() == "Sqrt" && is_onnx_domain(reader->domain());
+    });
   }
 
   size_t count_additions(const std::string& name) const {
@@ -98,7 +101,8 @@ class RoleFinder {
 std::unordered_map<std::string, WeightRole> find_weight_roles(const ModelFile& file, const GraphOrder& order) {
   auto roles = RoleFinder(file.model.graph(), order).run();
   if (file.author)
-    for (const std::string& name : file.author->trained) roles[name] = {WeightRole::Kind::parameter, "plimsoll.export lists it as trained"};
+    for (const std::string& name : file.author->trained)
+      roles[name] = {WeightRole::Kind::parameter, "plimsoll.export lists it as trained"};
   return roles;
 }
 

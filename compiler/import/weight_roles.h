@@ -15,9 +15,10 @@ struct WeightRole {
   std::string reason = {};  // "weight of node 'fc' (Gemm)"
 };
 
-// By the initializer's name, also where it is read through an Identity. What plimsoll.export lists as trained is a parameter. Else:
-//   - parameter: the weight or bias of a Conv, ConvTranspose, Gemm, MatMul or recurrent layer, the scale or bias of a normalization, the
-//     slope of a PRelu; a bias that is added to what a Conv, or a MatMul with an initializer, makes;
+// By the initializer's name, also where it is read through an Identity. What plimsoll.export lists as trained is a
+// parameter. Else:
+//   - parameter: the weight or bias of a Conv, ConvTranspose, Gemm, MatMul or recurrent layer, the scale or bias of a
+//     normalization, the slope of a PRelu; a bias that is added to what a Conv, or a MatMul with an initializer, makes;
 //   - epsilon: one number that is added to what a Sqrt reads, and nothing else.
 // Others have no role here: what is trained of them is decided by metadata, names and numbers (values.cpp).
 std::unordered_map<std::string, WeightRole> find_weight_roles(const ModelFile& file, const GraphOrder& order);

@@ -41,9 +41,10 @@ void leave_out_evaluated_dropouts(Network& network, std::vector<std::string>& no
   if (evaluated.empty()) return;
   const auto count = static_cast<int64_t>(evaluated.size());
   if (!tells) {
-    notes.push_back(fmt::format("{} {} in evaluation mode, as the whole file is: training drops all the same. If {} should not, set the "
-                                "ratio to 0 before the export",
-                                counted(count, "dropout"), is_or_are(count), count == 1 ? "it" : "they"));
+    notes.push_back(fmt::format(
+        "{} {} in evaluation mode, as the whole file is: training drops all the same. If {} should not, set the "
+        "ratio to 0 before the export",
+        counted(count, "dropout"), is_or_are(count), count == 1 ? "it" : "they"));
     return;
   }
   for (Node* node : evaluated) {
@@ -51,8 +52,9 @@ void leave_out_evaluated_dropouts(Network& network, std::vector<std::string>& no
     node->inputs.resize(1);
     node->attributes.clear();
   }
-  notes.push_back(fmt::format("{} {} in evaluation mode beside other nodes in training: {} nothing: {}{}", counted(count, "dropout"),
-                              is_or_are(count), count == 1 ? "it drops" : "they drop", evaluated[0]->name, count > 1 ? ", …" : ""));
+  notes.push_back(fmt::format("{} {} in evaluation mode beside other nodes in training: {} nothing: {}{}",
+                              counted(count, "dropout"), is_or_are(count), count == 1 ? "it drops" : "they drop",
+                              evaluated[0]->name, count > 1 ? ", …" : ""));
 }
 
 }  // namespace plimsoll

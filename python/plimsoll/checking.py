@@ -1,4 +1,5 @@
-"""Runs one training step in PyTorch and in a trainer, from the same weights and on the same samples, and compares all tensors."""
+"""Runs one training step in PyTorch and in a trainer, from the same weights and samples, and compares all tensors."""
+
 import copy
 import json
 import os
@@ -8,18 +9,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# A power of two, which keeps the bits of a gradient. It is so large that after one step of SGD, w1 = w0 - LR * g, the weight is little else than
-# the gradient, also where that is tiny: behind a layer scale of 1e-5.
-GRADIENT_LR = 2.0 ** 60
+# A power of two, which keeps the bits of a gradient. It is so large that after one step of SGD, w1 = w0 - LR * g, the
+# weight is little else than the gradient, also where that is tiny: behind a layer scale of 1e-5.
+GRADIENT_LR = 2.0**60
 
 
 @dataclass
 class Comparison:
     """One tensor of the model after one step."""
+
     name: str
-    kind: str         # "gradient", "statistic" (a running mean or variance), "unmoved" (a frozen parameter, a buffer)
-    relative: float   # ||ours - PyTorch's|| / ||PyTorch's||; of "unmoved": how far it has moved, by its own norm
-    pytorch: float    # of "gradient": PyTorch's own distance in single precision from double precision
+    kind: str  # "gradient", "statistic" (a running mean or variance), "unmoved" (a frozen parameter, a buffer)
+    relative: float  # ||ours - PyTorch's|| / ||PyTorch's||; of "unmoved": how far it has moved, by its own norm
+    pytorch: float  # of "gradient": PyTorch's own distance in single precision from double precision
 
     def is_good(self, tolerance):
         """Within the tolerance, or as near to PyTorch as PyTorch's single precision is to its double precision."""
@@ -32,9 +34,10 @@ def check(model, example_inputs, labels, trainer, *, loss=None, tolerance=1e-4, 
     model           the torch.nn.Module that was exported, in the same modes; it is not changed
     example_inputs  a tensor, or a tuple of them: as many samples as the trainer's batch
     labels          the labels of the loss
-    trainer         a directory that `plimsoll compile` wrote for one process and that is built in build/, with `--optimizer sgd` or
-                    `momentum` (the default), without --nesterov, --weight-decay and --clip-norm
-    loss            loss(outputs, labels) in PyTorch. Default: cross entropy, of tokens where the outputs have three axes.
+    trainer         a directory that `plimsoll compile` wrote for one process and that is built in build/, with
+                    `--optimizer sgd` or `momentum` (the default), without --nesterov, --weight-decay and --clip-norm
+    loss            loss(outputs, labels) in PyTorch. Default: cross entropy, of each token where there are
+                    three axes.
     report          print a line for each tensor, and how many are good
 
     Raises ValueError where the trainer cannot be compared, and RuntimeError with its messages where it fails.
@@ -47,25 +50,41 @@ def check(model, example_inputs, labels, trainer, *, loss=None, tolerance=1e-4, 
     _check_plan(plan, arguments, trainer)
     loss = loss or _cross_entropy
 
-    single, double = _gradients(torch, model, arguments, labels, loss), _gradients(torch, model, arguments, labels, loss, double=True)
+    single, double = _gradients(torch, model, arguments, labels, loss), _gradients(
+        torch, model, arguments, labels, loss, double=True
+    )
     before, after = _one_step(torch, model, arguments, labels, trainer)
 
     rows = []
     for name, tensor in after.items():
         if name in single.gradients:
             ours = (before[name].astype(np.float64) - tensor) / GRADIENT_LR
-            rows.append(Comparison(name, "gradient", _distance(ours, single.gradients[name], single.scale),
-                                   _distance(single.gradients[name], double.gradients[name], single.scale)))
+            rows.append(
+                Comparison(
+                    name,
+                    "gradient",
+                    _distance(ours, single.gradients[name], single.scale),
+                    _distance(single.gradients[name], double.gradients[name], single.scale),
+                )
+            )
         elif name in single.statistics:
-            rows.append(Comparison(name, "statistic", _distance(tensor, single.statistics[name]),
-                                   _distance(single.statistics[name], double.statistics[name])))
+            rows.append(
+                Comparison(
+                    name,
+                    "statistic",
+                    _distance(tensor, single.statistics[name]),
+                    _distance(single.statistics[name], double.statistics[name]),
+                )
+            )
         elif name in before:
             rows.append(Comparison(name, "unmoved", _distance(tensor, before[name]), 0.0))
     compared = {row.name for row in rows}
     absent = [name for name in single.gradients if name not in compared and not single.shared_with(name, compared)]
     if absent:
-        raise ValueError(f"'{trainer}' does not hold {len(absent)} trained parameter(s) of the module: {', '.join(absent[:5])}; export the model "
-                         "with plimsoll.export")
+        raise ValueError(
+            f"'{trainer}' does not hold {len(absent)} trained parameter(s) of the module: {', '.join(absent[:5])}; export the model "
+            "with plimsoll.export"
+        )
     rows.sort(key=lambda row: (row.is_good(tolerance), -row.relative))
     if report:
         _print(rows, tolerance)
@@ -74,6 +93,7 @@ def check(model, example_inputs, labels, trainer, *, loss=None, tolerance=1e-4, 
 
 def _cross_entropy(outputs, labels):
     import torch
+
     if outputs.dim() == 3:
         outputs, labels = outputs.flatten(0, 1), labels.flatten()
     return torch.nn.functional.cross_entropy(outputs, labels.long())
@@ -83,12 +103,16 @@ def _check_plan(plan, arguments, trainer):
     batch = plan["model"]["batch"]
     samples = {a.shape[0] for a in arguments if a.dim() > 0}
     if samples != {batch}:
-        raise ValueError(f"'{trainer}' trains batches of {batch} samples, and the example has {', '.join(map(str, sorted(samples)))}")
+        raise ValueError(
+            f"'{trainer}' trains batches of {batch} samples, and the example has {', '.join(map(str, sorted(samples)))}"
+        )
     if plan.get("ranks", 1) != 1:
         raise ValueError(f"'{trainer}' is for {plan['ranks']} processes; compile one for a single process")
-    # The weight and, with momentum, its velocity; Adam has a second moment, too, and its step does not tell the gradient.
+    # An update has the weight and, with momentum, its velocity. With Adam it has a second moment as well.
     if any(task["kind"] == "update" and len(task["updates"]) > 2 for task in plan["tasks"]):
-        raise ValueError(f"'{trainer}' trains with Adam, whose step does not tell the gradient; compile one with --optimizer momentum")
+        raise ValueError(
+            f"'{trainer}' trains with Adam, whose step does not tell the gradient; compile one with --optimizer momentum"
+        )
 
 
 class _Step:
@@ -96,11 +120,15 @@ class _Step:
 
     def __init__(self, model):
         from .exporting import _parameters_of
+
         parameters = _parameters_of(model)
         self._identities = {name: id(p) for name, p in parameters.items()}
         self.gradients = {name: p.grad.double().numpy() for name, p in parameters.items() if p.grad is not None}
-        self.statistics = {name: buffer.double().numpy() for name, buffer in model.named_buffers()
-                           if name.rpartition(".")[2] in ("running_mean", "running_var")}
+        self.statistics = {
+            name: buffer.double().numpy()
+            for name, buffer in model.named_buffers()
+            if name.rpartition(".")[2] in ("running_mean", "running_var")
+        }
         norms = [float(np.linalg.norm(g)) for g in self.gradients.values()]
         self.scale = float(np.median(norms)) if norms else 0.0
 
@@ -131,28 +159,49 @@ def _one_step(torch, model, arguments, labels, trainer):
         proto = onnx.load(os.path.join(trainer, "model.onnx"))
         for initializer in proto.graph.initializer:
             if initializer.name in state and initializer.data_type == onnx.TensorProto.FLOAT:
-                initializer.CopyFrom(numpy_helper.from_array(state[initializer.name].astype(np.float32), initializer.name))
+                initializer.CopyFrom(
+                    numpy_helper.from_array(state[initializer.name].astype(np.float32), initializer.name)
+                )
         onnx.save(proto, start)
         files = []
         for i, tensor in enumerate((*arguments, labels)):
             files.append(os.path.join(work, f"{i}.npy"))
             array = tensor.detach().numpy()
             np.save(files[-1], array.astype(np.int32) if array.dtype == np.int64 and i == len(arguments) else array)
-        command = [os.path.join(trainer, "build", "train"), "--data", "npy:" + ",".join(files), "--no-shuffle", "--steps", "1", "--lr",
-                   repr(GRADIENT_LR), "--model", start, "--save", end, "--quiet"]
+        command = [
+            os.path.join(trainer, "build", "train"),
+            "--data",
+            "npy:" + ",".join(files),
+            "--no-shuffle",
+            "--steps",
+            "1",
+            "--lr",
+            repr(GRADIENT_LR),
+            "--model",
+            start,
+            "--save",
+            end,
+            "--quiet",
+        ]
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False)
         except OSError as error:
-            raise ValueError(f"cannot run '{command[0]}': {error.strerror}; build the trainer: cmake -S {trainer} -B {trainer}/build && "
-                             f"cmake --build {trainer}/build") from error
+            raise ValueError(
+                f"cannot run '{command[0]}': {error.strerror}; build the trainer: cmake -S {trainer} -B {trainer}/build && "
+                f"cmake --build {trainer}/build"
+            ) from error
         if done.returncode != 0:
             raise RuntimeError(f"{' '.join(command)} ended with exit code {done.returncode}:\n{done.stderr}")
-        read = lambda path: {i.name: numpy_helper.to_array(i) for i in onnx.load(path).graph.initializer if i.data_type == onnx.TensorProto.FLOAT}
+        read = lambda path: {
+            i.name: numpy_helper.to_array(i)
+            for i in onnx.load(path).graph.initializer
+            if i.data_type == onnx.TensorProto.FLOAT
+        }
         return read(start), read(end)
 
 
 def _distance(a, b, floor=0.0):
-    """Relative; a tensor that is nothing but rounding beside the others (a bias before a batch normalization) is compared with `floor`."""
+    """Relative. A tensor that is rounding alone (a bias before a batch normalization) is compared with `floor`."""
     scale = float(np.linalg.norm(b))
     if scale < 1e-6 * floor:
         scale = floor
@@ -165,4 +214,6 @@ def _print(rows, tolerance):
         mark = " " if row.is_good(tolerance) else "!"
         print(f"{mark} {row.kind:9} {row.relative:8.1e}  {row.name}")
     bad = sum(not row.is_good(tolerance) for row in rows)
-    print(f"{len(rows)} tensors, {bad} beyond {tolerance:g}" if bad else f"{len(rows)} tensors, all within {tolerance:g}")
+    print(
+        f"{len(rows)} tensors, {bad} beyond {tolerance:g}" if bad else f"{len(rows)} tensors, all within {tolerance:g}"
+    )

@@ -1,9 +1,11 @@
 """Writes a PyTorch module as ONNX, with what PyTorch knows and ONNX has no place for.
 
-An ONNX file holds initializers. It does not say which of them are parameters and which are buffers, which parameters are frozen
-(requires_grad=False), and, in the files of one of PyTorch's two exporters, which batch normalizations are in evaluation mode. `export` adds
-that to the file: as metadata of the model, one JSON object, and as the attribute `training_mode` of each BatchNormalization.
+An ONNX file holds initializers. It does not say which of them are parameters and which are buffers, which parameters
+are frozen (requires_grad=False), and, in the files of one of PyTorch's two exporters, which batch normalizations are in
+evaluation mode. `export` adds that to the file: as metadata of the model, one JSON object, and as the attribute
+`training_mode` of each BatchNormalization.
 """
+
 import contextlib
 import inspect
 import json
@@ -14,17 +16,28 @@ SCHEMA = 1
 OLDEST_OPSET_WITH_MODES = 14  # of BatchNormalization's attribute training_mode
 
 
-def export(model, example_inputs, path, *, dynamic_batch=True, exporter=None, input_names=None, output_names=None, opset_version=None,
-           allow_unused=False):
+def export(
+    model,
+    example_inputs,
+    path,
+    *,
+    dynamic_batch=True,
+    exporter=None,
+    input_names=None,
+    output_names=None,
+    opset_version=None,
+    allow_unused=False,
+):
     """Exports `model` for training to the file `path`.
 
-    model           a torch.nn.Module. Each of its modules is exported in the mode that it is in: after model.train(), those that were put back
-                    into eval() keep their statistics.
+    model           a torch.nn.Module. Each of its modules is exported in its mode: after model.train(), those that were
+                    put back into eval() keep their statistics.
     example_inputs  a tensor, or a tuple of the arguments of model.forward()
-    dynamic_batch   the first axis of every input tensor is the batch. False: the batch of the example stays in the file.
+    dynamic_batch   the first axis of every input tensor is the batch. False: the batch of the example
+                    stays in the file.
     exporter        "dynamo" or "torchscript". Default: dynamo where this PyTorch can run it, else TorchScript.
-    allow_unused    a trainable parameter that the file does not hold is an error unless this is true: either forward() does not use
-                    it, or the exporter computed something else from it, which could not be trained.
+    allow_unused    a trainable parameter that the file does not hold is an error unless this is true: either forward()
+                    does not use it, or the exporter computed something else from it, which could not be trained.
 
     Raises ValueError where a trainable parameter is missing from the file. Returns `path`.
     """
@@ -67,10 +80,22 @@ def _by_dynamo(torch, model, arguments, path, dynamic_batch, input_names, output
     options = {}
     if dynamic_batch:
         batch = torch.export.Dim("batch")
-        options["dynamic_shapes"] = tuple({0: batch} if isinstance(a, torch.Tensor) and a.dim() > 0 else None for a in arguments)
+        options["dynamic_shapes"] = tuple(
+            {0: batch} if isinstance(a, torch.Tensor) and a.dim() > 0 else None for a in arguments
+        )
     # Its optimizer would merge equal parameters and fold batch normalizations.
-    torch.onnx.export(model, arguments, path, dynamo=True, optimize=False, verbose=False, input_names=input_names, output_names=output_names,
-                      opset_version=opset_version, **options)
+    torch.onnx.export(
+        model,
+        arguments,
+        path,
+        dynamo=True,
+        optimize=False,
+        verbose=False,
+        input_names=input_names,
+        output_names=output_names,
+        opset_version=opset_version,
+        **options,
+    )
 
 
 def _by_torchscript(torch, model, arguments, path, dynamic_batch, input_names, output_names, opset_version):
@@ -78,11 +103,22 @@ def _by_torchscript(torch, model, arguments, path, dynamic_batch, input_names, o
         input_names = _names_of_inputs(model, len(arguments))
     axes = {}
     if dynamic_batch:
-        axes = {name: {0: "batch"} for name, a in zip(input_names, arguments) if isinstance(a, torch.Tensor) and a.dim() > 0}
+        axes = {
+            name: {0: "batch"} for name, a in zip(input_names, arguments) if isinstance(a, torch.Tensor) and a.dim() > 0
+        }
     options = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
-    torch.onnx.export(model, arguments, path, training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=False,
-                      input_names=input_names, output_names=output_names, opset_version=opset_version or (17 if _is_torch_2(torch) else 15),
-                      dynamic_axes=axes, **options)
+    torch.onnx.export(
+        model,
+        arguments,
+        path,
+        training=torch.onnx.TrainingMode.PRESERVE,
+        do_constant_folding=False,
+        input_names=input_names,
+        output_names=output_names,
+        opset_version=opset_version or (17 if _is_torch_2(torch) else 15),
+        dynamic_axes=axes,
+        **options,
+    )
 
 
 def _is_torch_2(torch):
@@ -90,8 +126,11 @@ def _is_torch_2(torch):
 
 
 def _names_of_inputs(model, count):
-    names = [name for name, p in inspect.signature(model.forward).parameters.items()
-             if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    names = [
+        name
+        for name, p in inspect.signature(model.forward).parameters.items()
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
     return names[:count] if len(names) >= count else [f"input_{i}" for i in range(count)]
 
 
@@ -101,16 +140,20 @@ def _annotate(model, path, allow_unused):
     proto = onnx.load(path, load_external_data=False)
     initializers = {initializer.name for initializer in proto.graph.initializer}
     # An export for evaluation merges parameters that are equal, and leaves an Identity with the name of the other.
-    initializers |= {node.output[0] for node in proto.graph.node if node.op_type == "Identity" and node.input[0] in initializers}
+    initializers |= {
+        node.output[0] for node in proto.graph.node if node.op_type == "Identity" and node.input[0] in initializers
+    }
     parameters, buffers = _parameters_of(model), dict(model.named_buffers())
     trained = [name for name, p in parameters.items() if p.requires_grad and name in initializers]
     # A shared parameter stands in the file once, under one of its names.
     there = {id(parameters[name]) for name in parameters if name in initializers}
     missing = [name for name, p in parameters.items() if p.requires_grad and id(p) not in there]
     if missing and not allow_unused:
-        raise ValueError(f"{len(missing)} trainable parameter(s) of the module are not in '{path}': {', '.join(missing[:5])}"
-                         f"{', …' if len(missing) > 5 else ''}. Either forward() does not use them (then pass allow_unused=True), or the exporter "
-                         "computed something else from them, which could not be trained (then try the other exporter)")
+        raise ValueError(
+            f"{len(missing)} trainable parameter(s) of the module are not in '{path}': {', '.join(missing[:5])}"
+            f"{', …' if len(missing) > 5 else ''}. Either forward() does not use them (then pass allow_unused=True), or the exporter "
+            "computed something else from them, which could not be trained (then try the other exporter)"
+        )
     notes = {
         "schema": SCHEMA,
         "trained": trained,
@@ -135,7 +178,7 @@ def _parameters_of(model):
 
 
 def _state_modes(onnx, proto, model):
-    """Writes the mode of each batch normalization that can be found in the model, by the name of its running mean. Whether all were found."""
+    """Writes the mode of each batch normalization, which is found by the name of its running mean. Whether all were."""
     opset = max((i.version for i in proto.opset_import if i.domain in ("", "ai.onnx")), default=0)
     if opset < OLDEST_OPSET_WITH_MODES:
         return False

@@ -1,4 +1,5 @@
-// The batch of an exporter's example, followed through what repeats something for it, and constants that are alike for each sample.
+// The batch of an exporter's example, followed through what repeats something for it, and constants that are alike for
+// each sample.
 #include <catch2/catch.hpp>
 #include <functional>
 
@@ -29,7 +30,8 @@ std::string said(const std::vector<std::string>& x, const Make& make, std::vecto
   return ops + to_string(imported->network.values[imported->network.outputs[0]].type.dims);
 }
 
-void booleans(ModelBuilder& build, const std::string& name, const std::vector<int64_t>& dims, const std::vector<bool>& items) {
+void booleans(ModelBuilder& build, const std::string& name, const std::vector<int64_t>& dims,
+              const std::vector<bool>& items) {
   onnx::TensorProto tensor;
   tensor.set_data_type(onnx::TensorProto::BOOL);
   for (const int64_t dim : dims) tensor.add_dims(dim);
@@ -37,7 +39,8 @@ void booleans(ModelBuilder& build, const std::string& name, const std::vector<in
   ModelBuilder::tensor_attribute(build.node("Constant", {}, {name}), "value", tensor);
 }
 
-void concat(ModelBuilder& build, const std::vector<std::string>& inputs, int64_t axis, const std::string& name = "cat") {
+void concat(ModelBuilder& build, const std::vector<std::string>& inputs, int64_t axis,
+            const std::string& name = "cat") {
   ModelBuilder::integer(build.node("Concat", inputs, {"y"}, name), "axis", axis);
 }
 
@@ -87,10 +90,11 @@ TEST_CASE("a class token that is repeated for the example's samples is repeated 
 }
 
 TEST_CASE("of an example of one sample, nothing is repeated, and a class token stands beside each sample") {
-  CHECK(said({"1", "3", "4"}, [](ModelBuilder& build) {
-          build.weight("token", {1, 1, 4}).constant("target", {1, 1, 4}).node("Expand", {"token", "target"}, {"tokens"});
-          concat(build, {"tokens", "x"}, 1);
-        }) == "Expand Expand Concat [N,4,4]");
+  CHECK(
+      said({"1", "3", "4"}, [](ModelBuilder& build) {
+        build.weight("token", {1, 1, 4}).constant("target", {1, 1, 4}).node("Expand", {"token", "target"}, {"tokens"});
+        concat(build, {"tokens", "x"}, 1);
+      }) == "Expand Expand Concat [N,4,4]");
 }
 
 TEST_CASE("what is repeated as often as the example had samples stays so where the shapes go together as they are") {
@@ -104,8 +108,8 @@ TEST_CASE("a batch that cannot be followed is refused with the node and the way 
   const std::string refusal = said({"2", "3", "4"}, [](ModelBuilder& build) {
     build.weight("table", {2, 3, 4}).node("Add", {"x", "table"}, {"y"}, "add");
   });
-  CHECK_THAT(refusal, StartsWith("4: node 'add' (Add): operands [N,3,4] and [2,3,4]") && Contains("exported for a batch of 2") &&
-                          Contains("dynamic_shapes=({0: 'batch'},)"));
+  CHECK_THAT(refusal, StartsWith("4: node 'add' (Add): operands [N,3,4] and [2,3,4]") &&
+                          Contains("exported for a batch of 2") && Contains("dynamic_shapes=({0: 'batch'},)"));
   CHECK_THAT(said({"2", "3", "4"}, [](ModelBuilder& build) {
                build.weight("token", {1, 1, 4}).weight("w", {2, 2}).constant("target", {2, 1, 4});
                build.node("Expand", {"token", "target"}, {"tokens"});
@@ -191,7 +195,10 @@ TEST_CASE("positions that are expanded to the samples are looked up once") {
   for (const bool fixed : {false, true}) {
     INFO(fixed);
     CHECK(said({fixed ? "2" : "N", "3", "4"}, [&](ModelBuilder& build) {
-            build.weight("table", {5, 4}).constant_scalar("zero", 0).constant_scalar("three", 3).constant_scalar("one", 1);
+            build.weight("table", {5, 4})
+                .constant_scalar("zero", 0)
+                .constant_scalar("three", 3)
+                .constant_scalar("one", 1);
             build.constant("front", {0}).constant("sizes", {3}).constant("two", {2});
             build.node("Range", {"zero", "three", "one"}, {"numbers"});
             build.node("Unsqueeze", {"numbers", "front"}, {"row"});
@@ -208,19 +215,24 @@ TEST_CASE("positions that are expanded to the samples are looked up once") {
 TEST_CASE("angles of positions are computed while compiling") {
   for (const bool fixed : {false, true}) {
     INFO(fixed);
-    const std::vector<double> cosines = computed([&](ModelBuilder& build) {
-      build.constant_real("frequencies", {1, 0.5f}).constant("column", {1, 2, 1}).constant("sizes", {2, 1}).constant("rows", {1, 3});
-      build.constant("two", {2}).constant("order", {0, 2, 1});
-      build.node("Reshape", {"frequencies", "column"}, {"f"});
-      onnx::NodeProto& shape = build.node("Shape", {"x"}, {"n"});
-      ModelBuilder::integer(shape, "end", 1);
-      ModelBuilder::integer(build.node("Concat", {fixed ? "two" : "n", "sizes"}, {"target"}), "axis", 0);
-      build.node("Expand", {"f", "target"}, {"wide"});
-      build.constant_real("steps", {0, 1, 2}).constant("row", {1, 1, 3}).node("Reshape", {"steps", "row"}, {"t"});
-      build.node("MatMul", {"wide", "t"}, {"angles"});
-      ModelBuilder::ints(build.node("Transpose", {"angles"}, {"turned"}), "perm", {0, 2, 1});
-      build.node("Cos", {"turned"}, {"c"});
-    }, {fixed ? "2" : "N", "3", "2"});
+    const std::vector<double> cosines = computed(
+        [&](ModelBuilder& build) {
+          build.constant_real("frequencies", {1, 0.5f})
+              .constant("column", {1, 2, 1})
+              .constant("sizes", {2, 1})
+              .constant("rows", {1, 3});
+          build.constant("two", {2}).constant("order", {0, 2, 1});
+          build.node("Reshape", {"frequencies", "column"}, {"f"});
+          onnx::NodeProto& shape = build.node("Shape", {"x"}, {"n"});
+          ModelBuilder::integer(shape, "end", 1);
+          ModelBuilder::integer(build.node("Concat", {fixed ? "two" : "n", "sizes"}, {"target"}), "axis", 0);
+          build.node("Expand", {"f", "target"}, {"wide"});
+          build.constant_real("steps", {0, 1, 2}).constant("row", {1, 1, 3}).node("Reshape", {"steps", "row"}, {"t"});
+          build.node("MatMul", {"wide", "t"}, {"angles"});
+          ModelBuilder::ints(build.node("Transpose", {"angles"}, {"turned"}), "perm", {0, 2, 1});
+          build.node("Cos", {"turned"}, {"c"});
+        },
+        {fixed ? "2" : "N", "3", "2"});
     REQUIRE(cosines.size() == 6);
     CHECK(cosines[2] == Approx(0.5403023));
     CHECK(cosines[5] == Approx(0.5403023));
@@ -240,11 +252,15 @@ TEST_CASE("what picks, adds up and repeats constants is computed while compiling
           ModelBuilder::integer(sum, "reverse", 1);
           ModelBuilder::integer(build.node("Cast", {"counted"}, {"c"}), "to", onnx::TensorProto::FLOAT);
         }, {"N", "3"}) == std::vector<double>{6, 4, 0});
-  CHECK(computed([](ModelBuilder& build) {
-          build.constant_real("data", {5, 6, 7, 8}).constant("square", {2, 2}).node("Reshape", {"data", "square"}, {"d"});
-          build.constant("at", {1, 0, 0, -1}).node("Reshape", {"at", "square"}, {"i"});
-          ModelBuilder::integer(build.node("GatherElements", {"d", "i"}, {"c"}), "axis", 1);
-        }, {"N", "2", "2"}) == std::vector<double>{6, 5, 7, 8});
+  CHECK(computed(
+            [](ModelBuilder& build) {
+              build.constant_real("data", {5, 6, 7, 8})
+                  .constant("square", {2, 2})
+                  .node("Reshape", {"data", "square"}, {"d"});
+              build.constant("at", {1, 0, 0, -1}).node("Reshape", {"at", "square"}, {"i"});
+              ModelBuilder::integer(build.node("GatherElements", {"d", "i"}, {"c"}), "axis", 1);
+            },
+            {"N", "2", "2"}) == std::vector<double>{6, 5, 7, 8});
   CHECK(computed([](ModelBuilder& build) {
           build.constant_real("data", {1, 2}).constant("times", {2}).node("Tile", {"data", "times"}, {"c"});
         }, {"N", "4"}) == std::vector<double>{1, 2, 1, 2});

@@ -1,4 +1,5 @@
-// Comments and pages name files of the project. A name that leads nowhere sends the reader looking for a page that was never written.
+// Comments and pages name files of the project. A name that leads nowhere sends the reader looking for a page that was
+// never written.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -21,7 +22,8 @@ std::vector<fs::path> files_with(const std::set<std::string>& folders, const std
   std::vector<fs::path> found = {kProject / "README.md"};
   for (const std::string& folder : folders)
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(kProject / folder))
-      if (entry.is_regular_file() && extensions.contains(entry.path().extension().string())) found.push_back(entry.path());
+      if (entry.is_regular_file() && extensions.contains(entry.path().extension().string()))
+        found.push_back(entry.path());
   return found;
 }
 
@@ -33,10 +35,12 @@ std::string contents(const fs::path& path) {
 }  // namespace
 
 TEST_CASE("every file that a comment or a page names is there") {
-  const std::regex name(R"((^|[^A-Za-z0-9_./$-])((docs|tools|compiler|runtime|passes|codegen|models|tests|cmake)/[A-Za-z0-9_./-]+\.(md|py|sh|bash|h|cpp|cuh?|cmake|def))\b)");
+  const std::regex name(
+      R"((^|[^A-Za-z0-9_./$-])((docs|tools|compiler|runtime|passes|codegen|models|tests|cmake)/[A-Za-z0-9_./-]+\.(md|py|sh|bash|h|cpp|cuh?|cmake|def))\b)");
   size_t seen = 0;
-  for (const fs::path& path : files_with({"docs", "tools", "compiler", "runtime", "passes", "codegen", "models", "tests", "cmake"},
-                                         {".md", ".py", ".sh", ".bash", ".h", ".cpp", ".cu", ".cuh", ".cmake", ".def", ".txt"})) {
+  for (const fs::path& path :
+       files_with({"docs", "tools", "compiler", "runtime", "passes", "codegen", "models", "tests", "cmake"},
+                  {".md", ".py", ".sh", ".bash", ".h", ".cpp", ".cu", ".cuh", ".cmake", ".def", ".txt"})) {
     const std::string text = contents(path);
     for (std::sregex_iterator match(text.begin(), text.end(), name), end; match != end; ++match) {
       const std::string target = (*match)[2];

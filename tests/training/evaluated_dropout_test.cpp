@@ -10,7 +10,8 @@ enum class Says { training, evaluation, nothing };
 
 struct Chain {
   Network network;
-  ValueId last = network.values.push_back({.name = "x", .kind = ValueKind::input, .type = {DataType::f32, {kBatch, {4}}}});
+  ValueId last =
+      network.values.push_back({.name = "x", .kind = ValueKind::input, .type = {DataType::f32, {kBatch, {4}}}});
 
   void add(Node node) {
     node.inputs.insert(node.inputs.begin(), last);
@@ -48,7 +49,8 @@ TEST_CASE("a dropout in evaluation mode beside nodes in training is an identity"
   std::vector<std::string> notes;
   CHECK(chain.after(notes) == "Dropout Identity ");
   CHECK(chain.network.nodes[NodeId(1)].inputs.size() == 1);
-  CHECK(notes == std::vector<std::string>{"1 dropout is in evaluation mode beside other nodes in training: it drops nothing: off"});
+  CHECK(notes == std::vector<std::string>{
+                     "1 dropout is in evaluation mode beside other nodes in training: it drops nothing: off"});
 
   Chain normalized;
   normalized.normalization(true);
@@ -56,7 +58,8 @@ TEST_CASE("a dropout in evaluation mode beside nodes in training is an identity"
   normalized.dropout("unsaid", Says::nothing);  // ONNX: false
   notes.clear();
   CHECK(normalized.after(notes) == "BatchNormalization Identity Identity ");
-  CHECK(notes == std::vector<std::string>{"2 dropouts are in evaluation mode beside other nodes in training: they drop nothing: off, …"});
+  CHECK(notes == std::vector<std::string>{
+                     "2 dropouts are in evaluation mode beside other nodes in training: they drop nothing: off, …"});
 }
 
 TEST_CASE("in a file that is in evaluation as a whole, and before opset 12, dropouts stay") {
@@ -65,8 +68,9 @@ TEST_CASE("in a file that is in evaluation as a whole, and before opset 12, drop
   whole.dropout("off", Says::evaluation);
   std::vector<std::string> notes;
   CHECK(whole.after(notes) == "BatchNormalization Dropout ");
-  CHECK(notes == std::vector<std::string>{"1 dropout is in evaluation mode, as the whole file is: training drops all the same. If it should "
-                                          "not, set the ratio to 0 before the export"});
+  CHECK(notes == std::vector<std::string>{
+                     "1 dropout is in evaluation mode, as the whole file is: training drops all the same. If it should "
+                     "not, set the ratio to 0 before the export"});
   Chain old;
   old.normalization(true);
   old.dropout("old", Says::nothing, 10);
