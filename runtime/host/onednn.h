@@ -83,9 +83,7 @@ std::vector<typename Primitive::primitive_desc> describe_all(const dnnl::engine&
   typename Primitive::primitive_desc next = describe<Primitive>(engine, attr, parameters...);
   std::vector<typename Primitive::primitive_desc> all;
   do {
-    dnnl_primitive_desc_t copy = nullptr;
-    dnnl::error::wrap_c_api(dnnl_primitive_desc_clone(&copy, next.get()), "a primitive descriptor cannot be copied");
-    all.emplace_back(copy);
+    all.emplace_back(next.get());  // made from the C descriptor, which it clones
   } while (next.next_impl());
   return all;
 }

@@ -1,7 +1,9 @@
 # Sourced by the tests of several ranks: how they are started on this machine, and how one waits for them.
 . "$PLIMSOLL_E2E/trainer.bash"
 command -v mpirun >/dev/null && ls "$PLIMSOLL_BUILD"/runtime/libplimsoll_ranks_host.a >/dev/null 2>&1 || { echo "skipped: no MPI"; exit 77; }
+# OpenMPI 5 reads PRTE_… for what its predecessors read OMPI_….
 export OMP_WAIT_POLICY=passive OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
+       PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe PRTE_MCA_hwloc_default_binding_policy=none \
        OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_btl_vader_single_copy_mechanism=none
 
 # by_hand N DIR options…: N processes as torchrun starts them, their numbers in pids. `before` may stand in front of each:
