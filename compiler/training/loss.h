@@ -39,7 +39,7 @@ struct LossRequest {
 
 // Leaves one output: the one that is named. Without a name that is the only output, or the model's own loss where the loss depends on
 // all other outputs. `notes` gets a line for each output that is dropped.
-// Errors: usage, where several outputs are left or none has the name; invalid model, where there is none.
+// Errors: usage, if several outputs remain or no output has the name; invalid model, if the model has no output.
 Status choose_output(Network& network, const std::string& name, std::vector<std::string>& notes);
 
 // The axis of the classes, by itself clear only in these cases, in this order:

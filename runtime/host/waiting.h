@@ -5,7 +5,8 @@ namespace plimsoll::host {
 
 // GCC's OpenMP spins for milliseconds before a thread sleeps, and LLVM's for 200. Where another process wants the processor, a spinning
 // thread keeps it from the very thread that it waits for, and an iteration takes ten times as long. Not to spin at all costs small kernels
-// half of their speed on an idle machine. A thousand spins are near the best of both (docs/decisions/waiting.md, tools/bench/waiting.py).
+// half of their speed on an idle machine. A thousand spins are within 5 % of the best setting on an idle machine, and take at most twice its
+// time beside other processes (docs/decisions/waiting.md, tools/bench/waiting.py).
 inline constexpr const char* kSpins = "1000";       // GOMP_SPINCOUNT
 inline constexpr const char* kMilliseconds = "1";  // KMP_BLOCKTIME, which counts no finer
 

@@ -345,7 +345,7 @@ TEST_CASE("Cast and CastLike to the same type are no nodes") {
         }) == "Mul Add w is trained");
   CHECK_THAT(said([](ModelBuilder& build) { build.node("CastLike", {"i", "x"}, {"c"}, "cast"); }),
              Contains("5: ") && Contains("CastLike"));
-  // Behind what is not supported it is not listed beside it.
+  // A cast downstream of an unsupported node is not listed with it.
   const std::string listed = said([](ModelBuilder& build) {
     build.node("Unheard", {"x"}, {"u"});
     build.node("CastLike", {"w", "u"}, {"c"});

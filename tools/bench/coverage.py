@@ -213,7 +213,7 @@ def exported(name, how, options):
             print(f"ended after {options.time_limit} s", file=file)
     if process.exitcode != 0 or not os.path.exists(begun):
         return None
-    # The weights lie beside the model, under the name that stands in it.
+    # The model names its weight file, which lies in the same directory.
     os.rename(begun, path)
     return path
 
