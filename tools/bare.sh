@@ -39,7 +39,7 @@ fi
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/plimsoll-bare-XXXXXX")
 leave() {
-  for root in "$work"/*/; do umount -R "$root"proc "$root"dev 2>/dev/null || true; done
+  for root in "$work"/*/; do umount -R "$root"proc "$root"sys "$root"dev 2>/dev/null || true; done
   if [[ -n $keep ]]; then echo "bare: the chroots are in $work" >&2; else rm -rf --one-file-system "$work"; fi
 }
 trap leave EXIT
@@ -55,6 +55,7 @@ bare() {
   root=$work/$1
   cp -a --reflink=auto "${base:-$work/base}" "$root"
   mount -t proc proc "$root/proc"
+  mount -t sysfs -o ro sysfs "$root/sys"  # OpenMPI 5 finds the processors there
   mount --rbind /dev "$root/dev"
   for file in resolv.conf hosts; do cp -L "/etc/$file" "$root/etc/$file" 2>/dev/null || true; done
   echo "deb $mirror $suite main" >"$root/etc/apt/sources.list"
