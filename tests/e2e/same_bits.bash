@@ -16,9 +16,9 @@ network() { # NAME ZOO_SPEC SUB_BATCH INPUT_DIMENSIONS…: and the trainer that 
   plimsoll model "$2" -o "$name.onnx" 2>/dev/null
   shift 3
   data $((3 * batch)) "$@"
-  plimsoll plan "$name.onnx" --batch $batch --sub-batch "$sub_batch" --batch-norm split --policy auto -q -o free.json
-  least=$(figure free.json minimum_bytes) most=$(figure free.json unconstrained_bytes)
   build_trainer "$name-free" "$name.onnx" --batch $batch --sub-batch "$sub_batch" --batch-norm split --policy liveness
+  plimsoll plan "$name.onnx" --batch $batch --sub-batch "$sub_batch" --batch-norm split --policy auto --algorithms-of "$name-free" -q -o free.json
+  least=$(figure free.json minimum_bytes) most=$(figure free.json unconstrained_bytes)
   "$name-free/build/train" --data npy:x.npy,y.npy --no-shuffle --save "$name-free.onnx" --steps 3 >free.out
   around=$(($(resident free.out) - $(figure "$name-free/plan.json" arena_bytes)))
 }
@@ -26,7 +26,7 @@ resident() { awk '/peak resident/ {print int($(NF-1) * 1048576)}' "$1"; } # byte
 same_bits() { # TRAINER OPTIONS…
   local trainer=$name-$1
   shift
-  build_trainer "$trainer" "$name.onnx" --batch $batch --sub-batch "$sub_batch" --batch-norm split "$@"
+  build_trainer "$trainer" "$name.onnx" --batch $batch --sub-batch "$sub_batch" --batch-norm split --algorithms-of "$name-free" "$@"
   trained "$trainer" "$trainer.onnx" --steps 3
   $python "$PLIMSOLL_E2E/weights.py" "$name-free.onnx" "$trainer.onnx" 0 || fail "$trainer: other bits than of the trainer that keeps everything"
   moved=$((moved + $(figure "$trainer/plan.json" offloaded_bytes)))

@@ -24,13 +24,16 @@ variable_of() {
 (cd trainer/build && ln -s train "a name" && exec -a "another name" "./a name" --help) >help  # grep -q ends a pipe early
 grep -q -- "--data" help || fail "does not start again as it was"
 
-# As if it had been measured on a machine that is far faster: a microsecond for each task, whatever this machine measured.
+# As if it had been measured on a machine that is far faster: whatever this one measured, beside whatever else.
 $python - <<'PY'
 import json
 profile = json.load(open("P.json"))
 for task in profile["tasks"]:
     for algorithm in task["algorithms"]:
-        algorithm["seconds"] = 1e-6
+        algorithm["seconds"] = 1e-7
+profile["links"]["launch_seconds"] = profile["links"]["latency_seconds"] = 1e-9
+for rates in profile["links"]["ram"].values():
+    rates.update(d2h_bytes_per_second=1e12, h2d_bytes_per_second=1e12)
 json.dump(profile, open("fast.json", "w"))
 PY
 build_trainer fast net.onnx --batch 16 --costs fast.json

@@ -158,7 +158,8 @@ Result<Network> make_network(const std::string& spec, int64_t batch, int64_t sub
   return network;
 }
 
-Result<Plan> plan_of_policy(Network& network, const std::string& policy, int64_t sub_batch, int64_t percent) {
+Result<Plan> plan_of_policy(Network& network, const std::string& policy, int64_t sub_batch, int64_t percent, const AlgorithmPins& pins) {
+  network.costs = pinned(std::move(network.costs), pins);
   const auto planned = [&](int64_t budget) {
     return make_plan(network.graph, *network.costs, {.policy = policy, .batch = network.batch, .sub_batch = sub_batch,
                                                      .budget_bytes = budget, .may_split_statistics = true, .effort = 0});

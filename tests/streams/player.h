@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/costs/pinned.h"
 #include "compiler/ir/plan.h"
 #include "compiler/ir/profile.h"
 #include "compiler/ir/task_graph.h"
@@ -21,8 +22,8 @@ struct Network {
 Result<Network> make_network(const std::string& spec, int64_t batch, int64_t sub_batch);
 
 // What `policy` makes of it in rounds of `sub_batch`, with so much of the way from its least arena to its arena without a budget.
-// `network` is of one round; from then on it is that of the plan, and for no other.
-Result<Plan> plan_of_policy(Network& network, const std::string& policy, int64_t sub_batch, int64_t percent);
+// `network` is of one round; from then on it is that of the plan, and for no other. Tasks with a pin run that algorithm.
+Result<Plan> plan_of_policy(Network& network, const std::string& policy, int64_t sub_batch, int64_t percent, const AlgorithmPins& pins = {});
 
 struct Played {
   std::vector<float> persistent = {};  // weights, optimizer state and statistics, in the order of the tensors

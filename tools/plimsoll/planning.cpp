@@ -9,6 +9,7 @@
 #include "compiler/check/check.h"
 #include "compiler/costs/device.h"
 #include "compiler/costs/needs.h"
+#include "compiler/costs/pinned.h"
 #include "compiler/report/fastest.h"
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
@@ -91,6 +92,11 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
   tell(model, notes, console);
   if (purpose == PlanFor::report) model.file.reset();
   PLIMSOLL_ASSIGN(OpenedCosts opened, open_costs(options, purpose, console));
+  std::optional<Plan> other;
+  if (!options.algorithms_of.empty()) {
+    PLIMSOLL_ASSIGN(other, read_plan(options.algorithms_of));
+    opened.costs = pinned(std::move(opened.costs), algorithms_of(*other));
+  }
   const int64_t batch = options.batch / options.ranks, sub_batch = options.sub_batch / options.ranks;  // of one rank
   const auto as_trained = [&]() -> Result<LaidOut> {
     fuse(model.network);
@@ -130,7 +136,8 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
                    .request = std::move(request),
                    .threads = opened.threads,
                    .process = opened.process,
-                   .as_paper = as_paper};
+                   .as_paper = as_paper,
+                   .algorithms_of = std::move(other)};
 }
 
 Result<Plan> checked_plan(const Plannable& plannable, const PlanRequest& request) {
@@ -205,6 +212,19 @@ Status note_what_more_would_buy(const Plannable& plannable, PlanRequest request,
   return asked.error().code == ExitCode::budget_infeasible ? Status() : asked;
 }
 
+// --algorithms-of promises the bits of another plan: what keeps the promise from holding is told.
+void warn_of_other_bits(const Plan& plan, const Plan& other, const Console& console) {
+  if (plan.sub_batch != other.sub_batch)
+    console.warning(fmt::format("weights get other bits than those of the plan that --algorithms-of names: it has rounds of {}, this plan of {}; "
+                                "--sub-batch {} makes them equal",
+                                counted(other.sub_batch, "sample"), counted(plan.sub_batch, "sample"), other.sub_batch));
+  const std::vector<std::string> tasks = pins_not_kept(plan, algorithms_of(other));
+  if (!tasks.empty())
+    console.warning(fmt::format("weights may get other bits than those of the plan that --algorithms-of names: {} {} an algorithm that is not offered "
+                                "here, the first is '{}'",
+                                counted(static_cast<int64_t>(tasks.size()), "task"), tasks.size() == 1 ? "has" : "have", tasks.front()));
+}
+
 // It is a plan all the same: of a larger device of the kind, or for a report.
 void warn_of_small_device(const CostSource& source, const Plan& plan, const Console& console) {
   if (!source.names_a_device()) return;
@@ -252,6 +272,7 @@ Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions&
 
   // Beyond this point the plan is known to be safe.
 
+  if (plannable.algorithms_of) warn_of_other_bits(plan, *plannable.algorithms_of, console);
   if (!plannable.as_paper) warn_of_small_device(costs_of(options, purpose), plan, console);
   if (host_budget_binds)
     console.note(fmt::format("the host pool takes {} of a host budget of {}{}, which binds: a larger one may be faster", format_bytes(plan.summary.host_pool_bytes),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct Plannable {
   int64_t threads = 0;
   ProcessBytes process = {};
   const PaperRules* as_paper = nullptr;  // null: rules "true"
+  std::optional<Plan> algorithms_of = {};  // --algorithms-of: the plan whose algorithms and sub-batch this one should have
 
   // With several rounds each task sees one sub-batch: where a task mixes samples, something else is trained.
   bool splits_statistics(const Plan& plan) const;

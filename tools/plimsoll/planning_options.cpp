@@ -97,6 +97,10 @@ PlanningOptions::PlanningOptions(cl::SubCommand& sub)
             cl::desc("profiled: measure here, once; P.json: as `plimsoll profile` measured; modelled or a device's name: measure nothing. "
                      "By default compile's are profiled (on cuda where there is a GPU), and those of plan, compare and frontier modelled"),
             cl::sub(sub)),
+      algorithms_of("algorithms-of", cl::value_desc("PLAN"),
+                    cl::desc("run each task by the algorithm that another plan has for it (plan.json, or a trainer's directory): "
+                             "with the same --sub-batch, weights then get the same bits"),
+                    cl::sub(sub)),
       batch_norm("batch-norm", cl::init(BatchNorm::whole), cl::desc("what batch normalization sees of a batch that does not fit at once"),
                  cl::values(clEnumValN(BatchNorm::whole, "whole", "all of it: its networks run in rounds only where --sub-batch says so (default)"),
                             clEnumValN(BatchNorm::split, "split", "a sub-batch at a time: its networks run in rounds like others, wherever that is faster")),

@@ -62,6 +62,7 @@ struct PlanningOptions : ModelOptions {
   llvm::cl::opt<double> time_limit;
   llvm::cl::opt<std::string> rules;
   llvm::cl::opt<std::string> costs;
+  llvm::cl::opt<std::string> algorithms_of;
   llvm::cl::opt<BatchNorm> batch_norm;
   llvm::cl::opt<std::string> host_budget;
 };
