@@ -4,7 +4,7 @@
 //                                                      ├─ compiler/{check, report, costs}
 //                                                      ├─ passes
 //                                                      └─ codegen                         … all of them ◄─ tools
-//   runtime/{host, cuda, train, dist, profile} ─► runtime only
+//   runtime/{host, cuda, train, dist, profile} ─► runtime only; runtime/machine, which includes nothing, serves tools, too
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -34,7 +34,8 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"passes", {"compiler/ir", "compiler/support", "runtime/attrs"}},
     {"codegen", {"compiler/ir", "compiler/support", "runtime/attrs"}},
     {"models", {"compiler/import", "compiler/ir", "compiler/support"}},
-    {"tools", {"compiler", "passes", "codegen", "models", "runtime/attrs"}},
+    {"tools", {"compiler", "passes", "codegen", "models", "runtime/attrs", "runtime/machine"}},
+    {"runtime/machine", {}},
     {"runtime", {"runtime"}},
 };
 

@@ -9,7 +9,7 @@
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
 #include "compiler/training/rules/rules.h"
-#include "runtime/attrs/host_memory.h"
+#include "runtime/machine/host_memory.h"
 #include "tools/plimsoll/output.h"
 
 namespace plimsoll {

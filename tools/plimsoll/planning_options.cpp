@@ -9,7 +9,7 @@
 #include "compiler/training/rules/rules.h"
 #include "passes/policies.h"
 #include "passes/planner.h"
-#include "runtime/attrs/processors.h"
+#include "runtime/machine/processors.h"
 
 namespace plimsoll {
 

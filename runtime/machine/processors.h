@@ -10,7 +10,7 @@
 #include <string_view>
 #include <thread>
 
-#include "runtime/attrs/host_memory.h"
+#include "runtime/machine/host_memory.h"
 
 namespace plimsoll {
 
