@@ -8,7 +8,7 @@
 #include "compiler/import/onnx.h"
 #include "compiler/ir/plan.h"
 #include "compiler/ir/task_graph.h"
-#include "compiler/training/rules/rules.h"
+#include "compiler/papers/rules.h"
 #include "passes/planner.h"
 #include "tools/plimsoll/console.h"
 #include "tools/plimsoll/planning_costs.h"

@@ -6,9 +6,9 @@
 #include "compiler/costs/exchange.h"
 #include "compiler/costs/modelled.h"
 #include "compiler/costs/profiled.h"
+#include "compiler/papers/rules.h"
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
-#include "compiler/training/rules/rules.h"
 #include "runtime/machine/host_memory.h"
 #include "tools/plimsoll/output.h"
 

@@ -6,9 +6,9 @@
 #include <charconv>
 #include <cmath>
 
-#include "compiler/training/rules/rules.h"
-#include "passes/policies.h"
+#include "compiler/papers/rules.h"
 #include "passes/planner.h"
+#include "passes/policies.h"
 #include "runtime/machine/processors.h"
 
 namespace plimsoll {

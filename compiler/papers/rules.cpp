@@ -1,13 +1,13 @@
-#include "compiler/training/rules/rules.h"
+#include "compiler/papers/rules.h"
 
 #include <algorithm>
 #include <iterator>
 
-#include "compiler/training/rules/chen.h"
-#include "compiler/training/rules/dymem.h"
-#include "compiler/training/rules/modnn.h"
-#include "compiler/training/rules/superneurons.h"
-#include "compiler/training/rules/vdnn.h"
+#include "compiler/papers/chen.h"
+#include "compiler/papers/dymem.h"
+#include "compiler/papers/modnn.h"
+#include "compiler/papers/superneurons.h"
+#include "compiler/papers/vdnn.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "compiler/training/rules/vdnn.h"
+#include "compiler/papers/vdnn.h"
 
 #include <algorithm>
 #include <array>

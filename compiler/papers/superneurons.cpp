@@ -1,4 +1,4 @@
-#include "compiler/training/rules/superneurons.h"
+#include "compiler/papers/superneurons.h"
 
 #include <algorithm>
 #include <array>

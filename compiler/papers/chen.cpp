@@ -1,4 +1,4 @@
-#include "compiler/training/rules/chen.h"
+#include "compiler/papers/chen.h"
 
 #include <algorithm>
 #include <array>

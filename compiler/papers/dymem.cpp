@@ -1,6 +1,6 @@
-#include "compiler/training/rules/dymem.h"
+#include "compiler/papers/dymem.h"
 
-#include "compiler/training/rules/superneurons.h"
+#include "compiler/papers/superneurons.h"
 
 namespace plimsoll {
 

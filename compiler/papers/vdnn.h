@@ -20,7 +20,7 @@
 
 #include "compiler/ir/network.h"
 #include "compiler/ir/plan.h"
-#include "compiler/training/rules/reading.h"
+#include "compiler/papers/reading.h"
 
 namespace plimsoll {
 

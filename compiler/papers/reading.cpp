@@ -1,4 +1,4 @@
-#include "compiler/training/rules/reading.h"
+#include "compiler/papers/reading.h"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
-#include "compiler/training/rules/modnn.h"
+#include "compiler/papers/modnn.h"
 
 #include <algorithm>
 #include <map>
 
-#include "compiler/training/rules/superneurons.h"
+#include "compiler/papers/superneurons.h"
 
 namespace plimsoll {
 namespace {
