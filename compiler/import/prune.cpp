@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "compiler/training/prune.h"
+#include "compiler/network/prune.h"
 
 namespace plimsoll {
 

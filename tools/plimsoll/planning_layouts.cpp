@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "compiler/network/layout.h"
+#include "compiler/network/layout_choice.h"
 #include "compiler/support/counted.h"
-#include "compiler/training/layout.h"
-#include "compiler/training/layout_choice.h"
 
 namespace plimsoll {
 namespace {

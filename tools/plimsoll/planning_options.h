@@ -7,9 +7,9 @@
 #include <string>
 
 #include "compiler/costs/exchange.h"
+#include "compiler/network/freeze.h"
+#include "compiler/network/loss.h"
 #include "compiler/training/build.h"
-#include "compiler/training/freeze.h"
-#include "compiler/training/loss.h"
 
 namespace plimsoll {
 

@@ -1,4 +1,4 @@
-#include "compiler/training/layout.h"
+#include "compiler/network/layout.h"
 
 #include <algorithm>
 #include <map>

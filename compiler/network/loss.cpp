@@ -1,4 +1,4 @@
-#include "compiler/training/loss.h"
+#include "compiler/network/loss.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <optional>
 #include <string_view>
 
+#include "compiler/network/prune.h"
 #include "compiler/ops/op.h"
-#include "compiler/training/prune.h"
 
 namespace plimsoll {
 namespace {

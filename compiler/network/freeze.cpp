@@ -1,4 +1,4 @@
-#include "compiler/training/freeze.h"
+#include "compiler/network/freeze.h"
 
 #include <fmt/format.h>
 #include <fnmatch.h>

@@ -1,9 +1,9 @@
-#include "compiler/training/fuse.h"
+#include "compiler/network/fuse.h"
 
 #include <catch2/catch.hpp>
 
-#include "compiler/training/fuse_additions.h"
-#include "compiler/training/layout.h"
+#include "compiler/network/fuse_additions.h"
+#include "compiler/network/layout.h"
 
 using namespace plimsoll;
 

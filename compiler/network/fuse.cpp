@@ -1,9 +1,9 @@
-#include "compiler/training/fuse.h"
+#include "compiler/network/fuse.h"
 
 #include <algorithm>
 
+#include "compiler/network/value_uses.h"
 #include "compiler/ops/op.h"
-#include "compiler/training/value_uses.h"
 
 namespace plimsoll {
 

@@ -1,13 +1,13 @@
 // Channels last where tasks cost less so: the cut, and the network that comes of it.
-#include "compiler/training/layout.h"
+#include "compiler/network/layout.h"
 
 #include <catch2/catch.hpp>
 
 #include <random>
 
-#include "compiler/training/layout_choice.h"
-#include "compiler/training/loss.h"
-#include "compiler/training/min_cut.h"
+#include "compiler/network/layout_choice.h"
+#include "compiler/network/loss.h"
+#include "compiler/network/min_cut.h"
 
 using namespace plimsoll;
 

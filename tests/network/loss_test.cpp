@@ -1,13 +1,13 @@
 // attach_loss and prune_dead_nodes on small networks made by hand.
-#include "compiler/training/loss.h"
+#include "compiler/network/loss.h"
 
 #include <catch2/catch.hpp>
 #include <functional>
 #include <optional>
 
+#include "compiler/network/prune.h"
 #include "compiler/ops/op.h"
 #include "compiler/training/build.h"
-#include "compiler/training/prune.h"
 
 namespace plimsoll {
 namespace {

@@ -1,6 +1,6 @@
 // freeze_weights: what is trained is what --trainable matches and --freeze does not. freeze_statistics: which running statistics stay.
-#include "compiler/training/freeze.h"
-#include "compiler/training/frozen_statistics.h"
+#include "compiler/network/freeze.h"
+#include "compiler/network/frozen_statistics.h"
 
 #include <catch2/catch.hpp>
 

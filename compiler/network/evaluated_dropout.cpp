@@ -1,4 +1,4 @@
-#include "compiler/training/evaluated_dropout.h"
+#include "compiler/network/evaluated_dropout.h"
 
 #include <fmt/format.h>
 

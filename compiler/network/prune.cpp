@@ -1,4 +1,4 @@
-#include "compiler/training/prune.h"
+#include "compiler/network/prune.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,12 +1,12 @@
-#include "compiler/training/composites.h"
+#include "compiler/network/composites.h"
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
+#include "compiler/network/prune.h"
 #include "compiler/ops/binary.h"
 #include "compiler/ops/reshaping.h"
-#include "compiler/training/prune.h"
 
 namespace plimsoll {
 namespace {

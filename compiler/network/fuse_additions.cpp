@@ -1,9 +1,9 @@
-#include "compiler/training/fuse_additions.h"
+#include "compiler/network/fuse_additions.h"
 
 #include <algorithm>
 
+#include "compiler/network/value_uses.h"
 #include "compiler/ops/op.h"
-#include "compiler/training/value_uses.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "compiler/training/frozen_statistics.h"
+#include "compiler/network/frozen_statistics.h"
 
 #include <fmt/format.h>
 #include <fnmatch.h>

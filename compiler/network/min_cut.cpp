@@ -1,4 +1,4 @@
-#include "compiler/training/min_cut.h"
+#include "compiler/network/min_cut.h"
 
 #include <algorithm>
 

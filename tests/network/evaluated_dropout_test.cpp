@@ -1,5 +1,5 @@
 // Dropouts in evaluation mode: identities in a file that says training elsewhere.
-#include "compiler/training/evaluated_dropout.h"
+#include "compiler/network/evaluated_dropout.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,12 +1,12 @@
-#include "compiler/training/layout_choice.h"
+#include "compiler/network/layout_choice.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
+#include "compiler/network/layout.h"
+#include "compiler/network/min_cut.h"
 #include "compiler/ops/op.h"
-#include "compiler/training/layout.h"
-#include "compiler/training/min_cut.h"
 
 namespace plimsoll {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "compiler/training/composites.h"
+#include "compiler/network/composites.h"
 
 using namespace plimsoll;
 
