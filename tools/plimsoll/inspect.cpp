@@ -6,9 +6,7 @@
 #include <optional>
 
 #include "compiler/import/onnx.h"
-#include "compiler/network/evaluated_dropout.h"
-#include "compiler/network/frozen_statistics.h"
-#include "compiler/network/loss.h"
+#include "compiler/network/pipeline.h"
 #include "compiler/network/prune.h"
 #include "compiler/report/csv.h"
 #include "compiler/report/explanation.h"
@@ -111,9 +109,7 @@ class InspectCommand final : public Command {
       PLIMSOLL_TRY(choose_output(model.network, patterns_.output, model.notes));
       prune_dead_nodes(model.network);
     }
-    leave_out_evaluated_dropouts(model.network, model.notes);
-    PLIMSOLL_TRY(freeze_statistics(model.network, {patterns_.frozen_statistics.begin(), patterns_.frozen_statistics.end()}, model.notes));
-    PLIMSOLL_TRY(freeze_weights(model.network, patterns_.patterns(), model.notes));
+    PLIMSOLL_TRY(choose_what_is_trained(model.network, patterns_.request(), model.notes));
     if (weights_) fmt::print("{}", report_weights(model.network, model.reasons));
     else fmt::print("{}", report_network(model.network, model.notes, Console::color(STDOUT_FILENO)));
     for (const std::string& warning : model.warnings) Console(false).warning(warning);

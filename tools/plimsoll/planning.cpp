@@ -9,11 +9,7 @@
 #include "compiler/check/check.h"
 #include "compiler/costs/device.h"
 #include "compiler/costs/needs.h"
-#include "compiler/network/composites.h"
-#include "compiler/network/evaluated_dropout.h"
-#include "compiler/network/frozen_statistics.h"
-#include "compiler/network/fuse.h"
-#include "compiler/network/fuse_additions.h"
+#include "compiler/network/pipeline.h"
 #include "compiler/papers/rules.h"
 #include "compiler/report/fastest.h"
 #include "compiler/support/bytes.h"
@@ -39,17 +35,8 @@ Result<ImportedModel> import_model(const ModelOptions& options, bool to_write) {
   return import_onnx(options.model, {.batch = options.batch, .dims = dims, .strict = options.strict, .holds_weights = to_write, .require_normalization = options.require_bn});
 }
 
-Status freeze_as_asked(const ModelOptions& options, Network& network, std::vector<std::string>& notes) {
-  leave_out_evaluated_dropouts(network, notes);
-  const auto& frozen = options.weights.frozen_statistics;
-  PLIMSOLL_TRY(freeze_statistics(network, {frozen.begin(), frozen.end()}, notes));
-  return freeze_weights(network, options.weights.patterns(), notes);
-}
-
-void fuse(Network& network) {
-  fuse_composites(network);
-  fuse_additions(network);
-  fuse_activations(network);
+NetworkRequest network_request_of(const ModelOptions& options) {
+  return {.loss = loss_of(options), .trained = options.weights.request()};
 }
 
 void tell(const ImportedModel& model, const std::vector<std::string>& notes, const Console& console) {
@@ -63,8 +50,7 @@ Result<std::vector<TaskGraph>> load_graphs(const ModelOptions& options, const Co
   PLIMSOLL_TRY(check_usage(options));
   PLIMSOLL_ASSIGN(ImportedModel model, import_model(options, false));
   std::vector<std::string> notes = model.notes;
-  PLIMSOLL_TRY(attach_loss(model.network, loss_of(options), notes));
-  PLIMSOLL_TRY(freeze_as_asked(options, model.network, notes));
+  PLIMSOLL_TRY(make_trainable(model.network, network_request_of(options), notes));
   tell(model, notes, console);
   fuse(model.network);
   return graphs_to_measure(options, model.network);
@@ -83,8 +69,7 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
   const PaperRules* const as_paper = find_rules(options.rules);
   std::vector<std::string> notes = model.notes;
   if (!as_paper) {
-    PLIMSOLL_TRY(attach_loss(model.network, loss_of(options), notes));
-    PLIMSOLL_TRY(freeze_as_asked(options, model.network, notes));
+    PLIMSOLL_TRY(make_trainable(model.network, network_request_of(options), notes));
   } else {
     PLIMSOLL_TRY(choose_output(model.network, options.weights.output, notes));
   }

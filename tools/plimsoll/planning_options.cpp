@@ -35,6 +35,11 @@ WeightOptions::WeightOptions(cl::SubCommand& sub)
              cl::desc("of a model with several outputs: the one that the loss is of; what makes only the others is not trained"),
              cl::sub(sub)) {}
 
+TrainedRequest WeightOptions::request() const {
+  return {.weights = {.trainable = {trainable.begin(), trainable.end()}, .freeze = {freeze.begin(), freeze.end()}},
+          .frozen_statistics = {frozen_statistics.begin(), frozen_statistics.end()}};
+}
+
 ModelOptions::ModelOptions(cl::SubCommand& sub)
     : model(cl::Positional, cl::Required, cl::desc("MODEL.onnx"), cl::sub(sub)),
       batch("batch", cl::Required, cl::value_desc("N"), cl::desc("samples in one training iteration"), cl::sub(sub)),

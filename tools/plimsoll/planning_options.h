@@ -7,8 +7,7 @@
 #include <string>
 
 #include "compiler/costs/exchange.h"
-#include "compiler/network/freeze.h"
-#include "compiler/network/loss.h"
+#include "compiler/network/pipeline.h"
 #include "compiler/training/build.h"
 
 namespace plimsoll {
@@ -16,7 +15,7 @@ namespace plimsoll {
 // Which weights are trained.
 struct WeightOptions {
   explicit WeightOptions(llvm::cl::SubCommand& sub);
-  WeightPatterns patterns() const { return {{trainable.begin(), trainable.end()}, {freeze.begin(), freeze.end()}}; }
+  TrainedRequest request() const;
   bool given() const { return !trainable.empty() || !freeze.empty() || !frozen_statistics.empty(); }
 
   llvm::cl::list<std::string> trainable, freeze, frozen_statistics;

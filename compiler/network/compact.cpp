@@ -1,4 +1,4 @@
-#include "compiler/import/prune.h"
+#include "compiler/network/compact.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-Network prune(Network network, std::vector<std::string>& notes) {
+void compact(Network& network, std::vector<std::string>& notes) {
   prune_dead_nodes(network);
   IdVector<ValueId, bool> mentioned(network.values.size(), false);
   const auto mention = [&](const std::vector<ValueId>& ids) {
@@ -40,7 +40,6 @@ Network prune(Network network, std::vector<std::string>& notes) {
     move_all(node.inputs);
     move_all(node.outputs);
   }
-  return network;
 }
 
 }  // namespace plimsoll
