@@ -8,9 +8,9 @@
 #include "compiler/report/policy_pages.h"
 #include "compiler/report/table.h"
 #include "compiler/support/bytes.h"
+#include "compiler/support/output.h"
 #include "passes/policies.h"
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/output.h"
 #include "tools/plimsoll/planning.h"
 #include "tools/plimsoll/progress.h"
 

@@ -9,8 +9,8 @@
 #include "compiler/ir/plan_json.h"
 #include "compiler/support/bytes.h"
 #include "compiler/support/json.h"
+#include "compiler/support/output.h"
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/output.h"
 #include "tools/plimsoll/planning.h"
 
 namespace plimsoll {

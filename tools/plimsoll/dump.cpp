@@ -6,7 +6,7 @@
 
 #include "compiler/ir/plan_text.h"
 #include "compiler/ir/task_graph_text.h"
-#include "tools/plimsoll/output.h"
+#include "compiler/support/output.h"
 
 namespace plimsoll {
 

@@ -14,9 +14,9 @@
 #include "compiler/report/plan_page.h"
 #include "compiler/report/plan_report.h"
 #include "compiler/report/trace.h"
+#include "compiler/support/output.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
-#include "tools/plimsoll/output.h"
 #include "tools/plimsoll/plan_file.h"
 #include "tools/plimsoll/planning_options.h"
 

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "compiler/ir/plan_json.h"
+#include "compiler/support/output.h"
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/output.h"
 #include "tools/plimsoll/planning.h"
 
 namespace plimsoll {

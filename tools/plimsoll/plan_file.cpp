@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "compiler/ir/plan_json.h"
-#include "tools/plimsoll/output.h"
+#include "compiler/support/output.h"
 
 namespace plimsoll {
 

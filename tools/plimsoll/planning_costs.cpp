@@ -9,8 +9,8 @@
 #include "compiler/papers/rules.h"
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
+#include "compiler/support/output.h"
 #include "runtime/machine/host_memory.h"
-#include "tools/plimsoll/output.h"
 
 namespace plimsoll {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "compiler/costs/profiled.h"
 #include "compiler/support/counted.h"
+#include "compiler/support/output.h"
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/output.h"
 #include "tools/plimsoll/planning.h"
 
 namespace plimsoll {

@@ -1,4 +1,4 @@
-#include "tools/plimsoll/output.h"
+#include "compiler/support/output.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
