@@ -11,7 +11,9 @@
 #include "compiler/support/json.h"
 #include "compiler/support/output.h"
 #include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/console.h"
 #include "tools/plimsoll/planning.h"
+#include "tools/plimsoll/planning_options.h"
 
 namespace plimsoll {
 namespace {
@@ -34,7 +36,9 @@ class CompileCommand final : public Command {
     if (options_.rules != "true")
       return Error{ExitCode::usage, fmt::format("--rules {} builds graphs for reports, not for trainers; use `plimsoll plan`",
                                                 options_.rules.getValue())};
-    PLIMSOLL_ASSIGN(const Planned planned, plan_model(options_, one_, console, PlanFor::trainer));
+    PLIMSOLL_ASSIGN(const PlanningRequest request, request_of(options_));
+    PLIMSOLL_ASSIGN(const OnePlanRequest one, request_of(one_));
+    PLIMSOLL_ASSIGN(const Planned planned, plan_model(request, one, console.messages(), PlanFor::trainer));
     if (!dry_run_) PLIMSOLL_TRY(write(planned));
     console.say(describe(planned.plan));
     if (dry_run_) return last_word(planned);

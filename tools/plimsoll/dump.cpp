@@ -27,7 +27,7 @@ Status PassDump::finish(const Network&, const TaskGraph& graph) {
   for (const auto& [pass, text] : texts_) {
     known += (known.empty() ? "" : ", ") + pass;
     if (print_after_ == "all" || print_after_ == pass) {
-      fmt::print("# after {}{}\n{}", pass, text == previous ? " (unchanged)\n" : "", text == previous ? "" : text);
+      if (print_) print_(fmt::format("# after {}{}\n{}", pass, text == previous ? " (unchanged)\n" : "", text == previous ? "" : text));
       printed = true;
     }
     previous = text;

@@ -1,7 +1,9 @@
 // --print-after and --dump: what the plan looked like after each pass. Every dump is an input again (text forms).
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,9 +16,9 @@ namespace plimsoll {
 
 class PassDump {
  public:
-  // `print_after`: a pass's name, "all" or empty. `directory`: empty for none.
-  PassDump(std::string print_after, std::string directory)
-      : print_after_(std::move(print_after)), directory_(std::move(directory)) {}
+  // `print_after`: a pass's name, "all" or empty. `directory`: empty for none. `print` hears what is printed.
+  PassDump(std::string print_after, std::string directory, std::function<void(std::string_view)> print)
+      : print_after_(std::move(print_after)), directory_(std::move(directory)), print_(std::move(print)) {}
 
   void after(const std::string& pass, const Plan& plan);
   // Writes what was collected. Error: usage when no pass had the name that was asked for.
@@ -24,6 +26,7 @@ class PassDump {
 
  private:
   std::string print_after_, directory_;
+  std::function<void(std::string_view)> print_;
   std::vector<std::pair<std::string, std::string>> texts_;  // of the passes of the plan that was chosen
 };
 

@@ -12,7 +12,9 @@
 #include "compiler/support/output.h"
 #include "passes/policies.h"
 #include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/console.h"
 #include "tools/plimsoll/planning.h"
+#include "tools/plimsoll/planning_options.h"
 #include "tools/plimsoll/progress.h"
 
 namespace plimsoll {
@@ -55,7 +57,8 @@ class FrontierCommand final : public Command {
   Status run() override {
     const Console console(options_.quiet);
     PLIMSOLL_TRY(find_policy(policy_));
-    PLIMSOLL_ASSIGN(const Plannable plannable, prepare_plans(options_, console, PlanFor::report));
+    PLIMSOLL_ASSIGN(const PlanningRequest asked, request_of(options_));
+    PLIMSOLL_ASSIGN(const Plannable plannable, prepare_plans(asked, console.messages(), PlanFor::report));
     PlanRequest request = plannable.request;
     request.policy = policy_;
     std::vector<FrontierPoint> points;

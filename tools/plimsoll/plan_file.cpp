@@ -1,8 +1,11 @@
 #include "tools/plimsoll/plan_file.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "compiler/ir/plan_json.h"
+#include "compiler/support/counted.h"
 #include "compiler/support/output.h"
 
 namespace plimsoll {
@@ -19,6 +22,12 @@ Result<Plan> read_plan(const std::string& path) {
   Result<Plan> plan = plan_from_json(text);
   if (!plan.ok()) return Error{plan.error().code, file + ": " + plan.error().message, plan.error().notes};
   return plan;
+}
+
+Error refusal(const Plan& plan, const std::vector<Violation>& violations) {
+  return Error{ExitCode::verification_failed,
+               fmt::format("the plan of '{}' breaks {}\n{}", plan.model_name,
+                           counted(static_cast<int64_t>(violations.size()), "rule"), to_string(violations))};
 }
 
 }  // namespace plimsoll

@@ -23,37 +23,37 @@ namespace plimsoll {
 namespace {
 
 // A plan for a device that oneDNN does not run on has no use for blocks, unless they are asked for.
-bool wants_plain_layout(const PlanningOptions& options, PlanFor purpose) {
-  const CostSource source = costs_of(options, purpose);
-  if (options.target != "host" || purpose != PlanFor::report || options.layout != "auto" || !source.names_a_device()) return false;
+bool wants_plain_layout(const PlanningRequest& request, PlanFor purpose) {
+  const ModelRequest& model = request.of_model;
+  const CostSource source = costs_of(request, purpose);
+  if (model.target != "host" || purpose != PlanFor::report || model.layout != "auto" || !source.names_a_device()) return false;
   const Result<Device> device = find_device(source.name);
   return device.ok() && device->kind != "host";
 }
 
-Result<ImportedModel> import_model(const ModelOptions& options, bool to_write) {
-  PLIMSOLL_ASSIGN(const auto dims, sizes_by_name(options.dims));
-  return import_onnx(options.model, {.batch = options.batch, .dims = dims, .strict = options.strict, .holds_weights = to_write, .require_normalization = options.require_bn});
+Result<ImportedModel> import_model(const ModelRequest& request, bool to_write) {
+  return import_onnx(request.model, {.batch = request.batch,
+                                     .dims = request.dims,
+                                     .strict = request.strict,
+                                     .holds_weights = to_write,
+                                     .require_normalization = request.require_batch_norm});
 }
 
-NetworkRequest network_request_of(const ModelOptions& options) {
-  return {.loss = loss_of(options), .trained = options.weights.request()};
-}
-
-void tell(const ImportedModel& model, const std::vector<std::string>& notes, const Console& console) {
-  for (const std::string& note : notes) console.note(note);
-  for (const std::string& warning : model.warnings) console.warning(warning);
+void tell(const ImportedModel& model, const std::vector<std::string>& notes, const Messages& messages) {
+  for (const std::string& note : notes) messages.note(note);
+  for (const std::string& warning : model.warnings) messages.warning(warning);
 }
 
 }  // namespace
 
-Result<std::vector<TaskGraph>> load_graphs(const ModelOptions& options, const Console& console) {
-  PLIMSOLL_TRY(check_usage(options));
-  PLIMSOLL_ASSIGN(ImportedModel model, import_model(options, false));
+Result<std::vector<TaskGraph>> load_graphs(const ModelRequest& request, const Messages& messages) {
+  PLIMSOLL_TRY(check_usage(request));
+  PLIMSOLL_ASSIGN(ImportedModel model, import_model(request, false));
   std::vector<std::string> notes = model.notes;
-  PLIMSOLL_TRY(make_trainable(model.network, network_request_of(options), notes));
-  tell(model, notes, console);
+  PLIMSOLL_TRY(make_trainable(model.network, request.network, notes));
+  tell(model, notes, messages);
   fuse(model.network);
-  return graphs_to_measure(options, model.network);
+  return graphs_to_measure(request, model.network);
 }
 
 bool Plannable::splits_statistics(const Plan& plan) const { return plan.rounds > 1 && mixes_samples(); }
@@ -62,32 +62,33 @@ bool Plannable::mixes_samples() const {
   return std::any_of(graph.tasks.begin(), graph.tasks.end(), [](const Task& task) { return task.mixes_samples; });
 }
 
-Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& console, PlanFor purpose) {
-  PLIMSOLL_TRY(check_usage(options));
-  PLIMSOLL_ASSIGN(HostBudget host_budget, host_budget_of(options, purpose));
-  PLIMSOLL_ASSIGN(ImportedModel model, import_model(options, purpose != PlanFor::report));
-  const PaperRules* const as_paper = find_rules(options.rules);
+Result<Plannable> prepare_plans(const PlanningRequest& asked, const Messages& messages, PlanFor purpose) {
+  PLIMSOLL_TRY(check_usage(asked));
+  const ModelRequest& of_model = asked.of_model;
+  PLIMSOLL_ASSIGN(HostBudget host_budget, host_budget_of(asked, purpose));
+  PLIMSOLL_ASSIGN(ImportedModel model, import_model(of_model, purpose != PlanFor::report));
+  const PaperRules* const as_paper = find_rules(asked.rules);
   std::vector<std::string> notes = model.notes;
   if (!as_paper) {
-    PLIMSOLL_TRY(make_trainable(model.network, network_request_of(options), notes));
+    PLIMSOLL_TRY(make_trainable(model.network, of_model.network, notes));
   } else {
-    PLIMSOLL_TRY(choose_output(model.network, options.weights.output, notes));
+    PLIMSOLL_TRY(choose_output(model.network, of_model.network.loss.output, notes));
   }
-  tell(model, notes, console);
+  tell(model, notes, messages);
   if (purpose == PlanFor::report) model.file.reset();
-  PLIMSOLL_ASSIGN(OpenedCosts opened, open_costs(options, purpose, console));
-  const int64_t batch = options.batch / options.ranks, sub_batch = options.sub_batch / options.ranks;  // of one rank
+  PLIMSOLL_ASSIGN(OpenedCosts opened, open_costs(asked, purpose, messages));
+  const int64_t batch = of_model.batch / asked.ranks, sub_batch = asked.sub_batch.value_or(0) / asked.ranks;  // of one rank
   const auto as_trained = [&]() -> Result<LaidOut> {
     fuse(model.network);
-    return lay_out(options, model.network, wants_plain_layout(options, purpose), opened.of_layouts(), opened.source, console);
+    return lay_out(asked, model.network, wants_plain_layout(asked, purpose), opened.of_layouts(), opened.source, messages);
   };
   const auto as_counted = [&]() -> Result<LaidOut> {
-    PLIMSOLL_ASSIGN(TaskGraph counted, as_paper->build(model.network, options.batch));
+    PLIMSOLL_ASSIGN(TaskGraph counted, as_paper->build(model.network, of_model.batch));
     return LaidOut{.graph = std::move(counted)};
   };
   PLIMSOLL_ASSIGN(LaidOut laid_out, as_paper ? as_counted() : as_trained());
   TaskGraph graph = std::move(laid_out.graph);
-  graph.ranks = options.ranks;
+  graph.ranks = asked.ranks;
 
   // Beyond this point the task graph stays as it is: plans answer it.
 
@@ -95,16 +96,16 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
                       .sub_batch = as_paper && !as_paper->splits ? batch : sub_batch,
                       .host_budget_bytes = host_budget.bytes,
                       .host_budget_source = std::move(host_budget.source),
-                      .may_split_statistics = options.batch_norm == BatchNorm::split,
-                      .effort = options.effort,
-                      .hands = jobs_of(options),
-                      .time_limit_seconds = options.time_limit,
+                      .may_split_statistics = asked.batch_norm == BatchNorm::split,
+                      .effort = asked.effort,
+                      .hands = jobs_of(asked),
+                      .time_limit_seconds = asked.time_limit_seconds,
                       .keep_order = as_paper != nullptr,
                       .model_name = graph.name,
                       .model_sha256 = model.sha256,
-                      .target_kind = options.target,
+                      .target_kind = of_model.target,
                       .device = opened.device,
-                      .costs = opened.source + (options.rank_costs.empty() ? "" : ", ranks measured"),
+                      .costs = opened.source + (asked.rank_costs.empty() ? "" : ", ranks measured"),
                       .libraries = opened.libraries,
                       .layout = laid_out.layout};
   auto planner = std::make_unique<Planner>(graph, *opened.costs, batch);
@@ -142,14 +143,6 @@ Result<Plan> unconstrained_plan(const Plannable& plannable) {
 }
 
 namespace {
-
-Result<int64_t> bytes_of_what_if(const std::string& text) {
-  if (text.empty()) return int64_t{0};
-  PLIMSOLL_ASSIGN(const SizeSpec size, parse_size("--what-if", text));
-  if (size.kind != SizeSpec::Kind::bytes || size.bytes < 1)
-    return usage(fmt::format("--what-if is '{}' when it should be so many bytes more, for example 256MiB", text));
-  return size.bytes;
-}
 
 // What a larger budget would buy: the same request again, with more_bytes on top.
 Status ask_for_more(const Plannable& plannable, PlanRequest request, int64_t more_bytes, Plan& plan) {
@@ -191,63 +184,59 @@ Status note_what_more_would_buy(const Plannable& plannable, PlanRequest request,
 }
 
 // It is a plan all the same: of a larger device of the kind, or for a report.
-void warn_of_small_device(const CostSource& source, const Plan& plan, const Console& console) {
+void warn_of_small_device(const CostSource& source, const Plan& plan, const Messages& messages) {
   if (!source.names_a_device()) return;
   const Result<Device> device = find_device(source.name);
   if (!device.ok() || device->kind == "host" || plan.summary.arena_bytes <= device->memory_bytes) return;
-  console.warning(fmt::format("the arena of {} is more than {} has, {}: a trainer would not start there; --budget says how much it may take",
+  messages.warning(fmt::format("the arena of {} is more than {} has, {}: a trainer would not start there; --budget says how much it may take",
                               format_bytes(plan.summary.arena_bytes), device->name, format_bytes(device->memory_bytes)));
 }
 
 }  // namespace
 
-Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions& one, const Console& console,
+Result<Planned> plan_model(const PlanningRequest& asked, const OnePlanRequest& one, const Messages& messages,
                            PlanFor purpose) {
   const auto started = std::chrono::steady_clock::now();
-  PLIMSOLL_ASSIGN(const SizeSpec budget, parse_size("--budget", one.budget.getValue()));
-  if (budget.kind == SizeSpec::Kind::bytes && budget.bytes < 1) return usage("--budget is 0 when it should be at least a byte");
-  PLIMSOLL_ASSIGN(const int64_t more_bytes, bytes_of_what_if(one.what_if));
-  const bool of_process = !one.process_budget.empty();
-  if (of_process && one.budget.getNumOccurrences() > 0) return usage("--budget and --process-budget exclude each other");
-  PLIMSOLL_ASSIGN(const SizeSpec process_budget, parse_size("--process-budget", of_process ? one.process_budget.getValue() : "1"));
-  if (process_budget.kind != SizeSpec::Kind::bytes) return usage("--process-budget takes bytes: 12GiB");
+  PLIMSOLL_TRY(check_usage(one));
   PLIMSOLL_TRY(find_policy(one.policy));
-  PLIMSOLL_ASSIGN(Plannable plannable, prepare_plans(options, console, purpose));
+  PLIMSOLL_ASSIGN(Plannable plannable, prepare_plans(asked, messages, purpose));
   PlanRequest request = plannable.request;
   request.policy = one.policy;
-  if (budget.kind == SizeSpec::Kind::bytes) request.budget_bytes = budget.bytes;
-  // A paper's figures are of its means in full, not of a device that they fit on: its rules have no budget by default.
-  if (budget.kind == SizeSpec::Kind::percent && !(plannable.as_paper && one.budget.getNumOccurrences() == 0))
-    request.budget_percent = budget.percent;
-  if (of_process) {
-    request.budget_percent = 0;
-    PLIMSOLL_ASSIGN(request.budget_bytes, arena_within(process_budget.bytes, plannable.process, console));
+  if (one.process_budget) {
+    PLIMSOLL_ASSIGN(request.budget_bytes, arena_within(*one.process_budget, plannable.process, messages));
+  } else if (!one.budget) {
+    // A paper's figures are of its means in full, not of a device that they fit on: its rules have no budget by default.
+    request.budget_percent = plannable.as_paper ? 0 : 100;
+  } else if (one.budget->kind == SizeSpec::Kind::bytes) {
+    request.budget_bytes = one.budget->bytes;
+  } else if (one.budget->kind == SizeSpec::Kind::percent) {
+    request.budget_percent = one.budget->percent;
   }
   bool cut_short = false, host_budget_binds = false;
   request.cut_short = [&] { cut_short = true; };
   request.host_budget_binds = [&] { host_budget_binds = true; };
-  PassDump dump(one.print_after, one.dump);
+  PassDump dump(one.print_after, one.dump, messages.on_text);
   if (!one.print_after.empty() || !one.dump.empty())
     request.observe = [&](const std::string& pass, const Plan& plan) { dump.after(pass, plan); };
   PLIMSOLL_ASSIGN(Plan plan, checked_plan(plannable, request));
   PLIMSOLL_TRY(dump.finish(plannable.model.network, plannable.graph));
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;  // of this plan, not of another to compare it with
   plan.summary.planning_seconds = elapsed.count();
-  PLIMSOLL_TRY(more_bytes > 0 ? ask_for_more(plannable, request, more_bytes, plan) : note_what_more_would_buy(plannable, request, plan));
+  PLIMSOLL_TRY(one.what_if ? ask_for_more(plannable, request, *one.what_if, plan) : note_what_more_would_buy(plannable, request, plan));
 
   // Beyond this point the plan is known to be safe.
 
-  if (!plannable.as_paper) warn_of_small_device(costs_of(options, purpose), plan, console);
+  if (!plannable.as_paper) warn_of_small_device(costs_of(asked, purpose), plan, messages);
   if (host_budget_binds)
-    console.note(fmt::format("the host pool takes {} of a host budget of {}{}, which binds: a larger one may be faster", format_bytes(plan.summary.host_pool_bytes),
+    messages.note(fmt::format("the host pool takes {} of a host budget of {}{}, which binds: a larger one may be faster", format_bytes(plan.summary.host_pool_bytes),
                              format_bytes(request.host_budget_bytes), request.host_budget_source.empty() ? "" : ", " + request.host_budget_source));
   if (plannable.splits_statistics(plan))
-    console.warning(fmt::format("batch normalization sees {} at a time, not {}: statistics are per sub-batch, and something else is "
+    messages.warning(fmt::format("batch normalization sees {} at a time, not {}: statistics are per sub-batch, and something else is "
                                 "trained; {}",
                                 counted(plan.rank_samples(), "sample"), plan.batch,
-                                options.sub_batch != 0 ? "--sub-batch asked for it" : "--batch-norm whole forbids it"));
+                                asked.sub_batch ? "--sub-batch asked for it" : "--batch-norm whole forbids it"));
   if (plan.ranks > 1 && plannable.mixes_samples())
-    console.note(fmt::format("batch normalization sees {} at a time, each rank its own, of the batch of {}", counted(plan.rank_samples(), "sample"), plan.batch));
+    messages.note(fmt::format("batch normalization sees {} at a time, each rank its own, of the batch of {}", counted(plan.rank_samples(), "sample"), plan.batch));
   TaskGraph whole = plan.rounds > 1 ? plannable.planner->graph_of(plan) : std::move(plannable.graph);
   TaskGraph graph = planned_graph(std::move(whole), plan.rounds, plan.slice_bytes, plan.whole_weights);
   return Planned{std::move(plannable.model), std::move(graph), std::move(plan), plannable.threads, cut_short};

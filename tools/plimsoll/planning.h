@@ -5,20 +5,20 @@
 #include <string>
 #include <vector>
 
+#include "compiler/driver/messages.h"
+#include "compiler/driver/request.h"
 #include "compiler/import/onnx.h"
 #include "compiler/ir/plan.h"
 #include "compiler/ir/task_graph.h"
 #include "compiler/papers/rules.h"
 #include "passes/planner.h"
-#include "tools/plimsoll/console.h"
 #include "tools/plimsoll/planning_costs.h"
-#include "tools/plimsoll/planning_options.h"
 
 namespace plimsoll {
 
 // Imports, and builds the task graphs of which a profile has the times: several, where a layout is to be chosen by them. Notes and
-// warnings go to the console.
-Result<std::vector<TaskGraph>> load_graphs(const ModelOptions& options, const Console& console);
+// warnings go to `messages`.
+Result<std::vector<TaskGraph>> load_graphs(const ModelRequest& request, const Messages& messages);
 
 // A model that is imported and has its task graph, to be planned as often as asked.
 struct Plannable {
@@ -36,8 +36,8 @@ struct Plannable {
   bool mixes_samples() const;
 };
 
-// Imports and builds the task graph. Notes and warnings go to the console.
-Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& console, PlanFor purpose);
+// Imports and builds the task graph. Notes and warnings go to `messages`.
+Result<Plannable> prepare_plans(const PlanningRequest& asked, const Messages& messages, PlanFor purpose);
 
 // Plans and checks. `request` is plannable.request with a policy and a budget.
 Result<Plan> checked_plan(const Plannable& plannable, const PlanRequest& request);
@@ -58,7 +58,7 @@ struct Planned {
 Status last_word(const Planned& planned);
 
 // All of it for one plan; an error leaves nothing behind.
-Result<Planned> plan_model(const PlanningOptions& options, const OnePlanOptions& one, const Console& console,
+Result<Planned> plan_model(const PlanningRequest& asked, const OnePlanRequest& one, const Messages& messages,
                            PlanFor purpose);
 
 // Below a table of plans: of how many samples batch normalization sees at once, where the model has any. `splits`: a plan

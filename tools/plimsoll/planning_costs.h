@@ -5,15 +5,12 @@
 #include <memory>
 #include <string>
 
+#include "compiler/driver/messages.h"
+#include "compiler/driver/request.h"
 #include "compiler/support/status.h"
 #include "passes/planner.h"
-#include "tools/plimsoll/console.h"
-#include "tools/plimsoll/planning_options.h"
 
 namespace plimsoll {
-
-// A trainer runs here, so its workspaces must be this machine's; a report may be of a device that is elsewhere.
-enum class PlanFor { trainer, report };
 
 // Where times come from: what --costs says; or, where it says nothing, what is best for the purpose (docs/decisions/costs.md).
 struct CostSource {
@@ -30,7 +27,7 @@ struct CostSource {
   bool names_a_file() const { return kind == Kind::file; }
 };
 // The one place that reads --costs.
-CostSource costs_of(const PlanningOptions& options, PlanFor purpose);
+CostSource costs_of(const PlanningRequest& request, PlanFor purpose);
 
 // What a trainer's process takes of the device's memory beside its arena: the context, the libraries.
 struct ProcessBytes {
@@ -54,8 +51,8 @@ struct OpenedCosts {
 // "profiled" and "modelled" ask the profiler, for exact workspaces at least. A file was made by it, here or elsewhere, and
 // says for how many threads. A device's name: the host's profiler gives workspaces for a trainer that is to run here, and is
 // not asked for a report of a device that is elsewhere; that of cuda lists workspaces for any device that it knows.
-// What has to be measured is announced on the console.
-Result<OpenedCosts> open_costs(const PlanningOptions& options, PlanFor purpose, const Console& console);
+// What has to be measured is announced.
+Result<OpenedCosts> open_costs(const PlanningRequest& request, PlanFor purpose, const Messages& messages);
 
 // What a plan's host pool may take, and where that is from if nobody asked for it.
 struct HostBudget {
@@ -63,9 +60,9 @@ struct HostBudget {
   std::string source = {};
 };
 // Of --host-budget; without it, half of what this machine has available where the plan is for it.
-Result<HostBudget> host_budget_of(const PlanningOptions& options, PlanFor purpose);
+Result<HostBudget> host_budget_of(const PlanningRequest& request, PlanFor purpose);
 
 // What is left for the arena of what nvidia-smi would show of the whole process.
-Result<int64_t> arena_within(int64_t process_budget, const ProcessBytes& process, const Console& console);
+Result<int64_t> arena_within(int64_t process_budget, const ProcessBytes& process, const Messages& messages);
 
 }  // namespace plimsoll

@@ -33,35 +33,27 @@ std::string told(const LayoutChoice& choice, const std::string& source) {
 
 }  // namespace
 
-TrainingOptions training_options_of(const ModelOptions& options) {
-  return {.batch = options.batch,
-          .optimizer = {.kind = options.optimizer,
-                        .momentum = options.momentum,
-                        .nesterov = options.nesterov,
-                        .weight_decay = options.weight_decay,
-                        .clip_norm = options.clip_norm}};
-}
-
-Result<LaidOut> lay_out(const PlanningOptions& options, Network& network, bool plain, Costs& costs, const std::string& source,
-                        const Console& console) {
-  const TrainingOptions training = training_options_of(options);
+Result<LaidOut> lay_out(const PlanningRequest& request, Network& network, bool plain, Costs& costs, const std::string& source,
+                        const Messages& messages) {
+  const ModelRequest& model = request.of_model;
+  const TrainingOptions training = training_options_of(model);
   LaidOut result;
-  if (options.target != "cuda") {
-    if (!plain) assign_layouts(network, layout_of_host(options.layout));
-  } else if (options.layout != "auto") {
-    const Layout asked = asked_on_gpu(options.layout);
+  if (model.target != "cuda") {
+    if (!plain) assign_layouts(network, layout_of_host(model.layout));
+  } else if (model.layout != "auto") {
+    const Layout asked = asked_on_gpu(model.layout);
     assign_layouts(network, asked);
     result.layout = fmt::format("{}, as asked", asked == Layout::nhwc ? "nhwc" : "nchw");
   } else if (!plain) {
     // Of one rank. What the planner splits by itself it splits later.
-    const int64_t batch = options.batch / options.ranks, asked = options.sub_batch / options.ranks;
+    const int64_t batch = model.batch / request.ranks, asked = request.sub_batch.value_or(0) / request.ranks;
     const int64_t samples = asked > 0 ? asked : batch;
     const Result<LayoutChoice> choice = choose_layouts(network, training, costs, samples, samples < batch);
     if (choice.ok()) {
       if (choice->nodes_last > 0) assign_layouts(network, Layout::nhwc, choice->last);
       result.layout = told(*choice, source);
     } else {
-      console.note("nhwc does not come into question: " + choice.error().message);
+      messages.note("nhwc does not come into question: " + choice.error().message);
     }
   }
   // Beyond this point the network stays as it is.
@@ -69,10 +61,10 @@ Result<LaidOut> lay_out(const PlanningOptions& options, Network& network, bool p
   return result;
 }
 
-Result<std::vector<TaskGraph>> graphs_to_measure(const ModelOptions& options, Network& network) {
-  const TrainingOptions training = training_options_of(options);
-  if (options.target == "cuda" && options.layout == "auto") return graphs_of_layouts(network, training);
-  assign_layouts(network, options.target == "cuda" ? asked_on_gpu(options.layout) : layout_of_host(options.layout));
+Result<std::vector<TaskGraph>> graphs_to_measure(const ModelRequest& request, Network& network) {
+  const TrainingOptions training = training_options_of(request);
+  if (request.target == "cuda" && request.layout == "auto") return graphs_of_layouts(network, training);
+  assign_layouts(network, request.target == "cuda" ? asked_on_gpu(request.layout) : layout_of_host(request.layout));
   std::vector<TaskGraph> graphs;
   PLIMSOLL_ASSIGN(TaskGraph graph, build_task_graph(network, training));
   graphs.push_back(std::move(graph));

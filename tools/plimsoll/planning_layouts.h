@@ -4,15 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "compiler/driver/messages.h"
+#include "compiler/driver/request.h"
 #include "compiler/ir/network.h"
 #include "compiler/ir/profile.h"
 #include "compiler/ir/task_graph.h"
-#include "tools/plimsoll/console.h"
-#include "tools/plimsoll/planning_options.h"
 
 namespace plimsoll {
-
-TrainingOptions training_options_of(const ModelOptions& options);
 
 struct LaidOut {
   TaskGraph graph;
@@ -21,10 +19,10 @@ struct LaidOut {
 
 // Gives the network, plain so far, its layouts, and builds its task graph. On the host a layout goes by this machine's vector units
 // (`plain`: whatever they are); on a GPU by `costs`, which `source` says where they are from.
-Result<LaidOut> lay_out(const PlanningOptions& options, Network& network, bool plain, Costs& costs, const std::string& source,
-                        const Console& console);
+Result<LaidOut> lay_out(const PlanningRequest& request, Network& network, bool plain, Costs& costs, const std::string& source,
+                        const Messages& messages);
 
 // All task graphs whose tasks have to be measured for that.
-Result<std::vector<TaskGraph>> graphs_to_measure(const ModelOptions& options, Network& network);
+Result<std::vector<TaskGraph>> graphs_to_measure(const ModelRequest& request, Network& network);
 
 }  // namespace plimsoll
