@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "compiler/driver/planning.h"
 #include "compiler/report/figures.h"
 #include "compiler/report/policy_pages.h"
 #include "compiler/report/table.h"
@@ -12,7 +13,6 @@
 #include "passes/policies.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
-#include "tools/plimsoll/planning.h"
 #include "tools/plimsoll/planning_options.h"
 #include "tools/plimsoll/progress.h"
 

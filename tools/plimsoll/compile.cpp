@@ -4,6 +4,7 @@
 #include <set>
 
 #include "codegen/generate.h"
+#include "compiler/driver/planning.h"
 #include "compiler/import/model_file.h"
 #include "compiler/import/sha256.h"
 #include "compiler/ir/plan_json.h"
@@ -12,7 +13,6 @@
 #include "compiler/support/output.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
-#include "tools/plimsoll/planning.h"
 #include "tools/plimsoll/planning_options.h"
 
 namespace plimsoll {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/driver/planning.h"
 #include "compiler/report/figures.h"
 #include "compiler/report/plan_report.h"
 #include "compiler/report/policy_pages.h"
@@ -13,7 +14,6 @@
 #include "passes/policies.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
-#include "tools/plimsoll/planning.h"
 #include "tools/plimsoll/planning_options.h"
 #include "tools/plimsoll/progress.h"
 

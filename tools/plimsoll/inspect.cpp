@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 
+#include "compiler/driver/plan_file.h"
 #include "compiler/import/onnx.h"
 #include "compiler/network/pipeline.h"
 #include "compiler/network/prune.h"
@@ -17,7 +18,6 @@
 #include "compiler/support/output.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
-#include "tools/plimsoll/plan_file.h"
 #include "tools/plimsoll/planning_options.h"
 
 namespace plimsoll {

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
+#include "compiler/driver/planning.h"
 #include "compiler/ir/plan_json.h"
 #include "compiler/support/output.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
-#include "tools/plimsoll/planning.h"
 #include "tools/plimsoll/planning_options.h"
 
 namespace plimsoll {

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "compiler/costs/profiled.h"
+#include "compiler/driver/planning.h"
 #include "compiler/support/counted.h"
 #include "compiler/support/output.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
-#include "tools/plimsoll/planning.h"
 #include "tools/plimsoll/planning_options.h"
 
 namespace plimsoll {

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include "compiler/check/check.h"
+#include "compiler/driver/plan_file.h"
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
-#include "tools/plimsoll/plan_file.h"
 
 namespace plimsoll {
 namespace {

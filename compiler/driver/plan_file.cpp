@@ -1,4 +1,4 @@
-#include "tools/plimsoll/plan_file.h"
+#include "compiler/driver/plan_file.h"
 
 #include <fmt/format.h>
 

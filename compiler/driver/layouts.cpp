@@ -1,4 +1,4 @@
-#include "tools/plimsoll/planning_layouts.h"
+#include "compiler/driver/layouts.h"
 
 #include <fmt/format.h>
 

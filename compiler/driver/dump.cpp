@@ -1,4 +1,4 @@
-#include "tools/plimsoll/dump.h"
+#include "compiler/driver/dump.h"
 
 #include <fmt/format.h>
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/driver/costs.h"
 #include "compiler/driver/messages.h"
 #include "compiler/driver/request.h"
 #include "compiler/import/onnx.h"
@@ -12,7 +13,6 @@
 #include "compiler/ir/task_graph.h"
 #include "compiler/papers/rules.h"
 #include "passes/planner.h"
-#include "tools/plimsoll/planning_costs.h"
 
 namespace plimsoll {
 

@@ -1,4 +1,4 @@
-#include "tools/plimsoll/planning_costs.h"
+#include "compiler/driver/costs.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "tools/plimsoll/planning.h"
+#include "compiler/driver/planning.h"
 
 #include <fmt/format.h>
 
@@ -9,15 +9,15 @@
 #include "compiler/check/check.h"
 #include "compiler/costs/device.h"
 #include "compiler/costs/needs.h"
+#include "compiler/driver/dump.h"
+#include "compiler/driver/layouts.h"
+#include "compiler/driver/plan_file.h"
 #include "compiler/network/pipeline.h"
 #include "compiler/papers/rules.h"
 #include "compiler/report/fastest.h"
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
 #include "passes/policies.h"
-#include "tools/plimsoll/dump.h"
-#include "tools/plimsoll/plan_file.h"
-#include "tools/plimsoll/planning_layouts.h"
 
 namespace plimsoll {
 namespace {
