@@ -1,10 +1,10 @@
 // Reads every #include of the project and refuses those that cross an arrow of docs/ARCHITECTURE.md.
 //
-//   runtime/attrs ◄─ compiler/support ◄─ compiler/ir ◄─┬─ compiler/ops ◄─┬─ compiler/training ◄─ compiler/network ◄─ compiler/import ◄─ models
-//                                                      │                 └─ compiler/papers
+//   runtime/attrs ◄─ compiler/support ◄─ compiler/ir ◄─┬─ compiler/ops ◄─┬─ training ◄─ network ◄─ import ◄─ models
+//                                                      │                 └─ papers
 //                                                      ├─ compiler/{check, report, costs}
 //                                                      ├─ passes
-//                                                      └─ codegen                         … all of them ◄─ compiler/driver ◄─ tools
+//                                                      └─ codegen            … all of them ◄─ compiler/driver ◄─ tools
 //   runtime/{host, cuda, train, dist, profile} ─► runtime only; runtime/machine, which includes nothing, serves tools, too
 #include <catch2/catch.hpp>
 #include <filesystem>
