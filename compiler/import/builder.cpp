@@ -11,10 +11,10 @@
 #include "compiler/import/module_path.h"
 #include "compiler/import/network_builder.h"
 #include "compiler/import/padding.h"
-#include "compiler/import/prune.h"
 #include "compiler/import/slots.h"
 #include "compiler/import/spellings.h"
 #include "compiler/import/weight_roles.h"
+#include "compiler/network/compact.h"
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
 
@@ -77,7 +77,8 @@ Result<Network> NetworkBuilder::build(const GraphOrder& order) {
   PLIMSOLL_TRY(add_outputs());
   say_what_was_rewritten();
   materialise();
-  return prune(std::move(network_), notes_);
+  compact(network_, notes_);
+  return std::move(network_);
 }
 
 void NetworkBuilder::find_readers(const GraphOrder& order) {

@@ -1,6 +1,6 @@
 // BatchNormalization over axis 1 of [N, C, …]. In training by the statistics of the batch, in evaluation by the running ones. The
 // model's training_mode is not looked at here: where it, or the user, says that a normalization keeps its statistics, it has the
-// attribute "frozen" (compiler/training/frozen_statistics.h; never from a file). Then training normalizes by the running ones, too: y is
+// attribute "frozen" (compiler/network/frozen_statistics.h; never from a file). Then training normalizes by the running ones, too: y is
 // an affine function of x, sample by sample, and the backward reads them in the place of the stash.
 //   BatchNormForward  {x, scale, bias, running_mean, running_var, y, mean, var}
 //   BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias}

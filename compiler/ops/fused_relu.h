@@ -1,4 +1,4 @@
-// For operators that can end in a Relu of their own (training/fuse.h): the attribute, and the mask in the backward.
+// For operators that can end in a Relu of their own (network/fuse.h): the attribute, and the mask in the backward.
 #pragma once
 
 #include "compiler/ops/task_builder.h"

@@ -2,7 +2,7 @@
 //   LayerNormForward  {x, scale, bias, y, mean, deviation}
 //   LayerNormBackward {x, dy, scale, mean, deviation, dx, dscale, dbias}
 // Kernels see [rows, columns]. The mean and one over the standard deviation of each row are stashed. ONNX demands a scale;
-// where a model spells the normalization out without one (training/composites.h), it is absent here.
+// where a model spells the normalization out without one (network/composites.h), it is absent here.
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/reshaping.h"
 #include "runtime/attrs/layer_norm.h"

@@ -1,6 +1,6 @@
 // NegativeLogLikelihoodLoss: logarithms of probabilities [N, C, d…], labels [N, d…] → minus the mean of the labels' ones.
 //   NegativeLogLikelihood {log_probabilities, labels, loss, correct, dlog_probabilities}
-// Behind a LogSoftmax, as exporters write a cross entropy, the two become one (compiler/training/loss.cpp).
+// Behind a LogSoftmax, as exporters write a cross entropy, the two become one (compiler/network/loss.cpp).
 #include "compiler/ops/class_loss.h"
 
 namespace plimsoll {

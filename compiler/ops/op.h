@@ -14,7 +14,7 @@
 
 namespace plimsoll {
 
-// How an operator gets along with activations that are not plain (training/layout.h decides who gets which).
+// How an operator gets along with activations that are not plain (network/layout.h decides who gets which).
 enum class LayoutRule {
   plain,        // every operand plain
   elementwise,  // any layout, one for all four-dimensional operands: the memory is a flat array to it
@@ -63,7 +63,7 @@ struct Op {
   // How input `i`, a parameter, had best lie beside activations in `images`. nullptr: plain.
   Layout (*weight_layout)(const NodeView& node, size_t i, Layout images) = nullptr;
   // The input that the node's kernels add to their result, a tensor like that: behind those that a model gives it, and only ever given
-  // by training/fuse_additions.h. -1: there is none.
+  // by network/fuse_additions.h. -1: there is none.
   int addend = -1;
   // True when the node has kernels that end in a Relu, switched on by the attribute "relu" (fused_relu.h).
   bool (*absorbs_relu)(const NodeView& node) = nullptr;

@@ -1,4 +1,4 @@
-// Reorder: Plimsoll's own operator, inserted by training/layout.h where two neighbours disagree on a layout.
+// Reorder: Plimsoll's own operator, inserted by network/layout.h where two neighbours disagree on a layout.
 //   Reorder {x, y}; its gradient is the reorder back.
 #include "compiler/ops/op.h"
 #include "runtime/attrs/none.h"

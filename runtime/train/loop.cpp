@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/attrs/processors.h"
+#include "runtime/machine/processors.h"
 #include "runtime/train/checkpoint.h"
 #include "runtime/train/counted.h"
 #include "runtime/train/diagnose.h"

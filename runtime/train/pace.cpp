@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "runtime/attrs/processors.h"
+#include "runtime/machine/processors.h"
 #include "runtime/train/counted.h"
 #include "runtime/train/reporter.h"
 

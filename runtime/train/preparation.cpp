@@ -6,8 +6,8 @@
 #include <limits>
 #include <string>
 
-#include "runtime/attrs/host_memory.h"
 #include "runtime/backend.h"
+#include "runtime/machine/host_memory.h"
 #include "runtime/train/counted.h"
 #include "runtime/train/error.h"
 #include "runtime/train/reporter.h"

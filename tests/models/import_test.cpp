@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "compiler/import/onnx.h"
+#include "compiler/network/loss.h"
 #include "compiler/training/build.h"
-#include "compiler/training/loss.h"
 #include "models/zoo.h"
 
 using namespace plimsoll;

@@ -1,7 +1,7 @@
 // The published figures of Chen et al. GB are GiB.
 #include "tests/papers/planned.h"
 
-#include "compiler/training/rules/chen.h"
+#include "compiler/papers/chen.h"
 
 using namespace plimsoll;
 using papers::hold;

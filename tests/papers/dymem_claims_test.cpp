@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "compiler/training/rules/rules.h"
+#include "compiler/papers/rules.h"
 #include "passes/candidate.h"
 #include "passes/policies.h"
 #include "tests/papers/planned.h"

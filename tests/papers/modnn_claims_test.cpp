@@ -1,8 +1,8 @@
 // The figures of moDNN, from a model file on: what the paper calls ideal, its lower bound, and the sub-batch of
 // equation 3. The paper prints few numbers; an independent computation under both readings of its rules
 // (rules/modnn.h) gave the references, in bytes.
-#include "compiler/training/rules/modnn.h"
-#include "compiler/training/rules/superneurons.h"
+#include "compiler/papers/modnn.h"
+#include "compiler/papers/superneurons.h"
 #include "passes/candidate.h"
 #include "passes/policies.h"
 #include "tests/papers/planned.h"

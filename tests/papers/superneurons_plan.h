@@ -1,7 +1,7 @@
 // From a network of the zoo to a plan under the rules of SuperNeurons, and a published figure held against ours.
 #pragma once
 
-#include "compiler/training/rules/superneurons.h"
+#include "compiler/papers/superneurons.h"
 #include "tests/papers/planned.h"
 
 namespace plimsoll::superneurons {

@@ -4,10 +4,10 @@
 #include <catch2/catch.hpp>
 
 #include "compiler/costs/modelled.h"
+#include "compiler/network/fuse.h"
+#include "compiler/network/fuse_additions.h"
+#include "compiler/network/loss.h"
 #include "compiler/training/build.h"
-#include "compiler/training/fuse.h"
-#include "compiler/training/fuse_additions.h"
-#include "compiler/training/loss.h"
 #include "tests/papers/superneurons_plan.h"
 
 using namespace plimsoll;

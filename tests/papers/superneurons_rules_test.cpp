@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/training/rules/superneurons.h"
+#include "compiler/papers/superneurons.h"
 
 using namespace plimsoll;
 

@@ -1,7 +1,7 @@
 // The published figures of vDNN. GB are 1000 MiB. Its "VGG-16" is configuration E; its workspaces are unknown, ours none.
 #include "tests/papers/planned.h"
 
-#include "compiler/training/rules/vdnn.h"
+#include "compiler/papers/vdnn.h"
 
 using namespace plimsoll;
 using papers::hold;

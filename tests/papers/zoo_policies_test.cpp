@@ -8,10 +8,10 @@
 
 #include "compiler/check/check.h"
 #include "compiler/import/onnx.h"
+#include "compiler/network/fuse.h"
+#include "compiler/network/fuse_additions.h"
+#include "compiler/network/loss.h"
 #include "compiler/training/build.h"
-#include "compiler/training/fuse.h"
-#include "compiler/training/fuse_additions.h"
-#include "compiler/training/loss.h"
 #include "models/zoo.h"
 #include "passes/planner.h"
 #include "tests/random_graph.h"

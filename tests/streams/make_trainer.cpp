@@ -15,11 +15,11 @@
 #include "compiler/import/model_file.h"
 #include "compiler/import/onnx.h"
 #include "compiler/ir/plan_json.h"
+#include "compiler/network/fuse.h"
+#include "compiler/network/fuse_additions.h"
+#include "compiler/network/layout.h"
+#include "compiler/network/loss.h"
 #include "compiler/training/build.h"
-#include "compiler/training/fuse.h"
-#include "compiler/training/fuse_additions.h"
-#include "compiler/training/layout.h"
-#include "compiler/training/loss.h"
 #include "scatter.h"
 
 namespace plimsoll::test {

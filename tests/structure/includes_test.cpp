@@ -1,10 +1,11 @@
 // Reads every #include of the project and refuses those that cross an arrow of docs/ARCHITECTURE.md.
 //
-//   runtime/attrs ◄─ compiler/support ◄─ compiler/ir ◄─┬─ compiler/ops ◄─ compiler/training ◄─ compiler/import ◄─ models
+//   runtime/attrs ◄─ compiler/support ◄─ compiler/ir ◄─┬─ compiler/ops ◄─┬─ training ◄─ network ◄─ import ◄─ models
+//                                                      │                 └─ papers
 //                                                      ├─ compiler/{check, report, costs}
 //                                                      ├─ passes
-//                                                      └─ codegen                         … all of them ◄─ tools
-//   runtime/{host, cuda, train, dist, profile} ─► runtime only
+//                                                      └─ codegen            … all of them ◄─ compiler/driver ◄─ tools
+//   runtime/{host, cuda, train, dist, profile} ─► runtime only; runtime/machine, which includes nothing, serves tools, too
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -27,14 +28,20 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"compiler/ir", {"compiler/support", "runtime/attrs"}},
     {"compiler/ops", {"compiler/ir", "compiler/support", "runtime/attrs"}},
     {"compiler/training", {"compiler/ops", "compiler/ir", "compiler/support", "runtime/attrs"}},
-    {"compiler/import", {"compiler/training", "compiler/ops", "compiler/ir", "compiler/support", "runtime/attrs"}},
+    {"compiler/papers", {"compiler/ops", "compiler/ir", "compiler/support", "runtime/attrs"}},
+    // It asks for task graphs where what tasks cost decides (layout_choice.h).
+    {"compiler/network", {"compiler/training", "compiler/ops", "compiler/ir", "compiler/support", "runtime/attrs"}},
+    {"compiler/import", {"compiler/network", "compiler/ops", "compiler/ir", "compiler/support", "runtime/attrs"}},
     {"compiler/check", {"compiler/ir", "compiler/support", "runtime/attrs"}},
     {"compiler/report", {"compiler/ir", "compiler/support", "runtime/attrs"}},
     {"compiler/costs", {"compiler/ir", "compiler/support", "runtime/attrs"}},
+    // From a request to files: it calls all the others.
+    {"compiler/driver", {"compiler", "passes", "codegen", "runtime/attrs", "runtime/machine"}},
     {"passes", {"compiler/ir", "compiler/support", "runtime/attrs"}},
     {"codegen", {"compiler/ir", "compiler/support", "runtime/attrs"}},
     {"models", {"compiler/import", "compiler/ir", "compiler/support"}},
-    {"tools", {"compiler", "passes", "codegen", "models", "runtime/attrs"}},
+    {"tools", {"compiler", "passes", "codegen", "models", "runtime/attrs", "runtime/machine"}},
+    {"runtime/machine", {}},
     {"runtime", {"runtime"}},
 };
 

@@ -1,6 +1,6 @@
 // How much memory is left, and how many processors, by files as Linux has them: a machine, and control groups of either version.
-#include "runtime/attrs/host_memory.h"
-#include "runtime/attrs/processors.h"
+#include "runtime/machine/host_memory.h"
+#include "runtime/machine/processors.h"
 
 #include <unistd.h>
 

@@ -4,14 +4,16 @@
 #include <algorithm>
 #include <optional>
 
+#include "compiler/driver/planning.h"
 #include "compiler/report/figures.h"
 #include "compiler/report/policy_pages.h"
 #include "compiler/report/table.h"
 #include "compiler/support/bytes.h"
+#include "compiler/support/output.h"
 #include "passes/policies.h"
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/output.h"
-#include "tools/plimsoll/planning.h"
+#include "tools/plimsoll/console.h"
+#include "tools/plimsoll/planning_options.h"
 #include "tools/plimsoll/progress.h"
 
 namespace plimsoll {
@@ -39,7 +41,8 @@ class CompareCommand final : public Command {
         return Error{ExitCode::usage, "--budget is 0 when it should be at least a byte"};
       sizes.push_back(size);
     }
-    PLIMSOLL_ASSIGN(const Plannable plannable, prepare_plans(options_, console, PlanFor::report));
+    PLIMSOLL_ASSIGN(const PlanningRequest asked, request_of(options_));
+    PLIMSOLL_ASSIGN(const Plannable plannable, prepare_plans(asked, console.messages(), PlanFor::report));
     PLIMSOLL_ASSIGN(const Plan ideal, unconstrained_plan(plannable));
     const int64_t unconstrained = ideal.summary.unconstrained_bytes;
     std::vector<BudgetEntries> budgets;

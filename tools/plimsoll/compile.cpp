@@ -1,17 +1,12 @@
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <set>
+#include <utility>
 
 #include "codegen/generate.h"
-#include "compiler/import/model_file.h"
-#include "compiler/import/sha256.h"
-#include "compiler/ir/plan_json.h"
-#include "compiler/support/bytes.h"
-#include "compiler/support/json.h"
+#include "compiler/driver/compile.h"
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/output.h"
-#include "tools/plimsoll/planning.h"
+#include "tools/plimsoll/console.h"
+#include "tools/plimsoll/planning_options.h"
 
 namespace plimsoll {
 namespace {
@@ -31,11 +26,16 @@ class CompileCommand final : public Command {
 
   Status run() override {
     const Console console(options_.quiet);
-    if (options_.rules != "true")
-      return Error{ExitCode::usage, fmt::format("--rules {} builds graphs for reports, not for trainers; use `plimsoll plan`",
-                                                options_.rules.getValue())};
-    PLIMSOLL_ASSIGN(const Planned planned, plan_model(options_, one_, console, PlanFor::trainer));
-    if (!dry_run_) PLIMSOLL_TRY(write(planned));
+    PLIMSOLL_ASSIGN(PlanningRequest planning, request_of(options_));
+    PLIMSOLL_ASSIGN(OnePlanRequest plan, request_of(one_));
+    PLIMSOLL_ASSIGN(const Planned planned, compile({.planning = std::move(planning),
+                                                    .plan = std::move(plan),
+                                                    .directory = output_,
+                                                    .force = force_,
+                                                    .external_data = external_data_,
+                                                    .dry_run = dry_run_,
+                                                    .invocation = invocation},
+                                                   console.messages()));
     console.say(describe(planned.plan));
     if (dry_run_) return last_word(planned);
     console.say(fmt::format("\n{} is written. Next:\n  cmake -S {} -B {}/build && cmake --build {}/build -j \"$(nproc)\"\n"
@@ -47,38 +47,6 @@ class CompileCommand final : public Command {
   }
 
  private:
-  Status write(const Planned& planned) const {
-    PLIMSOLL_ASSIGN(OutputDirectory directory, OutputDirectory::create(output_, force_));
-    ModelFile& model = *planned.model.file;
-    const std::string model_path = directory.path_of("model.onnx");
-    const bool apart = external_data_ || is_too_large_for_one_file(model);
-    TwoFiles files_of_model;  // of one file: no weights beside it
-    if (apart) {
-      PLIMSOLL_ASSIGN(files_of_model, write_model_in_two(model, model_path));
-    } else {
-      PLIMSOLL_ASSIGN(files_of_model.ranges, write_model(model, model_path));
-    }
-    GenerateOptions generate_options{.command = invocation, .threads = options_.target == "host" ? planned.threads : 0};
-    for (const auto& [name, range] : files_of_model.ranges) generate_options.initializer_offsets[name] = range.offset;
-    generate_options.model_bytes = static_cast<int64_t>(std::filesystem::file_size(model_path));
-    if (apart)
-      generate_options.weights_bytes = static_cast<int64_t>(std::filesystem::file_size(directory.path_of(files_of_model.weights)));
-    std::set<std::string> initializers;
-    for (const Parameter& parameter : planned.graph.parameters) initializers.insert(parameter.initializer);
-    PLIMSOLL_ASSIGN(generate_options.model_identity, sha256_without(model_path, files_of_model, initializers));
-    PLIMSOLL_ASSIGN(std::vector<GeneratedFile> files, generate(planned.graph, planned.plan, generate_options));
-    files.push_back({"plan.json", to_json(planned.plan)});
-    Json manifest = {{"generator", planned.plan.generator},
-                                       {"model_sha256", planned.model.sha256},
-                                       {"files", Json::object()}};
-    for (const GeneratedFile& file : files) {
-      PLIMSOLL_TRY(directory.write(file.path, file.contents));
-      manifest["files"][file.path] = sha256_hex(file.contents);
-    }
-    PLIMSOLL_TRY(directory.write("manifest.json", dump(manifest, 1) + "\n"));
-    return directory.commit();
-  }
-
   PlanningOptions options_;
   OnePlanOptions one_;
   cl::opt<std::string> output_;

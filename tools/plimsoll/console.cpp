@@ -36,6 +36,13 @@ void Console::note(std::string_view text) const {
   if (!quiet_) tagged("note", "1;36", text);
 }
 
+Messages Console::messages() const {
+  return {.on_note = [console = *this](std::string_view text) { console.note(text); },
+          .on_warning = [console = *this](std::string_view text) { console.warning(text); },
+          .on_text = [](std::string_view text) { fmt::print("{}", text); },
+          .show_progress = !quiet_ && isatty(STDERR_FILENO) != 0};
+}
+
 void Console::say(std::string_view text) const {
   if (!quiet_) fmt::print(stderr, "{}\n", text);
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "compiler/driver/messages.h"
 #include "compiler/support/status.h"
 
 namespace plimsoll {
@@ -17,6 +18,9 @@ class Console {
   void warning(std::string_view text) const;
   void note(std::string_view text) const;
   void say(std::string_view text) const;
+
+  // For the compiler's driver: what it says while it works.
+  Messages messages() const;
 
   // Colours are for terminals, and NO_COLOR (no-color.org) switches them off.
   static bool color(int file_descriptor);

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "compiler/driver/plan_file.h"
 #include "compiler/report/plan_diff.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
-#include "tools/plimsoll/plan_file.h"
 
 namespace plimsoll {
 namespace {

@@ -11,7 +11,7 @@
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
 #include "compiler/support/json.h"
-#include "runtime/attrs/processors.h"
+#include "runtime/machine/processors.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
 

@@ -3,9 +3,9 @@
 #include <filesystem>
 
 #include "compiler/import/model_file.h"
+#include "compiler/support/output.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
-#include "tools/plimsoll/output.h"
 
 namespace plimsoll {
 namespace {

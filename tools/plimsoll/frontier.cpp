@@ -4,15 +4,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/driver/planning.h"
 #include "compiler/report/figures.h"
 #include "compiler/report/plan_report.h"
 #include "compiler/report/policy_pages.h"
 #include "compiler/report/table.h"
 #include "compiler/support/bytes.h"
+#include "compiler/support/output.h"
 #include "passes/policies.h"
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/output.h"
-#include "tools/plimsoll/planning.h"
+#include "tools/plimsoll/console.h"
+#include "tools/plimsoll/planning_options.h"
 #include "tools/plimsoll/progress.h"
 
 namespace plimsoll {
@@ -55,7 +57,8 @@ class FrontierCommand final : public Command {
   Status run() override {
     const Console console(options_.quiet);
     PLIMSOLL_TRY(find_policy(policy_));
-    PLIMSOLL_ASSIGN(const Plannable plannable, prepare_plans(options_, console, PlanFor::report));
+    PLIMSOLL_ASSIGN(const PlanningRequest asked, request_of(options_));
+    PLIMSOLL_ASSIGN(const Plannable plannable, prepare_plans(asked, console.messages(), PlanFor::report));
     PlanRequest request = plannable.request;
     request.policy = policy_;
     std::vector<FrontierPoint> points;

@@ -5,21 +5,19 @@
 #include <functional>
 #include <optional>
 
+#include "compiler/driver/plan_file.h"
 #include "compiler/import/onnx.h"
+#include "compiler/network/pipeline.h"
+#include "compiler/network/prune.h"
 #include "compiler/report/csv.h"
 #include "compiler/report/explanation.h"
 #include "compiler/report/network_report.h"
 #include "compiler/report/plan_page.h"
 #include "compiler/report/plan_report.h"
 #include "compiler/report/trace.h"
-#include "compiler/training/evaluated_dropout.h"
-#include "compiler/training/frozen_statistics.h"
-#include "compiler/training/loss.h"
-#include "compiler/training/prune.h"
+#include "compiler/support/output.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
-#include "tools/plimsoll/output.h"
-#include "tools/plimsoll/plan_file.h"
 #include "tools/plimsoll/planning_options.h"
 
 namespace plimsoll {
@@ -111,9 +109,7 @@ class InspectCommand final : public Command {
       PLIMSOLL_TRY(choose_output(model.network, patterns_.output, model.notes));
       prune_dead_nodes(model.network);
     }
-    leave_out_evaluated_dropouts(model.network, model.notes);
-    PLIMSOLL_TRY(freeze_statistics(model.network, {patterns_.frozen_statistics.begin(), patterns_.frozen_statistics.end()}, model.notes));
-    PLIMSOLL_TRY(freeze_weights(model.network, patterns_.patterns(), model.notes));
+    PLIMSOLL_TRY(choose_what_is_trained(model.network, patterns_.request(), model.notes));
     if (weights_) fmt::print("{}", report_weights(model.network, model.reasons));
     else fmt::print("{}", report_network(model.network, model.notes, Console::color(STDOUT_FILENO)));
     for (const std::string& warning : model.warnings) Console(false).warning(warning);

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include "compiler/support/bytes.h"
+#include "compiler/support/output.h"
 #include "passes/place/csv.h"
 #include "passes/place/solve.h"
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/output.h"
 
 namespace plimsoll {
 namespace {

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include "compiler/driver/planning.h"
 #include "compiler/ir/plan_json.h"
+#include "compiler/support/output.h"
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/output.h"
-#include "tools/plimsoll/planning.h"
+#include "tools/plimsoll/console.h"
+#include "tools/plimsoll/planning_options.h"
 
 namespace plimsoll {
 namespace {
@@ -20,7 +22,9 @@ class PlanCommand final : public Command {
 
   Status run() override {
     const Console console(options_.quiet);
-    PLIMSOLL_ASSIGN(const Planned planned, plan_model(options_, one_, console, PlanFor::report));
+    PLIMSOLL_ASSIGN(const PlanningRequest request, request_of(options_));
+    PLIMSOLL_ASSIGN(const OnePlanRequest one, request_of(one_));
+    PLIMSOLL_ASSIGN(const Planned planned, plan_model(request, one, console.messages(), PlanFor::report));
     const std::string json = to_json(planned.plan);
     if (output_ == "-") {
       fmt::print("{}", json);

@@ -4,22 +4,15 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
+#include <optional>
+#include <utility>
 
-#include "compiler/training/rules/rules.h"
-#include "passes/policies.h"
 #include "passes/planner.h"
-#include "runtime/attrs/processors.h"
+#include "passes/policies.h"
 
 namespace plimsoll {
 
 namespace cl = llvm::cl;
-
-namespace {
-
-constexpr int kMostJobs = 256;
-
-}  // namespace
 
 WeightOptions::WeightOptions(cl::SubCommand& sub)
     : trainable("trainable", cl::value_desc("PATTERN"),
@@ -34,6 +27,11 @@ WeightOptions::WeightOptions(cl::SubCommand& sub)
       output("output", cl::value_desc("NAME"),
              cl::desc("of a model with several outputs: the one that the loss is of; what makes only the others is not trained"),
              cl::sub(sub)) {}
+
+TrainedRequest WeightOptions::request() const {
+  return {.weights = {.trainable = {trainable.begin(), trainable.end()}, .freeze = {freeze.begin(), freeze.end()}},
+          .frozen_statistics = {frozen_statistics.begin(), frozen_statistics.end()}};
+}
 
 ModelOptions::ModelOptions(cl::SubCommand& sub)
     : model(cl::Positional, cl::Required, cl::desc("MODEL.onnx"), cl::sub(sub)),
@@ -125,12 +123,6 @@ OnePlanOptions::OnePlanOptions(cl::SubCommand& sub)
       dump("dump", cl::value_desc("DIR"), cl::desc("write the network, the task graph and the plan after each pass"),
            cl::sub(sub)) {}
 
-LossRequest loss_of(const ModelOptions& options) {
-  LossRequest request(options.loss, options.weights.output);
-  if (options.class_axis.getNumOccurrences() > 0) request.class_axis = options.class_axis;
-  return request;
-}
-
 const std::string& policy_help(const std::string& default_name) {
   // LLVM keeps a reference to a description for as long as the program runs.
   static std::map<std::string, std::string> texts;
@@ -141,22 +133,6 @@ const std::string& policy_help(const std::string& default_name) {
   for (const Policy& policy : all_policies()) width = std::max(width, policy.name.size());
   for (const Policy& policy : all_policies()) text += fmt::format("\n  {:<{}}  {}", policy.name, width, policy.summary);
   return text;
-}
-
-int64_t threads_of(const ModelOptions& options) {
-  if (options.target != "host") return 1;
-  return options.threads > 0 ? options.threads : processors();
-}
-
-int64_t threads_of(const PlanningOptions& options) {
-  const int64_t threads = threads_of(static_cast<const ModelOptions&>(options));
-  return options.threads > 0 ? threads : std::max<int64_t>(1, threads / options.ranks);
-}
-
-int jobs_of(const PlanningOptions& options) { return options.jobs > 0 ? options.jobs.getValue() : processors(); }
-
-Arithmetic arithmetic_of(const ModelOptions& options) {
-  return {.tf32 = options.math == "tf32", .nondeterministic = options.nondeterministic};
 }
 
 Result<std::map<std::string, int64_t>> sizes_by_name(const cl::list<std::string>& given) {
@@ -176,68 +152,80 @@ Result<std::map<std::string, int64_t>> sizes_by_name(const cl::list<std::string>
 
 namespace {
 
-Status check_ranks(const PlanningOptions& options) {
-  const long long ranks = options.ranks;
-  if (ranks < 1 || ranks > 1024) return usage(fmt::format("--ranks is {} when it should be between 1 and 1024", ranks));
-  if (ranks > 1 && options.rules != "true") return usage(fmt::format("--rules {} knows one rank only", options.rules.getValue()));
-  if (ranks == 1 && !options.rank_costs.empty()) return usage("--rank-costs is of several ranks: --ranks N");
-  for (const auto& [option, samples] : {std::pair{"--batch", options.batch.getValue()}, {"--sub-batch", options.sub_batch.getValue()}}) {
-    if (samples % ranks == 0) continue;
-    const long long less = samples / ranks * ranks;
-    return usage(fmt::format("{} {} cannot be shared evenly by {} ranks; {}{} can", option, samples, ranks,
-                             less > 0 ? fmt::format("{} and ", less) : "", less + ranks));
-  }
-  return {};
+// Nothing where the flag is absent.
+template <class T, class Option>
+std::optional<T> given(const Option& option) {
+  if (option.getNumOccurrences() == 0) return {};
+  return static_cast<T>(option.getValue());
+}
+
+Result<std::optional<SizeSpec>> size_given(const char* flag, const cl::opt<std::string>& option) {
+  if (option.getNumOccurrences() == 0) return std::optional<SizeSpec>();
+  PLIMSOLL_ASSIGN(const SizeSpec size, parse_size(flag, option.getValue()));
+  return std::optional(size);
+}
+
+Result<std::optional<int64_t>> bytes_given(const char* flag, const cl::opt<std::string>& option, const std::string& complaint) {
+  if (option.empty()) return std::optional<int64_t>();
+  PLIMSOLL_ASSIGN(const SizeSpec size, parse_size(flag, option.getValue()));
+  if (size.kind != SizeSpec::Kind::bytes || size.bytes < 1) return usage(complaint);
+  return std::optional(size.bytes);
 }
 
 }  // namespace
 
-Status check_usage(const ModelOptions& options) {
-  if (options.batch < 1) return usage(fmt::format("--batch is {} when it should be at least 1", options.batch.getValue()));
-  if (options.batch > (int64_t{1} << 31)) return usage(fmt::format("--batch {} is out of reach", options.batch.getValue()));
-  if (options.target != "host" && options.target != "cuda")
-    return usage(fmt::format("there is no target '{}'; targets: host, cuda", options.target.getValue()));
-  if (options.target == "cuda" && options.layout.getValue().starts_with("nChw"))
-    return usage(fmt::format("--layout {} is of the host's vector units; on cuda there are nchw and nhwc", options.layout.getValue()));
-  if (options.target == "host" && (options.layout == "nchw" || options.layout == "nhwc"))
-    return usage(fmt::format("--layout {} is of GPUs; on the host there are plain, nChw8c and nChw16c", options.layout.getValue()));
-  if (options.math != "fp32" && options.math != "tf32")
-    return usage(fmt::format("there is no arithmetic '{}'; --math takes fp32 or tf32", options.math.getValue()));
-  if (options.math == "tf32" && options.target != "cuda") return usage("--math tf32 is of GPUs; the host computes in fp32");
-  if (options.threads < (options.threads.getNumOccurrences() > 0 ? 1 : 0) || options.threads > 1024)
-    return usage(fmt::format("--threads is {} when it should be between 1 and 1024", options.threads.getValue()));
-  const bool clips = options.clip_norm.getNumOccurrences() > 0;
-  constexpr double kMost = std::numeric_limits<float>::max();  // kernels compute with it in f32
-  if (clips && (!(options.clip_norm > 0) || options.clip_norm > kMost))
-    return usage(fmt::format("--clip-norm is {} when it should be above 0, and at most {:g}", options.clip_norm.getValue(), kMost));
-  for (const auto& [option, value] : {std::pair{"--momentum", options.momentum.getValue()}, {"--weight-decay", options.weight_decay.getValue()}})
-    if (!(value >= 0) || value > kMost) return usage(fmt::format("{} is {} when it should be a number from 0 on, and at most {:g}", option, value, kMost));
-  if (options.nesterov && (options.optimizer != OptimizerKind::momentum || !(options.momentum > 0)))
-    return usage("--nesterov is a form of --optimizer momentum, with --momentum above 0");
-  for (const char* layout : {"auto", "plain", "nChw8c", "nChw16c", "nchw", "nhwc"})
-    if (options.layout == layout) return {};
-  return usage(fmt::format("there is no layout '{}'; layouts: auto, plain, nChw8c, nChw16c, and on cuda nchw, nhwc", options.layout.getValue()));
+Result<ModelRequest> request_of(const ModelOptions& options) {
+  PLIMSOLL_ASSIGN(auto dims, sizes_by_name(options.dims));
+  return ModelRequest{.model = options.model,
+                      .batch = options.batch,
+                      .network = {.loss = {options.loss, options.weights.output, given<int64_t>(options.class_axis)},
+                                  .trained = options.weights.request()},
+                      .optimizer = options.optimizer,
+                      .momentum = options.momentum,
+                      .nesterov = options.nesterov,
+                      .weight_decay = options.weight_decay,
+                      .clip_norm = given<double>(options.clip_norm),
+                      .target = options.target,
+                      .math = options.math,
+                      .nondeterministic = options.nondeterministic,
+                      .threads = given<int64_t>(options.threads),
+                      .dims = std::move(dims),
+                      .layout = options.layout,
+                      .strict = options.strict,
+                      .require_batch_norm = options.require_bn,
+                      .remeasure = options.remeasure};
 }
 
-Status check_usage(const PlanningOptions& options) {
-  PLIMSOLL_TRY(check_usage(static_cast<const ModelOptions&>(options)));
-  if (options.sub_batch < (options.sub_batch.getNumOccurrences() > 0 ? 1 : 0) || options.sub_batch > options.batch)
-    return usage(fmt::format("--sub-batch is {} when it should be between 1 and the batch, {}",
-                             options.sub_batch.getValue(), options.batch.getValue()));
-  PLIMSOLL_TRY(check_ranks(options));
-  if (options.rules != "true" && find_rules(options.rules) == nullptr)
-    return usage(fmt::format("there are no rules '{}'; rules: {}", options.rules.getValue(), names_of_rules()));
-  if (options.rules != "true" && options.sub_batch != 0)
-    return usage(fmt::format("--rules {} knows no --sub-batch", options.rules.getValue()));
-  if (options.rules != "true" && (options.weights.given() || options.clip_norm > 0))
-    return usage(fmt::format("--rules {} knows neither --freeze, --trainable, --frozen-statistics nor --clip-norm", options.rules.getValue()));
-  if (options.jobs < (options.jobs.getNumOccurrences() > 0 ? 1 : 0) || options.jobs > kMostJobs)
-    return usage(fmt::format("--jobs is {} when it should be between 1 and {}", options.jobs.getValue(), kMostJobs));
-  if (!(options.time_limit >= 0) || !std::isfinite(options.time_limit))
-    return usage(fmt::format("--time-limit is {} when it should be a number of seconds", options.time_limit.getValue()));
-  if (options.effort < 0 || options.effort > 3)
-    return usage(fmt::format("--effort is {} when it should be between 0 and 3", options.effort.getValue()));
-  return {};
+Result<PlanningRequest> request_of(const PlanningOptions& options) {
+  PLIMSOLL_ASSIGN(ModelRequest of_model, request_of(static_cast<const ModelOptions&>(options)));
+  PLIMSOLL_ASSIGN(const std::optional<SizeSpec> host_budget, size_given("--host-budget", options.host_budget));
+  return PlanningRequest{.of_model = std::move(of_model),
+                         .sub_batch = given<int64_t>(options.sub_batch),
+                         .ranks = options.ranks,
+                         .rank_costs = options.rank_costs,
+                         .effort = options.effort,
+                         .jobs = given<int>(options.jobs),
+                         .time_limit_seconds = options.time_limit,
+                         .rules = options.rules,
+                         .costs = given<std::string>(options.costs),
+                         .algorithms_of = options.algorithms_of,
+                         .batch_norm = options.batch_norm,
+                         .host_budget = host_budget};
+}
+
+Result<OnePlanRequest> request_of(const OnePlanOptions& options) {
+  PLIMSOLL_ASSIGN(const std::optional<SizeSpec> budget, size_given("--budget", options.budget));
+  PLIMSOLL_ASSIGN(const std::optional<int64_t> what_if,
+                  bytes_given("--what-if", options.what_if, fmt::format("--what-if is '{}' when it should be so many bytes more, for example 256MiB",
+                                                                        options.what_if.getValue())));
+  PLIMSOLL_ASSIGN(const std::optional<int64_t> process_budget,
+                  bytes_given("--process-budget", options.process_budget, "--process-budget takes bytes: 12GiB"));
+  return OnePlanRequest{.budget = budget,
+                        .process_budget = process_budget,
+                        .policy = options.policy,
+                        .what_if = what_if,
+                        .print_after = options.print_after,
+                        .dump = options.dump};
 }
 
 }  // namespace plimsoll

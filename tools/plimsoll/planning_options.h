@@ -1,4 +1,4 @@
-// The options that planning commands share, and what is wrong with them where something is.
+// The flags that planning commands share, and the requests that they are mapped to.
 #pragma once
 
 #include <llvm/Support/CommandLine.h>
@@ -6,18 +6,14 @@
 #include <map>
 #include <string>
 
-#include "compiler/costs/exchange.h"
-#include "compiler/training/build.h"
-#include "compiler/training/freeze.h"
-#include "compiler/training/loss.h"
+#include "compiler/driver/request.h"
 
 namespace plimsoll {
 
 // Which weights are trained.
 struct WeightOptions {
   explicit WeightOptions(llvm::cl::SubCommand& sub);
-  WeightPatterns patterns() const { return {{trainable.begin(), trainable.end()}, {freeze.begin(), freeze.end()}}; }
-  bool given() const { return !trainable.empty() || !freeze.empty() || !frozen_statistics.empty(); }
+  TrainedRequest request() const;
 
   llvm::cl::list<std::string> trainable, freeze, frozen_statistics;
   llvm::cl::opt<std::string> output;  // of several: the one that the loss is of
@@ -44,15 +40,6 @@ struct ModelOptions {
   llvm::cl::opt<bool> quiet;
 };
 
-// What --policy is where it is not said: the one that searches.
-inline constexpr const char* kDefaultPolicy = "auto";
-
-// What batch normalization sees of a batch that does not fit at once.
-enum class BatchNorm {
-  whole,  // all of it: the batch is not split, but by --sub-batch
-  split,  // a sub-batch at a time, in rounds that the planner chooses
-};
-
 struct PlanningOptions : ModelOptions {
   explicit PlanningOptions(llvm::cl::SubCommand& sub);
 
@@ -77,28 +64,16 @@ struct OnePlanOptions {
   llvm::cl::opt<std::string> print_after, dump;
 };
 
-// The loss, as --loss, --output and --class-axis say.
-LossRequest loss_of(const ModelOptions& options);
+// What the flags say, as the compiler takes it. Error: usage, for a flag that is no size or no NAME=SIZE. Whether the values go
+// together is for check_usage (compiler/driver/request.h).
+Result<ModelRequest> request_of(const ModelOptions& options);
+Result<PlanningRequest> request_of(const PlanningOptions& options);
+Result<OnePlanRequest> request_of(const OnePlanOptions& options);
 
 // For --policy: what it is, and the table of policies.
 const std::string& policy_help(const std::string& default_name);
 
-// Of the trainer: as asked, or the cores of this machine.
-int64_t threads_of(const ModelOptions& options);
-int64_t threads_of(const PlanningOptions& options);  // of one rank: all are on this machine, as far as is known
-// Threads that plan: as asked, or the processors that this process may use.
-int jobs_of(const PlanningOptions& options);
-// Which algorithms it may use.
-Arithmetic arithmetic_of(const ModelOptions& options);
-
 // Sizes by name, of --dim.
 Result<std::map<std::string, int64_t>> sizes_by_name(const llvm::cl::list<std::string>& dims);
-
-// Each an error of usage: what the option is, and what it should be.
-// A mistake in how the command was called: exit code 2.
-inline Error usage(std::string what) { return {ExitCode::usage, std::move(what)}; }
-
-Status check_usage(const ModelOptions& options);
-Status check_usage(const PlanningOptions& options);
 
 }  // namespace plimsoll

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <optional>
@@ -7,10 +6,12 @@
 #include <vector>
 
 #include "compiler/costs/profiled.h"
+#include "compiler/driver/planning.h"
 #include "compiler/support/counted.h"
+#include "compiler/support/output.h"
 #include "tools/plimsoll/commands.h"
-#include "tools/plimsoll/output.h"
-#include "tools/plimsoll/planning.h"
+#include "tools/plimsoll/console.h"
+#include "tools/plimsoll/planning_options.h"
 
 namespace plimsoll {
 namespace {
@@ -37,17 +38,18 @@ class ProfileCommand final : public Command {
       if (samples < 1 || samples > options_.batch)
         return Error{ExitCode::usage, fmt::format("--sub-batch is {} when it should be between 1 and the batch, {}", samples,
                                                   options_.batch.getValue())};
-    PLIMSOLL_ASSIGN(const std::vector<TaskGraph> graphs, load_graphs(options_, console));
-    if (tasks_only_) return write(tasks_of(graphs));
+    PLIMSOLL_ASSIGN(const ModelRequest request, request_of(options_));
+    PLIMSOLL_ASSIGN(const std::vector<TaskGraph> graphs, load_graphs(request, console.messages()));
+    if (tasks_only_) return write(tasks_of(graphs, request));
     PLIMSOLL_ASSIGN(const std::unique_ptr<ProfiledCosts> costs,
-                    ProfiledCosts::open({.target = options_.target,
-                                         .threads = threads_of(options_),
+                    ProfiledCosts::open({.target = request.target,
+                                         .threads = threads_of(request),
                                          .measure = true,
-                                         .arithmetic = arithmetic_of(options_),
+                                         .arithmetic = arithmetic_of(request),
                                          .cache_directory = default_cache_directory(),
-                                         .remeasure = options_.remeasure,
+                                         .remeasure = request.remeasure,
                                          .spill_directory = spill_,
-                                         .show_progress = !options_.quiet && isatty(STDERR_FILENO) != 0}));
+                                         .show_progress = console.messages().show_progress}));
     PLIMSOLL_TRY(for_each_round(graphs, [&](const TaskGraph& graph, int64_t samples) { return costs->prepare(graph, samples); }));
     const ProfileFile profile = costs->file();
     PLIMSOLL_TRY(write(profile_json(profile)));
@@ -89,7 +91,7 @@ class ProfileCommand final : public Command {
     return {};
   }
 
-  std::string tasks_of(const std::vector<TaskGraph>& graphs) const {
+  std::string tasks_of(const std::vector<TaskGraph>& graphs, const ModelRequest& request) const {
     std::map<std::string, std::string> tasks;
     const Status listed = for_each_round(graphs, [&](const TaskGraph& graph, int64_t samples) -> Status {
       tasks.merge(task_entries(graph, samples));
@@ -99,8 +101,8 @@ class ProfileCommand final : public Command {
     std::vector<std::string> entries;
     for (auto& [key, task] : tasks) entries.push_back(std::move(task));
     return tasks_json({.tasks = std::move(entries),
-                       .threads = threads_of(options_),
-                       .arithmetic = arithmetic_of(options_),
+                       .threads = threads_of(request),
+                       .arithmetic = arithmetic_of(request),
                        .spill_directory = spill_.empty() ? "." : spill_.getValue()});
   }
 

@@ -1,12 +1,11 @@
-#include "compiler/support/counted.h"
-#include "tools/plimsoll/commands.h"
-
 #include <fmt/format.h>
 
 #include "compiler/check/check.h"
+#include "compiler/driver/plan_file.h"
 #include "compiler/support/bytes.h"
+#include "compiler/support/counted.h"
+#include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
-#include "tools/plimsoll/plan_file.h"
 
 namespace plimsoll {
 namespace {
@@ -37,12 +36,6 @@ class VerifyCommand final : public Command {
 };
 
 }  // namespace
-
-Error refusal(const Plan& plan, const std::vector<Violation>& violations) {
-  return Error{ExitCode::verification_failed,
-               fmt::format("the plan of '{}' breaks {}\n{}", plan.model_name,
-                           counted(static_cast<int64_t>(violations.size()), "rule"), to_string(violations))};
-}
 
 std::unique_ptr<Command> verify_command() { return std::make_unique<VerifyCommand>(); }
 

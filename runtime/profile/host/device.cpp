@@ -2,8 +2,8 @@
 
 #include <stdexcept>
 
-#include "runtime/attrs/processors.h"
 #include "runtime/backend.h"
+#include "runtime/machine/processors.h"
 #include "runtime/profile/host/clock.h"
 
 namespace plimsoll::profile {

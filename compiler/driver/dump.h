@@ -1,0 +1,33 @@
+// --print-after and --dump: what the plan looked like after each pass. Every dump is an input again (text forms).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compiler/ir/network.h"
+#include "compiler/ir/plan.h"
+#include "compiler/ir/task_graph.h"
+#include "compiler/support/status.h"
+
+namespace plimsoll {
+
+class PassDump {
+ public:
+  // `print_after`: a pass's name, "all" or empty. `directory`: empty for none. `print` hears what is printed.
+  PassDump(std::string print_after, std::string directory, std::function<void(std::string_view)> print)
+      : print_after_(std::move(print_after)), directory_(std::move(directory)), print_(std::move(print)) {}
+
+  void after(const std::string& pass, const Plan& plan);
+  // Writes what was collected. Error: usage when no pass had the name that was asked for.
+  Status finish(const Network& network, const TaskGraph& graph);
+
+ private:
+  std::string print_after_, directory_;
+  std::function<void(std::string_view)> print_;
+  std::vector<std::pair<std::string, std::string>> texts_;  // of the passes of the plan that was chosen
+};
+
+}  // namespace plimsoll

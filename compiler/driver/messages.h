@@ -1,0 +1,25 @@
+// What the compiler says while it works on a request. Nobody listens to a function that is empty.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+namespace plimsoll {
+
+struct Messages {
+  std::function<void(std::string_view)> on_note = {};
+  std::function<void(std::string_view)> on_warning = {};
+  std::function<void(std::string_view)> on_text = {};  // what was asked for: plans after passes
+  bool show_progress = false;                          // of measuring, on stderr
+
+  void note(std::string_view text) const { say(on_note, text); }
+  void warning(std::string_view text) const { say(on_warning, text); }
+  void text(std::string_view text) const { say(on_text, text); }
+
+ private:
+  static void say(const std::function<void(std::string_view)>& listener, std::string_view text) {
+    if (listener) listener(text);
+  }
+};
+
+}  // namespace plimsoll

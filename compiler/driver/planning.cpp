@@ -1,0 +1,305 @@
+#include "compiler/driver/planning.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "compiler/check/check.h"
+#include "compiler/costs/device.h"
+#include "compiler/costs/needs.h"
+#include "compiler/costs/pinned.h"
+#include "compiler/driver/dump.h"
+#include "compiler/driver/layouts.h"
+#include "compiler/driver/plan_file.h"
+#include "compiler/network/pipeline.h"
+#include "compiler/papers/rules.h"
+#include "compiler/report/fastest.h"
+#include "compiler/support/bytes.h"
+#include "compiler/support/counted.h"
+#include "passes/policies.h"
+
+namespace plimsoll {
+namespace {
+
+// A plan for a device that oneDNN does not run on has no use for blocks, unless they are asked for.
+bool wants_plain_layout(const PlanningRequest& request, PlanFor purpose) {
+  const ModelRequest& model = request.of_model;
+  const CostSource source = costs_of(request, purpose);
+  if (model.target != "host" || purpose != PlanFor::report || model.layout != "auto" || !source.names_a_device()) return false;
+  const Result<Device> device = find_device(source.name);
+  return device.ok() && device->kind != "host";
+}
+
+Result<ImportedModel> import_model(const ModelRequest& request, bool to_write) {
+  return import_onnx(request.model, {.batch = request.batch,
+                                     .dims = request.dims,
+                                     .strict = request.strict,
+                                     .holds_weights = to_write,
+                                     .require_normalization = request.require_batch_norm});
+}
+
+void tell(const ImportedModel& model, const std::vector<std::string>& notes, const Messages& messages) {
+  for (const std::string& note : notes) messages.note(note);
+  for (const std::string& warning : model.warnings) messages.warning(warning);
+}
+
+}  // namespace
+
+Result<std::vector<TaskGraph>> load_graphs(const ModelRequest& request, const Messages& messages) {
+  PLIMSOLL_TRY(check_usage(request));
+  PLIMSOLL_ASSIGN(ImportedModel model, import_model(request, false));
+  std::vector<std::string> notes = model.notes;
+  PLIMSOLL_TRY(make_trainable(model.network, request.network, notes));
+  tell(model, notes, messages);
+  fuse(model.network);
+  return graphs_to_measure(request, model.network);
+}
+
+bool Plannable::splits_statistics(const Plan& plan) const { return plan.rounds > 1 && mixes_samples(); }
+
+bool Plannable::mixes_samples() const {
+  return std::any_of(graph.tasks.begin(), graph.tasks.end(), [](const Task& task) { return task.mixes_samples; });
+}
+
+Result<Plannable> prepare_plans(const PlanningRequest& asked, const Messages& messages, PlanFor purpose) {
+  PLIMSOLL_TRY(check_usage(asked));
+  const ModelRequest& of_model = asked.of_model;
+  PLIMSOLL_ASSIGN(HostBudget host_budget, host_budget_of(asked, purpose));
+  PLIMSOLL_ASSIGN(ImportedModel model, import_model(of_model, purpose != PlanFor::report));
+  const PaperRules* const as_paper = find_rules(asked.rules);
+  std::vector<std::string> notes = model.notes;
+  if (!as_paper) {
+    PLIMSOLL_TRY(make_trainable(model.network, of_model.network, notes));
+  } else {
+    PLIMSOLL_TRY(choose_output(model.network, of_model.network.loss.output, notes));
+  }
+  tell(model, notes, messages);
+  if (purpose == PlanFor::report) model.file.reset();
+  PLIMSOLL_ASSIGN(OpenedCosts opened, open_costs(asked, purpose, messages));
+  std::optional<Plan> other;
+  if (!asked.algorithms_of.empty()) {
+    PLIMSOLL_ASSIGN(other, read_plan(asked.algorithms_of));
+    opened.costs = pinned(std::move(opened.costs), algorithms_of(*other));
+  }
+  const int64_t batch = of_model.batch / asked.ranks, sub_batch = asked.sub_batch.value_or(0) / asked.ranks;  // of one rank
+  const auto as_trained = [&]() -> Result<LaidOut> {
+    fuse(model.network);
+    return lay_out(asked, model.network, wants_plain_layout(asked, purpose), opened.of_layouts(), opened.source, messages);
+  };
+  const auto as_counted = [&]() -> Result<LaidOut> {
+    PLIMSOLL_ASSIGN(TaskGraph counted, as_paper->build(model.network, of_model.batch));
+    return LaidOut{.graph = std::move(counted)};
+  };
+  PLIMSOLL_ASSIGN(LaidOut laid_out, as_paper ? as_counted() : as_trained());
+  TaskGraph graph = std::move(laid_out.graph);
+  graph.ranks = asked.ranks;
+
+  // Beyond this point the task graph stays as it is: plans answer it.
+
+  PlanRequest request{.batch = batch,
+                      .sub_batch = as_paper && !as_paper->splits ? batch : sub_batch,
+                      .host_budget_bytes = host_budget.bytes,
+                      .host_budget_source = std::move(host_budget.source),
+                      .may_split_statistics = asked.batch_norm == BatchNorm::split,
+                      .effort = asked.effort,
+                      .hands = jobs_of(asked),
+                      .time_limit_seconds = asked.time_limit_seconds,
+                      .keep_order = as_paper != nullptr,
+                      .model_name = graph.name,
+                      .model_sha256 = model.sha256,
+                      .target_kind = of_model.target,
+                      .device = opened.device,
+                      .costs = opened.source + (asked.rank_costs.empty() ? "" : ", ranks measured"),
+                      .libraries = opened.libraries,
+                      .layout = laid_out.layout};
+  auto planner = std::make_unique<Planner>(graph, *opened.costs, batch);
+  return Plannable{.model = std::move(model),
+                   .graph = std::move(graph),
+                   .costs = std::move(opened.costs),
+                   .planner = std::move(planner),
+                   .request = std::move(request),
+                   .threads = opened.threads,
+                   .process = opened.process,
+                   .as_paper = as_paper,
+                   .algorithms_of = std::move(other)};
+}
+
+Result<Plan> checked_plan(const Plannable& plannable, const PlanRequest& request) {
+  PLIMSOLL_ASSIGN(Plan plan, plannable.planner->plan(request));
+  if (plannable.as_paper) plannable.as_paper->count(plan, plannable.graph);
+  const TaskGraph& whole = plannable.planner->graph_of(plan);
+  const std::optional<TaskGraph> slices = plan.slice_bytes > 0 ? std::optional(sliced(whole, plan.slice_bytes, plan.whole_weights)) : std::nullopt;
+  const TaskGraph& graph = slices ? *slices : whole;
+  note_fastest(plan, graph, *plannable.costs);
+  note_needs(plan, graph, *plannable.costs);
+  std::vector<Violation> violations = check_plan(plan);
+  for (Violation& violation : check_against_graph(plan, graph))
+    violations.push_back(std::move(violation));
+  if (!violations.empty()) return refusal(plan, violations);
+  return plan;
+}
+
+Result<Plan> unconstrained_plan(const Plannable& plannable) {
+  PlanRequest request = plannable.request;
+  request.policy = all_policies().front().name;
+  for (const Policy& policy : all_policies())
+    if (policy.searches) request.policy = policy.name;
+  return checked_plan(plannable, request);
+}
+
+namespace {
+
+// What a larger budget would buy: the same request again, with more_bytes on top.
+Status ask_for_more(const Plannable& plannable, PlanRequest request, int64_t more_bytes, Plan& plan) {
+  plan.summary.more_bytes = more_bytes;
+  plan.summary.more_seconds = plan.summary.iteration_seconds;
+  PLIMSOLL_ASSIGN(const Policy policy, find_policy(request.policy));
+  if (policy.searches && plan.rounds == 1 && plan.budget_bytes >= plan.summary.unconstrained_bytes) return {};  // it has all that it can use
+  request.observe = {};
+  request.host_budget_binds = {};
+  request.budget_percent = 0;
+  request.budget_bytes = plan.budget_bytes + more_bytes;
+  PLIMSOLL_ASSIGN(const Plan larger, checked_plan(plannable, request));
+  plan.summary.more_seconds = larger.summary.iteration_seconds;
+  return {};
+}
+
+// Nobody asked what more would buy, but a reader of the plan will: it is noted where planning again takes little of the time that planning
+// took. What a search has found serves it again. But each way to split the batch is held in a contest of its own, which may take twice as long as the
+// plan did: they are asked with the least effort, so that it is at least what more would buy.
+// What is noted must not depend on the machine's speed, so it is the kind of plan that decides.
+Status note_what_more_would_buy(const Plannable& plannable, PlanRequest request, Plan& plan) {
+  constexpr int64_t kMore = int64_t{256} << 20;
+  constexpr size_t kFewTasks = 2000;
+  if (plannable.as_paper || request.time_limit_seconds > 0) return {};
+  PLIMSOLL_ASSIGN(const Policy policy, find_policy(request.policy));
+  const bool stays_whole = request.batch == 1 || request.sub_batch > 0 || (plannable.mixes_samples() && !request.may_split_statistics);
+  const bool gets_all = plan.budget_bytes + kMore >= plan.summary.unconstrained_bytes;
+  if (!gets_all && plannable.graph.tasks.size() > kFewTasks) return {};
+  if (policy.searches && !stays_whole && !gets_all) request.effort = 0;
+  const Status asked = ask_for_more(plannable, request, kMore, plan);
+  if (asked.ok()) {
+    if (policy.searches) plan.summary.more_seconds = std::min(plan.summary.more_seconds, plan.summary.iteration_seconds);
+    return {};
+  }
+  plan.summary.more_bytes = 0;
+  plan.summary.more_seconds = 0;
+  // Some recipes have more luck with less memory.
+  return asked.error().code == ExitCode::budget_infeasible ? Status() : asked;
+}
+
+// --algorithms-of promises the bits of another plan: what keeps the promise from holding is told.
+void warn_of_other_bits(const Plan& plan, const Plan& other, const Messages& messages) {
+  if (plan.sub_batch != other.sub_batch)
+    messages.warning(fmt::format("weights get other bits than those of the plan that --algorithms-of names: it has rounds of {}, this plan of {}; "
+                                "--sub-batch {} makes them equal",
+                                counted(other.sub_batch, "sample"), counted(plan.sub_batch, "sample"), other.sub_batch));
+  const std::vector<std::string> tasks = pins_not_kept(plan, algorithms_of(other));
+  if (!tasks.empty())
+    messages.warning(fmt::format("weights may get other bits than those of the plan that --algorithms-of names: {} {} an algorithm that is not offered "
+                                "here, the first is '{}'",
+                                counted(static_cast<int64_t>(tasks.size()), "task"), tasks.size() == 1 ? "has" : "have", tasks.front()));
+}
+
+// It is a plan all the same: of a larger device of the kind, or for a report.
+void warn_of_small_device(const CostSource& source, const Plan& plan, const Messages& messages) {
+  if (!source.names_a_device()) return;
+  const Result<Device> device = find_device(source.name);
+  if (!device.ok() || device->kind == "host" || plan.summary.arena_bytes <= device->memory_bytes) return;
+  messages.warning(fmt::format("the arena of {} is more than {} has, {}: a trainer would not start there; --budget says how much it may take",
+                              format_bytes(plan.summary.arena_bytes), device->name, format_bytes(device->memory_bytes)));
+}
+
+}  // namespace
+
+Result<Planned> plan_model(const PlanningRequest& asked, const OnePlanRequest& one, const Messages& messages,
+                           PlanFor purpose) {
+  const auto started = std::chrono::steady_clock::now();
+  PLIMSOLL_TRY(check_usage(one));
+  PLIMSOLL_TRY(find_policy(one.policy));
+  PLIMSOLL_ASSIGN(Plannable plannable, prepare_plans(asked, messages, purpose));
+  PlanRequest request = plannable.request;
+  request.policy = one.policy;
+  if (one.process_budget) {
+    PLIMSOLL_ASSIGN(request.budget_bytes, arena_within(*one.process_budget, plannable.process, messages));
+  } else if (!one.budget) {
+    // A paper's figures are of its means in full, not of a device that they fit on: its rules have no budget by default.
+    request.budget_percent = plannable.as_paper ? 0 : 100;
+  } else if (one.budget->kind == SizeSpec::Kind::bytes) {
+    request.budget_bytes = one.budget->bytes;
+  } else if (one.budget->kind == SizeSpec::Kind::percent) {
+    request.budget_percent = one.budget->percent;
+  }
+  bool cut_short = false, host_budget_binds = false;
+  request.cut_short = [&] { cut_short = true; };
+  request.host_budget_binds = [&] { host_budget_binds = true; };
+  PassDump dump(one.print_after, one.dump, messages.on_text);
+  if (!one.print_after.empty() || !one.dump.empty())
+    request.observe = [&](const std::string& pass, const Plan& plan) { dump.after(pass, plan); };
+  PLIMSOLL_ASSIGN(Plan plan, checked_plan(plannable, request));
+  PLIMSOLL_TRY(dump.finish(plannable.model.network, plannable.graph));
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;  // of this plan, not of another to compare it with
+  plan.summary.planning_seconds = elapsed.count();
+  PLIMSOLL_TRY(one.what_if ? ask_for_more(plannable, request, *one.what_if, plan) : note_what_more_would_buy(plannable, request, plan));
+
+  // Beyond this point the plan is known to be safe.
+
+  if (plannable.algorithms_of) warn_of_other_bits(plan, *plannable.algorithms_of, messages);
+  if (!plannable.as_paper) warn_of_small_device(costs_of(asked, purpose), plan, messages);
+  if (host_budget_binds)
+    messages.note(fmt::format("the host pool takes {} of a host budget of {}{}, which binds: a larger one may be faster", format_bytes(plan.summary.host_pool_bytes),
+                             format_bytes(request.host_budget_bytes), request.host_budget_source.empty() ? "" : ", " + request.host_budget_source));
+  if (plannable.splits_statistics(plan))
+    messages.warning(fmt::format("batch normalization sees {} at a time, not {}: statistics are per sub-batch, and something else is "
+                                "trained; {}",
+                                counted(plan.rank_samples(), "sample"), plan.batch,
+                                asked.sub_batch ? "--sub-batch asked for it" : "--batch-norm whole forbids it"));
+  if (plan.ranks > 1 && plannable.mixes_samples())
+    messages.note(fmt::format("batch normalization sees {} at a time, each rank its own, of the batch of {}", counted(plan.rank_samples(), "sample"), plan.batch));
+  TaskGraph whole = plan.rounds > 1 ? plannable.planner->graph_of(plan) : std::move(plannable.graph);
+  TaskGraph graph = planned_graph(std::move(whole), plan.rounds, plan.slice_bytes, plan.whole_weights);
+  return Planned{std::move(plannable.model), std::move(graph), std::move(plan), plannable.threads, cut_short};
+}
+
+Status last_word(const Planned& planned) {
+  if (!planned.cut_short) return {};
+  return Error{ExitCode::time_limit, fmt::format("--time-limit ended the search after {:.1f} s: the plan is valid, and a longer "
+                                                 "search may find a faster one", planned.plan.summary.planning_seconds)};
+}
+
+std::string note_on_statistics(const Plannable& plannable, bool splits) {
+  if (splits) return "† batch normalization sees a sub-batch at a time, which trains something else\n";
+  if (!plannable.mixes_samples() || plannable.request.may_split_statistics || plannable.request.batch == 1) return "";
+  return "no rounds: batch normalization sees the whole batch (--batch-norm split: a part at a time)\n";
+}
+
+std::string describe(const Plan& plan) {
+  const PlanSummary& sum = plan.summary;
+  const std::string rounds =
+      plan.rounds == 1 ? counted(plan.batch, "sample") + " at once"
+                       : fmt::format("{} in {} rounds of {}", counted(plan.batch, "sample"), plan.rounds, plan.sub_batch);
+  const std::string bound =
+      sum.bound_seconds > 0 ? fmt::format("\nbound    {:.1f} ms at least, whatever the schedule: a gap of {:.1f} %",
+                                          1e3 * sum.bound_seconds, 100 * (sum.iteration_seconds / sum.bound_seconds - 1))
+                            : "";
+  const std::string ranks = plan.ranks == 1 ? "" : fmt::format(" on {} ranks, {} on each", plan.ranks, plan.batch / plan.ranks);
+  const std::string reductions =
+      plan.ranks == 1 ? "" : fmt::format("\nranks    {} reduced by each, {:.1f} ms on the comm stream", format_bytes(sum.reduced_bytes), 1e3 * sum.reduce_seconds);
+  return fmt::format(
+      "arena    {:>10}  ({} bytes) of budget {}\n"
+      "         {:>10}  live at the peak, step {}: placement loses {:.2f} %\n"
+      "         {:>10}  unconstrained, {} minimum\n"
+      "batch    {}{}\n{}"
+      "steps    {} per round, planned in {:.2f} s, predicted {:.1f} ms per iteration ({}){}{}",
+      format_bytes(sum.arena_bytes), format_grouped(sum.arena_bytes),
+      plan.budget_bytes > 0 ? format_bytes(plan.budget_bytes) : "unlimited", format_bytes(sum.live_bytes), sum.peak_step,
+      sum.live_bytes > 0 ? 100.0 * static_cast<double>(sum.arena_bytes - sum.live_bytes) / static_cast<double>(sum.live_bytes)
+                         : 0.0,
+      format_bytes(sum.unconstrained_bytes), format_bytes(sum.minimum_bytes), rounds, ranks,
+      plan.layout.empty() ? "" : fmt::format("layout   {}\n", plan.layout),
+      plan.steps.size(), sum.planning_seconds, sum.iteration_seconds * 1e3, plan.costs, reductions, bound);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,60 @@
+#include "compiler/network/evaluated_dropout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/ops/op.h"
+#include "compiler/support/counted.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int kFirstWithMode = 12;  // opset of the first Dropout with a training_mode
+constexpr size_t kModeInput = 2;
+
+enum class Mode { training, evaluation, not_said };
+
+Mode mode_of(const Network& network, const Node& node) {
+  if (node.op == "BatchNormalization")
+    return NodeView(network, node).integer("training_mode", 0) != 0 ? Mode::training : Mode::not_said;
+  if (node.op != "Dropout" || node.opset < kFirstWithMode) return Mode::not_said;
+  if (node.inputs.size() <= kModeInput || !node.inputs[kModeInput].valid()) return Mode::evaluation;
+  const Value& mode = network.values[node.inputs[kModeInput]];
+  if (!mode.constant) return Mode::not_said;
+  const auto is_true = [](auto item) { return item != 0; };
+  const bool training = std::any_of(mode.constant->ints.begin(), mode.constant->ints.end(), is_true) ||
+                        std::any_of(mode.constant->reals.begin(), mode.constant->reals.end(), is_true);
+  return training ? Mode::training : Mode::evaluation;
+}
+
+}  // namespace
+
+void leave_out_evaluated_dropouts(Network& network, std::vector<std::string>& notes) {
+  bool tells = false;
+  std::vector<Node*> evaluated;
+  for (Node& node : network.nodes) {
+    const Mode mode = mode_of(network, node);
+    tells |= mode == Mode::training;
+    if (mode == Mode::evaluation) evaluated.push_back(&node);
+  }
+  if (evaluated.empty()) return;
+  const auto count = static_cast<int64_t>(evaluated.size());
+  if (!tells) {
+    notes.push_back(fmt::format(
+        "{} {} in evaluation mode, as the whole file is: training drops all the same. If {} should not, set the "
+        "ratio to 0 before the export",
+        counted(count, "dropout"), is_or_are(count), count == 1 ? "it" : "they"));
+    return;
+  }
+  for (Node* node : evaluated) {
+    node->op = "Identity";
+    node->inputs.resize(1);
+    node->attributes.clear();
+  }
+  notes.push_back(fmt::format("{} {} in evaluation mode beside other nodes in training: {} nothing: {}{}",
+                              counted(count, "dropout"), is_or_are(count), count == 1 ? "it drops" : "they drop",
+                              evaluated[0]->name, count > 1 ? ", …" : ""));
+}
+
+}  // namespace plimsoll

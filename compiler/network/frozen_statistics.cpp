@@ -1,0 +1,68 @@
+#include "compiler/network/frozen_statistics.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <variant>
+
+#include "compiler/support/counted.h"
+
+namespace plimsoll {
+namespace {
+
+bool is_in_training(const Node& node) {
+  const auto mode = node.attributes.find("training_mode");
+  const int64_t* training = mode == node.attributes.end() ? nullptr : std::get_if<int64_t>(&mode->second);
+  return training && *training != 0;
+}
+
+bool matches(const std::string& pattern, const Node& node) {
+  return fnmatch(pattern.c_str(), node.name.c_str(), 0) == 0 ||
+         (!node.module_path.empty() && fnmatch(pattern.c_str(), node.module_path.c_str(), 0) == 0);
+}
+
+}  // namespace
+
+Status freeze_statistics(Network& network, const std::vector<std::string>& patterns, std::vector<std::string>& notes) {
+  std::vector<Node*> normalizations;
+  for (Node& node : network.nodes)
+    if (node.op == "BatchNormalization") normalizations.push_back(&node);
+  const bool tells = network.modes_are_stated ||
+                     std::any_of(normalizations.begin(), normalizations.end(), [](const Node* node) { return is_in_training(*node); });
+  int64_t by_file = 0, by_pattern = 0;
+  const auto freeze = [](Node& node, int64_t& count) {
+    if (node.attributes.emplace("frozen", int64_t{1}).second) ++count;
+  };
+  if (tells)
+    for (Node* node : normalizations)
+      if (!is_in_training(*node)) freeze(*node, by_file);
+  for (const std::string& pattern : patterns) {
+    bool any = false;
+    for (Node* node : normalizations) {
+      if (!matches(pattern, *node)) continue;
+      any = true;
+      freeze(*node, by_pattern);
+    }
+    if (any) continue;
+    Error error{ExitCode::usage, fmt::format("--frozen-statistics '{}' matches no batch normalization", pattern)};
+    constexpr size_t kShown = 5;
+    std::string shown;
+    for (size_t i = 0; i < std::min(kShown, normalizations.size()); ++i)
+      shown += (i ? ", " : "") + (normalizations[i]->module_path.empty() ? normalizations[i]->name : normalizations[i]->module_path);
+    error.notes.push_back(normalizations.empty() ? "the model has none"
+                                                 : fmt::format("batch normalizations are {}{}", shown, normalizations.size() > kShown ? ", …" : ""));
+    return error;
+  }
+  if (by_file > 0)
+    notes.push_back(fmt::format("{} {} in evaluation mode{}: {} running statistics are used and kept",
+                                counted(by_file, "batch normalization"), is_or_are(by_file),
+                                by_file == std::ssize(normalizations) ? "" : " beside others in training",
+                                by_file == 1 ? "its" : "their"));
+  if (by_pattern > 0)
+    notes.push_back(fmt::format("{} {} running statistics, as --frozen-statistics says", counted(by_pattern, "batch normalization"),
+                                by_pattern == 1 ? "keeps its" : "keep their"));
+  return {};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,81 @@
+// How many processors this process may use, and how long it waits for one.
+#pragma once
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "runtime/machine/host_memory.h"
+
+namespace plimsoll {
+
+namespace processors_files {
+
+// "max 100000", "150000 100000": microseconds of processor time in each period. Below 0: no limit.
+inline double of_quota(const std::string& file) {
+  double processors = -1;
+  host_memory_files::for_each_line(file, [&](std::string_view line) {
+    double quota = 0, period = 0;
+    if (std::sscanf(std::string(line).c_str(), "%lf %lf", &quota, &period) == 2 && quota > 0 && period > 0) processors = quota / period;
+  });
+  return processors;
+}
+
+}  // namespace processors_files
+
+// By the scheduler's mask and, below `root`, the quotas of control groups of either version; at least 1.
+inline int processors(const std::string& root = "") {
+  using namespace host_memory_files;
+  double allowed = std::max(1U, std::thread::hardware_concurrency());
+  cpu_set_t mask;
+  if (sched_getaffinity(0, sizeof mask, &mask) == 0) allowed = CPU_COUNT(&mask);
+  const auto limit_by = [&](double quota) {
+    if (quota > 0) allowed = std::min(allowed, quota);
+  };
+  for_each_line(root + "/proc/self/cgroup", [&](std::string_view line) {
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == line.npos || second == line.npos) return;
+    const std::string controllers = "," + std::string(line.substr(first + 1, second - first - 1)) + ",";
+    std::string path(line.substr(second + 1));
+    const bool unified = controllers == ",,";
+    if (!path.starts_with('/') || (!unified && controllers.find(",cpu,") == controllers.npos)) return;
+    // Every group above has its say. In a container the files of a path may not be there; its own are where they are mounted.
+    for (;;) {
+      while (!path.empty() && path.back() == '/') path.pop_back();
+      if (unified) {
+        for (const char* mounted : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) limit_by(processors_files::of_quota(root + mounted + path + "/cpu.max"));
+      } else {
+        for (const char* mounted : {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"}) {
+          const double quota = static_cast<double>(number_in(root + mounted + path + "/cpu.cfs_quota_us", "")),
+                       period = static_cast<double>(number_in(root + mounted + path + "/cpu.cfs_period_us", ""));
+          if (quota > 0 && period > 0) limit_by(quota / period);
+        }
+      }
+      if (path.empty()) return;
+      path.erase(path.find_last_of('/'));
+    }
+  });
+  return std::max(1, static_cast<int>(allowed + 0.5));
+}
+
+// Seconds that the threads of this process have been ready to run while something else ran, all of them together. What a thread that has ended has waited
+// is lost. 0 where Linux does not say (/proc/*/schedstat).
+inline double queued_seconds(const std::string& root = "") {
+  double seconds = 0;
+  std::error_code failed;
+  const std::string tasks = root + "/proc/self/task";
+  for (std::filesystem::directory_iterator task(tasks, failed), end; !failed && task != end; task.increment(failed)) {
+    host_memory_files::for_each_line(task->path() / "schedstat", [&](std::string_view line) {
+      unsigned long long ran = 0, waited = 0;
+      if (std::sscanf(std::string(line).c_str(), "%llu %llu", &ran, &waited) == 2) seconds += 1e-9 * static_cast<double>(waited);
+    });
+  }
+  return seconds;
+}
+
+}  // namespace plimsoll

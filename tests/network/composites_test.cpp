@@ -1,0 +1,144 @@
+// What exporters spell out becomes one node, and what only looks like it stays.
+#include <catch2/catch.hpp>
+
+#include <cmath>
+
+#include "compiler/network/composites.h"
+
+using namespace plimsoll;
+
+namespace {
+
+struct Chain {
+  Network network;
+
+  ValueId value(ValueKind kind, Dims dims) {
+    return network.values.push_back({.name = "v" + std::to_string(network.values.size()),
+                                     .kind = kind,
+                                     .type = {.dims = std::move(dims)},
+                                     .trainable = kind == ValueKind::parameter});
+  }
+  ValueId number(double value) {
+    return network.values.push_back({.name = "c" + std::to_string(network.values.size()),
+                                     .kind = ValueKind::constant,
+                                     .constant = ConstantData{.reals = {value}}});
+  }
+  ValueId node(const std::string& op, std::vector<ValueId> inputs, Dims dims, std::map<std::string, NodeAttribute> attributes = {}) {
+    const ValueId made = value(ValueKind::intermediate, std::move(dims));
+    network.nodes.push_back({.name = "n" + std::to_string(network.nodes.size()),
+                             .op = op,
+                             .opset = 15,
+                             .inputs = std::move(inputs),
+                             .outputs = {made},
+                             .attributes = std::move(attributes)});
+    return made;
+  }
+  std::string fused(ValueId output) {
+    network.outputs = {output};
+    fuse_composites(network);
+    std::string ops;
+    for (const Node& node : network.nodes) ops += (ops.empty() ? "" : " ") + node.op;
+    return ops;
+  }
+  const Node& last() { return network.nodes.back(); }
+};
+
+const Dims kTokens = {kBatch, {3}, {8}}, kOne = {kBatch, {3}, {1}}, kRow = {{8}};
+const std::vector<int64_t> kLast = {-1};
+
+// The normalization without its affine part.
+ValueId normalised(Chain& chain, ValueId x, bool by_pow, std::vector<int64_t> variance_axes = kLast) {
+  const ValueId mean = chain.node("ReduceMean", {x}, kOne, {{"axes", kLast}});
+  const ValueId off = chain.node("Sub", {x, mean}, kTokens);
+  const ValueId squares = by_pow ? chain.node("Pow", {off, chain.number(2)}, kTokens) : chain.node("Mul", {off, off}, kTokens);
+  const ValueId variance = chain.node("ReduceMean", {squares}, kOne, {{"axes", std::move(variance_axes)}});
+  const ValueId root = chain.node("Sqrt", {chain.node("Add", {variance, chain.number(1e-6)}, kOne)}, kOne);
+  return chain.node("Div", {off, root}, kTokens);
+}
+
+}  // namespace
+
+TEST_CASE("a mask of every element is a dropout, one of every sample is not") {
+  const auto masked = [](Dims mask_shape, double divisor) {
+    Chain chain;
+    const ValueId x = chain.value(ValueKind::input, kTokens);
+    const ValueId mask = chain.node("Bernoulli", {}, mask_shape, {{"probability", 0.75}});
+    const ValueId scaled = chain.node("Div", {mask, chain.number(divisor)}, mask_shape);
+    const std::string ops = chain.fused(chain.node("Mul", {x, scaled}, kTokens));
+    if (ops == "Dropout") CHECK(std::get<double>(chain.last().attributes.at("ratio")) == 0.25);
+    return ops;
+  };
+  CHECK(masked(kTokens, 0.75) == "Dropout");
+  CHECK(masked({kBatch, {1}, {1}}, 0.75) == "Bernoulli Div Mul");
+  CHECK(masked(kTokens, 0.5) == "Bernoulli Div Mul");
+}
+
+TEST_CASE("a layer normalization in nine nodes is one") {
+  const bool by_pow = GENERATE(true, false), affine = GENERATE(true, false);
+  Chain chain;
+  const ValueId x = chain.value(ValueKind::input, kTokens);
+  ValueId y = normalised(chain, x, by_pow);
+  if (affine) {
+    y = chain.node("Mul", {y, chain.value(ValueKind::parameter, kRow)}, kTokens);
+    y = chain.node("Add", {chain.value(ValueKind::parameter, kRow), y}, kTokens);
+  }
+  CHECK(chain.fused(y) == "LayerNormalization");
+  CHECK(chain.last().inputs.size() == (affine ? 3 : 1));
+  CHECK(chain.last().inputs[0] == x);
+  CHECK(std::get<double>(chain.last().attributes.at("epsilon")) == 1e-6);
+  CHECK(std::get<int64_t>(chain.last().attributes.at("axis")) == 2);
+}
+
+TEST_CASE("what is no layer normalization stays as it is") {
+  Chain axes;
+  const ValueId y = normalised(axes, axes.value(ValueKind::input, kTokens), true, {1});
+  CHECK(axes.fused(y) == "ReduceMean Sub Pow ReduceMean Add Sqrt Div");
+  // A scale that is no row of the normalised axes is not the normalization's.
+  Chain scale;
+  const ValueId n = normalised(scale, scale.value(ValueKind::input, kTokens), true);
+  CHECK(scale.fused(scale.node("Mul", {n, scale.value(ValueKind::parameter, {{3}, {1}})}, kTokens)) == "LayerNormalization Mul");
+}
+
+TEST_CASE("a Gelu spelled out is one, in every order that exporters have") {
+  const int form = GENERATE(0, 1, 2);
+  Chain chain;
+  const ValueId x = chain.value(ValueKind::input, kTokens);
+  const ValueId root = form == 0 ? chain.node("Div", {x, chain.number(std::sqrt(2.0))}, kTokens)
+                                 : chain.node("Mul", {x, chain.number(std::sqrt(0.5))}, kTokens);
+  const ValueId gate = chain.node("Add", {chain.node("Erf", {root}, kTokens), chain.number(1)}, kTokens);
+  ValueId y;
+  if (form == 0) y = chain.node("Mul", {chain.node("Mul", {x, gate}, kTokens), chain.number(0.5)}, kTokens);
+  if (form == 1) y = chain.node("Mul", {chain.node("Mul", {x, chain.number(0.5)}, kTokens), gate}, kTokens);
+  if (form == 2) y = chain.node("Mul", {x, chain.node("Mul", {gate, chain.number(0.5)}, kTokens)}, kTokens);
+  CHECK(chain.fused(y) == "Gelu");
+  CHECK(chain.last().inputs == std::vector{x});
+  CHECK(std::get<std::string>(chain.last().attributes.at("approximate")) == "none");
+}
+
+TEST_CASE("a Gelu by tanh is one, unless somebody reads a step of it") {
+  const bool read = GENERATE(false, true);
+  Chain chain;
+  const ValueId x = chain.value(ValueKind::input, kTokens);
+  const ValueId cubic = chain.node("Mul", {chain.node("Pow", {x, chain.number(3)}, kTokens), chain.number(0.044715)}, kTokens);
+  const ValueId inner = chain.node("Mul", {chain.node("Add", {x, cubic}, kTokens), chain.number(0.7978845608)}, kTokens);
+  const ValueId gate = chain.node("Add", {chain.node("Tanh", {inner}, kTokens), chain.number(1)}, kTokens);
+  ValueId y = chain.node("Mul", {chain.node("Mul", {x, chain.number(0.5)}, kTokens), gate}, kTokens);
+  if (read) y = chain.node("Add", {y, gate}, kTokens);
+  CHECK(chain.fused(y) == (read ? "Pow Mul Add Mul Tanh Add Mul Mul Add" : "Gelu"));
+}
+
+TEST_CASE("a product reads its operand transposed, where only the last two axes change places") {
+  Chain chain;
+  const ValueId q = chain.value(ValueKind::input, {kBatch, {2}, {3}, {4}}), k = chain.value(ValueKind::input, {kBatch, {2}, {5}, {4}});
+  const std::vector<int64_t> last_two = {0, 1, 3, 2};
+  const ValueId turned = chain.node("Transpose", {k}, {kBatch, {2}, {4}, {5}}, {{"perm", last_two}});
+  CHECK(chain.fused(chain.node("MatMul", {q, turned}, {kBatch, {2}, {3}, {5}})) == "MatMul");
+  CHECK(chain.last().inputs == std::vector{q, k});
+  CHECK(std::get<int64_t>(chain.last().attributes.at("transB")) == 1);
+
+  Chain other;
+  const ValueId a = other.value(ValueKind::input, {kBatch, {2}, {3}, {4}}), b = other.value(ValueKind::input, {kBatch, {5}, {2}, {4}});
+  const std::vector<int64_t> heads = {0, 2, 3, 1};
+  const ValueId moved = other.node("Transpose", {b}, {kBatch, {2}, {4}, {5}}, {{"perm", heads}});
+  CHECK(other.fused(other.node("MatMul", {a, moved}, {kBatch, {2}, {3}, {5}})) == "Transpose MatMul");
+}

@@ -1,0 +1,406 @@
+// attach_loss and prune_dead_nodes on small networks made by hand.
+#include "compiler/network/loss.h"
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <optional>
+
+#include "compiler/network/prune.h"
+#include "compiler/ops/op.h"
+#include "compiler/training/build.h"
+
+namespace plimsoll {
+namespace {
+
+struct Builder {
+  Network network;
+
+  ValueId value(std::string name, ValueKind kind, TensorType type) {
+    const ValueId id = network.values.push_back({.name = name, .kind = kind, .type = std::move(type)});
+    network.values[id].trainable = kind == ValueKind::parameter;
+    network.values[id].initializer = kind == ValueKind::parameter ? name : "";
+    if (kind == ValueKind::input) network.inputs.push_back(id);
+    return id;
+  }
+
+  ValueId node(std::string op, std::vector<ValueId> inputs, size_t outputs = 1) {
+    const std::string name = op + std::to_string(network.nodes.size());
+    Node node{.name = name, .op = op, .opset = 13, .inputs = std::move(inputs)};
+    for (size_t i = 0; i < outputs; ++i)
+      node.outputs.push_back(value(name + "." + std::to_string(i), ValueKind::intermediate, {}));
+    network.nodes.push_back(node);
+    if (const Op* known = find_op(op)) {
+      const auto types = known->infer(NodeView(network, network.nodes.back()));
+      INFO((types.ok() ? "" : types.error().message));
+      REQUIRE(types.ok());
+      for (size_t i = 0; i < outputs; ++i) network.values[node.outputs[i]].type = (*types)[i];
+    }
+    return node.outputs[0];
+  }
+};
+
+// x [N,7] → Gemm → Relu, and a second head that nobody trains.
+Builder classifier() {
+  Builder b;
+  const ValueId x = b.value("x", ValueKind::input, {DataType::f32, {kBatch, {7}}});
+  const ValueId w = b.value("w", ValueKind::parameter, {DataType::f32, {{7}, {5}}});
+  const ValueId v = b.value("v", ValueKind::parameter, {DataType::f32, {{7}, {3}}});
+  const ValueId scores = b.node("Relu", {b.node("Gemm", {x, w})});
+  b.network.outputs = {scores, b.node("Gemm", {x, v})};
+  return b;
+}
+
+}  // namespace
+
+TEST_CASE("a loss is attached to the output that is named, and other heads go") {
+  Builder b = classifier();
+  std::vector<std::string> notes;
+  const Status status = attach_loss(b.network, {LossKind::softmax_cross_entropy, "Relu1.0"}, notes);
+  REQUIRE(status.ok());
+  CHECK(notes == std::vector<std::string>{"output 'Gemm2.0' is dropped: the loss is of output 'Relu1.0'"});
+  for (const Value& value : b.network.values)
+    if (value.kind == ValueKind::parameter) CHECK(value.trainable == (value.name == "w"));
+  REQUIRE(b.network.nodes.size() == 3);
+  const Node& loss = b.network.nodes.back();
+  CHECK(loss.op == "SoftmaxCrossEntropyLoss");
+  CHECK(b.network.values[loss.outputs[0]].name == "loss");
+  CHECK(b.network.values[loss.outputs[1]].name == "correct");
+  REQUIRE(b.network.inputs.size() == 2);
+  const Value& labels = b.network.values[b.network.inputs.back()];
+  CHECK(labels.name == "labels");
+  CHECK(labels.type == TensorType{DataType::i32, {kBatch}});
+  CHECK(b.network.outputs == loss.outputs);
+
+  const auto graph = build_task_graph(b.network, {.batch = 8, .optimizer = {.kind = OptimizerKind::sgd}});
+  REQUIRE(graph.ok());
+  std::vector<std::string> names;
+  for (const Task& task : graph->tasks) names.push_back(task.name);
+  CHECK(names == std::vector<std::string>{"Gemm0.forward", "Relu1.forward", "loss.loss", "Relu1.backward_data",
+                                          "Gemm0.backward_weights", "w.update"});
+  CHECK(graph->tensors[graph->output].name == "Relu1.0");
+  CHECK(graph->correct.valid());
+}
+
+TEST_CASE("of several outputs none is taken by its place") {
+  for (const LossKind kind : {LossKind::softmax_cross_entropy, LossKind::mse, LossKind::binary_cross_entropy, LossKind::none}) {
+    Builder b = classifier();
+    std::vector<std::string> notes;
+    const Status status = attach_loss(b.network, kind, notes);
+    REQUIRE_FALSE(status.ok());
+    CHECK(status.error().code == ExitCode::usage);
+    CHECK(status.error().message ==
+          "the model has 2 outputs, and nothing says which of them the loss is of: 'Relu1.0' f32[N,5], 'Gemm2.0' f32[N,3]; "
+          "name it, as in --output 'Relu1.0'");
+    CHECK(notes.empty());
+  }
+  Builder b = classifier();
+  std::vector<std::string> notes;
+  const Status unknown = attach_loss(b.network, {LossKind::mse, "scores"}, notes);
+  REQUIRE_FALSE(unknown.ok());
+  CHECK(unknown.error().code == ExitCode::usage);
+  CHECK(unknown.error().message == "--output 'scores' is no output of the model; outputs: 'Relu1.0' f32[N,5], 'Gemm2.0' f32[N,3]");
+  b.network.outputs = {b.network.outputs[1], b.network.outputs[1]};  // one value by two names
+  CHECK(attach_loss(b.network, LossKind::mse, notes).ok());
+}
+
+TEST_CASE("a loss of the model's own does not drop a head that it does not depend on") {
+  const auto with = [](bool with_head) {
+    Builder b = classifier();
+    const ValueId labels = b.value("y", ValueKind::input, {DataType::i64, {kBatch}});
+    const ValueId scores = b.network.outputs[0], head = b.network.outputs[1];
+    b.network.outputs = {scores, b.node("SoftmaxCrossEntropyLoss", {scores, labels})};
+    if (with_head) b.network.outputs.push_back(head);
+    return b;
+  };
+  std::vector<std::string> notes;
+  Builder whole = with(false), headed = with(true), other = with(true);
+  CHECK(attach_loss(whole.network, LossKind::none, notes).ok());
+  const Status status = attach_loss(headed.network, LossKind::none, notes);
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.error().code == ExitCode::usage);
+  CHECK(attach_loss(headed.network, {LossKind::none, "SoftmaxCrossEntropyLoss3.0"}, notes).ok());
+  CHECK(attach_loss(other.network, {LossKind::mse, "Gemm2.0"}, notes).ok());
+  CHECK(other.network.nodes.back().op == "MseLoss");
+}
+
+TEST_CASE("one class is no classification") {
+  Builder b = classifier();
+  const ValueId v = b.value("u", ValueKind::parameter, {DataType::f32, {{5}, {1}}});
+  b.network.outputs = {b.node("Gemm", {b.network.outputs[0], v})};
+  std::vector<std::string> notes;
+  const Status status = attach_loss(b.network, LossKind::softmax_cross_entropy, notes);
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.error().code == ExitCode::usage);
+  CHECK(status.error().message == "output 'Gemm3.0' is f32[N,1]: softmax cross entropy of one class is always 0; choose another loss");
+  CHECK(status.error().notes == std::vector<std::string>{"--loss mse, if the output is a number",
+                                                         "--loss bce-logits, if the output is the logit of a yes or no"});
+  CHECK(attach_loss(b.network, LossKind::mse, notes).ok());
+}
+
+namespace {
+
+// A network that ends in its only input, of this shape, through these operators.
+Builder ends_in(Dims dims, const std::vector<std::string>& ops) {
+  Builder b;
+  ValueId x = b.value("x", ValueKind::input, {DataType::f32, std::move(dims)});
+  for (const std::string& op : ops) {
+    if (op == "Conv") {
+      const int64_t channels = b.network.values[x].type.dims[1].value;
+      x = b.node(op, {x, b.value("filters", ValueKind::parameter, {DataType::f32, {{4}, {channels}, {1}, {1}}})});
+    } else if (op == "MatMul") {
+      const int64_t width = b.network.values[x].type.dims.back().value;
+      x = b.node(op, {x, b.value("matrix", ValueKind::parameter, {DataType::f32, {{width}, {4}}})});
+    } else {
+      x = b.node(op, {x});
+    }
+  }
+  b.network.outputs = {x};
+  return b;
+}
+
+// The labels' dimensions, or the message.
+std::string labels_of(Builder b, std::optional<int64_t> axis = {}) {
+  std::vector<std::string> notes;
+  const Status status = attach_loss(b.network, {LossKind::softmax_cross_entropy, "", axis}, notes);
+  if (!status.ok()) return status.error().message;
+  CHECK(build_task_graph(b.network, {.batch = 2}).ok());
+  return to_string(b.network.values[b.network.inputs.back()].type.dims);
+}
+
+}  // namespace
+
+TEST_CASE("where the axis of the classes is clear it is taken, and else it is asked for") {
+  CHECK(labels_of(ends_in({kBatch, {5}, {1}, {1}}, {"Relu"})) == "[N]");
+  CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul", "Softmax"})) == "[N,3]");  // over the last axis
+  CHECK(labels_of(ends_in({kBatch, {3}, {6}, {8}}, {"Conv", "Relu", "Neg"})) == "[N,6,8]");
+  CHECK(labels_of(ends_in({kBatch, {3}, {6}, {8}}, {"Relu"})) != "[N,6,8]");  // [N,3,6,8] in and out: either may be meant
+  const std::string asked = "output 'MatMul0.0' is f32[N,3,4], and nothing says which of its axes holds the classes; name it: --class-axis K";
+  CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"})) == asked);
+  CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), 2) == "[N,3]");
+  CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), -1) == "[N,3]");
+  CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), 1) == "[N,4]");
+  CHECK(labels_of(ends_in({kBatch, {3}, {6}, {7}}, {"MatMul"}), 2) == "[N,3,4]");  // turned to axis 1
+  CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), 3) == "--class-axis 3 of output 'MatMul0.0', f32[N,3,4], is not there");
+  CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), 0) == "--class-axis 0 of output 'MatMul0.0', f32[N,3,4], holds the samples");
+
+  Builder b = ends_in({kBatch, {3}, {7}}, {"MatMul"});
+  std::vector<std::string> notes;
+  const Status status = attach_loss(b.network, LossKind::softmax_cross_entropy, notes);
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.error().code == ExitCode::usage);
+  CHECK(status.error().notes == std::vector<std::string>{"--class-axis 1: 3 classes, the labels are i32[N,4]",
+                                                         "--class-axis 2: 4 classes, the labels are i32[N,3]"});
+  const Status other = attach_loss(b.network, {LossKind::mse, "", 1}, notes);
+  REQUIRE_FALSE(other.ok());
+  CHECK(other.error().message == "--class-axis is of --loss softmax-cross-entropy");
+}
+
+TEST_CASE("an operator whose gradient is zero has no backward task, and is no error downstream of a trained parameter") {
+  Builder b;
+  const ValueId x = b.value("x", ValueKind::input, {DataType::f32, {kBatch, {7}}});
+  const ValueId w = b.value("w", ValueKind::parameter, {DataType::f32, {{7}, {5}}});
+  const ValueId v = b.value("v", ValueKind::parameter, {DataType::f32, {{7}, {5}}});
+  const ValueId seen = b.node("Gemm", {x, w});
+  const ValueId sign = b.node("Sign", {b.node("Gemm", {x, v})});
+  b.network.outputs = {b.node("Add", {b.node("Add", {seen, b.node("Floor", {seen})}), sign})};
+  std::vector<std::string> notes;
+  REQUIRE(attach_loss(b.network, LossKind::softmax_cross_entropy, notes).ok());
+  const auto graph = build_task_graph(b.network, {.batch = 8, .optimizer = {.kind = OptimizerKind::sgd}});
+  REQUIRE(graph.ok());
+  std::vector<std::string> back;
+  for (const Task& task : graph->tasks)
+    if (task.kind != TaskKind::forward && task.kind != TaskKind::loss) back.push_back(task.name);
+  CHECK(back == std::vector<std::string>{"Gemm0.backward_weights", "w.update"});
+}
+
+TEST_CASE("where tokens are read and each is scored, each has a label") {
+  Builder b;
+  const ValueId ids = b.value("ids", ValueKind::input, {DataType::i64, {kBatch, {4}}});
+  const ValueId table = b.value("table", ValueKind::parameter, {DataType::f32, {{9}, {6}}});
+  const ValueId head = b.value("head", ValueKind::parameter, {DataType::f32, {{6}, {9}}});
+  b.network.outputs = {b.node("MatMul", {b.node("Gather", {table, ids}), head})};
+  std::vector<std::string> notes;
+  REQUIRE(attach_loss(b.network, LossKind::softmax_cross_entropy, notes).ok());
+  CHECK(notes == std::vector<std::string>{"the scores [N,4,9] are of each token: the labels are [N,4]"});
+  CHECK(b.network.values[b.network.inputs.back()].type == TensorType{DataType::i32, {kBatch, {4}}});
+
+  const auto graph = build_task_graph(b.network, {.batch = 8, .optimizer = {.kind = OptimizerKind::sgd}});
+  REQUIRE(graph.ok());
+  CHECK(graph->tensors[graph->inputs[0]].bound == 9);
+  CHECK(graph->tensors[graph->inputs[1]].bound == 0);
+}
+
+TEST_CASE("tokens and their scores may have their steps first: what is fed has samples first") {
+  Builder b;
+  const ValueId ids = b.value("ids", ValueKind::input, {DataType::i64, {kBatch, {4}}});
+  const ValueId table = b.value("table", ValueKind::parameter, {DataType::f32, {{9}, {6}}});
+  const ValueId head = b.value("head", ValueKind::parameter, {DataType::f32, {{6}, {5}}});
+  const ValueId steps = b.node("Transpose", {ids});
+  CHECK(b.network.values[steps].type == TensorType{DataType::i64, {{4}, kBatch}});
+  const ValueId scores = b.node("MatMul", {b.node("Gather", {table, steps}), head});
+  b.network.outputs = {b.node("LogSoftmax", {scores})};
+  std::vector<std::string> notes;
+  REQUIRE(attach_loss(b.network, LossKind::softmax_cross_entropy, notes).ok());
+  CHECK(b.network.values[b.network.inputs.back()].type == TensorType{DataType::i32, {kBatch, {4}}});
+  const Node& loss = b.network.nodes.back();
+  CHECK(b.network.values[loss.inputs[0]].type == TensorType{DataType::f32, {kBatch, {4}, {5}}});
+  std::string names;
+  for (const Node& node : b.network.nodes) names += node.op + " ";
+  CHECK(names == "Transpose Gather MatMul Transpose SoftmaxCrossEntropyLoss ");
+  const auto graph = build_task_graph(b.network, {.batch = 8});
+  REQUIRE(graph.ok());
+  CHECK(graph->tensors[graph->inputs[0]].bound == 9);
+}
+
+TEST_CASE("the target of a mean square has the output's shape") {
+  Builder b = classifier();
+  std::vector<std::string> notes;
+  REQUIRE(attach_loss(b.network, {LossKind::mse, "Relu1.0"}, notes).ok());
+  CHECK(b.network.nodes.back().op == "MseLoss");
+  CHECK(b.network.outputs.size() == 1);
+  const Value& target = b.network.values[b.network.inputs.back()];
+  CHECK(target.name == "target");
+  CHECK(target.type == TensorType{DataType::f32, {kBatch, {5}}});
+}
+
+TEST_CASE("an output with its steps first is turned for its target, which has its samples first") {
+  Builder b;
+  const ValueId x = b.value("x", ValueKind::input, {DataType::f32, {kBatch, {7}, {3}}});
+  b.node("Transpose", {x});
+  b.network.nodes.back().attributes["perm"] = std::vector<int64_t>{1, 0, 2};
+  const ValueId y = b.network.nodes.back().outputs[0];
+  b.network.values[y].type.dims = {{7}, kBatch, {3}};
+  b.network.outputs = {y};
+  std::vector<std::string> notes;
+  REQUIRE(attach_loss(b.network, LossKind::mse, notes).ok());
+  CHECK(b.network.values[b.network.inputs.back()].type == TensorType{DataType::f32, {kBatch, {7}, {3}}});
+  CHECK(b.network.values[b.network.nodes.back().inputs[0]].type == TensorType{DataType::f32, {kBatch, {7}, {3}}});
+  CHECK(notes == std::vector<std::string>{"output 'Transpose0.0' is [7,N,3]; targets have their samples one behind the other, as [N,7,3]"});
+}
+
+TEST_CASE("a trailing softmax is removed") {
+  Builder b = classifier();
+  b.network.outputs = {b.node("Softmax", {b.network.outputs[0]})};
+  b.network.values[b.network.outputs[0]].type = {DataType::f32, {kBatch, {5}}};
+  std::vector<std::string> notes;
+  REQUIRE(attach_loss(b.network, LossKind::softmax_cross_entropy, notes).ok());
+  CHECK(notes == std::vector<std::string>{"node 'Softmax3' (Softmax) is removed: the loss includes it"});
+  CHECK(b.network.nodes.size() == 3);
+}
+
+TEST_CASE("a model keeps its own loss") {
+  Builder b;
+  const ValueId labels = b.value("y", ValueKind::input, {DataType::i64, {kBatch}});
+  const ValueId x = b.value("x", ValueKind::input, {DataType::f32, {kBatch, {7}}});
+  const ValueId w = b.value("w", ValueKind::parameter, {DataType::f32, {{7}, {5}}});
+  const ValueId scores = b.node("Gemm", {x, w});
+  const ValueId loss = b.node("SoftmaxCrossEntropyLoss", {scores, labels}, 2);
+  b.network.outputs = {scores, loss};
+  std::vector<std::string> notes;
+  REQUIRE(attach_loss(b.network, LossKind::none, notes).ok());
+  CHECK(notes.size() == 1);
+  CHECK(b.network.inputs == std::vector<ValueId>{x, labels});
+  REQUIRE(b.network.nodes.size() == 2);
+  CHECK(b.network.nodes.back().outputs.size() == 2);
+  CHECK(b.network.values[b.network.nodes.back().outputs[1]].name == "correct");
+}
+
+TEST_CASE("yes or no: the target of logits has their shape, and a sigmoid in front goes") {
+  Builder b = classifier();
+  b.network.outputs = {b.node("Sigmoid", {b.network.outputs[0]})};
+  std::vector<std::string> notes;
+  REQUIRE(attach_loss(b.network, LossKind::binary_cross_entropy, notes).ok());
+  CHECK(notes == std::vector<std::string>{"node 'Sigmoid3' (Sigmoid) is removed: the loss includes it"});
+  const Node& loss = b.network.nodes.back();
+  CHECK(loss.op == "BinaryCrossEntropyLoss");
+  CHECK(b.network.values[loss.inputs[0]].name == "Relu1.0");
+  CHECK(b.network.values[b.network.inputs.back()].type == TensorType{DataType::f32, {kBatch, {5}}});
+  const auto graph = build_task_graph(b.network, {.batch = 8});
+  REQUIRE(graph.ok());
+  CHECK(graph->correct.valid());
+}
+
+TEST_CASE("a likelihood behind a LogSoftmax over the classes is a cross entropy, behind anything else it is itself") {
+  const auto attached = [](const std::function<ValueId(Builder&, ValueId)>& put_in_front, std::vector<std::string>& notes) {
+    Builder b;
+    const ValueId labels = b.value("y", ValueKind::input, {DataType::i64, {kBatch, {2}}});
+    const ValueId x = b.value("x", ValueKind::input, {DataType::f32, {kBatch, {7}, {2}}});
+    const ValueId bias = b.value("bias", ValueKind::parameter, {DataType::f32, {{7}, {2}}});
+    const ValueId loss = b.node("NegativeLogLikelihoodLoss", {put_in_front(b, b.node("Add", {x, bias})), labels});
+    b.network.nodes.back().attributes["ignore_index"] = int64_t{3};
+    b.network.outputs = {loss};
+    REQUIRE(attach_loss(b.network, LossKind::none, notes).ok());
+    CHECK(b.network.inputs == std::vector<ValueId>{x, labels});
+    const auto graph = build_task_graph(b.network, {.batch = 8});
+    REQUIRE(graph.ok());
+    CHECK(graph->correct.valid());
+    CHECK(graph->tensors[graph->inputs[1]].ignored == 3);
+    std::string names;
+    for (const Node& node : b.network.nodes) names += node.op + " ";
+    return names;
+  };
+  const auto with_axis = [](int64_t axis) {
+    return [axis](Builder& b, ValueId x) {
+      const ValueId y = b.node("LogSoftmax", {x});
+      b.network.nodes.back().attributes["axis"] = axis;
+      return y;
+    };
+  };
+  std::vector<std::string> notes;
+  CHECK(attached(with_axis(1), notes) == "Add SoftmaxCrossEntropyLoss ");
+  CHECK(notes == std::vector<std::string>{"node 'LogSoftmax1' (LogSoftmax) is removed: the loss includes it"});
+  notes.clear();
+  CHECK(attached(with_axis(-1), notes) == "Add LogSoftmax NegativeLogLikelihoodLoss ");
+  CHECK(attached([](Builder&, ValueId x) { return x; }, notes) == "Add NegativeLogLikelihoodLoss ");
+  CHECK(notes.empty());
+}
+
+TEST_CASE("no loss at all is an error") {
+  Builder b = classifier();
+  std::vector<std::string> notes;
+  const Status status = attach_loss(b.network, {LossKind::none, "Relu1.0"}, notes);
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.error().code == ExitCode::usage);
+  CHECK(status.error().message == "the model has no loss of its own; choose one, as in --loss softmax-cross-entropy");
+}
+
+TEST_CASE("a weight behind an operator without a gradient is refused, with both names") {
+  Builder b = classifier();
+  const ValueId drawn = b.value("drawn", ValueKind::intermediate, {DataType::f32, {{5}}});
+  const ValueId p = b.value("p", ValueKind::parameter, {DataType::f32, {{5}}});
+  b.network.nodes.push_back({.name = "draw", .op = "Bernoulli", .opset = 15, .inputs = {p}, .outputs = {drawn}});
+  b.network.outputs = {b.node("Mul", {b.network.outputs[0], drawn})};
+  const Result<TaskGraph> graph = build_task_graph(b.network, {.batch = 4});
+  REQUIRE(!graph.ok());
+  CHECK(graph.error().code == ExitCode::unsupported);
+  REQUIRE(graph.error().notes.size() == 1);
+  CHECK(graph.error().notes[0] == "node 'draw' (Bernoulli) has no gradient, needed by parameter 'p'");
+}
+
+TEST_CASE("scores need a dimension of classes") {
+  Builder b;
+  const ValueId x = b.value("x", ValueKind::input, {DataType::f32, {kBatch}});
+  b.network.outputs = {b.node("Relu", {x})};
+  std::vector<std::string> notes;
+  const Status status = attach_loss(b.network, LossKind::softmax_cross_entropy, notes);
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.error().message ==
+        "output 'Relu0.0' is f32[N] when scores should be [N,classes]; choose another loss, as in --loss mse or --loss bce-logits");
+  CHECK(status.error().code == ExitCode::usage);
+}
+
+TEST_CASE("outputs that nobody reads become invalid, and chains of dead nodes go") {
+  Builder b = classifier();
+  const ValueId live = b.network.outputs[0];
+  const ValueId dead = b.node("Fork", {live}, 2);
+  b.node("Relu", {b.node("Relu", {live})});
+  b.network.outputs = {dead};
+  prune_dead_nodes(b.network);
+  REQUIRE(b.network.nodes.size() == 3);
+  const Node& last = b.network.nodes.back();
+  CHECK(last.op == "Fork");
+  CHECK(last.outputs[0].valid());
+  CHECK_FALSE(last.outputs[1].valid());
+}
+
+}  // namespace plimsoll
