@@ -24,8 +24,8 @@ using onnx::AttributeProto;
 std::optional<AttributeProto::AttributeType> type_of(std::string_view name) {
   static constexpr std::array<std::pair<AttributeProto::AttributeType, std::string_view>, 5> kNames = {{
       {AttributeProto::INT,
-       " allowzero axis batch_dims blocksize broadcast ceil_mode count_include_pad end exclusive group ignore_index is_causal keepdims left_window_size "
-       "noop_with_empty_axes num_groups num_outputs right_window_size select_last_index size start storage_order to training_mode transA transB upper "
+       " allowzero axis batch_dims blocksize broadcast ceil_mode count_include_pad end exclusive group ignore_index is_causal k keepdims largest left_window_size "
+       "noop_with_empty_axes num_groups num_outputs reverse right_window_size select_last_index size sorted start storage_order to training_mode transA transB upper "
        "value_int "},
       {AttributeProto::FLOAT, " alpha beta bias cubic_coeff_a epsilon extrapolation_value gamma lambd max min momentum ratio value_float "},
       {AttributeProto::STRING, " approximate auto_pad coordinate_transformation_mode direction equation keep_aspect_ratio_policy mode nearest_mode "
@@ -42,6 +42,7 @@ std::optional<AttributeProto::AttributeType> type_of(std::string_view name) {
 const std::unordered_map<std::string_view, std::string_view>& attributes_by_operator() {
   static const std::unordered_map<std::string_view, std::string_view> kAttributes = {
       {"Abs", ""}, {"Add", ""}, {"And", ""},
+      {"ArgMax", "axis keepdims select_last_index@12-"}, {"ArgMin", "axis keepdims select_last_index@12-"},
       {"Attention", "is_causal@23- kv_num_heads@23- left_window_size@25- q_num_heads@23- "
                     "qk_matmul_output_mode@23- right_window_size@25- scale@23- softcap@23- softmax_precision@23-"},
       {"AveragePool", "auto_pad ceil_mode@10- count_include_pad dilations@19- kernel_shape pads strides"},
@@ -52,12 +53,12 @@ const std::unordered_map<std::string_view, std::string_view>& attributes_by_oper
                    "value_ints@12- value_string@12- value_strings@12-"},
       {"ConstantOfShape", "value@9-"}, {"Conv", "auto_pad dilations group kernel_shape pads strides"},
       {"ConvTranspose", "auto_pad dilations group kernel_shape output_padding output_shape pads strides"},
-      {"Cos", ""}, {"DepthToSpace", "blocksize mode@11-"}, {"Div", ""}, {"Dropout", "ratio@-11 seed@12-"},
+      {"Cos", ""}, {"CumSum", "exclusive reverse"}, {"DepthToSpace", "blocksize mode@11-"}, {"Div", ""}, {"Dropout", "ratio@-11 seed@12-"},
       {"Einsum", "equation@12-"}, {"Elu", "alpha"}, {"Equal", ""}, {"Erf", ""}, {"Exp", ""}, {"Expand", ""},
       {"Flatten", "axis"}, {"Floor", ""},
       {"GRU", "activation_alpha activation_beta activations clip direction hidden_size layout@14- "
               "linear_before_reset"},
-      {"Gather", "axis"}, {"GatherND", "batch_dims@12-"}, {"Gelu", "approximate@20-"},
+      {"Gather", "axis"}, {"GatherElements", "axis"}, {"GatherND", "batch_dims@12-"}, {"Gelu", "approximate@20-"},
       {"Gemm", "alpha beta transA transB"}, {"GlobalAveragePool", ""}, {"GlobalMaxPool", ""}, {"Greater", ""},
       {"GreaterOrEqual", ""}, {"GroupNormalization", "epsilon@18- num_groups@18- stash_type@21-"},
       {"HardSigmoid", "alpha beta"}, {"HardSwish", ""}, {"Identity", ""}, {"InstanceNormalization", "epsilon"},
@@ -67,10 +68,11 @@ const std::unordered_map<std::string_view, std::string_view>& attributes_by_oper
       {"LessOrEqual", ""}, {"Log", ""}, {"LogSoftmax", "axis"}, {"MatMul", ""}, {"Max", ""},
       {"MaxPool", "auto_pad ceil_mode@10- dilations@10- kernel_shape pads storage_order@8- strides"}, {"Min", ""},
       {"Mish", ""}, {"Mod", "fmod@10-"}, {"Mul", ""}, {"Neg", ""},
-      {"NegativeLogLikelihoodLoss", "ignore_index@12- reduction@12-"}, {"Not", ""}, {"Or", ""}, {"PRelu", ""},
+      {"NegativeLogLikelihoodLoss", "ignore_index@12- reduction@12-"}, {"Not", ""}, {"OneHot", "axis"}, {"Or", ""}, {"PRelu", ""},
       {"Pad", "mode pads@-10 value@-10"}, {"Pow", ""}, {"RMSNormalization", "axis@23- epsilon@23- stash_type@23-"},
       {"RNN", "activation_alpha activation_beta activations clip direction hidden_size layout@14-"},
-      {"RandomUniformLike", "dtype high low seed"}, {"Range", "stash_type@27-"}, {"Reciprocal", ""},
+      {"RandomNormal", "dtype mean scale seed shape"}, {"RandomNormalLike", "dtype mean scale seed"},
+      {"RandomUniform", "dtype high low seed shape"}, {"RandomUniformLike", "dtype high low seed"}, {"Range", "stash_type@27-"}, {"Reciprocal", ""},
       {"ReduceL2", "axes@-17 keepdims noop_with_empty_axes@18-"},
       {"ReduceMean", "axes@-17 keepdims noop_with_empty_axes@18-"},
       {"ReduceProd", "axes@-17 keepdims noop_with_empty_axes@18-"},
@@ -79,13 +81,14 @@ const std::unordered_map<std::string_view, std::string_view>& attributes_by_oper
       {"Resize", "antialias@18- axes@18- coordinate_transformation_mode@11- cubic_coeff_a@11- "
                  "exclude_outside@11- extrapolation_value@11- keep_aspect_ratio_policy@18- mode@10- "
                  "nearest_mode@11-"},
-      {"RotaryEmbedding", "interleaved@23- num_heads@23- rotary_embedding_dim@23-"}, {"ScatterND", "reduction@16-"},
+      {"RotaryEmbedding", "interleaved@23- num_heads@23- rotary_embedding_dim@23-"}, {"ScatterElements", "axis reduction@16-"}, {"ScatterND", "reduction@16-"},
       {"Selu", "alpha gamma"}, {"SequenceAt", ""}, {"Shape", "end@15- start@15-"}, {"Sigmoid", ""}, {"Sign", ""},
       {"Sin", ""}, {"Size", ""}, {"Slice", "axes@-9 ends@-9 starts@-9"}, {"Softmax", "axis"},
       {"SoftmaxCrossEntropyLoss", "ignore_index@12- reduction@12-"}, {"Softplus", ""},
       {"SpaceToDepth", "blocksize mode@28-"}, {"Split", "axis num_outputs@18- split@-12"},
       {"SplitToSequence", "axis@11- keepdims@11-"}, {"Sqrt", ""}, {"Squeeze", "axes@-12"}, {"Sub", ""}, {"Sum", ""},
-      {"Swish", "alpha@24-"}, {"Tanh", ""}, {"TensorScatter", "axis@24- mode@24-"}, {"Transpose", "perm"},
+      {"Swish", "alpha@24-"}, {"Tanh", ""}, {"TensorScatter", "axis@24- mode@24-"},
+      {"TopK", "axis k@-9 largest@11- sorted@11-"}, {"Transpose", "perm"},
       {"Trilu", "upper@14-"}, {"Unsqueeze", "axes@-12"}, {"Where", ""},
   };
   return kAttributes;
@@ -124,7 +127,7 @@ std::vector<std::string_view> words_of(std::string_view op, std::string_view nam
     return {"half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel",  "align_corners",
             "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"};
   if (name == "keep_aspect_ratio_policy") return {"stretch", "not_larger", "not_smaller"};
-  if (name == "reduction" && op == "ScatterND") return {"none", "add", "mul", "max", "min"};
+  if (name == "reduction" && (op == "ScatterND" || op == "ScatterElements")) return {"none", "add", "mul", "max", "min"};
   if (name == "reduction") return {"none", "sum", "mean"};
   if (name != "mode") return {};
   if (op == "Resize") return {"nearest", "linear", "cubic"};

@@ -243,19 +243,22 @@ void NetworkBuilder::give_up(const onnx::NodeProto& proto, bool of_shapes) {
 // A constant whose shape depends on the number of samples (the state before the first step of a loop, written out) is no weight:
 // its elements, of which each sample has the same, are stretched to the samples that are there.
 Status NetworkBuilder::stretch_constants(const onnx::NodeProto& proto) {
+  const Op* op = find_op(proto.op_type());
   for (int i = 0; i < proto.input_size(); ++i) {
     if (proto.input(i).empty()) continue;
     const Slot slot = slot_of(proto.op_type(), static_cast<size_t>(i));
     const ValueTable::Index index = table_.find(proto.input(i));
     const Entry& entry = table_[index];
-    if (entry.data.valid() || !entry.known || !entry.known->real() || !entry.known->alike_for_each_sample()) continue;
+    if (entry.data.valid() || !entry.known || !entry.known->alike_for_each_sample()) continue;
+    if (!entry.known->real() && !(op && op->any_type && data_type_of(entry.known->element))) continue;
     if (slot != Slot::data && slot != Slot::number && slot != Slot::weight) continue;
     const Dims& dims = entry.known->dims;
     const auto of_samples = std::count_if(dims.begin(), dims.end(), [](Dim dim) { return dim.batch; });
-    if (of_samples != 1 || entry.known->element != onnx::TensorProto::FLOAT) continue;
+    if (of_samples != 1 || (entry.known->real() && entry.known->element != onnx::TensorProto::FLOAT)) continue;
+    if (std::any_of(entry.known->ints.begin(), entry.known->ints.end(), [](Dim item) { return item.batch; })) continue;
     std::string one = proto.input(i) + "/number";
     if (entry.known->splat()) {
-      add_fitted(one, {.element = onnx::TensorProto::FLOAT, .reals = entry.known->reals});
+      add_fitted(one, {.element = entry.known->element, .ints = entry.known->ints, .reals = entry.known->reals});
     } else {
       if (std::none_of(dims.begin(), dims.end(), [](Dim dim) { return dim == kBatch; })) continue;
       KnownValue first = *entry.known;
@@ -327,7 +330,7 @@ std::string NetworkBuilder::unique_name(const onnx::NodeProto& proto) {
 }
 
 Status NetworkBuilder::check_inputs_are_real(const NodeView& view, const Op& op) const {
-  if (keeps_any_type(op.name)) return {};
+  if (keeps_any_type(op.name) || op.any_type) return {};
   for (size_t i = 0; i < view.input_count(); ++i)
     if (view.has_input(i) && view.input(i).kind != ValueKind::constant && view.input_type(i).type != DataType::f32 &&
         static_cast<int>(i) != op.whole_numbers)
@@ -337,7 +340,7 @@ Status NetworkBuilder::check_inputs_are_real(const NodeView& view, const Op& op)
 
 // Sizes are sums and products of bytes later on; here is where they are known to fit.
 Status NetworkBuilder::check_type(const NodeView& view, const TensorType& type) const {
-  if (type.type != DataType::f32 && !keeps_any_type(view.node().op))
+  if (type.type != DataType::f32 && !keeps_any_type(view.node().op) && !find_op(view.node().op)->any_type)
     return view.unsupported("only f32 has kernels, the input is " + to_string(view.input_type(0)));
   if (type.rank() > kMaxRank)
     return view.unsupported(fmt::format("its output has {} dimensions, at most {} are supported", type.rank(), kMaxRank));

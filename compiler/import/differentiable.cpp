@@ -20,10 +20,10 @@ constexpr std::array<std::string_view, 17> kFlat = {
 bool has_slope(const onnx::NodeProto& node, int input) {
   const std::string& op = node.op_type();
   if (std::find(kFlat.begin(), kFlat.end(), op) != kFlat.end()) return false;
-  if (const Op* known = find_op(op); known && known->backward == zero_gradient) return false;
+  if (const Op* known = op == "Cast" ? nullptr : find_op(op); known && known->backward == zero_gradient) return false;
   if (op == "CastLike" && input == 1) return false;  // only its type is read
   if (op == "Where" && input == 0) return false;
-  if (op == "Gather" && input == 1) return false;
+  if ((op == "Gather" || op == "GatherElements" || op == "ScatterElements") && input == 1) return false;
   if (op == "RotaryEmbedding" && input > 0) return false;  // tables of angles: no exporter's are trained
   if (op != "Cast") return true;
   const onnx::AttributeProto* to = find_attribute(node, "to");

@@ -9,7 +9,8 @@ namespace {
 
 bool broadcasts(std::string_view op) {
   return op == "Add" || op == "Sub" || op == "Mul" || op == "Div" || op == "Pow" || op == "Where" || op == "Min" ||
-         op == "Max";
+         op == "Max" || op == "And" || op == "Or" || op == "Xor" || op == "Mod" || op == "Equal" || op == "Less" ||
+         op == "LessOrEqual" || op == "Greater" || op == "GreaterOrEqual";
 }
 
 // The first of what lies along the axis, where all of it is the same. nullopt: it is not.

@@ -217,8 +217,26 @@ Known scatter_nd(const Call& call) {
   return known;
 }
 
+namespace {
+
+// Whatever is picked of it, it is that number (a table of token types that are all 0).
+bool is_one_number(const KnownValue& known) {
+  if (!known.steps.empty() || !known.probes.empty() || (known.ints.empty() && known.reals.empty())) return false;
+  return std::all_of(known.ints.begin(), known.ints.end(), [&](Dim item) { return item == known.ints[0] && !item.batch; }) &&
+         std::all_of(known.reals.begin(), known.reals.end(), [&](double item) { return item == known.reals[0]; });
+}
+
+}  // namespace
+
 Known gather_elements(const Call& call) {
   const KnownValue *data = call.known(0), *indices = call.known(1);
+  if (data && call.dims(1) && is_one_number(*data)) {
+    KnownValue known = *data;
+    known.ints.resize(std::min<size_t>(known.ints.size(), 1));
+    known.reals.resize(std::min<size_t>(known.reals.size(), 1));
+    known.dims = *call.dims(1);
+    return known;
+  }
   if (!data || !indices || indices->real() || !data->elements() || !indices->elements() || *indices->elements() > kKnownLimit ||
       data->dims.size() != indices->dims.size())
     return std::nullopt;

@@ -20,6 +20,8 @@ Slot slot_of(std::string_view op, size_t input) {
       {"ReduceMin", "dc"}, {"ReduceProd", "dc"}, {"ReduceSum", "dc"}, {"ReduceSumSquare", "dc"}, {"Reshape", "dc"},
       {"Resize", "dccc"}, {"Slice", "dcccc"}, {"Split", "dc"}, {"Squeeze", "dc"}, {"Tile", "dcc"}, {"TopK", "dc"},
       {"Trilu", "dc"}, {"Unsqueeze", "dc"}, {"Upsample", "dc"}, {"Where", "dnn"},
+      {"And", "n"}, {"Or", "n"}, {"Xor", "n"}, {"Mod", "n"}, {"Equal", "n"}, {"Less", "n"}, {"LessOrEqual", "n"}, {"Greater", "n"},
+      {"GreaterOrEqual", "n"},
   };
   const auto found = kSlots.find(op);
   if (found == kSlots.end()) return Slot::data;
@@ -37,7 +39,7 @@ Slot slot_of(std::string_view op, size_t input) {
 size_t required_inputs(std::string_view op) {
   static const std::unordered_map<std::string_view, size_t> kRequired = {
       {"Add", 2}, {"And", 2}, {"Attention", 3}, {"BatchNormalization", 5}, {"BitShift", 2}, {"Conv", 2}, {"ConvTranspose", 2}, {"Div", 2},
-      {"Equal", 2}, {"Expand", 2}, {"GRU", 3}, {"Gather", 2}, {"GatherElements", 2}, {"GatherND", 2}, {"Gemm", 2},
+      {"Equal", 2}, {"Expand", 2}, {"GRU", 3}, {"Gather", 2}, {"GatherElements", 2}, {"ScatterElements", 3}, {"OneHot", 3}, {"GatherND", 2}, {"Gemm", 2},
       {"Greater", 2}, {"GreaterOrEqual", 2}, {"GroupNormalization", 3}, {"InstanceNormalization", 3}, {"LSTM", 3},
       {"LayerNormalization", 2}, {"Less", 2}, {"LessOrEqual", 2}, {"MatMul", 2}, {"Mod", 2}, {"Mul", 2},
       {"NegativeLogLikelihoodLoss", 2}, {"Or", 2}, {"PRelu", 2}, {"Pow", 2}, {"RMSNormalization", 2}, {"RNN", 3},

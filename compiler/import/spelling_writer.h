@@ -148,9 +148,11 @@ class Writer {
   std::string part_ = {};
 };
 
+Result<Nodes> cast_like(Writer& w);
 Result<Nodes> gather(Writer& w);
 Result<Nodes> gather_nd(Writer& w);
 Result<Nodes> scatter_nd(Writer& w);
+Result<Nodes> random_like(Writer& w);
 Result<Nodes> recurrent(Writer& w);
 Result<Nodes> attention(Writer& w);
 Result<Nodes> rotary_embedding(Writer& w);

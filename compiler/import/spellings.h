@@ -13,6 +13,7 @@
 //   Max, Min of more than two     Max, Min of two, in a chain          Tile     Expand, Pad with mode wrap
 //   Pad with mode edge, reflect or wrap along several axes     a Pad for each axis
 //   Attention, RotaryEmbedding     MatMul, Where, Softmax, MatMul; Split, Mul, Add, Concat          TensorScatter     Split, Concat
+//   CastLike     Cast          RandomUniformLike, RandomNormalLike     RandomUniform, RandomNormal
 //   Tile               Expand, where it repeats dimensions of 1
 //   LSTM, GRU, RNN     unrolled: Gemm over the inputs of several steps, Gemm of the state, Split, Sigmoid, Tanh, Mul, Add of each step
 #pragma once

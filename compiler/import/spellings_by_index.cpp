@@ -42,7 +42,82 @@ bool alike_for_example(const Writer& w, const KnownValue& indices) {
   return count > 0;
 }
 
+// Indices [samples, …, depth] that begin with the number of the sample itself and go on alike for each: what they pick within one, as
+// numbers into its first dimensions as one.
+std::optional<Ints> picks_within_sample(const KnownValue& indices, int64_t samples, const Dims& x) {
+  const size_t depth = static_cast<size_t>(indices.dims.back().value), all = static_cast<size_t>(indices.elements().value_or(0));
+  if (depth < 2 || indices.dims.size() < 2 || indices.dims[0] != Dim{samples} || samples < 2 || all % (static_cast<size_t>(samples) * depth) != 0)
+    return std::nullopt;
+  const size_t of_sample = all / static_cast<size_t>(samples);
+  Ints at;
+  for (size_t i = 0; i < all; ++i) {
+    const Dim given = indices.integer(i), first = indices.integer(i % of_sample);
+    if (given.batch) return std::nullopt;
+    if (i % depth == 0) {
+      if (given.value != static_cast<int64_t>(i / of_sample)) return std::nullopt;
+      if (i < of_sample) at.push_back(0);
+      continue;
+    }
+    if (given != first) return std::nullopt;
+    const int64_t size = x[i % depth].value;
+    if (given.value < -size || given.value >= size) return std::nullopt;
+    if (i < of_sample) at.back() = at.back() * size + (given.value < 0 ? given.value + size : given.value);
+  }
+  return at;
+}
+
+// GatherND that picks within each sample, which exporters write for mask[samples, places]: Gather along its next dimensions as one.
+std::optional<Nodes> gather_within_samples(Writer& w, const KnownValue& indices) {
+  const Dims& x = w.x();
+  if (w.integer("batch_dims", 0) != 0 || indices.real() || indices.dims.empty() || x.empty() || x[0] != kBatch) return std::nullopt;
+  const size_t depth = static_cast<size_t>(indices.dims.back().value);
+  if (depth < 2 || depth > x.size()) return std::nullopt;
+  std::optional<Ints> at;
+  if (indices.probes.size() > 1 && indices.dims[0] == kBatch) at = picks_within_sample(indices.probes[1], 2, x);
+  else if (!indices.depends_on_batch() && indices.steps.empty() && w.exported_batch()) at = picks_within_sample(indices, *w.exported_batch(), x);
+  if (!at) return std::nullopt;
+  const Dims places(indices.dims.begin() + 1, indices.dims.end() - 1);
+  Ints merged = {-1, 1}, shape = {-1};
+  for (size_t i = 1; i < depth; ++i) merged[1] *= x[i].value;
+  for (const Dim dim : places) shape.push_back(dim.value);
+  for (size_t i = depth; i < x.size(); ++i) {
+    merged.push_back(x[i].value);
+    shape.push_back(x[i].value);
+  }
+  bool all = static_cast<int64_t>(at->size()) == merged[1];
+  for (size_t i = 0; i < at->size() && all; ++i) all = (*at)[i] == static_cast<int64_t>(i);
+  if (all) {
+    w.write("Reshape", {w.input(0)}, "shape", shape);
+    return w.finish();
+  }
+  const std::string rows = depth == 2 ? w.input(0) : w.write("Reshape", {w.input(0)}, "shape", merged);
+  const std::string numbers = w.integers(*at, places);
+  w.write("Gather", {rows, numbers});
+  w.set_integer("axis", 1);
+  return w.finish();
+}
+
 }  // namespace
+
+Result<Nodes> cast_like(Writer& w) {
+  const int to = w.element(1);
+  if (to == onnx::TensorProto::UNDEFINED)
+    return w.unsupported(fmt::format("whether '{}' is of booleans or of bytes is not known; write Cast with the type instead", w.input(1)));
+  w.write("Cast", {w.input(0)});
+  w.set_integer("to", to);
+  return w.finish();
+}
+
+// Only the shape is read of what the numbers are like. In it -1 is the number of samples, which no file has.
+Result<Nodes> random_like(Writer& w) {
+  if (std::any_of(w.x().begin(), w.x().end(), [](Dim dim) { return dim.batch && dim != kBatch; }))
+    return w.unsupported("draws for a multiple of the samples, " + to_string(w.x()));
+  Ints shape;
+  for (const Dim dim : w.x()) shape.push_back(dim.batch ? -1 : dim.value);
+  w.write(w.node().op_type() == "RandomNormalLike" ? "RandomNormal" : "RandomUniform", {}, "shape", shape);
+  for (const onnx::AttributeProto& attribute : w.node().attribute()) w.take_over(attribute);
+  return w.finish();
+}
 
 // By numbers that are the same within each sample: of what lies in rows of samples then (as torch's exporter writes as_strided).
 Result<Nodes> gather(Writer& w) {
@@ -82,6 +157,8 @@ Result<Nodes> gather(Writer& w) {
 Result<Nodes> gather_nd(Writer& w) {
   const auto unsupported = [&](const std::string& why) { return Error{ExitCode::unsupported, fmt::format("{}: {}", describe(w.node()), why)}; };
   const KnownValue* indices = w.known(1);
+  if (indices)
+    if (auto nodes = gather_within_samples(w, *indices)) return *nodes;
   if (!indices || indices->real() || indices->depends_on_batch() || indices->dims.empty()) return unsupported("its indices are not known while compiling");
   if (w.integer("batch_dims", 0) != 0) return unsupported("picks for each of a batch (batch_dims) by itself");
   const size_t depth = static_cast<size_t>(indices->dims.back().value);

@@ -36,6 +36,7 @@ const Op op_Add{.name = "Add",
                 .infer = infer_binary,
                 .forward = add::forward,
                 .backward = add::backward,
+                .any_type = true,
                 .layout_of = binary_layout,
                 .absorbs_relu = [](const NodeView& node) { return !add::number(node); },
                 .samples = add::samples};

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/ops/whole.h"
+
 namespace plimsoll {
 namespace {
 
@@ -21,6 +23,7 @@ std::optional<double> number_at(const NodeView& node, size_t i) {
 
 Result<std::vector<TensorType>> infer_binary(const NodeView& node) {
   if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs two operands");
+  if (is_whole(node)) return infer_whole(node);
   const TensorType &a = node.input_type(0), &b = node.input_type(1);
   for (size_t i = 0; i < 2; ++i) {
     if (node.input_type(i).type != DataType::f32)
@@ -53,6 +56,7 @@ LayoutRule binary_layout(const NodeView& node) {
 }
 
 void forward_binary(TaskBuilder& build, std::string_view kernel, Attributes attributes) {
+  if (is_whole(build.node())) return forward_whole(build);
   TaskSpec task{.kernel = std::string(kernel),
                 .attributes = std::move(attributes),
                 .operands = {build.read_input(0), build.read_input(1), build.write_output(0)},
@@ -63,6 +67,7 @@ void forward_binary(TaskBuilder& build, std::string_view kernel, Attributes attr
 }
 
 void forward_scaled(TaskBuilder& build, double scale, double shift) {
+  if (is_whole(build.node())) return forward_whole(build);
   const size_t i = tensor_operand(build.node());
   if (scale == 1 && shift == 0) return build.alias_output(0, i);
   build.task({.kernel = "ScaleShift",

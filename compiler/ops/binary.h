@@ -1,5 +1,6 @@
 // What Add, Sub, Mul, Div, Max and Min share. An operand is a tensor. Of the first four it may be a number known while
 // compiling (a constant of one element), which then is an attribute of the task:
+// Whole numbers have kernels of their own (compiler/ops/whole.h).
 //   BinaryAdd, BinarySub, BinaryMul, BinaryDiv {a, b, y}     ScaleShift {x, y}: y = scale · x + shift
 #pragma once
 

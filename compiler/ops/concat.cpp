@@ -2,6 +2,7 @@
 // Reads nothing of the forward pass on the way back. Blocked channels are copied as they lie.
 #include "compiler/ops/pieces.h"
 #include "compiler/ops/reshaping.h"
+#include "compiler/ops/whole.h"
 
 namespace plimsoll {
 namespace concat {
@@ -11,7 +12,6 @@ size_t axis(const NodeView& node) { return axis_of(node, node.integer("axis", 1)
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("needs an input");
   TensorType y = node.input_type(0);
-  if (y.type != DataType::f32) return node.unsupported("only f32 has kernels, input 0 is " + to_string(y));
   PLIMSOLL_ASSIGN(const size_t along, axis_of(node, node.integer("axis", 1), y.rank()));
   int64_t extent = 0;
   for (size_t i = 0; i < node.input_count(); ++i) {
@@ -33,7 +33,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
 }
 
 void forward(TaskBuilder& build) {
-  TaskSpec task{.kernel = "Concat",
+  TaskSpec task{.kernel = is_whole_input(build.node()) ? "Join" : "Concat",
                 .attributes = to_attributes(PiecesAttrs{.axis = static_cast<int64_t>(axis(build.node()))})};
   for (size_t i = 0; i < build.node().input_count(); ++i) task.operands.push_back(build.read_input(i));
   task.operands.push_back(build.write_output(0));
@@ -57,6 +57,12 @@ std::vector<Sample> samples() {
           {.name = "odd", .inputs = {image(3), image(1)}, .attributes = {{"axis", int64_t{-3}}}},
           {.name = "width", .inputs = {image(32), image(32)}, .attributes = {{"axis", int64_t{3}}}},
           {.name = "twice", .inputs = {image(2)}, .attributes = {{"axis", int64_t{2}}}},
+          {.name = "ids",
+           .inputs = {{.dims = {kBatch, {2}, {5}}, .type = DataType::i64, .low = -9, .high = 9}, {.dims = {kBatch, {3}, {5}}, .type = DataType::i64, .low = -9, .high = 9}},
+           .attributes = {{"axis", int64_t{1}}}},
+          {.name = "masks",
+           .inputs = {{.dims = {kBatch, {5}}, .type = DataType::u8, .low = 0, .high = 2}, {.dims = {kBatch, {2}}, .type = DataType::u8, .low = 0, .high = 2}},
+           .attributes = {{"axis", int64_t{1}}}},
           {.name = "parameter",
            .inputs = {{.dims = {kBatch, {2}, {5}}}, {.dims = {kBatch, {3}, {5}}}, {.dims = {kBatch, {1}, {5}}}},
            .attributes = {{"axis", int64_t{1}}}}};
@@ -69,6 +75,7 @@ const Op op_Concat{.name = "Concat",
                    .infer = concat::infer,
                    .forward = concat::forward,
                    .backward = concat::backward,
+                   .any_type = true,
                    .layout_of = pieces_layout,
                    .samples = concat::samples};
 

@@ -47,6 +47,7 @@ const Op op_Div{.name = "Div",
                 .infer = div::infer,
                 .forward = div::forward,
                 .backward = div::backward,
+                .any_type = true,
                 .layout_of = binary_layout,
                 .samples = [] {
                   auto samples = binary_samples(0.5, 2);

@@ -3,6 +3,7 @@
 // samples (compiler/import/builder.cpp).
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/reshaping.h"
+#include "compiler/ops/whole.h"
 #include "runtime/attrs/scale.h"
 
 namespace plimsoll {
@@ -11,7 +12,6 @@ namespace expand {
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("needs an input");
   const TensorType& x = node.input_type(0);
-  if (x.type != DataType::f32) return node.unsupported("only f32 has kernels, the input is " + to_string(x));
   const auto target = node.constant_integers(1);
   if (!target) return node.unsupported("the shape (input 1) is not known while compiling");
   Dims shape;
@@ -23,7 +23,20 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
 bool stretches(const NodeView& node) { return node.input_type(0).elements() != node.output_type(0).elements(); }
 
 void forward(TaskBuilder& build) {
-  if (!stretches(build.node())) return forward_alias(build);
+  const NodeView& node = build.node();
+  if (!stretches(node)) return forward_alias(build);
+  if (is_whole_input(node)) {
+    const Dims &x = node.input_type(0).dims, &y = node.output_type(0).dims;
+    MoveAttrs attrs = as_it_is(x.size());
+    attrs.order = attrs.steps = {};
+    for (size_t i = 0; i < y.size(); ++i) {
+      const size_t in_front = y.size() - x.size();
+      const bool walks = i >= in_front && x[i - in_front] == y[i];
+      attrs.order.push_back(walks ? static_cast<int64_t>(i - in_front) : -1);
+      attrs.steps.push_back(1);
+    }
+    return move_elements(build, attrs);
+  }
   build.task({.kernel = "BroadcastTo", .operands = {build.read_input(0), build.write_output(0)}});
 }
 
@@ -44,6 +57,12 @@ std::vector<Sample> samples() {
   return {sample("class_token", {{1}, {1}, {5}}, ValueKind::parameter, {-1, 1, 5}),
           sample("column", {kBatch, {3}, {1}}, ValueKind::intermediate, {1, 1, 4}),
           sample("row", {{5}}, ValueKind::parameter, {-1, 2, 5}),
+          {.name = "mask",
+           .inputs = {{.dims = {kBatch, {1}, {1}, {5}}, .type = DataType::u8, .low = 0, .high = 2},
+                      {.dims = {{4}}, .kind = ValueKind::constant, .constant = {1, 2, 3, 5}, .type = DataType::i64}}},
+          {.name = "ids",
+           .inputs = {{.dims = {{1}, {5}}, .kind = ValueKind::input, .type = DataType::i64, .low = -9, .high = 9},
+                      {.dims = {{2}}, .kind = ValueKind::constant, .constant = {-1, 5}, .type = DataType::i64}}},
           sample("as_it_is", {kBatch, {3}}, ValueKind::intermediate, {1, 1, 3})};
 }
 
@@ -54,6 +73,7 @@ const Op op_Expand{.name = "Expand",
                    .infer = expand::infer,
                    .forward = expand::forward,
                    .backward = expand::backward,
+                   .any_type = true,
                    .samples = expand::samples};
 
 }  // namespace plimsoll

@@ -4,12 +4,14 @@
 // along another axis than the first the same of many tables: [tables, rows, width], y [tables, count, width];
 // and a slice, where the indices are known while compiling and evenly spaced (x[:, 0], positions 0, 1, 2, …):
 //   Slice {x, y}   SliceBackward {dy, dx}
+// A table of whole numbers or booleans is moved by   GatherWhole {table, indices, y}   or   Move {x, y}
 #include "compiler/ops/gather.h"
 
 #include <algorithm>
 
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/reshaping.h"
+#include "compiler/ops/whole.h"
 #include "runtime/attrs/shape.h"
 
 namespace plimsoll {
@@ -57,7 +59,7 @@ Result<Run> run_of(const NodeView& node, const std::vector<int64_t>& indices) {
   return run;
 }
 
-bool is_whole(const NodeView& node, const Run& run) {
+bool picks_all(const NodeView& node, const Run& run) {
   return run.first == 0 && run.step == 1 && run.count == node.input_type(0).dims[run.axis].value;
 }
 
@@ -65,7 +67,6 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs a table and indices");
   const TensorType &x = node.input_type(0), &indices = node.input_type(1);
   if (x.rank() == 0) return node.invalid("a scalar has no rows");
-  if (x.type != DataType::f32) return node.unsupported("only f32 has kernels, the table is " + to_string(x));
   PLIMSOLL_ASSIGN(const size_t axis, axis_of(node, node.integer("axis", 0), x.rank()));
   if (const auto known = node.constant_integers(1)) {
     PLIMSOLL_TRY(run_of(node, *known));
@@ -105,14 +106,22 @@ void forward(TaskBuilder& build) {
   const NodeView& node = build.node();
   if (const auto known = node.constant_integers(1)) {
     const Run run = run_of(node, *known).value();
-    if (is_whole(node, run)) return forward_alias(build);
+    if (picks_all(node, run)) return forward_alias(build);
+    if (is_whole_input(node)) {
+      MoveAttrs attrs = as_it_is(node.input_type(0).rank());
+      attrs.starts[run.axis] = run.first;
+      attrs.steps[run.axis] = run.step;
+      return build.task({.kernel = "Move",
+                         .attributes = to_attributes(attrs),
+                         .operands = {build.read_input(0), viewed(build.write_output(0), picked(node, run))}});
+    }
     return build.task({.kernel = "Slice",
                        .attributes = to_attributes(slice_of(node, run)),
                        .operands = {build.read_input(0), viewed(build.write_output(0), picked(node, run))}});
   }
   const Table view = table_of(node).value();
   build.bound_input(1, view.table[view.table.size() - 2].value);
-  build.task({.kernel = "GatherForward",
+  build.task({.kernel = is_whole_input(node) ? "GatherWhole" : "GatherForward",
               .operands = {viewed(build.read_input(0), view.table), viewed(build.read_input(1), view.indices),
                            viewed(build.write_output(0), view.result)}});
 }
@@ -122,7 +131,7 @@ void backward(TaskBuilder& build) {
   const TaskKind kind = node.input(0).kind == ValueKind::parameter ? TaskKind::backward_weights : TaskKind::backward_data;
   if (const auto known = node.constant_integers(1)) {
     const Run run = run_of(node, *known).value();
-    if (is_whole(node, run)) return backward_alias(build);
+    if (picks_all(node, run)) return backward_alias(build);
     return build.task({.kernel = "SliceBackward",
                        .kind = kind,
                        .attributes = to_attributes(slice_of(node, run)),
@@ -167,6 +176,12 @@ std::vector<Sample> samples() {
           fed("labels", {{3}, {2}, {4}}, {kBatch}, DataType::i64),
           along("shuffled", {kBatch, {5}, {3}}, {{7}}, 5, 1), along("columns", {kBatch, {2}, {9}}, {{2}, {3}}, 9, -1),
           along("table_of_rows", {{4}, {6}}, {{5}}, 6, 1), along("pixels", {{6}, kBatch, {3}}, {{4}, {2}}, 6, 0),
+          {.name = "ids",
+           .inputs = {{.dims = {kBatch, {5}}, .type = DataType::i64, .low = -9, .high = 99}, {.dims = {{3}}, .type = DataType::i64, .low = -5, .high = 5}},
+           .attributes = {{"axis", int64_t{1}}}},
+          {.name = "flags",
+           .inputs = {{.dims = {{6}, {2}}, .kind = ValueKind::input, .type = DataType::u8, .low = 0, .high = 2}, {.dims = {kBatch, {3}}, .type = DataType::i32, .low = 0, .high = 6}}},
+          known("first_flag", {.dims = {kBatch, {5}}, .type = DataType::u8, .low = 0, .high = 2}, {}, {0}, 1),
           known("first_token", sequence, {}, {0}, 1), known("last_token", sequence, {}, {-1}, -2),
           known("backwards", sequence, {{3}}, {4, 2, 0}, 1),
           known("positions", positions, {{4}}, {0, 1, 2, 3}, 0),
@@ -182,6 +197,6 @@ bool evenly_spaced(const std::vector<int64_t>& indices) {
   return true;
 }
 
-const Op op_Gather{.name = "Gather", .infer = gather::infer, .forward = gather::forward, .backward = gather::backward, .whole_numbers = 1, .samples = gather::samples};
+const Op op_Gather{.name = "Gather", .infer = gather::infer, .forward = gather::forward, .backward = gather::backward, .any_type = true, .samples = gather::samples};
 
 }  // namespace plimsoll

@@ -9,6 +9,7 @@ const Op op_Max{.name = "Max",
                 .infer = infer_extreme,
                 .forward = [](TaskBuilder& build) { forward_binary(build, "BinaryMax"); },
                 .backward = [](TaskBuilder& build) { backward_extreme(build, "MaxShare"); },
+                .any_type = true,
                 .layout_of = binary_layout,
                 .samples = extreme_samples};
 

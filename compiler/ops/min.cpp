@@ -9,6 +9,7 @@ const Op op_Min{.name = "Min",
                 .infer = infer_extreme,
                 .forward = [](TaskBuilder& build) { forward_binary(build, "BinaryMin"); },
                 .backward = [](TaskBuilder& build) { backward_extreme(build, "MinShare"); },
+                .any_type = true,
                 .layout_of = binary_layout,
                 .samples = extreme_samples};
 

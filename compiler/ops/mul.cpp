@@ -25,6 +25,7 @@ const Op op_Mul{.name = "Mul",
                 .infer = infer_binary,
                 .forward = mul::forward,
                 .backward = mul::backward,
+                .any_type = true,
                 .layout_of = binary_layout,
                 .samples = [] { return binary_samples(-1, 1); }};
 

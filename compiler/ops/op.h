@@ -58,6 +58,8 @@ struct Op {
   // The input that may lie in the arena as whole numbers or booleans: labels, indices, a condition. What a kernel reads else is f32,
   // and whoever makes nodes sees to it.
   int whole_numbers = -1;
+  // Every input and output may be of any type, and infer says which go together.
+  bool any_type = false;
   LayoutRule layout = LayoutRule::plain;
   LayoutRule (*layout_of)(const NodeView& node) = nullptr;  // instead of `layout`, where it depends on the node
   // How input `i`, a parameter, had best lie beside activations in `images`. nullptr: plain.

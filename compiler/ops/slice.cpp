@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/ops/reshaping.h"
+#include "compiler/ops/whole.h"
 #include "runtime/attrs/shape.h"
 
 namespace plimsoll {
@@ -77,7 +78,6 @@ Result<Cut> cut_of(const NodeView& node) {
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("needs an input");
   const TensorType& x = node.input_type(0);
-  if (x.type != DataType::f32) return node.unsupported("only f32 has kernels, the input is " + to_string(x));
   PLIMSOLL_ASSIGN(const Cut cut, cut_of(node));
   return std::vector{TensorType{x.type, cut.dims}};
 }
@@ -85,6 +85,12 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
 void forward(TaskBuilder& build) {
   const Cut cut = cut_of(build.node()).value();
   if (cut.whole) return forward_alias(build);
+  if (is_whole_input(build.node())) {
+    MoveAttrs attrs = as_it_is(cut.dims.size());
+    attrs.starts = cut.attrs.starts;
+    attrs.steps = cut.attrs.steps;
+    return move_elements(build, attrs);
+  }
   build.task({.kernel = "Slice",
               .attributes = to_attributes(cut.attrs),
               .operands = {build.read_input(0), build.write_output(0)}});
@@ -117,11 +123,14 @@ std::vector<Sample> samples() {
           {.name = "reversed", .inputs = {{.dims = {kBatch, {5}}}, list({-1}), list({-9e15}), list({1}), list({-1})}},
           {.name = "whole", .inputs = {image, list({0}), list({9e15}), list({1})}},
           {.name = "parameter",
-           .inputs = {{.dims = {{5}, {4}}, .kind = ValueKind::parameter}, list({1}), list({3})}}};
+           .inputs = {{.dims = {{5}, {4}}, .kind = ValueKind::parameter}, list({1}), list({3})}},
+          {.name = "ids", .inputs = {{.dims = {kBatch, {9}}, .type = DataType::i64, .low = -9, .high = 99}, list({1}), list({9}), list({1})}},
+          {.name = "mask",
+           .inputs = {{.dims = {{2}, kBatch, {9}}, .type = DataType::u8, .low = 0, .high = 2}, list({1, -1}), list({2, -9e15}), list({0, 2}), list({1, -2})}}};
 }
 
 }  // namespace slice
 
-const Op op_Slice{.name = "Slice", .infer = slice::infer, .forward = slice::forward, .backward = slice::backward, .samples = slice::samples};
+const Op op_Slice{.name = "Slice", .infer = slice::infer, .forward = slice::forward, .backward = slice::backward, .any_type = true, .samples = slice::samples};
 
 }  // namespace plimsoll

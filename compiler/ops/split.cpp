@@ -4,6 +4,7 @@
 
 #include "compiler/ops/pieces.h"
 #include "compiler/ops/reshaping.h"
+#include "compiler/ops/whole.h"
 #include "compiler/support/bytes.h"
 
 namespace plimsoll {
@@ -42,7 +43,6 @@ Result<std::vector<int64_t>> extents_of(const NodeView& node, int64_t whole) {
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("needs an input");
   const TensorType& x = node.input_type(0);
-  if (x.type != DataType::f32) return node.unsupported("only f32 has kernels, the input is " + to_string(x));
   PLIMSOLL_ASSIGN(const size_t along, axis_of(node, node.integer("axis", 0), x.rank()));
   if (x.dims[along].batch) return node.unsupported("splits the samples of " + to_string(x.dims));
   PLIMSOLL_ASSIGN(const std::vector<int64_t> extents, extents_of(node, x.dims[along].value));
@@ -56,6 +56,14 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
 
 void forward(TaskBuilder& build) {
   const NodeView& node = build.node();
+  if (is_whole_input(node)) {
+    MoveAttrs attrs = as_it_is(node.input_type(0).rank());
+    for (size_t i = 0; i < node.node().outputs.size(); ++i) {
+      if (node.has_output(i)) move_elements(build, attrs, i);
+      attrs.starts[axis(node)] += node.output_type(i).dims[axis(node)].value;
+    }
+    return;
+  }
   std::vector<Operand> pieces;
   for (size_t i = 0; i < node.node().outputs.size(); ++i) pieces.push_back(build.write_output(i));
   split(build, TaskKind::forward, axis(node), build.read_input(0), pieces,
@@ -100,6 +108,11 @@ std::vector<Sample> samples() {
            .attributes = {{"axis", channels}, {"num_outputs", int64_t{3}}},
            .opset = 18,
            .outputs = 3},
+          {.name = "ids",
+           .inputs = {{.dims = {kBatch, {6}}, .type = DataType::i64, .low = -9, .high = 9}},
+           .attributes = {{"axis", channels}},
+           .opset = 13,
+           .outputs = 2},
           {.name = "parameter",
            .inputs = {{.dims = {{4}, {3}}, .kind = ValueKind::parameter}},
            .attributes = {{"axis", int64_t{0}}},
@@ -113,6 +126,7 @@ const Op op_Split{.name = "Split",
                   .infer = split_operator::infer,
                   .forward = split_operator::forward,
                   .backward = split_operator::backward,
+                  .any_type = true,
                   .layout_of = pieces_layout,
                   .samples = split_operator::samples};
 

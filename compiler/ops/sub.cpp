@@ -25,6 +25,7 @@ const Op op_Sub{.name = "Sub",
                 .infer = infer_binary,
                 .forward = sub::forward,
                 .backward = sub::backward,
+                .any_type = true,
                 .layout_of = binary_layout,
                 .samples = [] { return binary_samples(-1, 1); }};
 

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "compiler/ops/reshaping.h"
+#include "compiler/ops/whole.h"
 #include "runtime/attrs/shape.h"
 
 namespace plimsoll {
@@ -52,14 +53,17 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("needs an input");
   const TensorType& x = node.input_type(0);
   PLIMSOLL_ASSIGN(const IntList perm, perm_of(node));
-  if (x.type == DataType::u8 && !moves_nothing(x.dims, perm))
-    return node.unsupported("only f32, i32 and i64 have kernels, the input is " + to_string(x));
   return std::vector{TensorType{x.type, permuted(x.dims, perm)}};
 }
 
 void forward(TaskBuilder& build) {
   const IntList perm = perm_of(build.node()).value();
   if (moves_nothing(build.node().input_type(0).dims, perm)) return forward_alias(build);
+  if (build.node().input_type(0).type == DataType::u8) {
+    MoveAttrs attrs = as_it_is(perm.size());
+    attrs.order = perm;
+    return move_elements(build, attrs);
+  }
   build.task({.kernel = "Transpose",
               .attributes = to_attributes(TransposeAttrs{.perm = perm}),
               .operands = {build.read_input(0), build.write_output(0)}});
@@ -90,6 +94,9 @@ std::vector<Sample> samples() {
           {.name = "narrow_steps",
            .inputs = {{.dims = {kBatch, {3}, {4}}, .type = DataType::i32, .low = -9, .high = 1e9}},
            .attributes = {{"perm", Ints{1, 0, 2}}}},
+          {.name = "mask",
+           .inputs = {{.dims = {kBatch, {3}, {4}}, .type = DataType::u8, .low = 0, .high = 2}},
+           .attributes = {{"perm", Ints{2, 0, 1}}}},
           {.name = "ones", .inputs = {{.dims = {kBatch, {1}, {5}}}}, .attributes = {{"perm", Ints{1, 0, 2}}}}};
 }
 

@@ -1,12 +1,15 @@
-// Where: one operand where a mask is set, and a number elsewhere (the causal mask of attention).
-//   MaskedFill {x, mask, y}: x where the mask says so, else the number;   MaskedFill {dy, mask, dx}: dy there, else 0
-// The mask is u8 (a boolean of ONNX), fed or constant, and broadcasts to x. Reads no activation on the way back.
+// Where: one operand where a mask is set, and another elsewhere.
+//   MaskedFill {x, mask, y}: x where the mask says so, else a number (the causal mask of attention)
+//   Select {mask, a, b, y}: of two tensors of any type, or of what the mask stretches; an absent one is a number
+//   MaskedFill {dy, mask, dx}: the gradient of f32, dy where it was taken from, else 0
+// The mask is u8 (a boolean of ONNX), fed, computed or constant. Reads no activation on the way back.
 #include <cmath>
 #include <limits>
 
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/op.h"
 #include "runtime/attrs/masked_fill.h"
+#include "runtime/attrs/whole.h"
 
 namespace plimsoll {
 namespace where {
@@ -14,31 +17,63 @@ namespace where {
 // The operand that is no number: 1, taken where the mask is set, or 2.
 size_t tensor_operand(const NodeView& node) { return node.constant_real(1) ? 2 : 1; }
 
+// Attributes are finite; what no float holds is infinity to the kernel, which a row that is masked whole is known by.
+double finite(double number) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  return std::fmax(-kMost, std::fmin(number, kMost));
+}
+
+// One operand is a number, the other a tensor of f32 that the mask does not stretch.
+bool is_fill(const NodeView& node) {
+  const size_t x = tensor_operand(node);
+  if (!node.constant_real(3 - x) || node.input(x).constant || node.input_type(x).type != DataType::f32) return false;
+  const auto dims = broadcast(node, node.input_type(0).dims, node.input_type(x).dims);
+  return dims.ok() && *dims == node.input_type(x).dims;
+}
+
+// An attribute holds whole numbers up to 2^53.
+Status check_number(const NodeView& node, size_t i) {
+  if (!node.input(i).constant) return {};
+  const auto number = node.constant_real(i);
+  if (!number) return node.unsupported("operand " + std::to_string(i) + " is a constant of more than one element");
+  if (std::isnan(*number)) return node.unsupported("fills with what is no number");
+  if (node.input_type(i).type == DataType::i64 && std::fabs(*number) > 0x1p53)
+    return node.unsupported("operand " + std::to_string(i) + " is a number beyond 2^53");
+  return {};
+}
+
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   for (size_t i = 0; i < 3; ++i)
     if (!node.has_input(i)) return node.invalid("needs a condition and two operands");
-  const size_t x = tensor_operand(node);
-  const auto number = node.constant_real(3 - x);
-  if (!number || node.constant_real(x))
-    return node.unsupported("exactly one operand has to be a number known while compiling, as in masked_fill");
-  if (std::isnan(*number)) return node.unsupported("fills with what is no number");
   if (node.input_type(0).type != DataType::u8)
     return node.unsupported("the condition is " + to_string(node.input_type(0)) + " when it should be of booleans");
-  if (node.input_type(x).type != DataType::f32)
-    return node.unsupported("only f32 has kernels, operand " + std::to_string(x) + " is " + to_string(node.input_type(x)));
-  PLIMSOLL_ASSIGN(const Dims dims, broadcast(node, node.input_type(0).dims, node.input_type(x).dims));
-  if (dims != node.input_type(x).dims)
-    return node.unsupported("the condition " + to_string(node.input_type(0).dims) + " stretches operand " +
-                            to_string(node.input_type(x).dims) + " to " + to_string(dims));
-  return std::vector{TensorType{DataType::f32, dims}};
+  if (node.input_type(1).type != node.input_type(2).type)
+    return node.invalid("its operands are " + to_string(node.input_type(1)) + " and " + to_string(node.input_type(2)) + ", of different types");
+  for (size_t i = 1; i < 3; ++i) PLIMSOLL_TRY(check_number(node, i));
+  PLIMSOLL_ASSIGN(Dims dims, broadcast(node, node.input_type(0).dims, node.input_type(1).dims));
+  PLIMSOLL_ASSIGN(dims, broadcast(node, dims, node.input_type(2).dims));
+  return std::vector{TensorType{node.input_type(1).type, dims}};
+}
+
+void select(TaskBuilder& build) {
+  const NodeView& node = build.node();
+  const auto operand = [&](size_t i) { return node.input(i).constant ? Operand{} : build.read_input(i); };
+  const auto number = [&](size_t i) { return node.input(i).constant ? finite(*node.constant_real(i)) : 0; };
+  TaskSpec task{.kernel = "Select",
+                .attributes = to_attributes(SelectAttrs{.first = number(1), .second = number(2)}),
+                .operands = {build.read_input(0), operand(1), operand(2), build.write_output(0)},
+                .flops = flops_per_element(node.output_type(0), 1)};
+  for (int slot = 1; slot < 3; ++slot)
+    if (task.operands[static_cast<size_t>(slot)].access == Access::read && task.operands[static_cast<size_t>(slot)].type == node.output_type(0))
+      task.in_place.push_back({slot, 3});
+  build.task(std::move(task));
 }
 
 void forward(TaskBuilder& build) {
   const NodeView& node = build.node();
+  if (!is_fill(node)) return select(build);
   const size_t x = tensor_operand(node);
-  // Attributes are finite; what no float holds is infinity to the kernel, which a row that is masked whole is known by.
-  constexpr double kMost = std::numeric_limits<double>::max();
-  const double value = std::fmax(-kMost, std::fmin(*node.constant_real(3 - x), kMost));
+  const double value = finite(*node.constant_real(3 - x));
   build.task({.kernel = "MaskedFill",
               .attributes = to_attributes(MaskedFillAttrs{.value = value, .keep = x == 1}),
               .operands = {build.read_input(x), build.read_input(0), build.write_output(0)},
@@ -48,20 +83,36 @@ void forward(TaskBuilder& build) {
 
 void backward(TaskBuilder& build) {
   const NodeView& node = build.node();
-  const size_t x = tensor_operand(node);
-  build.task({.kernel = "MaskedFill",
-              .kind = node.input(x).kind == ValueKind::parameter ? TaskKind::backward_weights : TaskKind::backward_data,
-              .attributes = to_attributes(MaskedFillAttrs{.keep = x == 1}),
-              .operands = {build.read_gradient(0), build.read_input(0), build.write_gradient(x)},
-              .in_place = {{0, 2}},
-              .flops = flops_per_element(node.output_type(0), 1)});
+  const TensorType& y = node.output_type(0);
+  for (size_t x = 1; x < 3; ++x) {
+    if (!build.wants_gradient(x)) continue;
+    const bool whole = node.input_type(x).dims == y.dims, parameter = node.input(x).kind == ValueKind::parameter;
+    const Operand masked = whole ? build.write_gradient(x) : build.write_scratch("masked", y);
+    build.task({.kernel = "MaskedFill",
+                .kind = whole && parameter ? TaskKind::backward_weights : TaskKind::backward_data,
+                .attributes = to_attributes(MaskedFillAttrs{.keep = x == 1}),
+                .operands = {build.read_gradient(0), build.read_input(0), masked},
+                .in_place = {{0, 2}},
+                .flops = flops_per_element(y, 1)});
+    if (!whole) give_summed_gradient(build, x, masked);
+  }
 }
 
 std::vector<Sample> samples() {
   const auto mask = [](Dims dims) { return SampleInput{.dims = std::move(dims), .type = DataType::u8, .low = 0, .high = 2}; };
   const auto number = [](double value) { return SampleInput{.kind = ValueKind::constant, .constant = {value}}; };
   const SampleInput scores{.dims = {kBatch, {2}, {5}, {7}}}, by_four{.dims = {kBatch, {2}, {5}, {8}}};
-  return {{.name = "attention", .inputs = {mask({{1}, {1}, {5}, {7}}), scores, number(-3)}},
+  const auto of = [](DataType type, Dims dims) { return SampleInput{.dims = std::move(dims), .type = type, .low = -9, .high = 9}; };
+  const SampleInput parameter{.dims = {{8}}, .kind = ValueKind::parameter};
+  return {{.name = "two", .inputs = {mask({kBatch, {1}, {5}, {8}}), by_four, by_four}},
+          {.name = "stretched", .inputs = {mask({kBatch, {1}, {5}, {1}}), parameter, by_four}},
+          {.name = "stretched_by_mask", .inputs = {mask({kBatch, {5}, {1}}), {.dims = {kBatch, {1}, {8}}}, number(2)}},
+          {.name = "numbers", .inputs = {mask({kBatch, {1}, {1}, {7}}), number(0), number(-3)}},
+          {.name = "whole",
+           .inputs = {mask({kBatch, {6}}), of(DataType::i64, {kBatch, {6}}),
+                      {.kind = ValueKind::constant, .constant = {-7}, .type = DataType::i64}}},
+          {.name = "bytes", .inputs = {mask({kBatch, {6}}), mask({kBatch, {6}}), mask({{6}})}},
+          {.name = "attention", .inputs = {mask({{1}, {1}, {5}, {7}}), scores, number(-3)}},
           {.name = "filled", .inputs = {mask({kBatch, {1}, {1}, {7}}), number(0.5), scores}},
           {.name = "attention_by_four", .inputs = {mask({{1}, {1}, {5}, {8}}), by_four, number(-3)}},
           {.name = "filled_by_four", .inputs = {mask({kBatch, {1}, {5}, {1}}), number(0.5), by_four}},
@@ -77,7 +128,7 @@ const Op op_Where{.name = "Where",
                   .infer = where::infer,
                   .forward = where::forward,
                   .backward = where::backward,
-                  .whole_numbers = 0,
+                  .any_type = true,
                   .samples = where::samples};
 
 }  // namespace plimsoll

@@ -27,4 +27,19 @@ struct RandomMaskAttrs {
   }
 };
 
+// Numbers in [first, second), or of a normal distribution with mean `first` and standard deviation `second`.
+struct RandomNumbersAttrs {
+  bool normal = false;
+  double first = 0, second = 1;
+  int64_t key = 0;  // the node's own
+
+  template <class Visitor>
+  void visit(Visitor&& v) {
+    v("normal", normal);
+    v("first", first);
+    v("second", second);
+    v("key", key);
+  }
+};
+
 }  // namespace plimsoll

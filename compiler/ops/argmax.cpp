@@ -1,0 +1,14 @@
+// ArgMax: where the largest element along an axis stands; of equal ones the first, or the last.   ArgPick {x, y}   (compiler/ops/pick.h)
+#include "compiler/ops/activation.h"
+#include "compiler/ops/pick.h"
+
+namespace plimsoll {
+
+const Op op_ArgMax{.name = "ArgMax",
+                .infer = infer_arg,
+                .forward = [](TaskBuilder& build) { forward_arg(build, false); },
+                .backward = zero_gradient,
+                .any_type = true,
+                .samples = arg_samples};
+
+}  // namespace plimsoll

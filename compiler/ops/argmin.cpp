@@ -1,0 +1,14 @@
+// ArgMin: where the least element along an axis stands; of equal ones the first, or the last.   ArgPick {x, y}   (compiler/ops/pick.h)
+#include "compiler/ops/activation.h"
+#include "compiler/ops/pick.h"
+
+namespace plimsoll {
+
+const Op op_ArgMin{.name = "ArgMin",
+                .infer = infer_arg,
+                .forward = [](TaskBuilder& build) { forward_arg(build, true); },
+                .backward = zero_gradient,
+                .any_type = true,
+                .samples = arg_samples};
+
+}  // namespace plimsoll

@@ -1,0 +1,56 @@
+// Cast from a type to another: f32, i32, i64, and u8, which is what booleans are in the arena.   CastTo {x, y}
+// A real number loses what stands behind its point; to a boolean everything but 0 is 1. No gradient: one of the types has none.
+// compiler/import leaves out a Cast to the type that is there, and writes CastLike as Cast.
+#include "compiler/ops/activation.h"
+#include "compiler/ops/whole.h"
+
+namespace plimsoll {
+namespace cast {
+
+// onnx::TensorProto::DataType.
+constexpr int64_t kFloat = 1, kUint8 = 2, kInt32 = 6, kInt64 = 7, kBool = 9;
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  if (!node.has_input(0)) return node.invalid("needs an input");
+  const TensorType& x = node.input_type(0);
+  switch (node.integer("to", 0)) {
+    case kFloat: return std::vector{TensorType{DataType::f32, x.dims}};
+    case kInt32: return std::vector{TensorType{DataType::i32, x.dims}};
+    case kInt64: return std::vector{TensorType{DataType::i64, x.dims}};
+    case kUint8: case kBool: return std::vector{TensorType{DataType::u8, x.dims}};
+    default: return node.unsupported("element type " + std::to_string(node.integer("to", 0)) + " of ONNX; f32, i32, i64, u8 and bool have kernels");
+  }
+}
+
+void forward(TaskBuilder& build) {
+  const NodeView& node = build.node();
+  const bool truth = node.integer("to", 0) == kBool;
+  if (!truth && node.input_type(0).type == node.output_type(0).type) return build.alias_output(0, 0);
+  TaskSpec task{.kernel = "CastTo",
+                .attributes = to_attributes(CastAttrs{.truth = truth}),
+                .operands = {build.read_input(0), build.write_output(0)},
+                .flops = flops_per_element(node.output_type(0), 1)};
+  if (bytes_of(node.input_type(0).type) == bytes_of(node.output_type(0).type)) task.in_place.push_back({0, 1});
+  build.task(std::move(task));
+}
+
+std::vector<Sample> samples() {
+  const auto sample = [](std::string name, DataType from, int64_t to, double low, double high) {
+    return Sample{.name = std::move(name), .inputs = {{.dims = {kBatch, {7}}, .type = from, .low = low, .high = high}}, .attributes = {{"to", to}}};
+  };
+  return {sample("mask", DataType::i64, kBool, 0, 3), sample("mask_to_real", DataType::i64, kFloat, 0, 2), sample("truth", DataType::u8, kFloat, 0, 2),
+          sample("count", DataType::u8, kInt64, 0, 2), sample("narrow", DataType::i64, kInt32, -9, 9), sample("wide", DataType::i32, kInt64, -9, 9),
+          sample("cut_off", DataType::f32, kInt64, -9, 9), sample("set", DataType::f32, kBool, -1, 1), sample("bytes", DataType::u8, kBool, 0, 9)};
+}
+
+}  // namespace cast
+
+const Op op_Cast{.name = "Cast",
+                 .first_opset = 6,
+                 .infer = cast::infer,
+                 .forward = cast::forward,
+                 .backward = zero_gradient,
+                 .any_type = true,
+                 .samples = cast::samples};
+
+}  // namespace plimsoll

@@ -1,0 +1,15 @@
+// Greater with broadcasting: y is a boolean, a > b.   Compare {b, a, y}   (compiler/ops/whole.h)
+#include "compiler/ops/activation.h"
+#include "compiler/ops/whole.h"
+
+namespace plimsoll {
+
+const Op op_Greater{.name = "Greater",
+               .first_opset = 7,
+               .infer = infer_relation,
+               .forward = [](TaskBuilder& build) { forward_relation(build, kLess, true); },
+               .backward = zero_gradient,
+               .any_type = true,
+               .samples = relation_samples};
+
+}  // namespace plimsoll

@@ -1,0 +1,15 @@
+// GreaterOrEqual with broadcasting: y is a boolean, a ≥ b.   Compare {b, a, y}   (compiler/ops/whole.h)
+#include "compiler/ops/activation.h"
+#include "compiler/ops/whole.h"
+
+namespace plimsoll {
+
+const Op op_GreaterOrEqual{.name = "GreaterOrEqual",
+               .first_opset = 12,
+               .infer = infer_relation,
+               .forward = [](TaskBuilder& build) { forward_relation(build, kLessOrEqual, true); },
+               .backward = zero_gradient,
+               .any_type = true,
+               .samples = relation_samples};
+
+}  // namespace plimsoll

@@ -1,0 +1,15 @@
+// LessOrEqual with broadcasting: y is a boolean, a ≤ b.   Compare {a, b, y}   (compiler/ops/whole.h)
+#include "compiler/ops/activation.h"
+#include "compiler/ops/whole.h"
+
+namespace plimsoll {
+
+const Op op_LessOrEqual{.name = "LessOrEqual",
+               .first_opset = 12,
+               .infer = infer_relation,
+               .forward = [](TaskBuilder& build) { forward_relation(build, kLessOrEqual); },
+               .backward = zero_gradient,
+               .any_type = true,
+               .samples = relation_samples};
+
+}  // namespace plimsoll

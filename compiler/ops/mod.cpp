@@ -1,0 +1,25 @@
+// Mod of whole numbers, with the sign of the divisor.   WholeArithmetic {a, b, y}   (compiler/ops/whole.h)
+#include "compiler/ops/whole.h"
+
+namespace plimsoll {
+namespace mod {
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  if (node.integer("fmod", 0) != 0) return node.unsupported("the remainder with the sign of the dividend (fmod) has no kernel");
+  return infer_whole(node);
+}
+
+std::vector<Sample> samples() {
+  const auto sample = [](std::string name, DataType type, SampleInput divisor) {
+    return Sample{.name = std::move(name), .inputs = {{.dims = {kBatch, {9}}, .type = type, .low = -9, .high = 9}, std::move(divisor)}};
+  };
+  return {sample("number", DataType::i64, {.kind = ValueKind::constant, .constant = {4}, .type = DataType::i64}),
+          sample("tensor", DataType::i32, {.dims = {{9}}, .type = DataType::i32, .low = 1, .high = 5})};
+}
+
+}  // namespace mod
+
+const Op op_Mod{
+    .name = "Mod", .first_opset = 10, .infer = mod::infer, .forward = forward_whole, .any_type = true, .samples = mod::samples};
+
+}  // namespace plimsoll

@@ -1,0 +1,13 @@
+// Or of booleans, with broadcasting.   WholeArithmetic {a, b, y}   (compiler/ops/whole.h)
+#include "compiler/ops/whole.h"
+
+namespace plimsoll {
+
+const Op op_Or{.name = "Or",
+               .first_opset = 7,
+               .infer = infer_logic,
+               .forward = [](TaskBuilder& build) { forward_logic(build, kOr); },
+               .any_type = true,
+               .samples = logic_samples};
+
+}  // namespace plimsoll

@@ -1,0 +1,11 @@
+// RandomNormal: numbers of a normal distribution.   (compiler/ops/random_numbers.h)
+#include "compiler/ops/random_numbers.h"
+
+namespace plimsoll {
+
+const Op op_RandomNormal{.name = "RandomNormal",
+                         .infer = infer_random,
+                         .forward = [](TaskBuilder& build) { forward_random(build, true, build.node().real("mean", 0), build.node().real("scale", 1)); },
+                         .samples = [] { return random_samples({{"mean", 0.5}, {"scale", 2.0}}); }};
+
+}  // namespace plimsoll

@@ -1,0 +1,11 @@
+// RandomUniform: numbers in [low, high).   (compiler/ops/random_numbers.h)
+#include "compiler/ops/random_numbers.h"
+
+namespace plimsoll {
+
+const Op op_RandomUniform{.name = "RandomUniform",
+                          .infer = infer_random,
+                          .forward = [](TaskBuilder& build) { forward_random(build, false, build.node().real("low", 0), build.node().real("high", 1)); },
+                          .samples = [] { return random_samples({{"low", -0.5}, {"high", 2.0}}); }};
+
+}  // namespace plimsoll

@@ -1,0 +1,87 @@
+// ScatterElements: x, but along an axis an update where an index points, or added there.   ScatterElements {x, indices, updates, y}
+//   dx = dy, but 0 where something was written   ScatterElements {dy, indices, absent, dx}
+//   dupdates = dy where the index points         GatherElementsForward {dy, indices, dupdates}
+// ONNX gives no index twice in a line where it does not add.
+#include "compiler/ops/broadcast.h"
+#include "compiler/ops/elements.h"
+
+namespace plimsoll {
+namespace scatter_elements {
+
+bool adds(const NodeView& node) { return node.text("reduction", "none") == "add"; }
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  for (size_t i = 0; i < 3; ++i)
+    if (!node.has_input(i)) return node.invalid("needs an input, indices and updates");
+  const TensorType &x = node.input_type(0), &indices = node.input_type(1), &updates = node.input_type(2);
+  PLIMSOLL_TRY(check_elements(node, indices));
+  if (updates.type != x.type || updates.dims != indices.dims)
+    return node.invalid("updates are " + to_string(updates) + " for indices " + to_string(indices) + " into " + to_string(x));
+  if (!adds(node) && node.text("reduction", "none") != "none")
+    return node.unsupported("reduction '" + node.text("reduction", "") + "' has no kernel; 'none' and 'add' have");
+  return std::vector{TensorType{x.type, x.dims}};
+}
+
+Attributes attributes(const NodeView& node, bool add) {
+  return to_attributes(ElementsAttrs{.axis = static_cast<int64_t>(elements_axis(node)), .add = add});
+}
+
+void forward(TaskBuilder& build) {
+  const NodeView& node = build.node();
+  build.bound_input(1, node.input_type(0).dims[elements_axis(node)].value);
+  build.task({.kernel = "ScatterElements",
+              .attributes = attributes(node, adds(node)),
+              .operands = {build.read_input(0), build.read_input(1), build.read_input(2), build.write_output(0)},
+              .in_place = {{0, 3}},
+              .flops = flops_per_element(node.input_type(2), 1)});
+}
+
+void backward(TaskBuilder& build) {
+  const NodeView& node = build.node();
+  if (build.wants_gradient(2)) {
+    const bool parameter = node.input(2).kind == ValueKind::parameter;
+    const Operand picked = parameter ? build.write_scratch("picked", node.input_type(2)) : build.write_gradient(2);
+    build.task({.kernel = "GatherElementsForward",
+                .kind = TaskKind::backward_data,
+                .attributes = attributes(node, false),
+                .operands = {build.read_gradient(0), build.read_input(1), picked}});
+    if (parameter) give_summed_gradient(build, 2, picked);
+  }
+  if (!build.wants_gradient(0)) return;
+  if (adds(node)) return give_summed_gradient(build, 0, build.read_gradient(0));
+  const bool parameter = node.input(0).kind == ValueKind::parameter;
+  const Operand kept = parameter ? build.write_scratch("kept", node.input_type(0)) : build.write_gradient(0);
+  build.task({.kernel = "ScatterElements",
+              .kind = TaskKind::backward_data,
+              .attributes = attributes(node, false),
+              .operands = {build.read_gradient(0), build.read_input(1), Operand{}, kept},
+              .in_place = {{0, 3}}});
+  if (parameter) give_summed_gradient(build, 0, kept);
+}
+
+std::vector<Sample> samples() {
+  // One index in a line, or as many as are added: none is written twice.
+  const auto sample = [](std::string name, SampleInput x, SampleInput updates, std::string reduction, int64_t axis, double rows) {
+    const Dims dims = updates.dims;
+    return Sample{.name = std::move(name),
+                  .inputs = {std::move(x), {.dims = dims, .type = DataType::i64, .low = -rows, .high = rows}, std::move(updates)},
+                  .attributes = {{"axis", axis}, {"reduction", std::move(reduction)}}};
+  };
+  const SampleInput words{.dims = {kBatch, {5}, {3}}};
+  return {sample("written", words, {.dims = {kBatch, {1}, {3}}}, "none", 1, 5), sample("added", words, {.dims = {kBatch, {5}, {4}}}, "add", -1, 3),
+          sample("parameters", {.dims = {{4}, {3}}, .kind = ValueKind::parameter}, {.dims = {{4}, {1}}, .kind = ValueKind::parameter}, "none", 1, 3),
+          sample("ids", {.dims = {kBatch, {5}}, .type = DataType::i64, .low = -9, .high = 9},
+                 {.dims = {kBatch, {1}}, .type = DataType::i64, .low = -9, .high = 9}, "none", 1, 5)};
+}
+
+}  // namespace scatter_elements
+
+const Op op_ScatterElements{.name = "ScatterElements",
+                            .first_opset = 11,
+                            .infer = scatter_elements::infer,
+                            .forward = scatter_elements::forward,
+                            .backward = scatter_elements::backward,
+                            .any_type = true,
+                            .samples = scatter_elements::samples};
+
+}  // namespace plimsoll
