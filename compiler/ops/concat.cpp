@@ -70,6 +70,7 @@ const Op op_Concat{.name = "Concat",
                    .forward = concat::forward,
                    .backward = concat::backward,
                    .layout_of = pieces_layout,
+                   .adds_up = adds_up_all,
                    .samples = concat::samples};
 
 }  // namespace plimsoll

@@ -26,6 +26,7 @@ const Op op_Mul{.name = "Mul",
                 .forward = mul::forward,
                 .backward = mul::backward,
                 .layout_of = binary_layout,
+                .adds_up = [](const NodeView&, const std::vector<bool>& sums) { return sums[0] != sums[1]; },
                 .samples = [] { return binary_samples(-1, 1); }};
 
 }  // namespace plimsoll

@@ -122,6 +122,11 @@ std::vector<Sample> samples() {
 
 }  // namespace slice
 
-const Op op_Slice{.name = "Slice", .infer = slice::infer, .forward = slice::forward, .backward = slice::backward, .samples = slice::samples};
+const Op op_Slice{.name = "Slice",
+                  .infer = slice::infer,
+                  .forward = slice::forward,
+                  .backward = slice::backward,
+                  .adds_up = adds_up_first,
+                  .samples = slice::samples};
 
 }  // namespace plimsoll

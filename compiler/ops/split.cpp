@@ -114,6 +114,7 @@ const Op op_Split{.name = "Split",
                   .forward = split_operator::forward,
                   .backward = split_operator::backward,
                   .layout_of = pieces_layout,
+                  .adds_up = adds_up_first,
                   .samples = split_operator::samples};
 
 }  // namespace plimsoll

@@ -26,6 +26,7 @@ const Op op_Sub{.name = "Sub",
                 .forward = sub::forward,
                 .backward = sub::backward,
                 .layout_of = binary_layout,
+                .adds_up = adds_up_all,
                 .samples = [] { return binary_samples(-1, 1); }};
 
 }  // namespace plimsoll

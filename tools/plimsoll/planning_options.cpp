@@ -42,7 +42,8 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
            cl::values(clEnumValN(LossKind::softmax_cross_entropy, "softmax-cross-entropy", "of logits and class labels"),
                       clEnumValN(LossKind::mse, "mse", "mean squared error of outputs and targets"),
                       clEnumValN(LossKind::binary_cross_entropy, "bce-logits", "binary cross entropy of logits and targets from 0 to 1"),
-                      clEnumValN(LossKind::none, "none", "the model ends in a loss")),
+                      clEnumValN(LossKind::none, "none", "the model ends in a loss"),
+                      clEnumValN(LossKind::output, "output", "output[:NAME]: an output of the model, a number, is the loss")),
            cl::sub(sub)),
       class_axis("class-axis", cl::init(1), cl::value_desc("K"),
                  cl::desc("of --loss softmax-cross-entropy: the axis of the scores that holds the classes, where the model does not say; "
@@ -74,7 +75,9 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
              cl::sub(sub)),
       strict("strict", cl::desc("refuse a model that otherwise gets a warning: NaN in weights, nothing to train, an export for evaluation"), cl::sub(sub)),
       require_bn("require-bn", cl::desc("refuse a model without batch normalizations, or with ones that an exporter folded or wrote for evaluation"), cl::sub(sub)),
-      quiet("q", cl::desc("print nothing but errors and warnings"), cl::sub(sub)) {}
+      quiet("q", cl::desc("print nothing but errors and warnings"), cl::sub(sub)) {
+  loss.getParser().output = &loss_output;
+}
 
 PlanningOptions::PlanningOptions(cl::SubCommand& sub)
     : ModelOptions(sub),
@@ -122,7 +125,7 @@ OnePlanOptions::OnePlanOptions(cl::SubCommand& sub)
            cl::sub(sub)) {}
 
 LossRequest loss_of(const ModelOptions& options) {
-  LossRequest request(options.loss, options.weights.output);
+  LossRequest request(options.loss, options.loss_output.empty() ? options.weights.output : options.loss_output);
   if (options.class_axis.getNumOccurrences() > 0) request.class_axis = options.class_axis;
   return request;
 }
@@ -190,6 +193,8 @@ Status check_ranks(const PlanningOptions& options) {
 
 Status check_usage(const ModelOptions& options) {
   if (options.batch < 1) return usage(fmt::format("--batch is {} when it should be at least 1", options.batch.getValue()));
+  if (!options.loss_output.empty() && !options.weights.output.empty())
+    return usage("--loss output:NAME and --output NAME exclude each other");
   if (options.batch > (int64_t{1} << 31)) return usage(fmt::format("--batch {} is out of reach", options.batch.getValue()));
   if (options.target != "host" && options.target != "cuda")
     return usage(fmt::format("there is no target '{}'; targets: host, cuda", options.target.getValue()));

@@ -10,6 +10,7 @@
 #include "compiler/training/build.h"
 #include "compiler/training/freeze.h"
 #include "compiler/training/loss.h"
+#include "tools/plimsoll/loss_parser.h"
 
 namespace plimsoll {
 
@@ -29,7 +30,8 @@ struct ModelOptions {
 
   llvm::cl::opt<std::string> model;
   llvm::cl::opt<long long> batch;
-  llvm::cl::opt<LossKind> loss;
+  llvm::cl::opt<LossKind, false, LossParser> loss;
+  std::string loss_output;  // of --loss output:NAME
   llvm::cl::opt<long long> class_axis;
   llvm::cl::opt<OptimizerKind> optimizer;
   llvm::cl::opt<double> momentum, weight_decay, clip_norm;
