@@ -33,7 +33,7 @@ expect 0 plimsoll plan mse.onnx --batch 8 --loss output:loss -q -o plan.json
 expect 2 plimsoll plan mse.onnx --batch 8 --loss output:lost -q -o plan.json
 says "--loss output:lost: the model has no such output; outputs: 'loss' f32[]"
 expect 2 plimsoll plan mse.onnx --batch 8 --loss output:loss --output loss -o plan.json;  says "exclude each other"
-expect 2 plimsoll plan mse.onnx --batch 8 --loss output: -o plan.json;                    says "output: takes the name of an output"
+expect 2 plimsoll plan mse.onnx --batch 8 --loss output: -o plan.json;                    says "output:NAME, NAME being an output of the model"
 expect 4 plimsoll plan heads.onnx --batch 8 --loss output:likelihood -q -o plan.json
 says "output 'likelihood' f32[N,3] is no loss: a loss is one f32"; says "the mean or the sum over all samples"
 expect 0 plimsoll plan rmse.onnx --batch 8 --loss output -o plan.json;                    says "the batch stays whole: layer 'loss' (Sqrt)"

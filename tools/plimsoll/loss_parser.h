@@ -18,7 +18,6 @@ class LossParser : public llvm::cl::parser<LossKind> {
     output->clear();
     if (!given.startswith("output:")) return parser::parse(option, name, given, kind);
     *output = given.drop_front(kOutput.size() + 1).str();
-    if (output->empty()) return option.error("output: takes the name of an output of the model");
     return parser::parse(option, name, kOutput, kind);
   }
 
