@@ -40,7 +40,9 @@ class Planning {
 
  private:
   Status check_request() const;
-  bool may_split() const { return request_.batch > 1 && (request_.may_split_statistics || !splits_.mixes_samples()); }
+  bool may_split() const {
+    return request_.batch > 1 && !splits_.of_whole_batch() && (request_.may_split_statistics || !splits_.mixes_samples());
+  }
   Recipe recipe(const Policy& policy) { return recipe(policy, may_split()); }
   Recipe recipe(const Policy& policy, bool may_split, const Deadline& deadline = {}) {
     return Recipe(splits_, policy,
@@ -82,6 +84,11 @@ Status Planning::check_request() const {
   if (request_.sub_batch < 0 || request_.sub_batch > request_.batch)
     return Error{ExitCode::usage, fmt::format("sub-batch is {} when it should be between 1 and the batch of {}",
                                               request_.sub_batch, request_.batch)};
+  const Task* const whole = splits_.of_whole_batch();
+  if (whole && (splits_.graph().ranks > 1 || (request_.sub_batch != 0 && request_.sub_batch < request_.batch)))
+    return Error{ExitCode::usage, fmt::format("the batch of {} has to stay whole, and {} parts it: layer '{}' ({}) makes no sum over samples of what it reads, "
+                                              "so the loss of the batch is not the sum of its parts' shares",
+                                              request_.batch * splits_.graph().ranks, splits_.graph().ranks > 1 ? "--ranks" : "--sub-batch", whole->layer, whole->op)};
   if (request_.budget_bytes < 0 || request_.budget_percent < 0 || !std::isfinite(request_.budget_percent))
     return Error{ExitCode::usage, "the budget is negative"};
   if (request_.host_budget_bytes < 0) return Error{ExitCode::usage, "the host budget is negative"};
@@ -113,7 +120,7 @@ Error Planning::infeasible() {
   if (request_.sub_batch != 0 && request_.sub_batch > 1)
     ways_out.push_back(fmt::format("the sub-batch of {} was asked for; a smaller one, or the planner's choice, needs less",
                                    request_.sub_batch));
-  if (request_.sub_batch == 0 && request_.batch > 1 && !may_split()) {
+  if (request_.sub_batch == 0 && request_.batch > 1 && !may_split() && !splits_.of_whole_batch()) {
     const Result<std::string> rounds = way_out_by_rounds();
     if (!rounds.ok()) return rounds.error();
     if (!rounds->empty()) ways_out.push_back(*rounds);

@@ -25,6 +25,11 @@ bool Splits::mixes_samples() const {
   return std::any_of(graph_.tasks.begin(), graph_.tasks.end(), [](const Task& task) { return task.mixes_samples; });
 }
 
+const Task* Splits::of_whole_batch() const {
+  const auto found = std::find_if(graph_.tasks.begin(), graph_.tasks.end(), [](const Task& task) { return task.whole_batch; });
+  return found == graph_.tasks.end() ? nullptr : &*found;
+}
+
 Splits* Splits::in_slices(bool whole_weights) {
   std::unique_ptr<Splits>& made = whole_weights ? state_in_slices_ : in_slices_;
   if (made || graph_.slice_bytes > 0) return made.get();

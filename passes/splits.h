@@ -27,6 +27,8 @@ class Splits {
   const TaskGraph& graph() const { return graph_; }
   // Some task computes over all samples of a round: with several rounds, something else is trained.
   bool mixes_samples() const;
+  // And that would be wrong. The task, or null.
+  const Task* of_whole_batch() const;
 
   // The same plans but for large weights, which are updated slice by slice (sliced() in compiler/ir/task_graph.h). Null: none is large.
   Splits* in_slices(bool whole_weights);

@@ -56,6 +56,8 @@ std::vector<Violation> check_against_graph(const Plan& plan, const TaskGraph& gi
     expect_equal(verdict, of, "updates", listed(graph, said.updates), listed(graph, task.updates()));
     expect_equal(verdict, of, "remembers", listed(graph, said.remembers), listed(graph, task.remembers));
     expect_equal(verdict, of, "flops", said.flops, task.flops.at(plan.rank_samples()));
+    if (task.whole_batch && plan.rounds * plan.ranks > 1)
+      verdict.refuse(Rule::graph, fmt::format("{} needs the whole batch at once, and the plan parts it", of));
     expect_equal(verdict, of, "bytes_moved", said.bytes_moved, task.bytes_moved(plan.rank_samples()));
     // A plan may use less permission than the graph gives.
     for (const Task::InPlace& pair : said.in_place)

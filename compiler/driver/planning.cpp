@@ -203,6 +203,15 @@ void warn_of_other_bits(const Plan& plan, const Plan& other, const Messages& mes
                                 counted(static_cast<int64_t>(tasks.size()), "task"), tasks.size() == 1 ? "has" : "have", tasks.front()));
 }
 
+// Why the batch does not go through in rounds, where that would be wrong.
+std::string note_on_whole_batch(const TaskGraph& graph) {
+  for (const Task& task : graph.tasks)
+    if (task.whole_batch)
+      return fmt::format("the batch stays whole: layer '{}' ({}) makes no sum over samples of what it reads, so the loss of rounds would not add up to that of "
+                         "the batch", task.layer, task.op);
+  return "";
+}
+
 // It is a plan all the same: of a larger device of the kind, or for a report.
 void warn_of_small_device(const CostSource& source, const Plan& plan, const Messages& messages) {
   if (!source.names_a_device()) return;
@@ -251,6 +260,7 @@ Result<Planned> plan_model(const PlanningRequest& asked, const OnePlanRequest& o
   if (host_budget_binds)
     messages.note(fmt::format("the host pool takes {} of a host budget of {}{}, which binds: a larger one may be faster", format_bytes(plan.summary.host_pool_bytes),
                              format_bytes(request.host_budget_bytes), request.host_budget_source.empty() ? "" : ", " + request.host_budget_source));
+  if (plan.batch > 1 && !note_on_whole_batch(plannable.graph).empty()) messages.note(note_on_whole_batch(plannable.graph));
   if (plannable.splits_statistics(plan))
     messages.warning(fmt::format("batch normalization sees {} at a time, not {}: statistics are per sub-batch, and something else is "
                                 "trained; {}",
@@ -270,6 +280,7 @@ Status last_word(const Planned& planned) {
 }
 
 std::string note_on_statistics(const Plannable& plannable, bool splits) {
+  if (const std::string whole = note_on_whole_batch(plannable.graph); !whole.empty() && plannable.request.batch > 1) return "no rounds: " + whole + "\n";
   if (splits) return "† batch normalization sees a sub-batch at a time, which trains something else\n";
   if (!plannable.mixes_samples() || plannable.request.may_split_statistics || plannable.request.batch == 1) return "";
   return "no rounds: batch normalization sees the whole batch (--batch-norm split: a part at a time)\n";

@@ -78,6 +78,7 @@ struct Task {
   Affine flops = {};
   bool may_run_again = true;   // false: a side effect cannot be left out, or the result would differ
   bool mixes_samples = false;  // batch statistics: splitting the batch changes the result
+  bool whole_batch = false;    // and makes it wrong: what comes of the loss is no sum of the rounds' shares. Of tasks that mix samples
 
   std::vector<TensorId> reads() const { return touched(Access::read); }
   std::vector<TensorId> writes() const { return touched(Access::write); }

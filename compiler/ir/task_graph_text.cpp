@@ -47,6 +47,7 @@ std::string line_of(const TaskGraph& graph, const Task& task) {
   if (task.flops != Affine{}) line += " flops=" + in_samples(task.flops);
   if (!task.may_run_again) line += " once";
   if (task.mixes_samples) line += " mixes_samples";
+  if (task.whole_batch) line += " whole_batch";
   return line;
 }
 
@@ -151,6 +152,7 @@ class TaskGraphParser {
     if (cursor_.accept("flops=")) task.flops = affine();
     task.may_run_again = !cursor_.accept_word("once");
     task.mixes_samples = cursor_.accept_word("mixes_samples");
+    task.whole_batch = cursor_.accept_word("whole_batch");
     graph_.tasks.push_back(std::move(task));
   }
 

@@ -71,6 +71,8 @@ class Composites {
     const auto axes = axes_of(view(node), 1, rank);
     if (!axes.ok() || !*axes || (*axes)->empty() || view(node).integer("keepdims", 1) == 0) return std::nullopt;
     const std::vector<size_t>& list = **axes;
+    const Dims& x = view(node).input_type(0).dims;
+    if (std::any_of(list.begin(), list.end(), [&](size_t axis) { return x[axis].batch; })) return std::nullopt;
     return list.back() == rank - 1 && list.front() + list.size() == rank ? std::optional(list.front()) : std::nullopt;
   }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "compiler/network/output_loss.h"
 #include "compiler/network/prune.h"
 #include "compiler/ops/op.h"
 
@@ -342,8 +343,13 @@ Status choose_output(Network& network, const std::string& name, std::vector<std:
 }
 
 Status attach_loss(Network& network, const LossRequest& request, std::vector<std::string>& notes) {
-  PLIMSOLL_TRY(choose_output(network, request.output, notes));
   const LossKind kind = request.kind;
+  const bool is_output = kind == LossKind::output;
+  std::string named = request.output;
+  if (is_output) {
+    PLIMSOLL_ASSIGN(named, find_output_loss(network, request.output));
+  }
+  PLIMSOLL_TRY(choose_output(network, named, notes));
   ValueId output = network.outputs[0];
   const bool classes = kind == LossKind::softmax_cross_entropy, binary = kind == LossKind::binary_cross_entropy;
   const auto own = own_loss(network, output);
@@ -351,6 +357,10 @@ Status attach_loss(Network& network, const LossRequest& request, std::vector<std
     return Error{ExitCode::usage, own ? fmt::format("--class-axis is of a loss that is added; the model has its own, {}",
                                                     NodeView(network, network.nodes[*own]).describe())
                                       : "--class-axis is of --loss softmax-cross-entropy"};
+  if (is_output && !own) {
+    end_in_output(network);
+    return {};
+  }
   if (own) {
     keep_own_loss(network, *own, notes);
     return {};

@@ -26,6 +26,7 @@ enum class LossKind {
   mse,                    // input "target", of the output's shape
   binary_cross_entropy,   // of logits; input "target", of the output's shape, from 0 to 1
   none,                   // the model's own or nothing
+  output,                 // an output of the model, a number, is the loss; LossRequest::output may name it
 };
 
 struct LossRequest {
@@ -33,7 +34,7 @@ struct LossRequest {
       : kind(of_kind), output(std::move(of_output)), class_axis(axis) {}
 
   LossKind kind;
-  std::string output;                 // --output: the output that the loss is of; empty: not said
+  std::string output;                 // --output: the output that the loss is of, of kind `output` that it is; empty: not said
   std::optional<int64_t> class_axis;  // --class-axis, of softmax_cross_entropy; from the end where negative
 };
 

@@ -39,6 +39,9 @@ const Op op_Add{.name = "Add",
                 .any_type = true,
                 .layout_of = binary_layout,
                 .absorbs_relu = [](const NodeView& node) { return !add::number(node); },
+                .adds_up = [](const NodeView& node, const std::vector<bool>& sums) {
+                  return !has_relu(node) && adds_up_all(node, sums);
+                },
                 .samples = add::samples};
 
 }  // namespace plimsoll

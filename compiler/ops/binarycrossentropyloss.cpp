@@ -47,6 +47,7 @@ const Op op_BinaryCrossEntropyLoss{.name = "BinaryCrossEntropyLoss",
                                    .infer = binarycrossentropyloss::infer,
                                    .forward = binarycrossentropyloss::forward,
                                    .backward = binarycrossentropyloss::backward,
+                                   .sums_samples = true,
                                    .samples = binarycrossentropyloss::samples};
 
 }  // namespace plimsoll

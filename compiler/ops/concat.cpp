@@ -77,6 +77,7 @@ const Op op_Concat{.name = "Concat",
                    .backward = concat::backward,
                    .any_type = true,
                    .layout_of = pieces_layout,
+                   .adds_up = adds_up_all,
                    .samples = concat::samples};
 
 }  // namespace plimsoll

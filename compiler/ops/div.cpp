@@ -49,6 +49,7 @@ const Op op_Div{.name = "Div",
                 .backward = div::backward,
                 .any_type = true,
                 .layout_of = binary_layout,
+                .adds_up = [](const NodeView&, const std::vector<bool>& sums) { return sums[0] && !sums[1]; },
                 .samples = [] {
                   auto samples = binary_samples(0.5, 2);
                   samples.pop_back();  // a constant in front has no kernel

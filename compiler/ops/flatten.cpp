@@ -25,7 +25,11 @@ std::vector<Sample> samples() {
 
 }  // namespace flatten
 
-const Op op_Flatten{
-    .name = "Flatten", .infer = flatten::infer, .forward = forward_alias, .backward = backward_alias, .samples = flatten::samples};
+const Op op_Flatten{.name = "Flatten",
+                    .infer = flatten::infer,
+                    .forward = forward_alias,
+                    .backward = backward_alias,
+                    .adds_up = adds_up_first,
+                    .samples = flatten::samples};
 
 }  // namespace plimsoll

@@ -21,6 +21,7 @@ const Op op_Identity{.name = "Identity",
                      .forward = forward_alias,
                      .backward = backward_alias,
                      .layout = LayoutRule::elementwise,
+                     .adds_up = adds_up_first,
                      .samples = identity::samples};
 
 }  // namespace plimsoll

@@ -42,6 +42,7 @@ const Op op_MseLoss{.name = "MseLoss",
                     .infer = mseloss::infer,
                     .forward = mseloss::forward,
                     .backward = mseloss::backward,
+                    .sums_samples = true,
                     .samples = mseloss::samples};
 
 }  // namespace plimsoll

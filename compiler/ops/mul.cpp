@@ -27,6 +27,7 @@ const Op op_Mul{.name = "Mul",
                 .backward = mul::backward,
                 .any_type = true,
                 .layout_of = binary_layout,
+                .adds_up = [](const NodeView&, const std::vector<bool>& sums) { return sums[0] != sums[1]; },
                 .samples = [] { return binary_samples(-1, 1); }};
 
 }  // namespace plimsoll

@@ -24,6 +24,7 @@ const Op op_Neg{.name = "Neg",
                 .forward = neg::forward,
                 .backward = neg::backward,
                 .layout = LayoutRule::elementwise,
+                .adds_up = adds_up_first,
                 .samples = [] { return activation_samples(-1, 1); }};
 
 }  // namespace plimsoll

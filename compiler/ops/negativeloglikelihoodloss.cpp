@@ -11,6 +11,7 @@ const Op op_NegativeLogLikelihoodLoss{.name = "NegativeLogLikelihoodLoss",
                                       .forward = [](TaskBuilder& build) { forward_class_loss(build, "NegativeLogLikelihood"); },
                                       .backward = backward_class_loss,
                                       .whole_numbers = 1,
+                                      .sums_samples = true,
                                       .samples = class_loss_samples};
 
 }  // namespace plimsoll

@@ -5,6 +5,7 @@
 // ops.def has a line for each; the linker names a file that was forgotten.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -69,8 +70,19 @@ struct Op {
   int addend = -1;
   // True when the node has kernels that end in a Relu, switched on by the attribute "relu" (fused_relu.h).
   bool (*absorbs_relu)(const NodeView& node) = nullptr;
+  // Whether an output that depends on samples by a sum over them alone (or a mean) is what this makes: of a batch that goes through in
+  // rounds, the rounds' shares then add up (training/whole_batch.h, which asks). Where the inputs have samples and the outputs none:
+  bool sums_samples = false;
+  // and where inputs are such sums already, `sums` telling which, and no other input has samples. nullptr: it never is.
+  bool (*adds_up)(const NodeView& node, const std::vector<bool>& sums) = nullptr;
   std::vector<Sample> (*samples)() = nullptr;
 };
+
+// For Op::adds_up: twice as much of the first input, or of all of them, is twice as much of the output.
+inline bool adds_up_first(const NodeView&, const std::vector<bool>& sums) { return sums[0]; }
+inline bool adds_up_all(const NodeView&, const std::vector<bool>& sums) {
+  return std::find(sums.begin(), sums.end(), false) == sums.end();
+}
 
 // Declared here, for a constant would otherwise stay within its file.
 #define OP(name) extern const Op op_##name;

@@ -12,7 +12,10 @@ namespace {
 struct Reduction {
   Dims kept = {};     // of the input's rank
   Dims result = {};   // as ONNX has it
-  int64_t count = 1;  // elements that become one
+  int64_t count = 1;  // elements that become one, of each sample
+  bool samples = false;  // all samples become one
+
+  bool changes_nothing() const { return count == 1 && !samples; }
 };
 
 Result<Reduction> reduction_of(const NodeView& node) {
@@ -24,8 +27,7 @@ Result<Reduction> reduction_of(const NodeView& node) {
   const bool keep = node.integer("keepdims", 1) != 0;
   Reduction reduction{.kept = x};
   for (const size_t axis : axes) {
-    if (x[axis].batch)
-      return node.unsupported("reduces the samples (axis " + std::to_string(axis) + " of " + to_string(x) + ")");
+    reduction.samples |= x[axis].batch;
     reduction.count *= x[axis].value;
     reduction.kept[axis] = Dim{1};
   }
@@ -36,6 +38,14 @@ Result<Reduction> reduction_of(const NodeView& node) {
 
 double scale_of(const Reduction& reduction, bool mean) {
   return mean ? 1.0 / static_cast<double>(reduction.count) : 1.0;
+}
+
+// Of samples, a round has a part only: its share of the iteration's mean or sum.
+Attributes share_of(const TaskBuilder& build, const Reduction& reduction, bool mean) {
+  if (!mean) return to_attributes(SampleSumAttrs{});
+  if (build.batch_is_whole()) return to_attributes(SampleSumAttrs{.of_round = true});
+  const double scale = scale_of(reduction, true) / static_cast<double>(build.batch());
+  return to_attributes(SampleSumAttrs{.scale = scale, .mean = true});
 }
 
 }  // namespace
@@ -57,27 +67,29 @@ LayoutRule reduce_layout(const NodeView& node) {
 
 void forward_reduce(TaskBuilder& build, bool mean) {
   const Reduction reduction = reduction_of(build.node()).value();
-  if (reduction.count == 1) return forward_alias(build);
-  build.task({.kernel = "SumToShape",
-              .attributes = to_attributes(ScaleAttrs{.scale = scale_of(reduction, mean)}),
+  if (reduction.changes_nothing()) return forward_alias(build);
+  build.task({.kernel = reduction.samples ? "SumSamples" : "SumToShape",
+              .attributes = reduction.samples ? share_of(build, reduction, mean)
+                                              : to_attributes(ScaleAttrs{.scale = scale_of(reduction, mean)}),
               .operands = {build.read_input(0), viewed(build.write_output(0), reduction.kept)},
               .flops = flops_per_element(build.node().input_type(0), 1)});
 }
 
 void backward_reduce(TaskBuilder& build, bool mean) {
   const Reduction reduction = reduction_of(build.node()).value();
-  if (reduction.count == 1) return backward_alias(build);
+  if (reduction.changes_nothing()) return backward_alias(build);
   const bool parameter = build.node().input(0).kind == ValueKind::parameter;
-  build.task({.kernel = "BroadcastTo",
+  build.task({.kernel = reduction.samples ? "SpreadSamples" : "BroadcastTo",
               .kind = parameter ? TaskKind::backward_weights : TaskKind::backward_data,
-              .attributes = to_attributes(ScaleAttrs{.scale = scale_of(reduction, mean)}),
+              .attributes = reduction.samples ? share_of(build, reduction, mean)
+                                              : to_attributes(ScaleAttrs{.scale = scale_of(reduction, mean)}),
               .operands = {viewed(build.read_gradient(0), reduction.kept), build.write_gradient(0)},
               .flops = flops_per_element(build.node().input_type(0), 1)});
 }
 
 void forward_reduce_by(TaskBuilder& build, int64_t flops) {
   const Reduction reduction = reduction_of(build.node()).value();
-  if (reduction.count == 1) return forward_alias(build);
+  if (reduction.changes_nothing()) return forward_alias(build);
   build.task({.kernel = build.node().node().op + "Forward",
               .operands = {build.read_input(0), viewed(build.write_output(0), reduction.kept)},
               .flops = flops_per_element(build.node().input_type(0), flops)});
@@ -85,7 +97,7 @@ void forward_reduce_by(TaskBuilder& build, int64_t flops) {
 
 void backward_reduce_by(TaskBuilder& build, int64_t flops, bool twice) {
   const Reduction reduction = reduction_of(build.node()).value();
-  if (reduction.count == 1) return backward_alias(build);
+  if (reduction.changes_nothing()) return backward_alias(build);
   const bool parameter = build.node().input(0).kind == ValueKind::parameter;
   build.task({.kernel = build.node().node().op + "Backward",
               .kind = parameter ? TaskKind::backward_weights : TaskKind::backward_data,
@@ -118,7 +130,9 @@ std::vector<Sample> reduce_samples(int axes_as_input, double low, double high) {
           sample("last", {kBatch, {4}, {7}}, {-1}, 1, 18),
           sample("middle", {kBatch, {4}, {7}}, {1}, 0, 11),
           sample("of_one", {kBatch, {1}, {7}}, {1}, 0, 18),
-          sample("several", {kBatch, {3}, {2}, {4}, {5}}, {1, 3}, 1, 18)};
+          sample("several", {kBatch, {3}, {2}, {4}, {5}}, {1, 3}, 1, 18),
+          sample("samples", {kBatch, {7}}, {0}, 0, 18),
+          sample("everything", {kBatch, {3}, {5}}, {0, 1, 2}, 0, 11)};
 }
 
 }  // namespace plimsoll

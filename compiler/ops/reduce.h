@@ -1,4 +1,5 @@
 // ReduceSum and ReduceMean.   SumToShape {x, y}   BroadcastTo {dy, dx}; nothing of the forward pass is read again.
+//   of samples                SumSamples {x, y}   SpreadSamples {dy, dx}
 // ReduceMax, ReduceMin, ReduceProd, ReduceLogSumExp.   <Name>Forward {x, y}   <Name>Backward {x, y, dy, dx}
 // To the kernels the output has all dimensions of the input, 1 where it was reduced, whatever `keepdims` says.
 #pragma once
@@ -7,7 +8,7 @@
 
 namespace plimsoll {
 
-// Axes are an attribute or input 1, as the opset has it. Error: the samples are reduced.
+// Axes are an attribute or input 1, as the opset has it.
 Result<std::vector<TensorType>> infer_reduce(const NodeView& node);
 // Height and width of an image may be reduced in any layout.
 LayoutRule reduce_layout(const NodeView& node);

@@ -8,6 +8,8 @@ const Op op_ReduceMean{.name = "ReduceMean",
                        .forward = [](TaskBuilder& build) { forward_reduce(build, true); },
                        .backward = [](TaskBuilder& build) { backward_reduce(build, true); },
                        .layout_of = reduce_layout,
+                       .sums_samples = true,
+                       .adds_up = adds_up_first,
                        .samples = [] { return reduce_samples(18); }};
 
 }  // namespace plimsoll

@@ -8,6 +8,8 @@ const Op op_ReduceSum{.name = "ReduceSum",
                       .forward = [](TaskBuilder& build) { forward_reduce(build, false); },
                       .backward = [](TaskBuilder& build) { backward_reduce(build, false); },
                       .layout_of = reduce_layout,
+                      .sums_samples = true,
+                      .adds_up = adds_up_first,
                       .samples = [] { return reduce_samples(13); }};
 
 }  // namespace plimsoll

@@ -78,7 +78,11 @@ std::vector<Sample> samples() {
 
 }  // namespace reshape
 
-const Op op_Reshape{
-    .name = "Reshape", .infer = reshape::infer, .forward = forward_alias, .backward = backward_alias, .samples = reshape::samples};
+const Op op_Reshape{.name = "Reshape",
+                    .infer = reshape::infer,
+                    .forward = forward_alias,
+                    .backward = backward_alias,
+                    .adds_up = adds_up_first,
+                    .samples = reshape::samples};
 
 }  // namespace plimsoll

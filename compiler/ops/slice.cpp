@@ -131,6 +131,12 @@ std::vector<Sample> samples() {
 
 }  // namespace slice
 
-const Op op_Slice{.name = "Slice", .infer = slice::infer, .forward = slice::forward, .backward = slice::backward, .any_type = true, .samples = slice::samples};
+const Op op_Slice{.name = "Slice",
+                  .infer = slice::infer,
+                  .forward = slice::forward,
+                  .backward = slice::backward,
+                  .any_type = true,
+                  .adds_up = adds_up_first,
+                  .samples = slice::samples};
 
 }  // namespace plimsoll

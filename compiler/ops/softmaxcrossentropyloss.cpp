@@ -108,6 +108,7 @@ const Op op_SoftmaxCrossEntropyLoss{.name = "SoftmaxCrossEntropyLoss",
                                     .forward = [](TaskBuilder& build) { forward_class_loss(build, "SoftmaxCrossEntropy"); },
                                     .backward = backward_class_loss,
                                     .whole_numbers = 1,
+                                    .sums_samples = true,
                                     .samples = class_loss_samples};
 
 }  // namespace plimsoll

@@ -128,6 +128,7 @@ const Op op_Split{.name = "Split",
                   .backward = split_operator::backward,
                   .any_type = true,
                   .layout_of = pieces_layout,
+                  .adds_up = adds_up_first,
                   .samples = split_operator::samples};
 
 }  // namespace plimsoll

@@ -33,7 +33,11 @@ std::vector<Sample> samples() {
 
 }  // namespace squeeze
 
-const Op op_Squeeze{
-    .name = "Squeeze", .infer = squeeze::infer, .forward = forward_alias, .backward = backward_alias, .samples = squeeze::samples};
+const Op op_Squeeze{.name = "Squeeze",
+                    .infer = squeeze::infer,
+                    .forward = forward_alias,
+                    .backward = backward_alias,
+                    .adds_up = adds_up_first,
+                    .samples = squeeze::samples};
 
 }  // namespace plimsoll

@@ -27,6 +27,7 @@ const Op op_Sub{.name = "Sub",
                 .backward = sub::backward,
                 .any_type = true,
                 .layout_of = binary_layout,
+                .adds_up = adds_up_all,
                 .samples = [] { return binary_samples(-1, 1); }};
 
 }  // namespace plimsoll

@@ -66,6 +66,7 @@ const Op op_Sum{.name = "Sum",
                 .forward = sum::forward,
                 .backward = sum::backward,
                 .layout_of = sum::layout_of,
+                .adds_up = adds_up_all,
                 .samples = sum::samples};
 
 }  // namespace plimsoll

@@ -160,8 +160,14 @@ void TaskBuilder::task(TaskSpec spec) {
   for (const int slot : spec.twice) task.operands[static_cast<size_t>(slot)].twice = true;
   for (const int slot : spec.remembers)
     if (const Operand& operand = task.operands[static_cast<size_t>(slot)]; operand.access == Access::write) task.remembers.push_back(operand.tensor);
+  if (is_forward(task.kind) && whole_.contains(node_id_) && whole_[node_id_]) task.mixes_samples = task.whole_batch = true;
   task.name = unique(task.layer + "." + std::string(to_string(task.kind)), task_names_);
   graph_.tasks.push_back(std::move(task));
+}
+
+void TaskBuilder::need_whole_batch(IdVector<NodeId, bool> whole) {
+  whole_ = std::move(whole);
+  batch_is_whole_ = std::find(whole_.begin(), whole_.end(), true) != whole_.end();
 }
 
 void TaskBuilder::enter_forward(NodeId node) {

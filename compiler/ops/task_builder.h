@@ -40,6 +40,7 @@ class TaskBuilder {
   // --- for operators: the current node ---
   const NodeView& node() const { return *node_; }
   int64_t batch() const { return graph_.batch; }  // samples in one iteration, all rounds: the loss is a mean over them
+  bool batch_is_whole() const { return batch_is_whole_; }  // they are all in one round, for some node needs them all at once
 
   Operand read_input(size_t i);   // absent when the optional input is left out
   Operand update_input(size_t i);  // a statistic that the forward task moves
@@ -73,6 +74,8 @@ class TaskBuilder {
   void task(TaskSpec spec);
 
   // --- for training/build.cpp ---
+  // `whole`: which nodes need all samples of the iteration at once.
+  void need_whole_batch(IdVector<NodeId, bool> whole);
   void enter_forward(NodeId node);
   void enter_backward(NodeId node);
   void leave_backward();  // sums what arrived twice
@@ -95,6 +98,8 @@ class TaskBuilder {
   IdVector<ValueId, TensorId> tensor_of_;
   IdVector<ValueId, TensorId> gradient_of_;
   IdVector<ValueId, bool> wants_;
+  IdVector<NodeId, bool> whole_;
+  bool batch_is_whole_ = false;
   std::map<std::pair<NodeId, std::string>, Operand> stashes_;
   // Second contributions of the node at hand, to be added when it is left.
   std::vector<std::pair<ValueId, TensorId>> arrived_twice_;

@@ -102,7 +102,11 @@ std::vector<Sample> samples() {
 
 }  // namespace transpose
 
-const Op op_Transpose{
-    .name = "Transpose", .infer = transpose::infer, .forward = transpose::forward, .backward = transpose::backward, .samples = transpose::samples};
+const Op op_Transpose{.name = "Transpose",
+                      .infer = transpose::infer,
+                      .forward = transpose::forward,
+                      .backward = transpose::backward,
+                      .adds_up = adds_up_first,
+                      .samples = transpose::samples};
 
 }  // namespace plimsoll

@@ -30,7 +30,11 @@ std::vector<Sample> samples() {
 
 }  // namespace unsqueeze
 
-const Op op_Unsqueeze{
-    .name = "Unsqueeze", .infer = unsqueeze::infer, .forward = forward_alias, .backward = backward_alias, .samples = unsqueeze::samples};
+const Op op_Unsqueeze{.name = "Unsqueeze",
+                      .infer = unsqueeze::infer,
+                      .forward = forward_alias,
+                      .backward = backward_alias,
+                      .adds_up = adds_up_first,
+                      .samples = unsqueeze::samples};
 
 }  // namespace plimsoll

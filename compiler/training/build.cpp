@@ -6,6 +6,7 @@
 
 #include "compiler/ops/op.h"
 #include "compiler/training/update.h"
+#include "compiler/training/whole_batch.h"
 
 namespace plimsoll {
 namespace {
@@ -75,6 +76,7 @@ Result<TaskGraph> build_task_graph(const Network& network, const TrainingOptions
   for (const ValueId id : ids_of(network.values))
     if (trained[id].valid()) builder.set_wants_gradient(id);
 
+  builder.need_whole_batch(nodes_of_whole_batch(network));
   for (const NodeId id : ids_of(network.nodes)) {
     builder.enter_forward(id);
     op_of(network.nodes[id]).forward(builder);
@@ -116,7 +118,8 @@ Result<TaskGraph> build_task_graph(const Network& network, const TrainingOptions
   const Node& last = network.nodes.back();
   graph.loss = builder.tensor_of(last.outputs[0]);
   if (last.outputs.size() > 1 && last.outputs[1].valid()) graph.correct = builder.tensor_of(last.outputs[1]);
-  graph.output = builder.tensor_of(last.inputs[0]);
+  // A loss that is an output of the model has no scores in front of it.
+  if (network.values[last.inputs[0]].type.depends_on_batch()) graph.output = builder.tensor_of(last.inputs[0]);
   return graph;
 }
 

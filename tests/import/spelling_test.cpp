@@ -271,7 +271,7 @@ TEST_CASE("reductions take their axes in every form that an opset has") {
     CHECK(said(op, 13, attribute) == start + "[N]");
     CHECK(said(op, 18, as_it_is, true) == start + "[N,8,1]");
     CHECK(said(op, 18, no_op) == start + "[N,8,6]");
-    CHECK_THAT(said(op, 18, as_it_is), Contains("reduces the samples (axis 0 of [N,8,6])"));
+    CHECK(said(op, 18, as_it_is) == start + "[1,1,1]");
   }
 }
 

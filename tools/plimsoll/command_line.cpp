@@ -86,6 +86,9 @@ Status check_value(cl::Option& option, string_view value) {
   if (reads<double>(option)) return text.getAsDouble(number) ? Status(should_be("a number")) : Status();
   if (const std::vector<std::string> names = enumerated(option); !names.empty()) {
     if (is_one_of(names, value)) return {};
+    // The one name that another may follow (loss_parser.h).
+    if (option.ArgStr == "loss" && value.starts_with("output:"))
+      return value == "output:" ? Status(should_be("output:NAME, NAME being an output of the model")) : Status();
     return should_be(fmt::format("one of {}", fmt::join(names, ", ")));
   }
   return value.empty() ? Status(wrong(fmt::format("{} is given nothing", name))) : Status();

@@ -40,7 +40,8 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
            cl::values(clEnumValN(LossKind::softmax_cross_entropy, "softmax-cross-entropy", "of logits and class labels"),
                       clEnumValN(LossKind::mse, "mse", "mean squared error of outputs and targets"),
                       clEnumValN(LossKind::binary_cross_entropy, "bce-logits", "binary cross entropy of logits and targets from 0 to 1"),
-                      clEnumValN(LossKind::none, "none", "the model ends in a loss")),
+                      clEnumValN(LossKind::none, "none", "the model ends in a loss"),
+                      clEnumValN(LossKind::output, "output", "output[:NAME]: an output of the model, a number, is the loss")),
            cl::sub(sub)),
       class_axis("class-axis", cl::init(1), cl::value_desc("K"),
                  cl::desc("of --loss softmax-cross-entropy: the axis of the scores that holds the classes, where the model does not say; "
@@ -72,7 +73,9 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
              cl::sub(sub)),
       strict("strict", cl::desc("refuse a model that otherwise gets a warning: NaN in weights, nothing to train, an export for evaluation"), cl::sub(sub)),
       require_bn("require-bn", cl::desc("refuse a model without batch normalizations, or with ones that an exporter folded or wrote for evaluation"), cl::sub(sub)),
-      quiet("q", cl::desc("print nothing but errors and warnings"), cl::sub(sub)) {}
+      quiet("q", cl::desc("print nothing but errors and warnings"), cl::sub(sub)) {
+  loss.getParser().output = &loss_output;
+}
 
 PlanningOptions::PlanningOptions(cl::SubCommand& sub)
     : ModelOptions(sub),
@@ -176,9 +179,11 @@ Result<std::optional<int64_t>> bytes_given(const char* flag, const cl::opt<std::
 
 Result<ModelRequest> request_of(const ModelOptions& options) {
   PLIMSOLL_ASSIGN(auto dims, sizes_by_name(options.dims));
+  if (!options.loss_output.empty() && !options.weights.output.empty())
+    return usage("--loss output:NAME and --output NAME exclude each other");
   return ModelRequest{.model = options.model,
                       .batch = options.batch,
-                      .network = {.loss = {options.loss, options.weights.output, given<int64_t>(options.class_axis)},
+                      .network = {.loss = {options.loss, options.loss_output.empty() ? options.weights.output : options.loss_output, given<int64_t>(options.class_axis)},
                                   .trained = options.weights.request()},
                       .optimizer = options.optimizer,
                       .momentum = options.momentum,

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "compiler/driver/request.h"
+#include "tools/plimsoll/loss_parser.h"
 
 namespace plimsoll {
 
@@ -25,7 +26,8 @@ struct ModelOptions {
 
   llvm::cl::opt<std::string> model;
   llvm::cl::opt<long long> batch;
-  llvm::cl::opt<LossKind> loss;
+  llvm::cl::opt<LossKind, false, LossParser> loss;
+  std::string loss_output;  // of --loss output:NAME
   llvm::cl::opt<long long> class_axis;
   llvm::cl::opt<OptimizerKind> optimizer;
   llvm::cl::opt<double> momentum, weight_decay, clip_norm;

@@ -2,6 +2,7 @@
 // NegativeLogLikelihood {log_probabilities, labels, loss, correct, dlog_probabilities}   likewise
 // Mse {prediction, target, loss, dprediction}
 // BinaryCrossEntropy {logits, target, loss, correct, dlogits}   targets from 0 to 1
+// OutputLoss {x, loss, dx}   of a number that is the loss: its gradient is 1
 //
 // Loss, hits and gradient in one launch; every block leaves its share in the workspace, and one more block adds the shares
 // in a fixed order. `correct` and the gradient may be absent; in evaluation the gradient is not written. The gradient may
@@ -225,6 +226,12 @@ __global__ void binary_loss_kernel(int64_t n, LossScale scale, const float* x, c
 
 int64_t bytes_of_shares(int64_t blocks) { return blocks * static_cast<int64_t>(sizeof(Share)); }
 
+__global__ void output_loss_kernel(const float* x, float* loss, float* dx) {
+  if (cuda::thread_number() > 0) return;
+  *loss = *x;
+  if (dx) *dx = 1;
+}
+
 }  // namespace
 
 std::vector<Algorithm> SoftmaxCrossEntropy::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
@@ -311,5 +318,14 @@ std::unique_ptr<Kernel> BinaryCrossEntropy::make(const Attrs& attrs, std::span<c
                  cuda::out(operand, 2), cuda::out(operand, 3));
   });
 }
+
+PLIMSOLL_CUDA_KERNEL(OutputLoss, {
+  static_cast<void>(attrs);
+  static_cast<void>(operands);
+  return cuda::kernel([](const RunContext& context, std::byte* const* operand, std::byte*) {
+    cuda::launch("the loss", output_loss_kernel, 1, cuda::kThreads, context, cuda::in(operand, 0), cuda::out(operand, 1),
+                 context.training ? cuda::out(operand, 2) : nullptr);
+  });
+})
 
 }  // namespace plimsoll

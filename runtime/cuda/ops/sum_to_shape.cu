@@ -1,6 +1,8 @@
 // SumToShape {x, y}          y = scale · x, summed over the dimensions that are 1 in y (aligned at the last dimension)
 // ProductSum {a, b, y}       the same of a · b
 // BroadcastTo {x, y}         y = scale · x, stretched
+// SumSamples {x, y}          SumToShape over samples: a round's share of the iteration's sum or mean
+// SpreadSamples {dy, dx}     its gradient, as BroadcastTo
 //
 // y may be an `update` operand: the result is added. The loops over x fall apart into those that y keeps and those that are
 // summed over. Where the innermost is kept (a bias below a matrix), a block has 32 neighbours of y, or 32 times four, and sums
@@ -17,6 +19,20 @@
 
 namespace plimsoll {
 namespace {
+
+// What a sum is multiplied by: a number, or, of a sum over samples, with the trainer's factor for a batch that is not whole.
+struct SumScale {
+  SampleSumAttrs attrs;
+  bool of_samples;
+  cuda::ChangingArgument changing = {};
+
+  SumScale with(const RunContext& context) const { return {attrs, of_samples, cuda::changing(context)}; }
+  __device__ float get() const {
+    if (!of_samples) return static_cast<float>(attrs.scale);
+    const double of_batch = changing.get().loss_scale;
+    return static_cast<float>(attrs.mean || of_batch != of_batch ? attrs.scale * of_batch : attrs.scale);
+  }
+};
 
 constexpr int kSumColumns = 32, kSumLines = cuda::kThreads / kSumColumns;
 
@@ -43,7 +59,7 @@ struct SumShape {
   int64_t parts = 1, part = 1;     // of each sum, and terms in each
   int64_t at_once = 1;             // neighbours that a thread takes: of y with columns, else of the terms
   bool columns = false;
-  float scale = 1;
+  SumScale scale = {};
   bool adds = false;
 
   int64_t blocks() const { return (columns ? cuda::divided_up(results, at_once * kSumColumns) : results) * parts; }
@@ -65,7 +81,7 @@ bool four_at_once(const Loops<kFactors>& inner, const Loops<kFactors>& other) {
 }
 
 template <int kFactors>
-SumShape<kFactors> shape_of(double scale, std::span<const OperandDesc> operands) {
+SumShape<kFactors> shape_of(const SumScale& scale, std::span<const OperandDesc> operands) {
   constexpr size_t kAll = kFactors + 1, kY = kFactors;
   std::array<TensorDesc, kAll> descs;
   for (size_t k = 0; k < kAll; ++k) descs[k] = operands[k].tensor;
@@ -84,7 +100,7 @@ SumShape<kFactors> shape_of(double scale, std::span<const OperandDesc> operands)
   shape.at_once = (shape.columns ? four_at_once(kept, reduced) : four_at_once(reduced, kept)) ? 4 : 1;
   shape.kept = cuda::on_device(kept, shape.columns ? shape.at_once : 1);
   shape.reduced = cuda::on_device(reduced, shape.columns ? 1 : shape.at_once);
-  shape.scale = static_cast<float>(scale);
+  shape.scale = scale;
   shape.adds = cuda::adds(operands[kY]);
   // Parts of at least 4096 terms (of 64 for each line of columns), and blocks for a large device.
   const int64_t least = shape.columns ? 64 * kSumLines : 4096, blocks = shape.blocks();
@@ -99,7 +115,7 @@ __device__ void put(const SumShape<kFactors>& shape, int64_t result, int64_t par
     partial[part * shape.results + result] = sum;
     return;
   }
-  const float value = shape.scale * static_cast<float>(sum);
+  const float value = shape.scale.get() * static_cast<float>(sum);
   y[result] = shape.adds ? y[result] + value : value;
 }
 
@@ -145,18 +161,20 @@ __global__ void parts_kernel(SumShape<kFactors> shape, const double* partial, fl
   if (result >= shape.results) return;
   double sum = 0;
   for (int64_t part = 0; part < shape.parts; ++part) sum += partial[part * shape.results + result];
-  const float value = shape.scale * static_cast<float>(sum);
+  const float value = shape.scale.get() * static_cast<float>(sum);
   y[result] = shape.adds ? y[result] + value : value;
 }
 
 template <int kFactors>
-std::unique_ptr<Kernel> sum(double scale, std::span<const OperandDesc> operands) {
-  const SumShape<kFactors> shape = shape_of<kFactors>(scale, operands);
-  return cuda::by_row(shape.at_once, [&](auto at_once) {
-    return cuda::by_index(std::max(shape.terms, shape.results), [&](auto index) -> std::unique_ptr<Kernel> {
+std::unique_ptr<Kernel> sum(const SumScale& scale, std::span<const OperandDesc> operands) {
+  const SumShape<kFactors> planned = shape_of<kFactors>(scale, operands);
+  return cuda::by_row(planned.at_once, [&](auto at_once) {
+    return cuda::by_index(std::max(planned.terms, planned.results), [&](auto index) -> std::unique_ptr<Kernel> {
       using Index = decltype(index);
       constexpr int kAtOnce = decltype(at_once)::value;
-      return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
+      return cuda::kernel([planned](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
+        SumShape<kFactors> shape = planned;
+        shape.scale = planned.scale.with(context);
         Factors<kFactors> factors;
         for (int k = 0; k < kFactors; ++k) factors.of[k] = cuda::in(operand, static_cast<size_t>(k));
         float* const y = cuda::out(operand, kFactors);
@@ -172,12 +190,13 @@ std::unique_ptr<Kernel> sum(double scale, std::span<const OperandDesc> operands)
 }
 
 template <bool kFour, bool kAdd, class Index>
-__global__ void stretch_kernel(Index n, cuda::DeviceLoops<2> loops, float scale, const float* x, float* y) {
+__global__ void stretch_kernel(Index n, cuda::DeviceLoops<2> loops, SumScale scaled, const float* x, float* y) {
   const int64_t number = cuda::thread_number();
   if (number >= static_cast<int64_t>(n)) return;
   const cuda::Places<2> at = cuda::place(loops, static_cast<Index>(number));
   float* const to = y + at.of[0];
   const float* const from = x + at.of[1];
+  const float scale = scaled.get();
   if constexpr (kFour) {
     const float4 v = loops.strides[1][0] != 0 ? cuda::load4(from) : make_float4(*from, *from, *from, *from);
     const float4 result = make_float4(scale * v.x, scale * v.y, scale * v.z, scale * v.w);
@@ -187,41 +206,60 @@ __global__ void stretch_kernel(Index n, cuda::DeviceLoops<2> loops, float scale,
   }
 }
 
-}  // namespace
-
-std::vector<Algorithm> SumToShape::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = shape_of<1>(attrs.scale, operands).workspace_bytes()}};
+SumScale fixed_scale(const ScaleAttrs& attrs) { return {{.scale = attrs.scale}, false}; }
+SumScale samples_scale(const SampleSumAttrs& attrs, const TensorDesc& x, const TensorDesc& y) {
+  return {of_what_is_there(attrs, x, y), true};
 }
 
-std::unique_ptr<Kernel> SumToShape::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  return sum<1>(attrs.scale, operands);
-}
-
-std::vector<Algorithm> ProductSum::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = shape_of<2>(attrs.scale, operands).workspace_bytes()}};
-}
-
-std::unique_ptr<Kernel> ProductSum::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  return sum<2>(attrs.scale, operands);
-}
-
-PLIMSOLL_CUDA_KERNEL(BroadcastTo, {
+std::unique_ptr<Kernel> stretched(const SumScale& scale, std::span<const OperandDesc> operands) {
   const Loops<2> loops = loops_over<2>({operands[1].tensor, operands[0].tensor});
   const bool by_four = cuda::four_at_once(loops);
   const int64_t n = loops.count(0) / (by_four ? 4 : 1);
   const cuda::DeviceLoops<2> nest = cuda::on_device(loops, by_four ? 4 : 1);
-  const float scale = static_cast<float>(attrs.scale);
   return cuda::by_flag(by_four, [&](auto four) {
     return cuda::by_flag(cuda::adds(operands[1]), [&](auto add) {
       return cuda::by_index(n, [&](auto index) -> std::unique_ptr<Kernel> {
         using Index = decltype(index);
         return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
           cuda::launch("broadcast", stretch_kernel<decltype(four)::value, decltype(add)::value, Index>, cuda::blocks_for(n),
-                       cuda::kThreads, context, static_cast<Index>(n), nest, scale, cuda::in(operand, 0), cuda::out(operand, 1));
+                       cuda::kThreads, context, static_cast<Index>(n), nest, scale.with(context), cuda::in(operand, 0),
+                       cuda::out(operand, 1));
         });
       });
     });
   });
-})
+}
+
+}  // namespace
+
+std::vector<Algorithm> SumToShape::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = shape_of<1>(fixed_scale(attrs), operands).workspace_bytes()}};
+}
+
+std::unique_ptr<Kernel> SumToShape::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  return sum<1>(fixed_scale(attrs), operands);
+}
+
+std::vector<Algorithm> ProductSum::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = shape_of<2>(fixed_scale(attrs), operands).workspace_bytes()}};
+}
+
+std::unique_ptr<Kernel> ProductSum::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  return sum<2>(fixed_scale(attrs), operands);
+}
+
+PLIMSOLL_CUDA_KERNEL(BroadcastTo, return stretched(fixed_scale(attrs), operands);)
+
+std::vector<Algorithm> SumSamples::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+  const SumScale scale = samples_scale(attrs, operands[0].tensor, operands[1].tensor);
+  return {{.workspace_bytes = shape_of<1>(scale, operands).workspace_bytes()}};
+}
+
+std::unique_ptr<Kernel> SumSamples::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  return sum<1>(samples_scale(attrs, operands[0].tensor, operands[1].tensor), operands);
+}
+
+PLIMSOLL_CUDA_KERNEL(SpreadSamples,
+                     return stretched(samples_scale(attrs, operands[1].tensor, operands[0].tensor), operands);)
 
 }  // namespace plimsoll

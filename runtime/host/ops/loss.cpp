@@ -2,6 +2,7 @@
 // NegativeLogLikelihood {log_probabilities, labels, loss, correct, dlog_probabilities}   likewise
 // Mse {prediction, target, loss, dprediction}
 // BinaryCrossEntropy {logits, target, loss, correct, dlogits}   targets from 0 to 1
+// OutputLoss {x, loss, dx}   of a number that is the loss: its gradient is 1
 //
 // Loss, hits and gradient in one pass over a row. `correct` and the gradient may be absent; in evaluation the gradient
 // is not written. The gradient may lie on what it is the gradient of.
@@ -312,6 +313,15 @@ std::vector<Algorithm> BinaryCrossEntropy::algorithms(const Attrs& attrs, std::s
 std::unique_ptr<Kernel> BinaryCrossEntropy::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                  std::string_view) {
   return std::make_unique<BinaryCrossEntropyKernel>(attrs, operands);
+}
+
+std::vector<Algorithm> OutputLoss::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> OutputLoss::make(const Attrs&, std::span<const OperandDesc>, std::string_view) {
+  return host::flat_kernel([](const RunContext& context, std::byte* const* operands) {
+    *host::out(operands, 1) = *host::in(operands, 0);
+    if (context.training && operands[2]) *host::out(operands, 2) = 1;
+  });
 }
 
 }  // namespace plimsoll

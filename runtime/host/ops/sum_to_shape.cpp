@@ -1,9 +1,12 @@
 // SumToShape {x, y}          y = scale · x, summed over the dimensions that are 1 in y (aligned at the last dimension)
 // ProductSum {a, b, y}       the same of a · b
 // BroadcastTo {x, y}         y = scale · x, stretched
+// SumSamples {x, y}          SumToShape over samples: a round's share of the iteration's sum or mean
+// SpreadSamples {dy, dx}     its gradient, as BroadcastTo
 //
 // y may be an `update` operand: the result is added. Sums run in a fixed order, each by one thread, in double
 // precision beyond a row: the bits do not depend on how many threads there are.
+#include <optional>
 #include <utility>
 
 #include "runtime/host/flat_kernel.h"
@@ -21,8 +24,10 @@ class SumKernel final : public Kernel {
  public:
   static constexpr size_t kY = Factors;
 
-  SumKernel(double scale, std::span<const OperandDesc> operands)
-      : scale_(static_cast<float>(scale)), accumulates_(operands[kY].access == Access::update) {
+  // `of_samples`: with the trainer's factor for a batch that is not whole.
+  SumKernel(double scale, std::span<const OperandDesc> operands, std::optional<SampleSumAttrs> of_samples = {})
+      : scale_(static_cast<float>(scale)), of_samples_(of_samples),
+        accumulates_(operands[kY].access == Access::update) {
     std::array<TensorDesc, Factors + 1> descs;
     for (size_t k = 0; k <= Factors; ++k) descs[k] = operands[k].tensor;
     const Loops<Factors + 1> all = loops_over(descs);
@@ -46,7 +51,8 @@ class SumKernel final : public Kernel {
     }
   }
 
-  void run(const RunContext&, std::byte* const* operands, std::byte*) override {
+  void run(const RunContext& context, std::byte* const* operands, std::byte*) override {
+    if (of_samples_) scale_ = of_samples_->of_batch(context.loss_scale);
     std::array<const float*, Factors> x;
     for (size_t k = 0; k < Factors; ++k) x[k] = host::in(operands, k);
     float* y = host::out(operands, kY);
@@ -118,7 +124,8 @@ class SumKernel final : public Kernel {
     return sum;
   }
 
-  float scale_;
+  float scale_;  // of this run
+  std::optional<SampleSumAttrs> of_samples_;
   bool accumulates_;
   bool inner_kept_ = false, unit_ = false;
   int64_t inner_count_ = 1, row_count_ = 1;
@@ -126,6 +133,28 @@ class SumKernel final : public Kernel {
   std::array<int64_t, Factors + 1> row_step_ = {};
   Loops<Factors + 1> kept_, reduced_;  // without the innermost loop
 };
+
+std::unique_ptr<Kernel> stretched(double plain_scale, std::span<const OperandDesc> operands,
+                                  std::optional<SampleSumAttrs> of_samples = {}) {
+  const Loops<2> loops = loops_over<2>({operands[1].tensor, operands[0].tensor});
+  const bool accumulates = operands[1].access == Access::update;
+  return host::flat_kernel([=](const RunContext& context, std::byte* const* operand) {
+    const float scale = of_samples ? of_samples->of_batch(context.loss_scale) : static_cast<float>(plain_scale);
+    const float* x = host::in(operand, 0);
+    float* y = host::out(operand, 1);
+    const int64_t rows = loops.count(1), length = loops.counts[0], step = loops.strides[1][0];
+#pragma omp parallel for schedule(static) if (rows * length > 16384)
+    for (int64_t i = 0; i < rows; ++i) {
+      float* to = y + loops.offset(0, i, 1);
+      const float* from = x + loops.offset(1, i, 1);
+      if (accumulates) {
+        for (int64_t j = 0; j < length; ++j) to[j] += scale * from[j * step];
+      } else {
+        for (int64_t j = 0; j < length; ++j) to[j] = scale * from[j * step];
+      }
+    }
+  });
+}
 
 }  // namespace
 
@@ -144,24 +173,19 @@ std::unique_ptr<Kernel> ProductSum::make(const Attrs& attrs, std::span<const Ope
 std::vector<Algorithm> BroadcastTo::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> BroadcastTo::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  const Loops<2> loops = loops_over<2>({operands[1].tensor, operands[0].tensor});
-  const float scale = static_cast<float>(attrs.scale);
-  const bool accumulates = operands[1].access == Access::update;
-  return host::flat_kernel([loops, scale, accumulates](const RunContext&, std::byte* const* operand) {
-    const float* x = host::in(operand, 0);
-    float* y = host::out(operand, 1);
-    const int64_t rows = loops.count(1), length = loops.counts[0], step = loops.strides[1][0];
-#pragma omp parallel for schedule(static) if (rows * length > 16384)
-    for (int64_t i = 0; i < rows; ++i) {
-      float* to = y + loops.offset(0, i, 1);
-      const float* from = x + loops.offset(1, i, 1);
-      if (accumulates) {
-        for (int64_t j = 0; j < length; ++j) to[j] += scale * from[j * step];
-      } else {
-        for (int64_t j = 0; j < length; ++j) to[j] = scale * from[j * step];
-      }
-    }
-  });
+  return stretched(attrs.scale, operands);
+}
+
+std::vector<Algorithm> SumSamples::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> SumSamples::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  return std::make_unique<SumKernel<1>>(0, operands, of_what_is_there(attrs, operands[0].tensor, operands[1].tensor));
+}
+
+std::vector<Algorithm> SpreadSamples::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> SpreadSamples::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  return stretched(0, operands, of_what_is_there(attrs, operands[1].tensor, operands[0].tensor));
 }
 
 }  // namespace plimsoll

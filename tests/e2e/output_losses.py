@@ -1,0 +1,242 @@
+"""Losses that models compute themselves, as ONNX files, and what training them gives, in double precision.
+
+    output_losses.py make            NAME.onnx for each of LOSSES, and data: x.npy, t.npy, hot.npy, eps.npy of 21 samples
+    output_losses.py check NAME METRICS.jsonl OUT.onnx BATCH STEPS RATE [MOMENTUM-FREE SGD]
+
+The reference evaluates the file's own nodes with numpy; gradients are central differences.
+"""
+import json
+import sys
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+SAMPLES = 21
+
+
+def axes_of(attributes, inputs):
+    axes = inputs[1] if len(inputs) > 1 else attributes.get("axes")
+    return None if axes is None else tuple(int(a) for a in axes)
+
+
+def log_softmax(x, axis):
+    x = x - x.max(axis=axis, keepdims=True)
+    return x - np.log(np.exp(x).sum(axis=axis, keepdims=True))
+
+
+def evaluated(node, inputs):
+    a = {item.name: helper.get_attribute_value(item) for item in node.attribute}
+    reduced = lambda f: f(inputs[0], axis=axes_of(a, inputs), keepdims=bool(a.get("keepdims", 1)))
+    mean_of_labels = lambda logs: -np.mean([row[label] for row, label in zip(logs, inputs[1])])
+    return {
+        "Constant": lambda: numpy_helper.to_array(a["value"]).astype(np.float64),
+        "MatMul": lambda: inputs[0] @ inputs[1], "Add": lambda: inputs[0] + inputs[1], "Sub": lambda: inputs[0] - inputs[1],
+        "Mul": lambda: inputs[0] * inputs[1], "Div": lambda: inputs[0] / inputs[1], "Exp": lambda: np.exp(inputs[0]),
+        "Log": lambda: np.log(inputs[0]), "Sqrt": lambda: np.sqrt(inputs[0]), "Neg": lambda: -inputs[0],
+        "Abs": lambda: np.abs(inputs[0]), "Tanh": lambda: np.tanh(inputs[0]), "Pow": lambda: inputs[0] ** inputs[1],
+        "Min": lambda: np.minimum(*inputs), "LogSoftmax": lambda: log_softmax(inputs[0], a["axis"]),
+        "ReduceMean": lambda: reduced(np.mean), "ReduceSum": lambda: reduced(np.sum),
+        "ReduceLogSumExp": lambda: np.log(reduced(lambda x, **how: np.exp(x).sum(**how))),
+        "Transpose": lambda: np.transpose(inputs[0], a.get("perm")),
+        "SoftmaxCrossEntropyLoss": lambda: mean_of_labels(log_softmax(inputs[0], 1)),
+        "NegativeLogLikelihoodLoss": lambda: mean_of_labels(inputs[0]),
+    }[node.op_type]()
+
+
+class Reference:
+    def __init__(self, path):
+        self.graph = onnx.load(path).graph
+        self.held = {t.name: numpy_helper.to_array(t).astype(np.float64) if t.data_type == TensorProto.FLOAT else
+                     numpy_helper.to_array(t) for t in self.graph.initializer}
+        self.weights = sorted(name for name in self.held if name.startswith("w"))
+        self.inputs = [i.name for i in self.graph.input]
+        self.loss = "loss"
+
+    def value(self, fed):
+        values = dict(self.held, **fed)
+        for node in self.graph.node:
+            values[node.output[0]] = evaluated(node, [values[name] for name in node.input])
+        return float(values[self.loss])
+
+    def gradients(self, fed, h=1e-6):
+        found = {}
+        for name in self.weights:
+            weight, slope = self.held[name], np.zeros_like(self.held[name])
+            for at in np.ndindex(weight.shape):
+                middle = weight[at]
+                weight[at] = middle + h
+                above = self.value(fed)
+                weight[at] = middle - h
+                slope[at] = (above - self.value(fed)) / (2 * h)
+                weight[at] = middle
+            found[name] = slope
+        return found
+
+
+class Graph:
+    """Nodes in a row; each call gives the name of its output."""
+
+    def __init__(self, name):
+        self.name, self.nodes, self.held, self.count = name, [], [], 0
+        self.random = np.random.RandomState(len(name))
+
+    def __getattr__(self, op):
+        def add(*inputs, out=None, **attributes):
+            self.count += 1
+            out = out or f"{op.lower()}{self.count}"
+            self.nodes.append(helper.make_node(op, list(inputs), [out], name=out, **attributes))
+            return out
+        return add
+
+    def weight(self, *shape):
+        self.held.append(numpy_helper.from_array((0.4 * self.random.randn(*shape)).astype(np.float32), f"w{len(self.held)}"))
+        return self.held[-1].name
+
+    def number(self, value):
+        return self.Constant(value=numpy_helper.from_array(np.array(value, np.float32)))
+
+    def linear(self, x, inside, outside):
+        return self.Add(self.MatMul(x, self.weight(inside, outside)), self.weight(outside))
+
+    def save(self, inputs, outputs=(("loss", []),)):
+        types = {"x": (TensorProto.FLOAT, ["N", 6]), "t": (TensorProto.FLOAT, ["N", 3]), "hot": (TensorProto.FLOAT, ["N", 3]),
+                 "eps": (TensorProto.FLOAT, ["N", 2]), "u": (TensorProto.INT64, ["N"]), "v": (TensorProto.INT64, ["N"])}
+        described = lambda name: helper.make_tensor_value_info(name, *types[name])
+        made = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs]
+        graph = helper.make_graph(self.nodes, self.name, [described(name) for name in inputs], made, self.held)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15)], ir_version=8), self.name + ".onnx")
+
+
+def mse(g):
+    d = g.Sub(g.linear("x", 6, 3), "t")
+    g.ReduceMean(g.Mul(d, d), out="loss", keepdims=0)
+    g.save(["x", "t"])
+
+
+def huber(g):
+    e = g.Abs(g.Sub(g.linear("x", 6, 3), "t"))
+    q = g.Min(e, g.number(0.7))
+    half = g.Mul(g.number(0.5), g.Mul(q, q))
+    g.ReduceMean(g.Add(half, g.Mul(g.number(0.7), g.Sub(e, q))), out="loss", keepdims=0)
+    g.save(["x", "t"])
+
+
+def focal(g):
+    """The author's targets come first."""
+    logs = g.LogSoftmax(g.linear("x", 6, 3), axis=1)
+    of_class = g.ReduceSum(g.Mul(logs, "hot"), g.axes, keepdims=0)
+    others = g.Sub(g.number(1.0), g.Exp(of_class))
+    g.Neg(g.ReduceMean(g.Mul(g.Mul(others, others), of_class), keepdims=1), out="loss")
+    g.save(["hot", "x"], [("loss", [1])])
+
+
+def vae(g):
+    """Sums over features, then the mean over samples, as the paper has it; a sum would do as well (vae_sum)."""
+    recon, kl = vae_terms(g)
+    both = g.Add(recon, g.Mul(g.number(0.3), kl))
+    g.ReduceMean(both, out="loss", keepdims=0)
+    g.save(["x", "eps"])
+
+
+def vae_sum(g):
+    recon, kl = vae_terms(g)
+    g.Add(g.ReduceSum(recon, keepdims=0), g.Div(g.ReduceSum(kl, keepdims=0), g.number(4.0)), out="loss")
+    g.save(["x", "eps"])
+
+
+def vae_terms(g):
+    hidden = g.Tanh(g.linear("x", 6, 4))
+    mean, log_variance = g.linear(hidden, 4, 2), g.linear(hidden, 4, 2)
+    z = g.Add(mean, g.Mul(g.Exp(g.Mul(log_variance, g.number(0.5))), "eps"))
+    off = g.Sub(g.linear(z, 2, 6), "x")
+    recon = g.ReduceSum(g.Mul(off, off), g.axes, keepdims=0)
+    inner = g.Sub(g.Sub(g.Add(log_variance, g.number(1.0)), g.Mul(mean, mean)), g.Exp(log_variance))
+    return recon, g.Mul(g.number(-0.5), g.ReduceSum(inner, g.axes, keepdims=0))
+
+
+def heads(g):
+    """Two heads, the other output a part of the loss."""
+    hidden = g.Tanh(g.linear("x", 6, 4))
+    d = g.Sub(g.linear(hidden, 4, 3), "t")
+    logs = g.LogSoftmax(g.linear(hidden, 4, 3), axis=1)
+    likelihood = g.Mul(logs, "hot", out="likelihood")
+    entropy = g.ReduceMean(g.ReduceSum(likelihood, g.axes, keepdims=0), keepdims=0)
+    g.Sub(g.Mul(g.number(0.25), g.ReduceMean(g.Mul(d, d), keepdims=0)), entropy, out="loss")
+    g.save(["x", "t", "hot"], [("likelihood", ["N", 3]), ("loss", [])])
+
+
+def rmse(g):
+    d = g.Sub(g.linear("x", 6, 3), "t")
+    g.Sqrt(g.ReduceMean(g.Mul(d, d), keepdims=0), out="loss")
+    g.save(["x", "t"])
+
+
+def decay(g):
+    """A term that no sample is part of."""
+    d = g.Sub(g.linear("x", 6, 3), "t")
+    w = g.held[0].name
+    g.Add(g.ReduceMean(g.Mul(d, d), keepdims=0), g.Mul(g.number(0.01), g.ReduceSum(g.Mul(w, w), keepdims=0)), out="loss")
+    g.save(["x", "t"])
+
+
+def centred(g):
+    """Samples beside their mean."""
+    y = g.Tanh(g.linear("x", 6, 3))
+    d = g.Sub(g.Sub(y, g.ReduceMean(y, axes=[0], keepdims=1)), "t")
+    g.ReduceSum(g.Mul(d, d), out="loss", keepdims=0)
+    g.save(["x", "t"])
+
+
+SPLIT = [mse, huber, focal, vae, vae_sum, heads]
+WHOLE = [rmse, decay, centred]
+
+
+def make():
+    for build in SPLIT + WHOLE:
+        g = Graph(build.__name__)
+        g.axes = "axes"
+        build(g)
+        model = onnx.load(g.name + ".onnx")
+        if any("axes" in node.input for node in model.graph.node):
+            model.graph.initializer.append(numpy_helper.from_array(np.array([1], np.int64), "axes"))
+            onnx.save(model, g.name + ".onnx")
+    r = np.random.RandomState(0)
+    classes = r.randint(0, 3, SAMPLES)
+    for name, array in {"x": r.randn(SAMPLES, 6), "t": r.randn(SAMPLES, 3), "eps": r.randn(SAMPLES, 2), "hot": np.eye(3)[classes]}.items():
+        np.save(name + ".npy", array.astype(np.float32))
+    np.save("u.npy", classes.astype(np.int64))
+    np.save("v.npy", r.randint(0, 3, SAMPLES).astype(np.int64))
+
+
+def check(name, metrics, trained, batch, steps, rate):
+    """Plain SGD over the samples in their order; a last batch that is not whole counts as it is."""
+    reference = Reference(name + ".onnx")
+    data = {i: np.load(i + ".npy") for i in reference.inputs}
+    data = {i: a if a.dtype == np.int64 else a.astype(np.float64) for i, a in data.items()}
+    lines = [json.loads(line) for line in open(metrics)]
+    assert len(lines) == steps, lines
+    was = {w: reference.held[w].copy() for w in reference.weights}
+    for step, line in enumerate(lines):
+        fed = {i: a[step * batch:(step + 1) * batch] for i, a in data.items()}
+        loss = reference.value(fed)
+        assert abs(line["loss"] - loss) <= 1e-5 * max(1, abs(loss)), (name, step, line["loss"], loss)
+        for weight, slope in reference.gradients(fed).items():
+            reference.held[weight] -= rate * slope
+    held = {t.name: numpy_helper.to_array(t) for t in onnx.load(trained).graph.initializer}
+    for weight in reference.weights:
+        moved = np.linalg.norm(reference.held[weight] - was[weight])
+        off = np.linalg.norm(reference.held[weight] - held[weight])
+        assert moved > 0 and off <= 1e-4 * moved, (name, weight, off, moved)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "make":
+        make()
+    elif sys.argv[1] == "list":
+        print(" ".join(build.__name__ for build in (SPLIT if sys.argv[2] == "split" else WHOLE)))
+    elif sys.argv[1] == "inputs":
+        print(",".join(i + ".npy" for i in Reference(sys.argv[2] + ".onnx").inputs))
+    else:
+        name, metrics, trained, batch, steps, rate = sys.argv[2:]
+        check(name, metrics, trained, int(batch), int(steps), float(rate))

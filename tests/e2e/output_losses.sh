@@ -1,0 +1,42 @@
+# Losses that the model computes itself: each iteration's loss and the weights are those of numpy in double precision, with the batch whole
+# and in rounds, also for a last batch that is smaller. What is no sum over samples keeps the batch whole, and says so.
+. "$PLIMSOLL_E2E/trainer.bash"
+$python -c 'import onnx' 2>/dev/null || { echo "skipped: no onnx for $python"; exit 77; }
+losses=("$python" "$PLIMSOLL_E2E/output_losses.py")
+"${losses[@]}" make
+options=(--batch 8 --loss output --optimizer sgd)
+# trains NAME DIR: 8, 8 and 5 samples
+trains() {
+  expect 0 $2/build/train --data npy:$("${losses[@]}" inputs $1) --no-shuffle --last keep --epochs 1 --lr 0.1 --metrics $2.jsonl --save $2.onnx
+  "${losses[@]}" check $1 $2.jsonl $2.onnx 8 3 0.1 || fail "$2: not as numpy"
+}
+build_trainer mse-whole mse.onnx "${options[@]}"
+trains mse mse-whole
+for name in $("${losses[@]}" list split); do
+  build_trainer $name-rounds $name.onnx "${options[@]}" --sub-batch 3
+  trains $name $name-rounds
+done
+for name in $("${losses[@]}" list whole); do
+  build_trainer $name-whole $name.onnx "${options[@]}"
+  trains $name $name-whole
+  expect 2 plimsoll plan $name.onnx "${options[@]}" --sub-batch 3 -q -o plan.json; says "the batch of 8 has to stay whole, and --sub-batch parts it"
+done
+
+# The model's own inputs are all that is fed: synthetic data fit them; what evaluates and predicts says what it can.
+expect 0 heads-rounds/build/train --data synthetic --eval-data synthetic --steps 2;  says "test loss"
+expect 2 heads-rounds/build/train --predict x.npy --out out.npy;  says "no step of this program makes what its loss looks at"
+expect 2 heads-rounds/build/train --data npy:x.npy,t.npy;         says "npy: takes one file for each of the model's 3 inputs, 2 are given"
+expect 2 heads-rounds/build/train --steps 1;                      says "--data npy:x.npy,t.npy,hot.npy or synthetic"
+
+# Which output: named, or the only number.
+expect 0 plimsoll plan mse.onnx --batch 8 --loss output:loss -q -o plan.json
+expect 2 plimsoll plan mse.onnx --batch 8 --loss output:lost -q -o plan.json
+says "--loss output:lost: the model has no such output; outputs: 'loss' f32[]"
+expect 2 plimsoll plan mse.onnx --batch 8 --loss output:loss --output loss -o plan.json;  says "exclude each other"
+expect 2 plimsoll plan mse.onnx --batch 8 --loss output: -o plan.json;                    says "output:NAME, NAME being an output of the model"
+expect 4 plimsoll plan heads.onnx --batch 8 --loss output:likelihood -q -o plan.json
+says "output 'likelihood' f32[N,3] is no loss: a loss is one f32"; says "the mean or the sum over all samples"
+expect 0 plimsoll plan rmse.onnx --batch 8 --loss output -o plan.json;                    says "the batch stays whole: layer 'loss' (Sqrt)"
+expect 2 plimsoll plan rmse.onnx --batch 8 --loss output --ranks 2 -q -o plan.json;       says "--ranks parts it"
+expect 2 plimsoll plan rmse.onnx --batch 8 --loss output --batch-norm split --sub-batch 4 -q -o plan.json
+says "the batch of 8 has to stay whole"

@@ -1,0 +1,152 @@
+// Which networks may go through their batch in rounds, and losses that are outputs of the model.
+#include "compiler/training/whole_batch.h"
+
+#include <catch2/catch.hpp>
+
+#include "compiler/ops/op.h"
+#include "compiler/training/build.h"
+#include "compiler/training/loss.h"
+#include "compiler/training/output_loss.h"
+
+namespace plimsoll {
+namespace {
+
+using Catch::Matchers::Contains;
+
+// x [N,4] · w, and what a test makes of it.
+struct LossChain {
+  Network network;
+  ValueId x = value("x", ValueKind::input, {kBatch, {4}}), t = value("t", ValueKind::input, {kBatch, {3}});
+  ValueId w = value("w", ValueKind::parameter, {{4}, {3}});
+  ValueId scores = node("MatMul", {x, w});
+
+  ValueId value(const std::string& name, ValueKind kind, Dims dims) {
+    const ValueId id = network.values.push_back({.name = name, .kind = kind, .type = {DataType::f32, std::move(dims)}});
+    network.values[id].trainable = kind == ValueKind::parameter;
+    if (kind == ValueKind::parameter) network.values[id].initializer = name;
+    if (kind == ValueKind::input) network.inputs.push_back(id);
+    return id;
+  }
+
+  ValueId node(const std::string& op, std::vector<ValueId> inputs, std::map<std::string, NodeAttribute> attributes = {}) {
+    const std::string name = op + std::to_string(network.nodes.size());
+    const ValueId output = network.values.push_back({.name = name});
+    network.nodes.push_back({.name = name, .op = op, .opset = 13, .inputs = std::move(inputs), .outputs = {output}, .attributes = std::move(attributes)});
+    const auto types = find_op(op)->infer(NodeView(network, network.nodes.back()));
+    INFO((types.ok() ? "" : types.error().message));
+    REQUIRE(types.ok());
+    network.values[output].type = (*types)[0];
+    return output;
+  }
+
+  ValueId squares() {
+    const ValueId d = node("Sub", {scores, t});
+    return node("Mul", {d, d});
+  }
+
+  // All axes, to a tensor without dimensions.
+  ValueId mean(ValueId of) { return node("ReduceMean", {of}, {{"keepdims", int64_t{0}}}); }
+
+  // The first node that needs the whole batch, where the loss is `output`; "" for none.
+  std::string whole(ValueId output) {
+    network.outputs = {output};
+    std::vector<std::string> notes;
+    REQUIRE(attach_loss(network, LossKind::output, notes).ok());
+    const auto whole = nodes_of_whole_batch(network);
+    for (const NodeId id : ids_of(network.nodes))
+      if (whole[id]) return network.nodes[id].name;
+    return "";
+  }
+};
+
+}  // namespace
+
+TEST_CASE("sums and means over samples, and what is linear in them, may go through in rounds") {
+  const auto first = [](const auto& make) {
+    LossChain c;
+    return c.whole(make(c));
+  };
+  CHECK(first([](LossChain& c) { return c.mean(c.squares()); }).empty());
+  CHECK(first([](LossChain& c) { return c.node("Neg", {c.mean(c.squares())}); }).empty());
+  CHECK(first([](LossChain& c) { return c.node("Add", {c.mean(c.squares()), c.mean(c.scores)}); }).empty());
+  CHECK(first([](LossChain& c) {
+    const ValueId scale = c.value("scale", ValueKind::parameter, {{1}});
+    return c.node("Mul", {c.mean(c.squares()), c.node("Exp", {scale})});
+  }).empty());
+  // Over samples first, over the rest later.
+  CHECK(first([](LossChain& c) {
+    return c.mean(c.node("ReduceSum", {c.squares()}, {{"axes", std::vector<int64_t>{0}}}));
+  }).empty());
+}
+
+TEST_CASE("what makes no sum over samples needs the whole batch") {
+  const auto first = [](const auto& make) {
+    LossChain c;
+    return c.whole(make(c));
+  };
+  CHECK_THAT(first([](LossChain& c) { return c.node("Sqrt", {c.mean(c.squares())}); }), Contains("Sqrt"));
+  CHECK_THAT(first([](LossChain& c) {
+    const ValueId mean = c.mean(c.squares());
+    return c.node("Mul", {mean, mean});
+  }), Contains("Mul"));
+  CHECK_THAT(first([](LossChain& c) { return c.node("Add", {c.mean(c.squares()), c.mean(c.node("Mul", {c.w, c.w}))}); }), Contains("Add"));
+  CHECK_THAT(first([](LossChain& c) { return c.node("Div", {c.mean(c.scores), c.mean(c.squares())}); }), Contains("Div"));
+  CHECK_THAT(first([](LossChain& c) { return c.mean(c.node("Sub", {c.scores, c.mean(c.scores)})); }), Contains("Sub"));
+  CHECK_THAT(first([](LossChain& c) { return c.node("ReduceMax", {c.scores}, {{"keepdims", int64_t{0}}}); }), Contains("ReduceMax"));
+  // A loss of no sample would be there once for each round.
+  CHECK(first([](LossChain& c) { return c.mean(c.w); }) == "loss");
+  // A Relu that was melted into an addition.
+  CHECK_THAT(first([](LossChain& c) {
+    return c.node("Add", {c.mean(c.squares()), c.mean(c.scores)}, {{"relu", int64_t{1}}});
+  }), Contains("Add"));
+}
+
+TEST_CASE("a mean over samples is a share of the iteration's mean in rounds, and the round's own where the batch is whole") {
+  const auto attributes = [](bool root) {
+    LossChain c;
+    const ValueId mean = c.mean(c.squares());
+    c.whole(root ? c.node("Sqrt", {mean}) : mean);
+    const auto graph = build_task_graph(c.network, {.batch = 8});
+    REQUIRE(graph.ok());
+    CHECK_FALSE(graph->output.valid());
+    CHECK(graph->loss.valid());
+    std::string text;
+    for (const Task& task : graph->tasks) {
+      CHECK(task.whole_batch == (root && (task.kernel == "SqrtForward" || task.kernel == "OutputLoss")));
+      if (task.kernel != "SumSamples" && task.kernel != "SpreadSamples") continue;
+      const auto attrs = task.attributes;
+      for (const Attribute& attribute : attrs)
+        if (attribute.name == "scale" && !root) text += std::get<double>(attribute.value) == 1.0 / 24 ? "share " : "other ";
+        else if (attribute.name == "of_round" && root) text += std::get<bool>(attribute.value) ? "own " : "other ";
+    }
+    return text;
+  };
+  CHECK(attributes(false) == "share share ");
+  CHECK(attributes(true) == "own own ");
+}
+
+TEST_CASE("the output that is the loss is named, or the only number, and what it leaves out is an error") {
+  LossChain c;
+  const ValueId loss = c.mean(c.squares()), other = c.mean(c.scores), head = c.node("MatMul", {c.x, c.value("v", ValueKind::parameter, {{4}, {2}})});
+  const auto found = [&](std::vector<ValueId> outputs, const std::string& name = "") {
+    c.network.outputs = std::move(outputs);
+    const auto result = find_output_loss(c.network, name);
+    if (result.ok()) return *result;
+    std::string notes;
+    for (const std::string& note : result.error().notes) notes += "; " + note;
+    return std::to_string(static_cast<int>(result.error().code)) + ": " + result.error().message + notes;
+  };
+  const std::string name = c.network.values[loss].name;
+  CHECK(found({loss}) == name);
+  CHECK(found({c.scores, loss}) == name);
+  CHECK(found({head, loss}, name) == name);
+  CHECK(found({head, loss}) == "4: output 'MatMul5' f32[N,2] is no part of the loss '" + name +
+                                   "', so what makes only this output would not be trained; --loss output:" + name + " trains without it");
+  CHECK_THAT(found({loss, other}), Contains("4: several of the model's outputs are numbers"));
+  CHECK_THAT(found({c.scores, head}), Contains("4: none of the model's outputs are numbers"));
+  CHECK_THAT(found({c.scores}), Contains("is no loss: a loss is one f32; end the model in the mean or the sum over all samples"));
+  CHECK_THAT(found({loss, c.scores}, c.network.values[c.scores].name), Contains("is no loss"));
+  CHECK_THAT(found({loss}, "los"), Contains("2: --loss output:los: the model has no such output; outputs: '" + name + "' f32[]"));
+}
+
+}  // namespace plimsoll
