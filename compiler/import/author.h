@@ -5,6 +5,7 @@
 //    "trained": ["conv.weight", …],   parameters that an optimizer steps; no other initializer is trained
 //    "frozen":  ["stem.weight", …],   parameters with requires_grad=False
 //    "buffers": ["scale", …],
+//    "detached": ["detach_3", …],     what these Identity nodes make is cut off from the gradient
 //    "modes": "stated"}               training_mode of each BatchNormalization is its module's;
 //                                     left out where some are unknown
 #pragma once
@@ -19,7 +20,7 @@
 namespace plimsoll {
 
 struct AuthorNotes {
-  std::unordered_set<std::string> trained = {};
+  std::unordered_set<std::string> trained = {}, frozen = {}, buffers = {}, detached = {};
   bool modes_are_stated = false;
 };
 

@@ -275,6 +275,7 @@ Status NetworkBuilder::infer(const onnx::NodeProto& given, const Op& op) {
             .opset = static_cast<int>(opset_),
             .attributes = attributes_of(proto),
             .module_path = module_path_of(proto)};
+  if (is_detached(given, file_)) node.attributes["detached"] = int64_t{1};
   if (const auto zeros = proto.input_size() > 0 ? absorbed_.find(proto.input(0)) : absorbed_.end(); zeros != absorbed_.end())
     absorb(zeros->second, node);
   for (size_t i = 0; i < static_cast<size_t>(proto.input_size()); ++i) {

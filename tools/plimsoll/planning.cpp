@@ -39,11 +39,18 @@ Result<ImportedModel> import_model(const ModelOptions& options, bool to_write) {
   return import_onnx(options.model, {.batch = options.batch, .dims = dims, .strict = options.strict, .holds_weights = to_write, .require_normalization = options.require_bn});
 }
 
-Status freeze_as_asked(const ModelOptions& options, Network& network, std::vector<std::string>& notes) {
+Status freeze_as_asked(const ModelOptions& options, ImportedModel& model, std::vector<std::string>& notes) {
+  Network& network = model.network;
+  if (!model.perhaps_merged.empty() && !options.weights.assume_shared)
+    return Error{ExitCode::invalid_model, model.perhaps_merged,
+                 {"if the model shares them: --assume-shared",
+                  "else export it again without that optimizer: optimize=False, or plimsoll.export (docs/python.md)"}};
+  PLIMSOLL_TRY(decide_modes(network, model.states_modes, options.weights.modes, !options.weights.frozen_statistics.empty()));
   leave_out_evaluated_dropouts(network, notes);
   const auto& frozen = options.weights.frozen_statistics;
   PLIMSOLL_TRY(freeze_statistics(network, {frozen.begin(), frozen.end()}, notes));
-  return freeze_weights(network, options.weights.patterns(), notes);
+  PLIMSOLL_TRY(freeze_weights(network, options.weights.patterns(), notes));
+  return decide_weights(network, options.weights.assume, notes);
 }
 
 void fuse(Network& network) {
@@ -64,7 +71,7 @@ Result<std::vector<TaskGraph>> load_graphs(const ModelOptions& options, const Co
   PLIMSOLL_ASSIGN(ImportedModel model, import_model(options, false));
   std::vector<std::string> notes = model.notes;
   PLIMSOLL_TRY(attach_loss(model.network, loss_of(options), notes));
-  PLIMSOLL_TRY(freeze_as_asked(options, model.network, notes));
+  PLIMSOLL_TRY(freeze_as_asked(options, model, notes));
   tell(model, notes, console);
   fuse(model.network);
   return graphs_to_measure(options, model.network);
@@ -84,7 +91,7 @@ Result<Plannable> prepare_plans(const PlanningOptions& options, const Console& c
   std::vector<std::string> notes = model.notes;
   if (!as_paper) {
     PLIMSOLL_TRY(attach_loss(model.network, loss_of(options), notes));
-    PLIMSOLL_TRY(freeze_as_asked(options, model.network, notes));
+    PLIMSOLL_TRY(freeze_as_asked(options, model, notes));
   } else {
     PLIMSOLL_TRY(choose_output(model.network, options.weights.output, notes));
   }

@@ -10,6 +10,8 @@
 #include "compiler/training/build.h"
 #include "compiler/training/freeze.h"
 #include "compiler/training/loss.h"
+#include "compiler/training/modes.h"
+#include "compiler/training/undecided.h"
 
 namespace plimsoll {
 
@@ -17,9 +19,15 @@ namespace plimsoll {
 struct WeightOptions {
   explicit WeightOptions(llvm::cl::SubCommand& sub);
   WeightPatterns patterns() const { return {{trainable.begin(), trainable.end()}, {freeze.begin(), freeze.end()}}; }
-  bool given() const { return !trainable.empty() || !freeze.empty() || !frozen_statistics.empty(); }
+  bool given() const {
+    return !trainable.empty() || !freeze.empty() || !frozen_statistics.empty() || assume != Assume::nothing ||
+           modes != Modes::asked || assume_shared;
+  }
 
   llvm::cl::list<std::string> trainable, freeze, frozen_statistics;
+  llvm::cl::opt<Assume> assume;
+  llvm::cl::opt<Modes> modes;
+  llvm::cl::opt<bool> assume_shared;
   llvm::cl::opt<std::string> output;  // of several: the one that the loss is of
 };
 
