@@ -42,6 +42,9 @@ Result<std::optional<AuthorNotes>> author_notes_of(const onnx::ModelProto& model
     add_names("frozen", notes.frozen);
     add_names("buffers", notes.buffers);
     add_names("detached", notes.detached);
+    if (json.contains("padding") && json["padding"].is_object())
+      for (const auto& [name, row] : json["padding"].items())
+        if (row.is_number_integer()) notes.padding.emplace(name, row.get<int64_t>());
     notes.modes_are_stated = json.contains("modes") && json["modes"] == "stated";
     return std::optional(std::move(notes));
   }

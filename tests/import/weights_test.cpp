@@ -262,6 +262,17 @@ TEST_CASE("places that tell a parameter, and places that do not") {
   CHECK_THAT(imported->reasons.at("table"), StartsWith("a table of embeddings of node 'embed'"));
 }
 
+TEST_CASE("the logarithms of the probabilities that a loss gives are not taken for what its kernel counts") {
+  ModelBuilder build;
+  build.input("x", {"N", "4"}).input("labels", {"N"}, onnx::TensorProto::INT64).weight("w", {4, 4});
+  build.node("MatMul", {"x", "w"}, {"scores"}, "fc");
+  build.node("SoftmaxCrossEntropyLoss", {"scores", "labels"}, {"loss", "logs"}, "loss");
+  build.output("loss");
+  CHECK(outcome(build.import()) == "ok");  // an output that nobody reads is none
+  build.output("logs");
+  CHECK_THAT(outcome(build.import()), StartsWith("5: ") && Contains("node 'loss' (SoftmaxCrossEntropyLoss)") && Contains("no kernel makes it"));
+}
+
 TEST_CASE("what is detached is not trained") {
   ModelBuilder build;
   build.input("x", {"N", "4"}).weight("a", {4, 4}).weight("b", {4, 4});
