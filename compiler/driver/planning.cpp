@@ -40,6 +40,10 @@ Result<ImportedModel> import_model(const ModelRequest& request, bool to_write) {
                                      .require_normalization = request.require_batch_norm});
 }
 
+FileStatements statements_of(const ImportedModel& model) {
+  return {.states_modes = model.states_modes, .perhaps_merged = model.perhaps_merged};
+}
+
 void tell(const ImportedModel& model, const std::vector<std::string>& notes, const Messages& messages) {
   for (const std::string& note : notes) messages.note(note);
   for (const std::string& warning : model.warnings) messages.warning(warning);
@@ -51,7 +55,7 @@ Result<std::vector<TaskGraph>> load_graphs(const ModelRequest& request, const Me
   PLIMSOLL_TRY(check_usage(request));
   PLIMSOLL_ASSIGN(ImportedModel model, import_model(request, false));
   std::vector<std::string> notes = model.notes;
-  PLIMSOLL_TRY(make_trainable(model.network, request.network, notes));
+  PLIMSOLL_TRY(make_trainable(model.network, statements_of(model), request.network, notes));
   tell(model, notes, messages);
   fuse(model.network);
   return graphs_to_measure(request, model.network);
@@ -71,7 +75,7 @@ Result<Plannable> prepare_plans(const PlanningRequest& asked, const Messages& me
   const PaperRules* const as_paper = find_rules(asked.rules);
   std::vector<std::string> notes = model.notes;
   if (!as_paper) {
-    PLIMSOLL_TRY(make_trainable(model.network, of_model.network, notes));
+    PLIMSOLL_TRY(make_trainable(model.network, statements_of(model), of_model.network, notes));
   } else {
     PLIMSOLL_TRY(choose_output(model.network, of_model.network.loss.output, notes));
   }

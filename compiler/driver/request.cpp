@@ -16,7 +16,8 @@ namespace {
 constexpr int kMostJobs = 256;
 
 bool chooses_weights(const TrainedRequest& trained) {
-  return !trained.weights.trainable.empty() || !trained.weights.freeze.empty() || !trained.frozen_statistics.empty();
+  return !trained.weights.trainable.empty() || !trained.weights.freeze.empty() || !trained.frozen_statistics.empty() ||
+         trained.assume != Assume::nothing || trained.modes != Modes::asked || trained.assume_shared;
 }
 
 Status check_ranks(const PlanningRequest& request) {

@@ -34,6 +34,17 @@ Result<std::optional<AuthorNotes>> author_notes_of(const onnx::ModelProto& model
       if (!name.is_string()) return invalid("lists a trained parameter that is no name");
       notes.trained.insert(name.get<std::string>());
     }
+    const auto add_names = [&](const char* key, std::unordered_set<std::string>& to) {
+      if (json.contains(key) && json[key].is_array())
+        for (const Json& name : json[key])
+          if (name.is_string()) to.insert(name.get<std::string>());
+    };
+    add_names("frozen", notes.frozen);
+    add_names("buffers", notes.buffers);
+    add_names("detached", notes.detached);
+    if (json.contains("padding") && json["padding"].is_object())
+      for (const auto& [name, row] : json["padding"].items())
+        if (row.is_number_integer()) notes.padding.emplace(name, row.get<int64_t>());
     notes.modes_are_stated = json.contains("modes") && json["modes"] == "stated";
     return std::optional(std::move(notes));
   }

@@ -5,12 +5,15 @@
 //    "trained": ["conv.weight", …],   parameters that an optimizer steps; no other initializer is trained
 //    "frozen":  ["stem.weight", …],   parameters with requires_grad=False
 //    "buffers": ["scale", …],
+//    "detached": ["detach_3", …],     what these Identity nodes make is cut off from the gradient
+//    "padding":  {"embed.weight": 0}, the row of a table of embeddings that is not trained
 //    "modes": "stated"}               training_mode of each BatchNormalization is its module's;
 //                                     left out where some are unknown
 #pragma once
 
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "compiler/support/status.h"
@@ -19,7 +22,8 @@
 namespace plimsoll {
 
 struct AuthorNotes {
-  std::unordered_set<std::string> trained = {};
+  std::unordered_set<std::string> trained = {}, frozen = {}, buffers = {}, detached = {};
+  std::unordered_map<std::string, int64_t> padding = {};
   bool modes_are_stated = false;
 };
 

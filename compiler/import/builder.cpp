@@ -279,6 +279,10 @@ Status NetworkBuilder::infer(const onnx::NodeProto& given, const Op& op) {
             .opset = static_cast<int>(opset_),
             .attributes = attributes_of(proto),
             .module_path = module_path_of(proto)};
+  if (file_.author && node.op == "Gather" && given.input_size() > 0)
+    if (const auto padding = file_.author->padding.find(given.input(0)); padding != file_.author->padding.end())
+      node.attributes["padding_idx"] = padding->second;
+  if (is_detached(given, file_)) node.attributes["detached"] = int64_t{1};
   if (const auto zeros = proto.input_size() > 0 ? absorbed_.find(proto.input(0)) : absorbed_.end(); zeros != absorbed_.end())
     absorb(zeros->second, node);
   for (size_t i = 0; i < static_cast<size_t>(proto.input_size()); ++i) {
@@ -300,6 +304,9 @@ Status NetworkBuilder::infer(const onnx::NodeProto& given, const Op& op) {
   while (!node.outputs.back().valid()) node.outputs.pop_back();
 
   const NodeView view(network_, node);
+  // The kernel's second output is how many labels were right; ONNX's is the logarithms of the probabilities.
+  if (node.op == "SoftmaxCrossEntropyLoss" && node.outputs.size() > 1)
+    return view.unsupported("output 1, the logarithms of the probabilities, is read, but no kernel makes it");
   PLIMSOLL_ASSIGN(const std::vector<TensorType> types, op.infer(view));
   PLIMSOLL_TRY(check_inputs_are_real(view, op));
   for (size_t i = 0; i < node.outputs.size(); ++i) {

@@ -6,7 +6,9 @@
 
 #include "compiler/import/fold.h"
 #include "compiler/import/graph_edit.h"
+#include "compiler/import/load.h"
 #include "compiler/import/tensor_data.h"
+#include "compiler/import/weight_roles.h"
 #include "compiler/ops/activation.h"
 
 namespace plimsoll {
@@ -30,14 +32,15 @@ bool has_slope(const onnx::NodeProto& node, int input) {
   return !to || is_real(static_cast<int>(to->i()));
 }
 
-// torch's dynamo exporter notes on the value_info of each initializer what the module has it for: PARAMETER, BUFFER, CONSTANT_TENSOR.
-bool is_marked_as_no_parameter(const onnx::ValueInfoProto& value) {
-  return std::any_of(value.metadata_props().begin(), value.metadata_props().end(), [](const auto& entry) {
-    return entry.key() == "pkg.torch.export.graph_signature.InputSpec.kind" && entry.value() != "PARAMETER";
+}  // namespace
+
+bool is_detached(const onnx::NodeProto& node, const ModelFile& file) {
+  if (node.op_type() != "Identity" || !is_onnx_domain(node.domain()) || node.output_size() != 1) return false;
+  if (file.author && file.author->detached.contains(node.output(0))) return true;
+  return std::any_of(node.metadata_props().begin(), node.metadata_props().end(), [](const auto& entry) {
+    return entry.key() == "pkg.torch.onnx.fx_node" && entry.value().find("torch.ops.aten.detach.default") != std::string::npos;
   });
 }
-
-}  // namespace
 
 std::unordered_set<std::string> reached_by_gradients(const ModelFile& file, const GraphOrder& order) {
   const onnx::GraphProto& graph = file.model.graph();
@@ -47,6 +50,7 @@ std::unordered_set<std::string> reached_by_gradients(const ModelFile& file, cons
     const onnx::NodeProto& node = graph.node(*index);
     if (std::none_of(node.output().begin(), node.output().end(), [&](const std::string& name) { return reached.contains(name); }))
       continue;
+    if (is_detached(node, file)) continue;
     for (int i = 0; i < node.input_size(); ++i)
       if (has_slope(node, i)) reached.insert(node.input(i));
   }
@@ -55,8 +59,8 @@ std::unordered_set<std::string> reached_by_gradients(const ModelFile& file, cons
       if (!file.author->trained.contains(tensor.name())) reached.erase(tensor.name());
     return reached;
   }
-  for (const onnx::ValueInfoProto& value : graph.value_info())
-    if (is_marked_as_no_parameter(value)) reached.erase(value.name());
+  for (const auto& [name, kind] : exporter_marks(graph))
+    if (kind != "PARAMETER") reached.erase(name);
   return reached;
 }
 

@@ -13,6 +13,10 @@ namespace plimsoll {
 // integers, and not as what is compared or counted by (the condition of a Where, the indices of a Gather).
 // Left out are initializers that are no trained parameter: by what plimsoll.export says (author.h), else by what torch's dynamo exporter notes
 // of each. Of other files nothing tells.
+// An Identity behind which no gradient flows back: detach(), as plimsoll.export and torch's dynamo exporter write it. Of
+// TorchScript's exporter nothing of a detach() is left.
+bool is_detached(const onnx::NodeProto& node, const ModelFile& file);
+
 std::unordered_set<std::string> reached_by_gradients(const ModelFile& file, const GraphOrder& order);
 
 }  // namespace plimsoll

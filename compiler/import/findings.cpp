@@ -7,7 +7,6 @@
 #include <unordered_set>
 
 #include "compiler/import/module_path.h"
-#include "compiler/import/slots.h"
 #include "compiler/support/counted.h"
 
 namespace plimsoll {
@@ -17,7 +16,7 @@ constexpr const char* kTorchLine =
     "torch.onnx.export(model.train(), x, path, training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False, "
     "dynamo=False)";
 
-constexpr const char* kDynamoLine = "torch.onnx.export(model.train(), (x,), path, dynamo=True, optimize=False)";
+constexpr const char* kDynamoLine = kDynamoExportLine;
 
 // Fewer convolutions are networks of a time before batch normalization, or none of the kind: AlexNet has five.
 constexpr int kConvolutions = 8;
@@ -36,10 +35,6 @@ int64_t count_told_folded(const onnx::GraphProto& graph) {
       return entry.key() == "pkg.onnxscript.rewriter.rule_name" && entry.value().find("FuseBatchNorm") != std::string::npos;
     });
   return count;
-}
-
-bool came_from_dynamo(const onnx::GraphProto& graph) {
-  return std::any_of(graph.node().begin(), graph.node().end(), [](const onnx::NodeProto& node) { return is_by_dynamo(node); });
 }
 
 int64_t count_bad(const ModelFile& file, const onnx::TensorProto& tensor) {
@@ -77,6 +72,8 @@ Status find_folded_normalization(const ModelFile& file, const Network& network, 
   if (frozen > 0 && network.modes_are_stated) return {};
   // torch's dynamo exporter writes the same node for a module in train() and in eval().
   if (frozen > 0 && came_from_dynamo(file.model.graph())) return {};
+  // Of a file that states the modes it is asked (compiler/network/modes.h).
+  if (frozen > 0 && !required && states_modes(file)) return {};
   if (frozen > 0)
     return found(fmt::format("the model has {} in evaluation mode; training takes the "
                              "statistics of each batch. To export it for training: {}", counted(frozen, "batch normalization"), kTorchLine));
@@ -87,45 +84,6 @@ Status find_folded_normalization(const ModelFile& file, const Network& network, 
                              "have lost their names: the model looks exported for evaluation, with its batch normalizations "
                              "folded into the convolutions. Export it for training: {}", with_bias, convolutions, renamed, kTorchLine));
   if (required) return found(fmt::format("the model has no batch normalization. If it is exported from one that has, the exporter folded them: {}", kTorchLine));
-  return {};
-}
-
-Status find_merged_weights(const ModelFile& file, const Network& network, std::vector<std::string>& warnings) {
-  constexpr int64_t kMerged = 1024;  // elements: onnxscript's optimizer merges no larger initializers
-  struct Readers {
-    const Node* statistic = nullptr;
-    const Node* parameter = nullptr;
-    std::vector<std::string> modules = {};
-  };
-  IdVector<ValueId, Readers> readers(network.values.size());
-  for (const Node& node : network.nodes)
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (!node.inputs[i].valid() || network.values[node.inputs[i]].initializer.empty()) continue;
-      Readers& of = readers[node.inputs[i]];
-      const Node*& first = slot_of(node.op, i) == Slot::statistic ? of.statistic : of.parameter;
-      if (first == nullptr) first = &node;
-      if (!node.module_path.empty() && std::find(of.modules.begin(), of.modules.end(), node.module_path) == of.modules.end())
-        of.modules.push_back(node.module_path);
-    }
-  const bool dynamo = came_from_dynamo(file.model.graph());
-  int64_t count = 0;
-  std::string shown;
-  for (const ValueId id : ids_of(readers)) {
-    const Value& value = network.values[id];
-    const Readers& of = readers[id];
-    if (of.statistic && of.parameter)
-      return Error{ExitCode::invalid_model,
-                   fmt::format("initializer '{}' is a parameter of '{}' and a running statistic of '{}': an optimizer of models has "
-                               "merged what was equal, and nothing tells it apart again", value.initializer, of.parameter->name, of.statistic->name),
-                   {fmt::format("export the model without that optimizer: {}", kDynamoLine)}};
-    const bool may_be_merged = (value.trainable || value.kind == ValueKind::statistic) && value.type.elements().fixed <= kMerged;
-    if (!dynamo || !may_be_merged || of.modules.size() < 2) continue;
-    if (++count <= 3) shown += fmt::format("{}'{}' by '{}' and '{}'", count == 1 ? "" : ", ", value.initializer, of.modules[0], of.modules[1]);
-  }
-  if (count > 0)
-    warnings.push_back(fmt::format("{} {} read by several modules: {}{}. They are trained as one. If the model does not share them, its "
-                                   "exporter has merged them because they were equal: {}", counted(count, "weight"), is_or_are(count), shown,
-                                   count > 3 ? ", …" : "", kDynamoLine));
   return {};
 }
 

@@ -40,30 +40,41 @@ std::map<std::string, std::string> reasons_of(const ModelFile& file, const Graph
   std::unordered_set<std::string> read;
   for (const int index : order.nodes)
     for (const std::string& input : graph.node(index).input()) read.insert(input);
-  const char* const unreached = file.author ? "plimsoll.export lists it as frozen or as a buffer, or no gradient reaches it"
-                                            : "no gradient reaches it, or the file marks it as no parameter";
+  const auto marks = exporter_marks(graph);
+  const auto why_not = [&](const std::string& name) -> std::string {
+    if (file.author && file.author->frozen.contains(name)) return "frozen: plimsoll.export lists it with requires_grad=False";
+    if (file.author && file.author->buffers.contains(name)) return "plimsoll.export lists it as a buffer";
+    if (file.author) return "no gradient reaches it, or plimsoll.export lists it neither as a parameter nor as a buffer";
+    const auto mark = marks.find(name);
+    if (mark != marks.end() && mark->second == "BUFFER") return "the exporter marks it as a buffer";
+    if (mark != marks.end() && mark->second != "PARAMETER") return "the exporter marks it as a constant";
+    return "no gradient reaches it";
+  };
   std::map<std::string, std::string> reasons;
   for (const onnx::TensorProto& tensor : graph.initializer()) {
     if (tensor.data_type() != onnx::TensorProto::FLOAT || !read.contains(tensor.name())) continue;
     const auto role = roles.find(tensor.name());
-    reasons[tensor.name()] = !reached.contains(tensor.name()) ? unreached
+    reasons[tensor.name()] = !reached.contains(tensor.name()) ? why_not(tensor.name())
                              : role != roles.end()            ? role->second.reason
                                                               : "";
   }
   return reasons;
 }
 
-// Where the place of an initializer does not tell, the network does.
-void complete_reasons(const Network& network, std::map<std::string, std::string>& reasons) {
+// Where the place of an initializer does not tell, the network does, or nothing: that is for the user to say.
+void complete_reasons(Network& network, std::map<std::string, std::string>& reasons) {
   std::unordered_set<std::string> held;
-  for (const Value& value : network.values) {
+  for (Value& value : network.values) {
     if (value.kind != ValueKind::parameter && value.kind != ValueKind::statistic) continue;
     held.insert(value.initializer);
     const auto reason = reasons.find(value.initializer);
     if (reason == reasons.end()) continue;
     if (value.kind == ValueKind::statistic) reason->second = "a running statistic";
-    else if (reason->second.empty())
-      reason->second = value.trainable ? "a gradient reaches it" : "a constant or a mask by its name or its numbers";
+    else if (reason->second.empty()) {
+      value.undecided = value.trainable;
+      reason->second = value.trainable ? "a gradient reaches it, and nothing says whether it is a parameter or a buffer"
+                                       : "a constant or a mask by its name or its numbers";
+    }
   }
   for (auto& [name, reason] : reasons)
     if (reason.empty()) reason = "a number that is known while compiling";
@@ -102,8 +113,9 @@ Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& 
   // The model as a network.
   PLIMSOLL_ASSIGN(imported.network, build_network(*file, order, options, imported.notes));
   complete_reasons(imported.network, imported.reasons);
+  imported.states_modes = states_modes(*file);
   PLIMSOLL_TRY(find_folded_normalization(*file, imported.network, options.require_normalization, imported.warnings));
-  PLIMSOLL_TRY(find_merged_weights(*file, imported.network, imported.warnings));
+  PLIMSOLL_TRY(find_merged_weights(*file, imported.network, imported.perhaps_merged, imported.warnings));
   PLIMSOLL_TRY(find_bad_weights(*file, imported.network, options.strict, imported.warnings));
   find_nothing_to_train(imported.network, imported.warnings);
   if (options.strict && !imported.warnings.empty())

@@ -29,6 +29,8 @@ struct ImportedModel {
   Network network;
   std::vector<std::string> notes = {};     // what the import did: nodes inlined, weights un-shared
   std::vector<std::string> warnings = {};  // what the user should look at
+  std::string perhaps_merged = {};         // of torch's dynamo optimizer: weights that it may have merged; not known is asked
+  bool states_modes = false;               // of each BatchNormalization and Dropout, as TorchScript's exporter does
   std::map<std::string, std::string> reasons = {};  // of each float initializer that is read: why it is trained, or why not
   std::shared_ptr<ModelFile> file = {};        // to write the model again, with trained weights
   std::string sha256 = {};                 // of the model file, in hexadecimal; external data is not part of it

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compiler/import/differentiable.h"
 #include "compiler/import/load.h"
 #include "compiler/import/network_builder.h"
 #include "compiler/import/padding.h"
@@ -38,7 +39,8 @@ int NetworkBuilder::cast_to(const onnx::NodeProto& proto) {
 bool NetworkBuilder::is_alias(const onnx::NodeProto& proto) {
   if (!is_onnx_domain(proto.domain()) || proto.input_size() == 0 || proto.output_size() != 1 || proto.input(0).empty())
     return false;
-  if (proto.op_type() == "Identity") return proto.input_size() == 1;
+  if (proto.op_type() == "Identity")
+    return proto.input_size() == 1 && (!is_detached(proto, file_) || table_.known(table_.find(proto.input(0))));
   const int to = cast_to(proto);
   // A computed value of booleans or u8 has the type UNDEFINED: DataType does not distinguish them.
   return to != onnx::TensorProto::UNDEFINED && element_of(table_[table_.find(proto.input(0))]) == to;

@@ -32,6 +32,7 @@ struct Value {
   ValueKind kind = ValueKind::intermediate;
   TensorType type = {};
   bool trainable = false;                          // of parameters
+  bool undecided = false;                          // of trainable ones: neither the file nor the place says that it is trained
   std::optional<ConstantData> constant = {};       // of constants
   std::string initializer = {};                    // of parameters and statistics: the ONNX initializer that holds its data
 };

@@ -30,8 +30,10 @@ Mode mode_of(const Network& network, const Node& node) {
 
 }  // namespace
 
+bool is_in_training_mode(const Network& network, const Node& node) { return mode_of(network, node) == Mode::training; }
+
 void leave_out_evaluated_dropouts(Network& network, std::vector<std::string>& notes) {
-  bool tells = false;
+  bool tells = network.modes_are_stated;
   std::vector<Node*> evaluated;
   for (Node& node : network.nodes) {
     const Mode mode = mode_of(network, node);

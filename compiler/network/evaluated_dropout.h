@@ -14,6 +14,10 @@ namespace plimsoll {
 //
 // A file in which no node says training was exported for evaluation as a whole: there the mode tells nothing of what
 // the author trains, and its dropouts are trained with. `notes` gets a line in both cases.
+// A file that states all modes (Network::modes_are_stated) is obeyed in any case.
 void leave_out_evaluated_dropouts(Network& network, std::vector<std::string>& notes);
+
+// Whether a BatchNormalization or Dropout says that it is in training mode.
+bool is_in_training_mode(const Network& network, const Node& node);
 
 }  // namespace plimsoll

@@ -40,19 +40,25 @@ Error no_match(const Network& network, const char* option, const std::string& pa
   return error;
 }
 
-// Which of the trained weights some of the patterns match.
-Result<IdVector<ValueId, bool>> matched(const Network& network, const IdVector<ValueId, std::vector<std::string>>& names, const char* option,
+// Which of the trained weights some of the patterns match, and whether a pattern matches one that is decided.
+struct MatchedWeights {
+  IdVector<ValueId, bool> found;
+  bool any_decided = false;
+};
+
+Result<MatchedWeights> matched(const Network& network, const IdVector<ValueId, std::vector<std::string>>& names, const char* option,
                                         const std::vector<std::string>& patterns) {
-  IdVector<ValueId, bool> found(network.values.size(), false);
+  MatchedWeights result{.found = IdVector<ValueId, bool>(network.values.size(), false)};
   for (const std::string& pattern : patterns) {
     bool any = false;
     for (const ValueId id : ids_of(network.values)) {
       if (!is_trained(network.values[id]) || !matches(pattern, names[id])) continue;
-      found[id] = any = true;
+      result.found[id] = any = true;
+      result.any_decided |= !network.values[id].undecided;
     }
     if (!any) return no_match(network, option, pattern);
   }
-  return found;
+  return result;
 }
 
 }  // namespace
@@ -62,17 +68,21 @@ Status freeze_weights(Network& network, const WeightPatterns& patterns, std::vec
   const auto names = names_of_values(network);
   PLIMSOLL_ASSIGN(const auto wanted, matched(network, names, "trainable", patterns.trainable));
   PLIMSOLL_ASSIGN(const auto unwanted, matched(network, names, "freeze", patterns.freeze));
+  const bool only_these = wanted.any_decided;
   int64_t count = 0, trained = 0;
   for (const ValueId id : ids_of(network.values)) {
-    if (!is_trained(network.values[id])) continue;
-    const bool frozen = unwanted[id] || !(patterns.trainable.empty() || wanted[id]);
+    Value& value = network.values[id];
+    if (!is_trained(value)) continue;
+    const bool frozen = unwanted.found[id] || (only_these && !wanted.found[id]);
     ++(frozen ? count : trained);
-    if (frozen) network.values[id].trainable = false;
+    if (frozen) value.trainable = false;
+    if (only_these || unwanted.found[id] || wanted.found[id]) value.undecided = false;
   }
   if (trained == 0)
     return Error{ExitCode::usage, fmt::format("{} leaves none of the model's {} to train",
                                               patterns.trainable.empty() ? "--freeze" : "--freeze beside --trainable", counted(count, "weight"))};
-  notes.push_back(fmt::format("{} {} frozen, {} {} trained", counted(count, "weight"), is_or_are(count), trained, is_or_are(trained)));
+  if (count > 0 || only_these)
+    notes.push_back(fmt::format("{} {} frozen, {} {} trained", counted(count, "weight"), is_or_are(count), trained, is_or_are(trained)));
   return {};
 }
 

@@ -12,8 +12,10 @@
 
 namespace plimsoll {
 
-// Patterns as the shell's (`*`, `?`, `[…]`), each of which matches a weight by its name, or by the module path or the name of
-// a node that reads it. Trained is what one of `trainable` matches (all, where there are none) and none of `freeze`.
+// Patterns as the shell's (`*`, `?`, `[…]`), each of which matches a weight by its name, or by the module path or the
+// name of a node that reads it. Trained is what one of `trainable` matches (all, where there are none) and none of
+// `freeze`. Patterns of `trainable` that match nothing but weights of which the model does not say whether they are
+// trained (Value::undecided) only answer for these: other weights stay trained.
 struct WeightPatterns {
   std::vector<std::string> trainable = {}, freeze = {};
 };

@@ -13,6 +13,8 @@
 #include "compiler/ir/network.h"
 #include "compiler/network/freeze.h"
 #include "compiler/network/loss.h"
+#include "compiler/network/modes.h"
+#include "compiler/network/undecided.h"
 #include "compiler/support/status.h"
 
 namespace plimsoll {
@@ -21,6 +23,15 @@ namespace plimsoll {
 struct TrainedRequest {
   WeightPatterns weights = {};
   std::vector<std::string> frozen_statistics = {};  // patterns of batch normalizations (frozen_statistics.h)
+  Assume assume = Assume::nothing;                  // of weights that the file does not decide
+  Modes modes = Modes::asked;                       // of a model that was exported for evaluation as a whole
+  bool assume_shared = false;                       // of weights that an exporter may have merged
+};
+
+// What the model's file says of training, and what it leaves open.
+struct FileStatements {
+  bool states_modes = false;         // of each normalization and dropout
+  std::string perhaps_merged = {};   // weights that were perhaps not shared in the model, in a sentence; empty: none
 };
 
 // What the user said of the training of a model.
@@ -31,10 +42,11 @@ struct NetworkRequest {
 
 // Before: types are inferred.
 // After:  the network ends in a loss, and every weight and statistic says whether it is trained. `notes` gets a line for each change.
-// Errors: of attach_loss, freeze_statistics and freeze_weights.
-Status make_trainable(Network& network, const NetworkRequest& request, std::vector<std::string>& notes);
+// Errors: of attach_loss, decide_modes, freeze_statistics, freeze_weights and decide_weights; invalid_model where weights were perhaps merged and
+// the request does not say that they are shared.
+Status make_trainable(Network& network, const FileStatements& file, const NetworkRequest& request, std::vector<std::string>& notes);
 
-// The second half of make_trainable, also for a network that has no loss (`plimsoll inspect`).
+// The part of make_trainable that asks nothing, also for a network that has no loss (`plimsoll inspect`).
 Status choose_what_is_trained(Network& network, const TrainedRequest& request, std::vector<std::string>& notes);
 
 // Before: types are inferred, all layouts plain.   After: the same function, in fewer nodes.

@@ -1,6 +1,8 @@
 // Gather: rows of a table, picked by numbers. A table of embeddings, read at the model's token ids:
 //   GatherForward  {table, indices, y}     table [rows, width], indices [count] i32 or i64, y [count, width]
 //   GatherBackward {indices, dy, dtable}   dtable[index] += dy, in the order of the indices: the same bits every time
+// a node with `padding_idx` (no attribute of ONNX: plimsoll.export writes which row it is) has PaddedGatherBackward, which leaves
+// that row's gradient 0;
 // along another axis than the first the same of many tables: [tables, rows, width], y [tables, count, width];
 // and a slice, where the indices are known while compiling and evenly spaced (x[:, 0], positions 0, 1, 2, …):
 //   Slice {x, y}   SliceBackward {dy, dx}
@@ -138,8 +140,13 @@ void backward(TaskBuilder& build) {
                        .operands = {viewed(build.read_gradient(0), picked(node, run)), build.write_gradient(0)}});
   }
   const Table view = table_of(node).value();
-  build.task({.kernel = "GatherBackward",
+  const int64_t rows = view.table[view.table.size() - 2].value;
+  const int64_t padding = node.integer("padding_idx", -1 - rows);  // from the end where negative, as PyTorch has it
+  const int64_t left_out = padding < 0 ? padding + rows : padding;
+  const bool padded = left_out >= 0 && left_out < rows;
+  build.task({.kernel = padded ? "PaddedGatherBackward" : "GatherBackward",
               .kind = kind,
+              .attributes = padded ? to_attributes(PaddedGatherAttrs{.row = left_out}) : Attributes{},
               .operands = {viewed(build.read_input(1), view.indices), viewed(build.read_gradient(0), view.result),
                            viewed(build.write_gradient(0), view.table)},
               .flops = flops_per_element(node.output_type(0), 1)});
@@ -170,10 +177,15 @@ std::vector<Sample> samples() {
                               .type = DataType::i64}},
                   .attributes = {{"axis", axis}}};
   };
+  // The row that is left out is not picked: the gradient there is 0 in any case.
+  const Sample padded{.name = "padded",
+                      .inputs = {{.dims = {{5}, {8}}, .kind = ValueKind::parameter},
+                                 {.dims = {kBatch, {3}}, .type = DataType::i64, .low = 1, .high = 5}},
+                      .attributes = {{"padding_idx", int64_t{0}}}};
   const SampleInput sequence{.dims = {kBatch, {5}, {4}}}, positions{.dims = {{6}, {4}}, .kind = ValueKind::parameter};
   // More indices than rows, so that rows are picked several times; and rows that nobody picks.
   return {fed("tokens", {{5}, {67}}, {kBatch, {9}}, DataType::i64), fed("few", {{99}, {8}}, {kBatch, {2}}, DataType::i32),
-          fed("labels", {{3}, {2}, {4}}, {kBatch}, DataType::i64),
+          fed("labels", {{3}, {2}, {4}}, {kBatch}, DataType::i64), padded,
           along("shuffled", {kBatch, {5}, {3}}, {{7}}, 5, 1), along("columns", {kBatch, {2}, {9}}, {{2}, {3}}, 9, -1),
           along("table_of_rows", {{4}, {6}}, {{5}}, 6, 1), along("pixels", {{6}, kBatch, {3}}, {{4}, {2}}, 6, 0),
           {.name = "ids",

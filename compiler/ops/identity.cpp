@@ -1,4 +1,5 @@
-// Identity: y is x; no task.
+// Identity: y is x; no task. One that is `detached` (no attribute of ONNX) has no gradient: what stands before it is not
+// trained through it.
 #include "compiler/ops/reshaping.h"
 
 namespace plimsoll {
@@ -7,6 +8,10 @@ namespace identity {
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("needs an input");
   return std::vector{node.input_type(0)};
+}
+
+void backward(TaskBuilder& build) {
+  if (build.node().integer("detached", 0) == 0) backward_alias(build);
 }
 
 std::vector<Sample> samples() {
@@ -19,7 +24,7 @@ std::vector<Sample> samples() {
 const Op op_Identity{.name = "Identity",
                      .infer = identity::infer,
                      .forward = forward_alias,
-                     .backward = backward_alias,
+                     .backward = identity::backward,
                      .layout = LayoutRule::elementwise,
                      .adds_up = adds_up_first,
                      .samples = identity::samples};

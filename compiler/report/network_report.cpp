@@ -63,7 +63,8 @@ IdVector<ValueId, size_t> count_outputs(const Network& network) {
 
 std::string parameters(const Network& network, bool color) {
   const IdVector<ValueId, size_t> makes = count_outputs(network);
-  std::array<Group, 4> groups = {Group{"trained"}, Group{"by output"}, Group{"frozen"}, Group{"statistics"}};
+  std::array<Group, 5> groups = {Group{"trained"}, Group{"by output"}, Group{"frozen"}, Group{"statistics"},
+                                 Group{"undecided"}};
   const Value* largest = nullptr;
   int64_t largest_bytes = 0;
   for (const ValueId id : ids_of(network.values)) {
@@ -71,7 +72,7 @@ std::string parameters(const Network& network, bool color) {
     if (makes[id] == 0) continue;
     if (value.kind == ValueKind::statistic) groups[3].add(value);
     if (value.kind != ValueKind::parameter) continue;
-    groups[!value.trainable ? 2 : makes[id] < network.outputs.size() ? 1 : 0].add(value);
+    groups[!value.trainable ? 2 : value.undecided ? 4 : makes[id] < network.outputs.size() ? 1 : 0].add(value);
     if (!largest || value.type.at(1).bytes() > largest_bytes) {
       largest = &value;
       largest_bytes = value.type.at(1).bytes();
@@ -82,7 +83,7 @@ std::string parameters(const Network& network, bool color) {
     if (group.tensors > 0) table.row({group.name, format_grouped(group.tensors), format_grouped(group.elements), format_bytes(group.bytes)});
   std::string text = heading("parameters", color);
   text += largest || groups[3].tensors > 0 ? table.print(color) : "  none\n";
-  if (groups[0].tensors + groups[1].tensors > 0) text += "  --weights lists them\n";
+  if (groups[0].tensors + groups[1].tensors + groups[4].tensors > 0) text += "  --weights lists them\n";
   if (largest)
     text += fmt::format("  the largest is {}, {}, {}\n", shortened(largest->name, 40), to_string(largest->type), format_bytes(largest_bytes));
   return text;
@@ -125,6 +126,7 @@ std::string report_weights(const Network& network, const std::map<std::string, s
     const char* const what = makes[id] == 0                          ? "dropped"
                              : value.kind == ValueKind::statistic ? "statistic"
                              : !value.trainable                   ? "frozen"
+                             : value.undecided                    ? "undecided"
                              : of_some                            ? "by output"
                                                                   : "trained";
     const std::string layer = !reader[id] ? "" : !reader[id]->module_path.empty() ? reader[id]->module_path : reader[id]->name;

@@ -1,18 +1,21 @@
 """Writes a PyTorch module as ONNX, with what PyTorch knows and ONNX has no place for.
 
 An ONNX file holds initializers. It does not say which of them are parameters and which are buffers, which parameters
-are frozen (requires_grad=False), and, in the files of one of PyTorch's two exporters, which batch normalizations are in
-evaluation mode. `export` adds that to the file: as metadata of the model, one JSON object, and as the attribute
-`training_mode` of each BatchNormalization.
+are frozen (requires_grad=False), what is cut off from the gradient (detach(), no_grad()), which row of an embedding is
+its padding, and, in the files of one of PyTorch's two exporters, which batch normalizations are in evaluation mode.
+`export` adds that to the file: as metadata of the model, one JSON object, and as the attribute `training_mode` of each
+BatchNormalization.
 """
 
 import contextlib
+import functools
 import inspect
 import json
 
 # Read by the compiler (compiler/import/author.h).
 METADATA_KEY = "plimsoll.export"
 SCHEMA = 1
+DOMAIN = "plimsoll.export"  # of nodes that are in no file: _annotate replaces them
 OLDEST_OPSET_WITH_MODES = 14  # of BatchNormalization's attribute training_mode
 
 
@@ -49,7 +52,7 @@ def export(
     if exporter not in ("dynamo", "torchscript"):
         raise ValueError(f"exporter is {exporter!r}; it should be 'dynamo' or 'torchscript'")
     write = _by_dynamo if exporter == "dynamo" else _by_torchscript
-    with _modes_kept(model):
+    with _modes_kept(model), _cuts_kept(torch, model):
         write(torch, model, arguments, str(path), dynamic_batch, input_names, output_names, opset_version)
         _annotate(model, str(path), allow_unused)
     return path
@@ -74,6 +77,41 @@ def _modes_kept(model):
     finally:
         for module, training in modes.items():
             module.training = training
+
+
+@contextlib.contextmanager
+def _cuts_kept(torch, model):
+    """What forward() computes under no_grad() is detached, for exporters write no trace of no_grad()."""
+    from torch.overrides import TorchFunctionMode
+
+    def detached(value):
+        if isinstance(value, torch.Tensor):
+            return value.detach() if value.is_floating_point() else value
+        if type(value) in (tuple, list):
+            return type(value)(detached(item) for item in value)
+        return value
+
+    class Cut(TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            if function is torch.Tensor.data.__get__:
+                return args[0].detach()
+            result = function(*args, **(kwargs or {}))
+            is_cut = not torch.is_grad_enabled() and function is not torch.Tensor.detach
+            return detached(result) if is_cut else result
+
+    forward = model.forward
+
+    @functools.wraps(forward)
+    def with_cuts(*args, **kwargs):
+        # An exporter that turns gradients off for the whole module says nothing of the module.
+        with torch.enable_grad(), Cut():
+            return forward(*args, **kwargs)
+
+    model.forward = with_cuts
+    try:
+        yield
+    finally:
+        del model.forward
 
 
 def _by_dynamo(torch, model, arguments, path, dynamic_batch, input_names, output_names, opset_version):
@@ -107,6 +145,20 @@ def _by_torchscript(torch, model, arguments, path, dynamic_batch, input_names, o
             name: {0: "batch"} for name, a in zip(input_names, arguments) if isinstance(a, torch.Tensor) and a.dim() > 0
         }
     options = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
+    opset = opset_version or (17 if _is_torch_2(torch) else 15)
+    # TorchScript's exporter leaves detach() out. Afterwards _annotate makes an Identity of it.
+    torch.onnx.register_custom_op_symbolic("aten::detach", _detach_as_node, opset)
+    try:
+        _export_by_torchscript(torch, model, arguments, path, input_names, output_names, opset, axes, options)
+    finally:
+        torch.onnx.unregister_custom_op_symbolic("aten::detach", opset)
+
+
+def _detach_as_node(graph, value):
+    return graph.op(f"{DOMAIN}::Detach", value).setType(value.type())
+
+
+def _export_by_torchscript(torch, model, arguments, path, input_names, output_names, opset, axes, options):
     torch.onnx.export(
         model,
         arguments,
@@ -115,8 +167,9 @@ def _by_torchscript(torch, model, arguments, path, dynamic_batch, input_names, o
         do_constant_folding=False,
         input_names=input_names,
         output_names=output_names,
-        opset_version=opset_version or (17 if _is_torch_2(torch) else 15),
+        opset_version=opset,
         dynamic_axes=axes,
+        custom_opsets={DOMAIN: 1},
         **options,
     )
 
@@ -160,12 +213,35 @@ def _annotate(model, path, allow_unused):
         "frozen": [name for name, p in parameters.items() if not p.requires_grad and name in initializers],
         "buffers": [name for name in buffers if name in initializers],
     }
+    if detached := _detached(proto):
+        notes["detached"] = detached
+    padding = {
+        f"{name}.weight": module.padding_idx
+        for name, module in model.named_modules(remove_duplicate=False)
+        if isinstance(getattr(module, "padding_idx", None), int) and f"{name}.weight" in initializers
+    }
+    if padding:
+        notes["padding"] = padding
     if _state_modes(onnx, proto, model):
         notes["modes"] = "stated"
     for entry in [entry for entry in proto.metadata_props if entry.key == METADATA_KEY]:
         proto.metadata_props.remove(entry)
     proto.metadata_props.add(key=METADATA_KEY, value=json.dumps(notes))
     onnx.save(proto, path)
+
+
+def _detached(proto):
+    """The Identity nodes that are a detach(), by what they make. Those of TorchScript's exporter become such here."""
+    names = []
+    for node in proto.graph.node:
+        if node.domain == DOMAIN and node.op_type == "Detach":
+            node.op_type, node.domain = "Identity", ""
+            names.append(node.output[0])
+        elif node.op_type == "Identity" and any("torch.ops.aten.detach.default" in e.value for e in node.metadata_props):
+            names.append(node.output[0])
+    for domain in [domain for domain in proto.opset_import if domain.domain == DOMAIN]:
+        proto.opset_import.remove(domain)
+    return names
 
 
 def _parameters_of(model):

@@ -29,6 +29,16 @@ struct SliceAttrs {
   }
 };
 
+// The row of a table of embeddings that gets no gradient: what sequences are filled up with.
+struct PaddedGatherAttrs {
+  int64_t row = 0;
+
+  template <class Visitor>
+  void visit(Visitor&& v) {
+    v("row", row);
+  }
+};
+
 // Axis i of the result is axis perm[i] of the operand.
 struct TransposeAttrs {
   IntList perm = {};

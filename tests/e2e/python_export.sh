@@ -90,6 +90,62 @@ for exporter in $exporters; do
   ! grep "warning" err || fail "a warning about a model that was exported right"
 done
 
+# What is cut off from the gradient, and the row of an embedding that is padding.
+cat >cut.py <<'PY'
+import torch
+from torch import nn
+
+
+class Cut(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(9, 8, padding_idx=1)
+        self.a, self.b, self.c, self.d = nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 5)
+
+    def forward(self, ids):
+        x = self.embed(ids).mean(1)
+        h = self.a(x)
+        with torch.no_grad():
+            fixed = torch.tanh(self.b(x)) * 2
+        return self.d(h * torch.sigmoid(h).detach() + fixed + self.c(x).data)
+
+
+def make():
+    torch.manual_seed(0)
+    model = Cut().train()
+    model.embed.weight.data[1] = 0.5
+    return model, torch.randint(0, 3, (8, 6)), torch.randint(0, 5, (8,))
+PY
+for exporter in $exporters; do
+  with_torch=$(python_with torch onnx numpy)
+  [[ $exporter == torchscript ]] || with_torch=$(python_with torch onnx onnxscript)
+  "$with_torch" - "$exporter" 2>log <<'PY' || { cat log; fail "the exporter"; }
+import json, sys
+import onnx, plimsoll
+from cut import make
+model, x, y = make()
+plimsoll.export(model, x, "cut.onnx", exporter=sys.argv[1])
+assert "forward" not in vars(model), "the module is changed"
+proto = onnx.load("cut.onnx")
+notes = json.loads(next(e.value for e in proto.metadata_props if e.key == "plimsoll.export"))
+assert notes["padding"] == {"embed.weight": 1} and len(notes["detached"]) >= 3, notes
+assert not any("plimsoll" in i.domain for i in proto.opset_import), proto.opset_import
+onnx.checker.check_model(proto)
+PY
+  build_trainer "cut_$exporter" cut.onnx --batch 8 --budget 100%
+  "$with_torch" - "cut_$exporter" 2>log <<'PY' || { cat log; fail "what is cut off is trained"; }
+import sys
+import plimsoll
+from cut import make
+model, x, y = make()
+rows = {row.name: row for row in plimsoll.check(model, x, y, sys.argv[1])}
+assert all(row.is_good(1e-4) for row in rows.values()), rows
+assert rows["embed.weight"].kind == "gradient" and rows["a.weight"].kind == "gradient", rows
+PY
+  expect 0 plimsoll inspect cut.onnx --weights
+  for weight in b.weight c.weight; do says "frozen     $weight"; done
+done
+
 # What is trainable and not in the file is an error, unless the user says that it is not used.
 "$with_torch" - 2>log <<'PY' || { cat log; fail "an unused parameter"; }
 import plimsoll, torch

@@ -5,8 +5,8 @@
 
 #include "compiler/ops/op.h"
 #include "compiler/training/build.h"
-#include "compiler/training/loss.h"
-#include "compiler/training/output_loss.h"
+#include "compiler/network/loss.h"
+#include "compiler/network/output_loss.h"
 
 namespace plimsoll {
 namespace {

@@ -50,7 +50,7 @@ class InspectCommand final : public Command {
     std::error_code ignored;
     if (std::filesystem::is_directory(what_.getValue(), ignored) || what_.getValue().ends_with(".json")) {
       for (const cl::Option& option : std::initializer_list<std::reference_wrapper<const cl::Option>>{dims_, weights_, patterns_.trainable, patterns_.freeze,
-                                                                                                          patterns_.frozen_statistics, patterns_.output})
+                                                                                                          patterns_.frozen_statistics, patterns_.assume, patterns_.output})
         if (option.getNumOccurrences() > 0) return Error{ExitCode::usage, fmt::format("--{} is of models, and {} is a plan", option.ArgStr.str(), what_.getValue())};
       PLIMSOLL_ASSIGN(const Plan plan, read_plan(what_));
       return inspect_plan(plan);
@@ -109,7 +109,13 @@ class InspectCommand final : public Command {
       PLIMSOLL_TRY(choose_output(model.network, patterns_.output, model.notes));
       prune_dead_nodes(model.network);
     }
-    PLIMSOLL_TRY(choose_what_is_trained(model.network, patterns_.request(), model.notes));
+    const TrainedRequest request = patterns_.request();
+    if (!model.perhaps_merged.empty() && !request.assume_shared) model.warnings.push_back(model.perhaps_merged);
+    if (const Status status = decide_modes(model.network, model.states_modes, request.modes, !request.frozen_statistics.empty()); !status.ok())
+      model.warnings.push_back(status.error().message);
+    PLIMSOLL_TRY(choose_what_is_trained(model.network, request, model.notes));
+    // What is undecided is shown as that: inspect asks nothing.
+    if (request.assume != Assume::nothing) PLIMSOLL_TRY(decide_weights(model.network, request.assume, model.notes));
     if (weights_) fmt::print("{}", report_weights(model.network, model.reasons));
     else fmt::print("{}", report_network(model.network, model.notes, Console::color(STDOUT_FILENO)));
     for (const std::string& warning : model.warnings) Console(false).warning(warning);

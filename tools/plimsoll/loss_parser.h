@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "compiler/training/loss.h"
+#include "compiler/network/loss.h"
 
 namespace plimsoll {
 

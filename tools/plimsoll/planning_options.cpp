@@ -24,13 +24,29 @@ WeightOptions::WeightOptions(cl::SubCommand& sub)
                         cl::desc("batch normalizations whose name or module path matches use their running statistics in training, and "
                                  "keep them: --frozen-statistics 'backbone.*'; may be repeated"),
                         cl::sub(sub)),
+      assume("assume", cl::init(Assume::nothing),
+             cl::desc("tensors of which the model does not say whether they are trained; without it they are asked about"),
+             cl::values(clEnumValN(Assume::trainable, "trainable", "all of them are parameters"),
+                        clEnumValN(Assume::frozen, "frozen", "all of them are constants")),
+             cl::sub(sub)),
+      modes("modes", cl::init(Modes::asked),
+            cl::desc("of a model that was exported for evaluation as a whole; without it, it is asked about"),
+            cl::values(clEnumValN(Modes::train, "train", "normalizations take the statistics of each batch, as after model.train()"),
+                       clEnumValN(Modes::as_exported, "as-exported", "running statistics stay, and dropouts drop nothing")),
+            cl::sub(sub)),
+      assume_shared("assume-shared",
+                    cl::desc("of a model of dynamo's optimizer: a weight that several modules read is shared by them; without it, "
+                             "it is asked about"), cl::sub(sub)),
       output("output", cl::value_desc("NAME"),
              cl::desc("of a model with several outputs: the one that the loss is of; what makes only the others is not trained"),
              cl::sub(sub)) {}
 
 TrainedRequest WeightOptions::request() const {
   return {.weights = {.trainable = {trainable.begin(), trainable.end()}, .freeze = {freeze.begin(), freeze.end()}},
-          .frozen_statistics = {frozen_statistics.begin(), frozen_statistics.end()}};
+          .frozen_statistics = {frozen_statistics.begin(), frozen_statistics.end()},
+          .assume = assume,
+          .modes = modes,
+          .assume_shared = assume_shared};
 }
 
 ModelOptions::ModelOptions(cl::SubCommand& sub)

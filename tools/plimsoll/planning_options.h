@@ -17,6 +17,9 @@ struct WeightOptions {
   TrainedRequest request() const;
 
   llvm::cl::list<std::string> trainable, freeze, frozen_statistics;
+  llvm::cl::opt<Assume> assume;
+  llvm::cl::opt<Modes> modes;
+  llvm::cl::opt<bool> assume_shared;
   llvm::cl::opt<std::string> output;  // of several: the one that the loss is of
 };
 

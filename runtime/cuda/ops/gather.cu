@@ -51,13 +51,13 @@ __global__ void gather_kernel(GatherShape shape, Indices indices, const float* t
 }
 
 template <int kAtOnce>
-__global__ void scatter_kernel(GatherShape shape, int64_t blocks, Indices indices, const void* at, const float* dy, float* dtables) {
+__global__ void scatter_kernel(GatherShape shape, int64_t blocks, int64_t left_out, Indices indices, const void* at, const float* dy, float* dtables) {
   const int64_t deck = int64_t{blockIdx.x} % kDecks, block = int64_t{blockIdx.x} / kDecks;
   const int64_t table = block / blocks, column = (block - table * blocks) * kGatherColumns + threadIdx.x;
   if (column >= shape.width) return;
   for (int64_t i = 0; i < shape.count; ++i) {
     const int64_t row = indices.at(at, i);
-    if (row < 0 || row % kDecks != deck) continue;
+    if (row < 0 || row % kDecks != deck || row == left_out) continue;
     float* const to = dtables + kAtOnce * ((table * shape.rows + row) * shape.width + column);
     auto sum = cuda::load_few<kAtOnce>(to);
     const auto slope = cuda::load_few<kAtOnce>(dy + kAtOnce * ((table * shape.count + i) * shape.width + column));
@@ -81,7 +81,9 @@ PLIMSOLL_CUDA_KERNEL(GatherForward, {
   });
 })
 
-PLIMSOLL_CUDA_KERNEL(GatherBackward, {
+namespace {
+
+std::unique_ptr<Kernel> gather_backward(std::span<const OperandDesc> operands, int64_t left_out) {
   const GatherShape shape = shape_of(operands[2].tensor, operands[1].tensor);
   const Indices indices{operands[0].tensor.type == DataType::i64, shape.rows};
   const size_t bytes = cuda::adds(operands[2]) ? 0 : static_cast<size_t>(operands[2].tensor.bytes());
@@ -92,9 +94,14 @@ PLIMSOLL_CUDA_KERNEL(GatherBackward, {
     return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
       if (bytes > 0) cuda::check(cudaMemsetAsync(operand[2], 0, bytes, cuda::stream_of(context)), "cudaMemsetAsync");
       cuda::launch("gather's gradient", scatter_kernel<kAtOnce>, few.tables * blocks * kDecks, kGatherColumns, context, few, blocks,
-                   indices, operand[0], cuda::in(operand, 1), cuda::out(operand, 2));
+                   left_out, indices, operand[0], cuda::in(operand, 1), cuda::out(operand, 2));
     });
   });
-})
+}
+
+}  // namespace
+
+PLIMSOLL_CUDA_KERNEL(GatherBackward, { return gather_backward(operands, -1); })
+PLIMSOLL_CUDA_KERNEL(PaddedGatherBackward, { return gather_backward(operands, attrs.row); })
 
 }  // namespace plimsoll

@@ -1,5 +1,6 @@
 // GatherForward  {table, indices, y}       table [rows, width], indices [count] i32 or i64, y [count, width]
 // GatherBackward {indices, dy, dtable}     dtable[index] += dy
+// PaddedGatherBackward likewise, but for one row of the table, whose gradient is 0
 // or of many tables by the same indices: [tables, rows, width], y [tables, count, width].
 //
 // Going back, a thread has a stretch of a table's columns to itself and adds the rows in their order: the bits do not depend on
@@ -35,6 +36,8 @@ struct GatherShape {
         width(y.dim(y.rank() - 1)) {}
 };
 
+std::unique_ptr<Kernel> gather_backward(std::span<const OperandDesc> operands, int64_t left_out);
+
 }  // namespace
 
 std::vector<Algorithm> GatherForward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
@@ -61,6 +64,18 @@ std::unique_ptr<Kernel> GatherForward::make(const Attrs&, std::span<const Operan
 std::vector<Algorithm> GatherBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> GatherBackward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
+  return gather_backward(operands, -1);
+}
+
+std::vector<Algorithm> PaddedGatherBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> PaddedGatherBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  return gather_backward(operands, attrs.row);
+}
+
+namespace {
+
+std::unique_ptr<Kernel> gather_backward(std::span<const OperandDesc> operands, int64_t left_out) {
   const GatherShape shape(operands[2].tensor, operands[1].tensor);
   const Indices indices{operands[0].tensor.type == DataType::i64, shape.rows};
   const bool adds = operands[2].access == Access::update;
@@ -74,7 +89,7 @@ std::unique_ptr<Kernel> GatherBackward::make(const Attrs&, std::span<const Opera
       const int64_t table = s / stretches, first = s % stretches * kGatherStretch, n = std::min(kGatherStretch, width - first);
       for (int64_t i = 0; i < shape.count; ++i) {
         const int64_t row = indices.at(operand[0], i);
-        if (row < 0) continue;
+        if (row < 0 || row == left_out) continue;
         float* to = dtable + (table * shape.rows + row) * width + first;
         const float* from = dy + (table * shape.count + i) * width + first;
         for (int64_t j = 0; j < n; ++j) to[j] += from[j];
@@ -82,5 +97,7 @@ std::unique_ptr<Kernel> GatherBackward::make(const Attrs&, std::span<const Opera
     }
   });
 }
+
+}  // namespace
 
 }  // namespace plimsoll

@@ -1,0 +1,119 @@
+#include "compiler/network/undecided.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <map>
+
+#include "compiler/ops/op.h"
+#include "compiler/support/counted.h"
+
+namespace plimsoll {
+namespace {
+
+// Most names in a line of flags; beyond that --assume is what a user wants.
+constexpr size_t kFlagsShown = 12;
+
+// As a pattern that matches this name only, quoted for the shell.
+std::string as_pattern(const std::string& name) {
+  std::string text = "'";
+  for (const char c : name) {
+    if (c == '*' || c == '?' || c == '[' || c == '\\') text += '\\';
+    text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  }
+  return text + "'";
+}
+
+// "blocks.*.scale" of "blocks.0.scale".
+std::string numbers_as_stars(const std::string& name) {
+  std::string text;
+  for (const char c : name) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit) text += c;
+    else if (text.empty() || text.back() != '*') text += '*';
+  }
+  return text;
+}
+
+// One pattern for the weights of all layers of a kind, where it means nothing else.
+std::vector<std::string> patterns_of(const Network& network, const std::vector<ValueId>& weights) {
+  std::map<std::string, int64_t> alike;
+  for (const ValueId id : weights) ++alike[numbers_as_stars(network.values[id].name)];
+  const auto means_others = [&](const std::string& pattern) {
+    const auto fits = [&](const std::string& name) { return fnmatch(pattern.c_str(), name.c_str(), 0) == 0; };
+    return std::any_of(network.values.begin(), network.values.end(),
+                       [&](const Value& value) { return value.trainable && !value.undecided && fits(value.name); }) ||
+           std::any_of(network.nodes.begin(), network.nodes.end(),
+                       [&](const Node& node) { return fits(node.name) || fits(node.module_path); });
+  };
+  std::vector<std::string> patterns;
+  std::map<std::string, bool> together;
+  for (const ValueId id : weights) {
+    const std::string& name = network.values[id].name;
+    const std::string stars = numbers_as_stars(name);
+    const auto [known, fresh] = together.try_emplace(stars, false);
+    if (fresh) known->second = alike[stars] > 1 && name.find_first_of("*?[\\'") == std::string::npos && !means_others(stars);
+    if (!known->second) patterns.push_back(as_pattern(name));
+    else if (fresh) patterns.push_back("'" + stars + "'");
+  }
+  return patterns;
+}
+
+std::string flags_of(const std::vector<std::string>& patterns, const char* option) {
+  std::string text;
+  for (size_t i = 0; i < std::min(patterns.size(), kFlagsShown); ++i)
+    text += fmt::format("{}--{} {}", i ? " " : "", option, patterns[i]);
+  return text + (patterns.size() > kFlagsShown ? " …" : "");
+}
+
+std::string readers_of(const Network& network, ValueId weight) {
+  std::string first;
+  int64_t more = -1;
+  for (const Node& node : network.nodes)
+    if (std::find(node.inputs.begin(), node.inputs.end(), weight) != node.inputs.end() && ++more == 0)
+      first = NodeView(network, node).describe();
+  return first + (more > 0 ? fmt::format(" and {}", counted(more, "other node")) : "");
+}
+
+}  // namespace
+
+std::vector<ValueId> undecided_weights(const Network& network) {
+  IdVector<ValueId, bool> read(network.values.size(), false);
+  for (const Node& node : network.nodes)
+    for (const ValueId input : node.inputs)
+      if (input.valid()) read[input] = true;
+  std::vector<ValueId> weights;
+  for (const ValueId id : ids_of(network.values))
+    if (network.values[id].undecided && network.values[id].trainable && read[id]) weights.push_back(id);
+  return weights;
+}
+
+Status decide_weights(Network& network, Assume assume, std::vector<std::string>& notes) {
+  const std::vector<ValueId> weights = undecided_weights(network);
+  const auto count = static_cast<int64_t>(weights.size());
+  if (weights.empty()) return {};
+  if (assume == Assume::nothing) {
+    Error error{ExitCode::invalid_model,
+                fmt::format("the model does not say of {} whether {} trained: a parameter and a buffer look the same there",
+                            counted(count, "tensor"), count == 1 ? "it is" : "they are")};
+    for (const ValueId id : weights)
+      error.notes.push_back(fmt::format("'{}' {}, read by {}", network.values[id].name, to_string(network.values[id].type),
+                                        readers_of(network, id)));
+    const std::vector<std::string> patterns = patterns_of(network, weights);
+    error.notes.push_back("to train: " + flags_of(patterns, "trainable"));
+    error.notes.push_back("to leave as it is: " + flags_of(patterns, "freeze"));
+    error.notes.push_back("all of them: --assume trainable, or --assume frozen");
+    error.notes.push_back("plimsoll.export (docs/python.md) writes into the file what is trained, and nothing is asked");
+    return error;
+  }
+  for (const ValueId id : weights) {
+    network.values[id].undecided = false;
+    network.values[id].trainable = assume == Assume::trainable;
+  }
+  notes.push_back(fmt::format("{} {} taken as {}, as --assume says", counted(count, "tensor"), is_or_are(count),
+                              assume == Assume::trainable ? "parameters" : "constants"));
+  return {};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,108 @@
+// decide_weights and decide_modes: what the file does not say is asked, with the flags that answer.
+#include "compiler/network/undecided.h"
+
+#include <catch2/catch.hpp>
+
+#include "compiler/network/modes.h"
+
+namespace plimsoll {
+namespace {
+
+using Catch::Matchers::Contains;
+
+// fc.weight is known to be trained; of the others nothing says.
+Network with_undecided(const std::vector<std::string>& names) {
+  Network network;
+  const ValueId weight = network.values.push_back(
+      {.name = "fc.weight", .kind = ValueKind::parameter, .type = {.dims = {{4}}}, .trainable = true, .initializer = "fc.weight"});
+  network.nodes.push_back({.name = "fc", .op = "Gemm", .inputs = {weight}});
+  for (const std::string& name : names) {
+    const ValueId id = network.values.push_back({.name = name,
+                                                 .kind = ValueKind::parameter,
+                                                 .type = {.dims = {{4}}},
+                                                 .trainable = true,
+                                                 .undecided = true,
+                                                 .initializer = name});
+    network.nodes.push_back({.name = "mul", .op = "Mul", .inputs = {id}, .module_path = "block"});
+  }
+  return network;
+}
+
+// What is trained after the flags, or the error with its notes.
+std::string decided(const std::vector<std::string>& names, const WeightPatterns& patterns, Assume assume = Assume::nothing) {
+  Network network = with_undecided(names);
+  std::vector<std::string> notes;
+  Status status = freeze_weights(network, patterns, notes);
+  if (status.ok()) status = decide_weights(network, assume, notes);
+  if (!status.ok()) {
+    std::string text = std::to_string(static_cast<int>(status.error().code)) + ": " + status.error().message;
+    for (const std::string& note : status.error().notes) text += " | " + note;
+    return text;
+  }
+  std::string trained;
+  for (const Value& value : network.values)
+    if (value.trainable) trained += (trained.empty() ? "" : " ") + value.name;
+  return trained;
+}
+
+}  // namespace
+
+TEST_CASE("weights of which nothing says whether they are trained are asked about, all of them") {
+  CHECK(decided({}, {}) == "fc.weight");
+  const std::string asked = decided({"scale", "it's[0]"}, {});
+  CHECK_THAT(asked, Contains("4: the model does not say of 2 tensors whether they are trained") &&
+                        Contains("'scale' f32[4], read by node 'mul' (Mul, block)") &&
+                        Contains("to train: --trainable 'scale' --trainable 'it'\\''s\\[0]'") &&
+                        Contains("to leave as it is: --freeze 'scale'") && Contains("--assume trainable, or --assume frozen"));
+  // One that no node of the loss reads is not asked about.
+  Network unread = with_undecided({"scale"});
+  unread.nodes = IdVector<NodeId, Node>();
+  CHECK(undecided_weights(unread).empty());
+}
+
+TEST_CASE("an answer decides what it names, and leaves the rest as it is") {
+  CHECK(decided({"scale"}, {.trainable = {"scale"}}) == "fc.weight scale");
+  CHECK(decided({"scale"}, {.freeze = {"scale"}}) == "fc.weight");
+  CHECK(decided({"scale", "mask"}, {.trainable = {"scale"}, .freeze = {"mask"}}) == "fc.weight scale");
+  CHECK(decided({"scale", "mask"}, {}, Assume::trainable) == "fc.weight scale mask");
+  CHECK(decided({"scale", "mask"}, {}, Assume::frozen) == "fc.weight");
+  CHECK(decided({"scale", "mask"}, {.freeze = {"scale"}}, Assume::trainable) == "fc.weight mask");
+  CHECK_THAT(decided({"scale", "mask"}, {.trainable = {"scale"}}), Contains("of 1 tensor") && Contains("'mask'"));
+  // "Train only these" is said by a pattern that matches what is known to be trained.
+  CHECK(decided({"scale", "mask"}, {.trainable = {"fc.*"}}) == "fc.weight");
+  CHECK(decided({"scale", "mask"}, {.trainable = {"fc.*", "mask"}}) == "fc.weight mask");
+}
+
+TEST_CASE("tensors of one kind are named by one pattern, unless it means others") {
+  CHECK_THAT(decided({"b.0.gamma", "b.1.gamma", "pos"}, {}), Contains("to train: --trainable 'b.*.gamma' --trainable 'pos'"));
+  CHECK_THAT(decided({"s1", "s2"}, {}), Contains("to train: --trainable 's*'"));
+  CHECK(decided({"s1", "s2"}, {.trainable = {"s*"}}) == "fc.weight s1 s2");
+  CHECK_THAT(decided({"fc1", "fc2"}, {}), Contains("to train: --trainable 'fc1' --trainable 'fc2'"));
+  CHECK_THAT(decided({"1", "2"}, {}), Contains("to train: --trainable '1' --trainable '2'"));
+}
+
+TEST_CASE("a model that was exported for evaluation as a whole is asked about") {
+  const auto model = [](int opset, bool one_in_training) {
+    Network network;
+    for (const std::string name : {"a", "b"}) network.nodes.push_back({.name = name, .op = "BatchNormalization", .opset = opset});
+    if (one_in_training) network.nodes[NodeId(1)].attributes["training_mode"] = int64_t{1};
+    return network;
+  };
+  Network network = model(17, false);
+  const Status asked = decide_modes(network, true, Modes::asked, false);
+  REQUIRE_FALSE(asked.ok());
+  CHECK(asked.error().code == ExitCode::invalid_model);
+  CHECK_THAT(asked.error().message, Contains("its 2 batch normalizations are in evaluation mode"));
+  CHECK_THAT(asked.error().notes[0] + asked.error().notes[1], Contains("--modes train") && Contains("--modes as-exported"));
+  CHECK(decide_modes(network, true, Modes::train, false).ok());
+  CHECK_FALSE(network.modes_are_stated);
+  CHECK(decide_modes(network, true, Modes::asked, true).ok());    // --frozen-statistics
+  CHECK(decide_modes(network, false, Modes::asked, false).ok());  // dynamo's exporter does not tell
+  CHECK(decide_modes(network, true, Modes::as_exported, false).ok());
+  CHECK(network.modes_are_stated);
+  Network some = model(17, true), old = model(13, false);
+  CHECK(decide_modes(some, true, Modes::asked, false).ok());
+  CHECK(decide_modes(old, true, Modes::asked, false).ok());
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,84 @@
+"""Writes ONNX's node tests to a directory, as the onnx package makes them: write_cases.py DIR
+
+NAME.onnx with NAME.in0.pb, NAME.in1.pb, … and NAME.out0.pb, …, which are TensorProtos. A test of several inputs is
+written twice: NAME, and NAME@constants, in which all inputs but the first are initializers. Tests of sequences, optionals and
+types that NumPy does not have are written without values: they are only compiled.
+"""
+
+import os
+import sys
+import warnings
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+
+def cases():
+    from onnx.backend.test.case import node
+
+    warnings.simplefilter("ignore")
+    return node.collect_testcases(None)
+
+
+def tensors(values, infos):
+    """TensorProtos, or None where one of the values is no tensor that NumPy has."""
+    made = []
+    for value, info in zip(values, infos):
+        if isinstance(value, onnx.TensorProto):
+            made.append(value)
+        elif isinstance(value, (np.ndarray, np.generic)):
+            try:
+                made.append(numpy_helper.from_array(np.asarray(value), info.name))
+            except Exception:  # noqa: BLE001  types of later versions than this NumPy's
+                return None
+        else:
+            return None
+    return made
+
+
+def write(directory, name, model, inputs, outputs):
+    path = os.path.join(directory, name)
+    with open(path + ".onnx", "wb") as file:
+        file.write(model.SerializeToString())
+    for kind, values in (("in", inputs), ("out", outputs)):
+        for number, value in enumerate(values or []):
+            with open(f"{path}.{kind}{number}.pb", "wb") as file:
+                file.write(value.SerializeToString())
+
+
+def with_constants(model, inputs):
+    """All inputs but the first as initializers."""
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
+    for info, value in zip(list(model.graph.input)[1:], inputs[1:]):
+        value.name = info.name
+        changed.graph.initializer.append(value)
+    del changed.graph.input[1:]
+    return changed
+
+
+def main():
+    directory = sys.argv[1]
+    os.makedirs(directory, exist_ok=True)
+    count = without_values = 0
+    for case in cases():
+        model = case.model
+        if model is None:
+            continue
+        count += 1
+        inputs = outputs = None
+        for data_inputs, data_outputs in list(case.data_sets or [])[:1]:
+            inputs, outputs = tensors(data_inputs, model.graph.input), tensors(data_outputs, model.graph.output)
+        if inputs is None or outputs is None or len(inputs) != len(model.graph.input):
+            without_values += 1
+            write(directory, case.name, model, None, None)
+            continue
+        write(directory, case.name, model, inputs, outputs)
+        if len(inputs) > 1:
+            write(directory, case.name + "@constants", with_constants(model, inputs), inputs[:1], outputs)
+    print(f"onnx {onnx.__version__}: {count} node tests, {without_values} of them without values that NumPy has")
+
+
+if __name__ == "__main__":
+    main()
