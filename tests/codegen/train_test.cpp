@@ -196,15 +196,17 @@ TEST_CASE("a trainer keeps its promises at the command line") {
     CHECK(project.read("he.onnx") != model);
   }
   SECTION("its own code allocates nothing after the first iteration") {
-    const auto allocations = [&](int steps) {
+    const auto allocations = [&](int steps) -> int64_t {
       const int code = project.run(good + "--test npy:x.npy,t.npy --metrics m.jsonl --quiet --steps " +
                                    std::to_string(steps) + " 2>&1", "LD_PRELOAD=" PLIMSOLL_ALLOCATION_COUNTER);
       REQUIRE(code == 0);
-      return project.output();
+      const std::string said = project.output(), label = "own allocations ";
+      REQUIRE(said.starts_with(label));
+      return std::stoll(said.substr(label.size()));
     };
-    const std::string once = allocations(1);
-    CHECK(once.starts_with("own allocations "));
-    CHECK(once == allocations(100));
+    // Starting threads takes one allocation more or less, as they happen to run; an iteration that allocated would show up 99 times.
+    constexpr int kIterationsMore = 99;
+    CHECK(std::abs(allocations(1 + kIterationsMore) - allocations(1)) < kIterationsMore / 2);
   }
   SECTION("interrupted, it finishes the iteration and saves") {
     for (const auto& [signal, exit] : {std::pair("INT", 130), std::pair("TERM", 143)}) {

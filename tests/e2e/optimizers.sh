@@ -85,9 +85,9 @@ for policy in liveness auto superneurons dymem vdnn-all:p sublinear; do
   plimsoll plan net.onnx --batch 8 --clip-norm 1.2 --policy $policy -q -o plan.json
   plimsoll verify plan.json >/dev/null || fail "policy $policy"
 done
-least=$(plimsoll plan net.onnx --batch 8 --sub-batch 8 --optimizer sgd --clip-norm 1.2 -q |
+least=$(plimsoll plan net.onnx --batch 8 --sub-batch 8 --optimizer sgd --clip-norm 1.2 --algorithms-of sgd -q |
         $python -c 'import json, sys; print(json.load(sys.stdin)["summary"]["minimum_bytes"])')
-build_trainer tight net.onnx --batch 8 --sub-batch 8 --optimizer sgd --clip-norm 1.2 --budget "$least" --policy auto
+build_trainer tight net.onnx --batch 8 --sub-batch 8 --optimizer sgd --clip-norm 1.2 --algorithms-of sgd --budget "$least" --policy auto
 trained tight clip4.onnx --steps 10 --lr 0.2
 $python "$PLIMSOLL_E2E/weights.py" clip4.onnx clip1.onnx 0
 # Every gradient is there when the factor is made.

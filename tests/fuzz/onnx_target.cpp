@@ -18,7 +18,7 @@
 #include "compiler/network/fuse.h"
 #include "compiler/network/fuse_additions.h"
 #include "compiler/network/composites.h"
-#include "compiler/training/layout.h"
+#include "compiler/network/layout.h"
 #include "compiler/network/loss.h"
 #include "compiler/network/modes.h"
 #include "compiler/network/undecided.h"

@@ -123,8 +123,11 @@ PLIMSOLL_CUDA_KERNEL(CastTo, {
     return by_type(operands[1].tensor.type, [&](auto y) -> std::unique_ptr<Kernel> {
       using X = decltype(x);
       using Y = decltype(y);
-      const X least = static_cast<X>(std::numeric_limits<Y>::lowest());
-      const X most = static_cast<X>(std::numeric_limits<Y>::max());
+      X least{}, most{};  // of a float, where whole numbers are made of it
+      if constexpr (std::is_same_v<X, float> && !std::is_same_v<Y, float>) {
+        least = static_cast<X>(std::numeric_limits<Y>::lowest());
+        most = static_cast<X>(std::numeric_limits<Y>::max());
+      }
       return cuda::kernel([=, truth = attrs.truth](const RunContext& context, std::byte* const* operand, std::byte*) {
         cuda::launch("cast", cast_kernel<X, Y>, cuda::blocks_for(n), cuda::kThreads, context, n, truth, least, most,
                      reinterpret_cast<const X*>(operand[0]), reinterpret_cast<Y*>(operand[1]));
