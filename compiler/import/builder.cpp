@@ -155,6 +155,14 @@ Status NetworkBuilder::add_node(const onnx::NodeProto& proto) {
       return {};
     }
   }
+  if (is_onnx_domain(proto.domain())) {
+    if (add_empty_slice(proto)) return {};
+    if (const auto less = without_empty_parts(proto)) {
+      if (less->input_size() > 1) return add_operator(*less);
+      table_.alias(proto.output(0), table_.find(less->input(0)));
+      return {};
+    }
+  }
   if (proto.op_type() == "SplitToSequence" && is_onnx_domain(proto.domain())) return add_sequence(proto);
   if (proto.op_type() == "SequenceAt" && is_onnx_domain(proto.domain()) && take_from_sequence(proto)) return {};
   if (proto.op_type() == "Pad" && is_onnx_domain(proto.domain()) && absorb_pad(proto)) return {};
