@@ -117,9 +117,6 @@ Status NetworkBuilder::turn_input(const std::string& name, const Dims& dims, siz
   order.set_type(onnx::AttributeProto::INTS);
   for (size_t i = 0; i < dims.size(); ++i) order.add_ints(static_cast<int64_t>(i < axis ? i + 1 : i == axis ? 0 : i));
   Status status = infer(turned, *find_op("Transpose"));
-  if (!status.ok() && status.error().code == ExitCode::unsupported)
-    return Error{ExitCode::unsupported, fmt::format("input '{}' is {}: its samples are not first, and no kernel turns bytes; export the model with its samples "
-                                                    "first (batch_first=True)", name, to_string(dims))};
   if (status.ok())
     notes_.push_back(fmt::format("input '{}' is {}; files have its samples one behind the other, as {}", name, to_string(dims),
                                  to_string(network_.values[network_.inputs.back()].type.dims)));
