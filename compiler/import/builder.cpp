@@ -118,9 +118,6 @@ Status NetworkBuilder::turn_input(const std::string& name, const Dims& dims, siz
   order.set_type(onnx::AttributeProto::INTS);
   for (size_t i = 0; i < dims.size(); ++i) order.add_ints(static_cast<int64_t>(i < axis ? i + 1 : i == axis ? 0 : i));
   Status status = infer(turned, *find_op("Transpose"));
-  if (!status.ok() && status.error().code == ExitCode::unsupported)
-    return Error{ExitCode::unsupported, fmt::format("input '{}' is {}: its samples are not first, and no kernel turns bytes; export the model with its samples "
-                                                    "first (batch_first=True)", name, to_string(dims))};
   if (status.ok())
     notes_.push_back(fmt::format("input '{}' is {}; files have its samples one behind the other, as {}", name, to_string(dims),
                                  to_string(network_.values[network_.inputs.back()].type.dims)));
@@ -153,6 +150,14 @@ Status NetworkBuilder::add_node(const onnx::NodeProto& proto) {
     if (auto known = fold(proto, opset_, fold_inputs(proto))) {
       Entry& entry = table_[table_.define(proto.output(0))];
       entry.known = std::move(known);
+      return {};
+    }
+  }
+  if (is_onnx_domain(proto.domain())) {
+    if (add_empty_slice(proto)) return {};
+    if (const auto less = without_empty_parts(proto)) {
+      if (less->input_size() > 1) return add_operator(*less);
+      table_.alias(proto.output(0), table_.find(less->input(0)));
       return {};
     }
   }

@@ -62,6 +62,10 @@ class NetworkBuilder {
   RowsOf look_through(const std::string& name, int depth, int& values);
   std::optional<std::vector<int64_t>> integers_of(const onnx::NodeProto& node, const char* attribute, int input);
   bool leave_out_guard(const onnx::NodeProto& proto);
+  // Of empty.cpp.
+  std::optional<std::vector<int64_t>> known_list(const onnx::NodeProto& proto, int i);
+  bool add_empty_slice(const onnx::NodeProto& proto);
+  std::optional<onnx::NodeProto> without_empty_parts(const onnx::NodeProto& proto);
   bool absorb_pad(const onnx::NodeProto& proto);
   Status add_mask(const onnx::NodeProto& proto, const RandomMask& mask);
   Status add_sequence(const onnx::NodeProto& proto);

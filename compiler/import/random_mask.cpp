@@ -40,6 +40,7 @@ class Finder {
   // The mask that ends in this node.
   std::optional<RandomMask> at(const onnx::NodeProto& last, std::unordered_set<std::string>& steps) const {
     if (is(&last, "Bernoulli") && last.input_size() == 1) return RandomMask{.like = last.input(0), .probability = {}};
+    if (is(&last, "Floor") && last.input_size() == 1) return of_floor(last, steps);
     if (!(is(&last, "Cast") || is(&last, "CastLike")) || last.input_size() == 0 || !makes_floats(last)) return std::nullopt;
     const onnx::NodeProto* compare = maker(last.input(0));
     if (!compare || compare->input_size() != 2) return std::nullopt;
@@ -59,6 +60,19 @@ class Finder {
   }
 
  private:
+  // A number in [0, 1) and p, rounded down: 1 with probability p.
+  std::optional<RandomMask> of_floor(const onnx::NodeProto& last, std::unordered_set<std::string>& steps) const {
+    const onnx::NodeProto* sum = maker(last.input(0));
+    if (!is(sum, "Add") || sum->input_size() != 2 || !read(sum->output(0), 1)) return std::nullopt;
+    for (int drawn = 0; drawn < 2; ++drawn) {
+      const onnx::NodeProto* random = maker(sum->input(drawn));
+      if (!is(random, "RandomUniformLike") || random->input_size() != 1 || !in_unit_interval(*random) || !read(random->output(0), 1)) continue;
+      steps.insert({sum->output(0), random->output(0)});
+      return RandomMask{.like = random->input(0), .probability = sum->input(1 - drawn)};
+    }
+    return std::nullopt;
+  }
+
   const onnx::NodeProto* maker(const std::string& name) const {
     const auto found = makers_.find(name);
     return found == makers_.end() ? nullptr : found->second;
@@ -89,6 +103,7 @@ bool replace_random_masks(GraphNodes& nodes, const std::unordered_set<std::strin
       node.set_op_type("Identity");
       node.clear_attribute();
     } else {
+      if (node.op_type() == "Floor") node.set_op_type("Identity");
       node.set_input(0, mask->second.probability);
     }
   }

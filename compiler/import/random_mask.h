@@ -3,6 +3,7 @@
 //
 //   RandomUniformLike (in [0, 1)) ─► Less than p ─► Cast to float       is Bernoulli: 1 with probability p, else 0
 //   PyTorch 2:      └────────────────► CastLike ▲
+//   RandomUniformLike (in [0, 1)) ─► Add p ─► Floor                     is Bernoulli, too: Hugging Face's stochastic depth
 //
 // In a network it is one node. In use after training it is its mean, p: so is a Dropout then.
 #pragma once

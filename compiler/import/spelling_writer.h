@@ -149,6 +149,7 @@ class Writer {
 };
 
 Result<Nodes> cast_like(Writer& w);
+Result<Nodes> einsum(Writer& w, const std::string& equation);
 Result<Nodes> gather(Writer& w);
 Result<Nodes> gather_nd(Writer& w);
 Result<Nodes> scatter_nd(Writer& w);
@@ -158,6 +159,7 @@ Result<Nodes> attention(Writer& w);
 Result<Nodes> rotary_embedding(Writer& w);
 Result<Nodes> tensor_scatter(Writer& w);
 Result<Nodes> pad(Writer& w);
+Result<Nodes> resize(Writer& w);
 Result<Nodes> tile(Writer& w);
 
 }  // namespace plimsoll::spelling

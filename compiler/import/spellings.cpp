@@ -179,34 +179,32 @@ Result<Nodes> spell_depth_and_space(Writer& w) {
 
 // "bij,bjk->bik": letters in both and the result are side by side, those in both alone are summed over. One letter (or none) each
 // for rows, columns and the sum is a product of matrices.
+// The product of two matrices, or of many; every other equation is in spellings_einsum.cpp.
 Result<Nodes> spell_einsum(Writer& w) {
   std::string equation;
   for (const char c : w.text("equation", ""))
     if (c != ' ') equation += c;
-  const auto unsupported = [&](const char* why) {
-    return Error{ExitCode::unsupported, fmt::format("{}: '{}' {}", describe(w.node()), equation, why)};
-  };
   const size_t comma = equation.find(','), arrow = equation.find("->");
   if (w.node().input_size() != 2 || comma == std::string::npos || arrow == std::string::npos || comma > arrow || equation.find('.') != std::string::npos)
-    return unsupported("is no product of two matrices, each letter written");
+    return spelling::einsum(w, equation);
   const std::string a = equation.substr(0, comma), b = equation.substr(comma + 1, arrow - comma - 1), y = equation.substr(arrow + 2);
   if (!w.dims(1) || a.size() != w.dims(0)->size() || b.size() != w.dims(1)->size())
     return w.invalid(fmt::format("'{}' does not fit its inputs", equation));
   const auto has = [](const std::string& letters, char c) { return letters.find(c) != std::string::npos; };
   std::string batch, summed, rows, columns;
   for (const char c : a) {
-    if (std::count(a.begin(), a.end(), c) != 1) return unsupported("takes a diagonal");
+    if (std::count(a.begin(), a.end(), c) != 1) return spelling::einsum(w, equation);
     if (has(y, c)) (has(b, c) ? batch : rows) += c;
     else if (has(b, c)) summed += c;
-    else return unsupported("sums one operand alone");
+    else return spelling::einsum(w, equation);
   }
   for (const char c : b) {
-    if (std::count(b.begin(), b.end(), c) != 1) return unsupported("takes a diagonal");
+    if (std::count(b.begin(), b.end(), c) != 1) return spelling::einsum(w, equation);
     if (has(a, c)) continue;
-    if (!has(y, c)) return unsupported("sums one operand alone");
+    if (!has(y, c)) return spelling::einsum(w, equation);
     columns += c;
   }
-  if (rows.size() != 1 || columns.size() != 1 || summed.size() != 1) return unsupported("is no product of two matrices");
+  if (rows.size() != 1 || columns.size() != 1 || summed.size() != 1) return spelling::einsum(w, equation);
   const auto arranged = [&](const std::string& name, const std::string& from, const std::string& to) {
     if (from == to) return name;
     Ints order;
@@ -295,6 +293,7 @@ const std::map<std::string_view, SpellingRule>& spelling_rules() {
       {"Einsum", spell_einsum},
       {"Gather", spelling::gather},
       {"CastLike", spelling::cast_like},
+      {"Resize", spelling::resize},
       {"RandomNormalLike", spelling::random_like},
       {"RandomUniformLike", spelling::random_like},
       {"GatherND", spelling::gather_nd},

@@ -5,7 +5,7 @@
 //   RMSNormalization     x / Sqrt(ReduceMean(x · x) + epsilon) · scale          Swish     x · Sigmoid(alpha · x)
 //   PRelu     Relu(x) + slope · (x - Relu(x))          Mish     x · Tanh(Softplus(x))          Selu     gamma · Elu(x)
 //   GlobalMaxPool     MaxPool          DepthToSpace, SpaceToDepth     Reshape, Transpose, Reshape
-//   Einsum of two matrices, or of many side by side     Transpose where the order asks for it, MatMul
+//   Einsum     ReduceSum, Transpose, Reshape, MatMul, Mul
 //   Gather by numbers that are the same for each sample, GatherND by known ones     Reshape, Gather
 //   ScatterND of one known number at known places     Where
 //   ReduceSumSquare, ReduceL2     ReduceSum of x · x, Sqrt          ReduceL1     ReduceSum of Abs
@@ -14,6 +14,7 @@
 //   Pad with mode edge, reflect or wrap along several axes     a Pad for each axis
 //   Attention, RotaryEmbedding     MatMul, Where, Softmax, MatMul; Split, Mul, Add, Concat          TensorScatter     Split, Concat
 //   CastLike     Cast          RandomUniformLike, RandomNormalLike     RandomUniform, RandomNormal
+//   Resize with mode cubic, or with antialias     a MatMul with a constant matrix for each axis
 //   Tile               Expand, where it repeats dimensions of 1
 //   LSTM, GRU, RNN     unrolled: Gemm over the inputs of several steps, Gemm of the state, Split, Sigmoid, Tanh, Mul, Add of each step
 #pragma once

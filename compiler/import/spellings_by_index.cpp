@@ -182,10 +182,25 @@ Result<Nodes> gather_nd(Writer& w) {
   return w.finish();
 }
 
+namespace {
+
+// The samples 0, 1, 2, … one by one, all of them (torch's exporter writes x[:] = y so).
+bool writes_all_samples(const Writer& w, const KnownValue& indices) {
+  const Dims* updates = w.dims(2);
+  return updates && *updates == w.x() && !w.x().empty() && w.x()[0] == kBatch && w.text("reduction", "none") == "none" &&
+         indices.dims == Dims{kBatch, {1}} && indices.steps.size() == 2 && indices.steps[0] == 1 && indices.ints[0] == Dim{0};
+}
+
+}  // namespace
+
 // One number at known places: where they are, that number instead (Swin v2 zeroes a part of its biases so).
 Result<Nodes> scatter_nd(Writer& w) {
   const auto unsupported = [&](const std::string& why) { return Error{ExitCode::unsupported, fmt::format("{}: {}", describe(w.node()), why)}; };
   const KnownValue *indices = w.known(1), *updates = w.known(2);
+  if (indices && writes_all_samples(w, *indices)) {
+    w.write("Identity", {w.input(2)});
+    return w.finish();
+  }
   if (!indices || indices->real() || indices->depends_on_batch() || indices->dims.empty()) return unsupported("its indices are not known while compiling");
   if (w.text("reduction", "none") != "none") return unsupported("adds or multiplies what is there");
   if (!updates || !updates->real() || updates->reals.empty() || std::any_of(updates->reals.begin(), updates->reals.end(), [&](double item) { return item != updates->reals[0]; }))

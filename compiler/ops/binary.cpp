@@ -23,7 +23,7 @@ std::optional<double> number_at(const NodeView& node, size_t i) {
 
 Result<std::vector<TensorType>> infer_binary(const NodeView& node) {
   if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs two operands");
-  if (is_whole(node)) return infer_whole(node);
+  if (is_whole(node) && node.input_type(0).type == node.input_type(1).type) return infer_whole(node);
   const TensorType &a = node.input_type(0), &b = node.input_type(1);
   for (size_t i = 0; i < 2; ++i) {
     if (node.input_type(i).type != DataType::f32)

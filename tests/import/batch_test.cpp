@@ -151,5 +151,5 @@ TEST_CASE("a dimension that is called a batch is it, also behind one that is not
   flags.input("seen", {"7", "batch"}, onnx::TensorProto::BOOL).input("x", {"7", "batch"}).weight("w", {1});
   flags.node("Where", {"seen", "x", "w"}, {"y"});
   flags.output("y");
-  CHECK_THAT(outcome(flags.import()), Contains("5: input 'seen' is [7,N]: its samples are not first, and no kernel turns bytes"));
+  CHECK(outcome(flags.import()) == "ok");
 }

@@ -115,9 +115,13 @@ TEST_CASE("an Einsum of matrices is their product") {
   CHECK(said("bhid,bhjd->bhij") == "Relu Transpose MatMul [N,3,4,4]");
   CHECK(said("b h i d, b h i e -> b h d e") == "Relu Transpose MatMul [N,3,5,5]");
   CHECK(said("bhid,bhjd->bijh") == "Relu Transpose MatMul Transpose [N,4,4,3]");
-  CHECK_THAT(said("bhid,bhid->bhi"), Contains("5: ") && Contains("is no product of two matrices"));
-  CHECK_THAT(said("bhid,bhjd->b"), Contains("5: ") && Contains("sums one operand alone"));
-  CHECK_THAT(said("...id,...jd->...ij"), Contains("5: ") && Contains("each letter written"));
+  // Letters that are alone are summed first, no letter at all that is summed is a product of elements, several letters are one dimension.
+  CHECK(said("bhid,bhid->bhi") == "Relu Reshape Reshape MatMul Reshape [N,3,4]");
+  CHECK(said("bhid,bhjd->b") == "Relu ReduceSum ReduceSum Reshape Reshape MatMul Reshape [N]");
+  CHECK(said("bhid,bhid->bhid") == "Relu Mul [N,3,4,5]");
+  CHECK(said("...id,...jd->...ij") == "Relu Transpose MatMul [N,3,4,4]");
+  CHECK(said("bhid,bhde->bhie").find("4: ") == 0);
+  CHECK_THAT(said("bhii,bhjd->bh"), Contains("5: ") && Contains("takes a diagonal"));
   CHECK_THAT(said("bhd,bhjd->bhj"), Contains("4: ") && Contains("does not fit its inputs"));
 }
 
@@ -343,8 +347,7 @@ TEST_CASE("Cast and CastLike to the same type are no nodes") {
   CHECK(said([](ModelBuilder& build) {
           ModelBuilder::integer(build.node("Cast", {"x"}, {"c"}), "to", onnx::TensorProto::FLOAT);
         }) == "Mul Add w is trained");
-  CHECK_THAT(said([](ModelBuilder& build) { build.node("CastLike", {"i", "x"}, {"c"}, "cast"); }),
-             Contains("5: ") && Contains("CastLike"));
+  CHECK(said([](ModelBuilder& build) { build.node("CastLike", {"i", "x"}, {"c"}, "cast"); }) == "Cast Mul Add w is trained");
   // A cast downstream of an unsupported node is not listed with it.
   const std::string listed = said([](ModelBuilder& build) {
     build.node("Unheard", {"x"}, {"u"});

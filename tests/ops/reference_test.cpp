@@ -480,6 +480,62 @@ TEST_CASE("modes edge, reflect and wrap of Pad as numpy has them") {
   CHECK(padded("wrap", {1, 2, 3, 4}, 1, -2) == Values{4, 1, 2});
 }
 
+// As ONNX and PyTorch have them: what is cut off, ties, not a number, numbers from the end.
+TEST_CASE("whole numbers, booleans and what is picked by them") {
+  const auto of = [](DataType type, int64_t n) { return SampleInput{.dims = {kBatch, {n}}, .type = type}; };
+  const auto constant = [](DataType type, Values items) {
+    return SampleInput{.dims = {{static_cast<int64_t>(items.size())}}, .kind = ValueKind::constant, .constant = items, .type = type};
+  };
+  const auto cast = [&](DataType from, int64_t to, const Values& x) {
+    return Run("Cast", {.inputs = {of(from, static_cast<int64_t>(x.size()))}, .attributes = {{"to", to}}}, {x}).output();
+  };
+  constexpr int64_t kToInt64 = 7, kToInt32 = 6, kToBool = 9, kToFloat = 1;
+  CHECK(cast(DataType::f32, kToInt64, {1.9, -1.9, 0, NAN}) == Values{1, -1, 0, 0});
+  CHECK(cast(DataType::f32, kToInt32, {3e9, -3e9}) == Values{2147483647, -2147483648.0});
+  CHECK(cast(DataType::f32, kToBool, {0.5, 0, -2}) == Values{1, 0, 1});
+  CHECK(cast(DataType::u8, kToBool, {7, 0, 1}) == Values{1, 0, 1});
+  CHECK(cast(DataType::i64, kToFloat, {-3, 1 << 20}) == Values{-3, 1 << 20});
+
+  const auto whole = [&](const char* op, const Values& a, const Values& b, std::map<std::string, NodeAttribute> attributes = {}) {
+    const int64_t n = static_cast<int64_t>(a.size());
+    return Run(op, {.inputs = {of(DataType::i64, n), of(DataType::i64, n)}, .attributes = std::move(attributes)}, {a, b}).output();
+  };
+  CHECK(whole("Div", {7, -7, 7, 1}, {2, 2, -2, 0}) == Values{3, -3, -3, 0});
+  CHECK(whole("Mod", {7, -7, 7, -7}, {3, 3, -3, -3}) == Values{1, 2, -2, -1});
+  CHECK(whole("GreaterOrEqual", {1, 2, 3}, {2, 2, 2}) == Values{0, 1, 1});
+  CHECK(whole("Less", {1, 2, 3}, {2, 2, 2}) == Values{1, 0, 0});
+  const Values nan = Run("Equal", {.inputs = {of(DataType::f32, 2), of(DataType::f32, 2)}}, {{NAN, 1}, {NAN, 1}}).output();
+  CHECK(nan == Values{0, 1});
+
+  const auto sum = [&](int64_t exclusive, int64_t reverse) {
+    SampleInput axis = constant(DataType::i64, {1});
+    axis.dims = {};
+    return Run("CumSum", {.inputs = {of(DataType::i64, 4), axis}, .attributes = {{"exclusive", exclusive}, {"reverse", reverse}}}, {{1, 2, 3, 4}}).output();
+  };
+  CHECK(sum(0, 0) == Values{1, 3, 6, 10});
+  CHECK(sum(1, 0) == Values{0, 1, 3, 6});
+  CHECK(sum(0, 1) == Values{10, 9, 7, 4});
+  CHECK(sum(1, 1) == Values{9, 7, 4, 0});
+
+  const auto arg = [&](const char* op, int64_t last, const Values& x) {
+    return Run(op, {.inputs = {of(DataType::f32, static_cast<int64_t>(x.size()))}, .attributes = {{"axis", int64_t{1}}, {"select_last_index", last}}}, {x}).output();
+  };
+  CHECK(arg("ArgMax", 0, {1, 3, 3, 2}) == Values{1});
+  CHECK(arg("ArgMax", 1, {1, 3, 3, 2}) == Values{2});
+  CHECK(arg("ArgMin", 0, {2, 1, 1}) == Values{1});
+  CHECK(arg("ArgMax", 0, {1, NAN, 3}) == Values{1});
+  const auto top = [&](int64_t largest, const Values& x) {
+    return Run("TopK", {.inputs = {of(DataType::f32, static_cast<int64_t>(x.size())), constant(DataType::i64, {3})}, .attributes = {{"largest", largest}}, .outputs = 2}, {x}).output();
+  };
+  CHECK(top(1, {1, 5, 3, 5}) == Values{5, 5, 3});
+  CHECK(top(0, {4, 5, 3, 1}) == Values{1, 3, 4});
+
+  CHECK(Run("GatherElements", {.inputs = {of(DataType::i64, 3), of(DataType::i64, 4)}, .attributes = {{"axis", int64_t{1}}}}, {{10, 20, 30}, {-1, 0, 1, -3}}).output() ==
+        Values{30, 10, 20, 10});
+  const SampleInput depth{.kind = ValueKind::constant, .constant = {3}, .type = DataType::i64};
+  CHECK(Run("OneHot", {.inputs = {of(DataType::i64, 3), depth, constant(DataType::f32, {0, 2})}}, {{0, -1, 5}}).output() == Values{2, 0, 0, 0, 0, 2, 0, 0, 0});
+}
+
 TEST_CASE("kernels by name refuse what they are not") {
   CHECK_THROWS_AS(make_kernel({.name = "Nothing"}, ""), KernelError);
   CHECK_THROWS_AS(make_kernel({.name = "SgdUpdate", .attributes = {{"speed", 1.0}}}, ""), KernelError);

@@ -99,6 +99,15 @@ __device__ Y converted(X x, X least, X most) {
   return static_cast<Y>(x);
 }
 
+// The least or the largest Y, where an X may be beyond it.
+template <class X, class Y>
+X limit_of(bool largest) {
+  if constexpr (std::is_same_v<X, float> && !std::is_same_v<Y, float>)
+    return static_cast<X>(largest ? std::numeric_limits<Y>::max() : std::numeric_limits<Y>::lowest());
+  else
+    return X{0};
+}
+
 template <class X, class Y>
 __global__ void cast_kernel(int64_t n, bool truth, X least, X most, const X* x, Y* y) {
   const int64_t i = cuda::thread_number();
@@ -123,11 +132,8 @@ PLIMSOLL_CUDA_KERNEL(CastTo, {
     return by_type(operands[1].tensor.type, [&](auto y) -> std::unique_ptr<Kernel> {
       using X = decltype(x);
       using Y = decltype(y);
-      X least{}, most{};  // of a float, where whole numbers are made of it
-      if constexpr (std::is_same_v<X, float> && !std::is_same_v<Y, float>) {
-        least = static_cast<X>(std::numeric_limits<Y>::lowest());
-        most = static_cast<X>(std::numeric_limits<Y>::max());
-      }
+      const X least = limit_of<X, Y>(false);
+      const X most = limit_of<X, Y>(true);
       return cuda::kernel([=, truth = attrs.truth](const RunContext& context, std::byte* const* operand, std::byte*) {
         cuda::launch("cast", cast_kernel<X, Y>, cuda::blocks_for(n), cuda::kThreads, context, n, truth, least, most,
                      reinterpret_cast<const X*>(operand[0]), reinterpret_cast<Y*>(operand[1]));
