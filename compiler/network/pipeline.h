@@ -1,8 +1,10 @@
 // The way of a network from its model file to its task graph, in the order in which the passes run.
 //
-//   make_trainable   a loss at its end; what is trained, and which normalizations and dropouts are in evaluation mode
-//   fuse             fewer nodes that do the same
-//   assign_layouts   how each value lies in memory (layout.h), where times decide by choose_layouts (layout_choice.h)
+//   compact            only what matters to an output (compact.h)
+//   put_samples_first  inputs as they are fed (samples_first.h); import_onnx calls these two
+//   make_trainable     a loss at its end; what is trained, and which normalizations and dropouts are in evaluation mode
+//   fuse               fewer nodes that do the same
+//   assign_layouts     how each value lies in memory (layout.h), where times decide by choose_layouts (layout_choice.h)
 //
 // Each step asks for the ones before it. Layouts are not part of a function here, for they need a target and costs.
 #pragma once
@@ -30,7 +32,8 @@ struct NetworkRequest {
 };
 
 // Before: types are inferred.
-// After:  the network ends in a loss, and every weight and statistic says whether it is trained. `notes` gets a line for each change.
+// After:  the network ends in a loss, and every weight and statistic says whether it is trained. `notes` gets a line
+//         for each change.
 // Errors: of attach_loss, freeze_statistics and freeze_weights.
 Status make_trainable(Network& network, const NetworkRequest& request, std::vector<std::string>& notes);
 

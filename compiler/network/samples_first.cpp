@@ -72,7 +72,8 @@ std::vector<int64_t> permutation(size_t rank, size_t axis) {
 Node turn(Network& network, ValueId input) {
   const Value whole = network.values[input];
   const size_t axis = axis_of_samples(whole.type.dims);
-  const ValueId turned = insert_behind(network, input, {.name = free_name(network.values, whole.name), .type = whole.type});
+  const std::string name = free_name(network.values, whole.name);
+  const ValueId turned = insert_behind(network, input, {.name = name, .type = whole.type});
   for (Node& node : network.nodes) std::replace(node.inputs.begin(), node.inputs.end(), input, turned);
   std::replace(network.outputs.begin(), network.outputs.end(), input, turned);
   Dims& dims = network.values[input].type.dims;
@@ -97,8 +98,9 @@ Status put_samples_first(Network& network, std::vector<std::string>& notes) {
     Node node = turn(network, input);
     const auto types = find_op(node.op)->infer(NodeView(network, node));
     if (!types.ok() && types.error().code == ExitCode::unsupported)
-      return Error{ExitCode::unsupported, fmt::format("input '{}' is {}: its samples are not first, and no kernel turns bytes; export the model "
-                                                      "with its samples first (batch_first=True)", whole.name, to_string(whole.type.dims))};
+      return Error{ExitCode::unsupported,
+                   fmt::format("input '{}' is {}: its samples are not first, and no kernel turns bytes; export the "
+                               "model with its samples first (batch_first=True)", whole.name, to_string(whole.type.dims))};
     if (!types.ok()) return types.error();
     notes.push_back(fmt::format("input '{}' is {}; files have its samples one behind the other, as {}", whole.name,
                                 to_string(whole.type.dims), to_string(network.values[input].type.dims)));

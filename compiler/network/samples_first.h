@@ -2,10 +2,11 @@
 //
 //   x [T,N,D] ─ …        x [N,T,D] ─ Transpose ─ x [T,N,D] ─ …
 //
-// Why: files have one sample behind the other, shards and sub-batches are of samples, and so an input is fed samples first.
+// Why: files have one sample behind the other, shards and sub-batches are of samples, so an input is fed samples first.
 //
 // Before: types are inferred.
-// After:  the samples are the first axis of every input that has any. All other values keep their types. `notes` gets a line for each.
+// After:  the samples are the first axis of every input that has any. All other values keep their types. `notes` gets
+//         a line for each input that is turned.
 // Error: unsupported, for an input whose elements no kernel turns.
 #pragma once
 

@@ -31,7 +31,9 @@ TEST_CASE("an input with its steps first is fed samples first, and turned for th
   CHECK(turn.inputs == network.inputs);
   CHECK(relu.inputs == turn.outputs);
   CHECK(network.outputs == std::vector<ValueId>{relu.outputs[0], turn.outputs[0]});
-  const Value &fed = network.values[turn.inputs[0]], &turned = network.values[turn.outputs[0]], &made = network.values[relu.outputs[0]];
+  const Value& fed = network.values[turn.inputs[0]];
+  const Value& turned = network.values[turn.outputs[0]];
+  const Value& made = network.values[relu.outputs[0]];
   CHECK(fed.kind == ValueKind::input);
   CHECK(fed.type.dims == Dims{kBatch, {7}, {3}});
   CHECK(turned.name == "x:2");
