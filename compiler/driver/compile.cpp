@@ -27,17 +27,22 @@ Status write(const CompileRequest& request, const Planned& planned) {
   } else {
     PLIMSOLL_ASSIGN(files_of_model.ranges, write_model(model, model_path));
   }
-  GenerateOptions generate_options{.command = request.invocation, .threads = request.planning.of_model.target == "host" ? planned.threads : 0};
+  const auto bytes_of_file = [](const std::string& path) {
+    return static_cast<int64_t>(std::filesystem::file_size(path));
+  };
+  const bool on_host = request.planning.of_model.target == "host";
+  GenerateOptions generate_options{.command = request.invocation, .threads = on_host ? planned.threads : 0};
   for (const auto& [name, range] : files_of_model.ranges) generate_options.initializer_offsets[name] = range.offset;
-  generate_options.model_bytes = static_cast<int64_t>(std::filesystem::file_size(model_path));
-  if (apart)
-    generate_options.weights_bytes = static_cast<int64_t>(std::filesystem::file_size(directory.path_of(files_of_model.weights)));
+  generate_options.model_bytes = bytes_of_file(model_path);
+  if (apart) generate_options.weights_bytes = bytes_of_file(directory.path_of(files_of_model.weights));
   std::set<std::string> initializers;
   for (const Parameter& parameter : planned.graph.parameters) initializers.insert(parameter.initializer);
   PLIMSOLL_ASSIGN(generate_options.model_identity, sha256_without(model_path, files_of_model, initializers));
   PLIMSOLL_ASSIGN(std::vector<GeneratedFile> files, generate(planned.graph, planned.plan, generate_options));
   files.push_back({"plan.json", to_json(planned.plan)});
-  Json manifest = {{"generator", planned.plan.generator}, {"model_sha256", planned.model.sha256}, {"files", Json::object()}};
+  Json manifest = {{"generator", planned.plan.generator},
+                   {"model_sha256", planned.model.sha256},
+                   {"files", Json::object()}};
   for (const GeneratedFile& file : files) {
     PLIMSOLL_TRY(directory.write(file.path, file.contents));
     manifest["files"][file.path] = sha256_hex(file.contents);
@@ -50,7 +55,8 @@ Status write(const CompileRequest& request, const Planned& planned) {
 
 Result<Planned> compile(const CompileRequest& request, const Messages& messages) {
   if (request.planning.rules != "true")
-    return usage(fmt::format("--rules {} builds graphs for reports, not for trainers; use `plimsoll plan`", request.planning.rules));
+    return usage(fmt::format("--rules {} builds graphs for reports, not for trainers; use `plimsoll plan`",
+                             request.planning.rules));
   PLIMSOLL_ASSIGN(Planned planned, plan_model(request.planning, request.plan, messages, PlanFor::trainer));
   if (!request.dry_run) PLIMSOLL_TRY(write(request, planned));
   return planned;

@@ -1,4 +1,4 @@
-// What the planning commands share: the way from a model file to checked plans.
+// The way from a request to checked plans.
 #pragma once
 
 #include <memory>

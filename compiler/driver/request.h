@@ -1,4 +1,5 @@
-// What is asked of the compiler, as plain data. tools/plimsoll maps flags to it; a program that links the compiler fills it by itself.
+// What is asked of the compiler, as plain data. tools/plimsoll maps flags to it; a program that links the compiler
+// fills it by itself.
 //
 // An optional is a flag that may be absent: what holds then is said beside it. Errors name the flag of a field.
 #pragma once

@@ -14,7 +14,6 @@
 #include "compiler/import/slots.h"
 #include "compiler/import/spellings.h"
 #include "compiler/import/weight_roles.h"
-#include "compiler/network/compact.h"
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
 
@@ -77,7 +76,6 @@ Result<Network> NetworkBuilder::build(const GraphOrder& order) {
   PLIMSOLL_TRY(add_outputs());
   say_what_was_rewritten();
   materialise();
-  compact(network_, notes_);
   return std::move(network_);
 }
 
@@ -93,35 +91,12 @@ Status NetworkBuilder::add_inputs() {
   PLIMSOLL_ASSIGN(ModelInputs inputs, find_inputs(graph_, options_));
   exported_batch_ = inputs.exported_batch;
   inputs_.set_exported_batch(exported_batch_);
-  for (ModelInput& input : inputs.inputs) {
-    const Dims dims = input.type.dims;
-    const auto samples = std::find_if(dims.begin(), dims.end(), [](Dim dim) { return dim.batch; });
-    const auto axis = samples == dims.end() ? 0 : samples - dims.begin();
-    if (axis > 0) std::rotate(input.type.dims.begin(), input.type.dims.begin() + axis, input.type.dims.begin() + axis + 1);
+  for (const ModelInput& input : inputs.inputs) {
     const ValueId id = table_.add({.name = input.name, .kind = ValueKind::input, .type = input.type});
     table_[table_.define(input.name)].data = id;
     network_.inputs.push_back(id);
-    if (axis > 0) PLIMSOLL_TRY(turn_input(input.name, dims, static_cast<size_t>(axis)));
   }
   return {};
-}
-
-// Files have one sample behind the other. An input that has its samples further behind (steps first) is fed so too, and turned.
-Status NetworkBuilder::turn_input(const std::string& name, const Dims& dims, size_t axis) {
-  onnx::NodeProto turned;
-  turned.set_op_type("Transpose");
-  turned.set_name(name);
-  turned.add_input(name);
-  turned.add_output(name);
-  onnx::AttributeProto& order = *turned.add_attribute();
-  order.set_name("perm");
-  order.set_type(onnx::AttributeProto::INTS);
-  for (size_t i = 0; i < dims.size(); ++i) order.add_ints(static_cast<int64_t>(i < axis ? i + 1 : i == axis ? 0 : i));
-  Status status = infer(turned, *find_op("Transpose"));
-  if (status.ok())
-    notes_.push_back(fmt::format("input '{}' is {}; files have its samples one behind the other, as {}", name, to_string(dims),
-                                 to_string(network_.values[network_.inputs.back()].type.dims)));
-  return status;
 }
 
 Status NetworkBuilder::add_outputs() {

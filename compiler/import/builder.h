@@ -12,7 +12,7 @@
 namespace plimsoll {
 
 // The graph of `file`, in `order`, as a network: constants evaluated, aliases resolved, types inferred. Constants that
-// kernels read become initializers of `file`. Errors: as import_onnx().
+// kernels read become initializers of `file`. What no output depends on is still there. Errors: as import_onnx().
 Result<Network> build_network(ModelFile& file, const GraphOrder& order, const ImportOptions& options,
                               std::vector<std::string>& notes);
 

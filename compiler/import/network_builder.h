@@ -41,7 +41,6 @@ class NetworkBuilder {
  private:
   void find_readers(const GraphOrder& order);
   Status add_inputs();
-  Status turn_input(const std::string& name, const Dims& dims, size_t axis);
   Status add_outputs();
   Status add_node(const onnx::NodeProto& proto);
   void say_what_was_rewritten();

@@ -16,6 +16,8 @@
 #include "compiler/import/loaded_model.h"
 #include "compiler/import/weight_roles.h"
 #include "compiler/import/weights.h"
+#include "compiler/network/compact.h"
+#include "compiler/network/samples_first.h"
 #include "compiler/support/counted.h"
 
 namespace plimsoll {
@@ -110,8 +112,10 @@ Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& 
 
   imported.reasons = reasons_of(*file, order);
 
-  // The model as a network.
+  // The model as a network, of which everything matters to an output.
   PLIMSOLL_ASSIGN(imported.network, build_network(*file, order, options, imported.notes));
+  compact(imported.network, imported.notes);
+  PLIMSOLL_TRY(put_samples_first(imported.network, imported.notes));
   complete_reasons(imported.network, imported.reasons);
   imported.states_modes = states_modes(*file);
   PLIMSOLL_TRY(find_folded_normalization(*file, imported.network, options.require_normalization, imported.warnings));

@@ -1,8 +1,10 @@
 // The way of a network from its model file to its task graph, in the order in which the passes run.
 //
-//   make_trainable   a loss at its end; what is trained, and which normalizations and dropouts are in evaluation mode
-//   fuse             fewer nodes that do the same
-//   assign_layouts   how each value lies in memory (layout.h), where times decide by choose_layouts (layout_choice.h)
+//   compact            only what matters to an output (compact.h)
+//   put_samples_first  inputs as they are fed (samples_first.h); import_onnx calls these two
+//   make_trainable     a loss at its end; what is trained, and which normalizations and dropouts are in evaluation mode
+//   fuse               fewer nodes that do the same
+//   assign_layouts     how each value lies in memory (layout.h), where times decide by choose_layouts (layout_choice.h)
 //
 // Each step asks for the ones before it. Layouts are not part of a function here, for they need a target and costs.
 #pragma once

@@ -43,7 +43,9 @@ class Workplace {
   std::string model() const { return path_ + "/net.onnx"; }
   std::string trainer() const { return path_ + "/trainer"; }
 
-  PlanningRequest planning() const { return {.of_model = {.model = model(), .batch = 8}, .effort = 0, .costs = "modelled"}; }
+  PlanningRequest planning() const {
+    return {.of_model = {.model = model(), .batch = 8}, .effort = 0, .costs = "modelled"};
+  }
 
  private:
   std::string path_;
@@ -63,8 +65,9 @@ TEST_CASE("a request that says nothing is one that can be met") {
 
 TEST_CASE("what is given is checked, with the flag's name") {
   CHECK(complaint(check_usage(ModelRequest{.threads = 0})) == "--threads is 0 when it should be between 1 and 1024");
-  CHECK(complaint(check_usage(ModelRequest{.clip_norm = 0.0})).starts_with("--clip-norm is 0 when it should be above 0"));
-  CHECK(complaint(check_usage(ModelRequest{.clip_norm = std::numeric_limits<double>::quiet_NaN()})).starts_with("--clip-norm is nan"));
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK(complaint(check_usage(ModelRequest{.clip_norm = 0.0})).starts_with("--clip-norm is 0 when it should be"));
+  CHECK(complaint(check_usage(ModelRequest{.clip_norm = nan})).starts_with("--clip-norm is nan"));
   CHECK(complaint(check_usage(ModelRequest{.target = "tpu"})) == "there is no target 'tpu'; targets: host, cuda");
   CHECK(complaint(check_usage(PlanningRequest{.of_model = {.batch = 4}, .sub_batch = 8})) ==
         "--sub-batch is 8 when it should be between 1 and the batch, 4");
@@ -73,18 +76,21 @@ TEST_CASE("what is given is checked, with the flag's name") {
         "--batch 5 cannot be shared evenly by 2 ranks; 4 and 6 can");
   CHECK(complaint(check_usage(PlanningRequest{.of_model = {.batch = 4}, .sub_batch = 2, .rules = "vdnn"})) ==
         "--rules vdnn knows no --sub-batch");
-  CHECK(complaint(check_usage(OnePlanRequest{.budget = SizeSpec{.kind = SizeSpec::Kind::percent, .percent = 50}, .process_budget = 1})) ==
+  const SizeSpec half = {.kind = SizeSpec::Kind::percent, .percent = 50};
+  CHECK(complaint(check_usage(OnePlanRequest{.budget = half, .process_budget = 1})) ==
         "--budget and --process-budget exclude each other");
 }
 
 TEST_CASE("a request becomes a directory that holds the plan it promises") {
   const Workplace workplace;
   Heard heard;
-  const Result<Planned> planned =
-      compile({.planning = workplace.planning(), .directory = workplace.trainer(), .invocation = "as a test does"}, heard.messages());
+  const Result<Planned> planned = compile(
+      {.planning = workplace.planning(), .directory = workplace.trainer(), .invocation = "as a test does"},
+      heard.messages());
   INFO((planned.ok() ? "" : planned.error().message));
   REQUIRE(planned.ok());
-  for (const char* file : {"model.onnx", "plan.json", "manifest.json", "CMakeLists.txt", "runtime/machine/processors.h"})
+  for (const char* file :
+       {"model.onnx", "plan.json", "manifest.json", "CMakeLists.txt", "runtime/machine/processors.h"})
     CHECK(fs::exists(fs::path(workplace.trainer()) / file));
   const Result<Plan> read = read_plan(workplace.trainer());
   REQUIRE(read.ok());
@@ -96,8 +102,11 @@ TEST_CASE("a request becomes a directory that holds the plan it promises") {
 TEST_CASE("a dry run writes nothing, and passes are printed to who listens") {
   const Workplace workplace;
   Heard heard;
-  const Result<Planned> planned = compile(
-      {.planning = workplace.planning(), .plan = {.print_after = "place"}, .directory = workplace.trainer(), .dry_run = true}, heard.messages());
+  const Result<Planned> planned = compile({.planning = workplace.planning(),
+                                           .plan = {.print_after = "place"},
+                                           .directory = workplace.trainer(),
+                                           .dry_run = true},
+                                          heard.messages());
   INFO((planned.ok() ? "" : planned.error().message));
   REQUIRE(planned.ok());
   CHECK_FALSE(fs::exists(workplace.trainer()));

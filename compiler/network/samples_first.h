@@ -1,0 +1,22 @@
+// Turns the inputs that have their samples behind another axis, as models with steps first do.
+//
+//   x [T,N,D] ─ …        x [N,T,D] ─ Transpose ─ x [T,N,D] ─ …
+//
+// Why: files have one sample behind the other, shards and sub-batches are of samples, so an input is fed samples first.
+//
+// Before: types are inferred.
+// After:  the samples are the first axis of every input that has any. All other values keep their types. `notes` gets
+//         a line for each input that is turned.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/network.h"
+#include "compiler/support/status.h"
+
+namespace plimsoll {
+
+Status put_samples_first(Network& network, std::vector<std::string>& notes);
+
+}  // namespace plimsoll
