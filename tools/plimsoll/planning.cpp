@@ -36,7 +36,7 @@ bool wants_plain_layout(const PlanningOptions& options, PlanFor purpose) {
 
 Result<ImportedModel> import_model(const ModelOptions& options, bool to_write) {
   PLIMSOLL_ASSIGN(const auto dims, sizes_by_name(options.dims));
-  return import_onnx(options.model, {.batch = options.batch, .dims = dims, .strict = options.strict, .holds_weights = to_write, .require_normalization = options.require_bn});
+  return import_onnx(options.model, {.batch = options.batch, .dims = dims, .may_fix_batch = options.loss == LossKind::output, .strict = options.strict, .holds_weights = to_write, .require_normalization = options.require_bn});
 }
 
 Status freeze_as_asked(const ModelOptions& options, Network& network, std::vector<std::string>& notes) {
