@@ -110,6 +110,14 @@ std::string output(const Source& source) {
                      desc_literal(seen->type, fmt::format("{}", source.plan.rank_samples())), source.addresses.at(id, made).name, made.value);
 }
 
+// Some task sees samples as rows of a tensor like any other.
+bool sees_fixed_batch(const TaskGraph& graph) {
+  for (const Task& task : graph.tasks)
+    for (const Operand& operand : task.operands)
+      if (operand.tensor.valid() && !operand.type.depends_on_batch() && graph.tensors[operand.tensor].type.depends_on_batch()) return true;
+  return false;
+}
+
 // Labels are classes where they are integers: as many as the output has numbers for each.
 int64_t classes(const TaskGraph& graph) {
   if (graph.inputs.empty() || !graph.output.valid()) return 0;
@@ -241,7 +249,8 @@ Result<GeneratedFile> program_source(const Source& source, const std::vector<std
       plan.summary.host_pool_bytes > 0 ? "      .host_pool_bytes = trainer::host_pool_bytes,\n" : "", source.options.threads, source.options.model_bytes,
       (source.options.weights_bytes > 0 ? fmt::format(" .weights_bytes = {},", source.options.weights_bytes) : "") +
           (source.options.model_identity.empty() ? "" : fmt::format("\n      .model_identity = {},", string_literal(source.options.model_identity))),
-      classes(source.graph), source.graph.correct.valid() ? "true" : "false", plan.summary.iteration_seconds,
+      classes(source.graph),
+      (source.graph.correct.valid() ? std::string("true") : "false") + (sees_fixed_batch(source.graph) ? ", .whole_batches_only = true" : ""), plan.summary.iteration_seconds,
       string_literal(plan.costs), string_literal(libraries),
       plan.ranks > 1 ? fmt::format("      .ranks = {}, .plan_hash = {:#x}, .predicted_reduce_seconds = {}, .join = dist::join,\n", plan.ranks,
                                    hash_of(plan), plan.summary.reduce_seconds)

@@ -72,6 +72,7 @@ struct Program {
   const char* model_identity = "";  // SHA-256 of all of the model but its parameters' values; "": it is not looked at
   int64_t classes = 0;             // labels are in [0, classes); 0: targets are not classes
   bool counts_correct = false;     // read_correct is called
+  bool whole_batches_only = false; // its steps are for so many samples and no others
   double predicted_seconds = 0;    // of an iteration; 0: unknown
   const char* predicted_by = "";   // profiled | modelled
   const char* libraries = "";      // that the plan was made for: "cuda 13.0, cudnn 9.19.0"

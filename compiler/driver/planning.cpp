@@ -35,6 +35,7 @@ bool wants_plain_layout(const PlanningRequest& request, PlanFor purpose) {
 Result<ImportedModel> import_model(const ModelRequest& request, bool to_write) {
   return import_onnx(request.model, {.batch = request.batch,
                                      .dims = request.dims,
+                                     .may_fix_batch = request.network.loss.kind == LossKind::output,
                                      .strict = request.strict,
                                      .holds_weights = to_write,
                                      .require_normalization = request.require_batch_norm});

@@ -55,7 +55,8 @@ std::map<std::string, NodeAttribute> attributes_of(const onnx::NodeProto& node) 
 
 // Nothing is computed there: what is made is what was read.
 bool keeps_any_type(std::string_view op) {
-  return op == "Reshape" || op == "Flatten" || op == "Squeeze" || op == "Unsqueeze" || op == "Identity" || op == "Transpose";
+  return op == "Reshape" || op == "Flatten" || op == "Squeeze" || op == "Unsqueeze" || op == "Identity" || op == "Transpose" ||
+         op == "WholeBatch";
 }
 
 }  // namespace
@@ -95,8 +96,23 @@ Status NetworkBuilder::add_inputs() {
     const ValueId id = table_.add({.name = input.name, .kind = ValueKind::input, .type = input.type});
     table_[table_.define(input.name)].data = id;
     network_.inputs.push_back(id);
+    if (fixes_batch_ && input.type.depends_on_batch()) PLIMSOLL_TRY(fix_batch(input.name));
   }
   return {};
+}
+
+// Behind it the number of samples is a number like others.
+Status NetworkBuilder::fix_batch(const std::string& name) {
+  onnx::NodeProto whole;
+  whole.set_op_type("WholeBatch");
+  whole.set_name(name + "/whole_batch");
+  whole.add_input(name);
+  whole.add_output(name);
+  onnx::AttributeProto& samples = *whole.add_attribute();
+  samples.set_name("samples");
+  samples.set_type(onnx::AttributeProto::INT);
+  samples.set_i(options_.batch);
+  return infer(whole, *find_op("WholeBatch"));
 }
 
 Status NetworkBuilder::add_outputs() {
@@ -383,6 +399,19 @@ Result<Network> build_network(ModelFile& file, const GraphOrder& order, const Im
   if (!network.ok() && builder.may_follow()) {
     said = notes;
     network = NetworkBuilder(file, options, said, true).build(order);
+  }
+  // A model that computes its loss may compute with samples beside each other.
+  const bool fits = !builder.exported_batch() || *builder.exported_batch() == options.batch;
+  if (!network.ok() && options.may_fix_batch && fits && options.batch > 1) {
+    std::vector<std::string> said_then = notes;
+    NetworkBuilder whole(file, options, said_then, false);
+    whole.fix_batches();
+    if (Result<Network> fixed = whole.build(order); fixed.ok()) {
+      notes = std::move(said_then);
+      notes.push_back(fmt::format("the number of samples is {} from here on, for with any number the model is none: {}", options.batch,
+                                  network.error().notes.empty() ? network.error().message : network.error().notes[0]));
+      return fixed;
+    }
   }
   notes = std::move(said);
   if (network.ok() || network.error().code != ExitCode::invalid_model || !builder.exported_batch()) return network;

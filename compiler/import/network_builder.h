@@ -37,10 +37,13 @@ class NetworkBuilder {
   std::optional<int64_t> exported_batch() const { return exported_batch_; }
   // Whether anything may be repeated for the samples of the example.
   bool may_follow() const { return inputs_.may_follow(); }
+  // From the inputs on, the number of samples is a number like others.
+  void fix_batches() { fixes_batch_ = true; }
 
  private:
   void find_readers(const GraphOrder& order);
   Status add_inputs();
+  Status fix_batch(const std::string& name);
   Status add_outputs();
   Status add_node(const onnx::NodeProto& proto);
   void say_what_was_rewritten();
@@ -108,6 +111,7 @@ class NetworkBuilder {
   int guards_left_out_ = 0;
   std::unordered_set<std::string> fitted_ = {};  // values that fit_inputs() made
   int masks_followed_ = 0;
+  bool fixes_batch_ = false;
   int followed_ = 0;  // nodes that read one of them because of the exported batch
   std::unordered_map<ValueTable::Index, std::vector<std::string>> sequences_ = {};  // empty: of what is not supported
   std::unordered_map<std::string, std::vector<int>> readers_ = {};

@@ -251,7 +251,7 @@ Error unclear_class_axis(const Value& output) {
 }
 
 Error one_class(const Value& output) {
-  return {ExitCode::usage, fmt::format("output '{}' is {}: softmax cross entropy of one class is always 0; choose another loss", output.name,
+  return {ExitCode::invalid_model, fmt::format("output '{}' is {}: softmax cross entropy of one class is always 0; choose another loss", output.name,
                                        to_string(output.type)),
           {"--loss mse, if the output is a number", "--loss bce-logits, if the output is the logit of a yes or no"}};
 }
@@ -261,8 +261,9 @@ Result<size_t> class_axis_of(const Network& network, ValueId scores, std::option
   const auto rank = static_cast<int64_t>(output.type.rank());
   const bool has_samples = std::any_of(output.type.dims.begin(), output.type.dims.end(), [](const Dim& dim) { return dim.batch; });
   if (rank < 2 || !has_samples)
-    return Error{ExitCode::usage,
-                 fmt::format("output '{}' is {} when scores should be [N,classes]; choose another loss, as in --loss mse or --loss bce-logits",
+    return Error{ExitCode::invalid_model,
+                 fmt::format("output '{}' is {} when scores should be [N,classes]; choose another loss, as in --loss mse, --loss bce-logits, or --loss output if it is "
+                             "the loss",
                              output.name, to_string(output.type))};
   std::optional<size_t> axis;
   if (asked) {
@@ -328,7 +329,7 @@ Status choose_output(Network& network, const std::string& name, std::vector<std:
     chosen = loss_of_all(network);
   }
   if (!chosen)
-    return Error{ExitCode::usage,
+    return Error{ExitCode::invalid_model,
                  fmt::format("the model has {} outputs, and nothing says which of them the loss is of: {}; name it, as in --output '{}'",
                              outputs.size(), outputs_in_words(network), network.values[outputs[0]].name),
                  {"what makes only the other outputs is not trained then"}};
@@ -366,7 +367,7 @@ Status attach_loss(Network& network, const LossRequest& request, std::vector<std
     return {};
   }
   if (kind == LossKind::none)
-    return Error{ExitCode::usage, "the model has no loss of its own; choose one, as in --loss softmax-cross-entropy"};
+    return Error{ExitCode::usage, "the model has no loss of its own; choose one, as in --loss softmax-cross-entropy, or --loss output where an output is the loss"};
   if (const TensorType& type = network.values[output].type; type.type != DataType::f32)
     return Error{ExitCode::invalid_model,
                  fmt::format("output '{}' is {}: no loss of it can be minimised", network.values[output].name, to_string(type))};

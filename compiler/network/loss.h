@@ -40,7 +40,7 @@ struct LossRequest {
 
 // Leaves one output: the one that is named. Without a name that is the only output, or the model's own loss where the loss depends on
 // all other outputs. `notes` gets a line for each output that is dropped.
-// Errors: usage, if several outputs remain or no output has the name; invalid model, if the model has no output.
+// Errors: usage, if no output has the name; invalid model, if several outputs remain or the model has none.
 Status choose_output(Network& network, const std::string& name, std::vector<std::string>& notes);
 
 // The axis of the classes, by itself clear only in these cases, in this order:
@@ -54,8 +54,8 @@ Status choose_output(Network& network, const std::string& name, std::vector<std:
 // Everything else needs `class_axis`: float features [N,T,D] → scores [N,T,C], for example.
 //
 // `notes` gets a line for everything that was changed beyond adding the loss.
-// Errors: invalid model, where the output cannot be scores; usage, where there is no loss and `none` was asked for, where the output, or
-// the axis of the classes, is not clear, and where there is one class, of which cross entropy is always 0.
+// Errors: invalid model, where the output is not clear or cannot be scores, as where there is one class, of which cross entropy is always
+// 0; usage, where there is no loss and `none` was asked for, and where the axis of the classes is not clear.
 Status attach_loss(Network& network, const LossRequest& request, std::vector<std::string>& notes);
 
 }  // namespace plimsoll

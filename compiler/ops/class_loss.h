@@ -8,8 +8,8 @@ namespace plimsoll {
 
 Result<std::vector<TensorType>> infer_class_loss(const NodeView& node);
 void forward_class_loss(TaskBuilder& build, std::string kernel);
-// Never called: nothing in front of the loss has a gradient. There, so that parameters behind it count as trained.
-inline void backward_class_loss(TaskBuilder&) {}
+// Of a loss that another node reads. Else never called: nothing in front of the loss has a gradient.
+void backward_class_loss(TaskBuilder& build);
 std::vector<Sample> class_loss_samples();
 
 }  // namespace plimsoll

@@ -5,6 +5,9 @@
 // the rounds. Its denominator here is of all labels; how many are not counted (ignore_index, negative ones) is known to the
 // trainer before the first round, and RunContext::loss_scale makes up for it. ONNX's output 1, the logarithms of the probabilities, is not offered.
 //
+// Where another node reads the loss, a term of a model's own, the forward task leaves the gradient for a loss of 1, and the backward
+// multiplies it. Labels are all counted then: the trainer knows of the last input alone how many are not.
+//
 // With the attribute "classes_last", never from a file, scores are [N, d…, C]: of every token of a sequence.
 #include <algorithm>
 
@@ -60,16 +63,32 @@ void forward_class_loss(TaskBuilder& build, std::string kernel) {
   const Dim all{given.elements().fixed + given.elements().per_sample, given.depends_on_batch()};
   const Dims as_rows = softmaxcrossentropyloss::classes_last(node) ? Dims{all, scores.dims.back()} : scores.dims;
   const Dims labels = softmaxcrossentropyloss::classes_last(node) ? Dims{all} : given.dims;
+  const bool is_term = softmaxcrossentropyloss::is_read(node, 0);
   constexpr int64_t kPyTorchs = -100;  // where the model names none
-  build.ignore_in_input(1, node.integer("ignore_index", kPyTorchs));
+  if (is_term) build.bound_input(1, scores.dims[softmaxcrossentropyloss::axis_of_classes(node)].value);
+  else build.ignore_in_input(1, node.integer("ignore_index", kPyTorchs));
+  const auto gradient = [&] {
+    if (!is_term) return build.write_gradient(0);
+    return build.wants_gradient(0) ? build.write_stash("slope", scores) : Operand{};
+  };
   build.task({.kernel = std::move(kernel),
-              .kind = TaskKind::loss,
+              .kind = is_term ? TaskKind::forward : TaskKind::loss,
               .attributes = to_attributes(SoftmaxCrossEntropyAttrs{
                   .scale = 1.0 / static_cast<double>(rows), .ignore_index = node.integer("ignore_index", -1)}),
               .operands = {viewed(build.read_input(0), as_rows), viewed(build.read_input(1), labels), build.write_output(0),
-                           build.write_output(1), viewed(build.write_gradient(0), as_rows)},
+                           build.write_output(1), viewed(gradient(), as_rows)},
               .in_place = {{0, 4}},
               .flops = flops_per_element(node.input_type(0), 8)});
+}
+
+void backward_class_loss(TaskBuilder& build) {
+  const Operand slope = build.read_stash("slope");
+  build.task({.kernel = "BinaryMul",
+              .kind = TaskKind::backward_data,
+              .attributes = {},
+              .operands = {viewed(build.read_gradient(0), {{1}}), slope, build.write_gradient(0)},
+              .in_place = {{1, 2}},
+              .flops = flops_per_element(slope.type, 1)});
 }
 
 std::vector<Sample> class_loss_samples() {

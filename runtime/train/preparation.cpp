@@ -62,6 +62,9 @@ Data open_data(const Program& program, const Options& options) {
   if (options.last_batch == LastBatch::drop || data.training.samples == 0) need_a_batch(program, data.training);
   if (options.last_batch == LastBatch::pad && program.classes == 0)
     throw TrainerError(Exit::usage, "--last pad is for labels that are classes, of which the loss can leave some out; use keep");
+  if (options.last_batch == LastBatch::keep && program.whole_batches_only)
+    throw TrainerError(Exit::usage, "--last keep: the model computes with its samples beside each other, and is compiled for " +
+                                        std::to_string(program.batch) + " of them; use drop");
   check_integers(data.training, program);
   check_targets(data.training, program);
   if (options.eval_data.empty()) return data;

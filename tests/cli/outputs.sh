@@ -23,9 +23,9 @@ PY
 planning=(--batch 8 --costs k40m --effort 0 -q)
 several="the model has 2 outputs, and nothing says which of them the loss is of: 'h' f32[N,5], 'logits' f32[N,3]; name it, as in --output 'h'"
 for command in "plan -o plan.json" "compile -o trainer" "compare --budget 100%" "frontier" "plan --rules vdnn -o plan.json"; do
-  expect 2 plimsoll ${command%% *} heads.onnx ${command#"${command%% *}"} "${planning[@]}"; says "$several"
+  expect 4 plimsoll ${command%% *} heads.onnx ${command#"${command%% *}"} "${planning[@]}"; says "$several"
 done
-expect 2 plimsoll profile heads.onnx --batch 8 -o p.json;                        says "$several"
+expect 4 plimsoll profile heads.onnx --batch 8 -o p.json;                        says "$several"
 [[ ! -e trainer && ! -e plan.json ]] || fail "something is written"
 expect 2 plimsoll plan heads.onnx "${planning[@]}" --output scores -o plan.json;  says "--output 'scores' is no output of the model"
 expect 0 plimsoll plan heads.onnx --batch 8 --costs k40m --output logits -o plan.json
@@ -50,7 +50,7 @@ expect 0 plimsoll plan frames.onnx "${planning[@]}" --class-axis=-1 -o plan.json
 expect 2 plimsoll plan frames.onnx "${planning[@]}" --loss mse --class-axis 2 -o plan.json
 says "--class-axis is of --loss softmax-cross-entropy"
 
-expect 2 plimsoll plan number.onnx "${planning[@]}" -o plan.json
+expect 4 plimsoll plan number.onnx "${planning[@]}" -o plan.json
 says "output 'price' is f32[N,1]: softmax cross entropy of one class is always 0"; says "--loss mse"; says "--loss bce-logits"
 expect 0 plimsoll plan number.onnx "${planning[@]}" --loss mse -o plan.json
 

@@ -166,6 +166,17 @@ def heads(g):
     g.save(["x", "t", "hot"], [("likelihood", ["N", 3]), ("loss", [])])
 
 
+def two_labels(g):
+    """Cross entropies of two heads with labels of their own, as exporters write them, and a penalty on the scores."""
+    hidden = g.Tanh(g.linear("x", 6, 4))
+    scores = g.linear(hidden, 4, 3)
+    first = g.SoftmaxCrossEntropyLoss(scores, "u")
+    second = g.NegativeLogLikelihoodLoss(g.LogSoftmax(g.linear(hidden, 4, 3), axis=1), "v")
+    both = g.Add(first, g.Mul(g.number(0.4), second))
+    g.Add(both, g.Mul(g.number(0.01), g.ReduceMean(g.Mul(scores, scores), keepdims=0)), out="loss")
+    g.save(["x", "u", "v"])
+
+
 def rmse(g):
     d = g.Sub(g.linear("x", 6, 3), "t")
     g.Sqrt(g.ReduceMean(g.Mul(d, d), keepdims=0), out="loss")
@@ -188,12 +199,23 @@ def centred(g):
     g.save(["x", "t"])
 
 
-SPLIT = [mse, huber, focal, vae, vae_sum, heads]
+def contrastive(g):
+    """InfoNCE of pairs in two views: every sample beside every other, for a batch of 8 and no other."""
+    left, right = g.linear("x", 6, 3), g.linear("t", 3, 3)
+    scores = g.Mul(g.MatMul(left, g.Transpose(right, perm=[1, 0])), g.number(2.0))
+    own = g.ReduceSum(g.Mul(scores, g.number(np.eye(8))), g.axes, keepdims=0)
+    towards = g.Sub(g.ReduceLogSumExp(scores, axes=[1], keepdims=0), own)
+    back = g.Sub(g.ReduceLogSumExp(g.Transpose(scores, perm=[1, 0]), axes=[1], keepdims=0), own)
+    g.ReduceMean(g.Add(towards, back), out="loss", keepdims=0)
+    g.save(["x", "t"])
+
+
+SPLIT = [mse, huber, focal, vae, vae_sum, heads, two_labels]
 WHOLE = [rmse, decay, centred]
 
 
 def make():
-    for build in SPLIT + WHOLE:
+    for build in SPLIT + WHOLE + [contrastive]:
         g = Graph(build.__name__)
         g.axes = "axes"
         build(g)

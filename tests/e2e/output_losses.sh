@@ -22,6 +22,16 @@ for name in $("${losses[@]}" list whole); do
   expect 2 plimsoll plan $name.onnx "${options[@]}" --sub-batch 3 -q -o plan.json; says "the batch of 8 has to stay whole, and --sub-batch parts it"
 done
 
+# Samples beside each other: for so many of them and no others. The last 5 wait.
+build_trainer pairs contrastive.onnx "${options[@]}"
+expect 0 pairs/build/train --data npy:x.npy,t.npy --no-shuffle --epochs 1 --lr 0.1 --metrics pairs.jsonl --save pairs.onnx
+"${losses[@]}" check contrastive pairs.jsonl pairs.onnx 8 2 0.1 || fail "pairs: not as numpy"
+expect 2 pairs/build/train --data npy:x.npy,t.npy --last keep;  says "the model computes with its samples beside each other, and is compiled for 8 of them"
+expect 0 plimsoll plan contrastive.onnx "${options[@]}" -o plan.json
+says "the number of samples is 8 from here on"; says "has the batch in several dimensions"; says "the batch stays whole"
+expect 2 plimsoll plan contrastive.onnx "${options[@]}" --sub-batch 4 -q -o plan.json;  says "the batch of 8 has to stay whole"
+expect 5 plimsoll plan contrastive.onnx --batch 4 --loss output -q -o plan.json;  says "has the batch in several dimensions"
+
 # The model's own inputs are all that is fed: synthetic data fit them; what evaluates and predicts says what it can.
 expect 0 heads-rounds/build/train --data synthetic --eval-data synthetic --steps 2;  says "test loss"
 expect 2 heads-rounds/build/train --predict x.npy --out out.npy;  says "no step of this program makes what its loss looks at"

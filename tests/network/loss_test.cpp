@@ -87,7 +87,7 @@ TEST_CASE("of several outputs none is taken by its place") {
     std::vector<std::string> notes;
     const Status status = attach_loss(b.network, kind, notes);
     REQUIRE_FALSE(status.ok());
-    CHECK(status.error().code == ExitCode::usage);
+    CHECK(status.error().code == ExitCode::invalid_model);
     CHECK(status.error().message ==
           "the model has 2 outputs, and nothing says which of them the loss is of: 'Relu1.0' f32[N,5], 'Gemm2.0' f32[N,3]; "
           "name it, as in --output 'Relu1.0'");
@@ -117,7 +117,7 @@ TEST_CASE("a loss of the model's own does not drop a head that it does not depen
   CHECK(attach_loss(whole.network, LossKind::none, notes).ok());
   const Status status = attach_loss(headed.network, LossKind::none, notes);
   REQUIRE_FALSE(status.ok());
-  CHECK(status.error().code == ExitCode::usage);
+  CHECK(status.error().code == ExitCode::invalid_model);
   CHECK(attach_loss(headed.network, {LossKind::none, "SoftmaxCrossEntropyLoss3.0"}, notes).ok());
   CHECK(attach_loss(other.network, {LossKind::mse, "Gemm2.0"}, notes).ok());
   CHECK(other.network.nodes.back().op == "MseLoss");
@@ -130,7 +130,7 @@ TEST_CASE("one class is no classification") {
   std::vector<std::string> notes;
   const Status status = attach_loss(b.network, LossKind::softmax_cross_entropy, notes);
   REQUIRE_FALSE(status.ok());
-  CHECK(status.error().code == ExitCode::usage);
+  CHECK(status.error().code == ExitCode::invalid_model);
   CHECK(status.error().message == "output 'Gemm3.0' is f32[N,1]: softmax cross entropy of one class is always 0; choose another loss");
   CHECK(status.error().notes == std::vector<std::string>{"--loss mse, if the output is a number",
                                                          "--loss bce-logits, if the output is the logit of a yes or no"});
@@ -361,7 +361,7 @@ TEST_CASE("no loss at all is an error") {
   const Status status = attach_loss(b.network, {LossKind::none, "Relu1.0"}, notes);
   REQUIRE_FALSE(status.ok());
   CHECK(status.error().code == ExitCode::usage);
-  CHECK(status.error().message == "the model has no loss of its own; choose one, as in --loss softmax-cross-entropy");
+  CHECK(status.error().message == "the model has no loss of its own; choose one, as in --loss softmax-cross-entropy, or --loss output where an output is the loss");
 }
 
 TEST_CASE("a weight behind an operator without a gradient is refused, with both names") {
@@ -385,8 +385,9 @@ TEST_CASE("scores need a dimension of classes") {
   const Status status = attach_loss(b.network, LossKind::softmax_cross_entropy, notes);
   REQUIRE_FALSE(status.ok());
   CHECK(status.error().message ==
-        "output 'Relu0.0' is f32[N] when scores should be [N,classes]; choose another loss, as in --loss mse or --loss bce-logits");
-  CHECK(status.error().code == ExitCode::usage);
+        "output 'Relu0.0' is f32[N] when scores should be [N,classes]; choose another loss, as in --loss mse, --loss bce-logits, "
+        "or --loss output if it is the loss");
+  CHECK(status.error().code == ExitCode::invalid_model);
 }
 
 TEST_CASE("outputs that nobody reads become invalid, and chains of dead nodes go") {

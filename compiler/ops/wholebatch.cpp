@@ -1,0 +1,29 @@
+// WholeBatch: Plimsoll's own, put behind an input by the import (compiler/import/builder.cpp) where a model computes with its samples beside each
+// other: [N, d…] → [samples, d…], the attribute `samples` being those of an iteration. No task; what reads it needs all of them.
+#include "compiler/ops/reshaping.h"
+
+namespace plimsoll {
+namespace wholebatch {
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  if (!node.has_input(0)) return node.invalid("needs an input");
+  TensorType type = node.input_type(0);
+  for (Dim& dim : type.dims) dim = Dim{dim.at(node.integer("samples", 1))};
+  return std::vector{type};
+}
+
+// As many as the tests run with.
+std::vector<Sample> samples() {
+  return {{.name = "rows", .inputs = {{.dims = {kBatch, {3}}, .kind = ValueKind::input}}, .attributes = {{"samples", int64_t{4}}}}};
+}
+
+}  // namespace wholebatch
+
+const Op op_WholeBatch{.name = "WholeBatch",
+                       .first_opset = 0,
+                       .last_opset = 0,
+                       .infer = wholebatch::infer,
+                       .forward = forward_alias,
+                       .samples = wholebatch::samples};
+
+}  // namespace plimsoll
