@@ -34,18 +34,26 @@ void judge(const Status& status) {
 }
 
 // One file for the whole run: models name their external data relative to it.
-const std::string& path_of_model() {
-  static const std::string path = [] {
+struct ModelPlace {
+  ModelPlace() {
     std::string pattern = (std::filesystem::temp_directory_path() / "plimsoll-fuzz-XXXXXX").string();
-    const char* const directory = mkdtemp(pattern.data());
-    if (!directory) std::abort();
-    std::atexit([] {
-      std::error_code ignored;
-      std::filesystem::remove_all(std::filesystem::path(path_of_model()).parent_path(), ignored);
-    });
-    return std::string(directory) + "/model.onnx";
-  }();
-  return path;
+    if (!mkdtemp(pattern.data())) std::abort();
+    directory = pattern;
+    path = pattern + "/model.onnx";
+  }
+  ~ModelPlace() {
+    std::error_code ignored;
+    std::filesystem::remove_all(directory, ignored);
+  }
+  ModelPlace(const ModelPlace&) = delete;
+  ModelPlace& operator=(const ModelPlace&) = delete;
+
+  std::string directory, path;
+};
+
+const std::string& path_of_model() {
+  static const ModelPlace place;
+  return place.path;
 }
 
 void write_bytes(const std::string& path, const uint8_t* data, size_t size) {
