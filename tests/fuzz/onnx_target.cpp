@@ -1,5 +1,6 @@
-// The bytes of a model file, through all that the compiler does before it plans: the import, the passes on networks, the task
-// graph and the reports. Any Status is a good answer but an internal error; an exception or a signal is a finding.
+// The bytes of a model file, through all that the compiler does before it plans: the import, the passes on networks,
+// the task graph and the reports. Any Status is a good answer but an internal error; an exception or a signal is a
+// finding.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -13,11 +14,11 @@
 #include "compiler/ir/task_graph_text.h"
 #include "compiler/report/network_report.h"
 #include "compiler/training/build.h"
+#include "compiler/training/composites.h"
 #include "compiler/training/evaluated_dropout.h"
 #include "compiler/training/frozen_statistics.h"
 #include "compiler/training/fuse.h"
 #include "compiler/training/fuse_additions.h"
-#include "compiler/training/composites.h"
 #include "compiler/training/layout.h"
 #include "compiler/training/loss.h"
 #include "compiler/training/modes.h"
@@ -106,7 +107,8 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
   std::minstd_rand random(seed);
   onnx::ModelProto model;
-  if (random() % 8 == 0 || !model.ParseFromArray(data, static_cast<int>(size))) return LLVMFuzzerMutate(data, size, max_size);
+  if (random() % 8 == 0 || !model.ParseFromArray(data, static_cast<int>(size)))
+    return LLVMFuzzerMutate(data, size, max_size);
   for (unsigned changes = 1 + random() % 3; changes > 0; --changes) plimsoll::fuzz::change(model, random);
   if (model.ByteSizeLong() > max_size) return LLVMFuzzerMutate(data, size, max_size);
   model.SerializeToArray(data, static_cast<int>(max_size));
