@@ -21,7 +21,9 @@ std::string module_of(const std::string& parameter) {
 
 // The module's parameters that are no initializers: lines "p_a_bias: PARAMETER target='a.bias'". nullopt: no list.
 std::optional<std::set<std::string>> missing_parameters(const onnx::GraphProto& graph) {
-  const auto is_list = [](const auto& entry) { return entry.key() == "pkg.torch.export.ExportedProgram.graph_signature"; };
+  const auto is_list = [](const auto& entry) {
+    return entry.key() == "pkg.torch.export.ExportedProgram.graph_signature";
+  };
   const auto list = std::find_if(graph.metadata_props().begin(), graph.metadata_props().end(), is_list);
   if (list == graph.metadata_props().end()) return std::nullopt;
   constexpr std::string_view kMark = ": PARAMETER target='";
@@ -49,7 +51,8 @@ IdVector<ValueId, MergedReaders> find_merged_readers(const Network& network) {
       MergedReaders& of = readers[node.inputs[i]];
       const Node*& first = slot_of(node.op, i) == Slot::statistic ? of.statistic : of.parameter;
       if (first == nullptr) first = &node;
-      if (!node.module_path.empty() && std::find(of.modules.begin(), of.modules.end(), node.module_path) == of.modules.end())
+      if (!node.module_path.empty() &&
+          std::find(of.modules.begin(), of.modules.end(), node.module_path) == of.modules.end())
         of.modules.push_back(node.module_path);
     }
   return readers;
@@ -79,7 +82,8 @@ std::vector<std::string> find_left_out(const Network& network, const std::set<st
 }  // namespace
 
 bool came_from_dynamo(const onnx::GraphProto& graph) {
-  return std::any_of(graph.node().begin(), graph.node().end(), [](const onnx::NodeProto& node) { return is_by_dynamo(node); });
+  return std::any_of(graph.node().begin(), graph.node().end(),
+                     [](const onnx::NodeProto& node) { return is_by_dynamo(node); });
 }
 
 bool states_modes(const ModelFile& file) {
@@ -93,7 +97,8 @@ Status find_merged_weights(const ModelFile& file, const Network& network, std::s
   const auto missing = dynamo ? missing_parameters(file.model.graph()) : std::nullopt;
   // Without the list every small one may be merged.
   const auto misses_some = [&](const std::string& module) {
-    return !missing || std::any_of(missing->begin(), missing->end(), [&](const std::string& name) { return module_of(name) == module; });
+    return !missing || std::any_of(missing->begin(), missing->end(),
+                                   [&](const std::string& name) { return module_of(name) == module; });
   };
   int64_t count = 0;
   std::string shown;
@@ -101,26 +106,35 @@ Status find_merged_weights(const ModelFile& file, const Network& network, std::s
     const Value& value = network.values[id];
     const MergedReaders& of = readers[id];
     if (of.statistic && of.parameter)
-      return Error{ExitCode::invalid_model,
-                   fmt::format("initializer '{}' is a parameter of '{}' and a running statistic of '{}': an optimizer of models has "
-                               "merged what was equal, and nothing tells it apart again", value.initializer, of.parameter->name, of.statistic->name),
-                   {fmt::format("export the model without that optimizer: {}", kDynamoExportLine)}};
-    const bool may_be_merged = (value.trainable || value.kind == ValueKind::statistic) && value.type.elements().fixed <= kMergedElements;
+      return Error{
+          ExitCode::invalid_model,
+          fmt::format(
+              "initializer '{}' is a parameter of '{}' and a running statistic of '{}': an optimizer of models has "
+              "merged what was equal, and nothing tells it apart again",
+              value.initializer, of.parameter->name, of.statistic->name),
+          {fmt::format("export the model without that optimizer: {}", kDynamoExportLine)}};
+    const bool may_be_merged =
+        (value.trainable || value.kind == ValueKind::statistic) && value.type.elements().fixed <= kMergedElements;
     if (!dynamo || !may_be_merged || of.modules.size() < 2) continue;
     if (std::none_of(of.modules.begin(), of.modules.end(), misses_some)) continue;
-    if (++count <= 3) shown += fmt::format("{}'{}' by '{}' and '{}'", count == 1 ? "" : ", ", value.initializer, of.modules[0], of.modules[1]);
+    if (++count <= 3)
+      shown += fmt::format("{}'{}' by '{}' and '{}'", count == 1 ? "" : ", ", value.initializer, of.modules[0],
+                           of.modules[1]);
   }
   if (count > 0)
-    perhaps_merged = fmt::format("{} {} read by several modules: {}{}. Either the model shares them, or the exporter's optimizer has merged "
-                                 "them because they were equal", counted(count, "weight"), is_or_are(count), shown, count > 3 ? ", …" : "");
+    perhaps_merged = fmt::format(
+        "{} {} read by several modules: {}{}. Either the model shares them, or the exporter's optimizer has merged "
+        "them because they were equal",
+        counted(count, "weight"), is_or_are(count), shown, count > 3 ? ", …" : "");
   if (!missing) return {};
   const std::vector<std::string> left_out = find_left_out(network, *missing);
   if (left_out.empty()) return {};
   const auto lost = static_cast<int64_t>(left_out.size());
   std::string names;
   for (size_t i = 0; i < std::min<size_t>(left_out.size(), 3); ++i) names += (i ? ", '" : "'") + left_out[i] + "'";
-  warnings.push_back(fmt::format("the exporter has left out {}, which {} not trained: {}{}. Its optimizer drops biases that are zero: {}",
-                                 counted(lost, "parameter"), is_or_are(lost), names, lost > 3 ? ", …" : "", kDynamoExportLine));
+  warnings.push_back(fmt::format(
+      "the exporter has left out {}, which {} not trained: {}{}. Its optimizer drops biases that are zero: {}",
+      counted(lost, "parameter"), is_or_are(lost), names, lost > 3 ? ", …" : "", kDynamoExportLine));
   return {};
 }
 

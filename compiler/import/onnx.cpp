@@ -46,6 +46,7 @@ std::map<std::string, std::string> reasons_of(const ModelFile& file, const Graph
   const auto why_not = [&](const std::string& name) -> std::string {
     if (file.author && file.author->frozen.contains(name)) return "frozen: plimsoll.export lists it with requires_grad=False";
     if (file.author && file.author->buffers.contains(name)) return "plimsoll.export lists it as a buffer";
+    if (file.author && file.author->trained.contains(name)) return "no gradient reaches it";
     if (file.author) return "no gradient reaches it, or plimsoll.export lists it neither as a parameter nor as a buffer";
     const auto mark = marks.find(name);
     if (mark != marks.end() && mark->second == "BUFFER") return "the exporter marks it as a buffer";

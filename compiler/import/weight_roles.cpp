@@ -17,8 +17,8 @@ namespace {
 
 // Nodes that only show a weight in another form: what reads their result reads the weight.
 bool shows_again(std::string_view op) {
-  constexpr std::array<std::string_view, 10> kViews = {"Cast",    "Expand", "Flatten", "Identity",  "Reshape",
-                                                       "Slice",   "Split",  "Squeeze", "Transpose", "Unsqueeze"};
+  constexpr std::array<std::string_view, 10> kViews = {"Cast",  "Expand", "Flatten", "Identity",  "Reshape",
+                                                       "Slice", "Split",  "Squeeze", "Transpose", "Unsqueeze"};
   return std::find(kViews.begin(), kViews.end(), op) != kViews.end();
 }
 
@@ -158,11 +158,13 @@ class RoleFinder {
   bool is_inverse_root(const std::string& name) const {
     const onnx::NodeProto* node = computed_by(name);
     return node && ((node->op_type() == "Reciprocal" && is_root(node->input(0))) ||
-                    (node->op_type() == "Div" && node->input_size() == 2 && is_root(node->input(1)) && !fed_.contains(node->input(0))));
+                    (node->op_type() == "Div" && node->input_size() == 2 && is_root(node->input(1)) &&
+                     !fed_.contains(node->input(0))));
   }
 
   bool is_scaled_normalization(const onnx::NodeProto& mul) const {
-    return (initializer(mul.input(0)) && is_normalized(mul.input(1))) || (initializer(mul.input(1)) && is_normalized(mul.input(0)));
+    return (initializer(mul.input(0)) && is_normalized(mul.input(1))) ||
+           (initializer(mul.input(1)) && is_normalized(mul.input(0)));
   }
 
   bool goes_under_a_root(const onnx::NodeProto& node) const {

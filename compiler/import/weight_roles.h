@@ -26,8 +26,8 @@ struct WeightRole {
 // undecided, and the user is asked (compiler/network/undecided.h).
 std::unordered_map<std::string, WeightRole> find_weight_roles(const ModelFile& file, const GraphOrder& order);
 
-// By the initializer's name: PARAMETER, BUFFER, CONSTANT_TENSOR. torch's dynamo exporter notes on the value_info of each
-// what the module has it for.
+// By the initializer's name: PARAMETER, BUFFER, CONSTANT_TENSOR. torch's dynamo exporter notes on the value_info of
+// each what the module has it for.
 std::unordered_map<std::string, std::string> exporter_marks(const onnx::GraphProto& graph);
 
 }  // namespace plimsoll

@@ -18,13 +18,14 @@ Status decide_modes(Network& network, bool states_modes, Modes modes, bool stati
     evaluated += node.op == "BatchNormalization" && node.opset >= kFirstWithModes;
   }
   if (evaluated == 0) return {};
-  return Error{ExitCode::invalid_model,
-               fmt::format("the model was exported for evaluation: its {} in evaluation mode, and no node is in training mode",
-                           fmt::format("{} {}", counted(evaluated, "batch normalization"), is_or_are(evaluated))),
-               {"to train as after model.train(), by the statistics of each batch: --modes train",
-                "to keep all running statistics, as after model.eval(): --modes as-exported",
-                "dropouts are left out of such an export: export the model again to have them (model.train(), "
-                "training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False), or with plimsoll.export"}};
+  return Error{
+      ExitCode::invalid_model,
+      fmt::format("the model was exported for evaluation: its {} in evaluation mode, and no node is in training mode",
+                  fmt::format("{} {}", counted(evaluated, "batch normalization"), is_or_are(evaluated))),
+      {"to train as after model.train(), by the statistics of each batch: --modes train",
+       "to keep all running statistics, as after model.eval(): --modes as-exported",
+       "dropouts are left out of such an export: export the model again to have them (model.train(), "
+       "training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False), or with plimsoll.export"}};
 }
 
 }  // namespace plimsoll

@@ -17,10 +17,10 @@ enum class Modes {
   as_exported,  // --modes as-exported: normalizations keep their statistics, and dropouts drop nothing
 };
 
-// Before: leave_out_evaluated_dropouts and freeze_statistics have not run. After: Network::modes_are_stated where the modes
-// of the file are to be obeyed.
-// Error: invalid_model, where the file states modes (`states_modes`), all of its batch normalizations are in evaluation
-// mode and none of its dropouts is in training, `modes` is asked and not `statistics_are_said` (--frozen-statistics).
+// Before: leave_out_evaluated_dropouts and freeze_statistics have not run. After: Network::modes_are_stated where the
+// modes of the file are to be obeyed. Error: invalid_model, where the file states modes (`states_modes`), all of its
+// batch normalizations are in evaluation mode and none of its dropouts is in training, `modes` is asked and not
+// `statistics_are_said` (--frozen-statistics).
 Status decide_modes(Network& network, bool states_modes, Modes modes, bool statistics_are_said);
 
 }  // namespace plimsoll

@@ -30,8 +30,10 @@ std::string numbers_as_stars(const std::string& name) {
   std::string text;
   for (const char c : name) {
     const bool digit = c >= '0' && c <= '9';
-    if (!digit) text += c;
-    else if (text.empty() || text.back() != '*') text += '*';
+    if (!digit)
+      text += c;
+    else if (text.empty() || text.back() != '*')
+      text += '*';
   }
   return text;
 }
@@ -53,9 +55,12 @@ std::vector<std::string> patterns_of(const Network& network, const std::vector<V
     const std::string& name = network.values[id].name;
     const std::string stars = numbers_as_stars(name);
     const auto [known, fresh] = together.try_emplace(stars, false);
-    if (fresh) known->second = alike[stars] > 1 && name.find_first_of("*?[\\'") == std::string::npos && !means_others(stars);
-    if (!known->second) patterns.push_back(as_pattern(name));
-    else if (fresh) patterns.push_back("'" + stars + "'");
+    if (fresh)
+      known->second = alike[stars] > 1 && name.find_first_of("*?[\\'") == std::string::npos && !means_others(stars);
+    if (!known->second)
+      patterns.push_back(as_pattern(name));
+    else if (fresh)
+      patterns.push_back("'" + stars + "'");
   }
   return patterns;
 }
@@ -94,17 +99,19 @@ Status decide_weights(Network& network, Assume assume, std::vector<std::string>&
   const auto count = static_cast<int64_t>(weights.size());
   if (weights.empty()) return {};
   if (assume == Assume::nothing) {
-    Error error{ExitCode::invalid_model,
-                fmt::format("the model does not say of {} whether {} trained: a parameter and a buffer look the same there",
-                            counted(count, "tensor"), count == 1 ? "it is" : "they are")};
+    Error error{
+        ExitCode::invalid_model,
+        fmt::format("the model does not say of {} whether {} trained: a parameter and a buffer look the same there",
+                    counted(count, "tensor"), count == 1 ? "it is" : "they are")};
     for (const ValueId id : weights)
-      error.notes.push_back(fmt::format("'{}' {}, read by {}", network.values[id].name, to_string(network.values[id].type),
-                                        readers_of(network, id)));
+      error.notes.push_back(fmt::format("'{}' {}, read by {}", network.values[id].name,
+                                        to_string(network.values[id].type), readers_of(network, id)));
     const std::vector<std::string> patterns = patterns_of(network, weights);
     error.notes.push_back("to train: " + flags_of(patterns, "trainable"));
     error.notes.push_back("to leave as it is: " + flags_of(patterns, "freeze"));
     error.notes.push_back("all of them: --assume trainable, or --assume frozen");
-    error.notes.push_back("plimsoll.export (docs/python.md) writes into the file what is trained, and nothing is asked");
+    error.notes.push_back(
+        "plimsoll.export (docs/python.md) writes into the file what is trained, and nothing is asked");
     return error;
   }
   for (const ValueId id : weights) {

@@ -34,7 +34,8 @@ def export(
     """Exports `model` for training to the file `path`.
 
     model           a torch.nn.Module. Each of its modules is exported in its mode: after model.train(), those that were
-                    put back into eval() keep their statistics.
+                    put back into eval() keep their statistics. What forward() cuts off from the gradient, by detach()
+                    or no_grad(), stays cut off.
     example_inputs  a tensor, or a tuple of the arguments of model.forward()
     dynamic_batch   the first axis of every input tensor is the batch. False: the batch of the example
                     stays in the file.
@@ -93,10 +94,10 @@ def _cuts_kept(torch, model):
 
     class Cut(TorchFunctionMode):
         def __torch_function__(self, function, types, args=(), kwargs=None):
-            if function is torch.Tensor.data.__get__:
+            if function == torch.Tensor.data.__get__:
                 return args[0].detach()
             result = function(*args, **(kwargs or {}))
-            is_cut = not torch.is_grad_enabled() and function is not torch.Tensor.detach
+            is_cut = not torch.is_grad_enabled() and function != torch.Tensor.detach
             return detached(result) if is_cut else result
 
     forward = model.forward

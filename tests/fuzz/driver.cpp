@@ -1,5 +1,6 @@
-// Takes libFuzzer's place where its sanitized build is not there: replays the corpus, then changes its files, the same way in
-// every run with the same seed. fuzz_onnx [-runs=N] [-seed=N] DIR|FILE…; other options are libFuzzer's and left out.
+// Takes libFuzzer's place where its sanitized build is not there: replays the corpus, then changes its files, the same
+// way in every run with the same seed. fuzz_onnx [-runs=N] [-seed=N] DIR|FILE…; other options are libFuzzer's and left
+// out.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +31,8 @@ Bytes read_bytes(const std::filesystem::path& path) {
 
 // What was tried last is in a file, so that a crash leaves it.
 void try_bytes(const Bytes& bytes) {
-  std::ofstream("last-input", std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream("last-input", std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
 }
 
@@ -45,15 +47,21 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t) {
 int main(int argc, char** argv) {
   uint64_t runs = 0, seed = 1;
   std::vector<std::filesystem::path> files;
-  const auto number = [](std::string_view text, uint64_t& to) { std::from_chars(text.data(), text.data() + text.size(), to); };
+  const auto number = [](std::string_view text, uint64_t& to) {
+    std::from_chars(text.data(), text.data() + text.size(), to);
+  };
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
-    if (argument.starts_with("-runs=")) number(argument.substr(6), runs);
-    else if (argument.starts_with("-seed=")) number(argument.substr(6), seed);
-    else if (argument.starts_with("-")) continue;
+    if (argument.starts_with("-runs="))
+      number(argument.substr(6), runs);
+    else if (argument.starts_with("-seed="))
+      number(argument.substr(6), seed);
+    else if (argument.starts_with("-"))
+      continue;
     else if (std::filesystem::is_directory(argument))
       for (const auto& entry : std::filesystem::directory_iterator(argument)) files.push_back(entry.path());
-    else files.emplace_back(argument);
+    else
+      files.emplace_back(argument);
   }
   std::sort(files.begin(), files.end());
   std::vector<Bytes> corpus;

@@ -1,5 +1,6 @@
-// The bytes of a model file, through all that the compiler does before it plans: the import, the passes on networks, the task
-// graph and the reports. Any Status is a good answer but an internal error; an exception or a signal is a finding.
+// The bytes of a model file, through all that the compiler does before it plans: the import, the passes on networks,
+// the task graph and the reports. Any Status is a good answer but an internal error; an exception or a signal is a
+// finding.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -13,11 +14,11 @@
 #include "compiler/ir/task_graph_text.h"
 #include "compiler/report/network_report.h"
 #include "compiler/training/build.h"
+#include "compiler/network/composites.h"
 #include "compiler/network/evaluated_dropout.h"
 #include "compiler/network/frozen_statistics.h"
 #include "compiler/network/fuse.h"
 #include "compiler/network/fuse_additions.h"
-#include "compiler/network/composites.h"
 #include "compiler/network/layout.h"
 #include "compiler/network/loss.h"
 #include "compiler/network/modes.h"
@@ -34,18 +35,26 @@ void judge(const Status& status) {
 }
 
 // One file for the whole run: models name their external data relative to it.
-const std::string& path_of_model() {
-  static const std::string path = [] {
+struct ModelPlace {
+  ModelPlace() {
     std::string pattern = (std::filesystem::temp_directory_path() / "plimsoll-fuzz-XXXXXX").string();
-    const char* const directory = mkdtemp(pattern.data());
-    if (!directory) std::abort();
-    std::atexit([] {
-      std::error_code ignored;
-      std::filesystem::remove_all(std::filesystem::path(path_of_model()).parent_path(), ignored);
-    });
-    return std::string(directory) + "/model.onnx";
-  }();
-  return path;
+    if (!mkdtemp(pattern.data())) std::abort();
+    directory = pattern;
+    path = pattern + "/model.onnx";
+  }
+  ~ModelPlace() {
+    std::error_code ignored;
+    std::filesystem::remove_all(directory, ignored);
+  }
+  ModelPlace(const ModelPlace&) = delete;
+  ModelPlace& operator=(const ModelPlace&) = delete;
+
+  std::string directory, path;
+};
+
+const std::string& path_of_model() {
+  static const ModelPlace place;
+  return place.path;
 }
 
 void write_bytes(const std::string& path, const uint8_t* data, size_t size) {
@@ -98,7 +107,8 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
   std::minstd_rand random(seed);
   onnx::ModelProto model;
-  if (random() % 8 == 0 || !model.ParseFromArray(data, static_cast<int>(size))) return LLVMFuzzerMutate(data, size, max_size);
+  if (random() % 8 == 0 || !model.ParseFromArray(data, static_cast<int>(size)))
+    return LLVMFuzzerMutate(data, size, max_size);
   for (unsigned changes = 1 + random() % 3; changes > 0; --changes) plimsoll::fuzz::change(model, random);
   if (model.ByteSizeLong() > max_size) return LLVMFuzzerMutate(data, size, max_size);
   model.SerializeToArray(data, static_cast<int>(max_size));

@@ -13,8 +13,11 @@ using Catch::Matchers::Contains;
 // fc.weight is known to be trained; of the others nothing says.
 Network with_undecided(const std::vector<std::string>& names) {
   Network network;
-  const ValueId weight = network.values.push_back(
-      {.name = "fc.weight", .kind = ValueKind::parameter, .type = {.dims = {{4}}}, .trainable = true, .initializer = "fc.weight"});
+  const ValueId weight = network.values.push_back({.name = "fc.weight",
+                                                   .kind = ValueKind::parameter,
+                                                   .type = {.dims = {{4}}},
+                                                   .trainable = true,
+                                                   .initializer = "fc.weight"});
   network.nodes.push_back({.name = "fc", .op = "Gemm", .inputs = {weight}});
   for (const std::string& name : names) {
     const ValueId id = network.values.push_back({.name = name,
@@ -29,7 +32,8 @@ Network with_undecided(const std::vector<std::string>& names) {
 }
 
 // What is trained after the flags, or the error with its notes.
-std::string decided(const std::vector<std::string>& names, const WeightPatterns& patterns, Assume assume = Assume::nothing) {
+std::string decided(const std::vector<std::string>& names, const WeightPatterns& patterns,
+                    Assume assume = Assume::nothing) {
   Network network = with_undecided(names);
   std::vector<std::string> notes;
   Status status = freeze_weights(network, patterns, notes);
@@ -53,7 +57,8 @@ TEST_CASE("weights of which nothing says whether they are trained are asked abou
   CHECK_THAT(asked, Contains("4: the model does not say of 2 tensors whether they are trained") &&
                         Contains("'scale' f32[4], read by node 'mul' (Mul, block)") &&
                         Contains("to train: --trainable 'scale' --trainable 'it'\\''s\\[0]'") &&
-                        Contains("to leave as it is: --freeze 'scale'") && Contains("--assume trainable, or --assume frozen"));
+                        Contains("to leave as it is: --freeze 'scale'") &&
+                        Contains("--assume trainable, or --assume frozen"));
   // One that no node of the loss reads is not asked about.
   Network unread = with_undecided({"scale"});
   unread.nodes = IdVector<NodeId, Node>();
@@ -74,7 +79,8 @@ TEST_CASE("an answer decides what it names, and leaves the rest as it is") {
 }
 
 TEST_CASE("tensors of one kind are named by one pattern, unless it means others") {
-  CHECK_THAT(decided({"b.0.gamma", "b.1.gamma", "pos"}, {}), Contains("to train: --trainable 'b.*.gamma' --trainable 'pos'"));
+  CHECK_THAT(decided({"b.0.gamma", "b.1.gamma", "pos"}, {}),
+             Contains("to train: --trainable 'b.*.gamma' --trainable 'pos'"));
   CHECK_THAT(decided({"s1", "s2"}, {}), Contains("to train: --trainable 's*'"));
   CHECK(decided({"s1", "s2"}, {.trainable = {"s*"}}) == "fc.weight s1 s2");
   CHECK_THAT(decided({"fc1", "fc2"}, {}), Contains("to train: --trainable 'fc1' --trainable 'fc2'"));
@@ -84,7 +90,8 @@ TEST_CASE("tensors of one kind are named by one pattern, unless it means others"
 TEST_CASE("a model that was exported for evaluation as a whole is asked about") {
   const auto model = [](int opset, bool one_in_training) {
     Network network;
-    for (const std::string name : {"a", "b"}) network.nodes.push_back({.name = name, .op = "BatchNormalization", .opset = opset});
+    for (const std::string name : {"a", "b"})
+      network.nodes.push_back({.name = name, .op = "BatchNormalization", .opset = opset});
     if (one_in_training) network.nodes[NodeId(1)].attributes["training_mode"] = int64_t{1};
     return network;
   };
@@ -93,7 +100,8 @@ TEST_CASE("a model that was exported for evaluation as a whole is asked about") 
   REQUIRE_FALSE(asked.ok());
   CHECK(asked.error().code == ExitCode::invalid_model);
   CHECK_THAT(asked.error().message, Contains("its 2 batch normalizations are in evaluation mode"));
-  CHECK_THAT(asked.error().notes[0] + asked.error().notes[1], Contains("--modes train") && Contains("--modes as-exported"));
+  CHECK_THAT(asked.error().notes[0] + asked.error().notes[1],
+             Contains("--modes train") && Contains("--modes as-exported"));
   CHECK(decide_modes(network, true, Modes::train, false).ok());
   CHECK_FALSE(network.modes_are_stated);
   CHECK(decide_modes(network, true, Modes::asked, true).ok());    // --frozen-statistics

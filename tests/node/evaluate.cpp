@@ -1,5 +1,6 @@
-// ONNX's node tests in the directory PLIMSOLL_NODE_CASES (write_cases.py): each is imported, and where it is accepted its forward
-// tasks are run by the host's kernels and the results held to the expected ones. Nothing may end in an internal error.
+// ONNX's node tests in the directory PLIMSOLL_NODE_CASES (write_cases.py): each is imported, and where it is accepted
+// its forward tasks are run by the host's kernels and the results held to the expected ones. Nothing may end in an
+// internal error.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,12 +50,22 @@ std::optional<NodeTensor> values_of(const onnx::TensorProto& tensor) {
     }
   };
   switch (tensor.data_type()) {
-    case onnx::TensorProto::FLOAT: result.real = true; take(float{}); break;
-    case onnx::TensorProto::INT32: take(int32_t{}); break;
-    case onnx::TensorProto::INT64: take(int64_t{}); break;
+    case onnx::TensorProto::FLOAT:
+      result.real = true;
+      take(float{});
+      break;
+    case onnx::TensorProto::INT32:
+      take(int32_t{});
+      break;
+    case onnx::TensorProto::INT64:
+      take(int64_t{});
+      break;
     case onnx::TensorProto::UINT8:
-    case onnx::TensorProto::BOOL: take(uint8_t{}); break;
-    default: return std::nullopt;
+    case onnx::TensorProto::BOOL:
+      take(uint8_t{});
+      break;
+    default:
+      return std::nullopt;
   }
   int64_t count = 1;
   for (const int64_t dim : result.dims) count *= dim;
@@ -71,8 +82,8 @@ std::vector<std::optional<NodeTensor>> read_tensors(const std::string& stem, con
   }
 }
 
-// Accepted, and computed otherwise than ONNX's reference, which takes the size of the result before it is rounded. PyTorch, whose
-// models these are, takes the rounded one.
+// Accepted, and computed otherwise than ONNX's reference, which takes the size of the result before it is rounded.
+// PyTorch, whose models these are, takes the rounded one.
 const std::set<std::string> kOtherwise = {"test_resize_downsample_scales_linear_align_corners"};
 
 enum class Verdict { right, wrong, accepted, invalid, unsupported, other, internal };
@@ -84,10 +95,14 @@ struct Judged {
 
 Judged refusal_of(const Error& error) {
   switch (error.code) {
-    case ExitCode::internal: return {Verdict::internal, error.message};
-    case ExitCode::invalid_model: return {Verdict::invalid, error.message};
-    case ExitCode::unsupported: return {Verdict::unsupported, error.message};
-    default: return {Verdict::other, error.message};
+    case ExitCode::internal:
+      return {Verdict::internal, error.message};
+    case ExitCode::invalid_model:
+      return {Verdict::invalid, error.message};
+    case ExitCode::unsupported:
+      return {Verdict::unsupported, error.message};
+    default:
+      return {Verdict::other, error.message};
   }
 }
 
@@ -105,7 +120,8 @@ ForwardOnly forward_of(Network network, int64_t batch) {
   TaskBuilder builder(kept, made.instance.graph);
   for (const ValueId id : ids_of(kept.values)) {
     const Value& value = kept.values[id];
-    const bool given = value.kind == ValueKind::parameter || value.kind == ValueKind::statistic || value.kind == ValueKind::input;
+    const bool given =
+        value.kind == ValueKind::parameter || value.kind == ValueKind::statistic || value.kind == ValueKind::input;
     if (!given) continue;
     const TensorKind kind = value.kind == ValueKind::parameter   ? TensorKind::weight
                             : value.kind == ValueKind::statistic ? TensorKind::statistic
@@ -130,18 +146,21 @@ bool is_near(double a, double b) {
 std::string difference(const NodeTensor& wanted, const TensorType& type, int64_t batch, const Values& values) {
   std::vector<int64_t> dims;
   for (const int64_t dim : type.at(batch).dims) dims.push_back(dim);
-  const bool number = wanted.dims.empty() && dims == std::vector<int64_t>{1};  // the compiler's losses have one dimension
+  const bool number =
+      wanted.dims.empty() && dims == std::vector<int64_t>{1};  // the compiler's losses have one dimension
   if (dims != wanted.dims && !number)
     return fmt::format("its shape is [{}] when it should be [{}]", fmt::join(dims, ","), fmt::join(wanted.dims, ","));
   for (size_t i = 0; i < values.size(); ++i)
-    if (!is_near(values[i], wanted.values[i])) return fmt::format("element {} is {} when it should be {}", i, values[i], wanted.values[i]);
+    if (!is_near(values[i], wanted.values[i]))
+      return fmt::format("element {} is {} when it should be {}", i, values[i], wanted.values[i]);
   return "";
 }
 
 Judged judge(const fs::path& path) {
   const std::string stem = path.string().substr(0, path.string().size() - std::string(".onnx").size());
   const auto inputs = read_tensors(stem, "in"), outputs = read_tensors(stem, "out");
-  const int64_t batch = !inputs.empty() && inputs[0] && !inputs[0]->dims.empty() ? std::max<int64_t>(1, inputs[0]->dims[0]) : 1;
+  const int64_t batch =
+      !inputs.empty() && inputs[0] && !inputs[0]->dims.empty() ? std::max<int64_t>(1, inputs[0]->dims[0]) : 1;
   Result<ImportedModel> model = import_onnx(path.string(), {.batch = batch});
   if (!model.ok()) return refusal_of(model.error());
   Network& network = model->network;
@@ -150,7 +169,8 @@ Judged judge(const fs::path& path) {
   network.modes_are_stated = true;
   leave_out_evaluated_dropouts(network, notes);
   if (const Status frozen = freeze_statistics(network, {}, notes); !frozen.ok()) return refusal_of(frozen.error());
-  if (outputs.empty() || outputs.size() != network.outputs.size()) return {Verdict::accepted, "no values to compare with"};
+  if (outputs.empty() || outputs.size() != network.outputs.size())
+    return {Verdict::accepted, "no values to compare with"};
   // `random` cases draw other numbers than NumPy does.
   const bool random = std::any_of(network.nodes.begin(), network.nodes.end(), [](const Node& node) {
     return node.op == "Dropout" || node.op == "Bernoulli" || node.op.starts_with("Random");
@@ -173,25 +193,33 @@ Judged judge(const fs::path& path) {
   for (const ValueId id : ids_of(network.values)) {
     const Value& value = network.values[id];
     const bool weight = value.kind == ValueKind::parameter || value.kind == ValueKind::statistic;
-    if (value.kind == ValueKind::input && fed.contains(value.name)) given[forward.tensors[id]] = fed[value.name]->values;
-    if (weight && initializers.contains(value.initializer)) given[forward.tensors[id]] = initializers[value.initializer].values;
+    if (value.kind == ValueKind::input && fed.contains(value.name))
+      given[forward.tensors[id]] = fed[value.name]->values;
+    if (weight && initializers.contains(value.initializer))
+      given[forward.tensors[id]] = initializers[value.initializer].values;
   }
   for (const auto& [tensor, values] : given)
     if (static_cast<int64_t>(values.size()) != forward.instance.graph.tensors[tensor].type.at(batch).elements())
-      return {Verdict::wrong, "the network wants another shape of '" + forward.instance.graph.tensors[tensor].name + "'"};
+      return {Verdict::wrong,
+              "the network wants another shape of '" + forward.instance.graph.tensors[tensor].name + "'"};
   Executor executor(forward.instance, batch);
   // The mean is over the labels that count: a trainer counts them (runtime/train/machine.cpp).
   for (const Node& node : network.nodes) {
     const auto ignored = node.attributes.find("ignore_index");
-    if (ignored == node.attributes.end() || !node.op.ends_with("Loss") || !given.contains(forward.tensors[node.inputs[1]])) continue;
+    if (ignored == node.attributes.end() || !node.op.ends_with("Loss") ||
+        !given.contains(forward.tensors[node.inputs[1]]))
+      continue;
     const Values& labels = given[forward.tensors[node.inputs[1]]];
-    const auto left_out = std::count(labels.begin(), labels.end(), static_cast<double>(std::get<int64_t>(ignored->second)));
-    executor.context.loss_scale = static_cast<double>(labels.size()) / static_cast<double>(std::ssize(labels) - left_out);
+    const auto left_out =
+        std::count(labels.begin(), labels.end(), static_cast<double>(std::get<int64_t>(ignored->second)));
+    executor.context.loss_scale =
+        static_cast<double>(labels.size()) / static_cast<double>(std::ssize(labels) - left_out);
   }
   const Buffers buffers = executor.run(given, true);
   for (size_t i = 0; i < outputs.size(); ++i) {
     const ValueId id = network.outputs[i];
-    if (!outputs[i] || !forward.tensors[id].valid()) return {Verdict::accepted, "an output has a type that is not compared"};
+    if (!outputs[i] || !forward.tensors[id].valid())
+      return {Verdict::accepted, "an output has a type that is not compared"};
     const Values values = executor.values(buffers, forward.tensors[id], network.values[id].type);
     if (std::string why = difference(*outputs[i], network.values[id].type, batch, values); !why.empty())
       return {Verdict::wrong, fmt::format("output {}: {}", i, why)};
@@ -221,20 +249,23 @@ TEST_CASE("ONNX's node tests are computed right, or refused") {
     }
     ++counts[at != std::string::npos][judged.verdict];
     all.insert(name.substr(0, at));
-    if (judged.verdict == Verdict::right || judged.verdict == Verdict::accepted) accepted_either_way.insert(name.substr(0, at));
+    if (judged.verdict == Verdict::right || judged.verdict == Verdict::accepted)
+      accepted_either_way.insert(name.substr(0, at));
     INFO(name << ": " << judged.why);
     CHECK(judged.verdict != Verdict::internal);
     if (!kOtherwise.contains(name.substr(0, at))) CHECK(judged.verdict != Verdict::wrong);
   }
   const char* const titles[] = {"as they are", "all inputs but the first as initializers"};
-  std::string table = "| ONNX's node tests | tests | computed right | accepted, not compared | otherwise | invalid | not supported |\n"
-                      "|---|---|---|---|---|---|---|\n";
+  std::string table =
+      "| ONNX's node tests | tests | computed right | accepted, not compared | otherwise | invalid | not supported |\n"
+      "|---|---|---|---|---|---|---|\n";
   for (int form = 0; form < 2; ++form) {
     auto& of = counts[form];
     int64_t sum = 0;
     for (const auto& [verdict, count] : of) sum += count;
-    table += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", titles[form], sum, of[Verdict::right], of[Verdict::accepted],
-                         of[Verdict::wrong], of[Verdict::invalid], of[Verdict::unsupported] + of[Verdict::other]);
+    table += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", titles[form], sum, of[Verdict::right],
+                         of[Verdict::accepted], of[Verdict::wrong], of[Verdict::invalid],
+                         of[Verdict::unsupported] + of[Verdict::other]);
   }
   fmt::print("{}{} of {} tests are accepted in one form or the other\n", table, accepted_either_way.size(), all.size());
 }

@@ -221,7 +221,8 @@ def exported(name, how, options):
 def planned(path, options):
     """Exit code and the first lines of the error."""
     plan = os.path.join(options.work, f"plan{os.getpid()}.json")
-    command = [options.plimsoll, "plan", path, "--batch", "4", "--assume", "trainable", "--budget", "100%", "--costs", "p100", "--effort", "0", "-q", "-o", plan]
+    command = [options.plimsoll, "plan", path, "--batch", "4", "--assume", "trainable",
+               "--budget", "100%", "--costs", "p100", "--effort", "0", "-q", "-o", plan]
     done = subprocess.run(command, capture_output=True, text=True)
     lines = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("warning")]
     return done.returncode, [line[:300] for line in lines[:options.errors]]

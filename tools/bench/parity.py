@@ -169,7 +169,8 @@ class Trainer:
     """A compiled and built trainer of one network."""
 
     def __init__(self, args, model, directory, batch, optimizer, extra=()):
-        run([args.plimsoll, "compile", model, "--batch", batch, "--assume", "trainable", "--budget", args.budget, "--optimizer", optimizer,
+        run([args.plimsoll, "compile", model, "--batch", batch, "--assume", "trainable", "--budget", args.budget,
+             "--optimizer", optimizer,
              "--costs", "modelled", "-o", directory, "-q", *extra])
         run(["cmake", "-S", directory, "-B", f"{directory}/build", "-G", "Ninja",
              f"-DPLIMSOLL_RUNTIME={os.path.abspath(args.runtime)}"])

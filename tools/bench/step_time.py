@@ -91,7 +91,8 @@ def main():
     for name in args.models.split(","):
         directory = f"{args.work}/{name}"
         run([args.plimsoll, "model", f"{name}:input={args.image}", "-o", f"{args.work}/{name}.onnx"])
-        run([args.plimsoll, "compile", f"{args.work}/{name}.onnx", "--batch", args.batch, "--assume", "trainable", "--budget", args.budget,
+        run([args.plimsoll, "compile", f"{args.work}/{name}.onnx", "--batch", args.batch,
+             "--assume", "trainable", "--budget", args.budget,
              "--threads", args.threads, "-o", directory, "-q", *costs, *args.compile_option])
         run(["cmake", "-S", directory, "-B", f"{directory}/build", *args.cmake_option])
         run(["cmake", "--build", f"{directory}/build", "-j", os.cpu_count()])

@@ -71,7 +71,8 @@ def main():
         except Exception as error:  # the exporter's own
             print(f"{name:30} not exported: {str(error).splitlines()[0][:100]}", flush=True)
             continue
-        done = subprocess.run([args.plimsoll, "plan", path, "--batch", "4", "--assume", "trainable", "--policy", "liveness", "--costs", "modelled", "-o", "/dev/null"],
+        done = subprocess.run([args.plimsoll, "plan", path, "--batch", "4", "--assume", "trainable",
+                               "--policy", "liveness", "--costs", "modelled", "-o", "/dev/null"],
                               capture_output=True, text=True)
         said = [line for line in done.stderr.splitlines() if line.startswith(("error", "note: node", "note: "))][:2]
         print(f"{name:30} " + ("planned" if done.returncode == 0 else f"exit {done.returncode}: {' | '.join(said)}"), flush=True)
