@@ -13,7 +13,7 @@
 //
 // An operand that a kernel sees under other dimensions says so: `read %p.Y as f32[N,512]`. `once`: may not run again.
 // `read twice`: in two passes. `remember %bn.mean %bn.var`: run again, the task reads these and does not write them.
-// `mixes_samples`: splitting the batch changes the result.
+// `mixes_samples`: splitting the batch changes the result. `whole_batch`: and makes it wrong.
 #pragma once
 
 #include <string>

@@ -1,6 +1,8 @@
-// OutputLoss: Plimsoll's own, the end of a network that computes its loss itself: a number → the loss. Its gradient is 1.
+// OutputLoss: Plimsoll's own, the end of a network that computes its loss itself: a number → the loss. Its gradient
+// is 1.
 //   OutputLoss {x, loss, dx}
 #include "compiler/ops/broadcast.h"
+#include "compiler/ops/op.h"
 
 namespace plimsoll {
 namespace outputloss {

@@ -1,6 +1,8 @@
 #include "compiler/training/whole_batch.h"
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "compiler/ops/op.h"
 
@@ -51,7 +53,8 @@ IdVector<NodeId, bool> nodes_of_whole_batch(const Network& network) {
         known[output] = found ? *found : network.values[output].type.depends_on_batch() ? Knows::each : Knows::sum;
   }
   if (network.nodes.empty()) return whole;
-  // A loss of no sample would be there once for each round. And whatever it was, the end of the network says it, too: it has a task.
+  // A loss of no sample would be there once for each round. And whatever it was, the end of the network says it, too:
+  // it has a task.
   const NodeId last(static_cast<int64_t>(network.nodes.size()) - 1);
   const ValueId loss = network.nodes[last].outputs[0];
   whole[last] = whole[last] || any || known[loss] != Knows::sum;

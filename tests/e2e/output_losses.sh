@@ -1,5 +1,6 @@
-# Losses that the model computes itself: each iteration's loss and the weights are those of numpy in double precision, with the batch whole
-# and in rounds, also for a last batch that is smaller. What is no sum over samples keeps the batch whole, and says so.
+# Losses that the model computes itself: each iteration's loss and the weights are those of numpy in double precision,
+# with the batch whole and in rounds, also for a last batch that is smaller. What is no sum over samples keeps the
+# batch whole, and says so.
 . "$PLIMSOLL_E2E/trainer.bash"
 $python -c 'import onnx' 2>/dev/null || { echo "skipped: no onnx for $python"; exit 77; }
 losses=("$python" "$PLIMSOLL_E2E/output_losses.py")
