@@ -9,10 +9,13 @@
 // multiplies it. Labels are all counted then: the trainer knows of the last input alone how many are not.
 //
 // With the attribute "classes_last", never from a file, scores are [N, d…, C]: of every token of a sequence.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/class_loss.h"
+#include "compiler/ops/reshaping.h"
 #include "runtime/attrs/loss.h"
 
 namespace plimsoll {
@@ -24,6 +27,21 @@ bool is_read(const NodeView& node, size_t output) {
   for (const Node& other : node.network().nodes)
     if (std::find(other.inputs.begin(), other.inputs.end(), value) != other.inputs.end()) return true;
   return false;
+}
+
+// The node that computes the labels from what is fed; nullptr where they are fed, at most under other dimensions or turned.
+const Node* maker_of_labels(const NodeView& node) {
+  const Network& network = node.network();
+  ValueId labels = node.node().inputs[1];
+  while (network.values[labels].kind == ValueKind::intermediate) {
+    const auto makes = [&](const Node& other) { return std::count(other.outputs.begin(), other.outputs.end(), labels) > 0; };
+    const auto maker = std::find_if(network.nodes.begin(), network.nodes.end(), makes);
+    if (maker == network.nodes.end()) return nullptr;
+    const Op* const op = find_op(maker->op);
+    if (maker->op != "Transpose" && (op == nullptr || op->forward != forward_alias)) return &*maker;
+    labels = maker->inputs[0];
+  }
+  return nullptr;
 }
 
 bool classes_last(const NodeView& node) { return node.integer("classes_last", 0) != 0; }
@@ -39,6 +57,11 @@ Result<std::vector<TensorType>> infer_class_loss(const NodeView& node) {
   if (const std::string reduction = node.text("reduction", "mean"); reduction != "mean")
     return node.unsupported("reduction '" + reduction + "' has no kernel, only 'mean'");
   if (softmaxcrossentropyloss::is_read(node, 1)) return node.unsupported("its second output, log_prob, is read by another node");
+  // How many labels count is known to the trainer from what it feeds. Of labels that a task computes nobody would know it.
+  if (const Node* const maker = softmaxcrossentropyloss::maker_of_labels(node))
+    return node.unsupported(fmt::format("its labels are computed, by {}, so the trainer cannot see which of them count; feed the "
+                                        "labels as they are compared, or train on the scores: --output names them",
+                                        NodeView(node.network(), *maker).describe()));
   const TensorType &scores = node.input_type(0), &labels = node.input_type(1);
   if (scores.rank() < 2) return node.invalid("scores " + to_string(scores.dims) + " have no dimension of classes");
   const size_t axis = softmaxcrossentropyloss::axis_of_classes(node);

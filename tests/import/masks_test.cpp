@@ -173,3 +173,18 @@ TEST_CASE("stochastic depth that is rounded down is a mask of samples") {
   build.output("y");
   CHECK(masked_as(build) == "Bernoulli Mul [N,3,4]");
 }
+
+TEST_CASE("labels that the model computes from what is fed are refused: nobody would count those that do not count") {
+  const auto shifted = [](bool computed) {
+    ModelBuilder build(18);
+    build.input("scores", {"N", "7", "4"}).input("labels", {"N", computed ? "5" : "4"}, onnx::TensorProto::INT64);
+    build.constant("from", {1}).constant("to", {5}).constant("axis", {1}).constant("rows", {-1, 4});
+    if (computed) build.node("Slice", {"labels", "from", "to", "axis"}, {"next"});
+    build.node("Reshape", {computed ? "next" : "labels", "rows"}, {"wanted"});
+    build.node("SoftmaxCrossEntropyLoss", {"scores", "wanted"}, {"loss"});
+    build.output("loss");
+    return build;
+  };
+  CHECK(shifted(false).import().ok());
+  CHECK_THAT(outcome(shifted(true).import()), Contains("its labels are computed, by") && Contains("Slice") && Contains("--output"));
+}
