@@ -4,6 +4,7 @@
 #include <llvm/Support/CommandLine.h>
 
 #include <string>
+#include <string_view>
 
 #include "compiler/network/loss.h"
 
@@ -16,7 +17,8 @@ class LossParser : public llvm::cl::parser<LossKind> {
   bool parse(llvm::cl::Option& option, llvm::StringRef name, llvm::StringRef given, LossKind& kind) {
     constexpr llvm::StringRef kOutput = "output";
     output->clear();
-    if (!given.startswith("output:")) return parser::parse(option, name, given, kind);
+    // LLVM 18 renamed its startswith.
+    if (!std::string_view(given.data(), given.size()).starts_with("output:")) return parser::parse(option, name, given, kind);
     *output = given.drop_front(kOutput.size() + 1).str();
     return parser::parse(option, name, kOutput, kind);
   }
