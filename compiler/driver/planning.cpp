@@ -195,7 +195,7 @@ Status note_what_more_would_buy(const Plannable& plannable, PlanRequest request,
   return asked.error().code == ExitCode::budget_infeasible ? Status() : asked;
 }
 
-// --algorithms-of promises the bits of another plan: what keeps the promise from holding is told.
+// --algorithms-of promises the bits of another plan. Warns where this plan cannot keep the promise.
 void warn_of_other_bits(const Plan& plan, const Plan& other, const Messages& messages) {
   if (plan.sub_batch != other.sub_batch)
     messages.warning(fmt::format("weights get other bits than those of the plan that --algorithms-of names: it has rounds of {}, this plan of {}; "
