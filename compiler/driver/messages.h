@@ -1,4 +1,4 @@
-// What the compiler says while it works on a request. Nobody listens to a function that is empty.
+// The messages of the compiler while it works on a request. An empty function drops its messages.
 #pragma once
 
 #include <functional>

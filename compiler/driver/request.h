@@ -1,7 +1,7 @@
 // What is asked of the compiler, as plain data. tools/plimsoll maps flags to it; a program that links the compiler
 // fills it by itself.
 //
-// An optional is a flag that may be absent: what holds then is said beside it. Errors name the flag of a field.
+// An optional is a flag that may be absent; its comment says what holds then. Errors name the flag of a field.
 #pragma once
 
 #include <cstdint>

@@ -101,7 +101,7 @@ Status NetworkBuilder::add_inputs() {
   return {};
 }
 
-// Behind it the number of samples is a number like others.
+// For all nodes that read the input, the number of samples is then a constant.
 Status NetworkBuilder::fix_batch(const std::string& name) {
   onnx::NodeProto whole;
   whole.set_op_type("WholeBatch");

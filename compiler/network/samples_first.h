@@ -1,4 +1,4 @@
-// Turns the inputs that have their samples behind another axis, as models with steps first do.
+// Turns the inputs whose samples are not on the first axis, as in models with steps first.
 //
 //   x [T,N,D] ─ …        x [N,T,D] ─ Transpose ─ x [T,N,D] ─ …
 //

@@ -204,9 +204,8 @@ TEST_CASE("a trainer keeps its promises at the command line") {
       REQUIRE(said.starts_with(label));
       return std::stoll(said.substr(label.size()));
     };
-    // Starting threads takes one allocation more or less, as they happen to run; an iteration that allocated would show up 99 times.
-    constexpr int kIterationsMore = 99;
-    CHECK(std::abs(allocations(1 + kIterationsMore) - allocations(1)) < kIterationsMore / 2);
+    // On a loaded machine two processes with the same work differ by one allocation now and then, in either direction.
+    CHECK(std::abs(allocations(100) - allocations(1)) <= 1);
   }
   SECTION("interrupted, it finishes the iteration and saves") {
     for (const auto& [signal, exit] : {std::pair("INT", 130), std::pair("TERM", 143)}) {

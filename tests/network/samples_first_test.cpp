@@ -1,4 +1,4 @@
-// Inputs that have their samples behind another axis.
+// Inputs whose samples are not on the first axis.
 #include "compiler/network/samples_first.h"
 
 #include <catch2/catch.hpp>
