@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "compiler/costs/find_profiler.h"
 #include "compiler/costs/modelled.h"
 #include "compiler/costs/subprocess.h"
 #include "compiler/support/counted.h"
@@ -18,12 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string find_profiler(const ProfiledOptions& options) {
+std::string profiler_of(const ProfiledOptions& options) {
   if (!options.profiler.empty()) return options.profiler;
   if (const char* set = std::getenv("PLIMSOLL_PROFILER"); set && *set) return set;
-  std::error_code failed;
-  const fs::path self = fs::read_symlink("/proc/self/exe", failed);
-  return (failed ? fs::path(".") : self.parent_path()) / ("plimsoll-profile-" + options.target);
+  return find_profiler(options.target);
 }
 
 // Another build of the profiler has other kernels: its figures are not these. Workspaces are a matter of safety.
@@ -115,7 +114,7 @@ ProfiledCosts::ProfiledCosts(const ProfiledOptions& options, const ProfileFile& 
 
 Result<std::unique_ptr<ProfiledCosts>> ProfiledCosts::open(const ProfiledOptions& given) {
   ProfiledOptions options = given;
-  options.profiler = find_profiler(given);
+  options.profiler = profiler_of(given);
   std::optional<ProfileFile> file;
   if (!given.profile_file.empty()) {
     PLIMSOLL_ASSIGN(file, read_profile(given.profile_file));

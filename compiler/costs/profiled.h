@@ -15,7 +15,7 @@ namespace plimsoll {
 
 struct ProfiledOptions {
   std::string target = "host";
-  std::string profiler = {};         // path; "": $PLIMSOLL_PROFILER, else plimsoll-profile-TARGET beside this program
+  std::string profiler = {};         // path; "": $PLIMSOLL_PROFILER, else that of find_profiler.h
   int64_t threads = 1;               // of the trainer to be
   bool measure = true;               // where `only_if_none`, only if there is a device at hand
   Arithmetic arithmetic = {};

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "compiler/costs/cache.h"
+#include "compiler/costs/find_profiler.h"
 #include "compiler/costs/subprocess.h"
 #include "compiler/report/table.h"
 #include "compiler/support/bytes.h"
@@ -70,7 +71,7 @@ class Doctor {
     section("this machine");
     machine();
     section("to plan");
-    profiler("profiler", "plimsoll-profile-host", Finding::State::missing, "exact workspaces of this CPU's kernels: build the target plimsoll-profile-host");
+    profiler("profiler", "host", Finding::State::missing, "exact workspaces of this CPU's kernels: build the target plimsoll-profile-host");
     cache();
     section("to build trainers");
     const char* const compiler = std::getenv("CXX");
@@ -88,7 +89,7 @@ class Doctor {
       add(Finding::State::without, "CUDA compiler", "none: trainers for GPUs are built where nvcc is");
     else add(Finding::State::ok, "CUDA compiler", release_of(nvcc));
     nccl();
-    profiler("profiler", "plimsoll-profile-cuda", Finding::State::without, "none: GPUs can be planned for (--costs h200), no trainer can be made for them");
+    profiler("profiler", "cuda", Finding::State::without, "none: GPUs can be planned for (--costs h200), no trainer can be made for them");
   }
 
   bool healthy() const { return healthy_; }
@@ -130,10 +131,10 @@ class Doctor {
   }
 
   // It says itself what it is linked with: the compiler knows no library of the devices.
-  void profiler(const char* what, const std::string& name, Finding::State otherwise, const std::string& advice) {
-    std::error_code ignored;
+  void profiler(const char* what, const std::string& target, Finding::State otherwise, const std::string& advice) {
+    const std::string name = "plimsoll-profile-" + target;
     const char* const given = std::getenv("PLIMSOLL_PROFILER");
-    std::string path = (fs::read_symlink("/proc/self/exe", ignored).parent_path() / name).string();
+    std::string path = find_profiler(target);
     if (otherwise == Finding::State::missing && given && *given) path = given;
     if (access(path.c_str(), X_OK) != 0) return add(otherwise, what, advice);
     const Result<ProcessResult> result = run_process({path, "--describe"});

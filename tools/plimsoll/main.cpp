@@ -20,6 +20,7 @@
 
 #include "tools/plimsoll/command_line.h"
 #include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/commit.h"
 #include "tools/plimsoll/console.h"
 #include "tools/plimsoll/option_table.h"
 
@@ -72,7 +73,11 @@ int run(int argc, char** argv) {
   for (const auto& command : commands)
     if (command->sub.getName() == verb)
       if (const Status right = check_command_line(*command, commands, std::span(given).subspan(1)); !right.ok()) return ask_for_help(right.error());
-  llvm::cl::SetVersionPrinter([](llvm::raw_ostream& out) { out << "plimsoll " PLIMSOLL_VERSION "\n"; });
+  llvm::cl::SetVersionPrinter([](llvm::raw_ostream& out) {
+    out << "plimsoll " PLIMSOLL_VERSION;
+    if (*commit() != '\0') out << " (commit " << commit() << ")";
+    out << "\n";
+  });
   std::string complaint;
   llvm::raw_string_ostream complaints(complaint);
   std::vector<const char*> arguments(argv, argv + argc);

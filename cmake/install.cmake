@@ -1,0 +1,49 @@
+# What `cmake --install` and a wheel (pyproject.toml) put where. The compiler carries the runtime's sources, so a trainer can be
+# built wherever the compiler is installed.
+#
+#   bin/plimsoll                                    the compiler
+#   libexec/plimsoll/plimsoll-profile-TARGET        the profilers, which the compiler runs
+#   share/man/man1/plimsoll.1, completions          what `plimsoll man` and `plimsoll completion` print
+#   share/doc/plimsoll/                             LICENSE, NOTICE
+include(GNUInstallDirs)
+if(SKBUILD)  # in the environment's own prefix, where pip puts programs and data
+  set(CMAKE_INSTALL_BINDIR ${SKBUILD_SCRIPTS_DIR})
+  foreach(directory LIBEXEC DATA DOC MAN)
+    set(CMAKE_INSTALL_${directory}DIR ${SKBUILD_DATA_DIR}/${CMAKE_INSTALL_${directory}DIR})
+  endforeach()
+endif()
+
+install(TARGETS plimsoll RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+foreach(backend host cuda)
+  if(TARGET plimsoll-profile-${backend})
+    install(TARGETS plimsoll-profile-${backend} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/plimsoll)
+  endif()
+endforeach()
+install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# plimsoll_generated(OUT arguments…): what `plimsoll arguments…` prints, as a file.
+set(generated "")
+function(plimsoll_generated out)
+  add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/share/${out}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/share
+    COMMAND plimsoll ${ARGN} > ${PROJECT_BINARY_DIR}/share/${out}
+    DEPENDS plimsoll VERBATIM)
+  set(generated ${generated} ${PROJECT_BINARY_DIR}/share/${out} PARENT_SCOPE)
+endfunction()
+plimsoll_generated(plimsoll.1 man)
+plimsoll_generated(plimsoll completion bash)
+plimsoll_generated(_plimsoll completion zsh)
+plimsoll_generated(plimsoll.fish completion fish)
+add_custom_target(plimsoll_generated ALL DEPENDS ${generated})
+install(FILES ${PROJECT_BINARY_DIR}/share/plimsoll.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${PROJECT_BINARY_DIR}/share/plimsoll DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${PROJECT_BINARY_DIR}/share/_plimsoll DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${PROJECT_BINARY_DIR}/share/plimsoll.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+
+# What is installed, and nothing else.
+add_custom_target(plimsoll_installed DEPENDS plimsoll plimsoll_generated)
+foreach(backend host cuda)
+  if(TARGET plimsoll-profile-${backend})
+    add_dependencies(plimsoll_installed plimsoll-profile-${backend})
+  endif()
+endforeach()

@@ -1,0 +1,21 @@
+# What `cmake --install` puts into a prefix works there, without the build directory: the compiler finds its profiler, and its manual
+# page and completions are in place.
+. "$PLIMSOLL_CLI/common.sh"
+
+cmake --install "$PLIMSOLL_BUILD" --prefix "$PWD/tree" >log || fail "cmake --install"
+for file in bin/plimsoll libexec/plimsoll/plimsoll-profile-host share/man/man1/plimsoll.1 share/doc/plimsoll/LICENSE \
+            share/bash-completion/completions/plimsoll share/zsh/site-functions/_plimsoll share/fish/vendor_completions.d/plimsoll.fish; do
+  [[ -s tree/$file ]] || fail "$file is not installed"
+done
+[[ ! -e tree/include && ! -e tree/lib ]] || fail "what other projects install came along: $(find tree/include tree/lib -type f | head -3)"
+
+# Moved, and without what finds the build's own profiler.
+mv tree elsewhere
+unset PLIMSOLL_PROFILER
+installed=$PWD/elsewhere/bin/plimsoll
+expect 0 "$installed" --version; says "plimsoll 0.1.0"
+expect 0 "$installed" doctor; says "ok  profiler"
+plimsoll model resnet18:input=32,stem=cifar,width=4,classes=10 -o net.onnx >/dev/null
+expect 0 env XDG_CACHE_HOME="$PWD/cache" "$installed" compile net.onnx --batch 2 --budget 70% -o trainer; says "trainer is written"
+rm elsewhere/libexec/plimsoll/plimsoll-profile-host
+expect 8 env XDG_CACHE_HOME="$PWD/cache" "$installed" compile net.onnx --batch 4 --budget 70% -o other; says "plimsoll-profile-host"
