@@ -12,6 +12,7 @@ import numpy as np
 # A power of two, which keeps the bits of a gradient. It is so large that after one step of SGD, w1 = w0 - LR * g, the
 # weight is little else than the gradient, also where that is tiny: behind a layer scale of 1e-5.
 GRADIENT_LR = 2.0**60
+LOSS_TOLERANCE = 1e-6
 
 
 @dataclass
@@ -19,13 +20,15 @@ class Comparison:
     """One tensor of the model after one step."""
 
     name: str
-    kind: str  # "gradient", "statistic" (a running mean or variance), "unmoved" (a frozen parameter, a buffer)
+    kind: str  # "loss", "gradient", "statistic" (a running mean or variance), "unmoved" (a frozen parameter, a buffer)
     relative: float  # ||ours - PyTorch's|| / ||PyTorch's||; of "unmoved": how far it has moved, by its own norm
-    pytorch: float  # of "gradient": PyTorch's own distance in single precision from double precision
+    pytorch: float  # PyTorch's own distance in single precision from double precision; 0 of "unmoved"
 
     def is_good(self, tolerance):
         """Within the tolerance, or as near to PyTorch as PyTorch's single precision is to its double precision."""
-        return self.relative == 0 if self.kind == "unmoved" else self.relative <= max(tolerance, 10 * self.pytorch)
+        if self.kind == "unmoved":
+            return self.relative == 0
+        return self.relative <= max(LOSS_TOLERANCE if self.kind == "loss" else tolerance, 10 * self.pytorch)
 
 
 def check(model, example_inputs, labels, trainer, *, loss=None, tolerance=1e-4, report=True):
@@ -33,11 +36,11 @@ def check(model, example_inputs, labels, trainer, *, loss=None, tolerance=1e-4, 
 
     model           the torch.nn.Module that was exported, in the same modes; it is not changed
     example_inputs  a tensor, or a tuple of them: as many samples as the trainer's batch
-    labels          the labels of the loss
+    labels          the labels of the loss; None where the model computes its loss (`--loss output`)
     trainer         a directory that `plimsoll compile` wrote for one process and that is built in build/, with
                     `--optimizer sgd` or `momentum` (the default), without --nesterov, --weight-decay and --clip-norm
     loss            loss(outputs, labels) in PyTorch. Default: cross entropy, of each token where there are
-                    three axes.
+                    three axes; without labels, the model's output.
     report          print a line for each tensor, and how many are good
 
     Raises ValueError where the trainer cannot be compared, and RuntimeError with its messages where it fails.
@@ -48,23 +51,24 @@ def check(model, example_inputs, labels, trainer, *, loss=None, tolerance=1e-4, 
     with open(os.path.join(trainer, "plan.json"), encoding="utf-8") as file:
         plan = json.load(file)
     _check_plan(plan, arguments, trainer)
-    loss = loss or _cross_entropy
+    loss = loss or (_cross_entropy if labels is not None else lambda output, _: output)
 
     single, double = _gradients(torch, model, arguments, labels, loss), _gradients(
         torch, model, arguments, labels, loss, double=True
     )
-    before, after = _one_step(torch, model, arguments, labels, trainer)
+    before, after, value = _one_step(torch, model, arguments, labels, trainer)
 
-    rows = []
+    rows = [Comparison("loss", "loss", _distance(value, single.loss), _distance(single.loss, double.loss))]
     for name, tensor in after.items():
         if name in single.gradients:
             ours = (before[name].astype(np.float64) - tensor) / GRADIENT_LR
+            norm = double.norm(name)
             rows.append(
                 Comparison(
                     name,
                     "gradient",
-                    _distance(ours, single.gradients[name], single.scale),
-                    _distance(single.gradients[name], double.gradients[name], single.scale),
+                    _distance(ours, single.gradients[name], norm),
+                    _distance(single.gradients[name], double.gradients[name], norm),
                 )
             )
         elif name in single.statistics:
@@ -116,11 +120,12 @@ def _check_plan(plan, arguments, trainer):
 
 
 class _Step:
-    """What one step of PyTorch gives: gradients and running statistics by name."""
+    """What one step of PyTorch gives: the loss, gradients and running statistics by name."""
 
-    def __init__(self, model):
+    def __init__(self, model, loss):
         from .exporting import _parameters_of
 
+        self.loss = np.float64(loss.item())
         parameters = _parameters_of(model)
         self._identities = {name: id(p) for name, p in parameters.items()}
         self.gradients = {name: p.grad.double().numpy() for name, p in parameters.items() if p.grad is not None}
@@ -132,6 +137,12 @@ class _Step:
         norms = [float(np.linalg.norm(g)) for g in self.gradients.values()]
         self.scale = float(np.median(norms)) if norms else 0.0
 
+    def norm(self, name):
+        """What a gradient's distances are relative to: its norm. A gradient that is rounding alone, such as that of a bias
+        before a batch normalization, is compared with the median norm. In double precision it is known by its size."""
+        own = float(np.linalg.norm(self.gradients[name]))
+        return own if own >= 1e-6 * self.scale else self.scale
+
     def shared_with(self, name, others):
         """Whether another name of the same parameter is among `others`."""
         return any(self._identities[other] == self._identities[name] for other in others if other in self._identities)
@@ -142,20 +153,21 @@ def _gradients(torch, model, arguments, labels, loss, double=False):
     if double:
         model = model.double()
         arguments = tuple(a.double() if a.is_floating_point() else a for a in arguments)
-        labels = labels.double() if labels.is_floating_point() else labels
+        labels = labels.double() if labels is not None and labels.is_floating_point() else labels
     model.zero_grad()
-    loss(model(*arguments), labels).backward()
-    return _Step(model)
+    value = loss(model(*arguments), labels)
+    value.backward()
+    return _Step(model, value)
 
 
 def _one_step(torch, model, arguments, labels, trainer):
-    """The initializers of the trainer's model, with the module's weights, before and after one step."""
+    """The initializers of the trainer's model, with the module's weights, before and after one step, and its loss."""
     import onnx
     from onnx import numpy_helper
 
     state = {name: t.detach().numpy() for name, t in model.state_dict(keep_vars=True).items()}
     with tempfile.TemporaryDirectory() as work:
-        start, end = os.path.join(work, "start.onnx"), os.path.join(work, "end.onnx")
+        start, end, metrics = (os.path.join(work, name) for name in ("start.onnx", "end.onnx", "metrics.jsonl"))
         proto = onnx.load(os.path.join(trainer, "model.onnx"))
         for initializer in proto.graph.initializer:
             if initializer.name in state and initializer.data_type == onnx.TensorProto.FLOAT:
@@ -164,7 +176,7 @@ def _one_step(torch, model, arguments, labels, trainer):
                 )
         onnx.save(proto, start)
         files = []
-        for i, tensor in enumerate((*arguments, labels)):
+        for i, tensor in enumerate(arguments if labels is None else (*arguments, labels)):
             files.append(os.path.join(work, f"{i}.npy"))
             array = tensor.detach().numpy()
             np.save(files[-1], array.astype(np.int32) if array.dtype == np.int64 and i == len(arguments) else array)
@@ -181,6 +193,8 @@ def _one_step(torch, model, arguments, labels, trainer):
             start,
             "--save",
             end,
+            "--metrics",
+            metrics,
             "--quiet",
         ]
         try:
@@ -197,16 +211,16 @@ def _one_step(torch, model, arguments, labels, trainer):
             for i in onnx.load(path).graph.initializer
             if i.data_type == onnx.TensorProto.FLOAT
         }
-        return read(start), read(end)
+        with open(metrics, encoding="utf-8") as lines:
+            value = json.loads(lines.readline())["loss"]
+        return read(start), read(end), np.float64(value)
 
 
-def _distance(a, b, floor=0.0):
-    """Relative. A tensor that is rounding alone (a bias before a batch normalization) is compared with `floor`."""
-    scale = float(np.linalg.norm(b))
-    if scale < 1e-6 * floor:
-        scale = floor
+def _distance(a, b, norm=None):
+    """||a - b|| / norm; of b's own norm if none is given. The distance itself where that is 0."""
+    norm = float(np.linalg.norm(b)) if norm is None else norm
     apart = float(np.linalg.norm(np.asarray(a, np.float64) - b))
-    return apart / scale if scale > 0 else apart
+    return apart / norm if norm > 0 else apart
 
 
 def _print(rows, tolerance):
