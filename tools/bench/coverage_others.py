@@ -173,7 +173,7 @@ def ddpm_scratch(torch, batch):
             self.a, self.b, self.c, self.out = Block(8, 16), Block(16, 16), Block(32, 8), nn.Conv2d(8, 3, 3, padding=1)
 
         def forward(self, x, t):
-            t = self.time(t)
+            t = self.time(t).to(x.dtype)
             a = self.a(self.enter(x), t)
             b = self.b(nn.functional.avg_pool2d(a, 2), t)
             return self.out(self.c(torch.cat([nn.functional.interpolate(b, scale_factor=2, mode="nearest"), a], 1), t))
@@ -547,7 +547,7 @@ def dcgan_generator(torch, batch):
                          nn.BatchNorm2d(16), nn.ReLU(True), nn.ConvTranspose2d(16, 3, 4, 2, 1, bias=False), nn.Tanh()), {"z": torch.randn(batch, 16, 1, 1)}
 
 
-@kind("gan", "--loss", "binary-cross-entropy")
+@kind("gan", "--loss", "bce-logits")
 def dcgan_discriminator(torch, batch):
     nn = torch.nn
     return nn.Sequential(nn.Conv2d(3, 16, 4, 2, 1), nn.LeakyReLU(0.2, True), nn.Conv2d(16, 32, 4, 2, 1), nn.BatchNorm2d(32), nn.LeakyReLU(0.2, True),

@@ -62,7 +62,7 @@ def loss_of(name, output):
         return None, None, flags
     if loss == "mse":
         return torch.randn_like(output), mse_loss, flags
-    if loss == "binary-cross-entropy":
+    if loss == "bce-logits":
         return torch.rand_like(output), binary_cross_entropy_with_logits, flags
     axis = int(said.get("--class-axis", -1 if output.dim() == 3 else 1)) % output.dim()
     labels = torch.randint(0, output.shape[axis], [size for i, size in enumerate(output.shape) if i != axis])
