@@ -13,25 +13,27 @@
 #include <vector>
 
 #include "compiler/import/graph_order.h"
-#include "compiler/import/load.h"
 
 namespace plimsoll {
 namespace {
 
-using onnx::AttributeProto;
+// What an attribute holds, as its value does (compiler/ir/model.h).
+enum class Kind : size_t { none, integer, real, text, integers, reals, texts, tensor };
+
+Kind kind_of(const ModelAttribute& attribute) { return static_cast<Kind>(attribute.value.index()); }
 
 // Names that mean the same wherever ONNX has them.
-std::optional<AttributeProto::AttributeType> type_of(std::string_view name) {
-  static constexpr std::array<std::pair<AttributeProto::AttributeType, std::string_view>, 5> kNames = {{
-      {AttributeProto::INT,
+std::optional<Kind> type_of(std::string_view name) {
+  static constexpr std::array<std::pair<Kind, std::string_view>, 5> kNames = {{
+      {Kind::integer,
        " allowzero axis batch_dims blocksize broadcast ceil_mode count_include_pad end exclusive group ignore_index is_causal k keepdims largest left_window_size "
        "noop_with_empty_axes num_groups num_outputs reverse right_window_size select_last_index size sorted start storage_order to training_mode transA transB upper "
        "value_int "},
-      {AttributeProto::FLOAT, " alpha beta bias cubic_coeff_a epsilon extrapolation_value gamma lambd max min momentum ratio value_float "},
-      {AttributeProto::STRING, " approximate auto_pad coordinate_transformation_mode direction equation keep_aspect_ratio_policy mode nearest_mode "
+      {Kind::real, " alpha beta bias cubic_coeff_a epsilon extrapolation_value gamma lambd max min momentum ratio value_float "},
+      {Kind::text, " approximate auto_pad coordinate_transformation_mode direction equation keep_aspect_ratio_policy mode nearest_mode "
                                "reduction value_string "},
-      {AttributeProto::INTS, " axes dilations ends kernel_shape output_padding output_shape pads perm starts strides value_ints "},
-      {AttributeProto::FLOATS, " value_floats "},
+      {Kind::integers, " axes dilations ends kernel_shape output_padding output_shape pads perm starts strides value_ints "},
+      {Kind::reals, " value_floats "},
   }};
   for (const auto& [type, names] : kNames)
     if (names.find(fmt::format(" {} ", name)) != std::string_view::npos) return type;
@@ -140,37 +142,37 @@ std::vector<std::string_view> words_of(std::string_view op, std::string_view nam
 // What the compiler tells a node's kernels (fused_relu.h, class_loss.h), by names that are nobody else's.
 bool is_ours(std::string_view name) { return name == "relu" || name == "classes_last"; }
 
-std::string_view in_words(AttributeProto::AttributeType type) {
+std::string_view in_words(Kind type) {
   switch (type) {
-    case AttributeProto::INT: return "a whole number";
-    case AttributeProto::FLOAT: return "a real number";
-    case AttributeProto::STRING: return "a text";
-    case AttributeProto::INTS: return "a list of whole numbers";
-    case AttributeProto::FLOATS: return "a list of real numbers";
-    case AttributeProto::TENSOR: return "a tensor";
-    case AttributeProto::STRINGS: return "a list of texts";
+    case Kind::integer: return "a whole number";
+    case Kind::real: return "a real number";
+    case Kind::text: return "a text";
+    case Kind::integers: return "a list of whole numbers";
+    case Kind::reals: return "a list of real numbers";
+    case Kind::tensor: return "a tensor";
+    case Kind::texts: return "a list of texts";
     default: return "none of these";
   }
 }
 
 }  // namespace
 
-Status check_attributes(const onnx::GraphProto& graph, int64_t opset) {
-  for (const onnx::NodeProto& node : graph.node()) {
-    if (!is_onnx_domain(node.domain())) continue;
-    for (const AttributeProto& attribute : node.attribute()) {
+Status check_attributes(const Model& model, int64_t opset) {
+  for (const ModelNode& node : model.nodes) {
+    if (!is_of_onnx(node)) continue;
+    for (const ModelAttribute& attribute : node.attributes) {
       const auto invalid = [&](const std::string& what) {
         return Error{ExitCode::invalid_model, fmt::format("{}: {}", describe(node), what)};
       };
-      if (is_ours(attribute.name()) || !has_attribute(node.op_type(), attribute.name(), opset))
-        return invalid(fmt::format("ONNX has no attribute '{}' for it in opset {}", attribute.name(), opset));
-      const auto wanted = type_of(attribute.name());
-      if (wanted && attribute.type() != *wanted)
-        return invalid(fmt::format("its attribute '{}' is {} when it should be {}", attribute.name(), in_words(attribute.type()),
+      if (is_ours(attribute.name) || !has_attribute(node.op, attribute.name, opset))
+        return invalid(fmt::format("ONNX has no attribute '{}' for it in opset {}", attribute.name, opset));
+      const auto wanted = type_of(attribute.name);
+      if (wanted && kind_of(attribute) != *wanted)
+        return invalid(fmt::format("its attribute '{}' is {} when it should be {}", attribute.name, in_words(kind_of(attribute)),
                                    in_words(*wanted)));
-      const std::vector<std::string_view> words = words_of(node.op_type(), attribute.name());
-      if (!words.empty() && std::find(words.begin(), words.end(), attribute.s()) == words.end())
-        return invalid(fmt::format("its attribute '{}' is '{}'; ONNX has {}", attribute.name(), attribute.s(),
+      const std::vector<std::string_view> words = words_of(node.op, attribute.name);
+      if (!words.empty() && std::find(words.begin(), words.end(), attribute.text()) == words.end())
+        return invalid(fmt::format("its attribute '{}' is '{}'; ONNX has {}", attribute.name, attribute.text(),
                                    fmt::join(words, ", ")));
     }
   }

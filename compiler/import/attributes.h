@@ -4,12 +4,12 @@
 
 #include <cstdint>
 
+#include "compiler/ir/model.h"
 #include "compiler/support/status.h"
-#include "onnx/onnx.pb.h"
 
 namespace plimsoll {
 
 // Of all nodes of the domain ai.onnx. Error: invalid_model, with the node, the attribute, and both types or the words that ONNX has.
-Status check_attributes(const onnx::GraphProto& graph, int64_t opset);
+Status check_attributes(const Model& model, int64_t opset);
 
 }  // namespace plimsoll

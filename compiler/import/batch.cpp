@@ -11,31 +11,29 @@
 namespace plimsoll {
 namespace {
 
-using Dimension = onnx::TensorShapeProto::Dimension;
-
 bool looks_like_batch(std::string symbol) {
   std::transform(symbol.begin(), symbol.end(), symbol.begin(), [](unsigned char c) { return std::tolower(c); });
   return symbol == "n" || symbol == "bs" || symbol == "b" || symbol.find("batch") != std::string::npos;
 }
 
-std::vector<const onnx::ValueInfoProto*> fed_inputs(const onnx::GraphProto& graph) {
+std::vector<const DeclaredValue*> fed_inputs(const Model& model) {
   std::unordered_set<std::string_view> initializers;
-  for (const auto& tensor : graph.initializer()) initializers.insert(tensor.name());
-  std::vector<const onnx::ValueInfoProto*> inputs;
-  for (const auto& input : graph.input())
-    if (!initializers.contains(input.name())) inputs.push_back(&input);
+  for (const auto& tensor : model.initializers) initializers.insert(tensor.name);
+  std::vector<const DeclaredValue*> inputs;
+  for (const auto& input : model.inputs)
+    if (!initializers.contains(input.name)) inputs.push_back(&input);
   return inputs;
 }
 
 // The symbol of the batch: that of the first dimension of the first input, unless the user gave it a number, or another dimension is
 // called a batch and that one is not (then the model is sequence-first).
-std::string batch_symbol(const std::vector<const onnx::ValueInfoProto*>& inputs, const ImportOptions& options) {
+std::string batch_symbol(const std::vector<const DeclaredValue*>& inputs, const SimplifyOptions& options) {
   std::string first;
   for (const auto* input : inputs)
-    for (const Dimension& dim : input->type().tensor_type().shape().dim()) {
-      const std::string& symbol = dim.dim_param();
+    for (size_t i = 0; input->dims && i < input->dims->size(); ++i) {
+      const std::string& symbol = (*input->dims)[i].symbol;
       if (symbol.empty() || options.dims.contains(symbol)) continue;
-      const bool leading = &dim == &input->type().tensor_type().shape().dim(0), like_batch = looks_like_batch(symbol);
+      const bool leading = i == 0, like_batch = looks_like_batch(symbol);
       if (first.empty() && like_batch) return symbol;
       if (symbol.find("batch") != std::string::npos) return symbol;
       if (first.empty() && leading) first = symbol;
@@ -57,12 +55,12 @@ std::optional<Count> count_of(const Dims& dims) {
 }
 
 // Each number was for a dimension that is there, and the samples have one left.
-Status check_given_dims(const std::vector<const onnx::ValueInfoProto*>& inputs, const ModelInputs& found, const ImportOptions& options) {
+Status check_given_dims(const std::vector<const DeclaredValue*>& inputs, const ModelInputs& found, const SimplifyOptions& options) {
   std::string symbols;
   for (const auto* input : inputs)
-    for (const Dimension& dim : input->type().tensor_type().shape().dim())
-      if (dim.has_dim_param() && symbols.find("'" + dim.dim_param() + "'") == std::string::npos)
-        symbols += (symbols.empty() ? "'" : ", '") + dim.dim_param() + "'";
+    for (size_t i = 0; input->dims && i < input->dims->size(); ++i)
+      if (const std::string shown = "'" + (*input->dims)[i].symbol + "'"; shown != "''" && symbols.find(shown) == std::string::npos)
+        symbols += (symbols.empty() ? "" : ", ") + shown;
   for (const auto& [name, size] : options.dims)
     if (symbols.find("'" + name + "'") == std::string::npos)
       return Error{ExitCode::usage, fmt::format("--dim {}={}: the model has no dimension of that name; {}", name, size,
@@ -77,49 +75,48 @@ std::string target_text(const std::vector<Dim>& target) { return to_string(Dims(
 
 }  // namespace
 
-Result<ModelInputs> find_inputs(const onnx::GraphProto& graph, const ImportOptions& options) {
-  const auto inputs = fed_inputs(graph);
+Result<ModelInputs> find_inputs(const Model& model, const SimplifyOptions& options) {
+  const auto inputs = fed_inputs(model);
   const std::string symbol = batch_symbol(inputs, options);
   ModelInputs found;
   std::vector<std::string> open;  // symbolic dimensions without a number
   for (const auto* input : inputs) {
     const auto invalid = [&](const std::string& what) {
-      return Error{ExitCode::invalid_model, fmt::format("input '{}': {}", input->name(), what)};
+      return Error{ExitCode::invalid_model, fmt::format("input '{}': {}", input->name, what)};
     };
-    if (!input->type().has_tensor_type())
-      return Error{ExitCode::unsupported, fmt::format("input '{}' is no tensor (a sequence, map or optional)", input->name())};
-    const auto& proto = input->type().tensor_type();
-    const auto element = data_type_of(proto.elem_type());
+    if (!input->is_tensor)
+      return Error{ExitCode::unsupported, fmt::format("input '{}' is no tensor (a sequence, map or optional)", input->name)};
+    const auto element = data_type_of(input->type);
     if (!element)
       return Error{ExitCode::unsupported, fmt::format("input '{}' is {}; inputs may be f32, i32, i64, u8 or bool",
-                                                      input->name(), element_name(proto.elem_type()))};
-    if (!proto.has_shape()) return invalid("has no shape; run onnx.shape_inference or export with a sample input");
-    if (proto.shape().dim_size() > kMaxRank)
+                                                      input->name, element_name(input->type))};
+    if (!input->dims) return invalid("has no shape; run onnx.shape_inference or export with a sample input");
+    if (input->dims->size() > static_cast<size_t>(kMaxRank))
       return Error{ExitCode::unsupported, fmt::format("input '{}' has {} dimensions, at most {} are supported",
-                                                      input->name(), proto.shape().dim_size(), kMaxRank)};
+                                                      input->name, input->dims->size(), kMaxRank)};
     TensorType type{.type = *element};
-    for (int i = 0; i < proto.shape().dim_size(); ++i) {
-      const Dimension& dim = proto.shape().dim(i);
-      const std::string& name = dim.dim_param();
-      const auto given = dim.has_dim_value() || name.empty() ? options.dims.end() : options.dims.find(name);
-      if (dim.has_dim_value() && dim.dim_value() <= 0) return invalid(fmt::format("dimension {} is {}", i, dim.dim_value()));
+    for (size_t i = 0; i < input->dims->size(); ++i) {
+      const DeclaredDim& dim = (*input->dims)[i];
+      const std::string& name = dim.symbol;
+      const auto given = dim.size || name.empty() ? options.dims.end() : options.dims.find(name);
+      if (dim.size && *dim.size <= 0) return invalid(fmt::format("dimension {} is {}", i, *dim.size));
       if (given != options.dims.end()) {
         if (given->second <= 0)
           return Error{ExitCode::usage, fmt::format("--dim {}={}: a dimension is positive", name, given->second)};
         type.dims.push_back({given->second});
-      } else if (!dim.has_dim_value() && (name.empty() ? i == 0 : name == symbol)) {
+      } else if (!dim.size && (name.empty() ? i == 0 : name == symbol)) {
         type.dims.push_back(kBatch);
-      } else if (dim.has_dim_value() && i == 0 && symbol.empty() &&
-                 (!found.exported_batch || *found.exported_batch == dim.dim_value())) {
-        found.exported_batch = dim.dim_value();
+      } else if (dim.size && i == 0 && symbol.empty() &&
+                 (!found.exported_batch || *found.exported_batch == *dim.size)) {
+        found.exported_batch = *dim.size;
         type.dims.push_back(kBatch);
-      } else if (dim.has_dim_value()) {
-        type.dims.push_back({dim.dim_value()});
+      } else if (dim.size) {
+        type.dims.push_back({*dim.size});
       } else if (i == 0 && !looks_like_batch(symbol)) {
         type.dims.push_back(kBatch);
       } else {
-        const std::string shown = name.empty() ? fmt::format("dimension {} of input '{}', which has no name: export the model with a size there", i, input->name())
-                                               : fmt::format("'{}' (dimension {} of input '{}')", name, i, input->name());
+        const std::string shown = name.empty() ? fmt::format("dimension {} of input '{}', which has no name: export the model with a size there", i, input->name)
+                                               : fmt::format("'{}' (dimension {} of input '{}')", name, i, input->name);
         open.push_back(shown);
         type.dims.push_back({1});
       }
@@ -130,7 +127,7 @@ Result<ModelInputs> find_inputs(const onnx::GraphProto& graph, const ImportOptio
     const auto total = count ? checked_mul(count->value, count->batch ? options.batch : 1) : std::nullopt;
     if (!total || *total > kElementLimit)
       return invalid(fmt::format("{} with a batch of {} has too many elements", to_string(type.dims), options.batch));
-    found.inputs.push_back({input->name(), type});
+    found.inputs.push_back({input->name, type});
   }
   if (open.empty()) {
     PLIMSOLL_TRY(check_given_dims(inputs, found, options));

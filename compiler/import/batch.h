@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "compiler/import/onnx.h"
-#include "compiler/import/tensor_data.h"
+#include "compiler/import/known_value.h"
+#include "compiler/import/options.h"
+#include "compiler/ir/model.h"
 #include "compiler/ir/tensor_type.h"
-#include "onnx/onnx.pb.h"
+#include "compiler/support/status.h"
 
 namespace plimsoll {
 
@@ -27,7 +28,7 @@ struct ModelInputs {
 
 // The graph's inputs that are no initializers. Errors: usage, listing every symbolic dimension that is neither the
 // batch nor in options.dims; invalid_model; unsupported for element types.
-Result<ModelInputs> find_inputs(const onnx::GraphProto& graph, const ImportOptions& options);
+Result<ModelInputs> find_inputs(const Model& model, const SimplifyOptions& options);
 
 // The target of a Reshape of `x`, as the operator understands it: numbers, 0 for "as in x", -1 for "what is left".
 // An entry that is the batch becomes 0 or -1, also one that was exported as a number where that is provable.

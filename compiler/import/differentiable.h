@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "compiler/import/graph_order.h"
-#include "compiler/import/loaded_model.h"
+#include "compiler/ir/model.h"
 
 namespace plimsoll {
 
@@ -15,8 +15,8 @@ namespace plimsoll {
 // of each. Of other files nothing tells.
 // An Identity behind which no gradient flows back: detach(), as plimsoll.export and torch's dynamo exporter write it. Of
 // TorchScript's exporter nothing of a detach() is left.
-bool is_detached(const onnx::NodeProto& node, const ModelFile& file);
+bool is_detached(const ModelNode& node, const Model& model);
 
-std::unordered_set<std::string> reached_by_gradients(const ModelFile& file, const GraphOrder& order);
+std::unordered_set<std::string> reached_by_gradients(const Model& model, const GraphOrder& order);
 
 }  // namespace plimsoll

@@ -14,9 +14,9 @@ bool is_empty(const Dims& dims) {
 }  // namespace
 
 // A list of whole numbers that stands in input i, none of which is a number of samples.
-std::optional<std::vector<int64_t>> NetworkBuilder::known_list(const onnx::NodeProto& proto, int i) {
-  if (i >= proto.input_size() || proto.input(i).empty()) return std::nullopt;
-  const KnownValue* known = table_.known_constant(table_.find(proto.input(i)));
+std::optional<std::vector<int64_t>> NetworkBuilder::known_list(const ModelNode& source, size_t i) {
+  if (i >= source.inputs.size() || source.inputs[i].empty()) return std::nullopt;
+  const KnownValue* known = table_.known_constant(table_.find(source.inputs[i]));
   if (!known || known->real() || known->depends_on_batch() || !known->elements()) return std::nullopt;
   std::vector<int64_t> items;
   for (size_t j = 0; j < static_cast<size_t>(*known->elements()); ++j) items.push_back(known->integer(j).value);
@@ -24,20 +24,20 @@ std::optional<std::vector<int64_t>> NetworkBuilder::known_list(const onnx::NodeP
 }
 
 // Whether the node is a Slice of nothing; then its output is known to be empty. Bounds are numpy's, of steps of 1.
-bool NetworkBuilder::add_empty_slice(const onnx::NodeProto& proto) {
-  if (proto.op_type() != "Slice" || opset_ < 10 || proto.input_size() < 3 || is_blocked(proto)) return false;
-  const ValueTable::Index x = table_.find(proto.input(0));
+bool NetworkBuilder::add_empty_slice(const ModelNode& source) {
+  if (source.op != "Slice" || opset_ < 10 || source.inputs.size() < 3 || is_blocked(source)) return false;
+  const ValueTable::Index x = table_.find(source.inputs[0]);
   const Dims* dims = table_.dims(x);
-  const auto starts = known_list(proto, 1), ends = known_list(proto, 2);
-  auto axes = known_list(proto, 3);
+  const auto starts = known_list(source, 1), ends = known_list(source, 2);
+  auto axes = known_list(source, 3);
   if (!dims || !starts || !ends || starts->size() != ends->size()) return false;
-  if (const auto steps = known_list(proto, 4); steps && std::any_of(steps->begin(), steps->end(), [](int64_t step) { return step != 1; })) return false;
+  if (const auto steps = known_list(source, 4); steps && std::any_of(steps->begin(), steps->end(), [](int64_t step) { return step != 1; })) return false;
   if (!axes) {
-    if (proto.input_size() > 3 && !proto.input(3).empty()) return false;
+    if (source.inputs.size() > 3 && !source.inputs[3].empty()) return false;
     axes.emplace();
     for (size_t i = 0; i < starts->size(); ++i) axes->push_back(static_cast<int64_t>(i));
   }
-  if (axes->size() != starts->size() || element_of(table_[x]) == onnx::TensorProto::UNDEFINED) return false;
+  if (axes->size() != starts->size() || element_of(table_[x]) == ElementType::undefined) return false;
   KnownValue empty{.element = element_of(table_[x]), .dims = *dims};
   const int64_t rank = static_cast<int64_t>(dims->size());
   for (size_t i = 0; i < axes->size(); ++i) {
@@ -50,20 +50,20 @@ bool NetworkBuilder::add_empty_slice(const onnx::NodeProto& proto) {
     else dim = {0};
   }
   if (!is_empty(empty.dims)) return false;
-  table_[table_.define(proto.output(0))].known = std::move(empty);
+  table_[table_.define(source.outputs[0])].known = std::move(empty);
   return true;
 }
 
 // A Concat without what is empty along its axis; nullopt: it has nothing of that kind, or nothing else.
-std::optional<onnx::NodeProto> NetworkBuilder::without_empty_parts(const onnx::NodeProto& proto) {
-  if (proto.op_type() != "Concat") return std::nullopt;
-  onnx::NodeProto less = proto;
-  less.clear_input();
-  for (const std::string& name : proto.input()) {
+std::optional<ModelNode> NetworkBuilder::without_empty_parts(const ModelNode& source) {
+  if (source.op != "Concat") return std::nullopt;
+  ModelNode less = source;
+  less.inputs.clear();
+  for (const std::string& name : source.inputs) {
     const Dims* dims = name.empty() ? nullptr : table_.dims(table_.find(name));
-    if (!dims || !is_empty(*dims)) less.add_input(name);
+    if (!dims || !is_empty(*dims)) less.inputs.push_back(name);
   }
-  if (less.input_size() == 0 || less.input_size() == proto.input_size()) return std::nullopt;
+  if (less.inputs.empty() || less.inputs.size() == source.inputs.size()) return std::nullopt;
   return less;
 }
 

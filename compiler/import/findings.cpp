@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "compiler/import/module_path.h"
+#include "compiler/import/weight_look.h"
 #include "compiler/support/counted.h"
 
 namespace plimsoll {
@@ -28,31 +29,32 @@ bool are_siblings(std::string_view weight, std::string_view bias) {
 }
 
 // torch's dynamo exporter notes on a node which of its optimizer's rules made it.
-int64_t count_told_folded(const onnx::GraphProto& graph) {
+int64_t count_told_folded(const Model& model) {
   int64_t count = 0;
-  for (const onnx::NodeProto& node : graph.node())
-    count += std::any_of(node.metadata_props().begin(), node.metadata_props().end(), [](const auto& entry) {
-      return entry.key() == "pkg.onnxscript.rewriter.rule_name" && entry.value().find("FuseBatchNorm") != std::string::npos;
+  for (const ModelNode& node : model.nodes)
+    count += std::any_of(node.metadata.begin(), node.metadata.end(), [](const auto& entry) {
+      return entry.key == "pkg.onnxscript.rewriter.rule_name" && entry.value.find("FuseBatchNorm") != std::string::npos;
     });
   return count;
 }
 
-int64_t count_bad(const ModelFile& file, const onnx::TensorProto& tensor) {
-  if (const auto looked = file.looked_at.find(tensor.name()); looked != file.looked_at.end()) return looked->second.bad();
+int64_t count_bad(const ModelTensor& tensor) {
+  if (tensor.stays_outside) return tensor.bad_numbers;
+  if (!tensor.data) return 0;
   WeightLook look;
-  look.add(tensor.raw_data());
+  look.add(*tensor.data);
   return look.bad();
 }
 
 }  // namespace
 
-Status find_folded_normalization(const ModelFile& file, const Network& network, bool required, std::vector<std::string>& warnings) {
+Status find_folded_normalization(const Model& model, const Network& network, bool required, std::vector<std::string>& warnings) {
   const auto found = [&](std::string what) -> Status {
     if (required) return Error{ExitCode::invalid_model, std::move(what), {"--require-bn asks for batch normalizations in training mode"}};
     warnings.push_back(std::move(what));
     return {};
   };
-  if (const int64_t told = count_told_folded(file.model.graph()); told > 0)
+  if (const int64_t told = count_told_folded(model); told > 0)
     return found(fmt::format("the exporter has folded {} into the layers before them: it says so in the "
                              "model. Export it without that: {}", counted(told, "batch normalization"), kDynamoLine));
   int convolutions = 0, with_bias = 0, renamed = 0, frozen = 0;
@@ -71,13 +73,13 @@ Status find_folded_normalization(const ModelFile& file, const Network& network, 
   }
   if (frozen > 0 && network.modes_are_stated) return {};
   // torch's dynamo exporter writes the same node for a module in train() and in eval().
-  if (frozen > 0 && came_from_dynamo(file.model.graph())) return {};
+  if (frozen > 0 && came_from_dynamo(model)) return {};
   // Of a file that states the modes it is asked (compiler/network/modes.h).
-  if (frozen > 0 && !required && states_modes(file)) return {};
+  if (frozen > 0 && !required && states_modes(model)) return {};
   if (frozen > 0)
     return found(fmt::format("the model has {} in evaluation mode; training takes the "
                              "statistics of each batch. To export it for training: {}", counted(frozen, "batch normalization"), kTorchLine));
-  const bool torch = file.model.producer_name() == "pytorch";
+  const bool torch = model.producer == "pytorch";
   // VGG has biases and no normalization by design, and its weights keep their names.
   if (convolutions >= kConvolutions && with_bias * 4 >= convolutions * 3 && renamed * 2 >= convolutions && torch)
     return found(fmt::format("{} of {} convolutions have a bias, none is followed by a batch normalization, and {} weights "
@@ -92,18 +94,18 @@ void find_nothing_to_train(const Network& network, std::vector<std::string>& war
   if (!any) warnings.push_back("nothing of the model is trained: it has no float32 initializer that a gradient would reach");
 }
 
-Status find_bad_weights(const ModelFile& file, const Network& network, bool strict, std::vector<std::string>& warnings) {
+Status find_bad_weights(const Model& model, const Network& network, bool strict, std::vector<std::string>& warnings) {
   std::unordered_set<std::string_view> read;
   for (const Value& value : network.values)
     if (!value.initializer.empty() && (value.trainable || value.kind == ValueKind::statistic)) read.insert(value.initializer);
   int64_t bad = 0, tensors = 0;
   std::vector<std::string> lines;
-  for (const onnx::TensorProto& tensor : file.model.graph().initializer()) {
-    if (tensor.data_type() != onnx::TensorProto::FLOAT || !read.contains(tensor.name())) continue;
-    const int64_t here = count_bad(file, tensor);
+  for (const ModelTensor& tensor : model.initializers) {
+    if (tensor.type != ElementType::f32 || !read.contains(tensor.name)) continue;
+    const int64_t here = count_bad(tensor);
     if (here == 0) continue;
     bad += here;
-    if (++tensors <= 10) lines.push_back(fmt::format("'{}': {}", tensor.name(), here));
+    if (++tensors <= 10) lines.push_back(fmt::format("'{}': {}", tensor.name, here));
   }
   if (bad == 0) return {};
   const std::string message = fmt::format("{} in {} {} NaN or infinite", counted(bad, "weight"), counted(tensors, "tensor"), is_or_are(bad));

@@ -53,21 +53,21 @@ std::string NetworkBuilder::add_fitted(const std::string& name, KnownValue known
 
 std::string NetworkBuilder::stretched_to(const std::string& name, const Dims& dims) {
   const std::string shape = name + "/shape";
-  add_fitted(shape, {.element = onnx::TensorProto::INT64, .dims = {{static_cast<int64_t>(dims.size())}}, .ints = dims});
+  add_fitted(shape, {.element = ElementType::i64, .dims = {{static_cast<int64_t>(dims.size())}}, .ints = dims});
   return shape;
 }
 
 // A constant that is the same for each sample broadcasts to the samples of another input: one of it is enough.
-void NetworkBuilder::keep_one_sample(onnx::NodeProto& node) {
+void NetworkBuilder::keep_one_sample(ModelNode& node) {
   std::vector<const Dims*> shapes;
   size_t rank = 0;
-  for (const std::string& name : node.input()) {
+  for (const std::string& name : node.inputs) {
     shapes.push_back(name.empty() ? nullptr : table_.dims(table_.find(name)));
     if (shapes.back()) rank = std::max(rank, shapes.back()->size());
   }
   for (size_t i = 0; i < shapes.size(); ++i) {
     if (!shapes[i]) continue;
-    const std::string& name = node.input(static_cast<int>(i));
+    const std::string& name = node.inputs[i];
     const KnownValue* known = table_.known(table_.find(name));
     if (!known || (!known->elements() && known->real() && known->splat()))
       continue;  // the latter is stretched as a number
@@ -89,28 +89,28 @@ void NetworkBuilder::keep_one_sample(onnx::NodeProto& node) {
     if (suffix.empty()) continue;
     const std::string fitted = name + "/of_one_sample" + suffix;
     if (fitted_.insert(fitted).second) add_fitted(fitted, std::move(one));
-    node.set_input(static_cast<int>(i), fitted);
+    node.inputs[i] = fitted;
   }
 }
 
 // What is put beside samples has as many of them: it is repeated for each, where the exporter did so for those of its
 // example.
-Status NetworkBuilder::repeat_for_samples(onnx::NodeProto& node) {
-  const onnx::AttributeProto* given = find_attribute(node, "axis");
+Status NetworkBuilder::repeat_for_samples(ModelNode& node) {
+  const ModelAttribute* given = find_attribute(node, "axis");
   const Dims* like = nullptr;
   size_t of_samples = 0;
-  for (const std::string& name : node.input()) {
+  for (const std::string& name : node.inputs) {
     const Dims* dims = name.empty() ? nullptr : table_.dims(table_.find(name));
     if (!dims) return {};
     for (size_t axis = 0; axis < dims->size(); ++axis)
       if ((*dims)[axis].batch && !like) like = dims, of_samples = axis;
   }
   if (!like || !given) return {};
-  const int64_t rank = static_cast<int64_t>(like->size()), along = given->i() < 0 ? given->i() + rank : given->i();
+  const int64_t rank = static_cast<int64_t>(like->size()), along = given->integer() < 0 ? given->integer() + rank : given->integer();
   const Dim samples = (*like)[of_samples];
   if (samples != kBatch || along == static_cast<int64_t>(of_samples)) return {};
-  for (int i = 0; i < node.input_size(); ++i) {
-    const std::string name = node.input(i);
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const std::string name = node.inputs[i];
     const ValueTable::Index index = table_.find(name);
     const Dims dims = *table_.dims(index);
     if (static_cast<int64_t>(dims.size()) != rank || !is_exported_as(samples, dims[of_samples])) continue;
@@ -126,28 +126,23 @@ Status NetworkBuilder::repeat_for_samples(onnx::NodeProto& node) {
     wide[of_samples] = samples;
     const std::string repeated = name + "/for_each_sample." + std::to_string(of_samples);
     if (fitted_.insert(repeated).second) PLIMSOLL_TRY(add_expand(one, wide, repeated));
-    node.set_input(i, repeated);
+    node.inputs[i] = repeated;
     ++followed_;
   }
   return {};
 }
 
 Status NetworkBuilder::add_expand(const std::string& from, const Dims& dims, const std::string& to) {
-  onnx::NodeProto expand;
-  expand.set_op_type("Expand");
-  expand.set_name(to);
-  expand.add_input(from);
-  expand.add_input(stretched_to(to, dims));
-  expand.add_output(to);
+  const ModelNode expand{.op = "Expand", .name = to, .inputs = {from, stretched_to(to, dims)}, .outputs = {to}};
   readers_[to].push_back(kWritten);
   return infer(expand, *find_op("Expand"));
 }
 
 // A constant of real numbers that an exporter computed for each sample of its example (an encoding of positions), on
 // its way through operators that have weights.
-void NetworkBuilder::follow_constant(onnx::NodeProto& node) {
-  if (!exported_batch_ || *exported_batch_ < 2 || node.input_size() == 0 || node.input(0).empty()) return;
-  const std::string name = node.input(0);
+void NetworkBuilder::follow_constant(ModelNode& node) {
+  if (!exported_batch_ || *exported_batch_ < 2 || node.inputs.empty() || node.inputs[0].empty()) return;
+  const std::string name = node.inputs[0];
   const ValueTable::Index index = table_.find(name);
   const KnownValue* known = table_[index].initializer || table_[index].data.valid() ? nullptr : table_.known(index);
   if (!known || !known->real() || known->depends_on_batch() || known->dims.empty() ||
@@ -160,15 +155,15 @@ void NetworkBuilder::follow_constant(onnx::NodeProto& node) {
   first->dims[0] = kBatch;
   const std::string alike = name + "/for_each_sample";
   if (fitted_.insert(alike).second) add_fitted(alike, std::move(*first));
-  node.set_input(0, alike);
+  node.inputs[0] = alike;
   ++followed_;
 }
 
-Status NetworkBuilder::fit_inputs(onnx::NodeProto& node) {
-  if (broadcasts(node.op_type())) keep_one_sample(node);
-  if (node.op_type() == "Concat") PLIMSOLL_TRY(repeat_for_samples(node));
-  if (node.op_type() == "Conv" || node.op_type() == "MatMul" || node.op_type() == "Gemm" ||
-      node.op_type() == "LayerNormalization")
+Status NetworkBuilder::fit_inputs(ModelNode& node) {
+  if (broadcasts(node.op)) keep_one_sample(node);
+  if (node.op == "Concat") PLIMSOLL_TRY(repeat_for_samples(node));
+  if (node.op == "Conv" || node.op == "MatMul" || node.op == "Gemm" ||
+      node.op == "LayerNormalization")
     follow_constant(node);
   return {};
 }

@@ -19,22 +19,21 @@ using folding::integers;
 using folding::Known;
 using folding::picked;
 using folding::reshaped;
-using onnx::TensorProto;
 
 Known fold_constant(const Call& call) {
-  if (const auto* value = find_attribute(call.node, "value")) return known_value_of(value->t());
+  if (const auto* value = find_attribute(call.node, "value")) return known_value_of(value->tensor());
   if (const auto* value = find_attribute(call.node, "value_int"))
-    return KnownValue{.element = TensorProto::INT64, .ints = {{value->i()}}};
+    return KnownValue{.element = ElementType::i64, .ints = {{value->integer()}}};
   if (const auto* value = find_attribute(call.node, "value_float"))
-    return KnownValue{.element = TensorProto::FLOAT, .reals = {value->f()}};
+    return KnownValue{.element = ElementType::f32, .reals = {value->real()}};
   if (const auto* value = find_attribute(call.node, "value_ints")) {
     std::vector<Dim> items;
-    for (const int64_t item : value->ints()) items.push_back({item});
+    for (const int64_t item : value->integers()) items.push_back({item});
     return integers(std::move(items));
   }
   if (const auto* value = find_attribute(call.node, "value_floats"))
-    return KnownValue{.element = TensorProto::FLOAT, .dims = {{value->floats_size()}},
-                      .reals = {value->floats().begin(), value->floats().end()}};
+    return KnownValue{.element = ElementType::f32, .dims = {{static_cast<int64_t>(value->reals().size())}},
+                      .reals = {value->reals().begin(), value->reals().end()}};
   return std::nullopt;
 }
 
@@ -42,9 +41,9 @@ Known fold_constant(const Call& call) {
 Known fold_constant_of_shape(const Call& call) {
   const KnownValue* shape = call.known(0);
   if (!shape || shape->real() || shape->dims.size() != 1 || shape->dims[0].batch) return std::nullopt;
-  KnownValue known{.element = TensorProto::FLOAT, .reals = {0}};
+  KnownValue known{.element = ElementType::f32, .reals = {0}};
   if (const auto* value = find_attribute(call.node, "value")) {
-    const Known given = known_value_of(value->t());
+    const Known given = known_value_of(value->tensor());
     if (!given || given->elements() != 1) return std::nullopt;
     known = *given;
   }
@@ -73,7 +72,7 @@ Known fold_size(const Call& call) {
     if (!value || (product.batch && dim.batch)) return std::nullopt;
     product = {*value, product.batch || dim.batch};
   }
-  return KnownValue{.element = TensorProto::INT64, .ints = {product}};
+  return KnownValue{.element = ElementType::i64, .ints = {product}};
 }
 
 Known fold_identity(const Call& call) {
@@ -231,12 +230,6 @@ Known fold_reduce_prod(const Call& call) {
 
 }  // namespace
 
-const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name) {
-  for (const onnx::AttributeProto& attribute : node.attribute())
-    if (attribute.name() == name) return &attribute;
-  return nullptr;
-}
-
 namespace {
 
 using FoldRule = Known (*)(const Call&);
@@ -258,15 +251,15 @@ FoldRule rule_of(std::string_view op) {
 }
 
 Known by_rule(const Call& call) {
-  const FoldRule rule = rule_of(call.node.op_type());
+  const FoldRule rule = rule_of(call.node.op);
   return rule ? rule(call) : fold_arithmetic(call.node, call.inputs);
 }
 
 }  // namespace
 
-Known fold(const onnx::NodeProto& node, int64_t opset, const std::vector<FoldInput>& inputs) {
+Known fold(const ModelNode& node, int64_t opset, const std::vector<FoldInput>& inputs) {
   if (Known known = fold_progression(node, inputs)) return known;
-  const bool only_shapes = node.op_type() == "Shape" || node.op_type() == "Size";
+  const bool only_shapes = node.op == "Shape" || node.op == "Size";
   const bool numbered = !only_shapes && std::any_of(inputs.begin(), inputs.end(), [](const FoldInput& input) {
     return input.known && !(input.known->steps.empty() && input.known->probes.empty());
   });

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/import/tensor_data.h"
-#include "onnx/onnx.pb.h"
+#include "compiler/import/known_value.h"
+#include "compiler/ir/model.h"
 
 namespace plimsoll {
 
@@ -15,12 +15,12 @@ namespace plimsoll {
 struct FoldInput {
   const KnownValue* known = nullptr;
   const Dims* dims = nullptr;
-  int element = onnx::TensorProto::UNDEFINED;  // its type, where that is known
+  ElementType element = ElementType::undefined;  // its type, where that is known
 };
 
 // The first output of the node; nullopt when it is not known, or depends on the batch in a way that `times N` cannot
 // express (N·N, N + 1).
-std::optional<KnownValue> fold(const onnx::NodeProto& node, int64_t opset, const std::vector<FoldInput>& inputs);
+std::optional<KnownValue> fold(const ModelNode& node, int64_t opset, const std::vector<FoldInput>& inputs);
 
 // Whether fold() has a rule for the operator at all.
 bool can_fold(std::string_view op);
@@ -31,17 +31,15 @@ bool can_fold_arithmetic(std::string_view op);
 std::vector<std::string_view> names_of_fold_arithmetic();
 
 // Element by element with broadcasting, on operators like Mul, Equal, Sqrt, Cast, Where. nullopt as above.
-std::optional<KnownValue> fold_arithmetic(const onnx::NodeProto& node, const std::vector<FoldInput>& inputs);
+std::optional<KnownValue> fold_arithmetic(const ModelNode& node, const std::vector<FoldInput>& inputs);
 
 // As the element type holds it.
-double rounded(double value, int element);
+double rounded(double value, ElementType element);
 
 // NumPy's broadcasting; nullopt when the shapes do not fit or depend on the batch.
 std::optional<Dims> broadcast(const std::vector<const Dims*>& shapes);
 
 // For each element of `to`, row-major, the index of the element of `from` (broadcast to it) that stands there.
 std::vector<size_t> broadcast_indices(const Dims& from, const Dims& to);
-
-const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name);
 
 }  // namespace plimsoll

@@ -124,7 +124,7 @@ bool same_number(double a, double b) { return a == b || (a != a && b != b); }
 
 Known alike(const Call& call, Known (*fold)(const Call&)) {
   // What is the larger depends on how many samples there are; exporters read the shape of it only, so no more is known.
-  const bool only_shape = call.node.op_type() == "Max" || call.node.op_type() == "Min";
+  const bool only_shape = call.node.op == "Max" || call.node.op == "Min";
   bool any = false, numbered_any = false;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     const KnownValue* known = call.known(i);
@@ -133,10 +133,10 @@ Known alike(const Call& call, Known (*fold)(const Call&)) {
       continue;
     }
     const bool is_numbered = !(known->steps.empty() && known->probes.empty());
-    if (is_numbered && !only_shape && !keeps_numbering(call.node.op_type())) return std::nullopt;
+    if (is_numbered && !only_shape && !keeps_numbering(call.node.op)) return std::nullopt;
     numbered_any = numbered_any || is_numbered;
     const bool reads_number = std::any_of(known->ints.begin(), known->ints.end(), [](Dim item) { return item.batch; });
-    if (reads_number && !is_shape(call.node.op_type(), i)) return std::nullopt;
+    if (reads_number && !is_shape(call.node.op, i)) return std::nullopt;
     any = any || reads_number || depends_on_batch(known->dims);
   }
   if (!any) return std::nullopt;
@@ -182,7 +182,7 @@ Known alike(const Call& call, Known (*fold)(const Call&)) {
   for (size_t i = 0; i < static_cast<size_t>(more.elements().value_or(0)) && alike; ++i)
     alike = one.real() ? same_number(more.number(i), expected->number(i)) : more.integer(i) == expected->integer(i);
   if (alike) return first;
-  if (one.real() || !first.depends_on_batch() || !keeps_numbering(call.node.op_type())) return std::nullopt;
+  if (one.real() || !first.depends_on_batch() || !keeps_numbering(call.node.op)) return std::nullopt;
   return KnownValue{.element = first.element, .dims = first.dims, .ints = first.ints, .probes = std::move(results)};
 }
 

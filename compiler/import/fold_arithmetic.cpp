@@ -9,7 +9,6 @@
 namespace plimsoll {
 namespace {
 
-using onnx::TensorProto;
 using Known = std::optional<KnownValue>;
 using MaybeDim = std::optional<Dim>;
 
@@ -132,7 +131,7 @@ Known fold_binary(const Binary& op, const std::vector<FoldInput>& inputs) {
   if (real != b.real() || (real ? op.reals == nullptr : op.ints == nullptr)) return std::nullopt;
   const auto dims = broadcast({&a.dims, &b.dims});
   if (!dims) return std::nullopt;
-  KnownValue known{.element = op.boolean ? static_cast<int>(TensorProto::BOOL) : a.element, .dims = *dims};
+  KnownValue known{.element = op.boolean ? ElementType::boolean : a.element, .dims = *dims};
   const auto at_a = broadcast_indices(a.dims, *dims), at_b = broadcast_indices(b.dims, *dims);
   for (size_t i = 0; i < at_a.size(); ++i) {
     if (real) {
@@ -169,8 +168,8 @@ Known fold_unary(const Unary& op, const std::vector<FoldInput>& inputs) {
   return known;
 }
 
-Known cast_to(const KnownValue& from, int element) {
-  const bool integral = data_type_of(element).has_value() && element != TensorProto::FLOAT;
+Known cast_to(const KnownValue& from, ElementType element) {
+  const bool integral = data_type_of(element).has_value() && element != ElementType::f32;
   if (!integral && !is_real(element)) return std::nullopt;
   KnownValue known{.element = element, .dims = from.dims};
   if (from.real() && is_real(element)) {
@@ -178,14 +177,14 @@ Known cast_to(const KnownValue& from, int element) {
   } else if (from.real()) {
     for (const double item : from.reals) {
       if (!(std::abs(item) < 9e18)) return std::nullopt;
-      known.ints.push_back({element == TensorProto::BOOL ? item != 0 : static_cast<int64_t>(item)});
+      known.ints.push_back({element == ElementType::boolean ? item != 0 : static_cast<int64_t>(item)});
     }
   } else if (integral) {
     known.ints = from.ints;
     for (Dim& item : known.ints)
-      if (element == TensorProto::BOOL) item = {item.value != 0};
-      else if (element == TensorProto::UINT8 && (item.batch || item.value < 0 || item.value > 255)) return std::nullopt;
-      else if (element == TensorProto::INT32 && item.value != static_cast<int32_t>(item.value)) return std::nullopt;
+      if (element == ElementType::boolean) item = {item.value != 0};
+      else if (element == ElementType::u8 && (item.batch || item.value < 0 || item.value > 255)) return std::nullopt;
+      else if (element == ElementType::i32 && item.value != static_cast<int32_t>(item.value)) return std::nullopt;
   } else {
     for (const Dim item : from.ints) {
       if (item.batch) return std::nullopt;
@@ -214,8 +213,8 @@ Known fold_where(const std::vector<FoldInput>& inputs) {
 
 }  // namespace
 
-double rounded(double value, int element) {
-  return element == TensorProto::FLOAT ? static_cast<double>(static_cast<float>(value)) : value;
+double rounded(double value, ElementType element) {
+  return element == ElementType::f32 ? static_cast<double>(static_cast<float>(value)) : value;
 }
 
 std::optional<Dims> broadcast(const std::vector<const Dims*>& shapes) {
@@ -260,17 +259,17 @@ std::vector<size_t> broadcast_indices(const Dims& from, const Dims& to) {
   return indices;
 }
 
-Known fold_arithmetic(const onnx::NodeProto& node, const std::vector<FoldInput>& inputs) {
-  const std::string_view op = node.op_type();
+Known fold_arithmetic(const ModelNode& node, const std::vector<FoldInput>& inputs) {
+  const std::string_view op = node.op;
   if (op == "Max" || op == "Min") return fold_extreme(binaries().at(op), inputs);
   if (const auto found = binaries().find(op); found != binaries().end()) return fold_binary(found->second, inputs);
   if (const auto found = unaries().find(op); found != unaries().end()) return fold_unary(found->second, inputs);
   if (op == "Where") return fold_where(inputs);
   if (op == "Cast" && inputs.size() == 1 && inputs[0].known) {
-    const onnx::AttributeProto* to = find_attribute(node, "to");
-    return to ? cast_to(*inputs[0].known, static_cast<int>(to->i())) : std::nullopt;
+    const ModelAttribute* to = find_attribute(node, "to");
+    return to ? cast_to(*inputs[0].known, to->element()) : std::nullopt;
   }
-  if (op == "CastLike" && inputs.size() == 2 && inputs[0].known && inputs[1].element != onnx::TensorProto::UNDEFINED)
+  if (op == "CastLike" && inputs.size() == 2 && inputs[0].known && inputs[1].element != ElementType::undefined)
     return cast_to(*inputs[0].known, inputs[1].element);
   return std::nullopt;
 }

@@ -14,7 +14,7 @@ namespace plimsoll::folding {
 using Known = std::optional<KnownValue>;
 
 struct Call {
-  const onnx::NodeProto& node;
+  const ModelNode& node;
   int64_t opset;
   const std::vector<FoldInput>& inputs;
 
@@ -23,15 +23,15 @@ struct Call {
     if (known(i)) return &known(i)->dims;
     return i < inputs.size() ? inputs[i].dims : nullptr;
   }
-  bool given(size_t i) const { return i < static_cast<size_t>(node.input_size()) && !node.input(static_cast<int>(i)).empty(); }
+  bool given(size_t i) const { return i < node.inputs.size() && !node.inputs[i].empty(); }
   int64_t integer(std::string_view name, int64_t missing) const {
-    const onnx::AttributeProto* found = find_attribute(node, name);
-    return found ? found->i() : missing;
+    const ModelAttribute* found = find_attribute(node, name);
+    return found ? found->integer() : missing;
   }
   // An attribute of old opsets that became an input: axes, starts. nullopt: given but not known; empty: left out.
   std::optional<std::vector<int64_t>> list(std::string_view name, size_t input) const {
-    if (const onnx::AttributeProto* found = find_attribute(node, name))
-      return std::vector<int64_t>(found->ints().begin(), found->ints().end());
+    if (const ModelAttribute* found = find_attribute(node, name))
+      return std::vector<int64_t>(found->integers().begin(), found->integers().end());
     if (!given(input)) return std::vector<int64_t>{};
     if (!known(input) || known(input)->real()) return std::nullopt;
     std::vector<int64_t> items;
@@ -44,7 +44,7 @@ struct Call {
 };
 
 inline KnownValue integers(std::vector<Dim> items) {
-  KnownValue known{.element = onnx::TensorProto::INT64, .dims = {{static_cast<int64_t>(items.size())}}};
+  KnownValue known{.element = ElementType::i64, .dims = {{static_cast<int64_t>(items.size())}}};
   known.ints = std::move(items);
   return known;
 }

@@ -158,9 +158,9 @@ Known transpose(const Call& call) {
   for (size_t i = 0; i < rank; ++i) order[i] = rank - 1 - i;
   if (const auto* perm = find_attribute(call.node, "perm")) {
     std::vector<bool> seen(rank, false);
-    if (perm->ints_size() != static_cast<int>(rank)) return std::nullopt;
+    if (perm->integers().size() != rank) return std::nullopt;
     for (size_t i = 0; i < rank; ++i) {
-      const auto axis = axis_of(perm->ints(static_cast<int>(i)), rank);
+      const auto axis = axis_of(perm->integers()[i], rank);
       if (!axis || seen[*axis]) return std::nullopt;
       seen[order[i] = *axis] = true;
     }
@@ -202,7 +202,7 @@ Known trilu(const Call& call) {
 Known scatter_nd(const Call& call) {
   const KnownValue *data = call.known(0), *indices = call.known(1), *updates = call.known(2);
   const auto* reduction = find_attribute(call.node, "reduction");
-  if (!data || !indices || !updates || data->element != updates->element || !updates->elements() || (reduction && reduction->s() != "none"))
+  if (!data || !indices || !updates || data->element != updates->element || !updates->elements() || (reduction && reduction->text() != "none"))
     return std::nullopt;
   const auto places = places_of(*data, *indices);
   if (!places || places->at.size() * places->length != static_cast<size_t>(*updates->elements())) return std::nullopt;

@@ -16,35 +16,35 @@ constexpr int kInput = -1, kInitializer = -2;
 
 using Makers = std::unordered_map<std::string_view, int>;  // name → node, kInput or kInitializer
 
-std::string describe_maker(const onnx::GraphProto& graph, int maker) {
-  return maker == kInput ? "a model input" : maker == kInitializer ? "an initializer" : describe(graph.node(maker));
+std::string describe_maker(const Model& model, int maker) {
+  return maker == kInput ? "a model input" : maker == kInitializer ? "an initializer" : describe(model.nodes[maker]);
 }
 
-Result<Makers> find_makers(const onnx::GraphProto& graph) {
+Result<Makers> find_makers(const Model& model) {
   Makers makers;
   const auto twice = [&](const std::string& name, int first, int second) {
     return Error{ExitCode::invalid_model, fmt::format("'{}' is defined twice: by {} and by {}", name,
-                                                      describe_maker(graph, first), describe_maker(graph, second))};
+                                                      describe_maker(model, first), describe_maker(model, second))};
   };
-  for (const auto& input : graph.input())
-    if (const auto [at, fresh] = makers.emplace(input.name(), kInput); !fresh) return twice(input.name(), at->second, kInput);
-  for (const auto& tensor : graph.initializer()) {
-    if (tensor.name().empty()) return Error{ExitCode::invalid_model, "an initializer has no name"};
-    const auto [at, fresh] = makers.emplace(tensor.name(), kInitializer);
+  for (const auto& input : model.inputs)
+    if (const auto [at, fresh] = makers.emplace(input.name, kInput); !fresh) return twice(input.name, at->second, kInput);
+  for (const auto& tensor : model.initializers) {
+    if (tensor.name.empty()) return Error{ExitCode::invalid_model, "an initializer has no name"};
+    const auto [at, fresh] = makers.emplace(tensor.name, kInitializer);
     // Before IR version 4 every initializer is an input as well; later it may be one, with a default.
-    if (!fresh && at->second == kInitializer) return twice(tensor.name(), kInitializer, kInitializer);
+    if (!fresh && at->second == kInitializer) return twice(tensor.name, kInitializer, kInitializer);
     at->second = kInitializer;
   }
-  for (int i = 0; i < graph.node_size(); ++i)
-    for (const std::string& output : graph.node(i).output())
+  for (int i = 0; i < static_cast<int>(model.nodes.size()); ++i)
+    for (const std::string& output : model.nodes[i].outputs)
       if (!output.empty())
         if (const auto [at, fresh] = makers.emplace(output, i); !fresh) return twice(output, at->second, i);
   return makers;
 }
 
 // The nodes an output of the model depends on.
-Result<std::vector<bool>> find_needed(const onnx::GraphProto& graph, const Makers& makers) {
-  std::vector<bool> needed(static_cast<size_t>(graph.node_size()), false);
+Result<std::vector<bool>> find_needed(const Model& model, const Makers& makers) {
+  std::vector<bool> needed(model.nodes.size(), false);
   std::vector<int> open;
   const auto need = [&](std::string_view name) {
     const auto found = makers.find(name);
@@ -55,14 +55,14 @@ Result<std::vector<bool>> find_needed(const onnx::GraphProto& graph, const Maker
     }
     return true;
   };
-  if (graph.output_size() == 0) return Error{ExitCode::invalid_model, "the model has no outputs"};
-  for (const auto& output : graph.output())
-    if (!need(output.name()))
-      return Error{ExitCode::invalid_model, fmt::format("model output '{}' is made by no node", output.name())};
+  if (model.outputs.empty()) return Error{ExitCode::invalid_model, "the model has no outputs"};
+  for (const auto& output : model.outputs)
+    if (!need(output.name))
+      return Error{ExitCode::invalid_model, fmt::format("model output '{}' is made by no node", output.name)};
   while (!open.empty()) {
-    const onnx::NodeProto& node = graph.node(open.back());
+    const ModelNode& node = model.nodes[open.back()];
     open.pop_back();
-    for (const std::string& input : node.input())
+    for (const std::string& input : node.inputs)
       if (!input.empty() && !need(input))
         return Error{ExitCode::invalid_model,
                      fmt::format("{}: its input '{}' is neither an input of the model, an initializer, nor made by a node",
@@ -72,14 +72,14 @@ Result<std::vector<bool>> find_needed(const onnx::GraphProto& graph, const Maker
 }
 
 // Every node left waits for another one that is left: going from maker to maker must meet a node again.
-Error cycle_error(const onnx::GraphProto& graph, const Makers& makers, const std::vector<int>& waiting, int start) {
-  std::vector<int> seen_at(static_cast<size_t>(graph.node_size()), -1);
+Error cycle_error(const Model& model, const Makers& makers, const std::vector<int>& waiting, int start) {
+  std::vector<int> seen_at(model.nodes.size(), -1);
   std::vector<int> path;
   for (int node = start; seen_at[static_cast<size_t>(node)] < 0;) {
     seen_at[static_cast<size_t>(node)] = static_cast<int>(path.size());
     path.push_back(node);
     int next = node;
-    for (const std::string& input : graph.node(node).input()) {
+    for (const std::string& input : model.nodes[node].inputs) {
       const int maker = input.empty() ? kInput : makers.at(input);
       if (maker >= 0 && waiting[static_cast<size_t>(maker)] > 0) next = maker;
     }
@@ -89,37 +89,31 @@ Error cycle_error(const onnx::GraphProto& graph, const Makers& makers, const std
   Error error{ExitCode::invalid_model, fmt::format("the graph has a cycle of {}", counted(static_cast<int64_t>(path.size()), "node"))};
   constexpr size_t kShown = 20;
   for (size_t i = 0; i < std::min(path.size(), kShown); ++i)
-    error.notes.push_back(fmt::format("{} waits for {}", describe(graph.node(path[i])),
-                                      describe(graph.node(path[(i + 1) % path.size()]))));
+    error.notes.push_back(fmt::format("{} waits for {}", describe(model.nodes[path[i]]),
+                                      describe(model.nodes[path[(i + 1) % path.size()]])));
   if (path.size() > kShown) error.notes.push_back(fmt::format("… and {} more", path.size() - kShown));
   return error;
 }
 
 }  // namespace
 
-std::string describe(const onnx::NodeProto& node) {
-  if (node.name().empty() && node.output_size() > 0)
-    return fmt::format("the node that makes '{}' ({})", node.output(0), node.op_type());
-  return fmt::format("node '{}' ({})", node.name(), node.op_type());
-}
+Result<GraphOrder> order_graph(const Model& model) {
+  PLIMSOLL_ASSIGN(const Makers makers, find_makers(model));
+  PLIMSOLL_ASSIGN(const std::vector<bool> needed, find_needed(model, makers));
 
-Result<GraphOrder> order_graph(const onnx::GraphProto& graph) {
-  PLIMSOLL_ASSIGN(const Makers makers, find_makers(graph));
-  PLIMSOLL_ASSIGN(const std::vector<bool> needed, find_needed(graph, makers));
-
-  const size_t count = static_cast<size_t>(graph.node_size());
+  const size_t count = model.nodes.size();
   std::vector<int> waiting(count, 0);  // inputs whose makers are not placed yet
   std::vector<std::vector<int>> readers(count);
   std::priority_queue<int, std::vector<int>, std::greater<>> ready;  // the earliest in the file first
   GraphOrder order;
   size_t wanted = 0;
-  for (int i = 0; i < graph.node_size(); ++i) {
+  for (int i = 0; i < static_cast<int>(model.nodes.size()); ++i) {
     if (!needed[static_cast<size_t>(i)]) {
-      order.unused.push_back(describe(graph.node(i)));
+      order.unused.push_back(describe(model.nodes[i]));
       continue;
     }
     ++wanted;
-    for (const std::string& input : graph.node(i).input()) {
+    for (const std::string& input : model.nodes[i].inputs) {
       const int maker = input.empty() ? kInput : makers.at(input);
       if (maker < 0) continue;
       ++waiting[static_cast<size_t>(i)];
@@ -140,7 +134,7 @@ Result<GraphOrder> order_graph(const onnx::GraphProto& graph) {
   if (order.nodes.size() == wanted) return order;
   int start = 0;
   while (waiting[static_cast<size_t>(start)] == 0) ++start;
-  return cycle_error(graph, makers, waiting, start);
+  return cycle_error(model, makers, waiting, start);
 }
 
 }  // namespace plimsoll

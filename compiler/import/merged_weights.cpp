@@ -20,20 +20,20 @@ std::string module_of(const std::string& parameter) {
 }
 
 // The module's parameters that are no initializers: lines "p_a_bias: PARAMETER target='a.bias'". nullopt: no list.
-std::optional<std::set<std::string>> missing_parameters(const onnx::GraphProto& graph) {
+std::optional<std::set<std::string>> missing_parameters(const Model& model) {
   const auto is_list = [](const auto& entry) {
-    return entry.key() == "pkg.torch.export.ExportedProgram.graph_signature";
+    return entry.key == "pkg.torch.export.ExportedProgram.graph_signature";
   };
-  const auto list = std::find_if(graph.metadata_props().begin(), graph.metadata_props().end(), is_list);
-  if (list == graph.metadata_props().end()) return std::nullopt;
+  const auto list = std::find_if(model.metadata.begin(), model.metadata.end(), is_list);
+  if (list == model.metadata.end()) return std::nullopt;
   constexpr std::string_view kMark = ": PARAMETER target='";
   std::set<std::string> missing;
-  const std::string& text = list->value();
+  const std::string& text = list->value;
   for (size_t at = text.find(kMark); at != std::string::npos; at = text.find(kMark, at)) {
     at += kMark.size();
     missing.insert(text.substr(at, text.find('\'', at) - at));
   }
-  for (const onnx::TensorProto& tensor : graph.initializer()) missing.erase(tensor.name());
+  for (const ModelTensor& tensor : model.initializers) missing.erase(tensor.name);
   return missing;
 }
 
@@ -81,20 +81,20 @@ std::vector<std::string> find_left_out(const Network& network, const std::set<st
 
 }  // namespace
 
-bool came_from_dynamo(const onnx::GraphProto& graph) {
-  return std::any_of(graph.node().begin(), graph.node().end(),
-                     [](const onnx::NodeProto& node) { return is_by_dynamo(node); });
+bool came_from_dynamo(const Model& model) {
+  return std::any_of(model.nodes.begin(), model.nodes.end(),
+                     [](const ModelNode& node) { return is_by_dynamo(node); });
 }
 
-bool states_modes(const ModelFile& file) {
-  return file.model.producer_name() == "pytorch" && !came_from_dynamo(file.model.graph());
+bool states_modes(const Model& model) {
+  return model.producer == "pytorch" && !came_from_dynamo(model);
 }
 
-Status find_merged_weights(const ModelFile& file, const Network& network, std::string& perhaps_merged,
+Status find_merged_weights(const Model& model, const Network& network, std::string& perhaps_merged,
                            std::vector<std::string>& warnings) {
   const IdVector<ValueId, MergedReaders> readers = find_merged_readers(network);
-  const bool dynamo = came_from_dynamo(file.model.graph()) && !file.author;
-  const auto missing = dynamo ? missing_parameters(file.model.graph()) : std::nullopt;
+  const bool dynamo = came_from_dynamo(model) && !model.author;
+  const auto missing = dynamo ? missing_parameters(model) : std::nullopt;
   // Without the list every small one may be merged.
   const auto misses_some = [&](const std::string& module) {
     return !missing || std::any_of(missing->begin(), missing->end(),

@@ -53,17 +53,17 @@ std::string from_node_name(std::string_view name) {
 
 }  // namespace
 
-std::string module_path_of(const onnx::NodeProto& node) {
-  for (const auto& entry : node.metadata_props())
-    if (entry.key() == "pkg.torch.onnx.name_scopes") return from_name_scopes(entry.value());
-  for (const auto& entry : node.metadata_props())
-    if (entry.key() == "namespace" || entry.key() == "pkg.torch.onnx.namespace") return from_namespace(entry.value());
-  return from_node_name(node.name());
+std::string module_path_of(const ModelNode& node) {
+  for (const auto& entry : node.metadata)
+    if (entry.key == "pkg.torch.onnx.name_scopes") return from_name_scopes(entry.value);
+  for (const auto& entry : node.metadata)
+    if (entry.key == "namespace" || entry.key == "pkg.torch.onnx.namespace") return from_namespace(entry.value);
+  return from_node_name(node.name);
 }
 
-bool is_by_dynamo(const onnx::NodeProto& node) {
-  return std::any_of(node.metadata_props().begin(), node.metadata_props().end(),
-                     [](const auto& entry) { return entry.key().starts_with("pkg.torch.onnx."); });
+bool is_by_dynamo(const ModelNode& node) {
+  return std::any_of(node.metadata.begin(), node.metadata.end(),
+                     [](const auto& entry) { return entry.key.starts_with("pkg.torch.onnx."); });
 }
 
 }  // namespace plimsoll

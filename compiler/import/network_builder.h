@@ -11,14 +11,13 @@
 
 #include "compiler/import/fold.h"
 #include "compiler/import/graph_order.h"
-#include "compiler/import/load.h"
-#include "compiler/import/loaded_model.h"
 #include "compiler/import/node_inputs.h"
-#include "compiler/import/onnx.h"
+#include "compiler/import/options.h"
 #include "compiler/import/random_mask.h"
 #include "compiler/import/spellings.h"
 #include "compiler/import/unsupported.h"
 #include "compiler/import/values.h"
+#include "compiler/ir/model.h"
 #include "compiler/ops/op.h"
 
 namespace plimsoll {
@@ -26,12 +25,12 @@ namespace plimsoll {
 class NetworkBuilder {
  public:
   // follow: an Expand that repeats something as often as the example had samples repeats it for each sample.
-  NetworkBuilder(ModelFile& file, const ImportOptions& options, std::vector<std::string>& notes, bool follow)
-      : file_(file), graph_(*file.model.mutable_graph()), options_(options), notes_(notes), opset_(opset_of(file.model)), table_(network_) {
+  NetworkBuilder(Model& model, const SimplifyOptions& options, std::vector<std::string>& notes, bool follow)
+      : model_(model), options_(options), notes_(notes), opset_(model.opset), table_(network_) {
     inputs_.set_follow(follow);
   }
 
-  // Changes the file only if it is ok.
+  // Changes the model only if it is ok.
   Result<Network> build(const GraphOrder& order);
   // The batch of the exporter's example, where the file has it in place of a symbol.
   std::optional<int64_t> exported_batch() const { return exported_batch_; }
@@ -45,16 +44,16 @@ class NetworkBuilder {
   Status add_inputs();
   Status fix_batch(const std::string& name);
   Status add_outputs();
-  Status add_node(const onnx::NodeProto& proto);
+  Status add_node(const ModelNode& source);
   void say_what_was_rewritten();
   void materialise();
 
   // What a node is when it stays none.
-  bool is_alias(const onnx::NodeProto& proto);
-  std::vector<FoldInput> fold_inputs(const onnx::NodeProto& proto);
-  int element_of(const Entry& entry) const;
-  int cast_to(const onnx::NodeProto& proto);
-  Result<bool> add_spelled(const onnx::NodeProto& proto);
+  bool is_alias(const ModelNode& source);
+  std::vector<FoldInput> fold_inputs(const ModelNode& source);
+  ElementType element_of(const Entry& entry) const;
+  ElementType cast_to(const ModelNode& source);
+  Result<bool> add_spelled(const ModelNode& source);
   // Of rows.cpp. in_front: the value has a dimension in front of its rows.
   struct RowsOf {
     std::vector<Rows> rows = {};
@@ -62,42 +61,41 @@ class NetworkBuilder {
   };
   std::vector<Rows> rows_of(const std::string& name);
   RowsOf look_through(const std::string& name, int depth, int& values);
-  std::optional<std::vector<int64_t>> integers_of(const onnx::NodeProto& node, const char* attribute, int input);
-  bool leave_out_guard(const onnx::NodeProto& proto);
+  std::optional<std::vector<int64_t>> integers_of(const ModelNode& node, const char* attribute, size_t input);
+  bool leave_out_guard(const ModelNode& source);
   // Of empty.cpp.
-  std::optional<std::vector<int64_t>> known_list(const onnx::NodeProto& proto, int i);
-  bool add_empty_slice(const onnx::NodeProto& proto);
-  std::optional<onnx::NodeProto> without_empty_parts(const onnx::NodeProto& proto);
-  bool absorb_pad(const onnx::NodeProto& proto);
-  Status add_mask(const onnx::NodeProto& proto, const RandomMask& mask);
-  Status add_sequence(const onnx::NodeProto& proto);
-  bool take_from_sequence(const onnx::NodeProto& proto);
+  std::optional<std::vector<int64_t>> known_list(const ModelNode& source, size_t i);
+  bool add_empty_slice(const ModelNode& source);
+  std::optional<ModelNode> without_empty_parts(const ModelNode& source);
+  bool absorb_pad(const ModelNode& source);
+  Status add_mask(const ModelNode& source, const RandomMask& mask);
+  Status add_sequence(const ModelNode& source);
+  bool take_from_sequence(const ModelNode& source);
 
-  Status add_operator(const onnx::NodeProto& proto);
-  Status place(const onnx::NodeProto& proto, const Op& op);
-  Status infer(const onnx::NodeProto& given, const Op& op);
-  Status stretch_constants(const onnx::NodeProto& proto);
+  Status add_operator(const ModelNode& source);
+  Status place(const ModelNode& source, const Op& op);
+  Status infer(const ModelNode& given, const Op& op);
+  Status stretch_constants(const ModelNode& source);
   // Of fit_inputs.cpp.
-  Status fit_inputs(onnx::NodeProto& node);
-  void keep_one_sample(onnx::NodeProto& node);
-  Status repeat_for_samples(onnx::NodeProto& node);
-  void follow_constant(onnx::NodeProto& node);
+  Status fit_inputs(ModelNode& node);
+  void keep_one_sample(ModelNode& node);
+  Status repeat_for_samples(ModelNode& node);
+  void follow_constant(ModelNode& node);
   bool is_exported_as(Dim samples, Dim dim) const;
   std::string add_fitted(const std::string& name, KnownValue known);
   std::string stretched_to(const std::string& name, const Dims& dims);
   Status add_expand(const std::string& from, const Dims& dims, const std::string& to);
-  std::string unique_name(const onnx::NodeProto& proto);
-  Status check_inputs(const onnx::NodeProto& proto) const;
-  Status check_outputs(const onnx::NodeProto& proto) const;
+  std::string unique_name(const ModelNode& source);
+  Status check_inputs(const ModelNode& source) const;
+  Status check_outputs(const ModelNode& source) const;
   Status check_inputs_are_real(const NodeView& view, const Op& op) const;
   Status check_type(const NodeView& view, const TensorType& type) const;
-  bool is_blocked(const onnx::NodeProto& proto);
-  bool computes_shapes(const onnx::NodeProto& proto);
-  void give_up(const onnx::NodeProto& proto, bool of_shapes);
+  bool is_blocked(const ModelNode& source);
+  bool computes_shapes(const ModelNode& source);
+  void give_up(const ModelNode& source, bool of_shapes);
 
-  ModelFile& file_;
-  onnx::GraphProto& graph_;
-  const ImportOptions& options_;
+  Model& model_;
+  const SimplifyOptions& options_;
   std::vector<std::string>& notes_;
   const int64_t opset_;
   Network network_ = {};

@@ -21,25 +21,25 @@ bool has_bias(std::string_view op) { return op == "Conv" || op == "ConvTranspose
 
 }  // namespace
 
-Result<ValueId> NodeInputs::add(const onnx::NodeProto& proto, size_t i) {
-  const std::string& name = proto.input(static_cast<int>(i));
+Result<ValueId> NodeInputs::add(const ModelNode& source, size_t i) {
+  const std::string& name = source.inputs[i];
   if (name.empty()) return ValueId();
   const auto index = table_.find(name);
-  const Slot slot = slot_of(proto.op_type(), i);
+  const Slot slot = slot_of(source.op, i);
   if (slot == Slot::state && is_zero(table_.known(index))) return ValueId();  // what the operator starts with anyway
   // Likewise a bias that is no weight but computed to be zero, as torch's dynamo exporter writes where a layer has none.
-  if (i == 2 && has_bias(proto.op_type()) && is_zero(table_.known(index))) return ValueId();
+  if (i == 2 && has_bias(source.op) && is_zero(table_.known(index))) return ValueId();
   const KnownValue* known = slot == Slot::constant ? table_.known_constant(index)
                             : slot == Slot::number ? table_.known(index)
                                                    : nullptr;
   if (known && slot == Slot::number && (known->elements() != 1 || known->depends_on_batch())) known = nullptr;
   if (!known) return table_.as_data(index, slot);
-  if (proto.op_type() == "Reshape") return add_reshape_target(proto, *known);
-  if (proto.op_type() == "Gather" && i == 1 && picks_rows_at_random(proto, *known)) return table_.as_data(index, Slot::data);
-  if (proto.op_type() == "Resize" && i == 3) return add_resize_target(proto, *known);
-  if (proto.op_type() == "Expand" && exported_batch_ && !known->depends_on_batch())
-    return table_.add_constant(name, expand_target(proto, *known));
-  if (known->depends_on_batch()) return add_batch_constant(proto, i, *known);
+  if (source.op == "Reshape") return add_reshape_target(source, *known);
+  if (source.op == "Gather" && i == 1 && picks_rows_at_random(source, *known)) return table_.as_data(index, Slot::data);
+  if (source.op == "Resize" && i == 3) return add_resize_target(source, *known);
+  if (source.op == "Expand" && exported_batch_ && !known->depends_on_batch())
+    return table_.add_constant(name, expand_target(source, *known));
+  if (known->depends_on_batch()) return add_batch_constant(source, i, *known);
   if (*known->elements() > kKnownLimit)
     return Error{ExitCode::unsupported, fmt::format("input {} ('{}') is too large for a constant", i, name)};
   return table_.as_constant(index);
@@ -47,11 +47,11 @@ Result<ValueId> NodeInputs::add(const onnx::NodeProto& proto, size_t i) {
 
 // Constant indices in no even steps (the relative positions of windows): data of a kernel, not a slice. Nobody looks at them
 // again, so they have to be rows; where they are not, the operator says what is wrong.
-bool NodeInputs::picks_rows_at_random(const onnx::NodeProto& proto, const KnownValue& known) {
-  const Dims* x = table_.dims(table_.find(proto.input(0)));
+bool NodeInputs::picks_rows_at_random(const ModelNode& source, const KnownValue& known) {
+  const Dims* x = table_.dims(table_.find(source.inputs[0]));
   if (!x || x->empty() || known.real() || known.depends_on_batch() || *known.elements() > kKnownLimit) return false;
-  const onnx::AttributeProto* given = find_attribute(proto, "axis");
-  const int64_t rank = static_cast<int64_t>(x->size()), axis = given ? given->i() : 0;
+  const ModelAttribute* given = find_attribute(source, "axis");
+  const int64_t rank = static_cast<int64_t>(x->size()), axis = given ? given->integer() : 0;
   if (axis < -rank || axis >= rank) return false;
   const Dim rows = (*x)[static_cast<size_t>(axis < 0 ? axis + rank : axis)];
   std::vector<int64_t> indices;
@@ -63,25 +63,25 @@ bool NodeInputs::picks_rows_at_random(const onnx::NodeProto& proto, const KnownV
   return !evenly_spaced(indices);
 }
 
-Result<ValueId> NodeInputs::add_reshape_target(const onnx::NodeProto& proto, const KnownValue& known) {
-  const Dims* x = table_.dims(table_.find(proto.input(0)));
+Result<ValueId> NodeInputs::add_reshape_target(const ModelNode& source, const KnownValue& known) {
+  const Dims* x = table_.dims(table_.find(source.inputs[0]));
   if (!x || known.real() || known.dims.size() != 1 || !known.elements() || *known.elements() > kMaxRank)
-    return Error{ExitCode::invalid_model, fmt::format("its target '{}' is no list of at most {} integers", proto.input(1), kMaxRank)};
-  const onnx::AttributeProto* allowzero = find_attribute(proto, "allowzero");
+    return Error{ExitCode::invalid_model, fmt::format("its target '{}' is no list of at most {} integers", source.inputs[1], kMaxRank)};
+  const ModelAttribute* allowzero = find_attribute(source, "allowzero");
   std::vector<Dim> entries;
   for (size_t i = 0; i < static_cast<size_t>(*known.elements()); ++i) entries.push_back(known.integer(i));
-  ReshapeTarget target = reshape_target(*x, entries, !allowzero || allowzero->i() == 0, exported_batch_);
+  ReshapeTarget target = reshape_target(*x, entries, !allowzero || allowzero->integer() == 0, exported_batch_);
   if (!target.error.empty()) return Error{ExitCode::unsupported, std::move(target.error)};
   reshapes_rewritten_ += target.rewritten;
-  KnownValue resolved{.element = onnx::TensorProto::INT64, .dims = known.dims};
+  KnownValue resolved{.element = ElementType::i64, .dims = known.dims};
   for (const int64_t entry : target.entries) resolved.ints.push_back({entry});
-  return table_.add_constant(proto.input(1), resolved);
+  return table_.add_constant(source.inputs[1], resolved);
 }
 
 // The batch of the exporter's example, in the shape of an Expand: where the input has samples, these; and, if it is followed, where
 // the input has one that is repeated.
-KnownValue NodeInputs::expand_target(const onnx::NodeProto& proto, KnownValue known) {
-  const Dims* x = table_.dims(table_.find(proto.input(0)));
+KnownValue NodeInputs::expand_target(const ModelNode& source, KnownValue known) {
+  const Dims* x = table_.dims(table_.find(source.inputs[0]));
   if (!x || known.real() || known.dims.size() != 1 || known.ints.size() != static_cast<size_t>(known.dims[0].value)) return known;
   bool has_samples = std::any_of(x->begin(), x->end(), [](Dim dim) { return dim.batch; });
   for (size_t j = 0; j < known.ints.size(); ++j) {
@@ -102,32 +102,32 @@ KnownValue NodeInputs::expand_target(const onnx::NodeProto& proto, KnownValue kn
 }
 
 // The size of the batch, as the shape tells it or as it was written down when the model was exported, is no size to resize to.
-Result<ValueId> NodeInputs::add_resize_target(const onnx::NodeProto& proto, KnownValue known) {
-  const Dims* x = table_.dims(table_.find(proto.input(0)));
-  if (!x || known.real() || known.splat() || known.ints.size() != x->size()) return table_.add_constant(proto.input(3), known);
+Result<ValueId> NodeInputs::add_resize_target(const ModelNode& source, KnownValue known) {
+  const Dims* x = table_.dims(table_.find(source.inputs[0]));
+  if (!x || known.real() || known.splat() || known.ints.size() != x->size()) return table_.add_constant(source.inputs[3], known);
   for (size_t j = 0; j < known.ints.size(); ++j) {
     const Dim dim = (*x)[j], given = known.ints[j];
     const bool same = given == dim || (dim.batch && !given.batch && exported_batch_ && given.value == dim.value * *exported_batch_);
     if (dim.batch && same) known.ints[j] = {-1};
-    else if (given.batch) return Error{ExitCode::unsupported, fmt::format("its input 3 ('{}') depends on the number of samples", proto.input(3))};
+    else if (given.batch) return Error{ExitCode::unsupported, fmt::format("its input 3 ('{}') depends on the number of samples", source.inputs[3])};
   }
-  return table_.add_constant(proto.input(3), known);
+  return table_.add_constant(source.inputs[3], known);
 }
 
 // A constant in which the batch appears, for an operator whose meaning has a way to say it without the number.
-Result<ValueId> NodeInputs::add_batch_constant(const onnx::NodeProto& proto, size_t i, KnownValue known) {
-  const Dims* x = table_.dims(table_.find(proto.input(0)));
+Result<ValueId> NodeInputs::add_batch_constant(const ModelNode& source, size_t i, KnownValue known) {
+  const Dims* x = table_.dims(table_.find(source.inputs[0]));
   const bool listed = x && known.dims.size() == 1 && !known.dims[0].batch && known.ints.size() == static_cast<size_t>(known.dims[0].value);
   bool said = listed;
   for (size_t j = 0; said && j < known.ints.size(); ++j) {
     if (!known.ints[j].batch) continue;
-    if (proto.op_type() == "Expand") {  // 1 keeps a dimension as it is, -1 is the number of samples
+    if (source.op == "Expand") {  // 1 keeps a dimension as it is, -1 is the number of samples
       const size_t behind = known.ints.size() - j;
       const bool there = behind <= x->size() && (*x)[x->size() - behind] == known.ints[j];
       said = there || known.ints[j] == kBatch;
       known.ints[j] = {there ? 1 : -1};
-    } else if (proto.op_type() == "Slice" && i == 2) {  // up to the end
-      const std::optional<size_t> axis = slice_axis(proto, j, x->size());
+    } else if (source.op == "Slice" && i == 2) {  // up to the end
+      const std::optional<size_t> axis = slice_axis(source, j, x->size());
       said = axis && (*x)[*axis] == known.ints[j];
       known.ints[j] = {INT64_MAX};
     } else {
@@ -136,14 +136,14 @@ Result<ValueId> NodeInputs::add_batch_constant(const onnx::NodeProto& proto, siz
   }
   if (!said)
     return Error{ExitCode::unsupported, fmt::format("its input {} ('{}') depends on the number of samples", i,
-                                                    proto.input(static_cast<int>(i)))};
-  return table_.add_constant(proto.input(static_cast<int>(i)), known);
+                                                    source.inputs[i])};
+  return table_.add_constant(source.inputs[i], known);
 }
 
-std::optional<size_t> NodeInputs::slice_axis(const onnx::NodeProto& proto, size_t j, size_t rank) {
+std::optional<size_t> NodeInputs::slice_axis(const ModelNode& source, size_t j, size_t rank) {
   int64_t axis = static_cast<int64_t>(j);
-  if (proto.input_size() > 3 && !proto.input(3).empty()) {
-    const KnownValue* axes = table_.known_constant(table_.find(proto.input(3)));
+  if (source.inputs.size() > 3 && !source.inputs[3].empty()) {
+    const KnownValue* axes = table_.known_constant(table_.find(source.inputs[3]));
     if (!axes || axes->real() || j >= static_cast<size_t>(axes->elements().value_or(0))) return std::nullopt;
     axis = axes->integer(j).value;
   }

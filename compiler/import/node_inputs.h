@@ -23,19 +23,19 @@ class NodeInputs {
 
   // Input i of the node; an invalid id where it is left out, or says what the operator does anyway.
   // Errors: unsupported (elements that depend on the batch, of a type without kernels), invalid_model.
-  Result<ValueId> add(const onnx::NodeProto& proto, size_t i);
+  Result<ValueId> add(const ModelNode& source, size_t i);
 
   // Targets of Reshape that had a batch written into them.
   int reshapes_rewritten() const { return reshapes_rewritten_; }
   int expands_rewritten() const { return expands_rewritten_; }
 
  private:
-  bool picks_rows_at_random(const onnx::NodeProto& proto, const KnownValue& known);
-  Result<ValueId> add_reshape_target(const onnx::NodeProto& proto, const KnownValue& known);
-  KnownValue expand_target(const onnx::NodeProto& proto, KnownValue known);
-  Result<ValueId> add_resize_target(const onnx::NodeProto& proto, KnownValue known);
-  Result<ValueId> add_batch_constant(const onnx::NodeProto& proto, size_t i, KnownValue known);
-  std::optional<size_t> slice_axis(const onnx::NodeProto& proto, size_t j, size_t rank);
+  bool picks_rows_at_random(const ModelNode& source, const KnownValue& known);
+  Result<ValueId> add_reshape_target(const ModelNode& source, const KnownValue& known);
+  KnownValue expand_target(const ModelNode& source, KnownValue known);
+  Result<ValueId> add_resize_target(const ModelNode& source, KnownValue known);
+  Result<ValueId> add_batch_constant(const ModelNode& source, size_t i, KnownValue known);
+  std::optional<size_t> slice_axis(const ModelNode& source, size_t j, size_t rank);
 
   ValueTable& table_;
   std::optional<int64_t> exported_batch_ = {};

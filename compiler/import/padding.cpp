@@ -9,23 +9,23 @@ namespace {
 
 constexpr int64_t kPadLimit = 1 << 20;  // sums of two still are sizes of a window
 
-int64_t integer(const onnx::NodeProto& node, std::string_view name, int64_t missing) {
-  const onnx::AttributeProto* found = find_attribute(node, name);
-  return found ? found->i() : missing;
+int64_t integer(const ModelNode& node, std::string_view name, int64_t missing) {
+  const ModelAttribute* found = find_attribute(node, name);
+  return found ? found->integer() : missing;
 }
 
 }  // namespace
 
-std::optional<std::vector<int64_t>> spatial_zeros(const onnx::NodeProto& pad, const std::vector<const KnownValue*>& inputs) {
-  const onnx::AttributeProto* mode = find_attribute(pad, "mode");
-  if (mode && mode->s() != "constant") return std::nullopt;
+std::optional<std::vector<int64_t>> spatial_zeros(const ModelNode& pad, const std::vector<const KnownValue*>& inputs) {
+  const ModelAttribute* mode = find_attribute(pad, "mode");
+  if (mode && mode->text() != "constant") return std::nullopt;
   std::vector<int64_t> pads;
-  if (const onnx::AttributeProto* listed = find_attribute(pad, "pads")) {  // before opset 11
-    const onnx::AttributeProto* value = find_attribute(pad, "value");
-    if (value && value->f() != 0) return std::nullopt;
-    pads.assign(listed->ints().begin(), listed->ints().end());
+  if (const ModelAttribute* listed = find_attribute(pad, "pads")) {  // before opset 11
+    const ModelAttribute* value = find_attribute(pad, "value");
+    if (value && value->real() != 0) return std::nullopt;
+    pads = listed->integers();
   } else {
-    const auto given = [&](int i) { return i < pad.input_size() && !pad.input(i).empty(); };
+    const auto given = [&](size_t i) { return i < pad.inputs.size() && !pad.inputs[i].empty(); };
     if (inputs.size() < 2 || !inputs[1] || inputs[1]->real() || inputs[1]->depends_on_batch() || given(3)) return std::nullopt;
     if (given(2) && (!inputs[2] || !inputs[2]->real() || inputs[2]->elements() != 1 || inputs[2]->number(0) != 0))
       return std::nullopt;
@@ -38,20 +38,20 @@ std::optional<std::vector<int64_t>> spatial_zeros(const onnx::NodeProto& pad, co
   return sane ? std::optional(zeros) : std::nullopt;
 }
 
-bool can_absorb(const onnx::NodeProto& node, const std::vector<int64_t>& zeros) {
-  if (const onnx::AttributeProto* automatic = find_attribute(node, "auto_pad"); automatic && automatic->s() != "NOTSET")
+bool can_absorb(const ModelNode& node, const std::vector<int64_t>& zeros) {
+  if (const ModelAttribute* automatic = find_attribute(node, "auto_pad"); automatic && automatic->text() != "NOTSET")
     return false;
-  const onnx::AttributeProto* own = find_attribute(node, "pads");
-  if (own && own->ints_size() != 4) return false;
-  if (node.op_type() == "Conv") return true;
-  if (node.op_type() != "AveragePool" || integer(node, "ceil_mode", 0) != 0) return false;
+  const ModelAttribute* own = find_attribute(node, "pads");
+  if (own && own->integers().size() != 4) return false;
+  if (node.op == "Conv") return true;
+  if (node.op != "AveragePool" || integer(node, "ceil_mode", 0) != 0) return false;
   // A pool that leaves its own padding out of the average would leave out these zeros too.
-  const bool padded = own && std::any_of(own->ints().begin(), own->ints().end(), [](int64_t n) { return n != 0; });
+  const bool padded = own && std::any_of(own->integers().begin(), own->integers().end(), [](int64_t n) { return n != 0; });
   if (padded && integer(node, "count_include_pad", 0) == 0) return false;
-  const onnx::AttributeProto* kernel = find_attribute(node, "kernel_shape");
-  if (!kernel || kernel->ints_size() != 2) return false;
-  for (int i = 0; i < 4; ++i)  // every window must keep an element that is none of the padding
-    if (zeros[static_cast<size_t>(i)] + (own ? own->ints(i) : 0) >= kernel->ints(i % 2)) return false;
+  const ModelAttribute* kernel = find_attribute(node, "kernel_shape");
+  if (!kernel || kernel->integers().size() != 2) return false;
+  for (size_t i = 0; i < 4; ++i)  // every window must keep an element that is none of the padding
+    if (zeros[i] + (own ? own->integers()[i] : 0) >= kernel->integers()[i % 2]) return false;
   return true;
 }
 

@@ -8,18 +8,18 @@
 #include <string>
 #include <vector>
 
-#include "compiler/import/tensor_data.h"
+#include "compiler/import/known_value.h"
+#include "compiler/ir/model.h"
 #include "compiler/ir/network.h"
-#include "onnx/onnx.pb.h"
 
 namespace plimsoll {
 
 // Zeros around the last two of four dimensions, in the order of the attribute: top, left, bottom, right. nullopt:
 // anything else. `inputs` are the known values of the node's inputs.
-std::optional<std::vector<int64_t>> spatial_zeros(const onnx::NodeProto& pad, const std::vector<const KnownValue*>& inputs);
+std::optional<std::vector<int64_t>> spatial_zeros(const ModelNode& pad, const std::vector<const KnownValue*>& inputs);
 
 // Whether the node can take zeros around its first input into its own padding.
-bool can_absorb(const onnx::NodeProto& node, const std::vector<int64_t>& zeros);
+bool can_absorb(const ModelNode& node, const std::vector<int64_t>& zeros);
 
 void absorb(const std::vector<int64_t>& zeros, Node& node);
 

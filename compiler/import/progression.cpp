@@ -8,7 +8,6 @@
 namespace plimsoll {
 namespace {
 
-using onnx::TensorProto;
 using Known = std::optional<KnownValue>;
 using Ints = std::vector<int64_t>;
 
@@ -49,7 +48,7 @@ std::optional<Progression> progression_of(const KnownValue* known) {
 }
 
 // The elements of one sample, where all samples have the same; else the first of all and how they grow.
-Known known_of(Progression from, int element) {
+Known known_of(Progression from, ElementType element) {
   bool alike = true;
   int64_t count = 1;
   for (size_t axis = 0; axis < from.dims.size() && alike; ++axis) {
@@ -159,16 +158,16 @@ std::optional<Progression> reshaped(const Progression& from, const KnownValue* t
 }
 
 // Of Unsqueeze, in the result, and of Squeeze, as the opset has them.
-std::optional<Ints> axes_of(const onnx::NodeProto& node, const std::vector<FoldInput>& inputs, size_t rank) {
+std::optional<Ints> axes_of(const ModelNode& node, const std::vector<FoldInput>& inputs, size_t rank) {
   Ints axes;
-  if (const onnx::AttributeProto* given = find_attribute(node, "axes")) {
-    axes.assign(given->ints().begin(), given->ints().end());
+  if (const ModelAttribute* given = find_attribute(node, "axes")) {
+    axes.assign(given->integers().begin(), given->integers().end());
   } else {
     const KnownValue* known = inputs.size() > 1 ? inputs[1].known : nullptr;
     if (!known || known->real() || !known->elements() || known->depends_on_batch()) return std::nullopt;
     for (size_t i = 0; i < static_cast<size_t>(*known->elements()); ++i) axes.push_back(known->integer(i).value);
   }
-  const int64_t dims = static_cast<int64_t>(node.op_type() == "Unsqueeze" ? rank + axes.size() : rank);
+  const int64_t dims = static_cast<int64_t>(node.op == "Unsqueeze" ? rank + axes.size() : rank);
   for (int64_t& axis : axes) {
     if (axis < 0) axis += dims;
     if (axis < 0 || axis >= dims) return std::nullopt;
@@ -219,11 +218,11 @@ bool slices_nothing(const std::vector<FoldInput>& inputs) {
 
 }  // namespace
 
-Known fold_progression(const onnx::NodeProto& node, const std::vector<FoldInput>& inputs) {
-  const std::string_view op = node.op_type();
+Known fold_progression(const ModelNode& node, const std::vector<FoldInput>& inputs) {
+  const std::string_view op = node.op;
   if (inputs.empty() || !inputs[0].known || inputs[0].known->real()) return std::nullopt;
   if (op == "Range") return fold_range(inputs);
-  const int element = inputs[0].known->element;
+  const ElementType element = inputs[0].known->element;
   const KnownValue* second = inputs.size() > 1 ? inputs[1].known : nullptr;
   const bool of_samples = std::any_of(inputs.begin(), inputs.end(), [](const FoldInput& input) {
     return input.known && depends_on_batch(input.known->dims);
@@ -236,9 +235,9 @@ Known fold_progression(const onnx::NodeProto& node, const std::vector<FoldInput>
   if (op == "Expand") made = expanded(*first, second);
   if (op == "Reshape") made = reshaped(*first, second);
   if (op == "Cast") {
-    const onnx::AttributeProto* to = find_attribute(node, "to");
-    if (!to || (to->i() != TensorProto::INT64 && to->i() != TensorProto::INT32)) return std::nullopt;
-    return known_of(*first, static_cast<int>(to->i()));
+    const ModelAttribute* to = find_attribute(node, "to");
+    if (!to || (to->element() != ElementType::i64 && to->element() != ElementType::i32)) return std::nullopt;
+    return known_of(*first, to->element());
   }
   if (op == "Unsqueeze" || op == "Squeeze") {
     const auto axes = axes_of(node, inputs, first->dims.size());

@@ -5,14 +5,15 @@
 //   PyTorch 2:      └────────────────► CastLike ▲
 //   RandomUniformLike (in [0, 1)) ─► Add p ─► Floor                     is Bernoulli, too: Hugging Face's stochastic depth
 //
-// In a network it is one node. In use after training it is its mean, p: so is a Dropout then.
+// In a network it is one node. In use after training it is its mean, p (compiler/import/export.cpp): so is a Dropout then.
 #pragma once
 
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
-#include "onnx/onnx.pb.h"
+#include "compiler/ir/model.h"
 
 namespace plimsoll {
 
@@ -27,11 +28,6 @@ struct RandomMasks {
 };
 
 // Of a graph's or a function's nodes; `outputs` are the names that are read outside.
-RandomMasks find_random_masks(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes,
-                              const std::unordered_set<std::string>& outputs);
-
-// Masks become what they are in the mean, of whatever shape: the last step converts p itself, and what it was compared with
-// goes. Whether there were any.
-bool replace_random_masks(google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, const std::unordered_set<std::string>& outputs);
+RandomMasks find_random_masks(const std::vector<ModelNode>& nodes, const std::unordered_set<std::string>& outputs);
 
 }  // namespace plimsoll

@@ -25,10 +25,10 @@ std::vector<Rows> cut_rows(const std::vector<Rows>& rows, int64_t first, int64_t
 }  // namespace
 
 // Integers of an attribute, or of an input that is known; empty where there is neither.
-std::optional<std::vector<int64_t>> NetworkBuilder::integers_of(const onnx::NodeProto& node, const char* attribute, int input) {
-  if (const auto* given = find_attribute(node, attribute)) return std::vector<int64_t>(given->ints().begin(), given->ints().end());
-  if (input >= node.input_size() || node.input(input).empty()) return std::vector<int64_t>();
-  const KnownValue* known = table_.known(table_.find(node.input(input)));
+std::optional<std::vector<int64_t>> NetworkBuilder::integers_of(const ModelNode& node, const char* attribute, size_t input) {
+  if (const auto* given = find_attribute(node, attribute)) return given->integers();
+  if (input >= node.inputs.size() || node.inputs[input].empty()) return std::vector<int64_t>();
+  const KnownValue* known = table_.known(table_.find(node.inputs[input]));
   if (!known || known->real() || known->depends_on_batch() || *known->elements() > kMaxRank) return std::nullopt;
   std::vector<int64_t> items;
   for (size_t i = 0; i < static_cast<size_t>(*known->elements()); ++i) items.push_back(known->integer(i).value);
@@ -42,33 +42,33 @@ NetworkBuilder::RowsOf NetworkBuilder::look_through(const std::string& name, int
   if (!dims || dims->empty() || (*dims)[0].batch || ++values > kMostValues) return {};
   const RowsOf itself = {.rows = {{name, 0, (*dims)[0].value, (*dims)[0].value}}};
   const auto maker = maker_.find(name);
-  if (maker == maker_.end() || depth == kDeepest || !is_onnx_domain(graph_.node(maker->second).domain())) return itself;
-  const onnx::NodeProto& node = graph_.node(maker->second);
-  if (node.op_type() == "Identity") return look_through(node.input(0), depth + 1, values);
-  if (node.op_type() == "Unsqueeze") {
-    RowsOf below = look_through(node.input(0), depth + 1, values);
+  if (maker == maker_.end() || depth == kDeepest || !is_of_onnx(model_.nodes[maker->second])) return itself;
+  const ModelNode& node = model_.nodes[maker->second];
+  if (node.op == "Identity") return look_through(node.inputs[0], depth + 1, values);
+  if (node.op == "Unsqueeze") {
+    RowsOf below = look_through(node.inputs[0], depth + 1, values);
     if (below.in_front || integers_of(node, "axes", 1) != Ints{0}) return itself;
     below.in_front = true;
     return below;
   }
-  if (node.op_type() == "Concat") {
+  if (node.op == "Concat") {
     const auto* axis = find_attribute(node, "axis");
-    if (!axis || axis->i() != 0) return itself;
+    if (!axis || axis->integer() != 0) return itself;
     RowsOf whole;
-    for (int i = 0; i < node.input_size(); ++i) {
-      const RowsOf part = look_through(node.input(i), depth + 1, values);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const RowsOf part = look_through(node.inputs[i], depth + 1, values);
       if (part.rows.empty() || (i > 0 && part.in_front != whole.in_front)) return itself;
       whole.in_front = part.in_front;
       whole.rows.insert(whole.rows.end(), part.rows.begin(), part.rows.end());
     }
     return whole;
   }
-  if (node.op_type() == "Slice") {
+  if (node.op == "Slice") {
     const auto starts = integers_of(node, "starts", 1), ends = integers_of(node, "ends", 2), axes = integers_of(node, "axes", 3),
                steps = integers_of(node, "steps", 4);
     const bool of_rows = starts && ends && axes && steps && starts->size() == 1 && ends->size() == 1 && (axes->empty() || *axes == Ints{0}) &&
                          (steps->empty() || *steps == Ints{1});
-    const RowsOf below = of_rows ? look_through(node.input(0), depth + 1, values) : RowsOf{};
+    const RowsOf below = of_rows ? look_through(node.inputs[0], depth + 1, values) : RowsOf{};
     if (below.rows.empty() || below.in_front) return itself;
     int64_t all = 0;
     for (const Rows& part : below.rows) all += part.count;

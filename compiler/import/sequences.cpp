@@ -13,21 +13,18 @@ namespace {
 // A split into more parts than any model has is a damaged one.
 constexpr int64_t kMostItems = 10'000;
 
-void add_integers(onnx::NodeProto& node, const char* name, const std::vector<int64_t>& items) {
-  onnx::AttributeProto& attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(onnx::AttributeProto::INTS);
-  for (const int64_t item : items) attribute.add_ints(item);
+void add_integers(ModelNode& node, const char* name, const std::vector<int64_t>& items) {
+  node.attributes.push_back({.name = name, .value = items});
 }
 
-int64_t integer_of(const onnx::NodeProto& node, const char* name, int64_t missing) {
-  const onnx::AttributeProto* found = find_attribute(node, name);
-  return found ? found->i() : missing;
+int64_t integer_of(const ModelNode& node, const char* name, int64_t missing) {
+  const ModelAttribute* found = find_attribute(node, name);
+  return found ? found->integer() : missing;
 }
 
 }  // namespace
 
-Result<SpelledSequence> spell_out(const onnx::NodeProto& split, const Dims& x, const KnownValue* lengths) {
+Result<SpelledSequence> spell_out(const ModelNode& split, const Dims& x, const KnownValue* lengths) {
   const auto unsupported = [&](const std::string& what) {
     return Error{ExitCode::unsupported, fmt::format("{}: {}", describe(split), what)};
   };
@@ -40,7 +37,7 @@ Result<SpelledSequence> spell_out(const onnx::NodeProto& split, const Dims& x, c
   if (axis < 0) axis += rank;
   const Dim whole = x[static_cast<size_t>(axis)];
   if (whole.batch) return unsupported("splits the samples of " + to_string(x));
-  const bool given = split.input_size() > 1 && !split.input(1).empty();
+  const bool given = split.inputs.size() > 1 && !split.inputs[1].empty();
   if (given && (!lengths || lengths->real() || !lengths->elements() || lengths->depends_on_batch()))
     return unsupported("the lengths (input 1) are not known while compiling");
 
@@ -55,27 +52,20 @@ Result<SpelledSequence> spell_out(const onnx::NodeProto& split, const Dims& x, c
   if (parts.empty() || static_cast<int64_t>(parts.size()) > kMostItems) return invalid(fmt::format("is split in {} parts", parts.size()));
 
   SpelledSequence spelled;
-  onnx::NodeProto whole_split;
-  whole_split.set_name(split.name());
-  whole_split.set_op_type("Split");
-  *whole_split.mutable_metadata_props() = split.metadata_props();
-  whole_split.add_input(split.input(0));
-  onnx::AttributeProto& along = *whole_split.add_attribute();
-  along.set_name("axis");
-  along.set_type(onnx::AttributeProto::INT);
-  along.set_i(axis);
+  ModelNode whole_split{.op = "Split",
+                        .name = split.name,
+                        .inputs = {split.inputs[0]},
+                        .attributes = {{.name = "axis", .value = axis}},
+                        .metadata = split.metadata};
   add_integers(whole_split, "split", parts);
   const bool squeezed = !given && integer_of(split, "keepdims", 1) == 0;
-  for (size_t i = 0; i < parts.size(); ++i) whole_split.add_output(fmt::format("{}:{}", split.output(0), i));
-  spelled.items.assign(whole_split.output().begin(), whole_split.output().end());
+  for (size_t i = 0; i < parts.size(); ++i) whole_split.outputs.push_back(fmt::format("{}:{}", split.outputs[0], i));
+  spelled.items.assign(whole_split.outputs.begin(), whole_split.outputs.end());
   spelled.nodes.push_back(std::move(whole_split));
   for (std::string& item : spelled.items) {
     if (!squeezed) continue;
-    onnx::NodeProto squeeze;
-    squeeze.set_op_type("Squeeze");
-    squeeze.set_name(item + "/Squeeze");
-    squeeze.add_input(item);
-    squeeze.add_output(item += "/squeezed");
+    ModelNode squeeze{.op = "Squeeze", .name = item + "/Squeeze", .inputs = {item}};
+    squeeze.outputs.push_back(item += "/squeezed");
     add_integers(squeeze, "axes", {axis});
     spelled.nodes.push_back(std::move(squeeze));
   }

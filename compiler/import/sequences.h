@@ -6,19 +6,19 @@
 #include <string>
 #include <vector>
 
-#include "compiler/import/tensor_data.h"
+#include "compiler/import/known_value.h"
+#include "compiler/ir/model.h"
 #include "compiler/support/status.h"
-#include "onnx/onnx.pb.h"
 
 namespace plimsoll {
 
 struct SpelledSequence {
-  std::vector<onnx::NodeProto> nodes = {};
+  std::vector<ModelNode> nodes = {};
   std::vector<std::string> items = {};  // the names that stand for its tensors
 };
 
 // `x`: the dimensions of what is split; `lengths`: the second input, null where it is left out or not known.
 // Errors: invalid_model, unsupported (lengths that are not known, the samples are split).
-Result<SpelledSequence> spell_out(const onnx::NodeProto& split, const Dims& x, const KnownValue* lengths);
+Result<SpelledSequence> spell_out(const ModelNode& split, const Dims& x, const KnownValue* lengths);
 
 }  // namespace plimsoll

@@ -16,19 +16,19 @@
 namespace plimsoll::spelling {
 
 using Ints = std::vector<int64_t>;
-using Nodes = std::vector<onnx::NodeProto>;
+using Nodes = std::vector<ModelNode>;
 
 // Writes nodes one behind the other: each makes one output, whose name it returns.
 class Writer {
  public:
   explicit Writer(const Spelling& spelling) : spelling_(spelling) {}
 
-  const onnx::NodeProto& node() const { return spelling_.node; }
+  const ModelNode& node() const { return spelling_.node; }
   int64_t opset() const { return spelling_.opset; }
   std::string input(size_t i) const {
-    return i < static_cast<size_t>(node().input_size()) ? node().input(static_cast<int>(i)) : std::string();
+    return i < node().inputs.size() ? node().inputs[i] : std::string();
   }
-  int element(size_t i) const { return spelling_.element(i); }
+  ElementType element(size_t i) const { return spelling_.element(i); }
   int64_t batch() const { return spelling_.batch; }
   std::optional<int64_t> exported_batch() const { return spelling_.exported_batch; }
   bool follow() const { return spelling_.follow(); }
@@ -43,28 +43,28 @@ class Writer {
   }
   int64_t integer(std::string_view name, int64_t missing) const {
     const auto* found = find_attribute(node(), name);
-    return found ? found->i() : missing;
+    return found ? found->integer() : missing;
   }
   float real(std::string_view name, float missing) const {
     const auto* found = find_attribute(node(), name);
-    return found ? found->f() : missing;
+    return found ? found->real() : missing;
   }
   std::string text(std::string_view name, std::string_view missing) const {
     const auto* found = find_attribute(node(), name);
-    return found ? found->s() : std::string(missing);
+    return found ? found->text() : std::string(missing);
   }
 
   // What is written from here on belongs to this part of the node: "step_17".
   void enter(std::string part) { part_ = part.empty() ? part : "/" + part; }
 
   std::string write(const char* op, const std::vector<std::string>& inputs) {
-    onnx::NodeProto& made = nodes_.emplace_back();
-    made.set_op_type(op);
-    made.set_name(fmt::format("{}{}/{}", node().name().empty() ? first_output() : node().name(), part_, op));
-    *made.mutable_metadata_props() = node().metadata_props();
-    for (const std::string& name : inputs) made.add_input(name);
-    made.add_output(fmt::format("{}{}/{}", first_output(), part_, nodes_.size()));
-    return made.output(0);
+    ModelNode& made = nodes_.emplace_back();
+    made.op = op;
+    made.name = fmt::format("{}{}/{}", node().name.empty() ? first_output() : node().name, part_, op);
+    made.metadata = node().metadata;
+    made.inputs = inputs;
+    made.outputs.push_back(fmt::format("{}{}/{}", first_output(), part_, nodes_.size()));
+    return made.outputs[0];
   }
   std::string write(const char* op, const std::vector<std::string>& inputs, const char* attribute, const Ints& items) {
     const std::string output = write(op, inputs);
@@ -77,7 +77,7 @@ class Writer {
     set_integer("axis", axis);
     set("split", lengths);
     std::vector<std::string> parts = {first};
-    for (size_t i = 1; i < lengths.size(); ++i) *nodes_.back().add_output() = parts.emplace_back(fmt::format("{}.{}", first, i));
+    for (size_t i = 1; i < lengths.size(); ++i) nodes_.back().outputs.push_back(parts.emplace_back(fmt::format("{}.{}", first, i)));
     return parts;
   }
   std::string concat(const std::vector<std::string>& parts, int64_t axis) {
@@ -93,52 +93,40 @@ class Writer {
   }
   std::string constant(const KnownValue& known) {
     const std::string output = write("Constant", {});
-    *added("value", onnx::AttributeProto::TENSOR).mutable_t() = to_tensor(known, "");
+    take_over({.name = "value", .value = to_tensor(known, "")});
     return output;
   }
   std::string integers(const Ints& items, const Dims& dims) {
-    KnownValue known{.element = onnx::TensorProto::INT64, .dims = dims};
+    KnownValue known{.element = ElementType::i64, .dims = dims};
     for (const int64_t item : items) known.ints.push_back({item});
     return constant(known);
   }
   // Attributes of the node that was written last.
-  void set(const std::string& name, const Ints& items) {
-    onnx::AttributeProto& attribute = added(name, onnx::AttributeProto::INTS);
-    for (const int64_t item : items) attribute.add_ints(item);
-  }
-  void set_integer(const std::string& name, int64_t item) { added(name, onnx::AttributeProto::INT).set_i(item); }
-  void set_text(const std::string& name, const std::string& item) {
-    added(name, onnx::AttributeProto::STRING).set_s(item);
-  }
-  void set_real(const std::string& name, float item) { added(name, onnx::AttributeProto::FLOAT).set_f(item); }
-  void take_over(const onnx::AttributeProto& attribute) { *nodes_.back().add_attribute() = attribute; }
+  void set(const std::string& name, const Ints& items) { take_over({.name = name, .value = items}); }
+  void set_integer(const std::string& name, int64_t item) { take_over({.name = name, .value = item}); }
+  void set_text(const std::string& name, const std::string& item) { take_over({.name = name, .value = item}); }
+  void set_real(const std::string& name, float item) { take_over({.name = name, .value = item}); }
+  void take_over(ModelAttribute attribute) { nodes_.back().attributes.push_back(std::move(attribute)); }
 
   Nodes finish() {
-    nodes_.back().set_name(node().name());
-    nodes_.back().set_output(0, node().output(0));
+    nodes_.back().name = node().name;
+    nodes_.back().outputs[0] = node().outputs[0];
     return std::move(nodes_);
   }
   // What was written last is output i of the node, if it has one.
-  void give(int i) {
-    if (i < node().output_size() && !node().output(i).empty()) nodes_.back().set_output(0, node().output(i));
+  void give(size_t i) {
+    if (i < node().outputs.size() && !node().outputs[i].empty()) nodes_.back().outputs[0] = node().outputs[i];
   }
-  const std::string& last() const { return nodes_.back().output(0); }
-  bool wants(int i) const { return i < node().output_size() && !node().output(i).empty(); }
+  const std::string& last() const { return nodes_.back().outputs[0]; }
+  bool wants(size_t i) const { return i < node().outputs.size() && !node().outputs[i].empty(); }
   Nodes finish_given() { return std::move(nodes_); }
 
   Error invalid(const std::string& what) const { return {ExitCode::invalid_model, fmt::format("{}: {}", describe(node()), what)}; }
   Error unsupported(const std::string& what) const { return {ExitCode::unsupported, fmt::format("{}: {}", describe(node()), what)}; }
 
  private:
-  onnx::AttributeProto& added(const std::string& name, onnx::AttributeProto::AttributeType type) {
-    onnx::AttributeProto& attribute = *nodes_.back().add_attribute();
-    attribute.set_name(name);
-    attribute.set_type(type);
-    return attribute;
-  }
-
   std::string first_output() const {
-    for (const std::string& output : node().output())
+    for (const std::string& output : node().outputs)
       if (!output.empty()) return output;
     return {};
   }

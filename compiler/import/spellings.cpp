@@ -22,20 +22,20 @@ using spelling::Writer;
 Result<Nodes> widen(Writer& w) {
   if (w.x().size() != 3) return Nodes{};
   std::vector<std::string> inputs = {w.write("Unsqueeze", {w.input(0)}, "axes", {2})};
-  const bool weighted = w.node().op_type().starts_with("Conv");
+  const bool weighted = w.node().op.starts_with("Conv");
   if (weighted) {
     if (!w.dims(1) || w.dims(1)->size() != 3) return w.invalid("its weight is not of three dimensions, as its input is");
     inputs.push_back(w.write("Unsqueeze", {w.input(1)}, "axes", {2}));
     if (!w.input(2).empty()) inputs.push_back(w.input(2));
   }
-  const std::string wide = w.write(w.node().op_type().c_str(), inputs);
+  const std::string wide = w.write(w.node().op.c_str(), inputs);
   const std::map<std::string, int64_t> in_front = {{"kernel_shape", 1}, {"strides", 1}, {"dilations", 1}, {"output_shape", 1}, {"output_padding", 0}};
-  for (const onnx::AttributeProto& attribute : w.node().attribute()) {
-    const Ints items(attribute.ints().begin(), attribute.ints().end());
-    if (const auto found = in_front.find(attribute.name()); found != in_front.end()) {
-      if (items.size() != 1) return w.invalid(fmt::format("{} has {} for one dimension", attribute.name(), counted(static_cast<int64_t>(items.size()), "number")));
-      w.set(attribute.name(), {found->second, items[0]});
-    } else if (attribute.name() == "pads") {
+  for (const ModelAttribute& attribute : w.node().attributes) {
+    const Ints& items = attribute.integers();
+    if (const auto found = in_front.find(attribute.name); found != in_front.end()) {
+      if (items.size() != 1) return w.invalid(fmt::format("{} has {} for one dimension", attribute.name, counted(static_cast<int64_t>(items.size()), "number")));
+      w.set(attribute.name, {found->second, items[0]});
+    } else if (attribute.name == "pads") {
       if (items.size() != 2) return w.invalid(fmt::format("pads has {} for one dimension", counted(static_cast<int64_t>(items.size()), "number")));
       w.set("pads", {0, items[0], 0, items[1]});
     } else {
@@ -153,7 +153,7 @@ Result<Nodes> spell_global_max_pool(Writer& w) {
 
 // [N, C·b·b, H, W] ↔ [N, C, H·b, W·b]
 Result<Nodes> spell_depth_and_space(Writer& w) {
-  const bool to_space = w.node().op_type() == "DepthToSpace";
+  const bool to_space = w.node().op == "DepthToSpace";
   const int64_t block = w.integer("blocksize", 0), squared = block > 0 && block < 1 << 15 ? block * block : 0;
   if (w.x().size() != 4 || squared == 0) return w.invalid(fmt::format("blocks of {} in {}", block, to_string(w.x())));
   const int64_t channels = w.x()[1].value, height = w.x()[2].value, width = w.x()[3].value;
@@ -185,7 +185,7 @@ Result<Nodes> spell_einsum(Writer& w) {
   for (const char c : w.text("equation", ""))
     if (c != ' ') equation += c;
   const size_t comma = equation.find(','), arrow = equation.find("->");
-  if (w.node().input_size() != 2 || comma == std::string::npos || arrow == std::string::npos || comma > arrow || equation.find('.') != std::string::npos)
+  if (w.node().inputs.size() != 2 || comma == std::string::npos || arrow == std::string::npos || comma > arrow || equation.find('.') != std::string::npos)
     return spelling::einsum(w, equation);
   const std::string a = equation.substr(0, comma), b = equation.substr(comma + 1, arrow - comma - 1), y = equation.substr(arrow + 2);
   if (!w.dims(1) || a.size() != w.dims(0)->size() || b.size() != w.dims(1)->size())
@@ -241,13 +241,13 @@ Result<Nodes> spell_tan(Writer& w) {
 
 // Max and Min of any number of operands: the operator takes two.
 Result<Nodes> spell_extreme(Writer& w) {
-  const size_t count = static_cast<size_t>(w.node().input_size());
+  const size_t count = w.node().inputs.size();
   for (size_t i = 0; i < count; ++i)
     if (w.input(i).empty()) return w.invalid(fmt::format("its operand {} is left out", i));
   if (count == 2) return Nodes{};
   if (count == 1) w.write("Identity", {w.input(0)});
   std::string so_far = w.input(0);
-  for (size_t i = 1; i < count; ++i) so_far = w.write(w.node().op_type().c_str(), {so_far, w.input(i)});
+  for (size_t i = 1; i < count; ++i) so_far = w.write(w.node().op.c_str(), {so_far, w.input(i)});
   return w.finish();
 }
 
@@ -256,7 +256,7 @@ std::string write_sum(Writer& w, const std::string& x) {
   std::vector<std::string> summed = {x};
   if (!w.input(1).empty()) summed.push_back(w.input(1));
   const std::string sum = w.write("ReduceSum", summed);
-  for (const onnx::AttributeProto& attribute : w.node().attribute()) w.take_over(attribute);
+  for (const ModelAttribute& attribute : w.node().attributes) w.take_over(attribute);
   return sum;
 }
 
@@ -272,7 +272,7 @@ Result<Nodes> spell_reduce_log_sum(Writer& w) {
 
 // √ Σ x², whose slope at zero is that of PyTorch: none. The bound is the least normal number: below it √ would divide by zero.
 Result<Nodes> spell_reduce_l2(Writer& w) {
-  const bool root = w.node().op_type() == "ReduceL2";
+  const bool root = w.node().op == "ReduceL2";
   const std::string sum = write_sum(w, w.write("Mul", {w.input(0), w.input(0)}));
   if (!root) return w.finish();
   const std::string least = w.number(std::numeric_limits<float>::min());
@@ -330,7 +330,7 @@ const std::map<std::string_view, SpellingRule>& spelling_rules() {
 
 Result<Nodes> spell_out(const Spelling& spelling) {
   Writer writer(spelling);
-  return spelling_rules().at(spelling.node.op_type())(writer);
+  return spelling_rules().at(spelling.node.op)(writer);
 }
 
 bool has_spelling(std::string_view op) { return spelling_rules().contains(op); }

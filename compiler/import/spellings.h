@@ -25,9 +25,9 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/import/tensor_data.h"
+#include "compiler/import/known_value.h"
+#include "compiler/ir/model.h"
 #include "compiler/support/status.h"
-#include "onnx/onnx.pb.h"
 
 namespace plimsoll {
 
@@ -40,21 +40,21 @@ struct Rows {
 
 // A node, and what is known of its inputs by their number; null: nothing.
 struct Spelling {
-  const onnx::NodeProto& node;
+  const ModelNode& node;
   int64_t opset;
   int64_t batch;
   std::optional<int64_t> exported_batch;  // the batch of the exporter's example
   std::function<bool()> follow;           // whether what is repeated as often is repeated for each sample; asked only where it is
   std::function<const Dims*(size_t)> dims;
   std::function<const KnownValue*(size_t)> known;
-  std::function<int(size_t)> element;  // onnx::TensorProto::DataType; of u8 and booleans that are computed UNDEFINED
+  std::function<ElementType(size_t)> element;  // of u8 and booleans that are computed: undefined
   // Of an input that is rows of others, cut, put one behind the other and seen as [1, rows, …]: whose. Empty: it is not.
   std::function<std::vector<Rows>(size_t)> rows;
 };
 
 // What is written for the node; the last of them has its name and makes its output. Empty: the operator itself.
 // Errors: invalid_model, unsupported.
-Result<std::vector<onnx::NodeProto>> spell_out(const Spelling& spelling);
+Result<std::vector<ModelNode>> spell_out(const Spelling& spelling);
 
 bool has_spelling(std::string_view op);
 

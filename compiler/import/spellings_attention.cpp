@@ -66,7 +66,7 @@ Sight sight_of(const Writer& w) {
 
 // 1 where a query sees a key.
 KnownValue seen_keys(const Heads& heads, const Sight& sight) {
-  KnownValue seen{.element = onnx::TensorProto::BOOL, .dims = {{heads.rows}, {heads.columns}}};
+  KnownValue seen{.element = ElementType::boolean, .dims = {{heads.rows}, {heads.columns}}};
   for (int64_t i = 0; i < heads.rows; ++i)
     for (int64_t j = 0; j < heads.columns; ++j) seen.ints.push_back({(sight.left < 0 || i - j <= sight.left) && (sight.right < 0 || j - i <= sight.right)});
   return seen;
@@ -86,7 +86,7 @@ Result<std::string> masked(Writer& w, const Heads& heads, std::string scores) {
   if (!mask || mask->empty() || mask->size() > 4) return w.invalid("its mask (input 3) does not fit its scores");
   if (mask->back() != Dim{heads.columns} && mask->back() != Dim{1})
     return w.unsupported(fmt::format("its mask {} is shorter than the {} keys", to_string(*mask), heads.columns));
-  if (w.element(3) == onnx::TensorProto::FLOAT) scores = w.write("Add", {scores, w.input(3)});
+  if (w.element(3) == ElementType::f32) scores = w.write("Add", {scores, w.input(3)});
   else hide(w.input(3));
   return scores;
 }
@@ -97,7 +97,7 @@ Result<Nodes> attention(Writer& w) {
   for (size_t i = 4; i < 7; ++i)
     if (!w.input(i).empty())
       return w.unsupported(fmt::format("reads {} (input {}), which is for generating, not for training", i < 6 ? "a cache of past keys and values" : "lengths of its samples", i));
-  for (int i = 1; i < 4; ++i)
+  for (size_t i = 1; i < 4; ++i)
     if (w.wants(i)) return w.unsupported(fmt::format("its output {} ({}) is asked for", i, i < 3 ? "present keys or values" : "scores"));
   PLIMSOLL_ASSIGN(const attending::Heads heads, attending::heads_of(w));
   const bool flat = w.x().size() == 3;

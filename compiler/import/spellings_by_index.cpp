@@ -100,11 +100,11 @@ std::optional<Nodes> gather_within_samples(Writer& w, const KnownValue& indices)
 }  // namespace
 
 Result<Nodes> cast_like(Writer& w) {
-  const int to = w.element(1);
-  if (to == onnx::TensorProto::UNDEFINED)
+  const ElementType to = w.element(1);
+  if (to == ElementType::undefined)
     return w.unsupported(fmt::format("whether '{}' is of booleans or of bytes is not known; write Cast with the type instead", w.input(1)));
   w.write("Cast", {w.input(0)});
-  w.set_integer("to", to);
+  w.set_integer("to", static_cast<int64_t>(to));
   return w.finish();
 }
 
@@ -114,8 +114,8 @@ Result<Nodes> random_like(Writer& w) {
     return w.unsupported("draws for a multiple of the samples, " + to_string(w.x()));
   Ints shape;
   for (const Dim dim : w.x()) shape.push_back(dim.batch ? -1 : dim.value);
-  w.write(w.node().op_type() == "RandomNormalLike" ? "RandomNormal" : "RandomUniform", {}, "shape", shape);
-  for (const onnx::AttributeProto& attribute : w.node().attribute()) w.take_over(attribute);
+  w.write(w.node().op == "RandomNormalLike" ? "RandomNormal" : "RandomUniform", {}, "shape", shape);
+  for (const ModelAttribute& attribute : w.node().attributes) w.take_over(attribute);
   return w.finish();
 }
 
@@ -225,7 +225,7 @@ Result<Nodes> scatter_nd(Writer& w) {
     }
     written[static_cast<size_t>(at)] = {1};
   }
-  const std::string places = w.constant({.element = onnx::TensorProto::BOOL, .dims = dims, .ints = std::move(written)});
+  const std::string places = w.constant({.element = ElementType::boolean, .dims = dims, .ints = std::move(written)});
   const std::string number = w.number(static_cast<float>(updates->reals[0]));
   w.write("Where", {places, number, w.input(0)});
   return w.finish();

@@ -148,9 +148,9 @@ Result<Nodes> einsum(Writer& w, const std::string& equation) {
   std::map<char, Dim> sizes;
   std::string all, dots;
   size_t at = 0;
-  for (int i = 0; i < w.node().input_size(); ++i) {
+  for (size_t i = 0; i < w.node().inputs.size(); ++i) {
     const size_t end = std::min({equation.find(',', at), arrow, equation.size()});
-    const Dims* dims = w.dims(static_cast<size_t>(i));
+    const Dims* dims = w.dims(i);
     if (!dims || at > equation.size()) return invalid();
     const std::string given = equation.substr(at, end - at);
     PLIMSOLL_ASSIGN(const std::string letters, spelled_dots(w, given, dims->size()));
@@ -163,7 +163,7 @@ Result<Nodes> einsum(Writer& w, const std::string& equation) {
         return invalid();
       }
     }
-    terms.push_back({w.input(static_cast<size_t>(i)), letters});
+    terms.push_back({w.input(i), letters});
     all += letters;
     at = end + 1;
   }

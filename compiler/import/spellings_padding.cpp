@@ -13,7 +13,7 @@ struct Pads {
 // From the attribute (nullptr: there is none) or the input. nullopt: not known while compiling.
 std::optional<Ints> list_of(const Writer& w, const char* attribute, size_t input) {
   if (const auto* found = attribute ? find_attribute(w.node(), attribute) : nullptr)
-    return Ints(found->ints().begin(), found->ints().end());
+    return Ints(found->integers().begin(), found->integers().end());
   const KnownValue* known = w.known(input);
   if (!known || known->real() || known->depends_on_batch()) return std::nullopt;
   Ints items;

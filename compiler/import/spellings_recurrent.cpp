@@ -44,7 +44,7 @@ struct State {
 class Unrolled {
  public:
   explicit Unrolled(Writer& writer)
-      : w_(writer), lstm_(writer.node().op_type() == "LSTM"), gru_(writer.node().op_type() == "GRU"), gates_(lstm_ ? 4 : gru_ ? 3 : 1) {}
+      : w_(writer), lstm_(writer.node().op == "LSTM"), gru_(writer.node().op == "GRU"), gates_(lstm_ ? 4 : gru_ ? 3 : 1) {}
 
   Result<Nodes> write() {
     PLIMSOLL_TRY(read_shapes());
@@ -160,21 +160,21 @@ class Unrolled {
     for (size_t i = 0; i < each * directions_; ++i)
       activations_.push_back({.op = i % each == 0 && each > 1 ? "Sigmoid" : "Tanh"});
     const auto *alpha = find_attribute(w_.node(), "activation_alpha"), *beta = find_attribute(w_.node(), "activation_beta");
-    if (!given || given->strings_size() == 0) return {};
-    if (static_cast<size_t>(given->strings_size()) != activations_.size())
-      return w_.invalid(fmt::format("has {} for {}", counted(given->strings_size(), "activation"), counted(static_cast<int64_t>(activations_.size()), "place")));
+    if (!given || given->texts().empty()) return {};
+    if (given->texts().size() != activations_.size())
+      return w_.invalid(fmt::format("has {} for {}", counted(static_cast<int64_t>(given->texts().size()), "activation"), counted(static_cast<int64_t>(activations_.size()), "place")));
     for (size_t i = 0; i < activations_.size(); ++i) {
       Activation& activation = activations_[i];
-      activation.op = given->strings(static_cast<int>(i));
+      activation.op = given->texts()[i];
       if (std::find(kHad.begin(), kHad.end(), activation.op) == kHad.end())
         return w_.unsupported(fmt::format("its activation {} is none of Elu, HardSigmoid, LeakyRelu, Relu, Sigmoid, Softplus, Tanh", activation.op));
       const bool shaped = activation.op == "Elu" || activation.op == "HardSigmoid" || activation.op == "LeakyRelu";
       for (const auto& [numbers, to] : {std::pair{alpha, &activation.alpha}, {beta, &activation.beta}}) {
-        if (!shaped || !numbers || numbers->floats_size() == 0 || (to == &activation.beta && activation.op != "HardSigmoid")) continue;
-        if (static_cast<size_t>(numbers->floats_size()) != activations_.size())
-          return w_.unsupported(fmt::format("{} has {} for {}: which of them are whose is not said", numbers->name(),
-                                            counted(numbers->floats_size(), "number"), counted(static_cast<int64_t>(activations_.size()), "activation")));
-        *to = numbers->floats(static_cast<int>(i));
+        if (!shaped || !numbers || numbers->reals().empty() || (to == &activation.beta && activation.op != "HardSigmoid")) continue;
+        if (numbers->reals().size() != activations_.size())
+          return w_.unsupported(fmt::format("{} has {} for {}: which of them are whose is not said", numbers->name,
+                                            counted(static_cast<int64_t>(numbers->reals().size()), "number"), counted(static_cast<int64_t>(activations_.size()), "activation")));
+        *to = numbers->reals()[i];
       }
     }
     return {};
@@ -310,7 +310,7 @@ class Unrolled {
     return y;
   }
 
-  void give_last(int output, const std::vector<std::string>& states) {
+  void give_last(size_t output, const std::vector<std::string>& states) {
     if (!w_.wants(output)) return;
     std::vector<std::string> parts;
     const int64_t axis = samples_first_ ? 1 : 0;

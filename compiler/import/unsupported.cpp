@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "compiler/import/load.h"
 #include "compiler/support/counted.h"
 
 namespace plimsoll {
@@ -11,14 +10,14 @@ constexpr int kNamesShown = 3;
 constexpr size_t kMessagesShown = 50;
 }  // namespace
 
-void Unsupported::add_operator(const onnx::NodeProto& node, const Op* op) {
-  std::string title = is_onnx_domain(node.domain()) ? node.op_type() : node.domain() + "::" + node.op_type();
+void Unsupported::add_operator(const ModelNode& node, const Op* op) {
+  std::string title = is_of_onnx(node) ? node.op : node.domain + "::" + node.op;
   if (op && op->of_onnx()) title += fmt::format(" (supported in opsets {} to {})", op->first_opset, op->last_opset);
   const auto [at, fresh] = group_of_.emplace(title, groups_.size());
   if (fresh) groups_.push_back({.title = title});
   Group& group = groups_[at->second];
   if (group.nodes++ < kNamesShown) {
-    const std::string& name = !node.name().empty() || node.output_size() == 0 ? node.name() : node.output(0);
+    const std::string& name = !node.name.empty() || node.outputs.empty() ? node.name : node.outputs[0];
     group.first += fmt::format("{}'{}'", group.first.empty() ? "" : ", ", name);
   }
 }

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "compiler/ir/model.h"
 #include "compiler/ops/op.h"
 #include "compiler/support/status.h"
-#include "onnx/onnx.pb.h"
 
 namespace plimsoll {
 
@@ -14,7 +14,7 @@ namespace plimsoll {
 // names of the first, then what single nodes ask for.
 class Unsupported {
  public:
-  void add_operator(const onnx::NodeProto& node, const Op* op);  // op: known, but not in the model's opset
+  void add_operator(const ModelNode& node, const Op* op);  // op: known, but not in the model's opset
   void add_message(std::string message) { messages_.push_back(std::move(message)); }
   Status status(int64_t opset) const;
 

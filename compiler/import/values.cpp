@@ -5,32 +5,35 @@
 #include <algorithm>
 #include <cstring>
 
-#include "compiler/import/loaded_model.h"
-#include "compiler/import/sha256.h"
+#include "compiler/import/weight_look.h"
 
 namespace plimsoll {
 namespace {
 
 // A single number that torch's dynamo exporter lifted out of the code: its parameters keep the names that the modules give them.
-bool is_lifted_by_dynamo(const onnx::TensorProto& tensor) {
-  const std::string& name = tensor.name();
+bool is_lifted_by_dynamo(const ModelTensor& tensor) {
+  const std::string& name = tensor.name;
   const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
   return elements_of(tensor) == 1 && (begins("val_") || begins("scalar_tensor") || begins("lifted_tensor") || begins("_lifted"));
 }
 
 // A single number with the name of a constant. TorchScript's exporter gives such names to parameters that it has turned, too.
-bool is_named_as_constant(const onnx::TensorProto& tensor) {
-  const std::string& name = tensor.name();
+bool is_named_as_constant(const ModelTensor& tensor) {
+  const std::string& name = tensor.name;
   return elements_of(tensor) == 1 &&
          (name.starts_with("onnx::") || name.starts_with("Constant") || name.find("/Constant") != std::string::npos);
 }
 
 // What has stayed outside is none.
-bool is_additive_mask(const onnx::TensorProto& tensor) {
-  if (tensor.data_type() != onnx::TensorProto::FLOAT || !tensor.has_raw_data()) return false;
+bool is_additive_mask(const ModelTensor& tensor) {
+  if (tensor.type != ElementType::f32 || !tensor.data) return false;
   WeightLook look;
-  look.add(tensor.raw_data());
+  look.add(*tensor.data);
   return look.is_additive_mask();
+}
+
+bool is_same(const ModelTensor& a, const ModelTensor& b) {
+  return a.type == b.type && a.dims == b.dims && *a.data == *b.data;
 }
 
 ConstantData to_constant_data(const KnownValue& known) {
@@ -61,9 +64,9 @@ ValueId ValueTable::add(Value value) {
   return network_.values.push_back(std::move(value));
 }
 
-bool ValueTable::is_constant(const onnx::TensorProto& initializer) {
-  if (is_lifted_by_dynamo(initializer) || !trained_.contains(initializer.name())) return true;
-  if (const auto role = roles_.find(initializer.name()); role != roles_.end()) return role->second.kind == WeightRole::Kind::epsilon;
+bool ValueTable::is_constant(const ModelTensor& initializer) {
+  if (is_lifted_by_dynamo(initializer) || !trained_.contains(initializer.name)) return true;
+  if (const auto role = roles_.find(initializer.name); role != roles_.end()) return role->second.kind == WeightRole::Kind::epsilon;
   if (is_named_as_constant(initializer)) return true;
   const auto [mask, unseen] = is_mask_.try_emplace(&initializer, false);
   if (unseen) mask->second = is_additive_mask(initializer);
@@ -77,15 +80,15 @@ const Dims* ValueTable::dims(Index index) {
   if (entry.initializer) {
     Dims& dims = initializer_dims_[index];
     if (dims.empty())
-      for (const int64_t dim : entry.initializer->dims()) dims.push_back({dim});
+      for (const int64_t dim : entry.initializer->dims) dims.push_back({dim});
     return &dims;
   }
   return entry.data.valid() ? &network_.values[entry.data].type.dims : nullptr;
 }
 
 const KnownValue* ValueTable::known(Index index) {
-  const onnx::TensorProto* initializer = entries_[index].initializer;
-  if (initializer && is_real(initializer->data_type()) && !is_constant(*initializer)) return nullptr;
+  const ModelTensor* initializer = entries_[index].initializer;
+  if (initializer && is_real(initializer->type) && !is_constant(*initializer)) return nullptr;
   return known_constant(index);
 }
 
@@ -102,7 +105,7 @@ Result<ValueId> ValueTable::as_data(Index index, Slot slot) {
   if (!entry.initializer && !entry.known)
     return Error{ExitCode::unsupported, fmt::format("'{}' is read but has no data", entry.name)};
 
-  const int element = entry.initializer ? entry.initializer->data_type() : entry.known->element;
+  const ElementType element = entry.initializer ? entry.initializer->type : entry.known->element;
   const auto type = data_type_of(element);
   if (!type)
     return Error{ExitCode::unsupported, fmt::format("{} is {}; kernels read f32, i32, i64 and u8: export the model in float32",
@@ -122,16 +125,20 @@ Result<ValueId> ValueTable::as_data(Index index, Slot slot) {
       value.kind == ValueKind::parameter && real && entry.initializer && !is_constant(*entry.initializer);
   if (!entry.initializer) {
     // Every layer of a transformer brings the same mask.
+    std::vector<Index>* alike = nullptr;
     if (entry.known->elements().value_or(kElementLimit) <= kKnownLimit) {
-      const std::string content = sha256_hex(to_tensor(*entry.known, "").SerializeAsString()) + (value.kind == ValueKind::statistic ? "s" : "");
-      if (const auto found = same_.find(content); found != same_.end()) return entry.data = found->second;
-      same_.emplace(content, ValueId(static_cast<int64_t>(network_.values.size())));
+      const ModelTensor tensor = to_tensor(*entry.known, "");
+      alike = &same_[std::hash<std::string>()(*tensor.data)];
+      for (const Index other : *alike)
+        if (network_.values[entries_[other].data].kind == value.kind && is_same(tensor, to_tensor(*entries_[other].known, "")))
+          return entry.data = entries_[other].data;
     }
     const int64_t bytes = entry.known->elements().value_or(kElementLimit) * bytes_of(*type);
     if (bytes > kModelBytesLimit - materialised_bytes_)
       return Error{ExitCode::unsupported, fmt::format("{}: with it, the model's weights are larger than 2 GiB", what)};
     materialised_bytes_ += bytes;
     materialised_.push_back(index);
+    if (alike) alike->push_back(index);
   }
   return entry.data = add(std::move(value));
 }

@@ -1,4 +1,4 @@
-// The values of a network under construction, by their names in the ONNX graph.
+// The values of a network under construction, by their names in the ONNX model.
 #pragma once
 
 #include <deque>
@@ -9,18 +9,18 @@
 #include <unordered_set>
 #include <vector>
 
+#include "compiler/import/known_value.h"
 #include "compiler/import/slots.h"
-#include "compiler/import/tensor_data.h"
 #include "compiler/import/weight_roles.h"
+#include "compiler/ir/model.h"
 #include "compiler/ir/network.h"
-#include "onnx/onnx.pb.h"
 
 namespace plimsoll {
 
 // What a name of the graph stands for. A value enters the network when a node reads it, as data, as a constant or both.
 struct Entry {
   std::string name = {};
-  const onnx::TensorProto* initializer = nullptr;
+  const ModelTensor* initializer = nullptr;
   std::optional<KnownValue> known = {};
   bool unsupported = false;  // its maker is not supported; everything behind it is only looked at for its name
   bool perhaps_known = false;  // a shape or what is computed of shapes: had its maker's inputs types, it would be known
@@ -64,13 +64,14 @@ class ValueTable {
   const std::vector<Index>& materialised() const { return materialised_; }
 
  private:
-  bool is_constant(const onnx::TensorProto& initializer);
+  bool is_constant(const ModelTensor& initializer);
 
   Network& network_;
   std::unordered_set<std::string> trained_ = {};
   std::unordered_map<std::string, WeightRole> roles_ = {};
-  std::unordered_map<const onnx::TensorProto*, bool> is_mask_ = {};  // of those asked for: to say so takes a look at every element
-  std::unordered_map<std::string, ValueId> same_ = {};  // by their content: constants that became parameters
+  std::unordered_map<const ModelTensor*, bool> is_mask_ = {};  // of those asked for: to say so takes a look at every element
+  // Constants that became parameters, by a hash of their elements.
+  std::unordered_map<size_t, std::vector<Index>> same_ = {};
   std::deque<Entry> entries_ = {};  // a deque: what is handed out stays where it is
   std::deque<Dims> initializer_dims_ = {};  // by index, for entries with an initializer
   std::unordered_map<std::string, Index> by_name_ = {};

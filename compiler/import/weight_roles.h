@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "compiler/import/graph_order.h"
-#include "compiler/import/loaded_model.h"
+#include "compiler/ir/model.h"
 
 namespace plimsoll {
 
@@ -24,10 +24,10 @@ struct WeightRole {
 //   - epsilon: one number that is added to what a Sqrt reads, and nothing else.
 // Others have no role here. Names and numbers tell of some that they are constants (values.cpp); what is left is
 // undecided, and the user is asked (compiler/network/undecided.h).
-std::unordered_map<std::string, WeightRole> find_weight_roles(const ModelFile& file, const GraphOrder& order);
+std::unordered_map<std::string, WeightRole> find_weight_roles(const Model& model, const GraphOrder& order);
 
 // By the initializer's name: PARAMETER, BUFFER, CONSTANT_TENSOR. torch's dynamo exporter notes on the value_info of
 // each what the module has it for.
-std::unordered_map<std::string, std::string> exporter_marks(const onnx::GraphProto& graph);
+std::unordered_map<std::string, std::string> exporter_marks(const Model& model);
 
 }  // namespace plimsoll
