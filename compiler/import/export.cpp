@@ -11,8 +11,8 @@
 
 #include "compiler/import/load.h"
 #include "compiler/import/plain_model.h"
-#include "compiler/import/random_mask.h"
 #include "compiler/import/sha256.h"
+#include "compiler/network/simplify/random_mask.h"
 #include "compiler/support/counted.h"
 #include "compiler/support/json.h"
 #include "compiler/support/new_file.h"

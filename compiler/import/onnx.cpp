@@ -4,7 +4,7 @@
 #include "compiler/import/load.h"
 #include "compiler/import/loaded_model.h"
 #include "compiler/import/plain_model.h"
-#include "compiler/import/simplify.h"
+#include "compiler/network/simplify/pipeline.h"
 
 namespace plimsoll {
 

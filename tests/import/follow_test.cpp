@@ -3,9 +3,9 @@
 #include <catch2/catch.hpp>
 #include <functional>
 
-#include "compiler/import/batch.h"
-#include "compiler/import/known_value.h"
 #include "compiler/import/plain_model.h"
+#include "compiler/network/simplify/batch.h"
+#include "compiler/network/simplify/known_value.h"
 #include "tests/import/model_builder.h"
 
 using namespace plimsoll;
