@@ -12,20 +12,12 @@
 #pragma once
 
 #include <optional>
-#include <string>
-#include <unordered_map>
-#include <unordered_set>
 
+#include "compiler/ir/model.h"
 #include "compiler/support/status.h"
 #include "onnx/onnx.pb.h"
 
 namespace plimsoll {
-
-struct AuthorNotes {
-  std::unordered_set<std::string> trained = {}, frozen = {}, buffers = {}, detached = {};
-  std::unordered_map<std::string, int64_t> padding = {};
-  bool modes_are_stated = false;
-};
 
 // nullopt: the model has none. Errors: invalid_model, where they cannot be read; unsupported, where they have a newer
 // schema.

@@ -1,20 +1,26 @@
 // A model as one file once more, and a checkpoint's weights in it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 #include "compiler/import/load.h"
-#include "compiler/import/random_mask.h"
+#include "compiler/import/plain_model.h"
 #include "compiler/import/sha256.h"
+#include "compiler/network/simplify/random_mask.h"
 #include "compiler/support/counted.h"
 #include "compiler/support/json.h"
 #include "compiler/support/new_file.h"
 
 namespace plimsoll {
 namespace {
+
+using GraphNodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 
 Result<std::string> read_whole(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
@@ -86,10 +92,34 @@ Status put_weights(ModelFile& file, const std::string& checkpoint) {
   return {};
 }
 
+// Masks become what they are in the mean, of whatever shape: the last step converts p itself, and what it was compared with
+// goes. Whether there were any.
+bool replace_random_masks(GraphNodes& nodes, const std::unordered_set<std::string>& outputs) {
+  std::vector<ModelNode> plain;
+  for (const onnx::NodeProto& node : nodes) plain.push_back(plain_node(node));
+  const RandomMasks masks = find_random_masks(plain, outputs);
+  for (onnx::NodeProto& node : nodes) {
+    const auto mask = node.output_size() > 0 ? masks.by_output.find(node.output(0)) : masks.by_output.end();
+    if (mask == masks.by_output.end()) continue;
+    if (node.op_type() == "Bernoulli") {
+      node.set_op_type("Identity");
+      node.clear_attribute();
+    } else {
+      if (node.op_type() == "Floor") node.set_op_type("Identity");
+      node.set_input(0, mask->second.probability);
+    }
+  }
+  const auto gone = std::remove_if(nodes.begin(), nodes.end(), [&](const onnx::NodeProto& node) {
+    return node.output_size() == 1 && masks.steps.contains(node.output(0));
+  });
+  nodes.erase(gone, nodes.end());
+  return !masks.by_output.empty();
+}
+
 // BatchNormalization has had `training_mode` since opset 14 and, where it is set, the next statistics as further outputs, which
 // nobody reads in a model; Dropout has had it as its third input since opset 12. Older ones have further outputs only.
 // Whether something has another shape now.
-bool stop_training(google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, const std::unordered_set<std::string>& outputs) {
+bool stop_training(GraphNodes& nodes, const std::unordered_set<std::string>& outputs) {
   const bool reshaped = replace_random_masks(nodes, outputs);
   for (onnx::NodeProto& node : nodes) {
     if (!is_onnx_domain(node.domain())) continue;

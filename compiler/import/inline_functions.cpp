@@ -7,8 +7,8 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "compiler/import/graph_order.h"
 #include "compiler/import/load.h"
+#include "compiler/import/plain_model.h"
 #include "compiler/support/counted.h"
 
 namespace plimsoll {
@@ -70,7 +70,7 @@ class Inliner {
       if (stack_[i].function == &function) return cycle(i);
     if (call.input_size() > function.input_size() || call.output_size() > function.output_size())
       return Error{ExitCode::invalid_model,
-                   fmt::format("{}: calls function '{}' with {} and {}, it has {} and {}", describe(call),
+                   fmt::format("{}: calls function '{}' with {} and {}, it has {} and {}", describe(plain_node(call)),
                                function.name(), counted(call.input_size(), "input"), counted(call.output_size(), "output"), function.input_size(), function.output_size())};
     ++calls_;
     Frame frame{.function = &function, .prefix = prefix_of(call)};

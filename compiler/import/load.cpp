@@ -135,8 +135,6 @@ bool may_stay_outside(const onnx::TensorProto& tensor) {
   return longer >= 2 && elements_of(tensor).value_or(0) > kSmall;
 }
 
-std::string who_is(const onnx::TensorProto& tensor) { return fmt::format("initializer '{}'", tensor.name()); }
-
 Status load_attribute_data(onnx::NodeProto& node, ModelDirectory& directory) {
   for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
     if (!attribute.has_t()) continue;
@@ -147,6 +145,10 @@ Status load_attribute_data(onnx::NodeProto& node, ModelDirectory& directory) {
 }
 
 }  // namespace
+
+std::string describe_initializer(const onnx::TensorProto& tensor) {
+  return fmt::format("initializer '{}'", tensor.name());
+}
 
 int64_t opset_of(const onnx::ModelProto& model) {
   int64_t opset = 0;
@@ -198,22 +200,12 @@ Status load_data(ModelFile& file, bool holds_weights) {
     if (!holds_weights && may_stay_outside(tensor)) {
       WeightLook look;
       const int64_t bytes = *elements_of(tensor) * static_cast<int64_t>(sizeof(float));
-      PLIMSOLL_TRY(directory.pass_over(tensor, bytes, who_is(tensor), [&](std::string_view piece) { look.add(piece); }));
+      PLIMSOLL_TRY(directory.pass_over(tensor, bytes, describe_initializer(tensor), [&](std::string_view piece) { look.add(piece); }));
       if (!look.is_additive_mask() && file.looked_at.emplace(tensor.name(), look).second) continue;
     }
-    PLIMSOLL_TRY(normalise_data(tensor, directory, who_is(tensor)));
+    PLIMSOLL_TRY(normalise_data(tensor, directory, describe_initializer(tensor)));
   }
   for (onnx::NodeProto& node : *graph.mutable_node()) PLIMSOLL_TRY(load_attribute_data(node, directory));
-  return {};
-}
-
-Status hold_constants(ModelFile& file, const std::unordered_set<std::string>& trained) {
-  ModelDirectory directory(file.path);
-  for (onnx::TensorProto& tensor : *file.model.mutable_graph()->mutable_initializer()) {
-    if (!file.looked_at.contains(tensor.name()) || trained.contains(tensor.name())) continue;
-    PLIMSOLL_TRY(normalise_data(tensor, directory, who_is(tensor)));
-    file.looked_at.erase(tensor.name());
-  }
   return {};
 }
 

@@ -2,9 +2,9 @@
 
 #include <memory>
 #include <string>
-#include <unordered_set>
 
 #include "compiler/import/loaded_model.h"
+#include "compiler/ir/model.h"
 #include "compiler/support/status.h"
 
 namespace plimsoll {
@@ -19,12 +19,9 @@ Result<std::shared_ptr<ModelFile>> load_model(const std::string& path);
 // are no masks, and of at least two dimensions.
 Status load_data(ModelFile& file, bool holds_weights = true);
 
-// Brings inline what is none of `trained` after all, but a constant.
-Status hold_constants(ModelFile& file, const std::unordered_set<std::string>& trained);
-
 // Of the domain ai.onnx; 0 when the model imports none.
 int64_t opset_of(const onnx::ModelProto& model);
 
-inline bool is_onnx_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
+std::string describe_initializer(const onnx::TensorProto& tensor);  // "initializer 'conv1.weight'"
 
 }  // namespace plimsoll

@@ -7,7 +7,7 @@
 
 #include "compiler/import/author.h"
 #include "compiler/import/model_file.h"
-#include "compiler/import/weight_look.h"
+#include "compiler/network/simplify/weight_look.h"
 #include "onnx/onnx.pb.h"
 
 namespace plimsoll {

@@ -7,14 +7,12 @@
 #include <string>
 #include <string_view>
 
+#include "compiler/ir/model.h"
 #include "compiler/support/status.h"
 
 namespace plimsoll {
 
 struct ModelFile;  // the ONNX model in memory, with its functions inlined and its merged initializers apart
-
-// Protobuf's own limit on one message, and so on an ONNX file.
-inline constexpr int64_t kModelBytesLimit = 0x7fffffff;
 
 // Bytes [offset, offset + bytes) of a file.
 struct FileRange {

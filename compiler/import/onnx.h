@@ -1,4 +1,4 @@
-// ONNX in, Network out: the only door to ONNX and Protobuf. Nothing of either shows here.
+// ONNX in, Network out: the only door to Protobuf, of which nothing shows here.
 //
 // After import_onnx() every operator of the network is known, every type is inferred (dimension N is the number of
 // samples), what can be known while compiling is a constant, and every node matters to an output.
@@ -8,7 +8,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "compiler/import/model_file.h"
@@ -44,10 +43,5 @@ struct ImportedModel {
 // Errors: unreadable_input (the file, or external data that it needs), invalid_model, unsupported (everything that is
 // not supported, at once), usage (symbolic dimensions that nobody gave a number).
 Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& options);
-
-// Operators whose results are worked out where their inputs are known but for the batch: in alphabetical order.
-std::vector<std::string_view> folded_operators();
-// Operators that are said in others, in whole or in some of their forms (spellings.h).
-std::vector<std::string_view> spelled_operators();
 
 }  // namespace plimsoll

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <cmath>
-#include <cstring>
+#include <vector>
 
-#include "compiler/support/bytes.h"
+#include "compiler/ir/model.h"
 
 namespace plimsoll {
 namespace {
@@ -59,115 +58,16 @@ std::string raw_of_typed(const TensorProto& tensor) {
   return raw;
 }
 
-double half_to_double(uint16_t half) {
-  const int exponent = half >> 10 & 31, fraction = half & 1023;
-  const double sign = half & 0x8000 ? -1 : 1;
-  if (exponent == 31) return fraction ? std::nan("") : sign * HUGE_VAL;
-  return sign * (exponent ? std::ldexp(1024 + fraction, exponent - 25) : std::ldexp(fraction, -24));
-}
-
-template <class T>
-std::vector<Dim> read_ints(const std::string& raw) {
-  std::vector<Dim> ints(raw.size() / sizeof(T));
-  for (size_t i = 0; i < ints.size(); ++i) {
-    T item;
-    std::memcpy(&item, raw.data() + i * sizeof(T), sizeof(T));
-    ints[i] = {static_cast<int64_t>(item)};
-  }
-  return ints;
-}
-
-template <class T, class Convert>
-std::vector<double> read_reals(const std::string& raw, Convert convert) {
-  std::vector<double> reals(raw.size() / sizeof(T));
-  for (size_t i = 0; i < reals.size(); ++i) {
-    T item;
-    std::memcpy(&item, raw.data() + i * sizeof(T), sizeof(T));
-    reals[i] = convert(item);
-  }
-  return reals;
-}
-
-template <class T>
-void write_all(std::string& raw, const KnownValue& known, size_t count) {
-  raw.resize(count * sizeof(T));
-  for (size_t i = 0; i < count; ++i) {
-    const T item = known.real() ? static_cast<T>(known.number(i)) : static_cast<T>(known.integer(i).value);
-    std::memcpy(raw.data() + i * sizeof(T), &item, sizeof(T));
-  }
-}
-
 std::string shape_text(const TensorProto& tensor) {
-  std::string text = element_name(tensor.data_type()) + "[";
+  std::string text = element_name(static_cast<ElementType>(tensor.data_type())) + "[";
   for (int i = 0; i < tensor.dims_size(); ++i) text += (i ? "," : "") + std::to_string(tensor.dims(i));
   return text + "]";
 }
 
 }  // namespace
 
-bool is_real(int element) {
-  return element == TensorProto::FLOAT || element == TensorProto::DOUBLE || element == TensorProto::FLOAT16 ||
-         element == TensorProto::BFLOAT16;
-}
-
-bool KnownValue::real() const { return is_real(element); }
-
-bool KnownValue::depends_on_batch() const {
-  for (const Dim dim : dims)
-    if (dim.batch) return true;
-  for (const Dim dim : ints)
-    if (dim.batch) return true;
-  return false;
-}
-
-std::optional<int64_t> KnownValue::elements() const {
-  int64_t count = 1;
-  for (const Dim dim : dims) {
-    if (dim.batch) return std::nullopt;
-    const std::optional<int64_t> product = checked_mul(count, dim.value);
-    if (!product || *product > kElementLimit) return std::nullopt;
-    count = *product;
-  }
-  return count;
-}
-
-std::string element_name(int element) {
-  switch (element) {
-    case TensorProto::FLOAT: return "f32";
-    case TensorProto::DOUBLE: return "f64";
-    case TensorProto::FLOAT16: return "f16";
-    case TensorProto::BFLOAT16: return "bf16";
-    case TensorProto::INT32: return "i32";
-    case TensorProto::INT64: return "i64";
-    case TensorProto::UINT8: return "u8";
-    case TensorProto::INT8: return "i8";
-    case TensorProto::BOOL: return "bool";
-    case TensorProto::STRING: return "string";
-    default: return onnx::TensorProto_DataType_IsValid(element)
-                        ? onnx::TensorProto_DataType_Name(static_cast<onnx::TensorProto_DataType>(element))
-                        : fmt::format("type {}", element);
-  }
-}
-
-std::optional<DataType> data_type_of(int element) {
-  switch (element) {
-    case TensorProto::FLOAT: return DataType::f32;
-    case TensorProto::INT32: return DataType::i32;
-    case TensorProto::INT64: return DataType::i64;
-    case TensorProto::UINT8: case TensorProto::BOOL: return DataType::u8;
-    default: return std::nullopt;
-  }
-}
-
 std::optional<int64_t> elements_of(const TensorProto& tensor) {
-  int64_t count = 1;
-  for (const int64_t dim : tensor.dims()) {
-    if (dim < 0) return std::nullopt;
-    const std::optional<int64_t> product = checked_mul(count, dim);
-    if (!product || *product > kElementLimit) return std::nullopt;
-    count = *product;
-  }
-  return count;
+  return elements_of(std::vector<int64_t>(tensor.dims().begin(), tensor.dims().end()));
 }
 
 Status normalise_data(TensorProto& tensor, ModelDirectory& directory, const std::string& who) {
@@ -204,49 +104,6 @@ Status normalise_data(TensorProto& tensor, ModelDirectory& directory, const std:
                  fmt::format("{}: {} needs {} bytes of data, it has {}", who, shape_text(tensor), *elements * *width,
                              tensor.raw_data().size())};
   return {};
-}
-
-std::optional<KnownValue> known_value_of(const TensorProto& tensor) {
-  const std::optional<int64_t> elements = elements_of(tensor);
-  if (!elements || *elements > kKnownLimit || tensor.data_location() == TensorProto::EXTERNAL) return std::nullopt;
-  KnownValue known{.element = tensor.data_type()};
-  for (const int64_t dim : tensor.dims()) known.dims.push_back({dim});
-  const std::string& raw = tensor.raw_data();
-  switch (tensor.data_type()) {
-    case TensorProto::FLOAT: known.reals = read_reals<float>(raw, [](float item) { return item; }); break;
-    case TensorProto::DOUBLE: known.reals = read_reals<double>(raw, [](double item) { return item; }); break;
-    case TensorProto::FLOAT16: known.reals = read_reals<uint16_t>(raw, half_to_double); break;
-    case TensorProto::BFLOAT16:
-      known.reals = read_reals<uint16_t>(raw, [](uint16_t item) { return std::bit_cast<float>(uint32_t{item} << 16); });
-      break;
-    case TensorProto::INT64: known.ints = read_ints<int64_t>(raw); break;
-    case TensorProto::INT32: known.ints = read_ints<int32_t>(raw); break;
-    case TensorProto::INT16: known.ints = read_ints<int16_t>(raw); break;
-    case TensorProto::INT8: known.ints = read_ints<int8_t>(raw); break;
-    case TensorProto::UINT8: known.ints = read_ints<uint8_t>(raw); break;
-    case TensorProto::BOOL:
-      known.ints = read_ints<uint8_t>(raw);
-      for (Dim& item : known.ints) item.value = item.value != 0;
-      break;
-    default: return std::nullopt;
-  }
-  return known;
-}
-
-TensorProto to_tensor(const KnownValue& known, const std::string& name) {
-  TensorProto tensor;
-  tensor.set_name(name);
-  tensor.set_data_type(known.element);
-  for (const Dim dim : known.dims) tensor.add_dims(dim.value);
-  const size_t count = static_cast<size_t>(known.elements().value());
-  std::string& raw = *tensor.mutable_raw_data();
-  switch (known.element) {
-    case TensorProto::FLOAT: write_all<float>(raw, known, count); break;
-    case TensorProto::INT64: write_all<int64_t>(raw, known, count); break;
-    case TensorProto::INT32: write_all<int32_t>(raw, known, count); break;
-    default: write_all<uint8_t>(raw, known, count); break;
-  }
-  return tensor;
 }
 
 }  // namespace plimsoll

@@ -1,7 +1,7 @@
 // Bernoulli: 1 with a probability that is one number, else 0: the masks of stochastic depth, one element for each sample.
 //   RandomMask {y}
 // Like Dropout's, the mask is a function of seed, iteration, round, the node's key and the element's place: run again it is
-// the same. In evaluation it is its mean. It reads nothing: importing (compiler/import/random_mask.h) says its shape by
+// the same. In evaluation it is its mean. It reads nothing: importing (compiler/network/simplify/random_mask.h) says its shape by
 // attribute `shape`, in which -1 is the number of samples, and its probability by `probability`.
 #include "compiler/ops/op.h"
 #include "compiler/ops/random_key.h"

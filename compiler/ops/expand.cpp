@@ -1,6 +1,6 @@
 // Expand: x stretched to a shape known while compiling (a class token for every sample).   BroadcastTo {x, y}
 // The gradient is summed over what was stretched, samples included. An entry of -1, which no file has, is the number of
-// samples (compiler/import/builder.cpp).
+// samples (compiler/network/simplify/builder.cpp).
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/reshaping.h"
 #include "compiler/ops/whole.h"

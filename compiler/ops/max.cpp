@@ -1,5 +1,5 @@
 // Max of two tensors with broadcasting: y is the larger of a and b, NaN where one is.   (compiler/ops/extreme.h)
-// compiler/import/spellings.cpp writes any other number of operands as these, or as Identity.
+// compiler/network/simplify/spellings.cpp writes any other number of operands as these, or as Identity.
 #include "compiler/ops/extreme.h"
 
 namespace plimsoll {

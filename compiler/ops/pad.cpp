@@ -1,7 +1,7 @@
 // Pad with a constant; negative pads cut off.   Pad {x, y}
 // The gradient is the same kernel with the opposite pads: it cuts off what was put on.
 // Pad with elements of the input (edge, reflect, wrap) along one axis.   PadAxis {x, y}   PadAxisBackward {dy, dx}
-// compiler/import/spellings_padding.cpp writes a Pad along several axes as one node for each.
+// compiler/network/simplify/spellings_padding.cpp writes a Pad along several axes as one node for each.
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/op.h"
 #include "runtime/attrs/pad.h"

@@ -2,7 +2,7 @@
 //   ResizeForward {x, y}   ResizeBackward {dy, dx}
 // Where an output's pixel lies in the input is start + o · step along each axis, whatever coordinate_transformation_mode
 // says; kernels know no more. Opset 10 knows scales alone; since opset 18 `axes` may name the axes that are given. An entry of
-// -1 in sizes, which no file has, is the number of samples (compiler/import/builder.cpp).
+// -1 in sizes, which no file has, is the number of samples (compiler/network/simplify/builder.cpp).
 #include <cmath>
 
 #include "compiler/ops/op.h"

@@ -1,4 +1,4 @@
-// WholeBatch: Plimsoll's own, put behind an input by the import (compiler/import/builder.cpp) where a model computes
+// WholeBatch: Plimsoll's own, put behind an input (compiler/network/simplify/builder.cpp) where a model computes
 // with its samples beside each other: [N, d…] → [samples, d…], the attribute `samples` being those of an iteration.
 // No task; what reads it needs all of them.
 #include "compiler/ops/reshaping.h"

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/import/onnx.h"
+#include "compiler/network/simplify/fold.h"
+#include "compiler/network/simplify/spellings.h"
 #include "compiler/ops/op.h"
 
 namespace plimsoll::fuzz {

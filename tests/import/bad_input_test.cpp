@@ -6,9 +6,9 @@
 
 #include <functional>
 
-#include "compiler/import/fold.h"
-#include "compiler/import/slots.h"
-#include "compiler/import/spellings.h"
+#include "compiler/network/simplify/fold.h"
+#include "compiler/network/simplify/slots.h"
+#include "compiler/network/simplify/spellings.h"
 #include "compiler/ops/op.h"
 #include "tests/import/model_builder.h"
 

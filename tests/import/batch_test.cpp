@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <functional>
 
-#include "compiler/import/batch.h"
+#include "compiler/network/simplify/batch.h"
 #include "tests/import/model_builder.h"
 
 using namespace plimsoll;

@@ -3,8 +3,9 @@
 #include <catch2/catch.hpp>
 #include <functional>
 
-#include "compiler/import/batch.h"
-#include "compiler/import/loaded_model.h"
+#include "compiler/import/plain_model.h"
+#include "compiler/network/simplify/batch.h"
+#include "compiler/network/simplify/known_value.h"
 #include "tests/import/model_builder.h"
 
 using namespace plimsoll;
@@ -56,8 +57,9 @@ std::vector<double> computed(const Make& make, const std::vector<std::string>& x
   REQUIRE(imported.ok());
   REQUIRE(imported->network.nodes.size() == 1);
   const Value& value = imported->network.values[imported->network.nodes.begin()->inputs[1]];
-  for (const auto& tensor : imported->file->model.graph().initializer())
-    if (tensor.name() == value.initializer) {
+  const Model model = plain_model(imported->file);
+  for (const ModelTensor& tensor : model.initializers)
+    if (tensor.name == value.initializer) {
       const auto known = known_value_of(tensor);
       REQUIRE(known);
       std::vector<double> items;

@@ -31,6 +31,7 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"compiler/papers", {"compiler/ops", "compiler/ir", "compiler/support", "runtime/attrs"}},
     // It asks for task graphs where what tasks cost decides (layout_choice.h).
     {"compiler/network", {"compiler/training", "compiler/ops", "compiler/ir", "compiler/support", "runtime/attrs"}},
+    {"compiler/network/simplify", {"compiler/network", "compiler/ops", "compiler/ir", "compiler/support", "runtime/attrs"}},
     {"compiler/import", {"compiler/network", "compiler/ops", "compiler/ir", "compiler/support", "runtime/attrs"}},
     {"compiler/check", {"compiler/ir", "compiler/support", "runtime/attrs"}},
     {"compiler/report", {"compiler/ir", "compiler/support", "runtime/attrs"}},

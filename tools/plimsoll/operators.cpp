@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "compiler/import/onnx.h"
+#include "compiler/network/simplify/fold.h"
+#include "compiler/network/simplify/spellings.h"
 #include "compiler/ops/activation.h"
 #include "compiler/ops/op.h"
 #include "tools/plimsoll/commands.h"
@@ -82,7 +83,7 @@ std::string as_page(const std::vector<Row>& rows) {
     text += fmt::format("| {} | {} | {} | {} | {} |\n", row.name, row.opsets, row.gradient, row.layouts, row.samples);
   return text +
          "\n## In words of others\n\n"
-         "Written down as what they are made of ([compiler/import/spellings.h](../compiler/import/spellings.h)):\n" +
+         "Written down as what they are made of ([compiler/network/simplify/spellings.h](../compiler/network/simplify/spellings.h)):\n" +
          list_of(spelled_operators(), 140) +
          ",\nand convolutions and pools over one dimension. SplitToSequence with SequenceAt is a Split, what exporters draw masks with\n"
          "(RandomUniformLike, Less, Cast) is Bernoulli.\n"

@@ -1,0 +1,157 @@
+#include "compiler/import/plain_model.h"
+
+#include <algorithm>
+
+#include "compiler/import/external_data.h"
+#include "compiler/import/load.h"
+#include "compiler/import/tensor_data.h"
+
+namespace plimsoll {
+namespace {
+
+using onnx::AttributeProto;
+
+template <class Entries>
+Metadata metadata_of(const Entries& entries) {
+  Metadata metadata;
+  for (const onnx::StringStringEntryProto& entry : entries) metadata.push_back({entry.key(), entry.value()});
+  return metadata;
+}
+
+template <class T, class Field>
+std::vector<T> list_of(const Field& field) {
+  return {field.begin(), field.end()};
+}
+
+// Elements that are the file's: whoever holds them holds the file.
+using Owner = std::shared_ptr<const void>;
+
+ModelTensor tensor_of(const onnx::TensorProto& tensor, const Owner& owner) {
+  ModelTensor made{.name = tensor.name(),
+                   .type = static_cast<ElementType>(tensor.data_type()),
+                   .dims = list_of<int64_t>(tensor.dims())};
+  if (tensor.has_raw_data()) made.data = {owner, &tensor.raw_data()};
+  return made;
+}
+
+ModelAttribute attribute_of(const AttributeProto& attribute, const Owner& owner) {
+  ModelAttribute made{.name = attribute.name()};
+  switch (attribute.type()) {
+    case AttributeProto::INT: made.value = int64_t{attribute.i()}; break;
+    case AttributeProto::FLOAT: made.value = attribute.f(); break;
+    case AttributeProto::STRING: made.value = attribute.s(); break;
+    case AttributeProto::INTS: made.value = list_of<int64_t>(attribute.ints()); break;
+    case AttributeProto::FLOATS: made.value = list_of<float>(attribute.floats()); break;
+    case AttributeProto::STRINGS: made.value = list_of<std::string>(attribute.strings()); break;
+    case AttributeProto::TENSOR: made.value = tensor_of(attribute.t(), owner); break;
+    default: break;
+  }
+  return made;
+}
+
+ModelNode node_of(const onnx::NodeProto& node, const Owner& owner) {
+  ModelNode made{.op = node.op_type(),
+                 .domain = node.domain(),
+                 .name = node.name(),
+                 .inputs = list_of<std::string>(node.input()),
+                 .outputs = list_of<std::string>(node.output()),
+                 .metadata = metadata_of(node.metadata_props())};
+  for (const AttributeProto& attribute : node.attribute()) made.attributes.push_back(attribute_of(attribute, owner));
+  return made;
+}
+
+DeclaredValue declared(const onnx::ValueInfoProto& value) {
+  const onnx::TypeProto::Tensor& tensor = value.type().tensor_type();
+  DeclaredValue made{.name = value.name(),
+                     .is_tensor = value.type().has_tensor_type(),
+                     .type = static_cast<ElementType>(tensor.elem_type()),
+                     .metadata = metadata_of(value.metadata_props())};
+  if (!tensor.has_shape()) return made;
+  made.dims.emplace();
+  for (const auto& dim : tensor.shape().dim()) {
+    DeclaredDim& to = made.dims->emplace_back();
+    if (dim.has_dim_value()) to.size = dim.dim_value();
+    to.symbol = dim.dim_param();
+  }
+  return made;
+}
+
+onnx::TensorProto proto_of(const ModelTensor& tensor) {
+  onnx::TensorProto made;
+  made.set_name(tensor.name);
+  made.set_data_type(static_cast<int>(tensor.type));
+  for (const int64_t dim : tensor.dims) made.add_dims(dim);
+  if (tensor.data) made.set_raw_data(*tensor.data);
+  return made;
+}
+
+// Before IR version 4 every initializer is an input of the graph too.
+void add_initializer(onnx::ModelProto& model, onnx::TensorProto tensor) {
+  onnx::GraphProto& graph = *model.mutable_graph();
+  if (model.ir_version() < 4) {
+    onnx::ValueInfoProto& input = *graph.add_input();
+    input.set_name(tensor.name());
+    onnx::TypeProto::Tensor& type = *input.mutable_type()->mutable_tensor_type();
+    type.set_elem_type(tensor.data_type());
+    for (const int64_t dim : tensor.dims()) type.mutable_shape()->add_dim()->set_dim_value(dim);
+  }
+  *graph.add_initializer() = std::move(tensor);
+}
+
+}  // namespace
+
+ModelNode plain_node(const onnx::NodeProto& node) { return node_of(node, {}); }
+
+Model plain_model(const std::shared_ptr<ModelFile>& file) {
+  const onnx::GraphProto& graph = file->model.graph();
+  Model model{.name = graph.name(),
+              .producer = file->model.producer_name(),
+              .opset = opset_of(file->model),
+              .metadata = metadata_of(graph.metadata_props()),
+              .author = file->author};
+  for (const onnx::NodeProto& node : graph.node()) model.nodes.push_back(node_of(node, file));
+  for (const onnx::TensorProto& tensor : graph.initializer()) {
+    ModelTensor& made = model.initializers.emplace_back(tensor_of(tensor, file));
+    const auto looked = file->looked_at.find(tensor.name());
+    if (looked == file->looked_at.end()) continue;
+    made.stays_outside = true;
+    made.bad_numbers = looked->second.bad();
+  }
+  for (const onnx::ValueInfoProto& value : graph.input()) model.inputs.push_back(declared(value));
+  for (const onnx::ValueInfoProto& value : graph.output()) model.outputs.push_back(declared(value));
+  for (const onnx::ValueInfoProto& value : graph.value_info()) model.values.push_back(declared(value));
+  return model;
+}
+
+Status hold_constants(const std::shared_ptr<ModelFile>& file, Model& model,
+                      const std::unordered_set<std::string>& trained) {
+  ModelDirectory directory(file->path);
+  for (onnx::TensorProto& tensor : *file->model.mutable_graph()->mutable_initializer()) {
+    if (!file->looked_at.contains(tensor.name()) || trained.contains(tensor.name())) continue;
+    PLIMSOLL_TRY(normalise_data(tensor, directory, describe_initializer(tensor)));
+    file->looked_at.erase(tensor.name());
+    const auto held = std::find_if(model.initializers.begin(), model.initializers.end(),
+                                   [&](const ModelTensor& other) { return other.name == tensor.name(); });
+    held->stays_outside = false;
+    held->data = {file, &tensor.raw_data()};
+  }
+  return {};
+}
+
+void write_back(Model model, ModelFile& file) {
+  onnx::GraphProto& graph = *file.model.mutable_graph();
+  // Initializers of the model are the file's, in their order, and then new ones. They come first here: their elements may
+  // lie in nodes that go.
+  for (size_t i = static_cast<size_t>(graph.initializer_size()); i < model.initializers.size(); ++i)
+    add_initializer(file.model, proto_of(model.initializers[i]));
+  if (model.nodes.size() == static_cast<size_t>(graph.node_size())) return;
+  std::unordered_set<std::string_view> made;
+  for (const ModelNode& node : model.nodes) made.insert(node.outputs.begin(), node.outputs.end());
+  auto& nodes = *graph.mutable_node();
+  const auto gone = std::remove_if(nodes.begin(), nodes.end(), [&](const onnx::NodeProto& node) {
+    return node.output_size() == 1 && !node.output(0).empty() && !made.contains(node.output(0));
+  });
+  nodes.erase(gone, nodes.end());
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,231 @@
+#include "compiler/network/simplify/batch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <unordered_set>
+
+#include "compiler/support/bytes.h"
+
+namespace plimsoll {
+namespace {
+
+bool looks_like_batch(std::string symbol) {
+  std::transform(symbol.begin(), symbol.end(), symbol.begin(), [](unsigned char c) { return std::tolower(c); });
+  return symbol == "n" || symbol == "bs" || symbol == "b" || symbol.find("batch") != std::string::npos;
+}
+
+std::vector<const DeclaredValue*> fed_inputs(const Model& model) {
+  std::unordered_set<std::string_view> initializers;
+  for (const auto& tensor : model.initializers) initializers.insert(tensor.name);
+  std::vector<const DeclaredValue*> inputs;
+  for (const auto& input : model.inputs)
+    if (!initializers.contains(input.name)) inputs.push_back(&input);
+  return inputs;
+}
+
+// The symbol of the batch: that of the first dimension of the first input, unless the user gave it a number, or another dimension is
+// called a batch and that one is not (then the model is sequence-first).
+std::string batch_symbol(const std::vector<const DeclaredValue*>& inputs, const SimplifyOptions& options) {
+  std::string first;
+  for (const auto* input : inputs)
+    for (size_t i = 0; input->dims && i < input->dims->size(); ++i) {
+      const std::string& symbol = (*input->dims)[i].symbol;
+      if (symbol.empty() || options.dims.contains(symbol)) continue;
+      const bool leading = i == 0, like_batch = looks_like_batch(symbol);
+      if (first.empty() && like_batch) return symbol;
+      if (symbol.find("batch") != std::string::npos) return symbol;
+      if (first.empty() && leading) first = symbol;
+    }
+  return first;
+}
+
+// Elements per sample and whether the batch is among the dimensions.
+struct Count { int64_t value = 1; bool batch = false; };
+
+std::optional<Count> count_of(const Dims& dims) {
+  Count count;
+  for (const Dim dim : dims) {
+    const auto product = checked_mul(count.value, dim.value);
+    if (!product || (count.batch && dim.batch)) return std::nullopt;
+    count = {*product, count.batch || dim.batch};
+  }
+  return count;
+}
+
+// Each number was for a dimension that is there, and the samples have one left.
+Status check_given_dims(const std::vector<const DeclaredValue*>& inputs, const ModelInputs& found, const SimplifyOptions& options) {
+  std::string symbols;
+  for (const auto* input : inputs)
+    for (size_t i = 0; input->dims && i < input->dims->size(); ++i)
+      if (const std::string shown = "'" + (*input->dims)[i].symbol + "'"; shown != "''" && symbols.find(shown) == std::string::npos)
+        symbols += (symbols.empty() ? "" : ", ") + shown;
+  for (const auto& [name, size] : options.dims)
+    if (symbols.find("'" + name + "'") == std::string::npos)
+      return Error{ExitCode::usage, fmt::format("--dim {}={}: the model has no dimension of that name; {}", name, size,
+                                                symbols.empty() ? "none of its dimensions has one" : "those that have one are " + symbols)};
+  const bool any = std::any_of(found.inputs.begin(), found.inputs.end(), [](const ModelInput& input) { return input.type.depends_on_batch(); });
+  if (!any && !options.dims.empty() && !found.inputs.empty())
+    return Error{ExitCode::usage, fmt::format("--dim leaves no dimension for the samples, whose number is --batch; the model has {}", symbols)};
+  return {};
+}
+
+std::string target_text(const std::vector<Dim>& target) { return to_string(Dims(target)); }
+
+}  // namespace
+
+Result<ModelInputs> find_inputs(const Model& model, const SimplifyOptions& options) {
+  const auto inputs = fed_inputs(model);
+  const std::string symbol = batch_symbol(inputs, options);
+  ModelInputs found;
+  std::vector<std::string> open;  // symbolic dimensions without a number
+  for (const auto* input : inputs) {
+    const auto invalid = [&](const std::string& what) {
+      return Error{ExitCode::invalid_model, fmt::format("input '{}': {}", input->name, what)};
+    };
+    if (!input->is_tensor)
+      return Error{ExitCode::unsupported, fmt::format("input '{}' is no tensor (a sequence, map or optional)", input->name)};
+    const auto element = data_type_of(input->type);
+    if (!element)
+      return Error{ExitCode::unsupported, fmt::format("input '{}' is {}; inputs may be f32, i32, i64, u8 or bool",
+                                                      input->name, element_name(input->type))};
+    if (!input->dims) return invalid("has no shape; run onnx.shape_inference or export with a sample input");
+    if (input->dims->size() > static_cast<size_t>(kMaxRank))
+      return Error{ExitCode::unsupported, fmt::format("input '{}' has {} dimensions, at most {} are supported",
+                                                      input->name, input->dims->size(), kMaxRank)};
+    TensorType type{.type = *element};
+    for (size_t i = 0; i < input->dims->size(); ++i) {
+      const DeclaredDim& dim = (*input->dims)[i];
+      const std::string& name = dim.symbol;
+      const auto given = dim.size || name.empty() ? options.dims.end() : options.dims.find(name);
+      if (dim.size && *dim.size <= 0) return invalid(fmt::format("dimension {} is {}", i, *dim.size));
+      if (given != options.dims.end()) {
+        if (given->second <= 0)
+          return Error{ExitCode::usage, fmt::format("--dim {}={}: a dimension is positive", name, given->second)};
+        type.dims.push_back({given->second});
+      } else if (!dim.size && (name.empty() ? i == 0 : name == symbol)) {
+        type.dims.push_back(kBatch);
+      } else if (dim.size && i == 0 && symbol.empty() &&
+                 (!found.exported_batch || *found.exported_batch == *dim.size)) {
+        found.exported_batch = *dim.size;
+        type.dims.push_back(kBatch);
+      } else if (dim.size) {
+        type.dims.push_back({*dim.size});
+      } else if (i == 0 && !looks_like_batch(symbol)) {
+        type.dims.push_back(kBatch);
+      } else {
+        const std::string shown = name.empty() ? fmt::format("dimension {} of input '{}', which has no name: export the model with a size there", i, input->name)
+                                               : fmt::format("'{}' (dimension {} of input '{}')", name, i, input->name);
+        open.push_back(shown);
+        type.dims.push_back({1});
+      }
+    }
+    if (std::count_if(type.dims.begin(), type.dims.end(), [](Dim dim) { return dim.batch; }) > 1)
+      return invalid(fmt::format("more than one dimension is the batch: {}", to_string(type.dims)));
+    const auto count = count_of(type.dims);
+    const auto total = count ? checked_mul(count->value, count->batch ? options.batch : 1) : std::nullopt;
+    if (!total || *total > kElementLimit)
+      return invalid(fmt::format("{} with a batch of {} has too many elements", to_string(type.dims), options.batch));
+    found.inputs.push_back({input->name, type});
+  }
+  if (open.empty()) {
+    PLIMSOLL_TRY(check_given_dims(inputs, found, options));
+    return found;
+  }
+  Error error{ExitCode::usage, "the model has symbolic dimensions besides the batch; give each a number, as --dim NAME=128"};
+  error.notes = std::move(open);
+  return error;
+}
+
+ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool zero_copies,
+                             std::optional<int64_t> exported_batch) {
+  const auto fail = [&](std::string_view why) {
+    return ReshapeTarget{.error = fmt::format("cannot reshape {} to {}: {}", to_string(x), target_text(target), why)};
+  };
+  const auto elements = count_of(x);
+  if (!elements) return fail("the number of elements is not a multiple of the batch");
+
+  // What stands in the target: the batch as a symbol, the open entry, and the product of the rest.
+  std::optional<size_t> symbol, open;
+  int64_t rest = 1;
+  bool stays = false;  // the batch is copied from x
+  ReshapeTarget result;
+  for (size_t i = 0; i < target.size(); ++i) {
+    Dim dim = target[i];
+    const bool copied = dim == Dim{0} && zero_copies;
+    result.entries.push_back(dim.value);
+    if (copied) {
+      if (i >= x.size()) return fail(fmt::format("entry {} copies a dimension that is not there", i));
+      dim = x[i];
+    }
+    if (dim.batch) {
+      if (symbol || stays) return fail("the batch appears twice");
+      if (copied) stays = true;
+      else symbol = i;
+    } else if (dim.value == -1) {
+      if (open) return fail("two entries are open");
+      open = i;
+    } else {
+      const auto product = dim.value < 0 ? std::nullopt : checked_mul(rest, dim.value);
+      if (!product) return fail("the target is negative or too large");
+      rest = *product;
+    }
+  }
+
+  if (stays) return result;
+  if (symbol) {
+    const auto product = checked_mul(rest, target[*symbol].value);
+    if (!elements->batch || !product || *product == 0 || elements->value % *product != 0 ||
+        (!open && elements->value != *product))
+      return fail("the numbers of elements differ");
+    if (open) result.entries[*open] = elements->value / *product;
+    result.entries[*symbol] = -1;
+    return result;
+  }
+  if (!elements->batch || !exported_batch || rest == 0) return result;
+
+  // Numbers only. Written for a fixed batch, one of them may be the batch: at the batch's own place,
+  const int64_t batch = *exported_batch;
+  const auto replace = [&](size_t i) {
+    const int64_t others = rest / target[i].value;
+    if (others == 0 || elements->value % others != 0) return false;
+    if (open) result.entries[*open] = elements->value / others / (target[i].value / batch);
+    result.entries[i] = -1;
+    result.rewritten = true;
+    return true;
+  };
+  const size_t axis = static_cast<size_t>(std::find_if(x.begin(), x.end(), [](Dim dim) { return dim.batch; }) - x.begin());
+  const bool same_before = axis < target.size() && std::equal(x.begin(), x.begin() + static_cast<int64_t>(axis), target.begin());
+  if (same_before && target[axis].value == x[axis].value * batch && !target[axis].batch) {
+    const int64_t others = rest / target[axis].value, per_sample = elements->value / x[axis].value;
+    if (open ? others != 0 && per_sample % others == 0 : per_sample == others) {
+      replace(axis);
+      return result;
+    }
+  }
+  // or in front, merged with dimensions that followed it or parted from them: [N,4,8] → [4N,8], [4N,8] → [N,4,8]. With a batch of one,
+  // any number is a multiple of it, so it has to be a product of dimensions that are there.
+  if (!target.empty() && axis == 0 && target[0].value > 0 && target[0].value % batch == 0) {
+    const int64_t merged = target[0].value / batch, others = rest / target[0].value;
+    bool parts = merged == 1;
+    int64_t product = 1;
+    for (const Dim dim : x) {
+      product *= dim.value;  // no larger than the elements
+      parts = parts || product == merged;
+    }
+    const auto all = checked_mul(others, merged);
+    const bool fits = all && (open ? *all > 0 && elements->value % *all == 0 : *all == elements->value);
+    if (fits && (open ? batch > 1 && parts : batch > 1 || parts)) {
+      if (open) result.entries[*open] = elements->value / *all;
+      result.entries[0] = -1;
+      result.rewritten = true;
+      return result;
+    }
+  }
+  if (open) return result;  // the open entry takes the batch; the operator checks that it divides
+  return fail(fmt::format("it was exported for a batch of {}, and which entry is the batch cannot be proved; export with a "
+                          "dynamic batch: dynamic_shapes=({{0: 'batch'}},), or dynamic_axes={{'input': {{0: 'batch'}}}} with dynamo=False", batch));
+}
+
+}  // namespace plimsoll

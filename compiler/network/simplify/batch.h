@@ -1,0 +1,44 @@
+// The batch: which dimensions of the inputs are the number of samples, and what becomes of a number of samples that an
+// exporter wrote into the model as a constant.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/model.h"
+#include "compiler/ir/tensor_type.h"
+#include "compiler/network/simplify/known_value.h"
+#include "compiler/network/simplify/options.h"
+#include "compiler/support/status.h"
+
+namespace plimsoll {
+
+struct ModelInput {
+  std::string name = {};
+  TensorType type = {};
+};
+
+struct ModelInputs {
+  std::vector<ModelInput> inputs = {};
+  // The number of samples that the model was exported with, where it was not symbolic.
+  std::optional<int64_t> exported_batch = {};
+  std::vector<std::string> notes = {};
+};
+
+// The graph's inputs that are no initializers. Errors: usage, listing every symbolic dimension that is neither the
+// batch nor in options.dims; invalid_model; unsupported for element types.
+Result<ModelInputs> find_inputs(const Model& model, const SimplifyOptions& options);
+
+// The target of a Reshape of `x`, as the operator understands it: numbers, 0 for "as in x", -1 for "what is left".
+// An entry that is the batch becomes 0 or -1, also one that was exported as a number where that is provable.
+// Error (a sentence, without the node): what could not be proved.
+struct ReshapeTarget {
+  std::vector<int64_t> entries = {};
+  std::string error = {};
+  bool rewritten = false;  // a number was replaced
+};
+ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool zero_copies,
+                             std::optional<int64_t> exported_batch);
+
+}  // namespace plimsoll

@@ -1,0 +1,422 @@
+#include "compiler/network/simplify/builder.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "compiler/network/simplify/batch.h"
+#include "compiler/network/simplify/differentiable.h"
+#include "compiler/network/simplify/graph_edit.h"
+#include "compiler/network/simplify/module_path.h"
+#include "compiler/network/simplify/network_builder.h"
+#include "compiler/network/simplify/padding.h"
+#include "compiler/network/simplify/slots.h"
+#include "compiler/network/simplify/spellings.h"
+#include "compiler/network/simplify/weight_roles.h"
+#include "compiler/support/bytes.h"
+#include "compiler/support/counted.h"
+
+namespace plimsoll {
+namespace {
+
+ConstantData constant_of(const ModelTensor& tensor) {
+  ConstantData data;
+  if (const auto known = known_value_of(tensor)) {
+    data.reals = known->reals;
+    for (const Dim item : known->ints) data.ints.push_back(item.value);
+  }
+  return data;
+}
+
+// Lists of strings (the activations of an LSTM) are joined by commas; graphs and types are of no operator we have.
+struct AsNodeAttribute {
+  std::optional<NodeAttribute> operator()(std::monostate) const { return std::nullopt; }
+  std::optional<NodeAttribute> operator()(int64_t item) const { return item; }
+  std::optional<NodeAttribute> operator()(float item) const { return static_cast<double>(item); }
+  std::optional<NodeAttribute> operator()(const std::string& item) const { return item; }
+  std::optional<NodeAttribute> operator()(const std::vector<int64_t>& items) const { return items; }
+  std::optional<NodeAttribute> operator()(const std::vector<float>& items) const {
+    return std::vector<double>(items.begin(), items.end());
+  }
+  std::optional<NodeAttribute> operator()(const ModelTensor& tensor) const { return constant_of(tensor); }
+  std::optional<NodeAttribute> operator()(const std::vector<std::string>& items) const {
+    return fmt::format("{}", fmt::join(items, ","));
+  }
+};
+
+std::map<std::string, NodeAttribute> attributes_of(const ModelNode& node) {
+  std::map<std::string, NodeAttribute> attributes;
+  for (const ModelAttribute& from : node.attributes)
+    if (auto to = std::visit(AsNodeAttribute{}, from.value)) attributes[from.name] = std::move(*to);
+  return attributes;
+}
+
+// Nothing is computed there: what is made is what was read.
+bool keeps_any_type(std::string_view op) {
+  return op == "Reshape" || op == "Flatten" || op == "Squeeze" || op == "Unsqueeze" || op == "Identity" || op == "Transpose" ||
+         op == "WholeBatch";
+}
+
+}  // namespace
+
+Result<Network> NetworkBuilder::build(const GraphOrder& order) {
+  network_.name = model_.name;
+  network_.modes_are_stated = model_.author && model_.author->modes_are_stated;
+  find_readers(order);
+  std::unordered_set<std::string> outputs;
+  for (const auto& output : model_.outputs) outputs.insert(output.name);
+  masks_ = find_random_masks(model_.nodes, outputs);
+  table_.set_trained(reached_by_gradients(model_, order));
+  table_.set_roles(find_weight_roles(model_, order));
+  PLIMSOLL_TRY(add_inputs());
+  for (const ModelTensor& tensor : model_.initializers) table_[table_.define(tensor.name)].initializer = &tensor;
+  for (const int node : order.nodes) PLIMSOLL_TRY(add_node(model_.nodes[node]));
+  PLIMSOLL_TRY(unsupported_.status(opset_));
+  PLIMSOLL_TRY(add_outputs());
+  say_what_was_rewritten();
+  materialise();
+  return std::move(network_);
+}
+
+void NetworkBuilder::find_readers(const GraphOrder& order) {
+  for (const int node : order.nodes) {
+    for (const std::string& input : model_.nodes[node].inputs) readers_[input].push_back(node);
+    for (const std::string& output : model_.nodes[node].outputs) maker_[output] = node;
+  }
+  for (const auto& output : model_.outputs) readers_[output.name].push_back(kModelOutput);
+}
+
+Status NetworkBuilder::add_inputs() {
+  PLIMSOLL_ASSIGN(ModelInputs inputs, find_inputs(model_, options_));
+  exported_batch_ = inputs.exported_batch;
+  inputs_.set_exported_batch(exported_batch_);
+  for (const ModelInput& input : inputs.inputs) {
+    const ValueId id = table_.add({.name = input.name, .kind = ValueKind::input, .type = input.type});
+    table_[table_.define(input.name)].data = id;
+    network_.inputs.push_back(id);
+    if (fixes_batch_ && input.type.depends_on_batch()) PLIMSOLL_TRY(fix_batch(input.name));
+  }
+  return {};
+}
+
+// For all nodes that read the input, the number of samples is then a constant.
+Status NetworkBuilder::fix_batch(const std::string& name) {
+  const ModelNode whole{.op = "WholeBatch",
+                        .name = name + "/whole_batch",
+                        .inputs = {name},
+                        .outputs = {name},
+                        .attributes = {{.name = "samples", .value = options_.batch}}};
+  return infer(whole, *find_op("WholeBatch"));
+}
+
+Status NetworkBuilder::add_outputs() {
+  for (const auto& output : model_.outputs) {
+    PLIMSOLL_ASSIGN(const ValueId id, table_.as_data(table_.find(output.name), Slot::data));
+    // Of several outputs one is chosen by its name, which an alias has lost.
+    Value& value = network_.values[id];
+    const bool fresh = std::find(network_.outputs.begin(), network_.outputs.end(), id) == network_.outputs.end();
+    if (model_.outputs.size() > 1 && fresh && value.kind == ValueKind::intermediate) value.name = output.name;
+    network_.outputs.push_back(id);
+  }
+  return {};
+}
+
+Status NetworkBuilder::add_node(const ModelNode& source) {
+  if (source.outputs.empty()) return {};
+  PLIMSOLL_TRY(check_outputs(source));
+  if (const auto mask = masks_.by_output.find(source.outputs[0]); mask != masks_.by_output.end()) return add_mask(source, mask->second);
+  if (masks_.steps.contains(source.outputs[0])) return {};
+  if (leave_out_guard(source)) return {};
+  if (is_alias(source)) {
+    table_.alias(source.outputs[0], table_.find(source.inputs[0]));
+    return {};
+  }
+  if (is_of_onnx(source)) {
+    if (auto known = fold(source, opset_, fold_inputs(source))) {
+      Entry& entry = table_[table_.define(source.outputs[0])];
+      entry.known = std::move(known);
+      return {};
+    }
+  }
+  if (is_of_onnx(source)) {
+    if (add_empty_slice(source)) return {};
+    if (const auto less = without_empty_parts(source)) {
+      if (less->inputs.size() > 1) return add_operator(*less);
+      table_.alias(source.outputs[0], table_.find(less->inputs[0]));
+      return {};
+    }
+  }
+  if (source.op == "SplitToSequence" && is_of_onnx(source)) return add_sequence(source);
+  if (source.op == "SequenceAt" && is_of_onnx(source) && take_from_sequence(source)) return {};
+  if (source.op == "Pad" && is_of_onnx(source) && absorb_pad(source)) return {};
+  if (has_spelling(source.op) && is_of_onnx(source)) {
+    PLIMSOLL_ASSIGN(const bool spelled, add_spelled(source));
+    if (spelled) return {};
+  }
+  return add_operator(source);
+}
+
+// A node that stays one. What is not supported is collected, to be told all at once; a model that is wrong ends here.
+Status NetworkBuilder::add_operator(const ModelNode& source) {
+  const Op* op = is_of_onnx(source) ? find_op(source.op) : nullptr;
+  const bool known = op && op->of_onnx() && opset_ >= op->first_opset && opset_ <= op->last_opset;
+  const bool blocked = is_blocked(source);
+  // Behind what is not supported there are no types, but the names of operators are looked at all the same; not those
+  // that may be folded, which perhaps would not be nodes if the types were there.
+  const bool of_shapes = blocked && computes_shapes(source);
+  if (source.op == "Constant" && is_of_onnx(source))
+    unsupported_.add_message(fmt::format("{}: has no value that is read; sparse tensors and texts are not", describe(source)));
+  else if (!known && !(blocked && is_of_onnx(source) && can_fold(source.op)))
+    unsupported_.add_operator(source, op);
+  if (!known || blocked) {
+    give_up(source, of_shapes);
+    return {};
+  }
+  PLIMSOLL_TRY(check_inputs(source));
+  if (op->addend >= 0 && source.inputs.size() > static_cast<size_t>(op->addend))
+    return Error{ExitCode::invalid_model, fmt::format("{}: has {}, it takes {}", describe(source), counted(static_cast<int64_t>(source.inputs.size()), "input"), op->addend)};
+  return place(source, *op);
+}
+
+bool NetworkBuilder::is_blocked(const ModelNode& source) {
+  return std::any_of(source.inputs.begin(), source.inputs.end(), [&](const std::string& name) {
+    return !name.empty() && table_[table_.find(name)].unsupported;
+  });
+}
+
+Status NetworkBuilder::check_outputs(const ModelNode& source) const {
+  const std::string& op = source.op;
+  if (!is_of_onnx(source) || !(find_op(op) || can_fold(op) || has_spelling(op))) return {};
+  auto count = source.outputs.size();
+  while (count > 0 && source.outputs[static_cast<int>(count) - 1].empty()) --count;
+  if (count <= most_outputs(op)) return {};
+  return Error{ExitCode::invalid_model, fmt::format("{}: has {}, ONNX gives it at most {}", describe(source),
+                                                    counted(static_cast<int64_t>(count), "output"), most_outputs(op))};
+}
+
+Status NetworkBuilder::check_inputs(const ModelNode& source) const {
+  if (source.inputs.size() < required_inputs(source.op))
+    return Error{ExitCode::invalid_model, fmt::format("{}: has {}, it needs {}", describe(source),
+                                                      counted(static_cast<int64_t>(source.inputs.size()), "input"), required_inputs(source.op))};
+  for (size_t i = 0; i < required_inputs(source.op); ++i)
+    if (source.inputs[i].empty())
+      return Error{ExitCode::invalid_model, fmt::format("{}: its input {} is left out", describe(source), i)};
+  return {};
+}
+
+Status NetworkBuilder::place(const ModelNode& source, const Op& op) {
+  if (Status status = infer(source, op); !status.ok()) {
+    if (status.error().code != ExitCode::unsupported) return status;
+    unsupported_.add_message(status.error().message);
+    give_up(source, false);
+  }
+  return {};
+}
+
+bool NetworkBuilder::computes_shapes(const ModelNode& source) {
+  if (!is_of_onnx(source) || !can_fold(source.op)) return false;
+  if (source.op == "Shape" || source.op == "Size") return true;
+  return std::all_of(source.inputs.begin(), source.inputs.end(), [&](const std::string& name) {
+    return name.empty() || table_[table_.find(name)].perhaps_known || table_.known(table_.find(name));
+  });
+}
+
+void NetworkBuilder::give_up(const ModelNode& source, bool of_shapes) {
+  for (const std::string& output : source.outputs) {
+    if (output.empty()) continue;
+    Entry& entry = table_[table_.define(output)];
+    entry.unsupported = true;
+    entry.perhaps_known = of_shapes;
+  }
+}
+
+// A constant whose shape depends on the number of samples (the state before the first step of a loop, written out) is no weight:
+// its elements, of which each sample has the same, are stretched to the samples that are there.
+Status NetworkBuilder::stretch_constants(const ModelNode& source) {
+  const Op* op = find_op(source.op);
+  for (size_t i = 0; i < source.inputs.size(); ++i) {
+    if (source.inputs[i].empty()) continue;
+    const Slot slot = slot_of(source.op, i);
+    const ValueTable::Index index = table_.find(source.inputs[i]);
+    const Entry& entry = table_[index];
+    if (entry.data.valid() || !entry.known || !entry.known->alike_for_each_sample()) continue;
+    if (!entry.known->real() && !(op && op->any_type && data_type_of(entry.known->element))) continue;
+    if (slot != Slot::data && slot != Slot::number && slot != Slot::weight) continue;
+    const Dims& dims = entry.known->dims;
+    const auto of_samples = std::count_if(dims.begin(), dims.end(), [](Dim dim) { return dim.batch; });
+    if (of_samples != 1 || (entry.known->real() && entry.known->element != ElementType::f32)) continue;
+    if (std::any_of(entry.known->ints.begin(), entry.known->ints.end(), [](Dim item) { return item.batch; })) continue;
+    std::string one = source.inputs[i] + "/number";
+    if (entry.known->splat()) {
+      add_fitted(one, {.element = entry.known->element, .ints = entry.known->ints, .reals = entry.known->reals});
+    } else {
+      if (std::none_of(dims.begin(), dims.end(), [](Dim dim) { return dim == kBatch; })) continue;
+      KnownValue first = *entry.known;
+      std::replace(first.dims.begin(), first.dims.end(), kBatch, Dim{1});
+      one = add_fitted(source.inputs[i] + "/of_one_sample", std::move(first));
+    }
+    PLIMSOLL_TRY(add_expand(one, Dims(dims), source.inputs[i]));
+  }
+  return {};
+}
+
+Status NetworkBuilder::infer(const ModelNode& given, const Op& op) {
+  ModelNode source = given;
+  PLIMSOLL_TRY(fit_inputs(source));
+  PLIMSOLL_TRY(stretch_constants(source));
+  Node node{.name = unique_name(source),
+            .op = source.op,
+            .opset = static_cast<int>(opset_),
+            .attributes = attributes_of(source),
+            .module_path = module_path_of(source)};
+  if (model_.author && node.op == "Gather" && !given.inputs.empty())
+    if (const auto padding = model_.author->padding.find(given.inputs[0]); padding != model_.author->padding.end())
+      node.attributes["padding_idx"] = padding->second;
+  if (is_detached(given, model_)) node.attributes["detached"] = int64_t{1};
+  if (const auto zeros = !source.inputs.empty() ? absorbed_.find(source.inputs[0]) : absorbed_.end(); zeros != absorbed_.end())
+    absorb(zeros->second, node);
+  for (size_t i = 0; i < source.inputs.size(); ++i) {
+    Result<ValueId> input = inputs_.add(source, i);
+    if (!input.ok()) {
+      Error error = input.error();
+      error.message = fmt::format("{}: {}", NodeView(network_, node).describe(), error.message);
+      return error;
+    }
+    node.inputs.push_back(*input);
+  }
+  while (!node.inputs.empty() && !node.inputs.back().valid()) node.inputs.pop_back();
+  // Outputs that nobody reads do not exist: the running statistics of a BatchNormalization, the mask of a Dropout. The parts of a
+  // Split do, for their lengths are told by their places.
+  for (size_t i = 0; i < source.outputs.size(); ++i)
+    node.outputs.push_back(i == 0 || readers_.contains(source.outputs[i]) || source.op == "Split"
+                               ? table_.add({.name = source.outputs[i].empty() ? node.name + ":0" : source.outputs[i]})
+                               : ValueId());
+  while (!node.outputs.back().valid()) node.outputs.pop_back();
+
+  const NodeView view(network_, node);
+  // The kernel's second output is how many labels were right; ONNX's is the logarithms of the probabilities.
+  if (node.op == "SoftmaxCrossEntropyLoss" && node.outputs.size() > 1)
+    return view.unsupported("output 1, the logarithms of the probabilities, is read, but no kernel makes it");
+  PLIMSOLL_ASSIGN(const std::vector<TensorType> types, op.infer(view));
+  PLIMSOLL_TRY(check_inputs_are_real(view, op));
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (!node.outputs[i].valid()) continue;
+    if (i >= types.size()) return view.unsupported(fmt::format("output {} is read, but no kernel makes it", i));
+    PLIMSOLL_TRY(check_type(view, types[i]));
+    network_.values[node.outputs[i]].type = types[i];
+    if (!source.outputs[i].empty())
+      table_[table_.define(source.outputs[i])].data = node.outputs[i];
+  }
+  for (size_t i = static_cast<int>(node.outputs.size()); i < source.outputs.size(); ++i)
+    if (!source.outputs[i].empty()) table_.define(source.outputs[i]);
+  network_.nodes.push_back(std::move(node));
+  return {};
+}
+
+std::string NetworkBuilder::unique_name(const ModelNode& source) {
+  const std::string base = !source.name.empty() ? source.name : !source.outputs[0].empty() ? source.outputs[0] : source.op;
+  std::string name = base;
+  for (int& copy = node_names_[base]; copy++ > 0;) {
+    name = fmt::format("{}:{}", base, copy);
+    if (!node_names_.contains(name)) {
+      node_names_[name] = 1;
+      break;
+    }
+  }
+  return name;
+}
+
+Status NetworkBuilder::check_inputs_are_real(const NodeView& view, const Op& op) const {
+  if (keeps_any_type(op.name) || op.any_type) return {};
+  for (size_t i = 0; i < view.input_count(); ++i)
+    if (view.has_input(i) && view.input(i).kind != ValueKind::constant && view.input_type(i).type != DataType::f32 &&
+        static_cast<int>(i) != op.whole_numbers)
+      return view.unsupported(fmt::format("only f32 has kernels, input {} is {}", i, to_string(view.input_type(i))));
+  return {};
+}
+
+// Sizes are sums and products of bytes later on; here is where they are known to fit.
+Status NetworkBuilder::check_type(const NodeView& view, const TensorType& type) const {
+  if (type.type != DataType::f32 && !keeps_any_type(view.node().op) && !find_op(view.node().op)->any_type)
+    return view.unsupported("only f32 has kernels, the input is " + to_string(view.input_type(0)));
+  if (type.rank() > kMaxRank)
+    return view.unsupported(fmt::format("its output has {} dimensions, at most {} are supported", type.rank(), kMaxRank));
+  int64_t count = options_.batch;
+  int batches = 0;
+  for (const Dim dim : type.dims) {
+    const auto product = checked_mul(count, dim.value);
+    if (dim.value <= 0) return view.invalid(fmt::format("its output would be {}", to_string(type.dims)));
+    if (!product || *product > kElementLimit)
+      return view.invalid(fmt::format("its output {} has too many elements", to_string(type.dims)));
+    count = *product;
+    batches += dim.batch;
+  }
+  if (batches > 1)
+    return view.unsupported(fmt::format("its output {} has the batch in several dimensions", to_string(type.dims)));
+  return {};
+}
+
+void NetworkBuilder::say_what_was_rewritten() {
+  if (exported_batch_)
+    notes_.push_back(fmt::format("the model was exported for a batch of {}; its first dimension is taken as the batch",
+                                 *exported_batch_));
+  if (inputs_.reshapes_rewritten() > 0)
+    notes_.push_back(fmt::format("{} had the batch of {} written into the target; it follows the batch now",
+                                 counted(inputs_.reshapes_rewritten(), "Reshape node"), *exported_batch_));
+  if (const int followed = followed_ + inputs_.expands_rewritten() + masks_followed_; followed > 0)
+    notes_.push_back(fmt::format("{} repeated something for the batch of {}; it is repeated for each sample now", counted(followed, "node"), *exported_batch_));
+  if (guards_left_out_ > 0) {
+    const bool one = guards_left_out_ == 1;
+    notes_.push_back(fmt::format("{} that only {} NaN {} left out; NaN in training ends it, by name",
+                                 counted(guards_left_out_, "Where node"), one ? "replaces" : "replace", one ? "is" : "are"));
+  }
+}
+
+// The trainer reads frozen and filled weights from the model file like any other, so they are initializers there.
+void NetworkBuilder::materialise() {
+  std::unordered_set<std::string> replaced;
+  std::vector<ModelTensor> made;
+  for (const ValueTable::Index index : table_.materialised()) {
+    const Entry& entry = table_[index];
+    replaced.insert(entry.name);
+    made.push_back(to_tensor(*entry.known, entry.name));
+  }
+  for (ModelTensor& tensor : made) model_.initializers.push_back(std::move(tensor));
+  remove_makers(model_, replaced);
+}
+
+// Only if the model is none without, what was repeated for the samples of the exporter's example is taken to be repeated for each
+// sample; it is, if all shapes then go together.
+Result<Network> build_network(Model& model, const GraphOrder& order, const SimplifyOptions& options,
+                              std::vector<std::string>& notes) {
+  std::vector<std::string> said = notes;
+  NetworkBuilder builder(model, options, said, false);
+  Result<Network> network = builder.build(order);
+  if (!network.ok() && builder.may_follow()) {
+    said = notes;
+    network = NetworkBuilder(model, options, said, true).build(order);
+  }
+  // A model that computes its loss may compute with samples beside each other.
+  const bool fits = !builder.exported_batch() || *builder.exported_batch() == options.batch;
+  if (!network.ok() && options.may_fix_batch && fits && options.batch > 1) {
+    std::vector<std::string> said_then = notes;
+    NetworkBuilder whole(model, options, said_then, false);
+    whole.fix_batches();
+    if (Result<Network> fixed = whole.build(order); fixed.ok()) {
+      notes = std::move(said_then);
+      notes.push_back(fmt::format("the number of samples is {} from here on, for with any number the model is none: {}", options.batch,
+                                  network.error().notes.empty() ? network.error().message : network.error().notes[0]));
+      return fixed;
+    }
+  }
+  notes = std::move(said);
+  if (network.ok() || network.error().code != ExitCode::invalid_model || !builder.exported_batch()) return network;
+  Error error = network.error();
+  error.notes.push_back(fmt::format("the model was exported for a batch of {}, and what follows from that cannot be told everywhere; export it with a dynamic "
+                                    "batch: dynamic_shapes=({{0: 'batch'}},), or dynamic_axes={{'input': {{0: 'batch'}}}} with dynamo=False",
+                                    *builder.exported_batch()));
+  return error;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,119 @@
+#include "compiler/network/simplify/findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_set>
+
+#include "compiler/network/simplify/module_path.h"
+#include "compiler/network/simplify/weight_look.h"
+#include "compiler/support/counted.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr const char* kTorchLine =
+    "torch.onnx.export(model.train(), x, path, training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False, "
+    "dynamo=False)";
+
+constexpr const char* kDynamoLine = kDynamoExportLine;
+
+// Fewer convolutions are networks of a time before batch normalization, or none of the kind: AlexNet has five.
+constexpr int kConvolutions = 8;
+
+// "conv1.weight" and "conv1.bias", as a module names them. Folding makes new tensors: onnx::Conv_497, conv1.weight_bias.
+bool are_siblings(std::string_view weight, std::string_view bias) {
+  const size_t dot = weight.rfind('.');
+  return dot != std::string_view::npos && bias.substr(0, dot + 1) == weight.substr(0, dot + 1) && bias.substr(dot + 1) == "bias";
+}
+
+// torch's dynamo exporter notes on a node which of its optimizer's rules made it.
+int64_t count_told_folded(const Model& model) {
+  int64_t count = 0;
+  for (const ModelNode& node : model.nodes)
+    count += std::any_of(node.metadata.begin(), node.metadata.end(), [](const auto& entry) {
+      return entry.key == "pkg.onnxscript.rewriter.rule_name" && entry.value.find("FuseBatchNorm") != std::string::npos;
+    });
+  return count;
+}
+
+int64_t count_bad(const ModelTensor& tensor) {
+  if (tensor.stays_outside) return tensor.bad_numbers;
+  if (!tensor.data) return 0;
+  WeightLook look;
+  look.add(*tensor.data);
+  return look.bad();
+}
+
+}  // namespace
+
+Status find_folded_normalization(const Model& model, const Network& network, bool required, std::vector<std::string>& warnings) {
+  const auto found = [&](std::string what) -> Status {
+    if (required) return Error{ExitCode::invalid_model, std::move(what), {"--require-bn asks for batch normalizations in training mode"}};
+    warnings.push_back(std::move(what));
+    return {};
+  };
+  if (const int64_t told = count_told_folded(model); told > 0)
+    return found(fmt::format("the exporter has folded {} into the layers before them: it says so in the "
+                             "model. Export it without that: {}", counted(told, "batch normalization"), kDynamoLine));
+  int convolutions = 0, with_bias = 0, renamed = 0, frozen = 0;
+  for (const Node& node : network.nodes) {
+    if (node.op == "BatchNormalization") {
+      const auto mode = node.attributes.find("training_mode");
+      const int64_t* training = mode == node.attributes.end() ? nullptr : std::get_if<int64_t>(&mode->second);
+      if (node.opset < 14 || (training && *training != 0)) return {};  // before opset 14 nothing tells
+      ++frozen;
+    }
+    if (node.op != "Conv") continue;
+    ++convolutions;
+    if (node.inputs.size() < 3 || !node.inputs[2].valid()) continue;
+    ++with_bias;
+    renamed += !are_siblings(network.values[node.inputs[1]].name, network.values[node.inputs[2]].name);
+  }
+  if (frozen > 0 && network.modes_are_stated) return {};
+  // torch's dynamo exporter writes the same node for a module in train() and in eval().
+  if (frozen > 0 && came_from_dynamo(model)) return {};
+  // Of a file that states the modes it is asked (compiler/network/modes.h).
+  if (frozen > 0 && !required && states_modes(model)) return {};
+  if (frozen > 0)
+    return found(fmt::format("the model has {} in evaluation mode; training takes the "
+                             "statistics of each batch. To export it for training: {}", counted(frozen, "batch normalization"), kTorchLine));
+  const bool torch = model.producer == "pytorch";
+  // VGG has biases and no normalization by design, and its weights keep their names.
+  if (convolutions >= kConvolutions && with_bias * 4 >= convolutions * 3 && renamed * 2 >= convolutions && torch)
+    return found(fmt::format("{} of {} convolutions have a bias, none is followed by a batch normalization, and {} weights "
+                             "have lost their names: the model looks exported for evaluation, with its batch normalizations "
+                             "folded into the convolutions. Export it for training: {}", with_bias, convolutions, renamed, kTorchLine));
+  if (required) return found(fmt::format("the model has no batch normalization. If it is exported from one that has, the exporter folded them: {}", kTorchLine));
+  return {};
+}
+
+void find_nothing_to_train(const Network& network, std::vector<std::string>& warnings) {
+  const bool any = std::any_of(network.values.begin(), network.values.end(), [](const Value& value) { return value.trainable; });
+  if (!any) warnings.push_back("nothing of the model is trained: it has no float32 initializer that a gradient would reach");
+}
+
+Status find_bad_weights(const Model& model, const Network& network, bool strict, std::vector<std::string>& warnings) {
+  std::unordered_set<std::string_view> read;
+  for (const Value& value : network.values)
+    if (!value.initializer.empty() && (value.trainable || value.kind == ValueKind::statistic)) read.insert(value.initializer);
+  int64_t bad = 0, tensors = 0;
+  std::vector<std::string> lines;
+  for (const ModelTensor& tensor : model.initializers) {
+    if (tensor.type != ElementType::f32 || !read.contains(tensor.name)) continue;
+    const int64_t here = count_bad(tensor);
+    if (here == 0) continue;
+    bad += here;
+    if (++tensors <= 10) lines.push_back(fmt::format("'{}': {}", tensor.name, here));
+  }
+  if (bad == 0) return {};
+  const std::string message = fmt::format("{} in {} {} NaN or infinite", counted(bad, "weight"), counted(tensors, "tensor"), is_or_are(bad));
+  if (strict) return Error{ExitCode::invalid_model, message, std::move(lines)};
+  std::string shown;
+  for (const std::string& line : lines) shown += (shown.empty() ? "" : ", ") + line;
+  warnings.push_back(fmt::format("{}: {}{}", message, shown, tensors > 10 ? ", …" : ""));
+  return {};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,189 @@
+// Constants that have as many samples as the batch: alike_for_each_sample() of tensor_data.h, or numbered sample by
+// sample.
+//
+// The shape of such a constant depends on the batch. A rule that folds constants of known size is asked for one sample
+// and for two: a dimension that doubles is the batch's, one that stays is a number, and where the second sample has the
+// elements of the first, each sample has them. What the rules compute does not depend on the number of samples but for
+// two cases. The number itself is compared with others, so it may be read as a shape only. And samples are counted and
+// their numbers compared: what is numbered goes only through operators that bring it elsewhere, add to it, or pick by
+// it.
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "compiler/network/simplify/fold_call.h"
+#include "compiler/support/bytes.h"
+
+namespace plimsoll::folding {
+namespace {
+
+constexpr int64_t kMostSamples = 2;
+
+bool depends_on_batch(const Dims& dims) {
+  return std::any_of(dims.begin(), dims.end(), [](Dim dim) { return dim.batch; });
+}
+
+// Inputs that say a shape, in which the number of samples may stand.
+bool is_shape(std::string_view op, size_t input) {
+  return input == 1 ? op == "Expand" || op == "Reshape" || op == "Tile" : input == 0 && op == "ConstantOfShape";
+}
+
+// Operators that take what differs from sample to sample.
+bool keeps_numbering(std::string_view op) {
+  constexpr std::array<std::string_view, 14> kSafe = {"Add",    "Cast",           "CastLike",  "Concat",   "Expand",
+                                                      "Gather", "GatherElements", "GatherND",  "Identity", "Reshape",
+                                                      "Slice",  "Squeeze",        "Transpose", "Unsqueeze"};
+  return std::find(kSafe.begin(), kSafe.end(), op) != kSafe.end();
+}
+
+// For each element of `dims` with that many samples, the stored one that stands there.
+std::optional<std::vector<size_t>> stored_indices(const Dims& dims, int64_t samples) {
+  int64_t count = 1;
+  for (const Dim dim : dims) {
+    auto more = checked_mul(count, dim.value);
+    if (more && dim.batch) more = checked_mul(*more, samples);
+    if (!more || *more > kKnownLimit) return std::nullopt;
+    count = *more;
+  }
+  std::vector<size_t> indices(static_cast<size_t>(count));
+  for (size_t flat = 0; flat < indices.size(); ++flat) {
+    size_t rest = flat, stride = 1;
+    for (size_t axis = dims.size(); axis-- > 0;) {
+      const auto stored = static_cast<size_t>(dims[axis].value),
+                 size = dims[axis].batch ? stored * static_cast<size_t>(samples) : stored;
+      indices[flat] += rest % size % stored * stride;
+      rest /= size;
+      stride *= stored;
+    }
+  }
+  return indices;
+}
+
+// Of integers that grow evenly (progression.h).
+Known numbered(const KnownValue& known, int64_t samples) {
+  KnownValue all{.element = known.element, .dims = known.dims};
+  int64_t count = 1;
+  for (Dim& dim : all.dims) {
+    const auto size = dim.batch ? checked_mul(dim.value, samples) : std::optional(dim.value);
+    const auto more = size ? checked_mul(count, *size) : std::nullopt;
+    if (!more || *more > kKnownLimit) return std::nullopt;
+    dim = {*size};
+    count = *more;
+  }
+  for (int64_t flat = 0; flat < count; ++flat) {
+    int64_t item = known.ints[0].value, rest = flat;
+    for (size_t axis = all.dims.size(); axis-- > 0;) {
+      int64_t grown = 0;
+      if (__builtin_mul_overflow(rest % all.dims[axis].value, known.steps[axis], &grown) ||
+          __builtin_add_overflow(item, grown, &item))
+        return std::nullopt;
+      rest /= all.dims[axis].value;
+    }
+    all.ints.push_back({item});
+  }
+  return all;
+}
+
+// The constant as it is with that many samples.
+Known with_samples(const KnownValue& known, int64_t samples) {
+  if (!known.probes.empty()) {
+    if (known.probes.size() < static_cast<size_t>(samples)) return std::nullopt;
+    return known.probes[static_cast<size_t>(samples) - 1];
+  }
+  if (!known.steps.empty()) return numbered(known, samples);
+  if (known.splat()) {
+    KnownValue one = known;
+    for (Dim& dim : one.dims) {
+      const auto size = dim.batch ? checked_mul(dim.value, samples) : std::optional(dim.value);
+      if (!size) return std::nullopt;
+      dim = {*size};
+    }
+    if (one.ints.empty() || !one.ints[0].batch) return one;
+    const auto item = checked_mul(one.ints[0].value, samples);
+    if (!item) return std::nullopt;
+    one.ints[0] = {*item};
+    return one;
+  }
+  const auto stored = stored_indices(known.dims, samples);
+  if (!stored) return std::nullopt;
+  KnownValue all = picked(known, known.dims, *stored);
+  for (Dim& dim : all.dims)
+    if (dim.batch) dim = {dim.value * samples};
+  for (Dim& item : all.ints)
+    if (item.batch) {
+      const auto value = checked_mul(item.value, samples);
+      if (!value) return std::nullopt;
+      item = {*value};
+    }
+  return all;
+}
+
+bool same_number(double a, double b) { return a == b || (a != a && b != b); }
+
+}  // namespace
+
+Known alike(const Call& call, Known (*fold)(const Call&)) {
+  // What is the larger depends on how many samples there are; exporters read the shape of it only, so no more is known.
+  const bool only_shape = call.node.op == "Max" || call.node.op == "Min";
+  bool any = false, numbered_any = false;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    const KnownValue* known = call.known(i);
+    if (!known) {
+      if (call.given(i)) return std::nullopt;
+      continue;
+    }
+    const bool is_numbered = !(known->steps.empty() && known->probes.empty());
+    if (is_numbered && !only_shape && !keeps_numbering(call.node.op)) return std::nullopt;
+    numbered_any = numbered_any || is_numbered;
+    const bool reads_number = std::any_of(known->ints.begin(), known->ints.end(), [](Dim item) { return item.batch; });
+    if (reads_number && !is_shape(call.node.op, i)) return std::nullopt;
+    any = any || reads_number || depends_on_batch(known->dims);
+  }
+  if (!any) return std::nullopt;
+
+  std::vector<KnownValue> results;
+  for (int64_t samples = 1; samples <= kMostSamples; ++samples) {
+    std::vector<KnownValue> values(call.inputs.size());
+    std::vector<FoldInput> inputs = call.inputs;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!inputs[i].known) continue;
+      Known value = with_samples(*inputs[i].known, samples);
+      if (!value) return std::nullopt;
+      values[i] = std::move(*value);
+      inputs[i].known = &values[i];
+      inputs[i].dims = &values[i].dims;
+    }
+    Known result = fold({call.node, call.opset, inputs});
+    if (!result || result->depends_on_batch() || !result->steps.empty()) return std::nullopt;
+    results.push_back(std::move(*result));
+  }
+
+  const KnownValue& one = results[0];
+  Dims dims = one.dims;
+  for (int64_t samples = 2; samples <= kMostSamples; ++samples) {
+    const KnownValue& more = results[static_cast<size_t>(samples) - 1];
+    if (more.element != one.element || more.dims.size() != dims.size()) return std::nullopt;
+    for (size_t axis = 0; axis < dims.size(); ++axis) {
+      const bool grows = more.dims[axis].value != one.dims[axis].value;
+      if (grows && more.dims[axis].value != one.dims[axis].value * samples) return std::nullopt;
+      dims[axis].batch = grows;
+    }
+  }
+  if (std::count_if(dims.begin(), dims.end(), [](Dim dim) { return dim.batch; }) > 1) return std::nullopt;
+  const KnownValue first{.element = one.element, .dims = std::move(dims), .ints = one.ints, .reals = one.reals};
+  if (numbered_any && only_shape) {
+    results.resize(1);
+    return KnownValue{.element = first.element, .dims = first.dims, .ints = first.ints, .probes = std::move(results)};
+  }
+  const KnownValue& more = results.back();
+  const Known expected = with_samples(first, kMostSamples);
+  if (!expected) return std::nullopt;
+  bool alike = true;
+  for (size_t i = 0; i < static_cast<size_t>(more.elements().value_or(0)) && alike; ++i)
+    alike = one.real() ? same_number(more.number(i), expected->number(i)) : more.integer(i) == expected->integer(i);
+  if (alike) return first;
+  if (one.real() || !first.depends_on_batch() || !keeps_numbering(call.node.op)) return std::nullopt;
+  return KnownValue{.element = first.element, .dims = first.dims, .ints = first.ints, .probes = std::move(results)};
+}
+
+}  // namespace plimsoll::folding

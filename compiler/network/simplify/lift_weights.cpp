@@ -1,0 +1,88 @@
+#include <fmt/format.h>
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "compiler/network/simplify/fold.h"
+#include "compiler/network/simplify/graph_edit.h"
+#include "compiler/network/simplify/slots.h"
+#include "compiler/network/simplify/weights.h"
+#include "compiler/support/counted.h"
+
+namespace plimsoll {
+namespace {
+
+enum class Place { elsewhere, weight, statistic };
+
+// Names that stand in the place of a weight, looked through Identity from the readers up.
+std::unordered_map<std::string, Place> find_places(const Model& model, const GraphOrder& order) {
+  std::unordered_map<std::string, Place> places;
+  for (auto node = order.nodes.rbegin(); node != order.nodes.rend(); ++node) {
+    const ModelNode& source = model.nodes[*node];
+    if (!is_of_onnx(source)) continue;
+    for (size_t i = 0; i < source.inputs.size(); ++i) {
+      const Slot slot = slot_of(source.op, i);
+      if (slot == Slot::statistic) places[source.inputs[i]] = Place::statistic;
+      else if (slot == Slot::weight) places.try_emplace(source.inputs[i], Place::weight);
+      else if (source.op == "Identity" && places.contains(source.outputs[0]))
+        places.try_emplace(source.inputs[i], places[source.outputs[0]]);
+    }
+  }
+  return places;
+}
+
+}  // namespace
+
+Result<bool> lift_weights(Model& model, const GraphOrder& order, std::vector<std::string>& notes) {
+  const bool torch = model.producer == "pytorch";
+  const auto places = find_places(model, order);
+  std::unordered_map<std::string, KnownValue> shapes;  // what a ConstantOfShape may read
+  for (const ModelTensor& tensor : model.initializers)
+    if (tensor.type == ElementType::i64 && tensor.dims.size() == 1)
+      if (auto known = known_value_of(tensor)) shapes.emplace(tensor.name, std::move(*known));
+
+  std::vector<ModelTensor> lifted;
+  std::unordered_set<std::string> names;
+  int64_t filled = 0, bytes = 0;
+  for (const int index : order.nodes) {
+    const ModelNode& node = model.nodes[index];
+    if (!is_of_onnx(node) || node.outputs.size() != 1) continue;
+    const bool constant = node.op == "Constant", fill = node.op == "ConstantOfShape";
+    if (!constant && !fill) continue;
+    std::vector<FoldInput> inputs;
+    for (const std::string& input : node.inputs)
+      inputs.push_back({shapes.contains(input) ? &shapes.at(input) : nullptr, nullptr});
+    const auto place = places.find(node.outputs[0]);
+    const auto* value = constant ? find_attribute(node, "value") : nullptr;
+    if (constant && place == places.end()) {
+      if (value && value->tensor().type == ElementType::i64)
+        if (auto known = known_value_of(value->tensor())) shapes.emplace(node.outputs[0], std::move(*known));
+      continue;
+    }
+    if (place == places.end() || (constant && torch && place->second != Place::statistic)) continue;
+    if (constant) {
+      if (!value || value->tensor().type != ElementType::f32) continue;
+      lifted.push_back(value->tensor());
+      lifted.back().name = node.outputs[0];
+    } else {
+      const auto known = fold(node, model.opset, inputs);
+      if (!known || known->element != ElementType::f32 || !known->elements()) continue;
+      bytes += *known->elements() * 4;
+      if (bytes > kModelBytesLimit)
+        return Error{ExitCode::unsupported, fmt::format("{}: with it, the model's weights are larger than 2 GiB", describe(node))};
+      lifted.push_back(to_tensor(*known, node.outputs[0]));
+      ++filled;
+    }
+    names.insert(node.outputs[0]);
+  }
+  if (lifted.empty()) return false;
+  const auto count = static_cast<int64_t>(lifted.size());
+  notes.push_back(fmt::format("{} {} written as nodes of the model and taken as initializers", counted(count, "weight"), is_or_are(count)));
+  if (filled > 0)
+    notes.push_back(fmt::format("of that, {} with one value in all elements: train from random weights instead", counted(filled, "weight")));
+  remove_makers(model, names);
+  for (ModelTensor& tensor : lifted) model.initializers.push_back(std::move(tensor));
+  return true;
+}
+
+}  // namespace plimsoll

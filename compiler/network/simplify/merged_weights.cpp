@@ -1,0 +1,141 @@
+// Parameters that torch's dynamo optimizer has merged, or left out.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/network/simplify/findings.h"
+#include "compiler/network/simplify/module_path.h"
+#include "compiler/network/simplify/slots.h"
+#include "compiler/support/counted.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kMergedElements = 1024;  // onnxscript's optimizer merges no larger initializers
+
+std::string module_of(const std::string& parameter) {
+  const size_t dot = parameter.rfind('.');
+  return dot == std::string::npos ? "" : parameter.substr(0, dot);
+}
+
+// The module's parameters that are no initializers: lines "p_a_bias: PARAMETER target='a.bias'". nullopt: no list.
+std::optional<std::set<std::string>> missing_parameters(const Model& model) {
+  const auto is_list = [](const auto& entry) {
+    return entry.key == "pkg.torch.export.ExportedProgram.graph_signature";
+  };
+  const auto list = std::find_if(model.metadata.begin(), model.metadata.end(), is_list);
+  if (list == model.metadata.end()) return std::nullopt;
+  constexpr std::string_view kMark = ": PARAMETER target='";
+  std::set<std::string> missing;
+  const std::string& text = list->value;
+  for (size_t at = text.find(kMark); at != std::string::npos; at = text.find(kMark, at)) {
+    at += kMark.size();
+    missing.insert(text.substr(at, text.find('\'', at) - at));
+  }
+  for (const ModelTensor& tensor : model.initializers) missing.erase(tensor.name);
+  return missing;
+}
+
+struct MergedReaders {
+  const Node* statistic = nullptr;
+  const Node* parameter = nullptr;
+  std::vector<std::string> modules = {};
+};
+
+IdVector<ValueId, MergedReaders> find_merged_readers(const Network& network) {
+  IdVector<ValueId, MergedReaders> readers(network.values.size());
+  for (const Node& node : network.nodes)
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i].valid() || network.values[node.inputs[i]].initializer.empty()) continue;
+      MergedReaders& of = readers[node.inputs[i]];
+      const Node*& first = slot_of(node.op, i) == Slot::statistic ? of.statistic : of.parameter;
+      if (first == nullptr) first = &node;
+      if (!node.module_path.empty() &&
+          std::find(of.modules.begin(), of.modules.end(), node.module_path) == of.modules.end())
+        of.modules.push_back(node.module_path);
+    }
+  return readers;
+}
+
+// Missing parameters of modules that read no initializer in their place.
+std::vector<std::string> find_left_out(const Network& network, const std::set<std::string>& missing) {
+  std::map<std::string, std::set<std::string>> foreign;  // module → initializers with names of others
+  for (const Node& node : network.nodes) {
+    if (node.module_path.empty()) continue;
+    std::set<std::string>& of = foreign[node.module_path];
+    for (const ValueId input : node.inputs)
+      if (input.valid() && !network.values[input].initializer.empty() &&
+          module_of(network.values[input].initializer) != node.module_path)
+        of.insert(network.values[input].initializer);
+  }
+  std::vector<std::string> left_out;
+  for (const auto& [module, others] : foreign) {
+    std::vector<std::string> of_module;
+    for (const std::string& name : missing)
+      if (module_of(name) == module) of_module.push_back(name);
+    if (others.empty()) left_out.insert(left_out.end(), of_module.begin(), of_module.end());
+  }
+  return left_out;
+}
+
+}  // namespace
+
+bool came_from_dynamo(const Model& model) {
+  return std::any_of(model.nodes.begin(), model.nodes.end(),
+                     [](const ModelNode& node) { return is_by_dynamo(node); });
+}
+
+bool states_modes(const Model& model) {
+  return model.producer == "pytorch" && !came_from_dynamo(model);
+}
+
+Status find_merged_weights(const Model& model, const Network& network, std::string& perhaps_merged,
+                           std::vector<std::string>& warnings) {
+  const IdVector<ValueId, MergedReaders> readers = find_merged_readers(network);
+  const bool dynamo = came_from_dynamo(model) && !model.author;
+  const auto missing = dynamo ? missing_parameters(model) : std::nullopt;
+  // Without the list every small one may be merged.
+  const auto misses_some = [&](const std::string& module) {
+    return !missing || std::any_of(missing->begin(), missing->end(),
+                                   [&](const std::string& name) { return module_of(name) == module; });
+  };
+  int64_t count = 0;
+  std::string shown;
+  for (const ValueId id : ids_of(readers)) {
+    const Value& value = network.values[id];
+    const MergedReaders& of = readers[id];
+    if (of.statistic && of.parameter)
+      return Error{
+          ExitCode::invalid_model,
+          fmt::format(
+              "initializer '{}' is a parameter of '{}' and a running statistic of '{}': an optimizer of models has "
+              "merged what was equal, and nothing tells it apart again",
+              value.initializer, of.parameter->name, of.statistic->name),
+          {fmt::format("export the model without that optimizer: {}", kDynamoExportLine)}};
+    const bool may_be_merged =
+        (value.trainable || value.kind == ValueKind::statistic) && value.type.elements().fixed <= kMergedElements;
+    if (!dynamo || !may_be_merged || of.modules.size() < 2) continue;
+    if (std::none_of(of.modules.begin(), of.modules.end(), misses_some)) continue;
+    if (++count <= 3)
+      shown += fmt::format("{}'{}' by '{}' and '{}'", count == 1 ? "" : ", ", value.initializer, of.modules[0],
+                           of.modules[1]);
+  }
+  if (count > 0)
+    perhaps_merged = fmt::format(
+        "{} {} read by several modules: {}{}. Either the model shares them, or the exporter's optimizer has merged "
+        "them because they were equal",
+        counted(count, "weight"), is_or_are(count), shown, count > 3 ? ", …" : "");
+  if (!missing) return {};
+  const std::vector<std::string> left_out = find_left_out(network, *missing);
+  if (left_out.empty()) return {};
+  const auto lost = static_cast<int64_t>(left_out.size());
+  std::string names;
+  for (size_t i = 0; i < std::min<size_t>(left_out.size(), 3); ++i) names += (i ? ", '" : "'") + left_out[i] + "'";
+  warnings.push_back(fmt::format(
+      "the exporter has left out {}, which {} not trained: {}{}. Its optimizer drops biases that are zero: {}",
+      counted(lost, "parameter"), is_or_are(lost), names, lost > 3 ? ", …" : "", kDynamoExportLine));
+  return {};
+}
+
+}  // namespace plimsoll

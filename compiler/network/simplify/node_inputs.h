@@ -1,0 +1,46 @@
+// What a node reads, as the network has it: data, a constant that the compiler knows, or nothing.
+#pragma once
+
+#include <optional>
+
+#include "compiler/network/simplify/values.h"
+
+namespace plimsoll {
+
+class NodeInputs {
+ public:
+  explicit NodeInputs(ValueTable& table) : table_(table) {}
+
+  // The batch that was written into the model, if it was exported for one.
+  void set_exported_batch(std::optional<int64_t> batch) { exported_batch_ = batch; }
+
+  // Whether an Expand to that batch is one to the samples.
+  void set_follow(bool follow) { follow_ = follow; }
+  bool follow() const { return follow_; }
+  bool may_follow() const { return may_follow_; }
+  // One that may be followed was met.
+  void meet() { may_follow_ = true; }
+
+  // Input i of the node; an invalid id where it is left out, or says what the operator does anyway.
+  // Errors: unsupported (elements that depend on the batch, of a type without kernels), invalid_model.
+  Result<ValueId> add(const ModelNode& source, size_t i);
+
+  // Targets of Reshape that had a batch written into them.
+  int reshapes_rewritten() const { return reshapes_rewritten_; }
+  int expands_rewritten() const { return expands_rewritten_; }
+
+ private:
+  bool picks_rows_at_random(const ModelNode& source, const KnownValue& known);
+  Result<ValueId> add_reshape_target(const ModelNode& source, const KnownValue& known);
+  KnownValue expand_target(const ModelNode& source, KnownValue known);
+  Result<ValueId> add_resize_target(const ModelNode& source, KnownValue known);
+  Result<ValueId> add_batch_constant(const ModelNode& source, size_t i, KnownValue known);
+  std::optional<size_t> slice_axis(const ModelNode& source, size_t j, size_t rank);
+
+  ValueTable& table_;
+  std::optional<int64_t> exported_batch_ = {};
+  int reshapes_rewritten_ = 0, expands_rewritten_ = 0;
+  bool follow_ = false, may_follow_ = false;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,26 @@
+// Pad nodes that need no kernel: exporters write the padding of a pool, and some that of a convolution, as a node of
+// its own in front of it. Taken into the pads of the reader, a copy of the whole activation is saved.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/model.h"
+#include "compiler/ir/network.h"
+#include "compiler/network/simplify/known_value.h"
+
+namespace plimsoll {
+
+// Zeros around the last two of four dimensions, in the order of the attribute: top, left, bottom, right. nullopt:
+// anything else. `inputs` are the known values of the node's inputs.
+std::optional<std::vector<int64_t>> spatial_zeros(const ModelNode& pad, const std::vector<const KnownValue*>& inputs);
+
+// Whether the node can take zeros around its first input into its own padding.
+bool can_absorb(const ModelNode& node, const std::vector<int64_t>& zeros);
+
+void absorb(const std::vector<int64_t>& zeros, Node& node);
+
+}  // namespace plimsoll

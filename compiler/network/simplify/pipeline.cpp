@@ -1,0 +1,50 @@
+#include "compiler/network/simplify/pipeline.h"
+
+#include "compiler/network/compact.h"
+#include "compiler/network/samples_first.h"
+#include "compiler/network/simplify/attributes.h"
+#include "compiler/network/simplify/builder.h"
+#include "compiler/network/simplify/differentiable.h"
+#include "compiler/network/simplify/findings.h"
+#include "compiler/network/simplify/graph_order.h"
+#include "compiler/network/simplify/weight_reasons.h"
+#include "compiler/network/simplify/weights.h"
+
+namespace plimsoll {
+
+Result<SimplifiedModel> simplify(Model& model, const SimplifyOptions& options, const HoldConstants& hold_constants,
+                                 std::vector<std::string>& notes) {
+  SimplifiedModel made;
+
+  // The model with its weights apart. Edits move nodes, so the order is made anew.
+  PLIMSOLL_TRY(check_attributes(model, model.opset));
+  PLIMSOLL_ASSIGN(GraphOrder order, order_graph(model));
+  notes_of_order(order, notes);
+  PLIMSOLL_ASSIGN(const bool lifted, lift_weights(model, order, notes));
+  if (lifted) {
+    PLIMSOLL_ASSIGN(order, order_graph(model));
+  }
+  if (unshare_weights(model, order, notes)) {
+    PLIMSOLL_ASSIGN(order, order_graph(model));
+  }
+  PLIMSOLL_TRY(hold_constants(model, reached_by_gradients(model, order)));
+  made.reasons = reasons_of(model, order);
+
+  // The model as a network, of which everything matters to an output.
+  PLIMSOLL_ASSIGN(made.network, build_network(model, order, options, notes));
+  compact(made.network, notes);
+  PLIMSOLL_TRY(put_samples_first(made.network, notes));
+
+  // What a user should know of it.
+  complete_reasons(made.network, made.reasons);
+  made.states_modes = states_modes(model);
+  PLIMSOLL_TRY(find_folded_normalization(model, made.network, options.require_normalization, made.warnings));
+  PLIMSOLL_TRY(find_merged_weights(model, made.network, made.perhaps_merged, made.warnings));
+  PLIMSOLL_TRY(find_bad_weights(model, made.network, options.strict, made.warnings));
+  find_nothing_to_train(made.network, made.warnings);
+  if (options.strict && !made.warnings.empty())
+    return Error{ExitCode::invalid_model, made.warnings[0], {made.warnings.begin() + 1, made.warnings.end()}};
+  return made;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,94 @@
+#include "compiler/network/simplify/random_mask.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "compiler/network/simplify/fold.h"
+#include "compiler/network/simplify/known_value.h"
+
+namespace plimsoll {
+namespace {
+
+bool is(const ModelNode* node, std::string_view op) {
+  return node && is_of_onnx(*node) && node->op == op && node->outputs.size() >= 1;
+}
+
+bool in_unit_interval(const ModelNode& random) {
+  const auto *low = find_attribute(random, "low"), *high = find_attribute(random, "high");
+  return (!low || low->real() == 0) && (!high || high->real() == 1);
+}
+
+bool makes_floats(const ModelNode& cast) {
+  if (cast.op == "CastLike") return true;  // like what it is drawn for
+  const auto* to = find_attribute(cast, "to");
+  return to && is_real(to->element());
+}
+
+class Finder {
+ public:
+  Finder(const std::vector<ModelNode>& nodes, const std::unordered_set<std::string>& outputs) : outputs_(outputs) {
+    for (const ModelNode& node : nodes) {
+      for (const std::string& output : node.outputs) makers_[output] = &node;
+      for (const std::string& input : node.inputs) ++readers_[input];
+    }
+  }
+
+  // The mask that ends in this node.
+  std::optional<RandomMask> at(const ModelNode& last, std::unordered_set<std::string>& steps) const {
+    if (is(&last, "Bernoulli") && last.inputs.size() == 1) return RandomMask{.like = last.inputs[0], .probability = {}};
+    if (is(&last, "Floor") && last.inputs.size() == 1) return of_floor(last, steps);
+    if (!(is(&last, "Cast") || is(&last, "CastLike")) || last.inputs.empty() || !makes_floats(last)) return std::nullopt;
+    const ModelNode* compare = maker(last.inputs[0]);
+    if (!compare || compare->inputs.size() != 2) return std::nullopt;
+    const bool less = is(compare, "Less") || is(compare, "LessOrEqual"), greater = is(compare, "Greater") || is(compare, "GreaterOrEqual");
+    if (!less && !greater) return std::nullopt;
+    const int drawn = less ? 0 : 1;
+    const ModelNode* random = maker(compare->inputs[drawn]);
+    if (!is(random, "RandomUniformLike") || random->inputs.size() != 1 || !in_unit_interval(*random)) return std::nullopt;
+    // PyTorch 2 converts p to the type of what was drawn.
+    const std::string& compared = compare->inputs[1 - drawn];
+    const ModelNode* converted = maker(compared);
+    const bool like_drawn = is(converted, "CastLike") && converted->inputs.size() == 2 && converted->inputs[1] == random->outputs[0];
+    if (!read(compare->outputs[0], 1) || !read(random->outputs[0], like_drawn ? 2 : 1) || (like_drawn && !read(compared, 1))) return std::nullopt;
+    steps.insert({compare->outputs[0], random->outputs[0]});
+    if (like_drawn) steps.insert(compared);
+    return RandomMask{.like = random->inputs[0], .probability = like_drawn ? converted->inputs[0] : compared};
+  }
+
+ private:
+  // A number in [0, 1) and p, rounded down: 1 with probability p.
+  std::optional<RandomMask> of_floor(const ModelNode& last, std::unordered_set<std::string>& steps) const {
+    const ModelNode* sum = maker(last.inputs[0]);
+    if (!is(sum, "Add") || sum->inputs.size() != 2 || !read(sum->outputs[0], 1)) return std::nullopt;
+    for (int drawn = 0; drawn < 2; ++drawn) {
+      const ModelNode* random = maker(sum->inputs[drawn]);
+      if (!is(random, "RandomUniformLike") || random->inputs.size() != 1 || !in_unit_interval(*random) || !read(random->outputs[0], 1)) continue;
+      steps.insert({sum->outputs[0], random->outputs[0]});
+      return RandomMask{.like = random->inputs[0], .probability = sum->inputs[1 - drawn]};
+    }
+    return std::nullopt;
+  }
+
+  const ModelNode* maker(const std::string& name) const {
+    const auto found = makers_.find(name);
+    return found == makers_.end() ? nullptr : found->second;
+  }
+  bool read(const std::string& name, int times) const { return readers_.at(name) == times && !outputs_.contains(name); }
+
+  const std::unordered_set<std::string>& outputs_;
+  std::map<std::string, const ModelNode*> makers_ = {};
+  std::map<std::string, int> readers_ = {};
+};
+
+}  // namespace
+
+RandomMasks find_random_masks(const std::vector<ModelNode>& nodes, const std::unordered_set<std::string>& outputs) {
+  RandomMasks masks;
+  const Finder finder(nodes, outputs);
+  for (const ModelNode& node : nodes)
+    if (const auto mask = finder.at(node, masks.steps)) masks.by_output.emplace(node.outputs[0], *mask);
+  return masks;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,153 @@
+// How spellings are written. Those of operators that pick or write by numbers are in spellings_by_index.cpp, of recurrent networks in
+// spellings_recurrent.cpp, of attention in spellings_attention.cpp, all others in spellings.cpp.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/network/simplify/fold.h"
+#include "compiler/network/simplify/graph_order.h"
+#include "compiler/network/simplify/spellings.h"
+
+namespace plimsoll::spelling {
+
+using Ints = std::vector<int64_t>;
+using Nodes = std::vector<ModelNode>;
+
+// Writes nodes one behind the other: each makes one output, whose name it returns.
+class Writer {
+ public:
+  explicit Writer(const Spelling& spelling) : spelling_(spelling) {}
+
+  const ModelNode& node() const { return spelling_.node; }
+  int64_t opset() const { return spelling_.opset; }
+  std::string input(size_t i) const {
+    return i < node().inputs.size() ? node().inputs[i] : std::string();
+  }
+  ElementType element(size_t i) const { return spelling_.element(i); }
+  int64_t batch() const { return spelling_.batch; }
+  std::optional<int64_t> exported_batch() const { return spelling_.exported_batch; }
+  bool follow() const { return spelling_.follow(); }
+  std::vector<Rows> rows(size_t i) const { return input(i).empty() ? std::vector<Rows>{} : spelling_.rows(i); }
+  const Dims* dims(size_t i) const { return input(i).empty() ? nullptr : spelling_.dims(i); }
+  const Dims& x() const { return *spelling_.dims(0); }
+  const KnownValue* known(size_t i) const { return input(i).empty() ? nullptr : spelling_.known(i); }
+  // A constant whose elements all are that number.
+  bool is_all(size_t i, double number) const {
+    const KnownValue* known = this->known(i);
+    return known && known->real() && std::all_of(known->reals.begin(), known->reals.end(), [=](double item) { return item == number; });
+  }
+  int64_t integer(std::string_view name, int64_t missing) const {
+    const auto* found = find_attribute(node(), name);
+    return found ? found->integer() : missing;
+  }
+  float real(std::string_view name, float missing) const {
+    const auto* found = find_attribute(node(), name);
+    return found ? found->real() : missing;
+  }
+  std::string text(std::string_view name, std::string_view missing) const {
+    const auto* found = find_attribute(node(), name);
+    return found ? found->text() : std::string(missing);
+  }
+
+  // What is written from here on belongs to this part of the node: "step_17".
+  void enter(std::string part) { part_ = part.empty() ? part : "/" + part; }
+
+  std::string write(const char* op, const std::vector<std::string>& inputs) {
+    ModelNode& made = nodes_.emplace_back();
+    made.op = op;
+    made.name = fmt::format("{}{}/{}", node().name.empty() ? first_output() : node().name, part_, op);
+    made.metadata = node().metadata;
+    made.inputs = inputs;
+    made.outputs.push_back(fmt::format("{}{}/{}", first_output(), part_, nodes_.size()));
+    return made.outputs[0];
+  }
+  std::string write(const char* op, const std::vector<std::string>& inputs, const char* attribute, const Ints& items) {
+    const std::string output = write(op, inputs);
+    set(attribute, items);
+    return output;
+  }
+  std::vector<std::string> split(const std::string& x, int64_t axis, const Ints& lengths) {
+    if (lengths.size() == 1) return {x};
+    const std::string first = write("Split", {x});
+    set_integer("axis", axis);
+    set("split", lengths);
+    std::vector<std::string> parts = {first};
+    for (size_t i = 1; i < lengths.size(); ++i) nodes_.back().outputs.push_back(parts.emplace_back(fmt::format("{}.{}", first, i)));
+    return parts;
+  }
+  std::string concat(const std::vector<std::string>& parts, int64_t axis) {
+    if (parts.size() == 1) return parts[0];
+    const std::string whole = write("Concat", parts);
+    set_integer("axis", axis);
+    return whole;
+  }
+  std::string number(float value) {
+    const std::string output = write("Constant", {});
+    set_real("value_float", value);
+    return output;
+  }
+  std::string constant(const KnownValue& known) {
+    const std::string output = write("Constant", {});
+    take_over({.name = "value", .value = to_tensor(known, "")});
+    return output;
+  }
+  std::string integers(const Ints& items, const Dims& dims) {
+    KnownValue known{.element = ElementType::i64, .dims = dims};
+    for (const int64_t item : items) known.ints.push_back({item});
+    return constant(known);
+  }
+  // Attributes of the node that was written last.
+  void set(const std::string& name, const Ints& items) { take_over({.name = name, .value = items}); }
+  void set_integer(const std::string& name, int64_t item) { take_over({.name = name, .value = item}); }
+  void set_text(const std::string& name, const std::string& item) { take_over({.name = name, .value = item}); }
+  void set_real(const std::string& name, float item) { take_over({.name = name, .value = item}); }
+  void take_over(ModelAttribute attribute) { nodes_.back().attributes.push_back(std::move(attribute)); }
+
+  Nodes finish() {
+    nodes_.back().name = node().name;
+    nodes_.back().outputs[0] = node().outputs[0];
+    return std::move(nodes_);
+  }
+  // What was written last is output i of the node, if it has one.
+  void give(size_t i) {
+    if (i < node().outputs.size() && !node().outputs[i].empty()) nodes_.back().outputs[0] = node().outputs[i];
+  }
+  const std::string& last() const { return nodes_.back().outputs[0]; }
+  bool wants(size_t i) const { return i < node().outputs.size() && !node().outputs[i].empty(); }
+  Nodes finish_given() { return std::move(nodes_); }
+
+  Error invalid(const std::string& what) const { return {ExitCode::invalid_model, fmt::format("{}: {}", describe(node()), what)}; }
+  Error unsupported(const std::string& what) const { return {ExitCode::unsupported, fmt::format("{}: {}", describe(node()), what)}; }
+
+ private:
+  std::string first_output() const {
+    for (const std::string& output : node().outputs)
+      if (!output.empty()) return output;
+    return {};
+  }
+
+  const Spelling& spelling_;
+  Nodes nodes_ = {};
+  std::string part_ = {};
+};
+
+Result<Nodes> cast_like(Writer& w);
+Result<Nodes> einsum(Writer& w, const std::string& equation);
+Result<Nodes> gather(Writer& w);
+Result<Nodes> gather_nd(Writer& w);
+Result<Nodes> scatter_nd(Writer& w);
+Result<Nodes> random_like(Writer& w);
+Result<Nodes> recurrent(Writer& w);
+Result<Nodes> attention(Writer& w);
+Result<Nodes> rotary_embedding(Writer& w);
+Result<Nodes> tensor_scatter(Writer& w);
+Result<Nodes> pad(Writer& w);
+Result<Nodes> resize(Writer& w);
+Result<Nodes> tile(Writer& w);
+
+}  // namespace plimsoll::spelling

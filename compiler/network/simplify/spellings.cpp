@@ -1,0 +1,343 @@
+#include "compiler/network/simplify/spellings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string>
+
+#include "compiler/network/simplify/spelling_writer.h"
+#include "compiler/support/counted.h"
+
+namespace plimsoll {
+namespace {
+
+using spelling::Ints;
+using spelling::Nodes;
+using spelling::Writer;
+
+// Of one dimension: with a dimension of 1 in front of it.
+Result<Nodes> widen(Writer& w) {
+  if (w.x().size() != 3) return Nodes{};
+  std::vector<std::string> inputs = {w.write("Unsqueeze", {w.input(0)}, "axes", {2})};
+  const bool weighted = w.node().op.starts_with("Conv");
+  if (weighted) {
+    if (!w.dims(1) || w.dims(1)->size() != 3) return w.invalid("its weight is not of three dimensions, as its input is");
+    inputs.push_back(w.write("Unsqueeze", {w.input(1)}, "axes", {2}));
+    if (!w.input(2).empty()) inputs.push_back(w.input(2));
+  }
+  const std::string wide = w.write(w.node().op.c_str(), inputs);
+  const std::map<std::string, int64_t> in_front = {{"kernel_shape", 1}, {"strides", 1}, {"dilations", 1}, {"output_shape", 1}, {"output_padding", 0}};
+  for (const ModelAttribute& attribute : w.node().attributes) {
+    const Ints& items = attribute.integers();
+    if (const auto found = in_front.find(attribute.name); found != in_front.end()) {
+      if (items.size() != 1) return w.invalid(fmt::format("{} has {} for one dimension", attribute.name, counted(static_cast<int64_t>(items.size()), "number")));
+      w.set(attribute.name, {found->second, items[0]});
+    } else if (attribute.name == "pads") {
+      if (items.size() != 2) return w.invalid(fmt::format("pads has {} for one dimension", counted(static_cast<int64_t>(items.size()), "number")));
+      w.set("pads", {0, items[0], 0, items[1]});
+    } else {
+      w.take_over(attribute);
+    }
+  }
+  w.write("Squeeze", {wide}, "axes", {2});
+  return w.finish();
+}
+
+// scale · x + bias, of one number for each channel.
+void write_affine(Writer& w, std::string x, size_t rank) {
+  Ints behind;
+  for (size_t axis = 2; axis < rank; ++axis) behind.push_back(static_cast<int64_t>(axis) - 1);
+  const auto channels = [&](size_t i) { return behind.empty() ? w.input(i) : w.write("Unsqueeze", {w.input(i)}, "axes", behind); };
+  if (!w.is_all(1, 1)) {
+    const std::string scale = channels(1);
+    x = w.write("Mul", {x, scale});
+  }
+  if (!w.is_all(2, 0)) {
+    const std::string bias = channels(2);
+    w.write("Add", {x, bias});
+  }
+}
+
+Result<Nodes> spell_instance_normalization(Writer& w) {
+  if (w.x().size() < 3) return w.invalid("its input is " + to_string(w.x()) + ", not samples by channels by pixels");
+  for (size_t i = 1; i < 3; ++i)
+    if (!w.dims(i) || *w.dims(i) != Dims{w.x()[1]}) return w.invalid(fmt::format("input {} is not one number for each of {} channels", i, w.x()[1].value));
+  const std::string normal = w.write("LayerNormalization", {w.input(0)});
+  w.set_integer("axis", 2);
+  w.set_real("epsilon", w.real("epsilon", 1e-5F));
+  write_affine(w, normal, w.x().size());
+  return w.finish();
+}
+
+// Scale and bias are of each group before opset 21, of each channel since.
+Result<Nodes> spell_group_normalization(Writer& w) {
+  const int64_t groups = w.integer("num_groups", 0);
+  if (w.x().size() < 3 || w.x()[1].batch || groups < 1 || w.x()[1].value % groups != 0)
+    return w.invalid(fmt::format("{} groups of the channels of {}", groups, to_string(w.x())));
+  const bool by_group = w.opset() < 21;
+  for (size_t i = 1; i < 3; ++i)
+    if (!w.dims(i) || *w.dims(i) != Dims{{by_group ? groups : w.x()[1].value}})
+      return w.invalid(fmt::format("input {} is not one number for each {}", i, by_group ? "group" : "channel"));
+  const std::string grouped = w.write("Reshape", {w.input(0)}, "shape", {0, groups, -1});
+  std::string normal = w.write("LayerNormalization", {grouped});
+  w.set_integer("axis", 2);
+  w.set_real("epsilon", w.real("epsilon", 1e-5F));
+  Ints shape = {0};
+  for (size_t axis = 1; axis < w.x().size(); ++axis) shape.push_back(w.x()[axis].value);
+  if (by_group && !(w.is_all(1, 1) && w.is_all(2, 0))) {
+    const std::string scale = w.write("Unsqueeze", {w.input(1)}, "axes", {1}), bias = w.write("Unsqueeze", {w.input(2)}, "axes", {1});
+    normal = w.write("Add", {w.write("Mul", {normal, scale}), bias});
+  }
+  normal = w.write("Reshape", {normal}, "shape", shape);
+  if (!by_group) write_affine(w, normal, w.x().size());
+  return w.finish();
+}
+
+Result<Nodes> spell_prelu(Writer& w) {
+  const std::string above = w.write("Relu", {w.input(0)}), below = w.write("Sub", {w.input(0), above});
+  w.write("Add", {above, w.write("Mul", {below, w.input(1)})});
+  return w.finish();
+}
+
+Result<Nodes> spell_swish(Writer& w) {
+  const float alpha = w.real("alpha", 1);
+  std::string x = w.input(0);
+  if (alpha != 1) {
+    const std::string factor = w.number(alpha);
+    x = w.write("Mul", {x, factor});
+  }
+  w.write("Mul", {w.input(0), w.write("Sigmoid", {x})});
+  return w.finish();
+}
+
+// scale · x / √(mean of x² + epsilon)
+Result<Nodes> spell_rms_normalization(Writer& w) {
+  const int64_t rank = static_cast<int64_t>(w.x().size()), given = w.integer("axis", -1), first = given < 0 ? given + rank : given;
+  if (first < 0 || first >= rank) return w.invalid(fmt::format("axis {} is outside a tensor of {}", given, counted(rank, "dimension")));
+  Ints axes;
+  for (int64_t axis = first; axis < rank; ++axis) axes.push_back(axis);
+  const std::string mean = w.write("ReduceMean", {w.write("Mul", {w.input(0), w.input(0)})}, "axes", axes);
+  const std::string epsilon = w.number(w.real("epsilon", 1e-5F));
+  const std::string root = w.write("Sqrt", {w.write("Add", {mean, epsilon})});
+  w.write("Mul", {w.write("Div", {w.input(0), root}), w.input(1)});
+  return w.finish();
+}
+
+Result<Nodes> spell_mish(Writer& w) {
+  w.write("Mul", {w.input(0), w.write("Tanh", {w.write("Softplus", {w.input(0)})})});
+  return w.finish();
+}
+
+Result<Nodes> spell_selu(Writer& w) {
+  const std::string bent = w.write("Elu", {w.input(0)});
+  w.set_real("alpha", w.real("alpha", 1.67326319217681884765625F));
+  const std::string gamma = w.number(w.real("gamma", 1.05070102214813232421875F));
+  w.write("Mul", {bent, gamma});
+  return w.finish();
+}
+
+Result<Nodes> spell_global_max_pool(Writer& w) {
+  if (w.x().size() < 3) return w.invalid("its input is " + to_string(w.x()) + ", not samples by channels by pixels");
+  Ints window;
+  for (size_t axis = 2; axis < w.x().size(); ++axis) window.push_back(w.x()[axis].value);
+  const bool series = window.size() == 1;
+  const std::string x = series ? w.write("Unsqueeze", {w.input(0)}, "axes", {2}) : w.input(0);
+  if (series) window.insert(window.begin(), 1);
+  const std::string y = w.write("MaxPool", {x}, "kernel_shape", window);
+  if (series) w.write("Squeeze", {y}, "axes", {2});
+  return w.finish();
+}
+
+// [N, C·b·b, H, W] ↔ [N, C, H·b, W·b]
+Result<Nodes> spell_depth_and_space(Writer& w) {
+  const bool to_space = w.node().op == "DepthToSpace";
+  const int64_t block = w.integer("blocksize", 0), squared = block > 0 && block < 1 << 15 ? block * block : 0;
+  if (w.x().size() != 4 || squared == 0) return w.invalid(fmt::format("blocks of {} in {}", block, to_string(w.x())));
+  const int64_t channels = w.x()[1].value, height = w.x()[2].value, width = w.x()[3].value;
+  if (to_space ? channels % squared != 0 : height % block != 0 || width % block != 0)
+    return w.invalid(fmt::format("{} cannot be divided in blocks of {}", to_string(w.x()), block));
+  const bool depth_first = w.text("mode", "DCR") == "DCR";
+  Ints apart, order, together;
+  if (to_space) {
+    const int64_t fewer = channels / squared;
+    apart = depth_first ? Ints{0, block, block, fewer, height, width} : Ints{0, fewer, block, block, height, width};
+    order = depth_first ? Ints{0, 3, 4, 1, 5, 2} : Ints{0, 1, 4, 2, 5, 3};
+    together = {0, fewer, height * block, width * block};
+  } else {
+    apart = {0, channels, height / block, block, width / block, block};
+    order = {0, 3, 5, 1, 2, 4};
+    together = {0, channels * squared, height / block, width / block};
+  }
+  const std::string pieces = w.write("Reshape", {w.input(0)}, "shape", apart);
+  const std::string moved = w.write("Transpose", {pieces}, "perm", order);
+  w.write("Reshape", {moved}, "shape", together);
+  return w.finish();
+}
+
+// "bij,bjk->bik": letters in both and the result are side by side, those in both alone are summed over. One letter (or none) each
+// for rows, columns and the sum is a product of matrices.
+// The product of two matrices, or of many; every other equation is in spellings_einsum.cpp.
+Result<Nodes> spell_einsum(Writer& w) {
+  std::string equation;
+  for (const char c : w.text("equation", ""))
+    if (c != ' ') equation += c;
+  const size_t comma = equation.find(','), arrow = equation.find("->");
+  if (w.node().inputs.size() != 2 || comma == std::string::npos || arrow == std::string::npos || comma > arrow || equation.find('.') != std::string::npos)
+    return spelling::einsum(w, equation);
+  const std::string a = equation.substr(0, comma), b = equation.substr(comma + 1, arrow - comma - 1), y = equation.substr(arrow + 2);
+  if (!w.dims(1) || a.size() != w.dims(0)->size() || b.size() != w.dims(1)->size())
+    return w.invalid(fmt::format("'{}' does not fit its inputs", equation));
+  const auto has = [](const std::string& letters, char c) { return letters.find(c) != std::string::npos; };
+  std::string batch, summed, rows, columns;
+  for (const char c : a) {
+    if (std::count(a.begin(), a.end(), c) != 1) return spelling::einsum(w, equation);
+    if (has(y, c)) (has(b, c) ? batch : rows) += c;
+    else if (has(b, c)) summed += c;
+    else return spelling::einsum(w, equation);
+  }
+  for (const char c : b) {
+    if (std::count(b.begin(), b.end(), c) != 1) return spelling::einsum(w, equation);
+    if (has(a, c)) continue;
+    if (!has(y, c)) return spelling::einsum(w, equation);
+    columns += c;
+  }
+  if (rows.size() != 1 || columns.size() != 1 || summed.size() != 1) return spelling::einsum(w, equation);
+  const auto arranged = [&](const std::string& name, const std::string& from, const std::string& to) {
+    if (from == to) return name;
+    Ints order;
+    for (const char c : to) order.push_back(static_cast<int64_t>(from.find(c)));
+    return w.write("Transpose", {name}, "perm", order);
+  };
+  const std::string left = arranged(w.input(0), a, batch + rows + summed), right = arranged(w.input(1), b, batch + summed + columns);
+  arranged(w.write("MatMul", {left, right}), batch + rows + columns, y);
+  return w.finish();
+}
+
+// alpha · Elu(x / alpha)
+Result<Nodes> spell_celu(Writer& w) {
+  const float alpha = w.real("alpha", 1);
+  if (!(alpha > 0)) return w.unsupported(fmt::format("alpha is {}; only alpha > 0 is known here", alpha));
+  std::string x = w.input(0);
+  if (alpha != 1) {
+    const std::string divisor = w.number(alpha);
+    x = w.write("Div", {x, divisor});
+  }
+  x = w.write("Elu", {x});
+  if (alpha != 1) {
+    const std::string factor = w.number(alpha);
+    w.write("Mul", {x, factor});
+  }
+  return w.finish();
+}
+
+Result<Nodes> spell_tan(Writer& w) {
+  const std::string sine = w.write("Sin", {w.input(0)}), cosine = w.write("Cos", {w.input(0)});
+  w.write("Div", {sine, cosine});
+  return w.finish();
+}
+
+// Max and Min of any number of operands: the operator takes two.
+Result<Nodes> spell_extreme(Writer& w) {
+  const size_t count = w.node().inputs.size();
+  for (size_t i = 0; i < count; ++i)
+    if (w.input(i).empty()) return w.invalid(fmt::format("its operand {} is left out", i));
+  if (count == 2) return Nodes{};
+  if (count == 1) w.write("Identity", {w.input(0)});
+  std::string so_far = w.input(0);
+  for (size_t i = 1; i < count; ++i) so_far = w.write(w.node().op.c_str(), {so_far, w.input(i)});
+  return w.finish();
+}
+
+// The sum of x over the axes of the node, which are an attribute or an input.
+std::string write_sum(Writer& w, const std::string& x) {
+  std::vector<std::string> summed = {x};
+  if (!w.input(1).empty()) summed.push_back(w.input(1));
+  const std::string sum = w.write("ReduceSum", summed);
+  for (const ModelAttribute& attribute : w.node().attributes) w.take_over(attribute);
+  return sum;
+}
+
+Result<Nodes> spell_reduce_l1(Writer& w) {
+  write_sum(w, w.write("Abs", {w.input(0)}));
+  return w.finish();
+}
+
+Result<Nodes> spell_reduce_log_sum(Writer& w) {
+  w.write("Log", {write_sum(w, w.input(0))});
+  return w.finish();
+}
+
+// √ Σ x², whose slope at zero is that of PyTorch: none. The bound is the least normal number: below it √ would divide by zero.
+Result<Nodes> spell_reduce_l2(Writer& w) {
+  const bool root = w.node().op == "ReduceL2";
+  const std::string sum = write_sum(w, w.write("Mul", {w.input(0), w.input(0)}));
+  if (!root) return w.finish();
+  const std::string least = w.number(std::numeric_limits<float>::min());
+  w.write("Sqrt", {w.write("Clip", {sum, least})});
+  return w.finish();
+}
+
+using SpellingRule = Result<Nodes> (*)(Writer&);
+
+const std::map<std::string_view, SpellingRule>& spelling_rules() {
+  static const std::map<std::string_view, SpellingRule> table = {
+      {"Attention", spelling::attention},
+      {"AveragePool", widen},
+      {"Celu", spell_celu},
+      {"Conv", widen},
+      {"ConvTranspose", widen},
+      {"DepthToSpace", spell_depth_and_space},
+      {"Einsum", spell_einsum},
+      {"Gather", spelling::gather},
+      {"CastLike", spelling::cast_like},
+      {"Resize", spelling::resize},
+      {"RandomNormalLike", spelling::random_like},
+      {"RandomUniformLike", spelling::random_like},
+      {"GatherND", spelling::gather_nd},
+      {"GRU", spelling::recurrent},
+      {"GlobalMaxPool", spell_global_max_pool},
+      {"GroupNormalization", spell_group_normalization},
+      {"InstanceNormalization", spell_instance_normalization},
+      {"LSTM", spelling::recurrent},
+      {"Max", spell_extreme},
+      {"MaxPool", widen},
+      {"Min", spell_extreme},
+      {"Mish", spell_mish},
+      {"PRelu", spell_prelu},
+      {"Pad", spelling::pad},
+      {"RNN", spelling::recurrent},
+      {"RMSNormalization", spell_rms_normalization},
+      {"ReduceL1", spell_reduce_l1},
+      {"ReduceL2", spell_reduce_l2},
+      {"ReduceLogSum", spell_reduce_log_sum},
+      {"ReduceSumSquare", spell_reduce_l2},
+      {"RotaryEmbedding", spelling::rotary_embedding},
+      {"ScatterND", spelling::scatter_nd},
+      {"Selu", spell_selu},
+      {"SpaceToDepth", spell_depth_and_space},
+      {"Swish", spell_swish},
+      {"Tan", spell_tan},
+      {"TensorScatter", spelling::tensor_scatter},
+      {"Tile", spelling::tile},
+  };
+  return table;
+}
+
+}  // namespace
+
+Result<Nodes> spell_out(const Spelling& spelling) {
+  Writer writer(spelling);
+  return spelling_rules().at(spelling.node.op)(writer);
+}
+
+bool has_spelling(std::string_view op) { return spelling_rules().contains(op); }
+
+std::vector<std::string_view> spelled_operators() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, rule] : spelling_rules()) names.push_back(name);
+  return names;
+}
+
+}  // namespace plimsoll

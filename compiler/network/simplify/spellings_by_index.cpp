@@ -1,0 +1,234 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/network/simplify/progression.h"
+#include "compiler/network/simplify/spelling_writer.h"
+
+namespace plimsoll::spelling {
+namespace {
+
+bool depends_on_batch(const Dims& dims) {
+  return std::any_of(dims.begin(), dims.end(), [](Dim dim) { return dim.batch; });
+}
+
+// By numbers that are the same for each sample, of what is no sample (the positions of words): once, and repeated.
+Result<Nodes> gather_once(Writer& w, const KnownValue& indices) {
+  const int64_t rank = static_cast<int64_t>(w.x().size()), given = w.integer("axis", 0), axis = given < 0 ? given + rank : given;
+  if (axis < 0 || axis >= rank) return w.invalid(fmt::format("axis {} of {}", given, to_string(w.x())));
+  KnownValue one = indices;
+  if (std::count_if(one.dims.begin(), one.dims.end(), [](Dim dim) { return dim.batch; }) != 1)
+    return w.unsupported("its indices depend on the number of samples");
+  Ints shape;
+  for (int64_t i = 0; i < rank; ++i) {
+    if (i != axis) shape.push_back(w.x()[static_cast<size_t>(i)].value);
+    else for (const Dim dim : one.dims) shape.push_back(dim.batch ? -1 : dim.value);  // -1 is the number of samples
+  }
+  std::replace(one.dims.begin(), one.dims.end(), kBatch, Dim{1});
+  const std::string rows = w.write("Gather", {w.input(0), w.constant(one)});
+  w.set_integer("axis", axis);
+  const std::string target = w.integers(shape, {{static_cast<int64_t>(shape.size())}});
+  w.write("Expand", {rows, target});
+  return w.finish();
+}
+
+// Written down for each sample of the exporter's example, the same for all of them.
+bool alike_for_example(const Writer& w, const KnownValue& indices) {
+  const auto batch = w.exported_batch();
+  if (!batch || *batch < 2 || indices.depends_on_batch() || !indices.steps.empty() || indices.dims.empty() || indices.dims[0] != Dim{*batch}) return false;
+  const size_t count = static_cast<size_t>(*indices.elements() / *batch);
+  for (size_t i = count; i < static_cast<size_t>(*indices.elements()); ++i)
+    if (indices.integer(i) != indices.integer(i % count)) return false;
+  return count > 0;
+}
+
+// Indices [samples, …, depth] that begin with the number of the sample itself and go on alike for each: what they pick within one, as
+// numbers into its first dimensions as one.
+std::optional<Ints> picks_within_sample(const KnownValue& indices, int64_t samples, const Dims& x) {
+  const size_t depth = static_cast<size_t>(indices.dims.back().value), all = static_cast<size_t>(indices.elements().value_or(0));
+  if (depth < 2 || indices.dims.size() < 2 || indices.dims[0] != Dim{samples} || samples < 2 || all % (static_cast<size_t>(samples) * depth) != 0)
+    return std::nullopt;
+  const size_t of_sample = all / static_cast<size_t>(samples);
+  Ints at;
+  for (size_t i = 0; i < all; ++i) {
+    const Dim given = indices.integer(i), first = indices.integer(i % of_sample);
+    if (given.batch) return std::nullopt;
+    if (i % depth == 0) {
+      if (given.value != static_cast<int64_t>(i / of_sample)) return std::nullopt;
+      if (i < of_sample) at.push_back(0);
+      continue;
+    }
+    if (given != first) return std::nullopt;
+    const int64_t size = x[i % depth].value;
+    if (given.value < -size || given.value >= size) return std::nullopt;
+    if (i < of_sample) at.back() = at.back() * size + (given.value < 0 ? given.value + size : given.value);
+  }
+  return at;
+}
+
+// GatherND that picks within each sample, which exporters write for mask[samples, places]: Gather along its next dimensions as one.
+std::optional<Nodes> gather_within_samples(Writer& w, const KnownValue& indices) {
+  const Dims& x = w.x();
+  if (w.integer("batch_dims", 0) != 0 || indices.real() || indices.dims.empty() || x.empty() || x[0] != kBatch) return std::nullopt;
+  const size_t depth = static_cast<size_t>(indices.dims.back().value);
+  if (depth < 2 || depth > x.size()) return std::nullopt;
+  std::optional<Ints> at;
+  if (indices.probes.size() > 1 && indices.dims[0] == kBatch) at = picks_within_sample(indices.probes[1], 2, x);
+  else if (!indices.depends_on_batch() && indices.steps.empty() && w.exported_batch()) at = picks_within_sample(indices, *w.exported_batch(), x);
+  if (!at) return std::nullopt;
+  const Dims places(indices.dims.begin() + 1, indices.dims.end() - 1);
+  Ints merged = {-1, 1}, shape = {-1};
+  for (size_t i = 1; i < depth; ++i) merged[1] *= x[i].value;
+  for (const Dim dim : places) shape.push_back(dim.value);
+  for (size_t i = depth; i < x.size(); ++i) {
+    merged.push_back(x[i].value);
+    shape.push_back(x[i].value);
+  }
+  bool all = static_cast<int64_t>(at->size()) == merged[1];
+  for (size_t i = 0; i < at->size() && all; ++i) all = (*at)[i] == static_cast<int64_t>(i);
+  if (all) {
+    w.write("Reshape", {w.input(0)}, "shape", shape);
+    return w.finish();
+  }
+  const std::string rows = depth == 2 ? w.input(0) : w.write("Reshape", {w.input(0)}, "shape", merged);
+  const std::string numbers = w.integers(*at, places);
+  w.write("Gather", {rows, numbers});
+  w.set_integer("axis", 1);
+  return w.finish();
+}
+
+}  // namespace
+
+Result<Nodes> cast_like(Writer& w) {
+  const ElementType to = w.element(1);
+  if (to == ElementType::undefined)
+    return w.unsupported(fmt::format("whether '{}' is of booleans or of bytes is not known; write Cast with the type instead", w.input(1)));
+  w.write("Cast", {w.input(0)});
+  w.set_integer("to", static_cast<int64_t>(to));
+  return w.finish();
+}
+
+// Only the shape is read of what the numbers are like. In it -1 is the number of samples, which no file has.
+Result<Nodes> random_like(Writer& w) {
+  if (std::any_of(w.x().begin(), w.x().end(), [](Dim dim) { return dim.batch && dim != kBatch; }))
+    return w.unsupported("draws for a multiple of the samples, " + to_string(w.x()));
+  Ints shape;
+  for (const Dim dim : w.x()) shape.push_back(dim.batch ? -1 : dim.value);
+  w.write(w.node().op == "RandomNormalLike" ? "RandomNormal" : "RandomUniform", {}, "shape", shape);
+  for (const ModelAttribute& attribute : w.node().attributes) w.take_over(attribute);
+  return w.finish();
+}
+
+// By numbers that are the same within each sample: of what lies in rows of samples then (as torch's exporter writes as_strided).
+Result<Nodes> gather(Writer& w) {
+  const KnownValue* indices = w.known(1);
+  if (!indices) return Nodes{};
+  const int64_t axis = w.integer("axis", 0);
+  const auto of_samples = std::find(indices->dims.begin(), indices->dims.end(), kBatch);
+  if (indices->alike_for_each_sample() && of_samples != indices->dims.end() && !depends_on_batch(w.x())) return gather_once(w, *indices);
+  if (!depends_on_batch(w.x()) && alike_for_example(w, *indices) && w.follow()) {
+    KnownValue alike = *indices;
+    alike.dims[0] = kBatch;
+    if (!alike.splat()) alike.ints.resize(alike.ints.size() / static_cast<size_t>(*w.exported_batch()));
+    return gather_once(w, alike);
+  }
+  auto picks = axis == 0 && !w.x().empty() ? picks_of_each_sample(w.x()[0], *indices) : std::nullopt;
+  if (!picks && axis == 0 && !w.x().empty() && w.exported_batch()) picks = picks_of_each_sample(w.x()[0], *indices, *w.exported_batch());
+  if (!picks && !indices->depends_on_batch()) return Nodes{};
+  if (!picks)
+    return Error{ExitCode::unsupported, fmt::format("{}: its indices depend on the number of samples, and are not the same for each sample of {}",
+                                                    describe(w.node()), to_string(w.x()))};
+  Ints shape = {-1};
+  if (picks->all())
+    for (const Dim dim : picks->dims) shape.push_back(dim.value);
+  else
+    shape.push_back(picks->length);
+  for (size_t i = 1; i < w.x().size(); ++i) shape.push_back(w.x()[i].value);
+  const std::string rows = w.write("Reshape", {w.input(0)}, "shape", shape);
+  if (!picks->all()) {
+    const std::string at = w.integers(picks->at, picks->dims);
+    w.write("Gather", {rows, at});
+    w.set_integer("axis", 1);
+  }
+  return w.finish();
+}
+
+// Along its first axes at once: those as one.
+Result<Nodes> gather_nd(Writer& w) {
+  const auto unsupported = [&](const std::string& why) { return Error{ExitCode::unsupported, fmt::format("{}: {}", describe(w.node()), why)}; };
+  const KnownValue* indices = w.known(1);
+  if (indices)
+    if (auto nodes = gather_within_samples(w, *indices)) return *nodes;
+  if (!indices || indices->real() || indices->depends_on_batch() || indices->dims.empty()) return unsupported("its indices are not known while compiling");
+  if (w.integer("batch_dims", 0) != 0) return unsupported("picks for each of a batch (batch_dims) by itself");
+  const size_t depth = static_cast<size_t>(indices->dims.back().value);
+  if (depth < 1 || depth > w.x().size()) return w.invalid(fmt::format("picks along {} axes of {}", depth, to_string(w.x())));
+  int64_t rows = 1;
+  for (size_t i = 0; i < depth; ++i) {
+    if (w.x()[i].batch) return unsupported("picks samples by number");
+    rows *= w.x()[i].value;
+  }
+  Ints shape = {rows};
+  for (size_t i = depth; i < w.x().size(); ++i) shape.push_back(w.x()[i].batch ? -1 : w.x()[i].value);
+  Ints at(static_cast<size_t>(*indices->elements()) / depth, 0);
+  for (size_t i = 0; i < at.size() * depth; ++i) {
+    const int64_t size = w.x()[i % depth].value, given = indices->integer(i).value;
+    if (given < -size || given >= size) return w.invalid(fmt::format("index {} is outside of axis {} of {}", given, i % depth, to_string(w.x())));
+    at[i / depth] = at[i / depth] * size + (given < 0 ? given + size : given);
+  }
+  const std::string numbers = w.integers(at, {indices->dims.begin(), indices->dims.end() - 1});
+  const std::string merged = depth == 1 ? w.input(0) : w.write("Reshape", {w.input(0)}, "shape", shape);
+  w.write("Gather", {merged, numbers});
+  return w.finish();
+}
+
+namespace {
+
+// The samples 0, 1, 2, … one by one, all of them (torch's exporter writes x[:] = y so).
+bool writes_all_samples(const Writer& w, const KnownValue& indices) {
+  const Dims* updates = w.dims(2);
+  return updates && *updates == w.x() && !w.x().empty() && w.x()[0] == kBatch && w.text("reduction", "none") == "none" &&
+         indices.dims == Dims{kBatch, {1}} && indices.steps.size() == 2 && indices.steps[0] == 1 && indices.ints[0] == Dim{0};
+}
+
+}  // namespace
+
+// One number at known places: where they are, that number instead (Swin v2 zeroes a part of its biases so).
+Result<Nodes> scatter_nd(Writer& w) {
+  const auto unsupported = [&](const std::string& why) { return Error{ExitCode::unsupported, fmt::format("{}: {}", describe(w.node()), why)}; };
+  const KnownValue *indices = w.known(1), *updates = w.known(2);
+  if (indices && writes_all_samples(w, *indices)) {
+    w.write("Identity", {w.input(2)});
+    return w.finish();
+  }
+  if (!indices || indices->real() || indices->depends_on_batch() || indices->dims.empty()) return unsupported("its indices are not known while compiling");
+  if (w.text("reduction", "none") != "none") return unsupported("adds or multiplies what is there");
+  if (!updates || !updates->real() || updates->reals.empty() || std::any_of(updates->reals.begin(), updates->reals.end(), [&](double item) { return item != updates->reals[0]; }))
+    return unsupported("what it writes is not one number that is known while compiling");
+  const size_t depth = static_cast<size_t>(indices->dims.back().value);
+  if (depth < 1 || depth > w.x().size()) return w.invalid(fmt::format("writes along {} axes of {}", depth, to_string(w.x())));
+  Dims dims(w.x().begin(), w.x().begin() + static_cast<int64_t>(depth));
+  int64_t count = 1;
+  for (const Dim dim : dims) {
+    if (dim.batch) return unsupported("writes into samples by number");
+    count *= dim.value;
+  }
+  if (count > kKnownLimit) return unsupported(fmt::format("picks of {} places", count));
+  dims.resize(w.x().size(), Dim{1});
+  std::vector<Dim> written(static_cast<size_t>(count), Dim{0});
+  for (size_t i = 0; i + depth <= static_cast<size_t>(*indices->elements()); i += depth) {
+    int64_t at = 0;
+    for (size_t axis = 0; axis < depth; ++axis) {
+      const int64_t size = w.x()[axis].value, given = indices->integer(i + axis).value;
+      if (given < -size || given >= size) return w.invalid(fmt::format("index {} is outside of axis {} of {}", given, axis, to_string(w.x())));
+      at = at * size + (given < 0 ? given + size : given);
+    }
+    written[static_cast<size_t>(at)] = {1};
+  }
+  const std::string places = w.constant({.element = ElementType::boolean, .dims = dims, .ints = std::move(written)});
+  const std::string number = w.number(static_cast<float>(updates->reals[0]));
+  w.write("Where", {places, number, w.input(0)});
+  return w.finish();
+}
+
+}  // namespace plimsoll::spelling

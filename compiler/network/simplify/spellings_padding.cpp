@@ -1,0 +1,117 @@
+#include <algorithm>
+
+#include "compiler/network/simplify/spelling_writer.h"
+
+namespace plimsoll::spelling {
+namespace {
+
+// Pads for each axis of the input.
+struct Pads {
+  Ints begin = {}, end = {};
+};
+
+// From the attribute (nullptr: there is none) or the input. nullopt: not known while compiling.
+std::optional<Ints> list_of(const Writer& w, const char* attribute, size_t input) {
+  if (const auto* found = attribute ? find_attribute(w.node(), attribute) : nullptr)
+    return Ints(found->integers().begin(), found->integers().end());
+  const KnownValue* known = w.known(input);
+  if (!known || known->real() || known->depends_on_batch()) return std::nullopt;
+  Ints items;
+  for (size_t i = 0; i < static_cast<size_t>(*known->elements()); ++i) items.push_back(known->integer(i).value);
+  return items;
+}
+
+// nullopt: not known while compiling, or invalid. The operator reports why.
+std::optional<Pads> pads_of(const Writer& w) {
+  const int64_t rank = static_cast<int64_t>(w.x().size());
+  const auto pads = list_of(w, "pads", 1);
+  std::optional<Ints> axes;
+  if (w.input(3).empty()) {
+    axes.emplace();
+    for (int64_t axis = 0; axis < rank; ++axis) axes->push_back(axis);
+  } else {
+    axes = list_of(w, nullptr, 3);
+  }
+  if (!pads || !axes || pads->size() != 2 * axes->size()) return std::nullopt;
+  Pads listed{Ints(w.x().size(), 0), Ints(w.x().size(), 0)};
+  for (size_t i = 0; i < axes->size(); ++i) {
+    const int64_t axis = (*axes)[i] + ((*axes)[i] < 0 ? rank : 0);
+    if (axis < 0 || axis >= rank) return std::nullopt;
+    listed.begin[static_cast<size_t>(axis)] = (*pads)[i];
+    listed.end[static_cast<size_t>(axis)] = (*pads)[axes->size() + i];
+  }
+  return listed;
+}
+
+// x, padded along one axis only.
+std::string pad_axis(Writer& w, const std::string& x, const std::string& mode, size_t axis, int64_t begin,
+                     int64_t end) {
+  const size_t rank = w.x().size();
+  Ints pads(2 * rank, 0);
+  pads[axis] = begin;
+  pads[rank + axis] = end;
+  std::string padded;
+  if (w.opset() < 11) {
+    padded = w.write("Pad", {x}, "pads", pads);
+  } else {
+    const std::string numbers = w.integers(pads, {{static_cast<int64_t>(pads.size())}});
+    padded = w.write("Pad", {x, numbers});
+  }
+  w.set_text("mode", mode);
+  return padded;
+}
+
+}  // namespace
+
+// Pad with elements of the input along several axes: one node for each axis.
+Result<Nodes> pad(Writer& w) {
+  const std::string mode = w.text("mode", "constant");
+  const auto listed = mode == "constant" ? std::nullopt : pads_of(w);
+  if (!listed) return Nodes{};
+  Ints padded;
+  for (size_t axis = 0; axis < w.x().size(); ++axis)
+    if (listed->begin[axis] != 0 || listed->end[axis] != 0) padded.push_back(static_cast<int64_t>(axis));
+  if (padded.size() < 2) return Nodes{};
+  std::string x = w.input(0);
+  for (const int64_t axis : padded)
+    x = pad_axis(w, x, mode, static_cast<size_t>(axis), listed->begin[static_cast<size_t>(axis)],
+                 listed->end[static_cast<size_t>(axis)]);
+  return w.finish();
+}
+
+// Expand for dimensions of 1, Pad with mode wrap for all others. Expand takes -1 as the number of samples.
+Result<Nodes> tile(Writer& w) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  const KnownValue* repeats = w.known(1);
+  const Dims& dims = w.x();
+  if (!repeats) return w.unsupported("its repeats are not known while compiling");
+  if (repeats->real() || repeats->elements() != static_cast<int64_t>(dims.size()))
+    return w.invalid(fmt::format("its repeats are not one whole number for each dimension of {}", to_string(dims)));
+  Ints shape;
+  bool stretches = false;
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    const Dim times = repeats->integer(axis);
+    if (times.value < 1)
+      return w.invalid(fmt::format("repeats axis {} of {} {} times", axis, to_string(dims), times.value));
+    if (times.value > kMost || (times.batch && times != kBatch) ||
+        ((times.batch || dims[axis].batch) && times != Dim{1} && dims[axis] != Dim{1}))
+      return w.unsupported(fmt::format(
+          "repeats axis {} of {}: the samples are not repeated, and only 1 by their number", axis, to_string(dims)));
+    const bool stretched = dims[axis] == Dim{1} && times != Dim{1};
+    stretches |= stretched;
+    shape.push_back(!stretched ? 1 : times.batch ? -1 : times.value);
+  }
+  std::string x = w.input(0);
+  if (stretches) {
+    const std::string target = w.integers(shape, {{static_cast<int64_t>(shape.size())}});
+    x = w.write("Expand", {x, target});
+  }
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    const int64_t times = repeats->integer(axis).value;
+    if (dims[axis] != Dim{1} && times != 1) x = pad_axis(w, x, "wrap", axis, 0, (times - 1) * dims[axis].value);
+  }
+  if (x == w.input(0)) w.write("Identity", {x});
+  return w.finish();
+}
+
+}  // namespace plimsoll::spelling

@@ -1,0 +1,389 @@
+// LSTM, GRU and RNN, unrolled: ONNX's equations, step by step. What of them needs no state, the product of inputs and W, is made for
+// several steps at once.
+//
+//   LSTM   i, o, f = σ, c̃ = tanh of x W' + h' R' + Wb + Rb      c = f c' + i c̃                      h = o tanh c
+//   GRU    z, r = σ likewise     h̃ = tanh(x W' + r (h' R' + Rb) + Wb), or (r h') R' + Rb before    h = h̃ + z (h' - h̃)
+//   RNN    h = tanh(x W' + h' R' + Wb + Rb)
+//
+// Exporters put W, R and B together out of a module's own parameters, gate by gate. Where each is one parameter in another order of
+// gates, the parameter itself is multiplied with, and its gates are taken in its order: steps then add up the gradient of a weight in
+// place, and there is no second copy of it (docs/decisions/recurrent.md).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "compiler/network/simplify/spelling_writer.h"
+#include "compiler/support/counted.h"
+
+namespace plimsoll::spelling {
+namespace recurrence {
+
+// Rows of inputs that one product has at most: while it is taken apart, it and all its steps are in memory together.
+constexpr int64_t kRowsAtOnce = 256;
+constexpr int64_t kMostSteps = 16384;
+
+struct Activation {
+  std::string op = {};
+  std::optional<float> alpha = {}, beta = {};
+};
+
+// What one direction multiplies with.
+struct Weights {
+  std::string w = {}, r = {};
+  std::string from_input = {}, from_state = {};  // biases
+  std::vector<size_t> gate = {};                 // where each of ONNX's gates is among those of w, r and the biases
+  std::vector<std::string> parts_of_r = {};      // of a GRU that resets before: of its gates, of its candidate
+};
+
+struct State {
+  std::string h = {}, c = {};  // empty: zero
+};
+
+class Unrolled {
+ public:
+  explicit Unrolled(Writer& writer)
+      : w_(writer), lstm_(writer.node().op == "LSTM"), gru_(writer.node().op == "GRU"), gates_(lstm_ ? 4 : gru_ ? 3 : 1) {}
+
+  Result<Nodes> write() {
+    PLIMSOLL_TRY(read_shapes());
+    PLIMSOLL_TRY(read_attributes());
+    const std::vector<Weights> weights = find_weights();
+    const std::vector<State> first = first_states();
+    const std::vector<std::string> chunks = input_chunks();
+    std::vector<std::string> sequences, last_h, last_c;
+    for (size_t d = 0; d < directions_; ++d) {
+      const bool back = d == 1 || direction_ == "reverse";
+      const std::string part = directions_ == 2 ? (back ? "backward/" : "forward/") : "";
+      std::vector<std::string> states(static_cast<size_t>(steps_));
+      State state = first[d];
+      const Weights all = complete(weights[d], part);
+      const std::vector<std::string> inputs = products(all, chunks, part);
+      for (int64_t i = 0; i < steps_; ++i) {
+        const size_t t = static_cast<size_t>(back ? steps_ - 1 - i : i);
+        w_.enter(fmt::format("{}step_{}", part, t));
+        state = lstm_ ? lstm(all, d, inputs[t], state) : gru_ ? gru(all, d, inputs[t], state) : plain(all, d, inputs[t], state);
+        states[t] = state.h;
+      }
+      w_.enter(part.empty() ? "" : part.substr(0, part.size() - 1));
+      if (w_.wants(0)) {
+        for (std::string& h : states) h = w_.write("Unsqueeze", {h}, "axes", {0, 1});
+        sequences.push_back(w_.concat(states, 0));
+      }
+      last_h.push_back(state.h);
+      last_c.push_back(state.c);
+    }
+    w_.enter("");
+    if (w_.wants(0)) {
+      const std::string y = w_.concat(sequences, 1);  // [steps, directions, samples, hidden]
+      if (samples_first_) w_.write("Transpose", {y}, "perm", {2, 0, 1, 3});
+      else w_.write("Identity", {y});
+      w_.give(0);
+    }
+    give_last(1, last_h);
+    if (lstm_) give_last(2, last_c);
+    return w_.finish_given();
+  }
+
+ private:
+  // --- what is there ---
+
+  Status read_shapes() {
+    direction_ = w_.text("direction", "forward");
+    if (direction_ != "forward" && direction_ != "reverse" && direction_ != "bidirectional")
+      return w_.invalid(fmt::format("its direction is '{}'", direction_));
+    directions_ = direction_ == "bidirectional" ? 2 : 1;
+    samples_first_ = w_.integer("layout", 0) != 0;
+    const Dims& x = w_.x();
+    if (x.size() != 3) return w_.invalid(fmt::format("its input is {}, not steps by samples by features", to_string(x)));
+    const Dim steps = x[samples_first_ ? 1 : 0];
+    samples_ = x[samples_first_ ? 0 : 1];
+    if (steps.batch)
+      return w_.unsupported(fmt::format("its steps would be the samples of the input {}: it takes steps first, so export the model with batch_first, "
+                                        "or with dynamic axes that name the batch in the second place", to_string(x)));
+    steps_ = steps.value;
+    if (steps_ > kMostSteps)
+      return w_.unsupported(fmt::format("has {}, each of which becomes nodes of its own: {} at most; cut the sequences", counted(steps_, "step"), kMostSteps));
+    const Dims* r = w_.dims(2);
+    if (!r || r->size() != 3 || (*r)[2].batch) return w_.invalid("its R is not of three dimensions");
+    hidden_ = (*r)[2].value;
+    const Dim gates{gates_ * hidden_}, directions{static_cast<int64_t>(directions_)}, hidden{hidden_};
+    if (const int64_t said = w_.integer("hidden_size", hidden_); said != hidden_)
+      return w_.invalid(fmt::format("its hidden_size is {} and R is {}", said, to_string(*r)));
+    PLIMSOLL_TRY(check(1, "W", {directions, gates, x[2]}));
+    PLIMSOLL_TRY(check(2, "R", {directions, gates, hidden}));
+    PLIMSOLL_TRY(check(3, "B", {directions, {2 * gates.value}}));
+    const Dims state = samples_first_ ? Dims{samples_, directions, hidden} : Dims{directions, samples_, hidden};
+    if (!is_zero_for_example(5, state)) PLIMSOLL_TRY(check(5, "initial_h", state));
+    if (lstm_ && !is_zero_for_example(6, state)) PLIMSOLL_TRY(check(6, "initial_c", state));
+    return {};
+  }
+
+  // A state of zeros, as large as the exporter's example needed it.
+  bool is_zero_for_example(size_t i, Dims wanted) const {
+    const Dims* dims = w_.dims(i);
+    if (!dims || !w_.exported_batch() || !w_.is_all(i, 0)) return false;
+    for (Dim& dim : wanted)
+      if (dim.batch) dim = {dim.value * *w_.exported_batch()};
+    return *dims == wanted;
+  }
+
+  Status check(size_t i, const char* name, const Dims& wanted) const {
+    if (w_.input(i).empty()) return {};
+    const Dims* dims = w_.dims(i);
+    if (!dims || *dims != wanted)
+      return w_.invalid(fmt::format("its {} is {} when it should be {}", name, dims ? to_string(*dims) : "unknown", to_string(wanted)));
+    return {};
+  }
+
+  Status read_attributes() {
+    if (find_attribute(w_.node(), "clip")) return w_.unsupported("clips what its gates are given (clip), which no kernel does");
+    if (w_.integer("input_forget", 0) != 0) return w_.unsupported("couples its input and forget gates (input_forget)");
+    if (lstm_ && !w_.input(7).empty() && !w_.is_all(7, 0)) return w_.unsupported("has peepholes (P, input 7)");
+    if (!w_.input(4).empty()) {
+      const KnownValue* lengths = w_.known(4);
+      const bool full = lengths && !lengths->real() &&
+                        std::all_of(lengths->ints.begin(), lengths->ints.end(), [&](Dim length) { return length == Dim{steps_}; });
+      if (!full)
+        return w_.unsupported(fmt::format("its sequences have lengths of their own (sequence_lens, input 4): pad them to {} and leave out "
+                                          "sequence_lens", counted(steps_, "step")));
+    }
+    return read_activations();
+  }
+
+  // ONNX names those of all directions, one behind the other.
+  Status read_activations() {
+    static constexpr std::array<std::string_view, 7> kHad = {"Elu", "HardSigmoid", "LeakyRelu", "Relu", "Sigmoid", "Softplus", "Tanh"};
+    const size_t each = lstm_ ? 3 : gru_ ? 2 : 1;
+    const auto* given = find_attribute(w_.node(), "activations");
+    for (size_t i = 0; i < each * directions_; ++i)
+      activations_.push_back({.op = i % each == 0 && each > 1 ? "Sigmoid" : "Tanh"});
+    const auto *alpha = find_attribute(w_.node(), "activation_alpha"), *beta = find_attribute(w_.node(), "activation_beta");
+    if (!given || given->texts().empty()) return {};
+    if (given->texts().size() != activations_.size())
+      return w_.invalid(fmt::format("has {} for {}", counted(static_cast<int64_t>(given->texts().size()), "activation"), counted(static_cast<int64_t>(activations_.size()), "place")));
+    for (size_t i = 0; i < activations_.size(); ++i) {
+      Activation& activation = activations_[i];
+      activation.op = given->texts()[i];
+      if (std::find(kHad.begin(), kHad.end(), activation.op) == kHad.end())
+        return w_.unsupported(fmt::format("its activation {} is none of Elu, HardSigmoid, LeakyRelu, Relu, Sigmoid, Softplus, Tanh", activation.op));
+      const bool shaped = activation.op == "Elu" || activation.op == "HardSigmoid" || activation.op == "LeakyRelu";
+      for (const auto& [numbers, to] : {std::pair{alpha, &activation.alpha}, {beta, &activation.beta}}) {
+        if (!shaped || !numbers || numbers->reals().empty() || (to == &activation.beta && activation.op != "HardSigmoid")) continue;
+        if (numbers->reals().size() != activations_.size())
+          return w_.unsupported(fmt::format("{} has {} for {}: which of them are whose is not said", numbers->name,
+                                            counted(static_cast<int64_t>(numbers->reals().size()), "number"), counted(static_cast<int64_t>(activations_.size()), "activation")));
+        *to = numbers->reals()[i];
+      }
+    }
+    return {};
+  }
+
+  // --- weights ---
+
+  // Rows [first, first + count) of an input are those of one whole value, block by block of a gate: its name, and where each gate is.
+  std::optional<std::pair<std::string, std::vector<size_t>>> one_value(const std::vector<Rows>& rows, int64_t first) const {
+    std::string name;
+    std::vector<size_t> gate;
+    for (int64_t k = 0; k < gates_; ++k) {
+      int64_t at = first + k * hidden_;
+      const Rows* found = nullptr;
+      for (const Rows& part : rows) {
+        if (at < part.count) {
+          found = &part;
+          break;
+        }
+        at -= part.count;
+      }
+      if (!found || at + hidden_ > found->count || found->whole != gates_ * hidden_ || (k > 0 && found->name != name)) return std::nullopt;
+      const int64_t there = found->first + at;
+      if (there % hidden_ != 0) return std::nullopt;
+      name = found->name;
+      gate.push_back(static_cast<size_t>(there / hidden_));
+    }
+    std::vector<size_t> sorted = gate;
+    std::sort(sorted.begin(), sorted.end());
+    for (size_t k = 0; k < sorted.size(); ++k)
+      if (sorted[k] != k) return std::nullopt;
+    return std::pair{name, gate};
+  }
+
+  std::vector<Weights> find_weights() {
+    std::vector<Weights> found;
+    const std::vector<Rows> w = w_.rows(1), r = w_.rows(2), b = w_.rows(3);
+    const bool biased = !w_.input(3).empty();
+    const int64_t all = gates_ * hidden_;
+    for (size_t d = 0; d < directions_; ++d) {
+      const int64_t at = static_cast<int64_t>(d) * all;
+      const auto of_w = one_value(w, at), of_r = one_value(r, at);
+      const auto from_input = biased ? one_value(b, 2 * at) : of_w, from_state = biased ? one_value(b, 2 * at + all) : of_w;
+      const bool same = of_w && of_r && from_input && from_state && of_r->second == of_w->second && from_input->second == of_w->second &&
+                        from_state->second == of_w->second && (!gru_ || of_w->second[2] == 2);
+      if (!same) return taken_apart();
+      found.push_back({.w = of_w->first, .r = of_r->first, .gate = of_w->second});
+      if (biased) found.back().from_input = from_input->first, found.back().from_state = from_state->first;
+    }
+    return found;
+  }
+
+  // As ONNX has them.
+  std::vector<Weights> taken_apart() {
+    w_.enter("weights");
+    const int64_t all = gates_ * hidden_;
+    const std::vector<std::string> w = by_direction(w_.input(1), 0), r = by_direction(w_.input(2), 0);
+    const std::vector<std::string> b = w_.input(3).empty() ? std::vector<std::string>() : by_direction(w_.input(3), 0);
+    std::vector<Weights> found;
+    for (size_t d = 0; d < directions_; ++d) {
+      found.push_back({.w = w[d], .r = r[d], .gate = std::vector<size_t>(static_cast<size_t>(gates_))});
+      std::iota(found[d].gate.begin(), found[d].gate.end(), size_t{0});
+      if (b.empty()) continue;
+      const std::vector<std::string> halves = w_.split(b[d], 0, {all, all});
+      found[d].from_input = halves[0], found[d].from_state = halves[1];
+    }
+    return found;
+  }
+
+  std::vector<std::string> by_direction(const std::string& x, int64_t axis) {
+    std::vector<std::string> parts = w_.split(x, axis, Ints(directions_, 1));
+    for (std::string& part : parts) part = w_.write("Squeeze", {part}, "axes", {axis});
+    return parts;
+  }
+
+  // Both biases as one, where both are added to the same.
+  Weights complete(Weights weights, const std::string& part) {
+    w_.enter(part + "weights");
+    if (gru_ && !linear_before_reset()) weights.parts_of_r = w_.split(weights.r, 0, {2 * hidden_, hidden_});
+    if (weights.from_input.empty() || (gru_ && linear_before_reset())) return weights;
+    weights.from_input = w_.write("Add", {weights.from_input, weights.from_state});
+    weights.from_state.clear();
+    return weights;
+  }
+
+  bool linear_before_reset() const { return w_.integer("linear_before_reset", 0) != 0; }
+
+  // --- inputs and states ---
+
+  std::vector<State> first_states() {
+    w_.enter("initial");
+    const auto parts = [&](size_t i) {
+      return w_.input(i).empty() || w_.is_all(i, 0) ? std::vector<std::string>(directions_) : by_direction(w_.input(i), samples_first_ ? 1 : 0);
+    };
+    const std::vector<std::string> h = parts(5), c = lstm_ ? parts(6) : std::vector<std::string>(directions_);
+    std::vector<State> states;
+    for (size_t d = 0; d < directions_; ++d) states.push_back({.h = h[d], .c = c[d]});
+    return states;
+  }
+
+  // As many steps as make kRowsAtOnce rows, the same number each time but for the last.
+  std::vector<std::string> input_chunks() {
+    const int64_t rows = samples_.value * (samples_.batch ? w_.batch() : 1), most = std::clamp<int64_t>(kRowsAtOnce / std::max<int64_t>(rows, 1), 1, steps_);
+    const int64_t count = (steps_ + most - 1) / most, each = (steps_ + count - 1) / count;
+    for (int64_t left = steps_; left > 0; left -= each) lengths_.push_back(std::min(left, each));
+    w_.enter("inputs");
+    const std::string x = samples_first_ ? w_.write("Transpose", {w_.input(0)}, "perm", {1, 0, 2}) : w_.input(0);
+    std::vector<std::string> chunks = w_.split(x, 0, lengths_);
+    for (std::string& chunk : chunks) chunk = w_.write("Reshape", {chunk}, "shape", {-1, w_.x()[2].value});
+    return chunks;
+  }
+
+  // Of every step: x W' + Wb, [samples, gates].
+  std::vector<std::string> products(const Weights& weights, const std::vector<std::string>& chunks, const std::string& part) {
+    std::vector<std::string> steps;
+    for (size_t i = 0; i < chunks.size(); ++i) {
+      const int64_t first = static_cast<int64_t>(steps.size()), length = lengths_[i];
+      w_.enter(length == 1 ? fmt::format("{}step_{}", part, first) : fmt::format("{}steps_{}_to_{}", part, first, first + length - 1));
+      const std::string product = affine(chunks[i], weights.w, weights.from_input);
+      if (length == 1) {
+        steps.push_back(product);
+        continue;
+      }
+      const std::string apart = w_.write("Reshape", {product}, "shape", {length, -1, gates_ * hidden_});
+      for (const std::string& step : w_.split(apart, 0, Ints(static_cast<size_t>(length), 1))) steps.push_back(w_.write("Squeeze", {step}, "axes", {0}));
+    }
+    return steps;
+  }
+
+  std::string affine(const std::string& x, const std::string& weight, const std::string& addend) {
+    const std::string y = addend.empty() ? w_.write("Gemm", {x, weight}) : w_.write("Gemm", {x, weight, addend});
+    w_.set_integer("transB", 1);
+    return y;
+  }
+
+  void give_last(size_t output, const std::vector<std::string>& states) {
+    if (!w_.wants(output)) return;
+    std::vector<std::string> parts;
+    const int64_t axis = samples_first_ ? 1 : 0;
+    for (const std::string& state : states) parts.push_back(w_.write("Unsqueeze", {state}, "axes", {axis}));
+    w_.concat(parts, axis);
+    w_.give(output);
+  }
+
+  // --- one step ---
+
+  std::string activate(size_t direction, size_t which, const std::string& x) {
+    const Activation& activation = activations_[direction * (lstm_ ? 3 : gru_ ? 2 : 1) + which];
+    const std::string y = w_.write(activation.op.c_str(), {x});
+    if (activation.alpha) w_.set_real("alpha", *activation.alpha);
+    if (activation.beta) w_.set_real("beta", *activation.beta);
+    return y;
+  }
+
+  State lstm(const Weights& weights, size_t d, const std::string& input, const State& before) {
+    const std::string sums = before.h.empty() ? input : affine(before.h, weights.r, input);
+    const std::vector<std::string> gates = w_.split(sums, 1, Ints(4, hidden_));
+    const auto gate = [&](size_t k, size_t which) { return activate(d, which, gates[weights.gate[k]]); };
+    const std::string i = gate(0, 0), o = gate(1, 0);
+    std::string c = w_.write("Mul", {i, gate(3, 1)});
+    if (!before.c.empty()) {
+      const std::string kept = w_.write("Mul", {gate(2, 0), before.c});
+      c = w_.write("Add", {kept, c});
+    }
+    const std::string h = w_.write("Mul", {o, activate(d, 2, c)});
+    return {.h = h, .c = c};
+  }
+
+  State gru(const Weights& weights, size_t d, const std::string& input, const State& before) {
+    const std::vector<std::string> in = w_.split(input, 1, {2 * hidden_, hidden_});
+    std::string gates = in[0], candidate = in[1], z;
+    if (linear_before_reset()) {
+      std::vector<std::string> from_state;  // of gates and candidate: a bias alone where the state is zero
+      if (!before.h.empty()) from_state = w_.split(affine(before.h, weights.r, weights.from_state), 1, {2 * hidden_, hidden_});
+      else if (!weights.from_state.empty()) from_state = w_.split(weights.from_state, 0, {2 * hidden_, hidden_});
+      if (!from_state.empty()) gates = w_.write("Add", {gates, from_state[0]});
+      const std::vector<std::string> open = w_.split(activate(d, 0, gates), 1, {hidden_, hidden_});
+      z = open[weights.gate[0]];
+      if (!from_state.empty()) candidate = w_.write("Add", {candidate, w_.write("Mul", {open[weights.gate[1]], from_state[1]})});
+    } else {
+      if (!before.h.empty()) gates = affine(before.h, weights.parts_of_r[0], gates);
+      const std::vector<std::string> open = w_.split(activate(d, 0, gates), 1, {hidden_, hidden_});
+      z = open[weights.gate[0]];
+      if (!before.h.empty()) candidate = affine(w_.write("Mul", {open[weights.gate[1]], before.h}), weights.parts_of_r[1], candidate);
+    }
+    const std::string fresh = activate(d, 1, candidate);
+    if (before.h.empty()) return {.h = w_.write("Sub", {fresh, w_.write("Mul", {z, fresh})})};
+    const std::string back = w_.write("Sub", {before.h, fresh});
+    return {.h = w_.write("Add", {fresh, w_.write("Mul", {z, back})})};
+  }
+
+  State plain(const Weights& weights, size_t d, const std::string& input, const State& before) {
+    return {.h = activate(d, 0, before.h.empty() ? input : affine(before.h, weights.r, input))};
+  }
+
+  Writer& w_;
+  const bool lstm_, gru_;
+  const int64_t gates_;
+  size_t directions_ = 1;
+  std::string direction_ = {};
+  bool samples_first_ = false;
+  int64_t steps_ = 0, hidden_ = 0;
+  Dim samples_ = {};
+  std::vector<int64_t> lengths_ = {};  // of the chunks
+  std::vector<Activation> activations_ = {};
+};
+
+}  // namespace recurrence
+
+Result<Nodes> recurrent(Writer& w) { return recurrence::Unrolled(w).write(); }
+
+}  // namespace plimsoll::spelling

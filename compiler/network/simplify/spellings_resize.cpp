@@ -1,0 +1,113 @@
+// Resize with cubic interpolation, or with antialiasing: every row of the result is a sum of rows of the input with factors that are known
+// while compiling, and so is every column. So it is a product with a constant matrix for each axis that is resized.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/network/simplify/spelling_writer.h"
+
+namespace plimsoll::spelling {
+namespace {
+
+struct ResizedAxis {
+  int64_t in = 0, out = 0;
+  double scale = 1;
+};
+
+// Only the last two may change. nullopt: not known, or not so; the operator says what is wrong.
+std::optional<std::vector<ResizedAxis>> resized_axes_of(const Writer& w) {
+  const Dims& x = w.x();
+  const KnownValue *scales = w.known(2), *sizes = w.known(3);
+  const bool by_scale = scales && scales->real() && scales->elements().value_or(0) > 0;
+  const KnownValue* given = by_scale ? scales : sizes;
+  if (!given || given->dims.size() != 1 || given->elements() != static_cast<int64_t>(x.size())) return std::nullopt;
+  if (find_attribute(w.node(), "axes") || w.text("keep_aspect_ratio_policy", "stretch") != "stretch") return std::nullopt;
+  std::vector<ResizedAxis> axes;
+  for (size_t i = 0; i < x.size(); ++i) {
+    ResizedAxis axis{.in = x[i].value, .out = x[i].value};
+    if (by_scale) {
+      axis.scale = scales->number(i);
+      axis.out = static_cast<int64_t>(std::floor(static_cast<double>(axis.in) * axis.scale));
+    } else {
+      const Dim size = sizes->integer(i);
+      const bool example = x[i].batch && !size.batch && w.exported_batch() && size.value == x[i].value * *w.exported_batch();
+      if (size.batch != x[i].batch && !example) return std::nullopt;
+      if (!example) axis.out = size.value;
+      axis.scale = static_cast<double>(axis.out) / static_cast<double>(axis.in);
+    }
+    const bool changes = axis.scale != 1;
+    if (axis.out < 1 || (changes && (x[i].batch || i + 2 < x.size()))) return std::nullopt;
+    axes.push_back(axis);
+  }
+  return axes;
+}
+
+// Where the result's place `o` lies in the input. nullopt: a mode that is not known here.
+std::optional<double> place_in_input(const Writer& w, const ResizedAxis& axis, int64_t o) {
+  const std::string how = w.text("coordinate_transformation_mode", "half_pixel");
+  const double in = static_cast<double>(axis.in), out = static_cast<double>(axis.out), at = static_cast<double>(o);
+  if (how == "asymmetric") return at / axis.scale;
+  if (how == "align_corners") return axis.out == 1 ? 0 : at * (in - 1) / (out - 1);
+  if (how == "pytorch_half_pixel" && axis.out == 1) return 0;
+  if (how == "half_pixel" || how == "pytorch_half_pixel") return (at + 0.5) / axis.scale - 0.5;
+  if (how == "half_pixel_symmetric") return in / 2 * (1 - out / (axis.scale * in)) + (at + 0.5) / axis.scale - 0.5;
+  return std::nullopt;
+}
+
+// Keys' cubic, or a triangle: how much a pixel counts that is so far away.
+double weight_of(bool cubic, double a, double distance) {
+  const double d = std::abs(distance);
+  if (!cubic) return std::max(0.0, 1 - d);
+  if (d <= 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
+  return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
+}
+
+// [out, in], or [in, out] turned.
+std::optional<KnownValue> matrix_of(const Writer& w, const ResizedAxis& axis, bool turned) {
+  const bool cubic = w.text("mode", "nearest") == "cubic", outside = w.integer("exclude_outside", 0) == 0;
+  const double a = static_cast<double>(w.real("cubic_coeff_a", -0.75F)), squeezed = w.integer("antialias", 0) != 0 ? std::min(axis.scale, 1.0) : 1;
+  if (axis.in > kKnownLimit / axis.out) return std::nullopt;
+  KnownValue matrix{.dims = turned ? Dims{{axis.in}, {axis.out}} : Dims{{axis.out}, {axis.in}}};
+  matrix.reals.assign(static_cast<size_t>(axis.in * axis.out), 0);
+  const double reach = (cubic ? 2 : 1) / squeezed;
+  for (int64_t o = 0; o < axis.out; ++o) {
+    const auto place = place_in_input(w, axis, o);
+    if (!place) return std::nullopt;
+    std::vector<double> row(static_cast<size_t>(axis.in), 0);
+    double sum = 0;
+    for (int64_t i = static_cast<int64_t>(std::floor(*place - reach)); i <= static_cast<int64_t>(std::ceil(*place + reach)); ++i) {
+      if (!outside && (i < 0 || i >= axis.in)) continue;
+      const double weight = weight_of(cubic, a, (static_cast<double>(i) - *place) * squeezed);
+      row[static_cast<size_t>(std::clamp<int64_t>(i, 0, axis.in - 1))] += weight;
+      sum += weight;
+    }
+    for (int64_t i = 0; i < axis.in; ++i)
+      matrix.reals[static_cast<size_t>(turned ? i * axis.out + o : o * axis.in + i)] = rounded(row[static_cast<size_t>(i)] / sum, matrix.element);
+  }
+  return matrix;
+}
+
+}  // namespace
+
+Result<Nodes> resize(Writer& w) {
+  const std::string mode = w.text("mode", "nearest");
+  if (mode != "cubic" && !(mode == "linear" && w.integer("antialias", 0) != 0)) return Nodes{};
+  const auto axes = w.opset() < 11 ? std::nullopt : resized_axes_of(w);
+  if (!axes || axes->size() < 2) return Nodes{};
+  const size_t rank = axes->size();
+  std::string value = w.input(0);
+  for (const size_t i : {rank - 1, rank - 2}) {
+    const ResizedAxis& axis = (*axes)[i];
+    if (axis.scale == 1) continue;
+    const bool last = i == rank - 1;
+    const auto matrix = matrix_of(w, axis, last);
+    if (!matrix) return Nodes{};
+    const std::string factors = w.constant(*matrix);
+    value = last ? w.write("MatMul", {value, factors}) : w.write("MatMul", {factors, value});
+  }
+  if (value == w.input(0)) w.write("Identity", {value});
+  return w.finish();
+}
+
+}  // namespace plimsoll::spelling

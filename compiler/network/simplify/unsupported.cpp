@@ -1,0 +1,42 @@
+#include "compiler/network/simplify/unsupported.h"
+
+#include <fmt/format.h>
+
+#include "compiler/support/counted.h"
+
+namespace plimsoll {
+namespace {
+constexpr int kNamesShown = 3;
+constexpr size_t kMessagesShown = 50;
+}  // namespace
+
+void Unsupported::add_operator(const ModelNode& node, const Op* op) {
+  std::string title = is_of_onnx(node) ? node.op : node.domain + "::" + node.op;
+  if (op && op->of_onnx()) title += fmt::format(" (supported in opsets {} to {})", op->first_opset, op->last_opset);
+  const auto [at, fresh] = group_of_.emplace(title, groups_.size());
+  if (fresh) groups_.push_back({.title = title});
+  Group& group = groups_[at->second];
+  if (group.nodes++ < kNamesShown) {
+    const std::string& name = !node.name.empty() || node.outputs.empty() ? node.name : node.outputs[0];
+    group.first += fmt::format("{}'{}'", group.first.empty() ? "" : ", ", name);
+  }
+}
+
+Status Unsupported::status(int64_t opset) const {
+  if (groups_.empty() && messages_.empty()) return {};
+  if (groups_.empty() && messages_.size() == 1) return Error{ExitCode::unsupported, messages_[0]};
+  Error error{ExitCode::unsupported, {}};
+  const auto groups = static_cast<int64_t>(groups_.size());
+  if (!groups_.empty())
+    error.message = fmt::format("{} of the model (opset {}) {} not supported", counted(groups, "operator"), opset, is_or_are(groups));
+  else
+    error.message = fmt::format("{} of the model are not supported as they are", counted(static_cast<int64_t>(messages_.size()), "node"));
+  for (const Group& group : groups_)
+    error.notes.push_back(fmt::format("{}: {}, {}{}", group.title, counted(group.nodes, "node"), group.first, group.nodes > kNamesShown ? ", …" : ""));
+  for (size_t i = 0; i < std::min(messages_.size(), kMessagesShown); ++i) error.notes.push_back(messages_[i]);
+  if (messages_.size() > kMessagesShown)
+    error.notes.push_back(fmt::format("… and {} more", counted(static_cast<int64_t>(messages_.size() - kMessagesShown), "node")));
+  return error;
+}
+
+}  // namespace plimsoll

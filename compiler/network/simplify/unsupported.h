@@ -1,0 +1,32 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/model.h"
+#include "compiler/ops/op.h"
+#include "compiler/support/status.h"
+
+namespace plimsoll {
+
+// Everything in a model that Plimsoll does not support, told at once: operators with the number of their nodes and the
+// names of the first, then what single nodes ask for.
+class Unsupported {
+ public:
+  void add_operator(const ModelNode& node, const Op* op);  // op: known, but not in the model's opset
+  void add_message(std::string message) { messages_.push_back(std::move(message)); }
+  Status status(int64_t opset) const;
+
+ private:
+  struct Group {
+    std::string title = {};
+    int nodes = 0;
+    std::string first = {};
+  };
+  std::vector<Group> groups_ = {};
+  std::map<std::string, size_t> group_of_ = {};
+  std::vector<std::string> messages_ = {};
+};
+
+}  // namespace plimsoll

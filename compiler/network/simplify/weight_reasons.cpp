@@ -1,0 +1,58 @@
+#include "compiler/network/simplify/weight_reasons.h"
+
+#include <unordered_set>
+
+#include "compiler/network/simplify/differentiable.h"
+#include "compiler/network/simplify/weight_roles.h"
+
+namespace plimsoll {
+
+std::map<std::string, std::string> reasons_of(const Model& model, const GraphOrder& order) {
+  const auto roles = find_weight_roles(model, order);
+  const auto reached = reached_by_gradients(model, order);
+  std::unordered_set<std::string> read;
+  for (const int index : order.nodes)
+    for (const std::string& input : model.nodes[index].inputs) read.insert(input);
+  const auto marks = exporter_marks(model);
+  const auto why_not = [&](const std::string& name) -> std::string {
+    if (model.author && model.author->frozen.contains(name))
+      return "frozen: plimsoll.export lists it with requires_grad=False";
+    if (model.author && model.author->buffers.contains(name)) return "plimsoll.export lists it as a buffer";
+    if (model.author && model.author->trained.contains(name)) return "no gradient reaches it";
+    if (model.author)
+      return "no gradient reaches it, or plimsoll.export lists it neither as a parameter nor as a buffer";
+    const auto mark = marks.find(name);
+    if (mark != marks.end() && mark->second == "BUFFER") return "the exporter marks it as a buffer";
+    if (mark != marks.end() && mark->second != "PARAMETER") return "the exporter marks it as a constant";
+    return "no gradient reaches it";
+  };
+  std::map<std::string, std::string> reasons;
+  for (const ModelTensor& tensor : model.initializers) {
+    if (tensor.type != ElementType::f32 || !read.contains(tensor.name)) continue;
+    const auto role = roles.find(tensor.name);
+    reasons[tensor.name] = !reached.contains(tensor.name) ? why_not(tensor.name)
+                           : role != roles.end()          ? role->second.reason
+                                                          : "";
+  }
+  return reasons;
+}
+
+void complete_reasons(Network& network, std::map<std::string, std::string>& reasons) {
+  std::unordered_set<std::string> held;
+  for (Value& value : network.values) {
+    if (value.kind != ValueKind::parameter && value.kind != ValueKind::statistic) continue;
+    held.insert(value.initializer);
+    const auto reason = reasons.find(value.initializer);
+    if (reason == reasons.end()) continue;
+    if (value.kind == ValueKind::statistic) reason->second = "a running statistic";
+    else if (reason->second.empty()) {
+      value.undecided = value.trainable;
+      reason->second = value.trainable ? "a gradient reaches it, and nothing says whether it is a parameter or a buffer"
+                                       : "a constant or a mask by its name or its numbers";
+    }
+  }
+  for (auto& [name, reason] : reasons)
+    if (reason.empty()) reason = "a number that is known while compiling";
+}
+
+}  // namespace plimsoll

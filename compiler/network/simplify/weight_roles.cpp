@@ -1,0 +1,218 @@
+#include "compiler/network/simplify/weight_roles.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "compiler/network/simplify/known_value.h"
+#include "compiler/network/simplify/slots.h"
+
+namespace plimsoll {
+namespace {
+
+// Nodes that only show a weight in another form: what reads their result reads the weight.
+bool shows_again(std::string_view op) {
+  constexpr std::array<std::string_view, 10> kViews = {"Cast",  "Expand", "Flatten", "Identity",  "Reshape",
+                                                       "Slice", "Split",  "Squeeze", "Transpose", "Unsqueeze"};
+  return std::find(kViews.begin(), kViews.end(), op) != kViews.end();
+}
+
+bool is_recurrent(std::string_view op) { return op == "LSTM" || op == "GRU" || op == "RNN"; }
+
+bool is_normalization(std::string_view op) { return op.ends_with("Normalization"); }
+
+int64_t longer_axes(const ModelTensor& tensor) {
+  return std::count_if(tensor.dims.begin(), tensor.dims.end(), [](int64_t dim) { return dim != 1; });
+}
+
+class RoleFinder {
+ public:
+  RoleFinder(const Model& model, const GraphOrder& order) : model_(model), order_(order) {}
+
+  std::unordered_map<std::string, WeightRole> run() {
+    for (const ModelTensor& tensor : model_.initializers)
+      if (tensor.type == ElementType::f32) root_[tensor.name] = {&tensor};
+    std::unordered_set<std::string> constants;
+    for (const ModelTensor& tensor : model_.initializers) constants.insert(tensor.name);
+    for (const auto& input : model_.inputs)
+      if (!constants.contains(input.name)) fed_.insert(input.name);
+    for (const int index : order_.nodes) follow(model_.nodes[index]);
+    for (const int index : order_.nodes)
+      if (is_of_onnx(model_.nodes[index])) look_at(model_.nodes[index]);
+    return std::move(roles_);
+  }
+
+ private:
+  using Roots = std::vector<const ModelTensor*>;
+
+  // Before: the makers of what it reads have been followed.
+  void follow(const ModelNode& node) {
+    bool fed = false;
+    for (const std::string& input : node.inputs) {
+      readers_[input].push_back(&node);
+      fed |= fed_.contains(input);
+    }
+    const bool of_shape = node.op == "Shape" || node.op == "Size";
+    for (const std::string& output : node.outputs) {
+      maker_[output] = &node;
+      if (fed && !of_shape) fed_.insert(output);
+    }
+    if (!is_of_onnx(node) || node.inputs.empty()) return;
+    if (shows_again(node.op)) {
+      if (const auto found = root_.find(node.inputs[0]); found != root_.end()) {
+        const Roots roots = found->second;
+        for (const std::string& output : node.outputs) root_[output] = roots;
+      }
+    } else if (node.op == "Concat") {
+      Roots joined;
+      for (const std::string& input : node.inputs) {
+        const auto found = root_.find(input);
+        if (found == root_.end()) return;
+        joined.insert(joined.end(), found->second.begin(), found->second.end());
+      }
+      root_[node.outputs[0]] = std::move(joined);
+    }
+  }
+
+  // The one initializer that a name is a form of.
+  const ModelTensor* initializer(const std::string& name) const {
+    const auto found = root_.find(name);
+    return found == root_.end() || found->second.size() != 1 ? nullptr : found->second[0];
+  }
+
+  const ModelNode* maker(const std::string& name) const {
+    const auto found = maker_.find(name);
+    return found == maker_.end() ? nullptr : found->second;
+  }
+
+  // What computes it, passing over nodes that show it in another form.
+  const ModelNode* computed_by(const std::string& name) const {
+    const ModelNode* node = maker(name);
+    while (node && is_of_onnx(*node) && shows_again(node->op) && node->inputs.size() > 0)
+      node = maker(node->inputs[0]);
+    return node && is_of_onnx(*node) ? node : nullptr;
+  }
+
+  void look_at(const ModelNode& node) {
+    const std::string& op = node.op;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const auto roots = root_.find(node.inputs[i]);
+      if (roots == root_.end()) continue;
+      // A product of weights with each other (the power iteration of a spectral norm) is no layer.
+      const bool weight = slot_of(op, i) == Slot::weight && fed_.contains(node.inputs[0]);
+      if (weight && (roots->second.size() == 1 || is_recurrent(op)))
+        for (const ModelTensor* root : roots->second)
+          roles_[root->name] = {WeightRole::Kind::parameter, fmt::format("a weight of {}", describe(node))};
+      if (weight || roots->second.size() != 1) continue;
+      const ModelTensor& tensor = *roots->second[0];
+      if (op == "Add" && node.inputs.size() == 2) look_at_addend(node, node.inputs[1 - i], tensor);
+      if (op == "Mul" && node.inputs.size() == 2 && is_normalized(node.inputs[1 - i]))
+        roles_.try_emplace(tensor.name, WeightRole{WeightRole::Kind::parameter,
+                                                     fmt::format("a scale of a normalization, by {}", describe(node))});
+      if (op == "Gather" && i == 0 && node.inputs.size() == 2 && fed_.contains(node.inputs[1]) && tensor.dims.size() == 2)
+        roles_.try_emplace(tensor.name, WeightRole{WeightRole::Kind::parameter,
+                                                     fmt::format("a table of embeddings of {}", describe(node))});
+    }
+  }
+
+  void look_at_addend(const ModelNode& node, const std::string& other, const ModelTensor& tensor) {
+    const int64_t longer = longer_axes(tensor);
+    const ModelNode* const layer = computed_by(other);
+    if (layer && longer <= 1 && is_layer(*layer))
+      roles_[tensor.name] = {WeightRole::Kind::parameter, fmt::format("a bias of {}", describe(*layer))};
+    else if (layer && layer->op == "Mul" && layer->inputs.size() == 2 && is_scaled_normalization(*layer))
+      roles_.try_emplace(tensor.name, WeightRole{WeightRole::Kind::parameter,
+                                                   fmt::format("a shift of a normalization, by {}", describe(node))});
+    else if (longer == 0 && goes_under_a_root(node) && readers_[tensor.name].size() == count_additions(tensor.name))
+      roles_.try_emplace(tensor.name,
+                         WeightRole{WeightRole::Kind::epsilon,
+                                    fmt::format("an epsilon: {} adds it to what a square root reads", describe(node))});
+  }
+
+  bool is_layer(const ModelNode& node) const {
+    if (!is_of_onnx(node) || node.inputs.size() < 2 || !fed_.contains(node.inputs[0])) return false;
+    if (node.op == "Conv" || node.op == "ConvTranspose") return true;
+    return node.op == "MatMul" && initializer(node.inputs[1]);
+  }
+
+  // Whether a normalization made it, of ONNX's or spelled out: divided by a square root, or times the inverse of one.
+  bool is_normalized(const std::string& name) const {
+    const ModelNode* node = computed_by(name);
+    if (!node || !fed_.contains(name)) return false;
+    if (is_normalization(node->op)) return true;
+    if (node->inputs.size() != 2) return false;
+    if (node->op == "Div") return is_root(node->inputs[1]);
+    return node->op == "Mul" && (is_inverse_root(node->inputs[0]) || is_inverse_root(node->inputs[1]));
+  }
+
+  bool is_root(const std::string& name) const {
+    const ModelNode* node = computed_by(name);
+    return node && node->op == "Sqrt";
+  }
+
+  bool is_inverse_root(const std::string& name) const {
+    const ModelNode* node = computed_by(name);
+    return node && ((node->op == "Reciprocal" && is_root(node->inputs[0])) ||
+                    (node->op == "Div" && node->inputs.size() == 2 && is_root(node->inputs[1]) &&
+                     !fed_.contains(node->inputs[0])));
+  }
+
+  bool is_scaled_normalization(const ModelNode& mul) const {
+    return (initializer(mul.inputs[0]) && is_normalized(mul.inputs[1])) ||
+           (initializer(mul.inputs[1]) && is_normalized(mul.inputs[0]));
+  }
+
+  bool goes_under_a_root(const ModelNode& node) const {
+    const auto found = readers_.find(node.outputs[0]);
+    if (found == readers_.end()) return false;
+    return std::all_of(found->second.begin(), found->second.end(), [](const ModelNode* reader) {
+      return reader->op == "Sqrt" && is_of_onnx(*reader);
+    });
+  }
+
+  size_t count_additions(const std::string& name) const {
+    const auto& readers = readers_.at(name);
+    return static_cast<size_t>(std::count_if(readers.begin(), readers.end(), [&](const ModelNode* reader) {
+      return reader->op == "Add" && goes_under_a_root(*reader);
+    }));
+  }
+
+  const Model& model_;
+  const GraphOrder& order_;
+  std::unordered_map<std::string, Roots> root_ = {};  // name → initializers, also where it is another form of them
+  std::unordered_set<std::string> fed_ = {};          // what depends on the elements of an input of the model
+  std::unordered_map<std::string, std::vector<const ModelNode*>> readers_ = {};
+  std::unordered_map<std::string, const ModelNode*> maker_ = {};
+  std::unordered_map<std::string, WeightRole> roles_ = {};
+};
+
+}  // namespace
+
+std::unordered_map<std::string, std::string> exporter_marks(const Model& model) {
+  std::unordered_map<std::string, std::string> marks;
+  for (const DeclaredValue& value : model.values)
+    for (const auto& entry : value.metadata)
+      if (entry.key == "pkg.torch.export.graph_signature.InputSpec.kind") marks.emplace(value.name, entry.value);
+  return marks;
+}
+
+std::unordered_map<std::string, WeightRole> find_weight_roles(const Model& model, const GraphOrder& order) {
+  auto roles = RoleFinder(model, order).run();
+  if (model.producer == "plimsoll")
+    for (const ModelTensor& tensor : model.initializers)
+      if (tensor.type == ElementType::f32)
+        roles.try_emplace(tensor.name, WeightRole{WeightRole::Kind::parameter,
+                                                    "a parameter: networks of `plimsoll model` have no other tensors"});
+  for (const auto& [name, kind] : exporter_marks(model))
+    if (kind == "PARAMETER") roles[name] = {WeightRole::Kind::parameter, "the exporter marks it as a parameter"};
+  if (model.author)
+    for (const std::string& name : model.author->trained)
+      roles[name] = {WeightRole::Kind::parameter, "plimsoll.export lists it as trained"};
+  return roles;
+}
+
+}  // namespace plimsoll
