@@ -135,13 +135,15 @@ class _Step:
             if name.rpartition(".")[2] in ("running_mean", "running_var")
         }
         norms = [float(np.linalg.norm(g)) for g in self.gradients.values()]
-        self.scale = float(np.median(norms)) if norms else 0.0
+        # In double precision, rounding alone leaves less than this.
+        self.least = 1e-9 * max(norms, default=0.0)
+        self.scale = float(np.median([norm for norm in norms if norm >= self.least])) if norms else 0.0
 
     def norm(self, name):
         """What a gradient's distances are relative to: its norm. A gradient that is rounding alone, such as that of a bias
         before a batch normalization, is compared with the median norm. In double precision it is known by its size."""
         own = float(np.linalg.norm(self.gradients[name]))
-        return own if own >= 1e-6 * self.scale else self.scale
+        return own if own >= self.least else self.scale
 
     def shared_with(self, name, others):
         """Whether another name of the same parameter is among `others`."""

@@ -43,13 +43,15 @@ def compare(name, frozen):
     with open("metrics.jsonl") as file:
         loss = json.loads(file.readline())["loss"]
     wrong = [] if abs(loss - frozen["loss"]) <= 1e-5 * abs(frozen["loss"]) else [f"loss {loss} when it should be {frozen['loss']}"]
-    typical = float(np.median([digest[0] for digest in frozen["gradients"].values()]))
+    norms = [digest[0] for digest in frozen["gradients"].values()]
+    least = 1e-9 * max(norms)  # below, a gradient is rounding alone, and compared with a typical one
+    typical = float(np.median([norm for norm in norms if norm >= least]))
     compared = 0
     for key, wanted in frozen["gradients"].items():
         if key not in after:
             continue  # another name of a parameter that is there
         compared += 1
-        scale = wanted[0] if wanted[0] >= 1e-6 * typical else typical  # a gradient that is zero but for rounding
+        scale = wanted[0] if wanted[0] >= least else typical
         got = fill.digest(key, (before[key].astype(np.float64) - after[key]) / LEARNING_RATE)
         distance = max(abs(a - b) for a, b in zip(got, wanted)) / scale
         if not distance <= TOLERANCE:

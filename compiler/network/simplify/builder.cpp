@@ -250,6 +250,17 @@ Status NetworkBuilder::stretch_constants(const ModelNode& source) {
     std::string one = source.inputs[i] + "/number";
     if (entry.known->splat()) {
       add_fitted(one, {.element = entry.known->element, .ints = entry.known->ints, .reals = entry.known->reals});
+    } else if (dims[0].batch && dims[0].value > 1) {
+      // Several rows for each sample: [m·N, d…] is [N, m, d…] under other dimensions.
+      KnownValue first = *entry.known;
+      first.dims[0].batch = false;
+      first.dims.insert(first.dims.begin(), Dim{1});
+      one = add_fitted(source.inputs[i] + "/of_one_sample", first);
+      first.dims[0] = kBatch;
+      const std::string stretched = source.inputs[i] + "/of_samples";
+      PLIMSOLL_TRY(add_expand(one, first.dims, stretched));
+      PLIMSOLL_TRY(add_reshape(stretched, Dims(dims), source.inputs[i]));
+      continue;
     } else {
       if (std::none_of(dims.begin(), dims.end(), [](Dim dim) { return dim == kBatch; })) continue;
       KnownValue first = *entry.known;

@@ -138,6 +138,12 @@ Status NetworkBuilder::add_expand(const std::string& from, const Dims& dims, con
   return infer(expand, *find_op("Expand"));
 }
 
+Status NetworkBuilder::add_reshape(const std::string& from, const Dims& dims, const std::string& to) {
+  const ModelNode reshape{.op = "Reshape", .name = to, .inputs = {from, stretched_to(to, dims)}, .outputs = {to}};
+  readers_[to].push_back(kWritten);
+  return infer(reshape, *find_op("Reshape"));
+}
+
 // A constant of real numbers that an exporter computed for each sample of its example (an encoding of positions), on
 // its way through operators that have weights.
 void NetworkBuilder::follow_constant(ModelNode& node) {

@@ -138,6 +138,17 @@ Known fold_reshape(const Call& call) {
   return reshaped(*data, std::move(dims));
 }
 
+Known fold_flatten(const Call& call) {
+  const KnownValue* data = call.known(0);
+  if (!data || !data->elements()) return std::nullopt;
+  const int64_t rank = static_cast<int64_t>(data->dims.size()), axis = call.integer("axis", 1), from = axis < 0 ? axis + rank : axis;
+  if (from < 0 || from > rank) return std::nullopt;
+  int64_t before = 1;
+  for (int64_t i = 0; i < from; ++i) before *= data->dims[static_cast<size_t>(i)].value;
+  if (before == 0) return std::nullopt;
+  return reshaped(*data, {{before}, {*data->elements() / before}});
+}
+
 Known fold_real_range(const Call& call) {
   for (size_t i = 0; i < 3; ++i)
     if (!call.known(i) || !call.known(i)->real() || call.known(i)->elements() != 1) return std::nullopt;
@@ -236,7 +247,7 @@ using FoldRule = Known (*)(const Call&);
 const std::unordered_map<std::string_view, FoldRule>& fold_rules() {
   static const std::unordered_map<std::string_view, FoldRule> kRules = {
       {"Concat", folding::concat}, {"CumSum", folding::cumulative_sum}, {"Constant", fold_constant}, {"ConstantOfShape", fold_constant_of_shape},
-      {"Expand", fold_expand}, {"Gather", folding::gather}, {"GatherElements", folding::gather_elements}, {"GatherND", folding::gather_nd}, {"Identity", fold_identity}, {"Range", fold_range},
+      {"Expand", fold_expand}, {"Flatten", fold_flatten}, {"Gather", folding::gather}, {"GatherElements", folding::gather_elements}, {"GatherND", folding::gather_nd}, {"Identity", fold_identity}, {"Range", fold_range},
       {"MatMul", fold_mat_mul}, {"ReduceProd", fold_reduce_prod}, {"Reshape", fold_reshape}, {"ScatterND", folding::scatter_nd}, {"Shape", fold_shape}, {"Size", fold_size},
       {"Slice", folding::slice}, {"Squeeze", fold_squeeze}, {"Tile", folding::tile}, {"Transpose", folding::transpose}, {"Trilu", folding::trilu},
       {"Unsqueeze", fold_unsqueeze},

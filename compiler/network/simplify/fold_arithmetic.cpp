@@ -168,6 +168,17 @@ Known fold_unary(const Unary& op, const std::vector<FoldInput>& inputs) {
   return known;
 }
 
+// Of opset 11 and later, where the bounds are inputs. The upper bound holds where they cross, as ONNX says.
+Known fold_clip(const ModelNode& node, const std::vector<FoldInput>& inputs) {
+  if (inputs.empty() || !inputs[0].known || !node.attributes.empty()) return std::nullopt;
+  Known clipped = *inputs[0].known;
+  for (size_t i = 1; i < inputs.size() && clipped; ++i) {
+    if (node.inputs[i].empty()) continue;
+    clipped = fold_binary(binaries().at(i == 1 ? "Max" : "Min"), {{&*clipped, nullptr, {}}, inputs[i]});
+  }
+  return clipped;
+}
+
 Known cast_to(const KnownValue& from, ElementType element) {
   const bool integral = data_type_of(element).has_value() && element != ElementType::f32;
   if (!integral && !is_real(element)) return std::nullopt;
@@ -265,6 +276,7 @@ Known fold_arithmetic(const ModelNode& node, const std::vector<FoldInput>& input
   if (const auto found = binaries().find(op); found != binaries().end()) return fold_binary(found->second, inputs);
   if (const auto found = unaries().find(op); found != unaries().end()) return fold_unary(found->second, inputs);
   if (op == "Where") return fold_where(inputs);
+  if (op == "Clip") return fold_clip(node, inputs);
   if (op == "Cast" && inputs.size() == 1 && inputs[0].known) {
     const ModelAttribute* to = find_attribute(node, "to");
     return to ? cast_to(*inputs[0].known, to->element()) : std::nullopt;
@@ -275,11 +287,11 @@ Known fold_arithmetic(const ModelNode& node, const std::vector<FoldInput>& input
 }
 
 bool can_fold_arithmetic(std::string_view op) {
-  return binaries().contains(op) || unaries().contains(op) || op == "Where" || op == "Cast" || op == "CastLike";
+  return binaries().contains(op) || unaries().contains(op) || op == "Where" || op == "Clip" || op == "Cast" || op == "CastLike";
 }
 
 std::vector<std::string_view> names_of_fold_arithmetic() {
-  std::vector<std::string_view> names = {"Where", "Cast", "CastLike"};
+  std::vector<std::string_view> names = {"Where", "Clip", "Cast", "CastLike"};
   for (const auto& [name, rule] : binaries()) names.push_back(name);
   for (const auto& [name, rule] : unaries()) names.push_back(name);
   return names;

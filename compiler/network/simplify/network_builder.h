@@ -85,6 +85,7 @@ class NetworkBuilder {
   std::string add_fitted(const std::string& name, KnownValue known);
   std::string stretched_to(const std::string& name, const Dims& dims);
   Status add_expand(const std::string& from, const Dims& dims, const std::string& to);
+  Status add_reshape(const std::string& from, const Dims& dims, const std::string& to);
   std::string unique_name(const ModelNode& source);
   Status check_inputs(const ModelNode& source) const;
   Status check_outputs(const ModelNode& source) const;

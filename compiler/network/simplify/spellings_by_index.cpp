@@ -159,7 +159,10 @@ Result<Nodes> gather_nd(Writer& w) {
   const KnownValue* indices = w.known(1);
   if (indices)
     if (auto nodes = gather_within_samples(w, *indices)) return *nodes;
-  if (!indices || indices->real() || indices->depends_on_batch() || indices->dims.empty()) return unsupported("its indices are not known while compiling");
+  // The same for each sample, and stored for one of them.
+  const bool alike = indices && indices->alike_for_each_sample() && !indices->splat();
+  if (!indices || indices->real() || (indices->depends_on_batch() && !alike) || indices->dims.empty())
+    return unsupported("its indices are not known while compiling");
   if (w.integer("batch_dims", 0) != 0) return unsupported("picks for each of a batch (batch_dims) by itself");
   const size_t depth = static_cast<size_t>(indices->dims.back().value);
   if (depth < 1 || depth > w.x().size()) return w.invalid(fmt::format("picks along {} axes of {}", depth, to_string(w.x())));
@@ -170,13 +173,20 @@ Result<Nodes> gather_nd(Writer& w) {
   }
   Ints shape = {rows};
   for (size_t i = depth; i < w.x().size(); ++i) shape.push_back(w.x()[i].batch ? -1 : w.x()[i].value);
-  Ints at(static_cast<size_t>(*indices->elements()) / depth, 0);
+  Ints at((alike ? indices->ints.size() : static_cast<size_t>(*indices->elements())) / depth, 0);
   for (size_t i = 0; i < at.size() * depth; ++i) {
     const int64_t size = w.x()[i % depth].value, given = indices->integer(i).value;
     if (given < -size || given >= size) return w.invalid(fmt::format("index {} is outside of axis {} of {}", given, i % depth, to_string(w.x())));
     at[i / depth] = at[i / depth] * size + (given < 0 ? given + size : given);
   }
-  const std::string numbers = w.integers(at, {indices->dims.begin(), indices->dims.end() - 1});
+  const Dims places(indices->dims.begin(), indices->dims.end() - 1);
+  if (alike) {
+    if (depth > 1) return unsupported("its indices, the same for each sample, pick along several axes");
+    KnownValue numbers{.element = ElementType::i64, .dims = places};
+    for (const int64_t item : at) numbers.ints.push_back({item});
+    return gather_once(w, numbers);
+  }
+  const std::string numbers = w.integers(at, places);
   const std::string merged = depth == 1 ? w.input(0) : w.write("Reshape", {w.input(0)}, "shape", shape);
   w.write("Gather", {merged, numbers});
   return w.finish();

@@ -93,22 +93,39 @@ Result<Nodes> tile(Writer& w) {
     const Dim times = repeats->integer(axis);
     if (times.value < 1)
       return w.invalid(fmt::format("repeats axis {} of {} {} times", axis, to_string(dims), times.value));
+    const bool by_samples = times == kBatch && axis == 0 && !dims[axis].batch;  // one copy for each sample
     if (times.value > kMost || (times.batch && times != kBatch) ||
-        ((times.batch || dims[axis].batch) && times != Dim{1} && dims[axis] != Dim{1}))
+        ((times.batch || dims[axis].batch) && times != Dim{1} && dims[axis] != Dim{1} && !by_samples))
       return w.unsupported(fmt::format(
-          "repeats axis {} of {}: the samples are not repeated, and only 1 by their number", axis, to_string(dims)));
+          "repeats axis {} of {}: samples cannot be repeated, and another axis than the first cannot be repeated by their number", axis,
+          to_string(dims)));
     const bool stretched = dims[axis] == Dim{1} && times != Dim{1};
     stretches |= stretched;
     shape.push_back(!stretched ? 1 : times.batch ? -1 : times.value);
   }
   std::string x = w.input(0);
+  if (!dims.empty() && repeats->integer(0) == kBatch && dims[0] != Dim{1}) {
+    // [m, d…] as [1, m, d…], expanded to [N, m, d…], is [N·m, d…]: the copies of a sample stand together.
+    Ints one = {1}, expanded = {-1}, whole = {-1};
+    for (size_t axis = 0; axis < dims.size(); ++axis) {
+      one.push_back(dims[axis].value);
+      expanded.push_back(1);
+      if (axis > 0) whole.push_back(dims[axis].value);
+    }
+    const auto shaped = [&](const char* op, const Ints& items) {
+      return w.write(op, {x, w.integers(items, {{static_cast<int64_t>(items.size())}})});
+    };
+    x = shaped("Reshape", one);
+    x = shaped("Expand", expanded);
+    x = shaped("Reshape", whole);
+  }
   if (stretches) {
     const std::string target = w.integers(shape, {{static_cast<int64_t>(shape.size())}});
     x = w.write("Expand", {x, target});
   }
   for (size_t axis = 0; axis < dims.size(); ++axis) {
     const int64_t times = repeats->integer(axis).value;
-    if (dims[axis] != Dim{1} && times != 1) x = pad_axis(w, x, "wrap", axis, 0, (times - 1) * dims[axis].value);
+    if (dims[axis] != Dim{1} && !repeats->integer(axis).batch && times != 1) x = pad_axis(w, x, "wrap", axis, 0, (times - 1) * dims[axis].value);
   }
   if (x == w.input(0)) w.write("Identity", {x});
   return w.finish();
