@@ -148,6 +148,7 @@ Result<Nodes> rotary_embedding(Writer& w);
 Result<Nodes> tensor_scatter(Writer& w);
 Result<Nodes> pad(Writer& w);
 Result<Nodes> resize(Writer& w);
+Result<Nodes> resize_volume(Writer& w);
 Result<Nodes> tile(Writer& w);
 
 }  // namespace plimsoll::spelling

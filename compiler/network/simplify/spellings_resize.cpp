@@ -92,6 +92,7 @@ std::optional<KnownValue> matrix_of(const Writer& w, const ResizedAxis& axis, bo
 
 Result<Nodes> resize(Writer& w) {
   const std::string mode = w.text("mode", "nearest");
+  if (w.x().size() == 5) return resize_volume(w);
   if (mode != "cubic" && !(mode == "linear" && w.integer("antialias", 0) != 0)) return Nodes{};
   const auto axes = w.opset() < 11 ? std::nullopt : resized_axes_of(w);
   if (!axes || axes->size() < 2) return Nodes{};

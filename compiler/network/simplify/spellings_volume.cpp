@@ -1,0 +1,70 @@
+// Resize of depth, height and width, as two of images:
+//
+//   [N, C, D, H, W] ─► [N, C·D, H, W]   height and width   [N, C·D, h, w]
+//                   ─► [N, C, D, h·w]   the depth          [N, C, d, h·w] ─► [N, C, d, h, w]
+//
+// Nearest places and linear interpolation are of each axis by itself.
+#include <algorithm>
+
+#include "compiler/network/simplify/spelling_writer.h"
+
+namespace plimsoll::spelling {
+namespace {
+
+constexpr size_t kVolumeRank = 5;
+
+bool has_sizes(const Dims& x) {
+  return std::none_of(x.begin() + 1, x.end(), [](Dim dim) { return dim.batch; });
+}
+
+std::string reshape(Writer& w, const std::string& x, const Ints& shape) { return w.write("Reshape", {x}, "shape", shape); }
+
+// What is done to height and width, and then to the depth, of which `step` writes one: step(x, depth?).
+template <class Step>
+void write_in_two(Writer& w, Step step) {
+  const Dims& x = w.x();
+  const int64_t channels = x[1].value, depth = x[2].value;
+  step(reshape(w, w.input(0), {0, channels * depth, x[3].value, x[4].value}), false);
+  const std::string images = w.last(), sizes = w.write("Shape", {images});
+  w.set_integer("start", 2);
+  step(reshape(w, images, {0, channels, depth, -1}), true);
+  const std::string columns = w.last(), in_front = w.write("Shape", {columns});
+  w.set_integer("end", 3);
+  const std::string shape = w.concat({in_front, sizes}, 0);
+  w.write("Reshape", {columns, shape});
+}
+
+// One of the two Resizes. `given` has an entry for each of the five dimensions; of sizes, -1 stands for the samples.
+void write_resize(Writer& w, const std::string& x, const KnownValue& given, bool depth) {
+  KnownValue four{.element = given.element, .dims = {{4}}};
+  const Dims& volume = w.x();
+  if (given.real()) {
+    four.reals = depth ? std::vector<double>{1, 1, given.number(2), 1} : std::vector<double>{1, 1, given.number(3), given.number(4)};
+  } else if (depth) {
+    four.ints = {{-1}, volume[1], given.integer(2), {given.integer(3).value * given.integer(4).value}};
+  } else {
+    four.ints = {{-1}, {volume[1].value * volume[2].value}, given.integer(3), given.integer(4)};
+  }
+  const std::string numbers = w.constant(four);
+  w.write("Resize", given.real() ? std::vector<std::string>{x, "", numbers} : std::vector<std::string>{x, "", "", numbers});
+  for (const ModelAttribute& attribute : w.node().attributes) w.take_over(attribute);
+}
+
+}  // namespace
+
+Result<Nodes> resize_volume(Writer& w) {
+  const Dims& x = w.x();
+  const std::string mode = w.text("mode", "nearest");
+  if (x.size() != kVolumeRank || !has_sizes(x) || w.opset() < 11 || (mode != "nearest" && mode != "linear")) return Nodes{};
+  const KnownValue *scales = w.known(2), *sizes = w.known(3);
+  const KnownValue* given = scales && scales->real() && scales->elements().value_or(0) > 0 ? scales : sizes;
+  if (!given || given->splat() || given->dims != Dims{{kVolumeRank}} || find_attribute(w.node(), "axes")) return Nodes{};
+  for (size_t i = 0; i < kVolumeRank; ++i) {  // what changes samples or channels, the operator refuses
+    if (given->real() ? i < 2 && given->number(i) != 1 : i == 1 && given->integer(i) != x[i]) return Nodes{};
+    if (!given->real() && i > 1 && given->integer(i).batch) return Nodes{};
+  }
+  write_in_two(w, [&](const std::string& part, bool of_depth) { write_resize(w, part, *given, of_depth); });
+  return w.finish();
+}
+
+}  // namespace plimsoll::spelling
