@@ -124,7 +124,7 @@ Status check_versions(const onnx::ModelProto& model, const std::string& path) {
   return {};
 }
 
-// A weight that nobody needs to read. Vectors may be copied under another name (weights.h), and what is small is read at once.
+// A weight that nobody needs to read. Vectors may be copied under another name (unshare.h), and what is small is read at once.
 bool may_stay_outside(const onnx::TensorProto& tensor) {
   constexpr int64_t kSmall = 1 << 14;  // elements
   if (tensor.data_location() != onnx::TensorProto::EXTERNAL || tensor.data_type() != onnx::TensorProto::FLOAT || tensor.has_raw_data() ||

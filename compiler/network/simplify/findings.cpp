@@ -89,6 +89,10 @@ Status find_folded_normalization(const Model& model, const Network& network, boo
   return {};
 }
 
+bool states_modes(const Model& model) {
+  return model.producer == "pytorch" && !came_from_dynamo(model);
+}
+
 void find_nothing_to_train(const Network& network, std::vector<std::string>& warnings) {
   const bool any = std::any_of(network.values.begin(), network.values.end(), [](const Value& value) { return value.trainable; });
   if (!any) warnings.push_back("nothing of the model is trained: it has no float32 initializer that a gradient would reach");

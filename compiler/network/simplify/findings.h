@@ -10,25 +10,10 @@
 
 namespace plimsoll {
 
-inline constexpr const char* kDynamoExportLine = "torch.onnx.export(model.train(), (x,), path, dynamo=True, optimize=False)";
-
-// Whether torch's dynamo exporter wrote the model.
-bool came_from_dynamo(const Model& model);
-
 // A convolutional network without a batch normalization whose convolutions all have biases is most likely an export
 // for evaluation, where they were folded away: it trains badly. Error where they are `required`: invalid_model, also for a
 // network that has none and looks as if it never had. torch's dynamo exporter knows no training mode: from it, that they are there is enough.
 Status find_folded_normalization(const Model& model, const Network& network, bool required, std::vector<std::string>& warnings);
-
-// Parameters that an optimizer of models has merged because they were equal. Error: invalid_model, where one initializer is a parameter
-// and a running statistic, which no module has.
-//
-// torch's dynamo exporter has an optimizer that merges equal initializers of at most 1,024 elements and leaves no trace
-// of it but one: the list of the module's parameters, in which there are more than in the file. `perhaps_merged` says
-// which small ones several modules read, where their names may be among those that are missing. A module that is called
-// twice misses none. The optimizer also leaves out biases that are zero; a warning names them.
-Status find_merged_weights(const Model& model, const Network& network, std::string& perhaps_merged,
-                           std::vector<std::string>& warnings);
 
 // Whether the file says of each BatchNormalization and Dropout in which mode its module was: TorchScript's exporter does.
 bool states_modes(const Model& model);

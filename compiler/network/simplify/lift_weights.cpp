@@ -1,3 +1,5 @@
+#include "compiler/network/simplify/lift_weights.h"
+
 #include <fmt/format.h>
 
 #include <unordered_map>
@@ -6,7 +8,6 @@
 #include "compiler/network/simplify/fold.h"
 #include "compiler/network/simplify/graph_edit.h"
 #include "compiler/network/simplify/slots.h"
-#include "compiler/network/simplify/weights.h"
 #include "compiler/support/counted.h"
 
 namespace plimsoll {

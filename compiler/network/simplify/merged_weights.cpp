@@ -1,10 +1,10 @@
-// Parameters that torch's dynamo optimizer has merged, or left out.
+#include "compiler/network/simplify/merged_weights.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
-#include "compiler/network/simplify/findings.h"
 #include "compiler/network/simplify/module_path.h"
 #include "compiler/network/simplify/slots.h"
 #include "compiler/support/counted.h"
@@ -80,15 +80,6 @@ std::vector<std::string> find_left_out(const Network& network, const std::set<st
 }
 
 }  // namespace
-
-bool came_from_dynamo(const Model& model) {
-  return std::any_of(model.nodes.begin(), model.nodes.end(),
-                     [](const ModelNode& node) { return is_by_dynamo(node); });
-}
-
-bool states_modes(const Model& model) {
-  return model.producer == "pytorch" && !came_from_dynamo(model);
-}
 
 Status find_merged_weights(const Model& model, const Network& network, std::string& perhaps_merged,
                            std::vector<std::string>& warnings) {

@@ -66,4 +66,8 @@ bool is_by_dynamo(const ModelNode& node) {
                      [](const auto& entry) { return entry.key.starts_with("pkg.torch.onnx."); });
 }
 
+bool came_from_dynamo(const Model& model) {
+  return std::any_of(model.nodes.begin(), model.nodes.end(), is_by_dynamo);
+}
+
 }  // namespace plimsoll

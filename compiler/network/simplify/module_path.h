@@ -11,5 +11,8 @@ std::string module_path_of(const ModelNode& node);
 
 // Whether PyTorch's dynamo exporter wrote the node: it notes on each where it comes from.
 bool is_by_dynamo(const ModelNode& node);
+bool came_from_dynamo(const Model& model);  // whether it wrote a node of the model
+
+inline constexpr const char* kDynamoExportLine = "torch.onnx.export(model.train(), (x,), path, dynamo=True, optimize=False)";
 
 }  // namespace plimsoll

@@ -7,8 +7,10 @@
 #include "compiler/network/simplify/differentiable.h"
 #include "compiler/network/simplify/findings.h"
 #include "compiler/network/simplify/graph_order.h"
+#include "compiler/network/simplify/lift_weights.h"
+#include "compiler/network/simplify/merged_weights.h"
+#include "compiler/network/simplify/unshare.h"
 #include "compiler/network/simplify/weight_reasons.h"
-#include "compiler/network/simplify/weights.h"
 
 namespace plimsoll {
 

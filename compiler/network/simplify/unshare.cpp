@@ -1,3 +1,5 @@
+#include "compiler/network/simplify/unshare.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 
 #include "compiler/network/simplify/graph_edit.h"
 #include "compiler/network/simplify/module_path.h"
-#include "compiler/network/simplify/weights.h"
 #include "compiler/support/counted.h"
 
 namespace plimsoll {

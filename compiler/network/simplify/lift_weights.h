@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/model.h"
+#include "compiler/network/simplify/graph_order.h"
+#include "compiler/support/status.h"
+
+namespace plimsoll {
+
+// Weights that are written as nodes (Constant, ConstantOfShape) become initializers. PyTorch's exporter writes every
+// parameter as an initializer, so its Constant nodes stay constants. Returns whether the model changed.
+Result<bool> lift_weights(Model& model, const GraphOrder& order, std::vector<std::string>& notes);
+
+}  // namespace plimsoll
