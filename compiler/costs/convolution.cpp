@@ -47,7 +47,7 @@ double real(int64_t value) { return static_cast<double>(value); }
 int64_t cut(int64_t length, int64_t piece) { return (length + piece - 1) / piece; }
 
 int64_t weight_bytes(const ConvShape& s) {
-  return 4 * s.out_channels * (s.in_channels / s.groups) * s.kernel_height * s.kernel_width;
+  return 4 * s.out_channels * (s.in_channels / s.groups) * s.kernel_depth * s.kernel_height * s.kernel_width;
 }
 
 // What an algorithm does; nothing else tells them apart.
@@ -93,19 +93,20 @@ std::optional<Work> implicit_gemm(const ConvShape& s) { return Work{.flops = dir
 
 // The offsets of the filter's elements and of the outputs' places, computed beforehand.
 std::optional<Work> implicit_precomp_gemm(const ConvShape& s) {
-  const int64_t indices = s.in_channels / s.groups * s.kernel_height * s.kernel_width + s.out_height * s.out_width;
+  const int64_t indices = s.in_channels / s.groups * s.kernel_depth * s.kernel_height * s.kernel_width + s.out_depth * s.out_height * s.out_width;
   return Work{.flops = direct_flops(s), .workspace = 4 * indices};
 }
 
 // The columns of one sample at a time, then a matrix product.
 std::optional<Work> gemm(const ConvShape& s) {
   if (s.direction != ConvDirection::forward || s.groups != 1) return {};
-  const int64_t columns = 4 * s.in_channels * s.kernel_height * s.kernel_width * s.out_height * s.out_width;
+  const int64_t columns = 4 * s.in_channels * s.kernel_depth * s.kernel_height * s.kernel_width * s.out_depth * s.out_height * s.out_width;
   return Work{.flops = direct_flops(s), .bytes = 2.0 * real(columns) * real(s.samples), .workspace = columns,
               .launches = 2 * s.samples};
 }
 
-bool has_area(const ConvShape& s) { return s.kernel_height > 1 || s.kernel_width > 1; }
+// Transforms are of planes.
+bool has_area(const ConvShape& s) { return !s.is_volume && (s.kernel_height > 1 || s.kernel_width > 1); }
 
 // Whole planes, each side the next power of two, up to 256.
 std::optional<Work> fft(const ConvShape& s) {
@@ -124,7 +125,7 @@ std::optional<Work> fft_tiling(const ConvShape& s) {
 }
 
 bool winograd_fits(const ConvShape& s, int64_t kernel) {
-  return s.groups == 1 && s.dense_steps && s.kernel_height == kernel && s.kernel_width == kernel;
+  return !s.is_volume && s.groups == 1 && s.dense_steps && s.kernel_height == kernel && s.kernel_width == kernel;
 }
 
 // F(2×2, 3×3) in one kernel: only the filters are transformed beforehand.
@@ -191,21 +192,26 @@ std::optional<ConvShape> convolution_of(const Task& task, int64_t samples) {
   const ConvAttrs attrs = attributes_of(task);
   const TensorDesc x = task.operands[slots->x].type.at(samples), w = task.operands[slots->w].type.at(samples),
                    y = task.operands[slots->y].type.at(samples);
-  const IntList ones = {1, 1};
+  const auto are_ones = [](const IntList& list) { return std::all_of(list.begin(), list.end(), [](int64_t item) { return item == 1; }); };
+  const size_t rows = x.rank() - 2, columns = x.rank() - 1, spatial = x.rank() - 2;
+  const bool is_volume = x.rank() == 5;
   return ConvShape{.direction = slots->direction,
                    .samples = x.dim(0),
                    .groups = attrs.group,
                    .in_channels = x.dim(1),
                    .out_channels = y.dim(1),
-                   .height = x.dim(2),
-                   .width = x.dim(3),
-                   .out_height = y.dim(2),
-                   .out_width = y.dim(3),
-                   .kernel_height = w.dim(2),
-                   .kernel_width = w.dim(3),
-                   .pad_height = attrs.pads[0] + attrs.pads[2],
-                   .pad_width = attrs.pads[1] + attrs.pads[3],
-                   .dense_steps = attrs.strides == ones && attrs.dilations == ones,
+                   .height = x.dim(rows),
+                   .width = x.dim(columns),
+                   .out_height = y.dim(rows),
+                   .out_width = y.dim(columns),
+                   .kernel_height = w.dim(rows),
+                   .kernel_width = w.dim(columns),
+                   .kernel_depth = is_volume ? w.dim(2) : 1,
+                   .out_depth = is_volume ? y.dim(2) : 1,
+                   .is_volume = is_volume,
+                   .pad_height = attrs.pads[spatial - 2] + attrs.pads[2 * spatial - 2],
+                   .pad_width = attrs.pads[spatial - 1] + attrs.pads[2 * spatial - 1],
+                   .dense_steps = are_ones(attrs.strides) && are_ones(attrs.dilations),
                    .channels_last = x.layout == Layout::nhwc,
                    .bytes = task.bytes_moved(samples),
                    .image_bytes = x.bytes() + y.bytes()};
@@ -213,7 +219,7 @@ std::optional<ConvShape> convolution_of(const Task& task, int64_t samples) {
 
 double direct_flops(const ConvShape& s) {
   return 2.0 * real(s.samples) * real(s.out_channels) * real(s.in_channels / s.groups) * real(s.kernel_height) *
-         real(s.kernel_width) * real(s.out_height) * real(s.out_width);
+         real(s.kernel_width) * real(s.out_height) * real(s.out_width) * real(s.kernel_depth) * real(s.out_depth);
 }
 
 bool is_convolution_algorithm(std::string_view name) {

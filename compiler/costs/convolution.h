@@ -20,6 +20,8 @@ struct ConvShape {
   int64_t in_channels = 0, out_channels = 0;  // of all groups
   int64_t height = 0, width = 0, out_height = 0, out_width = 0;
   int64_t kernel_height = 0, kernel_width = 0;
+  int64_t kernel_depth = 1, out_depth = 1;     // over three dimensions
+  bool is_volume = false;                      // over three dimensions
   int64_t pad_height = 0, pad_width = 0;  // of both sides together
   bool dense_steps = true;                // strides and dilations are 1
   bool channels_last = false;             // of all three tensors

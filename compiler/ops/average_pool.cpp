@@ -1,4 +1,4 @@
-// AveragePool over two dimensions.   AveragePoolForward {x, y}   AveragePoolBackward {dy, dx}
+// AveragePool over two or three dimensions.   AveragePoolForward {x, y}   AveragePoolBackward {dy, dx}
 // With count_include_pad a window counts the padding that the node names, but not what ceil_mode adds behind it, as in
 // PyTorch and in ONNX since opset 19.
 #include "compiler/ops/pool.h"
@@ -17,7 +17,7 @@ void task(TaskBuilder& build, const char* kernel, TaskKind kind, const Operand& 
               .kind = kind,
               .attributes = to_attributes(attrs),
               .operands = {from, to},
-              .flops = flops_per_element(build.node().output_type(0), attrs.kernel[0] * attrs.kernel[1])});
+              .flops = flops_per_element(build.node().output_type(0), elements_of(attrs.kernel))});
 }
 
 void forward(TaskBuilder& build) {
@@ -44,6 +44,10 @@ std::vector<Sample> samples() {
       pool_sample("stepped_over", {kBatch, {1}, {1}, {4}}, {2, 2},
                   {{"dilations", Ints{2, 1}}, {"pads", Ints{1, 0, 1, 0}}}),
       pool_sample("blocked", {kBatch, {16}, {5}, {5}}, {3, 3}, {{"strides", Ints{2, 2}}}),
+      pool_sample("volume", {kBatch, {2}, {4}, {5}, {4}}, {2, 3, 2},
+                  {{"strides", Ints{2, 2, 1}}, {"pads", Ints{1, 1, 0, 0, 1, 1}}}),
+      pool_sample("volume_counted", {kBatch, {2}, {5}, {4}, {3}}, {3, 2, 2},
+                  {{"strides", Ints{2, 2, 2}}, {"pads", Ints{1, 1, 1, 1, 1, 1}}, {"ceil_mode", yes}, {"count_include_pad", yes}}),
       pool_sample("nothing", {kBatch, {3}, {2}, {2}}, {1, 1}, {}),
   };
 }

@@ -1,6 +1,6 @@
-// Conv, two spatial dimensions, groups, dilation, asymmetric padding.
+// Conv, two or three spatial dimensions, groups, dilation, asymmetric padding.
 //   ConvForward {x, w, b, y}   ConvBackwardData {w, dy, dx}   ConvBackwardWeights {x, dy, dw, db}
-// w is [C_out, C_in / group, kH, kW]; b is optional in every slot. With `relu` the forward kernel ends in one.
+// w is [C_out, C_in / group, kH, kW], or with kD before them; b is optional in every slot. With `relu` the forward kernel ends in one.
 #include "compiler/ops/fused_relu.h"
 #include "compiler/ops/op.h"
 #include "compiler/ops/window.h"
@@ -10,7 +10,7 @@ namespace plimsoll {
 namespace conv {
 
 ConvAttrs attrs_of(const NodeView& node) {
-  const Window window = window_of(node, node.input_type(1).dims[2].value, node.input_type(1).dims[3].value).value();
+  const Window window = window_of(node, spatial_of(node.input_type(1))).value();
   return {.strides = window.strides,
           .dilations = window.dilations,
           .pads = window.pads,
@@ -20,8 +20,8 @@ ConvAttrs attrs_of(const NodeView& node) {
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs an input and weights");
   const TensorType &x = node.input_type(0), &w = node.input_type(1);
-  if (x.rank() != 4) return node.unsupported("only convolutions over two dimensions have kernels, input is " + to_string(x.dims));
-  if (w.rank() != 4) return node.invalid("weights " + to_string(w.dims) + " do not fit input " + to_string(x.dims));
+  if (!has_window_rank(x)) return node.unsupported("only convolutions over one, two or three dimensions have kernels, input is " + to_string(x.dims));
+  if (w.rank() != x.rank()) return node.invalid("weights " + to_string(w.dims) + " do not fit input " + to_string(x.dims));
   const int64_t group = node.integer("group", 1), channels = x.dims[1].value;
   if (group < 1 || channels % group != 0 || w.dims[1].value * group != channels || w.dims[0].value % group != 0)
     return node.invalid("weights " + to_string(w.dims) + " do not fit input " + to_string(x.dims) + " in " +
@@ -29,15 +29,15 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (node.has_input(2) && node.input_type(2).dims != Dims{w.dims[0]})
     return node.invalid("bias is " + to_string(node.input_type(2).dims) + " when it should be " +
                         to_string(Dims{w.dims[0]}));
-  PLIMSOLL_ASSIGN(const Window window, window_of(node, w.dims[2].value, w.dims[3].value));
+  PLIMSOLL_ASSIGN(const Window window, window_of(node, spatial_of(w)));
   PLIMSOLL_ASSIGN(const auto spatial, window.output(node, x));
-  return std::vector{TensorType{x.type, {x.dims[0], w.dims[0], {spatial[0]}, {spatial[1]}}}};
+  return std::vector{TensorType{x.type, image_dims(x.dims[0], w.dims[0], spatial)}};
 }
 
 // Two per multiplication and addition; the same for each of the three kernels.
 Affine flops(const NodeView& node) {
   const TensorType& w = node.input_type(1);
-  return flops_per_element(node.output_type(0), 2 * w.dims[1].value * w.dims[2].value * w.dims[3].value);
+  return flops_per_element(node.output_type(0), 2 * w.dims[1].value * elements_of(spatial_of(w)));
 }
 
 void forward(TaskBuilder& build) {
@@ -112,6 +112,14 @@ std::vector<Sample> samples() {
       conv("out_of_blocks", {kBatch, {16}, {3}, {4}}, {{5}, {16}, {1}, {1}}, {}, true),
       conv("narrow_groups", {kBatch, {16}, {4}, {4}}, {{16}, {2}, {3}, {3}},
            {{"group", int64_t{8}}, {"pads", Ints{1, 1, 1, 1}}}, false),
+      // A volume: [N, C, D, H, W].
+      conv("volume", {kBatch, {2}, {4}, {5}, {3}}, {{3}, {2}, {3}, {3}, {2}}, {{"pads", Ints{1, 1, 0, 1, 1, 1}}}, true),
+      conv("volume_strided", {kBatch, {2}, {5}, {4}, {5}}, {{3}, {2}, {2}, {2}, {2}},
+           {{"strides", Ints{2, 1, 2}}, {"dilations", Ints{1, 2, 1}}, {"pads", Ints{1, 0, 0, 0, 2, 1}}}, false),
+      conv("volume_grouped", {kBatch, {4}, {3}, {4}, {3}}, {{6}, {2}, {2}, {3}, {1}}, {{"group", int64_t{2}}}, true),
+      conv("volume_depthwise", {kBatch, {4}, {3}, {3}, {3}}, {{4}, {1}, {3}, {3}, {3}},
+           {{"group", int64_t{4}}, {"auto_pad", std::string("SAME_UPPER")}}, true),
+      conv("volume_relu", {kBatch, {16}, {2}, {3}, {3}}, {{16}, {16}, {1}, {3}, {3}}, {{"relu", int64_t{1}}}, true),
       conv("blocked_grouped", {kBatch, {32}, {4}, {4}}, {{32}, {16}, {3}, {3}}, {{"group", int64_t{2}}}, false),
   };
 }

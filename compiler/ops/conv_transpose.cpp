@@ -1,5 +1,5 @@
-// ConvTranspose, two spatial dimensions: what a convolution does to gradients, as a layer of its own. Its kernels are
-// the convolution's with the roles of input and output exchanged; w is [C_in, C_out / group, kH, kW].
+// ConvTranspose, two or three spatial dimensions: what a convolution does to gradients, as a layer of its own. Its kernels are
+// the convolution's with the roles of input and output exchanged; w is [C_in, C_out / group, kH, kW], or with kD before them.
 //   ConvTransposeForward {x, w, b, y};   dx = ConvForward {dy, w, –, dx};   dw = ConvBackwardWeights {dy, x, dw, –}
 //   db = ConvBackwardWeights {–, dy, –, db}
 #include "compiler/ops/op.h"
@@ -11,33 +11,34 @@ namespace conv_transpose {
 
 struct Shape {
   ConvAttrs attrs;
-  int64_t spatial[2];
+  IntList spatial;
 };
 
 Result<Shape> shape_of(const NodeView& node) {
   const TensorType &x = node.input_type(0), &w = node.input_type(1);
-  PLIMSOLL_ASSIGN(const Window window, window_of(node, w.dims[2].value, w.dims[3].value));
-  const auto more = node.integers("output_padding", {0, 0}), wanted = node.integers("output_shape");
+  PLIMSOLL_ASSIGN(const Window window, window_of(node, spatial_of(w)));
+  const size_t rank = window.rank();
+  const auto more = node.integers("output_padding", std::vector<int64_t>(rank, 0)), wanted = node.integers("output_shape");
   const std::string auto_pad = node.text("auto_pad", "NOTSET");
   const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
-  if (more.size() != 2) return node.invalid("output_padding must have 2 entries");
+  if (more.size() != rank) return node.invalid("output_padding must have " + std::to_string(rank) + " entries");
   Shape shape{.attrs = {.strides = window.strides, .dilations = window.dilations, .pads = window.pads,
                         .group = node.integer("group", 1)},
-              .spatial = {}};
-  for (size_t i = 0; i < 2; ++i) {
+              .spatial = window.kernel};
+  for (size_t i = 0; i < rank; ++i) {
     if (x.dims[2 + i].batch) return node.unsupported("a spatial dimension depends on the batch");
     const int64_t stride = window.strides[i], reach = (window.kernel[i] - 1) * window.dilations[i] + 1;
     if (more[i] < 0 || more[i] >= stride) return node.unsupported("output_padding that is not below the stride");
     const int64_t whole = stride * (x.dims[2 + i].value - 1) + more[i] + reach;
-    if (same || wanted.size() >= 2) {
+    if (same || wanted.size() >= rank) {
       // The padding follows from the wanted size; its odd row goes to the end for SAME_UPPER only, as ONNX says.
-      const int64_t size = wanted.size() >= 2 ? wanted[wanted.size() - 2 + i] : stride * x.dims[2 + i].value;
+      const int64_t size = wanted.size() >= rank ? wanted[wanted.size() - rank + i] : stride * x.dims[2 + i].value;
       const int64_t total = whole - size;
       if (total < 0) return node.unsupported("an output_shape beyond the reach of the input");
       shape.attrs.pads[i] = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
-      shape.attrs.pads[i + 2] = total - shape.attrs.pads[i];
+      shape.attrs.pads[i + rank] = total - shape.attrs.pads[i];
     }
-    shape.spatial[i] = whole - shape.attrs.pads[i] - shape.attrs.pads[i + 2];
+    shape.spatial[i] = whole - shape.attrs.pads[i] - shape.attrs.pads[i + rank];
     if (shape.spatial[i] < 1) return node.invalid("the padding leaves no output");
   }
   return shape;
@@ -46,8 +47,8 @@ Result<Shape> shape_of(const NodeView& node) {
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs an input and weights");
   const TensorType &x = node.input_type(0), &w = node.input_type(1);
-  if (x.rank() != 4) return node.unsupported("only convolutions over two dimensions have kernels, input is " + to_string(x.dims));
-  if (w.rank() != 4) return node.invalid("weights " + to_string(w.dims) + " do not fit input " + to_string(x.dims));
+  if (!has_window_rank(x)) return node.unsupported("only convolutions over one, two or three dimensions have kernels, input is " + to_string(x.dims));
+  if (w.rank() != x.rank()) return node.invalid("weights " + to_string(w.dims) + " do not fit input " + to_string(x.dims));
   const int64_t group = node.integer("group", 1);
   if (group < 1 || w.dims[0] != x.dims[1] || w.dims[0].value % group != 0)
     return node.invalid("weights " + to_string(w.dims) + " do not fit input " + to_string(x.dims) + " in " +
@@ -57,12 +58,12 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
     return node.invalid("bias is " + to_string(node.input_type(2).dims) + " when it should be " +
                         to_string(Dims{channels}));
   PLIMSOLL_ASSIGN(const Shape shape, shape_of(node));
-  return std::vector{TensorType{x.type, {x.dims[0], channels, {shape.spatial[0]}, {shape.spatial[1]}}}};
+  return std::vector{TensorType{x.type, image_dims(x.dims[0], channels, shape.spatial)}};
 }
 
 Affine flops(const NodeView& node) {
   const TensorType& w = node.input_type(1);
-  return flops_per_element(node.input_type(0), 2 * w.dims[1].value * w.dims[2].value * w.dims[3].value);
+  return flops_per_element(node.input_type(0), 2 * w.dims[1].value * elements_of(spatial_of(w)));
 }
 
 void forward(TaskBuilder& build) {
@@ -122,6 +123,9 @@ std::vector<Sample> samples() {
       sample("same", {kBatch, {2}, {3}, {3}}, {{2}, {2}, {3}, {3}},
              {{"strides", Ints{2, 2}}, {"auto_pad", std::string("SAME_UPPER")}}, 0),
       sample("grouped", {kBatch, {4}, {3}, {3}}, {{4}, {3}, {3}, {3}}, {{"group", int64_t{2}}}, 6),
+      sample("volume", {kBatch, {3}, {2}, {3}, {2}}, {{3}, {2}, {2}, {2}, {2}}, {{"strides", Ints{2, 2, 2}}}, 2),
+      sample("volume_padded", {kBatch, {4}, {3}, {2}, {3}}, {{4}, {3}, {3}, {2}, {3}},
+             {{"strides", Ints{2, 1, 2}}, {"pads", Ints{1, 0, 1, 1, 1, 0}}, {"output_padding", Ints{1, 0, 0}}, {"group", int64_t{2}}}, 6),
       sample("blocked", {kBatch, {32}, {3}, {3}}, {{32}, {16}, {3}, {3}}, {{"pads", Ints{1, 1, 1, 1}}}, 16),
   };
 }

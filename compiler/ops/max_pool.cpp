@@ -1,4 +1,4 @@
-// MaxPool over two dimensions.   MaxPoolForward {x, y, indices}   MaxPoolBackward {indices, dy, dx}
+// MaxPool over two or three dimensions.   MaxPoolForward {x, y, indices}   MaxPoolBackward {indices, dy, dx}
 // The backward reads neither x nor y: `indices` says for each output which place of its window was the largest, one
 // byte for windows of up to 255 places. The stash is the kernel's own affair, and absent where no gradient is wanted.
 #include "compiler/ops/pool.h"
@@ -14,7 +14,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
 
 TensorType indices_type(const NodeView& node, const PoolAttrs& attrs) {
   TensorType type = node.output_type(0);
-  type.type = attrs.kernel[0] * attrs.kernel[1] <= 255 ? DataType::u8 : DataType::i32;
+  type.type = elements_of(attrs.kernel) <= 255 ? DataType::u8 : DataType::i32;
   return type;
 }
 
@@ -27,7 +27,7 @@ void forward(TaskBuilder& build) {
               .operands = {build.read_input(0), build.write_output(0),
                            build.wants_gradient(0) ? build.write_stash("indices", indices_type(node, attrs))
                                                    : Operand{}},
-              .flops = flops_per_element(node.output_type(0), attrs.kernel[0] * attrs.kernel[1])});
+              .flops = flops_per_element(node.output_type(0), elements_of(attrs.kernel))});
 }
 
 void backward(TaskBuilder& build) {
@@ -52,6 +52,10 @@ std::vector<Sample> samples() {
       pool_sample("large_window", {kBatch, {1}, {17}, {17}}, {16, 16}, {}),
       pool_sample("large_window_by_four", {kBatch, {4}, {17}, {17}}, {17, 16}, {}),
       pool_sample("blocked", {kBatch, {32}, {6}, {7}}, {3, 3}, {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}}),
+      pool_sample("volume", {kBatch, {2}, {4}, {5}, {5}}, {2, 3, 2}, {{"strides", Ints{2, 2, 1}}, {"pads", Ints{1, 1, 0, 0, 1, 1}}}),
+      pool_sample("volume_dilated", {kBatch, {2}, {5}, {4}, {3}}, {2, 2, 2},
+                  {{"strides", Ints{1, 2, 2}}, {"dilations", Ints{2, 1, 1}}, {"ceil_mode", int64_t{1}}}),
+      pool_sample("volume_large_window", {kBatch, {1}, {7}, {8}, {8}}, {6, 7, 7}, {}),
       pool_sample("nothing", {kBatch, {3}, {2}, {2}}, {1, 1}, {}),
   };
 }

@@ -10,7 +10,7 @@ namespace plimsoll {
 // Beyond infer_pool() it cannot fail.
 PoolAttrs pool_attrs(const NodeView& node);
 
-// The type of output 0. Error: not two spatial dimensions, a window that fits nowhere, more padding than window.
+// The type of output 0. Error: neither two nor three spatial dimensions, a window that fits nowhere, more padding than window.
 Result<TensorType> infer_pool(const NodeView& node);
 
 // A window of one pixel at stride 1: torchvision's adaptive pools export it.

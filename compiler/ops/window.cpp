@@ -17,11 +17,31 @@ IntList to_list(const std::vector<int64_t>& from) {
 
 }  // namespace
 
-Result<Window> window_of(const NodeView& node, int64_t kernel_height, int64_t kernel_width) {
-  const auto strides = node.integers("strides", {1, 1}), dilations = node.integers("dilations", {1, 1});
-  const auto pads = node.integers("pads", {0, 0, 0, 0});
-  if (strides.size() != 2 || dilations.size() != 2 || pads.size() != 4)
-    return node.invalid("strides, dilations and pads must have 2, 2 and 4 entries");
+IntList spatial_of(const TensorType& weights) {
+  IntList list;
+  for (size_t axis = 2; axis < weights.rank(); ++axis) list.push_back(weights.dims[axis].value);
+  return list;
+}
+
+Dims image_dims(const Dim& samples, const Dim& channels, const IntList& spatial) {
+  Dims dims = {samples, channels};
+  for (int64_t size : spatial) dims.push_back({size});
+  return dims;
+}
+
+int64_t elements_of(const IntList& kernel) {
+  int64_t count = 1;
+  for (int64_t size : kernel) count *= size;
+  return count;
+}
+
+Result<Window> window_of(const NodeView& node, const IntList& kernel) {
+  const size_t rank = kernel.size();
+  const std::vector<int64_t> ones(rank, 1), window_size(kernel.begin(), kernel.end());
+  const auto strides = node.integers("strides", ones), dilations = node.integers("dilations", ones);
+  const auto pads = node.integers("pads", std::vector<int64_t>(2 * rank, 0));
+  if (strides.size() != rank || dilations.size() != rank || pads.size() != 2 * rank)
+    return node.invalid(fmt::format("strides, dilations and pads must have {}, {} and {} entries", rank, rank, 2 * rank));
   for (int64_t value : strides)
     if (value < 1) return node.invalid("a stride is below 1");
   for (int64_t value : dilations)
@@ -32,29 +52,28 @@ Result<Window> window_of(const NodeView& node, int64_t kernel_height, int64_t ke
   for (const auto* list : {&strides, &dilations, &pads})
     for (int64_t value : *list)
       if (value > kMostOfWindow) return node.invalid(fmt::format("{} is no size of a stride, a dilation or padding", value));
-  if (std::max(kernel_height, kernel_width) > kMostOfWindow)
-    return node.invalid(fmt::format("{} is no size of a window", std::max(kernel_height, kernel_width)));
-  Window window{.kernel = {kernel_height, kernel_width},
+  if (const int64_t largest = *std::max_element(kernel.begin(), kernel.end()); largest > kMostOfWindow)
+    return node.invalid(fmt::format("{} is no size of a window", largest));
+  Window window{.kernel = kernel,
                 .strides = to_list(strides),
                 .dilations = to_list(dilations),
                 .pads = to_list(pads),
                 .ceil_mode = node.integer("ceil_mode", 0) != 0};
-  const std::vector<int64_t> window_size = {kernel_height, kernel_width};
   if (const auto said = node.integers("kernel_shape", window_size); said != window_size)
     return node.invalid(fmt::format("kernel_shape is [{}] when the weights have [{}]", fmt::join(said, ","), fmt::join(window_size, ",")));
   const std::string auto_pad = node.text("auto_pad", "NOTSET");
   if (auto_pad == "VALID") {
-    window.pads = {0, 0, 0, 0};
+    for (int64_t& pad : window.pads.items) pad = 0;
   } else if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
     // ceil(input / stride) windows; the odd row of padding goes to the named side.
     const bool lower = auto_pad == "SAME_LOWER";
-    for (size_t i = 0; i < 2; ++i) {
+    for (size_t i = 0; i < rank; ++i) {
       const int64_t input = node.input_type(0).dims[2 + i].value;
       const int64_t outputs = (input + window.strides[i] - 1) / window.strides[i];
       const int64_t reach = (window.kernel[i] - 1) * window.dilations[i] + 1;
       const int64_t total = std::max<int64_t>(0, (outputs - 1) * window.strides[i] + reach - input);
       window.pads[i] = lower ? total - total / 2 : total / 2;
-      window.pads[i + 2] = total - window.pads[i];
+      window.pads[i + rank] = total - window.pads[i];
     }
   } else if (auto_pad != "NOTSET") {
     return node.invalid(fmt::format("auto_pad is '{}'", auto_pad));
@@ -62,13 +81,13 @@ Result<Window> window_of(const NodeView& node, int64_t kernel_height, int64_t ke
   return window;
 }
 
-Result<std::array<int64_t, 2>> Window::output(const NodeView& node, const TensorType& x) const {
-  std::array<int64_t, 2> sizes{};
-  for (size_t i = 0; i < 2; ++i) {
+Result<IntList> Window::output(const NodeView& node, const TensorType& x) const {
+  IntList sizes = kernel;
+  for (size_t i = 0; i < rank(); ++i) {
     const Dim& input = x.dims[2 + i];
     if (input.batch) return node.unsupported("a spatial dimension depends on the batch");
     const int64_t reach = (kernel[i] - 1) * dilations[i] + 1;
-    const int64_t room = input.value + pads[i] + pads[i + 2] - reach;
+    const int64_t room = input.value + pads[i] + pads[i + rank()] - reach;
     // As in PyTorch, a window that ceil_mode lets end beyond the padding may be the only one: 3 by steps of 2 on an input of 2.
     if (ceil_mode && room < 0 && room + strides[i] > 0) {
       sizes[i] = 1;
@@ -76,7 +95,7 @@ Result<std::array<int64_t, 2>> Window::output(const NodeView& node, const Tensor
     }
     if (room < 0)
       return node.invalid(fmt::format("a window of {} does not fit an input of {} padded by {}", reach, input.value,
-                                      pads[i] + pads[i + 2]));
+                                      pads[i] + pads[i + rank()]));
     sizes[i] = room / strides[i] + 1;
     if (ceil_mode && room % strides[i] != 0) {
       // As in ONNX since opset 11 and in PyTorch: no window starts in the padding behind the input.

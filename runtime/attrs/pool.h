@@ -5,7 +5,7 @@
 
 namespace plimsoll {
 
-// A window over height and width. pads = {top, left, bottom, right} of the node; with ceil_mode the last windows may
+// A window over (depth,) height and width. pads = {(front,) top, left, (back,) bottom, right} of the node; with ceil_mode the last windows may
 // reach beyond them, which a kernel sees by the output's size.
 struct PoolAttrs {
   IntList kernel = {1, 1};

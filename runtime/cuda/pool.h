@@ -1,4 +1,4 @@
-// Windows over the pixels of a plane, forward (which pixels a window covers) and backward (which windows cover a pixel).
+// Windows over the pixels of a plane, or over a volume, forward (which pixels a window covers) and backward (which windows cover a pixel).
 #pragma once
 
 #include "runtime/attrs/pool.h"
@@ -35,27 +35,51 @@ struct PoolAxis {
   }
 };
 
+inline PoolAxis pool_axis(const PoolAttrs& a, const TensorDesc& x, const TensorDesc& y, size_t i) {
+  const auto narrow = [](int64_t value) {
+    if (value < 0 || value > (int64_t{1} << 28)) throw KernelError("a pool over too many pixels");
+    return static_cast<int32_t>(value);
+  };
+  return {narrow(x.dim(2 + i)),   narrow(y.dim(2 + i)), narrow(a.kernel[i]), narrow(a.strides[i]),
+          narrow(a.dilations[i]), narrow(a.pads[i]),    narrow(a.pads[i + a.kernel.size()])};
+}
+
+// Of two dimensions.
 struct PoolShape {
   int64_t planes;
   int64_t step;  // from a pixel of a plane to the next: planes lie one after the other, or the channels of a pixel do
   PoolAxis rows, columns;
 
   PoolShape(const PoolAttrs& a, const TensorDesc& x, const TensorDesc& y)
-      : planes(x.dim(0) * x.dim(1)), step(is_channels_last(x) ? x.dim(1) : 1), rows(axis(a, x, y, 0)), columns(axis(a, x, y, 1)) {}
+      : planes(x.dim(0) * x.dim(1)), step(is_channels_last(x) ? x.dim(1) : 1), rows(pool_axis(a, x, y, 0)), columns(pool_axis(a, x, y, 1)) {}
 
   __host__ __device__ int64_t inputs() const { return planes * rows.in * columns.in; }
   __host__ __device__ int64_t outputs() const { return planes * rows.out * columns.out; }
 
- private:
-  static PoolAxis axis(const PoolAttrs& a, const TensorDesc& x, const TensorDesc& y, size_t i) {
-    const auto narrow = [](int64_t value) {
-      if (value < 0 || value > (int64_t{1} << 28)) throw KernelError("a pool over too many pixels");
-      return static_cast<int32_t>(value);
-    };
-    return {narrow(x.dim(2 + i)),    narrow(y.dim(2 + i)), narrow(a.kernel[i]),  narrow(a.strides[i]),
-            narrow(a.dilations[i]), narrow(a.pads[i]),    narrow(a.pads[i + 2])};
-  }
 };
+
+// Of three dimensions. These tensors are plain: number = ((plane · depth + layer) · height + row) · width + column.
+struct VolumePoolShape {
+  int64_t planes;
+  PoolAxis layers, rows, columns;
+
+  VolumePoolShape(const PoolAttrs& a, const TensorDesc& x, const TensorDesc& y)
+      : planes(x.dim(0) * x.dim(1)), layers(pool_axis(a, x, y, 0)), rows(pool_axis(a, x, y, 1)), columns(pool_axis(a, x, y, 2)) {}
+
+  __host__ __device__ int64_t inputs() const { return planes * layers.in * rows.in * columns.in; }
+  __host__ __device__ int64_t outputs() const { return planes * layers.out * rows.out * columns.out; }
+};
+
+// Where a thread's pixel of a volume is.
+struct VolumePixel {
+  int64_t plane;
+  int layer, row, column;
+};
+
+__device__ inline VolumePixel volume_pixel_of(int64_t number, int depth, int height, int width) {
+  const int64_t row = number / width, layer = row / height;
+  return {layer / depth, static_cast<int>(layer % depth), static_cast<int>(row % height), static_cast<int>(number % width)};
+}
 
 // Where a thread's pixel is. Neighbouring threads have neighbouring places in memory:
 //

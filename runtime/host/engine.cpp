@@ -49,6 +49,15 @@ dnnl::memory::format_tag tag_of(Layout layout, size_t rank) {
 
 dnnl::memory::dims to_dims(const IntList& list) { return dnnl::memory::dims(list.begin(), list.end()); }
 
+dnnl::memory::dims gaps(const IntList& dilations) {
+  dnnl::memory::dims dims = to_dims(dilations);
+  for (auto& item : dims) --item;
+  return dims;
+}
+
+dnnl::memory::dims pads_before(const IntList& pads) { return {pads.begin(), pads.begin() + pads.size() / 2}; }
+dnnl::memory::dims pads_after(const IntList& pads) { return {pads.begin() + pads.size() / 2, pads.end()}; }
+
 dnnl::memory::desc to_dnnl(const TensorDesc& desc) {
   dnnl::memory::dims dims = to_dims(desc.dims);
   if (dims.empty()) dims = {1};

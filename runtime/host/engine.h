@@ -16,6 +16,11 @@ dnnl::stream& stream();
 dnnl::memory::desc to_dnnl(const TensorDesc& desc);
 dnnl::memory::dims to_dims(const IntList& list);
 
+// Of a window. oneDNN counts the gaps between the elements of a dilated one, and has two lists of pads.
+dnnl::memory::dims gaps(const IntList& dilations);
+dnnl::memory::dims pads_before(const IntList& pads);
+dnnl::memory::dims pads_after(const IntList& pads);
+
 // Attributes that every primitive is made with: the scratchpad is the user's (it lies in the plan's workspace).
 dnnl::primitive_attr scratchpad_by_user();
 

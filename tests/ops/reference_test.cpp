@@ -106,6 +106,34 @@ TEST_CASE("convolutions as PyTorch's") {
         Values{4.5, 6.5, 8.5, 6.5, 4.5, 8.5, 12.5, 12.5, 16.5, 7, 13, 15, 17, 19, 23, 23, 27, 31});
 }
 
+TEST_CASE("volumes as PyTorch's") {
+  Values x, w;  // [1, 1, 4, 3, 5] and [1, 1, 2, 2, 3]
+  for (int i = 1; i <= 60; ++i) x.push_back(i * 7 % 23);
+  for (int i = 1; i <= 12; ++i) w.push_back(i * 5 % 7);
+  const SampleInput volume{.dims = {kBatch, {1}, {4}, {3}, {5}}};
+  const SampleInput weights{.dims = {{1}, {1}, {2}, {2}, {3}}, .kind = ValueKind::parameter};
+  const Sample conv{.inputs = {volume, weights},
+                    .attributes = {{"strides", Ints{2, 1, 2}}, {"dilations", Ints{1, 2, 1}}, {"pads", Ints{1, 0, 1, 1, 0, 1}}}};
+  CHECK(Run("Conv", conv, {x, w}).output() == Values{185, 291, 144, 397, 282, 402, 27, 250, 276});
+
+  const Values small = {7, 14, 19, 3, 20, 4, 9, 16};
+  const Sample transposed{.inputs = {{.dims = {kBatch, {1}, {2}, {2}, {2}}}, weights},
+                          .attributes = {{"strides", Ints{2, 1, 2}}, {"pads", Ints{1, 0, 1, 1, 0, 1}}, {"output_padding", Ints{1, 0, 0}}}};
+  CHECK(Run("ConvTranspose", transposed, {small, w}).output() == Values{35, 21, 70, 137, 99, 99, 114, 79, 18, 60, 40, 12, 107, 153, 64, 36, 114, 64, 100, 60, 20, 165, 111, 104, 54, 52, 96});
+
+  const auto pooled = [&](const char* op, int64_t counts) {
+    std::map<std::string, NodeAttribute> attributes = {{"kernel_shape", Ints{2, 3, 2}}, {"strides", Ints{2, 2, 2}},
+                                                       {"pads", Ints{1, 1, 1, 1, 1, 1}}, {"ceil_mode", int64_t{1}}};
+    if (counts) attributes["count_include_pad"] = int64_t{1};
+    return Run(op, {.inputs = {volume}, .attributes = attributes}, {x}).output();
+  };
+  CHECK(pooled("MaxPool", 0) == Values{19, 21, 17, 19, 22, 17, 22, 17, 20, 22, 18, 20, 12, 19, 21, 12, 19, 22});
+  CHECK(distance(pooled("AveragePool", 1), {26. / 12, 4, 35. / 12, 27. / 12, 50. / 12, 37. / 12, 61. / 12, 68. / 12, 88. / 12,
+                                            63. / 12, 6, 92. / 12, 1, 43. / 12, 53. / 12, 13. / 12, 3.75, 55. / 12}) < 1e-6);
+  CHECK(distance(pooled("AveragePool", 0), {13, 12, 8.75, 13.5, 12.5, 9.25, 15.25, 8.5, 11, 15.75, 9, 11.5, 6, 10.75, 13.25, 6.5, 11.25,
+                                            13.75}) < 1e-6);
+}
+
 TEST_CASE("local response normalization and padding as PyTorch's") {
   const Sample lrn{.inputs = {{.dims = {kBatch, {8}, {1}, {1}}}},
                    .attributes = {{"size", int64_t{5}}, {"alpha", 0.5}, {"beta", 0.75}, {"bias", 2.0}}};

@@ -24,12 +24,14 @@ IntList strides_of(const TensorDesc& tensor) {
 }
 
 Descriptor convolution_of(const ConvAttrs& attrs) {
+  const auto pads = list(attrs.pads);
+  const auto middle = pads.begin() + static_cast<int64_t>(pads.size() / 2);
   Descriptor convolution(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
   convolution.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_DATA_FLOAT)
       .set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_CROSS_CORRELATION)
-      .set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, int64_t{2})
-      .set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, std::vector<int64_t>{attrs.pads[0], attrs.pads[1]})
-      .set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, std::vector<int64_t>{attrs.pads[2], attrs.pads[3]})
+      .set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, static_cast<int64_t>(attrs.strides.size()))
+      .set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, std::vector<int64_t>(pads.begin(), middle))
+      .set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, std::vector<int64_t>(middle, pads.end()))
       .set(CUDNN_ATTR_CONVOLUTION_DILATIONS, list(attrs.dilations))
       .set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, list(attrs.strides))
       .finalize("the convolution");
@@ -112,12 +114,14 @@ Graph::Graph(const Convolution& given) {
       .finalize("the convolution's operation");
   operations_.push_back(std::move(operation));
   if (given.bias) {
-    const int64_t channels = given.y.dim(1);
+    IntList one_each = given.y.dims;
+    for (size_t axis = 0; axis < one_each.size(); ++axis)
+      if (axis != 1) one_each[axis] = 1;
     const Descriptor& sum = result(!given.relu);
     Descriptor add(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
     add.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, keep(pointwise_of(CUDNN_POINTWISE_ADD)))
         .set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, *value)
-        .set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, tensor(Uid::b, {1, channels, 1, 1}, strides_of(f32({1, channels, 1, 1}, given.y.layout))))
+        .set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, tensor(Uid::b, one_each, strides_of(f32(one_each, given.y.layout))))
         .set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, sum)
         .finalize("the addition of the bias");
     operations_.push_back(std::move(add));

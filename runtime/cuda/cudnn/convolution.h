@@ -14,7 +14,7 @@ enum class Direction { forward, backward_data, backward_weights };
 
 struct Convolution {
   Direction direction = Direction::forward;
-  TensorDesc x = {}, w = {}, y = {};  // [N, C, H, W], [K, C / group, R, S], [N, K, P, Q]
+  TensorDesc x = {}, w = {}, y = {};  // [N, C, H, W], [K, C / group, R, S], [N, K, P, Q]; or three dimensions
   ConvAttrs attrs = {};               // attrs.relu is not looked at: see below
   bool bias = false, relu = false;    // forward: fused into the graph
   bool accumulate = false;            // backward_weights: dw is added to

@@ -26,7 +26,11 @@ constexpr std::string_view kTf32 = "tf32_", kFused = "fused_", kAdd = "_add", kB
 
 int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-cuda::Planes planes_of(const TensorDesc& y) { return {y.dim(0), y.dim(1), y.dim(2) * y.dim(3), y.layout == Layout::nhwc}; }
+cuda::Planes planes_of(const TensorDesc& y) {
+  int64_t plane = 1;
+  for (size_t axis = 2; axis < y.rank(); ++axis) plane *= y.dim(axis);
+  return {y.dim(0), y.dim(1), plane, y.layout == Layout::nhwc};
+}
 
 // A task: which operand of it is which tensor of the convolution, and what comes before or after. -1: there is none.
 struct Problem {

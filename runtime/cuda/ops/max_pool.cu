@@ -8,6 +8,7 @@ namespace plimsoll {
 namespace {
 
 using cuda::PoolShape;
+using cuda::VolumePoolShape;
 
 template <int kAtOnce, class Place>
 __global__ void max_pool_kernel(PoolShape shape, const float* x, float* y, Place* indices) {
@@ -63,6 +64,77 @@ __global__ void max_pool_backward_kernel(PoolShape shape, const Place* indices, 
   cuda::store_few(dx + kAtOnce * number, sum);
 }
 
+template <class Place>
+__global__ void max_pool_volume_kernel(VolumePoolShape shape, const float* x, float* y, Place* indices) {
+  const int64_t number = cuda::thread_number();
+  if (number >= shape.outputs()) return;
+  const cuda::VolumePixel at = cuda::volume_pixel_of(number, shape.layers.out, shape.rows.out, shape.columns.out);
+  const int front = shape.layers.begin(at.layer), top = shape.rows.begin(at.row), left = shape.columns.begin(at.column);
+  float largest = 0;
+  Place best = 0;
+  bool first = true;
+  for (int k = shape.layers.first_place(at.layer); k < shape.layers.kernel; ++k) {
+    const int layer = front + k * shape.layers.dilation;
+    if (layer >= shape.layers.in) break;
+    for (int i = shape.rows.first_place(at.row); i < shape.rows.kernel; ++i) {
+      const int row = top + i * shape.rows.dilation;
+      if (row >= shape.rows.in) break;
+      const float* const line = x + ((at.plane * shape.layers.in + layer) * shape.rows.in + row) * shape.columns.in;
+      for (int j = shape.columns.first_place(at.column); j < shape.columns.kernel; ++j) {
+        const int column = left + j * shape.columns.dilation;
+        if (column >= shape.columns.in) break;
+        const float value = line[column];
+        if (!first && !(value > largest) && value == value) continue;  // what is not a number stays seen
+        largest = value;
+        best = static_cast<Place>((k * shape.rows.kernel + i) * shape.columns.kernel + j);
+        first = false;
+      }
+    }
+  }
+  y[number] = largest;
+  if (indices != nullptr) indices[number] = best;
+}
+
+template <class Place>
+__global__ void max_pool_volume_backward_kernel(VolumePoolShape shape, const Place* indices, const float* dy, float* dx) {
+  const int64_t number = cuda::thread_number();
+  if (number >= shape.inputs()) return;
+  const cuda::VolumePixel at = cuda::volume_pixel_of(number, shape.layers.in, shape.rows.in, shape.columns.in);
+  float sum = 0;
+  for (int d = shape.layers.first_window(at.layer); d <= shape.layers.last_window(at.layer); ++d) {
+    const int k = shape.layers.place_of(at.layer, d);
+    if (k < 0) continue;
+    for (int h = shape.rows.first_window(at.row); h <= shape.rows.last_window(at.row); ++h) {
+      const int i = shape.rows.place_of(at.row, h);
+      if (i < 0) continue;
+      const int64_t line = ((at.plane * shape.layers.out + d) * shape.rows.out + h) * shape.columns.out;
+      for (int w = shape.columns.first_window(at.column); w <= shape.columns.last_window(at.column); ++w) {
+        const int j = shape.columns.place_of(at.column, w);
+        if (j < 0) continue;
+        if (static_cast<int>(indices[line + w]) == (k * shape.rows.kernel + i) * shape.columns.kernel + j) sum += dy[line + w];
+      }
+    }
+  }
+  dx[number] = sum;
+}
+
+template <class Place>
+std::unique_ptr<Kernel> max_pool_volume(const VolumePoolShape& shape) {
+  return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
+    cuda::launch("max pool of a volume", max_pool_volume_kernel<Place>, cuda::blocks_for(shape.outputs()), cuda::kThreads, context,
+                 shape, cuda::in(operand, 0), cuda::out(operand, 1), reinterpret_cast<Place*>(operand[2]));
+  });
+}
+
+template <class Place>
+std::unique_ptr<Kernel> max_pool_volume_backward(const VolumePoolShape& shape) {
+  return cuda::kernel([shape](const RunContext& context, std::byte* const* operand, std::byte*) {
+    cuda::launch("max pool's gradient of a volume", max_pool_volume_backward_kernel<Place>, cuda::blocks_for(shape.inputs()),
+                 cuda::kThreads, context, shape, reinterpret_cast<const Place*>(operand[0]), cuda::in(operand, 1),
+                 cuda::out(operand, 2));
+  });
+}
+
 // body(how many channels a thread takes, a value of the type that the places have).
 template <class Body>
 std::unique_ptr<Kernel> by_place(const PoolShape& shape, DataType type, Body body) {
@@ -75,6 +147,10 @@ std::unique_ptr<Kernel> by_place(const PoolShape& shape, DataType type, Body bod
 
 PLIMSOLL_CUDA_KERNEL(MaxPoolForward, {
   cuda::need_one_order(operands);
+  if (operands[0].tensor.rank() == 5) {
+    const VolumePoolShape volume(attrs, operands[0].tensor, operands[1].tensor);
+    return operands[2].tensor.type == DataType::i32 ? max_pool_volume<int32_t>(volume) : max_pool_volume<uint8_t>(volume);
+  }
   const PoolShape shape(attrs, operands[0].tensor, operands[1].tensor);
   return by_place(shape, operands[2].tensor.type, [&](auto at_once, auto place) -> std::unique_ptr<Kernel> {
     using Place = decltype(place);
@@ -88,6 +164,10 @@ PLIMSOLL_CUDA_KERNEL(MaxPoolForward, {
 
 PLIMSOLL_CUDA_KERNEL(MaxPoolBackward, {
   cuda::need_one_order(operands);
+  if (operands[2].tensor.rank() == 5) {
+    const VolumePoolShape volume(attrs, operands[2].tensor, operands[1].tensor);
+    return operands[0].tensor.type == DataType::i32 ? max_pool_volume_backward<int32_t>(volume) : max_pool_volume_backward<uint8_t>(volume);
+  }
   const PoolShape shape(attrs, operands[2].tensor, operands[1].tensor);
   return by_place(shape, operands[0].tensor.type, [&](auto at_once, auto place) -> std::unique_ptr<Kernel> {
     using Place = decltype(place);

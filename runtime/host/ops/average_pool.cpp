@@ -18,13 +18,30 @@ struct Reach {
 
 struct AveragePoolGeometry {
   PoolAttrs attrs;
-  int64_t planes, in[2], out[2];  // planes: samples times blocks of channels
+  int64_t planes;                      // samples times blocks of channels
+  int64_t in[3], out[3];               // depth, height, width: over two dimensions the depth is 1
+  int64_t in_plane, out_plane;         // pixels
 
   AveragePoolGeometry(const PoolAttrs& a, const TensorDesc& x, const TensorDesc& y, int64_t block)
-      : attrs(a),
-        planes(x.dim(0) * x.dim(1) / block),
-        in{x.dim(2), x.dim(3)},
-        out{y.dim(2), y.dim(3)} {}
+      : attrs(with_depth(a)), planes(x.dim(0) * x.dim(1) / block) {
+    const size_t flat = x.rank() == 5 ? 0 : 1;
+    in[0] = out[0] = 1;
+    for (size_t axis = flat; axis < 3; ++axis) {
+      in[axis] = x.dim(2 + axis - flat);
+      out[axis] = y.dim(2 + axis - flat);
+    }
+    in_plane = in[0] * in[1] * in[2];
+    out_plane = out[0] * out[1] * out[2];
+  }
+
+  static PoolAttrs with_depth(PoolAttrs a) {
+    if (a.kernel.size() == 3) return a;
+    a.kernel = {1, a.kernel[0], a.kernel[1]};
+    a.strides = {1, a.strides[0], a.strides[1]};
+    a.dilations = {1, a.dilations[0], a.dilations[1]};
+    a.pads = {0, a.pads[0], a.pads[1], 0, a.pads[2], a.pads[3]};
+    return a;
+  }
 
   Reach reach(size_t axis, int64_t at) const {
     const int64_t step = attrs.dilations[axis], begin = at * attrs.strides[axis] - attrs.pads[axis];
@@ -32,37 +49,42 @@ struct AveragePoolGeometry {
     const auto places = [&](int64_t from, int64_t to) { return to <= from ? 0 : (to - from + step - 1) / step; };
     const int64_t first = begin >= 0 ? begin : begin + (-begin + step - 1) / step * step;
     const int64_t last = std::min(end, in[axis]);
-    const int64_t counted_end = std::min(end, in[axis] + attrs.pads[axis + 2]);
+    const int64_t counted_end = std::min(end, in[axis] + attrs.pads[axis + 3]);
     return {first, last, attrs.count_padding ? places(begin, counted_end) : places(first, last)};
   }
 };
 
-// body(output pixel, rows, columns, 1 / places counted) for every window of a plane.
+// body(output pixel, layers, rows, columns, 1 / places counted) for every window of a plane.
 template <class Body>
 void for_windows(const AveragePoolGeometry& g, Body body) {
-  for (int64_t h = 0; h < g.out[0]; ++h) {
-    const Reach rows = g.reach(0, h);
-    for (int64_t w = 0; w < g.out[1]; ++w) {
-      const Reach columns = g.reach(1, w);
-      // A dilated window may step over a small input altogether: nothing to average is 0.
-      const int64_t counted = std::max<int64_t>(1, rows.counted * columns.counted);
-      body(h * g.out[1] + w, rows, columns, 1.0F / static_cast<float>(counted));
+  int64_t pixel = 0;
+  for (int64_t d = 0; d < g.out[0]; ++d) {
+    const Reach layers = g.reach(0, d);
+    for (int64_t h = 0; h < g.out[1]; ++h) {
+      const Reach rows = g.reach(1, h);
+      for (int64_t w = 0; w < g.out[2]; ++w) {
+        const Reach columns = g.reach(2, w);
+        // A dilated window may step over a small input altogether: nothing to average is 0.
+        const int64_t counted = std::max<int64_t>(1, layers.counted * rows.counted * columns.counted);
+        body(pixel++, layers, rows, columns, 1.0F / static_cast<float>(counted));
+      }
     }
   }
 }
 
 template <int kBlock>
 void forward(const AveragePoolGeometry& g, const float* x, float* y) {
-  const int64_t row_step = g.attrs.dilations[0], column_step = g.attrs.dilations[1];
+  const int64_t layer_step = g.attrs.dilations[0], row_step = g.attrs.dilations[1], column_step = g.attrs.dilations[2];
 #pragma omp parallel for schedule(static)
   for (int64_t plane = 0; plane < g.planes; ++plane) {
-    const float* from = x + plane * g.in[0] * g.in[1] * kBlock;
-    float* to = y + plane * g.out[0] * g.out[1] * kBlock;
-    for_windows(g, [&](int64_t pixel, const Reach& rows, const Reach& columns, float factor) {
+    const float* from = x + plane * g.in_plane * kBlock;
+    float* to = y + plane * g.out_plane * kBlock;
+    for_windows(g, [&](int64_t pixel, const Reach& layers, const Reach& rows, const Reach& columns, float factor) {
       float sum[kBlock] = {};
-      for (int64_t h = rows.first; h < rows.last; h += row_step)
-        for (int64_t w = columns.first; w < columns.last; w += column_step)
-          for (int c = 0; c < kBlock; ++c) sum[c] += from[(h * g.in[1] + w) * kBlock + c];
+      for (int64_t d = layers.first; d < layers.last; d += layer_step)
+        for (int64_t h = rows.first; h < rows.last; h += row_step)
+          for (int64_t w = columns.first; w < columns.last; w += column_step)
+            for (int c = 0; c < kBlock; ++c) sum[c] += from[((d * g.in[1] + h) * g.in[2] + w) * kBlock + c];
       for (int c = 0; c < kBlock; ++c) to[pixel * kBlock + c] = sum[c] * factor;
     });
   }
@@ -70,18 +92,19 @@ void forward(const AveragePoolGeometry& g, const float* x, float* y) {
 
 template <int kBlock>
 void backward(const AveragePoolGeometry& g, const float* dy, float* dx) {
-  const int64_t row_step = g.attrs.dilations[0], column_step = g.attrs.dilations[1];
+  const int64_t layer_step = g.attrs.dilations[0], row_step = g.attrs.dilations[1], column_step = g.attrs.dilations[2];
 #pragma omp parallel for schedule(static)
   for (int64_t plane = 0; plane < g.planes; ++plane) {
-    const float* from = dy + plane * g.out[0] * g.out[1] * kBlock;
-    float* to = dx + plane * g.in[0] * g.in[1] * kBlock;
-    std::fill_n(to, g.in[0] * g.in[1] * kBlock, 0.0F);
-    for_windows(g, [&](int64_t pixel, const Reach& rows, const Reach& columns, float factor) {
+    const float* from = dy + plane * g.out_plane * kBlock;
+    float* to = dx + plane * g.in_plane * kBlock;
+    std::fill_n(to, g.in_plane * kBlock, 0.0F);
+    for_windows(g, [&](int64_t pixel, const Reach& layers, const Reach& rows, const Reach& columns, float factor) {
       float share[kBlock];
       for (int c = 0; c < kBlock; ++c) share[c] = from[pixel * kBlock + c] * factor;
-      for (int64_t h = rows.first; h < rows.last; h += row_step)
-        for (int64_t w = columns.first; w < columns.last; w += column_step)
-          for (int c = 0; c < kBlock; ++c) to[(h * g.in[1] + w) * kBlock + c] += share[c];
+      for (int64_t d = layers.first; d < layers.last; d += layer_step)
+        for (int64_t h = rows.first; h < rows.last; h += row_step)
+          for (int64_t w = columns.first; w < columns.last; w += column_step)
+            for (int c = 0; c < kBlock; ++c) to[((d * g.in[1] + h) * g.in[2] + w) * kBlock + c] += share[c];
     });
   }
 }

@@ -5,7 +5,9 @@
 // with the task: weights are small beside activations. Algorithms:
 //   direct     activations are taken as they lie
 //   reordered  copies of them in the workspace, where oneDNN likes another layout better
-//   winograd   3x3 at stride 1; faster, for much workspace
+//   winograd   3x3 at stride 1, two dimensions; faster, for much workspace
+#include <algorithm>
+
 #include "runtime/host/primitive_kernel.h"
 #include "runtime/kernels.h"
 
@@ -14,15 +16,16 @@ namespace {
 
 using dnnl::memory;
 
-// ONNX has [G·O, I, kH, kW]; oneDNN wants the group as a dimension of its own. Same bytes: a block never spans groups.
+// ONNX has [G·O, I, kH, kW], or with kD before them; oneDNN wants the group as a dimension of its own. Same bytes: a block never spans groups.
 memory::desc weights_desc(const TensorDesc& w, int64_t group) {
   if (group == 1) return host::to_dnnl(w);
-  const memory::dims dims = {group, w.dim(0) / group, w.dim(1), w.dim(2), w.dim(3)};
+  memory::dims dims = {group, w.dim(0) / group};
+  for (size_t axis = 1; axis < w.rank(); ++axis) dims.push_back(w.dim(axis));
   const auto fits = [&](int64_t block) { return dims[1] % block == 0 && dims[2] % block == 0; };
   const bool depthwise = dims[1] == 1 && dims[2] == 1;
   using tag = memory::format_tag;
   tag layout = tag::undef;
-  if (w.layout == Layout::plain) layout = tag::goihw;
+  if (w.layout == Layout::plain) layout = w.rank() == 5 ? tag::goidhw : tag::goihw;
   if (w.layout == Layout::OIhw16i16o && fits(16)) layout = tag::gOIhw16i16o;
   if (w.layout == Layout::OIhw8i8o && fits(8)) layout = tag::gOIhw8i8o;
   if (w.layout == Layout::Goihw16g && depthwise) layout = tag::Goihw16g;
@@ -64,9 +67,9 @@ struct ConvProblem {
         y(way.reordered ? any_layout(given.y) : given.y),
         algorithm(way.algorithm),
         strides(host::to_dims(a.strides)),
-        dilates{a.dilations[0] - 1, a.dilations[1] - 1},  // oneDNN counts the gaps
-        pads_begin{a.pads[0], a.pads[1]},
-        pads_end{a.pads[2], a.pads[3]} {
+        dilates(host::gaps(a.dilations)),
+        pads_begin(host::pads_before(a.pads)),
+        pads_end(host::pads_after(a.pads)) {
     if (b_.access != Access::absent) b = host::to_dnnl(b_.tensor);
   }
 
@@ -93,6 +96,14 @@ struct ConvProblem {
                                                                        dilates, pads_begin, pads_end);
   }
 };
+
+// One number for each channel of images like these.
+memory::desc per_channel(const memory::desc& images) {
+  const memory::dims like = host::dims_of(images);
+  memory::dims dims(like.size(), 1);
+  dims[1] = like[1];
+  return {dims, memory::data_type::f32, dims.size() == 5 ? memory::format_tag::ncdhw : memory::format_tag::nchw};
+}
 
 struct BuiltConv {
   std::unique_ptr<host::PrimitiveKernel> kernel = std::make_unique<host::PrimitiveKernel>();
@@ -139,7 +150,7 @@ BuiltConv transpose_forward(const ConvAttrs& attrs, std::span<const OperandDesc>
   const ConvProblem p(attrs, way, operands[3].tensor, operands[1].tensor, absent(), operands[0].tensor);
   BuiltConv built = backward_data(p, 1, 0, 3);
   if (operands[2].access != Access::absent) {
-    const memory::desc b({1, host::dims_of(p.x)[1], 1, 1}, memory::data_type::f32, memory::format_tag::nchw);
+    const memory::desc b = per_channel(p.x);
     const auto add = host::describe<dnnl::binary>(host::engine(), host::scratchpad_by_user(),
                                                   dnnl::algorithm::binary_add, p.given.x, b, p.given.x);
     const memory y = built.kernel->operand(3, p.given.x);
@@ -152,7 +163,7 @@ BuiltConv transpose_forward(const ConvAttrs& attrs, std::span<const OperandDesc>
 // The bias alone is trained: db is a sum of dy over all but the channels.
 BuiltConv backward_bias(std::span<const OperandDesc> operands) {
   const memory::desc dy = host::to_dnnl(operands[1].tensor);
-  const memory::desc sums({1, host::dims_of(dy)[1], 1, 1}, memory::data_type::f32, memory::format_tag::nchw);
+  const memory::desc sums = per_channel(dy);
   const auto desc = host::describe<dnnl::reduction>(host::engine(), host::scratchpad_by_user(),
                                                     dnnl::algorithm::reduction_sum, dy, sums, 0.0F, 0.0F);
   BuiltConv built;
@@ -214,8 +225,8 @@ std::vector<Offer> offers(Build build, const ConvAttrs& attrs, std::span<const O
   if (reordered.kernel && !reordered.slow && differs()) found.push_back({kReordered.name, std::move(reordered.kernel)});
   if (found.empty() && direct.kernel) found.push_back({kDirect.name, std::move(direct.kernel)});
   if (found.empty()) throw KernelError("oneDNN has no such convolution: " + reason);
-  const auto is_ones = [](const IntList& list) { return list == IntList{1, 1}; };
-  if (attrs.group == 1 && is_ones(attrs.strides) && is_ones(attrs.dilations))
+  const auto is_ones = [](const IntList& list) { return std::all_of(list.begin(), list.end(), [](int64_t item) { return item == 1; }); };
+  if (attrs.group == 1 && attrs.strides.size() == 2 && is_ones(attrs.strides) && is_ones(attrs.dilations))
     if (BuiltConv winograd = attempt(kWinograd); winograd.kernel) found.push_back({kWinograd.name, std::move(winograd.kernel)});
   return found;
 }

@@ -19,11 +19,11 @@ struct MaxPoolProblem {
         y(host::to_dnnl(y_)),
         strides(host::to_dims(a.strides)),
         kernel(host::to_dims(a.kernel)),
-        dilates{a.dilations[0] - 1, a.dilations[1] - 1},  // oneDNN counts the gaps
-        pads_begin{a.pads[0], a.pads[1]},
-        pads_end{a.pads[2], a.pads[3]} {
+        dilates(host::gaps(a.dilations)),
+        pads_begin(host::pads_before(a.pads)),
+        pads_end(host::pads_after(a.pads)) {
     // The last window of ceil_mode lies beyond the node's padding: for oneDNN it is padding all the same.
-    for (size_t i = 0; i < 2; ++i) {
+    for (size_t i = 0; i < a.kernel.size(); ++i) {
       const int64_t reach = (a.kernel[i] - 1) * a.dilations[i] + 1;
       const int64_t covered = (y_.dim(2 + i) - 1) * a.strides[i] + reach;
       pads_end[i] = std::max(pads_end[i], covered - x_.dim(2 + i) - a.pads[i]);

@@ -34,29 +34,37 @@ std::unique_ptr<Kernel> alone(std::function<void(std::byte* const*)> body, size_
   });
 }
 
-// Where an element lies: in the order of the dimensions, or with the second one last.
-int64_t place(const TensorDesc& desc, int64_t i, int64_t j, int64_t k, int64_t l) {
+int64_t depth(const TensorDesc& desc) { return desc.rank() == 5 ? desc.dim(2) : 1; }
+
+// Where an element lies: in the order of the dimensions, or with the second one last. Over two dimensions the depth is 1.
+int64_t place(const TensorDesc& desc, int64_t i, int64_t j, int64_t d, int64_t k, int64_t l) {
   if (desc.layout == Layout::nhwc) return ((i * desc.dim(2) + k) * desc.dim(3) + l) * desc.dim(1) + j;
-  return ((i * desc.dim(1) + j) * desc.dim(2) + k) * desc.dim(3) + l;
+  const size_t rank = desc.rank();
+  return (((i * desc.dim(1) + j) * depth(desc) + d) * desc.dim(rank - 2) + k) * desc.dim(rank - 1) + l;
 }
 
 // visit(x's place, w's place, y's place) for every product of a convolution of x by w to y.
 template <class Visit>
 void for_products(const ConvAttrs& a, const TensorDesc& x, const TensorDesc& w, const TensorDesc& y, Visit visit) {
   const int64_t inputs = w.dim(1), outputs = y.dim(1) / a.group;
+  const size_t last = a.strides.size() - 1, rows = x.rank() - 2, columns = x.rank() - 1;
+  const bool deep = x.rank() == 5;
   for (int64_t n = 0; n < y.dim(0); ++n)
     for (int64_t o = 0; o < y.dim(1); ++o)
       for (int64_t i = 0; i < inputs; ++i)
-        for (int64_t h = 0; h < y.dim(2); ++h)
-          for (int64_t v = 0; v < y.dim(3); ++v)
-            for (int64_t r = 0; r < w.dim(2); ++r)
-              for (int64_t s = 0; s < w.dim(3); ++s) {
-                const int64_t row = h * a.strides[0] - a.pads[0] + r * a.dilations[0];
-                const int64_t column = v * a.strides[1] - a.pads[1] + s * a.dilations[1];
-                if (row < 0 || row >= x.dim(2) || column < 0 || column >= x.dim(3)) continue;
-                const int64_t channel = o / outputs * inputs + i;
-                visit(place(x, n, channel, row, column), place(w, o, i, r, s), place(y, n, o, h, v));
-              }
+        for (int64_t e = 0; e < depth(y); ++e)
+          for (int64_t h = 0; h < y.dim(rows); ++h)
+            for (int64_t v = 0; v < y.dim(columns); ++v)
+              for (int64_t q = 0; q < depth(w); ++q)
+                for (int64_t r = 0; r < w.dim(rows); ++r)
+                  for (int64_t s = 0; s < w.dim(columns); ++s) {
+                    const int64_t layer = deep ? e * a.strides[0] - a.pads[0] + q * a.dilations[0] : 0;
+                    const int64_t row = h * a.strides[last - 1] - a.pads[last - 1] + r * a.dilations[last - 1];
+                    const int64_t column = v * a.strides[last] - a.pads[last] + s * a.dilations[last];
+                    if (layer < 0 || layer >= depth(x) || row < 0 || row >= x.dim(rows) || column < 0 || column >= x.dim(columns)) continue;
+                    const int64_t channel = o / outputs * inputs + i;
+                    visit(place(x, n, channel, layer, row, column), place(w, o, i, q, r, s), place(y, n, o, e, h, v));
+                  }
 }
 
 std::vector<double> zeros(const TensorDesc& desc) { return std::vector<double>(static_cast<size_t>(desc.elements())); }
@@ -66,13 +74,18 @@ void put_all(const std::vector<double>& sums, float* to) {
   for (size_t i = 0; i < sums.size(); ++i) to[i] = static_cast<float>(sums[i]);
 }
 
-cuda::Planes planes_of(const TensorDesc& y) { return {y.dim(0), y.dim(1), y.dim(2) * y.dim(3), y.layout == Layout::nhwc}; }
+cuda::Planes planes_of(const TensorDesc& y) {
+  int64_t plane = 1;
+  for (size_t axis = 2; axis < y.rank(); ++axis) plane *= y.dim(axis);
+  return {y.dim(0), y.dim(1), plane, y.layout == Layout::nhwc};
+}
 
 void check_shapes(const TensorDesc& x, const TensorDesc& w, const TensorDesc& y, const ConvAttrs& a) {
   bool fits = x.dim(1) == w.dim(1) * a.group && y.dim(1) == w.dim(0);
-  for (size_t i = 0; i < 2; ++i) {
+  const size_t spatial = x.rank() - 2;
+  for (size_t i = 0; i < spatial; ++i) {
     const int64_t reach = (w.dim(2 + i) - 1) * a.dilations[i] + 1;
-    fits = fits && y.dim(2 + i) == (x.dim(2 + i) + a.pads[i] + a.pads[2 + i] - reach) / a.strides[i] + 1;
+    fits = fits && y.dim(2 + i) == (x.dim(2 + i) + a.pads[i] + a.pads[spatial + i] - reach) / a.strides[i] + 1;
   }
   if (!fits) throw KernelError("shapes that do not fit each other");
   if (x.layout != y.layout || w.layout != y.layout) throw KernelError("a convolution between layouts");
