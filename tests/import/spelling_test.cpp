@@ -326,6 +326,32 @@ TEST_CASE("Tile is Expand for dimensions of 1, and Pad with mode wrap for others
   CHECK(token.said() == "Expand [N,1,4]");
 }
 
+TEST_CASE("rows that are repeated for each sample are several rows of a sample") {
+  Spelled table;  // as torch's table.repeat(n, 1) is exported
+  table.build.input("x", {"N", "6", "4"}).weight("table", {3, 4}).constant("zero", {0}).constant("one", {1});
+  table.build.node("Shape", {"x"}, {"shape"});
+  table.build.node("Gather", {"shape", "zero"}, {"samples"});
+  ModelBuilder::integer(table.build.node("Concat", {"samples", "one"}, {"repeats"}), "axis", 0);
+  table.build.node("Tile", {"table", "repeats"}, {"rows"});
+  table.build.constant("unfolded", {-1, 3, 4});
+  table.node("Reshape", {"rows", "unfolded"});
+  CHECK(table.said() == "Reshape Expand Reshape Reshape [N,3,4]");
+}
+
+TEST_CASE("Resize of volumes is one of images and one of the depth") {
+  const auto said = [](const std::string& mode, const std::vector<int64_t>& sizes, const std::vector<float>& scales) {
+    Spelled volume;
+    volume.build.input("x", {"N", "2", "3", "4", "5"}).constant_real("scales", scales);
+    if (!sizes.empty()) volume.build.constant("sizes", sizes);
+    text(volume.node("Resize", sizes.empty() ? std::vector<std::string>{"x", "", "scales"} : std::vector<std::string>{"x", "", "", "sizes"}), "mode", mode);
+    return volume.said();
+  };
+  CHECK(said("linear", {}, {1, 1, 2, 2, 3}) == "Reshape Resize Reshape Resize Reshape [N,2,6,8,15]");
+  CHECK(said("nearest", {}, {1, 1, 2, 1, 1}) == "Reshape Resize Reshape Resize Reshape [N,2,6,4,5]");
+  CHECK_THAT(said("cubic", {}, {1, 1, 2, 2, 2}), Contains("5: "));
+  CHECK_THAT(said("linear", {}, {1, 2, 2, 2, 2}), Contains("5: "));
+}
+
 TEST_CASE("Cast and CastLike to the same type are no nodes") {
   const auto said = [](const std::function<void(ModelBuilder&)>& cast) {
     ModelBuilder build(18);
