@@ -59,8 +59,9 @@ Result<IdVector<ValueId, ValueId>> find_trained(const Network& network) {
                                           NodeView(network, node).describe(), network.values[parameter].name));
       continue;
     }
+    // Whole numbers and booleans have no gradient: what is made of them alone needs none.
     for (const ValueId output : node.outputs)
-      if (output.valid()) behind[output] = parameter;
+      if (output.valid() && network.values[output].type.type == DataType::f32) behind[output] = parameter;
   }
   if (!missing.notes.empty()) return missing;
   return behind;
