@@ -25,7 +25,7 @@ std::vector<Sample> samples() {
   std::vector<Sample> all = binary_samples(-1, 1);
   all.push_back({.name = "relu",
                  .inputs = {{.dims = {kBatch, {32}, {3}, {4}}}, {.dims = {kBatch, {32}, {3}, {4}}}},
-                 .attributes = {{"relu", int64_t{1}}}});
+                 .marks = {.relu = true}});
   return all;
 }
 
@@ -33,6 +33,9 @@ std::vector<Sample> samples() {
 
 const Op op_Add{.name = "Add",
                 .first_opset = 7,
+                .inputs = {Slot::number},
+                .required_inputs = 2,
+                .samples_rule = SamplesRule::broadcast,
                 .infer = infer_binary,
                 .forward = add::forward,
                 .backward = add::backward,

@@ -5,6 +5,10 @@ namespace plimsoll {
 
 const Op op_And{.name = "And",
                .first_opset = 7,
+                .inputs = {Slot::number},
+                .required_inputs = 2,
+                .samples_rule = SamplesRule::broadcast,
+                .flat = true,
                .infer = infer_logic,
                .forward = [](TaskBuilder& build) { forward_logic(build, kAnd); },
                .any_type = true,

@@ -47,6 +47,9 @@ std::vector<Sample> samples() {
 
 const Op op_Cast{.name = "Cast",
                  .first_opset = 6,
+                 .attributes = {attribute::text("round_mode").since(24), attribute::integer("saturate").since(19),
+                                attribute::integer("to")},
+                 .element_type = "to",
                  .infer = cast::infer,
                  .forward = cast::forward,
                  .backward = zero_gradient,

@@ -48,6 +48,8 @@ std::vector<Sample> samples() {
 
 const Op op_Clip{.name = "Clip",
                  .first_opset = 6,
+                 .inputs = {Slot::data, Slot::constant, Slot::constant},
+                 .attributes = {attribute::real("max").until(10), attribute::real("min").until(10)},
                  .infer = clip::infer,
                  .forward = clip::forward,
                  .backward = clip::backward,

@@ -72,6 +72,8 @@ std::vector<Sample> samples() {
 
 const Op op_Concat{.name = "Concat",
                    .first_opset = 4,
+                   .attributes = {attribute::integer("axis")},
+                   .samples_rule = SamplesRule::beside,
                    .infer = concat::infer,
                    .forward = concat::forward,
                    .backward = concat::backward,

@@ -71,6 +71,8 @@ std::vector<Sample> samples() {
 
 const Op op_CumSum{.name = "CumSum",
                    .first_opset = 11,
+                   .inputs = {Slot::data, Slot::constant},
+                   .attributes = {attribute::integer("exclusive"), attribute::integer("reverse")},
                    .infer = cumsum::infer,
                    .forward = cumsum::forward,
                    .backward = cumsum::backward,

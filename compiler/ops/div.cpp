@@ -44,6 +44,9 @@ void backward(TaskBuilder& build) {
 
 const Op op_Div{.name = "Div",
                 .first_opset = 7,
+                .inputs = {Slot::data, Slot::number},
+                .required_inputs = 2,
+                .samples_rule = SamplesRule::broadcast,
                 .infer = div::infer,
                 .forward = div::forward,
                 .backward = div::backward,

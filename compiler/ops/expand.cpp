@@ -70,6 +70,8 @@ std::vector<Sample> samples() {
 
 const Op op_Expand{.name = "Expand",
                    .first_opset = 8,
+                   .inputs = {Slot::data, Slot::shape},
+                   .required_inputs = 2,
                    .infer = expand::infer,
                    .forward = expand::forward,
                    .backward = expand::backward,

@@ -26,6 +26,8 @@ std::vector<Sample> samples() {
 }  // namespace flatten
 
 const Op op_Flatten{.name = "Flatten",
+                    .attributes = {attribute::integer("axis")},
+                    .moves_only = true,
                     .infer = flatten::infer,
                     .forward = forward_alias,
                     .backward = backward_alias,

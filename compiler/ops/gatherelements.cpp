@@ -44,6 +44,9 @@ std::vector<Sample> samples() {
 
 const Op op_GatherElements{.name = "GatherElements",
                            .first_opset = 11,
+                           .required_inputs = 2,
+                           .attributes = {attribute::integer("axis")},
+                           .without_gradient = {1},
                            .infer = gather_elements::infer,
                            .forward = gather_elements::forward,
                            .backward = gather_elements::backward,

@@ -6,6 +6,9 @@ namespace plimsoll {
 
 const Op op_GreaterOrEqual{.name = "GreaterOrEqual",
                .first_opset = 12,
+                           .inputs = {Slot::number},
+                           .required_inputs = 2,
+                           .samples_rule = SamplesRule::broadcast,
                .infer = infer_relation,
                .forward = [](TaskBuilder& build) { forward_relation(build, kLessOrEqual, true); },
                .backward = zero_gradient,

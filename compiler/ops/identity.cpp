@@ -11,7 +11,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
 }
 
 void backward(TaskBuilder& build) {
-  if (build.node().integer("detached", 0) == 0) backward_alias(build);
+  if (!build.node().node().marks.detached) backward_alias(build);
 }
 
 std::vector<Sample> samples() {
@@ -22,10 +22,12 @@ std::vector<Sample> samples() {
 }  // namespace identity
 
 const Op op_Identity{.name = "Identity",
+                     .moves_only = true,
                      .infer = identity::infer,
                      .forward = forward_alias,
                      .backward = identity::backward,
                      .layout = LayoutRule::elementwise,
+                     .marks = {.detached = true},
                      .adds_up = adds_up_first,
                      .samples = identity::samples};
 

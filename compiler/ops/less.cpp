@@ -6,6 +6,9 @@ namespace plimsoll {
 
 const Op op_Less{.name = "Less",
                .first_opset = 7,
+                 .inputs = {Slot::number},
+                 .required_inputs = 2,
+                 .samples_rule = SamplesRule::broadcast,
                .infer = infer_relation,
                .forward = [](TaskBuilder& build) { forward_relation(build, kLess); },
                .backward = zero_gradient,

@@ -6,6 +6,9 @@ namespace plimsoll {
 
 const Op op_LessOrEqual{.name = "LessOrEqual",
                .first_opset = 12,
+                        .inputs = {Slot::number},
+                        .required_inputs = 2,
+                        .samples_rule = SamplesRule::broadcast,
                .infer = infer_relation,
                .forward = [](TaskBuilder& build) { forward_relation(build, kLessOrEqual); },
                .backward = zero_gradient,

@@ -27,7 +27,7 @@ Result<Shapes> shapes_of(const NodeView& node) {
   Dims a = node.input_type(0).dims, b = node.input_type(1).dims;
   if (a.empty() || b.empty()) return node.invalid("a scalar has no matrix product");
   const bool row = a.size() == 1, column = b.size() == 1;
-  const bool ta = node.integer("transA", 0) != 0, tb = node.integer("transB", 0) != 0;
+  const bool ta = node.node().marks.transposed_a, tb = node.node().marks.transposed_b;
   if (row) a.insert(a.begin(), Dim{1});
   if (column) b.push_back(Dim{1});
   const Dims left = turned(a, ta), right = turned(b, tb);
@@ -65,17 +65,16 @@ void backward(TaskBuilder& build) { backward_product(build, product_of(build.nod
 
 std::vector<Sample> samples() {
   const auto activation = [](Dims dims) { return SampleInput{.dims = std::move(dims)}; };
-  const int64_t yes = 1;
   const auto parameter = [](Dims dims) { return SampleInput{.dims = std::move(dims), .kind = ValueKind::parameter}; };
   return {
       {.name = "matrices", .inputs = {activation({kBatch, {7}}), parameter({{7}, {5}})}},
       {.name = "sequence", .inputs = {activation({kBatch, {3}, {7}}), parameter({{7}, {5}})}},
       {.name = "attention", .inputs = {activation({kBatch, {2}, {3}, {4}}), activation({kBatch, {2}, {4}, {5}})}},
-      {.name = "tied_head", .inputs = {activation({kBatch, {3}, {7}}), parameter({{5}, {7}})}, .attributes = {{"transB", yes}}},
+      {.name = "tied_head", .inputs = {activation({kBatch, {3}, {7}}), parameter({{5}, {7}})}, .marks = {.transposed_b = true}},
       {.name = "queries_by_keys",
        .inputs = {activation({kBatch, {2}, {3}, {4}}), activation({kBatch, {2}, {5}, {4}})},
-       .attributes = {{"transB", yes}}},
-      {.name = "left_turned", .inputs = {activation({kBatch, {4}, {3}}), parameter({{4}, {5}})}, .attributes = {{"transA", yes}}},
+       .marks = {.transposed_b = true}},
+      {.name = "left_turned", .inputs = {activation({kBatch, {4}, {3}}), parameter({{4}, {5}})}, .marks = {.transposed_a = true}},
       {.name = "stretched_left", .inputs = {parameter({{3}, {4}}), activation({kBatch, {4}, {5}})}},
       {.name = "stretched_both", .inputs = {activation({kBatch, {1}, {3}, {4}}), parameter({{2}, {4}, {5}})}},
       {.name = "vector_right", .inputs = {activation({kBatch, {3}, {4}}), parameter({{4}})}},
@@ -85,6 +84,14 @@ std::vector<Sample> samples() {
 
 }  // namespace matmul
 
-const Op op_MatMul{.name = "MatMul", .infer = matmul::infer, .forward = matmul::forward, .backward = matmul::backward, .samples = matmul::samples};
+const Op op_MatMul{.name = "MatMul",
+                   .inputs = {Slot::data, Slot::weight},
+                   .required_inputs = 2,
+                   .samples_rule = SamplesRule::first_input,
+                   .infer = matmul::infer,
+                   .forward = matmul::forward,
+                   .backward = matmul::backward,
+                   .marks = {.transposed_a = true, .transposed_b = true},
+                   .samples = matmul::samples};
 
 }  // namespace plimsoll

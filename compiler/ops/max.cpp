@@ -6,6 +6,7 @@ namespace plimsoll {
 
 const Op op_Max{.name = "Max",
                 .first_opset = 6,
+                .samples_rule = SamplesRule::broadcast,
                 .infer = infer_extreme,
                 .forward = [](TaskBuilder& build) { forward_binary(build, "BinaryMax"); },
                 .backward = [](TaskBuilder& build) { backward_extreme(build, "MaxShare"); },

@@ -6,6 +6,7 @@ namespace plimsoll {
 
 const Op op_Min{.name = "Min",
                 .first_opset = 6,
+                .samples_rule = SamplesRule::broadcast,
                 .infer = infer_extreme,
                 .forward = [](TaskBuilder& build) { forward_binary(build, "BinaryMin"); },
                 .backward = [](TaskBuilder& build) { backward_extreme(build, "MinShare"); },

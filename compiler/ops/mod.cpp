@@ -19,7 +19,15 @@ std::vector<Sample> samples() {
 
 }  // namespace mod
 
-const Op op_Mod{
-    .name = "Mod", .first_opset = 10, .infer = mod::infer, .forward = forward_whole, .any_type = true, .samples = mod::samples};
+const Op op_Mod{.name = "Mod",
+                .first_opset = 10,
+                .inputs = {Slot::number},
+                .required_inputs = 2,
+                .attributes = {attribute::integer("fmod").since(10)},
+                .samples_rule = SamplesRule::broadcast,
+                .infer = mod::infer,
+                .forward = forward_whole,
+                .any_type = true,
+                .samples = mod::samples};
 
 }  // namespace plimsoll

@@ -24,6 +24,11 @@ std::vector<Sample> samples() {
 
 }  // namespace negation
 
-const Op op_Not{.name = "Not", .infer = negation::infer, .forward = negation::forward, .any_type = true, .samples = negation::samples};
+const Op op_Not{.name = "Not",
+                .flat = true,
+                .infer = negation::infer,
+                .forward = negation::forward,
+                .any_type = true,
+                .samples = negation::samples};
 
 }  // namespace plimsoll

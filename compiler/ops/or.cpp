@@ -5,6 +5,10 @@ namespace plimsoll {
 
 const Op op_Or{.name = "Or",
                .first_opset = 7,
+               .inputs = {Slot::number},
+               .required_inputs = 2,
+               .samples_rule = SamplesRule::broadcast,
+               .flat = true,
                .infer = infer_logic,
                .forward = [](TaskBuilder& build) { forward_logic(build, kOr); },
                .any_type = true,

@@ -37,6 +37,9 @@ std::vector<Sample> samples() {
 
 const Op op_Pow{.name = "Pow",
                 .first_opset = 7,
+                .inputs = {Slot::data, Slot::constant},
+                .required_inputs = 2,
+                .samples_rule = SamplesRule::broadcast,
                 .infer = pow::infer,
                 .forward = pow::forward,
                 .backward = pow::backward,

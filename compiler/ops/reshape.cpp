@@ -79,6 +79,10 @@ std::vector<Sample> samples() {
 }  // namespace reshape
 
 const Op op_Reshape{.name = "Reshape",
+                    .inputs = {Slot::data, Slot::target},
+                    .required_inputs = 2,
+                    .attributes = {attribute::integer("allowzero").since(14)},
+                    .moves_only = true,
                     .infer = reshape::infer,
                     .forward = forward_alias,
                     .backward = backward_alias,

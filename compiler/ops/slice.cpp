@@ -132,6 +132,9 @@ std::vector<Sample> samples() {
 }  // namespace slice
 
 const Op op_Slice{.name = "Slice",
+                  .inputs = {Slot::data, Slot::constant, Slot::ends, Slot::constant},
+                  .attributes = {attribute::integers("axes").until(9), attribute::integers("ends").until(9),
+                                 attribute::integers("starts").until(9)},
                   .infer = slice::infer,
                   .forward = slice::forward,
                   .backward = slice::backward,

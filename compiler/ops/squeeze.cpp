@@ -34,6 +34,9 @@ std::vector<Sample> samples() {
 }  // namespace squeeze
 
 const Op op_Squeeze{.name = "Squeeze",
+                    .inputs = {Slot::data, Slot::constant},
+                    .attributes = {attribute::integers("axes").until(12)},
+                    .moves_only = true,
                     .infer = squeeze::infer,
                     .forward = forward_alias,
                     .backward = backward_alias,

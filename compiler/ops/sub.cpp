@@ -22,6 +22,9 @@ void backward(TaskBuilder& build) {
 
 const Op op_Sub{.name = "Sub",
                 .first_opset = 7,
+                .inputs = {Slot::number},
+                .required_inputs = 2,
+                .samples_rule = SamplesRule::broadcast,
                 .infer = infer_binary,
                 .forward = sub::forward,
                 .backward = sub::backward,

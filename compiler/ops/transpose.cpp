@@ -103,6 +103,8 @@ std::vector<Sample> samples() {
 }  // namespace transpose
 
 const Op op_Transpose{.name = "Transpose",
+                      .attributes = {attribute::integers("perm")},
+                      .moves_only = true,
                       .infer = transpose::infer,
                       .forward = transpose::forward,
                       .backward = transpose::backward,

@@ -31,6 +31,9 @@ std::vector<Sample> samples() {
 }  // namespace unsqueeze
 
 const Op op_Unsqueeze{.name = "Unsqueeze",
+                      .inputs = {Slot::data, Slot::constant},
+                      .attributes = {attribute::integers("axes").until(12)},
+                      .moves_only = true,
                       .infer = unsqueeze::infer,
                       .forward = forward_alias,
                       .backward = backward_alias,

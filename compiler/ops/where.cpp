@@ -125,6 +125,10 @@ std::vector<Sample> samples() {
 
 const Op op_Where{.name = "Where",
                   .first_opset = 9,
+                  .inputs = {Slot::data, Slot::number, Slot::number},
+                  .required_inputs = 3,
+                  .samples_rule = SamplesRule::broadcast,
+                  .without_gradient = {0},
                   .infer = where::infer,
                   .forward = where::forward,
                   .backward = where::backward,

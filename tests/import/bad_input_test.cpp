@@ -7,7 +7,6 @@
 #include <functional>
 
 #include "compiler/network/simplify/fold.h"
-#include "compiler/network/simplify/slots.h"
 #include "compiler/network/simplify/spellings.h"
 #include "compiler/ops/op.h"
 #include "tests/import/model_builder.h"
@@ -452,7 +451,7 @@ TEST_CASE("a node with one output more than ONNX gives it is invalid, whatever t
     ModelBuilder build(22, 10);
     build.input("x", {"N", "4"});
     std::vector<std::string> outputs;
-    for (size_t i = 0; i <= most_outputs(name); ++i) outputs.push_back("y" + std::to_string(i));
+    for (size_t i = 0; i <= find_onnx_op(name)->most_outputs; ++i) outputs.push_back("y" + std::to_string(i));
     build.node(std::string(name), {"x", "x", "x"}, outputs, "n");
     build.node("Relu", {outputs.back()}, {"z"});
     build.output("z");

@@ -86,7 +86,7 @@ class NetworkBuilder {
   std::string stretched_to(const std::string& name, const Dims& dims);
   Status add_expand(const std::string& from, const Dims& dims, const std::string& to);
   std::string unique_name(const ModelNode& source);
-  Status check_inputs(const ModelNode& source) const;
+  Status check_inputs(const ModelNode& source, const Op& op) const;
   Status check_outputs(const ModelNode& source) const;
   Status check_inputs_are_real(const NodeView& view, const Op& op) const;
   Status check_type(const NodeView& view, const TensorType& type) const;
