@@ -26,7 +26,7 @@ enum class LayoutRule {
   any,          // each operand may be blocked or not for itself (convolution); channels last they are all, or none
 };
 
-// How inputs get along whose number of samples an exporter wrote down for its example (import/node_inputs.h).
+// How inputs get along whose number of samples an exporter wrote down for its example (network/simplify/node_inputs.h).
 enum class SamplesRule {
   apart,       // each input by itself
   broadcast,   // one sample of an input serves all samples of another

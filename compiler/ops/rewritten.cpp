@@ -1,4 +1,4 @@
-// Operators of ONNX without kernels: the import folds them, or spells them out by others. What it asks of them first is here.
+// Operators of ONNX without kernels: compiler/network/simplify folds them, or spells them out by others. What it asks of them first is here.
 #include "compiler/ops/op.h"
 
 namespace plimsoll {

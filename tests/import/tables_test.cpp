@@ -1,8 +1,9 @@
-// What operators' tables say of their inputs, outputs and attributes, which the import asks.
+// What operators' tables say of their inputs, outputs and attributes, which the simplification of a model asks.
 #include <algorithm>
 #include <set>
 
-#include "compiler/import/onnx.h"
+#include "compiler/network/simplify/fold.h"
+#include "compiler/network/simplify/spellings.h"
 #include "compiler/ops/op.h"
 #include "tests/import/model_builder.h"
 
