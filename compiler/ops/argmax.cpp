@@ -7,10 +7,10 @@ namespace plimsoll {
 const Op op_ArgMax{.name = "ArgMax",
                    .attributes = {attribute::integer("axis"), attribute::integer("keepdims"),
                                   attribute::integer("select_last_index").since(12)},
-                .infer = infer_arg,
-                .forward = [](TaskBuilder& build) { forward_arg(build, false); },
-                .backward = zero_gradient,
-                .any_type = true,
-                .samples = arg_samples};
+                   .infer = infer_arg,
+                   .forward = [](TaskBuilder& build) { forward_arg(build, false); },
+                   .backward = zero_gradient,
+                   .any_type = true,
+                   .samples = arg_samples};
 
 }  // namespace plimsoll

@@ -7,10 +7,10 @@ namespace plimsoll {
 const Op op_ArgMin{.name = "ArgMin",
                    .attributes = {attribute::integer("axis"), attribute::integer("keepdims"),
                                   attribute::integer("select_last_index").since(12)},
-                .infer = infer_arg,
-                .forward = [](TaskBuilder& build) { forward_arg(build, true); },
-                .backward = zero_gradient,
-                .any_type = true,
-                .samples = arg_samples};
+                   .infer = infer_arg,
+                   .forward = [](TaskBuilder& build) { forward_arg(build, true); },
+                   .backward = zero_gradient,
+                   .any_type = true,
+                   .samples = arg_samples};
 
 }  // namespace plimsoll

@@ -7,6 +7,7 @@
 // and a slice, where the indices are known while compiling and evenly spaced (x[:, 0], positions 0, 1, 2, …):
 //   Slice {x, y}   SliceBackward {dy, dx}
 // A table of whole numbers or booleans is moved by   GatherWhole {table, indices, y}   or   Move {x, y}
+#include "compiler/ops/evaluate.h"
 #include "compiler/ops/gather.h"
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/reshaping.h"
 #include "compiler/ops/whole.h"
+#include "compiler/support/bytes.h"
 #include "runtime/attrs/shape.h"
 
 namespace plimsoll {
@@ -201,6 +203,28 @@ std::vector<Sample> samples() {
           known("all_positions", positions, {{1}, {6}}, {0, 1, 2, 3, 4, 5}, 0)};
 }
 
+Known evaluate(const KnownCall& call) {
+  const KnownValue *data = call.known(0), *indices = call.known(1);
+  if (!data || !indices || indices->real() || !data->elements() || !indices->elements()) return std::nullopt;
+  const auto axis = constants::axis_of(call.integer("axis", 0), data->dims.size());
+  if (!axis) return std::nullopt;
+  const constants::Extents e = constants::extents(data->dims, *axis);
+  const auto count = checked_mul(*indices->elements(), static_cast<int64_t>(e.outer * e.inner));
+  if (!count || *count > kKnownLimit) return std::nullopt;
+  Dims dims(data->dims.begin(), data->dims.begin() + static_cast<int64_t>(*axis));
+  dims.insert(dims.end(), indices->dims.begin(), indices->dims.end());
+  dims.insert(dims.end(), data->dims.begin() + static_cast<int64_t>(*axis) + 1, data->dims.end());
+  std::vector<size_t> chosen;
+  for (size_t outer = 0; outer < e.outer; ++outer)
+    for (size_t i = 0; i < static_cast<size_t>(*indices->elements()); ++i) {
+      const Dim index = indices->integer(i);
+      const auto at = index.batch ? std::nullopt : constants::axis_of(index.value, e.at);
+      if (!at) return std::nullopt;
+      for (size_t inner = 0; inner < e.inner; ++inner) chosen.push_back((outer * e.at + *at) * e.inner + inner);
+    }
+  return constants::picked(*data, std::move(dims), chosen);
+}
+
 }  // namespace gather
 
 bool evenly_spaced(const std::vector<int64_t>& indices) {
@@ -214,6 +238,7 @@ const Op op_Gather{.name = "Gather",
                    .required_inputs = 2,
                    .attributes = {attribute::integer("axis")},
                    .without_gradient = {1},
+                   .evaluate = gather::evaluate,
                    .infer = gather::infer,
                    .forward = gather::forward,
                    .backward = gather::backward,

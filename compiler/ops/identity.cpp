@@ -1,5 +1,6 @@
 // Identity: y is x; no task. One that is `detached` (no attribute of ONNX) has no gradient: what stands before it is not
 // trained through it.
+#include "compiler/ops/evaluate.h"
 #include "compiler/ops/reshaping.h"
 
 namespace plimsoll {
@@ -19,10 +20,16 @@ std::vector<Sample> samples() {
           {.name = "parameter", .inputs = {{.dims = {{3}, {4}}, .kind = ValueKind::parameter}}}};
 }
 
+Known evaluate(const KnownCall& call) {
+  if (!call.known(0)) return std::nullopt;
+  return *call.known(0);
+}
+
 }  // namespace identity
 
 const Op op_Identity{.name = "Identity",
                      .moves_only = true,
+                     .evaluate = identity::evaluate,
                      .infer = identity::infer,
                      .forward = forward_alias,
                      .backward = identity::backward,

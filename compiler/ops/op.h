@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "compiler/ops/attribute_rule.h"
+#include "compiler/ops/evaluate.h"
 #include "compiler/ops/node_view.h"
 #include "compiler/ops/slot.h"
 #include "compiler/ops/task_builder.h"
@@ -78,6 +79,9 @@ struct Op {
   bool flat = false;                           // or through no input; a `backward` of zero_gradient says so, too
   bool reads_shapes = false;                   // of its inputs, and nothing else
   bool moves_only = false;                     // nothing is computed: what is made is what was read, of any type
+  // The first output, of inputs that are known; nullopt where it is not known, or depends on the batch in a way that `times N` cannot
+  // express (N·N, N + 1). nullptr: never.
+  Known (*evaluate)(const KnownCall& call) = nullptr;
 
   // Types of all outputs. Every error of the model or of what we support is found here: forward and backward cannot fail.
   Result<std::vector<TensorType>> (*infer)(const NodeView& node) = nullptr;

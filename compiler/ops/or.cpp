@@ -1,4 +1,5 @@
 // Or of booleans, with broadcasting.   WholeArithmetic {a, b, y}   (compiler/ops/whole.h)
+#include "compiler/ops/evaluate_elements.h"
 #include "compiler/ops/whole.h"
 
 namespace plimsoll {
@@ -9,6 +10,9 @@ const Op op_Or{.name = "Or",
                .required_inputs = 2,
                .samples_rule = SamplesRule::broadcast,
                .flat = true,
+               .evaluate = [](const KnownCall& call) {
+                 return evaluate_binary(call.inputs, {.ints = [](Dim a, Dim b) { return MaybeDim(Dim{a.value || b.value}); }, .boolean = true});
+               },
                .infer = infer_logic,
                .forward = [](TaskBuilder& build) { forward_logic(build, kOr); },
                .any_type = true,

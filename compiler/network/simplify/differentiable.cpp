@@ -5,7 +5,7 @@
 
 #include "compiler/network/simplify/fold.h"
 #include "compiler/network/simplify/graph_edit.h"
-#include "compiler/network/simplify/known_value.h"
+#include "compiler/ir/known_value.h"
 #include "compiler/network/simplify/weight_roles.h"
 #include "compiler/ops/op.h"
 

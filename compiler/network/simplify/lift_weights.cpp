@@ -50,7 +50,7 @@ Result<bool> lift_weights(Model& model, const GraphOrder& order, std::vector<std
     if (!is_of_onnx(node) || node.outputs.size() != 1) continue;
     const bool constant = node.op == "Constant", fill = node.op == "ConstantOfShape";
     if (!constant && !fill) continue;
-    std::vector<FoldInput> inputs;
+    std::vector<KnownInput> inputs;
     for (const std::string& input : node.inputs)
       inputs.push_back({shapes.contains(input) ? &shapes.at(input) : nullptr, nullptr});
     const auto place = places.find(node.outputs[0]);

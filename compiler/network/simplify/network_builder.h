@@ -50,7 +50,7 @@ class NetworkBuilder {
 
   // What a node is when it stays none.
   bool is_alias(const ModelNode& source);
-  std::vector<FoldInput> fold_inputs(const ModelNode& source);
+  std::vector<KnownInput> fold_inputs(const ModelNode& source);
   ElementType element_of(const Entry& entry) const;
   ElementType cast_to(const ModelNode& source);
   Result<bool> add_spelled(const ModelNode& source);

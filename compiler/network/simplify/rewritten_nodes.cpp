@@ -45,8 +45,8 @@ bool NetworkBuilder::is_alias(const ModelNode& source) {
   return to != ElementType::undefined && element_of(table_[table_.find(source.inputs[0])]) == to;
 }
 
-std::vector<FoldInput> NetworkBuilder::fold_inputs(const ModelNode& source) {
-  std::vector<FoldInput> inputs;
+std::vector<KnownInput> NetworkBuilder::fold_inputs(const ModelNode& source) {
+  std::vector<KnownInput> inputs;
   for (const std::string& name : source.inputs) {
     if (name.empty()) {
       inputs.emplace_back();

@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "compiler/network/simplify/known_value.h"
+#include "compiler/ir/known_value.h"
 #include "compiler/ops/op.h"
 
 namespace plimsoll {
