@@ -2,35 +2,44 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
+#include "compiler/ir/network_text.h"
 #include "compiler/ir/plan_text.h"
 #include "compiler/ir/task_graph_text.h"
 #include "compiler/support/output.h"
 
 namespace plimsoll {
 
-void PassDump::after(const std::string& pass, const Plan& plan) {
-  if (print_after_.empty() && directory_.empty()) return;
-  // The planner tries several sub-batches; a pass that comes again begins the next try.
-  for (size_t i = 0; i < texts_.size(); ++i) {
-    if (texts_[i].first != pass) continue;
-    texts_.resize(i);
-    break;
-  }
-  texts_.push_back({pass, to_text(plan)});
+void PassDump::after(const std::string& pass, const Network& network) {
+  if (wanted()) networks_.push_back({pass, "network", to_text(network)});
 }
 
-Status PassDump::finish(const Network&, const TaskGraph& graph) {
+void PassDump::after(const std::string& pass, const Plan& plan) {
+  if (!wanted()) return;
+  // The planner tries several sub-batches; a pass that comes again begins the next try.
+  const auto before = std::find_if(plans_.begin(), plans_.end(), [&](const Text& text) { return text.pass == pass; });
+  plans_.erase(before, plans_.end());
+  plans_.push_back({pass, "plan", to_text(plan)});
+}
+
+Status PassDump::finish(const TaskGraph& graph) {
+  if (!wanted()) return {};
+  std::vector<Text> texts = networks_;
+  texts.push_back({"build_task_graph", "tasks", to_text(graph)});
+  texts.insert(texts.end(), plans_.begin(), plans_.end());
+
   std::string known, previous;
   bool printed = false;
-  for (const auto& [pass, text] : texts_) {
-    known += (known.empty() ? "" : ", ") + pass;
-    if (print_after_ == "all" || print_after_ == pass) {
-      if (print_) print_(fmt::format("# after {}{}\n{}", pass, text == previous ? " (unchanged)\n" : "", text == previous ? "" : text));
+  for (const Text& made : texts) {
+    known += (known.empty() ? "" : ", ") + made.pass;
+    if (print_after_ == "all" || print_after_ == made.pass) {
+      const bool same = made.text == previous;
+      if (print_) print_(fmt::format("# after {}{}\n{}", made.pass, same ? " (unchanged)\n" : "", same ? "" : made.text));
       printed = true;
     }
-    previous = text;
+    previous = made.text;
   }
   if (!print_after_.empty() && !printed)
     return Error{ExitCode::usage, fmt::format("no pass is called '{}'; passes: {}", print_after_, known)};
@@ -38,10 +47,9 @@ Status PassDump::finish(const Network&, const TaskGraph& graph) {
   std::error_code failure;
   std::filesystem::create_directories(directory_, failure);
   if (failure) return Error{ExitCode::unwritable_output, fmt::format("cannot make {}: {}", directory_, failure.message())};
-  PLIMSOLL_TRY(write_file(directory_ + "/00.tasks", to_text(graph)));
-  int number = 1;
-  for (const auto& [pass, text] : texts_)
-    PLIMSOLL_TRY(write_file(fmt::format("{}/{:02}.{}.plan", directory_, number++, pass), text));
+  int number = 0;
+  for (const Text& made : texts)
+    PLIMSOLL_TRY(write_file(fmt::format("{}/{:02}.{}.{}", directory_, number++, made.pass, made.suffix), made.text));
   return {};
 }
 

@@ -1,10 +1,10 @@
-// --print-after and --dump: what the plan looked like after each pass. Every dump is an input again (text forms).
+// --print-after and --dump: what the network and the plan looked like after each pass, and the task graph between them. Every dump is an
+// input again (dump_file.h).
 #pragma once
 
 #include <functional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "compiler/ir/network.h"
@@ -20,14 +20,21 @@ class PassDump {
   PassDump(std::string print_after, std::string directory, std::function<void(std::string_view)> print)
       : print_after_(std::move(print_after)), directory_(std::move(directory)), print_(std::move(print)) {}
 
+  void after(const std::string& pass, const Network& network);
   void after(const std::string& pass, const Plan& plan);
   // Writes what was collected. Error: usage when no pass had the name that was asked for.
-  Status finish(const Network& network, const TaskGraph& graph);
+  Status finish(const TaskGraph& graph);
 
  private:
+  bool wanted() const { return !print_after_.empty() || !directory_.empty(); }
+
   std::string print_after_, directory_;
   std::function<void(std::string_view)> print_;
-  std::vector<std::pair<std::string, std::string>> texts_;  // of the passes of the plan that was chosen
+  struct Text {
+    std::string pass, suffix, text;
+  };
+  std::vector<Text> networks_;
+  std::vector<Text> plans_;  // of the passes of the plan that was chosen
 };
 
 }  // namespace plimsoll

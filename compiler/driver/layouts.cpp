@@ -38,6 +38,10 @@ Result<LaidOut> lay_out(const PlanningRequest& request, Network& network, bool p
   const ModelRequest& model = request.of_model;
   const TrainingOptions training = training_options_of(model);
   LaidOut result;
+  if (network.stage == NetworkStage::laid_out) {
+    PLIMSOLL_ASSIGN(result.graph, build_task_graph(network, training));
+    return result;
+  }
   if (model.target != "cuda") {
     if (!plain) assign_layouts(network, layout_of_host(model.layout));
   } else if (model.layout != "auto") {
@@ -56,6 +60,7 @@ Result<LaidOut> lay_out(const PlanningRequest& request, Network& network, bool p
       messages.note("nhwc does not come into question: " + choice.error().message);
     }
   }
+  network.stage = NetworkStage::laid_out;
   // Beyond this point the network stays as it is.
   PLIMSOLL_ASSIGN(result.graph, build_task_graph(network, training));
   return result;

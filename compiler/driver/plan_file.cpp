@@ -4,7 +4,9 @@
 
 #include <filesystem>
 
+#include "compiler/driver/dump_file.h"
 #include "compiler/ir/plan_json.h"
+#include "compiler/ir/plan_text.h"
 #include "compiler/support/counted.h"
 #include "compiler/support/output.h"
 
@@ -19,6 +21,7 @@ Result<Plan> read_plan(const std::string& path) {
       return Error{ExitCode::unreadable_input, path + " holds no plan.json; was it made by `plimsoll compile`?"};
   }
   PLIMSOLL_ASSIGN(const std::string text, read_file(file));
+  if (first_word(text) == "plan") return plan_from_text(text, file);
   Result<Plan> plan = plan_from_json(text);
   if (!plan.ok()) return Error{plan.error().code, file + ": " + plan.error().message, plan.error().notes};
   return plan;

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <set>
+#include <variant>
 
 #include "compiler/check/check.h"
 #include "compiler/costs/device.h"
 #include "compiler/costs/needs.h"
 #include "compiler/costs/pinned.h"
 #include "compiler/driver/dump.h"
+#include "compiler/driver/dump_file.h"
 #include "compiler/driver/layouts.h"
 #include "compiler/driver/plan_file.h"
 #include "compiler/network/pipeline.h"
@@ -33,16 +36,15 @@ bool wants_plain_layout(const PlanningRequest& request, PlanFor purpose) {
 }
 
 Result<ImportedModel> import_model(const ModelRequest& request, bool to_write) {
-  return import_onnx(request.model, {.batch = request.batch,
+  PLIMSOLL_ASSIGN(ImportedModel model, import_onnx(request.model, {.batch = request.batch,
                                      .dims = request.dims,
                                      .may_fix_batch = request.network.loss.kind == LossKind::output,
                                      .strict = request.strict,
                                      .holds_weights = to_write,
-                                     .require_normalization = request.require_batch_norm});
-}
-
-FileStatements statements_of(const ImportedModel& model) {
-  return {.states_modes = model.states_modes, .perhaps_merged = model.perhaps_merged};
+                                     .require_normalization = request.require_batch_norm}));
+  model.network.states_modes = model.states_modes;
+  model.network.perhaps_merged = model.perhaps_merged;
+  return model;
 }
 
 void tell(const ImportedModel& model, const std::vector<std::string>& notes, const Messages& messages) {
@@ -56,11 +58,80 @@ Result<std::vector<TaskGraph>> load_graphs(const ModelRequest& request, const Me
   PLIMSOLL_TRY(check_usage(request));
   PLIMSOLL_ASSIGN(ImportedModel model, import_model(request, false));
   std::vector<std::string> notes = model.notes;
-  PLIMSOLL_TRY(make_trainable(model.network, statements_of(model), request.network, notes));
+  PLIMSOLL_TRY(make_trainable(model.network, request.network, notes));
   tell(model, notes, messages);
   fuse(model.network);
   return graphs_to_measure(request, model.network);
 }
+
+namespace {
+
+// What planning begins with: a model, or what a dump has of it.
+struct Beginning {
+  PlanningRequest asked;
+  ImportedModel model = {};             // empty where there is a dump and no model
+  std::optional<TaskGraph> graph = {};  // of a dump
+  std::set<std::string> weights = {};   // that the model's file holds
+};
+
+// A task graph says for how many samples and ranks it is.
+Status take_sizes(PlanningRequest& asked, const TaskGraph& graph) {
+  if (asked.of_model.batch != 0 && asked.of_model.batch != graph.batch)
+    return usage(fmt::format("--batch is {}, and the task graph of {} is of {}", asked.of_model.batch, asked.from, counted(graph.batch, "sample")));
+  if (asked.ranks != 1 && asked.ranks != graph.ranks)
+    return usage(fmt::format("--ranks is {}, and the task graph of {} is of {}", asked.ranks, asked.from, counted(graph.ranks, "rank")));
+  asked.of_model.batch = graph.batch;
+  asked.ranks = graph.ranks;
+  return {};
+}
+
+Status take_graph(Beginning& made, TaskGraph graph) {
+  const PlanningRequest& asked = made.asked;
+  if (asked.rules != "true") return usage(fmt::format("--rules {} counts a network, and {} is a task graph", asked.rules, asked.from));
+  if (graph.slice_bytes > 0) return usage(fmt::format("{} has its weights in slices, which a plan chooses", asked.from));
+  PLIMSOLL_TRY(take_sizes(made.asked, graph));
+  made.graph = std::move(graph);
+  return {};
+}
+
+// The dump takes the place of what its passes would make; a model beside it serves its weights.
+Result<Beginning> begin(const PlanningRequest& asked, PlanFor purpose, const Messages& messages) {
+  Beginning made{.asked = asked};
+  std::optional<Network> network;
+  if (!asked.from.empty()) {
+    PLIMSOLL_ASSIGN(Dump dump, read_dump(asked.from));
+    if (std::holds_alternative<Plan>(dump))
+      return usage(fmt::format("{} is a plan, which has no kernels: `plimsoll verify` judges it, `plimsoll inspect` reports on it", asked.from));
+    if (TaskGraph* const graph = std::get_if<TaskGraph>(&dump)) PLIMSOLL_TRY(take_graph(made, std::move(*graph)));
+    else network = std::move(std::get<Network>(dump));
+    if (purpose == PlanFor::trainer && asked.of_model.model.empty())
+      return usage(fmt::format("a trainer carries the weights of its model, and {0} holds none: plimsoll compile MODEL.onnx --from={0}", asked.from));
+  }
+  if (made.asked.of_model.batch == 0 && !asked.from.empty()) return usage(fmt::format("--batch N is needed: {} does not say how many samples an iteration has", asked.from));
+  PLIMSOLL_TRY(check_usage(made.asked));
+  if (!asked.of_model.model.empty()) {
+    PLIMSOLL_ASSIGN(made.model, import_model(made.asked.of_model, purpose != PlanFor::report));
+    for (const Value& value : made.model.network.values)
+      if (!value.initializer.empty()) made.weights.insert(value.initializer);
+  }
+  if (!network) return made;
+  made.model.network = std::move(*network);
+  if (made.model.network.stage == NetworkStage::imported) return made;
+  if (asked.rules != "true") return usage(fmt::format("--rules {} counts a network as it is imported, and {} went through passes", asked.rules, asked.from));
+  messages.note(fmt::format("the loss, and what is trained, are those of {}", asked.from));
+  return made;
+}
+
+// Every weight that a trainer reads is in the model beside the dump.
+Status check_weights(const TaskGraph& graph, const Beginning& beginning) {
+  for (const Parameter& parameter : graph.parameters)
+    if (!beginning.weights.contains(parameter.initializer))
+      return Error{ExitCode::invalid_model, fmt::format("{} has a weight '{}', and {} has none of that name", beginning.asked.from, parameter.initializer,
+                                                        beginning.asked.of_model.model)};
+  return {};
+}
+
+}  // namespace
 
 bool Plannable::splits_statistics(const Plan& plan) const { return plan.rounds > 1 && mixes_samples(); }
 
@@ -68,16 +139,22 @@ bool Plannable::mixes_samples() const {
   return std::any_of(graph.tasks.begin(), graph.tasks.end(), [](const Task& task) { return task.mixes_samples; });
 }
 
-Result<Plannable> prepare_plans(const PlanningRequest& asked, const Messages& messages, PlanFor purpose) {
-  PLIMSOLL_TRY(check_usage(asked));
+Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& messages, PlanFor purpose, const NetworkObserver& observe) {
+  PLIMSOLL_ASSIGN(Beginning beginning, begin(given, purpose, messages));
+  const PlanningRequest& asked = beginning.asked;
   const ModelRequest& of_model = asked.of_model;
   PLIMSOLL_ASSIGN(HostBudget host_budget, host_budget_of(asked, purpose));
-  PLIMSOLL_ASSIGN(ImportedModel model, import_model(of_model, purpose != PlanFor::report));
+  ImportedModel& model = beginning.model;
+  const auto after = [&](const char* pass) {
+    if (observe && !beginning.graph) observe(pass, model.network);
+  };
+  if (model.network.stage == NetworkStage::imported) after("import");
   const PaperRules* const as_paper = find_rules(asked.rules);
   std::vector<std::string> notes = model.notes;
-  if (!as_paper) {
-    PLIMSOLL_TRY(make_trainable(model.network, statements_of(model), of_model.network, notes));
-  } else {
+  if (!beginning.graph && !as_paper && model.network.stage == NetworkStage::imported) {
+    PLIMSOLL_TRY(make_trainable(model.network, of_model.network, notes));
+    after("make_trainable");
+  } else if (as_paper) {
     PLIMSOLL_TRY(choose_output(model.network, of_model.network.loss.output, notes));
   }
   tell(model, notes, messages);
@@ -90,16 +167,23 @@ Result<Plannable> prepare_plans(const PlanningRequest& asked, const Messages& me
   }
   const int64_t batch = of_model.batch / asked.ranks, sub_batch = asked.sub_batch.value_or(0) / asked.ranks;  // of one rank
   const auto as_trained = [&]() -> Result<LaidOut> {
-    fuse(model.network);
-    return lay_out(asked, model.network, wants_plain_layout(asked, purpose), opened.of_layouts(), opened.source, messages);
+    if (model.network.stage == NetworkStage::trainable) {
+      fuse(model.network);
+      after("fuse");
+    }
+    PLIMSOLL_ASSIGN(LaidOut made, lay_out(asked, model.network, wants_plain_layout(asked, purpose), opened.of_layouts(), opened.source, messages));
+    after("assign_layouts");
+    return made;
   };
   const auto as_counted = [&]() -> Result<LaidOut> {
     PLIMSOLL_ASSIGN(TaskGraph counted, as_paper->build(model.network, of_model.batch));
     return LaidOut{.graph = std::move(counted)};
   };
-  PLIMSOLL_ASSIGN(LaidOut laid_out, as_paper ? as_counted() : as_trained());
+  const auto as_read = [&]() -> Result<LaidOut> { return LaidOut{.graph = std::move(*beginning.graph)}; };
+  PLIMSOLL_ASSIGN(LaidOut laid_out, beginning.graph ? as_read() : as_paper ? as_counted() : as_trained());
   TaskGraph graph = std::move(laid_out.graph);
   graph.ranks = asked.ranks;
+  if (purpose == PlanFor::trainer && !asked.from.empty()) PLIMSOLL_TRY(check_weights(graph, beginning));
 
   // Beyond this point the task graph stays as it is: plans answer it.
 
@@ -233,7 +317,9 @@ Result<Planned> plan_model(const PlanningRequest& asked, const OnePlanRequest& o
   const auto started = std::chrono::steady_clock::now();
   PLIMSOLL_TRY(check_usage(one));
   PLIMSOLL_TRY(find_policy(one.policy));
-  PLIMSOLL_ASSIGN(Plannable plannable, prepare_plans(asked, messages, purpose));
+  PassDump dump(one.print_after, one.dump, messages.on_text);
+  PLIMSOLL_ASSIGN(Plannable plannable, prepare_plans(asked, messages, purpose,
+                                                     [&](const std::string& pass, const Network& network) { dump.after(pass, network); }));
   PlanRequest request = plannable.request;
   request.policy = one.policy;
   if (one.process_budget) {
@@ -249,11 +335,11 @@ Result<Planned> plan_model(const PlanningRequest& asked, const OnePlanRequest& o
   bool cut_short = false, host_budget_binds = false;
   request.cut_short = [&] { cut_short = true; };
   request.host_budget_binds = [&] { host_budget_binds = true; };
-  PassDump dump(one.print_after, one.dump, messages.on_text);
   if (!one.print_after.empty() || !one.dump.empty())
     request.observe = [&](const std::string& pass, const Plan& plan) { dump.after(pass, plan); };
   PLIMSOLL_ASSIGN(Plan plan, checked_plan(plannable, request));
-  PLIMSOLL_TRY(dump.finish(plannable.model.network, plannable.graph));
+  dump.after("check", plan);
+  PLIMSOLL_TRY(dump.finish(plannable.graph));
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;  // of this plan, not of another to compare it with
   plan.summary.planning_seconds = elapsed.count();
   PLIMSOLL_TRY(one.what_if ? ask_for_more(plannable, request, *one.what_if, plan) : note_what_more_would_buy(plannable, request, plan));

@@ -1,6 +1,7 @@
 // The way from a request to checked plans.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,8 +39,11 @@ struct Plannable {
   bool mixes_samples() const;
 };
 
-// Imports and builds the task graph. Notes and warnings go to `messages`.
-Result<Plannable> prepare_plans(const PlanningRequest& asked, const Messages& messages, PlanFor purpose);
+// Told of the network after each pass.
+using NetworkObserver = std::function<void(const std::string& pass, const Network& network)>;
+
+// Imports and builds the task graph, or goes on from a text of either (PlanningRequest::from). Notes and warnings go to `messages`.
+Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& messages, PlanFor purpose, const NetworkObserver& observe = {});
 
 // Plans and checks. `request` is plannable.request with a policy and a budget.
 Result<Plan> checked_plan(const Plannable& plannable, const PlanRequest& request);

@@ -47,6 +47,8 @@ enum class BatchNorm {
 // How plans are made, whatever the policy and the budget of each.
 struct PlanningRequest {
   ModelRequest of_model = {};
+  std::string from = {};                  // a text of --dump to go on from (dump_file.h): of the model only weights are needed, and a batch of 0
+                                          // is that of the task graph
   std::optional<int64_t> sub_batch = {};  // absent: whatever is fastest
   int64_t ranks = 1;                      // batch and sub_batch are of all of them, the budget is each one's
   std::string rank_costs = {};            // a file of measured rates between ranks; empty: assumed

@@ -2,6 +2,7 @@
 // Plain data; what an operator means is said in compiler/ops/.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -41,6 +42,17 @@ struct Value {
 using NodeAttribute =
     std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>, ConstantData>;
 
+// What the compiler says of a node. No attribute of a file can.
+struct NodeMarks {
+  bool relu = false;          // the node ends in a Relu (ops/fused_relu.h)
+  bool classes_last = false;  // of a loss: scores are [N, d…, C], of every token of a sequence
+  bool transposed_a = false;  // of a MatMul: the last two dimensions of its first input are swapped
+  bool transposed_b = false;  // and of its second
+  bool detached = false;      // of an Identity: no gradient flows through it
+  std::optional<int64_t> padding_index = {};  // of a Gather: the row that gets no gradient; from the end where negative
+  friend bool operator==(const NodeMarks&, const NodeMarks&) = default;
+};
+
 struct Node {
   std::string name = {};                 // never empty: made from the first output where ONNX has none
   std::string op = {};                   // "Conv"; Plimsoll's own (Reorder) never come from a file
@@ -48,8 +60,12 @@ struct Node {
   std::vector<ValueId> inputs = {};      // invalid id: optional input left out
   std::vector<ValueId> outputs = {};
   std::map<std::string, NodeAttribute> attributes = {};
+  NodeMarks marks = {};
   std::string module_path = {};          // "layer1.0.conv1" of PyTorch, where the model tells
 };
+
+// How far the passes of compiler/network/pipeline.h went.
+enum class NetworkStage { imported, trainable, fused, laid_out };
 
 struct Network {
   std::string name = {};
@@ -58,6 +74,10 @@ struct Network {
   IdVector<NodeId, Node> nodes = {};  // topological: a node stands after the makers of its inputs
   std::vector<ValueId> inputs = {};
   std::vector<ValueId> outputs = {};
+  NetworkStage stage = NetworkStage::imported;
+  // What the file says of training, and what it leaves open: make_trainable asks.
+  bool states_modes = false;         // of each normalization and dropout
+  std::string perhaps_merged = {};   // weights that were perhaps not shared in the model, in a sentence; empty: none
 };
 
 }  // namespace plimsoll

@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 
 #include "compiler/ir/text_fields.h"
-#include "compiler/support/bytes.h"
+#include "compiler/ir/text_types.h"
 
 namespace plimsoll {
 namespace {
@@ -229,54 +228,7 @@ class TaskGraphParser {
     return affine;
   }
 
-  // f32[N,64,56,56]:nChw16c
-  TensorType type() {
-    TensorType type;
-    const std::string word = cursor_.word();
-    size_t at = 0;
-    while (at < kDataTypeNames.size() && kDataTypeNames[at] != word) ++at;
-    if (at == kDataTypeNames.size()) cursor_.fail(fmt::format("'{}' should be one of f32, i32, i64, u8", word));
-    else type.type = static_cast<DataType>(at);
-    cursor_.expect("[");
-    while (!cursor_.error() && !cursor_.accept("]")) {
-      if (!type.dims.empty()) cursor_.expect(",");
-      if (cursor_.accept("N")) {
-        type.dims.push_back(kBatch);
-      } else {
-        const int64_t value = read_count(cursor_, 0);
-        type.dims.push_back({value, cursor_.accept("N")});
-      }
-      if (type.dims.size() > static_cast<size_t>(kMaxRank)) cursor_.fail(fmt::format("a tensor has {} dimensions at most", kMaxRank));
-    }
-    if (cursor_.accept(":")) {
-      const std::string layout = cursor_.word();
-      size_t known = 0;
-      while (known < kLayoutNames.size() && kLayoutNames[known] != layout) ++known;
-      if (known == kLayoutNames.size()) cursor_.fail(fmt::format("'{}' is no layout", layout));
-      else type.layout = static_cast<Layout>(known);
-    }
-    if (!cursor_.error()) check_size(type);
-    return type;
-  }
-
-  // A blocked layout needs the dimensions that it blocks, and pads each by 15 at most.
-  void check_size(const TensorType& type) {
-    constexpr int64_t kMostPadding = 15;
-    if (type.layout != Layout::plain && type.rank() < 4)
-      return cursor_.fail(fmt::format("layout {} is for four dimensions", name_of(type.layout)));
-    int64_t bytes = bytes_of(type.type);
-    int batches = 0;
-    bool fits = true;
-    for (const Dim& dim : type.dims) {
-      batches += dim.batch;
-      const int64_t size = checked_mul(dim.value, dim.batch ? graph_.batch : 1).value_or(-1);
-      fits = fits && size >= 0 && size <= std::numeric_limits<int64_t>::max() - kMostPadding;
-      bytes = fits ? checked_mul(bytes, size + kMostPadding).value_or(-1) : -1;
-      fits = bytes >= 0;
-    }
-    if (!fits) cursor_.fail(fmt::format("{} does not fit 63 bits at batch {}", to_string(type), graph_.batch));
-    else if (batches > 1) cursor_.fail(fmt::format("{} depends on the batch in two dimensions", to_string(type)));
-  }
+  TensorType type() { return read_type(cursor_, graph_.batch); }
 
   TextCursor cursor_;
   TaskGraph graph_;

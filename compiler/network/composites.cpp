@@ -204,7 +204,7 @@ class Composites {
       if (rank < 2) continue;
       std::swap(swapped[rank - 2], swapped[rank - 1]);
       if (view(*transpose).integers("perm", reversed) != swapped) continue;
-      node.attributes[i == 0 ? "transA" : "transB"] = int64_t{1};
+      (i == 0 ? node.marks.transposed_a : node.marks.transposed_b) = true;
       node.inputs[i] = transpose->inputs[0];
     }
   }

@@ -16,7 +16,7 @@ void fuse_activations(Network& network) {
     Node& before = network.nodes[uses.maker[relu.inputs[0]]];
     const Op& op = *find_op(before.op);
     if (!op.absorbs_relu || !op.absorbs_relu(NodeView(network, before)) || before.outputs[0] != relu.inputs[0]) continue;
-    before.attributes["relu"] = int64_t{1};
+    before.marks.relu = true;
     before.outputs[0] = relu.outputs[0];
     uses.maker[relu.outputs[0]] = uses.maker[relu.inputs[0]];
     absorbed[id] = true;

@@ -410,7 +410,7 @@ Status attach_loss(Network& network, const LossRequest& request, std::vector<std
             .opset = 13,
             .inputs = {output, labels}};
   if (tokens) {
-    node.attributes["classes_last"] = int64_t{1};
+    node.marks.classes_last = true;
     notes.push_back(fmt::format("the scores {} are of each token: the labels are {}", to_string(type.dims), to_string(given.dims)));
   }
   const TensorType number{DataType::f32, {{1}}};

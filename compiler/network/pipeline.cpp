@@ -8,16 +8,18 @@
 
 namespace plimsoll {
 
-Status make_trainable(Network& network, const FileStatements& file, const NetworkRequest& request, std::vector<std::string>& notes) {
+Status make_trainable(Network& network, const NetworkRequest& request, std::vector<std::string>& notes) {
   PLIMSOLL_TRY(attach_loss(network, request.loss, notes));
   const TrainedRequest& trained = request.trained;
-  if (!file.perhaps_merged.empty() && !trained.assume_shared)
-    return Error{ExitCode::invalid_model, file.perhaps_merged,
+  if (!network.perhaps_merged.empty() && !trained.assume_shared)
+    return Error{ExitCode::invalid_model, network.perhaps_merged,
                  {"if the model shares them: --assume-shared",
                   "else export it again without that optimizer: optimize=False, or plimsoll.export (docs/python.md)"}};
-  PLIMSOLL_TRY(decide_modes(network, file.states_modes, trained.modes, !trained.frozen_statistics.empty()));
+  PLIMSOLL_TRY(decide_modes(network, network.states_modes, trained.modes, !trained.frozen_statistics.empty()));
   PLIMSOLL_TRY(choose_what_is_trained(network, trained, notes));
-  return decide_weights(network, trained.assume, notes);
+  PLIMSOLL_TRY(decide_weights(network, trained.assume, notes));
+  network.stage = NetworkStage::trainable;
+  return {};
 }
 
 Status choose_what_is_trained(Network& network, const TrainedRequest& request, std::vector<std::string>& notes) {
@@ -30,6 +32,7 @@ void fuse(Network& network) {
   fuse_composites(network);
   fuse_additions(network);
   fuse_activations(network);
+  network.stage = NetworkStage::fused;
 }
 
 }  // namespace plimsoll

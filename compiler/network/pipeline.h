@@ -30,12 +30,6 @@ struct TrainedRequest {
   bool assume_shared = false;                       // of weights that an exporter may have merged
 };
 
-// What the model's file says of training, and what it leaves open.
-struct FileStatements {
-  bool states_modes = false;         // of each normalization and dropout
-  std::string perhaps_merged = {};   // weights that were perhaps not shared in the model, in a sentence; empty: none
-};
-
 // What the user said of the training of a model.
 struct NetworkRequest {
   LossRequest loss = {LossKind::softmax_cross_entropy};
@@ -46,7 +40,7 @@ struct NetworkRequest {
 // After:  the network ends in a loss, and every weight and statistic says whether it is trained. `notes` gets a line for each change.
 // Errors: of attach_loss, decide_modes, freeze_statistics, freeze_weights and decide_weights; invalid_model where weights were perhaps merged and
 // the request does not say that they are shared.
-Status make_trainable(Network& network, const FileStatements& file, const NetworkRequest& request, std::vector<std::string>& notes);
+Status make_trainable(Network& network, const NetworkRequest& request, std::vector<std::string>& notes);
 
 // The part of make_trainable that asks nothing, also for a network that has no loss (`plimsoll inspect`).
 Status choose_what_is_trained(Network& network, const TrainedRequest& request, std::vector<std::string>& notes);

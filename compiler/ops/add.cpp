@@ -1,6 +1,7 @@
 // Add with broadcasting: y = a + b.   BinaryAdd {a, b, y}
 // The gradient of both is dy itself, summed over what was stretched; nothing is read. With `relu` the kernel ends in one.
 #include "compiler/ops/binary.h"
+#include "compiler/ops/evaluate_elements.h"
 #include "compiler/ops/fused_relu.h"
 #include "runtime/attrs/add.h"
 
@@ -25,7 +26,7 @@ std::vector<Sample> samples() {
   std::vector<Sample> all = binary_samples(-1, 1);
   all.push_back({.name = "relu",
                  .inputs = {{.dims = {kBatch, {32}, {3}, {4}}}, {.dims = {kBatch, {32}, {3}, {4}}}},
-                 .attributes = {{"relu", int64_t{1}}}});
+                 .marks = {.relu = true}});
   return all;
 }
 
@@ -33,6 +34,13 @@ std::vector<Sample> samples() {
 
 const Op op_Add{.name = "Add",
                 .first_opset = 7,
+                .inputs = {Slot::number},
+                .required_inputs = 2,
+                .samples_rule = SamplesRule::broadcast,
+                .evaluate = [](const KnownCall& call) {
+                  return evaluate_binary(call.inputs, {.ints = [](Dim a, Dim b) { return symbolic::add(a, b, 1); },
+                                                       .reals = [](double a, double b) { return a + b; }});
+                },
                 .infer = infer_binary,
                 .forward = add::forward,
                 .backward = add::backward,

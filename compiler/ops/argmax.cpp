@@ -5,10 +5,12 @@
 namespace plimsoll {
 
 const Op op_ArgMax{.name = "ArgMax",
-                .infer = infer_arg,
-                .forward = [](TaskBuilder& build) { forward_arg(build, false); },
-                .backward = zero_gradient,
-                .any_type = true,
-                .samples = arg_samples};
+                   .attributes = {attribute::integer("axis"), attribute::integer("keepdims"),
+                                  attribute::integer("select_last_index").since(12)},
+                   .infer = infer_arg,
+                   .forward = [](TaskBuilder& build) { forward_arg(build, false); },
+                   .backward = zero_gradient,
+                   .any_type = true,
+                   .samples = arg_samples};
 
 }  // namespace plimsoll

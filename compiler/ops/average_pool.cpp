@@ -55,6 +55,12 @@ std::vector<Sample> samples() {
 }  // namespace average_pool
 
 const Op op_AveragePool{.name = "AveragePool",
+                        .attributes = {attribute::text("auto_pad", attribute::kPaddings),
+                                       attribute::integer("ceil_mode").since(10),
+                                       attribute::integer("count_include_pad"),
+                                       attribute::integers("dilations").since(19),
+                                       attribute::integers("kernel_shape"), attribute::integers("pads"),
+                                       attribute::integers("strides")},
                         .infer = average_pool::infer,
                         .forward = average_pool::forward,
                         .backward = average_pool::backward,

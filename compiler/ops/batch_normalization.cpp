@@ -126,6 +126,12 @@ std::vector<Sample> samples() {
 
 const Op op_BatchNormalization{.name = "BatchNormalization",
                                .first_opset = 7,
+                               .inputs = {Slot::data, Slot::weight, Slot::weight, Slot::statistic, Slot::statistic},
+                               .required_inputs = 5,
+                               .most_outputs = 5,
+                               .attributes = {attribute::real("epsilon"), attribute::real("momentum"),
+                                              attribute::integer("spatial").until(8),
+                                              attribute::integer("training_mode").since(14)},
                                .infer = batch_normalization::infer,
                                .forward = batch_normalization::forward,
                                .backward = batch_normalization::backward,

@@ -37,6 +37,11 @@ std::vector<Sample> samples() {
 
 }  // namespace bernoulli
 
-const Op op_Bernoulli{.name = "Bernoulli", .first_opset = 15, .infer = bernoulli::infer, .forward = bernoulli::forward, .samples = bernoulli::samples};
+const Op op_Bernoulli{.name = "Bernoulli",
+                      .first_opset = 15,
+                      .attributes = {attribute::integer("dtype").since(15), attribute::real("seed").since(15)},
+                      .infer = bernoulli::infer,
+                      .forward = bernoulli::forward,
+                      .samples = bernoulli::samples};
 
 }  // namespace plimsoll

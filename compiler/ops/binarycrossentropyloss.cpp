@@ -44,6 +44,7 @@ std::vector<Sample> samples() {
 const Op op_BinaryCrossEntropyLoss{.name = "BinaryCrossEntropyLoss",
                                    .first_opset = 0,
                                    .last_opset = 0,
+                                   .required_inputs = 2,
                                    .infer = binarycrossentropyloss::infer,
                                    .forward = binarycrossentropyloss::forward,
                                    .backward = binarycrossentropyloss::backward,

@@ -2,6 +2,7 @@
 // A real number loses what stands behind its point; to a boolean everything but 0 is 1. No gradient: one of the types has none.
 // compiler/import leaves out a Cast to the type that is there, and writes CastLike as Cast.
 #include "compiler/ops/activation.h"
+#include "compiler/ops/evaluate_elements.h"
 #include "compiler/ops/whole.h"
 
 namespace plimsoll {
@@ -43,10 +44,19 @@ std::vector<Sample> samples() {
           sample("cut_off", DataType::f32, kInt64, -9, 9), sample("set", DataType::f32, kBool, -1, 1), sample("bytes", DataType::u8, kBool, 0, 9)};
 }
 
+Known evaluate(const KnownCall& call) {
+  const ModelAttribute* to = find_attribute(call.node, "to");
+  return to && call.inputs.size() == 1 && call.known(0) ? cast_to(*call.known(0), to->element()) : std::nullopt;
+}
+
 }  // namespace cast
 
 const Op op_Cast{.name = "Cast",
                  .first_opset = 6,
+                 .attributes = {attribute::text("round_mode").since(24), attribute::integer("saturate").since(19),
+                                attribute::integer("to")},
+                 .element_type = "to",
+                 .evaluate = cast::evaluate,
                  .infer = cast::infer,
                  .forward = cast::forward,
                  .backward = zero_gradient,

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compiler/ops/activation.h"
+#include "compiler/ops/evaluate_elements.h"
 
 namespace plimsoll {
 namespace clip {
@@ -34,6 +35,19 @@ void backward(TaskBuilder& build) {
   backward_activation(build, Remembers::output, to_attributes(attrs_of(build.node()).value()), 2);
 }
 
+// Of opset 11 and later, where the bounds are inputs.
+Known evaluate(const KnownCall& call) {
+  if (!call.known(0) || !call.node.attributes.empty()) return std::nullopt;
+  Known clipped = *call.known(0);
+  for (size_t i = 1; i < call.inputs.size() && clipped; ++i) {
+    if (!call.given(i)) continue;
+    const std::vector<KnownInput> two = {{.known = &*clipped}, call.inputs[i]};
+    clipped = i == 1 ? evaluate_binary(two, {.ints = symbolic::largest, .reals = [](double a, double b) { return a < b ? b : a; }})
+                     : evaluate_binary(two, {.ints = symbolic::smallest, .reals = [](double a, double b) { return a > b ? b : a; }});
+  }
+  return clipped;
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> all = activation_samples(-1, 1, {{"min", -0.5}, {"max", 0.25}});
   for (Sample& sample : all) sample.opset = 6;
@@ -48,6 +62,9 @@ std::vector<Sample> samples() {
 
 const Op op_Clip{.name = "Clip",
                  .first_opset = 6,
+                 .inputs = {Slot::data, Slot::constant, Slot::constant},
+                 .attributes = {attribute::real("max").until(10), attribute::real("min").until(10)},
+                 .evaluate = clip::evaluate,
                  .infer = clip::infer,
                  .forward = clip::forward,
                  .backward = clip::backward,

@@ -1,5 +1,6 @@
 // Concat along an axis.   Concat {x0, x1, …, y}   Split {dy, dx0, dx1, …}
 // Reads nothing of the forward pass on the way back. Blocked channels are copied as they lie.
+#include "compiler/ops/evaluate.h"
 #include "compiler/ops/pieces.h"
 #include "compiler/ops/reshaping.h"
 #include "compiler/ops/whole.h"
@@ -68,10 +69,41 @@ std::vector<Sample> samples() {
            .attributes = {{"axis", int64_t{1}}}}};
 }
 
+Known evaluate(const KnownCall& call) {
+  if (call.inputs.empty() || !call.known(0)) return std::nullopt;
+  const auto axis = constants::axis_of(call.integer("axis", 0), call.known(0)->dims.size());
+  if (!axis) return std::nullopt;
+  Dims dims = call.known(0)->dims;
+  dims[*axis] = {0};
+  int64_t total = 0;
+  for (const KnownInput& input : call.inputs) {
+    if (!input.known || !input.known->elements() || input.known->dims.size() != dims.size() ||
+        input.known->element != call.known(0)->element)
+      return std::nullopt;
+    total += *input.known->elements();
+    if (total > kKnownLimit) return std::nullopt;
+    for (size_t i = 0; i < dims.size(); ++i)
+      if (i == *axis) dims[i].value += input.known->dims[i].value;
+      else if (dims[i] != input.known->dims[i]) return std::nullopt;
+  }
+  KnownValue known{.element = call.known(0)->element, .dims = dims};
+  for (size_t outer = 0; outer < constants::extents(dims, *axis).outer; ++outer)
+    for (const KnownInput& input : call.inputs) {
+      const constants::Extents e = constants::extents(input.known->dims, *axis);
+      for (size_t i = outer * e.at * e.inner; i < (outer + 1) * e.at * e.inner; ++i)
+        if (known.real()) known.reals.push_back(input.known->number(i));
+        else known.ints.push_back(input.known->integer(i));
+    }
+  return known;
+}
+
 }  // namespace concat
 
 const Op op_Concat{.name = "Concat",
                    .first_opset = 4,
+                   .attributes = {attribute::integer("axis")},
+                   .samples_rule = SamplesRule::beside,
+                   .evaluate = concat::evaluate,
                    .infer = concat::infer,
                    .forward = concat::forward,
                    .backward = concat::backward,

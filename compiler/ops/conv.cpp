@@ -127,6 +127,12 @@ std::vector<Sample> samples() {
 }  // namespace conv
 
 const Op op_Conv{.name = "Conv",
+                 .inputs = {Slot::data, Slot::weight, Slot::bias},
+                 .required_inputs = 2,
+                 .attributes = {attribute::text("auto_pad", attribute::kPaddings), attribute::integers("dilations"),
+                                attribute::integer("group"), attribute::integers("kernel_shape"),
+                                attribute::integers("pads"), attribute::integers("strides")},
+                 .samples_rule = SamplesRule::first_input,
                  .infer = conv::infer,
                  .forward = conv::forward,
                  .backward = conv::backward,

@@ -133,6 +133,13 @@ std::vector<Sample> samples() {
 }  // namespace conv_transpose
 
 const Op op_ConvTranspose{.name = "ConvTranspose",
+                          .inputs = {Slot::data, Slot::weight, Slot::bias},
+                          .required_inputs = 2,
+                          .attributes = {attribute::text("auto_pad", attribute::kPaddings),
+                                         attribute::integers("dilations"), attribute::integer("group"),
+                                         attribute::integers("kernel_shape"), attribute::integers("output_padding"),
+                                         attribute::integers("output_shape"), attribute::integers("pads"),
+                                         attribute::integers("strides")},
                           .infer = conv_transpose::infer,
                           .forward = conv_transpose::forward,
                           .backward = conv_transpose::backward,

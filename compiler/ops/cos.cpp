@@ -1,10 +1,16 @@
 // Cos: y = cos(x).   CosForward {x, y}   CosBackward {x, dy, dx}: dx = -dy · sin(x)
+#include <cmath>
+
 #include "compiler/ops/activation.h"
+#include "compiler/ops/evaluate_elements.h"
 
 namespace plimsoll {
 
 const Op op_Cos{.name = "Cos",
                 .first_opset = 7,
+                .evaluate = [](const KnownCall& call) {
+                  return evaluate_unary(call.inputs, {.reals = [](double a) { return std::cos(a); }});
+                },
                 .infer = infer_same,
                 .forward = [](TaskBuilder& build) { forward_activation(build, {}, 20); },
                 .backward = [](TaskBuilder& build) { backward_activation(build, Remembers::input, {}, 20); },

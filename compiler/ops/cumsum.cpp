@@ -1,6 +1,9 @@
 // CumSum along an axis known while compiling, of f32, i32 or i64.   CumulativeSum {x, y}
 // The gradient is the sum from the other end.
+#include <numeric>
+
 #include "compiler/ops/broadcast.h"
+#include "compiler/ops/evaluate.h"
 #include "compiler/ops/reshaping.h"
 #include "compiler/ops/whole.h"
 #include "runtime/attrs/cumulative.h"
@@ -67,10 +70,45 @@ std::vector<Sample> samples() {
           sample("narrow", {.dims = {kBatch, {9}}, .type = DataType::i32, .low = -9, .high = 9}, -1, 1, 0)};
 }
 
+Known evaluate(const KnownCall& call) {
+  const KnownValue *data = call.known(0), *along = call.known(1);
+  if (!data || !along || along->real() || along->elements() != 1 || along->integer(0).batch || !data->elements() || *data->elements() > kKnownLimit)
+    return std::nullopt;
+  const auto axis = constants::axis_of(along->integer(0).value, data->dims.size());
+  if (!axis) return std::nullopt;
+  const constants::Extents e = constants::extents(data->dims, *axis);
+  const bool exclusive = call.integer("exclusive", 0) != 0, reverse = call.integer("reverse", 0) != 0;
+  std::vector<size_t> all(static_cast<size_t>(*data->elements()));
+  std::iota(all.begin(), all.end(), size_t{0});
+  KnownValue known = constants::picked(*data, data->dims, all);
+  for (size_t outer = 0; outer < e.outer; ++outer)
+    for (size_t inner = 0; inner < e.inner; ++inner) {
+      double real = 0;
+      int64_t whole = 0;
+      for (size_t step = 0; step < e.at; ++step) {
+        const size_t i = (outer * e.at + (reverse ? e.at - 1 - step : step)) * e.inner + inner;
+        if (known.real()) {
+          const double item = data->number(i), before = real;
+          real = constants::rounded(real + item, known.element);
+          known.reals[i] = exclusive ? before : real;
+        } else {
+          const Dim item = data->integer(i);
+          const int64_t before = whole;
+          if (item.batch || __builtin_add_overflow(whole, item.value, &whole)) return std::nullopt;
+          known.ints[i] = {exclusive ? before : whole};
+        }
+      }
+    }
+  return known;
+}
+
 }  // namespace cumsum
 
 const Op op_CumSum{.name = "CumSum",
                    .first_opset = 11,
+                   .inputs = {Slot::data, Slot::constant},
+                   .attributes = {attribute::integer("exclusive"), attribute::integer("reverse")},
+                   .evaluate = cumsum::evaluate,
                    .infer = cumsum::infer,
                    .forward = cumsum::forward,
                    .backward = cumsum::backward,

@@ -2,6 +2,7 @@
 //   da = dy / b          reads b
 //   db = -(dy / b) · y   reads y instead of a, and makes use of dy / b
 #include "compiler/ops/binary.h"
+#include "compiler/ops/evaluate_elements.h"
 
 namespace plimsoll {
 namespace div {
@@ -44,6 +45,13 @@ void backward(TaskBuilder& build) {
 
 const Op op_Div{.name = "Div",
                 .first_opset = 7,
+                .inputs = {Slot::data, Slot::number},
+                .required_inputs = 2,
+                .samples_rule = SamplesRule::broadcast,
+                .evaluate = [](const KnownCall& call) {
+                  return evaluate_binary(call.inputs, {.ints = symbolic::divide,
+                                                       .reals = [](double a, double b) { return a / b; }});
+                },
                 .infer = div::infer,
                 .forward = div::forward,
                 .backward = div::backward,

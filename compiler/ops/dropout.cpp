@@ -57,6 +57,9 @@ std::vector<Sample> samples() {
 
 const Op op_Dropout{.name = "Dropout",
                     .first_opset = 7,
+                    .inputs = {Slot::data, Slot::constant, Slot::constant},
+                    .most_outputs = 2,
+                    .attributes = {attribute::real("ratio").until(11), attribute::real("seed").since(12)},
                     .infer = dropout::infer,
                     .forward = dropout::forward,
                     .backward = dropout::backward,

@@ -21,6 +21,7 @@ void backward(TaskBuilder& build) { backward_activation(build, Remembers::output
 
 const Op op_Elu{.name = "Elu",
                 .first_opset = 6,
+                .attributes = {attribute::real("alpha")},
                 .infer = elu::infer,
                 .forward = elu::forward,
                 .backward = elu::backward,

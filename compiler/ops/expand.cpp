@@ -1,7 +1,10 @@
 // Expand: x stretched to a shape known while compiling (a class token for every sample).   BroadcastTo {x, y}
 // The gradient is summed over what was stretched, samples included. An entry of -1, which no file has, is the number of
 // samples (compiler/network/simplify/builder.cpp).
+#include <algorithm>
+
 #include "compiler/ops/broadcast.h"
+#include "compiler/ops/evaluate.h"
 #include "compiler/ops/reshaping.h"
 #include "compiler/ops/whole.h"
 #include "runtime/attrs/scale.h"
@@ -66,10 +69,28 @@ std::vector<Sample> samples() {
           sample("as_it_is", {kBatch, {3}}, ValueKind::intermediate, {1, 1, 3})};
 }
 
+Known evaluate(const KnownCall& call) {
+  const KnownValue *data = call.known(0), *shape = call.known(1);
+  if (!data || !shape || shape->real() || shape->dims.size() != 1) return std::nullopt;
+  Dims wanted;
+  for (size_t i = 0; i < static_cast<size_t>(shape->elements().value_or(0)); ++i) wanted.push_back(shape->integer(i));
+  if (data->elements() == 1 && wanted.size() >= data->dims.size()) {  // of any size, also of the batch's
+    if (std::any_of(wanted.begin(), wanted.end(), [](Dim dim) { return dim.value < 0; })) return std::nullopt;
+    return constants::reshaped(*data, std::move(wanted));
+  }
+  const auto dims = constants::broadcast({&data->dims, &wanted});
+  if (!dims) return std::nullopt;
+  if (data->splat()) return constants::reshaped(*data, *dims);
+  return constants::picked(*data, *dims, constants::broadcast_indices(data->dims, *dims));
+}
+
 }  // namespace expand
 
 const Op op_Expand{.name = "Expand",
                    .first_opset = 8,
+                   .inputs = {Slot::data, Slot::shape},
+                   .required_inputs = 2,
+                   .evaluate = expand::evaluate,
                    .infer = expand::infer,
                    .forward = expand::forward,
                    .backward = expand::backward,

@@ -1,4 +1,5 @@
 // Flatten: the dimensions before `axis` as one, those from there on as another; no task.
+#include "compiler/ops/evaluate.h"
 #include "compiler/ops/reshaping.h"
 
 namespace plimsoll {
@@ -16,6 +17,17 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   return std::vector{TensorType{x.type, {rows, columns}}};
 }
 
+Known evaluate(const KnownCall& call) {
+  const KnownValue* data = call.known(0);
+  if (!data || !data->elements()) return std::nullopt;
+  const int64_t rank = static_cast<int64_t>(data->dims.size()), axis = call.integer("axis", 1), from = axis < 0 ? axis + rank : axis;
+  if (from < 0 || from > rank) return std::nullopt;
+  int64_t before = 1;
+  for (int64_t i = 0; i < from; ++i) before *= data->dims[static_cast<size_t>(i)].value;
+  if (before == 0) return std::nullopt;
+  return constants::reshaped(*data, {{before}, {*data->elements() / before}});
+}
+
 std::vector<Sample> samples() {
   const SampleInput image{.dims = {kBatch, {3}, {4}, {5}}};
   return {{.name = "image", .inputs = {image}},
@@ -26,6 +38,9 @@ std::vector<Sample> samples() {
 }  // namespace flatten
 
 const Op op_Flatten{.name = "Flatten",
+                    .attributes = {attribute::integer("axis")},
+                    .moves_only = true,
+                    .evaluate = flatten::evaluate,
                     .infer = flatten::infer,
                     .forward = forward_alias,
                     .backward = backward_alias,

@@ -1,10 +1,16 @@
 // Floor: y is the largest whole number that is at most x.   FloorForward {x, y}. The gradient is zero.
+#include <cmath>
+
 #include "compiler/ops/activation.h"
+#include "compiler/ops/evaluate_elements.h"
 
 namespace plimsoll {
 
 const Op op_Floor{.name = "Floor",
                   .first_opset = 6,
+                  .evaluate = [](const KnownCall& call) {
+                    return evaluate_unary(call.inputs, {.reals = [](double a) { return std::floor(a); }});
+                  },
                   .infer = infer_same,
                   .forward = [](TaskBuilder& build) { forward_activation(build, {}, 1); },
                   .backward = zero_gradient,

@@ -1,11 +1,11 @@
-// For operators that can end in a Relu of their own (network/fuse.h): the attribute, and the mask in the backward.
+// For operators that can end in a Relu of their own (network/fuse.h): the mark, and the mask in the backward.
 #pragma once
 
 #include "compiler/ops/task_builder.h"
 
 namespace plimsoll {
 
-inline bool has_relu(const NodeView& node) { return node.integer("relu", 0) != 0; }
+inline bool has_relu(const NodeView& node) { return node.node().marks.relu; }
 
 // The gradient of what stood before the Relu: that of the output where the output is positive. A task of its own that
 // may work in place; without a Relu it is the gradient of the output as it stands.

@@ -1,12 +1,13 @@
 // Gather: rows of a table, picked by numbers. A table of embeddings, read at the model's token ids:
 //   GatherForward  {table, indices, y}     table [rows, width], indices [count] i32 or i64, y [count, width]
 //   GatherBackward {indices, dy, dtable}   dtable[index] += dy, in the order of the indices: the same bits every time
-// a node with `padding_idx` (no attribute of ONNX: plimsoll.export writes which row it is) has PaddedGatherBackward, which leaves
+// a node with NodeMarks::padding_index (plimsoll.export writes which row it is) has PaddedGatherBackward, which leaves
 // that row's gradient 0;
 // along another axis than the first the same of many tables: [tables, rows, width], y [tables, count, width];
 // and a slice, where the indices are known while compiling and evenly spaced (x[:, 0], positions 0, 1, 2, …):
 //   Slice {x, y}   SliceBackward {dy, dx}
 // A table of whole numbers or booleans is moved by   GatherWhole {table, indices, y}   or   Move {x, y}
+#include "compiler/ops/evaluate.h"
 #include "compiler/ops/gather.h"
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/reshaping.h"
 #include "compiler/ops/whole.h"
+#include "compiler/support/bytes.h"
 #include "runtime/attrs/shape.h"
 
 namespace plimsoll {
@@ -141,7 +143,7 @@ void backward(TaskBuilder& build) {
   }
   const Table view = table_of(node).value();
   const int64_t rows = view.table[view.table.size() - 2].value;
-  const int64_t padding = node.integer("padding_idx", -1 - rows);  // from the end where negative, as PyTorch has it
+  const int64_t padding = node.node().marks.padding_index.value_or(-1 - rows);  // from the end where negative, as PyTorch has it
   const int64_t left_out = padding < 0 ? padding + rows : padding;
   const bool padded = left_out >= 0 && left_out < rows;
   build.task({.kernel = padded ? "PaddedGatherBackward" : "GatherBackward",
@@ -181,7 +183,7 @@ std::vector<Sample> samples() {
   const Sample padded{.name = "padded",
                       .inputs = {{.dims = {{5}, {8}}, .kind = ValueKind::parameter},
                                  {.dims = {kBatch, {3}}, .type = DataType::i64, .low = 1, .high = 5}},
-                      .attributes = {{"padding_idx", int64_t{0}}}};
+                      .marks = {.padding_index = 0}};
   const SampleInput sequence{.dims = {kBatch, {5}, {4}}}, positions{.dims = {{6}, {4}}, .kind = ValueKind::parameter};
   // More indices than rows, so that rows are picked several times; and rows that nobody picks.
   return {fed("tokens", {{5}, {67}}, {kBatch, {9}}, DataType::i64), fed("few", {{99}, {8}}, {kBatch, {2}}, DataType::i32),
@@ -201,6 +203,28 @@ std::vector<Sample> samples() {
           known("all_positions", positions, {{1}, {6}}, {0, 1, 2, 3, 4, 5}, 0)};
 }
 
+Known evaluate(const KnownCall& call) {
+  const KnownValue *data = call.known(0), *indices = call.known(1);
+  if (!data || !indices || indices->real() || !data->elements() || !indices->elements()) return std::nullopt;
+  const auto axis = constants::axis_of(call.integer("axis", 0), data->dims.size());
+  if (!axis) return std::nullopt;
+  const constants::Extents e = constants::extents(data->dims, *axis);
+  const auto count = checked_mul(*indices->elements(), static_cast<int64_t>(e.outer * e.inner));
+  if (!count || *count > kKnownLimit) return std::nullopt;
+  Dims dims(data->dims.begin(), data->dims.begin() + static_cast<int64_t>(*axis));
+  dims.insert(dims.end(), indices->dims.begin(), indices->dims.end());
+  dims.insert(dims.end(), data->dims.begin() + static_cast<int64_t>(*axis) + 1, data->dims.end());
+  std::vector<size_t> chosen;
+  for (size_t outer = 0; outer < e.outer; ++outer)
+    for (size_t i = 0; i < static_cast<size_t>(*indices->elements()); ++i) {
+      const Dim index = indices->integer(i);
+      const auto at = index.batch ? std::nullopt : constants::axis_of(index.value, e.at);
+      if (!at) return std::nullopt;
+      for (size_t inner = 0; inner < e.inner; ++inner) chosen.push_back((outer * e.at + *at) * e.inner + inner);
+    }
+  return constants::picked(*data, std::move(dims), chosen);
+}
+
 }  // namespace gather
 
 bool evenly_spaced(const std::vector<int64_t>& indices) {
@@ -209,6 +233,17 @@ bool evenly_spaced(const std::vector<int64_t>& indices) {
   return true;
 }
 
-const Op op_Gather{.name = "Gather", .infer = gather::infer, .forward = gather::forward, .backward = gather::backward, .any_type = true, .samples = gather::samples};
+const Op op_Gather{.name = "Gather",
+                   .inputs = {Slot::data, Slot::indices},
+                   .required_inputs = 2,
+                   .attributes = {attribute::integer("axis")},
+                   .without_gradient = {1},
+                   .evaluate = gather::evaluate,
+                   .infer = gather::infer,
+                   .forward = gather::forward,
+                   .backward = gather::backward,
+                   .any_type = true,
+                   .marks = {.padding_index = 0},
+                   .samples = gather::samples};
 
 }  // namespace plimsoll

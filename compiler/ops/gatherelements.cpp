@@ -1,6 +1,9 @@
 // GatherElements: along an axis, the element that each index names.
 //   GatherElementsForward {x, indices, y}   GatherElementsBackward {indices, dy, dx}
+#include <algorithm>
+
 #include "compiler/ops/elements.h"
+#include "compiler/ops/evaluate.h"
 
 namespace plimsoll {
 namespace gather_elements {
@@ -40,10 +43,54 @@ std::vector<Sample> samples() {
           sample("token_types", {.dims = {kBatch, {9}}, .type = DataType::i64, .low = -9, .high = 9}, {kBatch, {5}}, DataType::i64, 0, 9, 1)};
 }
 
+// Whatever is picked of it, it is that number (a table of token types that are all 0).
+bool is_one_number(const KnownValue& known) {
+  if (!known.steps.empty() || !known.probes.empty() || (known.ints.empty() && known.reals.empty())) return false;
+  return std::all_of(known.ints.begin(), known.ints.end(), [&](Dim item) { return item == known.ints[0] && !item.batch; }) &&
+         std::all_of(known.reals.begin(), known.reals.end(), [&](double item) { return item == known.reals[0]; });
+}
+
+Known evaluate(const KnownCall& call) {
+  const KnownValue *data = call.known(0), *indices = call.known(1);
+  if (data && call.dims(1) && is_one_number(*data)) {
+    KnownValue known = *data;
+    known.ints.resize(std::min<size_t>(known.ints.size(), 1));
+    known.reals.resize(std::min<size_t>(known.reals.size(), 1));
+    known.dims = *call.dims(1);
+    return known;
+  }
+  if (!data || !indices || indices->real() || !data->elements() || !indices->elements() || *indices->elements() > kKnownLimit ||
+      data->dims.size() != indices->dims.size())
+    return std::nullopt;
+  const auto axis = constants::axis_of(call.integer("axis", 0), data->dims.size());
+  if (!axis) return std::nullopt;
+  for (size_t i = 0; i < data->dims.size(); ++i)
+    if (i != *axis && indices->dims[i].value > data->dims[i].value) return std::nullopt;
+  std::vector<size_t> chosen;
+  for (size_t flat = 0; flat < static_cast<size_t>(*indices->elements()); ++flat) {
+    const Dim index = indices->integer(flat);
+    const auto along = index.batch ? std::nullopt : constants::axis_of(index.value, static_cast<size_t>(data->dims[*axis].value));
+    if (!along) return std::nullopt;
+    size_t rest = flat, from = 0, stride = 1;
+    for (size_t i = data->dims.size(); i-- > 0;) {
+      const auto size = static_cast<size_t>(indices->dims[i].value);
+      from += (i == *axis ? *along : rest % size) * stride;
+      rest /= size;
+      stride *= static_cast<size_t>(data->dims[i].value);
+    }
+    chosen.push_back(from);
+  }
+  return constants::picked(*data, indices->dims, chosen);
+}
+
 }  // namespace gather_elements
 
 const Op op_GatherElements{.name = "GatherElements",
                            .first_opset = 11,
+                           .required_inputs = 2,
+                           .attributes = {attribute::integer("axis")},
+                           .without_gradient = {1},
+                           .evaluate = gather_elements::evaluate,
                            .infer = gather_elements::infer,
                            .forward = gather_elements::forward,
                            .backward = gather_elements::backward,

@@ -28,10 +28,13 @@ std::vector<Sample> samples() {
   return all;
 }
 
+constexpr std::string_view kFormulas[] = {"none", "tanh"};
+
 }  // namespace gelu
 
 const Op op_Gelu{.name = "Gelu",
                  .first_opset = 20,
+                 .attributes = {attribute::text("approximate", gelu::kFormulas).since(20)},
                  .infer = gelu::infer,
                  .forward = gelu::forward,
                  .backward = gelu::backward,

@@ -70,6 +70,15 @@ std::vector<Sample> samples() {
 
 }  // namespace gemm
 
-const Op op_Gemm{.name = "Gemm", .infer = gemm::infer, .forward = gemm::forward, .backward = gemm::backward, .samples = gemm::samples};
+const Op op_Gemm{.name = "Gemm",
+                 .inputs = {Slot::data, Slot::weight, Slot::bias},
+                 .required_inputs = 2,
+                 .attributes = {attribute::real("alpha"), attribute::real("beta"), attribute::integer("transA"),
+                                attribute::integer("transB")},
+                 .samples_rule = SamplesRule::first_input,
+                 .infer = gemm::infer,
+                 .forward = gemm::forward,
+                 .backward = gemm::backward,
+                 .samples = gemm::samples};
 
 }  // namespace plimsoll

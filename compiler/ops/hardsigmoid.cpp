@@ -16,6 +16,7 @@ void backward(TaskBuilder& build) { backward_activation(build, Remembers::output
 
 const Op op_HardSigmoid{.name = "HardSigmoid",
                         .first_opset = 6,
+                        .attributes = {attribute::real("alpha"), attribute::real("beta")},
                         .infer = infer_same,
                         .forward = hardsigmoid::forward,
                         .backward = hardsigmoid::backward,

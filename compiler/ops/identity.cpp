@@ -1,5 +1,6 @@
 // Identity: y is x; no task. One that is `detached` (no attribute of ONNX) has no gradient: what stands before it is not
 // trained through it.
+#include "compiler/ops/evaluate.h"
 #include "compiler/ops/reshaping.h"
 
 namespace plimsoll {
@@ -11,7 +12,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
 }
 
 void backward(TaskBuilder& build) {
-  if (build.node().integer("detached", 0) == 0) backward_alias(build);
+  if (!build.node().node().marks.detached) backward_alias(build);
 }
 
 std::vector<Sample> samples() {
@@ -19,13 +20,21 @@ std::vector<Sample> samples() {
           {.name = "parameter", .inputs = {{.dims = {{3}, {4}}, .kind = ValueKind::parameter}}}};
 }
 
+Known evaluate(const KnownCall& call) {
+  if (!call.known(0)) return std::nullopt;
+  return *call.known(0);
+}
+
 }  // namespace identity
 
 const Op op_Identity{.name = "Identity",
+                     .moves_only = true,
+                     .evaluate = identity::evaluate,
                      .infer = identity::infer,
                      .forward = forward_alias,
                      .backward = identity::backward,
                      .layout = LayoutRule::elementwise,
+                     .marks = {.detached = true},
                      .adds_up = adds_up_first,
                      .samples = identity::samples};
 

@@ -83,6 +83,13 @@ std::vector<Sample> samples() {
 
 const Op op_LayerNormalization{.name = "LayerNormalization",
                                .first_opset = 17,
+                               .inputs = {Slot::data, Slot::weight, Slot::weight},
+                               .required_inputs = 2,
+                               .most_outputs = 3,
+                               .attributes = {attribute::integer("axis").since(17),
+                                              attribute::real("epsilon").since(17),
+                                              attribute::integer("stash_type").since(17)},
+                               .samples_rule = SamplesRule::first_input,
                                .infer = layer_normalization::infer,
                                .forward = layer_normalization::forward,
                                .backward = layer_normalization::backward,

@@ -26,6 +26,7 @@ std::vector<Sample> samples() {
 
 const Op op_LeakyRelu{.name = "LeakyRelu",
                       .first_opset = 6,
+                      .attributes = {attribute::real("alpha")},
                       .infer = infer_same,
                       .forward = leakyrelu::forward,
                       .backward = leakyrelu::backward,

@@ -1,15 +1,20 @@
 // Less with broadcasting: y is a boolean, a < b.   Compare {a, b, y}   (compiler/ops/whole.h)
 #include "compiler/ops/activation.h"
+#include "compiler/ops/evaluate_elements.h"
 #include "compiler/ops/whole.h"
 
 namespace plimsoll {
 
 const Op op_Less{.name = "Less",
-               .first_opset = 7,
-               .infer = infer_relation,
-               .forward = [](TaskBuilder& build) { forward_relation(build, kLess); },
-               .backward = zero_gradient,
-               .any_type = true,
-               .samples = relation_samples};
+                 .first_opset = 7,
+                 .inputs = {Slot::number},
+                 .required_inputs = 2,
+                 .samples_rule = SamplesRule::broadcast,
+                 .evaluate = [](const KnownCall& call) { return evaluate_relation<std::less<>>(call.inputs); },
+                 .infer = infer_relation,
+                 .forward = [](TaskBuilder& build) { forward_relation(build, kLess); },
+                 .backward = zero_gradient,
+                 .any_type = true,
+                 .samples = relation_samples};
 
 }  // namespace plimsoll

@@ -1,5 +1,8 @@
 // Log: y = ln x.   LogForward {x, y}   BinaryDiv {dy, x, dx}
+#include <cmath>
+
 #include "compiler/ops/activation.h"
+#include "compiler/ops/evaluate_elements.h"
 
 namespace plimsoll {
 namespace log {
@@ -10,6 +13,9 @@ void backward(TaskBuilder& build) { backward_by(build, "BinaryDiv", build.read_g
 
 const Op op_Log{.name = "Log",
                 .first_opset = 6,
+                .evaluate = [](const KnownCall& call) {
+                  return evaluate_unary(call.inputs, {.reals = [](double a) { return std::log(a); }});
+                },
                 .infer = infer_same,
                 .forward = [](TaskBuilder& build) { forward_activation(build, {}, 10); },
                 .backward = log::backward,

@@ -5,6 +5,7 @@
 namespace plimsoll {
 
 const Op op_LogSoftmax{.name = "LogSoftmax",
+                       .attributes = {attribute::integer("axis")},
                        .infer = infer_softmax,
                        .forward = forward_softmax,
                        .backward = backward_softmax,

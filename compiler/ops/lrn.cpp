@@ -60,6 +60,8 @@ std::vector<Sample> samples() {
 }  // namespace lrn
 
 const Op op_LRN{.name = "LRN",
+                .attributes = {attribute::real("alpha"), attribute::real("beta"), attribute::real("bias"),
+                               attribute::integer("size")},
                 .infer = lrn::infer,
                 .forward = lrn::forward,
                 .backward = lrn::backward,

@@ -4,8 +4,10 @@
 // A matrix on the right (a linear layer over a sequence) is one product over all rows:
 //   [N, S, K] · [K, M]  is seen as  [S·N, K] · [K, M],  and the gradient of the matrix needs no sum over samples.
 #include "compiler/ops/broadcast.h"
+#include "compiler/ops/evaluate.h"
 #include "compiler/ops/op.h"
 #include "compiler/ops/product.h"
+#include "compiler/support/bytes.h"
 
 namespace plimsoll {
 namespace matmul {
@@ -27,7 +29,7 @@ Result<Shapes> shapes_of(const NodeView& node) {
   Dims a = node.input_type(0).dims, b = node.input_type(1).dims;
   if (a.empty() || b.empty()) return node.invalid("a scalar has no matrix product");
   const bool row = a.size() == 1, column = b.size() == 1;
-  const bool ta = node.integer("transA", 0) != 0, tb = node.integer("transB", 0) != 0;
+  const bool ta = node.node().marks.transposed_a, tb = node.node().marks.transposed_b;
   if (row) a.insert(a.begin(), Dim{1});
   if (column) b.push_back(Dim{1});
   const Dims left = turned(a, ta), right = turned(b, tb);
@@ -65,17 +67,16 @@ void backward(TaskBuilder& build) { backward_product(build, product_of(build.nod
 
 std::vector<Sample> samples() {
   const auto activation = [](Dims dims) { return SampleInput{.dims = std::move(dims)}; };
-  const int64_t yes = 1;
   const auto parameter = [](Dims dims) { return SampleInput{.dims = std::move(dims), .kind = ValueKind::parameter}; };
   return {
       {.name = "matrices", .inputs = {activation({kBatch, {7}}), parameter({{7}, {5}})}},
       {.name = "sequence", .inputs = {activation({kBatch, {3}, {7}}), parameter({{7}, {5}})}},
       {.name = "attention", .inputs = {activation({kBatch, {2}, {3}, {4}}), activation({kBatch, {2}, {4}, {5}})}},
-      {.name = "tied_head", .inputs = {activation({kBatch, {3}, {7}}), parameter({{5}, {7}})}, .attributes = {{"transB", yes}}},
+      {.name = "tied_head", .inputs = {activation({kBatch, {3}, {7}}), parameter({{5}, {7}})}, .marks = {.transposed_b = true}},
       {.name = "queries_by_keys",
        .inputs = {activation({kBatch, {2}, {3}, {4}}), activation({kBatch, {2}, {5}, {4}})},
-       .attributes = {{"transB", yes}}},
-      {.name = "left_turned", .inputs = {activation({kBatch, {4}, {3}}), parameter({{4}, {5}})}, .attributes = {{"transA", yes}}},
+       .marks = {.transposed_b = true}},
+      {.name = "left_turned", .inputs = {activation({kBatch, {4}, {3}}), parameter({{4}, {5}})}, .marks = {.transposed_a = true}},
       {.name = "stretched_left", .inputs = {parameter({{3}, {4}}), activation({kBatch, {4}, {5}})}},
       {.name = "stretched_both", .inputs = {activation({kBatch, {1}, {3}, {4}}), parameter({{2}, {4}, {5}})}},
       {.name = "vector_right", .inputs = {activation({kBatch, {3}, {4}}), parameter({{4}})}},
@@ -83,8 +84,48 @@ std::vector<Sample> samples() {
   };
 }
 
+// Of real numbers, as an exporter computes the angles of positions: the product of two constants.
+Known evaluate(const KnownCall& call) {
+  const KnownValue *a = call.known(0), *b = call.known(1);
+  if (!a || !b || !a->real() || a->element != b->element || !a->elements() || !b->elements() || a->dims.size() < 2 || b->dims.size() < 2) return std::nullopt;
+  const Dims in_front_a(a->dims.begin(), a->dims.end() - 2), in_front_b(b->dims.begin(), b->dims.end() - 2);
+  const size_t rows = static_cast<size_t>((a->dims.end() - 2)->value), inner = static_cast<size_t>(a->dims.back().value),
+               columns = static_cast<size_t>(b->dims.back().value);
+  const auto in_front = constants::broadcast({&in_front_a, &in_front_b});
+  if (!in_front || (b->dims.end() - 2)->value != a->dims.back().value) return std::nullopt;
+  Dims dims = *in_front;
+  int64_t work = 1;
+  for (const Dim dim : {Dim{static_cast<int64_t>(rows)}, Dim{static_cast<int64_t>(columns)}}) dims.push_back(dim);
+  for (const Dim dim : dims) {
+    const auto more = checked_mul(work, dim.value);
+    if (!more || *more > kKnownLimit) return std::nullopt;
+    work = *more;
+  }
+  if (inner > 0 && work > (int64_t{1} << 26) / static_cast<int64_t>(inner)) return std::nullopt;
+  KnownValue known{.element = a->element, .dims = dims};
+  const auto at_a = constants::broadcast_indices(in_front_a, *in_front), at_b = constants::broadcast_indices(in_front_b, *in_front);
+  for (size_t of = 0; of < at_a.size(); ++of)
+    for (size_t row = 0; row < rows; ++row)
+      for (size_t column = 0; column < columns; ++column) {
+        double sum = 0;
+        for (size_t k = 0; k < inner; ++k)
+          sum += a->number((at_a[of] * rows + row) * inner + k) * b->number((at_b[of] * inner + k) * columns + column);
+        known.reals.push_back(constants::rounded(sum, known.element));
+      }
+  return known;
+}
+
 }  // namespace matmul
 
-const Op op_MatMul{.name = "MatMul", .infer = matmul::infer, .forward = matmul::forward, .backward = matmul::backward, .samples = matmul::samples};
+const Op op_MatMul{.name = "MatMul",
+                   .inputs = {Slot::data, Slot::weight},
+                   .required_inputs = 2,
+                   .samples_rule = SamplesRule::first_input,
+                   .evaluate = matmul::evaluate,
+                   .infer = matmul::infer,
+                   .forward = matmul::forward,
+                   .backward = matmul::backward,
+                   .marks = {.transposed_a = true, .transposed_b = true},
+                   .samples = matmul::samples};
 
 }  // namespace plimsoll

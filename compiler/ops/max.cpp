@@ -1,11 +1,20 @@
 // Max of two tensors with broadcasting: y is the larger of a and b, NaN where one is.   (compiler/ops/extreme.h)
 // compiler/network/simplify/spellings.cpp writes any other number of operands as these, or as Identity.
+#include <cmath>
+
+#include "compiler/ops/evaluate_elements.h"
 #include "compiler/ops/extreme.h"
 
 namespace plimsoll {
 
 const Op op_Max{.name = "Max",
                 .first_opset = 6,
+                .samples_rule = SamplesRule::broadcast,
+                .evaluate = [](const KnownCall& call) {
+                  return evaluate_two_by_two(call.inputs,
+                    {.ints = symbolic::largest,
+                     .reals = [](double a, double b) { return std::isnan(a) || a > b ? a : b; }});
+                },
                 .infer = infer_extreme,
                 .forward = [](TaskBuilder& build) { forward_binary(build, "BinaryMax"); },
                 .backward = [](TaskBuilder& build) { backward_extreme(build, "MaxShare"); },

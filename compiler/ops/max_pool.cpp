@@ -63,6 +63,12 @@ std::vector<Sample> samples() {
 }  // namespace max_pool
 
 const Op op_MaxPool{.name = "MaxPool",
+                    .most_outputs = 2,
+                    .attributes = {attribute::text("auto_pad", attribute::kPaddings),
+                                   attribute::integer("ceil_mode").since(10),
+                                   attribute::integers("dilations").since(10), attribute::integers("kernel_shape"),
+                                   attribute::integers("pads"), attribute::integer("storage_order").since(8),
+                                   attribute::integers("strides")},
                     .infer = max_pool::infer,
                     .forward = max_pool::forward,
                     .backward = max_pool::backward,

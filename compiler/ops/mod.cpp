@@ -1,4 +1,5 @@
 // Mod of whole numbers, with the sign of the divisor.   WholeArithmetic {a, b, y}   (compiler/ops/whole.h)
+#include "compiler/ops/evaluate_elements.h"
 #include "compiler/ops/whole.h"
 
 namespace plimsoll {
@@ -19,7 +20,18 @@ std::vector<Sample> samples() {
 
 }  // namespace mod
 
-const Op op_Mod{
-    .name = "Mod", .first_opset = 10, .infer = mod::infer, .forward = forward_whole, .any_type = true, .samples = mod::samples};
+const Op op_Mod{.name = "Mod",
+                .first_opset = 10,
+                .inputs = {Slot::number},
+                .required_inputs = 2,
+                .attributes = {attribute::integer("fmod").since(10)},
+                .samples_rule = SamplesRule::broadcast,
+                .evaluate = [](const KnownCall& call) {
+                  return evaluate_binary(call.inputs, {.ints = symbolic::remainder});
+                },
+                .infer = mod::infer,
+                .forward = forward_whole,
+                .any_type = true,
+                .samples = mod::samples};
 
 }  // namespace plimsoll

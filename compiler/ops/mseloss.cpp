@@ -39,6 +39,7 @@ std::vector<Sample> samples() {
 const Op op_MseLoss{.name = "MseLoss",
                     .first_opset = 0,
                     .last_opset = 0,
+                    .required_inputs = 2,
                     .infer = mseloss::infer,
                     .forward = mseloss::forward,
                     .backward = mseloss::backward,

@@ -1,6 +1,7 @@
 // Mul with broadcasting: y = a · b.   BinaryMul {a, b, y}   ProductSum {dy, other, dx}
 // Each gradient is dy times the other operand, summed as it is made where the operand was stretched.
 #include "compiler/ops/binary.h"
+#include "compiler/ops/evaluate_elements.h"
 
 namespace plimsoll {
 namespace mul {
@@ -22,6 +23,13 @@ void backward(TaskBuilder& build) {
 
 const Op op_Mul{.name = "Mul",
                 .first_opset = 7,
+                .inputs = {Slot::number},
+                .required_inputs = 2,
+                .samples_rule = SamplesRule::broadcast,
+                .evaluate = [](const KnownCall& call) {
+                  return evaluate_binary(call.inputs, {.ints = symbolic::multiply,
+                                                       .reals = [](double a, double b) { return a * b; }});
+                },
                 .infer = infer_binary,
                 .forward = mul::forward,
                 .backward = mul::backward,

@@ -1,6 +1,7 @@
 // Neg: y = -x, and dx = -dy.   ScaleShift {x, y}
 #include "compiler/ops/activation.h"
 #include "compiler/ops/broadcast.h"
+#include "compiler/ops/evaluate_elements.h"
 #include "runtime/attrs/scale.h"
 
 namespace plimsoll {
@@ -20,6 +21,10 @@ void backward(TaskBuilder& build) { give_summed_gradient(build, 0, build.read_gr
 
 const Op op_Neg{.name = "Neg",
                 .first_opset = 6,
+                .evaluate = [](const KnownCall& call) {
+                  return evaluate_unary(call.inputs, {.ints = [](Dim a) { return symbolic::add({0}, a, -1); },
+                                                      .reals = [](double a) { return -a; }});
+                },
                 .infer = infer_same,
                 .forward = neg::forward,
                 .backward = neg::backward,

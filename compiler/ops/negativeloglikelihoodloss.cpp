@@ -7,10 +7,14 @@ namespace plimsoll {
 
 const Op op_NegativeLogLikelihoodLoss{.name = "NegativeLogLikelihoodLoss",
                                       .first_opset = 12,
+                                      .required_inputs = 2,
+                                      .attributes = {attribute::integer("ignore_index").since(12),
+                                                     attribute::text("reduction", attribute::kReductions).since(12)},
                                       .infer = infer_class_loss,
                                       .forward = [](TaskBuilder& build) { forward_class_loss(build, "NegativeLogLikelihood"); },
                                       .backward = backward_class_loss,
                                       .whole_numbers = 1,
+                                      .marks = {.classes_last = true},
                                       .sums_samples = true,
                                       .samples = class_loss_samples};
 

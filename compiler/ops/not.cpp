@@ -1,4 +1,5 @@
 // Not of booleans.   Compare {x, absent, y}: x = 0
+#include "compiler/ops/evaluate_elements.h"
 #include "compiler/ops/whole.h"
 
 namespace plimsoll {
@@ -24,6 +25,14 @@ std::vector<Sample> samples() {
 
 }  // namespace negation
 
-const Op op_Not{.name = "Not", .infer = negation::infer, .forward = negation::forward, .any_type = true, .samples = negation::samples};
+const Op op_Not{.name = "Not",
+                .flat = true,
+                .evaluate = [](const KnownCall& call) {
+                  return evaluate_unary(call.inputs, {.ints = [](Dim a) { return MaybeDim(Dim{!a.value}); }});
+                },
+                .infer = negation::infer,
+                .forward = negation::forward,
+                .any_type = true,
+                .samples = negation::samples};
 
 }  // namespace plimsoll

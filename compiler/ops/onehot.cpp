@@ -62,7 +62,15 @@ std::vector<Sample> samples() {
 
 }  // namespace one_hot
 
-const Op op_OneHot{
-    .name = "OneHot", .first_opset = 9, .infer = one_hot::infer, .forward = one_hot::forward, .any_type = true, .samples = one_hot::samples};
+const Op op_OneHot{.name = "OneHot",
+                   .first_opset = 9,
+                   .inputs = {Slot::data, Slot::constant, Slot::constant},
+                   .required_inputs = 3,
+                   .attributes = {attribute::integer("axis")},
+                   .flat = true,
+                   .infer = one_hot::infer,
+                   .forward = one_hot::forward,
+                   .any_type = true,
+                   .samples = one_hot::samples};
 
 }  // namespace plimsoll

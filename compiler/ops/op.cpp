@@ -1,6 +1,9 @@
 #include "compiler/ops/op.h"
 
+#include <algorithm>
 #include <array>
+
+#include "compiler/ops/activation.h"
 
 namespace plimsoll {
 namespace {
@@ -20,5 +23,23 @@ const Op* find_op(std::string_view name) {
 }
 
 std::span<const Op* const> all_ops() { return kAllOps; }
+
+const Op* find_onnx_op(std::string_view name) {
+  if (const Op* op = find_op(name)) return op->of_onnx() ? op : nullptr;
+  for (const Op& op : rewritten_ops())
+    if (op.name == name) return &op;
+  return nullptr;
+}
+
+Slot slot_of(std::string_view op, size_t input) {
+  const Op* known = find_onnx_op(op);
+  if (!known || known->inputs.empty()) return Slot::data;
+  return known->inputs[std::min(input, known->inputs.size() - 1)];
+}
+
+bool has_slope(const Op& op, size_t input) {
+  if (op.flat || (op.backward == zero_gradient && op.element_type.empty())) return false;
+  return std::find(op.without_gradient.begin(), op.without_gradient.end(), input) == op.without_gradient.end();
+}
 
 }  // namespace plimsoll

@@ -191,10 +191,15 @@ std::vector<Sample> samples() {
   };
 }
 
+constexpr std::string_view kModes[] = {"constant", "reflect", "edge", "wrap"};
+
 }  // namespace pad
 
 const Op op_Pad{.name = "Pad",
                 .first_opset = 2,
+                .inputs = {Slot::data, Slot::constant, Slot::constant, Slot::constant},
+                .attributes = {attribute::text("mode", pad::kModes), attribute::integers("pads").until(10),
+                               attribute::real("value").until(10)},
                 .infer = pad::infer,
                 .forward = pad::forward,
                 .backward = pad::backward,

@@ -1,5 +1,8 @@
 // Pow with an exponent known while compiling: y = x^e.   PowForward {x, y}   PowBackward {x, dy, dx}: dx = dy · e · x^(e-1)
+#include <cmath>
+
 #include "compiler/ops/activation.h"
+#include "compiler/ops/evaluate_elements.h"
 #include "runtime/attrs/pow.h"
 
 namespace plimsoll {
@@ -37,6 +40,12 @@ std::vector<Sample> samples() {
 
 const Op op_Pow{.name = "Pow",
                 .first_opset = 7,
+                .inputs = {Slot::data, Slot::constant},
+                .required_inputs = 2,
+                .samples_rule = SamplesRule::broadcast,
+                .evaluate = [](const KnownCall& call) {
+                  return evaluate_binary(call.inputs, {.reals = [](double a, double b) { return std::pow(a, b); }});
+                },
                 .infer = pow::infer,
                 .forward = pow::forward,
                 .backward = pow::backward,

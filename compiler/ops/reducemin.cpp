@@ -4,6 +4,8 @@
 namespace plimsoll {
 
 const Op op_ReduceMin{.name = "ReduceMin",
+                      .inputs = {Slot::data, Slot::constant},
+                      .attributes = attribute::of_reduction(18),
                       .infer = infer_reduce,
                       .forward = [](TaskBuilder& build) { forward_reduce_by(build, 1); },
                       .backward = [](TaskBuilder& build) { backward_reduce_by(build, 1, true); },

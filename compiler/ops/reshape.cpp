@@ -2,6 +2,7 @@
 //
 // A target of 0 copies a dimension, -1 takes what is left. The samples must go somewhere: a target that has a number
 // where the batch was is refused here (the importer rewrites what an export has hard-coded).
+#include "compiler/ops/evaluate.h"
 #include "compiler/ops/reshaping.h"
 
 #include "compiler/support/bytes.h"
@@ -76,9 +77,41 @@ std::vector<Sample> samples() {
            .opset = 1}};
 }
 
+Known evaluate(const KnownCall& call) {
+  const KnownValue *data = call.known(0), *shape = call.known(1);
+  if (!data || !shape || shape->real() || !data->elements() || shape->dims.size() != 1) return std::nullopt;
+  Dims dims;
+  std::optional<size_t> open;
+  int64_t rest = 1;
+  for (size_t i = 0; i < static_cast<size_t>(shape->elements().value_or(0)); ++i) {
+    Dim dim = shape->integer(i);
+    if (dim.batch || dim.value < -1 || (dim.value == -1 && open)) return std::nullopt;
+    if (dim.value == 0 && call.integer("allowzero", 0) == 0) {
+      if (i >= data->dims.size()) return std::nullopt;
+      dim = data->dims[i];
+    }
+    if (dim.value == -1) open = i;
+    else if (const auto product = checked_mul(rest, dim.value)) rest = *product;
+    else return std::nullopt;
+    dims.push_back(dim);
+  }
+  if (open) {
+    if (rest == 0 || *data->elements() % rest != 0) return std::nullopt;
+    dims[*open] = {*data->elements() / rest};
+  } else if (rest != *data->elements()) {
+    return std::nullopt;
+  }
+  return constants::reshaped(*data, std::move(dims));
+}
+
 }  // namespace reshape
 
 const Op op_Reshape{.name = "Reshape",
+                    .inputs = {Slot::data, Slot::target},
+                    .required_inputs = 2,
+                    .attributes = {attribute::integer("allowzero").since(14)},
+                    .moves_only = true,
+                    .evaluate = reshape::evaluate,
                     .infer = reshape::infer,
                     .forward = forward_alias,
                     .backward = backward_alias,

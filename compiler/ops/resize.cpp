@@ -170,10 +170,25 @@ std::vector<Sample> samples() {
   };
 }
 
+constexpr std::string_view kModes[] = {"nearest", "linear", "cubic"};
+constexpr std::string_view kRoundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+constexpr std::string_view kCoordinates[] = {"half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+                                             "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"};
+constexpr std::string_view kPolicies[] = {"stretch", "not_larger", "not_smaller"};
+
 }  // namespace resize
 
 const Op op_Resize{.name = "Resize",
                    .first_opset = 10,
+                   .inputs = {Slot::data, Slot::constant, Slot::constant, Slot::sizes},
+                   .attributes = {attribute::integer("antialias").since(18), attribute::integers("axes").since(18),
+                                  attribute::text("coordinate_transformation_mode", resize::kCoordinates).since(11),
+                                  attribute::real("cubic_coeff_a").since(11),
+                                  attribute::integer("exclude_outside").since(11),
+                                  attribute::real("extrapolation_value").since(11),
+                                  attribute::text("keep_aspect_ratio_policy", resize::kPolicies).since(18),
+                                  attribute::text("mode", resize::kModes).since(10),
+                                  attribute::text("nearest_mode", resize::kRoundings).since(11)},
                    .infer = resize::infer,
                    .forward = resize::forward,
                    .backward = resize::backward,

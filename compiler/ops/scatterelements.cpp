@@ -78,6 +78,10 @@ std::vector<Sample> samples() {
 
 const Op op_ScatterElements{.name = "ScatterElements",
                             .first_opset = 11,
+                            .required_inputs = 3,
+                            .attributes = {attribute::integer("axis"),
+                                           attribute::text("reduction", attribute::kUpdates).since(16)},
+                            .without_gradient = {1},
                             .infer = scatter_elements::infer,
                             .forward = scatter_elements::forward,
                             .backward = scatter_elements::backward,

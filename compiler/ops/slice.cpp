@@ -2,7 +2,9 @@
 // Bounds are attributes before opset 10, constant inputs from there on. Samples are never cut off.
 #include <algorithm>
 
+#include "compiler/ops/evaluate.h"
 #include "compiler/ops/reshaping.h"
+#include "compiler/ops/slice_range.h"
 #include "compiler/ops/whole.h"
 #include "runtime/attrs/shape.h"
 
@@ -55,15 +57,7 @@ Result<Cut> cut_of(const NodeView& node) {
       return node.unsupported("takes [" + std::to_string(starts[i]) + ", " + std::to_string(ends[i]) +
                               ") of the samples");
     }
-    // Negative bounds count from the end; all are clamped to what is there (numpy's rules).
-    const auto clamped = [&](int64_t bound, int64_t low, int64_t high) {
-      return std::clamp(bound < 0 ? std::max(bound, -n - 1) + n : bound, low, high);
-    };
-    const int64_t first = step > 0 ? clamped(starts[i], 0, n) : clamped(starts[i], 0, n - 1);
-    const int64_t end = step > 0 ? clamped(ends[i], 0, n) : clamped(ends[i], -1, n - 1);
-    const int64_t span = step > 0 ? end - first : first - end;
-    const int64_t stride = step > 0 ? step : -std::max(step, -n);
-    const int64_t count = span <= 0 ? 0 : 1 + (span - 1) / stride;
+    const auto [first, count] = slice_range(starts[i], ends[i], step, n);
     if (count == 0)
       return node.invalid("nothing is left of axis " + std::to_string(axis) + " of " + to_string(x) + " between " +
                           std::to_string(starts[i]) + " and " + std::to_string(ends[i]));
@@ -129,9 +123,59 @@ std::vector<Sample> samples() {
            .inputs = {{.dims = {{2}, kBatch, {9}}, .type = DataType::u8, .low = 0, .high = 2}, list({1, -1}), list({2, -9e15}), list({0, 2}), list({1, -2})}}};
 }
 
+// Of one number in all elements: any size, also the batch's along another axis (states of zeros, layer by layer).
+Known slice_of_splat(const KnownValue& data, const std::vector<int64_t>& starts, const std::vector<int64_t>& ends, const std::vector<int64_t>& axes) {
+  Dims dims = data.dims;
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const auto axis = constants::axis_of(axes[i], dims.size());
+    if (!axis || dims[*axis].batch) return std::nullopt;
+    dims[*axis] = {slice_range(starts[i], ends[i], 1, dims[*axis].value).count};
+  }
+  return constants::reshaped(data, std::move(dims));
+}
+
+Known evaluate(const KnownCall& call) {
+  const KnownValue* data = call.known(0);
+  const auto starts = call.list("starts", 1), ends = call.list("ends", 2);
+  auto axes = call.list("axes", 3), steps = call.list("steps", 4);
+  if (data && data->splat() && !data->elements() && starts && ends && axes && steps && starts->size() == ends->size() && axes->size() == starts->size() &&
+      std::all_of(steps->begin(), steps->end(), [](int64_t step) { return step == 1; }))
+    return slice_of_splat(*data, *starts, *ends, *axes);
+  if (!data || !data->elements() || *data->elements() > kKnownLimit || !starts || !ends || !axes || !steps ||
+      starts->size() != ends->size())
+    return std::nullopt;
+  if (axes->empty())
+    for (size_t i = 0; i < starts->size(); ++i) axes->push_back(static_cast<int64_t>(i));
+  if (steps->empty()) steps->assign(starts->size(), 1);
+  if (axes->size() != starts->size() || steps->size() != starts->size()) return std::nullopt;
+  KnownValue result = *data;
+  for (size_t i = 0; i < starts->size(); ++i) {
+    const auto axis = constants::axis_of((*axes)[i], result.dims.size());
+    if (!axis || (*steps)[i] == 0) return std::nullopt;
+    const int64_t step = (*steps)[i];
+    const SliceRange range = slice_range((*starts)[i], (*ends)[i], step, result.dims[*axis].value);
+    const constants::Extents e = constants::extents(result.dims, *axis);
+    std::vector<int64_t> kept;
+    for (int64_t k = 0; k < range.count; ++k) kept.push_back(range.first + k * step);
+    std::vector<size_t> chosen;
+    for (size_t outer = 0; outer < e.outer; ++outer)
+      for (const int64_t at : kept)
+        for (size_t inner = 0; inner < e.inner; ++inner)
+          chosen.push_back((outer * e.at + static_cast<size_t>(at)) * e.inner + inner);
+    Dims dims = result.dims;
+    dims[*axis] = {static_cast<int64_t>(kept.size())};
+    result = constants::picked(result, std::move(dims), chosen);
+  }
+  return result;
+}
+
 }  // namespace slice
 
 const Op op_Slice{.name = "Slice",
+                  .inputs = {Slot::data, Slot::constant, Slot::ends, Slot::constant},
+                  .attributes = {attribute::integers("axes").until(9), attribute::integers("ends").until(9),
+                                 attribute::integers("starts").until(9)},
+                  .evaluate = slice::evaluate,
                   .infer = slice::infer,
                   .forward = slice::forward,
                   .backward = slice::backward,

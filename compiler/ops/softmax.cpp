@@ -55,6 +55,7 @@ std::vector<Sample> softmax_samples() {
 }
 
 const Op op_Softmax{.name = "Softmax",
+                    .attributes = {attribute::integer("axis")},
                     .infer = infer_softmax,
                     .forward = forward_softmax,
                     .backward = backward_softmax,

@@ -8,7 +8,7 @@
 // Where another node reads the loss, a term of a model's own, the forward task leaves the gradient for a loss of 1, and the backward
 // multiplies it. Labels are all counted then: the trainer knows of the last input alone how many are not.
 //
-// With the attribute "classes_last", never from a file, scores are [N, d…, C]: of every token of a sequence.
+// With NodeMarks::classes_last scores are [N, d…, C]: of every token of a sequence.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ const Node* maker_of_labels(const NodeView& node) {
   return nullptr;
 }
 
-bool classes_last(const NodeView& node) { return node.integer("classes_last", 0) != 0; }
+bool classes_last(const NodeView& node) { return node.node().marks.classes_last; }
 
 // Where the classes are.
 size_t axis_of_classes(const NodeView& node) { return classes_last(node) ? node.input_type(0).rank() - 1 : 1; }
@@ -131,11 +131,11 @@ std::vector<Sample> class_loss_samples() {
        .outputs = 2},
       {.name = "tokens",
        .inputs = {{.dims = {kBatch, {3}, {7}}}, labels({kBatch, {3}}, 7, DataType::i64)},
-       .attributes = {{"classes_last", int64_t{1}}},
+       .marks = {.classes_last = true},
        .outputs = 2},
       {.name = "tokens_by_four",
        .inputs = {{.dims = {kBatch, {3}, {1036}}}, labels({kBatch, {3}}, 1036, DataType::i64)},
-       .attributes = {{"classes_last", int64_t{1}}},
+       .marks = {.classes_last = true},
        .outputs = 2},
       {.name = "ignored",
        .inputs = {{.dims = {kBatch, {6}, {3}}}, some},
@@ -146,10 +146,16 @@ std::vector<Sample> class_loss_samples() {
 
 const Op op_SoftmaxCrossEntropyLoss{.name = "SoftmaxCrossEntropyLoss",
                                     .first_opset = 12,
+                                    .required_inputs = 2,
+                                    .most_outputs = 2,
+                                    .unmade_output = "the logarithms of the probabilities",
+                                    .attributes = {attribute::integer("ignore_index").since(12),
+                                                   attribute::text("reduction", attribute::kReductions).since(12)},
                                     .infer = infer_class_loss,
                                     .forward = [](TaskBuilder& build) { forward_class_loss(build, "SoftmaxCrossEntropy"); },
                                     .backward = backward_class_loss,
                                     .whole_numbers = 1,
+                                    .marks = {.classes_last = true},
                                     .sums_samples = true,
                                     .samples = class_loss_samples};
 

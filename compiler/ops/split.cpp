@@ -123,6 +123,10 @@ std::vector<Sample> samples() {
 
 const Op op_Split{.name = "Split",
                   .first_opset = 2,
+                  .inputs = {Slot::data, Slot::constant},
+                  .most_outputs = kAnyNumber,
+                  .attributes = {attribute::integer("axis"), attribute::integer("num_outputs").since(18),
+                                 attribute::integers("split").until(12)},
                   .infer = split_operator::infer,
                   .forward = split_operator::forward,
                   .backward = split_operator::backward,

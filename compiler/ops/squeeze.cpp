@@ -1,6 +1,7 @@
 // Squeeze: drops dimensions of 1, all of them where no axes are given; no task.
 #include <algorithm>
 
+#include "compiler/ops/evaluate.h"
 #include "compiler/ops/reshaping.h"
 
 namespace plimsoll {
@@ -31,9 +32,29 @@ std::vector<Sample> samples() {
           {.name = "all", .inputs = {image}}};
 }
 
+Known evaluate(const KnownCall& call) {
+  const auto axes = call.list("axes", 1);
+  if (!call.known(0) || !axes) return std::nullopt;
+  const Dims& from = call.known(0)->dims;
+  std::vector<bool> gone(from.size(), false);
+  for (const int64_t axis : *axes) {
+    const auto at = constants::axis_of(axis, from.size());
+    if (!at || from[*at] != Dim{1}) return std::nullopt;
+    gone[*at] = true;
+  }
+  Dims dims;
+  for (size_t i = 0; i < from.size(); ++i)
+    if (!(axes->empty() ? from[i] == Dim{1} : gone[i])) dims.push_back(from[i]);
+  return constants::reshaped(*call.known(0), std::move(dims));
+}
+
 }  // namespace squeeze
 
 const Op op_Squeeze{.name = "Squeeze",
+                    .inputs = {Slot::data, Slot::constant},
+                    .attributes = {attribute::integers("axes").until(12)},
+                    .moves_only = true,
+                    .evaluate = squeeze::evaluate,
                     .infer = squeeze::infer,
                     .forward = forward_alias,
                     .backward = backward_alias,

@@ -1,6 +1,7 @@
 // Sub with broadcasting: y = a - b.   BinarySub {a, b, y}
 // The gradients are dy and -dy, summed over what was stretched; nothing is read.
 #include "compiler/ops/binary.h"
+#include "compiler/ops/evaluate_elements.h"
 
 namespace plimsoll {
 namespace sub {
@@ -22,6 +23,13 @@ void backward(TaskBuilder& build) {
 
 const Op op_Sub{.name = "Sub",
                 .first_opset = 7,
+                .inputs = {Slot::number},
+                .required_inputs = 2,
+                .samples_rule = SamplesRule::broadcast,
+                .evaluate = [](const KnownCall& call) {
+                  return evaluate_binary(call.inputs, {.ints = [](Dim a, Dim b) { return symbolic::add(a, b, -1); },
+                                                       .reals = [](double a, double b) { return a - b; }});
+                },
                 .infer = infer_binary,
                 .forward = sub::forward,
                 .backward = sub::backward,

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "compiler/ops/op.h"
+
 namespace plimsoll {
 
 TaskBuilder::TaskBuilder(const Network& network, TaskGraph& graph)
@@ -36,7 +38,7 @@ Tensor* TaskBuilder::fed_to(size_t i) {
   TensorId made = tensor_of_[node_->node().inputs[i]];
   while (graph_.tensors[made].kind != TensorKind::input) {
     const auto turns = [&](const Node& node) {
-      return node.op == "Transpose" && tensor_of_[node.outputs[0]] == made && tensor_of_[node.inputs[0]] != made;
+      return find_op(node.op)->moves_only && tensor_of_[node.outputs[0]] == made && tensor_of_[node.inputs[0]] != made;
     };
     const auto found = std::find_if(network_.nodes.begin(), network_.nodes.end(), turns);
     if (found == network_.nodes.end()) return nullptr;

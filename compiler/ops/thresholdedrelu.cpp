@@ -31,6 +31,7 @@ std::vector<Sample> samples() {
 
 const Op op_ThresholdedRelu{.name = "ThresholdedRelu",
                             .first_opset = 10,
+                            .attributes = {attribute::real("alpha")},
                             .infer = infer_same,
                             .forward = thresholdedrelu::forward,
                             .backward = thresholdedrelu::backward,

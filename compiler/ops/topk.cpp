@@ -72,6 +72,10 @@ std::vector<Sample> samples() {
 }  // namespace top_k
 
 const Op op_TopK{.name = "TopK",
+                 .inputs = {Slot::data, Slot::constant},
+                 .most_outputs = 2,
+                 .attributes = {attribute::integer("axis"), attribute::integer("k").until(9),
+                                attribute::integer("largest").since(11), attribute::integer("sorted").since(11)},
                  .infer = top_k::infer,
                  .forward = top_k::forward,
                  .backward = top_k::backward,

@@ -2,6 +2,7 @@
 // Where only dimensions of 1 change places, the bytes are the same and there is no task.
 #include <numeric>
 
+#include "compiler/ops/evaluate.h"
 #include "compiler/ops/reshaping.h"
 #include "compiler/ops/whole.h"
 #include "runtime/attrs/shape.h"
@@ -100,9 +101,42 @@ std::vector<Sample> samples() {
           {.name = "ones", .inputs = {{.dims = {kBatch, {1}, {5}}}}, .attributes = {{"perm", Ints{1, 0, 2}}}}};
 }
 
+Known evaluate(const KnownCall& call) {
+  const KnownValue* data = call.known(0);
+  if (!data || !data->elements() || *data->elements() > kKnownLimit) return std::nullopt;
+  const size_t rank = data->dims.size();
+  std::vector<size_t> order(rank);
+  for (size_t i = 0; i < rank; ++i) order[i] = rank - 1 - i;
+  if (const auto* perm = find_attribute(call.node, "perm")) {
+    std::vector<bool> seen(rank, false);
+    if (perm->integers().size() != rank) return std::nullopt;
+    for (size_t i = 0; i < rank; ++i) {
+      const auto axis = constants::axis_of(perm->integers()[i], rank);
+      if (!axis || seen[*axis]) return std::nullopt;
+      seen[order[i] = *axis] = true;
+    }
+  }
+  Dims dims;
+  for (const size_t axis : order) dims.push_back(data->dims[axis]);
+  std::vector<size_t> chosen(static_cast<size_t>(*data->elements()));
+  for (size_t flat = 0; flat < chosen.size(); ++flat) {
+    size_t rest = flat, from = 0;
+    for (size_t i = rank; i-- > 0;) {
+      const size_t index = rest % static_cast<size_t>(dims[i].value);
+      rest /= static_cast<size_t>(dims[i].value);
+      from += index * constants::extents(data->dims, order[i]).inner;
+    }
+    chosen[flat] = from;
+  }
+  return constants::picked(*data, std::move(dims), chosen);
+}
+
 }  // namespace transpose
 
 const Op op_Transpose{.name = "Transpose",
+                      .attributes = {attribute::integers("perm")},
+                      .moves_only = true,
+                      .evaluate = transpose::evaluate,
                       .infer = transpose::infer,
                       .forward = transpose::forward,
                       .backward = transpose::backward,

@@ -1,6 +1,7 @@
 // Unsqueeze: puts in dimensions of 1, at `axes` of the result; no task.
 #include <algorithm>
 
+#include "compiler/ops/evaluate.h"
 #include "compiler/ops/reshaping.h"
 
 namespace plimsoll {
@@ -28,9 +29,29 @@ std::vector<Sample> samples() {
           {.name = "attribute", .inputs = {rows}, .attributes = {{"axes", std::vector<int64_t>{1}}}, .opset = 11}};
 }
 
+Known evaluate(const KnownCall& call) {
+  const auto axes = call.list("axes", 1);
+  if (!call.known(0) || !axes) return std::nullopt;
+  const size_t rank = call.known(0)->dims.size() + axes->size();
+  std::vector<bool> fresh(rank, false);
+  for (const int64_t axis : *axes) {
+    const auto at = constants::axis_of(axis, rank);
+    if (!at || fresh[*at]) return std::nullopt;
+    fresh[*at] = true;
+  }
+  Dims dims;
+  size_t next = 0;
+  for (size_t i = 0; i < rank; ++i) dims.push_back(fresh[i] ? Dim{1} : call.known(0)->dims[next++]);
+  return constants::reshaped(*call.known(0), std::move(dims));
+}
+
 }  // namespace unsqueeze
 
 const Op op_Unsqueeze{.name = "Unsqueeze",
+                      .inputs = {Slot::data, Slot::constant},
+                      .attributes = {attribute::integers("axes").until(12)},
+                      .moves_only = true,
+                      .evaluate = unsqueeze::evaluate,
                       .infer = unsqueeze::infer,
                       .forward = forward_alias,
                       .backward = backward_alias,

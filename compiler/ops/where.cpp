@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "compiler/ops/broadcast.h"
+#include "compiler/ops/evaluate.h"
 #include "compiler/ops/op.h"
 #include "runtime/attrs/masked_fill.h"
 #include "runtime/attrs/whole.h"
@@ -121,10 +122,32 @@ std::vector<Sample> samples() {
            .inputs = {mask({{3}, {4}}), number(0), {.dims = {{3}, {4}}, .kind = ValueKind::parameter}}}};
 }
 
+Known evaluate(const KnownCall& call) {
+  if (call.inputs.size() != 3 || !call.inputs[0].known || !call.inputs[1].known || !call.inputs[2].known) return std::nullopt;
+  const KnownValue &condition = *call.inputs[0].known, &a = *call.inputs[1].known, &b = *call.inputs[2].known;
+  if (condition.real() || a.element != b.element) return std::nullopt;
+  const auto dims = constants::broadcast({&condition.dims, &a.dims, &b.dims});
+  if (!dims) return std::nullopt;
+  const auto at = constants::broadcast_indices(condition.dims, *dims), at_a = constants::broadcast_indices(a.dims, *dims),
+             at_b = constants::broadcast_indices(b.dims, *dims);
+  KnownValue known{.element = a.element, .dims = *dims};
+  for (size_t i = 0; i < at.size(); ++i) {
+    const bool first = condition.integer(at[i]).value != 0;
+    if (known.real()) known.reals.push_back(first ? a.number(at_a[i]) : b.number(at_b[i]));
+    else known.ints.push_back(first ? a.integer(at_a[i]) : b.integer(at_b[i]));
+  }
+  return known;
+}
+
 }  // namespace where
 
 const Op op_Where{.name = "Where",
                   .first_opset = 9,
+                  .inputs = {Slot::data, Slot::number, Slot::number},
+                  .required_inputs = 3,
+                  .samples_rule = SamplesRule::broadcast,
+                  .without_gradient = {0},
+                  .evaluate = where::evaluate,
                   .infer = where::infer,
                   .forward = where::forward,
                   .backward = where::backward,

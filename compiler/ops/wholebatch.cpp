@@ -23,6 +23,7 @@ std::vector<Sample> samples() {
 const Op op_WholeBatch{.name = "WholeBatch",
                        .first_opset = 0,
                        .last_opset = 0,
+                       .moves_only = true,
                        .infer = wholebatch::infer,
                        .forward = forward_alias,
                        .samples = wholebatch::samples};

@@ -53,7 +53,7 @@ Result<IdVector<ValueId, ValueId>> find_trained(const Network& network) {
     ValueId parameter;
     for (const ValueId input : node.inputs)
       if (input.valid() && behind[input].valid()) parameter = behind[input];
-    if (!parameter.valid() || node.attributes.contains("detached")) continue;
+    if (!parameter.valid() || node.marks.detached) continue;
     if (!op_of(node).backward) {
       missing.notes.push_back(fmt::format("{} has no gradient, needed by parameter '{}'",
                                           NodeView(network, node).describe(), network.values[parameter].name));

@@ -5,7 +5,7 @@
 
 #include "compiler/import/plain_model.h"
 #include "compiler/network/simplify/batch.h"
-#include "compiler/network/simplify/known_value.h"
+#include "compiler/ir/known_value.h"
 #include "tests/import/model_builder.h"
 
 using namespace plimsoll;

@@ -287,7 +287,7 @@ TEST_CASE("what is detached is not trained") {
   CHECK_FALSE(find_value(imported->network, "a")->trainable);
   CHECK(find_value(imported->network, "b")->trainable);
   REQUIRE(find_node(imported->network, "node_detach"));
-  CHECK(find_node(imported->network, "node_detach")->attributes.contains("detached"));
+  CHECK(find_node(imported->network, "node_detach")->marks.detached);
 }
 
 // The dynamo exporter's optimizer merges small initializers that are equal and leaves no trace of it.

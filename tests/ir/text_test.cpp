@@ -1,4 +1,5 @@
 // The text forms: canonical, nothing lost, and errors that say where.
+#include "compiler/ir/network_text.h"
 #include "compiler/ir/plan_json.h"
 #include "compiler/ir/plan_text.h"
 #include "compiler/ir/task_graph_text.h"
@@ -24,6 +25,12 @@ TEST_CASE("text forms") {
       if (again.ok()) CHECK(to_text(*again) == out);
       return {{"out", out}};
     }
+    if (text_case.run == "network") {
+      const std::string out = printed(network_from_text(in));
+      const auto again = network_from_text(out);
+      if (again.ok()) CHECK(to_text(*again) == out);
+      return {{"out", out}};
+    }
     REQUIRE(text_case.run == "plan");
     const auto plan = plan_from_text(in);
     const std::string out = printed(plan);
@@ -41,21 +48,19 @@ TEST_CASE("text forms") {
 TEST_CASE("damaged texts are errors and nothing worse") {
   for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(PLIMSOLL_TEST_DIR) / "cases")) {
     const std::string good = read_text_case(entry.path()).input("in");
-    const bool graph = read_text_case(entry.path()).run == "graph";
+    const std::string kind = read_text_case(entry.path()).run;
+    const auto check = [](const auto& parse, const std::string& text) {
+      const auto parsed = parse(text);
+      if (parsed.ok()) REQUIRE(printed(parse(to_text(*parsed))) == to_text(*parsed));
+      else REQUIRE(parsed.error().message.find("line ") != std::string::npos);
+    };
     for (size_t at = 0; at < good.size(); at += 2) {
       for (const char c : {'\n', ' ', '"', '%', '9', '#', '-', '\\', '\xc3', '\0'}) {
         std::string text = good;
         text[at] = c;
-        const auto message = [&](const auto& parsed) { return parsed.ok() ? std::string() : parsed.error().message; };
-        if (graph) {
-          const auto parsed = graph_from_text(text);
-          if (parsed.ok()) REQUIRE(printed(graph_from_text(to_text(*parsed))) == to_text(*parsed));
-          else REQUIRE(message(parsed).find("line ") != std::string::npos);
-        } else {
-          const auto parsed = plan_from_text(text);
-          if (parsed.ok()) REQUIRE(printed(plan_from_text(to_text(*parsed))) == to_text(*parsed));
-          else REQUIRE(message(parsed).find("line ") != std::string::npos);
-        }
+        if (kind == "graph") check([](const std::string& it) { return graph_from_text(it); }, text);
+        else if (kind == "network") check([](const std::string& it) { return network_from_text(it); }, text);
+        else check([](const std::string& it) { return plan_from_text(it); }, text);
       }
     }
   }

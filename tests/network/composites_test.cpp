@@ -134,7 +134,7 @@ TEST_CASE("a product reads its operand transposed, where only the last two axes 
   const ValueId turned = chain.node("Transpose", {k}, {kBatch, {2}, {4}, {5}}, {{"perm", last_two}});
   CHECK(chain.fused(chain.node("MatMul", {q, turned}, {kBatch, {2}, {3}, {5}})) == "MatMul");
   CHECK(chain.last().inputs == std::vector{q, k});
-  CHECK(std::get<int64_t>(chain.last().attributes.at("transB")) == 1);
+  CHECK(chain.last().marks.transposed_b);
 
   Chain other;
   const ValueId a = other.value(ValueKind::input, {kBatch, {2}, {3}, {4}}), b = other.value(ValueKind::input, {kBatch, {5}, {2}, {4}});

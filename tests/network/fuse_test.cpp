@@ -50,8 +50,8 @@ TEST_CASE("a Relu melts into the node before it, when it is the only reader") {
   fuse_activations(chain.network);
   CHECK(chain.ops() == "Conv Conv Relu Relu");
   CHECK(chain.network.nodes[NodeId(0)].outputs[0] == b);
-  CHECK(chain.network.nodes[NodeId(0)].attributes.count("relu") == 1);
-  CHECK(chain.network.nodes[NodeId(1)].attributes.count("relu") == 0);
+  CHECK(chain.network.nodes[NodeId(0)].marks.relu);
+  CHECK(chain.network.nodes[NodeId(1)].marks.relu == false);
 }
 
 TEST_CASE("an output of the network is not melted away") {
@@ -88,10 +88,10 @@ TEST_CASE("an Add melts into the batch normalization before it, and a Relu behin
   CHECK(first.name == "BatchNormalization1");
   CHECK(first.inputs == std::vector{x, scale, scale, mean, mean, a});
   CHECK(first.outputs == std::vector{d});
-  CHECK(first.attributes.count("relu") == 1);
+  CHECK(first.marks.relu);
   CHECK(second.inputs == std::vector{d, scale, scale, mean, mean, d});
   CHECK(second.outputs == std::vector{f});
-  CHECK(second.attributes.count("relu") == 0);
+  CHECK(second.marks.relu == false);
 }
 
 //   x ─ BN ─ a ─┬─ Add ─ d          what is made later than the term is there where the Add was: the node moves

@@ -1,7 +1,7 @@
 // Models of plain data, made without a file, on their way into a network.
 #include <catch2/catch.hpp>
 
-#include "compiler/network/simplify/known_value.h"
+#include "compiler/ir/known_value.h"
 #include "compiler/network/simplify/pipeline.h"
 
 using namespace plimsoll;

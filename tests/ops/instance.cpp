@@ -42,7 +42,7 @@ Value value_of(const SampleInput& input, size_t i) {
 
 Network make_network(const Op& op, const Sample& sample) {
   Network network{.name = std::string(op.name) + "/" + sample.name};
-  Node node{.name = "node", .op = std::string(op.name), .opset = sample.opset, .attributes = sample.attributes};
+  Node node{.name = "node", .op = std::string(op.name), .opset = sample.opset, .attributes = sample.attributes, .marks = sample.marks};
   for (size_t i = 0; i < sample.inputs.size(); ++i) {
     const bool given = !left_out(sample.inputs[i]);
     node.inputs.push_back(given ? network.values.push_back(value_of(sample.inputs[i], i)) : ValueId{});

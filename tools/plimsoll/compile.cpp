@@ -22,11 +22,13 @@ class CompileCommand final : public Command {
         output_("o", cl::Required, cl::value_desc("DIR"), cl::desc("the generated directory"), cl::sub(sub)),
         force_("force", cl::desc("replace a directory that is not empty and not ours: what is in it is lost"), cl::sub(sub)),
         external_data_("external-data", cl::desc("keep the weights beside the model's file, as is done above 2 GiB"), cl::sub(sub)),
-        dry_run_("dry-run", cl::desc("everything but writing"), cl::sub(sub)) {}
+        dry_run_("dry-run", cl::desc("everything but writing"), cl::sub(sub)) {
+    one_.let_from_replace(options_);
+  }
 
   Status run() override {
     const Console console(options_.quiet);
-    PLIMSOLL_ASSIGN(PlanningRequest planning, request_of(options_));
+    PLIMSOLL_ASSIGN(PlanningRequest planning, one_.planning_request(options_));
     PLIMSOLL_ASSIGN(OnePlanRequest plan, request_of(one_));
     PLIMSOLL_ASSIGN(const Planned planned, compile({.planning = std::move(planning),
                                                     .plan = std::move(plan),

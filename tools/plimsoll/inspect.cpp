@@ -48,7 +48,7 @@ class InspectCommand final : public Command {
 
   Status run() override {
     std::error_code ignored;
-    if (std::filesystem::is_directory(what_.getValue(), ignored) || what_.getValue().ends_with(".json")) {
+    if (std::filesystem::is_directory(what_.getValue(), ignored) || what_.getValue().ends_with(".json") || what_.getValue().ends_with(".plan")) {
       for (const cl::Option& option : std::initializer_list<std::reference_wrapper<const cl::Option>>{dims_, weights_, patterns_.trainable, patterns_.freeze,
                                                                                                           patterns_.frozen_statistics, patterns_.assume, patterns_.output})
         if (option.getNumOccurrences() > 0) return Error{ExitCode::usage, fmt::format("--{} is of models, and {} is a plan", option.ArgStr.str(), what_.getValue())};

@@ -18,11 +18,13 @@ class PlanCommand final : public Command {
       : Command("plan", "compile without code: plimsoll plan net.onnx --batch 64 --budget 60% -o plan.json"),
         options_(sub),
         one_(sub),
-        output_("o", cl::init("-"), cl::value_desc("FILE"), cl::desc("plan.json; - is stdout (default)"), cl::sub(sub)) {}
+        output_("o", cl::init("-"), cl::value_desc("FILE"), cl::desc("plan.json; - is stdout (default)"), cl::sub(sub)) {
+    one_.let_from_replace(options_);
+  }
 
   Status run() override {
     const Console console(options_.quiet);
-    PLIMSOLL_ASSIGN(const PlanningRequest request, request_of(options_));
+    PLIMSOLL_ASSIGN(const PlanningRequest request, one_.planning_request(options_));
     PLIMSOLL_ASSIGN(const OnePlanRequest one, request_of(one_));
     PLIMSOLL_ASSIGN(const Planned planned, plan_model(request, one, console.messages(), PlanFor::report));
     const std::string json = to_json(planned.plan);

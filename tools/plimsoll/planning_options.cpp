@@ -138,9 +138,25 @@ OnePlanOptions::OnePlanOptions(cl::SubCommand& sub)
              cl::sub(sub)),
       what_if("what-if", cl::value_desc("SIZE"),
               cl::desc("plan once more with so many more bytes, and note in the plan what they would buy: 256MiB"), cl::sub(sub)),
-      print_after("print-after", cl::value_desc("PASS|all"), cl::desc("print the plan after a pass, to stdout"), cl::sub(sub)),
-      dump("dump", cl::value_desc("DIR"), cl::desc("write the network, the task graph and the plan after each pass"),
-           cl::sub(sub)) {}
+      print_after("print-after", cl::value_desc("PASS|all"), cl::desc("print the network or the plan after a pass, to stdout"), cl::sub(sub)),
+      dump("dump", cl::value_desc("DIR"), cl::desc("write the network after each pass, the task graph, and the plan after each pass"),
+           cl::sub(sub)),
+      from("from", cl::value_desc("FILE"),
+           cl::desc("go on from a network or a task graph that --dump wrote; without MODEL there are no weights, so `compile` takes both"), cl::sub(sub)) {}
+
+void OnePlanOptions::let_from_replace(PlanningOptions& options) const {
+  options.model.setNumOccurrencesFlag(cl::Optional);
+  options.batch.setNumOccurrencesFlag(cl::Optional);
+}
+
+Result<PlanningRequest> OnePlanOptions::planning_request(const PlanningOptions& options) const {
+  if (from.empty() && options.model.empty()) return usage(fmt::format("{} is missing", options.model.HelpStr.str()));
+  if (from.empty() && options.batch.getNumOccurrences() == 0) return usage(fmt::format("--batch N is needed: {}", options.batch.HelpStr.str()));
+  PLIMSOLL_ASSIGN(PlanningRequest request, request_of(options));
+  request.from = from;
+  if (options.batch.getNumOccurrences() == 0) request.of_model.batch = 0;  // the dump says it, or it is asked for
+  return request;
+}
 
 const std::string& policy_help(const std::string& default_name) {
   // LLVM keeps a reference to a description for as long as the program runs.

@@ -62,11 +62,14 @@ struct PlanningOptions : ModelOptions {
 // Where one plan is made: under which budget, by which policy.
 struct OnePlanOptions {
   explicit OnePlanOptions(llvm::cl::SubCommand& sub);
+  // With --from neither a model nor a batch is needed, so they are asked for here and not by their options.
+  void let_from_replace(PlanningOptions& options) const;
+  Result<PlanningRequest> planning_request(const PlanningOptions& options) const;
 
   llvm::cl::opt<std::string> budget, process_budget;
   llvm::cl::opt<std::string> policy;
   llvm::cl::opt<std::string> what_if;
-  llvm::cl::opt<std::string> print_after, dump;
+  llvm::cl::opt<std::string> print_after, dump, from;
 };
 
 // What the flags say, as the compiler takes it. Error: usage, for a flag that is no size or no NAME=SIZE. Whether the values go

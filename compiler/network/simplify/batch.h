@@ -8,7 +8,7 @@
 
 #include "compiler/ir/model.h"
 #include "compiler/ir/tensor_type.h"
-#include "compiler/network/simplify/known_value.h"
+#include "compiler/ir/known_value.h"
 #include "compiler/network/simplify/options.h"
 #include "compiler/support/status.h"
 

@@ -11,7 +11,6 @@
 #include "compiler/network/simplify/module_path.h"
 #include "compiler/network/simplify/network_builder.h"
 #include "compiler/network/simplify/padding.h"
-#include "compiler/network/simplify/slots.h"
 #include "compiler/network/simplify/spellings.h"
 #include "compiler/network/simplify/weight_roles.h"
 #include "compiler/support/bytes.h"
@@ -50,12 +49,6 @@ std::map<std::string, NodeAttribute> attributes_of(const ModelNode& node) {
   for (const ModelAttribute& from : node.attributes)
     if (auto to = std::visit(AsNodeAttribute{}, from.value)) attributes[from.name] = std::move(*to);
   return attributes;
-}
-
-// Nothing is computed there: what is made is what was read.
-bool keeps_any_type(std::string_view op) {
-  return op == "Reshape" || op == "Flatten" || op == "Squeeze" || op == "Unsqueeze" || op == "Identity" || op == "Transpose" ||
-         op == "WholeBatch";
 }
 
 }  // namespace
@@ -173,7 +166,7 @@ Status NetworkBuilder::add_operator(const ModelNode& source) {
     give_up(source, of_shapes);
     return {};
   }
-  PLIMSOLL_TRY(check_inputs(source));
+  PLIMSOLL_TRY(check_inputs(source, *op));
   if (op->addend >= 0 && source.inputs.size() > static_cast<size_t>(op->addend))
     return Error{ExitCode::invalid_model, fmt::format("{}: has {}, it takes {}", describe(source), counted(static_cast<int64_t>(source.inputs.size()), "input"), op->addend)};
   return place(source, *op);
@@ -186,20 +179,20 @@ bool NetworkBuilder::is_blocked(const ModelNode& source) {
 }
 
 Status NetworkBuilder::check_outputs(const ModelNode& source) const {
-  const std::string& op = source.op;
-  if (!is_of_onnx(source) || !(find_op(op) || can_fold(op) || has_spelling(op))) return {};
-  auto count = source.outputs.size();
-  while (count > 0 && source.outputs[static_cast<int>(count) - 1].empty()) --count;
-  if (count <= most_outputs(op)) return {};
+  const Op* op = is_of_onnx(source) ? find_onnx_op(source.op) : nullptr;
+  if (!op) return {};
+  size_t count = source.outputs.size();
+  while (count > 0 && source.outputs[count - 1].empty()) --count;
+  if (count <= op->most_outputs) return {};
   return Error{ExitCode::invalid_model, fmt::format("{}: has {}, ONNX gives it at most {}", describe(source),
-                                                    counted(static_cast<int64_t>(count), "output"), most_outputs(op))};
+                                                    counted(static_cast<int64_t>(count), "output"), op->most_outputs)};
 }
 
-Status NetworkBuilder::check_inputs(const ModelNode& source) const {
-  if (source.inputs.size() < required_inputs(source.op))
+Status NetworkBuilder::check_inputs(const ModelNode& source, const Op& op) const {
+  if (source.inputs.size() < op.required_inputs)
     return Error{ExitCode::invalid_model, fmt::format("{}: has {}, it needs {}", describe(source),
-                                                      counted(static_cast<int64_t>(source.inputs.size()), "input"), required_inputs(source.op))};
-  for (size_t i = 0; i < required_inputs(source.op); ++i)
+                                                      counted(static_cast<int64_t>(source.inputs.size()), "input"), op.required_inputs)};
+  for (size_t i = 0; i < op.required_inputs; ++i)
     if (source.inputs[i].empty())
       return Error{ExitCode::invalid_model, fmt::format("{}: its input {} is left out", describe(source), i)};
   return {};
@@ -216,7 +209,7 @@ Status NetworkBuilder::place(const ModelNode& source, const Op& op) {
 
 bool NetworkBuilder::computes_shapes(const ModelNode& source) {
   if (!is_of_onnx(source) || !can_fold(source.op)) return false;
-  if (source.op == "Shape" || source.op == "Size") return true;
+  if (const Op* op = find_onnx_op(source.op); op && op->reads_shapes) return true;
   return std::all_of(source.inputs.begin(), source.inputs.end(), [&](const std::string& name) {
     return name.empty() || table_[table_.find(name)].perhaps_known || table_.known(table_.find(name));
   });
@@ -242,7 +235,7 @@ Status NetworkBuilder::stretch_constants(const ModelNode& source) {
     const Entry& entry = table_[index];
     if (entry.data.valid() || !entry.known || !entry.known->alike_for_each_sample()) continue;
     if (!entry.known->real() && !(op && op->any_type && data_type_of(entry.known->element))) continue;
-    if (slot != Slot::data && slot != Slot::number && slot != Slot::weight) continue;
+    if (slot != Slot::data && slot != Slot::number && !is_weight(slot)) continue;
     const Dims& dims = entry.known->dims;
     const auto of_samples = std::count_if(dims.begin(), dims.end(), [](Dim dim) { return dim.batch; });
     if (of_samples != 1 || (entry.known->real() && entry.known->element != ElementType::f32)) continue;
@@ -281,10 +274,10 @@ Status NetworkBuilder::infer(const ModelNode& given, const Op& op) {
             .opset = static_cast<int>(opset_),
             .attributes = attributes_of(source),
             .module_path = module_path_of(source)};
-  if (model_.author && node.op == "Gather" && !given.inputs.empty())
+  if (model_.author && slot_of(node.op, 1) == Slot::indices && !given.inputs.empty())
     if (const auto padding = model_.author->padding.find(given.inputs[0]); padding != model_.author->padding.end())
-      node.attributes["padding_idx"] = padding->second;
-  if (is_detached(given, model_)) node.attributes["detached"] = int64_t{1};
+      node.marks.padding_index = padding->second;
+  node.marks.detached = is_detached(given, model_);
   if (const auto zeros = !source.inputs.empty() ? absorbed_.find(source.inputs[0]) : absorbed_.end(); zeros != absorbed_.end())
     absorb(zeros->second, node);
   for (size_t i = 0; i < source.inputs.size(); ++i) {
@@ -297,18 +290,17 @@ Status NetworkBuilder::infer(const ModelNode& given, const Op& op) {
     node.inputs.push_back(*input);
   }
   while (!node.inputs.empty() && !node.inputs.back().valid()) node.inputs.pop_back();
-  // Outputs that nobody reads do not exist: the running statistics of a BatchNormalization, the mask of a Dropout. The parts of a
-  // Split do, for their lengths are told by their places.
+  // Outputs that nobody reads do not exist: the running statistics of a BatchNormalization, the mask of a Dropout. Those of a
+  // Split do: their places tell their lengths.
   for (size_t i = 0; i < source.outputs.size(); ++i)
-    node.outputs.push_back(i == 0 || readers_.contains(source.outputs[i]) || source.op == "Split"
+    node.outputs.push_back(i == 0 || readers_.contains(source.outputs[i]) || op.most_outputs == kAnyNumber
                                ? table_.add({.name = source.outputs[i].empty() ? node.name + ":0" : source.outputs[i]})
                                : ValueId());
   while (!node.outputs.back().valid()) node.outputs.pop_back();
 
   const NodeView view(network_, node);
-  // The kernel's second output is how many labels were right; ONNX's is the logarithms of the probabilities.
-  if (node.op == "SoftmaxCrossEntropyLoss" && node.outputs.size() > 1)
-    return view.unsupported("output 1, the logarithms of the probabilities, is read, but no kernel makes it");
+  if (!op.unmade_output.empty() && node.outputs.size() > 1)
+    return view.unsupported(fmt::format("output 1, {}, is read, but no kernel makes it", op.unmade_output));
   PLIMSOLL_ASSIGN(const std::vector<TensorType> types, op.infer(view));
   PLIMSOLL_TRY(check_inputs_are_real(view, op));
   for (size_t i = 0; i < node.outputs.size(); ++i) {
@@ -339,7 +331,7 @@ std::string NetworkBuilder::unique_name(const ModelNode& source) {
 }
 
 Status NetworkBuilder::check_inputs_are_real(const NodeView& view, const Op& op) const {
-  if (keeps_any_type(op.name) || op.any_type) return {};
+  if (op.moves_only || op.any_type) return {};
   for (size_t i = 0; i < view.input_count(); ++i)
     if (view.has_input(i) && view.input(i).kind != ValueKind::constant && view.input_type(i).type != DataType::f32 &&
         static_cast<int>(i) != op.whole_numbers)
@@ -349,7 +341,7 @@ Status NetworkBuilder::check_inputs_are_real(const NodeView& view, const Op& op)
 
 // Sizes are sums and products of bytes later on; here is where they are known to fit.
 Status NetworkBuilder::check_type(const NodeView& view, const TensorType& type) const {
-  if (type.type != DataType::f32 && !keeps_any_type(view.node().op) && !find_op(view.node().op)->any_type)
+  if (type.type != DataType::f32 && !find_op(view.node().op)->moves_only && !find_op(view.node().op)->any_type)
     return view.unsupported("only f32 has kernels, the input is " + to_string(view.input_type(0)));
   if (type.rank() > kMaxRank)
     return view.unsupported(fmt::format("its output has {} dimensions, at most {} are supported", type.rank(), kMaxRank));

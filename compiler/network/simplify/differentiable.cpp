@@ -1,34 +1,22 @@
 #include "compiler/network/simplify/differentiable.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "compiler/network/simplify/fold.h"
 #include "compiler/network/simplify/graph_edit.h"
-#include "compiler/network/simplify/known_value.h"
+#include "compiler/ir/known_value.h"
 #include "compiler/network/simplify/weight_roles.h"
-#include "compiler/ops/activation.h"
+#include "compiler/ops/op.h"
 
 namespace plimsoll {
 namespace {
 
-// Operators without a gradient that have no kernels. compiler/ops knows the others.
-constexpr std::array<std::string_view, 17> kFlat = {
-    "And", "ArgMax", "ArgMin", "Equal", "Greater", "GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual", "NonZero", "Not",
-    "OneHot", "Or", "Shape", "Size", "Xor"};
-
 bool has_slope(const ModelNode& node, size_t input) {
-  const std::string& op = node.op;
-  if (std::find(kFlat.begin(), kFlat.end(), op) != kFlat.end()) return false;
-  if (const Op* known = op == "Cast" ? nullptr : find_op(op); known && known->backward == zero_gradient) return false;
-  if (op == "CastLike" && input == 1) return false;  // only its type is read
-  if (op == "Where" && input == 0) return false;
-  if ((op == "Gather" || op == "GatherElements" || op == "ScatterElements") && input == 1) return false;
-  if (op == "RotaryEmbedding" && input > 0) return false;  // tables of angles: no exporter's are trained
-  if (op != "Cast") return true;
-  const ModelAttribute* to = find_attribute(node, "to");
-  return !to || is_real(to->element());
+  const Op* op = find_onnx_op(node.op);
+  if (!op) return true;
+  const ModelAttribute* type = op->element_type.empty() ? nullptr : find_attribute(node, op->element_type);
+  return has_slope(*op, input) && (!type || is_real(type->element()));
 }
 
 }  // namespace

@@ -7,12 +7,6 @@
 namespace plimsoll {
 namespace {
 
-bool broadcasts(std::string_view op) {
-  return op == "Add" || op == "Sub" || op == "Mul" || op == "Div" || op == "Pow" || op == "Where" || op == "Min" ||
-         op == "Max" || op == "And" || op == "Or" || op == "Xor" || op == "Mod" || op == "Equal" || op == "Less" ||
-         op == "LessOrEqual" || op == "Greater" || op == "GreaterOrEqual";
-}
-
 // The first of what lies along the axis, where all of it is the same. nullopt: it is not.
 std::optional<KnownValue> first_along(const KnownValue& known, size_t axis) {
   KnownValue first{.element = known.element, .dims = known.dims};
@@ -166,11 +160,13 @@ void NetworkBuilder::follow_constant(ModelNode& node) {
 }
 
 Status NetworkBuilder::fit_inputs(ModelNode& node) {
-  if (broadcasts(node.op)) keep_one_sample(node);
-  if (node.op == "Concat") PLIMSOLL_TRY(repeat_for_samples(node));
-  if (node.op == "Conv" || node.op == "MatMul" || node.op == "Gemm" ||
-      node.op == "LayerNormalization")
-    follow_constant(node);
+  const Op* op = find_onnx_op(node.op);
+  switch (op ? op->samples_rule : SamplesRule::apart) {
+    case SamplesRule::apart: break;
+    case SamplesRule::broadcast: keep_one_sample(node); break;
+    case SamplesRule::beside: return repeat_for_samples(node);
+    case SamplesRule::first_input: follow_constant(node); break;
+  }
   return {};
 }
 

@@ -1,4 +1,4 @@
-// Constants that have as many samples as the batch: alike_for_each_sample() of tensor_data.h, or numbered sample by
+// Constants that have as many samples as the batch: alike_for_each_sample() of ir/known_value.h, or numbered sample by
 // sample.
 //
 // The shape of such a constant depends on the batch. A rule that folds constants of known size is asked for one sample
@@ -7,11 +7,12 @@
 // two cases. The number itself is compared with others, so it may be read as a shape only. And samples are counted and
 // their numbers compared: what is numbered goes only through operators that bring it elsewhere, add to it, or pick by
 // it.
+#include "compiler/network/simplify/fold_alike.h"
+
 #include <algorithm>
 #include <array>
 #include <string_view>
 
-#include "compiler/network/simplify/fold_call.h"
 #include "compiler/support/bytes.h"
 
 namespace plimsoll::folding {
@@ -106,7 +107,7 @@ Known with_samples(const KnownValue& known, int64_t samples) {
   }
   const auto stored = stored_indices(known.dims, samples);
   if (!stored) return std::nullopt;
-  KnownValue all = picked(known, known.dims, *stored);
+  KnownValue all = constants::picked(known, known.dims, *stored);
   for (Dim& dim : all.dims)
     if (dim.batch) dim = {dim.value * samples};
   for (Dim& item : all.ints)
@@ -122,7 +123,7 @@ bool same_number(double a, double b) { return a == b || (a != a && b != b); }
 
 }  // namespace
 
-Known alike(const Call& call, Known (*fold)(const Call&)) {
+Known alike(const KnownCall& call, Known (*fold)(const KnownCall&)) {
   // What is the larger depends on how many samples there are; exporters read the shape of it only, so no more is known.
   const bool only_shape = call.node.op == "Max" || call.node.op == "Min";
   bool any = false, numbered_any = false;
@@ -144,7 +145,7 @@ Known alike(const Call& call, Known (*fold)(const Call&)) {
   std::vector<KnownValue> results;
   for (int64_t samples = 1; samples <= kMostSamples; ++samples) {
     std::vector<KnownValue> values(call.inputs.size());
-    std::vector<FoldInput> inputs = call.inputs;
+    std::vector<KnownInput> inputs = call.inputs;
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!inputs[i].known) continue;
       Known value = with_samples(*inputs[i].known, samples);

@@ -7,7 +7,7 @@
 
 #include "compiler/network/simplify/fold.h"
 #include "compiler/network/simplify/graph_edit.h"
-#include "compiler/network/simplify/slots.h"
+#include "compiler/ops/op.h"
 #include "compiler/support/counted.h"
 
 namespace plimsoll {
@@ -24,7 +24,7 @@ std::unordered_map<std::string, Place> find_places(const Model& model, const Gra
     for (size_t i = 0; i < source.inputs.size(); ++i) {
       const Slot slot = slot_of(source.op, i);
       if (slot == Slot::statistic) places[source.inputs[i]] = Place::statistic;
-      else if (slot == Slot::weight) places.try_emplace(source.inputs[i], Place::weight);
+      else if (is_weight(slot)) places.try_emplace(source.inputs[i], Place::weight);
       else if (source.op == "Identity" && places.contains(source.outputs[0]))
         places.try_emplace(source.inputs[i], places[source.outputs[0]]);
     }
@@ -50,7 +50,7 @@ Result<bool> lift_weights(Model& model, const GraphOrder& order, std::vector<std
     if (!is_of_onnx(node) || node.outputs.size() != 1) continue;
     const bool constant = node.op == "Constant", fill = node.op == "ConstantOfShape";
     if (!constant && !fill) continue;
-    std::vector<FoldInput> inputs;
+    std::vector<KnownInput> inputs;
     for (const std::string& input : node.inputs)
       inputs.push_back({shapes.contains(input) ? &shapes.at(input) : nullptr, nullptr});
     const auto place = places.find(node.outputs[0]);

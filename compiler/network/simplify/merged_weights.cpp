@@ -6,7 +6,7 @@
 #include <set>
 
 #include "compiler/network/simplify/module_path.h"
-#include "compiler/network/simplify/slots.h"
+#include "compiler/ops/op.h"
 #include "compiler/support/counted.h"
 
 namespace plimsoll {

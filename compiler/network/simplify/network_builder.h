@@ -50,7 +50,7 @@ class NetworkBuilder {
 
   // What a node is when it stays none.
   bool is_alias(const ModelNode& source);
-  std::vector<FoldInput> fold_inputs(const ModelNode& source);
+  std::vector<KnownInput> fold_inputs(const ModelNode& source);
   ElementType element_of(const Entry& entry) const;
   ElementType cast_to(const ModelNode& source);
   Result<bool> add_spelled(const ModelNode& source);
@@ -87,7 +87,7 @@ class NetworkBuilder {
   Status add_expand(const std::string& from, const Dims& dims, const std::string& to);
   Status add_reshape(const std::string& from, const Dims& dims, const std::string& to);
   std::string unique_name(const ModelNode& source);
-  Status check_inputs(const ModelNode& source) const;
+  Status check_inputs(const ModelNode& source, const Op& op) const;
   Status check_outputs(const ModelNode& source) const;
   Status check_inputs_are_real(const NodeView& view, const Op& op) const;
   Status check_type(const NodeView& view, const TensorType& type) const;

@@ -6,8 +6,8 @@
 
 #include "compiler/network/simplify/batch.h"
 #include "compiler/network/simplify/fold.h"
-#include "compiler/network/simplify/slots.h"
 #include "compiler/ops/gather.h"
+#include "compiler/ops/op.h"
 
 namespace plimsoll {
 namespace {
@@ -15,9 +15,6 @@ namespace {
 bool is_zero(const KnownValue* known) {
   return known && known->real() && std::all_of(known->reals.begin(), known->reals.end(), [](double item) { return item == 0; });
 }
-
-// As their third input.
-bool has_bias(std::string_view op) { return op == "Conv" || op == "ConvTranspose" || op == "Gemm"; }
 
 }  // namespace
 
@@ -28,16 +25,16 @@ Result<ValueId> NodeInputs::add(const ModelNode& source, size_t i) {
   const Slot slot = slot_of(source.op, i);
   if (slot == Slot::state && is_zero(table_.known(index))) return ValueId();  // what the operator starts with anyway
   // Likewise a bias that is no weight but computed to be zero, as torch's dynamo exporter writes where a layer has none.
-  if (i == 2 && has_bias(source.op) && is_zero(table_.known(index))) return ValueId();
-  const KnownValue* known = slot == Slot::constant ? table_.known_constant(index)
+  if (slot == Slot::bias && is_zero(table_.known(index))) return ValueId();
+  const KnownValue* known = is_constant(slot)      ? table_.known_constant(index)
                             : slot == Slot::number ? table_.known(index)
                                                    : nullptr;
   if (known && slot == Slot::number && (known->elements() != 1 || known->depends_on_batch())) known = nullptr;
   if (!known) return table_.as_data(index, slot);
-  if (source.op == "Reshape") return add_reshape_target(source, *known);
-  if (source.op == "Gather" && i == 1 && picks_rows_at_random(source, *known)) return table_.as_data(index, Slot::data);
-  if (source.op == "Resize" && i == 3) return add_resize_target(source, *known);
-  if (source.op == "Expand" && exported_batch_ && !known->depends_on_batch())
+  if (slot == Slot::target) return add_reshape_target(source, *known);
+  if (slot == Slot::indices && picks_rows_at_random(source, *known)) return table_.as_data(index, Slot::data);
+  if (slot == Slot::sizes) return add_resize_target(source, *known);
+  if (slot == Slot::shape && exported_batch_ && !known->depends_on_batch())
     return table_.add_constant(name, expand_target(source, *known));
   if (known->depends_on_batch()) return add_batch_constant(source, i, *known);
   if (*known->elements() > kKnownLimit)
@@ -116,17 +113,18 @@ Result<ValueId> NodeInputs::add_resize_target(const ModelNode& source, KnownValu
 
 // A constant in which the batch appears, for an operator whose meaning has a way to say it without the number.
 Result<ValueId> NodeInputs::add_batch_constant(const ModelNode& source, size_t i, KnownValue known) {
+  const Slot slot = slot_of(source.op, i);
   const Dims* x = table_.dims(table_.find(source.inputs[0]));
   const bool listed = x && known.dims.size() == 1 && !known.dims[0].batch && known.ints.size() == static_cast<size_t>(known.dims[0].value);
   bool said = listed;
   for (size_t j = 0; said && j < known.ints.size(); ++j) {
     if (!known.ints[j].batch) continue;
-    if (source.op == "Expand") {  // 1 keeps a dimension as it is, -1 is the number of samples
+    if (slot == Slot::shape) {  // 1 keeps a dimension as it is, -1 is the number of samples
       const size_t behind = known.ints.size() - j;
       const bool there = behind <= x->size() && (*x)[x->size() - behind] == known.ints[j];
       said = there || known.ints[j] == kBatch;
       known.ints[j] = {there ? 1 : -1};
-    } else if (source.op == "Slice" && i == 2) {  // up to the end
+    } else if (slot == Slot::ends) {  // up to the end
       const std::optional<size_t> axis = slice_axis(source, j, x->size());
       said = axis && (*x)[*axis] == known.ints[j];
       known.ints[j] = {INT64_MAX};

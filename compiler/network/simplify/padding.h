@@ -10,7 +10,7 @@
 
 #include "compiler/ir/model.h"
 #include "compiler/ir/network.h"
-#include "compiler/network/simplify/known_value.h"
+#include "compiler/ir/known_value.h"
 
 namespace plimsoll {
 

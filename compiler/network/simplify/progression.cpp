@@ -77,8 +77,8 @@ Known known_of(Progression from, ElementType element) {
 }
 
 // 0, step, 2·step, … below a multiple of the batch that is one of the step.
-Known fold_range(const std::vector<FoldInput>& inputs) {
-  for (const FoldInput& input : inputs)
+Known fold_range(const std::vector<KnownInput>& inputs) {
+  for (const KnownInput& input : inputs)
     if (!input.known || input.known->real() || input.known->elements() != 1) return std::nullopt;
   if (inputs.size() != 3) return std::nullopt;
   const Dim start = inputs[0].known->integer(0), limit = inputs[1].known->integer(0), step = inputs[2].known->integer(0);
@@ -158,7 +158,7 @@ std::optional<Progression> reshaped(const Progression& from, const KnownValue* t
 }
 
 // Of Unsqueeze, in the result, and of Squeeze, as the opset has them.
-std::optional<Ints> axes_of(const ModelNode& node, const std::vector<FoldInput>& inputs, size_t rank) {
+std::optional<Ints> axes_of(const ModelNode& node, const std::vector<KnownInput>& inputs, size_t rank) {
   Ints axes;
   if (const ModelAttribute* given = find_attribute(node, "axes")) {
     axes.assign(given->integers().begin(), given->integers().end());
@@ -203,7 +203,7 @@ std::optional<Progression> expanded(const Progression& from, const KnownValue* s
 }
 
 // All of it, as exporters write a colon.
-bool slices_nothing(const std::vector<FoldInput>& inputs) {
+bool slices_nothing(const std::vector<KnownInput>& inputs) {
   const auto are_all = [&](size_t i, bool (*holds)(int64_t)) {
     if (i >= inputs.size() || !inputs[i].known) return i > 2;  // axes, which do not matter, and steps may be left out
     const KnownValue& known = *inputs[i].known;
@@ -218,13 +218,13 @@ bool slices_nothing(const std::vector<FoldInput>& inputs) {
 
 }  // namespace
 
-Known fold_progression(const ModelNode& node, const std::vector<FoldInput>& inputs) {
+Known fold_progression(const ModelNode& node, const std::vector<KnownInput>& inputs) {
   const std::string_view op = node.op;
   if (inputs.empty() || !inputs[0].known || inputs[0].known->real()) return std::nullopt;
   if (op == "Range") return fold_range(inputs);
   const ElementType element = inputs[0].known->element;
   const KnownValue* second = inputs.size() > 1 ? inputs[1].known : nullptr;
-  const bool of_samples = std::any_of(inputs.begin(), inputs.end(), [](const FoldInput& input) {
+  const bool of_samples = std::any_of(inputs.begin(), inputs.end(), [](const KnownInput& input) {
     return input.known && depends_on_batch(input.known->dims);
   });
   const bool to_samples = op == "Expand" && second && std::any_of(second->ints.begin(), second->ints.end(), [](Dim dim) { return dim.batch; });

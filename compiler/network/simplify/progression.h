@@ -14,7 +14,7 @@
 namespace plimsoll {
 
 // The first output of a node some input of which is one, or depends on the batch as one may; nullopt: it is none.
-std::optional<KnownValue> fold_progression(const ModelNode& node, const std::vector<FoldInput>& inputs);
+std::optional<KnownValue> fold_progression(const ModelNode& node, const std::vector<KnownInput>& inputs);
 
 // As indices into the first of `dims`, which is the samples': the same numbers within each of `groups` equal parts of it.
 struct PicksOfEachSample {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "compiler/network/simplify/fold.h"
-#include "compiler/network/simplify/known_value.h"
+#include "compiler/ir/known_value.h"
 
 namespace plimsoll {
 namespace {

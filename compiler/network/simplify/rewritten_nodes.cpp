@@ -45,8 +45,8 @@ bool NetworkBuilder::is_alias(const ModelNode& source) {
   return to != ElementType::undefined && element_of(table_[table_.find(source.inputs[0])]) == to;
 }
 
-std::vector<FoldInput> NetworkBuilder::fold_inputs(const ModelNode& source) {
-  std::vector<FoldInput> inputs;
+std::vector<KnownInput> NetworkBuilder::fold_inputs(const ModelNode& source) {
+  std::vector<KnownInput> inputs;
   for (const std::string& name : source.inputs) {
     if (name.empty()) {
       inputs.emplace_back();
@@ -65,7 +65,7 @@ Result<bool> NetworkBuilder::add_spelled(const ModelNode& source) {
     give_up(source, false);
     return true;
   }
-  PLIMSOLL_TRY(check_inputs(source));
+  PLIMSOLL_TRY(check_inputs(source, *find_onnx_op(source.op)));
   const auto index = [&](size_t i) { return table_.find(source.inputs[i]); };
   if (!table_.dims(index(0))) return false;
   Result<std::vector<ModelNode>> nodes = spell_out({.node = source,

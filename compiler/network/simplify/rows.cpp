@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/network/simplify/network_builder.h"
+#include "compiler/ops/slice_range.h"
 
 namespace plimsoll {
 namespace {
@@ -72,9 +73,8 @@ NetworkBuilder::RowsOf NetworkBuilder::look_through(const std::string& name, int
     if (below.rows.empty() || below.in_front) return itself;
     int64_t all = 0;
     for (const Rows& part : below.rows) all += part.count;
-    const auto bound = [&](int64_t given) { return std::clamp<int64_t>(given < 0 ? std::max(given, -all) + all : given, 0, all); };
-    const int64_t first = bound((*starts)[0]);
-    return {.rows = cut_rows(below.rows, first, bound((*ends)[0]) - first)};
+    const SliceRange range = slice_range((*starts)[0], (*ends)[0], 1, all);
+    return {.rows = cut_rows(below.rows, range.first, range.count)};
   }
   return itself;
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compiler/ir/model.h"
-#include "compiler/network/simplify/known_value.h"
+#include "compiler/ir/known_value.h"
 #include "compiler/support/status.h"
 
 namespace plimsoll {

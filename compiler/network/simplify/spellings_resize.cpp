@@ -83,7 +83,7 @@ std::optional<KnownValue> matrix_of(const Writer& w, const ResizedAxis& axis, bo
       sum += weight;
     }
     for (int64_t i = 0; i < axis.in; ++i)
-      matrix.reals[static_cast<size_t>(turned ? i * axis.out + o : o * axis.in + i)] = rounded(row[static_cast<size_t>(i)] / sum, matrix.element);
+      matrix.reals[static_cast<size_t>(turned ? i * axis.out + o : o * axis.in + i)] = constants::rounded(row[static_cast<size_t>(i)] / sum, matrix.element);
   }
   return matrix;
 }

@@ -11,9 +11,9 @@
 
 #include "compiler/ir/model.h"
 #include "compiler/ir/network.h"
-#include "compiler/network/simplify/known_value.h"
-#include "compiler/network/simplify/slots.h"
+#include "compiler/ir/known_value.h"
 #include "compiler/network/simplify/weight_roles.h"
+#include "compiler/ops/slot.h"
 
 namespace plimsoll {
 

@@ -8,8 +8,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "compiler/network/simplify/known_value.h"
-#include "compiler/network/simplify/slots.h"
+#include "compiler/ir/known_value.h"
+#include "compiler/ops/op.h"
 
 namespace plimsoll {
 namespace {
@@ -103,7 +103,7 @@ class RoleFinder {
       const auto roots = root_.find(node.inputs[i]);
       if (roots == root_.end()) continue;
       // A product of weights with each other (the power iteration of a spectral norm) is no layer.
-      const bool weight = slot_of(op, i) == Slot::weight && fed_.contains(node.inputs[0]);
+      const bool weight = is_weight(slot_of(op, i)) && fed_.contains(node.inputs[0]);
       if (weight && (roots->second.size() == 1 || is_recurrent(op)))
         for (const ModelTensor* root : roots->second)
           roles_[root->name] = {WeightRole::Kind::parameter, fmt::format("a weight of {}", describe(node))};

@@ -1,5 +1,5 @@
-// How nodes are folded. Rules that put the elements of constants elsewhere are in fold_elements.cpp, element by element
-// arithmetic is in fold_arithmetic.cpp, constants with as many samples as the batch in fold_alike.cpp, all others in fold.cpp.
+// What an operator makes of inputs that are known while compiling: Op::evaluate. This is the one meaning of it for constants and for
+// shapes, in which the number of samples stands as a symbol.
 #pragma once
 
 #include <optional>
@@ -7,16 +7,25 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/network/simplify/fold.h"
+#include "compiler/ir/known_value.h"
+#include "compiler/ir/model.h"
 
-namespace plimsoll::folding {
+namespace plimsoll {
 
 using Known = std::optional<KnownValue>;
 
-struct Call {
+// An input as far as it is known. Both null: the optional input is left out, or nothing is known.
+struct KnownInput {
+  const KnownValue* known = nullptr;
+  const Dims* dims = nullptr;
+  ElementType element = ElementType::undefined;  // its type, where that is known
+};
+
+// A node of a model, before it is one of a network.
+struct KnownCall {
   const ModelNode& node;
   int64_t opset;
-  const std::vector<FoldInput>& inputs;
+  const std::vector<KnownInput>& inputs;
 
   const KnownValue* known(size_t i) const { return i < inputs.size() ? inputs[i].known : nullptr; }
   const Dims* dims(size_t i) const {
@@ -42,6 +51,9 @@ struct Call {
     return items;
   }
 };
+
+// Pieces of which rules are made.
+namespace constants {
 
 inline KnownValue integers(std::vector<Dim> items) {
   KnownValue known{.element = ElementType::i64, .dims = {{static_cast<int64_t>(items.size())}}};
@@ -72,18 +84,26 @@ inline std::optional<size_t> axis_of(int64_t axis, size_t rank) {
   return static_cast<size_t>(axis);
 }
 
-// The rule `fold`, on inputs that are the same for each sample. nullopt: they are not, or what is made is not (fold_alike.cpp).
-Known alike(const Call& call, Known (*fold)(const Call&));
+// Elements before, at and after an axis. Of shapes without the batch.
+struct Extents { size_t outer = 1, at = 1, inner = 1; };
 
-Known concat(const Call& call);
-Known cumulative_sum(const Call& call);
-Known gather(const Call& call);
-Known gather_elements(const Call& call);
-Known gather_nd(const Call& call);
-Known scatter_nd(const Call& call);
-Known slice(const Call& call);
-Known tile(const Call& call);
-Known transpose(const Call& call);
-Known trilu(const Call& call);
+Extents extents(const Dims& dims, size_t axis);
 
-}  // namespace plimsoll::folding
+// Where an index (the last dimension of `indices`) begins in the data, and how many elements stand there.
+struct Places {
+  std::vector<size_t> at = {};
+  size_t length = 1;
+};
+std::optional<Places> places_of(const KnownValue& data, const KnownValue& indices);
+
+// As the element type holds it.
+double rounded(double value, ElementType element);
+
+// NumPy's broadcasting; nullopt when the shapes do not fit or depend on the batch.
+std::optional<Dims> broadcast(const std::vector<const Dims*>& shapes);
+
+// For each element of `to`, row-major, the index of the element of `from` (broadcast to it) that stands there.
+std::vector<size_t> broadcast_indices(const Dims& from, const Dims& to);
+
+}  // namespace constants
+}  // namespace plimsoll

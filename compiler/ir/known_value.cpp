@@ -1,4 +1,4 @@
-#include "compiler/network/simplify/known_value.h"
+#include "compiler/ir/known_value.h"
 
 #include <bit>
 #include <cmath>

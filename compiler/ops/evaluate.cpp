@@ -1,0 +1,83 @@
+#include "compiler/ops/evaluate.h"
+
+#include <algorithm>
+
+#include "compiler/support/bytes.h"
+
+namespace plimsoll::constants {
+
+Extents extents(const Dims& dims, size_t axis) {
+  Extents e;
+  for (size_t i = 0; i < dims.size(); ++i)
+    (i < axis ? e.outer : i == axis ? e.at : e.inner) *= static_cast<size_t>(dims[i].value);
+  return e;
+}
+
+std::optional<Places> places_of(const KnownValue& data, const KnownValue& indices) {
+  if (!data.elements() || *data.elements() > kKnownLimit || indices.real() || !indices.elements() || indices.dims.empty() ||
+      *indices.elements() > kKnownLimit)
+    return std::nullopt;
+  const size_t depth = static_cast<size_t>(indices.dims.back().value), count = depth == 0 ? 0 : static_cast<size_t>(*indices.elements()) / depth;
+  if (depth == 0 || depth > data.dims.size()) return std::nullopt;
+  Places places;
+  for (size_t axis = depth; axis < data.dims.size(); ++axis) places.length *= static_cast<size_t>(data.dims[axis].value);
+  for (size_t i = 0; i < count; ++i) {
+    size_t at = 0;
+    for (size_t axis = 0; axis < depth; ++axis) {
+      const Dim index = indices.integer(i * depth + axis);
+      const auto along = index.batch ? std::nullopt : axis_of(index.value, static_cast<size_t>(data.dims[axis].value));
+      if (!along) return std::nullopt;
+      at = at * static_cast<size_t>(data.dims[axis].value) + *along;
+    }
+    places.at.push_back(at * places.length);
+  }
+  return places;
+}
+
+double rounded(double value, ElementType element) {
+  return element == ElementType::f32 ? static_cast<double>(static_cast<float>(value)) : value;
+}
+
+std::optional<Dims> broadcast(const std::vector<const Dims*>& shapes) {
+  size_t rank = 0;
+  for (const Dims* shape : shapes) rank = std::max(rank, shape->size());
+  Dims dims(rank, Dim{1});
+  for (const Dims* shape : shapes)
+    for (size_t i = 0; i < shape->size(); ++i) {
+      const Dim dim = (*shape)[i];
+      Dim& common = dims[rank - shape->size() + i];
+      if (dim.batch || dim.value < 0) return std::nullopt;
+      if (dim.value == 1 || dim == common) continue;
+      if (common.value != 1) return std::nullopt;
+      common = dim;
+    }
+  int64_t count = 1;
+  for (const Dim dim : dims) {
+    const auto product = checked_mul(count, dim.value);
+    if (!product || *product > kKnownLimit) return std::nullopt;
+    count = *product;
+  }
+  return dims;
+}
+
+std::vector<size_t> broadcast_indices(const Dims& from, const Dims& to) {
+  size_t count = 1;
+  for (const Dim dim : to) count *= static_cast<size_t>(dim.value);
+  std::vector<size_t> strides(to.size(), 0);
+  size_t stride = 1;
+  for (size_t i = from.size(); i-- > 0;) {
+    if (from[i].value != 1) strides[to.size() - from.size() + i] = stride;
+    stride *= static_cast<size_t>(from[i].value);
+  }
+  std::vector<size_t> indices(count);
+  for (size_t flat = 0; flat < count; ++flat) {
+    size_t rest = flat;
+    for (size_t i = to.size(); i-- > 0;) {
+      indices[flat] += rest % static_cast<size_t>(to[i].value) * strides[i];
+      rest /= static_cast<size_t>(to[i].value);
+    }
+  }
+  return indices;
+}
+
+}  // namespace plimsoll::constants

@@ -1,0 +1,82 @@
+// Passes on networks, each on a text:   RUN: PASS [--images=nChw16c] [--freeze=PATTERN] [--trainable=PATTERN]
+#include <map>
+
+#include "compiler/ir/network_text.h"
+#include "compiler/network/check.h"
+#include "compiler/network/composites.h"
+#include "compiler/network/freeze.h"
+#include "compiler/network/fuse.h"
+#include "compiler/network/fuse_additions.h"
+#include "compiler/network/layout.h"
+#include "compiler/network/pipeline.h"
+#include "tests/text_case.h"
+
+using namespace plimsoll;
+
+namespace {
+
+Layout layout_named(const std::string& name) {
+  for (size_t i = 0; i < kLayoutNames.size(); ++i)
+    if (kLayoutNames[i] == name) return static_cast<Layout>(i);
+  FAIL("'" << name << "' is no layout");
+  return Layout::plain;
+}
+
+// What is printed: the notes of the pass, as comments, and the network; or the error.
+std::string after_pass(const TextCase& text_case, Network network) {
+  const std::string pass = text_case.run.substr(0, text_case.run.find(' '));
+  std::vector<std::string> notes;
+  if (pass == "fuse") {
+    fuse(network);
+  } else if (pass == "fuse_activations") {
+    fuse_activations(network);
+  } else if (pass == "fuse_additions") {
+    fuse_additions(network);
+  } else if (pass == "composites") {
+    fuse_composites(network);
+  } else if (pass == "layout") {
+    assign_layouts(network, layout_named(text_case.option("images", "nChw16c")));
+  } else {
+    REQUIRE(pass == "freeze");
+    WeightPatterns patterns;
+    if (const std::string pattern = text_case.option("freeze"); !pattern.empty()) patterns.freeze = {pattern};
+    if (const std::string pattern = text_case.option("trainable"); !pattern.empty()) patterns.trainable = {pattern};
+    if (const Status status = freeze_weights(network, patterns, notes); !status.ok()) return status.error().message;
+  }
+  std::string text;
+  for (const std::string& note : notes) text += "# " + note + "\n";
+  CHECK(check_network(network).ok());
+  return text + to_text(network);
+}
+
+}  // namespace
+
+TEST_CASE("network passes on texts") {
+  run_text_cases(std::filesystem::path(PLIMSOLL_TEST_DIR) / "cases", [](const TextCase& text_case) -> TextResults {
+    auto network = network_from_text(text_case.input("in"), "in");
+    INFO((network.ok() ? "" : network.error().message));
+    REQUIRE(network.ok());
+    const Status checked = check_network(*network);
+    INFO((checked.ok() ? "" : checked.error().message));
+    REQUIRE(checked.ok());
+    return {{"out", after_pass(text_case, std::move(*network))}};
+  });
+}
+
+TEST_CASE("a network of a text is checked before a pass sees it") {
+  const std::string head = "network n v1 imported\nvalue %x input f32[N,4]\nvalue %w parameter f32[4,3] initializer=w\n";
+  const auto error = [&](const std::string& rest) {
+    const auto network = network_from_text(head + rest + "input %x\noutput %y\n");
+    if (!network.ok()) return network.error().message;
+    const Status status = check_network(*network);
+    return status.ok() ? "" : status.error().message;
+  };
+  using Catch::Matchers::Contains;
+  CHECK(error("value %y intermediate f32[N,3]\nnode n MatMul opset=13 read %x %w write %y\n") == "");
+  CHECK_THAT(error("value %y intermediate f32[N,4]\nnode n MatMul opset=13 read %x %w write %y\n"), Contains("f32[N,4] when it should be f32[N,3]"));
+  CHECK_THAT(error("value %y intermediate f32[N,3]\nnode n MatMul opset=13 read %x write %y\n"), Contains("input 1 is left out"));
+  CHECK_THAT(error("value %y intermediate f32[N,3]\nnode n Matmul opset=13 read %x %w write %y\n"), Contains("there is no such operator"));
+  CHECK_THAT(error("value %y intermediate f32[N,3]\nnode n MatMul opset=13 read %x %w write %y relu\n"), Contains("end in a Relu"));
+  CHECK_THAT(error("value %y intermediate f32[N,4]\nnode n Relu opset=13 read %x write %y transposed_a\n"), Contains("does not know"));
+  CHECK_THAT(error("value %y intermediate f32[N,4]\nnode n Relu opset=13 read %x write %y detached\n"), Contains("does not know"));
+}

@@ -1,0 +1,130 @@
+// Evaluation of constants (Op::evaluate) is what the kernels compute: on every sample of an operator that is evaluated at all.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <set>
+
+#include "compiler/ops/slice_range.h"
+#include "executor.h"
+
+using namespace plimsoll;
+using namespace plimsoll::test;
+
+namespace {
+
+ElementType element_of(const Op& op, DataType type) {
+  switch (type) {
+    case DataType::f32: return ElementType::f32;
+    case DataType::i32: return ElementType::i32;
+    case DataType::i64: return ElementType::i64;
+    default: return op.element_type.empty() ? ElementType::boolean : ElementType::u8;
+  }
+}
+
+KnownValue known_of(const Op& op, const TensorType& type, const std::vector<double>& numbers) {
+  KnownValue known{.element = element_of(op, type.type)};
+  for (const Dim dim : type.dims) known.dims.push_back({dim.at(kSamples)});
+  for (const double number : numbers) {
+    if (known.real()) known.reals.push_back(number);
+    else known.ints.push_back({static_cast<int64_t>(number)});
+  }
+  return known;
+}
+
+// As a file would have it.
+ModelNode model_node_of(const Op& op, const Sample& sample, size_t inputs) {
+  ModelNode node{.op = std::string(op.name), .name = "node", .inputs = std::vector<std::string>(inputs, "x"), .outputs = {"y"}};
+  for (const auto& [name, value] : sample.attributes) {
+    ModelAttribute attribute{.name = name};
+    if (const auto* whole = std::get_if<int64_t>(&value)) attribute.value = *whole;
+    else if (const auto* real = std::get_if<double>(&value)) attribute.value = static_cast<float>(*real);
+    else if (const auto* text = std::get_if<std::string>(&value)) attribute.value = *text;
+    else if (const auto* list = std::get_if<std::vector<int64_t>>(&value)) attribute.value = *list;
+    node.attributes.push_back(std::move(attribute));
+  }
+  return node;
+}
+
+// How many samples of the operator are evaluated and agree.
+bool agrees(const Op& op, const Sample& sample) {
+  const Instance instance = make_instance(op, sample);
+  std::vector<KnownValue> known(instance.inputs.size());
+  std::vector<KnownInput> inputs(instance.inputs.size());
+  ModelNode node = model_node_of(op, sample, inputs.size());
+  const std::map<TensorId, Values>& given = instance.given;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ValueId id = instance.inputs[i];
+    if (!id.valid()) {
+      node.inputs[i].clear();
+      continue;
+    }
+    const Value& value = instance.network.values[id];
+    if (value.constant) {
+      known[i] = known_of(op, value.type, value.constant->reals);
+      for (const int64_t item : value.constant->ints) {
+        if (known[i].real()) return false;
+        known[i].ints.push_back({item});
+      }
+    } else {
+      const Values& numbers = given.at(instance.tensor_of.at(id));
+      known[i] = known_of(op, value.type, {numbers.begin(), numbers.end()});
+    }
+    inputs[i] = {.known = &known[i], .dims = &known[i].dims, .element = known[i].element};
+  }
+  const Known made = op.evaluate({node, sample.opset, inputs});
+  if (!made) return false;
+
+  Executor executor(instance, kSamples);
+  const Buffers buffers = executor.run(given, true);
+  const ValueId output = instance.outputs[0];
+  const Values expected = executor.values(buffers, instance.tensor_of.at(output), instance.type_of(output));
+  Dims dims;
+  for (const Dim dim : instance.type_of(output).dims) dims.push_back({dim.at(kSamples)});
+  CHECK(made->dims == dims);
+  CHECK(data_type_of(made->element) == instance.type_of(output).type);
+  REQUIRE(made->elements() == static_cast<int64_t>(expected.size()));
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const double item = made->real() ? made->number(i) : static_cast<double>(made->integer(i).value), other = expected[i];
+    if (std::isnan(item) && std::isnan(other)) continue;
+    CHECK(item == Approx(other).epsilon(1e-5).margin(1e-6));
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("what is evaluated while compiling is what kernels compute") {
+  std::set<std::string_view> evaluated, agreeing;
+  for (const Op* op : all_ops()) {
+    if (!op->evaluate || !op->of_onnx()) continue;
+    evaluated.insert(op->name);
+    for (const Sample& sample : op->samples()) {
+      if (sample.marks != NodeMarks{}) continue;
+      INFO(op->name << ", " << sample.name);
+      if (agrees(*op, sample)) agreeing.insert(op->name);
+    }
+  }
+  // Samples of these are of real numbers, or of shapes that tell the batch in their own way.
+  for (const std::string_view name : {"Expand", "Reshape", "ReduceProd"}) evaluated.erase(name);
+  for (const std::string_view name : agreeing) evaluated.erase(name);
+  CAPTURE(std::vector<std::string_view>(evaluated.begin(), evaluated.end()));
+  CHECK(evaluated.empty());
+}
+
+TEST_CASE("bounds of a slice as ONNX has them") {
+  const auto range = [](int64_t start, int64_t end, int64_t step, int64_t size) {
+    const SliceRange made = slice_range(start, end, step, size);
+    return std::pair(made.first, made.count);
+  };
+  using Pair = std::pair<int64_t, int64_t>;
+  CHECK(range(0, 5, 1, 5) == Pair(0, 5));
+  CHECK(range(-2, INT64_MAX, 1, 5) == Pair(3, 2));
+  CHECK(range(1, -1, 2, 5) == Pair(1, 2));
+  CHECK(range(-1, INT64_MIN, -1, 5) == Pair(4, 5));
+  CHECK(range(INT64_MAX, INT64_MIN, INT64_MIN, 5) == Pair(4, 1));
+  CHECK(range(INT64_MIN, INT64_MAX, INT64_MAX, 5) == Pair(0, 1));
+  CHECK(range(3, 3, 1, 5).second == 0);
+  CHECK(range(0, 9, 1, 0).second == 0);
+  CHECK(range(0, -9, -1, 0).second == 0);
+  // A start before the first element is the first element, whatever the direction (numpy has nothing left there).
+  CHECK(range(-100, INT64_MIN, -1, 3) == Pair(0, 1));
+}
