@@ -1,8 +1,7 @@
 // Operators that are others in a row, said in those: then they need no kernels, no layouts and no gradients of their own.
 //
 //   Conv, ConvTranspose, MaxPool, AveragePool over one dimension     the same over two, of which the first is 1
-//   InstanceNormalization, GroupNormalization     LayerNormalization of [samples, groups, rest], then scale and bias
-//   RMSNormalization     x / Sqrt(ReduceMean(x · x) + epsilon) · scale          Swish     x · Sigmoid(alpha · x)
+//   InstanceNormalization whose scale is 1 and whose bias is 0     LayerNormalization of each channel
 //   PRelu     Relu(x) + slope · (x - Relu(x))          Mish     x · Tanh(Softplus(x))          Selu     gamma · Elu(x)
 //   GlobalMaxPool     MaxPool          DepthToSpace, SpaceToDepth     Reshape, Transpose, Reshape
 //   Einsum     ReduceSum, Transpose, Reshape, MatMul, Mul
