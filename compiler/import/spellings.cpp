@@ -46,8 +46,8 @@ Result<Nodes> widen(Writer& w) {
   return w.finish();
 }
 
-// Whose scale is 1 and whose bias is 0 everywhere, as PyTorch writes a GroupNorm in two Reshapes: LayerNormalization without either.
-// All others are the operator itself.
+// Where the scale is 1 and the bias is 0 everywhere (PyTorch writes a GroupNorm so, between two Reshapes):
+// LayerNormalization without either. Every other InstanceNormalization is the operator itself.
 Result<Nodes> spell_instance_normalization(Writer& w) {
   if (w.x().size() < 3 || !w.is_all(1, 1) || !w.is_all(2, 0)) return Nodes{};
   for (size_t i = 1; i < 3; ++i)

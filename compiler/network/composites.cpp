@@ -22,7 +22,8 @@ std::optional<size_t> trailing_axis(const NodeView& mean) {
   if (!axes.ok() || !*axes || (*axes)->empty() || mean.integer("keepdims", 1) == 0) return std::nullopt;
   const std::vector<size_t>& list = **axes;
   if (std::any_of(list.begin(), list.end(), [&](size_t axis) { return x[axis].batch; })) return std::nullopt;
-  return list.back() == x.size() - 1 && list.front() + list.size() == x.size() ? std::optional(list.front()) : std::nullopt;
+  return list.back() == x.size() - 1 && list.front() + list.size() == x.size() ? std::optional(list.front())
+                                                                               : std::nullopt;
 }
 
 // Without the dimensions of 1 in front.
@@ -34,7 +35,8 @@ Dims without_leading_ones(const Dims& dims) {
 bool is_row_parameter(const Match& match, std::string_view name) {
   const Dims& x = match.type("x").dims;
   const size_t axis = *trailing_axis(match.node("mean"));
-  return match.value(name).kind == ValueKind::parameter && match.type(name).dims == Dims(x.begin() + static_cast<int64_t>(axis), x.end());
+  return match.value(name).kind == ValueKind::parameter &&
+         match.type(name).dims == Dims(x.begin() + static_cast<int64_t>(axis), x.end());
 }
 
 bool averages_rows(const Match& match) {
@@ -52,14 +54,15 @@ bool has_row_scale(const Match& match) {
   if (!axis || match.value("scale").kind == ValueKind::constant) return false;
   const Dims& x = match.type("x").dims;
   const Dims scale = without_leading_ones(match.type("scale").dims);
-  return match.type("scale").dims.size() <= x.size() && scale == without_leading_ones(Dims(x.begin() + static_cast<int64_t>(*axis), x.end())) &&
-         !scale.empty();
+  return match.type("scale").dims.size() <= x.size() &&
+         scale == without_leading_ones(Dims(x.begin() + static_cast<int64_t>(*axis), x.end())) && !scale.empty();
 }
 
 // [C,1,…,1], with or without dimensions of 1 in front, beside an x [N,C,…].
 bool is_channel_tensor(const Match& match, std::string_view name) {
   const Dims &x = match.type("x").dims, &dims = match.type(name).dims;
-  if (match.value(name).kind == ValueKind::constant || dims.size() + 1 < x.size() || dims.size() > x.size()) return false;
+  if (match.value(name).kind == ValueKind::constant || dims.size() + 1 < x.size() || dims.size() > x.size())
+    return false;
   for (size_t i = 0; i < dims.size(); ++i)
     if (dims[i] != (i + 1 == dims.size() - (x.size() - 2) ? x[1] : Dim{1})) return false;
   return true;
@@ -68,9 +71,10 @@ bool is_channel_tensor(const Match& match, std::string_view name) {
 bool normalizes_groups(const Match& match) {
   const NodeView normal = match.node("normal");
   const Dims &x = match.type("x").dims, &grouped = normal.input_type(0).dims;
-  return normal.input_count() == 1 && x.size() >= 3 && grouped.size() == 3 && grouped[0] == x[0] && !x[1].batch && !grouped[1].batch &&
-         x[1].value % grouped[1].value == 0 && normal.integer("axis", -1) == 2 && match.node("back").output_type(0).dims == x &&
-         is_channel_tensor(match, "scale") && is_channel_tensor(match, "bias");
+  return normal.input_count() == 1 && x.size() >= 3 && grouped.size() == 3 && grouped[0] == x[0] && !x[1].batch &&
+         !grouped[1].batch && x[1].value % grouped[1].value == 0 && normal.integer("axis", -1) == 2 &&
+         match.node("back").output_type(0).dims == x && is_channel_tensor(match, "scale") &&
+         is_channel_tensor(match, "bias");
 }
 
 bool turns_last_axes(const Match& match) {
@@ -95,7 +99,8 @@ bool masks_elements(const Match& match) {
 
 bool is_of_one_type(const Match& match) {
   const auto is_tensor = [&](std::string_view name) { return match.value(name).kind != ValueKind::constant; };
-  return is_tensor("a") && is_tensor("b") && match.type("a") == match.type("b") && match.type("a").type == DataType::f32;
+  return is_tensor("a") && is_tensor("b") && match.type("a") == match.type("b") &&
+         match.type("a").type == DataType::f32;
 }
 
 // --- attributes ---
@@ -130,7 +135,8 @@ Attributes of_gated_product(const Match& match) {
 Term divided_by_root(const Term& a, const Term& b) {
   using namespace pattern;
   const Term root = node("Sqrt", {b});
-  const Term inverse = one_of({node("Reciprocal", {root}), node("Div", {number(1), root}), node("Pow", {b, number(-0.5)})});
+  const Term inverse =
+      one_of({node("Reciprocal", {root}), node("Div", {number(1), root}), node("Pow", {b, number(-0.5)})});
   return one_of({node("Div", {a, root}), node("Mul", {a, inverse})});
 }
 
@@ -162,7 +168,8 @@ std::vector<Pattern> make_patterns() {
   const Term grouped = node("LayerNormalization", {node("Reshape", {x})}).named("normal");
   const Term group_back = node("Reshape", {sole(grouped)}).named("back");
 
-  const Term by_erf = node("Erf", {one_of({node("Div", {x, number(std::sqrt(2.0))}), node("Mul", {x, number(std::sqrt(0.5))})})});
+  const Term by_erf =
+      node("Erf", {one_of({node("Div", {x, number(std::sqrt(2.0))}), node("Mul", {x, number(std::sqrt(0.5))})})});
   const Term cubic = node("Mul", {node("Pow", {x, number(3)}), number(0.044715)});
   const Term by_tanh = node("Tanh", {node("Mul", {node("Add", {x, cubic}), number(0.7978845608028654)})});
 
@@ -229,7 +236,11 @@ std::vector<Pattern> make_patterns() {
 
       {.becomes = "Gelu", .opset = 20, .inputs = {"x"}, .tree = halved_gate(by_erf), .attributes = of_gelu},
       {.becomes = "Gelu", .opset = 20, .inputs = {"x"}, .tree = halved_gate(by_tanh), .attributes = of_gelu_by_tanh},
-      {.becomes = "Swish", .opset = 24, .inputs = {"x"}, .tree = node("Mul", {x, sole(node("Sigmoid", {x}))}), .attributes = of_swish},
+      {.becomes = "Swish",
+       .opset = 24,
+       .inputs = {"x"},
+       .tree = node("Mul", {x, sole(node("Sigmoid", {x}))}),
+       .attributes = of_swish},
       {.becomes = "Swish",
        .opset = 24,
        .inputs = {"x"},

@@ -10,8 +10,8 @@
 namespace plimsoll {
 namespace {
 
-// Searches with backtracking: a goal is a value that has to be a term, and `next` what has to hold as well. The depth of the
-// recursion is the size of the pattern, whatever the network is.
+// Searches with backtracking: a goal is a value that has to be a term, and `next` what has to hold as well. The depth
+// of the recursion is the size of the pattern, whatever the network is.
 class Matcher {
  public:
   Matcher(const Network& network, const ValueUses& uses, const Pattern& pattern)
@@ -34,7 +34,8 @@ class Matcher {
     if (!goal->value.valid()) return false;
     const Term& term = *goal->term;
     switch (term.kind) {
-      case Term::Kind::hole: return bind(match_.values, term.name, goal->value, goal->next);
+      case Term::Kind::hole:
+        return bind(match_.values, term.name, goal->value, goal->next);
       case Term::Kind::number: {
         const auto number = number_of(goal->value);
         return number && std::abs(*number - term.wanted) <= 1e-4 * std::abs(term.wanted) && solve(goal->next);
@@ -49,7 +50,8 @@ class Matcher {
           if (solve(&other)) return true;
         }
         return false;
-      case Term::Kind::node: return solve_node(*goal);
+      case Term::Kind::node:
+        return solve_node(*goal);
     }
     return false;
   }
@@ -65,7 +67,8 @@ class Matcher {
     if (known && !(*known == id)) return false;
     const size_t count = match_.nodes.size();
     if (!known && !term.name.empty()) match_.nodes.emplace_back(term.name, id);
-    const bool either_order = term.operands.size() == 2 && node.inputs.size() == 2 && (node.op == "Add" || node.op == "Mul");
+    const bool either_order =
+        term.operands.size() == 2 && node.inputs.size() == 2 && (node.op == "Add" || node.op == "Mul");
     for (size_t turn = 0; turn < (either_order ? 2U : 1U); ++turn) {
       std::vector<Goal> goals(term.operands.size());
       const Goal* next = goal.next;
@@ -103,7 +106,8 @@ class Matcher {
 // Whether a node of the operator may be the term.
 bool may_be(const Term& term, std::string_view op) {
   if (term.kind != Term::Kind::one_of) return term.kind == Term::Kind::node && term.op == op;
-  return std::any_of(term.operands.begin(), term.operands.end(), [&](const Term& alternative) { return alternative.op == op; });
+  return std::any_of(term.operands.begin(), term.operands.end(),
+                     [&](const Term& alternative) { return alternative.op == op; });
 }
 
 }  // namespace
@@ -116,7 +120,8 @@ void replace_matches(Network& network, const Pattern& pattern) {
     const auto match = Matcher(network, uses, pattern).at(id);
     if (!match) continue;
     found = true;
-    std::map<std::string, NodeAttribute> attributes = pattern.attributes ? pattern.attributes(*match) : std::map<std::string, NodeAttribute>{};
+    std::map<std::string, NodeAttribute> attributes =
+        pattern.attributes ? pattern.attributes(*match) : std::map<std::string, NodeAttribute>{};
     Node& node = network.nodes[id];
     if (pattern.keeps_attributes) attributes.insert(node.attributes.begin(), node.attributes.end());
     node.attributes = std::move(attributes);

@@ -1,5 +1,5 @@
-// A pattern says which nodes one node replaces. It is data: a tree of operators that ends in holes and numbers, a condition, and
-// what it becomes. composites.cpp has the table of them.
+// A pattern says which nodes one node replaces. It is data: a tree of operators that ends in holes and numbers, a
+// condition, and what it becomes. composites.cpp has the table of them.
 #pragma once
 
 #include <map>
@@ -16,11 +16,12 @@ namespace plimsoll {
 struct Term {
   enum class Kind { hole, number, any_number, node, one_of };
   Kind kind = Kind::hole;
-  std::string_view name = {};       // empty: neither the condition nor the replacement asks for it
-  double wanted = 0;                // of a number: within 1e-4 of it
-  std::string_view op = {};         // of a node
-  bool sole = false;                // of a node: the pattern is all that reads its output
-  std::vector<Term> operands = {};  // the first inputs of a node (Add and Mul: in either order), or the alternatives of one_of
+  std::string_view name = {};  // empty: neither the condition nor the replacement asks for it
+  double wanted = 0;           // of a number: within 1e-4 of it
+  std::string_view op = {};    // of a node
+  bool sole = false;           // of a node: the pattern is all that reads its output
+  std::vector<Term> operands =
+      {};  // the first inputs of a node (Add and Mul: in either order), or the alternatives of one_of
 
   Term named(std::string_view given) const {
     Term term = *this;
@@ -37,7 +38,9 @@ inline Term any_number(std::string_view name) { return {.kind = Term::Kind::any_
 inline Term node(std::string_view op, std::vector<Term> operands) {
   return {.kind = Term::Kind::node, .op = op, .operands = std::move(operands)};
 }
-inline Term one_of(std::vector<Term> alternatives) { return {.kind = Term::Kind::one_of, .operands = std::move(alternatives)}; }
+inline Term one_of(std::vector<Term> alternatives) {
+  return {.kind = Term::Kind::one_of, .operands = std::move(alternatives)};
+}
 
 // The output of every node that the term may be has one reader.
 inline Term sole(Term term) {
@@ -70,17 +73,17 @@ struct Match {
 };
 
 struct Pattern {
-  std::string_view becomes;             // an operator
-  int opset = 0;                        // 0: that of the last node of the tree
+  std::string_view becomes;              // an operator
+  int opset = 0;                         // 0: that of the last node of the tree
   std::vector<std::string_view> inputs;  // names of holes
-  Term tree;                            // its root is the node that is replaced
+  Term tree;                             // its root is the node that is replaced
   bool (*where)(const Match&) = nullptr;
   std::map<std::string, NodeAttribute> (*attributes)(const Match&) = nullptr;
-  bool keeps_attributes = false;        // those of the replaced node stay
+  bool keeps_attributes = false;  // those of the replaced node stay
 };
 
-// Replaces every match of the pattern. Types stay: the new node makes what the last node of the tree made. Nodes that nothing
-// reads any more are removed.
+// Replaces every match of the pattern. Types stay: the new node makes what the last node of the tree made. Nodes that
+// nothing reads any more are removed.
 void replace_matches(Network& network, const Pattern& pattern);
 
 }  // namespace plimsoll

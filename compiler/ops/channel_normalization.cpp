@@ -20,7 +20,9 @@ Attributes group_attributes(const NodeView& node, int64_t groups) {
 }
 
 // The scale or the bias as one row.
-Dims factors_of(const NodeView& node, size_t i) { return node.has_input(i) ? Dims{{node.input_type(i).elements().fixed}} : Dims{}; }
+Dims factors_of(const NodeView& node, size_t i) {
+  return node.has_input(i) ? Dims{{node.input_type(i).elements().fixed}} : Dims{};
+}
 
 }  // namespace
 
@@ -40,7 +42,8 @@ Result<std::vector<TensorType>> infer_channel_normalization(const NodeView& node
   for (size_t i = 1; i < 3; ++i) {
     if (!node.has_input(i)) return node.invalid("its input " + std::to_string(i) + " is left out");
     const TensorType& given = node.input_type(i);
-    if (given.type != DataType::f32) return node.unsupported("only f32 has kernels, input " + std::to_string(i) + " is " + to_string(given));
+    if (given.type != DataType::f32)
+      return node.unsupported("only f32 has kernels, input " + std::to_string(i) + " is " + to_string(given));
     if (given.depends_on_batch() || given.elements().fixed != factors)
       return node.invalid("input " + std::to_string(i) + " is not one number for each of " + std::to_string(factors) +
                           (factors == x.dims[1].value ? " channels" : " groups"));
@@ -58,8 +61,8 @@ void forward_channel_normalization(TaskBuilder& build, int64_t groups) {
   build.task({.kernel = "GroupNormForward",
               .attributes = group_attributes(node, groups),
               .operands = {viewed(build.read_input(0), view), viewed(build.read_input(1), factors_of(node, 1)),
-                           viewed(build.read_input(2), factors_of(node, 2)), viewed(build.write_output(0), view), stash("mean"),
-                           stash("deviation")},
+                           viewed(build.read_input(2), factors_of(node, 2)), viewed(build.write_output(0), view),
+                           stash("mean"), stash("deviation")},
               .in_place = {{0, 3}},
               .flops = flops_per_element(node.input_type(0), 8)});
 }
@@ -71,15 +74,17 @@ void backward_channel_normalization(TaskBuilder& build, int64_t groups) {
               .kind = TaskKind::backward,
               .attributes = group_attributes(node, groups),
               .operands = {viewed(build.read_input(0), view), viewed(build.read_gradient(0), view),
-                           viewed(build.read_input(1), factors_of(node, 1)), build.read_stash("mean"), build.read_stash("deviation"),
-                           viewed(build.write_gradient(0), view), viewed(build.write_gradient(1), factors_of(node, 1)),
+                           viewed(build.read_input(1), factors_of(node, 1)), build.read_stash("mean"),
+                           build.read_stash("deviation"), viewed(build.write_gradient(0), view),
+                           viewed(build.write_gradient(1), factors_of(node, 1)),
                            viewed(build.write_gradient(2), factors_of(node, 2))},
               .in_place = {{1, 5}, {0, 5}},
               .flops = flops_per_element(node.input_type(0), 14),
               .twice = {0, 1}});
 }
 
-Sample channel_normalization_sample(std::string name, Dims x, int64_t factors, std::map<std::string, NodeAttribute> attributes) {
+Sample channel_normalization_sample(std::string name, Dims x, int64_t factors,
+                                    std::map<std::string, NodeAttribute> attributes) {
   return {.name = std::move(name),
           .inputs = {{.dims = std::move(x), .low = -1, .high = 2},
                      {.dims = {{factors}}, .kind = ValueKind::parameter, .low = 0.5, .high = 1.5},

@@ -1,6 +1,8 @@
-// GatedProduct: y = g(a) · b, where g is Swish (SwiGLU) or Gelu (GEGLU). In no model file: made by network/composites.h.
+// GatedProduct: y = g(a) · b, where g is Swish (SwiGLU) or Gelu (GEGLU). In no model file: made by
+// network/composites.h.
 //   GatedProductForward {a, b, y}   GatedProductBackward {a, b, dy, da, db}
-// The product of an activation and a tensor keeps a, g(a) and b for the backward pass; this keeps a and b, and computes g(a) again.
+// The product of an activation and a tensor keeps a, g(a) and b for the backward pass; this keeps a and b, and computes
+// g(a) again.
 #include "compiler/ops/activation.h"
 
 namespace plimsoll {
@@ -15,7 +17,8 @@ Attributes attributes(const NodeView& node) {
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs two operands");
   const TensorType &a = node.input_type(0), &b = node.input_type(1);
-  if (a.type != DataType::f32 || a != b) return node.unsupported("its operands are " + to_string(a) + " and " + to_string(b));
+  if (a.type != DataType::f32 || a != b)
+    return node.unsupported("its operands are " + to_string(a) + " and " + to_string(b));
   const std::string activation = node.text("activation", "Swish");
   if (activation != "Swish" && activation != "Gelu") return node.unsupported("activation is '" + activation + "'");
   return std::vector{a};
@@ -42,12 +45,15 @@ void backward(TaskBuilder& build) {
 std::vector<Sample> samples() {
   const auto sample = [](std::string name, Dims dims, std::string activation, std::string approximate, double alpha) {
     const SampleInput input{.dims = std::move(dims), .low = -3, .high = 3};
-    return Sample{.name = std::move(name),
-                  .inputs = {input, input},
-                  .attributes = {{"activation", std::move(activation)}, {"approximate", std::move(approximate)}, {"alpha", alpha}}};
+    return Sample{
+        .name = std::move(name),
+        .inputs = {input, input},
+        .attributes = {
+            {"activation", std::move(activation)}, {"approximate", std::move(approximate)}, {"alpha", alpha}}};
   };
   return {sample("swiglu", {kBatch, {3}, {37}}, "Swish", "none", 1), sample("geglu", {kBatch, {9}}, "Gelu", "none", 1),
-          sample("tanh", {kBatch, {9}}, "Gelu", "tanh", 1), sample("image", {kBatch, {32}, {3}, {2}}, "Swish", "none", 1.5)};
+          sample("tanh", {kBatch, {9}}, "Gelu", "tanh", 1),
+          sample("image", {kBatch, {32}, {3}, {2}}, "Swish", "none", 1.5)};
 }
 
 }  // namespace gatedproduct

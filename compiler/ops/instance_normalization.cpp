@@ -1,4 +1,5 @@
-// InstanceNormalization: every channel of each sample by its own mean and variance. The kernels are in channel_normalization.h.
+// InstanceNormalization: every channel of each sample by its own mean and variance. The kernels are in
+// channel_normalization.h.
 #include "compiler/ops/channel_normalization.h"
 
 namespace plimsoll {
@@ -13,7 +14,8 @@ void forward(TaskBuilder& build) { forward_channel_normalization(build, build.no
 void backward(TaskBuilder& build) { backward_channel_normalization(build, build.node().input_type(0).dims[1].value); }
 
 std::vector<Sample> samples() {
-  return {channel_normalization_sample("image", {kBatch, {5}, {3}, {4}}, 5), channel_normalization_sample("series", {kBatch, {4}, {9}}, 4),
+  return {channel_normalization_sample("image", {kBatch, {5}, {3}, {4}}, 5),
+          channel_normalization_sample("series", {kBatch, {4}, {9}}, 4),
           channel_normalization_sample("volume", {kBatch, {3}, {2}, {3}, {2}}, 3)};
 }
 

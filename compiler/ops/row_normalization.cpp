@@ -17,7 +17,9 @@ Result<Dims> rows_and_columns(const NodeView& node) {
   return Dims{rows, columns};
 }
 
-Attributes normalization_attributes(const NodeView& node) { return to_attributes(LayerNormAttrs{.epsilon = node.real("epsilon", 1e-5)}); }
+Attributes normalization_attributes(const NodeView& node) {
+  return to_attributes(LayerNormAttrs{.epsilon = node.real("epsilon", 1e-5)});
+}
 
 }  // namespace
 
@@ -31,7 +33,8 @@ Result<std::vector<TensorType>> infer_row_normalization(const NodeView& node) {
     const Dims& dims = node.input_type(i).dims;
     if (node.input_type(i).depends_on_batch() || node.input_type(i).elements().fixed != view[1].value)
       return node.unsupported("input " + std::to_string(i) + " is " + to_string(dims) + " when " +
-                              std::to_string(view[1].value) + " elements of " + to_string(x.dims) + " are normalised together");
+                              std::to_string(view[1].value) + " elements of " + to_string(x.dims) +
+                              " are normalised together");
   }
   return std::vector{x};
 }
@@ -45,8 +48,9 @@ void forward_row_normalization(TaskBuilder& build, const RowNormalization& what)
   };
   build.task({.kernel = what.kernel + "Forward",
               .attributes = normalization_attributes(node),
-              .operands = {viewed(build.read_input(0), view), viewed(build.read_input(1), row), viewed(build.read_input(2), row),
-                           viewed(build.write_output(0), view), what.centered ? stash("mean") : Operand{}, stash("deviation")},
+              .operands = {viewed(build.read_input(0), view), viewed(build.read_input(1), row),
+                           viewed(build.read_input(2), row), viewed(build.write_output(0), view),
+                           what.centered ? stash("mean") : Operand{}, stash("deviation")},
               .in_place = {{0, 3}},
               .flops = flops_per_element(node.input_type(0), 8)});
 }
@@ -59,8 +63,8 @@ void backward_row_normalization(TaskBuilder& build, const RowNormalization& what
               .attributes = normalization_attributes(node),
               .operands = {viewed(build.read_input(0), view), viewed(build.read_gradient(0), view),
                            viewed(build.read_input(1), row), what.centered ? build.read_stash("mean") : Operand{},
-                           build.read_stash("deviation"), viewed(build.write_gradient(0), view), viewed(build.write_gradient(1), row),
-                           viewed(build.write_gradient(2), row)},
+                           build.read_stash("deviation"), viewed(build.write_gradient(0), view),
+                           viewed(build.write_gradient(1), row), viewed(build.write_gradient(2), row)},
               .in_place = {{1, 5}, {0, 5}},
               .flops = flops_per_element(node.input_type(0), 14)});
 }

@@ -1,4 +1,5 @@
-// What LayerNormalization and RMSNormalization share: both normalize the elements from one axis on, each row by its own numbers.
+// What LayerNormalization and RMSNormalization share: both normalize the elements from one axis on, each row by its own
+// numbers.
 //   <kernel>Forward  {x, scale, bias, y, mean, deviation}
 //   <kernel>Backward {x, dy, scale, mean, deviation, dx, dscale, dbias}
 // Kernels see [rows, columns]. What is kept of each row is its mean, if one is subtracted, and one over its deviation.
@@ -9,7 +10,7 @@
 namespace plimsoll {
 
 struct RowNormalization {
-  std::string kernel;  // "LayerNorm"
+  std::string kernel;    // "LayerNorm"
   bool centered = true;  // the mean is subtracted
 };
 

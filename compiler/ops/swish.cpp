@@ -12,7 +12,9 @@ void backward(TaskBuilder& build) { backward_activation(build, Remembers::input,
 
 std::vector<Sample> samples() {
   std::vector<Sample> all = activation_samples(-3, 3);
-  all.push_back({.name = "steeper", .inputs = {{.dims = {kBatch, {37}}, .low = -3, .high = 3}}, .attributes = {{"alpha", 1.702}}});
+  all.push_back({.name = "steeper",
+                 .inputs = {{.dims = {kBatch, {37}}, .low = -3, .high = 3}},
+                 .attributes = {{"alpha", 1.702}}});
   for (Sample& one : all) one.opset = 24;
   return all;
 }

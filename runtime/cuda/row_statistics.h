@@ -1,4 +1,5 @@
-// Device code for the mean and the deviation of a row that a block of threads reads: what all normalizations of rows share.
+// Device code for the mean and the deviation of a row that a block of threads reads: what all normalizations of rows
+// share.
 #pragma once
 
 #include "runtime/cuda/reduce.h"

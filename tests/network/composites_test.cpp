@@ -147,7 +147,8 @@ namespace {
 
 // x / √(mean of x² + 1e-6), in the ways that exporters write it.
 ValueId rms_normalised(Chain& chain, ValueId x, int form) {
-  const ValueId squares = form == 0 ? chain.node("Mul", {x, x}, kTokens) : chain.node("Pow", {x, chain.number(2)}, kTokens);
+  const ValueId squares =
+      form == 0 ? chain.node("Mul", {x, x}, kTokens) : chain.node("Pow", {x, chain.number(2)}, kTokens);
   const ValueId mean = chain.node("ReduceMean", {squares}, kOne, {{"axes", kLast}});
   const ValueId sum = chain.node("Add", {mean, chain.number(1e-6)}, kOne);
   if (form == 3) return chain.node("Mul", {x, chain.node("Pow", {sum, chain.number(-0.5)}, kOne)}, kTokens);
@@ -165,7 +166,8 @@ TEST_CASE("a normalization by the root of the mean square is one node, in every 
   const ValueId x = chain.value(ValueKind::input, kTokens), weight = chain.value(ValueKind::parameter, kRow);
   const ValueId normal = rms_normalised(chain, x, form);
   const bool left = GENERATE(true, false);
-  CHECK(chain.fused(chain.node("Mul", left ? std::vector{weight, normal} : std::vector{normal, weight}, kTokens)) == "RMSNormalization");
+  const std::vector<ValueId> operands = left ? std::vector{weight, normal} : std::vector{normal, weight};
+  CHECK(chain.fused(chain.node("Mul", operands, kTokens)) == "RMSNormalization");
   CHECK(chain.last().inputs == std::vector{x, weight});
   CHECK(std::get<double>(chain.last().attributes.at("epsilon")) == 1e-6);
   CHECK(std::get<int64_t>(chain.last().attributes.at("axis")) == 2);
@@ -220,7 +222,8 @@ TEST_CASE("channels normalized in groups, as PyTorch exports them, are one node"
     Chain chain;
     const ValueId x = chain.value(ValueKind::input, image);
     const ValueId grouped = chain.node("Reshape", {x}, {kBatch, {4}, {18}});
-    const ValueId normal = chain.node("LayerNormalization", {grouped}, {kBatch, {4}, {18}}, {{"axis", axis}, {"epsilon", 1e-3}});
+    const ValueId normal =
+        chain.node("LayerNormalization", {grouped}, {kBatch, {4}, {18}}, {{"axis", axis}, {"epsilon", 1e-3}});
     const ValueId image_again = chain.node("Reshape", {normal}, back);
     const ValueId scaled = chain.node("Mul", {image_again, chain.value(ValueKind::parameter, factors)}, back);
     const std::string ops = chain.fused(chain.node("Add", {scaled, chain.value(ValueKind::parameter, factors)}, back));

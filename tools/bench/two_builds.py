@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """What a change of the compiler or of the runtime does to plans and steps: two builds side by side, in one run.
 
-For each ONNX model both compile a trainer, without a budget or with one. Then the trainers take turns for --rounds rounds of
---steps steps, every one in a process of its own. A row gives the planned arena and the median step of each, and the ratios
-after / before.
+For each ONNX model both compile a trainer, without a budget or with one. Then the trainers take turns for --rounds
+rounds of --steps steps, every one in a process of its own. A row gives the planned arena and the median step of each,
+and the ratios after / before.
 
 usage: two_builds.py --before BUILD --after BUILD [--batch 8] [--budget 100%] [--option=--loss=…] MODEL.onnx …
 """
@@ -23,9 +23,10 @@ def run(command):
 
 
 def build_trainer(args, build, model, directory):
-    run([f"{build}/bin/plimsoll", "compile", model, "--batch", args.batch, "--assume", "trainable", "--budget", args.budget,
-         "--costs", "modelled", "-o", directory, "-q", *args.option])
-    run(["cmake", "-S", directory, "-B", f"{directory}/build", "-G", "Ninja", f"-DPLIMSOLL_RUNTIME={os.path.abspath(build)}"])
+    run([f"{build}/bin/plimsoll", "compile", model, "--batch", args.batch, "--assume", "trainable",
+         "--budget", args.budget, "--costs", "modelled", "-o", directory, "-q", *args.option])
+    run(["cmake", "-S", directory, "-B", f"{directory}/build", "-G", "Ninja",
+         f"-DPLIMSOLL_RUNTIME={os.path.abspath(build)}"])
     run(["cmake", "--build", f"{directory}/build"])
     return json.load(open(f"{directory}/plan.json"))["summary"]["arena_bytes"]
 
@@ -63,8 +64,11 @@ def main():
             for which, directory in directories.items():
                 times[which] += step_times(args, directory)
         time = {which: statistics.median(steps) for which, steps in times.items()}
-        print(f"{name:20} {arena['before'] / 2**20:8.1f} {arena['after'] / 2**20:8.1f} {arena['after'] / arena['before']:6.2f}x   "
-              f"{time['before'] * 1e3:8.1f} {time['after'] * 1e3:8.1f} {time['after'] / time['before']:6.2f}x", flush=True)
+        row = f"{name:20}"
+        for unit, figures in ((2**-20, arena), (1e3, time)):
+            before, after = figures["before"], figures["after"]
+            row += f" {before * unit:8.1f} {after * unit:8.1f} {after / before:6.2f}x  "
+        print(row, flush=True)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,10 @@
 //   y = h · scale + bias   with h = (x - mean) · d,  d = 1 / √(variance + epsilon)
 //   dx = d · (g - Σg / n - h · Σ(g · h) / n)   with g = dy · scale
 //
-// A row is a block's. It has runs of elements with one scale and one bias each: a channel's pixels, or the whole row. The sums of dy
-// and of dy · h over each run lie in the workspace, made by a block for each run. Sums over a row are made of them, and so are dscale
-// and dbias, over the samples in their order. They are made before dx, which may lie on dy or on x.
+// A row is a block's. It has runs of elements with one scale and one bias each: a channel's pixels, or the whole row.
+// The sums of dy and of dy · h over each run lie in the workspace, made by a block for each run. Sums over a row are
+// made of them, and so are dscale and dbias, over the samples in their order. They are made before dx, which may lie on
+// dy or on x.
 #include "runtime/attrs/group_norm.h"
 
 #include "runtime/cuda/kernel.h"
@@ -34,8 +35,8 @@ GroupRuns group_runs(const TensorDesc& x, const TensorDesc& scale, int64_t group
 }
 
 template <int kAtOnce>
-__global__ void group_norm_kernel(GroupRuns runs, double epsilon, const float* from, const float* scale, const float* bias, float* to,
-                                  float* means, float* deviations) {
+__global__ void group_norm_kernel(GroupRuns runs, double epsilon, const float* from, const float* scale,
+                                  const float* bias, float* to, float* means, float* deviations) {
   const int64_t i = blockIdx.x;
   const float* const x = from + i * runs.columns;
   float* const y = to + i * runs.columns;
@@ -55,8 +56,8 @@ __global__ void group_norm_kernel(GroupRuns runs, double epsilon, const float* f
 
 // {Σ dy · h, Σ dy} of the run of this block.
 template <int kAtOnce>
-__global__ void group_norm_runs_kernel(GroupRuns runs, const float* from, const float* slope, const float* means, const float* deviations,
-                                       float* sums) {
+__global__ void group_norm_runs_kernel(GroupRuns runs, const float* from, const float* slope, const float* means,
+                                       const float* deviations, float* sums) {
   const int64_t run = blockIdx.x, row = run / runs.of_row;
   const float *const x = from + run * runs.length, *const dy = slope + run * runs.length;
   const float mean = means[row], d = deviations[row];
@@ -76,7 +77,8 @@ __global__ void group_norm_runs_kernel(GroupRuns runs, const float* from, const 
 }
 
 // dscale and dbias of one factor, over the samples.
-__global__ void group_norm_factors_kernel(GroupRuns runs, const float* sums, bool add_scale, bool add_bias, float* dscale, float* dbias) {
+__global__ void group_norm_factors_kernel(GroupRuns runs, const float* sums, bool add_scale, bool add_bias,
+                                          float* dscale, float* dbias) {
   const int64_t factor = cuda::thread_number();
   if (factor >= runs.factors) return;
   double along = 0, sum = 0;
@@ -89,8 +91,8 @@ __global__ void group_norm_factors_kernel(GroupRuns runs, const float* sums, boo
 }
 
 template <int kAtOnce>
-__global__ void group_norm_backward_kernel(GroupRuns runs, const float* from, const float* slope, const float* scale, const float* means,
-                                           const float* deviations, const float* sums, float* to) {
+__global__ void group_norm_backward_kernel(GroupRuns runs, const float* from, const float* slope, const float* scale,
+                                           const float* means, const float* deviations, const float* sums, float* to) {
   const int64_t i = blockIdx.x, n = runs.columns, first = i % runs.groups * runs.of_row;
   const float *const x = from + i * n, *const dy = slope + i * n;
   float* const dx = to + i * n;
@@ -120,9 +122,9 @@ PLIMSOLL_CUDA_KERNEL(GroupNormForward, {
   const double epsilon = attrs.epsilon;
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
     cuda::by_row(runs.length, [&](auto at_once) {
-      cuda::launch("group normalization", group_norm_kernel<decltype(at_once)::value>, runs.rows, kGroupThreads, context, runs, epsilon,
-                   cuda::in(operand, 0), cuda::in(operand, 1), cuda::in(operand, 2), cuda::out(operand, 3), cuda::out(operand, 4),
-                   cuda::out(operand, 5));
+      cuda::launch("group normalization", group_norm_kernel<decltype(at_once)::value>, runs.rows, kGroupThreads,
+                   context, runs, epsilon, cuda::in(operand, 0), cuda::in(operand, 1), cuda::in(operand, 2),
+                   cuda::out(operand, 3), cuda::out(operand, 4), cuda::out(operand, 5));
     });
   });
 })
@@ -132,7 +134,8 @@ std::vector<Algorithm> GroupNormBackward::algorithms(const Attrs& attrs, std::sp
   return {{.workspace_bytes = runs.rows * runs.of_row * 2 * static_cast<int64_t>(sizeof(float))}};
 }
 
-std::unique_ptr<Kernel> GroupNormBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+std::unique_ptr<Kernel> GroupNormBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                                std::string_view) {
   cuda::need_plain(operands);
   const GroupRuns runs = group_runs(operands[0].tensor, operands[2].tensor, attrs.groups);
   const bool add_scale = cuda::adds(operands[6]), add_bias = cuda::adds(operands[7]);
@@ -142,14 +145,15 @@ std::unique_ptr<Kernel> GroupNormBackward::make(const Attrs& attrs, std::span<co
     float* const sums = reinterpret_cast<float*>(workspace);
     cuda::by_row(runs.length, [&](auto at_once) {
       constexpr int kAtOnce = decltype(at_once)::value;
-      cuda::launch("sums of group normalization", group_norm_runs_kernel<kAtOnce>, runs.rows * runs.of_row, kGroupThreads, context, runs,
-                   x, dy, means, deviations, sums);
+      cuda::launch("sums of group normalization", group_norm_runs_kernel<kAtOnce>, runs.rows * runs.of_row,
+                   kGroupThreads, context, runs, x, dy, means, deviations, sums);
       if (operand[6] || operand[7])
-        cuda::launch("group normalization's factors", group_norm_factors_kernel, cuda::blocks_for(runs.factors), cuda::kThreads, context,
-                     runs, sums, add_scale, add_bias, cuda::out(operand, 6), cuda::out(operand, 7));
+        cuda::launch("group normalization's factors", group_norm_factors_kernel, cuda::blocks_for(runs.factors),
+                     cuda::kThreads, context, runs, sums, add_scale, add_bias, cuda::out(operand, 6),
+                     cuda::out(operand, 7));
       if (operand[5])
-        cuda::launch("gradient of group normalization", group_norm_backward_kernel<kAtOnce>, runs.rows, kGroupThreads, context, runs, x,
-                     dy, cuda::in(operand, 2), means, deviations, sums, cuda::out(operand, 5));
+        cuda::launch("gradient of group normalization", group_norm_backward_kernel<kAtOnce>, runs.rows, kGroupThreads,
+                     context, runs, x, dy, cuda::in(operand, 2), means, deviations, sums, cuda::out(operand, 5));
     });
   });
 }

@@ -6,8 +6,8 @@
 //
 // RmsNormForward, RmsNormBackward: the same slots and formulas with a mean of 0 and without Σg; slot `mean` is absent.
 //
-// A row is a block's. dscale and dbias are sums over rows: a thread has a column of a chunk of rows, the chunks' shares lie
-// in the workspace and are added in order. They are made before dx, which may lie on dy or on x.
+// A row is a block's. dscale and dbias are sums over rows: a thread has a column of a chunk of rows, the chunks' shares
+// lie in the workspace and are added in order. They are made before dx, which may lie on dy or on x.
 #include "runtime/attrs/layer_norm.h"
 
 #include <algorithm>
@@ -32,8 +32,8 @@ __device__ cuda::Few<kAtOnce> columns_or(const float* values, int64_t j, float o
 }
 
 template <int kAtOnce, bool kCentered>
-__global__ void layer_norm_kernel(int64_t n, double epsilon, const float* from, const float* scale, const float* bias, float* to,
-                                  float* means, float* deviations) {
+__global__ void layer_norm_kernel(int64_t n, double epsilon, const float* from, const float* scale, const float* bias,
+                                  float* to, float* means, float* deviations) {
   const float* const x = from + blockIdx.x * n;
   float* const y = to + blockIdx.x * n;
   const cuda::RowStatistics row = cuda::row_statistics<kNormThreads, kAtOnce, kCentered>(x, n, epsilon);
@@ -70,7 +70,8 @@ __global__ void shares_kernel(Chunks c, const float* x, const float* dy, const f
   shares[(chunk * 2 + 1) * c.columns + column] = sum;
 }
 
-__global__ void layer_norm_sums_kernel(Chunks c, const float* shares, bool add_scale, bool add_bias, float* dscale, float* dbias) {
+__global__ void layer_norm_sums_kernel(Chunks c, const float* shares, bool add_scale, bool add_bias, float* dscale,
+                                       float* dbias) {
   const int64_t column = cuda::thread_number();
   if (column >= c.columns) return;
   double along = 0, sum = 0;
@@ -83,21 +84,23 @@ __global__ void layer_norm_sums_kernel(Chunks c, const float* shares, bool add_s
 }
 
 template <int kAtOnce, bool kCentered>
-__global__ void layer_norm_backward_kernel(int64_t n, const float* from, const float* slope, const float* scale, const float* means,
-                                const float* deviations, float* to) {
+__global__ void layer_norm_backward_kernel(int64_t n, const float* from, const float* slope, const float* scale,
+                                           const float* means, const float* deviations, float* to) {
   const float *const x = from + blockIdx.x * n, *const dy = slope + blockIdx.x * n;
   float* const dx = to + blockIdx.x * n;
   const float mean = kCentered ? means[blockIdx.x] : 0.0F, d = deviations[blockIdx.x];
   double sum = 0, along = 0;
   cuda::for_columns<kNormThreads, kAtOnce>(n, [&](int64_t j) {
-    const cuda::Few<kAtOnce> a = columns_or<kAtOnce>(scale, j, 1), u = cuda::load_few<kAtOnce>(x + j), v = cuda::load_few<kAtOnce>(dy + j);
+    const cuda::Few<kAtOnce> a = columns_or<kAtOnce>(scale, j, 1), u = cuda::load_few<kAtOnce>(x + j),
+                             v = cuda::load_few<kAtOnce>(dy + j);
     for (int k = 0; k < kAtOnce; ++k) {
       const float g = v.of[k] * a.of[k];
       if (kCentered) sum += static_cast<double>(g);
       along += static_cast<double>(g * ((u.of[k] - mean) * d));
     }
   });
-  const float middle = kCentered ? static_cast<float>(cuda::block_sum_for_all<kNormThreads>(sum) / static_cast<double>(n)) : 0.0F;
+  const float middle =
+      kCentered ? static_cast<float>(cuda::block_sum_for_all<kNormThreads>(sum) / static_cast<double>(n)) : 0.0F;
   const float tilt = static_cast<float>(cuda::block_sum_for_all<kNormThreads>(along) / static_cast<double>(n));
   cuda::for_columns<kNormThreads, kAtOnce>(n, [&](int64_t j) {
     const cuda::Few<kAtOnce> a = columns_or<kAtOnce>(scale, j, 1), u = cuda::load_few<kAtOnce>(x + j);
@@ -120,9 +123,9 @@ std::unique_ptr<Kernel> row_norm_forward(const LayerNormAttrs& attrs, std::span<
   const double epsilon = attrs.epsilon;
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
     cuda::by_row(columns, [&](auto at_once) {
-      cuda::launch("normalization of rows", layer_norm_kernel<decltype(at_once)::value, kCentered>, rows, kNormThreads, context, columns,
-                   epsilon, cuda::in(operand, 0), cuda::in(operand, 1), cuda::in(operand, 2), cuda::out(operand, 3),
-                   cuda::out(operand, 4), cuda::out(operand, 5));
+      cuda::launch("normalization of rows", layer_norm_kernel<decltype(at_once)::value, kCentered>, rows, kNormThreads,
+                   context, columns, epsilon, cuda::in(operand, 0), cuda::in(operand, 1), cuda::in(operand, 2),
+                   cuda::out(operand, 3), cuda::out(operand, 4), cuda::out(operand, 5));
     });
   });
 }
@@ -140,15 +143,17 @@ std::unique_ptr<Kernel> row_norm_backward(std::span<const OperandDesc> operands)
     const float *const x = cuda::in(operand, 0), *const dy = cuda::in(operand, 1);
     const float *const means = cuda::in(operand, 3), *const deviations = cuda::in(operand, 4);
     float* const shares = reinterpret_cast<float*>(workspace);
-    cuda::launch("shares of a normalization of rows", shares_kernel, cuda::blocks_for(chunks.count * chunks.columns), cuda::kThreads,
-                 context, chunks, x, dy, means, deviations, shares);
+    cuda::launch("shares of a normalization of rows", shares_kernel, cuda::blocks_for(chunks.count * chunks.columns),
+                 cuda::kThreads, context, chunks, x, dy, means, deviations, shares);
     if (chunks.count > 0)
-      cuda::launch("sums of a normalization of rows", layer_norm_sums_kernel, cuda::blocks_for(chunks.columns), cuda::kThreads, context,
-                   chunks, shares, add_scale, add_bias, cuda::out(operand, 6), cuda::out(operand, 7));
+      cuda::launch("sums of a normalization of rows", layer_norm_sums_kernel, cuda::blocks_for(chunks.columns),
+                   cuda::kThreads, context, chunks, shares, add_scale, add_bias, cuda::out(operand, 6),
+                   cuda::out(operand, 7));
     if (!operand[5]) return;
     cuda::by_row(chunks.columns, [&](auto at_once) {
-      cuda::launch("gradient of a normalization of rows", layer_norm_backward_kernel<decltype(at_once)::value, kCentered>, chunks.rows,
-                   kNormThreads, context, chunks.columns, x, dy, cuda::in(operand, 2), means, deviations, cuda::out(operand, 5));
+      cuda::launch("gradient of a normalization of rows",
+                   layer_norm_backward_kernel<decltype(at_once)::value, kCentered>, chunks.rows, kNormThreads, context,
+                   chunks.columns, x, dy, cuda::in(operand, 2), means, deviations, cuda::out(operand, 5));
     });
   });
 }

@@ -1,4 +1,5 @@
-// GatedProductForward {a, b, y}: y = g(a) · b   GatedProductBackward {a, b, dy, da, db}: da = dy · b · g'(a), db = dy · g(a)
+// GatedProductForward {a, b, y}: y = g(a) · b   GatedProductBackward {a, b, dy, da, db}: da = dy · b · g'(a), db = dy ·
+// g(a)
 #include "runtime/host/elementwise.h"
 #include "runtime/host/gates.h"
 #include "runtime/kernels.h"
@@ -14,7 +15,8 @@ std::unique_ptr<Kernel> by_gate(const GatedProductAttrs& attrs, Body body) {
   return body(host::GeluGate{});
 }
 
-// da and db may lie on a, b or dy: what is read of an element is read before it is written. Parameters' gradients are added to.
+// da and db may lie on a, b or dy: what is read of an element is read before it is written. Parameters' gradients are
+// added to.
 template <class Gate>
 std::unique_ptr<Kernel> gated_backward(std::span<const OperandDesc> operands, Gate gate) {
   const int64_t n = operands[0].tensor.padded_elements();
@@ -41,9 +43,11 @@ std::unique_ptr<Kernel> gated_backward(std::span<const OperandDesc> operands, Ga
 }  // namespace
 
 PLIMSOLL_ELEMENTWISE(GatedProductForward, {
-  return by_gate(attrs, [&](auto gate) { return host::map2(operands, [=](float a, float b) { return gate.value(a) * b; }); });
+  return by_gate(attrs,
+                 [&](auto gate) { return host::map2(operands, [=](float a, float b) { return gate.value(a) * b; }); });
 })
 
-PLIMSOLL_ELEMENTWISE(GatedProductBackward, return by_gate(attrs, [&](auto gate) { return gated_backward(operands, gate); });)
+PLIMSOLL_ELEMENTWISE(GatedProductBackward,
+                     return by_gate(attrs, [&](auto gate) { return gated_backward(operands, gate); });)
 
 }  // namespace plimsoll

@@ -4,9 +4,9 @@
 //   y = h · scale + bias   with h = (x - mean) · d,  d = 1 / √(variance + epsilon)
 //   dx = d · (g - Σg / n - h · Σ(g · h) / n)   with g = dy · scale
 //
-// A row is one thread's. It has runs of elements with one scale and one bias each: a channel's pixels, or the whole row. The sums of dy
-// and of dy · h over each run lie in the workspace. Sums over a row are made of them, and so are dscale and dbias, over the samples
-// in their order.
+// A row is one thread's. It has runs of elements with one scale and one bias each: a channel's pixels, or the whole
+// row. The sums of dy and of dy · h over each run lie in the workspace. Sums over a row are made of them, and so are
+// dscale and dbias, over the samples in their order.
 #include "runtime/attrs/group_norm.h"
 
 #include "runtime/host/flat_kernel.h"
@@ -22,7 +22,11 @@ struct GroupRuns {
   int64_t groups, length;  // groups of a sample; elements of a run
 
   GroupRuns(const TensorDesc& x, const TensorDesc& scale, int64_t groups_of_sample)
-      : rows(x.dim(0)), columns(x.dim(1)), factors(scale.dim(0)), groups(groups_of_sample), length(columns / of_row()) {}
+      : rows(x.dim(0)),
+        columns(x.dim(1)),
+        factors(scale.dim(0)),
+        groups(groups_of_sample),
+        length(columns / of_row()) {}
 
   int64_t of_row() const { return factors / groups; }
   int64_t count() const { return rows * of_row(); }
@@ -84,7 +88,8 @@ class GroupNormBackwardKernel final : public Kernel {
   }
 
  private:
-  // dx may lie on dy or on x: all that is read of the row is read before it is written. sums: {Σ dy · h, Σ dy} of each run.
+  // dx may lie on dy or on x: all that is read of the row is read before it is written. sums: {Σ dy · h, Σ dy} of each
+  // run.
   void row(std::byte* const* operands, int64_t i, float* sums) const {
     const int64_t n = runs_.columns, length = runs_.length, of_row = runs_.of_row();
     const float *x = host::in(operands, 0) + i * n, *dy = host::in(operands, 1) + i * n;
@@ -101,7 +106,8 @@ class GroupNormBackwardKernel final : public Kernel {
     float* dx = host::out(operands, 5);
     if (!dx) return;
     dx += i * n;
-    const float middle = static_cast<float>(sum / static_cast<double>(n)), tilt = static_cast<float>(along / static_cast<double>(n));
+    const float middle = static_cast<float>(sum / static_cast<double>(n)),
+                tilt = static_cast<float>(along / static_cast<double>(n));
     for (int64_t r = 0; r < of_row; ++r) {
       const float *u = x + r * length, *v = dy + r * length, a = scale[r];
       float* to = dx + r * length;
@@ -117,7 +123,8 @@ class GroupNormBackwardKernel final : public Kernel {
 
 std::vector<Algorithm> GroupNormForward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
-std::unique_ptr<Kernel> GroupNormForward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+std::unique_ptr<Kernel> GroupNormForward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                               std::string_view) {
   return std::make_unique<GroupNormForwardKernel>(attrs, operands);
 }
 
@@ -125,7 +132,8 @@ std::vector<Algorithm> GroupNormBackward::algorithms(const Attrs& attrs, std::sp
   return {{.workspace_bytes = GroupNormBackwardKernel(attrs, operands).workspace_bytes()}};
 }
 
-std::unique_ptr<Kernel> GroupNormBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+std::unique_ptr<Kernel> GroupNormBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                                std::string_view) {
   return std::make_unique<GroupNormBackwardKernel>(attrs, operands);
 }
 

@@ -6,8 +6,8 @@
 //
 // RmsNormForward, RmsNormBackward: the same slots and formulas with a mean of 0 and without Σg; slot `mean` is absent.
 //
-// A row is one thread's. dscale and dbias are sums over rows: every chunk of rows leaves its share in the workspace, and the
-// chunks, as many as the rows make them, are added in order: the bits do not depend on the number of threads.
+// A row is one thread's. dscale and dbias are sums over rows: every chunk of rows leaves its share in the workspace,
+// and the chunks, as many as the rows make them, are added in order: the bits do not depend on the number of threads.
 #include "runtime/attrs/layer_norm.h"
 
 #include <algorithm>
@@ -104,7 +104,8 @@ class LayerNormBackwardKernel final : public Kernel {
     const auto g = [=](int64_t j) { return scale ? dy[j] * scale[j] : dy[j]; };
     const double count = static_cast<double>(n);
     const float middle = centered ? static_cast<float>(host::row_sum(n, g) / count) : 0.0F;
-    const float along = static_cast<float>(host::row_sum(n, [=](int64_t j) { return g(j) * ((x[j] - mean) * d); }) / count);
+    const float along =
+        static_cast<float>(host::row_sum(n, [=](int64_t j) { return g(j) * ((x[j] - mean) * d); }) / count);
     for (int64_t j = 0; j < n; ++j) dx[j] = d * (g(j) - middle - (x[j] - mean) * d * along);
   }
 
@@ -115,16 +116,18 @@ class LayerNormBackwardKernel final : public Kernel {
 }  // namespace
 
 // The functions of both kernels of a normalization.
-#define PLIMSOLL_ROW_NORM(name, centered)                                                                                              \
-  std::vector<Algorithm> name##Forward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }                        \
-  std::unique_ptr<Kernel> name##Forward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {           \
-    return std::make_unique<LayerNormForwardKernel<centered>>(attrs, operands);                                                        \
-  }                                                                                                                                    \
-  std::vector<Algorithm> name##Backward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {                             \
-    return {{.workspace_bytes = LayerNormBackwardKernel<centered>(operands).workspace_bytes()}};                                       \
-  }                                                                                                                                    \
-  std::unique_ptr<Kernel> name##Backward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {                \
-    return std::make_unique<LayerNormBackwardKernel<centered>>(operands);                                                              \
+#define PLIMSOLL_ROW_NORM(name, centered)                                                                       \
+  std::vector<Algorithm> name##Forward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; } \
+  std::unique_ptr<Kernel> name##Forward::make(const Attrs& attrs, std::span<const OperandDesc> operands,        \
+                                              std::string_view) {                                               \
+    return std::make_unique<LayerNormForwardKernel<centered>>(attrs, operands);                                 \
+  }                                                                                                             \
+  std::vector<Algorithm> name##Backward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {      \
+    return {{.workspace_bytes = LayerNormBackwardKernel<centered>(operands).workspace_bytes()}};                \
+  }                                                                                                             \
+  std::unique_ptr<Kernel> name##Backward::make(const Attrs&, std::span<const OperandDesc> operands,             \
+                                               std::string_view) {                                              \
+    return std::make_unique<LayerNormBackwardKernel<centered>>(operands);                                       \
   }
 
 PLIMSOLL_ROW_NORM(LayerNorm, true)
