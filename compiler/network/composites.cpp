@@ -4,228 +4,259 @@
 #include <cmath>
 #include <optional>
 
+#include "compiler/network/pattern.h"
 #include "compiler/network/prune.h"
-#include "compiler/ops/binary.h"
 #include "compiler/ops/reshaping.h"
 
 namespace plimsoll {
 namespace {
 
-bool near(double a, double b) { return std::abs(a - b) <= 1e-4 * std::abs(b); }
+using Attributes = std::map<std::string, NodeAttribute>;
 
-class Composites {
- public:
-  explicit Composites(Network& network) : network_(network), readers_(network.values.size()), maker_(network.values.size()) {
-    for (const NodeId id : ids_of(network.nodes)) {
-      for (const ValueId input : network.nodes[id].inputs)
-        if (input.valid()) readers_[input].push_back(id);
-      for (const ValueId output : network.nodes[id].outputs)
-        if (output.valid()) maker_[output] = id;
-    }
-    for (const ValueId output : network.outputs) readers_[output].push_back(NodeId{});
+// --- conditions ---
+
+// The first of the trailing axes that a ReduceMean averages over; nullopt: it averages over others.
+std::optional<size_t> trailing_axis(const NodeView& mean) {
+  const Dims& x = mean.input_type(0).dims;
+  const auto axes = axes_of(mean, 1, x.size());
+  if (!axes.ok() || !*axes || (*axes)->empty() || mean.integer("keepdims", 1) == 0) return std::nullopt;
+  const std::vector<size_t>& list = **axes;
+  if (std::any_of(list.begin(), list.end(), [&](size_t axis) { return x[axis].batch; })) return std::nullopt;
+  return list.back() == x.size() - 1 && list.front() + list.size() == x.size() ? std::optional(list.front())
+                                                                               : std::nullopt;
+}
+
+// Without the dimensions of 1 in front.
+Dims without_leading_ones(const Dims& dims) {
+  return {std::find_if(dims.begin(), dims.end(), [](Dim dim) { return dim != Dim{1}; }), dims.end()};
+}
+
+// A parameter with one number for each element that is normalized with the others.
+bool is_row_parameter(const Match& match, std::string_view name) {
+  const Dims& x = match.type("x").dims;
+  const size_t axis = *trailing_axis(match.node("mean"));
+  return match.value(name).kind == ValueKind::parameter &&
+         match.type(name).dims == Dims(x.begin() + static_cast<int64_t>(axis), x.end());
+}
+
+bool averages_rows(const Match& match) {
+  const auto axis = trailing_axis(match.node("mean"));
+  return axis && trailing_axis(match.node("variance")) == axis;
+}
+bool is_scaled(const Match& match) { return averages_rows(match) && is_row_parameter(match, "scale"); }
+bool is_affine(const Match& match) { return is_scaled(match) && is_row_parameter(match, "bias"); }
+
+bool averages_squares(const Match& match) { return trailing_axis(match.node("mean")).has_value(); }
+
+// The scale may be computed: Gemma's is 1 + weight.
+bool has_row_scale(const Match& match) {
+  const auto axis = trailing_axis(match.node("mean"));
+  if (!axis || match.value("scale").kind == ValueKind::constant) return false;
+  const Dims& x = match.type("x").dims;
+  const Dims scale = without_leading_ones(match.type("scale").dims);
+  return match.type("scale").dims.size() <= x.size() &&
+         scale == without_leading_ones(Dims(x.begin() + static_cast<int64_t>(*axis), x.end())) && !scale.empty();
+}
+
+// [C,1,…,1], with or without dimensions of 1 in front, beside an x [N,C,…].
+bool is_channel_tensor(const Match& match, std::string_view name) {
+  const Dims &x = match.type("x").dims, &dims = match.type(name).dims;
+  if (match.value(name).kind == ValueKind::constant || dims.size() + 1 < x.size() || dims.size() > x.size())
+    return false;
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (dims[i] != (i + 1 == dims.size() - (x.size() - 2) ? x[1] : Dim{1})) return false;
+  return true;
+}
+
+bool normalizes_groups(const Match& match) {
+  const NodeView normal = match.node("normal");
+  const Dims &x = match.type("x").dims, &grouped = normal.input_type(0).dims;
+  return normal.input_count() == 1 && x.size() >= 3 && grouped.size() == 3 && grouped[0] == x[0] && !x[1].batch &&
+         !grouped[1].batch && x[1].value % grouped[1].value == 0 && normal.integer("axis", -1) == 2 &&
+         match.node("back").output_type(0).dims == x && is_channel_tensor(match, "scale") &&
+         is_channel_tensor(match, "bias");
+}
+
+bool turns_last_axes(const Match& match) {
+  const NodeView turn = match.node("turn");
+  const size_t rank = turn.output_type(0).rank();
+  if (rank < 2) return false;
+  std::vector<int64_t> reversed, swapped;
+  for (size_t axis = 0; axis < rank; ++axis) {
+    reversed.push_back(static_cast<int64_t>(rank - 1 - axis));
+    swapped.push_back(static_cast<int64_t>(axis));
   }
+  std::swap(swapped[rank - 2], swapped[rank - 1]);
+  return turn.integers("perm", reversed) == swapped;
+}
 
-  // A node takes the place of the last step; the steps before it are read by nobody then, and pruned.
-  void run() {
-    for (const NodeId id : ids_of(network_.nodes)) {
-      if (network_.nodes[id].op == "Div") fuse_normalization(id);
-      if (network_.nodes[id].op == "Erf" || network_.nodes[id].op == "Tanh") fuse_gelu(id);
-      if (network_.nodes[id].op == "MatMul") fuse_transposes(id);
-      if (network_.nodes[id].op == "Bernoulli") fuse_dropout(id);
-    }
-    prune_dead_nodes(network_);
-  }
+// An element of the mask for each of x, divided by the probability of a one.
+bool masks_elements(const Match& match) {
+  const double probability = match.node("mask").real("probability", 0);
+  return match.value("x").kind != ValueKind::constant && match.type("x") == match.node("factor").output_type(0) &&
+         std::abs(probability - match.number("divisor")) <= 1e-4 * std::abs(match.number("divisor"));
+}
 
- private:
-  NodeView view(const Node& node) const { return {network_, node}; }
+bool is_of_one_type(const Match& match) {
+  const auto is_tensor = [&](std::string_view name) { return match.value(name).kind != ValueKind::constant; };
+  return is_tensor("a") && is_tensor("b") && match.type("a") == match.type("b") &&
+         match.type("a").type == DataType::f32;
+}
 
-  // The node that makes the value, if it is of that operator.
-  const Node* made_by(ValueId value, std::string_view op) const {
-    if (!value.valid() || !maker_[value].valid()) return nullptr;
-    const Node& node = network_.nodes[maker_[value]];
-    return node.op == op && node.outputs[0] == value ? &node : nullptr;
-  }
+// --- attributes ---
 
-  // The one node that reads the value, if it is of that operator.
-  std::optional<NodeId> read_by(ValueId value, std::string_view op) const {
-    const std::vector<NodeId>& readers = readers_[value];
-    if (readers.size() != 1 || !readers[0].valid() || network_.nodes[readers[0]].op != op) return std::nullopt;
-    return readers[0];
-  }
+Attributes of_layer_normalization(const Match& match) {
+  return {{"axis", static_cast<int64_t>(*trailing_axis(match.node("mean")))}, {"epsilon", match.number("epsilon")}};
+}
 
-  // The operand beside a number (of `wanted` size) of a node with two.
-  std::optional<ValueId> beside(const Node& node, std::optional<double> wanted = std::nullopt, double* found = nullptr) const {
-    for (size_t i = 0; i < 2; ++i) {
-      if (i == 0 && node.op == "Div") continue;
-      const auto number = number_at(view(node), i);
-      if (!number || (wanted && !near(*number, *wanted))) continue;
-      if (found) *found = *number;
-      return node.inputs[1 - i];
-    }
-    return std::nullopt;
-  }
+Attributes of_group_normalization(const Match& match) {
+  const NodeView normal = match.node("normal");
+  return {{"num_groups", normal.input_type(0).dims[1].value}, {"epsilon", normal.real("epsilon", 1e-5)}};
+}
 
-  // The first of the trailing axes that a ReduceMean averages over; nullopt: others.
-  std::optional<size_t> trailing_axis(const Node& node) const {
-    const size_t rank = view(node).input_type(0).rank();
-    const auto axes = axes_of(view(node), 1, rank);
-    if (!axes.ok() || !*axes || (*axes)->empty() || view(node).integer("keepdims", 1) == 0) return std::nullopt;
-    const std::vector<size_t>& list = **axes;
-    const Dims& x = view(node).input_type(0).dims;
-    if (std::any_of(list.begin(), list.end(), [&](size_t axis) { return x[axis].batch; })) return std::nullopt;
-    return list.back() == rank - 1 && list.front() + list.size() == rank ? std::optional(list.front()) : std::nullopt;
-  }
+Attributes of_gelu(const Match&) { return {{"approximate", std::string("none")}}; }
+Attributes of_gelu_by_tanh(const Match&) { return {{"approximate", std::string("tanh")}}; }
+Attributes of_swish(const Match&) { return {{"alpha", 1.0}}; }
+Attributes of_scaled_swish(const Match& match) { return {{"alpha", match.number("alpha")}}; }
+Attributes of_dropout(const Match& match) { return {{"ratio", 1 - match.node("mask").real("probability", 0)}}; }
 
-  // A weight of one number for each element that is normalised with the others, beside `value` in its only reader.
-  std::optional<std::pair<NodeId, ValueId>> affine(ValueId value, std::string_view op, size_t axis) const {
-    const auto reader = read_by(value, op);
-    if (!reader) return std::nullopt;
-    const std::vector<ValueId>& inputs = network_.nodes[*reader].inputs;
-    const ValueId other = inputs[0] == value ? inputs[1] : inputs[0];
-    const Dims& x = network_.values[value].type.dims;
-    const Dims row(x.begin() + static_cast<int64_t>(axis), x.end());
-    if (network_.values[other].kind != ValueKind::parameter || network_.values[other].type.dims != row) return std::nullopt;
-    return std::pair(*reader, other);
-  }
+Attributes of_gated_product(const Match& match) {
+  const NodeView gate = match.node("gate");
+  return {{"activation", gate.node().op},
+          {"alpha", gate.real("alpha", 1)},
+          {"approximate", gate.text("approximate", "none")}};
+}
 
-  // Div(d, Sqrt(Add(ReduceMean(Pow(d, 2)), epsilon))) with d = Sub(x, ReduceMean(x))
-  void fuse_normalization(NodeId division) {
-    const ValueId off = network_.nodes[division].inputs[0];
-    const Node* difference = made_by(off, "Sub");
-    const Node* root = made_by(network_.nodes[division].inputs[1], "Sqrt");
-    if (!difference || !root) return;
-    const Node* mean = made_by(difference->inputs[1], "ReduceMean");
-    const Node* sum = made_by(root->inputs[0], "Add");
-    if (!mean || !sum || mean->inputs[0] != difference->inputs[0]) return;
-    double epsilon = 0;
-    const auto before = beside(*sum, std::nullopt, &epsilon);
-    const Node* variance = before ? made_by(*before, "ReduceMean") : nullptr;
-    if (!variance || !is_square(variance->inputs[0], off)) return;
-    const auto axis = trailing_axis(*mean);
-    if (!axis || trailing_axis(*variance) != axis) return;
+// --- the table ---
 
-    std::vector<ValueId> inputs = {difference->inputs[0]};
-    NodeId last = division;
-    if (const auto scale = affine(network_.nodes[last].outputs[0], "Mul", *axis)) {
-      last = scale->first;
-      inputs.push_back(scale->second);
-    }
-    if (const auto bias = inputs.size() == 2 ? affine(network_.nodes[last].outputs[0], "Add", *axis) : std::nullopt) {
-      last = bias->first;
-      inputs.push_back(bias->second);
-    }
-    become(last, "LayerNormalization", 17, std::move(inputs), {{"axis", static_cast<int64_t>(*axis)}, {"epsilon", epsilon}});
-  }
+// a / √b, in the ways that it is written.
+Term divided_by_root(const Term& a, const Term& b) {
+  using namespace pattern;
+  const Term root = node("Sqrt", {b});
+  const Term inverse =
+      one_of({node("Reciprocal", {root}), node("Div", {number(1), root}), node("Pow", {b, number(-0.5)})});
+  return one_of({node("Div", {a, root}), node("Mul", {a, inverse})});
+}
 
-  bool is_square(ValueId value, ValueId of) const {
-    if (const Node* power = made_by(value, "Pow")) return power->inputs[0] == of && view(*power).constant_real(1) == 2.0;
-    const Node* product = made_by(value, "Mul");
-    return product && product->inputs[0] == of && product->inputs[1] == of;
-  }
+Term squared(const Term& a) {
+  using namespace pattern;
+  return one_of({node("Pow", {a, number(2)}), node("Mul", {a, a})});
+}
 
-  // x of Div(x, √2), Mul(x, √½)
-  std::optional<ValueId> under_erf(ValueId value) const {
-    if (const Node* node = made_by(value, "Div")) return beside(*node, std::sqrt(2.0));
-    if (const Node* node = made_by(value, "Mul")) return beside(*node, std::sqrt(0.5));
-    return std::nullopt;
-  }
+// ½ · x · (1 + f), multiplied in any order.
+Term halved_gate(const Term& f) {
+  using namespace pattern;
+  const Term x = hole("x"), half = number(0.5), gate = sole(node("Add", {sole(f), number(1)}));
+  return one_of({node("Mul", {sole(node("Mul", {gate, x})), half}), node("Mul", {sole(node("Mul", {gate, half})), x}),
+                 node("Mul", {gate, node("Mul", {x, half})})});
+}
 
-  // x of Mul(Add(x, Mul(Pow(x, 3), 0.044715)), √(2/π))
-  std::optional<ValueId> under_tanh(ValueId value) const {
-    const Node* scaled = made_by(value, "Mul");
-    const auto inner = scaled ? beside(*scaled, 0.7978845608028654) : std::nullopt;
-    const Node* sum = inner ? made_by(*inner, "Add") : nullptr;
-    for (size_t i = 0; sum && i < 2; ++i) {
-      const Node* cubic = made_by(sum->inputs[1 - i], "Mul");
-      const auto power = cubic ? beside(*cubic, 0.044715) : std::nullopt;
-      const Node* cube = power ? made_by(*power, "Pow") : nullptr;
-      if (cube && cube->inputs[0] == sum->inputs[i] && view(*cube).constant_real(1) == 3.0) return sum->inputs[i];
-    }
-    return std::nullopt;
-  }
+// A pattern stands before its own parts, and after those whose operators it reads.
+std::vector<Pattern> make_patterns() {
+  using namespace pattern;
+  const Term x = hole("x"), scale = hole("scale"), bias = hole("bias"), a = hole("a"), b = hole("b");
 
-  // ½ x (1 + f), multiplied in any order.
-  void fuse_gelu(NodeId function) {
-    const bool by_tanh = network_.nodes[function].op == "Tanh";
-    const ValueId argument = network_.nodes[function].inputs[0];
-    const auto x = by_tanh ? under_tanh(argument) : under_erf(argument);
-    const auto sum = x ? read_by(network_.nodes[function].outputs[0], "Add") : std::nullopt;
-    if (!sum || !beside(network_.nodes[*sum], 1.0)) return;
-    ValueId gate = network_.nodes[*sum].outputs[0];
-    bool halved = false, whole = false;
-    NodeId last;
-    for (int step = 0; step < 2 && !(halved && whole); ++step) {
-      const auto product = read_by(gate, "Mul");
-      if (!product) return;
-      const Node& node = network_.nodes[*product];
-      const ValueId other = node.inputs[0] == gate ? node.inputs[1] : node.inputs[0];
-      const Node* half = made_by(other, "Mul");
-      if (other == *x && !whole) {
-        whole = true;
-      } else if (half && beside(*half, 0.5) == x && !halved && !whole) {
-        halved = whole = true;
-      } else if (beside(node, 0.5) == gate && !halved) {
-        halved = true;
-      } else {
-        return;
-      }
-      last = *product;
-      gate = node.outputs[0];
-    }
-    if (!halved || !whole) return;
-    become(last, "Gelu", 20, {*x}, {{"approximate", std::string(by_tanh ? "tanh" : "none")}});
-  }
+  const Term off = node("Sub", {x, node("ReduceMean", {x}).named("mean")}).named("off");
+  const Term variance = node("ReduceMean", {squared(off)}).named("variance");
+  const Term layer = divided_by_root(off, node("Add", {variance, any_number("epsilon")}));
 
-  // x · mask / p, with an element of the mask for each of x.
-  void fuse_dropout(NodeId mask) {
-    const double probability = view(network_.nodes[mask]).real("probability", 0);
-    const auto scaled = read_by(network_.nodes[mask].outputs[0], "Div");
-    if (!scaled || !beside(network_.nodes[*scaled], probability)) return;
-    const ValueId factor = network_.nodes[*scaled].outputs[0];
-    const auto product = read_by(factor, "Mul");
-    if (!product) return;
-    const std::vector<ValueId>& inputs = network_.nodes[*product].inputs;
-    const ValueId x = inputs[0] == factor ? inputs[1] : inputs[0];
-    if (x == factor || network_.values[x].kind == ValueKind::constant || network_.values[x].type != network_.values[factor].type) return;
-    become(*product, "Dropout", 7, {x}, {{"ratio", 1 - probability}});
-  }
+  const Term mean_square = node("ReduceMean", {squared(x)}).named("mean");
+  const Term rms = divided_by_root(x, node("Add", {mean_square, any_number("epsilon")}));
 
-  void fuse_transposes(NodeId product) {
-    for (size_t i = 0; i < 2; ++i) {
-      Node& node = network_.nodes[product];
-      const Node* transpose = made_by(node.inputs[i], "Transpose");
-      if (!transpose) continue;
-      const size_t rank = network_.values[node.inputs[i]].type.rank();
-      std::vector<int64_t> reversed, swapped;
-      for (size_t axis = 0; axis < rank; ++axis) {
-        reversed.push_back(static_cast<int64_t>(rank - 1 - axis));
-        swapped.push_back(static_cast<int64_t>(axis));
-      }
-      if (rank < 2) continue;
-      std::swap(swapped[rank - 2], swapped[rank - 1]);
-      if (view(*transpose).integers("perm", reversed) != swapped) continue;
-      (i == 0 ? node.marks.transposed_a : node.marks.transposed_b) = true;
-      node.inputs[i] = transpose->inputs[0];
-    }
-  }
+  const Term grouped = node("LayerNormalization", {node("Reshape", {x})}).named("normal");
+  const Term group_back = node("Reshape", {sole(grouped)}).named("back");
 
-  // Types stay: the node makes what the last step made.
-  void become(NodeId id, const std::string& op, int opset, std::vector<ValueId> inputs,
-              std::map<std::string, NodeAttribute> attributes) {
-    Node& node = network_.nodes[id];
-    node.op = op;
-    node.opset = opset;
-    node.inputs = std::move(inputs);
-    node.attributes = std::move(attributes);
-  }
+  const Term by_erf =
+      node("Erf", {one_of({node("Div", {x, number(std::sqrt(2.0))}), node("Mul", {x, number(std::sqrt(0.5))})})});
+  const Term cubic = node("Mul", {node("Pow", {x, number(3)}), number(0.044715)});
+  const Term by_tanh = node("Tanh", {node("Mul", {node("Add", {x, cubic}), number(0.7978845608028654)})});
 
-  Network& network_;
-  IdVector<ValueId, std::vector<NodeId>> readers_;
-  IdVector<ValueId, NodeId> maker_;
-};
+  const Term mask = sole(node("Bernoulli", {}).named("mask"));
+  const Term factor = sole(node("Div", {mask, any_number("divisor")}).named("factor"));
+  const Term gate = sole(one_of({node("Swish", {a}).named("gate"), node("Gelu", {a}).named("gate")}));
+
+  return {
+      {.becomes = "MatMul",
+       .inputs = {"a", "b"},
+       .tree = node("MatMul", {node("Transpose", {a}).named("turn"), b}),
+       .where = turns_last_axes,
+       .mark = [](NodeMarks& marks) { marks.transposed_a = true; }},
+      {.becomes = "MatMul",
+       .inputs = {"a", "b"},
+       .tree = node("MatMul", {a, node("Transpose", {b}).named("turn")}),
+       .where = turns_last_axes,
+       .mark = [](NodeMarks& marks) { marks.transposed_b = true; }},
+      {.becomes = "Dropout",
+       .opset = 7,
+       .inputs = {"x"},
+       .tree = node("Mul", {x, factor}),
+       .where = masks_elements,
+       .attributes = of_dropout},
+
+      {.becomes = "LayerNormalization",
+       .opset = 17,
+       .inputs = {"x", "scale", "bias"},
+       .tree = node("Add", {sole(node("Mul", {sole(layer), scale})), bias}),
+       .where = is_affine,
+       .attributes = of_layer_normalization},
+      {.becomes = "LayerNormalization",
+       .opset = 17,
+       .inputs = {"x", "scale"},
+       .tree = node("Mul", {sole(layer), scale}),
+       .where = is_scaled,
+       .attributes = of_layer_normalization},
+      {.becomes = "LayerNormalization",
+       .opset = 17,
+       .inputs = {"x"},
+       .tree = layer,
+       .where = averages_rows,
+       .attributes = of_layer_normalization},
+      {.becomes = "RMSNormalization",
+       .opset = 23,
+       .inputs = {"x", "scale"},
+       .tree = node("Mul", {sole(rms), scale}),
+       .where = has_row_scale,
+       .attributes = of_layer_normalization},
+      {.becomes = "RMSNormalization",
+       .opset = 23,
+       .inputs = {"x"},
+       .tree = rms,
+       .where = averages_squares,
+       .attributes = of_layer_normalization},
+      {.becomes = "GroupNormalization",
+       .opset = 21,
+       .inputs = {"x", "scale", "bias"},
+       .tree = node("Add", {sole(node("Mul", {sole(group_back), scale})), bias}),
+       .where = normalizes_groups,
+       .attributes = of_group_normalization},
+
+      {.becomes = "Gelu", .opset = 20, .inputs = {"x"}, .tree = halved_gate(by_erf), .attributes = of_gelu},
+      {.becomes = "Gelu", .opset = 20, .inputs = {"x"}, .tree = halved_gate(by_tanh), .attributes = of_gelu_by_tanh},
+      {.becomes = "Swish",
+       .opset = 24,
+       .inputs = {"x"},
+       .tree = node("Mul", {x, sole(node("Sigmoid", {x}))}),
+       .attributes = of_swish},
+      {.becomes = "Swish",
+       .opset = 24,
+       .inputs = {"x"},
+       .tree = node("Mul", {x, sole(node("Sigmoid", {node("Mul", {x, any_number("alpha")})}))}),
+       .attributes = of_scaled_swish},
+      {.becomes = "GatedProduct",
+       .opset = 1,
+       .inputs = {"a", "b"},
+       .tree = node("Mul", {gate, b}),
+       .where = is_of_one_type,
+       .attributes = of_gated_product},
+  };
+}
 
 }  // namespace
 
-void fuse_composites(Network& network) { Composites(network).run(); }
+void fuse_composites(Network& network) {
+  static const std::vector<Pattern> kPatterns = make_patterns();
+  for (const Pattern& pattern : kPatterns) replace_matches(network, pattern);
+  prune_dead_nodes(network);
+}
 
 }  // namespace plimsoll

@@ -5,7 +5,7 @@
 
 namespace plimsoll {
 
-// LeakyRelu, Elu: what is left of negative values.
+// LeakyRelu, Elu: what is left of negative values. ThresholdedRelu: the threshold. Swish: the factor of x in the sigmoid.
 struct SlopeAttrs {
   double alpha = 1;
 
@@ -41,6 +41,20 @@ struct GeluAttrs {
 
   template <class Visitor>
   void visit(Visitor&& v) { v("by_tanh", by_tanh); }
+};
+
+// The factor of a gated product that an activation makes: a Gelu, or else a Swish.
+struct GatedProductAttrs {
+  bool gelu = false;
+  bool by_tanh = false;  // of a Gelu
+  double alpha = 1;      // of a Swish
+
+  template <class Visitor>
+  void visit(Visitor&& v) {
+    v("gelu", gelu);
+    v("by_tanh", by_tanh);
+    v("alpha", alpha);
+  }
 };
 
 }  // namespace plimsoll

@@ -142,3 +142,140 @@ TEST_CASE("a product reads its operand transposed, where only the last two axes 
   const ValueId moved = other.node("Transpose", {b}, {kBatch, {2}, {4}, {5}}, {{"perm", heads}});
   CHECK(other.fused(other.node("MatMul", {a, moved}, {kBatch, {2}, {3}, {5}})) == "Transpose MatMul");
 }
+
+namespace {
+
+// x / √(mean of x² + 1e-6), in the ways that exporters write it.
+ValueId rms_normalised(Chain& chain, ValueId x, int form) {
+  const ValueId squares =
+      form == 0 ? chain.node("Mul", {x, x}, kTokens) : chain.node("Pow", {x, chain.number(2)}, kTokens);
+  const ValueId mean = chain.node("ReduceMean", {squares}, kOne, {{"axes", kLast}});
+  const ValueId sum = chain.node("Add", {mean, chain.number(1e-6)}, kOne);
+  if (form == 3) return chain.node("Mul", {x, chain.node("Pow", {sum, chain.number(-0.5)}, kOne)}, kTokens);
+  const ValueId root = chain.node("Sqrt", {sum}, kOne);
+  if (form == 0) return chain.node("Div", {x, root}, kTokens);
+  if (form == 1) return chain.node("Mul", {chain.node("Reciprocal", {root}, kOne), x}, kTokens);
+  return chain.node("Mul", {x, chain.node("Div", {chain.number(1), root}, kOne)}, kTokens);
+}
+
+}  // namespace
+
+TEST_CASE("a normalization by the root of the mean square is one node, in every form that exporters have") {
+  const int form = GENERATE(0, 1, 2, 3);
+  Chain chain;
+  const ValueId x = chain.value(ValueKind::input, kTokens), weight = chain.value(ValueKind::parameter, kRow);
+  const ValueId normal = rms_normalised(chain, x, form);
+  const bool left = GENERATE(true, false);
+  const std::vector<ValueId> operands = left ? std::vector{weight, normal} : std::vector{normal, weight};
+  CHECK(chain.fused(chain.node("Mul", operands, kTokens)) == "RMSNormalization");
+  CHECK(chain.last().inputs == std::vector{x, weight});
+  CHECK(std::get<double>(chain.last().attributes.at("epsilon")) == 1e-6);
+  CHECK(std::get<int64_t>(chain.last().attributes.at("axis")) == 2);
+}
+
+TEST_CASE("the scale of a root mean square may be computed, and may be left out") {
+  Chain gemma;
+  const ValueId x = gemma.value(ValueKind::input, kTokens);
+  const ValueId scale = gemma.node("Add", {gemma.value(ValueKind::parameter, kRow), gemma.number(1)}, kRow);
+  CHECK(gemma.fused(gemma.node("Mul", {rms_normalised(gemma, x, 1), scale}, kTokens)) == "Add RMSNormalization");
+  CHECK(gemma.last().inputs == std::vector{x, scale});
+
+  Chain plain;
+  const ValueId y = rms_normalised(plain, plain.value(ValueKind::input, kTokens), 1);
+  CHECK(plain.fused(plain.node("Mul", {y, plain.value(ValueKind::input, kTokens)}, kTokens)) == "RMSNormalization Mul");
+
+  // Who else reads the normalized value needs it without the scale.
+  Chain read;
+  const ValueId normal = rms_normalised(read, read.value(ValueKind::input, kTokens), 0);
+  const ValueId scaled = read.node("Mul", {normal, read.value(ValueKind::parameter, kRow)}, kTokens);
+  CHECK(read.fused(read.node("Add", {normal, scaled}, kTokens)) == "RMSNormalization Mul Add");
+}
+
+TEST_CASE("what is no root mean square stays as it is") {
+  const auto made = [](double exponent, std::vector<int64_t> axes) {
+    Chain chain;
+    const ValueId x = chain.value(ValueKind::input, kTokens);
+    const ValueId squares = chain.node("Pow", {x, chain.number(exponent)}, kTokens);
+    const ValueId mean = chain.node("ReduceMean", {squares}, kOne, {{"axes", std::move(axes)}});
+    const ValueId root = chain.node("Sqrt", {chain.node("Add", {mean, chain.number(1e-6)}, kOne)}, kOne);
+    return chain.fused(chain.node("Div", {x, root}, kTokens));
+  };
+  CHECK(made(2, {-1}) == "RMSNormalization");
+  CHECK(made(3, {-1}) == "Pow ReduceMean Add Sqrt Div");
+  CHECK(made(2, {1}) == "Pow ReduceMean Add Sqrt Div");
+  CHECK(made(2, {0, 1, 2}) == "Pow ReduceMean Add Sqrt Div");  // of all samples
+}
+
+TEST_CASE("a layer normalization multiplied by the inverse of its root is one node") {
+  Chain chain;
+  const ValueId x = chain.value(ValueKind::input, kTokens);
+  const ValueId off = chain.node("Sub", {x, chain.node("ReduceMean", {x}, kOne, {{"axes", kLast}})}, kTokens);
+  const ValueId variance = chain.node("ReduceMean", {chain.node("Mul", {off, off}, kTokens)}, kOne, {{"axes", kLast}});
+  const ValueId root = chain.node("Sqrt", {chain.node("Add", {variance, chain.number(1e-5)}, kOne)}, kOne);
+  CHECK(chain.fused(chain.node("Mul", {off, chain.node("Reciprocal", {root}, kOne)}, kTokens)) == "LayerNormalization");
+  CHECK(chain.last().inputs == std::vector{x});
+}
+
+TEST_CASE("channels normalized in groups, as PyTorch exports them, are one node") {
+  const Dims image = {kBatch, {8}, {3}, {3}};
+  const auto made = [&](Dims factors, Dims back, int64_t axis) {
+    Chain chain;
+    const ValueId x = chain.value(ValueKind::input, image);
+    const ValueId grouped = chain.node("Reshape", {x}, {kBatch, {4}, {18}});
+    const ValueId normal =
+        chain.node("LayerNormalization", {grouped}, {kBatch, {4}, {18}}, {{"axis", axis}, {"epsilon", 1e-3}});
+    const ValueId image_again = chain.node("Reshape", {normal}, back);
+    const ValueId scaled = chain.node("Mul", {image_again, chain.value(ValueKind::parameter, factors)}, back);
+    const std::string ops = chain.fused(chain.node("Add", {scaled, chain.value(ValueKind::parameter, factors)}, back));
+    if (ops == "GroupNormalization") {
+      CHECK(chain.last().inputs.size() == 3);
+      CHECK(chain.last().inputs[0] == x);
+      CHECK(std::get<int64_t>(chain.last().attributes.at("num_groups")) == 4);
+      CHECK(std::get<double>(chain.last().attributes.at("epsilon")) == 1e-3);
+    }
+    return ops;
+  };
+  const std::string spelled = "Reshape LayerNormalization Reshape Mul Add";
+  CHECK(made({{8}, {1}, {1}}, image, 2) == "GroupNormalization");
+  CHECK(made({{1}, {8}, {1}, {1}}, image, 2) == "GroupNormalization");
+  CHECK(made({{1}, {3}, {1}}, image, 2) == spelled);  // factors of rows, not of channels
+  CHECK(made({{8}, {1}, {1}}, image, 1) == spelled);  // all groups together
+  CHECK(made({{8}, {1}}, {kBatch, {8}, {9}}, 2) == spelled);
+}
+
+TEST_CASE("an operand times its own sigmoid is a Swish") {
+  const auto made = [](double alpha, bool same, bool read) {
+    Chain chain;
+    const ValueId x = chain.value(ValueKind::input, kTokens);
+    const ValueId inner = alpha == 1 ? x : chain.node("Mul", {chain.number(alpha), x}, kTokens);
+    const ValueId gate = chain.node("Sigmoid", {inner}, kTokens);
+    ValueId y = chain.node("Mul", {gate, same ? x : chain.value(ValueKind::input, kTokens)}, kTokens);
+    if (read) y = chain.node("Add", {y, gate}, kTokens);
+    const std::string ops = chain.fused(y);
+    if (ops == "Swish") CHECK(std::get<double>(chain.last().attributes.at("alpha")) == alpha);
+    return ops;
+  };
+  CHECK(made(1, true, false) == "Swish");
+  CHECK(made(1.702, true, false) == "Swish");
+  CHECK(made(1, false, false) == "Sigmoid Mul");
+  CHECK(made(1, true, true) == "Sigmoid Mul Add");
+}
+
+TEST_CASE("an activation times what has its shape is a gated product") {
+  const auto made = [](const std::string& activation, Dims other, bool read) {
+    Chain chain;
+    const ValueId a = chain.value(ValueKind::input, kTokens), b = chain.value(ValueKind::input, std::move(other));
+    const ValueId gate = activation == "Sigmoid" ? chain.node("Mul", {a, chain.node("Sigmoid", {a}, kTokens)}, kTokens)
+                                                 : chain.node(activation, {a}, kTokens);
+    ValueId y = chain.node("Mul", {b, gate}, kTokens);
+    if (read) y = chain.node("Add", {y, gate}, kTokens);
+    const std::string ops = chain.fused(y);
+    if (ops == "GatedProduct") CHECK(chain.last().inputs == std::vector{a, b});
+    return ops;
+  };
+  CHECK(made("Sigmoid", kTokens, false) == "GatedProduct");
+  CHECK(made("Gelu", kTokens, false) == "GatedProduct");
+  CHECK(made("Relu", kTokens, false) == "Relu Mul");
+  CHECK(made("Gelu", kOne, false) == "Gelu Mul");  // stretched: the product is not of elements
+  CHECK(made("Sigmoid", kTokens, true) == "Swish Mul Add");
+}

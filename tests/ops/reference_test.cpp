@@ -170,6 +170,45 @@ TEST_CASE("batch normalization moves its statistics as PyTorch's, and evaluates 
         1e-5);
 }
 
+TEST_CASE("normalizations of groups, of channels and by the root of the mean square as PyTorch's") {
+  const auto row = [](int64_t elements) { return SampleInput{.dims = {{elements}}, .kind = ValueKind::parameter}; };
+  const auto sample = [&](Dims x, int64_t factors, std::map<std::string, NodeAttribute> attributes, int opset) {
+    attributes["epsilon"] = 1e-3;
+    return Sample{.inputs = {{.dims = std::move(x)}, row(factors), row(factors)},
+                  .attributes = std::move(attributes),
+                  .opset = opset};
+  };
+  const Values x = {1, 2, -2.5, 4, 5, 0.25, 7, 8}, scale = {1, 2, 0.5, -1}, bias = {0, 0.25, -1, 3};
+  const std::map<std::string, NodeAttribute> two_groups = {{"num_groups", int64_t{2}}};
+  CHECK(distance(Run("GroupNormalization", sample({kBatch, {4}, {2}}, 4, two_groups, 21), {x, scale, bias}).output(),
+                 {-0.05307, 0.371488, -2.828043, 2.691206, -1.010482, -1.807134, 2.3501, 2.014668}) < 1e-5);
+  const Sample by_group = sample({kBatch, {4}, {2}}, 2, two_groups, 18);
+  CHECK(distance(Run("GroupNormalization", by_group, {x, {2, -1}, {0.5, 0}}).output(),
+                 {0.393861, 1.242976, -2.578043, 2.941206, 0.020965, 1.614268, -0.6499, -0.985332}) < 1e-5);
+  CHECK(distance(Run("InstanceNormalization", sample({kBatch, {4}, {2}}, 4, {}, 20), {x, scale, bias}).output(),
+                 {-0.998006, 0.998006, -1.749905, 2.249905, -0.500044, -1.499956, 3.998005, 2.001993}) < 1e-5);
+  Sample rms = sample({kBatch, {8}}, 8, {}, 23);
+  rms.inputs.resize(2);
+  CHECK(distance(Run("RMSNormalization", rms, {x, {1, 2, 0.5, -1, 1, 1, 3, 2}}).output(),
+                 {0.219979, 0.879917, -0.274974, -0.879917, 1.099896, 0.054995, 4.619564, 3.519667}) < 1e-5);
+}
+
+TEST_CASE("gates as PyTorch's") {
+  const Values x = {-3, -1, -0.25, 0, 0.5, 1, 2, 20}, other = {2, -1, 3, 1, 0.5, -2, 1, 0.25};
+  const SampleInput input{.dims = {kBatch, {8}}};
+  const auto swish = [&](double alpha) {
+    return Run("Swish", {.inputs = {input}, .attributes = {{"alpha", alpha}}, .opset = 24}, {x}).output();
+  };
+  CHECK(distance(swish(1), {-0.142278, -0.268941, -0.109456, 0, 0.31123, 0.731059, 1.761594, 20}) < 1e-5);
+  CHECK(distance(swish(1.702), {-0.018071, -0.154204, -0.0988, 0, 0.350388, 0.845796, 1.935659, 20}) < 1e-5);
+  const auto gated = [&](const std::string& activation) {
+    const Sample sample{.inputs = {input, input}, .attributes = {{"activation", activation}}};
+    return Run("GatedProduct", sample, {x, other}).output();
+  };
+  CHECK(distance(gated("Swish"), {-0.284555, 0.268941, -0.328368, 0, 0.155615, -1.462117, 1.761594, 5}) < 1e-5);
+  CHECK(distance(gated("Gelu"), {-0.0081, 0.158655, -0.30097, 0, 0.172866, -1.682689, 1.9545, 5}) < 1e-5);
+}
+
 TEST_CASE("dropout drops its share, scales the rest, and is another with each seed, iteration and round") {
   const Sample sample{.inputs = {{.dims = {kBatch, {40000}}}, {.kind = ValueKind::constant, .constant = {0.25}}}};
   const Values ones(40000, 1.0);

@@ -45,83 +45,21 @@ Result<Nodes> widen(Writer& w) {
   return w.finish();
 }
 
-// scale · x + bias, of one number for each channel.
-void write_affine(Writer& w, std::string x, size_t rank) {
-  Ints behind;
-  for (size_t axis = 2; axis < rank; ++axis) behind.push_back(static_cast<int64_t>(axis) - 1);
-  const auto channels = [&](size_t i) { return behind.empty() ? w.input(i) : w.write("Unsqueeze", {w.input(i)}, "axes", behind); };
-  if (!w.is_all(1, 1)) {
-    const std::string scale = channels(1);
-    x = w.write("Mul", {x, scale});
-  }
-  if (!w.is_all(2, 0)) {
-    const std::string bias = channels(2);
-    w.write("Add", {x, bias});
-  }
-}
-
+// Where the scale is 1 and the bias is 0 everywhere (PyTorch writes a GroupNorm so, between two Reshapes):
+// LayerNormalization without either. Every other InstanceNormalization is the operator itself.
 Result<Nodes> spell_instance_normalization(Writer& w) {
-  if (w.x().size() < 3) return w.invalid("its input is " + to_string(w.x()) + ", not samples by channels by pixels");
+  if (w.x().size() < 3 || !w.is_all(1, 1) || !w.is_all(2, 0)) return Nodes{};
   for (size_t i = 1; i < 3; ++i)
-    if (!w.dims(i) || *w.dims(i) != Dims{w.x()[1]}) return w.invalid(fmt::format("input {} is not one number for each of {} channels", i, w.x()[1].value));
-  const std::string normal = w.write("LayerNormalization", {w.input(0)});
+    if (*w.dims(i) != Dims{w.x()[1]}) return Nodes{};
+  w.write("LayerNormalization", {w.input(0)});
   w.set_integer("axis", 2);
   w.set_real("epsilon", w.real("epsilon", 1e-5F));
-  write_affine(w, normal, w.x().size());
-  return w.finish();
-}
-
-// Scale and bias are of each group before opset 21, of each channel since.
-Result<Nodes> spell_group_normalization(Writer& w) {
-  const int64_t groups = w.integer("num_groups", 0);
-  if (w.x().size() < 3 || w.x()[1].batch || groups < 1 || w.x()[1].value % groups != 0)
-    return w.invalid(fmt::format("{} groups of the channels of {}", groups, to_string(w.x())));
-  const bool by_group = w.opset() < 21;
-  for (size_t i = 1; i < 3; ++i)
-    if (!w.dims(i) || *w.dims(i) != Dims{{by_group ? groups : w.x()[1].value}})
-      return w.invalid(fmt::format("input {} is not one number for each {}", i, by_group ? "group" : "channel"));
-  const std::string grouped = w.write("Reshape", {w.input(0)}, "shape", {0, groups, -1});
-  std::string normal = w.write("LayerNormalization", {grouped});
-  w.set_integer("axis", 2);
-  w.set_real("epsilon", w.real("epsilon", 1e-5F));
-  Ints shape = {0};
-  for (size_t axis = 1; axis < w.x().size(); ++axis) shape.push_back(w.x()[axis].value);
-  if (by_group && !(w.is_all(1, 1) && w.is_all(2, 0))) {
-    const std::string scale = w.write("Unsqueeze", {w.input(1)}, "axes", {1}), bias = w.write("Unsqueeze", {w.input(2)}, "axes", {1});
-    normal = w.write("Add", {w.write("Mul", {normal, scale}), bias});
-  }
-  normal = w.write("Reshape", {normal}, "shape", shape);
-  if (!by_group) write_affine(w, normal, w.x().size());
   return w.finish();
 }
 
 Result<Nodes> spell_prelu(Writer& w) {
   const std::string above = w.write("Relu", {w.input(0)}), below = w.write("Sub", {w.input(0), above});
   w.write("Add", {above, w.write("Mul", {below, w.input(1)})});
-  return w.finish();
-}
-
-Result<Nodes> spell_swish(Writer& w) {
-  const float alpha = w.real("alpha", 1);
-  std::string x = w.input(0);
-  if (alpha != 1) {
-    const std::string factor = w.number(alpha);
-    x = w.write("Mul", {x, factor});
-  }
-  w.write("Mul", {w.input(0), w.write("Sigmoid", {x})});
-  return w.finish();
-}
-
-// scale · x / √(mean of x² + epsilon)
-Result<Nodes> spell_rms_normalization(Writer& w) {
-  const int64_t rank = static_cast<int64_t>(w.x().size()), given = w.integer("axis", -1), first = given < 0 ? given + rank : given;
-  if (first < 0 || first >= rank) return w.invalid(fmt::format("axis {} is outside a tensor of {}", given, counted(rank, "dimension")));
-  Ints axes;
-  for (int64_t axis = first; axis < rank; ++axis) axes.push_back(axis);
-  const std::string mean = w.write("ReduceMean", {w.write("Mul", {w.input(0), w.input(0)})}, "axes", axes);
-  const std::string epsilon = w.number(w.real("epsilon", 1e-5F));
-  const std::string root = w.write("Sqrt", {w.write("Add", {mean, epsilon})});
-  w.write("Mul", {w.write("Div", {w.input(0), root}), w.input(1)});
   return w.finish();
 }
 
@@ -298,7 +236,6 @@ const std::map<std::string_view, SpellingRule>& spelling_rules() {
       {"GatherND", spelling::gather_nd},
       {"GRU", spelling::recurrent},
       {"GlobalMaxPool", spell_global_max_pool},
-      {"GroupNormalization", spell_group_normalization},
       {"InstanceNormalization", spell_instance_normalization},
       {"LSTM", spelling::recurrent},
       {"Max", spell_extreme},
@@ -308,7 +245,6 @@ const std::map<std::string_view, SpellingRule>& spelling_rules() {
       {"PRelu", spell_prelu},
       {"Pad", spelling::pad},
       {"RNN", spelling::recurrent},
-      {"RMSNormalization", spell_rms_normalization},
       {"ReduceL1", spell_reduce_l1},
       {"ReduceL2", spell_reduce_l2},
       {"ReduceLogSum", spell_reduce_log_sum},
@@ -317,7 +253,6 @@ const std::map<std::string_view, SpellingRule>& spelling_rules() {
       {"ScatterND", spelling::scatter_nd},
       {"Selu", spell_selu},
       {"SpaceToDepth", spell_depth_and_space},
-      {"Swish", spell_swish},
       {"Tan", spell_tan},
       {"TensorScatter", spelling::tensor_scatter},
       {"Tile", spelling::tile},

@@ -2,8 +2,7 @@
 //
 //   Conv, ConvTranspose, MaxPool, AveragePool over one dimension     the same over two, of which the first is 1
 //   Resize of depth, height and width     two Resizes, of height and width and of the depth
-//   InstanceNormalization, GroupNormalization     LayerNormalization of [samples, groups, rest], then scale and bias
-//   RMSNormalization     x / Sqrt(ReduceMean(x · x) + epsilon) · scale          Swish     x · Sigmoid(alpha · x)
+//   InstanceNormalization whose scale is 1 and whose bias is 0     LayerNormalization of each channel
 //   PRelu     Relu(x) + slope · (x - Relu(x))          Mish     x · Tanh(Softplus(x))          Selu     gamma · Elu(x)
 //   GlobalMaxPool     MaxPool          DepthToSpace, SpaceToDepth     Reshape, Transpose, Reshape
 //   Einsum     ReduceSum, Transpose, Reshape, MatMul, Mul

@@ -1,14 +1,10 @@
 // <Name>Forward {x, y}   <Name>Backward {a, dy, dx}, where a is the output, or the input where the output does not tell.
 #include "runtime/cuda/elementwise.h"
+#include "runtime/cuda/gates.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
 namespace {
-
-constexpr float kSqrtHalf = 0.70710678118654752F;
-constexpr float kInverseSqrtTwoPi = 0.39894228040143268F;
-constexpr float kSqrtTwoOverPi = 0.79788456080286536F;
-constexpr float kCubic = 0.044715F;
 
 struct Sigmoid {
   __device__ float operator()(float x) const { return 1.0F / (1.0F + expf(-x)); }
@@ -105,26 +101,6 @@ struct ThresholdedReluSlope {
   __device__ float operator()(float a, float dy) const { return a > alpha ? dy : 0.0F; }
 };
 
-struct Gelu {
-  bool by_tanh;
-  __device__ float operator()(float x) const {
-    if (by_tanh) return 0.5F * x * (1.0F + tanhf(kSqrtTwoOverPi * (x + kCubic * x * x * x)));
-    return 0.5F * x * (1.0F + erff(x * kSqrtHalf));
-  }
-};
-struct GeluSlope {
-  bool by_tanh;
-  __device__ float operator()(float x, float dy) const {
-    if (by_tanh) {
-      const float t = tanhf(kSqrtTwoOverPi * (x + kCubic * x * x * x));
-      const float inner = kSqrtTwoOverPi * (1.0F + 3.0F * kCubic * x * x);
-      return dy * (0.5F * (1.0F + t) + 0.5F * x * (1.0F - t * t) * inner);
-    }
-    const float area = 0.5F * (1.0F + erff(x * kSqrtHalf));
-    return dy * (area + x * kInverseSqrtTwoPi * expf(-0.5F * x * x));
-  }
-};
-
 float f(double attribute) { return static_cast<float>(attribute); }
 
 }  // namespace
@@ -149,7 +125,9 @@ PLIMSOLL_CUDA_KERNEL(SoftsignForward, return cuda::map(operands, Softsign{});)
 PLIMSOLL_CUDA_KERNEL(SoftsignBackward, return cuda::map2(operands, SoftsignSlope{});)
 PLIMSOLL_CUDA_KERNEL(ThresholdedReluForward, return cuda::map(operands, ThresholdedRelu{f(attrs.alpha)});)
 PLIMSOLL_CUDA_KERNEL(ThresholdedReluBackward, return cuda::map2(operands, ThresholdedReluSlope{f(attrs.alpha)});)
-PLIMSOLL_CUDA_KERNEL(GeluForward, return cuda::map(operands, Gelu{attrs.by_tanh});)
-PLIMSOLL_CUDA_KERNEL(GeluBackward, return cuda::map2(operands, GeluSlope{attrs.by_tanh});)
+PLIMSOLL_CUDA_KERNEL(GeluForward, return cuda::map(operands, cuda::GateValue{cuda::GeluGate{attrs.by_tanh}});)
+PLIMSOLL_CUDA_KERNEL(GeluBackward, return cuda::map2(operands, cuda::GateSlope{cuda::GeluGate{attrs.by_tanh}});)
+PLIMSOLL_CUDA_KERNEL(SwishForward, return cuda::map(operands, cuda::GateValue{cuda::SwishGate{f(attrs.alpha)}});)
+PLIMSOLL_CUDA_KERNEL(SwishBackward, return cuda::map2(operands, cuda::GateSlope{cuda::SwishGate{f(attrs.alpha)}});)
 
 }  // namespace plimsoll

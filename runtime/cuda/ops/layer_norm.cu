@@ -4,8 +4,10 @@
 //   y = h · scale + bias   with h = (x - mean) · d,  d = 1 / √(variance + epsilon)
 //   dx = d · (g - Σg / n - h · Σ(g · h) / n)   with g = dy · scale
 //
-// A row is a block's. dscale and dbias are sums over rows: a thread has a column of a chunk of rows, the chunks' shares lie
-// in the workspace and are added in order. They are made before dx, which may lie on dy or on x.
+// RmsNormForward, RmsNormBackward: the same slots and formulas with a mean of 0 and without Σg; slot `mean` is absent.
+//
+// A row is a block's. dscale and dbias are sums over rows: a thread has a column of a chunk of rows, the chunks' shares
+// lie in the workspace and are added in order. They are made before dx, which may lie on dy or on x.
 #include "runtime/attrs/layer_norm.h"
 
 #include <algorithm>
@@ -13,6 +15,7 @@
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/layout.h"
 #include "runtime/cuda/reduce.h"
+#include "runtime/cuda/row_statistics.h"
 #include "runtime/cuda/vector.h"
 #include "runtime/kernels.h"
 
@@ -22,38 +25,20 @@ namespace {
 constexpr int kNormThreads = 128;
 constexpr int64_t kMostChunks = 64;
 
-// body(the first of kAtOnce columns) for this thread's share of a row.
-template <int kAtOnce, class Body>
-__device__ void for_columns(int64_t n, Body body) {
-  for (int64_t j = int64_t{kAtOnce} * threadIdx.x; j < n; j += kAtOnce * kNormThreads) body(j);
-}
-
 // One value for each column, or the same for all.
 template <int kAtOnce>
 __device__ cuda::Few<kAtOnce> columns_or(const float* values, int64_t j, float otherwise) {
   return values ? cuda::load_few<kAtOnce>(values + j) : cuda::few_of<kAtOnce>(otherwise);
 }
 
-template <int kAtOnce>
-__global__ void layer_norm_kernel(int64_t n, double epsilon, const float* from, const float* scale, const float* bias, float* to,
-                               float* means, float* deviations) {
+template <int kAtOnce, bool kCentered>
+__global__ void layer_norm_kernel(int64_t n, double epsilon, const float* from, const float* scale, const float* bias,
+                                  float* to, float* means, float* deviations) {
   const float* const x = from + blockIdx.x * n;
   float* const y = to + blockIdx.x * n;
-  double sum = 0;
-  for_columns<kAtOnce>(n, [&](int64_t j) {
-    for (const float v : cuda::load_few<kAtOnce>(x + j).of) sum += static_cast<double>(v);
-  });
-  const float mean = static_cast<float>(cuda::block_sum_for_all<kNormThreads>(sum) / static_cast<double>(n));
-  double squares = 0;
-  for_columns<kAtOnce>(n, [&](int64_t j) {
-    for (const float v : cuda::load_few<kAtOnce>(x + j).of) {
-      const float off = v - mean;
-      squares += static_cast<double>(off * off);
-    }
-  });
-  squares = cuda::block_sum_for_all<kNormThreads>(squares);
-  const float d = static_cast<float>(1 / sqrt(squares / static_cast<double>(n) + epsilon));
-  for_columns<kAtOnce>(n, [&](int64_t j) {
+  const cuda::RowStatistics row = cuda::row_statistics<kNormThreads, kAtOnce, kCentered>(x, n, epsilon);
+  const float mean = row.mean, d = row.inverse_deviation;
+  cuda::for_columns<kNormThreads, kAtOnce>(n, [&](int64_t j) {
     const cuda::Few<kAtOnce> a = columns_or<kAtOnce>(scale, j, 1), b = columns_or<kAtOnce>(bias, j, 0);
     cuda::Few<kAtOnce> few = cuda::load_few<kAtOnce>(x + j);
     for (int k = 0; k < kAtOnce; ++k) few.of[k] = (few.of[k] - mean) * d * a.of[k] + b.of[k];
@@ -78,14 +63,15 @@ __global__ void shares_kernel(Chunks c, const float* x, const float* dy, const f
   float along = 0, sum = 0;
   for (int64_t i = chunk * c.rows / c.count; i < (chunk + 1) * c.rows / c.count; ++i) {
     const float g = dy[i * c.columns + column];
-    along += g * ((x[i * c.columns + column] - means[i]) * deviations[i]);
+    along += g * ((x[i * c.columns + column] - (means ? means[i] : 0.0F)) * deviations[i]);
     sum += g;
   }
   shares[chunk * 2 * c.columns + column] = along;
   shares[(chunk * 2 + 1) * c.columns + column] = sum;
 }
 
-__global__ void layer_norm_sums_kernel(Chunks c, const float* shares, bool add_scale, bool add_bias, float* dscale, float* dbias) {
+__global__ void layer_norm_sums_kernel(Chunks c, const float* shares, bool add_scale, bool add_bias, float* dscale,
+                                       float* dbias) {
   const int64_t column = cuda::thread_number();
   if (column >= c.columns) return;
   double along = 0, sum = 0;
@@ -97,24 +83,26 @@ __global__ void layer_norm_sums_kernel(Chunks c, const float* shares, bool add_s
   if (dbias) dbias[column] = static_cast<float>(sum) + (add_bias ? dbias[column] : 0.0F);
 }
 
-template <int kAtOnce>
-__global__ void layer_norm_backward_kernel(int64_t n, const float* from, const float* slope, const float* scale, const float* means,
-                                const float* deviations, float* to) {
+template <int kAtOnce, bool kCentered>
+__global__ void layer_norm_backward_kernel(int64_t n, const float* from, const float* slope, const float* scale,
+                                           const float* means, const float* deviations, float* to) {
   const float *const x = from + blockIdx.x * n, *const dy = slope + blockIdx.x * n;
   float* const dx = to + blockIdx.x * n;
-  const float mean = means[blockIdx.x], d = deviations[blockIdx.x];
+  const float mean = kCentered ? means[blockIdx.x] : 0.0F, d = deviations[blockIdx.x];
   double sum = 0, along = 0;
-  for_columns<kAtOnce>(n, [&](int64_t j) {
-    const cuda::Few<kAtOnce> a = columns_or<kAtOnce>(scale, j, 1), u = cuda::load_few<kAtOnce>(x + j), v = cuda::load_few<kAtOnce>(dy + j);
+  cuda::for_columns<kNormThreads, kAtOnce>(n, [&](int64_t j) {
+    const cuda::Few<kAtOnce> a = columns_or<kAtOnce>(scale, j, 1), u = cuda::load_few<kAtOnce>(x + j),
+                             v = cuda::load_few<kAtOnce>(dy + j);
     for (int k = 0; k < kAtOnce; ++k) {
       const float g = v.of[k] * a.of[k];
-      sum += static_cast<double>(g);
+      if (kCentered) sum += static_cast<double>(g);
       along += static_cast<double>(g * ((u.of[k] - mean) * d));
     }
   });
-  const float middle = static_cast<float>(cuda::block_sum_for_all<kNormThreads>(sum) / static_cast<double>(n));
+  const float middle =
+      kCentered ? static_cast<float>(cuda::block_sum_for_all<kNormThreads>(sum) / static_cast<double>(n)) : 0.0F;
   const float tilt = static_cast<float>(cuda::block_sum_for_all<kNormThreads>(along) / static_cast<double>(n));
-  for_columns<kAtOnce>(n, [&](int64_t j) {
+  cuda::for_columns<kNormThreads, kAtOnce>(n, [&](int64_t j) {
     const cuda::Few<kAtOnce> a = columns_or<kAtOnce>(scale, j, 1), u = cuda::load_few<kAtOnce>(x + j);
     cuda::Few<kAtOnce> few = cuda::load_few<kAtOnce>(dy + j);
     for (int k = 0; k < kAtOnce; ++k) few.of[k] = d * (few.of[k] * a.of[k] - middle - (u.of[k] - mean) * d * tilt);
@@ -128,26 +116,26 @@ Chunks chunks_of(std::span<const OperandDesc> operands) {
   return {rows, columns, sums ? std::min(rows, kMostChunks) : 0};
 }
 
-}  // namespace
-
-PLIMSOLL_CUDA_KERNEL(LayerNormForward, {
+template <bool kCentered>
+std::unique_ptr<Kernel> row_norm_forward(const LayerNormAttrs& attrs, std::span<const OperandDesc> operands) {
   cuda::need_plain(operands);
   const int64_t rows = operands[0].tensor.dim(0), columns = operands[0].tensor.dim(1);
   const double epsilon = attrs.epsilon;
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
     cuda::by_row(columns, [&](auto at_once) {
-      cuda::launch("layer normalization", layer_norm_kernel<decltype(at_once)::value>, rows, kNormThreads, context, columns, epsilon,
-                   cuda::in(operand, 0), cuda::in(operand, 1), cuda::in(operand, 2), cuda::out(operand, 3), cuda::out(operand, 4),
-                   cuda::out(operand, 5));
+      cuda::launch("normalization of rows", layer_norm_kernel<decltype(at_once)::value, kCentered>, rows, kNormThreads,
+                   context, columns, epsilon, cuda::in(operand, 0), cuda::in(operand, 1), cuda::in(operand, 2),
+                   cuda::out(operand, 3), cuda::out(operand, 4), cuda::out(operand, 5));
     });
   });
-})
+}
 
-std::vector<Algorithm> LayerNormBackward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+std::vector<Algorithm> row_norm_backward_algorithms(std::span<const OperandDesc> operands) {
   return {{.workspace_bytes = chunks_of(operands).floats() * static_cast<int64_t>(sizeof(float))}};
 }
 
-std::unique_ptr<Kernel> LayerNormBackward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
+template <bool kCentered>
+std::unique_ptr<Kernel> row_norm_backward(std::span<const OperandDesc> operands) {
   cuda::need_plain(operands);
   const Chunks chunks = chunks_of(operands);
   const bool add_scale = cuda::adds(operands[6]), add_bias = cuda::adds(operands[7]);
@@ -155,17 +143,40 @@ std::unique_ptr<Kernel> LayerNormBackward::make(const Attrs&, std::span<const Op
     const float *const x = cuda::in(operand, 0), *const dy = cuda::in(operand, 1);
     const float *const means = cuda::in(operand, 3), *const deviations = cuda::in(operand, 4);
     float* const shares = reinterpret_cast<float*>(workspace);
-    cuda::launch("layer normalization's shares", shares_kernel, cuda::blocks_for(chunks.count * chunks.columns), cuda::kThreads,
-                 context, chunks, x, dy, means, deviations, shares);
+    cuda::launch("shares of a normalization of rows", shares_kernel, cuda::blocks_for(chunks.count * chunks.columns),
+                 cuda::kThreads, context, chunks, x, dy, means, deviations, shares);
     if (chunks.count > 0)
-      cuda::launch("layer normalization's sums", layer_norm_sums_kernel, cuda::blocks_for(chunks.columns), cuda::kThreads, context,
-                   chunks, shares, add_scale, add_bias, cuda::out(operand, 6), cuda::out(operand, 7));
+      cuda::launch("sums of a normalization of rows", layer_norm_sums_kernel, cuda::blocks_for(chunks.columns),
+                   cuda::kThreads, context, chunks, shares, add_scale, add_bias, cuda::out(operand, 6),
+                   cuda::out(operand, 7));
     if (!operand[5]) return;
     cuda::by_row(chunks.columns, [&](auto at_once) {
-      cuda::launch("layer normalization's gradient", layer_norm_backward_kernel<decltype(at_once)::value>, chunks.rows, kNormThreads,
-                   context, chunks.columns, x, dy, cuda::in(operand, 2), means, deviations, cuda::out(operand, 5));
+      cuda::launch("gradient of a normalization of rows",
+                   layer_norm_backward_kernel<decltype(at_once)::value, kCentered>, chunks.rows, kNormThreads, context,
+                   chunks.columns, x, dy, cuda::in(operand, 2), means, deviations, cuda::out(operand, 5));
     });
   });
+}
+
+}  // namespace
+
+PLIMSOLL_CUDA_KERNEL(LayerNormForward, return row_norm_forward<true>(attrs, operands);)
+PLIMSOLL_CUDA_KERNEL(RmsNormForward, return row_norm_forward<false>(attrs, operands);)
+
+std::vector<Algorithm> LayerNormBackward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+  return row_norm_backward_algorithms(operands);
+}
+
+std::unique_ptr<Kernel> LayerNormBackward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
+  return row_norm_backward<true>(operands);
+}
+
+std::vector<Algorithm> RmsNormBackward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+  return row_norm_backward_algorithms(operands);
+}
+
+std::unique_ptr<Kernel> RmsNormBackward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
+  return row_norm_backward<false>(operands);
 }
 
 }  // namespace plimsoll

@@ -1,18 +1,10 @@
 // <Name>Forward {x, y}   <Name>Backward {a, dy, dx}, where a is the output, or the input where the output does not tell.
 #include "runtime/host/elementwise.h"
+#include "runtime/host/gates.h"
 #include "runtime/host/math.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
-
-namespace {
-
-constexpr float kSqrtHalf = 0.70710678118654752F;
-constexpr float kInverseSqrtTwoPi = 0.39894228040143268F;
-constexpr float kSqrtTwoOverPi = 0.79788456080286536F;
-constexpr float kCubic = 0.044715F;
-
-}  // namespace
 
 PLIMSOLL_ELEMENTWISE(SigmoidForward, return host::map(operands, [](float x) { return host::sigmoid_of(x); });)
 PLIMSOLL_ELEMENTWISE(SigmoidBackward, return host::map2(operands, [](float y, float dy) { return dy * y * (1.0F - y); });)
@@ -93,23 +85,21 @@ PLIMSOLL_ELEMENTWISE(ThresholdedReluBackward, {
 })
 
 PLIMSOLL_ELEMENTWISE(GeluForward, {
-  if (attrs.by_tanh)
-    return host::map(operands, [](float x) {
-      return 0.5F * x * (1.0F + host::tanh_of(kSqrtTwoOverPi * (x + kCubic * x * x * x)));
-    });
-  return host::map(operands, [](float x) { return 0.5F * x * (1.0F + host::erf_of(x * kSqrtHalf)); });
+  if (attrs.by_tanh) return host::map(operands, [](float x) { return host::GeluTanhGate{}.value(x); });
+  return host::map(operands, [](float x) { return host::GeluGate{}.value(x); });
 })
 PLIMSOLL_ELEMENTWISE(GeluBackward, {
-  if (attrs.by_tanh)
-    return host::map2(operands, [](float x, float dy) {
-      const float t = host::tanh_of(kSqrtTwoOverPi * (x + kCubic * x * x * x));
-      const float inner = kSqrtTwoOverPi * (1.0F + 3.0F * kCubic * x * x);
-      return dy * (0.5F * (1.0F + t) + 0.5F * x * (1.0F - t * t) * inner);
-    });
-  return host::map2(operands, [](float x, float dy) {
-    const float area = 0.5F * (1.0F + host::erf_of(x * kSqrtHalf));
-    return dy * (area + x * kInverseSqrtTwoPi * host::exp_of(-0.5F * x * x));
-  });
+  if (attrs.by_tanh) return host::map2(operands, [](float x, float dy) { return dy * host::GeluTanhGate{}.slope(x); });
+  return host::map2(operands, [](float x, float dy) { return dy * host::GeluGate{}.slope(x); });
+})
+
+PLIMSOLL_ELEMENTWISE(SwishForward, {
+  const host::SwishGate gate{static_cast<float>(attrs.alpha)};
+  return host::map(operands, [=](float x) { return gate.value(x); });
+})
+PLIMSOLL_ELEMENTWISE(SwishBackward, {
+  const host::SwishGate gate{static_cast<float>(attrs.alpha)};
+  return host::map2(operands, [=](float x, float dy) { return dy * gate.slope(x); });
 })
 
 }  // namespace plimsoll

@@ -4,33 +4,22 @@
 //   y = h · scale + bias   with h = (x - mean) · d,  d = 1 / √(variance + epsilon)
 //   dx = d · (g - Σg / n - h · Σ(g · h) / n)   with g = dy · scale
 //
-// A row is one thread's. dscale and dbias are sums over rows: every chunk of rows leaves its share in the workspace, and the
-// chunks, as many as the rows make them, are added in order: the bits do not depend on the number of threads.
+// RmsNormForward, RmsNormBackward: the same slots and formulas with a mean of 0 and without Σg; slot `mean` is absent.
+//
+// A row is one thread's. dscale and dbias are sums over rows: every chunk of rows leaves its share in the workspace,
+// and the chunks, as many as the rows make them, are added in order: the bits do not depend on the number of threads.
 #include "runtime/attrs/layer_norm.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "runtime/host/flat_kernel.h"
+#include "runtime/host/row_statistics.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
 namespace {
 
-// The sum of f(j) over a row, in lanes.
-template <class F>
-double row_sum(int64_t n, F f) {
-  constexpr int64_t kNormLanes = 16;
-  float lanes[kNormLanes] = {};
-  int64_t j = 0;
-  for (; j + kNormLanes <= n; j += kNormLanes)
-    for (int64_t l = 0; l < kNormLanes; ++l) lanes[l] += f(j + l);
-  for (int64_t l = 0; j < n; ++j, ++l) lanes[l] += f(j);
-  double sum = 0;
-  for (const float lane : lanes) sum += static_cast<double>(lane);
-  return sum;
-}
-
+template <bool centered>
 class LayerNormForwardKernel final : public Kernel {
  public:
   LayerNormForwardKernel(const LayerNormAttrs& attrs, std::span<const OperandDesc> operands)
@@ -44,13 +33,13 @@ class LayerNormForwardKernel final : public Kernel {
     for (int64_t i = 0; i < rows_; ++i) {
       const float* from = x + i * n;
       float* to = y + i * n;
-      const float mean = static_cast<float>(row_sum(n, [=](int64_t j) { return from[j]; }) / static_cast<double>(n));
-      const double squares = row_sum(n, [=](int64_t j) { return (from[j] - mean) * (from[j] - mean); });
-      const float d = static_cast<float>(1 / std::sqrt(squares / static_cast<double>(n) + epsilon_));
+      const auto [mean, d] = host::row_statistics<centered>(from, n, epsilon_);
       if (scale && bias) {
         for (int64_t j = 0; j < n; ++j) to[j] = (from[j] - mean) * d * scale[j] + bias[j];
+      } else if (scale) {
+        for (int64_t j = 0; j < n; ++j) to[j] = (from[j] - mean) * d * scale[j];
       } else {
-        for (int64_t j = 0; j < n; ++j) to[j] = (from[j] - mean) * d * (scale ? scale[j] : 1.0F) + (bias ? bias[j] : 0.0F);
+        for (int64_t j = 0; j < n; ++j) to[j] = (from[j] - mean) * d + (bias ? bias[j] : 0.0F);
       }
       if (means) means[i] = mean;
       if (deviations) deviations[i] = d;
@@ -62,6 +51,7 @@ class LayerNormForwardKernel final : public Kernel {
   int64_t rows_, columns_;
 };
 
+template <bool centered>
 class LayerNormBackwardKernel final : public Kernel {
  public:
   explicit LayerNormBackwardKernel(std::span<const OperandDesc> operands)
@@ -102,7 +92,7 @@ class LayerNormBackwardKernel final : public Kernel {
   void row(std::byte* const* operands, int64_t i, float* share) const {
     const int64_t n = columns_;
     const float *x = host::in(operands, 0) + i * n, *dy = host::in(operands, 1) + i * n, *scale = host::in(operands, 2);
-    const float mean = host::in(operands, 3)[i], d = host::in(operands, 4)[i];
+    const float mean = centered ? host::in(operands, 3)[i] : 0.0F, d = host::in(operands, 4)[i];
     if (share)
       for (int64_t j = 0; j < n; ++j) {
         share[j] += dy[j] * ((x[j] - mean) * d);
@@ -113,8 +103,9 @@ class LayerNormBackwardKernel final : public Kernel {
     dx += i * n;
     const auto g = [=](int64_t j) { return scale ? dy[j] * scale[j] : dy[j]; };
     const double count = static_cast<double>(n);
-    const float middle = static_cast<float>(row_sum(n, g) / count);
-    const float along = static_cast<float>(row_sum(n, [=](int64_t j) { return g(j) * ((x[j] - mean) * d); }) / count);
+    const float middle = centered ? static_cast<float>(host::row_sum(n, g) / count) : 0.0F;
+    const float along =
+        static_cast<float>(host::row_sum(n, [=](int64_t j) { return g(j) * ((x[j] - mean) * d); }) / count);
     for (int64_t j = 0; j < n; ++j) dx[j] = d * (g(j) - middle - (x[j] - mean) * d * along);
   }
 
@@ -124,18 +115,22 @@ class LayerNormBackwardKernel final : public Kernel {
 
 }  // namespace
 
-std::vector<Algorithm> LayerNormForward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+// The functions of both kernels of a normalization.
+#define PLIMSOLL_ROW_NORM(name, centered)                                                                       \
+  std::vector<Algorithm> name##Forward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; } \
+  std::unique_ptr<Kernel> name##Forward::make(const Attrs& attrs, std::span<const OperandDesc> operands,        \
+                                              std::string_view) {                                               \
+    return std::make_unique<LayerNormForwardKernel<centered>>(attrs, operands);                                 \
+  }                                                                                                             \
+  std::vector<Algorithm> name##Backward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {      \
+    return {{.workspace_bytes = LayerNormBackwardKernel<centered>(operands).workspace_bytes()}};                \
+  }                                                                                                             \
+  std::unique_ptr<Kernel> name##Backward::make(const Attrs&, std::span<const OperandDesc> operands,             \
+                                               std::string_view) {                                              \
+    return std::make_unique<LayerNormBackwardKernel<centered>>(operands);                                       \
+  }
 
-std::unique_ptr<Kernel> LayerNormForward::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  return std::make_unique<LayerNormForwardKernel>(attrs, operands);
-}
-
-std::vector<Algorithm> LayerNormBackward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = LayerNormBackwardKernel(operands).workspace_bytes()}};
-}
-
-std::unique_ptr<Kernel> LayerNormBackward::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
-  return std::make_unique<LayerNormBackwardKernel>(operands);
-}
+PLIMSOLL_ROW_NORM(LayerNorm, true)
+PLIMSOLL_ROW_NORM(RmsNorm, false)
 
 }  // namespace plimsoll

@@ -1,0 +1,25 @@
+// What GroupNormalization and InstanceNormalization share: the channels of a sample are normalized in groups, each
+// group by its own mean and variance. An instance's group is one channel.
+//   GroupNormForward  {x, scale, bias, y, mean, deviation}
+//   GroupNormBackward {x, dy, scale, mean, deviation, dx, dscale, dbias}
+// Kernels see [groups of all samples, elements of a group], and a scale and a bias of one number for each channel (or
+// for each group). What is kept of each group is its mean and one over its deviation.
+#pragma once
+
+#include "compiler/ops/op.h"
+
+namespace plimsoll {
+
+// Checks x, and that scale and bias have `factors` elements. `groups` divides the channels.
+Result<std::vector<TensorType>> infer_channel_normalization(const NodeView& node, int64_t groups, int64_t factors);
+void forward_channel_normalization(TaskBuilder& build, int64_t groups);
+void backward_channel_normalization(TaskBuilder& build, int64_t groups);
+
+// Of an x [N,C,…]. Error: it has no channels, or their number is not known.
+Result<int64_t> channels_of(const NodeView& node);
+
+// x [N,C,…], and a scale and a bias of `factors` elements.
+Sample channel_normalization_sample(std::string name, Dims x, int64_t factors,
+                                    std::map<std::string, NodeAttribute> attributes = {});
+
+}  // namespace plimsoll

@@ -1,0 +1,19 @@
+// Attributes of the group normalization kernels.
+#pragma once
+
+#include <cstdint>
+
+namespace plimsoll {
+
+struct GroupNormAttrs {
+  double epsilon = 1e-5;
+  int64_t groups = 1;  // of the channels of a sample
+
+  template <class Visitor>
+  void visit(Visitor&& v) {
+    v("epsilon", epsilon);
+    v("groups", groups);
+  }
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,55 @@
+// Activations that multiply x by a gate between 0 and 1: value() is the activation, slope() its derivative.
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace plimsoll::cuda {
+
+struct SwishGate {
+  float alpha;
+  __device__ float value(float x) const { return x / (1.0F + expf(-alpha * x)); }
+  __device__ float slope(float x) const {
+    const float s = 1.0F / (1.0F + expf(-alpha * x));
+    return s + alpha * x * s * (1.0F - s);
+  }
+};
+
+struct GeluGate {
+  bool by_tanh;
+  static constexpr float kSqrtHalf = 0.70710678118654752F;
+  static constexpr float kInverseSqrtTwoPi = 0.39894228040143268F;
+  static constexpr float kSqrtTwoOverPi = 0.79788456080286536F;
+  static constexpr float kCubic = 0.044715F;
+  __device__ float value(float x) const {
+    if (by_tanh) return 0.5F * x * (1.0F + tanhf(kSqrtTwoOverPi * (x + kCubic * x * x * x)));
+    return 0.5F * x * (1.0F + erff(x * kSqrtHalf));
+  }
+  __device__ float slope(float x) const {
+    if (by_tanh) {
+      const float t = tanhf(kSqrtTwoOverPi * (x + kCubic * x * x * x));
+      const float inner = kSqrtTwoOverPi * (1.0F + 3.0F * kCubic * x * x);
+      return 0.5F * (1.0F + t) + 0.5F * x * (1.0F - t * t) * inner;
+    }
+    const float area = 0.5F * (1.0F + erff(x * kSqrtHalf));
+    return area + x * kInverseSqrtTwoPi * expf(-0.5F * x * x);
+  }
+};
+
+// Functions of an element, for cuda::map and cuda::map2.
+template <class Gate>
+struct GateValue {
+  Gate gate;
+  __device__ float operator()(float x) const { return gate.value(x); }
+};
+template <class Gate>
+struct GateSlope {
+  Gate gate;
+  __device__ float operator()(float x, float dy) const { return dy * gate.slope(x); }
+};
+template <class Gate>
+struct GatedFactor {
+  Gate gate;
+  __device__ float operator()(float a, float b) const { return gate.value(a) * b; }
+};
+
+}  // namespace plimsoll::cuda

@@ -1,0 +1,39 @@
+// Activations that multiply x by a gate between 0 and 1: value() is the activation, slope() its derivative.
+#pragma once
+
+#include "runtime/host/math.h"
+
+namespace plimsoll::host {
+
+struct SwishGate {
+  float alpha = 1;
+  float value(float x) const { return x * sigmoid_of(alpha * x); }
+  float slope(float x) const {
+    const float s = sigmoid_of(alpha * x);
+    return s + alpha * x * s * (1.0F - s);
+  }
+};
+
+struct GeluGate {
+  static constexpr float kSqrtHalf = 0.70710678118654752F;
+  static constexpr float kInverseSqrtTwoPi = 0.39894228040143268F;
+  float value(float x) const { return 0.5F * x * (1.0F + erf_of(x * kSqrtHalf)); }
+  float slope(float x) const {
+    const float area = 0.5F * (1.0F + erf_of(x * kSqrtHalf));
+    return area + x * kInverseSqrtTwoPi * exp_of(-0.5F * x * x);
+  }
+};
+
+// Approximated by tanh.
+struct GeluTanhGate {
+  static constexpr float kSqrtTwoOverPi = 0.79788456080286536F;
+  static constexpr float kCubic = 0.044715F;
+  float value(float x) const { return 0.5F * x * (1.0F + tanh_of(kSqrtTwoOverPi * (x + kCubic * x * x * x))); }
+  float slope(float x) const {
+    const float t = tanh_of(kSqrtTwoOverPi * (x + kCubic * x * x * x));
+    const float inner = kSqrtTwoOverPi * (1.0F + 3.0F * kCubic * x * x);
+    return 0.5F * (1.0F + t) + 0.5F * x * (1.0F - t * t) * inner;
+  }
+};
+
+}  // namespace plimsoll::host

@@ -1,0 +1,140 @@
+// GroupNormForward  {x, scale, bias, y, mean, deviation}                 x [groups of all samples, elements of a group]
+// GroupNormBackward {x, dy, scale, mean, deviation, dx, dscale, dbias}
+//
+//   y = h · scale + bias   with h = (x - mean) · d,  d = 1 / √(variance + epsilon)
+//   dx = d · (g - Σg / n - h · Σ(g · h) / n)   with g = dy · scale
+//
+// A row is one thread's. It has runs of elements with one scale and one bias each: a channel's pixels, or the whole
+// row. The sums of dy and of dy · h over each run lie in the workspace. Sums over a row are made of them, and so are
+// dscale and dbias, over the samples in their order.
+#include "runtime/attrs/group_norm.h"
+
+#include "runtime/host/flat_kernel.h"
+#include "runtime/host/row_statistics.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+struct GroupRuns {
+  int64_t rows, columns;
+  int64_t factors;         // elements of the scale
+  int64_t groups, length;  // groups of a sample; elements of a run
+
+  GroupRuns(const TensorDesc& x, const TensorDesc& scale, int64_t groups_of_sample)
+      : rows(x.dim(0)),
+        columns(x.dim(1)),
+        factors(scale.dim(0)),
+        groups(groups_of_sample),
+        length(columns / of_row()) {}
+
+  int64_t of_row() const { return factors / groups; }
+  int64_t count() const { return rows * of_row(); }
+};
+
+class GroupNormForwardKernel final : public Kernel {
+ public:
+  GroupNormForwardKernel(const GroupNormAttrs& attrs, std::span<const OperandDesc> operands)
+      : epsilon_(attrs.epsilon), runs_(operands[0].tensor, operands[1].tensor, attrs.groups) {}
+
+  void run(const RunContext&, std::byte* const* operands, std::byte*) override {
+    const float *x = host::in(operands, 0), *scale = host::in(operands, 1), *bias = host::in(operands, 2);
+    float *y = host::out(operands, 3), *means = host::out(operands, 4), *deviations = host::out(operands, 5);
+    const int64_t n = runs_.columns, length = runs_.length, of_row = runs_.of_row();
+#pragma omp parallel for schedule(static) if (runs_.rows * n > 8192)
+    for (int64_t i = 0; i < runs_.rows; ++i) {
+      const auto [mean, d] = host::row_statistics<true>(x + i * n, n, epsilon_);
+      for (int64_t r = 0; r < of_row; ++r) {
+        const int64_t factor = i % runs_.groups * of_row + r;
+        const float *from = x + i * n + r * length, a = scale[factor], b = bias[factor], middle = mean, inverse = d;
+        float* to = y + i * n + r * length;
+        for (int64_t j = 0; j < length; ++j) to[j] = (from[j] - middle) * inverse * a + b;
+      }
+      if (means) means[i] = mean;
+      if (deviations) deviations[i] = d;
+    }
+  }
+
+ private:
+  double epsilon_;
+  GroupRuns runs_;
+};
+
+class GroupNormBackwardKernel final : public Kernel {
+ public:
+  GroupNormBackwardKernel(const GroupNormAttrs& attrs, std::span<const OperandDesc> operands)
+      : runs_(operands[0].tensor, operands[2].tensor, attrs.groups) {
+    for (size_t i = 0; i < 2; ++i) adds_[i] = operands[6 + i].access == Access::update;
+  }
+
+  int64_t workspace_bytes() const { return runs_.count() * 2 * static_cast<int64_t>(sizeof(float)); }
+
+  void run(const RunContext&, std::byte* const* operands, std::byte* workspace) override {
+    float* sums = reinterpret_cast<float*>(workspace);
+#pragma omp parallel for schedule(static) if (runs_.rows * runs_.columns > 8192)
+    for (int64_t i = 0; i < runs_.rows; ++i) row(operands, i, sums + 2 * i * runs_.of_row());
+    for (size_t which = 0; which < 2; ++which) {
+      float* to = host::out(operands, 6 + which);
+      if (!to) continue;
+      const int64_t factors = runs_.factors, samples = runs_.rows / runs_.groups;
+      const bool adds = adds_[which];
+      host::for_elements(factors, [=](int64_t factor) {
+        double sum = 0;
+        for (int64_t sample = 0; sample < samples; ++sample)
+          sum += static_cast<double>(sums[2 * (sample * factors + factor) + static_cast<int64_t>(which)]);
+        to[factor] = static_cast<float>(sum) + (adds ? to[factor] : 0.0F);
+      });
+    }
+  }
+
+ private:
+  // dx may lie on dy or on x: all that is read of the row is read before it is written. sums: {Σ dy · h, Σ dy} of each
+  // run.
+  void row(std::byte* const* operands, int64_t i, float* sums) const {
+    const int64_t n = runs_.columns, length = runs_.length, of_row = runs_.of_row();
+    const float *x = host::in(operands, 0) + i * n, *dy = host::in(operands, 1) + i * n;
+    const float* scale = host::in(operands, 2) + i % runs_.groups * of_row;
+    const float mean = host::in(operands, 3)[i], d = host::in(operands, 4)[i];
+    double along = 0, sum = 0;
+    for (int64_t r = 0; r < of_row; ++r) {
+      const float *u = x + r * length, *v = dy + r * length;
+      sums[2 * r] = static_cast<float>(host::row_sum(length, [=](int64_t j) { return v[j] * ((u[j] - mean) * d); }));
+      sums[2 * r + 1] = static_cast<float>(host::row_sum(length, [=](int64_t j) { return v[j]; }));
+      along += static_cast<double>(scale[r]) * static_cast<double>(sums[2 * r]);
+      sum += static_cast<double>(scale[r]) * static_cast<double>(sums[2 * r + 1]);
+    }
+    float* dx = host::out(operands, 5);
+    if (!dx) return;
+    dx += i * n;
+    const float middle = static_cast<float>(sum / static_cast<double>(n)),
+                tilt = static_cast<float>(along / static_cast<double>(n));
+    for (int64_t r = 0; r < of_row; ++r) {
+      const float *u = x + r * length, *v = dy + r * length, a = scale[r];
+      float* to = dx + r * length;
+      for (int64_t j = 0; j < length; ++j) to[j] = d * (v[j] * a - middle - (u[j] - mean) * d * tilt);
+    }
+  }
+
+  GroupRuns runs_;
+  bool adds_[2] = {};
+};
+
+}  // namespace
+
+std::vector<Algorithm> GroupNormForward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> GroupNormForward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                               std::string_view) {
+  return std::make_unique<GroupNormForwardKernel>(attrs, operands);
+}
+
+std::vector<Algorithm> GroupNormBackward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = GroupNormBackwardKernel(attrs, operands).workspace_bytes()}};
+}
+
+std::unique_ptr<Kernel> GroupNormBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                                std::string_view) {
+  return std::make_unique<GroupNormBackwardKernel>(attrs, operands);
+}
+
+}  // namespace plimsoll
