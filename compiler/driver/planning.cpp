@@ -77,6 +77,8 @@ Result<Plannable> prepare_plans(const PlanningRequest& asked, const Messages& me
   std::vector<std::string> notes = model.notes;
   if (!as_paper) {
     PLIMSOLL_TRY(make_trainable(model.network, statements_of(model), of_model.network, notes));
+    // The trainer reads them from its model, as all that a task reads and no task makes.
+    if (const auto& weights = of_model.network.loss.class_weights; !weights.empty()) put_initializer(*model.file, kClassWeights, weights);
   } else {
     PLIMSOLL_TRY(choose_output(model.network, of_model.network.loss.output, notes));
   }

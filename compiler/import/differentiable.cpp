@@ -26,6 +26,7 @@ bool has_slope(const onnx::NodeProto& node, int input) {
   if (op == "CastLike" && input == 1) return false;  // only its type is read
   if (op == "Where" && input == 0) return false;
   if ((op == "Gather" || op == "GatherElements" || op == "ScatterElements") && input == 1) return false;
+  if ((op == "SoftmaxCrossEntropyLoss" || op == "NegativeLogLikelihoodLoss") && input > 0) return false;  // labels, weights of classes
   if (op == "RotaryEmbedding" && input > 0) return false;  // tables of angles: no exporter's are trained
   if (op != "Cast") return true;
   const onnx::AttributeProto* to = find_attribute(node, "to");

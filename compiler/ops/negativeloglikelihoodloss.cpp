@@ -1,5 +1,7 @@
 // NegativeLogLikelihoodLoss: logarithms of probabilities [N, C, d…], labels [N, d…] → minus the mean of the labels' ones.
-//   NegativeLogLikelihood {log_probabilities, labels, loss, correct, dlog_probabilities}
+//   NegativeLogLikelihood {log_probabilities, labels, loss, correct, dlog_probabilities, weights?}
+//   NegativeLogLikelihoodEach {log_probabilities, labels, losses, weights?}
+//   NegativeLogLikelihoodEachBackward {labels, dlosses, dlog_probabilities, weights?}
 // Behind a LogSoftmax, as exporters write a cross entropy, the two become one (compiler/network/loss.cpp).
 #include "compiler/ops/class_loss.h"
 
@@ -12,6 +14,7 @@ const Op op_NegativeLogLikelihoodLoss{.name = "NegativeLogLikelihoodLoss",
                                       .backward = backward_class_loss,
                                       .whole_numbers = 1,
                                       .sums_samples = true,
+                                      .wants_all_samples = class_loss_wants_all_samples,
                                       .samples = class_loss_samples};
 
 }  // namespace plimsoll
