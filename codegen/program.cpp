@@ -35,6 +35,13 @@ std::string host_slots(const Source& source) {
   return text;
 }
 
+// Which labels of a sample a loss looks at, and what they count for.
+std::string label_fields(const Source& source, const Tensor& labels) {
+  const TensorId weights = labels.class_weights;
+  return fmt::format("{}, {}{}", labels.first_label, labels.end_label,
+                     weights.valid() ? ", " + string_literal(source.graph.tensors[weights].onnx_name) : "");
+}
+
 std::string inputs(const Source& source) {
   std::string text;
   for (const TensorId id : source.graph.inputs) {
@@ -42,7 +49,8 @@ std::string inputs(const Source& source) {
     PLIMSOLL_CHECK(tensor.type.layout == Layout::plain, "inputs are plain");
     text += fmt::format("    {{{}, {}{}}},\n", string_literal(tensor.onnx_name),
                         desc_literal(tensor.type, fmt::format("{}", source.plan.rank_samples())),
-                        !tensor.type.depends_on_batch() ? fmt::format(", {}, {}, false", tensor.bound, tensor.ignored.value_or(-1))
+                        tensor.end_label > 0 || tensor.class_weights.valid() ? fmt::format(", {}, {}, true, {}", tensor.bound, tensor.ignored.value_or(-1), label_fields(source, tensor))
+                        : !tensor.type.depends_on_batch() ? fmt::format(", {}, {}, false", tensor.bound, tensor.ignored.value_or(-1))
                         : tensor.ignored                ? fmt::format(", {}, {}", tensor.bound, *tensor.ignored)
                         : tensor.bound > 0              ? fmt::format(", {}", tensor.bound)
                                                         : "");
@@ -118,12 +126,12 @@ bool sees_fixed_batch(const TaskGraph& graph) {
   return false;
 }
 
-// Labels are classes where they are integers: as many as the output has numbers for each.
+// Labels are classes where they are integers, and the trainer knows which of its last input count.
 int64_t classes(const TaskGraph& graph) {
-  if (graph.inputs.empty() || !graph.output.valid()) return 0;
-  const TensorType& labels = graph.tensors[graph.inputs.back()].type;
-  if (labels.type == DataType::f32) return 0;
-  return graph.tensors[graph.output].type.at(1).elements() / std::max<int64_t>(1, labels.at(1).elements());
+  if (graph.inputs.empty() || !graph.output.valid() || !graph.tensors[graph.inputs.back()].ignored) return 0;
+  for (const Task& task : graph.tasks)
+    if (task.kind == TaskKind::loss && task.operands.size() > 1 && task.operands[1].type.type != DataType::f32) return task.operands[0].type.dims[1].value;
+  return 0;
 }
 
 // Of the task that makes the tensor there; "" where it is given or copied.

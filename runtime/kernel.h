@@ -2,6 +2,7 @@
 // whatever addresses the plan gives. The generated program and the profiler know kernels by this interface only.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/attrs/label_scales.h"
 #include "runtime/attrs/tensor.h"
 
 namespace plimsoll {
@@ -22,6 +24,12 @@ struct Algorithm {
   bool deterministic = true;
   bool tf32 = false;  // cuda: multiplies in TF32, with 10 bits of mantissa, not in f32
 };
+
+constexpr std::array<double, kLabelScales> filled_label_scales() {
+  std::array<double, kLabelScales> all{};
+  all.fill(1);
+  return all;
+}
 
 // What changes from one execution of a step to the next.
 struct RunContext {
@@ -37,6 +45,8 @@ struct RunContext {
   // again. Null: the values above hold.
   const void* changing = nullptr;
   double loss_scale = 1;      // of a loss and its gradient: a batch that is not whole is the mean over fewer samples
+  // Likewise of a loss that is a term of the model's own, by the trainer's input that its labels are.
+  std::array<double, kLabelScales> label_scales = filled_label_scales();
   bool discard = false;       // an update leaves weight and state as they are; it clears the gradient if it does so at all
 };
 

@@ -19,6 +19,9 @@ struct ProgramInput {
   int64_t bound = 0;  // its integers pick rows of a table, [0, bound); 0: they may be any
   int64_t ignored = -1;  // of labels: the one that the loss leaves out, if a model has such; negative ones count nowhere, either
   bool per_sample = true;  // false: one value for all samples, the same in every round
+  // Of labels: those of each sample that a loss looks at, [first, end); end 0: all, if they are the last input, else none.
+  int64_t first_label = 0, end_label = 0;
+  const char* class_weights = nullptr;  // the parameter that says what a label counts for; null: each for 1
 };
 
 enum class ParameterRole : uint8_t {

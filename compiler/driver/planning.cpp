@@ -154,6 +154,8 @@ Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& me
   if (!beginning.graph && !as_paper && model.network.stage == NetworkStage::imported) {
     PLIMSOLL_TRY(make_trainable(model.network, of_model.network, notes));
     after("make_trainable");
+    // The trainer reads them from its model, as all that a task reads and no task makes.
+    if (const auto& weights = of_model.network.loss.class_weights; !weights.empty()) put_initializer(*model.file, kClassWeights, weights);
   } else if (as_paper) {
     PLIMSOLL_TRY(choose_output(model.network, of_model.network.loss.output, notes));
   }

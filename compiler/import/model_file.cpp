@@ -154,6 +154,17 @@ Error unwritable_model(const std::string& path, int error) {
 
 std::string weights_name(std::string_view skeleton_name) { return sha256_hex(std::string(skeleton_name)).substr(0, 16) + ".weights"; }
 
+void put_initializer(ModelFile& file, const std::string& name, const std::vector<float>& values) {
+  onnx::TensorProto tensor;
+  tensor.set_name(name);
+  tensor.set_data_type(onnx::TensorProto::FLOAT);
+  tensor.add_dims(static_cast<int64_t>(values.size()));
+  tensor.set_raw_data(values.data(), values.size() * sizeof(float));
+  for (onnx::TensorProto& given : *file.model.mutable_graph()->mutable_initializer())
+    if (given.name() == name) return void(given = std::move(tensor));
+  *file.model.mutable_graph()->add_initializer() = std::move(tensor);
+}
+
 bool is_too_large_for_one_file(const ModelFile& file, int64_t most_bytes) {
   return file.model.ByteSizeLong() > static_cast<size_t>(most_bytes);
 }

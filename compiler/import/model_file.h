@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "compiler/ir/model.h"
 #include "compiler/support/status.h"
@@ -27,6 +28,9 @@ struct FileRange {
 Result<std::map<std::string, FileRange>> write_model(const ModelFile& file, const std::string& path);
 // The same into a file that is open already; errors call it `path`.
 Status write_model(const ModelFile& file, int descriptor, const std::string& path);
+
+// Puts an f32 initializer of one dimension into the model, in place of one of that name.
+void put_initializer(ModelFile& file, const std::string& name, const std::vector<float>& values);
 
 // True when write_model() would refuse the model for its size: then it goes into two files.
 bool is_too_large_for_one_file(const ModelFile& file, int64_t most_bytes = kModelBytesLimit);

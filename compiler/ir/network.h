@@ -46,6 +46,7 @@ using NodeAttribute =
 struct NodeMarks {
   bool relu = false;          // the node ends in a Relu (ops/fused_relu.h)
   bool classes_last = false;  // of a loss: scores are [N, d…, C], of every token of a sequence
+  double label_smoothing = 0;  // of a loss: the share of a label that all classes have in equal parts
   bool transposed_a = false;  // of a MatMul: the last two dimensions of its first input are swapped
   bool transposed_b = false;  // and of its second
   bool detached = false;      // of an Identity: no gradient flows through it

@@ -77,6 +77,7 @@ std::string line_of(const Network& network, const Node& node) {
   if (!attributes.empty()) line += " {" + attributes + "}";
   for (const auto& [word, mark] : kMarks)
     if (node.marks.*mark) line += fmt::format(" {}", word);
+  if (node.marks.label_smoothing != 0) line += fmt::format(" label_smoothing={}", number(node.marks.label_smoothing));
   if (node.marks.padding_index) line += fmt::format(" padding_index={}", *node.marks.padding_index);
   return line;
 }
@@ -183,6 +184,7 @@ class NetworkParser {
         node.outputs.push_back(cursor_.accept_word("absent") ? ValueId() : written());
     if (cursor_.accept("{")) attributes(node);
     for (const auto& [word, mark] : kMarks) node.marks.*mark = cursor_.accept_word(word);
+    if (cursor_.accept("label_smoothing=")) node.marks.label_smoothing = cursor_.real();
     if (cursor_.accept("padding_index=")) node.marks.padding_index = cursor_.integer();
     network_.nodes.push_back(std::move(node));
   }

@@ -41,6 +41,9 @@ struct Tensor {
   int64_t bound = 0;
   // Of labels: the one that the loss leaves out.
   std::optional<int64_t> ignored = {};
+  // And those of each sample that it looks at: [first, end); end 0: all. Weights of the classes, if it has some.
+  int64_t first_label = 0, end_label = 0;
+  TensorId class_weights = {};
   // Of a slice (see sliced()): the whole that it is a part of, and its first byte there.
   TensorId slice_of = {};
   int64_t slice_begin = 0;

@@ -25,6 +25,13 @@ std::string slice_text(const TaskGraph& graph, const Tensor& tensor) {
   return " slice " + spelled_tensor(graph.tensors[tensor.slice_of].name) + (tensor.slice_begin > 0 ? fmt::format(" from {}", tensor.slice_begin) : "");
 }
 
+std::string labels_text(const TaskGraph& graph, const Tensor& tensor) {
+  std::string text;
+  if (tensor.end_label > 0) text += fmt::format(" labels={}:{}", tensor.first_label, tensor.end_label);
+  if (tensor.class_weights.valid()) text += " weighed_by " + spelled_tensor(graph.tensors[tensor.class_weights].name);
+  return text;
+}
+
 std::string line_of(const TaskGraph& graph, const Task& task) {
   const auto name = [&](TensorId id) { return spelled_tensor(graph.tensors[id].name); };
   std::string line = fmt::format("task {} {} {}{} {}{{{}}}", spelled(task.name), spelled(task.op), to_string(task.kind),
@@ -103,6 +110,13 @@ class TaskGraphParser {
     tensor.persistent = cursor_.accept_word("persistent");
     if (cursor_.accept("bound=")) tensor.bound = read_count(cursor_, 1);
     if (cursor_.accept("ignored=")) tensor.ignored = cursor_.integer();
+    if (cursor_.accept("labels=")) {
+      tensor.first_label = read_count(cursor_, 0);
+      cursor_.expect(":");
+      tensor.end_label = read_count(cursor_, tensor.first_label + 1);
+    }
+    if (cursor_.accept_word("weighed_by")) tensor.class_weights = known_tensor();
+    if (!cursor_.error() && tensor.class_weights.valid() && !graph_.tensors.contains(tensor.class_weights)) cursor_.fail("a tensor does not weigh itself");
     if (cursor_.accept("onnx=")) tensor.onnx_name = cursor_.name();
     if (cursor_.accept_word("slice")) slice(tensor);
     graph_.tensors.push_back(std::move(tensor));
@@ -243,9 +257,9 @@ std::string to_text(const TaskGraph& graph) {
                                  graph.ranks > 1 ? fmt::format(" ranks={}", graph.ranks) : "",
                                  graph.slice_bytes > 0 ? fmt::format(" slices={}{}", graph.slice_bytes, graph.whole_weights ? " of=state" : "") : "");
   for (const Tensor& tensor : graph.tensors)
-    text += fmt::format("tensor {} {} {}{}{}{}{}{}\n", spelled_tensor(tensor.name), to_string(tensor.kind), to_string(tensor.type),
+    text += fmt::format("tensor {} {} {}{}{}{}{}{}{}\n", spelled_tensor(tensor.name), to_string(tensor.kind), to_string(tensor.type),
                         tensor.persistent ? " persistent" : "", tensor.bound > 0 ? fmt::format(" bound={}", tensor.bound) : "",
-                        tensor.ignored ? fmt::format(" ignored={}", *tensor.ignored) : "",
+                        tensor.ignored ? fmt::format(" ignored={}", *tensor.ignored) : "", labels_text(graph, tensor),
                         option("onnx", tensor.onnx_name), slice_text(graph, tensor));
   for (const Task& task : graph.tasks) text += line_of(graph, task) + "\n";
   const auto name = [&](TensorId id) { return spelled_tensor(graph.tensors[id].name); };

@@ -13,6 +13,7 @@ Status check_marks(const NodeView& view, const Op& op) {
   const NodeMarks& of_op = op.marks;
   const bool known = marks.classes_last <= of_op.classes_last && marks.transposed_a <= of_op.transposed_a &&
                      marks.transposed_b <= of_op.transposed_b && marks.detached <= of_op.detached &&
+                     marks.label_smoothing >= 0 && marks.label_smoothing <= of_op.label_smoothing &&
                      marks.padding_index.has_value() <= of_op.padding_index.has_value();
   return known ? Status() : view.invalid("it has a mark that its operator does not know");
 }

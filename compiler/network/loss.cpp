@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <string_view>
 
 #include "compiler/network/output_loss.h"
 #include "compiler/network/prune.h"
+#include "compiler/ops/fed_labels.h"
 #include "compiler/ops/op.h"
 
 namespace plimsoll {
@@ -45,7 +47,8 @@ std::optional<NodeId> maker_of(const Network& network, ValueId value) {
 // The node of the loss, where the network's output is a loss.
 std::optional<NodeId> own_loss(const Network& network, ValueId output) {
   const auto maker = maker_of(network, output);
-  const bool own = maker && is_loss(network.nodes[*maker]) && network.nodes[*maker].outputs[0] == output;
+  const bool own = maker && is_loss(network.nodes[*maker]) && network.nodes[*maker].outputs[0] == output &&
+                   NodeView(network, network.nodes[*maker]).text("reduction", "mean") != "none";
   return own ? maker : std::nullopt;
 }
 
@@ -283,6 +286,38 @@ Result<size_t> class_axis_of(const Network& network, ValueId scores, std::option
   return *axis;
 }
 
+// What is asked for of a loss that is added, by the flag that asks; of another loss, or the model's own, it would be lost.
+std::vector<std::string_view> asked_of_added_loss(const LossRequest& request) {
+  std::vector<std::string_view> flags;
+  if (request.class_axis) flags.push_back("--class-axis");
+  if (request.ignore_index) flags.push_back("--ignore-index");
+  if (!request.class_weights.empty()) flags.push_back("--class-weights");
+  if (request.label_smoothing) flags.push_back("--label-smoothing");
+  return flags;
+}
+
+Status check_weighing(const LossRequest& request, int64_t classes) {
+  if (const auto index = request.ignore_index; index && *index >= classes)
+    return Error{ExitCode::usage, fmt::format("--ignore-index {} is no label: there are {} classes, and what is negative is none, either", *index, classes)};
+  if (!request.class_weights.empty() && static_cast<int64_t>(request.class_weights.size()) != classes)
+    return Error{ExitCode::usage, fmt::format("--class-weights has {} weights when there are {} classes", request.class_weights.size(), classes)};
+  if (std::any_of(request.class_weights.begin(), request.class_weights.end(), [](float w) { return !(w >= 0) || std::isinf(w); }))
+    return Error{ExitCode::usage, "--class-weights takes numbers from 0 on"};
+  if (const auto smoothing = request.label_smoothing; smoothing && !(*smoothing >= 0 && *smoothing <= 1))
+    return Error{ExitCode::usage, fmt::format("--label-smoothing {} is not from 0 to 1", *smoothing)};
+  return {};
+}
+
+void weigh(Network& network, Node& loss, const LossRequest& request) {
+  if (request.ignore_index) loss.attributes["ignore_index"] = *request.ignore_index;
+  if (request.label_smoothing.value_or(0) > 0) loss.marks.label_smoothing = *request.label_smoothing;
+  if (request.class_weights.empty()) return;
+  const TensorType type{DataType::f32, {{static_cast<int64_t>(request.class_weights.size())}}};
+  const ValueId weights = add_value(network, kClassWeights, ValueKind::parameter, type);
+  network.values[weights].initializer = kClassWeights;
+  loss.inputs.push_back(weights);
+}
+
 // The likelihood behind a LogSoftmax is the cross entropy of what is in front of it, and then the logarithms need not be kept.
 void take_in_softmax(Network& network, Node& loss, std::vector<std::string>& notes) {
   if (loss.op != "NegativeLogLikelihoodLoss") return;
@@ -299,17 +334,20 @@ void keep_own_loss(Network& network, NodeId id, std::vector<std::string>& notes)
   take_in_softmax(network, network.nodes[id], notes);
   prune_dead_nodes(network);
   // Beyond this point the loss depends on every node, so it is the last.
-  if (is_class_loss(network.nodes.back())) {
+  const NodeView node(network, network.nodes.back());
+  std::optional<ValueId> labels;  // that the trainer knows: it feeds them last, and hears of hits
+  if (!is_class_loss(node.node())) labels = node.node().inputs[1];
+  else if (const auto fed = fed_labels(node)) labels = fed->input;
+  if (labels && is_class_loss(node.node())) {
     const ValueId correct = add_value(network, "correct", ValueKind::intermediate, {DataType::f32, {{1}}});
     network.nodes.back().outputs = {loss, correct};
     network.outputs.push_back(correct);
   }
   network.values[loss].type = {DataType::f32, {{1}}};
-  // Per token, the model's own loss sees scores and labels as rows: [N,T] → [N·T].
-  ValueId given = network.nodes.back().inputs[1];
-  while (const auto maker = maker_of(network, given)) given = network.nodes[*maker].inputs[0];
-  const auto labels = std::find(network.inputs.begin(), network.inputs.end(), given);
-  if (labels != network.inputs.end()) std::rotate(labels, labels + 1, network.inputs.end());
+  if (!labels) return;
+  while (const auto maker = maker_of(network, *labels)) labels = network.nodes[*maker].inputs[0];
+  const auto last = std::find(network.inputs.begin(), network.inputs.end(), *labels);
+  if (last != network.inputs.end()) std::rotate(last, last + 1, network.inputs.end());
 }
 
 }  // namespace
@@ -354,10 +392,10 @@ Status attach_loss(Network& network, const LossRequest& request, std::vector<std
   ValueId output = network.outputs[0];
   const bool classes = kind == LossKind::softmax_cross_entropy, binary = kind == LossKind::binary_cross_entropy;
   const auto own = own_loss(network, output);
-  if (request.class_axis && (own || !classes))
-    return Error{ExitCode::usage, own ? fmt::format("--class-axis is of a loss that is added; the model has its own, {}",
+  if (const auto flags = asked_of_added_loss(request); !flags.empty() && (own || !classes))
+    return Error{ExitCode::usage, own ? fmt::format("{} is of a loss that is added; the model has its own, {}", flags[0],
                                                     NodeView(network, network.nodes[*own]).describe())
-                                      : "--class-axis is of --loss softmax-cross-entropy"};
+                                      : fmt::format("{} is of --loss softmax-cross-entropy", flags[0])};
   if (is_output && !own) {
     end_in_output(network);
     return {};
@@ -376,6 +414,7 @@ Status attach_loss(Network& network, const LossRequest& request, std::vector<std
   bool tokens = false;
   if (classes) {
     PLIMSOLL_ASSIGN(axis, class_axis_of(network, output, request.class_axis));
+    PLIMSOLL_TRY(check_weighing(request, network.values[output].type.dims[axis].value));
   }
   output = without_activation(network, output, kind, axis, notes);
   if (!classes) {
@@ -409,6 +448,7 @@ Status attach_loss(Network& network, const LossRequest& request, std::vector<std
             .op = classes ? "SoftmaxCrossEntropyLoss" : binary ? "BinaryCrossEntropyLoss" : "MseLoss",
             .opset = 13,
             .inputs = {output, labels}};
+  if (classes) weigh(network, node, request);
   if (tokens) {
     node.marks.classes_last = true;
     notes.push_back(fmt::format("the scores {} are of each token: the labels are {}", to_string(type.dims), to_string(given.dims)));

@@ -36,12 +36,19 @@ struct LossRequest {
   LossKind kind;
   std::string output;                 // --output: the output that the loss is of, of kind `output` that it is; empty: not said
   std::optional<int64_t> class_axis;  // --class-axis, of softmax_cross_entropy; from the end where negative
+  // Likewise of softmax_cross_entropy, as PyTorch's CrossEntropyLoss has them:
+  std::optional<int64_t> ignore_index = {};  // --ignore-index; what is negative counts nowhere, whatever this says
+  std::vector<float> class_weights = {};     // --class-weights, one for each class; empty: 1
+  std::optional<double> label_smoothing = {};  // --label-smoothing, from 0 to 1
 };
 
 // Leaves one output: the one that is named. Without a name that is the only output, or the model's own loss where the loss depends on
 // all other outputs. `notes` gets a line for each output that is dropped.
 // Errors: usage, if no output has the name; invalid model, if several outputs remain or the model has none.
 Status choose_output(Network& network, const std::string& name, std::vector<std::string>& notes);
+
+// The initializer of the weights of the classes, where attach_loss has added them: whoever writes the model puts them in.
+inline constexpr const char* kClassWeights = "plimsoll.class_weights";
 
 // The axis of the classes, by itself clear only in these cases, in this order:
 //   1. The scores have two dimensions, or all dimensions but the first two are 1: axis 1.

@@ -35,6 +35,19 @@ void forward(TaskBuilder& build) {
   build.task(std::move(task));
 }
 
+// Of whole numbers: those that the smaller type does not hold are no labels, no rows and no positions.
+std::optional<Moves> moves(const NodeView& node) {
+  const auto whole = [](const TensorType& type) { return type.type == DataType::i32 || type.type == DataType::i64; };
+  if (!whole(node.input_type(0)) || !whole(node.output_type(0))) return std::nullopt;
+  Moves moves;
+  for (size_t axis = 0; axis < node.output_type(0).rank(); ++axis) {
+    moves.axis.push_back(static_cast<int64_t>(axis));
+    moves.start.push_back(0);
+    moves.step.push_back(1);
+  }
+  return moves;
+}
+
 std::vector<Sample> samples() {
   const auto sample = [](std::string name, DataType from, int64_t to, double low, double high) {
     return Sample{.name = std::move(name), .inputs = {{.dims = {kBatch, {7}}, .type = from, .low = low, .high = high}}, .attributes = {{"to", to}}};
@@ -61,6 +74,7 @@ const Op op_Cast{.name = "Cast",
                  .forward = cast::forward,
                  .backward = zero_gradient,
                  .any_type = true,
+                 .moves = cast::moves,
                  .samples = cast::samples};
 
 }  // namespace plimsoll

@@ -1,5 +1,7 @@
 // NegativeLogLikelihoodLoss: logarithms of probabilities [N, C, d…], labels [N, d…] → minus the mean of the labels' ones.
-//   NegativeLogLikelihood {log_probabilities, labels, loss, correct, dlog_probabilities}
+//   NegativeLogLikelihood {log_probabilities, labels, loss, correct, dlog_probabilities, weights?}
+//   NegativeLogLikelihoodEach {log_probabilities, labels, losses, weights?}
+//   NegativeLogLikelihoodEachBackward {labels, dlosses, dlog_probabilities, weights?}
 // Behind a LogSoftmax, as exporters write a cross entropy, the two become one (compiler/network/loss.cpp).
 #include "compiler/ops/class_loss.h"
 
@@ -10,12 +12,14 @@ const Op op_NegativeLogLikelihoodLoss{.name = "NegativeLogLikelihoodLoss",
                                       .required_inputs = 2,
                                       .attributes = {attribute::integer("ignore_index").since(12),
                                                      attribute::text("reduction", attribute::kReductions).since(12)},
+                                      .without_gradient = {1, 2},
                                       .infer = infer_class_loss,
                                       .forward = [](TaskBuilder& build) { forward_class_loss(build, "NegativeLogLikelihood"); },
                                       .backward = backward_class_loss,
                                       .whole_numbers = 1,
                                       .marks = {.classes_last = true},
                                       .sums_samples = true,
+                                      .wants_all_samples = class_loss_wants_all_samples,
                                       .samples = class_loss_samples};
 
 }  // namespace plimsoll

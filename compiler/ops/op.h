@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -54,6 +55,13 @@ struct Sample {
   int opset = 20;
   int outputs = 1;
   bool check_gradient = true;  // false where a kink or a random mask makes finite differences meaningless
+};
+
+// An output that is elements of the first input, moved: along axis i of the output, element k is element start[i] + step[i] · k along
+// axis axis[i] of the input; what lies outside is `fill`. Samples stay where they are.
+struct Moves {
+  std::vector<int64_t> axis, start, step;
+  double fill = 0;
 };
 
 // Opset 28 changes what operators mean that are read here.
@@ -109,6 +117,10 @@ struct Op {
   bool sums_samples = false;
   // and where inputs are such sums already, `sums` telling which, and no other input has samples. nullptr: it never is.
   bool (*adds_up)(const NodeView& node, const std::vector<bool>& sums) = nullptr;
+  // Of a node that sums samples all the same: whether the sum wants all of them at once. nullptr: it never does.
+  bool (*wants_all_samples)(const NodeView& node) = nullptr;
+  // Where the output is elements of the first input. nullptr, nothing: not known to be.
+  std::optional<Moves> (*moves)(const NodeView& node) = nullptr;
   std::vector<Sample> (*samples)() = nullptr;
 };
 

@@ -4,6 +4,7 @@
 // compiler/network/simplify/spellings_padding.cpp writes a Pad along several axes as one node for each.
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/op.h"
+#include "compiler/ops/whole.h"
 #include "runtime/attrs/pad.h"
 
 namespace plimsoll {
@@ -73,6 +74,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("needs an input");
   PLIMSOLL_ASSIGN(const Pads pads, pads_of(node));
   if (!is_constant(node)) PLIMSOLL_TRY(by_axis(node, pads));
+  if (!is_constant(node) && is_whole_input(node)) return node.unsupported("mode '" + node.text("mode", "") + "' has kernels of f32 only");
   TensorType y = node.input_type(0);
   constexpr int64_t kLargest = int64_t{1} << 40;
   for (size_t axis = 0; axis < y.rank(); ++axis) {
@@ -144,6 +146,19 @@ LayoutRule layout_of(const NodeView& node) {
   return pixels_only ? LayoutRule::channels : LayoutRule::plain;
 }
 
+std::optional<Moves> moves(const NodeView& node) {
+  const auto pads = pads_of(node);
+  if (!pads.ok() || !is_constant(node)) return std::nullopt;
+  Moves moves;
+  moves.fill = pads->value;
+  for (size_t axis = 0; axis < pads->begin.size(); ++axis) {
+    moves.axis.push_back(static_cast<int64_t>(axis));
+    moves.start.push_back(-pads->begin[axis]);
+    moves.step.push_back(1);
+  }
+  return moves;
+}
+
 std::vector<Sample> samples() {
   const auto sample = [](std::string name, Dims x, std::vector<double> pads, double value) {
     const Dims count = {{static_cast<int64_t>(pads.size())}};
@@ -156,6 +171,13 @@ std::vector<Sample> samples() {
     Sample made = sample(std::move(name), std::move(x), std::move(pads), 0);
     made.inputs.pop_back();
     made.attributes = {{"mode", std::string(mode)}};
+    return made;
+  };
+  const auto whole = [&](std::string name, DataType type, double value) {
+    Sample made = sample(std::move(name), {kBatch, {5}}, {0, -1, 0, 2}, value);
+    made.inputs[0].type = made.inputs[2].type = type;
+    made.inputs[0].low = 0;
+    made.inputs[0].high = 2;
     return made;
   };
   Sample parameter = sample("parameter", {{3}, {4}}, {1, 0, 0, -1}, 2);
@@ -177,6 +199,7 @@ std::vector<Sample> samples() {
       sample("channels", {kBatch, {2}, {3}, {2}}, {0, 1, 0, 0, 0, 2, 0, 1}, 0),
       sample("cut", {kBatch, {2}, {5}, {4}}, {0, 0, -1, 1, 0, 0, 2, -2}, 0),
       sample("blocked", {kBatch, {16}, {3}, {2}}, {0, 0, 1, 1, 0, 0, 2, 0}, -1),
+      whole("labels", DataType::i64, -100), whole("narrow", DataType::i32, 7), whole("mask", DataType::u8, 1),
       sample("flat", {kBatch, {5}}, {0, 1, 0, 2}, 0),
       sample("nothing", {kBatch, {5}}, {0, 0, 0, 0}, 0),
       Sample{.name = "attributes",
@@ -203,7 +226,9 @@ const Op op_Pad{.name = "Pad",
                 .infer = pad::infer,
                 .forward = pad::forward,
                 .backward = pad::backward,
+                .any_type = true,
                 .layout_of = pad::layout_of,
+                .moves = pad::moves,
                 .samples = pad::samples};
 
 }  // namespace plimsoll

@@ -100,6 +100,18 @@ void backward(TaskBuilder& build) {
               .operands = {build.read_gradient(0), build.write_gradient(0)}});
 }
 
+std::optional<Moves> moves(const NodeView& node) {
+  const auto cut = cut_of(node);
+  if (!cut.ok()) return std::nullopt;
+  Moves moves;
+  for (size_t axis = 0; axis < cut->dims.size(); ++axis) {
+    moves.axis.push_back(static_cast<int64_t>(axis));
+    moves.start.push_back(cut->attrs.starts[axis]);
+    moves.step.push_back(cut->attrs.steps[axis]);
+  }
+  return moves;
+}
+
 std::vector<Sample> samples() {
   const SampleInput image{.dims = {kBatch, {3}, {6}, {7}}};
   const auto list = [](std::vector<double> numbers) {
@@ -181,6 +193,7 @@ const Op op_Slice{.name = "Slice",
                   .backward = slice::backward,
                   .any_type = true,
                   .adds_up = adds_up_first,
+                  .moves = slice::moves,
                   .samples = slice::samples};
 
 }  // namespace plimsoll

@@ -1,12 +1,14 @@
 // SoftmaxCrossEntropyLoss: scores [N, C, d…], labels [N, d…] → mean loss, and as output 1 the number of hits.
-//   SoftmaxCrossEntropy {logits, labels, loss, correct, dlogits}
+//   SoftmaxCrossEntropy {logits, labels, loss, correct, dlogits, weights?}
 //
 // One task: the forward pass has all that the gradient needs at hand. The mean is over the whole iteration, whatever
-// the rounds. Its denominator here is of all labels; how many are not counted (ignore_index, negative ones) is known to the
-// trainer before the first round, and RunContext::loss_scale makes up for it. ONNX's output 1, the logarithms of the probabilities, is not offered.
+// the rounds. Its denominator here is of all labels; what they count for (ignore_index, negative ones, weights of classes) is known to the
+// trainer before the first round, and RunContext makes up for it. Of labels that the trainer does not know (fed_labels.h) the batch stays
+// whole, and the kernel counts. ONNX's output 1, the logarithms of the probabilities, is not offered.
 //
 // Where another node reads the loss, a term of a model's own, the forward task leaves the gradient for a loss of 1, and the backward
-// multiplies it. Labels are all counted then: the trainer knows of the last input alone how many are not.
+// multiplies it. Reduction "none" gives a loss for each label:
+//   SoftmaxCrossEntropyEach {logits, labels, losses, weights?}   SoftmaxCrossEntropyEachBackward {logits, labels, dlosses, dlogits, weights?}
 //
 // With NodeMarks::classes_last scores are [N, d…, C]: of every token of a sequence.
 #include <fmt/format.h>
@@ -15,6 +17,7 @@
 
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/class_loss.h"
+#include "compiler/ops/fed_labels.h"
 #include "compiler/ops/reshaping.h"
 #include "runtime/attrs/loss.h"
 
@@ -29,43 +32,74 @@ bool is_read(const NodeView& node, size_t output) {
   return false;
 }
 
-// The node that computes the labels from what is fed; nullptr where they are fed, at most under other dimensions or turned.
-const Node* maker_of_labels(const NodeView& node) {
-  const Network& network = node.network();
-  ValueId labels = node.node().inputs[1];
-  while (network.values[labels].kind == ValueKind::intermediate) {
-    const auto makes = [&](const Node& other) { return std::count(other.outputs.begin(), other.outputs.end(), labels) > 0; };
-    const auto maker = std::find_if(network.nodes.begin(), network.nodes.end(), makes);
-    if (maker == network.nodes.end()) return nullptr;
-    const Op* const op = find_op(maker->op);
-    if (maker->op != "Transpose" && (op == nullptr || op->forward != forward_alias)) return &*maker;
-    labels = maker->inputs[0];
-  }
-  return nullptr;
-}
-
 bool classes_last(const NodeView& node) { return node.node().marks.classes_last; }
+double smoothing(const NodeView& node) { return node.node().marks.label_smoothing; }
 
 // Where the classes are.
 size_t axis_of_classes(const NodeView& node) { return classes_last(node) ? node.input_type(0).rank() - 1 : 1; }
+
+std::string reduction_of(const NodeView& node) { return node.text("reduction", "mean"); }
+
+// Scores and labels as the kernel sees them, classes at axis 1: tokens are as good as samples there.
+struct Rows {
+  Dims scores, labels;
+};
+
+Rows rows_of(const NodeView& node) {
+  const TensorType &scores = node.input_type(0), &given = node.input_type(1);
+  if (!classes_last(node)) return {scores.dims, given.dims};
+  const Dim all{given.elements().fixed + given.elements().per_sample, given.depends_on_batch()};
+  return {{all, scores.dims.back()}, {all}};
+}
+
+// Behind the operands that are always there, so that a loss without weights has no more than these.
+void add_weights(TaskBuilder& build, std::vector<Operand>& operands) {
+  if (build.node().has_input(2)) operands.push_back(build.read_input(2));
+}
+
+void forward_each(TaskBuilder& build, std::string kernel) {
+  const NodeView& node = build.node();
+  const Rows rows = rows_of(node);
+  build.bound_labels(1, node.input_type(0).dims[axis_of_classes(node)].value, ignored_label(node));
+  std::vector<Operand> operands = {viewed(build.read_input(0), rows.scores), viewed(build.read_input(1), rows.labels),
+                                   viewed(build.write_output(0), rows.labels)};
+  add_weights(build, operands);
+  build.task({.kernel = std::move(kernel),
+              .attributes = to_attributes(CrossEntropyEachAttrs{.ignore_index = ignored_label(node), .smoothing = smoothing(node)}),
+              .operands = std::move(operands),
+              .flops = flops_per_element(node.input_type(0), 8)});
+}
+
+void backward_each(TaskBuilder& build) {
+  const NodeView& node = build.node();
+  const Rows rows = rows_of(node);
+  const bool of_logits = node.node().op == "SoftmaxCrossEntropyLoss";
+  std::vector<Operand> operands;
+  if (of_logits) operands.push_back(viewed(build.read_input(0), rows.scores));
+  operands.push_back(viewed(build.read_input(1), rows.labels));
+  operands.push_back(viewed(build.read_gradient(0), rows.labels));
+  operands.push_back(viewed(build.write_gradient(0), rows.scores));
+  add_weights(build, operands);
+  build.task({.kernel = of_logits ? "SoftmaxCrossEntropyEachBackward" : "NegativeLogLikelihoodEachBackward",
+              .kind = TaskKind::backward_data,
+              .attributes = to_attributes(CrossEntropyEachAttrs{.ignore_index = ignored_label(node), .smoothing = smoothing(node)}),
+              .operands = std::move(operands),
+              .in_place = of_logits ? std::vector<std::pair<int, int>>{{0, 3}} : std::vector<std::pair<int, int>>{},
+              .flops = flops_per_element(node.input_type(0), 8)});
+}
 
 }  // namespace softmaxcrossentropyloss
 
 Result<std::vector<TensorType>> infer_class_loss(const NodeView& node) {
   if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs scores and labels");
-  if (node.has_input(2)) return node.unsupported("weights of classes (input 2) have no kernel; export the loss without `weight`");
-  if (const std::string reduction = node.text("reduction", "mean"); reduction != "mean")
-    return node.unsupported("reduction '" + reduction + "' has no kernel, only 'mean'");
+  const std::string reduction = softmaxcrossentropyloss::reduction_of(node);
+  if (reduction != "mean" && reduction != "sum" && reduction != "none")
+    return node.invalid("reduction '" + reduction + "' is none of mean, sum and none");
   if (softmaxcrossentropyloss::is_read(node, 1)) return node.unsupported("its second output, log_prob, is read by another node");
-  // How many labels count is known to the trainer from what it feeds. Of labels that a task computes nobody would know it.
-  if (const Node* const maker = softmaxcrossentropyloss::maker_of_labels(node))
-    return node.unsupported(fmt::format("its labels are computed, by {}, so the trainer cannot see which of them count; feed the "
-                                        "labels as they are compared, or train on the scores: --output names them",
-                                        NodeView(node.network(), *maker).describe()));
   const TensorType &scores = node.input_type(0), &labels = node.input_type(1);
   if (scores.rank() < 2) return node.invalid("scores " + to_string(scores.dims) + " have no dimension of classes");
   const size_t axis = softmaxcrossentropyloss::axis_of_classes(node);
-  if (scores.dims[axis].batch) return node.invalid("the classes of scores " + to_string(scores.dims) + " are samples");
+  if (scores.dims[axis].batch) return node.unsupported("the classes of scores " + to_string(scores.dims) + " are samples");
   if (labels.type != DataType::i32 && labels.type != DataType::i64)
     return node.invalid("labels are " + to_string(labels) + " when they should be integers");
   Dims expected = scores.dims;
@@ -74,37 +108,51 @@ Result<std::vector<TensorType>> infer_class_loss(const NodeView& node) {
   if (labels.dims != expected && !(one_pixel && labels.dims == Dims{expected[0]}))
     return node.invalid("labels are " + to_string(labels.dims) + " when scores " + to_string(scores.dims) +
                         " need " + to_string(expected));
-  const TensorType number{DataType::f32, {{1}}};
-  return std::vector{number, number};
+  if (node.has_input(2) && node.input_type(2) != TensorType{DataType::f32, {scores.dims[axis]}})
+    return node.invalid("the weights of the classes are " + to_string(node.input_type(2)) + " when there are " + std::to_string(scores.dims[axis].value) +
+                        " classes");
+  if (reduction == "none") return std::vector{TensorType{DataType::f32, labels.dims}};
+  return std::vector{TensorType{DataType::f32, {}}, TensorType{DataType::f32, {{1}}}};
+}
+
+bool class_loss_wants_all_samples(const NodeView& node) {
+  return softmaxcrossentropyloss::reduction_of(node) == "mean" && !fed_labels(node);
 }
 
 void forward_class_loss(TaskBuilder& build, std::string kernel) {
   const NodeView& node = build.node();
-  const int64_t rows = node.input_type(1).elements().at(build.batch());
-  // The kernel has classes at axis 1: tokens are as good as samples there.
-  const TensorType &scores = node.input_type(0), &given = node.input_type(1);
-  const Dim all{given.elements().fixed + given.elements().per_sample, given.depends_on_batch()};
-  const Dims as_rows = softmaxcrossentropyloss::classes_last(node) ? Dims{all, scores.dims.back()} : scores.dims;
-  const Dims labels = softmaxcrossentropyloss::classes_last(node) ? Dims{all} : given.dims;
+  const std::string reduction = softmaxcrossentropyloss::reduction_of(node);
+  if (reduction == "none") return softmaxcrossentropyloss::forward_each(build, kernel + "Each");
+  const TensorType& scores = node.input_type(0);
+  const softmaxcrossentropyloss::Rows rows = softmaxcrossentropyloss::rows_of(node);
   const bool is_term = softmaxcrossentropyloss::is_read(node, 0);
-  constexpr int64_t kPyTorchs = -100;  // where the model names none
-  if (is_term) build.bound_input(1, scores.dims[softmaxcrossentropyloss::axis_of_classes(node)].value);
-  else build.ignore_in_input(1, node.integer("ignore_index", kPyTorchs));
+  const int64_t classes = scores.dims[softmaxcrossentropyloss::axis_of_classes(node)].value, ignored = ignored_label(node);
+  const Operand weights = build.read_input(2);
+  const auto fed = reduction == "mean" ? fed_labels(node) : std::nullopt;
+  if (fed) build.feed_labels(*fed, classes, ignored, weights, is_term);
+  else if (is_term) build.bound_labels(1, classes, ignored);
+  SoftmaxCrossEntropyAttrs attrs{.ignore_index = node.integer("ignore_index", -1), .smoothing = softmaxcrossentropyloss::smoothing(node)};
+  if (reduction == "sum") attrs.sum = true;
+  else if (!fed) attrs.counts = true;
+  else attrs.scale = 1.0 / static_cast<double>(build.batch() * (fed->end - fed->first));
+  if (fed && is_term) attrs.fed = fed->index;
   const auto gradient = [&] {
     if (!is_term) return build.write_gradient(0);
     return build.wants_gradient(0) ? build.write_stash("slope", scores) : Operand{};
   };
+  std::vector<Operand> operands = {viewed(build.read_input(0), rows.scores), viewed(build.read_input(1), rows.labels), build.write_output(0),
+                                   build.write_output(1), viewed(gradient(), rows.scores)};
+  softmaxcrossentropyloss::add_weights(build, operands);
   build.task({.kernel = std::move(kernel),
               .kind = is_term ? TaskKind::forward : TaskKind::loss,
-              .attributes = to_attributes(SoftmaxCrossEntropyAttrs{
-                  .scale = 1.0 / static_cast<double>(rows), .ignore_index = node.integer("ignore_index", -1)}),
-              .operands = {viewed(build.read_input(0), as_rows), viewed(build.read_input(1), labels), build.write_output(0),
-                           build.write_output(1), viewed(gradient(), as_rows)},
+              .attributes = to_attributes(attrs),
+              .operands = std::move(operands),
               .in_place = {{0, 4}},
               .flops = flops_per_element(node.input_type(0), 8)});
 }
 
 void backward_class_loss(TaskBuilder& build) {
+  if (softmaxcrossentropyloss::reduction_of(build.node()) == "none") return softmaxcrossentropyloss::backward_each(build);
   const Operand slope = build.read_stash("slope");
   build.task({.kernel = "BinaryMul",
               .kind = TaskKind::backward_data,
@@ -120,6 +168,8 @@ std::vector<Sample> class_loss_samples() {
   };
   SampleInput some = labels({kBatch, {3}}, 6, DataType::i64);
   some.low = -2;
+  // Weights that are computed, for all that an instance knows: the kernel counts.
+  const auto weights = [](int64_t classes) { return SampleInput{.dims = {{classes}}, .kind = ValueKind::statistic, .low = 0.5, .high = 2}; };
   return {
       {.name = "classes", .inputs = {{.dims = {kBatch, {37}}}, labels({kBatch}, 37, DataType::i32)}, .outputs = 2},
       {.name = "alone", .inputs = {{.dims = {kBatch, {5}}}, labels({kBatch}, 5, DataType::i64)}},
@@ -141,8 +191,36 @@ std::vector<Sample> class_loss_samples() {
        .inputs = {{.dims = {kBatch, {6}, {3}}}, some},
        .attributes = {{"ignore_index", int64_t{2}}},
        .outputs = 2},
+      {.name = "weighed", .inputs = {{.dims = {kBatch, {37}}}, labels({kBatch}, 37, DataType::i32), weights(37)}, .outputs = 2},
+      {.name = "weighed_pixels", .inputs = {{.dims = {kBatch, {6}, {3}}}, some, weights(6)}, .outputs = 2},
+      {.name = "sum", .inputs = {{.dims = {kBatch, {36}}}, labels({kBatch}, 36, DataType::i64)}, .attributes = {{"reduction", std::string("sum")}}, .outputs = 2},
+      {.name = "each",
+       .inputs = {{.dims = {kBatch, {36}}}, labels({kBatch}, 36, DataType::i64)},
+       .attributes = {{"reduction", std::string("none")}}},
+      {.name = "each_pixel",
+       .inputs = {{.dims = {kBatch, {6}, {3}}}, some, weights(6)},
+       .attributes = {{"reduction", std::string("none")}, {"ignore_index", int64_t{2}}}},
+      {.name = "each_token",
+       .inputs = {{.dims = {kBatch, {3}, {7}}}, labels({kBatch, {3}}, 7, DataType::i64)},
+       .attributes = {{"reduction", std::string("none")}},
+       .marks = {.classes_last = true}},
   };
 }
+
+namespace softmaxcrossentropyloss {
+
+std::vector<Sample> samples() {
+  std::vector<Sample> all = class_loss_samples();
+  for (const char* const name : {"classes", "pixels", "weighed", "weighed_pixels", "each", "each_pixel", "tokens"}) {
+    Sample smoothed = *std::find_if(all.begin(), all.end(), [&](const Sample& sample) { return sample.name == name; });
+    smoothed.name = std::string("smoothed_") + name;
+    smoothed.marks.label_smoothing = 0.2;
+    all.push_back(std::move(smoothed));
+  }
+  return all;
+}
+
+}  // namespace softmaxcrossentropyloss
 
 const Op op_SoftmaxCrossEntropyLoss{.name = "SoftmaxCrossEntropyLoss",
                                     .first_opset = 12,
@@ -151,12 +229,14 @@ const Op op_SoftmaxCrossEntropyLoss{.name = "SoftmaxCrossEntropyLoss",
                                     .unmade_output = "the logarithms of the probabilities",
                                     .attributes = {attribute::integer("ignore_index").since(12),
                                                    attribute::text("reduction", attribute::kReductions).since(12)},
+                                    .without_gradient = {1, 2},
                                     .infer = infer_class_loss,
                                     .forward = [](TaskBuilder& build) { forward_class_loss(build, "SoftmaxCrossEntropy"); },
                                     .backward = backward_class_loss,
                                     .whole_numbers = 1,
-                                    .marks = {.classes_last = true},
+                                    .marks = {.classes_last = true, .label_smoothing = 1},
                                     .sums_samples = true,
-                                    .samples = class_loss_samples};
+                                    .wants_all_samples = class_loss_wants_all_samples,
+                                    .samples = softmaxcrossentropyloss::samples};
 
 }  // namespace plimsoll

@@ -51,8 +51,20 @@ void TaskBuilder::bound_input(size_t i, int64_t bound) {
   if (Tensor* const tensor = fed_to(i)) tensor->bound = tensor->bound == 0 ? bound : std::min(tensor->bound, bound);
 }
 
-void TaskBuilder::ignore_in_input(size_t i, int64_t number) {
-  if (Tensor* const tensor = fed_to(i)) tensor->ignored = number;
+void TaskBuilder::bound_labels(size_t i, int64_t classes, int64_t ignored) {
+  Tensor* const tensor = fed_to(i);
+  if (!tensor) return;
+  bound_input(i, classes);
+  if (!tensor->ignored) tensor->ignored = ignored;
+}
+
+void TaskBuilder::feed_labels(const FedLabels& labels, int64_t classes, int64_t ignored, const Operand& weights, bool is_term) {
+  Tensor& tensor = graph_.tensors[tensor_of_[labels.input]];
+  tensor.ignored = ignored;
+  tensor.class_weights = weights.tensor;
+  const bool all = labels.first == 0 && labels.end == network_.values[labels.input].type.elements().per_sample;
+  if (is_term || !all) tensor.first_label = labels.first, tensor.end_label = labels.end;
+  if (is_term) tensor.bound = tensor.bound == 0 ? classes : std::min(tensor.bound, classes);
 }
 
 Operand TaskBuilder::write_output(size_t i) {

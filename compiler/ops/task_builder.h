@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "compiler/ir/task_graph.h"
+#include "compiler/ops/fed_labels.h"
 #include "compiler/ops/node_view.h"
 
 namespace plimsoll {
@@ -46,8 +47,11 @@ class TaskBuilder {
   Operand update_input(size_t i);  // a statistic that the forward task moves
   // Input i picks rows: the trainer looks that what it feeds is in [0, bound). Nothing for a value that a task computes.
   void bound_input(size_t i, int64_t bound);
-  // Input i may hold this number, which counts nowhere.
-  void ignore_in_input(size_t i, int64_t number);
+  // The same of labels: one more number is let through.
+  void bound_labels(size_t i, int64_t classes, int64_t ignored);
+  // What the trainer has to know of labels that it feeds: of a loss, they are as many of a sample as all rounds' mean is divided by.
+  // `weights`: of classes; absent: all count for 1. Nothing for labels that are not fed.
+  void feed_labels(const FedLabels& labels, int64_t classes, int64_t ignored, const Operand& weights, bool is_term);
   Operand write_output(size_t i);  // absent when nobody asked for the output
   // Output i is input j under other dimensions: no task, no bytes (Reshape, Flatten, Identity).
   void alias_output(size_t output, size_t input);

@@ -80,6 +80,18 @@ void backward(TaskBuilder& build) {
               .operands = {build.read_gradient(0), build.write_gradient(0)}});
 }
 
+std::optional<Moves> moves(const NodeView& node) {
+  const auto perm = perm_of(node);
+  if (!perm.ok()) return std::nullopt;
+  Moves moves;
+  for (const int64_t axis : *perm) {
+    moves.axis.push_back(axis);
+    moves.start.push_back(0);
+    moves.step.push_back(1);
+  }
+  return moves;
+}
+
 std::vector<Sample> samples() {
   using Ints = std::vector<int64_t>;
   return {{.name = "matrix", .inputs = {{.dims = {{37}, {21}}, .kind = ValueKind::parameter}}},
@@ -141,6 +153,7 @@ const Op op_Transpose{.name = "Transpose",
                       .forward = transpose::forward,
                       .backward = transpose::backward,
                       .adds_up = adds_up_first,
+                      .moves = transpose::moves,
                       .samples = transpose::samples};
 
 }  // namespace plimsoll

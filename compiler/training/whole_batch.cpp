@@ -31,6 +31,7 @@ std::optional<Knows> knows_of(const NodeView& node, const std::vector<Knows>& in
   }
   if (!any(Knows::each)) return keeps_samples ? Knows::each : Knows::nothing;
   if (keeps_samples) return Knows::each;
+  if (op->wants_all_samples && op->wants_all_samples(node)) return std::nullopt;
   return op->sums_samples ? std::optional(Knows::sum) : std::nullopt;
 }
 

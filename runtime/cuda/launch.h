@@ -39,6 +39,7 @@ struct Changing {
   uint64_t seed = 0;
   int64_t iteration = 0, round = 0;
   double learning_rate = 0, loss_scale = 1;
+  double label_scales[kLabelScales] = {};
   bool guarded = false;  // a loss that is no finite number makes the round's updates discarded
   bool discard = false;
 };
@@ -51,8 +52,10 @@ struct ChangingArgument {
 };
 
 inline Changing changing_values(const RunContext& context) {
-  return {.seed = context.seed, .iteration = context.iteration, .round = context.round,
-          .learning_rate = context.learning_rate, .loss_scale = context.loss_scale, .discard = context.discard};
+  Changing values{.seed = context.seed, .iteration = context.iteration, .round = context.round,
+                  .learning_rate = context.learning_rate, .loss_scale = context.loss_scale, .discard = context.discard};
+  for (size_t i = 0; i < kLabelScales; ++i) values.label_scales[i] = context.label_scales[i];
+  return values;
 }
 
 inline ChangingArgument changing(const RunContext& context) {

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <charconv>
 #include <cstring>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "runtime/train/counted.h"
@@ -132,15 +134,26 @@ struct Range {
   bool holds(int64_t number) const { return (number >= 0 && number < bound) || (number == ignored && number != -1); }
 };
 
-// Returns how many numbers of each sample are not the one that is let through; nothing where all are.
-std::vector<int32_t> check_column(const Dataset& dataset, size_t i, const ProgramInput& input, const Range& range) {
+// What is known of labels behind one look at all of them.
+struct LabelCounts {
+  std::vector<int32_t> counted = {};  // of each sample; empty: all of them
+  std::vector<double> weights = {};   // likewise, by their classes' weights
+};
+
+bool counts_labels(const ProgramInput& input, bool last, const Program& program) { return input.end_label > 0 || (last && program.classes > 0); }
+
+// Every number, and, of labels, how many of each sample are not the one that is let through. `weights`: of the classes.
+LabelCounts check_column(const Dataset& dataset, size_t i, const ProgramInput& input, const Range& range, std::span<const float> weights = {}) {
   Column& column = *dataset.columns[i];
   const bool may_be_left_out = range.ignored >= 0 && range.ignored < range.bound;
-  if (range.bound <= 0 || input.desc.type == DataType::f32 || (column.is_checked() && !may_be_left_out)) return {};
+  if (range.bound <= 0 || input.desc.type == DataType::f32 || (column.is_checked() && !may_be_left_out && weights.empty())) return {};
   const int64_t bytes = sample_bytes(input), count = bytes / bytes_of(input.desc.type);
+  const int64_t first = input.end_label > 0 ? input.first_label : 0, end = input.end_label > 0 ? input.end_label : count;
+  const int64_t samples = input.per_sample ? dataset.samples : 1;
   std::vector<std::byte> sample(static_cast<size_t>(bytes));
-  std::vector<int32_t> kept;
-  for (int64_t at = 0; at < (input.per_sample ? dataset.samples : 1); ++at) {
+  LabelCounts counts;
+  if (!weights.empty()) counts.weights.assign(static_cast<size_t>(samples), 0);
+  for (int64_t at = 0; at < samples; ++at) {
     column.read(at, sample.data());
     for (int64_t k = 0; k < count; ++k) {
       const int64_t number = integer_at(sample.data(), input.desc.type, k);
@@ -150,12 +163,17 @@ std::vector<int32_t> check_column(const Dataset& dataset, size_t i, const Progra
                                (number == -1 && input.desc.type == DataType::i32 ? ", or one that 32 bits do not hold," : "") +
                                " when the model has " + range.all + " 0 to " + std::to_string(range.bound - 1) +
                                (range.ignored == -1 ? "" : ", and leaves out " + std::to_string(range.ignored)));
-      if (number != range.ignored) continue;
-      if (kept.empty()) kept.assign(static_cast<size_t>(dataset.samples), static_cast<int32_t>(count));
-      --kept[static_cast<size_t>(at)];
+      if (k < first || k >= end) continue;
+      if (number != range.ignored) {
+        if (!weights.empty()) counts.weights[static_cast<size_t>(at)] += static_cast<double>(weights[static_cast<size_t>(number)]);
+        continue;
+      }
+      if (counts.counted.empty()) counts.counted.assign(static_cast<size_t>(samples), static_cast<int32_t>(end - first));
+      --counts.counted[static_cast<size_t>(at)];
     }
   }
-  return kept;
+  if (weights.empty()) counts.weights.assign(counts.counted.begin(), counts.counted.end());
+  return counts;
 }
 
 }  // namespace
@@ -163,16 +181,28 @@ std::vector<int32_t> check_column(const Dataset& dataset, size_t i, const Progra
 void check_indices(Dataset& dataset, const Program& program) {
   for (size_t i = 0; i < dataset.columns.size(); ++i) {
     const ProgramInput& input = program.inputs[i];
-    check_column(dataset, i, input, {.bound = input.bound, .one = std::string("in '") + input.name + "' the index", .all = "rows"});
+    check_column(dataset, i, input, {.bound = input.bound, .ignored = input.ignored, .one = std::string("in '") + input.name + "' the index", .all = "rows"});
   }
 }
 
-void check_integers(Dataset& dataset, const Program& program) {
-  check_indices(dataset, program);
-  const ProgramInput& labels = program.inputs.back();
-  dataset.counted_labels =
-      check_column(dataset, dataset.columns.size() - 1, labels,
-                   {.bound = program.classes, .ignored = labels.ignored, .one = "label", .all = "classes"});
+void check_integers(Dataset& dataset, const Program& program, const ClassWeights& class_weights) {
+  dataset.label_weights.assign(dataset.columns.size(), {});
+  for (size_t i = 0; i < dataset.columns.size(); ++i) {
+    const ProgramInput& input = program.inputs[i];
+    const bool last = i + 1 == dataset.columns.size();
+    if (!counts_labels(input, last, program)) {
+      check_column(dataset, i, input, {.bound = input.bound, .ignored = input.ignored, .one = std::string("in '") + input.name + "' the index", .all = "rows"});
+      continue;
+    }
+    if (last && input.bound > 0)  // they pick rows of a table, too
+      check_column(dataset, i, input, {.bound = input.bound, .ignored = input.ignored, .one = std::string("in '") + input.name + "' the index", .all = "rows"});
+    LabelCounts counts = check_column(dataset, i, input,
+                                      {.bound = last && program.classes > 0 ? program.classes : input.bound, .ignored = input.ignored,
+                                       .one = last ? "label" : std::string("in '") + input.name + "' the label", .all = "classes"},
+                                      i < class_weights.size() ? std::span<const float>(class_weights[i]) : std::span<const float>());
+    dataset.label_weights[i] = std::move(counts.weights);
+    if (last) dataset.counted_labels = std::move(counts.counted);
+  }
 }
 
 void check_targets(Dataset& dataset, const Program& program) {

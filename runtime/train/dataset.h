@@ -31,8 +31,10 @@ struct Dataset {
   std::string name;
   std::vector<std::unique_ptr<Column>> columns;  // one per input
   int64_t samples = 0;
-  // Of each sample, how many labels the loss counts; empty: all of them. Known once check_integers has looked.
+  // Of each sample, how many labels of the last input the loss counts; empty: all of them. Known once check_integers has looked.
   std::vector<int32_t> counted_labels = {};
+  // Of each input that is labels, and of each sample, what they count for together; empty: 1 for each of them.
+  std::vector<std::vector<double>> label_weights = {};
   std::vector<std::string> warnings = {};  // for the user to hear once
 };
 
@@ -61,8 +63,10 @@ Dataset open_unlabelled(const std::string& source, const Program& program, const
 void check_indices(Dataset& dataset, const Program& program);
 
 // The same, and every label is in [0, classes), or is the one that the loss leaves out; real numbers are not looked at. Where
-// labels are left out, it is noted how many each sample has left.
-void check_integers(Dataset& dataset, const Program& program);
+// labels are left out, it is noted how many each sample has left, and what they count for. `class_weights`: of each input, where
+// its labels count for different weights; empty: none has such.
+using ClassWeights = std::vector<std::vector<float>>;
+void check_integers(Dataset& dataset, const Program& program, const ClassWeights& class_weights = {});
 
 // Targets that are yes or no are from 0 to 1.
 void check_targets(Dataset& dataset, const Program& program);
@@ -83,10 +87,14 @@ inline int64_t sample_bytes(const ProgramInput& input) {
   return input.per_sample ? input.desc.bytes() / std::max<int64_t>(1, input.desc.dim(0)) : input.desc.bytes();
 }
 
+// Labels of one sample that a loss looks at.
+inline int64_t labels_of_sample(const ProgramInput& labels) {
+  return labels.end_label > 0 ? labels.end_label - labels.first_label : sample_bytes(labels) / bytes_of(labels.desc.type);
+}
+
 // Labels of one sample: 1, or as many as there are tokens, pixels, or answers of yes and no.
 inline int64_t labels_per_sample(const Program& program) {
-  const ProgramInput& labels = program.inputs.back();
-  return program.classes > 0 || program.counts_correct ? sample_bytes(labels) / bytes_of(labels.desc.type) : 1;
+  return program.classes > 0 || program.counts_correct ? labels_of_sample(program.inputs.back()) : 1;
 }
 std::string shape_text(const TensorDesc& desc, bool per_sample = true);  // "f32[3,32,32]" of one sample, or of the whole
 

@@ -70,6 +70,15 @@ int64_t Feeder::counted_labels(const Samples& samples) const {
   return count;
 }
 
+double Feeder::label_weight(size_t input, const Samples& samples) const {
+  const std::vector<double>* const weights = input < dataset_.label_weights.size() ? &dataset_.label_weights[input] : nullptr;
+  if (!weights || weights->empty()) return static_cast<double>(samples.count * labels_of_sample(program_.inputs[input]));
+  double sum = 0;
+  for (int64_t i = samples.first; i < samples.first + samples.count; ++i)
+    sum += (*weights)[static_cast<size_t>(order_[static_cast<size_t>(i)])];
+  return sum;
+}
+
 void Feeder::serve() {
   std::unique_lock lock(mutex_);
   while (true) {

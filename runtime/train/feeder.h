@@ -39,6 +39,8 @@ class Feeder {
   void stage(const Samples& now, const Samples& next);
   // Of those samples, the labels that the loss counts.
   int64_t counted_labels(const Samples& samples) const;
+  // Of those samples, what the labels of this input count for together; of an input of no labels, as many as there are numbers.
+  double label_weight(size_t input, const Samples& samples) const;
   // The first staged input that holds what is no finite number, or -1. A network can lose it on its way to the loss, for a
   // Relu of NaN may be 0, while the gradients of its weights cannot.
   int64_t bad_input() const { return sets_[at_hand_].bad_input; }

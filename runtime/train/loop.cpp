@@ -353,7 +353,7 @@ class Loop {
       return i < iterations ? Samples{first, std::min(program_.batch, dataset.samples - first)} : Samples{};
     };
     Evaluation result;
-    double loss = 0, correct = 0, labels = 0;
+    double loss = 0, weight = 0, correct = 0, labels = 0;
     for (int64_t i = 0; i < iterations; ++i) {
       agree();
       if (stopping()) return {};
@@ -362,12 +362,13 @@ class Loop {
                                                                          .padded = padded,
                                                                          .next = samples_of(i + 1),
                                                                          .context = {.training = false, .iteration = i}});
-      loss += totals.loss * static_cast<double>(totals.labels);
+      loss += totals.loss * totals.weight;
+      weight += totals.weight;
       labels += static_cast<double>(totals.labels);
       correct += totals.correct;
       result.samples += samples.count;
     }
-    result.loss = loss / std::max(1.0, labels);
+    result.loss = weight > 0 ? loss / weight : 0;
     if (program_.counts_correct) result.accuracy = correct / std::max(1.0, labels);
     reporter_.evaluation(progress_.iteration - 1, epoch, result, in_epoch_line);
     return result;
@@ -427,7 +428,7 @@ Exit train(const Program& program, const Options& given, const std::string& mode
   // Everything that can be wrong with files is found before memory is taken and kernels are built.
   Data data;
   team.together([&] {
-    data = prepare(program, options);
+    data = prepare(program, options, model_file);
     backend::start(program.threads);
     check_host_memory(program, options.spill);
   });

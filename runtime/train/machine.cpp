@@ -92,8 +92,15 @@ Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
   context.rank = team_.rank();
   // The kernels divide by the labels of a whole batch.
   totals.labels = feeder.counted_labels(iteration.samples);
+  const bool weighed = program_.classes > 0;
+  totals.weight = weighed ? feeder.label_weight(program_.inputs.size() - 1, iteration.samples) : static_cast<double>(totals.labels);
   const double of_batch = static_cast<double>(program_.batch * labels_per_sample(program_));
-  context.loss_scale = totals.labels > 0 ? of_batch / static_cast<double>(totals.labels) : 0;
+  context.loss_scale = totals.weight > 0 ? of_batch / totals.weight : 0;
+  for (size_t i = 0; i < std::min(program_.inputs.size(), kLabelScales); ++i) {
+    if (program_.inputs[i].end_label == 0) continue;
+    const double weight = feeder.label_weight(i, iteration.samples);
+    context.label_scales[i] = weight > 0 ? static_cast<double>(program_.batch * labels_of_sample(program_.inputs[i])) / weight : 0;
+  }
   for (int64_t r = 0; r < rounds; ++r) {
     const Samples samples = samples_of(r);
     const double fetching = now_seconds();

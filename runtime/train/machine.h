@@ -39,6 +39,7 @@ class Machine {
     double loss = 0;     // of an iteration: the mean over its samples, or over those of their labels that are counted
     double correct = 0;  // labels
     int64_t labels = 0;  // that are counted
+    double weight = 0;   // what they count for: the divisor of the loss
     double fetch_seconds = 0;  // waiting for samples
     double stall_seconds = 0, reduce_seconds = 0;
     int64_t moved_bytes = 0;

@@ -5,11 +5,13 @@
 #include <filesystem>
 #include <limits>
 #include <string>
+#include <string_view>
 
 #include "runtime/backend.h"
 #include "runtime/machine/host_memory.h"
 #include "runtime/train/counted.h"
 #include "runtime/train/error.h"
+#include "runtime/train/model_files.h"
 #include "runtime/train/reporter.h"
 #include "runtime/train/trace.h"
 
@@ -56,7 +58,22 @@ void warn_of_full_disk(const Program& program, const std::string& save, std::vec
                        std::to_string(needed));
 }
 
-Data open_data(const Program& program, const Options& options) {
+// What the labels of each input count for: they divide a mean before the first round, so they are read before there is an arena.
+ClassWeights class_weights_of(const Program& program, const std::string& model_file) {
+  ClassWeights all(program.inputs.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!program.inputs[i].class_weights) continue;
+    const auto named = [&](const ProgramParameter& parameter) { return std::string_view(parameter.name) == program.inputs[i].class_weights; };
+    const auto found = std::find_if(program.parameters.begin(), program.parameters.end(), named);
+    if (found == program.parameters.end() || found->file_offset < 0)
+      throw TrainerError(Exit::internal, "the weights of the classes of '" + std::string(program.inputs[i].name) + "' are in no file");
+    all[i].resize(static_cast<size_t>(found->desc.elements()));
+    open_weights(program, model_file).read(found->file_offset, reinterpret_cast<std::byte*>(all[i].data()), found->desc.bytes());
+  }
+  return all;
+}
+
+Data open_data(const Program& program, const Options& options, const ClassWeights& class_weights) {
   if (options.data.empty()) throw TrainerError(Exit::usage, "--data says what to train on, and is missing: --data " + sources_for(program));
   Data data{.training = open_dataset(options.data, Part::training, program, options.images), .evaluation = {}};
   if (options.last_batch == LastBatch::drop || data.training.samples == 0) need_a_batch(program, data.training);
@@ -65,12 +82,12 @@ Data open_data(const Program& program, const Options& options) {
   if (options.last_batch == LastBatch::keep && program.whole_batches_only)
     throw TrainerError(Exit::usage, "--last keep: the model computes with its samples beside each other, and is compiled for " +
                                         std::to_string(program.batch) + " of them; use drop");
-  check_integers(data.training, program);
+  check_integers(data.training, program, class_weights);
   check_targets(data.training, program);
   if (options.eval_data.empty()) return data;
   data.evaluation = open_dataset(options.eval_data, Part::test, program, options.images);
   if (program.classes == 0 || data.evaluation->samples == 0) need_a_batch(program, *data.evaluation);
-  check_integers(*data.evaluation, program);
+  check_integers(*data.evaluation, program, class_weights);
   check_targets(*data.evaluation, program);
   return data;
 }
@@ -95,8 +112,8 @@ void check_backend(const Options& options) {
     throw TrainerError(Exit::usage, "--on-nan skip is not there for this device: the weights would have moved");
 }
 
-Data prepare(const Program& program, const Options& options) {
-  Data data = open_data(program, options);
+Data prepare(const Program& program, const Options& options, const std::string& model_file) {
+  Data data = open_data(program, options, class_weights_of(program, model_file));
   if (!data.training.counted_labels.empty() && !backend::heeds().loss_scale)
     throw TrainerError(Exit::usage, "labels that are left out are not there for this device: the loss would not be the mean over the others");
   check_left_over(options, program, data.training.samples);

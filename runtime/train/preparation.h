@@ -23,7 +23,7 @@ struct Length {
 
 // All throw TrainerError.
 void check_backend(const Options& options);  // needs of what this backend does not do
-Data prepare(const Program& program, const Options& options);
+Data prepare(const Program& program, const Options& options, const std::string& model_file);
 // What the program is about to take of the host's memory is there: its host pool, if that is no file, and the arena where that is the
 // host's, too. Before: backend::start().
 void check_host_memory(const Program& program, const std::string& spill);

@@ -25,12 +25,26 @@ def log_softmax(x, axis):
     return x - np.log(np.exp(x).sum(axis=axis, keepdims=True))
 
 
+def as_computed(array):
+    return array if array.dtype == np.int64 else array.astype(np.float64)
+
+
+def of_labels(logs, labels, weights, a):
+    """-w[y] log p[y]: each, summed, or divided by what the labels that count weigh."""
+    weights = np.ones(logs.shape[1]) if weights is None else weights
+    counted = (labels >= 0) & (labels != a.get("ignore_index", -100))
+    w = np.where(counted, weights[np.where(counted, labels, 0)], 0)
+    each = -w * np.take_along_axis(logs, np.where(counted, labels, 0)[:, None], 1)[:, 0]
+    reduction = a.get("reduction", b"mean")
+    return each if reduction == b"none" else each.sum() / (w.sum() if reduction == b"mean" else 1)
+
+
 def evaluated(node, inputs):
     a = {item.name: helper.get_attribute_value(item) for item in node.attribute}
     reduced = lambda f: f(inputs[0], axis=axes_of(a, inputs), keepdims=bool(a.get("keepdims", 1)))
-    mean_of_labels = lambda logs: -np.mean([row[label] for row, label in zip(logs, inputs[1])])
+    labelled = lambda logs: of_labels(logs, inputs[1], inputs[2] if len(inputs) > 2 else None, a)
     return {
-        "Constant": lambda: numpy_helper.to_array(a["value"]).astype(np.float64),
+        "Constant": lambda: as_computed(numpy_helper.to_array(a["value"])),
         "MatMul": lambda: inputs[0] @ inputs[1], "Add": lambda: inputs[0] + inputs[1], "Sub": lambda: inputs[0] - inputs[1],
         "Mul": lambda: inputs[0] * inputs[1], "Div": lambda: inputs[0] / inputs[1], "Exp": lambda: np.exp(inputs[0]),
         "Log": lambda: np.log(inputs[0]), "Sqrt": lambda: np.sqrt(inputs[0]), "Neg": lambda: -inputs[0],
@@ -39,8 +53,11 @@ def evaluated(node, inputs):
         "ReduceMean": lambda: reduced(np.mean), "ReduceSum": lambda: reduced(np.sum),
         "ReduceLogSumExp": lambda: np.log(reduced(lambda x, **how: np.exp(x).sum(**how))),
         "Transpose": lambda: np.transpose(inputs[0], a.get("perm")),
-        "SoftmaxCrossEntropyLoss": lambda: mean_of_labels(log_softmax(inputs[0], 1)),
-        "NegativeLogLikelihoodLoss": lambda: mean_of_labels(inputs[0]),
+        "SoftmaxCrossEntropyLoss": lambda: labelled(log_softmax(inputs[0], 1)),
+        "NegativeLogLikelihoodLoss": lambda: labelled(inputs[0]),
+        "Where": lambda: np.where(*inputs), "Equal": lambda: inputs[0] == inputs[1], "Reshape": lambda: inputs[0].reshape(inputs[1]),
+        "Pad": lambda: np.pad(inputs[0], list(zip(*np.split(inputs[1], 2))), constant_values=inputs[2]),
+        "Slice": lambda: inputs[0][(slice(None),) * int(inputs[3][0]) + (slice(int(inputs[1][0]), int(inputs[2][0])),)],
     }[node.op_type]()
 
 
@@ -96,12 +113,22 @@ class Graph:
     def number(self, value):
         return self.Constant(value=numpy_helper.from_array(np.array(value, np.float32)))
 
+    def whole(self, *values):
+        self.count += 1
+        self.held.append(numpy_helper.from_array(np.array(values, np.int64), f"c{self.count}"))
+        return self.held[-1].name
+
+    def class_weights(self, *values):
+        self.held.append(numpy_helper.from_array(np.array(values, np.float32), "by_class"))
+        return "by_class"
+
     def linear(self, x, inside, outside):
         return self.Add(self.MatMul(x, self.weight(inside, outside)), self.weight(outside))
 
     def save(self, inputs, outputs=(("loss", []),)):
         types = {"x": (TensorProto.FLOAT, ["N", 6]), "t": (TensorProto.FLOAT, ["N", 3]), "hot": (TensorProto.FLOAT, ["N", 3]),
-                 "eps": (TensorProto.FLOAT, ["N", 2]), "u": (TensorProto.INT64, ["N"]), "v": (TensorProto.INT64, ["N"])}
+                 "eps": (TensorProto.FLOAT, ["N", 2]), "u": (TensorProto.INT64, ["N"]), "v": (TensorProto.INT64, ["N"]),
+                 "holes": (TensorProto.INT64, ["N"]), "next": (TensorProto.INT64, ["N", 2])}
         described = lambda name: helper.make_tensor_value_info(name, *types[name])
         made = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs]
         graph = helper.make_graph(self.nodes, self.name, [described(name) for name in inputs], made, self.held)
@@ -177,6 +204,41 @@ def two_labels(g):
     g.save(["x", "u", "v"])
 
 
+def weighed(g):
+    """Classes of different weights, and one label that counts nowhere."""
+    g.NegativeLogLikelihoodLoss(g.LogSoftmax(g.linear("x", 6, 3), axis=1), "u", g.class_weights(0.5, 2, 1), ignore_index=1, out="loss")
+    g.save(["x", "u"])
+
+
+def weighed_terms(g):
+    """Means with divisors of their own, a sum, and a loss for each sample that is weighed by another input."""
+    hidden = g.Tanh(g.linear("x", 6, 4))
+    first = g.SoftmaxCrossEntropyLoss(g.linear(hidden, 4, 3), "holes", g.class_weights(0.5, 2, 1))
+    second = g.SoftmaxCrossEntropyLoss(g.linear(hidden, 4, 3), "v", ignore_index=2)
+    summed = g.SoftmaxCrossEntropyLoss(g.linear(hidden, 4, 3), "u", "by_class", reduction="sum")
+    each = g.Mul(g.SoftmaxCrossEntropyLoss(g.linear(hidden, 4, 3), "u", reduction="none"), g.ReduceSum("t", g.axes, keepdims=0))
+    terms = g.Add(g.Add(first, second), g.Mul(g.number(0.1), summed))
+    g.Add(terms, g.ReduceMean(each, keepdims=0), out="loss")
+    g.save(["x", "holes", "v", "u", "t"])
+
+
+def shifted(g):
+    """Labels of the next token, as exporters write them: padded with what counts nowhere, cut, in one row with all others."""
+    scores = g.Reshape(g.linear("x", 6, 6), g.whole(-1, 3))
+    padded = g.Pad("next", g.whole(0, 0, 0, 1), g.Constant(value=numpy_helper.from_array(np.array(-100, np.int64))))
+    following = g.Slice(padded, g.whole(1), g.whole(3), g.whole(1))
+    g.SoftmaxCrossEntropyLoss(scores, g.Reshape(following, g.whole(-1)), ignore_index=-100, out="loss")
+    g.save(["x", "next"])
+
+
+def computed(g):
+    """Labels that the model makes of what it is fed: nobody else can count them."""
+    hole = g.Constant(value=numpy_helper.from_array(np.array(-100, np.int64)))
+    one = g.Constant(value=numpy_helper.from_array(np.array(1, np.int64)))
+    g.SoftmaxCrossEntropyLoss(g.linear("x", 6, 3), g.Where(g.Equal("v", one), hole, "u"), out="loss")
+    g.save(["x", "v", "u"])
+
+
 def rmse(g):
     d = g.Sub(g.linear("x", 6, 3), "t")
     g.Sqrt(g.ReduceMean(g.Mul(d, d), keepdims=0), out="loss")
@@ -210,8 +272,8 @@ def contrastive(g):
     g.save(["x", "t"])
 
 
-SPLIT = [mse, huber, focal, vae, vae_sum, heads, two_labels]
-WHOLE = [rmse, decay, centred]
+SPLIT = [mse, huber, focal, vae, vae_sum, heads, two_labels, weighed, weighed_terms, shifted]
+WHOLE = [rmse, decay, centred, computed]
 
 
 def make():
@@ -229,6 +291,8 @@ def make():
         np.save(name + ".npy", array.astype(np.float32))
     np.save("u.npy", classes.astype(np.int64))
     np.save("v.npy", r.randint(0, 3, SAMPLES).astype(np.int64))
+    np.save("holes.npy", np.where(r.rand(SAMPLES) < 0.3, -100, classes).astype(np.int64))
+    np.save("next.npy", np.where(r.rand(SAMPLES, 2) < 0.3, -100, r.randint(0, 3, (SAMPLES, 2))).astype(np.int64))
 
 
 def check(name, metrics, trained, batch, steps, rate):

@@ -2,7 +2,11 @@
 #include <catch2/catch.hpp>
 
 #include <limits>
+#include <optional>
+#include <string_view>
+#include <utility>
 
+#include "compiler/ops/fed_labels.h"
 #include "model_builder.h"
 
 using namespace plimsoll;
@@ -174,17 +178,27 @@ TEST_CASE("stochastic depth that is rounded down is a mask of samples") {
   CHECK(masked_as(build) == "Bernoulli Mul [N,3,4]");
 }
 
-TEST_CASE("labels that the model computes from what is fed are refused: nobody would count those that do not count") {
-  const auto shifted = [](bool computed) {
+TEST_CASE("labels are followed to what is fed where they are moved alone; of others the kernel counts") {
+  const auto fed = [](const char* how) -> std::optional<FedLabels> {
+    const std::string_view moved = how;
     ModelBuilder build(18);
-    build.input("scores", {"N", "7", "4"}).input("labels", {"N", computed ? "5" : "4"}, onnx::TensorProto::INT64);
-    build.constant("from", {1}).constant("to", {5}).constant("axis", {1}).constant("rows", {-1, 4});
-    if (computed) build.node("Slice", {"labels", "from", "to", "axis"}, {"next"});
-    build.node("Reshape", {computed ? "next" : "labels", "rows"}, {"wanted"});
+    build.input("scores", {"N", "7", "4"}).input("labels", {"N", moved == "Slice" ? "5" : moved == "Pad" ? "3" : "4"}, onnx::TensorProto::INT64);
+    build.constant("from", {1}).constant("to", {5}).constant("axis", {1}).constant("rows", {-1, 4}).constant("pads", {0, 0, 0, 1});
+    build.constant_scalar("hole", moved == "Add" ? 1 : -100);
+    if (moved == "Slice") build.node("Slice", {"labels", "from", "to", "axis"}, {"next"});
+    if (moved == "Pad") build.node("Pad", {"labels", "pads", "hole"}, {"next"});
+    if (moved == "Add") build.node("Add", {"labels", "hole"}, {"next"});
+    build.node("Reshape", {moved.empty() ? "labels" : "next", "rows"}, {"wanted"});
     build.node("SoftmaxCrossEntropyLoss", {"scores", "wanted"}, {"loss"});
     build.output("loss");
-    return build;
+    const auto model = build.import();
+    INFO((model.ok() ? "" : model.error().message));
+    REQUIRE(model.ok());
+    return fed_labels(NodeView(model->network, model->network.nodes.back()));
   };
-  CHECK(shifted(false).import().ok());
-  CHECK_THAT(outcome(shifted(true).import()), Contains("its labels are computed, by") && Contains("Slice") && Contains("--output"));
+  const auto range = [&](const char* how) { return std::pair(fed(how)->first, fed(how)->end); };
+  CHECK(range("") == std::pair<int64_t, int64_t>(0, 4));
+  CHECK(range("Slice") == std::pair<int64_t, int64_t>(1, 5));
+  CHECK(range("Pad") == std::pair<int64_t, int64_t>(0, 3));
+  CHECK(!fed("Add"));
 }

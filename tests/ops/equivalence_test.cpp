@@ -92,6 +92,8 @@ TEST_CASE("half batches add up to the whole") {
     for (const Task& task : instance.graph.tasks)
       if (task.mixes_samples) return;
     if (takes_samples(instance) && !sums_samples(instance)) return;  // of such the batch stays whole
+    const NodeView node(instance.network, instance.network.nodes[NodeId(0)]);
+    if (op.wants_all_samples && op.wants_all_samples(node)) return;  // likewise
     const auto& tensors = instance.graph.tensors;
     if (std::none_of(tensors.begin(), tensors.end(), [](const Tensor& t) { return t.type.depends_on_batch(); })) return;
     const int64_t half = kSamples / 2;

@@ -1,6 +1,7 @@
 // The fused losses against the formulas in double precision: loss, hits, gradient, what is not counted.
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "runtime/kernels.h"
@@ -16,21 +17,23 @@ struct LossOutcome {
 
 // Logits [n, classes, pixels]; labels [n, pixels].
 LossOutcome run(const std::vector<float>& logits, const std::vector<int32_t>& labels, int64_t n, int64_t classes,
-            int64_t pixels, const SoftmaxCrossEntropyAttrs& attrs, bool training = true, bool of_logarithms = false) {
-  const TensorDesc scores = f32({n, classes, pixels});
-  const std::vector<OperandDesc> operands = {read(scores), read(i32({n, pixels})), write(f32({1})), write(f32({1})),
-                                             write(scores)};
+            int64_t pixels, const SoftmaxCrossEntropyAttrs& attrs, bool training = true, bool of_logarithms = false,
+            std::vector<float> weights = {}, RunContext context = {}) {
+  const TensorDesc scores = pixels == 1 ? f32({n, classes}) : f32({n, classes, pixels});
+  std::vector<OperandDesc> operands = {read(scores), read(i32({n, pixels})), write(f32({1})), write(f32({1})), write(scores)};
+  if (!weights.empty()) operands.push_back(read(f32({classes})));
   const auto kernel = of_logarithms ? NegativeLogLikelihood::make(attrs, operands, "") : SoftmaxCrossEntropy::make(attrs, operands, "");
   const auto algorithms = of_logarithms ? NegativeLogLikelihood::algorithms(attrs, operands) : SoftmaxCrossEntropy::algorithms(attrs, operands);
-  std::vector<std::byte> workspace(static_cast<size_t>(algorithms[0].workspace_bytes) + 64);
+  std::vector<std::byte> workspace(static_cast<size_t>(algorithms[0].workspace_bytes) + 512);
   LossOutcome outcome{.gradient = std::vector<float>(logits.size(), 7)};
   std::vector<float> given = logits;
   std::vector<int32_t> given_labels = labels;
   std::byte* const addresses[] = {
       reinterpret_cast<std::byte*>(given.data()), reinterpret_cast<std::byte*>(given_labels.data()),
       reinterpret_cast<std::byte*>(&outcome.loss), reinterpret_cast<std::byte*>(&outcome.correct),
-      reinterpret_cast<std::byte*>(outcome.gradient.data())};
-  kernel->run({.training = training}, addresses, workspace.data());
+      reinterpret_cast<std::byte*>(outcome.gradient.data()), reinterpret_cast<std::byte*>(weights.data())};
+  context.training = training;
+  kernel->run(context, addresses, workspace.data());
   backend::finish(nullptr);
   return outcome;
 }
@@ -77,6 +80,66 @@ TEST_CASE("softmax cross entropy is what its formula says") {
   check(7, 10, 1);
   check(5, 1000, 1);
   check(3, 21, 150);
+}
+
+TEST_CASE("a mean is divided by what its labels count for, a sum by nothing") {
+  const std::vector<float> logits = {1, 2, -1, 0.5F, 0, 3, -2, 1, 1};
+  const std::vector<int32_t> labels = {0, 2, -1};
+  const float sum = run(logits, labels, 3, 3, 1, {.sum = true}).loss;
+  CHECK(run(logits, labels, 3, 3, 1, {.counts = true}).loss == Approx(sum / 2).epsilon(1e-6));
+  CHECK(run(logits, labels, 3, 3, 1, {.ignore_index = 2, .counts = true}).gradient[0] == Approx(run(logits, labels, 3, 3, 1, {.ignore_index = 2, .sum = true}).gradient[0]));
+  CHECK(run(logits, {-1, -1, -1}, 3, 3, 1, {.counts = true}).loss == 0);
+  RunContext of_bad_batch{.loss_scale = std::nan("")};
+  of_bad_batch.label_scales[3] = 0.25;
+  for (const SoftmaxCrossEntropyAttrs& attrs : {SoftmaxCrossEntropyAttrs{}, {.sum = true}, {.counts = true}, {.fed = 3}})
+    CHECK(std::isnan(run(logits, labels, 3, 3, 1, attrs, true, false, {}, of_bad_batch).loss));
+  of_bad_batch.loss_scale = 0.5;
+  CHECK(run(logits, labels, 3, 3, 1, {}, true, false, {}, of_bad_batch).loss == Approx(sum / 2).epsilon(1e-6));
+  CHECK(run(logits, labels, 3, 3, 1, {.fed = 3}, true, false, {}, of_bad_batch).loss == Approx(sum / 4).epsilon(1e-6));
+  CHECK(run(logits, labels, 3, 3, 1, {.sum = true}, true, false, {}, of_bad_batch).loss == sum);
+  CHECK(run(logits, labels, 3, 3, 1, {.counts = true}, true, false, {}, of_bad_batch).loss == Approx(sum / 2).epsilon(1e-6));
+}
+
+// As PyTorch's CrossEntropyLoss has weights of classes and label_smoothing.
+void check_weighed(int64_t n, int64_t classes, int64_t pixels, bool weighed, double smoothing) {
+  std::vector<float> logits(static_cast<size_t>(n * classes * pixels)), weights(weighed ? static_cast<size_t>(classes) : 0);
+  std::vector<int32_t> labels(static_cast<size_t>(n * pixels));
+  for (size_t i = 0; i < logits.size(); ++i) logits[i] = std::sin(static_cast<float>(i) * 1.7F) * 4;
+  for (size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<int32_t>(i * 5 % static_cast<size_t>(classes + 1)) - 1;
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] = 0.25F * static_cast<float>(i % 7 + 1);
+  const LossOutcome got = run(logits, labels, n, classes, pixels, {.smoothing = smoothing, .counts = true}, true, false, weights);
+  const auto weight = [&](int64_t c) { return weighed ? static_cast<double>(weights[static_cast<size_t>(c)]) : 1; };
+  double loss = 0, divisor = 0, worst = 0;
+  for (const int32_t label : labels) divisor += label < 0 ? 0 : weight(label);
+  for (int64_t s = 0; s < n; ++s)
+    for (int64_t p = 0; p < pixels; ++p) {
+      const auto at = [&](int64_t c) { return static_cast<size_t>((s * classes + c) * pixels + p); };
+      const int32_t label = labels[static_cast<size_t>(s * pixels + p)];
+      double sum = 0, all = 0;
+      for (int64_t c = 0; c < classes; ++c) sum += std::exp(static_cast<double>(logits[at(c)]));
+      const auto share = [&](int64_t c) { return (c == label ? (1 - smoothing) * weight(c) : 0) + smoothing / static_cast<double>(classes) * weight(c); };
+      for (int64_t c = 0; c < classes; ++c) all += share(c);
+      for (int64_t c = 0; c < classes; ++c) {
+        const double x = static_cast<double>(logits[at(c)]);
+        if (label >= 0) loss += share(c) * (std::log(sum) - x) / divisor;
+        const double wanted = label < 0 ? 0 : (all * std::exp(x) / sum - share(c)) / divisor;
+        worst = std::max(worst, std::abs(wanted - static_cast<double>(got.gradient[at(c)])));
+      }
+    }
+  CHECK(got.loss == Approx(loss).epsilon(1e-6));
+  CHECK(worst < 1e-7);
+}
+
+TEST_CASE("weights of classes and smoothed labels are what their formula says") {
+  for (const bool weighed : {false, true})
+    for (const double smoothing : {0.0, 0.1, 1.0}) {
+      check_weighed(7, 10, 1, weighed, smoothing);
+      check_weighed(5, 1000, 1, weighed, smoothing);
+      check_weighed(3, 21, 150, weighed, smoothing);
+    }
+  CHECK(std::isnan(run({1, 2}, {2}, 1, 2, 1, {.smoothing = 0.1}, true, false, {1, 1}).loss));
+  // Without smoothing, a score of minus infinity elsewhere is none of the label's concern.
+  CHECK(std::isfinite(run({1, -std::numeric_limits<float>::infinity()}, {0}, 1, 2, 1, {}, true, false, {1, 2}).loss));
 }
 
 TEST_CASE("the first of equal scores is the arg max") {

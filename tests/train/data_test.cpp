@@ -162,6 +162,21 @@ TEST_CASE("labels that the loss leaves out are counted sample by sample") {
   CHECK(in_order.counted_labels({1, 2}) == 5);
   Feeder of_whole(c.program, whole, false, 0);
   CHECK(of_whole.counted_labels({1, 2}) == 6);
+  CHECK(in_order.label_weight(1, {0, 2}) == 4);
+  CHECK(of_whole.label_weight(1, {1, 2}) == 6);
+
+  // By weights of the classes; of a loss that looks at the last two of a sample's three.
+  const ClassWeights weights = {{}, {0.5F, 1, 2, 4, 8}};
+  check_integers(holes, c.program, weights);
+  Feeder weighed(c.program, holes, false, 0);
+  CHECK(weighed.label_weight(1, {0, 3}) == 0.5 + 4 + 8 + 0.5 + 2 + 4);
+  c.inputs[1].first_label = 1, c.inputs[1].end_label = 3;
+  c.program.inputs = c.inputs;
+  check_integers(holes, c.program, weights);
+  CHECK(holes.counted_labels == std::vector<int32_t>{0, 2, 2});
+  Feeder last_two(c.program, holes, false, 0);
+  CHECK(last_two.label_weight(1, {0, 2}) == 8.5);
+  CHECK(last_two.counted_labels({0, 3}) == 4);
 }
 
 TEST_CASE("targets that are yes or no are from 0 to 1, and bytes of 0 and 1 are taken for what they would become") {

@@ -9,6 +9,7 @@
 
 #include "passes/planner.h"
 #include "passes/policies.h"
+#include "tools/plimsoll/numbers.h"
 
 namespace plimsoll {
 
@@ -63,6 +64,12 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
                  cl::desc("of --loss softmax-cross-entropy: the axis of the scores that holds the classes, where the model does not say; "
                           "from the end where K is negative"),
                  cl::sub(sub)),
+      ignore_index("ignore-index", cl::init(-100), cl::value_desc("I"),
+                   cl::desc("of --loss softmax-cross-entropy: the label that counts nowhere; negative ones never do (-100 by default)"), cl::sub(sub)),
+      class_weights("class-weights", cl::value_desc("FILE|W,W,…"),
+                    cl::desc("of --loss softmax-cross-entropy: what labels of each class count for; numbers, a .npy file, or a file of numbers"), cl::sub(sub)),
+      label_smoothing("label-smoothing", cl::init(0.0), cl::value_desc("S"),
+                      cl::desc("of --loss softmax-cross-entropy: so much of the label's probability is dealt out to all classes; from 0 to 1"), cl::sub(sub)),
       optimizer("optimizer", cl::init(OptimizerKind::momentum), cl::desc("how weights are stepped"),
                 cl::values(clEnumValN(OptimizerKind::sgd, "sgd", "plain"),
                            clEnumValN(OptimizerKind::momentum, "momentum", "SGD with momentum (default)"),
@@ -200,6 +207,16 @@ Result<std::optional<SizeSpec>> size_given(const char* flag, const cl::opt<std::
   return std::optional(size);
 }
 
+Result<LossRequest> loss_request(const ModelOptions& options) {
+  LossRequest loss(options.loss, options.loss_output.empty() ? options.weights.output : options.loss_output, given<int64_t>(options.class_axis));
+  loss.ignore_index = given<int64_t>(options.ignore_index);
+  loss.label_smoothing = given<double>(options.label_smoothing);
+  if (!options.class_weights.empty()) {
+    PLIMSOLL_ASSIGN(loss.class_weights, read_numbers("--class-weights", options.class_weights));
+  }
+  return loss;
+}
+
 Result<std::optional<int64_t>> bytes_given(const char* flag, const cl::opt<std::string>& option, const std::string& complaint) {
   if (option.empty()) return std::optional<int64_t>();
   PLIMSOLL_ASSIGN(const SizeSpec size, parse_size(flag, option.getValue()));
@@ -211,11 +228,12 @@ Result<std::optional<int64_t>> bytes_given(const char* flag, const cl::opt<std::
 
 Result<ModelRequest> request_of(const ModelOptions& options) {
   PLIMSOLL_ASSIGN(auto dims, sizes_by_name(options.dims));
+  PLIMSOLL_ASSIGN(LossRequest loss, loss_request(options));
   if (!options.loss_output.empty() && !options.weights.output.empty())
     return usage("--loss output:NAME and --output NAME exclude each other");
   return ModelRequest{.model = options.model,
                       .batch = options.batch,
-                      .network = {.loss = {options.loss, options.loss_output.empty() ? options.weights.output : options.loss_output, given<int64_t>(options.class_axis)},
+                      .network = {.loss = std::move(loss),
                                   .trained = options.weights.request()},
                       .optimizer = options.optimizer,
                       .momentum = options.momentum,

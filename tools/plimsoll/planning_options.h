@@ -31,7 +31,9 @@ struct ModelOptions {
   llvm::cl::opt<long long> batch;
   llvm::cl::opt<LossKind, false, LossParser> loss;
   std::string loss_output;  // of --loss output:NAME
-  llvm::cl::opt<long long> class_axis;
+  llvm::cl::opt<long long> class_axis, ignore_index;
+  llvm::cl::opt<std::string> class_weights;
+  llvm::cl::opt<double> label_smoothing;
   llvm::cl::opt<OptimizerKind> optimizer;
   llvm::cl::opt<double> momentum, weight_decay, clip_norm;
   llvm::cl::opt<bool> nesterov;

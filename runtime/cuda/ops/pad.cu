@@ -4,6 +4,7 @@
 #include "runtime/cuda/strided.h"
 #include "runtime/cuda/vector.h"
 #include "runtime/kernels.h"
+#include "runtime/typed.h"
 
 namespace plimsoll {
 namespace {
@@ -30,8 +31,8 @@ struct PadShape {
 };
 
 // `unit` and `elements` count what a thread takes at once.
-template <int kAtOnce, class Index>
-__global__ void pad_kernel(PadShape shape, float value, const float* x, float* y) {
+template <int kAtOnce, class Index, class T>
+__global__ void pad_kernel(PadShape shape, T value, const T* x, T* y) {
   const int64_t number = cuda::thread_number();
   if (number >= shape.elements) return;
   Index rest = static_cast<Index>(number) / static_cast<Index>(shape.unit);
@@ -47,11 +48,22 @@ __global__ void pad_kernel(PadShape shape, float value, const float* x, float* y
   cuda::store_few(y + kAtOnce * number, cuda::load_few<kAtOnce>(x + kAtOnce * source));
 }
 
+// Whole numbers and booleans: one at a time.
+template <class T>
+std::unique_ptr<Kernel> pad_as_it_is(const PadShape& shape, double value) {
+  return cuda::kernel([shape, value](const RunContext& context, std::byte* const* operand, std::byte*) {
+    cuda::launch("pad", pad_kernel<1, int64_t, T>, cuda::blocks_for(shape.elements), cuda::kThreads, context, shape, static_cast<T>(value),
+                 reinterpret_cast<const T*>(operand[0]), reinterpret_cast<T*>(operand[1]));
+  });
+}
+
 }  // namespace
 
 PLIMSOLL_CUDA_KERNEL(Pad, {
   cuda::need_one_order(operands);
   const PadShape shape(attrs, operands[0].tensor, operands[1].tensor);
+  if (const DataType type = operands[0].tensor.type; type != DataType::f32)
+    return by_type(type, [&](auto zero) { return pad_as_it_is<decltype(zero)>(shape, attrs.value); });
   const float value = static_cast<float>(attrs.value);
   return cuda::by_row(shape.unit, [&](auto at_once) {
     return cuda::by_index(shape.elements, [&](auto index) -> std::unique_ptr<Kernel> {
@@ -61,7 +73,7 @@ PLIMSOLL_CUDA_KERNEL(Pad, {
       few.unit /= kAtOnce;
       few.elements /= kAtOnce;
       return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-        cuda::launch("pad", pad_kernel<kAtOnce, Index>, cuda::blocks_for(few.elements), cuda::kThreads, context, few, value,
+        cuda::launch("pad", pad_kernel<kAtOnce, Index, float>, cuda::blocks_for(few.elements), cuda::kThreads, context, few, value,
                      cuda::in(operand, 0), cuda::out(operand, 1));
       });
     });

@@ -5,6 +5,7 @@
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/planes.h"
 #include "runtime/kernels.h"
+#include "runtime/typed.h"
 
 namespace plimsoll {
 namespace {
@@ -55,20 +56,21 @@ struct PadGeometry {
   }
 };
 
-void pad(const PadGeometry& g, float value, const float* x, float* y) {
+template <class T>
+void pad(const PadGeometry& g, T value, const T* x, T* y) {
   const int64_t rows = g.rows(), first = std::clamp<int64_t>(g.row_begin, 0, g.row_out);
   const int64_t last = std::clamp<int64_t>(g.row_begin + g.row_in, first, g.row_out);
 #pragma omp parallel for schedule(static)
   for (int64_t row = 0; row < rows; ++row) {
-    float* to = y + row * g.row_out * g.unit;
+    T* to = y + row * g.row_out * g.unit;
     const int64_t source = g.source_row(row);
     if (source < 0) {
       std::fill_n(to, g.row_out * g.unit, value);
       continue;
     }
-    const float* from = x + (source * g.row_in + first - g.row_begin) * g.unit;
+    const T* from = x + (source * g.row_in + first - g.row_begin) * g.unit;
     std::fill(to, to + first * g.unit, value);
-    std::memcpy(to + first * g.unit, from, static_cast<size_t>((last - first) * g.unit) * sizeof(float));
+    std::memcpy(to + first * g.unit, from, static_cast<size_t>((last - first) * g.unit) * sizeof(T));
     std::fill(to + last * g.unit, to + g.row_out * g.unit, value);
   }
 }
@@ -78,9 +80,12 @@ void pad(const PadGeometry& g, float value, const float* x, float* y) {
 std::vector<Algorithm> Pad::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> Pad::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
-  return host::flat_kernel([g = PadGeometry(attrs, operands[0].tensor, operands[1].tensor),
-                            value = static_cast<float>(attrs.value)](const RunContext&, std::byte* const* operand) {
-    pad(g, value, host::in(operand, 0), host::out(operand, 1));
+  return by_type(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
+    using T = decltype(zero);
+    return host::flat_kernel([g = PadGeometry(attrs, operands[0].tensor, operands[1].tensor),
+                              value = static_cast<T>(attrs.value)](const RunContext&, std::byte* const* operand) {
+      pad(g, value, reinterpret_cast<const T*>(operand[0]), reinterpret_cast<T*>(operand[1]));
+    });
   });
 }
 

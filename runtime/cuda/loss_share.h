@@ -1,0 +1,40 @@
+// What a block has of a loss, and the block that adds the shares in a fixed order.
+#pragma once
+
+#include "runtime/cuda/launch.h"
+#include "runtime/cuda/reduce.h"
+
+namespace plimsoll::cuda {
+
+struct LossShare {
+  double loss, hits;
+
+  __device__ LossShare from(int, int distance) const {
+    return {__shfl_down_sync(0xFFFFFFFFU, loss, distance), __shfl_down_sync(0xFFFFFFFFU, hits, distance)};
+  }
+};
+
+__device__ inline LossShare plus(LossShare a, LossShare b) { return {a.loss + b.loss, a.hits + b.hits}; }
+
+// What a loss is multiplied by: the mean's factor, and the trainer's for a batch that is not whole.
+struct LossScale {
+  double mean;
+  ChangingArgument changing;
+
+  __device__ double exact() const { return mean * changing.get().loss_scale; }
+  __device__ float rounded() const { return static_cast<float>(exact()); }
+};
+
+template <class Scale>
+__global__ void total_kernel(int64_t count, Scale scale, const LossShare* shares, float* loss, float* hits) {
+  LossShare sum{0, 0};
+  for (int64_t i = threadIdx.x; i < count; i += kThreads) sum = plus(sum, shares[i]);
+  sum = block_reduce<kThreads>(sum, plus);
+  if (threadIdx.x != 0) return;
+  *loss = static_cast<float>(sum.loss * scale.exact());
+  if (hits) *hits = static_cast<float>(sum.hits);
+}
+
+inline int64_t bytes_of_shares(int64_t blocks) { return blocks * static_cast<int64_t>(sizeof(LossShare)); }
+
+}  // namespace plimsoll::cuda

@@ -1,0 +1,120 @@
+// The cross entropy of one label with weights of classes and a smoothed label, as PyTorch's CrossEntropyLoss has it:
+//
+//   loss = w[y] (1 - s) (lse - x[y]) + Σ s/C w[c] (lse - x[c])      lse: the logarithm of Σ exp(x[c]); s: smoothing
+//
+// A label that is no class makes the loss NaN: loud, and no stray access.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "runtime/host/math.h"
+#include "runtime/host/loss_share.h"
+#include "runtime/attrs/tensor.h"
+
+namespace plimsoll::host {
+
+struct ClassLabels {
+  bool wide;
+  int64_t ignored;
+
+  int64_t at(const std::byte* labels, int64_t i) const {
+    return wide ? reinterpret_cast<const int64_t*>(labels)[i] : reinterpret_cast<const int32_t*>(labels)[i];
+  }
+  bool counts(int64_t label) const { return label >= 0 && label != ignored; }
+};
+
+// Scores [N, C, d…]: the classes of a row are `pixels` apart.
+struct ScoreShape {
+  int64_t batch = 0, classes = 0, pixels = 1;
+
+  explicit ScoreShape(const TensorDesc& scores) : batch(scores.dim(0)), classes(scores.dim(1)) {
+    for (size_t i = 2; i < scores.rank(); ++i) pixels *= scores.dim(i);
+  }
+  int64_t rows() const { return batch * pixels; }
+  int64_t first_of(int64_t row) const { return row / pixels * classes * pixels + row % pixels; }
+};
+
+class CrossEntropyRows {
+ public:
+  // `weights`: of the classes; nullptr: 1 for each.
+  CrossEntropyRows(const ScoreShape& shape, const ClassLabels& labels, const float* weights, double smoothing)
+      : classes_(shape.classes), step_(shape.pixels), labels_(labels), weights_(weights), smoothing_(smoothing) {
+    if (smoothing == 0) return;
+    for (int64_t c = 0; c < classes_; ++c) all_weights_ += weight_of(c);
+  }
+
+  double weight_of(int64_t label) const {
+    if (label >= classes_) return std::numeric_limits<double>::quiet_NaN();
+    return weights_ ? static_cast<double>(weights_[label]) : 1;
+  }
+
+  // What the labels count for together.
+  double counted(const std::byte* labels, int64_t rows) const {
+    double sum = 0;
+    for (int64_t i = 0; i < rows; ++i)
+      if (const int64_t label = labels_.at(labels, i); labels_.counts(label)) sum += weight_of(label);
+    return sum;
+  }
+
+  // Of scores that are logits. `dx` may be null, or lie on `x`; `scale` is of the gradient alone.
+  LossShare softmax(const float* x, int64_t label, float* dx, double scale) const {
+    if (!labels_.counts(label)) return none(dx);
+    const int64_t best = best_of(x);
+    const float largest = x[best * step_];
+    const double each = smoothing_ / static_cast<double>(classes_);
+    double sum = 0, off = 0;
+    for (int64_t c = 0; c < classes_; ++c) {
+      const float below = x[c * step_] - largest;
+      sum += static_cast<double>(exp_of(below));
+      if (smoothing_ != 0) off += weight_of(c) * static_cast<double>(below);
+    }
+    const bool known = label < classes_;
+    const double of_label = (1 - smoothing_) * weight_of(label), all = of_label + each * all_weights_;
+    const double mine = known ? static_cast<double>(x[label * step_] - largest) : std::numeric_limits<double>::quiet_NaN();
+    if (dx) {
+      const auto factor = static_cast<float>(scale * all / sum);
+      for (int64_t c = 0; c < classes_; ++c) {
+        const float slope = exp_of(x[c * step_] - largest) * factor;
+        dx[c * step_] = smoothing_ != 0 ? slope - static_cast<float>(scale * each * weight_of(c)) : slope;
+      }
+      if (known) dx[label * step_] -= static_cast<float>(scale * of_label);
+    }
+    const double smoothed = smoothing_ != 0 ? each * off : 0;
+    return {all * std::log(sum) - of_label * mine - smoothed, best == label ? 1.0 : 0.0};
+  }
+
+  // Of scores that are logarithms of probabilities: without smoothing.
+  LossShare likelihood(const float* x, int64_t label, float* dx, double scale) const {
+    if (!labels_.counts(label)) return none(dx);
+    LossShare share{0, best_of(x) == label ? 1.0 : 0.0};
+    share.loss -= label < classes_ ? weight_of(label) * static_cast<double>(x[label * step_]) : std::numeric_limits<double>::quiet_NaN();
+    if (dx) likelihood_slope(label, dx, scale);
+    return share;
+  }
+
+  void likelihood_slope(int64_t label, float* dx, double scale) const {
+    none(dx);
+    if (labels_.counts(label) && label < classes_) dx[label * step_] = static_cast<float>(-(weight_of(label) * scale));
+  }
+
+ private:
+  LossShare none(float* dx) const {
+    for (int64_t c = 0; dx && c < classes_; ++c) dx[c * step_] = 0;
+    return {};
+  }
+
+  int64_t best_of(const float* x) const {
+    int64_t best = 0;
+    for (int64_t c = 1; c < classes_; ++c)
+      if (x[c * step_] > x[best * step_]) best = c;
+    return best;
+  }
+
+  int64_t classes_, step_;
+  ClassLabels labels_;
+  const float* weights_;
+  double smoothing_, all_weights_ = 0;
+};
+
+}  // namespace plimsoll::host

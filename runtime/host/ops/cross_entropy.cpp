@@ -1,0 +1,282 @@
+// SoftmaxCrossEntropy {logits, labels, loss, correct, dlogits, weights?}   logits [N, C, d…], labels [N, d…] i32 or i64, weights [C]
+// NegativeLogLikelihood {log_probabilities, labels, loss, correct, dlog_probabilities, weights?}   likewise
+// SoftmaxCrossEntropyEach {logits, labels, losses, weights?}            a loss for each label
+// SoftmaxCrossEntropyEachBackward {logits, labels, dlosses, dlogits, weights?}
+// NegativeLogLikelihoodEach {log_probabilities, labels, losses, weights?}
+// NegativeLogLikelihoodEachBackward {labels, dlosses, dlog_probabilities, weights?}
+//
+// Loss, hits and gradient in one pass over a row. `correct` and the gradient may be absent; in evaluation the gradient
+// is not written. The gradient may lie on what it is the gradient of.
+//
+// Every row (or stretch of pixels) leaves its share in the workspace; the shares are added in order, so that the bits do
+// not depend on the number of threads.
+#include <limits>
+
+#include "runtime/host/flat_kernel.h"
+#include "runtime/host/math.h"
+#include "runtime/host/cross_entropy_rows.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr size_t kWeightsOfLoss = 5;
+
+bool has_weights(std::span<const OperandDesc> operands) {
+  return operands.size() > kWeightsOfLoss && operands[kWeightsOfLoss].access != Access::absent;
+}
+
+const float* weights_in(std::byte* const* operands, bool has_weights) { return has_weights ? host::in(operands, kWeightsOfLoss) : nullptr; }
+
+// A sum needs nothing of the trainer, but hears of a batch that is bad: then `loss_scale` is NaN.
+double of_trainer(const SoftmaxCrossEntropyAttrs& attrs, const RunContext& context) {
+  if (std::isnan(context.loss_scale)) return context.loss_scale;
+  if (attrs.sum || attrs.counts) return 1;
+  return attrs.fed < 0 ? context.loss_scale : context.label_scales[static_cast<size_t>(attrs.fed)];
+}
+
+// What the sum over labels is multiplied by. Where no label counts there is no loss.
+double scale_of(const SoftmaxCrossEntropyAttrs& attrs, const RunContext& context, const host::CrossEntropyRows& rows, const std::byte* labels,
+                int64_t count) {
+  if (!attrs.counts) return attrs.scale * of_trainer(attrs, context);
+  const double divisor = rows.counted(labels, count);
+  return (divisor == 0 ? 0 : 1 / divisor) * of_trainer(attrs, context);
+}
+
+class SoftmaxCrossEntropyKernel final : public Kernel {
+ public:
+  SoftmaxCrossEntropyKernel(const SoftmaxCrossEntropyAttrs& attrs, std::span<const OperandDesc> operands)
+      : attrs_(attrs), labels_{operands[1].tensor.type == DataType::i64, attrs.ignore_index}, shape_(operands[0].tensor),
+        batch_(shape_.batch), classes_(shape_.classes), pixels_(shape_.pixels),
+        has_weights_(has_weights(operands)), is_plain_(attrs.smoothing == 0 && !has_weights_) {
+    stretches_ = pixels_ == 1 ? 1 : (pixels_ + kLossStretch - 1) / kLossStretch;
+  }
+
+  int64_t workspace_bytes() const { return batch_ * stretches_ * static_cast<int64_t>(sizeof(LossShare)); }
+
+  void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
+    const host::CrossEntropyRows rows(shape_, labels_, weights_in(operands, has_weights_), attrs_.smoothing);
+    const double exact_scale = scale_of(attrs_, context, rows, operands[1], shape_.rows());
+    scale_ = static_cast<float>(exact_scale);
+    const float* logits = host::in(operands, 0);
+    float* gradient = context.training ? host::out(operands, 4) : nullptr;
+    LossShare* shares = reinterpret_cast<LossShare*>(workspace);
+    const int64_t image = classes_ * pixels_, units = batch_ * stretches_;
+#pragma omp parallel for schedule(static) if (batch_ * image > 4096)
+    for (int64_t i = 0; i < units; ++i) {
+      const int64_t n = i / stretches_, first = i % stretches_ * kLossStretch;
+      const float* x = logits + n * image + first;
+      float* dx = gradient ? gradient + n * image + first : nullptr;
+      const int64_t count = std::min(kLossStretch, pixels_ - first), label = n * pixels_ + first;
+      shares[i] = !is_plain_    ? weighed(rows, x, operands[1], label, count, dx, exact_scale)
+                  : pixels_ == 1 ? row(x, labels_.at(operands[1], n), dx)
+                                 : stretch(x, operands[1], label, count, dx);
+    }
+    const LossShare sum = total(shares, units);
+    *host::out(operands, 2) = static_cast<float>(sum.loss * exact_scale);
+    if (operands[3]) *host::out(operands, 3) = static_cast<float>(sum.hits);
+  }
+
+ private:
+  static constexpr int64_t kLossStretch = 64;  // pixels at a time
+
+  // One sample, its classes side by side. A label that is no class makes the loss NaN: loud, and no stray access.
+  LossShare row(const float* x, int64_t label, float* dx) const {
+    if (!labels_.counts(label)) {
+      for (int64_t c = 0; dx && c < classes_; ++c) dx[c] = 0;
+      return {};
+    }
+    float largest = x[0];
+    for (int64_t c = 1; c < classes_; ++c) largest = x[c] > largest ? x[c] : largest;
+    const bool known = label < classes_;
+    const float mine = known ? x[label] : std::numeric_limits<float>::quiet_NaN();
+    bool hit = mine == largest;
+    for (int64_t c = 0; hit && c < label; ++c) hit = x[c] != largest;  // the first of equals is the arg max
+
+    constexpr int64_t kLossLanes = 16;
+    float lanes[kLossLanes] = {};
+    int64_t c = 0;
+    for (; c + kLossLanes <= classes_; c += kLossLanes)
+      for (int64_t l = 0; l < kLossLanes; ++l) lanes[l] += host::exp_of(x[c + l] - largest);
+    for (int64_t l = 0; c < classes_; ++c, ++l) lanes[l] += host::exp_of(x[c] - largest);
+    double sum = 0;
+    for (const float lane : lanes) sum += static_cast<double>(lane);
+
+    if (dx) {
+      const float factor = static_cast<float>(static_cast<double>(scale_) / sum);
+      for (int64_t j = 0; j < classes_; ++j) dx[j] = host::exp_of(x[j] - largest) * factor;
+      if (known) dx[label] -= scale_;
+    }
+    return {std::log(sum) + static_cast<double>(largest) - static_cast<double>(mine), hit ? 1.0 : 0.0};
+  }
+
+  LossShare weighed(const host::CrossEntropyRows& rows, const float* x, const std::byte* labels, int64_t first, int64_t count, float* dx,
+                    double scale) const {
+    LossShare share;
+    for (int64_t p = 0; p < count; ++p) {
+      const LossShare one = rows.softmax(x + p, labels_.at(labels, first + p), dx ? dx + p : nullptr, scale);
+      share.loss += one.loss;
+      share.hits += one.hits;
+    }
+    return share;
+  }
+
+  // Up to kLossStretch pixels of one sample; a pixel's classes are pixels_ apart.
+  LossShare stretch(const float* x, const std::byte* labels, int64_t first, int64_t count, float* dx) const {
+    float largest[kLossStretch], sum[kLossStretch], factor[kLossStretch], mine[kLossStretch];
+    int64_t wanted[kLossStretch], best[kLossStretch];
+    for (int64_t p = 0; p < count; ++p) {
+      largest[p] = x[p];
+      sum[p] = 0;
+      best[p] = 0;
+      wanted[p] = labels_.at(labels, first + p);
+      const bool known = wanted[p] >= 0 && wanted[p] < classes_;
+      mine[p] = known ? x[wanted[p] * pixels_ + p] : std::numeric_limits<float>::quiet_NaN();
+    }
+    for (int64_t c = 1; c < classes_; ++c) {
+      for (int64_t p = 0; p < count; ++p) {
+        const float value = x[c * pixels_ + p];
+        best[p] = value > largest[p] ? c : best[p];
+        largest[p] = value > largest[p] ? value : largest[p];
+      }
+    }
+    for (int64_t c = 0; c < classes_; ++c)
+      for (int64_t p = 0; p < count; ++p) sum[p] += host::exp_of(x[c * pixels_ + p] - largest[p]);
+    LossShare share;
+    for (int64_t p = 0; p < count; ++p) {
+      const bool counted = labels_.counts(wanted[p]);
+      factor[p] = counted ? scale_ / sum[p] : 0;
+      if (!counted) continue;
+      share.loss += std::log(static_cast<double>(sum[p])) + static_cast<double>(largest[p]) - static_cast<double>(mine[p]);
+      share.hits += best[p] == wanted[p] ? 1 : 0;
+    }
+    if (dx == nullptr) return share;
+    for (int64_t c = 0; c < classes_; ++c)
+      for (int64_t p = 0; p < count; ++p)
+        dx[c * pixels_ + p] = host::exp_of(x[c * pixels_ + p] - largest[p]) * factor[p];
+    for (int64_t p = 0; p < count; ++p)
+      if (labels_.counts(wanted[p]) && wanted[p] < classes_) dx[wanted[p] * pixels_ + p] -= scale_;
+    return share;
+  }
+
+  SoftmaxCrossEntropyAttrs attrs_;
+  float scale_ = 0;  // of this run
+  host::ClassLabels labels_;
+  host::ScoreShape shape_;
+  int64_t batch_, classes_, pixels_, stretches_ = 1;
+  bool has_weights_;
+  bool is_plain_;  // no weights of classes, no smoothing: nothing but the label's class counts
+};
+
+// The logarithms of probabilities are given: nothing but the label's counts.
+class NegativeLogLikelihoodKernel final : public Kernel {
+ public:
+  NegativeLogLikelihoodKernel(const SoftmaxCrossEntropyAttrs& attrs, std::span<const OperandDesc> operands)
+      : attrs_(attrs), labels_{operands[1].tensor.type == DataType::i64, attrs.ignore_index}, shape_(operands[0].tensor),
+        has_weights_(has_weights(operands)) {}
+
+  int64_t workspace_bytes() const { return parts() * static_cast<int64_t>(sizeof(LossShare)); }
+
+  void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
+    const host::CrossEntropyRows rows(shape_, labels_, weights_in(operands, has_weights_), 0);
+    const double scale = scale_of(attrs_, context, rows, operands[1], shape_.rows());
+    const float* x = host::in(operands, 0);
+    float* dx = context.training ? host::out(operands, 4) : nullptr;
+    LossShare* shares = reinterpret_cast<LossShare*>(workspace);
+#pragma omp parallel for schedule(static) if (shape_.rows() * shape_.classes > 4096)
+    for (int64_t i = 0; i < parts(); ++i) {
+      shares[i] = {};
+      for (int64_t row = i * kRowsOfPart; row < std::min(shape_.rows(), (i + 1) * kRowsOfPart); ++row) {
+        const int64_t first = shape_.first_of(row);
+        const LossShare one = rows.likelihood(x + first, labels_.at(operands[1], row), dx ? dx + first : nullptr, scale);
+        shares[i].loss += one.loss;
+        shares[i].hits += one.hits;
+      }
+    }
+    const LossShare sum = total(shares, parts());
+    *host::out(operands, 2) = static_cast<float>(sum.loss * scale);
+    if (operands[3]) *host::out(operands, 3) = static_cast<float>(sum.hits);
+  }
+
+ private:
+  static constexpr int64_t kRowsOfPart = 64;
+  int64_t parts() const { return (shape_.rows() + kRowsOfPart - 1) / kRowsOfPart; }
+
+  SoftmaxCrossEntropyAttrs attrs_;
+  host::ClassLabels labels_;
+  host::ScoreShape shape_;
+  bool has_weights_;
+};
+
+// for_row(rows, row, label) for every label. `scores`: the slot that has their shape; the labels and the weights have theirs.
+template <class ForRow>
+std::unique_ptr<Kernel> each_row_kernel(const CrossEntropyEachAttrs& attrs, std::span<const OperandDesc> descs, size_t scores, size_t labels,
+                                        size_t weights, ForRow for_row) {
+  const host::ScoreShape shape(descs[scores].tensor);
+  const host::ClassLabels of{descs[labels].tensor.type == DataType::i64, attrs.ignore_index};
+  const bool weighed = descs.size() > weights && descs[weights].access != Access::absent;
+  return host::flat_kernel([=](const RunContext&, std::byte* const* operands) {
+    const host::CrossEntropyRows rows(shape, of, weighed ? host::in(operands, weights) : nullptr, attrs.smoothing);
+#pragma omp parallel for schedule(static) if (shape.rows() * shape.classes > 4096)
+    for (int64_t row = 0; row < shape.rows(); ++row) for_row(operands, rows, row, shape.first_of(row), of.at(operands[labels], row));
+  });
+}
+
+}  // namespace
+
+std::vector<Algorithm> SoftmaxCrossEntropy::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = SoftmaxCrossEntropyKernel(attrs, operands).workspace_bytes()}};
+}
+
+std::unique_ptr<Kernel> SoftmaxCrossEntropy::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                                  std::string_view) {
+  return std::make_unique<SoftmaxCrossEntropyKernel>(attrs, operands);
+}
+
+std::vector<Algorithm> NegativeLogLikelihood::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = NegativeLogLikelihoodKernel(attrs, operands).workspace_bytes()}};
+}
+
+std::unique_ptr<Kernel> NegativeLogLikelihood::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                                    std::string_view) {
+  return std::make_unique<NegativeLogLikelihoodKernel>(attrs, operands);
+}
+
+std::vector<Algorithm> SoftmaxCrossEntropyEach::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> SoftmaxCrossEntropyEach::make(const Attrs& attrs, std::span<const OperandDesc> descs, std::string_view) {
+  return each_row_kernel(attrs, descs, 0, 1, 3,
+                         [](std::byte* const* operands, const host::CrossEntropyRows& rows, int64_t row, int64_t first, int64_t label) {
+                           host::out(operands, 2)[row] = static_cast<float>(rows.softmax(host::in(operands, 0) + first, label, nullptr, 0).loss);
+                         });
+}
+
+std::vector<Algorithm> SoftmaxCrossEntropyEachBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> SoftmaxCrossEntropyEachBackward::make(const Attrs& attrs, std::span<const OperandDesc> descs, std::string_view) {
+  return each_row_kernel(attrs, descs, 0, 1, 4,
+                         [](std::byte* const* operands, const host::CrossEntropyRows& rows, int64_t row, int64_t first, int64_t label) {
+                           rows.softmax(host::in(operands, 0) + first, label, host::out(operands, 3) + first,
+                                        static_cast<double>(host::in(operands, 2)[row]));
+                         });
+}
+
+std::vector<Algorithm> NegativeLogLikelihoodEach::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> NegativeLogLikelihoodEach::make(const Attrs& attrs, std::span<const OperandDesc> descs, std::string_view) {
+  return each_row_kernel(attrs, descs, 0, 1, 3,
+                         [](std::byte* const* operands, const host::CrossEntropyRows& rows, int64_t row, int64_t first, int64_t label) {
+                           host::out(operands, 2)[row] = static_cast<float>(rows.likelihood(host::in(operands, 0) + first, label, nullptr, 0).loss);
+                         });
+}
+
+std::vector<Algorithm> NegativeLogLikelihoodEachBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> NegativeLogLikelihoodEachBackward::make(const Attrs& attrs, std::span<const OperandDesc> descs, std::string_view) {
+  return each_row_kernel(attrs, descs, 2, 0, 3,
+                         [](std::byte* const* operands, const host::CrossEntropyRows& rows, int64_t row, int64_t first, int64_t label) {
+                           rows.likelihood_slope(label, host::out(operands, 2) + first, static_cast<double>(host::in(operands, 1)[row]));
+                         });
+}
+
+}  // namespace plimsoll
