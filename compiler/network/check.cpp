@@ -60,7 +60,9 @@ Status check_network(const Network& network) {
       if (!view.has_output(i)) continue;
       if (i >= types.size()) return view.unsupported(fmt::format("no kernel makes output {}", i));
       const TensorType& said = view.output_type(i);
-      if (said.type != types[i].type || said.dims != types[i].dims)
+      // The loss that ends a network is one number, as [1] where a model that computes it says [].
+      const bool a_number = said.dims == Dims{{1}} && types[i].dims.empty();
+      if (said.type != types[i].type || (said.dims != types[i].dims && !a_number))
         return view.invalid(fmt::format("its output {} is {} when it should be {}", i, to_string(said), to_string(types[i])));
     }
   }

@@ -178,7 +178,7 @@ TEST_CASE("stochastic depth that is rounded down is a mask of samples") {
   CHECK(masked_as(build) == "Bernoulli Mul [N,3,4]");
 }
 
-TEST_CASE("labels are followed to what is fed where they are moved alone; of others the kernel counts") {
+TEST_CASE("labels are followed to what is fed where they are moved alone, and the kernel counts others") {
   const auto fed = [](const char* how) -> std::optional<FedLabels> {
     const std::string_view moved = how;
     ModelBuilder build(18);
