@@ -72,7 +72,8 @@ void backward(TaskBuilder& build) {
 // What oneDNN's direct convolutions read fastest. Blocks are never padded: channels that do not divide stay plain. Channels last,
 // the weights are so, too: cuDNN's engines take all three tensors in one order.
 Layout weight_layout(const NodeView& node, size_t i, Layout images) {
-  if (i != 1 || images == Layout::nhwc) return i == 1 ? images : Layout::plain;
+  if (i != 1 || node.input_type(1).rank() != 4) return Layout::plain;  // volumes lie plainly, and so do their weights
+  if (images == Layout::nhwc) return images;
   const int64_t block = block_of(images);
   const TensorType& w = node.input_type(1);
   const int64_t out = w.dims[0].value, in = w.dims[1].value, group = node.integer("group", 1);

@@ -97,7 +97,8 @@ void backward(TaskBuilder& build) {
 }
 
 Layout weight_layout(const NodeView& node, size_t i, Layout images) {
-  if (i == 1 && images == Layout::nhwc) return images;
+  if (i != 1 || node.input_type(1).rank() != 4) return Layout::plain;  // volumes lie plainly, and so do their weights
+  if (images == Layout::nhwc) return images;
   const int64_t block = block_of(images);
   const TensorType& w = node.input_type(1);
   if (i != 1 || node.integer("group", 1) != 1 || w.dims[0].value % block != 0 || w.dims[1].value % block != 0)
