@@ -1,8 +1,8 @@
 # Losses as their authors write them in PyTorch, inside the module and beside it: the loss and every gradient of a step are PyTorch's, with
 # the batch whole and in rounds.
 . "$PLIMSOLL_E2E/trainer.bash"
-with_torch=$(python_with torch onnx numpy)
-[[ -n $with_torch ]] || { echo "skipped: no Python here has torch and onnx"; exit 77; }
+with_torch=$(python_with torch onnx numpy onnxscript)  # PyTorch 2
+[[ -n $with_torch ]] || { echo "skipped: no Python here has PyTorch 2, onnx and onnxscript"; exit 77; }
 losses=("$with_torch" "$PLIMSOLL_E2E/written_losses.py")
 export PYTHONDONTWRITEBYTECODE=1
 
