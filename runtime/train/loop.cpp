@@ -87,10 +87,11 @@ class Loop {
   Loop(const Program& program, const Options& options, const std::string& model_file, Data& data, const Length& length,
        Reporter& reporter, Team& team)
       : program_(program), options_(options), model_file_(model_file), data_(data), length_(length), reporter_(reporter), team_(team),
-        device_use_(options.slack << 20),
+        groups_(program, options.optimizer, options.schedule.rate), device_use_(options.slack << 20),
         machine_(program, team, {.spill = options.spill, .may_record = options.graph,
                                  .left_over = options.last_batch == LastBatch::keep ? data.training.samples % program.batch : 0,
-                                 .revalidate = options.revalidate}),
+                                 .revalidate = options.revalidate,
+                                 .groups = &groups_}),
         port_(program, machine_.arena(), machine_.pool()), statistics_(program, machine_.arena()), schedule_(options.schedule) {
     schedule_.iterations = length.iterations;
     progress_ = {.seed = options.seed.value_or(0),
@@ -99,7 +100,7 @@ class Loop {
                  .samples = data.training.samples,
                  .per_epoch = length.per_epoch,
                  .last_batch = word_of(options.last_batch),
-                 .schedule = describe(schedule_)};
+                 .schedule = describe_rates()};
     team.together([&] {
       if (!team.speaks()) return;
       init_parameters(program, options.init, model_file, port_);
@@ -114,6 +115,7 @@ class Loop {
     if (!options.trace.empty()) times_.steps.resize(program.step_names.size());
     reporter.start_at(progress_.iteration, machine_.arena().allocated_bytes());
     if (const std::string replaced = replaced_kernels(machine_.replaced_kernels()); !replaced.empty()) reporter.warn(replaced);
+    for (const std::string& line : groups_.lines()) reporter.say(line);
     if (options.revalidate) reporter.say(revalidated(program, machine_.as_planned()));
   }
 
@@ -188,6 +190,11 @@ class Loop {
   }
   bool done() const { return progress_.iteration >= length_.steps || stopping(); }
 
+  // What steps the weights besides their gradients.
+  std::string describe_rates() const {
+    return describe(schedule_) + (groups_.description().empty() ? "" : ", " + groups_.description());
+  }
+
   void begin_checkpoints() {
     checkpoints_.emplace(options_.checkpoint, options_.keep, program_, port_, team_.pulse());
     if (options_.resume == Resume::no) {
@@ -202,7 +209,7 @@ class Loop {
     if (!stored) return reporter_.say("no checkpoint in " + options_.checkpoint + ": starting at the beginning");
     check_same_run(*stored);
     progress_ = *stored;
-    progress_.schedule = describe(schedule_);
+    progress_.schedule = describe_rates();
     reporter_.say("resumed from " + checkpoints_->path_of(stored->iteration));
   }
 
@@ -383,6 +390,7 @@ class Loop {
   static constexpr int kNoCheckpoint = 127;  // beside the numbers of signals
   bool not_recorded_is_told_ = false;
   int agreed_end_ = 0;
+  UpdateGroups groups_;
   DeviceUse device_use_;  // before the machine takes memory
   Machine machine_;
   const double labels_ = static_cast<double>(labels_per_sample(program_));  // of a sample, for the accuracy

@@ -134,6 +134,21 @@ constexpr Row kRows[] = {
     {"--lr-min", "X", "where cosine and linear end (default 0)", [](Options& o, View n, View v) { o.schedule.least = number<double>(n, v, 0); }},
     {"--lr-step", "N", "iterations from one step to the next", [](Options& o, View n, View v) { o.schedule.every = number<int64_t>(n, v, 1); }},
     {"--lr-gamma", "X", "of step (default 0.1)", [](Options& o, View n, View v) { o.schedule.gamma = number<double>(n, v, 0); }},
+    {"--weight-decay", "X", "of the optimizer, as the four below: instead of what the model was compiled with",
+     [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
+    {"--momentum", "X", "of momentum", [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
+    {"--beta1", "BETA", "of adam, adamw, lamb and lion (default 0.9)",
+     [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
+    {"--beta2", "BETA", "of adam, adamw and lamb (default 0.999), and of lion (default 0.99)",
+     [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
+    {"--epsilon", "X", "of adam, adamw (default 1e-8) and lamb (default 1e-6)",
+     [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
+    {"--group", "'GLOB:lr=X,weight-decay=X'",
+     "numbers for the weights whose names match, instead of those for all: lr, weight-decay,\n"
+     "momentum, beta1, beta2, epsilon; may be given again, and of two that match the later holds",
+     [](Options& o, View, View v) { o.optimizer.groups.push_back(parse_group(v)); }},
+    {"--no-decay-on-norms-and-biases", "", "weight decay 0 for weights of at most one dimension, and for those named bias",
+     [](Options& o, View, View) { o.optimizer.no_decay_on_norms_and_biases = true; }},
     {"--on-nan", "WHAT",
      "when the loss is no finite number; the first bad tensor is named:\n"
      "stop    end with an error, saving nothing (default)\n"
@@ -205,8 +220,8 @@ const Row* find_row(std::string_view name) {
 }
 
 // Options of `plimsoll compile` that somebody may look for here.
-constexpr std::string_view kCompiledIn[] = {"--batch", "--sub-batch", "--budget", "--threads", "--ranks", "--optimizer", "--momentum",
-                                            "--nesterov", "--weight-decay", "--clip-norm", "--freeze", "--trainable", "--loss"};
+constexpr std::string_view kCompiledIn[] = {"--batch", "--sub-batch", "--budget", "--threads", "--ranks", "--optimizer",
+                                            "--nesterov", "--clip-norm", "--freeze", "--trainable", "--loss"};
 
 [[noreturn]] void refuse_unknown(std::string_view given, std::string_view name) {
   if (std::find(std::begin(kCompiledIn), std::end(kCompiledIn), name) != std::end(kCompiledIn))

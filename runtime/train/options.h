@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/train/dataset.h"
+#include "runtime/train/groups.h"
 #include "runtime/train/machine.h"
 #include "runtime/train/schedule.h"
 
@@ -28,6 +29,7 @@ struct Options {
   std::optional<uint64_t> seed = {};  // nothing: 0, or what a checkpoint says
   // How.
   Schedule schedule = {};  // all but how long the run is
+  GroupOptions optimizer = {};
   OnNan on_nan = OnNan::stop;
   // Where weights come from and go to.
   std::string init = "file";  // file | he:SEED
