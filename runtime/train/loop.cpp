@@ -17,6 +17,7 @@
 #include "runtime/train/pace.h"
 #include "runtime/train/parameters.h"
 #include "runtime/train/preparation.h"
+#include "runtime/train/range_test.h"
 #include "runtime/train/rank_rates.h"
 #include "runtime/train/reporter.h"
 #include "runtime/train/schedule.h"
@@ -108,6 +109,8 @@ class Loop {
       if (options.on_nan != OnNan::ignore) refuse_bad_parameters(program, port_);
     });
     share_progress(progress_, team);
+    stops_early_ = looks_hopeless();
+    if (options.range_test) range_test_.emplace(length.iterations);
     share_parameters(program, port_, team);
     feeder_.emplace(program, data.training, progress_.shuffle, progress_.seed, team.pulse());
     if (data.evaluation) evaluation_feeder_.emplace(program, *data.evaluation, false, 0, team.pulse());
@@ -151,7 +154,12 @@ class Loop {
     last_is_missing_ = team_.highest(last_is_missing_) != 0;
     if (team_.ranks()) machine_.forget_recordings();
     team_.leave();
-    const bool saved = !options_.save.empty() && attempt([&] { save_model(program_, model_file_, options_.save, port_); });
+    if (save_error_) failed.push_back(*save_error_);
+    if (stops_early_) reporter_.say("stopped early, after " + counted(progress_.iteration, "iteration") + ": " + counted(progress_.best.since, "evaluation") + " no better than the best");
+    if (progress_.best.iteration > 0 && options_.best != Metric::none) tell_best();
+    if (range_test_) reporter_.say(range_test_->conclusion());
+    const bool keeps_best = options_.best != Metric::none && progress_.best.iteration > 0;
+    const bool saved = !options_.save.empty() && !keeps_best && attempt([&] { save_model(program_, model_file_, options_.save, port_); });
     const bool traced = !options_.trace.empty() && attempt([&] { write_trace(options_.trace, program_, machine_.round(), times_); });
     warn_if(device_use_.ended(machine_.arena().allocated_bytes()));
     if (!options_.quiet) {
@@ -188,7 +196,9 @@ class Loop {
     pace_is_told_ = !warning.empty();
     warn_if(warning);
   }
-  bool done() const { return progress_.iteration >= length_.steps || stopping(); }
+  bool done() const {
+    return progress_.iteration >= length_.steps || stopping() || stops_early_ || (range_test_ && range_test_->ended());
+  }
 
   // What steps the weights besides their gradients.
   std::string describe_rates() const {
@@ -285,6 +295,7 @@ class Loop {
                                  .seconds = now_seconds() - began,
                                  .stall_seconds = totals.stall_seconds,
                                  .moved_bytes = totals.moved_bytes};
+    if (range_test_) range_test_->add(rate, totals.finite ? totals.loss : NAN);
     durations_.add(result.seconds);
     reductions_.add(totals.reduce_seconds);
     pace_.iteration_ended(totals.fetch_seconds, totals.stall_seconds, totals.reduce_seconds);
@@ -377,7 +388,42 @@ class Loop {
     result.loss = loss / std::max(1.0, labels);
     if (program_.counts_correct) result.accuracy = correct / std::max(1.0, labels);
     reporter_.evaluation(progress_.iteration - 1, epoch, result, in_epoch_line);
+    if (options_.best != Metric::none || options_.early_stop > 0) compare_with_best(result);
     return result;
+  }
+
+  // Every rank has the same result, and comes to the same end.
+  void compare_with_best(const Evaluation& result) {
+    Best& best = progress_.best;
+    const bool by_accuracy = options_.best == Metric::accuracy;
+    const double value = by_accuracy ? result.accuracy : result.loss;
+    ++best.since;
+    const bool better = std::isfinite(value) && (best.iteration == 0 || (by_accuracy ? value > best.value : value < best.value));
+    if (better) best = {.iteration = progress_.iteration, .value = value};
+    stops_early_ = looks_hopeless();
+    if (!better || options_.best == Metric::none) return;
+    if (checkpoints_ && !no_checkpoint_) save_checkpoint();
+    if (options_.save.empty()) return;
+    check_weights();
+    save_error_.reset();
+    try {
+      save_model(program_, model_file_, options_.save, port_);
+    } catch (const TrainerError& error) {
+      if (error.code != Exit::unwritable_output) throw;
+      save_error_ = error;
+      reporter_.warn("warning: the best weights so far are not saved: " + std::string(error.what()) + "; the next best are tried again");
+    }
+  }
+
+  bool looks_hopeless() const { return options_.early_stop > 0 && progress_.best.since >= options_.early_stop; }
+
+  void tell_best() {
+    char value[64];
+    const bool by_accuracy = options_.best == Metric::accuracy;
+    std::snprintf(value, sizeof value, by_accuracy ? "accuracy %.2f %%" : "loss %.6g", progress_.best.value * (by_accuracy ? 100 : 1));
+    const std::string at = "best evaluation after " + counted(progress_.best.iteration, "iteration") + ", " + value;
+    reporter_.say(at + (checkpoints_ ? ", checkpoint " + checkpoints_->path_of(progress_.best.iteration) : "") +
+                  (options_.save.empty() || save_error_ ? "" : ", saved as " + options_.save));
   }
 
   const Program& program_;
@@ -403,6 +449,9 @@ class Loop {
   int64_t missing_ = 0;  // checkpoints that could not be written
   bool last_is_missing_ = false;
   std::optional<TrainerError> no_checkpoint_;  // why the run ends, where none may be missing
+  bool stops_early_ = false;
+  std::optional<TrainerError> save_error_;  // of the best weights
+  std::optional<RangeTest> range_test_;
   std::optional<Feeder> feeder_, evaluation_feeder_;
   Durations durations_, reductions_;
   PaceWatch pace_{program_};

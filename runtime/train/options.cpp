@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/train/error.h"
+#include "runtime/train/nearest.h"
 
 namespace plimsoll::train {
 namespace {
@@ -61,6 +62,7 @@ T choice(std::string_view option, std::string_view text, const std::pair<std::st
 constexpr std::pair<std::string_view, OnNan> kOnNan[] = {{"stop", OnNan::stop}, {"skip", OnNan::skip}, {"ignore", OnNan::ignore}};
 constexpr std::pair<std::string_view, LastBatch> kLastBatch[] = {
     {"drop", LastBatch::drop}, {"pad", LastBatch::pad}, {"keep", LastBatch::keep}};
+constexpr std::pair<std::string_view, Metric> kMetrics[] = {{"loss", Metric::loss}, {"accuracy", Metric::accuracy}};
 constexpr std::pair<std::string_view, Resume> kResume[] = {{"", Resume::newest_whole}, {"strict", Resume::newest}};
 constexpr std::pair<std::string_view, ScheduleKind> kSchedules[] = {{"constant", ScheduleKind::constant},
                                                                     {"step", ScheduleKind::step},
@@ -78,6 +80,17 @@ struct Row {
 bool may_be_left_out(const Row& row) { return row.value.starts_with('['); }
 
 using View = std::string_view;
+
+void set_range_test(Options& options, View name, View text) {
+  const size_t colon = text.find(':');
+  if (colon == text.npos) throw TrainerError(Exit::usage, std::string(name) + " takes LOW:HIGH, for example 1e-6:1, not '" + std::string(text) + "'");
+  const double low = number<double>(name, text.substr(0, colon), 0), high = number<double>(name, text.substr(colon + 1), 0);
+  if (!(low > 0) || !(high > low)) throw TrainerError(Exit::usage, std::string(name) + " takes LOW:HIGH, LOW above 0 and HIGH above LOW");
+  options.schedule = {.kind = ScheduleKind::range, .rate = high, .least = low};
+  options.range_test = true;
+  options.on_nan = OnNan::ignore;  // it ends where the loss is no finite number
+  if (options.steps == 0) options.steps = 100;
+}
 
 constexpr Row kRows[] = {
     {"", "", "what to train on"},
@@ -119,6 +132,13 @@ constexpr Row kRows[] = {
     {"--eval-every", "N", "after every N iterations, instead of each epoch",
      [](Options& o, View n, View v) { o.eval_every = number<int64_t>(n, v, 1); }},
 
+    {"--keep-best", "METRIC",
+     "of the evaluations: loss (the least) or accuracy (the highest). --save FILE then has the weights\n"
+     "of the best one, and --checkpoint DIR keeps its checkpoint however old it is",
+     [](Options& o, View n, View v) { o.best = choice(n, v, kMetrics); }},
+    {"--early-stop", "N", "end when N evaluations are no better than the best before (by --keep-best, or by the loss)",
+     [](Options& o, View n, View v) { o.early_stop = number<int64_t>(n, v, 1); }},
+
     {"", "", "how"},
     {"--lr", "X", "learning rate (default 0.01)",
      [](Options& o, View n, View v) { o.schedule.rate = number<double>(n, v, 0); }},
@@ -149,6 +169,10 @@ constexpr Row kRows[] = {
      [](Options& o, View, View v) { o.optimizer.groups.push_back(parse_group(v)); }},
     {"--no-decay-on-norms-and-biases", "", "weight decay 0 for weights of at most one dimension, and for those named bias",
      [](Options& o, View, View) { o.optimizer.no_decay_on_norms_and_biases = true; }},
+    {"--lr-range-test", "LOW:HIGH",
+     "instead of a training: the rate rises from LOW to HIGH over --steps (default 100), and the losses\n"
+     "say which rates train; nothing is saved",
+     [](Options& o, View n, View v) { set_range_test(o, n, v); }},
     {"--on-nan", "WHAT",
      "when the loss is no finite number; the first bad tensor is named:\n"
      "stop    end with an error, saving nothing (default)\n"
@@ -220,13 +244,20 @@ const Row* find_row(std::string_view name) {
 }
 
 // Options of `plimsoll compile` that somebody may look for here.
-constexpr std::string_view kCompiledIn[] = {"--batch", "--sub-batch", "--budget", "--threads", "--ranks", "--optimizer",
-                                            "--nesterov", "--clip-norm", "--freeze", "--trainable", "--loss"};
+constexpr std::string_view kCompiledIn[] = {
+    "--algorithms-of", "--batch", "--batch-norm", "--budget", "--class-axis", "--clip-norm", "--costs", "--dim", "--effort", "--freeze",
+    "--frozen-statistics", "--host-budget", "--layout", "--loss", "--math", "--modes", "--nesterov", "--optimizer", "--output", "--policy",
+    "--process-budget", "--ranks", "--sub-batch", "--target", "--threads", "--time-limit", "--trainable"};
 
 [[noreturn]] void refuse_unknown(std::string_view given, std::string_view name) {
   if (std::find(std::begin(kCompiledIn), std::end(kCompiledIn), name) != std::end(kCompiledIn))
     throw TrainerError(Exit::usage, std::string(name) + " is decided when the model is compiled: `plimsoll compile … " + std::string(name) + " …`");
-  throw TrainerError(Exit::usage, "unknown option '" + std::string(given) + "'; --help lists the options");
+  std::vector<std::string_view> names;
+  for (const Row& row : kRows)
+    if (row.set) names.push_back(row.name);
+  const auto near = nearest(name, names, 1, name.size() / 3);
+  throw TrainerError(Exit::usage, "unknown option '" + std::string(given) + "'" +
+                                      (near.empty() ? "; --help lists the options" : "\nDid you mean '" + std::string(near.front()) + "'?"));
 }
 
 bool is_same_file(const std::string& a, const std::string& b) {
@@ -260,6 +291,13 @@ void check_together(const Options& options, const std::vector<std::string_view>&
     for (size_t j = i + 1; j < outputs.size(); ++j)
       if (!outputs[i].second.empty() && !outputs[j].second.empty() && is_same_file(outputs[i].second, outputs[j].second))
         throw TrainerError(Exit::usage, outputs[i].first + " and " + outputs[j].first + " name the same file, '" + outputs[i].second + "'");
+  for (const std::string_view option : {"--lr", "--lr-schedule", "--warmup", "--lr-min", "--on-nan", "--save", "--checkpoint", "--predict", "--keep-best", "--early-stop"})
+    if (options.range_test && given(option))
+      throw TrainerError(Exit::usage, std::string(option) + " and --lr-range-test exclude each other: it sets the rate, and nothing is saved");
+  for (const std::string_view option : {"--keep-best", "--early-stop"})
+    if (given(option) && options.eval_data.empty()) throw TrainerError(Exit::usage, std::string(option) + " needs --eval-data SOURCE, which says what is better");
+  if (given("--keep-best") && options.save.empty() && options.checkpoint.empty())
+    throw TrainerError(Exit::usage, "--keep-best needs --save FILE or --checkpoint DIR, where the best weights are kept");
   const ScheduleKind kind = options.schedule.kind;
   const bool steps = kind == ScheduleKind::step;
   if (steps && !given("--lr-step")) throw TrainerError(Exit::usage, "--lr-schedule step needs --lr-step N, the iterations between its steps");

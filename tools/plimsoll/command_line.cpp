@@ -31,8 +31,17 @@ string_view option_name(string_view argument) {
   return argument.substr(0, argument.find('='));
 }
 
+// Flags of the trainers that are made, without those that commands have too. tests/e2e/keep_best.sh holds the list to a trainer's --help.
+constexpr string_view kOfTrainers[] = {
+    "beta1", "beta2", "checkpoint", "checkpoint-every", "checkpoint-optional", "data", "early-stop", "epochs", "epsilon", "eval-data",
+    "eval-every", "flip", "group", "init", "keep", "keep-best", "last", "lr", "lr-gamma", "lr-min", "lr-range-test", "lr-schedule", "lr-step", "mean",
+    "measure-ranks", "metrics", "no-decay-on-norms-and-biases", "no-graph", "no-shuffle", "on-nan", "patience", "predict", "random-crop",
+    "resize", "resume", "revalidate", "save", "seed", "slack", "spill", "std", "steps", "warmup"};
+
 Error unknown_option(const Command& command, const Commands& commands, string_view given, string_view name) {
   std::string text = fmt::format("there is no option '{}' of `plimsoll {}`", given.substr(0, given.find('=')), command.sub.getName().str());
+  if (std::ranges::find(kOfTrainers, name) != std::end(kOfTrainers))
+    return wrong(fmt::format("{}: that is a trainer's flag: build the directory that `plimsoll compile` writes, then `DIR/build/train {} …`", text, with_dashes(name)));
   unsigned nearest = static_cast<unsigned>(name.size()) / 3 + 1;
   const cl::Option* near = nullptr;
   const llvm::StringRef wanted(name.data(), name.size());
