@@ -63,6 +63,14 @@ constexpr std::pair<std::string_view, OnNan> kOnNan[] = {{"stop", OnNan::stop}, 
 constexpr std::pair<std::string_view, LastBatch> kLastBatch[] = {
     {"drop", LastBatch::drop}, {"pad", LastBatch::pad}, {"keep", LastBatch::keep}};
 constexpr std::pair<std::string_view, Metric> kMetrics[] = {{"loss", Metric::loss}, {"accuracy", Metric::accuracy}};
+struct Normalization {
+  int64_t count;
+  float mean[3], deviation[3];
+};
+constexpr std::pair<std::string_view, Normalization> kNormalizations[] = {
+    {"imagenet", {3, {0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F}}},
+    {"inception", {1, {0.5F}, {0.5F}}},
+    {"clip", {3, {0.48145466F, 0.4578275F, 0.40821073F}, {0.26862954F, 0.26130258F, 0.27577711F}}}};
 constexpr std::pair<std::string_view, Resume> kResume[] = {{"", Resume::newest_whole}, {"strict", Resume::newest}};
 constexpr std::pair<std::string_view, ScheduleKind> kSchedules[] = {{"constant", ScheduleKind::constant},
                                                                     {"step", ScheduleKind::step},
@@ -120,6 +128,22 @@ constexpr Row kRows[] = {
     {"--resize", "N", "make the shorter side N pixels before (default: leave it, or as large as needed)",
      [](Options& o, View n, View v) { o.images.resize = number<int64_t>(n, v, 1, 65535); }},
     {"--random-crop", "", "for training, cut from any place", [](Options& o, View, View) { o.images.random_crop = true; }},
+    {"--random-resized-crop", "",
+     "for training, cut from any place 8 to 100 % of the area, with sides from 3:4 to 4:3, and make it the\n"
+     "model's size, as torchvision's RandomResizedCrop; --resize is then for evaluation only",
+     [](Options& o, View, View) { o.images.random_resized_crop = true; }},
+    {"--color-jitter", "X", "for training, multiply brightness, contrast and saturation, each by chance from 1 - X to 1 + X (default 0)",
+     [](Options& o, View n, View v) { o.images.color_jitter = number<float>(n, v, 0); }},
+    {"--normalize", "PRESET",
+     "--mean and --std that pretrained models expect:\n"
+     "imagenet   of torchvision and timm: 0.485,0.456,0.406 and 0.229,0.224,0.225\n"
+     "inception  0.5 and 0.5\n"
+     "clip       0.48145466,0.4578275,0.40821073 and 0.26862954,0.26130258,0.27577711",
+     [](Options& o, View n, View v) {
+       const Normalization preset = choice(n, v, kNormalizations);
+       o.images.mean.assign(preset.mean, preset.mean + preset.count);
+       o.images.deviation.assign(preset.deviation, preset.deviation + preset.count);
+     }},
     {"--flip", "", "for training, mirror every other picture, by chance", [](Options& o, View, View) { o.images.flip = true; }},
     {"--mean", "X[,X,X]", "of the pixels, from 0 to 1, to be subtracted (default 0); one for each channel or for all",
      [](Options& o, View n, View v) { o.images.mean = numbers(n, v, false); }},
@@ -273,9 +297,13 @@ void check_together(const Options& options, const std::vector<std::string_view>&
     if (given(option) && options.checkpoint.empty())
       throw TrainerError(Exit::usage, std::string(option) + " needs --checkpoint DIR, where checkpoints are");
   const auto pictures = [](const std::string& source) { return source.starts_with("images:"); };
-  for (const std::string_view option : {"--resize", "--random-crop", "--flip", "--mean", "--std"})
+  for (const std::string_view option : {"--resize", "--random-crop", "--random-resized-crop", "--color-jitter", "--normalize", "--flip", "--mean", "--std"})
     if (given(option) && !pictures(options.data) && !pictures(options.eval_data) && !pictures(options.predict))
       throw TrainerError(Exit::usage, std::string(option) + " is of pictures, images:DIR, and there are none");
+  if (given("--random-crop") && given("--random-resized-crop"))
+    throw TrainerError(Exit::usage, "--random-crop and --random-resized-crop exclude each other");
+  for (const std::string_view option : {"--mean", "--std"})
+    if (given(option) && given("--normalize")) throw TrainerError(Exit::usage, "--normalize sets " + std::string(option) + ": leave one of them out");
   if (options.eval_every > 0 && options.eval_data.empty())
     throw TrainerError(Exit::usage, "--eval-every needs --eval-data SOURCE");
   if (options.predict.empty() != options.out.empty())
