@@ -224,7 +224,7 @@ constexpr Row kRows[] = {
      [](Options& o, View, View v) { o.checkpoint = v; }},
     {"--checkpoint-every", "N", "after every N iterations, instead of each epoch",
      [](Options& o, View n, View v) { o.checkpoint_every = number<int64_t>(n, v, 1); }},
-    {"--keep", "N", "so many of the newest remain (default 3)",
+    {"--keep", "N", "so many of the newest remain (default 3), and the best of --keep-best",
      [](Options& o, View n, View v) { o.keep = number<int64_t>(n, v, 1); }},
     {"--checkpoint-optional", "",
      "go on where one cannot be written, and try again at the next; exit with 7 if the\n"
