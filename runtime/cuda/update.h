@@ -2,8 +2,10 @@
 // must be cleared for the next iteration's rounds. The gradient is scaled by the factor, where gradients are clipped
 // (ClipFactor). An update that is discarded only clears. One launch does it for many parameters.
 //
-// An optimizer is a struct that is made of the attributes, with the run's numbers in them, and of what its group's rate is to
-// the run's. It has `__device__ Step at(const Changing&) const`, which finds what all elements share, once for each block; a Step moves one weight and its state: `__device__ void operator()(float& w, float g, float& s0, float& s1)`.
+// An optimizer is a struct that is made of the attributes, with the run's numbers in them, and of what its group's
+// rate is to the run's. It has `__device__ Step at(const Changing&) const`, which finds what all elements share, once
+// for each block; a Step moves one weight and its state: `__device__ void operator()(float& w, float g, float& s0,
+// float& s1)`.
 #pragma once
 
 #include "runtime/cuda/kernel.h"

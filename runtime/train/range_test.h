@@ -1,5 +1,5 @@
-// Learning-rate range test (Smith 2017): the rate rises by the same factor from one iteration to the next, and the loss says
-// which rates train. The loss is smoothed as fastai does.
+// Learning-rate range test (Smith 2017): the rate rises by the same factor from one iteration to the next, and the
+// loss says which rates train. The loss is smoothed as fastai does.
 #pragma once
 
 #include <cstdint>

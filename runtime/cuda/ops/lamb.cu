@@ -1,9 +1,9 @@
-// LambUpdate {w, g, m, v, ratio, factor?}: You et al. 2020, as apex's FusedLAMB and timm.optim.Lamb without their clipping of
-// gradients, which ClipFactor does. The step count is iteration + 1; m and v start at zero. `ratio` is what the step is
-// multiplied by: |w| / |u|, or 1 where one of them is 0 or the weight has no decay.
+// LambUpdate {w, g, m, v, ratio, factor?}: You et al. 2020, as apex's FusedLAMB and timm.optim.Lamb without their
+// clipping of gradients, which ClipFactor does. The step count is iteration + 1; m and v start at zero. `ratio` is
+// what the step is multiplied by: |w| / |u|, or 1 where one of them is 0 or the weight has no decay.
 //
-// One launch moves m and v and leaves the squares of each stretch of w and u in the workspace, in double precision; one block
-// adds them in order and makes the ratio; a third launch makes u again and steps.
+// One launch moves m and v and leaves the squares of each stretch of w and u in the workspace, in double precision;
+// one block adds them in order and makes the ratio; a third launch makes u again and steps.
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/reduce.h"
 #include "runtime/kernels.h"
