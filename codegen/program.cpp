@@ -118,6 +118,13 @@ std::string output(const Source& source) {
                      desc_literal(seen->type, fmt::format("{}", source.plan.rank_samples())), source.addresses.at(id, made).name, made.value);
 }
 
+// The kernel of the updates, which all trained weights have in common.
+std::string update_kernel(const TaskGraph& graph) {
+  for (const Task& task : graph.tasks)
+    if (task.kind == TaskKind::update && !task.operands.empty() && task.operands.front().access == Access::update) return task.kernel;
+  return "";
+}
+
 // Some task sees samples as rows of a tensor like any other.
 bool sees_fixed_batch(const TaskGraph& graph) {
   for (const Task& task : graph.tasks)
@@ -245,7 +252,7 @@ Result<GeneratedFile> program_source(const Source& source, const std::vector<std
       "      .batch = {}, .sub_batch = {}, .rounds = {}, .last_sub_batch = {},\n"
       "      .arena_bytes = trainer::arena_bytes, .budget_bytes = trainer::budget_bytes, .persistent_bytes = {},\n{}"
       "      .threads = {},\n      .model_bytes = {},{}\n      .classes = {},\n      .counts_correct = {},\n"
-      "      .predicted_seconds = {},\n      .predicted_by = {},\n      .libraries = {},\n"
+      "      .predicted_seconds = {},\n      .predicted_by = {},\n{}      .libraries = {},\n"
       "      .kernels = trainer::kernel_count,\n{}"
       "      .inputs = trainer::inputs,\n{}{}"
       "      .lives = {{trainer::lives, trainer::life_count}},\n"
@@ -259,7 +266,9 @@ Result<GeneratedFile> program_source(const Source& source, const std::vector<std
           (source.options.model_identity.empty() ? "" : fmt::format("\n      .model_identity = {},", string_literal(source.options.model_identity))),
       classes(source.graph),
       (source.graph.correct.valid() ? std::string("true") : "false") + (sees_fixed_batch(source.graph) ? ", .whole_batches_only = true" : ""), plan.summary.iteration_seconds,
-      string_literal(plan.costs), string_literal(libraries),
+      string_literal(plan.costs),
+      update_kernel(source.graph).empty() ? "" : fmt::format("      .update_kernel = {},\n", string_literal(update_kernel(source.graph))),
+      string_literal(libraries),
       plan.ranks > 1 ? fmt::format("      .ranks = {}, .plan_hash = {:#x}, .predicted_reduce_seconds = {}, .join = dist::join,\n", plan.ranks,
                                    hash_of(plan), plan.summary.reduce_seconds)
                      : "",

@@ -31,6 +31,8 @@ constexpr std::array<double, kLabelScales> filled_label_scales() {
   return all;
 }
 
+struct UpdateNumbers;
+
 // What changes from one execution of a step to the next.
 struct RunContext {
   void* stream = nullptr;     // the backend's compute stream; the host backend runs on the calling thread
@@ -41,6 +43,8 @@ struct RunContext {
   int64_t round = 0;          // within the iteration
   int64_t rank = 0;           // of several ranks: which part of the round's samples this is, all parts being as large
   double learning_rate = 0;   // for update kernels, already scheduled
+  // For an update kernel: its group's numbers (runtime/update_numbers.h). Null: those that it was built with.
+  const UpdateNumbers* numbers = nullptr;
   // A backend's own: where its device reads seed, iteration, round and rate in a round that is recorded once and played
   // again. Null: the values above hold.
   const void* changing = nullptr;

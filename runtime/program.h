@@ -78,6 +78,7 @@ struct Program {
   bool whole_batches_only = false; // its steps are for so many samples and no others
   double predicted_seconds = 0;    // of an iteration; 0: unknown
   const char* predicted_by = "";   // profiled | modelled
+  const char* update_kernel = "";    // of all trained weights: "AdamUpdate"; "": nothing is trained
   const char* libraries = "";      // that the plan was made for: "cuda 13.0, cudnn 9.19.0"
   size_t kernels = 0;              // size of a KernelSet
   // Of several ranks: what all of them must agree on, and how a process becomes one of them (runtime/dist/ranks.h).

@@ -17,6 +17,8 @@
 
 namespace plimsoll {
 
+struct UpdateNumbers;
+
 // The offset of an operand or a workspace that is not there.
 inline constexpr int64_t none = -1;
 
@@ -46,6 +48,7 @@ struct Command {
   int64_t bytes = 0;           // of a copy; of one sample, if a load that is not whole; of the workspace, if a reduction
   size_t first_operand = 0, operands = 0;  // in Round::operands(); of a reduction: offset, bytes, offset, bytes …
   size_t first_wait = 0, waits = 0;        // in Round::waits()
+  const UpdateNumbers* numbers = nullptr;  // of an update: RunContext::numbers
 
   Stream stream() const {
     switch (kind) {
@@ -103,6 +106,9 @@ class Round {
 
   // Any of these, as data.
   Round& tell(Command command, std::span<const int64_t> operands = {});
+
+  // Of a command that is an update: the numbers that its kernel takes. They live as long as the round.
+  void set_numbers(size_t command, const UpdateNumbers* numbers) { commands_[command].numbers = numbers; }
 
   // What was told so far is all that evaluation needs.
   void end_forward() { forward_ = commands_.size(); }

@@ -11,14 +11,14 @@
 
 namespace plimsoll {
 
-enum class OptimizerKind { sgd, momentum, adam, adamw };
+enum class OptimizerKind { sgd, momentum, adam, adamw, lamb, lion };
 
+// Betas and epsilon are the trainer's, which begins with those of the kernel's attributes.
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::momentum;
   double momentum = 0.9;
   bool nesterov = false;
   double weight_decay = 0;
-  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double clip_norm = 0;  // most of all gradients together, by the 2-norm; 0: as they are
 };
 

@@ -61,13 +61,23 @@ void add_update(TaskGraph& graph, TaskBuilder& builder, const Trained& trained, 
     case OptimizerKind::adam:
     case OptimizerKind::adamw:
       task.kernel = "AdamUpdate";
-      task.attributes = to_attributes(AdamAttrs{.beta1 = optimizer.beta1,
-                                                .beta2 = optimizer.beta2,
-                                                .epsilon = optimizer.epsilon,
-                                                .weight_decay = optimizer.weight_decay,
-                                                .decoupled = optimizer.kind == OptimizerKind::adamw});
+      task.attributes = to_attributes(
+          AdamAttrs{.weight_decay = optimizer.weight_decay, .decoupled = optimizer.kind == OptimizerKind::adamw});
       task.operands.push_back(state("m"));
       task.operands.push_back(state("v"));
+      break;
+    case OptimizerKind::lamb:
+      task.kernel = "LambUpdate";
+      task.attributes = to_attributes(LambAttrs{.weight_decay = optimizer.weight_decay});
+      task.operands.push_back(state("m"));
+      task.operands.push_back(state("v"));
+      task.operands.push_back(
+          {builder.add_tensor({.name = parameter + ".ratio", .kind = TensorKind::stash, .type = kNumber}), Access::write, kNumber});
+      break;
+    case OptimizerKind::lion:
+      task.kernel = "LionUpdate";
+      task.attributes = to_attributes(LionAttrs{.weight_decay = optimizer.weight_decay});
+      task.operands.push_back(state("m"));
       break;
   }
   if (factor.valid()) task.operands.push_back({factor, Access::read, kNumber});

@@ -1,6 +1,8 @@
 // One update task per trained parameter: the optimizer's kernel on the weight, its gradient and its own state.
 //   SgdUpdate {w, g}   MomentumUpdate {w, g, v}   AdamUpdate {w, g, m, v}
-// w and the state are updated in place; g is read, or updated (cleared) when gradients accumulate over rounds.
+//   LionUpdate {w, g, m}   LambUpdate {w, g, m, v, ratio}
+// w and the state are updated in place; g is read, or updated (cleared) when gradients accumulate over rounds. LAMB's ratio
+// is of the norms of the whole weight and of its whole step: a task that writes it is not cut into slices (sliced()).
 //
 // Clipping by norm needs every gradient before the first update. One task in front of the updates, of their kind, reads
 // them all and makes the factor that each update then reads behind its other operands:

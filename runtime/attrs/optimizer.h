@@ -1,4 +1,5 @@
-// Attributes of the update kernels. Learning rate and step count are the trainer's, given at run time (RunContext).
+// Attributes of the update kernels. Learning rate and step count are the trainer's, given at run time (RunContext), which may
+// give other numbers than these, too (runtime/update_numbers.h).
 // Where gradients are clipped, an update has one operand more, the last: the factor that ClipFactor made.
 #pragma once
 
@@ -39,6 +40,37 @@ struct AdamAttrs {
     v("epsilon", epsilon);
     v("weight_decay", weight_decay);
     v("decoupled", decoupled);
+  }
+};
+
+// Chen et al. 2023: a step of one size for every element, by the sign of a mean. Weight decay is decoupled.
+//   u = sign(beta1 * m + (1 - beta1) * g);  w = (1 - lr * decay) * w - lr * u;  m = beta2 * m + (1 - beta2) * g
+struct LionAttrs {
+  double beta1 = 0.9;
+  double beta2 = 0.99;
+  double weight_decay = 0;
+  template <class Visitor>
+  void visit(Visitor&& v) {
+    v("beta1", beta1);
+    v("beta2", beta2);
+    v("weight_decay", weight_decay);
+  }
+};
+
+// You et al. 2020: AdamW's direction u, its length made that of the weight. A weight without decay takes u as it is, as
+// in apex and timm.
+//   u = m' / (sqrt(v') + epsilon) + decay * w;  w -= lr * |w| / |u| * u
+struct LambAttrs {
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-6;
+  double weight_decay = 0;
+  template <class Visitor>
+  void visit(Visitor&& v) {
+    v("beta1", beta1);
+    v("beta2", beta2);
+    v("epsilon", epsilon);
+    v("weight_decay", weight_decay);
   }
 };
 

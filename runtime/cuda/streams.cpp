@@ -221,7 +221,7 @@ class Streams::Player {
       if (commands[i].stream() != Stream::compute) continue;
       if (commands[i].kind != Command::Kind::update || (i > first && first_wait_[i] != first_wait_[i + 1])) break;
       const Kernel& other = (*job_.kernels)[commands[i].index];
-      if (i > first && !kernel->goes_with(other)) break;
+      if (i > first && (commands[i].numbers != commands[first].numbers || !kernel->goes_with(other))) break;
       members_.push_back({&other, addresses_.data() + operands_of_[i]});
       last = i;
     }
@@ -229,6 +229,7 @@ class Streams::Player {
     RunContext context = job_.context;
     context.stream = compute();
     context.changing = changing_;
+    context.numbers = commands[first].numbers;
     kernel->run_together(context, members_);
     for (size_t i = first; i <= last; ++i) {
       if (commands[i].stream() != Stream::compute) continue;
@@ -288,6 +289,7 @@ class Streams::Player {
         context.stream = on;
         context.recompute = command.kind == Command::Kind::again;
         context.changing = changing_;
+        context.numbers = command.numbers;
         (*job_.kernels)[command.index].run(context, addresses_.data() + operands_of_[i], tensor);
         break;
       }

@@ -2,14 +2,17 @@
 // must be cleared for the next iteration's rounds. The gradient is scaled by the factor, where gradients are clipped
 // (ClipFactor). An update that is discarded only clears. One launch does it for many parameters.
 //
-// An optimizer is a struct with `__device__ Step at(const Changing&) const`, which finds what all elements share, once for
-// each block; a Step moves one weight and its state: `__device__ void operator()(float& w, float g, float& s0, float& s1)`.
+// An optimizer is a struct that is made of the attributes, with the run's numbers in them, and of what its group's
+// rate is to the run's. It has `__device__ Step at(const Changing&) const`, which finds what all elements share, once
+// for each block; a Step moves one weight and its state: `__device__ void operator()(float& w, float g, float& s0,
+// float& s1)`.
 #pragma once
 
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/tensors.h"
 #include "runtime/cuda/together.h"
 #include "runtime/cuda/vector.h"
+#include "runtime/update_numbers.h"
 
 namespace plimsoll::cuda {
 
@@ -72,11 +75,11 @@ __global__ void update_kernel(const __grid_constant__ Tensors<kStates + 2> tenso
   }
 }
 
-template <int kStates, class Optimizer>
+template <int kStates, class Optimizer, class Attrs>
 class UpdateKernel final : public Kernel, public Together {
  public:
-  UpdateKernel(std::span<const OperandDesc> operands, const Optimizer& optimizer)
-      : optimizer_(optimizer), elements_(operands[0].tensor.padded_elements()), clears_(adds(operands[1])),
+  UpdateKernel(std::span<const OperandDesc> operands, const Attrs& attrs)
+      : attrs_(attrs), elements_(operands[0].tensor.padded_elements()), clears_(adds(operands[1])),
         scaled_(operands.size() > kFactor) {}
 
   void run(const RunContext& context, std::byte* const* operands, std::byte*) override {
@@ -86,11 +89,12 @@ class UpdateKernel final : public Kernel, public Together {
 
   bool goes_with(const Kernel& other) const override {
     const auto* const same = dynamic_cast<const UpdateKernel*>(&other);
-    return same && same->clears_ == clears_ && same->scaled_ == scaled_ && same->optimizer_ == optimizer_;
+    return same && same->clears_ == clears_ && same->scaled_ == scaled_ && same->with({}) == with({});
   }
 
   // Gradients are clipped all by one factor.
   void run_together(const RunContext& context, std::span<const Member> members) const override {
+    const Optimizer optimizer = with(context);
     const float* const factor = scaled_ ? in(members.front().operands, kFactor) : nullptr;
     const auto entry = [&](size_t i) {
       std::array<float*, kTensors> addresses;
@@ -100,7 +104,7 @@ class UpdateKernel final : public Kernel, public Together {
     by_flag(clears_, [&](auto clear) {
       for_tensors<kTensors>(members.size(), entry, [&](const Tensors<kTensors>& tensors) {
         launch("optimizer kernel", update_kernel<kStates, decltype(clear)::value, Optimizer>, tensors.blocks(), kThreads, context,
-               tensors, factor, optimizer_, changing(context));
+               tensors, factor, optimizer, changing(context));
       });
     });
   }
@@ -108,14 +112,16 @@ class UpdateKernel final : public Kernel, public Together {
  private:
   static constexpr size_t kTensors = kStates + 2, kFactor = kTensors;
 
-  Optimizer optimizer_;
+  Optimizer with(const RunContext& context) const { return Optimizer(with_numbers(attrs_, context.numbers), rate_scale_of(context)); }
+
+  Attrs attrs_;
   int64_t elements_;
   bool clears_, scaled_;
 };
 
-template <int kStates, class Optimizer>
-std::unique_ptr<Kernel> update(std::span<const OperandDesc> operands, Optimizer optimizer) {
-  return std::make_unique<UpdateKernel<kStates, Optimizer>>(operands, optimizer);
+template <int kStates, class Optimizer, class Attrs>
+std::unique_ptr<Kernel> update(std::span<const OperandDesc> operands, const Attrs& attrs) {
+  return std::make_unique<UpdateKernel<kStates, Optimizer, Attrs>>(operands, attrs);
 }
 
 }  // namespace plimsoll::cuda

@@ -234,6 +234,7 @@ class Streams::Player {
       case Command::Kind::update: {
         RunContext context = job_.context;
         context.recompute = command.kind == Command::Kind::again;
+        context.numbers = command.numbers;
         if (command.kind == Command::Kind::update && job_.guarded && !std::isfinite(result_.loss)) context.discard = true;
         std::byte* const* operands = operands_.data() + item.first_operand;
         watch_.touch(command, *job_.kernels, operands, tensor);

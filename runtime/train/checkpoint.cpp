@@ -277,7 +277,10 @@ std::map<std::string, std::string> to_metadata(const Progress& progress, const P
           {"schedule", progress.schedule},
           {"samples_seen", std::to_string(progress.seen)},
           {"loss_sum", exact(progress.loss_sum)},
-          {"correct_sum", exact(progress.correct_sum)}};
+          {"correct_sum", exact(progress.correct_sum)},
+          {"best_iteration", std::to_string(progress.best.iteration)},
+          {"best_value", exact(progress.best.value)},
+          {"evaluations_since_best", std::to_string(progress.best.since)}};
 }
 
 Progress from_metadata(const std::map<std::string, std::string>& metadata, const std::string& path, const Program& program) {
@@ -309,7 +312,12 @@ Progress from_metadata(const std::map<std::string, std::string>& metadata, const
           .schedule = text("schedule"),
           .seen = number("samples_seen", int64_t{}),
           .loss_sum = std::strtod(text("loss_sum").c_str(), nullptr),
-          .correct_sum = std::strtod(text("correct_sum").c_str(), nullptr)};
+          .correct_sum = std::strtod(text("correct_sum").c_str(), nullptr),
+          .best = metadata.contains("best_iteration")  // older checkpoints do not say
+                      ? Best{.iteration = number("best_iteration", int64_t{}),
+                             .value = std::strtod(text("best_value").c_str(), nullptr),
+                             .since = number("evaluations_since_best", int64_t{})}
+                      : Best{}};
 }
 
 }  // namespace
@@ -351,12 +359,12 @@ void Checkpoints::save(const Progress& progress) {
   }
   saved_ = progress.iteration;
   remove(temporary + "-old");
-  drop_old(progress.iteration);
+  drop_old(progress.iteration, progress.best.iteration);
 }
 
 // Newer ones than the newest are not whole: they were passed over, and count for nothing. What cannot be removed, or not even be
 // listed, is no reason to stop: the new one is there.
-void Checkpoints::drop_old(int64_t newest) const {
+void Checkpoints::drop_old(int64_t newest, int64_t best) const {
   std::vector<int64_t> there;
   try {
     there = found();
@@ -365,7 +373,7 @@ void Checkpoints::drop_old(int64_t newest) const {
   }
   int64_t kept = 0;
   for (const int64_t iteration : there) {
-    if (iteration > newest || ++kept <= keep_) continue;
+    if (iteration > newest || ++kept <= keep_ || iteration == best) continue;
     const std::string going = directory_ + "/" + kTemporary + "old-" + std::to_string(iteration);
     if (::rename(path_of(iteration).c_str(), going.c_str()) == 0) remove(going);
   }

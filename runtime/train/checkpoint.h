@@ -19,6 +19,13 @@
 
 namespace plimsoll::train {
 
+// The best evaluation of a run so far.
+struct Best {
+  int64_t iteration = 0;  // behind which it was; 0: there was none
+  double value = 0;       // its loss, or its accuracy
+  int64_t since = 0;      // evaluations behind it, none of them better
+};
+
 // Where a run stands. Order of samples, dropout and first weights are functions of seed and iteration: nothing else of the
 // generators is to be kept.
 struct Progress {
@@ -32,12 +39,14 @@ struct Progress {
   // Of the epoch at hand, for its line at the end.
   int64_t seen = 0;  // samples
   double loss_sum = 0, correct_sum = 0;
+  Best best = {};
 };
 
 class Checkpoints {
  public:
   // Makes the directory where there is none, and takes it: no other trainer can. What saves that were cut off have left
-  // is removed. `keep`: so many of the newest remain. `pulse`: of several ranks, hears of each piece that is written, and on
+  // is removed. `keep`: so many of the newest remain,
+  // and the best. `pulse`: of several ranks, hears of each piece that is written, and on
   // the disk. Throws TrainerError (unwritable_output).
   Checkpoints(std::string directory, int64_t keep, const Program& program, ParameterPort& port, dist::Pulse* pulse = nullptr);
   ~Checkpoints();
@@ -65,7 +74,7 @@ class Checkpoints {
   Progress load(int64_t iteration);
   Progress load_state(const std::string& path);
   void load_weights(const std::string& path);
-  void drop_old(int64_t newest) const;
+  void drop_old(int64_t newest, int64_t best) const;
 
   std::string directory_;
   int64_t keep_;

@@ -41,7 +41,8 @@ struct Dataset {
 // Of images:DIR. Means and deviations are of pixels from 0 to 1, one for all channels or one for each.
 struct ImageOptions {
   int64_t resize = 0;  // the shorter side, before a piece of the model's size is cut out; 0: as it is, or as large as needed
-  bool random_crop = false, flip = false;  // of training samples
+  bool random_crop = false, random_resized_crop = false, flip = false;  // of training samples
+  float color_jitter = 0;  // of training samples: factors from 1 - this to 1 + this
   std::vector<float> mean = {0}, deviation = {1};
   float mean_of(int64_t channel) const { return mean[mean.size() == 1 ? 0 : static_cast<size_t>(channel)]; }
   float deviation_of(int64_t channel) const { return deviation[deviation.size() == 1 ? 0 : static_cast<size_t>(channel)]; }

@@ -69,7 +69,56 @@ std::string listed(const std::vector<std::string>& names) {
   return text + (names.size() > kShown ? ", …" : "");
 }
 
-// The shorter side becomes `resize`, the middle (or, for training, any place) is cut out, perhaps mirrored; then
+// From 0 to below 1.
+double chance(uint64_t key, uint64_t number) { return static_cast<double>(random_bits(key, number) >> 11) * 0x1p-53; }
+
+Image cut_out(const Image& image, const Piece& piece) {
+  Image cut{.width = piece.width, .height = piece.height, .channels = image.channels};
+  const auto row = static_cast<size_t>(piece.width * image.channels);
+  cut.pixels.resize(row * static_cast<size_t>(piece.height));
+  for (int64_t y = 0; y < piece.height; ++y)
+    std::memcpy(cut.pixels.data() + static_cast<size_t>(y) * row,
+                image.pixels.data() + ((piece.top + y) * image.width + piece.left) * image.channels, row);
+  return cut;
+}
+
+// As torchvision.transforms.RandomResizedCrop: ten tries, then the middle, with sides that are as far apart as allowed.
+Piece any_piece(const Image& image, uint64_t key) {
+  constexpr double kLeast = 0.08, kNarrow = 3.0 / 4, kWide = 4.0 / 3;
+  const auto width = static_cast<double>(image.width), height = static_cast<double>(image.height);
+  for (uint64_t attempt = 0; attempt < 10; ++attempt) {
+    const double area = width * height * (kLeast + (1 - kLeast) * chance(key, 16 + 4 * attempt));
+    const double ratio = std::exp(std::log(kNarrow) + (std::log(kWide) - std::log(kNarrow)) * chance(key, 17 + 4 * attempt));
+    const int64_t w = std::lround(std::sqrt(area * ratio)), h = std::lround(std::sqrt(area / ratio));
+    if (w < 1 || h < 1 || w > image.width || h > image.height) continue;
+    return {static_cast<int64_t>(random_bits(key, 18 + 4 * attempt) % static_cast<uint64_t>(image.width - w + 1)),
+            static_cast<int64_t>(random_bits(key, 19 + 4 * attempt) % static_cast<uint64_t>(image.height - h + 1)), w, h};
+  }
+  const double ratio = width / height;
+  const int64_t w = ratio > kWide ? std::lround(height * kWide) : image.width, h = ratio < kNarrow ? std::lround(width / kNarrow) : image.height;
+  return {(image.width - w) / 2, (image.height - h) / 2, w, h};
+}
+
+// As torchvision.transforms.ColorJitter with three equal numbers, in one order: brightness, contrast, saturation. Pixels from 0 to 255.
+void jitter(std::vector<float>& pixels, int64_t channels, double most, uint64_t key) {
+  const auto factor = [&](uint64_t number) { return static_cast<float>(std::max(0.0, 1 - most) + (1 + most - std::max(0.0, 1 - most)) * chance(key, number)); };
+  const auto gray = [&](size_t i) { return channels == 1 ? pixels[i] : 0.299F * pixels[i] + 0.587F * pixels[i + 1] + 0.114F * pixels[i + 2]; };
+  const auto blend = [](float value, float with, float by) { return std::clamp(with + by * (value - with), 0.0F, 255.0F); };
+  const auto step = static_cast<size_t>(channels);
+  const float brightness = factor(3), contrast = factor(4), saturation = factor(5);
+  for (float& value : pixels) value = blend(value, 0, brightness);
+  double mean = 0;
+  for (size_t i = 0; i < pixels.size(); i += step) mean += static_cast<double>(gray(i));
+  mean /= static_cast<double>(std::max<size_t>(1, pixels.size() / step));
+  for (float& value : pixels) value = blend(value, static_cast<float>(mean), contrast);
+  for (size_t i = 0; channels == 3 && i < pixels.size(); i += 3) {
+    const float of_pixel = gray(i);
+    for (size_t c = 0; c < 3; ++c) pixels[i + c] = blend(pixels[i + c], of_pixel, saturation);
+  }
+}
+
+// The shorter side becomes `resize`, and the middle (or, for training, any place) is cut out; or, for training, a piece of any
+// size is made the model's size. For training the colors change and the picture is mirrored, by chance; then
 // (x / 255 - mean) / std, channel by channel.
 class PictureColumn final : public Column {
  public:
@@ -91,12 +140,11 @@ class PictureColumn final : public Column {
 
  private:
   void read(const Image& image, uint64_t key, float* out) const {
-    const auto [width, height] = resized_sides(image);
-    const bool anywhere = training_ && options_.random_crop, mirrored = training_ && options_.flip && random_bits(key, 2) % 2 == 1;
-    const int64_t spare_x = width - width_, spare_y = height - height_;
-    const int64_t left = anywhere ? static_cast<int64_t>(random_bits(key, 0) % static_cast<uint64_t>(spare_x + 1)) : spare_x / 2;
-    const int64_t top = anywhere ? static_cast<int64_t>(random_bits(key, 1) % static_cast<uint64_t>(spare_y + 1)) : spare_y / 2;
-    const std::vector<float> pixels = resized(image, width, height, {left, top, width_, height_});
+    std::vector<float> pixels = training_ && options_.random_resized_crop
+                                    ? resized(cut_out(image, any_piece(image, key)), width_, height_, {0, 0, width_, height_})
+                                    : middle_or_any(image, key);
+    if (training_ && options_.color_jitter > 0) jitter(pixels, channels_, static_cast<double>(options_.color_jitter), key);
+    const bool mirrored = training_ && options_.flip && random_bits(key, 2) % 2 == 1;
     for (int64_t c = 0; c < channels_; ++c) {
       const float scale = 1 / (255 * options_.deviation_of(c)), shift = -options_.mean_of(c) / options_.deviation_of(c);
       for (int64_t y = 0; y < height_; ++y)
@@ -105,6 +153,15 @@ class PictureColumn final : public Column {
           *out++ = pixels[static_cast<size_t>((y * width_ + from) * channels_ + c)] * scale + shift;
         }
     }
+  }
+
+  std::vector<float> middle_or_any(const Image& image, uint64_t key) const {
+    const auto [width, height] = resized_sides(image);
+    const bool anywhere = training_ && options_.random_crop;
+    const int64_t spare_x = width - width_, spare_y = height - height_;
+    const int64_t left = anywhere ? static_cast<int64_t>(random_bits(key, 0) % static_cast<uint64_t>(spare_x + 1)) : spare_x / 2;
+    const int64_t top = anywhere ? static_cast<int64_t>(random_bits(key, 1) % static_cast<uint64_t>(spare_y + 1)) : spare_y / 2;
+    return resized(image, width, height, {left, top, width_, height_});
   }
 
   // As large as was asked for, or as it is; larger where the sample could not be cut out.

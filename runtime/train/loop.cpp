@@ -17,6 +17,7 @@
 #include "runtime/train/pace.h"
 #include "runtime/train/parameters.h"
 #include "runtime/train/preparation.h"
+#include "runtime/train/range_test.h"
 #include "runtime/train/rank_rates.h"
 #include "runtime/train/reporter.h"
 #include "runtime/train/schedule.h"
@@ -87,10 +88,11 @@ class Loop {
   Loop(const Program& program, const Options& options, const std::string& model_file, Data& data, const Length& length,
        Reporter& reporter, Team& team)
       : program_(program), options_(options), model_file_(model_file), data_(data), length_(length), reporter_(reporter), team_(team),
-        device_use_(options.slack << 20),
+        groups_(program, options.optimizer, options.schedule.rate), device_use_(options.slack << 20),
         machine_(program, team, {.spill = options.spill, .may_record = options.graph,
                                  .left_over = options.last_batch == LastBatch::keep ? data.training.samples % program.batch : 0,
-                                 .revalidate = options.revalidate}),
+                                 .revalidate = options.revalidate,
+                                 .groups = &groups_}),
         port_(program, machine_.arena(), machine_.pool()), statistics_(program, machine_.arena()), schedule_(options.schedule) {
     schedule_.iterations = length.iterations;
     progress_ = {.seed = options.seed.value_or(0),
@@ -99,7 +101,7 @@ class Loop {
                  .samples = data.training.samples,
                  .per_epoch = length.per_epoch,
                  .last_batch = word_of(options.last_batch),
-                 .schedule = describe(schedule_)};
+                 .schedule = describe_rates()};
     team.together([&] {
       if (!team.speaks()) return;
       init_parameters(program, options.init, model_file, port_);
@@ -107,6 +109,8 @@ class Loop {
       if (options.on_nan != OnNan::ignore) refuse_bad_parameters(program, port_);
     });
     share_progress(progress_, team);
+    stops_early_ = looks_hopeless();
+    if (options.range_test) range_test_.emplace(length.iterations);
     share_parameters(program, port_, team);
     feeder_.emplace(program, data.training, progress_.shuffle, progress_.seed, team.pulse());
     if (data.evaluation) evaluation_feeder_.emplace(program, *data.evaluation, false, 0, team.pulse());
@@ -114,6 +118,7 @@ class Loop {
     if (!options.trace.empty()) times_.steps.resize(program.step_names.size());
     reporter.start_at(progress_.iteration, machine_.arena().allocated_bytes());
     if (const std::string replaced = replaced_kernels(machine_.replaced_kernels()); !replaced.empty()) reporter.warn(replaced);
+    for (const std::string& line : groups_.lines()) reporter.say(line);
     if (options.revalidate) reporter.say(revalidated(program, machine_.as_planned()));
   }
 
@@ -149,7 +154,12 @@ class Loop {
     last_is_missing_ = team_.highest(last_is_missing_) != 0;
     if (team_.ranks()) machine_.forget_recordings();
     team_.leave();
-    const bool saved = !options_.save.empty() && attempt([&] { save_model(program_, model_file_, options_.save, port_); });
+    if (save_error_) failed.push_back(*save_error_);
+    if (stops_early_) reporter_.say("stopped early, after " + counted(progress_.iteration, "iteration") + ": " + counted(progress_.best.since, "evaluation") + " no better than the best");
+    if (progress_.best.iteration > 0 && options_.best != Metric::none) tell_best();
+    if (range_test_) reporter_.say(range_test_->conclusion());
+    const bool keeps_best = options_.best != Metric::none && progress_.best.iteration > 0;
+    const bool saved = !options_.save.empty() && !keeps_best && attempt([&] { save_model(program_, model_file_, options_.save, port_); });
     const bool traced = !options_.trace.empty() && attempt([&] { write_trace(options_.trace, program_, machine_.round(), times_); });
     warn_if(device_use_.ended(machine_.arena().allocated_bytes()));
     if (!options_.quiet) {
@@ -186,7 +196,14 @@ class Loop {
     pace_is_told_ = !warning.empty();
     warn_if(warning);
   }
-  bool done() const { return progress_.iteration >= length_.steps || stopping(); }
+  bool done() const {
+    return progress_.iteration >= length_.steps || stopping() || stops_early_ || (range_test_ && range_test_->ended());
+  }
+
+  // What steps the weights besides their gradients.
+  std::string describe_rates() const {
+    return describe(schedule_) + (groups_.description().empty() ? "" : ", " + groups_.description());
+  }
 
   void begin_checkpoints() {
     checkpoints_.emplace(options_.checkpoint, options_.keep, program_, port_, team_.pulse());
@@ -202,7 +219,7 @@ class Loop {
     if (!stored) return reporter_.say("no checkpoint in " + options_.checkpoint + ": starting at the beginning");
     check_same_run(*stored);
     progress_ = *stored;
-    progress_.schedule = describe(schedule_);
+    progress_.schedule = describe_rates();
     reporter_.say("resumed from " + checkpoints_->path_of(stored->iteration));
   }
 
@@ -278,6 +295,7 @@ class Loop {
                                  .seconds = now_seconds() - began,
                                  .stall_seconds = totals.stall_seconds,
                                  .moved_bytes = totals.moved_bytes};
+    if (range_test_) range_test_->add(rate, totals.finite ? totals.loss : NAN);
     durations_.add(result.seconds);
     reductions_.add(totals.reduce_seconds);
     pace_.iteration_ended(totals.fetch_seconds, totals.stall_seconds, totals.reduce_seconds);
@@ -371,7 +389,42 @@ class Loop {
     result.loss = weight > 0 ? loss / weight : 0;
     if (program_.counts_correct) result.accuracy = correct / std::max(1.0, labels);
     reporter_.evaluation(progress_.iteration - 1, epoch, result, in_epoch_line);
+    if (options_.best != Metric::none || options_.early_stop > 0) compare_with_best(result);
     return result;
+  }
+
+  // Every rank has the same result, and comes to the same end.
+  void compare_with_best(const Evaluation& result) {
+    Best& best = progress_.best;
+    const bool by_accuracy = options_.best == Metric::accuracy;
+    const double value = by_accuracy ? result.accuracy : result.loss;
+    ++best.since;
+    const bool better = std::isfinite(value) && (best.iteration == 0 || (by_accuracy ? value > best.value : value < best.value));
+    if (better) best = {.iteration = progress_.iteration, .value = value};
+    stops_early_ = looks_hopeless();
+    if (!better || options_.best == Metric::none) return;
+    if (checkpoints_ && !no_checkpoint_) save_checkpoint();
+    if (options_.save.empty()) return;
+    check_weights();
+    save_error_.reset();
+    try {
+      save_model(program_, model_file_, options_.save, port_);
+    } catch (const TrainerError& error) {
+      if (error.code != Exit::unwritable_output) throw;
+      save_error_ = error;
+      reporter_.warn("warning: the best weights so far are not saved: " + std::string(error.what()) + "; the next best are tried again");
+    }
+  }
+
+  bool looks_hopeless() const { return options_.early_stop > 0 && progress_.best.since >= options_.early_stop; }
+
+  void tell_best() {
+    char value[64];
+    const bool by_accuracy = options_.best == Metric::accuracy;
+    std::snprintf(value, sizeof value, by_accuracy ? "accuracy %.2f %%" : "loss %.6g", progress_.best.value * (by_accuracy ? 100 : 1));
+    const std::string at = "best evaluation after " + counted(progress_.best.iteration, "iteration") + ", " + value;
+    reporter_.say(at + (checkpoints_ ? ", checkpoint " + checkpoints_->path_of(progress_.best.iteration) : "") +
+                  (options_.save.empty() || save_error_ ? "" : ", saved as " + options_.save));
   }
 
   const Program& program_;
@@ -384,6 +437,7 @@ class Loop {
   static constexpr int kNoCheckpoint = 127;  // beside the numbers of signals
   bool not_recorded_is_told_ = false;
   int agreed_end_ = 0;
+  UpdateGroups groups_;
   DeviceUse device_use_;  // before the machine takes memory
   Machine machine_;
   const double labels_ = static_cast<double>(labels_per_sample(program_));  // of a sample, for the accuracy
@@ -396,6 +450,9 @@ class Loop {
   int64_t missing_ = 0;  // checkpoints that could not be written
   bool last_is_missing_ = false;
   std::optional<TrainerError> no_checkpoint_;  // why the run ends, where none may be missing
+  bool stops_early_ = false;
+  std::optional<TrainerError> save_error_;  // of the best weights
+  std::optional<RangeTest> range_test_;
   std::optional<Feeder> feeder_, evaluation_feeder_;
   Durations durations_, reductions_;
   PaceWatch pace_{program_};

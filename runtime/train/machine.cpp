@@ -37,6 +37,11 @@ Machine::Machine(const Program& program, Team& team, const Setup& setup)
     round_.end_forward();
     program.backward(round_);
   }
+  if (setup.groups)
+    for (size_t i = 0; i < round_.commands().size(); ++i) {
+      const Command& command = round_.commands()[i];
+      if (command.kind == Command::Kind::update) round_.set_numbers(i, setup.groups->of_step(program.step_names[static_cast<size_t>(command.step)]));
+    }
   for (const Command& command : round_.commands()) {
     if (command.kind == Command::Kind::load) (command.whole ? loaded_whole_bytes_ : loaded_sample_bytes_) += command.bytes;
     if (command.kind != Command::Kind::offload && command.kind != Command::Kind::prefetch) continue;

@@ -11,6 +11,7 @@
 #include "runtime/backend.h"
 #include "runtime/streams.h"
 #include "runtime/train/feeder.h"
+#include "runtime/train/groups.h"
 #include "runtime/train/team.h"
 
 namespace plimsoll::train {
@@ -29,6 +30,7 @@ class Machine {
     bool may_record = true;  // RoundJob::may_record
     int64_t left_over = 0;   // samples of a short iteration; 0: there is none. Of all ranks
     bool revalidate = false;  // every kernel is as planned, or none is run
+    const UpdateGroups* groups = nullptr;  // null: every update's numbers are as compiled. Lives as long as the machine
     bool only_output = false;  // plays as far as the model's output only: for output_of()
   };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/train/error.h"
+#include "runtime/train/nearest.h"
 
 namespace plimsoll::train {
 namespace {
@@ -61,6 +62,15 @@ T choice(std::string_view option, std::string_view text, const std::pair<std::st
 constexpr std::pair<std::string_view, OnNan> kOnNan[] = {{"stop", OnNan::stop}, {"skip", OnNan::skip}, {"ignore", OnNan::ignore}};
 constexpr std::pair<std::string_view, LastBatch> kLastBatch[] = {
     {"drop", LastBatch::drop}, {"pad", LastBatch::pad}, {"keep", LastBatch::keep}};
+constexpr std::pair<std::string_view, Metric> kMetrics[] = {{"loss", Metric::loss}, {"accuracy", Metric::accuracy}};
+struct Normalization {
+  int64_t count;
+  float mean[3], deviation[3];
+};
+constexpr std::pair<std::string_view, Normalization> kNormalizations[] = {
+    {"imagenet", {3, {0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F}}},
+    {"inception", {1, {0.5F}, {0.5F}}},
+    {"clip", {3, {0.48145466F, 0.4578275F, 0.40821073F}, {0.26862954F, 0.26130258F, 0.27577711F}}}};
 constexpr std::pair<std::string_view, Resume> kResume[] = {{"", Resume::newest_whole}, {"strict", Resume::newest}};
 constexpr std::pair<std::string_view, ScheduleKind> kSchedules[] = {{"constant", ScheduleKind::constant},
                                                                     {"step", ScheduleKind::step},
@@ -78,6 +88,17 @@ struct Row {
 bool may_be_left_out(const Row& row) { return row.value.starts_with('['); }
 
 using View = std::string_view;
+
+void set_range_test(Options& options, View name, View text) {
+  const size_t colon = text.find(':');
+  if (colon == text.npos) throw TrainerError(Exit::usage, std::string(name) + " takes LOW:HIGH, for example 1e-6:1, not '" + std::string(text) + "'");
+  const double low = number<double>(name, text.substr(0, colon), 0), high = number<double>(name, text.substr(colon + 1), 0);
+  if (!(low > 0) || !(high > low)) throw TrainerError(Exit::usage, std::string(name) + " takes LOW:HIGH, LOW above 0 and HIGH above LOW");
+  options.schedule = {.kind = ScheduleKind::range, .rate = high, .least = low};
+  options.range_test = true;
+  options.on_nan = OnNan::ignore;  // it ends where the loss is no finite number
+  if (options.steps == 0) options.steps = 100;
+}
 
 constexpr Row kRows[] = {
     {"", "", "what to train on"},
@@ -107,6 +128,22 @@ constexpr Row kRows[] = {
     {"--resize", "N", "make the shorter side N pixels before (default: leave it, or as large as needed)",
      [](Options& o, View n, View v) { o.images.resize = number<int64_t>(n, v, 1, 65535); }},
     {"--random-crop", "", "for training, cut from any place", [](Options& o, View, View) { o.images.random_crop = true; }},
+    {"--random-resized-crop", "",
+     "for training, cut from any place 8 to 100 % of the area, with sides from 3:4 to 4:3, and make it the\n"
+     "model's size, as torchvision's RandomResizedCrop; --resize is then for evaluation only",
+     [](Options& o, View, View) { o.images.random_resized_crop = true; }},
+    {"--color-jitter", "X", "for training, multiply brightness, contrast and saturation, each by chance from 1 - X to 1 + X (default 0)",
+     [](Options& o, View n, View v) { o.images.color_jitter = number<float>(n, v, 0); }},
+    {"--normalize", "PRESET",
+     "--mean and --std that pretrained models expect:\n"
+     "imagenet   of torchvision and timm: 0.485,0.456,0.406 and 0.229,0.224,0.225\n"
+     "inception  0.5 and 0.5\n"
+     "clip       0.48145466,0.4578275,0.40821073 and 0.26862954,0.26130258,0.27577711",
+     [](Options& o, View n, View v) {
+       const Normalization preset = choice(n, v, kNormalizations);
+       o.images.mean.assign(preset.mean, preset.mean + preset.count);
+       o.images.deviation.assign(preset.deviation, preset.deviation + preset.count);
+     }},
     {"--flip", "", "for training, mirror every other picture, by chance", [](Options& o, View, View) { o.images.flip = true; }},
     {"--mean", "X[,X,X]", "of the pixels, from 0 to 1, to be subtracted (default 0); one for each channel or for all",
      [](Options& o, View n, View v) { o.images.mean = numbers(n, v, false); }},
@@ -118,6 +155,13 @@ constexpr Row kRows[] = {
      [](Options& o, View, View v) { o.eval_data = v; }},
     {"--eval-every", "N", "after every N iterations, instead of each epoch",
      [](Options& o, View n, View v) { o.eval_every = number<int64_t>(n, v, 1); }},
+
+    {"--keep-best", "METRIC",
+     "of the evaluations: loss (the least) or accuracy (the highest). --save FILE then has the weights\n"
+     "of the best one, and --checkpoint DIR keeps its checkpoint however old it is",
+     [](Options& o, View n, View v) { o.best = choice(n, v, kMetrics); }},
+    {"--early-stop", "N", "end when N evaluations are no better than the best before (by --keep-best, or by the loss)",
+     [](Options& o, View n, View v) { o.early_stop = number<int64_t>(n, v, 1); }},
 
     {"", "", "how"},
     {"--lr", "X", "learning rate (default 0.01)",
@@ -134,6 +178,25 @@ constexpr Row kRows[] = {
     {"--lr-min", "X", "where cosine and linear end (default 0)", [](Options& o, View n, View v) { o.schedule.least = number<double>(n, v, 0); }},
     {"--lr-step", "N", "iterations from one step to the next", [](Options& o, View n, View v) { o.schedule.every = number<int64_t>(n, v, 1); }},
     {"--lr-gamma", "X", "of step (default 0.1)", [](Options& o, View n, View v) { o.schedule.gamma = number<double>(n, v, 0); }},
+    {"--weight-decay", "X", "of the optimizer, as the four below: instead of what the model was compiled with",
+     [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
+    {"--momentum", "X", "of momentum", [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
+    {"--beta1", "BETA", "of adam, adamw, lamb and lion (default 0.9)",
+     [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
+    {"--beta2", "BETA", "of adam, adamw and lamb (default 0.999), and of lion (default 0.99)",
+     [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
+    {"--epsilon", "X", "of adam, adamw (default 1e-8) and lamb (default 1e-6)",
+     [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
+    {"--group", "'GLOB:lr=X,weight-decay=X'",
+     "numbers for the weights whose names match, instead of those for all: lr, weight-decay,\n"
+     "momentum, beta1, beta2, epsilon; may be given again, and of two that match the later holds",
+     [](Options& o, View, View v) { o.optimizer.groups.push_back(parse_group(v)); }},
+    {"--no-decay-on-norms-and-biases", "", "weight decay 0 for weights of at most one dimension, and for those named bias",
+     [](Options& o, View, View) { o.optimizer.no_decay_on_norms_and_biases = true; }},
+    {"--lr-range-test", "LOW:HIGH",
+     "instead of a training: the rate rises from LOW to HIGH over --steps (default 100), and the losses\n"
+     "say which rates train; nothing is saved",
+     [](Options& o, View n, View v) { set_range_test(o, n, v); }},
     {"--on-nan", "WHAT",
      "when the loss is no finite number; the first bad tensor is named:\n"
      "stop    end with an error, saving nothing (default)\n"
@@ -161,7 +224,7 @@ constexpr Row kRows[] = {
      [](Options& o, View, View v) { o.checkpoint = v; }},
     {"--checkpoint-every", "N", "after every N iterations, instead of each epoch",
      [](Options& o, View n, View v) { o.checkpoint_every = number<int64_t>(n, v, 1); }},
-    {"--keep", "N", "so many of the newest remain (default 3)",
+    {"--keep", "N", "so many of the newest remain (default 3), and the best of --keep-best",
      [](Options& o, View n, View v) { o.keep = number<int64_t>(n, v, 1); }},
     {"--checkpoint-optional", "",
      "go on where one cannot be written, and try again at the next; exit with 7 if the\n"
@@ -205,13 +268,20 @@ const Row* find_row(std::string_view name) {
 }
 
 // Options of `plimsoll compile` that somebody may look for here.
-constexpr std::string_view kCompiledIn[] = {"--batch", "--sub-batch", "--budget", "--threads", "--ranks", "--optimizer", "--momentum",
-                                            "--nesterov", "--weight-decay", "--clip-norm", "--freeze", "--trainable", "--loss"};
+constexpr std::string_view kCompiledIn[] = {
+    "--algorithms-of", "--batch", "--batch-norm", "--budget", "--class-axis", "--clip-norm", "--costs", "--dim", "--effort", "--freeze",
+    "--frozen-statistics", "--host-budget", "--layout", "--loss", "--math", "--modes", "--nesterov", "--optimizer", "--output", "--policy",
+    "--process-budget", "--ranks", "--sub-batch", "--target", "--threads", "--time-limit", "--trainable"};
 
 [[noreturn]] void refuse_unknown(std::string_view given, std::string_view name) {
   if (std::find(std::begin(kCompiledIn), std::end(kCompiledIn), name) != std::end(kCompiledIn))
     throw TrainerError(Exit::usage, std::string(name) + " is decided when the model is compiled: `plimsoll compile … " + std::string(name) + " …`");
-  throw TrainerError(Exit::usage, "unknown option '" + std::string(given) + "'; --help lists the options");
+  std::vector<std::string_view> names;
+  for (const Row& row : kRows)
+    if (row.set) names.push_back(row.name);
+  const auto near = nearest(name, names, 1, name.size() / 3);
+  throw TrainerError(Exit::usage, "unknown option '" + std::string(given) + "'" +
+                                      (near.empty() ? "; --help lists the options" : "\nDid you mean '" + std::string(near.front()) + "'?"));
 }
 
 bool is_same_file(const std::string& a, const std::string& b) {
@@ -227,9 +297,13 @@ void check_together(const Options& options, const std::vector<std::string_view>&
     if (given(option) && options.checkpoint.empty())
       throw TrainerError(Exit::usage, std::string(option) + " needs --checkpoint DIR, where checkpoints are");
   const auto pictures = [](const std::string& source) { return source.starts_with("images:"); };
-  for (const std::string_view option : {"--resize", "--random-crop", "--flip", "--mean", "--std"})
+  for (const std::string_view option : {"--resize", "--random-crop", "--random-resized-crop", "--color-jitter", "--normalize", "--flip", "--mean", "--std"})
     if (given(option) && !pictures(options.data) && !pictures(options.eval_data) && !pictures(options.predict))
       throw TrainerError(Exit::usage, std::string(option) + " is of pictures, images:DIR, and there are none");
+  if (given("--random-crop") && given("--random-resized-crop"))
+    throw TrainerError(Exit::usage, "--random-crop and --random-resized-crop exclude each other");
+  for (const std::string_view option : {"--mean", "--std"})
+    if (given(option) && given("--normalize")) throw TrainerError(Exit::usage, "--normalize sets " + std::string(option) + ": leave one of them out");
   if (options.eval_every > 0 && options.eval_data.empty())
     throw TrainerError(Exit::usage, "--eval-every needs --eval-data SOURCE");
   if (options.predict.empty() != options.out.empty())
@@ -245,6 +319,13 @@ void check_together(const Options& options, const std::vector<std::string_view>&
     for (size_t j = i + 1; j < outputs.size(); ++j)
       if (!outputs[i].second.empty() && !outputs[j].second.empty() && is_same_file(outputs[i].second, outputs[j].second))
         throw TrainerError(Exit::usage, outputs[i].first + " and " + outputs[j].first + " name the same file, '" + outputs[i].second + "'");
+  for (const std::string_view option : {"--lr", "--lr-schedule", "--warmup", "--lr-min", "--on-nan", "--save", "--checkpoint", "--predict", "--keep-best", "--early-stop"})
+    if (options.range_test && given(option))
+      throw TrainerError(Exit::usage, std::string(option) + " and --lr-range-test exclude each other: it sets the rate, and nothing is saved");
+  for (const std::string_view option : {"--keep-best", "--early-stop"})
+    if (given(option) && options.eval_data.empty()) throw TrainerError(Exit::usage, std::string(option) + " needs --eval-data SOURCE, which says what is better");
+  if (given("--keep-best") && options.save.empty() && options.checkpoint.empty())
+    throw TrainerError(Exit::usage, "--keep-best needs --save FILE or --checkpoint DIR, where the best weights are kept");
   const ScheduleKind kind = options.schedule.kind;
   const bool steps = kind == ScheduleKind::step;
   if (steps && !given("--lr-step")) throw TrainerError(Exit::usage, "--lr-schedule step needs --lr-step N, the iterations between its steps");

@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "runtime/train/dataset.h"
+#include "runtime/train/groups.h"
 #include "runtime/train/machine.h"
 #include "runtime/train/schedule.h"
 
 namespace plimsoll::train {
 
 enum class OnNan { stop, skip, ignore };
+enum class Metric { none, loss, accuracy };
 enum class Resume { no, newest_whole, newest };
 
 struct Options {
@@ -22,12 +24,16 @@ struct Options {
   LastBatch last_batch = LastBatch::drop;
   std::string eval_data = {};
   int64_t eval_every = 0;  // iterations; 0: after each epoch
+  Metric best = Metric::none;  // whose best evaluation is kept
+  int64_t early_stop = 0;      // evaluations that are no better than the best; 0: the run goes on
+  bool range_test = false;
   int64_t epochs = 0;  // 0: one, or as many as `steps` takes
   int64_t steps = 0;   // 0: no limit; iterations over all epochs
   bool shuffle = true;
   std::optional<uint64_t> seed = {};  // nothing: 0, or what a checkpoint says
   // How.
   Schedule schedule = {};  // all but how long the run is
+  GroupOptions optimizer = {};
   OnNan on_nan = OnNan::stop;
   // Where weights come from and go to.
   std::string init = "file";  // file | he:SEED

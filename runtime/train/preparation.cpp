@@ -85,6 +85,8 @@ Data open_data(const Program& program, const Options& options, const ClassWeight
   check_integers(data.training, program, class_weights);
   check_targets(data.training, program);
   if (options.eval_data.empty()) return data;
+  if (options.best == Metric::accuracy && !program.counts_correct)
+    throw TrainerError(Exit::usage, "--keep-best accuracy: the labels of this model are no classes; use loss");
   data.evaluation = open_dataset(options.eval_data, Part::test, program, options.images);
   if (program.classes == 0 || data.evaluation->samples == 0) need_a_batch(program, *data.evaluation);
   check_integers(*data.evaluation, program, class_weights);

@@ -15,6 +15,8 @@ double rate_at(const Schedule& schedule, int64_t iteration) {
     case ScheduleKind::constant: return rate;
     case ScheduleKind::step: return rate * std::pow(schedule.gamma, static_cast<double>(t / schedule.every));
     case ScheduleKind::cosine: return schedule.least + (rate - schedule.least) * (1 + std::cos(3.141592653589793 * gone)) / 2;
+    case ScheduleKind::range:
+      return schedule.least * std::pow(rate / schedule.least, static_cast<double>(t) / static_cast<double>(std::max<int64_t>(1, schedule.iterations - 1)));
     case ScheduleKind::linear: return rate + (schedule.least - rate) * gone;
   }
   return rate;
@@ -28,6 +30,7 @@ std::string describe(const Schedule& schedule) {
   };
   switch (schedule.kind) {
     case ScheduleKind::constant: break;
+    case ScheduleKind::range: add(" from %.17g", schedule.least); break;
     case ScheduleKind::step:
       add(" times %g every %lld iterations", schedule.gamma, static_cast<long long>(schedule.every));
       break;

@@ -5,6 +5,7 @@
 //   step             rate · gamma ^ (t / every), whole steps                 torch's StepLR
 //   cosine           least + (rate - least) · (1 + cos(π · t / T)) / 2       CosineAnnealingLR, T iterations after warm-up
 //   linear           rate + (least - rate) · t / T                           LinearLR
+//   range            least · (rate / least) ^ (i / (T - 1))                 of a range test; no warm-up
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace plimsoll::train {
 
-enum class ScheduleKind { constant, step, cosine, linear };
+enum class ScheduleKind { constant, step, cosine, linear, range };
 
 struct Schedule {
   ScheduleKind kind = ScheduleKind::constant;

@@ -20,8 +20,8 @@ void take_over(const ProgramParameter& parameter, ParameterPort& port, Team& tea
 }  // namespace
 
 void share_progress(Progress& progress, Team& team) {
-  int64_t told[] = {progress.iteration, static_cast<int64_t>(progress.seed), progress.seen};
-  double sums[] = {progress.loss_sum, progress.correct_sum};
+  int64_t told[] = {progress.iteration, static_cast<int64_t>(progress.seed), progress.seen, progress.best.iteration, progress.best.since};
+  double sums[] = {progress.loss_sum, progress.correct_sum, progress.best.value};
   team.broadcast(told, sizeof told);
   team.broadcast(sums, sizeof sums);
   progress.iteration = told[0];
@@ -29,6 +29,7 @@ void share_progress(Progress& progress, Team& team) {
   progress.seen = told[2];
   progress.loss_sum = sums[0];
   progress.correct_sum = sums[1];
+  progress.best = {.iteration = told[3], .value = sums[2], .since = told[4]};
 }
 
 void share_parameters(const Program& program, ParameterPort& port, Team& team) {

@@ -18,7 +18,7 @@ expect 2 plimsoll plan net.onnx --batch 8 --weight-decay inf;         says "--we
 expect 2 plimsoll plan net.onnx --batch 8 --budget 4Gb;               says "'4Gb' is not a size"
 expect 2 plimsoll plan net.onnx --batch 8 --budget 0;                 says "--budget is 0"
 expect 2 plimsoll plan net.onnx --batch 8 --policy magic;             says "liveness"
-expect 2 plimsoll plan net.onnx --batch 8 --optimizer lion
+expect 2 plimsoll plan net.onnx --batch 8 --optimizer rmsprop
 expect 2 plimsoll plan net.onnx --batch 8 --target tpu;               says "targets: host"
 expect 2 plimsoll plan net.onnx --batch 8 --costs abacus;             says "abacus"
 expect 2 plimsoll plan net.onnx --batch 8 --dim seq;                  says "NAME=SIZE"
@@ -26,6 +26,7 @@ expect 2 plimsoll plan net.onnx --batch 8 --dim seq=4;               says "--dim
 expect 2 plimsoll inspect net.onnx --dim seq=4;                       says "--dim seq=4: the model has no dimension of that name"
 expect 2 plimsoll plan net.onnx --batch 8 --dim n=4 --dim n=5;       says "--dim n is given twice: 4 and 5"
 expect 2 plimsoll plan net.onnx --batch 8 --no-such-flag;             says "no-such-flag"
+expect 2 plimsoll plan net.onnx --batch 8 --lr 0.1;                   says "that is a trainer's flag"
 expect 2 plimsoll plan net.onnx --batch;                              says "--batch needs a value: N"
 expect 2 plimsoll plan net.onnx --batch --budget 60%;                 says "--batch needs a value: N"
 expect 2 plimsoll plan net.onnx --batch=;                             says "--batch is '' when it should be a whole number"
@@ -37,7 +38,7 @@ expect 2 plimsoll plan net.onnx --batch 4 --effort x;                 says "--ef
 expect 2 plimsoll plan net.onnx --batch 4 --effort 9;                 says "--effort is 9 when it should be between 0 and 3"
 expect 2 plimsoll plan net.onnx --batch 4 --jobs 0;                   says "--jobs is 0 when it should be between 1 and 256"
 expect 2 plimsoll plan net.onnx --batch 4 --momentum nine;            says "--momentum is 'nine' when it should be a number"
-expect 2 plimsoll plan net.onnx --batch 4 --optimizer lion;           says "when it should be one of sgd, momentum, adam, adamw"
+expect 2 plimsoll plan net.onnx --batch 4 --optimizer rmsprop;        says "when it should be one of sgd, momentum, adam, adamw, lamb, lion"
 expect 2 plimsoll plan net.onnx --batch 4 --checkpoint ck;            says 'of `plimsoll plan`; export has it'
 expect 2 plimsoll plan net.onnx --batch 4 -o '';                      says "-o is given nothing"
 expect 2 plimsoll plan '' --batch 4;                                  says "MODEL.onnx is given nothing"

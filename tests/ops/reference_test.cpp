@@ -59,12 +59,13 @@ Values optimized(const KernelCall& call, size_t states) {
   std::vector<std::vector<float>> tensors = {{1, -2, 0.5F}, {0, 0, 0}};
   for (size_t i = 0; i < states; ++i) tensors.push_back({0, 0, 0});
   const std::unique_ptr<Kernel> kernel = make_kernel(call, "");
+  std::vector<double> workspace(static_cast<size_t>(algorithms_of(call)[0].workspace_bytes) / sizeof(double) + 1);
   for (int64_t step = 0; step < 3; ++step) {
     const float times = static_cast<float>(step + 1);
     tensors[1] = {0.1F * times, -0.2F * times, 0.3F * times};
     std::vector<std::byte*> addresses;
     for (std::vector<float>& tensor : tensors) addresses.push_back(reinterpret_cast<std::byte*>(tensor.data()));
-    kernel->run({.iteration = step, .learning_rate = 0.1}, addresses.data(), nullptr);
+    kernel->run({.iteration = step, .learning_rate = 0.1}, addresses.data(), reinterpret_cast<std::byte*>(workspace.data()));
     backend::finish(nullptr);
   }
   // A gradient that accumulates over rounds is cleared for the next iteration; one that is read is left alone.
@@ -309,6 +310,16 @@ TEST_CASE("optimizers step as PyTorch's") {
                    {0.701832, -1.70187, 0.202481}) < 1e-5);
     CHECK(distance(optimized(call("AdamUpdate", {{"weight_decay", 0.1}, {"decoupled", true}}, 2, accumulated), 2),
                    {0.680936, -1.65123, 0.195786}) < 1e-5);
+    // timm 1.0, Lamb without max_grad_norm.
+    const auto lamb = [&](std::vector<KernelAttribute> attributes) {
+      KernelCall made = call("LambUpdate", std::move(attributes), 2, accumulated);
+      made.operands.push_back(write(f32({1})));
+      return optimized(made, 3);
+    };
+    CHECK(distance(lamb({{"beta1", 0.8}, {"beta2", 0.99}, {"epsilon", 1e-6}, {"weight_decay", 0.05}}), {0.639950, -1.622662, 0.148592}) < 1e-5);
+    CHECK(distance(lamb({}), {0.707684, -1.707683, 0.207682}) < 1e-5);
+    CHECK(distance(optimized(call("LionUpdate", {{"beta1", 0.8}, {"beta2", 0.95}, {"weight_decay", 0.05}}, 1, accumulated), 1),
+                   {0.686572, -1.671647, 0.194035}) < 1e-5);
   }
 }
 
@@ -344,7 +355,7 @@ TEST_CASE("the factor of clipped gradients is that of their norm together, and u
   CHECK(factor_of(1, std::vector<float>(100000, 2), std::vector<float>(33333, -1)) == Approx(1 / std::sqrt(433333.0)));
   CHECK(std::isnan(factor_of(1, {NAN, 0}, {4})));
 
-  for (const auto& [name, states] : {std::pair{"SgdUpdate", 0}, {"MomentumUpdate", 1}, {"AdamUpdate", 2}}) {
+  for (const auto& [name, states] : {std::pair{"SgdUpdate", 0}, {"MomentumUpdate", 1}, {"AdamUpdate", 2}, {"LionUpdate", 1}}) {
     INFO(name);
     KernelCall plain{.name = name, .operands = {update(f32({3})), update(f32({3}))}};
     for (int i = 0; i < states; ++i) plain.operands.push_back(update(f32({3})));

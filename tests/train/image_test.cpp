@@ -1,6 +1,7 @@
 // Pictures: as Pillow decodes and resizes them, and as a trainer is fed with them.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <fstream>
 #include <functional>
 #include <set>
@@ -207,6 +208,34 @@ TEST_CASE("a folder of pictures: classes by name, cut from the middle, normalize
   for (uint64_t epoch = 0; epoch < 64; ++epoch) seen.insert(picture(training, epoch));
   CHECK(seen.size() == 6);  // three places, two ways round
   CHECK(picture(training, 7) == picture(training, 7));
+
+  // Pieces of any size. Red rises from left to right in each of them.
+  ImageOptions pieces = plain;
+  pieces.random_resized_crop = true;
+  Dataset cut_anywhere = open_dataset(source, Part::training, c.program, pieces), whole = open_dataset(source, Part::test, c.program, pieces);
+  CHECK(picture(whole, 5) == middle);
+  std::set<std::vector<float>> found;
+  for (uint64_t epoch = 0; epoch < 64; ++epoch) {
+    const std::vector<float> piece = picture(cut_anywhere, epoch);
+    found.insert(piece);
+    for (size_t i = 0; i < 16; ++i) CHECK((i % 4 == 0 || piece[i] >= piece[i - 1]));
+    CHECK(*std::min_element(piece.begin(), piece.begin() + 16) >= (0 - 0.5F) / 0.25F - 1e-5F);
+    CHECK(*std::max_element(piece.begin(), piece.begin() + 16) <= (200 / 255.0F - 0.5F) / 0.25F + 1e-5F);
+  }
+  CHECK(found.size() > 15);
+  CHECK(picture(cut_anywhere, 7) == picture(cut_anywhere, 7));
+
+  // Colors change, by what the epoch and the sample say, and stay colors.
+  ImageOptions colors{.color_jitter = 0.5F};
+  Dataset jittered = open_dataset(source, Part::training, c.program, colors), as_it_is = open_dataset(source, Part::test, c.program, colors);
+  std::set<std::vector<float>> tints;
+  for (uint64_t epoch = 0; epoch < 16; ++epoch) {
+    const std::vector<float> tint = picture(jittered, epoch);
+    tints.insert(tint);
+    for (const float value : tint) CHECK((value >= 0 && value <= 1));
+  }
+  CHECK(tints.size() == 16);
+  CHECK(picture(as_it_is, 3) == picture(as_it_is, 4));
 
   // Enlarged where it is smaller than the model's input.
   ImageClassifier larger({2, 1, 9, 9});

@@ -31,8 +31,22 @@ string_view option_name(string_view argument) {
   return argument.substr(0, argument.find('='));
 }
 
+// Flags of the trainers that are made, without those that commands have too. tests/e2e/keep_best.sh holds the list to a trainer's --help.
+constexpr string_view kOfTrainers[] = {
+    "beta1", "beta2", "checkpoint", "checkpoint-every", "checkpoint-optional", "color-jitter", "data", "early-stop", "epochs", "epsilon", "eval-data",
+    "eval-every", "flip", "group", "init", "keep", "keep-best", "last", "lr", "lr-gamma", "lr-min", "lr-range-test", "lr-schedule", "lr-step", "mean",
+    "measure-ranks", "metrics", "no-decay-on-norms-and-biases", "no-graph", "no-shuffle", "normalize", "on-nan", "patience", "predict", "random-crop",
+    "random-resized-crop", "resize", "resume", "revalidate", "save", "seed", "slack", "spill", "std", "steps", "warmup"};
+
 Error unknown_option(const Command& command, const Commands& commands, string_view given, string_view name) {
   std::string text = fmt::format("there is no option '{}' of `plimsoll {}`", given.substr(0, given.find('=')), command.sub.getName().str());
+  std::vector<std::string> others;
+  for (const auto& other : commands)
+    if (const cl::Option* const there = find_option(other->sub, name); there && is_own(other->sub, *there)) others.push_back(other->sub.getName().str());
+  const std::string elsewhere = others.empty() ? "" : fmt::format("; {} {} it", fmt::join(others, ", "), others.size() == 1 ? "has" : "have");
+  if (std::ranges::find(kOfTrainers, name) != std::end(kOfTrainers))
+    return wrong(fmt::format("{}{}; that is a trainer's flag: `DIR/build/train {} …`, DIR being what `plimsoll compile` wrote", text, elsewhere,
+                             with_dashes(name)));
   unsigned nearest = static_cast<unsigned>(name.size()) / 3 + 1;
   const cl::Option* near = nullptr;
   const llvm::StringRef wanted(name.data(), name.size());
@@ -44,11 +58,7 @@ Error unknown_option(const Command& command, const Commands& commands, string_vi
     near = entry.second;
   }
   if (near && nearest <= name.size() / 3) return wrong(fmt::format("{}\nDid you mean '{}'?", text, with_dashes(near->ArgStr.str())));
-  std::vector<std::string> others;
-  for (const auto& other : commands)
-    if (const cl::Option* const there = find_option(other->sub, name); there && is_own(other->sub, *there)) others.push_back(other->sub.getName().str());
-  if (!others.empty()) text += fmt::format("; {} {} it", fmt::join(others, ", "), others.size() == 1 ? "has" : "have");
-  return wrong(std::move(text));
+  return wrong(text + elsewhere);
 }
 
 template <class T>

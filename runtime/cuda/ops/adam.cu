@@ -7,8 +7,11 @@ namespace plimsoll {
 namespace {
 
 struct Adam {
-  double beta1, beta2, epsilon, weight_decay;
+  double scale, beta1, beta2, epsilon, weight_decay;
   bool decoupled;
+  Adam(const AdamAttrs& attrs, double rate_scale)
+      : scale(rate_scale), beta1(attrs.beta1), beta2(attrs.beta2), epsilon(attrs.epsilon), weight_decay(attrs.weight_decay),
+        decoupled(attrs.decoupled) {}
   friend bool operator==(const Adam&, const Adam&) = default;
 
   struct Step {
@@ -22,7 +25,7 @@ struct Adam {
   };
   // Scalars in double, as Python has them; elements in float.
   __device__ Step at(const cuda::Changing& now) const {
-    const double step = static_cast<double>(now.iteration + 1), rate = now.learning_rate;
+    const double step = static_cast<double>(now.iteration + 1), rate = now.learning_rate * scale;
     const double seen1 = 1 - pow(beta1, step), seen2 = 1 - pow(beta2, step);
     return {.beta1 = static_cast<float>(beta1),
             .rest1 = static_cast<float>(1 - beta1),
@@ -39,7 +42,7 @@ struct Adam {
 }  // namespace
 
 PLIMSOLL_CUDA_KERNEL(AdamUpdate, {
-  return cuda::update<2>(operands, Adam{attrs.beta1, attrs.beta2, attrs.epsilon, attrs.weight_decay, attrs.decoupled});
+  return (cuda::update<2, Adam>(operands, attrs));
 })
 
 }  // namespace plimsoll

@@ -7,8 +7,12 @@ namespace plimsoll {
 namespace {
 
 struct Momentum {
+  double scale;
   float momentum, decay;
   bool nesterov;
+  Momentum(const MomentumAttrs& attrs, double rate_scale)
+      : scale(rate_scale), momentum(static_cast<float>(attrs.momentum)), decay(static_cast<float>(attrs.weight_decay)),
+        nesterov(attrs.nesterov) {}
   friend bool operator==(const Momentum&, const Momentum&) = default;
 
   struct Step {
@@ -21,15 +25,14 @@ struct Momentum {
     }
   };
   __device__ Step at(const cuda::Changing& now) const {
-    return {static_cast<float>(now.learning_rate), momentum, decay, nesterov};
+    return {static_cast<float>(now.learning_rate * scale), momentum, decay, nesterov};
   }
 };
 
 }  // namespace
 
 PLIMSOLL_CUDA_KERNEL(MomentumUpdate, {
-  return cuda::update<1>(operands, Momentum{static_cast<float>(attrs.momentum), static_cast<float>(attrs.weight_decay),
-                                            attrs.nesterov});
+  return (cuda::update<1, Momentum>(operands, attrs));
 })
 
 }  // namespace plimsoll

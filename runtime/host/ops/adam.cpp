@@ -4,6 +4,7 @@
 
 #include "runtime/host/update.h"
 #include "runtime/kernels.h"
+#include "runtime/update_numbers.h"
 
 namespace plimsoll {
 
@@ -11,15 +12,16 @@ std::vector<Algorithm> AdamUpdate::algorithms(const Attrs&, std::span<const Oper
 
 std::unique_ptr<Kernel> AdamUpdate::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
   return host::update_kernel(operands, 2, [=](const RunContext& context, std::byte* const* operand) {
+    const AdamAttrs now = with_numbers(attrs, context.numbers);
     // Scalars in double, as Python has them; elements in float.
-    const double step = static_cast<double>(context.iteration + 1), rate = context.learning_rate;
-    const double seen1 = 1 - std::pow(attrs.beta1, step), seen2 = 1 - std::pow(attrs.beta2, step);
+    const double step = static_cast<double>(context.iteration + 1), rate = context.learning_rate * rate_scale_of(context);
+    const double seen1 = 1 - std::pow(now.beta1, step), seen2 = 1 - std::pow(now.beta2, step);
     const float step_size = static_cast<float>(rate / seen1), root = static_cast<float>(std::sqrt(seen2));
-    const float beta1 = static_cast<float>(attrs.beta1), rest1 = static_cast<float>(1 - attrs.beta1);
-    const float beta2 = static_cast<float>(attrs.beta2), rest2 = static_cast<float>(1 - attrs.beta2);
-    const float epsilon = static_cast<float>(attrs.epsilon);
-    const float decay = attrs.decoupled ? 0 : static_cast<float>(attrs.weight_decay);
-    const float shrink = attrs.decoupled ? static_cast<float>(1 - rate * attrs.weight_decay) : 1;
+    const float beta1 = static_cast<float>(now.beta1), rest1 = static_cast<float>(1 - now.beta1);
+    const float beta2 = static_cast<float>(now.beta2), rest2 = static_cast<float>(1 - now.beta2);
+    const float epsilon = static_cast<float>(now.epsilon);
+    const float decay = now.decoupled ? 0 : static_cast<float>(now.weight_decay);
+    const float shrink = now.decoupled ? static_cast<float>(1 - rate * now.weight_decay) : 1;
     float* w = host::out(operand, 0);
     float* m = host::out(operand, 2);
     float* v = host::out(operand, 3);

@@ -2,6 +2,7 @@
 // first step PyTorch's (v = g).
 #include "runtime/host/update.h"
 #include "runtime/kernels.h"
+#include "runtime/update_numbers.h"
 
 namespace plimsoll {
 
@@ -9,10 +10,11 @@ std::vector<Algorithm> MomentumUpdate::algorithms(const Attrs&, std::span<const 
 
 std::unique_ptr<Kernel> MomentumUpdate::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                              std::string_view) {
-  const bool nesterov = attrs.nesterov;
-  const float decay = static_cast<float>(attrs.weight_decay), momentum = static_cast<float>(attrs.momentum);
   return host::update_kernel(operands, 1, [=](const RunContext& context, std::byte* const* operand) {
-    const float rate = static_cast<float>(context.learning_rate);
+    const MomentumAttrs now = with_numbers(attrs, context.numbers);
+    const bool nesterov = now.nesterov;
+    const float decay = static_cast<float>(now.weight_decay), momentum = static_cast<float>(now.momentum);
+    const float rate = static_cast<float>(context.learning_rate * rate_scale_of(context));
     float* w = host::out(operand, 0);
     float* v = host::out(operand, 2);
     return [=](int64_t i, float g) {

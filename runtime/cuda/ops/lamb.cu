@@ -1,0 +1,120 @@
+// LambUpdate {w, g, m, v, ratio, factor?}: You et al. 2020, as apex's FusedLAMB and timm.optim.Lamb without their
+// clipping of gradients, which ClipFactor does. The step count is iteration + 1; m and v start at zero. `ratio` is
+// what the step is multiplied by: |w| / |u|, or 1 where one of them is 0 or the weight has no decay.
+//
+// One launch moves m and v and leaves the squares of each stretch of w and u in the workspace, in double precision;
+// one block adds them in order and makes the ratio; a third launch makes u again and steps.
+#include "runtime/cuda/kernel.h"
+#include "runtime/cuda/reduce.h"
+#include "runtime/kernels.h"
+#include "runtime/update_numbers.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kLambStretch = 8 * cuda::kThreads;
+
+struct LambTensors {
+  float *w, *g, *m, *v;
+  int64_t elements;
+};
+
+struct Lamb {
+  double scale;
+  LambAttrs attrs;
+
+  struct Step {
+    float beta1, rest1, beta2, rest2, epsilon, decay, seen1, root, rate;
+    __device__ float direction(const LambTensors& t, int64_t i) const {
+      return t.m[i] / seen1 / (sqrtf(t.v[i]) / root + epsilon) + decay * t.w[i];
+    }
+  };
+  // Scalars in double, as Python has them; elements in float.
+  __device__ Step at(const cuda::Changing& now) const {
+    const double count = static_cast<double>(now.iteration + 1);
+    return {.beta1 = static_cast<float>(attrs.beta1),
+            .rest1 = static_cast<float>(1 - attrs.beta1),
+            .beta2 = static_cast<float>(attrs.beta2),
+            .rest2 = static_cast<float>(1 - attrs.beta2),
+            .epsilon = static_cast<float>(attrs.epsilon),
+            .decay = static_cast<float>(attrs.weight_decay),
+            .seen1 = static_cast<float>(1 - pow(attrs.beta1, count)),
+            .root = static_cast<float>(sqrt(1 - pow(attrs.beta2, count))),
+            .rate = static_cast<float>(now.learning_rate * scale)};
+  }
+};
+
+__global__ void lamb_moments_kernel(LambTensors t, const float* factor, Lamb lamb, cuda::ChangingArgument changing, double* squares) {
+  const cuda::Changing now = changing.get();
+  if (now.discard) return;
+  const Lamb::Step step = lamb.at(now);
+  const float scale = factor != nullptr ? *factor : 1.0F;
+  const int64_t begin = blockIdx.x * kLambStretch, end = min(begin + kLambStretch, t.elements);
+  double of_w = 0, of_u = 0;
+  for (int64_t i = begin + static_cast<int64_t>(threadIdx.x); i < end; i += cuda::kThreads) {
+    const float gradient = scale * t.g[i];
+    t.m[i] = step.beta1 * t.m[i] + step.rest1 * gradient;
+    t.v[i] = step.beta2 * t.v[i] + step.rest2 * gradient * gradient;
+    const double u = step.direction(t, i), weight = t.w[i];
+    of_w += weight * weight;
+    of_u += u * u;
+  }
+  of_w = cuda::block_sum<cuda::kThreads>(of_w);
+  of_u = cuda::block_sum<cuda::kThreads>(of_u);
+  if (threadIdx.x != 0) return;
+  squares[2 * blockIdx.x] = of_w;
+  squares[2 * blockIdx.x + 1] = of_u;
+}
+
+__global__ void lamb_ratio_kernel(int64_t count, bool adapts, cuda::ChangingArgument changing, const double* squares, float* ratio) {
+  double of_w = 0, of_u = 0;
+  if (!changing.get().discard)
+    for (int64_t i = threadIdx.x; i < count; i += cuda::kThreads) of_w += squares[2 * i], of_u += squares[2 * i + 1];
+  of_w = cuda::block_sum<cuda::kThreads>(of_w);
+  of_u = cuda::block_sum<cuda::kThreads>(of_u);
+  if (threadIdx.x == 0) *ratio = adapts && of_w > 0 && of_u > 0 ? static_cast<float>(sqrt(of_w) / sqrt(of_u)) : 1;
+}
+
+template <bool kClear>
+__global__ void lamb_step_kernel(LambTensors t, Lamb lamb, cuda::ChangingArgument changing, const float* ratio) {
+  const cuda::Changing now = changing.get();
+  const Lamb::Step step = lamb.at(now);
+  const float size = step.rate * *ratio;
+  const int64_t begin = blockIdx.x * kLambStretch, end = min(begin + kLambStretch, t.elements);
+  for (int64_t i = begin + static_cast<int64_t>(threadIdx.x); i < end; i += cuda::kThreads) {
+    if (!now.discard) t.w[i] -= size * step.direction(t, i);
+    if (kClear) t.g[i] = 0;
+  }
+}
+
+int64_t lamb_stretches(std::span<const OperandDesc> operands) {
+  return cuda::divided_up(operands[0].tensor.padded_elements(), kLambStretch);
+}
+
+}  // namespace
+
+std::vector<Algorithm> LambUpdate::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = 2 * lamb_stretches(operands) * static_cast<int64_t>(sizeof(double))}};
+}
+
+std::unique_ptr<Kernel> LambUpdate::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
+  constexpr size_t kRatio = 4, kFactor = 5;
+  const int64_t elements = operands[0].tensor.padded_elements(), stretches = lamb_stretches(operands);
+  const bool clears = cuda::adds(operands[1]), scaled = operands.size() > kFactor;
+  return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
+    const LambTensors t{cuda::out(operand, 0), cuda::out(operand, 1), cuda::out(operand, 2), cuda::out(operand, 3), elements};
+    const Lamb lamb{rate_scale_of(context), with_numbers(attrs, context.numbers)};
+    const cuda::ChangingArgument changing = cuda::changing(context);
+    double* const squares = reinterpret_cast<double*>(workspace);
+    float* const ratio = cuda::out(operand, kRatio);
+    cuda::launch("moments of LAMB", lamb_moments_kernel, stretches, cuda::kThreads, context, t,
+                 scaled ? cuda::in(operand, kFactor) : nullptr, lamb, changing, squares);
+    cuda::launch("ratio of LAMB", lamb_ratio_kernel, 1, cuda::kThreads, context, stretches, lamb.attrs.weight_decay != 0, changing,
+                 squares, ratio);
+    cuda::by_flag(clears, [&](auto clear) {
+      cuda::launch("step of LAMB", lamb_step_kernel<decltype(clear)::value>, stretches, cuda::kThreads, context, t, lamb, changing, ratio);
+    });
+  });
+}
+
+}  // namespace plimsoll
