@@ -30,7 +30,8 @@ function(plimsoll_trainer backend)
   cmake_parse_arguments(ARG "" "" "PROGRAM;RUNTIME" ${ARGN})
   # The program is calls and constants: optimizing it costs seconds and wins microseconds.
   plimsoll_batches(program program ${ARG_PROGRAM})
-  set_source_files_properties(${program} PROPERTIES COMPILE_OPTIONS "-O0;-U_FORTIFY_SOURCE")
+  # With its line numbers, a debugger stops in it whatever the build type (train --no-overlap).
+  set_source_files_properties(${program} PROPERTIES COMPILE_OPTIONS "-O0;-g1;-U_FORTIFY_SOURCE")
   add_executable(train runtime/train/main.cpp ${program})
   target_include_directories(train PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   set_source_files_properties(runtime/train/main.cpp PROPERTIES
