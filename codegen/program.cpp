@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "codegen/carried.h"
 #include "codegen/source.h"
 #include "codegen/text.h"
 #include "compiler/ir/plan_json.h"
@@ -245,8 +246,12 @@ Result<GeneratedFile> program_source(const Source& source, const std::vector<std
   if (parameter_count)
     text += "\n// Name, as it lies in the arena, where, its first byte in the file of the weights, what it is.\n"
             "const ProgramParameter parameters[] = {\n" + parameter_rows + "};\n";
+  const std::string stamp = fmt::format("plimsoll_runtime_{}", runtime_stamp());
+  text += fmt::format("\n}}  // namespace trainer\n\n"
+                      "// Only a runtime library of the sources in runtime/ defines this. Another does not link: build runtime/, as is done\n"
+                      "// without PLIMSOLL_RUNTIME, or generate the program anew with the compiler that the library came with.\n"
+                      "extern \"C\" const char {};\n\n", stamp);
   text += fmt::format(
-      "\n}}  // namespace trainer\n\n"
       "const Program& program() {{\n"
       "  static const Program the_program{{\n"
       "      .model = {},\n      .generator = {},\n"
@@ -254,7 +259,7 @@ Result<GeneratedFile> program_source(const Source& source, const std::vector<std
       "      .arena_bytes = trainer::arena_bytes, .budget_bytes = trainer::budget_bytes, .persistent_bytes = {},\n{}"
       "      .threads = {},\n      .model_bytes = {},{}\n      .classes = {},\n      .counts_correct = {},\n"
       "      .predicted_seconds = {},\n      .predicted_by = {},\n      .libraries = {},\n"
-      "      .kernels = trainer::kernel_count,\n{}"
+      "      .runtime = &{},\n      .kernels = trainer::kernel_count,\n{}"
       "      .inputs = trainer::inputs,\n{}{}"
       "      .lives = {{trainer::lives, trainer::life_count}},\n"
       "      .step_names = {{trainer::step_names, trainer::step_count}},\n"
@@ -267,7 +272,7 @@ Result<GeneratedFile> program_source(const Source& source, const std::vector<std
           (source.options.model_identity.empty() ? "" : fmt::format("\n      .model_identity = {},", string_literal(source.options.model_identity))),
       classes(source.graph),
       (source.graph.correct.valid() ? std::string("true") : "false") + (sees_fixed_batch(source.graph) ? ", .whole_batches_only = true" : ""), plan.summary.iteration_seconds,
-      string_literal(plan.costs), string_literal(libraries),
+      string_literal(plan.costs), string_literal(libraries), stamp,
       plan.ranks > 1 ? fmt::format("      .ranks = {}, .plan_hash = {:#x}, .predicted_reduce_seconds = {}, .join = dist::join,\n", plan.ranks,
                                    hash_of(plan), plan.summary.reduce_seconds)
                      : "",

@@ -76,6 +76,7 @@ struct Program {
   double predicted_seconds = 0;    // of an iteration; 0: unknown
   const char* predicted_by = "";   // profiled | modelled
   const char* libraries = "";      // that the plan was made for: "cuda 13.0, cudnn 9.19.0"
+  const char* runtime = nullptr;   // a symbol of the library that this program was generated for
   size_t kernels = 0;              // size of a KernelSet
   // Of several ranks: what all of them must agree on, and how a process becomes one of them (runtime/dist/ranks.h).
   int64_t ranks = 1;

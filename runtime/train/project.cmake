@@ -7,7 +7,11 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 # Another compiler warns of other things: that ends our tests, and nobody else's build.
 option(PLIMSOLL_WERROR "warnings are errors" OFF)
-set(PLIMSOLL_RUNTIME "" CACHE PATH "a build directory of Plimsoll: link its runtime instead of building runtime/ here")
+set(PLIMSOLL_RUNTIME "" CACHE PATH "a build directory of Plimsoll, or PREFIX/lib/plimsoll: link its runtime instead of building runtime/ here")
+if(NOT PLIMSOLL_RUNTIME AND (Plimsoll_ROOT OR Plimsoll_DIR))
+  find_package(Plimsoll CONFIG REQUIRED)
+  set(PLIMSOLL_RUNTIME ${Plimsoll_RUNTIME})
+endif()
 
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wall> $<$<COMPILE_LANGUAGE:CXX>:-Wextra>)
 if(PLIMSOLL_WERROR)

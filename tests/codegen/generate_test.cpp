@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "codegen/carried.h"
 #include "codegen/generate.h"
 #include "codegen/identifiers.h"
 #include "codegen/text.h"
@@ -41,6 +42,9 @@ std::string program_text(const std::vector<GeneratedFile>& files) {
   std::string text;
   for (const GeneratedFile& file : files)
     if (!file.path.starts_with("runtime/") && file.path != "CMakeLists.txt" && file.path != "LICENSE") text += "=== " + file.path + "\n" + file.contents;
+  // It changes with every source of the runtime.
+  const std::string stamp(runtime_stamp());
+  for (size_t at; (at = text.find(stamp)) != std::string::npos;) text.replace(at, stamp.size(), "STAMP");
   return text;
 }
 

@@ -123,6 +123,19 @@ TEST_CASE("a model with names out of a bad dream still becomes a trainer") {
   CHECK(project.run("--data synthetic --steps 1") == 0);
 }
 
+TEST_CASE("a program does not link with a runtime library of other sources") {
+  TrainerProject project(generated(regression(4), 4, 0), "");
+  std::string program = project.read("program.cpp");
+  const size_t at = program.find("plimsoll_runtime_");
+  REQUIRE(at != std::string::npos);
+  const std::string symbol = program.substr(at, program.find(';', at) - at);
+  CHECK(project.read("runtime/stamp.cpp").find("const char " + symbol + " = 0;") != std::string::npos);
+  for (size_t found = at; found != std::string::npos; found = program.find(symbol, found + 1)) program.replace(found, symbol.size(), "plimsoll_runtime_0123456789abcdef");
+  project.write("program.cpp", program);
+  CHECK(project.build(kWithRuntime) != 0);
+  CHECK(project.output().find("undefined reference to `plimsoll_runtime_0123456789abcdef'") != std::string::npos);
+}
+
 TEST_CASE("tensors with the names of keywords, macros and the runtime compile") {
   const char* const names[] = {"int", "Round", "read", "none", "NULL", "stdin", "forward_0", "MatMul", "mat_mul_0", "lives", "a.b", "a_b", "K", "I"};
   for (size_t first = 0; first < std::size(names); first += 7) {
