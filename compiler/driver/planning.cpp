@@ -73,6 +73,7 @@ Result<Plannable> prepare_plans(const PlanningRequest& asked, const Messages& me
   const ModelRequest& of_model = asked.of_model;
   PLIMSOLL_ASSIGN(HostBudget host_budget, host_budget_of(asked, purpose));
   PLIMSOLL_ASSIGN(ImportedModel model, import_model(of_model, purpose != PlanFor::report));
+  messages.detail(fmt::format("read {}: {}", of_model.model, counted(static_cast<int64_t>(model.network.nodes.size()), "node")));
   const PaperRules* const as_paper = find_rules(asked.rules);
   std::vector<std::string> notes = model.notes;
   if (!as_paper) {
@@ -83,6 +84,7 @@ Result<Plannable> prepare_plans(const PlanningRequest& asked, const Messages& me
   tell(model, notes, messages);
   if (purpose == PlanFor::report) model.file.reset();
   PLIMSOLL_ASSIGN(OpenedCosts opened, open_costs(asked, purpose, messages));
+  messages.detail(fmt::format("costs are {} of {}", opened.source, opened.device));
   std::optional<Plan> other;
   if (!asked.algorithms_of.empty()) {
     PLIMSOLL_ASSIGN(other, read_plan(asked.algorithms_of));
@@ -100,6 +102,9 @@ Result<Plannable> prepare_plans(const PlanningRequest& asked, const Messages& me
   PLIMSOLL_ASSIGN(LaidOut laid_out, as_paper ? as_counted() : as_trained());
   TaskGraph graph = std::move(laid_out.graph);
   graph.ranks = asked.ranks;
+  messages.detail(fmt::format("task graph: {}, {}{}", counted(static_cast<int64_t>(graph.tasks.size()), "task"),
+                              counted(static_cast<int64_t>(graph.tensors.size()), "tensor"),
+                              laid_out.layout.empty() ? "" : ", images " + laid_out.layout));
 
   // Beyond this point the task graph stays as it is: plans answer it.
 
@@ -254,6 +259,8 @@ Result<Planned> plan_model(const PlanningRequest& asked, const OnePlanRequest& o
     request.observe = [&](const std::string& pass, const Plan& plan) { dump.after(pass, plan); };
   PLIMSOLL_ASSIGN(Plan plan, checked_plan(plannable, request));
   PLIMSOLL_TRY(dump.finish(plannable.model.network, plannable.graph));
+  messages.detail(fmt::format("planned by {} and checked: {}, arena of {}", plan.policy, counted(static_cast<int64_t>(plan.steps.size()), "step"),
+                              format_bytes(plan.summary.arena_bytes)));
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;  // of this plan, not of another to compare it with
   plan.summary.planning_seconds = elapsed.count();
   PLIMSOLL_TRY(one.what_if ? ask_for_more(plannable, request, *one.what_if, plan) : note_what_more_would_buy(plannable, request, plan));

@@ -35,7 +35,7 @@ class CompareCommand final : public Command {
         html_("html", cl::value_desc("FILE.html"), cl::desc("a page with plots, self-contained, instead of tables"), cl::sub(sub)) {}
 
   Status run() override {
-    const Console console(options_.quiet);
+    const Console console(options_.quiet, options_.verbose);
     std::vector<SizeSpec> sizes;
     for (const std::string& text : budgets_) {
       PLIMSOLL_ASSIGN(const SizeSpec size, parse_size("--budget", text));

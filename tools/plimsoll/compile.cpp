@@ -27,7 +27,7 @@ class CompileCommand final : public Command {
         json_("json", cl::desc("the plan's figures as JSON, to stdout"), cl::sub(sub)) {}
 
   Status run() override {
-    const Console console(options_.quiet);
+    const Console console(options_.quiet, options_.verbose);
     PLIMSOLL_ASSIGN(PlanningRequest planning, request_of(options_));
     PLIMSOLL_ASSIGN(OnePlanRequest plan, request_of(one_));
     PLIMSOLL_ASSIGN(const Planned planned, compile({.planning = std::move(planning),

@@ -57,7 +57,7 @@ class FrontierCommand final : public Command {
         html_("html", cl::value_desc("FILE.html"), cl::desc("a page with a plot, self-contained, instead of the table"), cl::sub(sub)) {}
 
   Status run() override {
-    const Console console(options_.quiet);
+    const Console console(options_.quiet, options_.verbose);
     PLIMSOLL_TRY(find_policy(policy_));
     PLIMSOLL_ASSIGN(const PlanningRequest asked, request_of(options_));
     PLIMSOLL_ASSIGN(const Plannable plannable, prepare_plans(asked, console.messages(), PlanFor::report));

@@ -23,7 +23,7 @@ class PlanCommand final : public Command {
         json_("json", cl::desc("the plan's figures as JSON, to stdout; the plan goes where -o says, or nowhere"), cl::sub(sub)) {}
 
   Status run() override {
-    const Console console(options_.quiet);
+    const Console console(options_.quiet, options_.verbose);
     PLIMSOLL_ASSIGN(const PlanningRequest request, request_of(options_));
     PLIMSOLL_ASSIGN(const OnePlanRequest one, request_of(one_));
     PLIMSOLL_ASSIGN(const Planned planned, plan_model(request, one, console.messages(), PlanFor::report));
