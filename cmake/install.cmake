@@ -3,6 +3,7 @@
 #
 #   bin/plimsoll                                    the compiler
 #   libexec/plimsoll/plimsoll-profile-TARGET        the profilers, which the compiler runs
+#   lib/plimsoll/libplimsoll_BACKEND.a              the runtime, for trainers that do not build what they carry; PlimsollConfig.cmake
 #   share/man/man1/plimsoll.1, completions          what `plimsoll man` and `plimsoll completion` print
 #   share/doc/plimsoll/                             LICENSE, NOTICE
 include(GNUInstallDirs)
@@ -19,6 +20,18 @@ foreach(backend host cuda)
     install(TARGETS plimsoll-profile-${backend} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/plimsoll)
   endif()
 endforeach()
+set(runtimes "")
+foreach(library host ranks_host cuda ranks_cuda)
+  if(TARGET plimsoll_${library} AND NOT SKBUILD)  # a wheel goes to other processors than the one that its kernels are compiled for
+    list(APPEND runtimes plimsoll_${library})
+  endif()
+endforeach()
+if(runtimes)
+  install(TARGETS ${runtimes} ARCHIVE DESTINATION lib/plimsoll)
+  include(CMakePackageConfigHelpers)
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/PlimsollConfigVersion.cmake COMPATIBILITY ExactVersion)
+  install(FILES cmake/PlimsollConfig.cmake ${PROJECT_BINARY_DIR}/PlimsollConfigVersion.cmake DESTINATION lib/plimsoll)
+endif()
 install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # plimsoll_generated(OUT arguments…): what `plimsoll arguments…` prints, as a file.
@@ -41,7 +54,7 @@ install(FILES ${PROJECT_BINARY_DIR}/share/_plimsoll DESTINATION ${CMAKE_INSTALL_
 install(FILES ${PROJECT_BINARY_DIR}/share/plimsoll.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
 # What is installed, and nothing else.
-add_custom_target(plimsoll_installed DEPENDS plimsoll plimsoll_generated)
+add_custom_target(plimsoll_installed DEPENDS plimsoll plimsoll_generated ${runtimes})
 foreach(backend host cuda)
   if(TARGET plimsoll-profile-${backend})
     add_dependencies(plimsoll_installed plimsoll-profile-${backend})

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "codegen/source.h"
+#include "codegen/text.h"
 
 namespace plimsoll {
 
@@ -12,7 +13,15 @@ Result<std::vector<GeneratedFile>> generate(const TaskGraph& given, const Plan& 
   PLIMSOLL_CHECK(plan.tasks.size() == graph.tasks.size() && plan.tensors.size() == graph.tensors.size(),
                  "the plan was made for another graph");
   PLIMSOLL_CHECK(has_backend(plan), "there is no backend for target '" + plan.target_kind + "'");
-  const Source source{graph, plan, options, kernels_of(graph, plan), AddressTable(plan), HostSlotTable(plan)};
+  KernelTable kernels = kernels_of(graph, plan);
+  Identifiers identifiers;
+  for (const KernelUse& use : kernels.uses) {
+    identifiers.reserve(use.name);
+    identifiers.reserve(use.task.kernel);
+  }
+  AddressTable addresses(graph, plan, identifiers);
+  HostSlotTable host_slots(graph, plan, identifiers);
+  const Source source{graph, plan, options, std::move(kernels), std::move(addresses), std::move(host_slots)};
 
   std::vector<std::string> kernel_functions;
   std::vector<StepFunction> step_functions;
@@ -24,6 +33,7 @@ Result<std::vector<GeneratedFile>> generate(const TaskGraph& given, const Plan& 
   files.push_back(std::move(program));
   files.push_back(lives_source(source));
   files.push_back(names_source(source));
+  for (GeneratedFile& file : files) file.contents = within_columns(file.contents);
   for (GeneratedFile& file : project_files(source, files)) files.push_back(std::move(file));
   return files;
 }

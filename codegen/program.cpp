@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "codegen/carried.h"
 #include "codegen/source.h"
 #include "codegen/text.h"
 #include "compiler/ir/plan_json.h"
@@ -12,15 +13,30 @@
 namespace plimsoll {
 namespace {
 
+// One row of a table of places: "conv1_Y = 1052416,  // f32[3,4,8,8], 3072 bytes, steps 0 to 7, conv1.Y". What does not fit
+// is the start of the model's name.
+std::string place_row(const std::string& identifier, int64_t offset, std::string facts, const std::string& name) {
+  constexpr size_t kColumns = 120;
+  const std::string code = fmt::format("  {} = {},", identifier, offset);
+  std::string row = fmt::format("{:<46}  // {}", code, facts);
+  if (std::string safe = comment_safe(name); safe != identifier) {
+    const size_t room = kColumns - std::min(kColumns, row.size() + 2);
+    if (safe.size() > room && room > 24) safe = "..." + safe.substr(safe.size() - room + 3);
+    if (safe.size() <= room) row += ", " + safe;
+  }
+  return row + "\n";
+}
+
 std::string addresses(const Source& source) {
   std::string text;
   for (const TensorId id : ids_of(source.graph.tensors)) {
     const Tensor& tensor = source.graph.tensors[id];
     for (const Address& address : source.addresses.all()[id]) {
       const Residency& at = *address.residency;
-      text += fmt::format("inline constexpr int64_t {} = {};  // {} {}, {} bytes, {}\n", address.name, at.offset,
-                          comment_safe(tensor.name), to_string(tensor.type.at(source.plan.rank_samples())), at.bytes,
-                          at.first_step < 0 ? "always" : fmt::format("steps {} to {}", at.first_step, at.last_step));
+      text += place_row(address.name, at.offset,
+                        fmt::format("{}, {} bytes, {}", to_string(tensor.type.at(source.plan.rank_samples())), at.bytes,
+                                    at.first_step < 0 ? "always" : fmt::format("steps {} to {}", at.first_step, at.last_step)),
+                        tensor.name);
     }
   }
   return text;
@@ -30,8 +46,8 @@ std::string host_slots(const Source& source) {
   std::string text;
   for (const TensorId id : ids_of(source.graph.tensors))
     for (const int64_t offset : source.host_slots.all()[id])
-      text += fmt::format("inline constexpr int64_t {} = {};  // {}, {} bytes\n", source.host_slots.name(id, offset), offset,
-                          comment_safe(source.graph.tensors[id].name), source.plan.tensors[id].bytes);
+      text += place_row(source.host_slots.name(id, offset), offset, fmt::format("{} bytes", source.plan.tensors[id].bytes),
+                        source.graph.tensors[id].name);
   return text;
 }
 
@@ -141,7 +157,6 @@ int64_t classes(const TaskGraph& graph) {
   return 0;
 }
 
-// Of the task that makes the tensor there; "" where it is given or copied.
 // FNV-1a (Fowler, Noll, Vo) of the plan but for how long it took to make: ranks that work together have one plan.
 uint64_t hash_of(Plan plan) {
   plan.summary.planning_seconds = 0;
@@ -150,6 +165,7 @@ uint64_t hash_of(Plan plan) {
   return hash;
 }
 
+// Of the task that makes the tensor there; "" where it is given or copied.
 std::string layer_of(const Source& source, const Residency& residency) {
   const StepId first(residency.first_step);
   if (residency.first_step < 0 || source.plan.steps[first].kind != StepKind::compute) return "";
@@ -202,11 +218,12 @@ GeneratedFile program_header(const Source& source) {
                       plan.summary.arena_bytes, plan.budget_bytes,
                       plan.budget_bytes ? "of device memory" : "none was given");
   if (plan.budget_bytes) text += "static_assert(arena_bytes <= budget_bytes);\n";
-  text += "\n// Where each tensor lies in the arena, and when. A second place of a tensor is its name with _2.\n";
-  text += addresses(source);
+  text += "\n// Where each tensor lies in the arena: its first byte, its shape and size, the first and the last step that touches it\n"
+          "// there, its name in the model. A tensor that comes back to another place is there as NAME_at2.\n";
+  text += fmt::format("enum Place : int64_t {{\n{}}};\n", addresses(source));
   if (plan.summary.host_pool_bytes > 0) {
     text += fmt::format("\ninline constexpr int64_t host_pool_bytes = {};\n", plan.summary.host_pool_bytes);
-    text += "\n// Where each offloaded tensor waits in the host pool.\n" + host_slots(source);
+    text += fmt::format("\n// Where each offloaded tensor waits in the host pool.\nenum HostPlace : int64_t {{\n{}}};\n", host_slots(source));
   }
   text += "\n// The distinct kernels.\nenum KernelIndex : size_t {\n";
   for (const KernelUse& use : source.kernels.uses) text += fmt::format("  {},\n", use.name);
@@ -244,8 +261,12 @@ Result<GeneratedFile> program_source(const Source& source, const std::vector<std
   if (parameter_count)
     text += "\n// Name, as it lies in the arena, where, its first byte in the file of the weights, what it is.\n"
             "const ProgramParameter parameters[] = {\n" + parameter_rows + "};\n";
+  const std::string stamp = fmt::format("plimsoll_runtime_{}", runtime_stamp());
+  text += fmt::format("\n}}  // namespace trainer\n\n"
+                      "// Only a runtime library of the sources in runtime/ defines this. Another does not link: build runtime/, as is done\n"
+                      "// without PLIMSOLL_RUNTIME, or generate the program anew with the compiler that the library came with.\n"
+                      "extern \"C\" const char {};\n\n", stamp);
   text += fmt::format(
-      "\n}}  // namespace trainer\n\n"
       "const Program& program() {{\n"
       "  static const Program the_program{{\n"
       "      .model = {},\n      .generator = {},\n"
@@ -253,7 +274,7 @@ Result<GeneratedFile> program_source(const Source& source, const std::vector<std
       "      .arena_bytes = trainer::arena_bytes, .budget_bytes = trainer::budget_bytes, .persistent_bytes = {},\n{}"
       "      .threads = {},\n      .model_bytes = {},{}\n      .classes = {},\n      .counts_correct = {},\n"
       "      .predicted_seconds = {},\n      .predicted_by = {},\n{}      .libraries = {},\n"
-      "      .kernels = trainer::kernel_count,\n{}"
+      "      .runtime = &{},\n      .kernels = trainer::kernel_count,\n{}"
       "      .inputs = trainer::inputs,\n{}{}"
       "      .lives = {{trainer::lives, trainer::life_count}},\n"
       "      .step_names = {{trainer::step_names, trainer::step_count}},\n"
@@ -268,7 +289,7 @@ Result<GeneratedFile> program_source(const Source& source, const std::vector<std
       (source.graph.correct.valid() ? std::string("true") : "false") + (sees_fixed_batch(source.graph) ? ", .whole_batches_only = true" : ""), plan.summary.iteration_seconds,
       string_literal(plan.costs),
       update_kernel(source.graph).empty() ? "" : fmt::format("      .update_kernel = {},\n", string_literal(update_kernel(source.graph))),
-      string_literal(libraries),
+      string_literal(libraries), stamp,
       plan.ranks > 1 ? fmt::format("      .ranks = {}, .plan_hash = {:#x}, .predicted_reduce_seconds = {}, .join = dist::join,\n", plan.ranks,
                                    hash_of(plan), plan.summary.reduce_seconds)
                      : "",

@@ -35,6 +35,9 @@ constexpr KernelFile kKernelFiles[] = {
 // sources are listed. Which backends there are is nowhere else to be known.
 constexpr std::string_view kTemplate = "trainer.cmake";
 
+// Defines the symbol that program.cpp refers to.
+constexpr std::string_view kStamp = "runtime/stamp.cpp.in";
+
 struct Backend {
   std::string folder;  // "runtime/host/"
   std::string project;
@@ -66,6 +69,14 @@ bool of_needless_ranks(std::string_view path, const Plan& plan) {
   return path.find('/', kRanks.size()) != std::string_view::npos && !path.starts_with(fmt::format("{}{}/", kRanks, plan.target_kind));
 }
 
+// Everywhere.
+std::string replaced(std::string text, std::string_view what, const std::string& by) {
+  size_t at = text.find(what);
+  PLIMSOLL_CHECK(at != std::string::npos, "a template lost its mark");
+  for (; at != std::string::npos; at = text.find(what, at + by.size())) text.replace(at, what.size(), by);
+  return text;
+}
+
 std::vector<GeneratedFile> carried(const Source& source, const Backend& backend) {
   std::set<std::string> of_kernels, used;
   for (const KernelFile& row : kKernelFiles) {
@@ -78,6 +89,10 @@ std::vector<GeneratedFile> carried(const Source& source, const Backend& backend)
   for (const EmbeddedFile& file : carried_files()) {
     const std::string path(file.path), stem = path.substr(0, path.rfind('.'));
     if (of_kernels.contains(stem) && !used.contains(stem)) continue;
+    if (path == kStamp) {
+      files.push_back({"runtime/stamp.cpp", replaced(std::string(file.contents), "{STAMP}", std::string(runtime_stamp()))});
+      continue;
+    }
     if (path.ends_with(kTemplate) || of_another_backend(path, backend) || of_needless_ranks(path, source.plan)) continue;
     files.push_back({path, std::string(file.contents)});
   }
@@ -91,12 +106,6 @@ std::string list_of_sources(const std::vector<GeneratedFile>& files, std::string
   for (const GeneratedFile& file : files)
     if (is_source(file.path) && !file.path.ends_with("/main.cpp")) list += fmt::format("\n{}{}", indent, file.path);
   return list;
-}
-
-std::string replaced(std::string text, std::string_view what, const std::string& by) {
-  const size_t at = text.find(what);
-  PLIMSOLL_CHECK(at != std::string::npos, "a template lost its mark");
-  return text.replace(at, what.size(), by);
 }
 
 std::string inputs_text(const Source& source) {

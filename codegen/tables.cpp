@@ -48,13 +48,19 @@ KernelTable kernels_of(const TaskGraph& graph, const Plan& plan) {
 
 AddressTable::AddressTable(const Plan& plan) : of_tensor_(plan.tensors.size()) {
   for (const Residency& residency : plan.residencies) of_tensor_[residency.tensor].push_back({"", &residency});
-  for (const TensorId tensor : ids_of(plan.tensors)) {
-    std::vector<Address>& addresses = of_tensor_[tensor];
+  for (std::vector<Address>& addresses : of_tensor_)
     std::stable_sort(addresses.begin(), addresses.end(), [](const Address& a, const Address& b) {
       return a.residency->first_step < b.residency->first_step;
     });
+}
+
+AddressTable::AddressTable(const TaskGraph& graph, const Plan& plan, Identifiers& identifiers) : AddressTable(plan) {
+  for (const TensorId tensor : ids_of(plan.tensors)) {
+    const std::string wanted = identifier_of(graph.tensors[tensor].name);
+    std::vector<Address>& addresses = of_tensor_[tensor];
     for (size_t i = 0; i < addresses.size(); ++i)
-      addresses[i].name = i ? fmt::format("t{}_{}", tensor.value, i + 1) : fmt::format("t{}", tensor.value);
+      addresses[i].name = i ? identifiers.claim(fmt::format("{}_at{}", addresses[0].name, i + 1), tensor.value)
+                            : identifiers.claim(wanted, tensor.value);
   }
 }
 
@@ -70,7 +76,8 @@ const Address& AddressTable::at(TensorId tensor, StepId step) const {
   return address;
 }
 
-HostSlotTable::HostSlotTable(const Plan& plan) : of_tensor_(plan.tensors.size()) {
+HostSlotTable::HostSlotTable(const TaskGraph& graph, const Plan& plan, Identifiers& identifiers)
+    : of_tensor_(plan.tensors.size()), names_(plan.tensors.size()) {
   // No step copies the whole of a state that is updated in slices.
   for (const PlanTensor& tensor : plan.tensors)
     if (tensor.slice_of.valid()) of_tensor_[tensor.slice_of] = {plan.tensors[tensor.slice_of].home_offset};
@@ -79,12 +86,17 @@ HostSlotTable::HostSlotTable(const Plan& plan) : of_tensor_(plan.tensors.size())
     std::vector<int64_t>& slots = of_tensor_[step.tensor];
     if (std::find(slots.begin(), slots.end(), step.host_offset) == slots.end()) slots.push_back(step.host_offset);
   }
+  for (const TensorId tensor : ids_of(plan.tensors))
+    for (size_t i = 0; i < of_tensor_[tensor].size(); ++i)
+      names_[tensor].push_back(identifiers.claim(
+          i ? fmt::format("{}_at{}", names_[tensor][0], i + 1) : "host_" + identifier_of(graph.tensors[tensor].name), tensor.value));
 }
 
-std::string HostSlotTable::name(TensorId tensor, int64_t host_offset) const {
+const std::string& HostSlotTable::name(TensorId tensor, int64_t host_offset) const {
   const std::vector<int64_t>& slots = of_tensor_[tensor];
   const auto at = std::find(slots.begin(), slots.end(), host_offset) - slots.begin();
-  return at ? fmt::format("h{}_{}", tensor.value, at + 1) : fmt::format("h{}", tensor.value);
+  PLIMSOLL_CHECK(static_cast<size_t>(at) < slots.size(), fmt::format("tensor {} is not in the host pool there", tensor.value));
+  return names_[tensor][static_cast<size_t>(at)];
 }
 
 // From the last step to the first: who reads comes behind whoever brings it. A prefetch brings what the last offload

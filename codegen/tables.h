@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/identifiers.h"
 #include "compiler/ir/plan.h"
 #include "compiler/ir/task_graph.h"
 
@@ -29,7 +30,7 @@ Task task_of(const TaskGraph& graph, const Step& step);
 
 KernelTable kernels_of(const TaskGraph& graph, const Plan& plan);
 
-// A residency under its name: t12, and t12_2 where the tensor comes back to another place.
+// A residency under its name: conv1_Y, and conv1_Y_at2 where the tensor comes back to another place.
 struct Address {
   std::string name;
   const Residency* residency;
@@ -37,7 +38,8 @@ struct Address {
 
 class AddressTable {
  public:
-  explicit AddressTable(const Plan& plan);
+  explicit AddressTable(const Plan& plan);  // without names
+  AddressTable(const TaskGraph& graph, const Plan& plan, Identifiers& identifiers);
   // Where the tensor lies at that step; a plan that the checker accepted has exactly one answer.
   const Address& at(TensorId tensor, StepId step) const;
   const IdVector<TensorId, std::vector<Address>>& all() const { return of_tensor_; }
@@ -46,15 +48,17 @@ class AddressTable {
   IdVector<TensorId, std::vector<Address>> of_tensor_;  // each in order of time
 };
 
-// A tensor's place in the host pool under its name: h12, and h12_2 where it is offloaded to another place too.
+// A tensor's place in the host pool under its name: host_conv1_Y, and host_conv1_Y_at2 where it is offloaded to another
+// place too.
 class HostSlotTable {
  public:
-  explicit HostSlotTable(const Plan& plan);
-  std::string name(TensorId tensor, int64_t host_offset) const;
+  HostSlotTable(const TaskGraph& graph, const Plan& plan, Identifiers& identifiers);
+  const std::string& name(TensorId tensor, int64_t host_offset) const;
   const IdVector<TensorId, std::vector<int64_t>>& all() const { return of_tensor_; }
 
  private:
   IdVector<TensorId, std::vector<int64_t>> of_tensor_;  // in order of first use
+  IdVector<TensorId, std::vector<std::string>> names_;
 };
 
 // Which steps evaluation takes: the forward tasks' and whatever brings them what they read. The rest trains.

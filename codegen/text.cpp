@@ -2,7 +2,97 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
 namespace plimsoll {
+namespace {
+
+constexpr size_t kColumns = 120;
+
+// Where a comment begins, and behind which commas a line may be broken: outside of string literals, and of what is nested
+// deeper than an operand in a list of operands, if there are others.
+struct Breaks {
+  size_t comment = std::string_view::npos;
+  std::vector<size_t> after_commas;
+};
+
+Breaks breaks_of(std::string_view line) {
+  constexpr int kDeepest = 2;
+  Breaks breaks;
+  std::vector<size_t> deep;
+  bool in_string = false;
+  int depth = 0;
+  for (size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (in_string && c == '\\') ++i;
+    else if (c == '"') in_string = !in_string;
+    else if (in_string) continue;
+    else if (line.substr(i).starts_with("//")) {
+      breaks.comment = i;
+      break;
+    } else if (c == '(' || c == '{') ++depth;
+    else if (c == ')' || c == '}') --depth;
+    else if (line.substr(i).starts_with(", ")) (depth <= kDeepest ? breaks.after_commas : deep).push_back(i + 1);
+  }
+  if (breaks.after_commas.empty()) breaks.after_commas = std::move(deep);
+  return breaks;
+}
+
+// Each line is as long as it may be; the last leaves `tail` columns free where a break can do that.
+std::string broken(std::string_view code, size_t indent, size_t tail) {
+  const std::vector<size_t> breaks = breaks_of(code).after_commas;
+  std::string text;
+  size_t begin = 0;
+  for (size_t room = kColumns;; room = kColumns - indent) {
+    size_t at = code.size();
+    for (const size_t after : breaks)
+      if (after > begin && code.size() - begin + tail > room && (at == code.size() || after - begin <= room)) at = after;
+    text += code.substr(begin, at - begin);
+    if (at == code.size()) return text;
+    text += "\n" + std::string(indent, ' ');
+    begin = at + 1;  // and the space
+  }
+}
+
+std::string comment_lines(std::string_view comment, size_t indent) {
+  std::string text;
+  for (comment.remove_prefix(3);;) {
+    const size_t room = kColumns - indent - 3;
+    size_t end = comment.size() <= room ? comment.size() : comment.rfind(' ', room);
+    if (end == comment.npos || end == 0) end = std::min(comment.find(' ', 1), comment.size());
+    text += fmt::format("{}// {}", std::string(indent, ' '), comment.substr(0, end));
+    if (end == comment.size()) return text;
+    comment.remove_prefix(end + 1);
+    text += '\n';
+  }
+}
+
+std::string line_within_columns(std::string_view line) {
+  if (line.size() <= kColumns) return std::string(line);
+  const size_t indent = line.find_first_not_of(' ');
+  const Breaks breaks = breaks_of(line);
+  if (breaks.comment == indent) return line.substr(indent).starts_with("// ") ? comment_lines(line.substr(indent), indent) : std::string(line);
+  if (breaks.comment == line.npos) return broken(line, indent + 4, 0);
+  const std::string_view comment = line.substr(breaks.comment);
+  const std::string code = broken(line.substr(0, line.find_last_not_of(' ', breaks.comment - 1) + 1), indent + 4, comment.size() + 2);
+  const size_t last = code.size() - (code.rfind('\n') + 1);
+  if (last + 2 + comment.size() <= kColumns) return fmt::format("{}  {}", code, comment);
+  return fmt::format("{}\n{}", comment_lines(comment, indent), code);
+}
+
+}  // namespace
+
+std::string within_columns(std::string_view source) {
+  std::string text;
+  for (size_t begin = 0; begin < source.size();) {
+    const size_t end = std::min(source.find('\n', begin), source.size());
+    text += line_within_columns(source.substr(begin, end - begin));
+    if (end < source.size()) text += '\n';
+    begin = end + 1;
+  }
+  return text;
+}
 
 std::string comment_safe(std::string_view name) {
   constexpr size_t kLongest = 96;

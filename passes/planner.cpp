@@ -126,10 +126,13 @@ Error Planning::infeasible() {
     if (!rounds->empty()) ways_out.push_back(*rounds);
   }
   if (!policy_.share_memory) ways_out.push_back("policy 'liveness' lets tensors share memory and needs less");
-  ways_out.push_back(fits_host(least_->host_pool())
+  Error error = explain_infeasible(least_->plan, *least_->candidate->graph, policy_, budget_, ways_out);
+  // What to do comes before why.
+  error.notes.insert(error.notes.begin(),
+                     fits_host(least_->host_pool())
                          ? fmt::format("a budget of {} bytes works", least_->arena())
                          : fmt::format("a budget of {} bytes works with --host-budget {}", least_->arena(), least_->host_pool()));
-  return explain_infeasible(least_->plan, *least_->candidate->graph, policy_, budget_, ways_out);
+  return error;
 }
 
 // By whichever budget it is: the host budget, where another one would help.

@@ -80,6 +80,7 @@ struct Program {
   const char* predicted_by = "";   // profiled | modelled
   const char* update_kernel = "";    // of all trained weights: "AdamUpdate"; "": nothing is trained
   const char* libraries = "";      // that the plan was made for: "cuda 13.0, cudnn 9.19.0"
+  const char* runtime = nullptr;   // a symbol of the library that this program was generated for
   size_t kernels = 0;              // size of a KernelSet
   // Of several ranks: what all of them must agree on, and how a process becomes one of them (runtime/dist/ranks.h).
   int64_t ranks = 1;

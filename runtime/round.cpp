@@ -14,6 +14,7 @@ std::span<const int64_t> as_span(std::initializer_list<int64_t> list) { return {
 }  // namespace
 
 Round& Round::after(std::initializer_list<int32_t> steps) {
+  if (runner_) return *this;
   for (const int32_t step : steps) {
     const size_t at = static_cast<size_t>(step);
     if (at >= marked_.size() || marked_[at] == kUnmarked)
@@ -45,6 +46,7 @@ Round& Round::for_next() {
 }
 
 Round& Round::mark(int32_t step) {
+  if (runner_) return *this;
   const size_t at = static_cast<size_t>(step);
   if (at >= marked_.size()) marked_.resize(at + 1, kUnmarked);
   marked_[at] = commands_.size() - 1;
@@ -58,6 +60,10 @@ void Round::end_forward_at(int32_t step) {
 }
 
 Round& Round::tell(Command command, std::span<const int64_t> operands) {
+  if (runner_) {
+    runner_->run(told_++);
+    return *this;
+  }
   command.step = command.is_step() ? steps_++ : steps_ - 1;
   command.training_only = training_only_;
   command.with_updates = with_updates_;
@@ -103,6 +109,7 @@ Round& Round::prefetch(int64_t offset, int64_t host_offset, int64_t bytes) {
 }
 
 Round& Round::add_up(Command::Kind kind, std::initializer_list<BucketPart> bucket, int64_t workspace, int64_t workspace_bytes) {
+  if (runner_) return tell({});
   std::vector<int64_t> operands;
   for (const BucketPart& part : bucket) operands.insert(operands.end(), {part.offset, part.bytes});
   return tell({.kind = kind, .offset = workspace, .bytes = workspace_bytes}, operands);

@@ -71,8 +71,20 @@ struct Command {
   bool is_step() const { return kind != Kind::read_loss && kind != Kind::read_correct; }
 };
 
+// Does each command when it is told.
+class CommandRunner {
+ public:
+  virtual ~CommandRunner() = default;
+  virtual void run(size_t command) = 0;  // its number, in the order of issue
+};
+
 class Round {
  public:
+  Round() = default;
+  // Keeps no command: `runner` does each when it is told, so a debugger stops in a line of the program when that line runs. The
+  // order of issue serves every wait. Allocates nothing.
+  explicit Round(CommandRunner& runner) : runner_(&runner) {}
+
   // Of the step that is told next: it waits for these steps, which were marked; evaluation does without it; every round but the
   // last of an iteration does; a prefetch brings zeros in the first; an offload is left out of the last.
   Round& after(std::initializer_list<int32_t> steps);
@@ -103,6 +115,9 @@ class Round {
   // Note the round's share of the loss, and of the correctly classified samples, before their bytes are used again.
   Round& read_loss(int64_t offset);
   Round& read_correct(int64_t offset);
+
+  // With a runner: the next command is the first of a round again.
+  void begin_again() { told_ = 0; }
 
   // Any of these, as data.
   Round& tell(Command command, std::span<const int64_t> operands = {});
@@ -139,6 +154,8 @@ class Round {
   size_t forward_ = 0;
   int32_t steps_ = 0;
   size_t waits_told_ = 0;
+  CommandRunner* runner_ = nullptr;
+  size_t told_ = 0;  // to the runner
   bool training_only_ = false, with_updates_ = false, from_zero_ = false, for_next_ = false;
 };
 

@@ -44,10 +44,17 @@ struct RoundResult {
 
 namespace backend {
 
+enum class Overlap {
+  streams,  // steps of different streams overlap
+  // A round calls program.forward and program.backward, and each step is done when its line is called, on the calling thread: a
+  // debugger can step through the program. Nothing is recorded.
+  none,
+};
+
 class Streams {
  public:
   // All are kept, not copied. `pool` may be null when the program offloads nothing.
-  Streams(const Program& program, const Round& round, const Arena& arena, HostPool* pool);
+  Streams(const Program& program, const Round& round, const Arena& arena, HostPool* pool, Overlap overlap = Overlap::streams);
   ~Streams();
   Streams(const Streams&) = delete;
   Streams& operator=(const Streams&) = delete;

@@ -58,7 +58,10 @@ Result<Planned> compile(const CompileRequest& request, const Messages& messages)
     return usage(fmt::format("--rules {} builds graphs for reports, not for trainers; use `plimsoll plan`",
                              request.planning.rules));
   PLIMSOLL_ASSIGN(Planned planned, plan_model(request.planning, request.plan, messages, PlanFor::trainer));
-  if (!request.dry_run) PLIMSOLL_TRY(write(request, planned));
+  if (!request.dry_run) {
+    PLIMSOLL_TRY(write(request, planned));
+    messages.detail(fmt::format("wrote {}", request.directory));
+  }
   return planned;
 }
 

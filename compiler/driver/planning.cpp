@@ -113,6 +113,7 @@ Result<Beginning> begin(const PlanningRequest& asked, PlanFor purpose, const Mes
     PLIMSOLL_ASSIGN(made.model, import_model(made.asked.of_model, purpose != PlanFor::report));
     for (const Value& value : made.model.network.values)
       if (!value.initializer.empty()) made.weights.insert(value.initializer);
+    messages.detail(fmt::format("read {}: {}", asked.of_model.model, counted(static_cast<int64_t>(made.model.network.nodes.size()), "node")));
   }
   if (!network) return made;
   made.model.network = std::move(*network);
@@ -162,6 +163,7 @@ Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& me
   tell(model, notes, messages);
   if (purpose == PlanFor::report) model.file.reset();
   PLIMSOLL_ASSIGN(OpenedCosts opened, open_costs(asked, purpose, messages));
+  messages.detail(fmt::format("costs are {} of {}", opened.source, opened.device));
   std::optional<Plan> other;
   if (!asked.algorithms_of.empty()) {
     PLIMSOLL_ASSIGN(other, read_plan(asked.algorithms_of));
@@ -186,6 +188,9 @@ Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& me
   TaskGraph graph = std::move(laid_out.graph);
   graph.ranks = asked.ranks;
   if (purpose == PlanFor::trainer && !asked.from.empty()) PLIMSOLL_TRY(check_weights(graph, beginning));
+  messages.detail(fmt::format("task graph: {}, {}{}", counted(static_cast<int64_t>(graph.tasks.size()), "task"),
+                              counted(static_cast<int64_t>(graph.tensors.size()), "tensor"),
+                              laid_out.layout.empty() ? "" : ", images " + laid_out.layout));
 
   // Beyond this point the task graph stays as it is: plans answer it.
 
@@ -342,6 +347,8 @@ Result<Planned> plan_model(const PlanningRequest& asked, const OnePlanRequest& o
   PLIMSOLL_ASSIGN(Plan plan, checked_plan(plannable, request));
   dump.after("check", plan);
   PLIMSOLL_TRY(dump.finish(plannable.graph));
+  messages.detail(fmt::format("planned by {} and checked: {}, arena of {}", plan.policy, counted(static_cast<int64_t>(plan.steps.size()), "step"),
+                              format_bytes(plan.summary.arena_bytes)));
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;  // of this plan, not of another to compare it with
   plan.summary.planning_seconds = elapsed.count();
   PLIMSOLL_TRY(one.what_if ? ask_for_more(plannable, request, *one.what_if, plan) : note_what_more_would_buy(plannable, request, plan));

@@ -87,10 +87,10 @@ struct Timed {
 
 }  // namespace
 
-class Streams::Player {
+class Streams::Player final : CommandRunner {
  public:
-  Player(const Program& program, const Round& round, const Arena& arena, HostPool* pool)
-      : arena_(arena.data()), pool_(pool), names_(program.step_names), round_(round),
+  Player(const Program& program, const Round& round, const Arena& arena, HostPool* pool, Overlap overlap)
+      : program_(overlap == Overlap::none ? &program : nullptr), arena_(arena.data()), pool_(pool), names_(program.step_names), round_(round),
         changing_(cuda::changing_on_device()), operands_of_(round.commands().size()), issued_(round.commands().size()) {
     for (const Command& command : round.commands()) {
       if (command.is_step()) used_[static_cast<size_t>(command.stream())] = true;
@@ -107,14 +107,14 @@ class Streams::Player {
     if (job.times) begin_times();
     const Kind kind{job.kernels, job.context.training, job.first && begins_with_zeros_, job.last, job.samples};
     Recording& recording = recordings_[kind];
-    if (job.may_record && recording.warm && !job.times && is_recorded(recording)) {
+    if (job.may_record && !program_ && recording.warm && !job.times && is_recorded(recording)) {
       bring_loads_up_to_date(recording);
       check(cudaGraphLaunch(recording.graph.get(), compute()), "cudaGraphLaunch of a round");
     } else {
       issue(recording, false);
       recording.warm = true;
     }
-    finish();
+    finish(compute(), "a round (--no-overlap says which step)");
     if (job.times) tell_times();
     RoundResult result{.not_recorded = recording.why_not};
     for (size_t i = 0; i < recording.losses; ++i) result.loss += exchange_->loss[i];
@@ -131,10 +131,10 @@ class Streams::Player {
 
  private:
   // Nobody here can know whether the device works or waits for another rank's.
-  void finish() const {
+  void finish(cudaStream_t stream, const char* what) const {
     std::optional<dist::Pulse::Wait> wait;
     if (job_.ranks) wait.emplace(job_.ranks->pulse(), dist::Pulse::Doing::wait_for_device);
-    check(cudaStreamSynchronize(compute()), "a round (--no-graph under compute-sanitizer says which kernel)");
+    check(cudaStreamSynchronize(stream), what);
   }
 
   cudaStream_t stream(size_t i) const { return streams_[i].get(); }
@@ -187,7 +187,8 @@ class Streams::Player {
     for (size_t lane = 1; lane < kStreams; ++lane)
       if (used_[lane]) wait(stream(lane), begun_);
     const size_t count = job_.context.training ? round_.commands().size() : round_.forward_commands();
-    for (size_t i = 0; i < count; ++i)
+    if (program_) run_lines(round, count);
+    for (size_t i = 0; i < count && !program_; ++i)
       if (!issued_[i]) issue_command(i, round, records);
     for (size_t lane = 1; lane < kStreams; ++lane) {
       if (!used_[lane]) continue;
@@ -196,13 +197,28 @@ class Streams::Player {
     }
   }
 
+  void run_lines(Recording& round, size_t count) {
+    line_round_ = &round;
+    line_count_ = count;
+    lines_.begin_again();
+    program_->forward(lines_);
+    if (job_.context.training) program_->backward(lines_);
+  }
+
+  // Evaluation may end before the last line of the forward part.
+  void run(size_t i) override {
+    if (i >= line_count_) return;
+    issue_command(i, *line_round_, false);
+    finish(stream(static_cast<size_t>(round_.commands()[i].stream())), "a step");
+  }
+
   void issue_command(size_t i, Recording& round, bool records) {
     const Command& command = round_.commands()[i];
     const cudaStream_t on = stream(static_cast<size_t>(command.stream()));
     for (size_t w = first_wait_[i]; w < first_wait_[i + 1]; ++w) wait(on, events_[waits_[w]]);
     if (wanted(command)) {
       const NamedRange range(name_of(command));
-      if (command.kind == Command::Kind::update && !job_.times && update_together(i)) return;
+      if (command.kind == Command::Kind::update && !job_.times && !program_ && update_together(i)) return;
       if (job_.times) act_timed(i, command, on, round);
       else act(i, command, on, round, records);
     }
@@ -375,6 +391,10 @@ class Streams::Player {
 
   static constexpr size_t kNobody = static_cast<size_t>(-1);
 
+  const Program* const program_;  // whose lines do their steps themselves; null: streams overlap
+  Round lines_{static_cast<CommandRunner&>(*this)};
+  Recording* line_round_ = nullptr;
+  size_t line_count_ = 0;
   std::byte* const arena_;
   HostPool* const pool_;
   const std::span<const char* const> names_;
@@ -399,8 +419,8 @@ class Streams::Player {
   RoundJob job_;
 };
 
-Streams::Streams(const Program& program, const Round& round, const Arena& arena, HostPool* pool)
-    : player_(std::make_unique<Player>(program, round, arena, pool)) {}
+Streams::Streams(const Program& program, const Round& round, const Arena& arena, HostPool* pool, Overlap overlap)
+    : player_(std::make_unique<Player>(program, round, arena, pool, overlap)) {}
 
 Streams::~Streams() = default;
 

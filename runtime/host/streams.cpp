@@ -85,12 +85,12 @@ struct Lane {
 
 }  // namespace
 
-class Streams::Player {
+class Streams::Player final : CommandRunner {
  public:
-  Player(const Program& program, const Round& round, const Arena& arena, HostPool* pool)
-      : arena_(arena.data()), pool_(pool), watch_(program.lives, arena.data(), program.arena_bytes),
+  Player(const Program& program, const Round& round, const Arena& arena, HostPool* pool, Overlap overlap)
+      : program_(overlap == Overlap::none ? &program : nullptr), arena_(arena.data()), pool_(pool), watch_(program.lives, arena.data(), program.arena_bytes),
         beside_{false, program.host_pool_bytes > 0, program.host_pool_bytes > 0, program.ranks > 1} {
-    if (host::Watch::in_order_of_issue()) beside_ = {};
+    if (host::Watch::in_order_of_issue() || program_) beside_ = {};
     fill(round);
     try {
       for (size_t lane = 1; lane < kStreams; ++lane)
@@ -109,7 +109,8 @@ class Streams::Player {
     watch_.begin_round();
     if (job_.times) job_.times->begin_round();
     begin_round();
-    run_lane(0);
+    if (program_) run_lines();
+    else run_lane(0);
     for (size_t lane = 1; lane < kStreams; ++lane) {
       if (!beside_[lane]) continue;
       lanes_[lane].done.wait_for(length(lanes_[lane]) + 1);
@@ -180,34 +181,47 @@ class Streams::Player {
     return job_.context.training ? static_cast<int32_t>(lane.items.size()) : lane.forward_items;
   }
 
+  void run_lines() {
+    lines_.begin_again();
+    program_->forward(lines_);
+    if (job_.context.training) program_->backward(lines_);
+  }
+
+  // All commands are of the first lane then, in the order of issue. Evaluation may end before the last line of the forward part.
+  void run(size_t command) override {
+    if (command < static_cast<size_t>(length(lanes_[0]))) run_item(0, static_cast<int32_t>(command));
+  }
+
   // After a failure the lanes run to their end and do nothing: whoever waits for them goes on.
   void run_lane(size_t stream) {
+    const int32_t items = length(lanes_[stream]);
+    for (int32_t i = 0; i < items; ++i) run_item(stream, i);
+  }
+
+  void run_item(size_t stream, int32_t i) {
     Lane& lane = lanes_[stream];
-    const int32_t items = length(lane);
-    for (int32_t i = 0; i < items; ++i) {
-      const Item& item = lane.items[static_cast<size_t>(i)];
-      for (size_t w = 0; w < item.waits; ++w) {
-        const Wait& wait = waits_[item.first_wait + w];
-        if (!lanes_[wait.stream].done.reached(wait.count)) stall(stream, lanes_[wait.stream].done, wait.count);
-        watch_.awaited(&lanes_[wait.stream].items[static_cast<size_t>(wait.count - 1)]);
-      }
-      watch_.begin_step(*item.command, *job_.kernels);
-      if (wanted(*item.command) && !failed_.load(std::memory_order_relaxed)) {
-        try {
-          if (job_.times && item.command->is_step()) act_timed(item);
-          else act(item);
-        } catch (...) {
-          if (!failing_.test_and_set()) {
-            failure_ = std::current_exception();
-            failed_.store(true, std::memory_order_release);
-          }
+    const Item& item = lane.items[static_cast<size_t>(i)];
+    for (size_t w = 0; w < item.waits; ++w) {
+      const Wait& wait = waits_[item.first_wait + w];
+      if (!lanes_[wait.stream].done.reached(wait.count)) stall(stream, lanes_[wait.stream].done, wait.count);
+      watch_.awaited(&lanes_[wait.stream].items[static_cast<size_t>(wait.count - 1)]);
+    }
+    watch_.begin_step(*item.command, *job_.kernels);
+    if (wanted(*item.command) && !failed_.load(std::memory_order_relaxed)) {
+      try {
+        if (job_.times && item.command->is_step()) act_timed(item);
+        else act(item);
+      } catch (...) {
+        if (!failing_.test_and_set()) {
+          failure_ = std::current_exception();
+          failed_.store(true, std::memory_order_release);
         }
       }
-      watch_.end_step(*item.command, *job_.kernels);
-      if (job_.ranks) job_.ranks->pulse().beat();
-      if (item.awaited) watch_.finished(&item);
-      lane.done.count_to(i + 1, item.awaited);
     }
+    watch_.end_step(*item.command, *job_.kernels);
+    if (job_.ranks) job_.ranks->pulse().beat();
+    if (item.awaited) watch_.finished(&item);
+    lane.done.count_to(i + 1, item.awaited);
   }
 
   void stall(size_t stream, const Counter& counter, int32_t count) {
@@ -261,6 +275,8 @@ class Streams::Player {
     }
   }
 
+  const Program* const program_;  // whose lines do their steps themselves; null: streams overlap
+  Round lines_{static_cast<CommandRunner&>(*this)};
   std::byte* const arena_;
   HostPool* const pool_;
   host::Watch watch_;
@@ -280,8 +296,8 @@ class Streams::Player {
   std::vector<std::thread> threads_;
 };
 
-Streams::Streams(const Program& program, const Round& round, const Arena& arena, HostPool* pool)
-    : player_(std::make_unique<Player>(program, round, arena, pool)) {}
+Streams::Streams(const Program& program, const Round& round, const Arena& arena, HostPool* pool, Overlap overlap)
+    : player_(std::make_unique<Player>(program, round, arena, pool, overlap)) {}
 
 Streams::~Streams() = default;
 

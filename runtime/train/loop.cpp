@@ -89,7 +89,7 @@ class Loop {
        Reporter& reporter, Team& team)
       : program_(program), options_(options), model_file_(model_file), data_(data), length_(length), reporter_(reporter), team_(team),
         groups_(program, options.optimizer, options.schedule.rate), device_use_(options.slack << 20),
-        machine_(program, team, {.spill = options.spill, .may_record = options.graph,
+        machine_(program, team, {.spill = options.spill, .may_record = options.graph, .overlap = options.overlap,
                                  .left_over = options.last_batch == LastBatch::keep ? data.training.samples % program.batch : 0,
                                  .revalidate = options.revalidate,
                                  .groups = &groups_}),

@@ -49,7 +49,8 @@ Machine::Machine(const Program& program, Team& team, const Setup& setup)
       if (command.wanted(true, last)) copied_bytes_[last] += command.bytes;
     if (command.from_zero) zeroed_bytes_ += command.bytes;
   }
-  streams_ = std::make_unique<backend::Streams>(program, round_, arena_, pool_.get());
+  streams_ = std::make_unique<backend::Streams>(program, round_, arena_, pool_.get(),
+                                                setup.overlap ? backend::Overlap::streams : backend::Overlap::none);
 }
 
 const KernelSet& Machine::kernels_for(int64_t samples) const {

@@ -28,6 +28,7 @@ class Machine {
   struct Setup {
     std::string spill = {};  // directory of the host pool's file; "": in memory
     bool may_record = true;  // RoundJob::may_record
+    bool overlap = true;     // false: each step is done when its line of the program is called
     int64_t left_over = 0;   // samples of a short iteration; 0: there is none. Of all ranks
     bool revalidate = false;  // every kernel is as planned, or none is run
     const UpdateGroups* groups = nullptr;  // null: every update's numbers are as compiled. Lives as long as the machine

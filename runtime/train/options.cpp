@@ -254,6 +254,8 @@ constexpr Row kRows[] = {
      [](Options& o, View n, View v) { o.slack = std::min(number<int64_t>(n, v, 0), int64_t{1} << 40); }},
     {"--no-graph", "", "on a GPU: launch step by step, not as one CUDA graph; for profilers and debuggers",
      [](Options& o, View, View) { o.graph = false; }},
+    {"--no-overlap", "", "run each step when its line in steps_0.cpp is called, on the calling thread: for debuggers",
+     [](Options& o, View, View) { o.overlap = false; }},
     {"--quiet", "", "print errors only", [](Options& o, View, View) { o.quiet = true; }},
     {"--help", "", "this", [](Options& o, View, View) { o.help = true; }},
 };

@@ -54,6 +54,7 @@ struct Options {
   bool revalidate = false;  // every kernel as planned, or none
   int64_t slack = 512;      // MiB that libraries may take of a device beside the arena before somebody is told
   bool graph = true;       // cuda: a round is recorded and played as one
+  bool overlap = true;     // false: each step is done when its line of the program is called, on the calling thread
   int64_t patience = 20;   // of several ranks: seconds of silence, or of doing nothing, behind which one counts as lost; 0: for ever
   std::string measure_ranks = {};  // file: how fast they add up, instead of training
   bool quiet = false;

@@ -46,7 +46,7 @@ Exit predict(const Program& program, const Options& options, const std::string& 
   backend::start(program.threads);
   check_host_memory(program, options.spill);
   Team alone;  // one process is enough, whatever the plan is of
-  Machine machine(program, alone, {.spill = options.spill, .may_record = options.graph, .revalidate = options.revalidate, .only_output = true});
+  Machine machine(program, alone, {.spill = options.spill, .may_record = options.graph, .overlap = options.overlap, .revalidate = options.revalidate, .only_output = true});
   if (options.revalidate && !options.quiet) std::printf("%s\n", revalidated(program, machine.as_planned()).c_str());
   if (const std::string replaced = replaced_kernels(machine.replaced_kernels()); !replaced.empty())
     std::fprintf(stderr, "%s\n", replaced.c_str());

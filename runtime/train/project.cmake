@@ -7,7 +7,11 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 # Another compiler warns of other things: that ends our tests, and nobody else's build.
 option(PLIMSOLL_WERROR "warnings are errors" OFF)
-set(PLIMSOLL_RUNTIME "" CACHE PATH "a build directory of Plimsoll: link its runtime instead of building runtime/ here")
+set(PLIMSOLL_RUNTIME "" CACHE PATH "a build directory of Plimsoll, or PREFIX/lib/plimsoll: link its runtime instead of building runtime/ here")
+if(NOT PLIMSOLL_RUNTIME AND (Plimsoll_ROOT OR Plimsoll_DIR))
+  find_package(Plimsoll CONFIG REQUIRED)
+  set(PLIMSOLL_RUNTIME ${Plimsoll_RUNTIME})
+endif()
 
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wall> $<$<COMPILE_LANGUAGE:CXX>:-Wextra>)
 if(PLIMSOLL_WERROR)
@@ -30,7 +34,8 @@ function(plimsoll_trainer backend)
   cmake_parse_arguments(ARG "" "" "PROGRAM;RUNTIME" ${ARGN})
   # The program is calls and constants: optimizing it costs seconds and wins microseconds.
   plimsoll_batches(program program ${ARG_PROGRAM})
-  set_source_files_properties(${program} PROPERTIES COMPILE_OPTIONS "-O0;-U_FORTIFY_SOURCE")
+  # With its line numbers, a debugger stops in it whatever the build type (train --no-overlap).
+  set_source_files_properties(${program} PROPERTIES COMPILE_OPTIONS "-O0;-g1;-U_FORTIFY_SOURCE")
   add_executable(train runtime/train/main.cpp ${program})
   target_include_directories(train PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   set_source_files_properties(runtime/train/main.cpp PROPERTIES

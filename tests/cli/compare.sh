@@ -3,7 +3,7 @@
 plimsoll model resnet18:input=32,stem=cifar,width=8,channels=1,classes=10 -o net.onnx 2>/dev/null
 
 # Once for the reader, once for the machine; the names are the compiler's own.
-policies() { plimsoll plan --help | sed -n '/--policy=/,/^  -/p' | sed -n 's/^ \{8,\}\([a-z][^ ]*\)  .*/\1/p'; }
+policies() { plimsoll plan --help | sed -n '/^  --policy /,/^  --s/p' | sed -n 's/^ \{8,\}\([a-z][^ ]*\)  .*/\1/p'; }
 [[ $(policies | wc -l) -ge 3 ]] || fail "the help of --policy does not list the policies"
 expect 0 plimsoll compare net.onnx --batch 16 --costs k40m --effort 0 --budget 60% --budget 1KiB --budget 100%
 [[ ! -s err ]] || fail "something is said beside the table"

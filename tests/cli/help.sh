@@ -5,21 +5,32 @@ expect 0 plimsoll man; cp out page.1
 for shell in bash zsh fish; do expect 0 plimsoll completion $shell; cp out completion.$shell; done
 expect 2 plimsoll completion tcsh; says "shells: bash, zsh, fish"
 expect 0 plimsoll --help
-[[ $(grep -c '^  --[a-z]' out) -le 4 ]] || fail "an option of one subcommand shows up for all"
-commands=$(sed -n '/^SUBCOMMANDS/,/^OPTIONS/s/^  \([a-z]\+\) *- .*/\1/p' out)
-[[ $(wc -w <<<"$commands") -ge 13 ]] || fail "the help lists too few subcommands: $commands"
+! grep '^  --[a-z]' out || fail "an option of one subcommand shows up for all"
+commands=$(sed -n '/^usage:/,$s/^  \([a-z]\+\)  *[^ ].*/\1/p' out)
+cp out general
+expect 0 plimsoll help; diff general out || fail "help and --help differ"
+[[ $(wc -w <<<"$commands") -ge 17 ]] || fail "the help lists too few subcommands: $commands"
 for command in $commands; do
   for file in page.1 completion.bash completion.zsh completion.fish; do grep -q -- "\b$command\b" $file || fail "$command is not in $file"; done
   expect 0 plimsoll $command --help
-  options=$(grep -o '^ *--\?[a-z][a-z-]*' out | sed 's/^ *-*//' | sort -u)
-  # Help shows values of enumerations like options, so only what the man page has is looked up there.
+  cp out help.$command
+  expect 0 plimsoll help $command; diff help.$command out || fail "help $command and $command --help differ"
+  options=$({ grep -o '^  --\?[a-z][a-z0-9-]*' out || true; } | sed 's/^ *-*//' | sort -u)
   sed -n "/^\.SS plimsoll $command/,/^\.SS/p" page.1 | sed -n 's/^\.B \\-\(\\-\)\?\([a-z\\-]*\).*/\2/p' | tr -d '\\' | sort -u >listed
   while read -r option; do
     grep -qx -- "$option" <<<"$options" || fail "$command has no --$option, but the man page does: $options"
     for file in completion.bash completion.zsh; do grep -q -- "-$option" $file || fail "--$option of $command is not in $file"; done
     grep -q -- "__fish_seen_subcommand_from $command' -[sl] $option\b" completion.fish || fail "--$option of $command is not in fish"
   done <listed
+  diff listed <(echo "$options" | sed '/^$/d') || fail "the help of $command and the man page list other options"
+  [[ $(grep -E '.{121}' out | wc -l) -eq 0 ]] || fail "the help of $command has long lines"
 done
+# What matters most comes first, in groups; an option of no group is not forgotten.
+expect 0 plimsoll help compile
+[[ $(grep -o '^  --\?[a-z-]*' out | head -3 | xargs) == "--batch --budget -o" ]] || fail "the help of compile does not begin with what is needed"
+says "how the budget is met"; says "softmax-cross-entropy   of logits and class labels"
+! grep '^others' out || fail "an option of compile is in no group: see help.cpp"
+expect 2 plimsoll help nothing; says "'nothing' is not a subcommand"
 sed -n '/^\.SS plimsoll plan/,/^\.SS/p' page.1 | tr -d '\\' >section
 for option in budget policy batch what-if time-limit; do grep -q "^.B --$option" section || fail "plan --$option is not in the man page"; done
 

@@ -96,6 +96,9 @@ expect 2 plimsoll plan net.onnx --batch 8 --print-after nothing;      says "no p
 expect 2 plimsoll model nothing-net -o x.onnx;                        says "resnet18"
 expect 2 plimsoll model resnet18:colour=red -o x.onnx;                says "colour"
 expect 2 plimsoll model resnet18;                                     says "-o FILE.onnx"
+expect 2 plimsoll plan net.onnx --batch 8 -q -v;                      says "-q and -v exclude each other"
+expect 0 plimsoll compile net.onnx --batch 8 --costs modelled -v -o told
+for told in "s  read net.onnx: " "s  costs are modelled" "s  task graph: " "s  planned by auto and checked: " "s  wrote told"; do says "$told"; done
 expect 0 plimsoll --help
 expect 0 plimsoll compile --help;                                     says "--budget"
 expect 0 plimsoll --version;                                          says "plimsoll 0.1.0"

@@ -6,7 +6,9 @@
 #include <set>
 #include <sstream>
 
+#include "codegen/carried.h"
 #include "codegen/generate.h"
+#include "codegen/identifiers.h"
 #include "codegen/text.h"
 #include "graphs.h"
 
@@ -22,6 +24,12 @@ std::string contents(const std::vector<GeneratedFile>& files, const std::string&
   return "";
 }
 
+// With each statement on one line.
+std::string unbroken(std::string text) {
+  for (size_t at; (at = text.find(",\n")) != std::string::npos;) text.replace(at + 1, text.find_first_not_of(' ', at + 2) - at - 1, " ");
+  return text;
+}
+
 std::set<std::string> paths(const std::vector<GeneratedFile>& files) {
   std::set<std::string> all;
   for (const GeneratedFile& file : files) CHECK(all.insert(file.path).second);
@@ -34,6 +42,9 @@ std::string program_text(const std::vector<GeneratedFile>& files) {
   std::string text;
   for (const GeneratedFile& file : files)
     if (!file.path.starts_with("runtime/") && file.path != "CMakeLists.txt" && file.path != "LICENSE") text += "=== " + file.path + "\n" + file.contents;
+  // It changes with every source of the runtime.
+  const std::string stamp(runtime_stamp());
+  for (size_t at; (at = text.find(stamp)) != std::string::npos;) text.replace(at, stamp.size(), "STAMP");
   return text;
 }
 
@@ -122,7 +133,7 @@ TEST_CASE("run again, a task that remembers is another kernel, which reads what 
   for (Residency& residency : again.residencies) residency.last_step += residency.last_step >= 4;
   const auto files = generate(graph, again, {});
   REQUIRE(files.ok());
-  const std::string steps = contents(*files, "steps_0.cpp"), kernels = contents(*files, "kernels_0.cpp");
+  const std::string steps = contents(*files, "steps_0.cpp"), kernels = unbroken(contents(*files, "kernels_0.cpp"));
   CHECK(kernels.find("write(f32({n, 2})), write(f32({3}))") != std::string::npos);
   CHECK(kernels.find("write(f32({n, 2})), read(f32({3}))") != std::string::npos);
   CHECK(steps.find("r.run(mat_mul_0, {") != std::string::npos);
@@ -148,9 +159,9 @@ TEST_CASE("a tensor that comes back to another place has a second name") {
   auto files = generate(graph, twice, {});
   REQUIRE(files.ok());
   const std::string steps = contents(*files, "steps_0.cpp");
-  CHECK(steps.find("r.load(0, t0_2, 16);") != std::string::npos);
-  CHECK(steps.find("{t0_2, t3, none, t5}") != std::string::npos);
-  CHECK(contents(*files, "program.h").find("t0_2 = 4194304;") != std::string::npos);
+  CHECK(steps.find("r.load(0, x_at2, 16);") != std::string::npos);
+  CHECK(steps.find("{x_at2, d, none, w_grad}") != std::string::npos);
+  CHECK(contents(*files, "program.h").find("x_at2 = 4194304,") != std::string::npos);
 }
 
 TEST_CASE("an initializer that model.onnx does not have is an internal error") {
@@ -171,6 +182,47 @@ TEST_CASE("evaluation does not run what was moved before the loss") {
   REQUIRE(moved != std::string::npos);
   CHECK(moved < loss);
   CHECK(loss < steps.find("void backward_"));
+}
+
+TEST_CASE("identifiers are made from the model's names") {
+  CHECK(identifier_of("conv1.weight") == "conv1_weight");
+  CHECK(identifier_of("/layer1/layer1.0/conv1/Conv_output_0") == "layer1_0_conv1_Conv");
+  CHECK(identifier_of("/attn/Split_output_1") == "attn_Split_output_1");
+  CHECK(identifier_of("__a::b__") == "a_b");
+  CHECK(identifier_of("17") == "t17");
+  CHECK(identifier_of("\xe5\xb1\x82").empty());
+  CHECK(identifier_of(std::string(90, 'n') + ".weight").size() <= 48);
+  Identifiers identifiers;
+  CHECK(identifiers.claim("a_b", 3) == "a_b");
+  CHECK(identifiers.claim("a_b", 7) == "a_b_t7");
+  CHECK(identifiers.claim("", 8) == "t8");
+  CHECK(identifiers.claim("int", 9) == "int_t9");
+  CHECK(identifiers.claim("NULL", 10) == "NULL_t10");
+  CHECK(identifiers.claim("forward_3", 11) == "forward_3_t11");
+  CHECK(identifiers.claim("X", 12) == "X");
+}
+
+TEST_CASE("a line has at most 120 columns, and a string stays whole") {
+  const std::string name(60, 'a'), string = "\"" + std::string(130, ',') + "\"";
+  CHECK(within_columns("  r.run(k, {" + name + ", " + name + "}, 0);  // 7 forward\n") ==
+        "  r.run(k, {" + name + ",\n      " + name + "}, 0);  // 7 forward\n");
+  CHECK(within_columns("  f({" + string + ", 1});\n") == "  f({" + string + ",\n      1});\n");
+  CHECK(within_columns("  // " + name + " " + name + "\n") == "  // " + name + "\n  // " + name + "\n");
+  // An operand is not torn apart where there is another place.
+  CHECK(within_columns("  k.add<K>(k, {read(" + name + "), read(f32({1, 2, 3, 4})), write(f32({1, 2, 3, 4, 5, 6, 7}))});\n") ==
+        "  k.add<K>(k, {read(" + name + "), read(f32({1, 2, 3, 4})),\n      write(f32({1, 2, 3, 4, 5, 6, 7}))});\n");
+}
+
+TEST_CASE("no line of a program is longer than 120 columns") {
+  TaskGraph graph = tower(4, 3);
+  for (Tensor& tensor : graph.tensors) tensor.name = "a/module/a/module/a/module/a/module/a/module/a/module/" + tensor.name;
+  auto files = generate(graph, naive_plan(graph, 4), {});
+  REQUIRE(files.ok());
+  for (const GeneratedFile& file : *files) {
+    if (file.path.find('/') != std::string::npos || (!file.path.ends_with(".cpp") && !file.path.ends_with(".h"))) continue;
+    std::istringstream text(file.contents);
+    for (std::string line; std::getline(text, line);) CHECK(line.size() <= 120);
+  }
 }
 
 TEST_CASE("names become harmless") {

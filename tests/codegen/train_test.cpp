@@ -87,6 +87,10 @@ TEST_CASE("a generated trainer builds, takes the step that SGD takes, and finds 
   const std::vector<float> w = floats_of_bytes(saved, kHeader, 8), expected = one_step(data, 8, 0.5);
   for (size_t i = 0; i < 8; ++i) CHECK(w[i] == Approx(expected[i]).margin(1e-5));
 
+  // Each step done when its line is called: the same numbers.
+  REQUIRE(project.run("--data npy:x.npy,t.npy --no-shuffle --steps 1 --lr 0.5 --save stepped.onnx --no-overlap --test npy:x.npy,t.npy") == 0);
+  CHECK(project.read("stepped.onnx") == saved);
+
   REQUIRE(project.run("--data npy:x.npy,t.npy --epochs 100 --lr 0.5 --save trained.onnx --test npy:x.npy,t.npy "
                       "--metrics metrics.jsonl") == 0);
   const std::vector<float> trained = floats_of_bytes(project.read("trained.onnx"), kHeader, 8);
@@ -117,6 +121,35 @@ TEST_CASE("a model with names out of a bad dream still becomes a trainer") {
   INFO(project.output());
   REQUIRE(built == 0);
   CHECK(project.run("--data synthetic --steps 1") == 0);
+}
+
+TEST_CASE("a program does not link with a runtime library of other sources") {
+  TrainerProject project(generated(regression(4), 4, 0), "");
+  std::string program = project.read("program.cpp");
+  const size_t at = program.find("plimsoll_runtime_");
+  REQUIRE(at != std::string::npos);
+  const std::string symbol = program.substr(at, program.find(';', at) - at);
+  CHECK(project.read("runtime/stamp.cpp").find("const char " + symbol + " = 0;") != std::string::npos);
+  for (size_t found = at; found != std::string::npos; found = program.find(symbol, found + 1)) program.replace(found, symbol.size(), "plimsoll_runtime_0123456789abcdef");
+  project.write("program.cpp", program);
+  CHECK(project.build(kWithRuntime) != 0);
+  CHECK(project.output().find("undefined reference to `plimsoll_runtime_0123456789abcdef'") != std::string::npos);
+}
+
+TEST_CASE("tensors with the names of keywords, macros and the runtime compile") {
+  const char* const names[] = {"int", "Round", "read", "none", "NULL", "stdin", "forward_0", "MatMul", "mat_mul_0", "lives", "a.b", "a_b", "K", "I"};
+  for (size_t first = 0; first < std::size(names); first += 7) {
+    TaskGraph graph = regression(4);
+    size_t next = first;
+    for (Tensor& tensor : graph.tensors)
+      if (next < std::size(names)) tensor.name = names[next++];
+    TrainerProject project(generated(graph, 4, 0), "");
+    const std::string sources = " steps_0.cpp program.cpp kernels_0.cpp lives.cpp";
+    const int compiled = project.shell("cd " + project.path("") + " && for source in" + sources +
+                                       "; do c++ -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I . $source || exit 1; done");
+    INFO(project.output());
+    CHECK(compiled == 0);
+  }
 }
 
 TEST_CASE("a trainer keeps its promises at the command line") {

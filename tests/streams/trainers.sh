@@ -13,7 +13,8 @@ train() { "$1/build/train" --data npy:x.npy,y.npy --test npy:x.npy,y.npy --epoch
 train kept kept.onnx
 train mixed memory.onnx
 train mixed file.onnx --spill .
-for other in memory file; do
+train mixed stepped.onnx --no-overlap
+for other in memory file stepped; do
   $python "$PLIMSOLL_E2E/weights.py" kept.onnx $other.onnx 0
   diff <(grep -o 'loss.*of 160' kept.onnx.out) <(grep -o 'loss.*of 160' $other.onnx.out) || fail "$other: other results"
 done
@@ -30,10 +31,20 @@ echo "arena $arena pool $pool resident: in memory $(resident memory), in a file 
 
 # Once it trains, its own code allocates nothing.
 allocations() {
-  LD_PRELOAD="$PLIMSOLL_ALLOCATION_COUNTER" mixed/build/train --data npy:x.npy,y.npy --quiet --spill . --steps "$1" 2>&1
+  LD_PRELOAD="$PLIMSOLL_ALLOCATION_COUNTER" mixed/build/train --data npy:x.npy,y.npy --quiet --spill . --steps "$@" 2>&1
 }
 [[ $(allocations 1) == "own allocations "* ]] || fail "allocations are not counted"
 [[ $(allocations 1) == "$(allocations 4)" ]] || fail "allocates while it trains: $(allocations 1), $(allocations 4)"
+
+[[ $(allocations 1 --no-overlap) == "$(allocations 4 --no-overlap)" ]] || fail "allocates while each step is done when its line is called"
+
+# A debugger stops in the line of a step when that step is done, on the thread that trains.
+if command -v gdb >/dev/null; then
+  line=$(grep -n 'r.run(conv_forward' mixed/steps_0.cpp | sed -n 2p | cut -d : -f 1)
+  gdb -q -batch -iex 'set debuginfod enabled off' -ex 'set confirm off' -ex "break steps_0.cpp:$line" -ex 'break plimsoll::backend::Streams::play' -ex run \
+    -ex 'delete 2' -ex continue -ex where --args mixed/build/train --data synthetic --quiet --steps 1 --no-overlap >debugger.out 2>&1 || true
+  grep -q "steps_0.cpp:$line" debugger.out && grep -q '#.*Streams::.*play' debugger.out || { tail -20 debugger.out; fail "a debugger does not stop in a step's line"; }
+fi
 
 expect 7 mixed/build/train --data synthetic --quiet --steps 1 --spill no/such/place;  says "no/such/place"
 ( ulimit -f 64; expect 7 mixed/build/train --data synthetic --quiet --steps 1 --spill . ); says "of the host pool"

@@ -101,8 +101,8 @@ def run(command):
 
 def policies_of(plimsoll):
     """In the order of the table of policies, as `plimsoll plan --help` prints it."""
-    table = run([plimsoll, "plan", "--help"]).split("--policy=")[1].split("\n  -")[0]
-    return re.findall(r"^ {8,}([a-z][^ ]*)  ", table, re.MULTILINE)
+    table = re.split(r"\n  --policy[ =]", run([plimsoll, "plan", "--help"]))[1].split("\n  -")[0]
+    return re.findall(r"^ {8,}([a-z][^ \n]*)  ", table, re.MULTILINE)
 
 
 def networks_of(plimsoll):

@@ -8,6 +8,7 @@
 #include "compiler/support/counted.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
+#include "tools/plimsoll/json.h"
 
 namespace plimsoll {
 namespace {
@@ -19,13 +20,16 @@ class CacheCommand final : public Command {
  public:
   CacheCommand()
       : Command("cache", "the measured times that are kept: plimsoll cache, plimsoll cache --clear"),
-        clear_("clear", cl::desc("delete them: the next command that needs them measures again"), cl::sub(sub)) {}
+        clear_("clear", cl::desc("delete them: the next command that needs them measures again"), cl::sub(sub)),
+        json_("json", cl::desc("the list as JSON, to stdout"), cl::sub(sub)) {}
 
   Status run() override {
     const std::string directory = default_cache_directory();
     if (directory.empty())
       return Error{ExitCode::environment, "neither HOME nor XDG_CACHE_HOME is set: measured times are not kept"};
     const std::vector<CacheFile> files = cache_files(directory);
+    if (clear_ && json_) return Error{ExitCode::usage, "--json is of the list, and --clear prints none"};
+    if (json_) return list_as_json(directory, files);
     return clear_ ? clear(directory, files) : list(directory, files);
   }
 
@@ -57,7 +61,16 @@ class CacheCommand final : public Command {
     return {};
   }
 
-  cl::opt<bool> clear_;
+  static Status list_as_json(const std::string& directory, const std::vector<CacheFile>& files) {
+    std::vector<std::string> objects;
+    for (const CacheFile& file : files)
+      objects.push_back(JsonObject().add("file", fs::path(file.path).filename().string()).add("tasks", file.tasks).add("bytes", file.bytes)
+                            .add("measured_on", file.key).text());
+    fmt::print("{}\n", JsonObject().add("directory", directory).add_text("files", json_list(objects)).text());
+    return {};
+  }
+
+  cl::opt<bool> clear_, json_;
 };
 
 }  // namespace

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "passes/policies.h"
 #include "tools/plimsoll/option_table.h"
+#include "tools/plimsoll/suggestions.h"
 
 namespace plimsoll {
 namespace {
@@ -31,20 +34,15 @@ string_view option_name(string_view argument) {
   return argument.substr(0, argument.find('='));
 }
 
-// Flags of the trainers that are made, without those that commands have too. tests/e2e/keep_best.sh holds the list to a trainer's --help.
-constexpr string_view kOfTrainers[] = {
-    "beta1", "beta2", "checkpoint", "checkpoint-every", "checkpoint-optional", "color-jitter", "data", "early-stop", "epochs", "epsilon", "eval-data",
-    "eval-every", "flip", "group", "init", "keep", "keep-best", "last", "lr", "lr-gamma", "lr-min", "lr-range-test", "lr-schedule", "lr-step", "mean",
-    "measure-ranks", "metrics", "no-decay-on-norms-and-biases", "no-graph", "no-shuffle", "normalize", "on-nan", "patience", "predict", "random-crop",
-    "random-resized-crop", "resize", "resume", "revalidate", "save", "seed", "slack", "spill", "std", "steps", "warmup"};
-
 Error unknown_option(const Command& command, const Commands& commands, string_view given, string_view name) {
   std::string text = fmt::format("there is no option '{}' of `plimsoll {}`", given.substr(0, given.find('=')), command.sub.getName().str());
+  if (const std::optional<std::string> meant = option_called(name); meant && find_option(command.sub, *meant))
+    return wrong(fmt::format("{}\nDid you mean '{}'?", text, with_dashes(*meant)));
   std::vector<std::string> others;
   for (const auto& other : commands)
     if (const cl::Option* const there = find_option(other->sub, name); there && is_own(other->sub, *there)) others.push_back(other->sub.getName().str());
   const std::string elsewhere = others.empty() ? "" : fmt::format("; {} {} it", fmt::join(others, ", "), others.size() == 1 ? "has" : "have");
-  if (std::ranges::find(kOfTrainers, name) != std::end(kOfTrainers))
+  if (is_of_trainer(name))
     return wrong(fmt::format("{}{}; that is a trainer's flag: `DIR/build/train {} …`, DIR being what `plimsoll compile` wrote", text, elsewhere,
                              with_dashes(name)));
   unsigned nearest = static_cast<unsigned>(name.size()) / 3 + 1;
@@ -79,6 +77,19 @@ bool is_of_llvm(string_view name) {
   return std::ranges::find(kNames, name) != std::end(kNames);
 }
 
+// The value that was meant, if that is rather certain: of a list that files may stand in for, one that differs in case only.
+std::optional<std::string> meant_value(const cl::Option& option, string_view value, const std::vector<std::string>& names) {
+  if (const std::optional<std::string> known = value_called(option.ArgStr.str(), value); known && is_one_of(names, *known)) return known;
+  const std::optional<std::string> near = nearest_name(value, names);
+  const bool may_be_a_file = option.ArgStr == "costs" && near && llvm::StringRef(*near).compare_insensitive(llvm::StringRef(value.data(), value.size())) != 0;
+  return may_be_a_file ? std::nullopt : near;
+}
+
+Error with_suggestion(Error error, const cl::Option& option, string_view value, const std::vector<std::string>& names) {
+  if (const std::optional<std::string> meant = meant_value(option, value, names)) error.message += fmt::format("\nDid you mean '{}'?", *meant);
+  return error;
+}
+
 // As LLVM's parsers will read it.
 Status check_value(cl::Option& option, string_view value) {
   const std::string name = with_dashes(option.ArgStr.str());
@@ -99,7 +110,12 @@ Status check_value(cl::Option& option, string_view value) {
     // The one name that another may follow (loss_parser.h).
     if (option.ArgStr == "loss" && value.starts_with("output:"))
       return value == "output:" ? Status(should_be("output:NAME, NAME being an output of the model")) : Status();
-    return should_be(fmt::format("one of {}", fmt::join(names, ", ")));
+    return with_suggestion(should_be(fmt::format("one of {}", fmt::join(names, ", "))), option, value, names);
+  }
+  // What else it takes is looked up later; a name that is nearly one of these is told now.
+  if (const std::vector<std::string> names = values_of(option); !names.empty() && !is_one_of(names, value) && !(option.ArgStr == "policy" && find_policy(value).ok())) {
+    if (const std::optional<std::string> meant = meant_value(option, value, names))
+      return wrong(fmt::format("{} is '{}'; it takes {}\nDid you mean '{}'?", name, value, fmt::join(names, ", "), *meant));
   }
   return value.empty() ? Status(wrong(fmt::format("{} is given nothing", name))) : Status();
 }
@@ -164,6 +180,11 @@ class CommandLine {
       if (i >= positional_.size() && needed) return wrong(fmt::format("{} is missing", wanted[i]->HelpStr.str()));
       if (i < positional_.size() && positional_[i].empty()) return wrong(fmt::format("{} is given nothing", wanted[i]->HelpStr.str()));
     }
+    if (!positional_.empty())
+      if (const std::vector<std::string> words = words_of(command_.sub.getName().str()); !words.empty()) {
+        const string_view name = positional_[0].substr(0, positional_[0].find(':'));
+        if (const auto meant = nearest_name(name, words); meant && !is_one_of(words, name)) return wrong(fmt::format("there is no '{}' of `plimsoll {}`\nDid you mean '{}'?", name, command_.sub.getName().str(), *meant));
+      }
     if (positional_.size() <= wanted.size() || endless) return {};
     return wrong(fmt::format("'{}' is one too many: `plimsoll {}` takes {}", positional_[wanted.size()], command_.sub.getName().str(),
                              wanted.empty() ? "options only" : list_of_positional()));

@@ -23,9 +23,13 @@ std::unique_ptr<Command> cache_command();
 std::unique_ptr<Command> diff_command();
 std::unique_ptr<Command> doctor_command();
 
-// These two tell of the others; `commands` is kept, not copied, and may still grow.
+// These tell of the others; `commands` is kept, not copied, and may still grow.
 using Commands = std::vector<std::unique_ptr<Command>>;
 std::unique_ptr<Command> completion_command(const Commands& commands);
 std::unique_ptr<Command> man_command(const Commands& commands);
+std::unique_ptr<Command> help_command(const Commands& commands);
+
+// "'compil' is not a subcommand", with what may have been meant.
+Error unknown_command(const std::string& name, const Commands& commands);
 
 }  // namespace plimsoll

@@ -13,6 +13,7 @@
 #include "passes/policies.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
+#include "tools/plimsoll/json.h"
 #include "tools/plimsoll/planning_options.h"
 #include "tools/plimsoll/progress.h"
 
@@ -30,10 +31,11 @@ class CompareCommand final : public Command {
                  cl::desc("most bytes of the arena, as of `plan`, but that a share is of what auto takes, so that all have the same; may be given several times"),
                  cl::sub(sub)),
         csv_("csv", cl::desc("for machines: a line per budget and policy, bytes and seconds"), cl::sub(sub)),
+        json_("json", cl::desc("as --csv, as JSON"), cl::sub(sub)),
         html_("html", cl::value_desc("FILE.html"), cl::desc("a page with plots, self-contained, instead of tables"), cl::sub(sub)) {}
 
   Status run() override {
-    const Console console(options_.quiet);
+    const Console console(options_.quiet, options_.verbose);
     std::vector<SizeSpec> sizes;
     for (const std::string& text : budgets_) {
       PLIMSOLL_ASSIGN(const SizeSpec size, parse_size("--budget", text));
@@ -64,7 +66,8 @@ class CompareCommand final : public Command {
                                                   budgets)));
       console.say(fmt::format("wrote {}; open it in a browser", html_.getValue()));
     }
-    if (csv_) fmt::print("{}", print_csv(budgets));
+    if (json_) fmt::print("{}\n", json_of_csv(print_csv(budgets)));
+    else if (csv_) fmt::print("{}", print_csv(budgets));
     else if (html_.empty()) fmt::print("{}", print_tables(plannable, budgets, unconstrained));
     return {};
   }
@@ -152,7 +155,7 @@ class CompareCommand final : public Command {
 
   PlanningOptions options_;
   cl::list<std::string> budgets_;
-  cl::opt<bool> csv_;
+  cl::opt<bool> csv_, json_;
   cl::opt<std::string> html_;
 };
 

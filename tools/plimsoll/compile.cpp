@@ -6,6 +6,7 @@
 #include "compiler/driver/compile.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
+#include "tools/plimsoll/json.h"
 #include "tools/plimsoll/planning_options.h"
 
 namespace plimsoll {
@@ -22,12 +23,13 @@ class CompileCommand final : public Command {
         output_("o", cl::Required, cl::value_desc("DIR"), cl::desc("the generated directory"), cl::sub(sub)),
         force_("force", cl::desc("replace a directory that is not empty and not ours: what is in it is lost"), cl::sub(sub)),
         external_data_("external-data", cl::desc("keep the weights beside the model's file, as is done above 2 GiB"), cl::sub(sub)),
-        dry_run_("dry-run", cl::desc("everything but writing"), cl::sub(sub)) {
+        dry_run_("dry-run", cl::desc("everything but writing"), cl::sub(sub)),
+        json_("json", cl::desc("the plan's figures as JSON, to stdout"), cl::sub(sub)) {
     one_.let_from_replace(options_);
   }
 
   Status run() override {
-    const Console console(options_.quiet);
+    const Console console(options_.quiet, options_.verbose);
     PLIMSOLL_ASSIGN(PlanningRequest planning, one_.planning_request(options_));
     PLIMSOLL_ASSIGN(OnePlanRequest plan, request_of(one_));
     PLIMSOLL_ASSIGN(const Planned planned, compile({.planning = std::move(planning),
@@ -38,6 +40,10 @@ class CompileCommand final : public Command {
                                                     .dry_run = dry_run_,
                                                     .invocation = invocation},
                                                    console.messages()));
+    if (json_) {
+      fmt::print("{}\n", json_of(planned.plan).text());
+      return last_word(planned);
+    }
     console.say(describe(planned.plan));
     if (dry_run_) return last_word(planned);
     console.say(fmt::format("\n{} is written. Next:\n  cmake -S {} -B {}/build && cmake --build {}/build -j \"$(nproc)\"\n"
@@ -52,7 +58,7 @@ class CompileCommand final : public Command {
   PlanningOptions options_;
   OnePlanOptions one_;
   cl::opt<std::string> output_;
-  cl::opt<bool> force_, external_data_, dry_run_;
+  cl::opt<bool> force_, external_data_, dry_run_, json_;
 };
 
 }  // namespace

@@ -36,10 +36,16 @@ void Console::note(std::string_view text) const {
   if (!quiet_) tagged("note", "1;36", text);
 }
 
+void Console::detail(std::string_view text) const {
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - began_;
+  if (verbose_) fmt::print(stderr, "{:7.2f} s  {}\n", elapsed.count(), text);
+}
+
 Messages Console::messages() const {
   return {.on_note = [console = *this](std::string_view text) { console.note(text); },
           .on_warning = [console = *this](std::string_view text) { console.warning(text); },
           .on_text = [](std::string_view text) { fmt::print("{}", text); },
+          .on_detail = [console = *this](std::string_view text) { console.detail(text); },
           .show_progress = !quiet_ && isatty(STDERR_FILENO) != 0};
 }
 

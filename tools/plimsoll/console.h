@@ -1,6 +1,7 @@
 // What a person at the prompt sees. Data goes to stdout; everything here goes to stderr.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -11,13 +12,16 @@ namespace plimsoll {
 
 class Console {
  public:
-  explicit Console(bool quiet) : quiet_(quiet) {}
+  explicit Console(bool quiet, bool verbose = false) : quiet_(quiet), verbose_(verbose) {}
 
   // Errors with their notes and warnings are always printed; notes and plain lines unless quiet.
   void error(const Error& error) const;
   void warning(std::string_view text) const;
   void note(std::string_view text) const;
   void say(std::string_view text) const;
+
+  // What was done, with the seconds since the command began; if verbose.
+  void detail(std::string_view text) const;
 
   // For the compiler's driver: what it says while it works.
   Messages messages() const;
@@ -27,7 +31,8 @@ class Console {
 
  private:
   void tagged(const char* tag, const char* style, std::string_view text) const;
-  bool quiet_;
+  bool quiet_, verbose_;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace plimsoll

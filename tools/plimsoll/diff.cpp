@@ -5,6 +5,7 @@
 #include "compiler/report/plan_diff.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
+#include "tools/plimsoll/json.h"
 
 namespace plimsoll {
 namespace {
@@ -16,17 +17,23 @@ class DiffCommand final : public Command {
   DiffCommand()
       : Command("diff", "what changed from one plan to another: plimsoll diff before.json after.json"),
         before_(cl::Positional, cl::Required, cl::desc("BEFORE"), cl::sub(sub)),
-        after_(cl::Positional, cl::Required, cl::desc("AFTER (each a DIR or a plan.json)"), cl::sub(sub)) {}
+        after_(cl::Positional, cl::Required, cl::desc("AFTER (each a DIR or a plan.json)"), cl::sub(sub)),
+        json_("json", cl::desc("the figures of both as JSON, to stdout"), cl::sub(sub)) {}
 
   Status run() override {
     PLIMSOLL_ASSIGN(const Plan before, read_plan(before_));
     PLIMSOLL_ASSIGN(const Plan after, read_plan(after_));
+    if (json_) {
+      fmt::print("{}\n", JsonObject().add_text("before", json_of(before).text()).add_text("after", json_of(after).text()).text());
+      return {};
+    }
     fmt::print("{}", report_diff(before, after, Console::color(STDOUT_FILENO)));
     return {};
   }
 
  private:
   cl::opt<std::string> before_, after_;
+  cl::opt<bool> json_;
 };
 
 }  // namespace

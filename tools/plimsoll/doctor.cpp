@@ -15,6 +15,7 @@
 #include "runtime/machine/processors.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
+#include "tools/plimsoll/json.h"
 
 namespace plimsoll {
 namespace {
@@ -93,6 +94,15 @@ class Doctor {
   }
 
   bool healthy() const { return healthy_; }
+
+  std::string json() const {
+    std::vector<std::string> findings;
+    for (const auto& [title, section] : sections_)
+      for (const Finding& finding : section)
+        findings.push_back(JsonObject().add("section", title).add("what", finding.what).add("detail", finding.detail)
+                               .add("state", finding.state == Finding::State::ok ? "ok" : finding.state == Finding::State::missing ? "missing" : "without").text());
+    return JsonObject().add("version", PLIMSOLL_VERSION).add("healthy", healthy_).add_text("findings", json_list(findings)).text();
+  }
 
   std::string print(bool color) const {
     std::string text;
@@ -230,15 +240,21 @@ class Doctor {
 
 class DoctorCommand final : public Command {
  public:
-  DoctorCommand() : Command("doctor", "what this machine has for planning and training, and what is missing: plimsoll doctor") {}
+  DoctorCommand()
+      : Command("doctor", "what this machine has for planning and training, and what is missing: plimsoll doctor"),
+        json_("json", llvm::cl::desc("as JSON, to stdout"), llvm::cl::sub(sub)) {}
 
   Status run() override {
     Doctor doctor;
     doctor.look();
-    fmt::print("plimsoll {}\n\n{}", PLIMSOLL_VERSION, doctor.print(Console::color(STDOUT_FILENO)));
+    if (json_) fmt::print("{}\n", doctor.json());
+    else fmt::print("plimsoll {}\n\n{}", PLIMSOLL_VERSION, doctor.print(Console::color(STDOUT_FILENO)));
     if (doctor.healthy()) return {};
     return Error{ExitCode::environment, "trainers cannot be made here: see what is missing above", {"on Debian, `tools/setup.sh` installs what a build needs"}};
   }
+
+ private:
+  llvm::cl::opt<bool> json_;
 };
 
 }  // namespace

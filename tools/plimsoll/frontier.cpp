@@ -14,6 +14,7 @@
 #include "passes/policies.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
+#include "tools/plimsoll/json.h"
 #include "tools/plimsoll/planning_options.h"
 #include "tools/plimsoll/progress.h"
 
@@ -52,10 +53,11 @@ class FrontierCommand final : public Command {
         options_(sub),
         policy_("policy", cl::init(kDefaultPolicy), cl::value_desc("NAME"), cl::desc(policy_help(kDefaultPolicy)), cl::sub(sub)),
         csv_("csv", cl::desc("for machines: a line per budget, bytes and seconds"), cl::sub(sub)),
+        json_("json", cl::desc("as --csv, as JSON"), cl::sub(sub)),
         html_("html", cl::value_desc("FILE.html"), cl::desc("a page with a plot, self-contained, instead of the table"), cl::sub(sub)) {}
 
   Status run() override {
-    const Console console(options_.quiet);
+    const Console console(options_.quiet, options_.verbose);
     PLIMSOLL_TRY(find_policy(policy_));
     PLIMSOLL_ASSIGN(const PlanningRequest asked, request_of(options_));
     PLIMSOLL_ASSIGN(const Plannable plannable, prepare_plans(asked, console.messages(), PlanFor::report));
@@ -67,7 +69,8 @@ class FrontierCommand final : public Command {
       PLIMSOLL_TRY(write_file(html_, frontier_page(least, points)));
       console.say(fmt::format("wrote {}; open it in a browser", html_.getValue()));
     }
-    if (csv_) fmt::print("{}", print_csv(points));
+    if (json_) fmt::print("{}\n", json_of_csv(print_csv(points)));
+    else if (csv_) fmt::print("{}", print_csv(points));
     else if (html_.empty()) fmt::print("{}", print_table(plannable, least, points));
     return {};
   }
@@ -125,7 +128,7 @@ class FrontierCommand final : public Command {
 
   PlanningOptions options_;
   cl::opt<std::string> policy_;
-  cl::opt<bool> csv_;
+  cl::opt<bool> csv_, json_;
   cl::opt<std::string> html_;
 };
 

@@ -18,6 +18,7 @@
 #include "compiler/support/output.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
+#include "tools/plimsoll/json.h"
 #include "tools/plimsoll/planning_options.h"
 
 namespace plimsoll {
@@ -37,6 +38,7 @@ class InspectCommand final : public Command {
                         clEnumValN(CsvTable::tensors, "tensors", "a line per residency of a tensor"),
                         clEnumValN(CsvTable::steps, "steps", "a line per step"), clEnumValN(CsvTable::layers, "", "")),
              cl::sub(sub)),
+        json_("json", cl::desc("of a plan: its figures, or with --csv that table, as JSON to stdout"), cl::sub(sub)),
         trace_("trace", cl::value_desc("FILE.json"), cl::desc("of a plan: its timeline, for ui.perfetto.dev and chrome://tracing"), cl::sub(sub)),
         html_("html", cl::value_desc("FILE.html"), cl::desc("of a plan: a page with pictures, self-contained"), cl::sub(sub)),
         dims_("dim", cl::value_desc("NAME=SIZE"), cl::desc("of a model: size of a symbolic dimension other than the batch"), cl::sub(sub)),
@@ -55,7 +57,7 @@ class InspectCommand final : public Command {
       PLIMSOLL_ASSIGN(const Plan plan, read_plan(what_));
       return inspect_plan(plan);
     }
-    for (const cl::Option* option : std::initializer_list<const cl::Option*>{&explain_, &csv_, &trace_, &html_, &measured_})
+    for (const cl::Option* option : std::initializer_list<const cl::Option*>{&explain_, &csv_, &json_, &trace_, &html_, &measured_})
       if (option->getNumOccurrences() > 0)
         return Error{ExitCode::usage, fmt::format("--{} is of plans, and {} is not one", option->ArgStr.str(), what_.getValue()),
                      {"`plimsoll plan MODEL.onnx --batch N --budget SIZE -o plan.json` makes one"}};
@@ -76,6 +78,10 @@ class InspectCommand final : public Command {
     if (!explain_.empty()) {
       PLIMSOLL_ASSIGN(const std::string text, explain(plan, facts, explain_, color));
       fmt::print("{}", text);
+    }
+    if (json_) {
+      fmt::print("{}\n", csv_.getNumOccurrences() > 0 ? json_of_csv(report_csv(plan, facts, csv_)) : json_of(plan).text());
+      return {};
     }
     if (csv_.getNumOccurrences() > 0) fmt::print("{}", report_csv(plan, facts, csv_));
     // What is asked for is all that is made.
@@ -126,6 +132,7 @@ class InspectCommand final : public Command {
   cl::opt<long long> batch_;
   cl::opt<std::string> explain_;
   cl::opt<CsvTable> csv_;
+  cl::opt<bool> json_;
   cl::opt<std::string> trace_, html_;
   cl::list<std::string> dims_;
   cl::opt<bool> weights_;

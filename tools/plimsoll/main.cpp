@@ -12,6 +12,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,7 +23,9 @@
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/commit.h"
 #include "tools/plimsoll/console.h"
+#include "tools/plimsoll/help.h"
 #include "tools/plimsoll/option_table.h"
+#include "tools/plimsoll/suggestions.h"
 
 namespace plimsoll {
 namespace {
@@ -44,6 +47,14 @@ std::string quoted(int argc, char** argv) {
   return line;
 }
 
+bool is_help(std::string_view argument) { return argument == "--help" || argument == "-help" || argument == "-h"; }
+
+// Among the options, before what is only positional.
+bool asks_for_help(std::span<const std::string_view> arguments) {
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  return std::any_of(arguments.begin(), end, is_help);
+}
+
 int run(int argc, char** argv) {
   const Console console(false);
   Commands commands;
@@ -52,17 +63,18 @@ int run(int argc, char** argv) {
     commands.push_back(make());
   commands.push_back(completion_command(commands));
   commands.push_back(man_command(commands));
+  commands.push_back(help_command(commands));
   const auto named = [&](const std::string& name) {
     return std::any_of(commands.begin(), commands.end(), [&](const auto& command) { return command->sub.getName() == name; });
   };
   const std::string verb = argc > 1 ? argv[1] : "";
   if (verb.empty() || (verb[0] != '-' && !named(verb))) {
-    std::string list;
-    for (const auto& command : commands) list += (list.empty() ? "" : ", ") + command->sub.getName().str();
-    console.error({ExitCode::usage, verb.empty() ? "a subcommand is needed: " + list
-                                                 : "'" + verb + "' is not a subcommand; there are " + list,
-                   {"`plimsoll --help` and `plimsoll SUBCOMMAND --help` tell more"}});
+    console.error(unknown_command(verb, commands));
     return static_cast<int>(ExitCode::usage);
+  }
+  if (is_help(verb)) {
+    fmt::print("{}", general_help(option_table(commands)));
+    return 0;
   }
   const auto ask_for_help = [&](Error error) {
     error.notes.push_back(fmt::format("`plimsoll {}--help` tells more", named(verb) ? verb + " " : ""));
@@ -70,6 +82,12 @@ int run(int argc, char** argv) {
     return static_cast<int>(ExitCode::usage);
   };
   const std::vector<std::string_view> given(argv + 1, argv + argc);
+  if (asks_for_help(std::span(given).subspan(1)))
+    for (const CommandRow& row : option_table(commands))
+      if (row.name == verb) {
+        fmt::print("{}", command_help(row));
+        return 0;
+      }
   for (const auto& command : commands)
     if (command->sub.getName() == verb)
       if (const Status right = check_command_line(*command, commands, std::span(given).subspan(1)); !right.ok()) return ask_for_help(right.error());
@@ -113,6 +131,20 @@ void check_stdout() {
 }
 
 }  // namespace
+
+Error unknown_command(const std::string& name, const Commands& commands) {
+  std::vector<std::string> names;
+  for (const auto& command : commands) names.push_back(command->sub.getName().str());
+  const std::string list = fmt::format("{}", fmt::join(names, ", "));
+  Error error{ExitCode::usage, name.empty() ? "a subcommand is needed: " + list : fmt::format("'{}' is not a subcommand; there are {}", name, list),
+              {"`plimsoll --help` and `plimsoll SUBCOMMAND --help` tell more"}};
+  if (name == "train" || name == "run")
+    error.message = fmt::format("'{}' is not a subcommand: `plimsoll compile` makes a trainer, DIR, and DIR/build/train trains", name);
+  else if (std::optional<std::string> meant = command_called(name); meant || (meant = nearest_name(name, names)))
+    error.message += fmt::format("\nDid you mean '{}'?", *meant);
+  return error;
+}
+
 }  // namespace plimsoll
 
 int main(int argc, char** argv) {

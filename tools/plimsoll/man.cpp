@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/help.h"
 #include "tools/plimsoll/option_table.h"
 
 namespace plimsoll {
@@ -27,6 +28,16 @@ std::string paragraph(const std::string& text) {
   return roff(text.substr(0, end)) + "\n.RS 2\n.nf\n" + roff(text.substr(end + 1)) + "\n.fi\n.RE\n";
 }
 
+std::string man_entry(const OptionRow& option) {
+  std::string text = fmt::format(".TP\n.B {}", roff(option.dashed()));
+  if (!option.value.empty()) text += fmt::format(" \\fI{}\\fR", roff(option.value));
+  text += "\n" + paragraph(option.description);
+  for (size_t i = 0; i < option.meanings.size(); ++i) text += fmt::format(".br\n{}: {}\n", roff(option.values[i]), roff(option.meanings[i]));
+  if (option.meanings.empty() && !option.values.empty() && option.description.find('\n') == std::string::npos)
+    text += fmt::format(".br\n{}\n", roff(fmt::format("{}", fmt::join(option.values, ", "))));
+  return text;
+}
+
 std::string described(const CommandRow& row) {
   std::string text = fmt::format(".SS plimsoll {}", roff(row.name));
   for (const std::string& positional : row.positional) text += " " + roff(positional);
@@ -34,11 +45,9 @@ std::string described(const CommandRow& row) {
     if (option.needed) text += roff(fmt::format(" {} {}", option.dashed(), option.value));
   text += fmt::format(" [options]\n{}\n", roff(row.summary));
   if (!row.example.empty()) text += fmt::format(".PP\n.nf\n  {}\n.fi\n", roff(row.example));
-  for (const OptionRow& option : row.options) {
-    text += fmt::format(".TP\n.B {}", roff(option.dashed()));
-    if (!option.value.empty()) text += fmt::format(" \\fI{}\\fR", roff(option.value));
-    text += "\n" + paragraph(option.description);
-    if (!option.values.empty() && option.description.find('\n') == std::string::npos) text += fmt::format(".br\n{}\n", roff(fmt::format("{}", fmt::join(option.values, ", "))));
+  for (const OptionGroup& group : grouped_options(row)) {
+    text += fmt::format(".PP\n.I {}\n", roff(group.title));
+    for (const OptionRow& option : group.options) text += man_entry(option);
   }
   return text;
 }

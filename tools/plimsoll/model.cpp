@@ -5,6 +5,7 @@
 #include "models/zoo.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
+#include "tools/plimsoll/json.h"
 
 namespace plimsoll {
 namespace {
@@ -18,11 +19,14 @@ class ModelCommand final : public Command {
         spec_(cl::Positional, cl::desc("NAME[:key=value,…]"), cl::sub(sub)),
         output_("o", cl::value_desc("FILE.onnx"), cl::desc("where to write it"), cl::sub(sub)),
         list_("list", cl::desc("the networks and their parameters"), cl::sub(sub)),
+        json_("json", cl::desc("of --list: as JSON, to stdout"), cl::sub(sub)),
         quiet_("q", cl::desc("print nothing but errors"), cl::sub(sub)) {}
 
   Status run() override {
+    if (json_ && !list_) return Error{ExitCode::usage, "--json is of --list"};
     if (list_) {
-      print_list();
+      if (json_) print_list_as_json();
+      else print_list();
       return {};
     }
     if (spec_.empty()) return Error{ExitCode::usage, "name a network; `plimsoll model --list` lists them"};
@@ -41,8 +45,19 @@ class ModelCommand final : public Command {
     }
   }
 
+  static void print_list_as_json() {
+    std::vector<std::string> models;
+    for (const ZooModel& model : zoo_models()) {
+      std::vector<std::string> parameters;
+      for (const ZooParameter& parameter : model.parameters)
+        parameters.push_back(JsonObject().add("name", parameter.name).add("default", parameter.fallback).add("meaning", parameter.meaning).text());
+      models.push_back(JsonObject().add("name", model.name).add("summary", model.summary).add_text("parameters", json_list(parameters)).text());
+    }
+    fmt::print("{}\n", json_list(models));
+  }
+
   cl::opt<std::string> spec_, output_;
-  cl::opt<bool> list_, quiet_;
+  cl::opt<bool> list_, json_, quiet_;
 };
 
 }  // namespace

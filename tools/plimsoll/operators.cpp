@@ -7,6 +7,7 @@
 #include "compiler/ops/activation.h"
 #include "compiler/ops/op.h"
 #include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/json.h"
 
 namespace plimsoll {
 namespace {
@@ -96,16 +97,24 @@ class OperatorsCommand final : public Command {
  public:
   OperatorsCommand()
       : Command("operators", "the ONNX operators that a model may be made of: plimsoll operators"),
-        markdown_("markdown", cl::desc("as a page, with the instances that tests walk over"), cl::sub(sub)) {}
+        markdown_("markdown", cl::desc("as a page, with the instances that tests walk over"), cl::sub(sub)),
+        json_("json", cl::desc("as JSON, to stdout"), cl::sub(sub)) {}
 
   Status run() override {
     const std::vector<Row> rows = rows_of_operators();
+    if (json_) {
+      std::vector<std::string> objects;
+      for (const Row& row : rows)
+        objects.push_back(JsonObject().add("operator", row.name).add("opsets", row.opsets).add("gradient", row.gradient).add("layouts", row.layouts).text());
+      fmt::print("{}\n", json_list(objects));
+      return {};
+    }
     fmt::print("{}", markdown_ ? as_page(rows) : as_text(rows));
     return {};
   }
 
  private:
-  cl::opt<bool> markdown_;
+  cl::opt<bool> markdown_, json_;
 };
 
 }  // namespace

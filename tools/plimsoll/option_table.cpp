@@ -4,8 +4,10 @@
 
 #include "compiler/costs/device.h"
 #include "compiler/costs/embedded_devices.h"
+#include "compiler/report/csv.h"
 #include "models/zoo.h"
 #include "passes/policies.h"
+#include "tools/plimsoll/planning_options.h"
 
 namespace plimsoll {
 namespace {
@@ -31,13 +33,23 @@ std::vector<std::string> looked_up(const std::string& option) {
   return names;
 }
 
-// Of commands that are given a name, not a file.
-std::vector<std::string> words_of(const std::string& command) {
-  if (command == "completion") return {"bash", "zsh", "fish"};
-  std::vector<std::string> names;
-  if (command == "model")
-    for (const ZooModel& model : zoo_models()) names.emplace_back(model.name);
-  return names;
+// What LLVM says of the values of an option of this type; false: it is of another.
+template <class Value, class Parser = cl::parser<Value>>
+bool tell_meanings(cl::Option& option, const std::vector<std::string>& values, std::vector<std::string>& meanings) {
+  auto* const typed = dynamic_cast<cl::opt<Value, false, Parser>*>(&option);
+  if (!typed) return false;
+  for (const std::string& value : values)
+    for (unsigned i = 0; i < typed->getParser().getNumOptions(); ++i)
+      if (typed->getParser().getOption(i) == value) meanings.push_back(typed->getParser().getDescription(i).str());
+  return meanings.size() == values.size();
+}
+
+std::vector<std::string> meanings_of(cl::Option& option, const std::vector<std::string>& values) {
+  std::vector<std::string> meanings;
+  const bool told = tell_meanings<LossKind, LossParser>(option, values, meanings) || tell_meanings<OptimizerKind>(option, values, meanings) ||
+                    tell_meanings<Assume>(option, values, meanings) || tell_meanings<Modes>(option, values, meanings) ||
+                    tell_meanings<BatchNorm>(option, values, meanings) || tell_meanings<CsvTable>(option, values, meanings);
+  return told ? meanings : std::vector<std::string>();
 }
 
 bool takes_a_file(const std::string& value) {
@@ -64,6 +76,19 @@ std::vector<std::string> enumerated(cl::Option& option) {
   return names;
 }
 
+std::vector<std::string> words_of(const std::string& command) {
+  if (command == "completion") return {"bash", "zsh", "fish"};
+  std::vector<std::string> names;
+  if (command == "model")
+    for (const ZooModel& model : zoo_models()) names.emplace_back(model.name);
+  return names;
+}
+
+std::vector<std::string> values_of(cl::Option& option) {
+  std::vector<std::string> values = enumerated(option);
+  return values.empty() ? looked_up(option.ArgStr.str()) : values;
+}
+
 std::vector<CommandRow> option_table(const Commands& commands) {
   std::vector<CommandRow> table;
   for (const auto& command : commands) {
@@ -78,8 +103,7 @@ std::vector<CommandRow> option_table(const Commands& commands) {
     for (const auto& entry : command->sub.OptionsMap) {
       cl::Option& option = *entry.second;
       if (option.ArgStr.empty() || !is_own(command->sub, option)) continue;
-      std::vector<std::string> values = enumerated(option);
-      if (values.empty()) values = looked_up(option.ArgStr.str());
+      std::vector<std::string> values = values_of(option), meanings = meanings_of(option, values);
       std::string value = option.ValueStr.str();
       if (value.empty() && !values.empty()) value = "VALUE";
       if (value.empty() && option.getValueExpectedFlag() == cl::ValueRequired) value = "VALUE";
@@ -87,6 +111,7 @@ std::vector<CommandRow> option_table(const Commands& commands) {
       row.options.push_back({.name = option.ArgStr.str(),
                              .value = std::move(value),
                              .description = option.HelpStr.str(),
+                             .meanings = std::move(meanings),
                              .values = std::move(values),
                              .file = file,
                              .needed = option.getNumOccurrencesFlag() == cl::Required || option.getNumOccurrencesFlag() == cl::OneOrMore});

@@ -23,6 +23,7 @@ struct OptionRow {
   std::string name = {};         // "budget"; "o" is of one dash
   std::string value = {};        // "SIZE"; empty: a flag
   std::string description = {};  // its first line tells what it is, others what its values mean
+  std::vector<std::string> meanings = {};  // of the values, each; empty where the description tells them
   std::vector<std::string> values = {};  // all that it takes, where that is a list; or what it takes besides a file
   bool file = false;                     // it takes a file or a directory
   bool needed = false;
@@ -45,5 +46,11 @@ bool is_own(const llvm::cl::SubCommand& command, const llvm::cl::Option& option)
 
 // The names that an option of an enumeration takes; of others, nothing.
 std::vector<std::string> enumerated(llvm::cl::Option& option);
+
+// Of a command that is about a name and no file: all names there are.
+std::vector<std::string> words_of(const std::string& command);
+
+// All names that the option takes, where that is a list which can be known; or takes besides a file.
+std::vector<std::string> values_of(llvm::cl::Option& option);
 
 }  // namespace plimsoll

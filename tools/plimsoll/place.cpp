@@ -5,6 +5,7 @@
 #include "passes/place/csv.h"
 #include "passes/place/solve.h"
 #include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/json.h"
 
 namespace plimsoll {
 namespace {
@@ -18,6 +19,7 @@ class PlaceCommand final : public Command {
         csv_(cl::Positional, cl::Required, cl::desc("FILE.csv (id,lower,upper,size)"), cl::sub(sub)),
         output_("o", cl::value_desc("FILE"), cl::desc("write the same rows with their offsets; - is stdout"), cl::sub(sub)),
         capacity_("capacity", cl::value_desc("SIZE"), cl::desc("a height that is enough; fail (6) where more is needed"), cl::sub(sub)),
+        json_("json", cl::desc(kJsonHelp), cl::sub(sub)),
         quick_("quick", cl::desc("a second of effort at most, instead of the thorough one"), cl::sub(sub)) {}
 
   Status run() override {
@@ -39,7 +41,9 @@ class PlaceCommand final : public Command {
     // Beyond this point no two buffers overlap.
 
     const int64_t bound = placement::lower_bound(problem);
-    fmt::print(stderr, "{} buffers, height {}, lower bound {}: {:.4f} of it\n", problem.buffers.size(), solution.height, bound,
+    if (json_ && output_ == "-") return Error{ExitCode::usage, "--json and -o - both write to stdout"};
+    if (json_) fmt::print("{}\n", JsonObject().add("buffers", problem.buffers.size()).add("height", solution.height).add("lower_bound", bound).text());
+    else fmt::print(stderr, "{} buffers, height {}, lower bound {}: {:.4f} of it\n", problem.buffers.size(), solution.height, bound,
                bound > 0 ? static_cast<double>(solution.height) / static_cast<double>(bound) : 1.0);
     if (output_ == "-") {
       fmt::print("{}", placement::to_csv(problem, solution));
@@ -54,7 +58,7 @@ class PlaceCommand final : public Command {
 
  private:
   cl::opt<std::string> csv_, output_, capacity_;
-  cl::opt<bool> quick_;
+  cl::opt<bool> json_, quick_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "compiler/support/output.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
+#include "tools/plimsoll/json.h"
 #include "tools/plimsoll/planning_options.h"
 
 namespace plimsoll {
@@ -18,22 +19,25 @@ class PlanCommand final : public Command {
       : Command("plan", "compile without code: plimsoll plan net.onnx --batch 64 --budget 60% -o plan.json"),
         options_(sub),
         one_(sub),
-        output_("o", cl::init("-"), cl::value_desc("FILE"), cl::desc("plan.json; - is stdout (default)"), cl::sub(sub)) {
+        output_("o", cl::init("-"), cl::value_desc("FILE"), cl::desc("plan.json; - is stdout (default)"), cl::sub(sub)),
+        json_("json", cl::desc("the plan's figures as JSON, to stdout; the plan goes where -o says, or nowhere"), cl::sub(sub)) {
     one_.let_from_replace(options_);
   }
 
   Status run() override {
-    const Console console(options_.quiet);
+    const Console console(options_.quiet, options_.verbose);
     PLIMSOLL_ASSIGN(const PlanningRequest request, one_.planning_request(options_));
     PLIMSOLL_ASSIGN(const OnePlanRequest one, request_of(one_));
     PLIMSOLL_ASSIGN(const Planned planned, plan_model(request, one, console.messages(), PlanFor::report));
     const std::string json = to_json(planned.plan);
+    if (json_ && output_ == "-" && output_.getNumOccurrences() > 0) return Error{ExitCode::usage, "--json and -o - both write to stdout"};
+    if (json_) fmt::print("{}\n", json_of(planned.plan).text());
     if (output_ == "-") {
-      fmt::print("{}", json);
+      if (!json_) fmt::print("{}", json);
     } else {
       PLIMSOLL_TRY(write_file(output_, json));
     }
-    console.say(describe(planned.plan));
+    if (!json_) console.say(describe(planned.plan));
     return last_word(planned);
   }
 
@@ -41,6 +45,7 @@ class PlanCommand final : public Command {
   PlanningOptions options_;
   OnePlanOptions one_;
   cl::opt<std::string> output_;
+  cl::opt<bool> json_;
 };
 
 }  // namespace

@@ -98,7 +98,8 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
              cl::sub(sub)),
       strict("strict", cl::desc("refuse a model that otherwise gets a warning: NaN in weights, nothing to train, an export for evaluation"), cl::sub(sub)),
       require_bn("require-bn", cl::desc("refuse a model without batch normalizations, or with ones that an exporter folded or wrote for evaluation"), cl::sub(sub)),
-      quiet("q", cl::desc("print nothing but errors and warnings"), cl::sub(sub)) {
+      quiet("q", cl::desc("print nothing but errors and warnings"), cl::sub(sub)),
+      verbose("v", cl::desc("say what is done, and how many seconds after the beginning"), cl::sub(sub)) {
   loss.getParser().output = &loss_output;
 }
 
@@ -229,6 +230,7 @@ Result<std::optional<int64_t>> bytes_given(const char* flag, const cl::opt<std::
 }  // namespace
 
 Result<ModelRequest> request_of(const ModelOptions& options) {
+  if (options.quiet && options.verbose) return usage("-q and -v exclude each other");
   PLIMSOLL_ASSIGN(auto dims, sizes_by_name(options.dims));
   PLIMSOLL_ASSIGN(LossRequest loss, loss_request(options));
   if (!options.loss_output.empty() && !options.weights.output.empty())

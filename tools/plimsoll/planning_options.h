@@ -44,7 +44,7 @@ struct ModelOptions {
   llvm::cl::list<std::string> dims;
   llvm::cl::opt<std::string> layout;
   llvm::cl::opt<bool> strict, require_bn;
-  llvm::cl::opt<bool> quiet;
+  llvm::cl::opt<bool> quiet, verbose;
 };
 
 struct PlanningOptions : ModelOptions {

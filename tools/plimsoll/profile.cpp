@@ -33,7 +33,7 @@ class ProfileCommand final : public Command {
         output_("o", cl::Required, cl::value_desc("FILE"), cl::desc("profile.json; - is stdout"), cl::sub(sub)) {}
 
   Status run() override {
-    const Console console(options_.quiet);
+    const Console console(options_.quiet, options_.verbose);
     for (const long long samples : sub_batches_)
       if (samples < 1 || samples > options_.batch)
         return Error{ExitCode::usage, fmt::format("--sub-batch is {} when it should be between 1 and the batch, {}", samples,

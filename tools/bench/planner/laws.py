@@ -145,7 +145,7 @@ def run(command):
 
 
 def policies(plimsoll):
-    return re.findall(r"^ {8,}([a-z][^ ]*)  ", run([plimsoll, "plan", "--help"]).split("--policy=")[1].split("\n  -")[0], re.MULTILINE)
+    return re.findall(r"^ {8,}([a-z][^ \n]*)  ", re.split(r"\n  --policy[ =]", run([plimsoll, "plan", "--help"]))[1].split("\n  -")[0], re.MULTILINE)
 
 
 def networks(plimsoll):

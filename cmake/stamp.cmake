@@ -1,0 +1,13 @@
+# cmake -DROOT=… -DLIST=… -DTEMPLATE=… -DOUT=… -P stamp.cmake: see carried.cmake.
+file(STRINGS ${LIST} paths)
+list(SORT paths)
+set(hashes "")
+foreach(path IN LISTS paths)
+  file(SHA256 ${ROOT}/${path} hash)
+  string(APPEND hashes "${hash} ${path}\n")
+endforeach()
+string(SHA256 stamp "${hashes}")
+string(SUBSTRING ${stamp} 0 16 stamp)
+file(READ ${TEMPLATE} text)
+string(REPLACE "{STAMP}" "${stamp}" text "${text}")
+file(WRITE ${OUT} "${text}")

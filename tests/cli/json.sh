@@ -1,0 +1,30 @@
+# --json: every command that prints figures prints them as JSON too, and nothing else to stdout.
+. "$PLIMSOLL_CLI/common.sh"
+small_model
+# is PYTHON: what the last command printed is JSON, and this is true of it.
+is() { /usr/bin/python3 -c 'import json, sys; it = json.load(open("out")); assert eval(sys.argv[1]), it' "$1" || { cat out; fail "not so: $1"; }; }
+
+expect 0 plimsoll plan net.onnx --batch 8 --budget 70% --json
+is 'it["batch"] == 8 and 0 < it["arena_bytes"] <= it["budget_bytes"] and it["iteration_seconds"] > 0'
+[[ ! -e plan.json ]] || fail "plan --json writes a plan that nobody asked for"
+expect 0 plimsoll plan net.onnx --batch 8 --budget 70% --json -o plan.json; cp out figures
+expect 0 plimsoll verify plan.json --json;                is 'it["violations"] == 0 and it["arena_bytes"] == json.load(open("figures"))["arena_bytes"]'
+expect 2 plimsoll plan net.onnx --batch 8 --json -o -;    says "both write to stdout"
+expect 0 plimsoll compile net.onnx --batch 8 --costs modelled --json -o trainer; is 'it["model"] and it["steps"] > 10'
+expect 0 plimsoll inspect trainer --json;                 is 'it["batch"] == 8'
+expect 0 plimsoll inspect trainer --json --csv=layers;    is 'len(it) > 3 and all(type(row) is dict for row in it)'
+expect 0 plimsoll inspect trainer --json --csv=steps;     is 'all(type(row["step"]) is int for row in it)'
+expect 0 plimsoll inspect trainer --json --csv=tensors;   is 'len(it) > 10'
+expect 0 plimsoll diff plan.json trainer --json;          is 'it["before"]["budget_bytes"] < it["after"]["arena_bytes"] * 2 and it["after"]["batch"] == 8'
+expect 0 plimsoll compare net.onnx --batch 8 --budget 70% --effort 0 --json;  is 'len(it) > 10 and any(row["policy"] == "auto" and row["fits"] == 1 for row in it)'
+expect 0 plimsoll frontier net.onnx --batch 8 --effort 0 --policy liveness --json;  is 'len(it) >= 2 and it[0]["budget_bytes"] < it[-1]["budget_bytes"]'
+printf 'id,lower,upper,size\na,0,2,10\nb,1,3,20\n' >buffers.csv
+expect 0 plimsoll place buffers.csv --json;               is 'it == {"buffers": 2, "height": 30, "lower_bound": 30}'
+expect 0 plimsoll operators --json;                       is 'any(row["operator"] == "Conv" and row["gradient"] == "yes" for row in it)'
+expect 0 plimsoll model --list --json;                    is 'any(row["name"] == "resnet18" and row["parameters"] for row in it)'
+XDG_CACHE_HOME=$PWD/cache expect 0 plimsoll cache --json; is 'it["files"] == []'
+expect 0 plimsoll doctor --json;                          is 'it["healthy"] and any(row["what"] == "CMake" for row in it["findings"])'
+# The budget that cannot be met is answered in the first line, in a person's unit, before why.
+expect 6 plimsoll plan net.onnx --batch 64 --budget 100KiB -o none.json
+head -1 err | grep -Eq 'no plan fits 100.0 KiB .*; the least that works .* is [0-9.]+ [KM]iB' || { cat err; fail "the first line does not say the least budget"; }
+sed -n 2p err | grep -Eq 'a budget of [0-9]+ bytes works' || { cat err; fail "the second line is no budget to copy"; }

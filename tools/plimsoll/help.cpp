@@ -1,0 +1,186 @@
+#include "tools/plimsoll/help.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tools/plimsoll/commands.h"
+
+namespace plimsoll {
+namespace {
+
+namespace cl = llvm::cl;
+
+constexpr size_t kHelpWidth = 110;
+constexpr size_t kHelpColumn = 28;  // of descriptions
+
+struct NamedGroup {
+  const char* title;
+  std::vector<std::string_view> names;
+};
+
+const std::vector<NamedGroup>& option_groups() {
+  static const std::vector<NamedGroup> groups = {
+      {"the most important", {"batch", "budget", "o", "target", "optimizer", "loss", "checkpoint", "inference", "explain", "clear", "list"}},
+      {"what is trained, and how",
+       {"trainable", "freeze", "frozen-statistics", "momentum", "nesterov", "weight-decay", "clip-norm", "class-axis", "class-weights", "ignore-index",
+        "label-smoothing", "output"}},
+      {"what the model does not say", {"dim", "assume", "modes", "assume-shared", "strict", "require-bn"}},
+      {"how the budget is met", {"policy", "sub-batch", "batch-norm", "process-budget", "host-budget", "algorithms-of", "capacity"}},
+      {"several ranks", {"ranks", "rank-costs"}},
+      {"how long planning takes", {"effort", "time-limit", "jobs", "quick"}},
+      {"where times come from", {"costs", "remeasure", "tasks-only", "spill"}},
+      {"kernels and layouts", {"threads", "layout", "math", "allow-nondeterministic"}},
+      {"what is printed and written",
+       {"json", "csv", "html", "trace", "measured", "weights", "markdown", "external-data", "force", "dry-run", "q", "v"}},
+      {"reports and debugging", {"what-if", "rules", "print-after", "dump", "from"}},
+  };
+  return groups;
+}
+
+struct CommandGroup {
+  const char* title;
+  std::vector<std::string_view> names;
+};
+
+const std::vector<CommandGroup>& command_groups() {
+  static const std::vector<CommandGroup> groups = {
+      {"make a trainer", {"compile", "plan", "model", "export"}},
+      {"understand a plan", {"inspect", "compare", "frontier", "diff", "verify"}},
+      {"this machine and this compiler", {"doctor", "profile", "cache", "operators", "place"}},
+      {"help", {"help", "man", "completion"}},
+  };
+  return groups;
+}
+
+// Words of `text` from `column` on, in lines of at most kHelpWidth; the first line begins where `text` does.
+std::string wrapped(std::string_view text, size_t column) {
+  std::string lines;
+  size_t at = column;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string_view word = text.substr(begin, end - begin);
+    if (at > column && at + 1 + word.size() > kHelpWidth) {
+      lines += "\n" + std::string(column, ' ');
+      at = column;
+    } else if (at > column) {
+      lines += ' ';
+      ++at;
+    }
+    lines += word;
+    at += word.size();
+    begin = end + 1;
+  }
+  return lines;
+}
+
+std::string help_of(std::string left, std::string_view text, size_t column) {
+  if (left.size() + 2 > column) left += "\n" + std::string(column, ' ');
+  else left.resize(column, ' ');
+  return left + wrapped(text, column) + "\n";
+}
+
+std::string help_of(const OptionRow& option) {
+  const std::string& all = option.description;
+  const size_t first = std::min(all.find('\n'), all.size());
+  std::string text = help_of(fmt::format("  {}{}{}", option.dashed(), option.value.empty() ? "" : " ", option.value),
+                               all.substr(0, first), kHelpColumn);
+  // What stands in columns keeps them.
+  for (size_t begin = first + 1; begin < all.size();) {
+    const size_t end = std::min(all.find('\n', begin), all.size()), name = std::min(all.find_first_not_of(' ', begin), end);
+    const size_t gap = std::min(all.find("  ", name), end), meaning = std::min(all.find_first_not_of(' ', gap), end);
+    text += help_of(std::string(8, ' ') + all.substr(name, gap - name), std::string_view(all).substr(meaning, end - meaning), 8 + meaning - name);
+    begin = end + 1;
+  }
+  for (size_t i = 0; i < option.meanings.size(); ++i)
+    text += help_of(fmt::format("        {}", option.values[i]), option.meanings[i], kHelpColumn + 4);
+  return text;
+}
+
+class HelpCommand final : public Command {
+ public:
+  explicit HelpCommand(const Commands& commands)
+      : Command("help", "what there is, or all of one subcommand: plimsoll help compile"),
+        commands_(commands),
+        about_(cl::Positional, cl::desc("[SUBCOMMAND]"), cl::sub(sub)) {}
+
+  Status run() override {
+    const std::vector<CommandRow> table = option_table(commands_);
+    if (about_.empty()) {
+      fmt::print("{}", general_help(table));
+      return {};
+    }
+    for (const CommandRow& row : table) {
+      if (row.name != about_.getValue()) continue;
+      fmt::print("{}", command_help(row));
+      return {};
+    }
+    return unknown_command(about_, commands_);
+  }
+
+ private:
+  const Commands& commands_;
+  cl::opt<std::string> about_;
+};
+
+}  // namespace
+
+std::vector<OptionGroup> grouped_options(const CommandRow& command) {
+  std::vector<OptionGroup> groups;
+  std::vector<bool> placed(command.options.size());
+  for (const NamedGroup& group : option_groups()) {
+    OptionGroup here{.title = group.title, .options = {}};
+    for (const std::string_view name : group.names)
+      for (size_t i = 0; i < command.options.size(); ++i) {
+        if (command.options[i].name != name || placed[i]) continue;
+        here.options.push_back(command.options[i]);
+        placed[i] = true;
+      }
+    if (!here.options.empty()) groups.push_back(std::move(here));
+  }
+  OptionGroup rest{.title = "others", .options = {}};
+  for (size_t i = 0; i < command.options.size(); ++i)
+    if (!placed[i]) rest.options.push_back(command.options[i]);
+  if (!rest.options.empty()) groups.push_back(std::move(rest));
+  return groups;
+}
+
+std::string general_help(const std::vector<CommandRow>& commands) {
+  std::string text = std::string(kOverview) + "\nusage: plimsoll SUBCOMMAND [options]\n";
+  std::vector<std::string_view> told;
+  const auto tell = [&](const CommandRow& row) { text += help_of("  " + row.name, row.summary, 14); };
+  for (const CommandGroup& group : command_groups()) {
+    text += fmt::format("\n{}\n", group.title);
+    for (const std::string_view name : group.names)
+      for (const CommandRow& row : commands)
+        if (row.name == name) {
+          tell(row);
+          told.push_back(name);
+        }
+  }
+  for (const CommandRow& row : commands)
+    if (std::find(told.begin(), told.end(), row.name) == told.end()) tell(row);
+  return text + "\n`plimsoll help SUBCOMMAND` tells its options; `plimsoll --version` the version and the commit.\n";
+}
+
+std::string command_help(const CommandRow& command) {
+  std::string usage = "plimsoll " + command.name;
+  for (const std::string& positional : command.positional) usage += " " + positional;
+  for (const OptionRow& option : command.options)
+    if (option.needed) usage += fmt::format(" {} {}", option.dashed(), option.value);
+  std::string text = fmt::format("plimsoll {}: {}\n\nusage:   {}{}\n", command.name, command.summary, usage,
+                                 command.options.empty() ? "" : " [options]");
+  if (!command.example.empty()) text += fmt::format("example: {}\n", command.example);
+  if (!command.words.empty()) text += fmt::format("\n{}\n", wrapped(fmt::format("{} is one of {}", command.positional.front(), fmt::join(command.words, ", ")), 0));
+  const std::vector<OptionGroup> groups = grouped_options(command);
+  for (const OptionGroup& group : groups) {
+    text += groups.size() > 1 ? fmt::format("\n{}\n", group.title) : "\n";
+    for (const OptionRow& option : group.options) text += help_of(option);
+  }
+  return text;
+}
+
+std::unique_ptr<Command> help_command(const Commands& commands) { return std::make_unique<HelpCommand>(commands); }
+
+}  // namespace plimsoll

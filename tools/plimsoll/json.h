@@ -1,0 +1,42 @@
+// --json: figures as a JSON object or a list of objects, to stdout.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <concepts>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/ir/plan.h"
+#include "compiler/report/json_text.h"
+
+namespace plimsoll {
+
+inline constexpr const char* kJsonHelp = "figures as JSON, to stdout";
+
+// An object under construction. Keys keep their order; bytes and seconds have all their digits.
+class JsonObject {
+ public:
+  JsonObject& add(std::string_view key, std::string_view value) { return add_text(key, json_text(value)); }
+  JsonObject& add(std::string_view key, const char* value) { return add(key, std::string_view(value)); }
+  JsonObject& add(std::string_view key, bool value) { return add_text(key, value ? "true" : "false"); }
+  JsonObject& add(std::string_view key, std::integral auto value) { return add_text(key, fmt::format("{}", value)); }
+  JsonObject& add(std::string_view key, double value) { return add_text(key, fmt::format("{}", value)); }
+  // A value that is JSON already.
+  JsonObject& add_text(std::string_view key, std::string_view json);
+  std::string text() const { return "{" + members_ + "}"; }
+
+ private:
+  std::string members_;
+};
+
+std::string json_list(const std::vector<std::string>& values);
+
+// A table as csv.h has it: a list of an object per line. Fields that are numbers are numbers, empty ones null.
+std::string json_of_csv(std::string_view csv);
+
+// What a plan promises, without its steps and tensors.
+JsonObject json_of(const Plan& plan);
+
+}  // namespace plimsoll

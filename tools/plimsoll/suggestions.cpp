@@ -1,0 +1,89 @@
+#include "tools/plimsoll/suggestions.h"
+
+#include <llvm/ADT/StringRef.h>
+
+#include <algorithm>
+
+namespace plimsoll {
+namespace {
+
+struct Called {
+  std::string_view option, given, meant;
+};
+
+constexpr Called kOptions[] = {
+    {"", "batchsize", "batch"}, {"", "bs", "batch"}, {"", "memory", "budget"}, {"", "mem", "budget"}, {"", "maxmemory", "budget"},
+    {"", "memorylimit", "budget"}, {"", "memorybudget", "budget"}, {"", "device", "target"}, {"", "backend", "target"},
+    {"", "outdir", "o"}, {"", "outputdir", "o"}, {"", "out", "o"}, {"", "opt", "optimizer"}, {"", "optim", "optimizer"},
+    {"", "wd", "weight-decay"}, {"", "microbatch", "sub-batch"}, {"", "microbatchsize", "sub-batch"}, {"", "subbatchsize", "sub-batch"},
+    {"", "gradclip", "clip-norm"}, {"", "clipgradnorm", "clip-norm"}, {"", "maxgradnorm", "clip-norm"}, {"", "criterion", "loss"},
+    {"", "lossfn", "loss"}, {"", "frozen", "freeze"}, {"", "precision", "math"}, {"", "tf32", "math"}, {"", "quiet", "q"},
+    {"", "silent", "q"}, {"", "verbose", "v"}, {"", "timeout", "time-limit"}, {"", "worldsize", "ranks"}, {"", "npernode", "ranks"},
+    {"", "strategy", "policy"}, {"", "inputshape", "dim"}, {"", "dimension", "dim"}};
+
+constexpr Called kValues[] = {
+    {"loss", "crossentropy", "softmax-cross-entropy"}, {"loss", "crossentropyloss", "softmax-cross-entropy"}, {"loss", "ce", "softmax-cross-entropy"},
+    {"loss", "softmax", "softmax-cross-entropy"}, {"loss", "categoricalcrossentropy", "softmax-cross-entropy"},
+    {"loss", "nll", "softmax-cross-entropy"}, {"loss", "bce", "bce-logits"}, {"loss", "bcewithlogits", "bce-logits"},
+    {"loss", "bcewithlogitsloss", "bce-logits"}, {"loss", "binarycrossentropy", "bce-logits"}, {"loss", "l2", "mse"},
+    {"loss", "mseloss", "mse"}, {"loss", "meansquarederror", "mse"},
+    {"optimizer", "sgdmomentum", "momentum"}, {"optimizer", "sgdm", "momentum"},
+    {"target", "gpu", "cuda"}, {"target", "nvidia", "cuda"}, {"target", "cuda0", "cuda"}, {"target", "cpu", "host"}, {"target", "x86", "host"},
+    {"math", "float32", "fp32"}, {"math", "f32", "fp32"}, {"costs", "measured", "profiled"}, {"costs", "modeled", "modelled"},
+    {"costs", "estimated", "modelled"}};
+
+constexpr Called kVerbs[] = {{"", "build", "compile"}, {"", "generate", "compile"}, {"", "show", "inspect"}, {"", "info", "inspect"},
+                             {"", "explain", "inspect"}, {"", "check", "verify"}, {"", "bench", "profile"}, {"", "benchmark", "profile"},
+                             {"", "ops", "operators"}, {"", "zoo", "model"}, {"", "usage", "help"}, {"", "schedule", "plan"}};
+
+// Flags of the trainers that are made, without those that commands have too; "learning-rate" and "out" are what people try.
+// tests/e2e/keep_best.sh holds the list to a trainer's --help.
+constexpr std::string_view kOfTrainer[] = {
+    "beta1", "beta2", "checkpoint", "checkpoint-every", "checkpoint-optional", "color-jitter", "data", "early-stop", "epochs", "epsilon",
+    "eval-data", "eval-every", "flip", "group", "init", "keep", "keep-best", "last", "learning-rate", "lr", "lr-gamma", "lr-min",
+    "lr-range-test", "lr-schedule", "lr-step", "mean", "measure-ranks", "metrics", "no-decay-on-norms-and-biases", "no-graph",
+    "no-overlap", "no-shuffle", "normalize", "on-nan", "out", "patience", "predict", "random-crop", "random-resized-crop", "resize",
+    "resume", "revalidate", "save", "seed", "slack", "spill", "std", "steps", "warmup"};
+
+// Lower case, without dashes and underscores.
+std::string letters_of(std::string_view name) {
+  std::string text;
+  for (const char c : name)
+    if (c != '-' && c != '_' && c != ':' && c != ' ') text += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
+template <size_t N>
+std::optional<std::string> called_otherwise(const Called (&table)[N], std::string_view option, std::string_view given) {
+  const std::string wanted = letters_of(given);
+  for (const Called& row : table)
+    if (row.option == option && row.given == wanted) return std::string(row.meant);
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::string> nearest_name(std::string_view given, const std::vector<std::string>& names) {
+  const std::string wanted = letters_of(given);
+  for (const std::string& name : names)
+    if (!name.empty() && letters_of(name) == wanted) return name;
+  std::optional<std::string> nearest;
+  unsigned least = static_cast<unsigned>(given.size()) / 3 + 1;
+  for (const std::string& name : names) {
+    const unsigned distance = llvm::StringRef(name).edit_distance(llvm::StringRef(given.data(), given.size()));
+    if (distance >= least) continue;
+    least = distance;
+    nearest = name;
+  }
+  return nearest;
+}
+
+std::optional<std::string> option_called(std::string_view name) { return called_otherwise(kOptions, "", name); }
+
+bool is_of_trainer(std::string_view name) { return std::find(std::begin(kOfTrainer), std::end(kOfTrainer), name) != std::end(kOfTrainer); }
+
+std::optional<std::string> value_called(std::string_view option, std::string_view value) { return called_otherwise(kValues, option, value); }
+
+std::optional<std::string> command_called(std::string_view name) { return called_otherwise(kVerbs, "", name); }
+
+}  // namespace plimsoll
