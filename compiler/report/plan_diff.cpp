@@ -31,7 +31,7 @@ class Diff {
     std::string text;
     for (const std::string& part : {figures(), fates(), algorithms(), one_sided()})
       if (!part.empty()) text += (text.empty() ? "" : "\n") + part;
-    return text.empty() ? "no figure, fate or algorithm differs\n" : text;
+    return text.empty() ? "no figure, decision or algorithm differs\n" : text;
   }
 
  private:
@@ -68,8 +68,8 @@ class Diff {
     seconds("waiting for copies", a.stall_seconds, b.stall_seconds);
     seconds("recomputing", a.recompute_seconds, b.recompute_seconds);
     bytes("reduced over ranks", a.reduced_bytes, b.reduced_bytes);
-    bytes("moved, both ways", a.offloaded_bytes + a.prefetched_bytes, b.offloaded_bytes + b.prefetched_bytes);
-    text("tasks run again", std::to_string(a.recomputed_tasks), std::to_string(b.recomputed_tasks));
+    bytes("transferred, both ways", a.offloaded_bytes + a.prefetched_bytes, b.offloaded_bytes + b.prefetched_bytes);
+    text("tasks recomputed", std::to_string(a.recomputed_tasks), std::to_string(b.recomputed_tasks));
     text("steps", std::to_string(before_.steps.size()), std::to_string(after_.steps.size()));
     return differs ? heading("figures of an iteration", color_) + table.print(color_) : "";
   }
@@ -119,7 +119,7 @@ class Diff {
       group.bytes += bytes;
       group.named.emplace_back(bytes, spelled_tensor(tensor.name));
     }
-    return print("fate", groups, "tensors", true);
+    return print("decision", groups, "tensors", true);
   }
 
   // What a task's first step runs, and for how long.

@@ -21,7 +21,7 @@ assert unasked["more_bytes"] == 256 << 20 and unasked["more_seconds"] == asked["
 PY
 expect 0 plimsoll inspect more.json; says "256.0 MiB more"; says "would save"
 plimsoll plan net.onnx --batch 16 --costs k40m --effort 0 --policy auto -q -o all.json
-expect 0 plimsoll inspect all.json;  says "256.0 MiB more"; says "would buy nothing"
+expect 0 plimsoll inspect all.json;  says "256.0 MiB more"; says "would save nothing"
 plimsoll model lenet -o splits.onnx 2>/dev/null
 splits() { plimsoll plan splits.onnx --batch 32768 --costs k40m --policy auto --budget 40% -q "$@"; }
 splits -o splits.json
