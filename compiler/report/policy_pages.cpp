@@ -40,7 +40,7 @@ std::string against(double overhead) {
 }
 
 // Those that fit, from fast to slow, then the others, from little to much that they need.
-std::vector<const PolicyEntry*> sorted(const BudgetEntries& budget) {
+std::vector<const PolicyEntry*> sorted_by_time(const BudgetEntries& budget) {
   std::vector<const PolicyEntry*> entries;
   for (const PolicyEntry& entry : budget.entries) entries.push_back(&entry);
   std::stable_sort(entries.begin(), entries.end(), [](const PolicyEntry* a, const PolicyEntry* b) {
@@ -52,7 +52,7 @@ std::vector<const PolicyEntry*> sorted(const BudgetEntries& budget) {
 }
 
 // "auto is the fastest: 159.96 ms, 5.8% slower than unlimited. Next is sublinear, 10% slower than auto."
-std::string verdict_of(const std::vector<const PolicyEntry*>& entries) {
+std::string verdict_of_budget(const std::vector<const PolicyEntry*>& entries) {
   if (entries.empty() || !entries.front()->figures) return "No policy fits this budget.";
   const PolicyEntry& best = *entries.front();
   const double least = best.figures->iteration_seconds;
@@ -185,9 +185,9 @@ std::string compare_page(const Comparison& about, const std::vector<BudgetEntrie
   bool splits = false;
   for (const BudgetEntries& budget : budgets) {
     const std::string bytes = format_bytes(budget.bytes);
-    const std::vector<const PolicyEntry*> entries = sorted(budget);
+    const std::vector<const PolicyEntry*> entries = sorted_by_time(budget);
     body += fmt::format("<section class=\"long\"><h2>Budget {}</h2>\n<p class=\"said\">{}</p>\n", html_escaped(budget.text == bytes ? bytes : budget.text + ": " + bytes),
-                        html_escaped(verdict_of(entries)));
+                        html_escaped(verdict_of_budget(entries)));
     body += bars_of(entries, budget.bytes, about.unconstrained_seconds) + table_of(entries) + "</section>\n";
     for (const PolicyEntry& entry : budget.entries) splits = splits || entry.splits_statistics;
   }
