@@ -14,3 +14,6 @@ expect 2 plimsoll diff 35.json
 expect 3 plimsoll diff 35.json none.json
 echo '{}' >empty.json
 expect 4 plimsoll diff empty.json 35.json; says "empty.json"
+expect 0 plimsoll diff 35.json 90.json --html page.html; says "wrote page.html"
+for part in "Two plans of" "After takes" "Decisions that changed" "→ keep"; do grep -F "$part" page.html >/dev/null || fail "the page does not say: $part"; done
+expect 7 plimsoll diff 35.json 90.json --html none/page.html
