@@ -9,6 +9,7 @@
 
 #include "compiler/ir/names.h"
 #include "compiler/report/figures.h"
+#include "compiler/report/modules.h"
 #include "compiler/report/table.h"
 #include "compiler/support/bytes.h"
 
@@ -29,11 +30,11 @@ class Explanation {
     const std::vector<std::string> readers = readers_of(id);
     for (size_t i = 0; i < readers.size(); ++i) table.row({i == 0 ? "read by" : "", readers[i]});
     for (const size_t i : facts.residencies) table.row({"lies", placed(plan_.residencies[i])});
-    if (facts.fate == Fate::home) table.row({"fate", fate(id)});
+    if (facts.fate == Fate::home) table.row({"decision", fate(id)});
     else if (facts.fate != Fate::none) {
       table.row({"gap", fmt::format("{} from {} to {}", format_seconds(gap_seconds(facts)), facts_.step_names[facts.gap_from],
                                     facts_.step_names[facts.gap_to])});
-      table.row({"fate", fate(id)});
+      table.row({"decision", fate(id)});
     }
     std::string text = heading(fmt::format("{}: {}, {}", shortened(spelled_tensor(tensor.name), 60), to_string(tensor.kind), format_bytes(tensor.bytes)), color_);
     text += table.print(color_);
@@ -57,7 +58,7 @@ class Explanation {
       text += fmt::format("  {}: {} would take {} with {} of workspace\n", shortened(plan_.tasks[task].name, 40), shortened(fastest.algorithm, 14),
                           format_seconds(fastest.seconds), format_bytes(fastest.workspace_bytes));
     }
-    const std::pair<const char*, double> losses[] = {{"run again", layer.again}, {"slower algorithms", layer.slower}, {"waiting for copies", layer.waiting}};
+    const std::pair<const char*, double> losses[] = {{"recomputed", layer.again}, {"slower algorithms", layer.slower}, {"waiting for copies", layer.waiting}};
     std::string lost;
     for (const auto& [what, seconds] : losses)
       if (seconds > 0) lost += fmt::format("{}{} {}", lost.empty() ? "" : ", ", what, format_seconds(seconds));
@@ -99,7 +100,7 @@ class Explanation {
     const StepId id(at);
     if (!plan_.steps.contains(id)) return "the end of the round";
     const Step& step = plan_.steps[id];
-    const std::string_view what = step.kind != StepKind::compute ? to_string(step.kind) : !begins ? "last use" : step.recompute ? "made again" : "made";
+    const std::string_view what = step.kind != StepKind::compute ? to_string(step.kind) : !begins ? "last use" : step.recompute ? "recomputed" : "made";
     return fmt::format("step {} ({})", at, what);
   }
 
@@ -123,7 +124,7 @@ class Explanation {
       case Fate::recompute: return fmt::format("recompute: its task takes {} once more", format_seconds(again));
       case Fate::reload: return fmt::format("reload: {} of copying, compute waits {} for it", format_seconds(copying), format_seconds(exposed));
       case Fate::home:
-        return fmt::format("lives on the host, at {:#x} of the host pool: {} of copying, compute waits {} for it", plan_.tensors[id].home_offset,
+        return fmt::format("kept on the host, at {:#x} of the host pool: {} of copying, compute waits {} for it", plan_.tensors[id].home_offset,
                            format_seconds(copying), format_seconds(exposed));
       case Fate::keep: return "keep";
       case Fate::none: break;
@@ -202,7 +203,7 @@ class Explanation {
   std::string to_make_again(TaskId maker) const {
     for (const Step& step : plan_.steps)
       if (step.kind == StepKind::compute && step.task == maker && !step.recompute)
-        return fmt::format("to make it again would take {}, and the inputs of {}", format_seconds(step.end - step.start),
+        return fmt::format("to recompute it would take {}, and the inputs of {}", format_seconds(step.end - step.start),
                            shortened(plan_.tasks[maker].name, 40));
     return "";
   }
@@ -303,9 +304,11 @@ Result<std::string> explain(const Plan& plan, const PlanFacts& facts, const std:
           if (facts.tensors[tensor].fate != Fate::none && plan.tensors[tensor].name != bare) add(explanation.tensor(tensor));
     }
   }
-  if (text.empty())
-    for (const LayerFacts& layer : facts.layers)
-      if (below_module(layer.name, bare)) add(explanation.layer(layer));
+  if (text.empty()) {
+    const std::vector<std::string> modules = modules_of(plan, facts);
+    for (size_t layer = 0; layer < modules.size(); ++layer)
+      if (below_module(facts.layers[layer].name, bare) || modules[layer] == bare) add(explanation.layer(facts.layers[layer]));
+  }
   if (text.empty())
     for (const TaskId id : ids_of(plan.tasks))
       if (plan.tasks[id].name == bare) add(explanation.layer(facts.layers[facts.layer_of[id]]));

@@ -266,7 +266,7 @@ std::string_view to_string(Fate fate) {
     case Fate::offload: return "offload";
     case Fate::recompute: return "recompute";
     case Fate::reload: return "reload";
-    case Fate::home: return "lives on the host";
+    case Fate::home: return "kept on the host";
   }
   return "";
 }

@@ -29,6 +29,7 @@ PlanFigures figures_of(const Plan& plan, double ideal_seconds);
 // What a policy came to under one budget.
 struct PolicyEntry {
   std::string policy = {};
+  std::string summary = {};  // what it does, in one line
   int64_t least_bytes = 0;  // the least budget with a plan; 0 where the policy has none for this request
   std::optional<PlanFigures> figures = {};
   bool splits_statistics = false;  // batch normalization sees a sub-batch at a time: something else is trained

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <string_view>
 #include <utility>
 
@@ -16,10 +15,9 @@
 namespace plimsoll {
 namespace {
 
-constexpr double kWidth = 960, kHeight = 436, kLeft = 74, kRight = 20, kTop = 34, kBottom = 54;
-constexpr double kTicks = 6;
+constexpr double kLogFrom = 3;  // times the shortest time: from here on a linear axis flattens what matters
 
-constexpr std::array kColours = {"var(--activation)", "var(--gradient)", "var(--persistent)", "var(--offload)", "var(--recompute)",
+constexpr std::array kColours = {"var(--accent)", "var(--gradient)", "var(--forward)", "var(--offload)", "var(--recompute)",
                                  "var(--weight-gradient)", "var(--workspace)", "var(--input)"};
 // Outlines about the origin: circle, square, diamond, triangles, plus, cross, star.
 constexpr std::array kShapes = {"M-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0z",
@@ -37,9 +35,9 @@ struct Look {
   explicit Look(size_t style)
       : shape(kShapes[style % kShapes.size()]), again(style / kShapes.size() % 2 == 1), colour(kColours[(style + (again ? 3 : 0)) % kColours.size()]) {}
   [[nodiscard]] std::string mark(const std::string& at, const std::string& hint) const {
-    return fmt::format("<path class=\"mark\" d=\"{}\"{} style=\"{}\">{}</path>", shape, at,
+    return fmt::format("<path class=\"mark\" d=\"{}\"{} style=\"{}\"{}></path>", shape, at,
                        again ? fmt::format("fill:var(--paper);stroke:{}", colour) : fmt::format("fill:{}", colour),
-                       hint.empty() ? "" : "<title>" + html_escaped(hint) + "</title>");
+                       hint.empty() ? "" : fmt::format(" tabindex=\"0\" data-tip=\"{}\"", html_escaped(hint)));
   }
   [[nodiscard]] std::string line(const std::string& path) const {
     return fmt::format("<path class=\"line\" d=\"{}\" style=\"stroke:{}{}\"/>", path, colour, again ? ";stroke-dasharray:7 4" : "");
@@ -49,7 +47,135 @@ struct Look {
   std::string_view colour;
 };
 
-// The next of 1, 2, 5, 10, … at or above.
+// Ticks of memory are powers of two: 256 MiB, 512 MiB, …
+double round_bytes(double raw) { return std::pow(2, std::ceil(std::log2(std::max(1.0, raw)))); }
+
+// 1, 1.5, 2, 3, 4, 5, 6, 8, 10, … times a power of ten, at or above `least`.
+std::vector<double> log_ticks(double least, double most) {
+  std::vector<double> ticks;
+  for (double power = std::pow(10, std::floor(std::log10(least))); power <= most; power *= 10)
+    for (const double factor : std::array{1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0})
+      if (power * factor >= least && power * factor <= most) ticks.push_back(power * factor);
+  return ticks;
+}
+
+// One drawing. Texts are 12 units high, so a narrow page has a narrow drawing and not a smaller one.
+class Drawing {
+ public:
+  Drawing(const std::vector<ChartLine>& lines, const ChartLevel& level, double width, double height)
+      : lines_(lines), level_(level), width_(width), height_(height), least_seconds_(level.seconds > 0 ? level.seconds : 1e300), most_seconds_(level.seconds) {
+    for (const ChartLine& line : lines)
+      for (const ChartPoint& point : line.points) {
+        most_bytes_ = std::max(most_bytes_, static_cast<double>(point.bytes));
+        most_seconds_ = std::max(most_seconds_, point.seconds);
+        if (point.seconds > 0) least_seconds_ = std::min(least_seconds_, point.seconds);
+      }
+    if (most_seconds_ <= 0) most_seconds_ = least_seconds_ = 1;
+    log_ = most_seconds_ > kLogFrom * least_seconds_;
+    least_seconds_ = log_ ? 0.88 * least_seconds_ : 0;
+    most_seconds_ *= 1.06;
+    most_bytes_ *= 1.03;
+  }
+
+  std::string svg(const char* kind) const {
+    std::string text = fmt::format("<svg class=\"{}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"time of an iteration against the budget\">\n", kind, width_, height_);
+    text += axes() + cards() + level();
+    for (const ChartLine& line : lines_)
+      if (!line.strong) text += drawn(line);
+    for (const ChartLine& line : lines_)
+      if (line.strong) text += drawn(line);
+    return text + "</svg>\n";
+  }
+
+ private:
+  double x(double bytes) const { return kLeft + bytes / most_bytes_ * (width_ - kLeft - kRight); }
+  double y(double seconds) const {
+    const double share = log_ ? std::log(std::max(seconds, least_seconds_) / least_seconds_) / std::log(most_seconds_ / least_seconds_) : seconds / most_seconds_;
+    return height_ - kBottom - share * (height_ - kTop - kBottom);
+  }
+
+  std::string axes() const {
+    std::string text;
+    std::vector<double> times;
+    if (log_) times = log_ticks(least_seconds_, most_seconds_);
+    else
+      for (double at = 0, tick = round_tick(most_seconds_ / 6); at <= most_seconds_; at += tick) times.push_back(at);
+    double above = 1e9;
+    for (const double at : times) {
+      if (above - y(at) < 22) continue;
+      above = y(at);
+      text += fmt::format("<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text class=\"muted\" x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
+                          kLeft, width_ - kRight, y(at), y(at), kLeft - 8, y(at) + 4, tick_text(at));
+    }
+    const double tick = round_bytes(most_bytes_ / ((width_ - kLeft - kRight) / 110));
+    for (double at = 0; at <= most_bytes_; at += tick)
+      text += fmt::format("<line class=\"grid\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/><text class=\"muted\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
+                          x(at), x(at), kTop, height_ - kBottom, x(at), height_ - kBottom + 20, at == 0 ? "0" : format_bytes(static_cast<int64_t>(at)));
+    return text + fmt::format("<text class=\"muted caption\" x=\"{}\" y=\"16\">time of an iteration{}</text>"
+                              "<text class=\"muted caption\" x=\"{}\" y=\"{}\" text-anchor=\"end\">budget</text>\n",
+                              6, log_ ? ", logarithmic" : "", width_ - kRight, height_ - 8);
+  }
+
+  std::string cards() const {
+    std::string text;
+    double until = kLeft;
+    for (const int64_t bytes : card_sizes(static_cast<int64_t>(most_bytes_))) {
+      const double at = x(static_cast<double>(bytes));
+      text += fmt::format("<line class=\"card\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at, at, kTop - 8, height_ - kBottom);
+      if (at - 34 > until) {
+        text += fmt::format("<text class=\"muted\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{} GB card</text>\n", at, kTop - 12, bytes >> 30);
+        until = at + 34;
+      }
+    }
+    return text;
+  }
+
+  std::string level() const {
+    if (level_.seconds <= 0) return "";
+    // Its name stands below it and on the left, where no plan is so fast.
+    return fmt::format("<line class=\"ideal\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text class=\"muted\" x=\"{}\" y=\"{:.1f}\">{}</text>\n", kLeft,
+                       width_ - kRight, y(level_.seconds), y(level_.seconds), kLeft + 6, y(level_.seconds) + 15, html_escaped(level_.name));
+  }
+
+  std::pair<std::string, std::string> place(const ChartPoint& point) const {
+    return {fmt::format("{:.1f}", x(static_cast<double>(point.bytes))), fmt::format("{:.1f}", y(point.seconds))};
+  }
+
+  // Of all points at this place.
+  std::string hint_at(const std::pair<std::string, std::string>& at) const {
+    std::string hint;
+    for (const ChartLine& line : lines_)
+      for (const ChartPoint& point : line.points)
+        if (!point.hint.empty() && place(point) == at) hint += (hint.empty() ? "" : "\n") + point.hint;
+    return hint;
+  }
+
+  std::string drawn(const ChartLine& line) const {
+    const Look look(line.style);
+    std::string path, text;
+    for (const ChartPoint& point : line.points) path += fmt::format("{}{} {}", path.empty() ? "M" : "L", place(point).first, place(point).second);
+    if (line.points.size() > 1) text += look.line(path) + "\n";
+    for (const ChartPoint& point : line.points) {
+      const auto& [left, top] = place(point);
+      text += look.mark(fmt::format(" transform=\"translate({} {})\"", left, top), hint_at({left, top})) + "\n";
+      if (point.splits) text += fmt::format("<text x=\"{}\" y=\"{}\" dx=\"8\" dy=\"-6\">†</text>\n", left, top);
+      if (!point.note.empty())
+        text += fmt::format("<circle class=\"ring\" cx=\"{}\" cy=\"{}\" r=\"10\"/><text class=\"note\" x=\"{}\" y=\"{}\" dx=\"13\" dy=\"-11\">{}</text>\n", left, top, left, top,
+                            html_escaped(point.note));
+    }
+    return fmt::format("<g class=\"{}\">{}</g>\n", line.strong ? "strong" : "faint", text);
+  }
+
+  static constexpr double kLeft = 66, kRight = 20, kTop = 46, kBottom = 48;
+  const std::vector<ChartLine>& lines_;
+  const ChartLevel& level_;
+  const double width_, height_;
+  double least_seconds_, most_seconds_, most_bytes_ = 1;
+  bool log_ = false;
+};
+
+}  // namespace
+
 double round_tick(double raw) {
   const double power = std::pow(10, std::floor(std::log10(raw)));
   for (const double factor : std::array{1.0, 2.0, 5.0})
@@ -57,67 +183,21 @@ double round_tick(double raw) {
   return 10 * power;
 }
 
-// Ticks of memory are powers of two: 256 MiB, 512 MiB, …
-double round_bytes(double raw) { return std::pow(2, std::ceil(std::log2(std::max(1.0, raw)))); }
-
-// "600 ms": ticks are round, and zeros behind the point tell nothing.
 std::string tick_text(double seconds) {
   std::string text = format_seconds(seconds);
   if (const size_t zeros = text.find(".00 "); zeros != std::string::npos) text.erase(zeros, 3);
   return text;
 }
 
-}  // namespace
+std::vector<int64_t> card_sizes(int64_t most) {
+  std::vector<int64_t> sizes;
+  for (const int64_t gigabytes : {2, 4, 6, 8, 12, 16, 24, 32, 40, 48, 80, 96, 141, 192, 288})
+    if (const int64_t bytes = gigabytes << 30; bytes < most) sizes.push_back(bytes);
+  return sizes;
+}
 
-std::string line_chart(const std::vector<ChartLine>& lines, double level_seconds, const std::string& level_name) {
-  double most_bytes = 1, most_seconds = level_seconds;
-  for (const ChartLine& line : lines)
-    for (const ChartPoint& point : line.points) {
-      most_bytes = std::max(most_bytes, static_cast<double>(point.bytes));
-      most_seconds = std::max(most_seconds, point.seconds);
-    }
-  if (most_seconds <= 0) most_seconds = 1;
-  most_bytes *= 1.02;
-  most_seconds *= 1.06;
-  const auto x = [&](double bytes) { return kLeft + bytes / most_bytes * (kWidth - kLeft - kRight); };
-  const auto y = [&](double seconds) { return kHeight - kBottom - seconds / most_seconds * (kHeight - kTop - kBottom); };
-
-  std::string svg = fmt::format("<div class=\"chart\"><svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"time of an iteration against memory\">\n", kWidth, kHeight);
-  const double second_tick = round_tick(most_seconds / kTicks), byte_tick = round_bytes(most_bytes / (kTicks + 2));
-  for (double at = 0; at <= most_seconds; at += second_tick)
-    svg += fmt::format("<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text class=\"muted\" x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
-                       kLeft, kWidth - kRight, y(at), y(at), kLeft - 8, y(at) + 4, tick_text(at));
-  for (double at = 0; at <= most_bytes; at += byte_tick)
-    svg += fmt::format("<line class=\"grid\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/><text class=\"muted\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
-                       x(at), x(at), kTop, kHeight - kBottom, x(at), kHeight - kBottom + 22, at == 0 ? "0" : format_bytes(static_cast<int64_t>(at)));
-  svg += fmt::format("<text class=\"muted caption\" x=\"{}\" y=\"{}\">time of an iteration</text>"
-                     "<text class=\"muted caption\" x=\"{}\" y=\"{}\" text-anchor=\"end\">budget: the most memory that the arena may take</text>\n",
-                     kLeft, kTop - 12, kWidth - kRight, kHeight - 10);
-  if (level_seconds > 0)  // its name stands on the left, where no plan is so fast
-    svg += fmt::format("<line class=\"ideal\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text class=\"muted\" x=\"{}\" y=\"{:.1f}\">{}</text>\n",
-                       kLeft, kWidth - kRight, y(level_seconds), y(level_seconds), kLeft + 6, y(level_seconds) + 15, html_escaped(level_name));
-  std::map<std::pair<std::string, std::string>, std::string> hints;  // by place
-  const auto place = [&](const ChartPoint& point) {
-    return std::pair(fmt::format("{:.1f}", x(static_cast<double>(point.bytes))), fmt::format("{:.1f}", y(point.seconds)));
-  };
-  for (const ChartLine& line : lines)
-    for (const ChartPoint& point : line.points) {
-      std::string& hint = hints[place(point)];
-      hint += (hint.empty() ? "" : "\n") + point.hint;
-    }
-  for (const ChartLine& line : lines) {
-    const Look look(line.style);
-    std::string path;
-    for (const ChartPoint& point : line.points)
-      path += fmt::format("{}{} {}", path.empty() ? "M" : "L", place(point).first, place(point).second);
-    if (line.points.size() > 1) svg += look.line(path) + "\n";
-    for (const ChartPoint& point : line.points) {
-      const auto& [left, top] = place(point);
-      svg += look.mark(fmt::format(" transform=\"translate({} {})\"", left, top), hints[{left, top}]) + "\n";
-      if (point.splits) svg += fmt::format("<text x=\"{}\" y=\"{}\" dx=\"8\" dy=\"-6\">†</text>\n", left, top);
-    }
-  }
-  svg += "</svg></div>\n";
+std::string line_chart(const std::vector<ChartLine>& lines, const ChartLevel& level) {
+  std::string svg = "<div class=\"chart\">" + Drawing(lines, level, 960, 400).svg("wide") + Drawing(lines, level, 400, 360).svg("narrow") + "</div>\n";
   if (lines.size() > 1) {
     svg += "<div class=\"legend\">";
     for (const ChartLine& line : lines) {

@@ -8,8 +8,10 @@
 
 #include "compiler/ir/fields.h"
 #include "compiler/report/json_text.h"
+#include "compiler/report/modules.h"
 #include "compiler/report/page.h"
 #include "compiler/report/robustness.h"
+#include "compiler/report/verdict.h"
 #include "compiler/support/bytes.h"
 #include "compiler/support/json.h"
 
@@ -90,11 +92,11 @@ class PageData {
     for (int kind = 0; kind <= static_cast<int>(TensorKind::stash); ++kind)
       kinds += fmt::format("{}\"{}\"", kind ? "," : "", to_string(static_cast<TensorKind>(kind)));
     return fmt::format(
-        "{{{}\"generator\":{},\"model\":{},\"batch\":{},\"sub_batch\":{},\"rounds\":{},\"last_sub_batch\":{},\"policy\":{},\"target\":{},"
-        "\"device\":{},\"costs\":{},\"budget\":{},\"peak\":{},\"summary\":{},\"kinds\":[{}],\"operators\":{},\"algorithms\":{},\"suffixes\":{}}}",
-        ranks, json_text(plan_.generator), json_text(plan_.model_name), plan_.batch, plan_.sub_batch, plan_.rounds, plan_.last_sub_batch, json_text(plan_.policy),
+        "{{{}\"generator\":{},\"verdict\":{},\"model\":{},\"batch\":{},\"sub_batch\":{},\"rounds\":{},\"last_sub_batch\":{},\"policy\":{},\"target\":{},"
+        "\"device\":{},\"costs\":{},\"budget\":{},\"peak\":{},\"summary\":{},\"kinds\":[{}],\"operators\":{},\"algorithms\":{},\"suffixes\":{},\"modules\":{}}}",
+        ranks, json_text(plan_.generator), json_text(verdict_of(plan_, facts_)), json_text(plan_.model_name), plan_.batch, plan_.sub_batch, plan_.rounds, plan_.last_sub_batch, json_text(plan_.policy),
         json_text(plan_.target_kind), json_text(plan_.device), json_text(plan_.costs), std::max<int64_t>(1, plan_.budget_bytes), peak_of(plan_).value,
-        dump(summary), kinds, operators_.json(), algorithms_.json(), suffixes_.json());
+        dump(summary), kinds, operators_.json(), algorithms_.json(), suffixes_.json(), modules_.json());
   }
 
   std::string tensors() const {
@@ -115,6 +117,7 @@ class PageData {
     columns.raw("name", fmt::format("[{}]", fmt::join(names, ",")));
     columns.plain("op", numbers(facts_.layers, [&](const LayerFacts& layer) { return operators_.number(layer.op); }));
     columns.plain("algorithm", numbers(facts_.layers, [&](const LayerFacts& layer) { return algorithms_.number(layer.algorithm); }));
+    columns.plain("module", numbers(modules_of(plan_, facts_), [&](const std::string& module) { return modules_.number(module); }));
     const auto add = [&](const char* key, auto field) { columns.plain(key, numbers(facts_.layers, field)); };
     add("forward", [](const LayerFacts& layer) { return nanoseconds(layer.forward); });
     add("backward", [](const LayerFacts& layer) { return nanoseconds(layer.backward); });
@@ -211,7 +214,7 @@ class PageData {
   const Plan& plan_;
   const PlanFacts& facts_;
   const MeasuredSteps* const measured_;
-  Dictionary operators_, algorithms_, suffixes_;
+  Dictionary operators_, algorithms_, suffixes_, modules_;
 };
 
 }  // namespace
@@ -221,10 +224,10 @@ std::string plan_page_data(const Plan& plan, const PlanFacts& facts, const Measu
 }
 
 std::string plan_page(const Plan& plan, const PlanFacts& facts, const MeasuredSteps* measured) {
-  return assemble_page({.title = fmt::format("{} in {}", plan.model_name, format_bytes(plan.budget_bytes)),
+  return assemble_page({.title = fmt::format("Memory plan of {} in {}", plan.model_name, format_bytes(plan.budget_bytes)),
                         .body = std::string(page_source("plan.html")),
                         .styles = {"page.css", "plan.css"},
-                        .scripts = {"data.js", "page.js", "figure.js", "layers.js", "plan.js"},
+                        .scripts = {"data.js", "page.js", "figure.js", "marks.js", "layers.js", "head.js", "view.js", "plan.js"},
                         .data = pack(plan_page_data(plan, facts, measured))});
 }
 

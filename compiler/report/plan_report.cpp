@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "compiler/report/figures.h"
 #include "compiler/report/robustness.h"
 #include "compiler/report/table.h"
+#include "compiler/report/verdict.h"
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
 
@@ -43,24 +45,43 @@ std::string memory(const Plan& plan, bool color) {
   row("arena", summary.arena_bytes);
   row("live at the peak", summary.live_bytes);
   row("persistent", summary.persistent_bytes);
-  if (summary.minimum_bytes > 0) row("least budget with a plan", summary.minimum_bytes);
-  if (summary.unconstrained_bytes > 0) row("without a budget", summary.unconstrained_bytes, summary.unconstrained_bytes <= whole);
+  if (summary.minimum_bytes > 0) row("minimum", summary.minimum_bytes);
+  if (summary.unconstrained_bytes > 0) row("unlimited", summary.unconstrained_bytes, summary.unconstrained_bytes <= whole);
   if (summary.network_wide_bytes > 0) row("each tensor on its own", summary.network_wide_bytes, summary.network_wide_bytes <= whole);
   if (summary.host_pool_bytes > 0) row("host pool", summary.host_pool_bytes, false);
   int64_t weights = 0, states = 0, gradients = 0;
   for (const PlanTensor& tensor : plan.tensors)
     if (tensor.at_home_on_host() && !tensor.slice_of.valid())
       (tensor.kind == TensorKind::weight ? weights : tensor.kind == TensorKind::weight_gradient ? gradients : states) += tensor.bytes;
-  if (weights > 0) row("weights that live on the host", weights, false);
-  if (states > 0) row("state that lives on the host", states, false);
-  if (gradients > 0) row("gradients that live on the host", gradients, false);
+  if (weights > 0) row("weights kept on the host", weights, false);
+  if (states > 0) row("state kept on the host", states, false);
+  if (gradients > 0) row("gradients kept on the host", gradients, false);
   return heading("memory", color) + table.print(color);
 }
 
-// "saves 3.20 ms (4%)": what so much more memory would buy, or that it would buy nothing.
+// Lines of at most `most` characters, broken between words.
+std::string wrapped(const std::string& text, size_t most) {
+  std::string lines, line;
+  for (size_t from = 0; from < text.size();) {
+    const size_t to = std::min(text.find(' ', from), text.size());
+    const std::string word = text.substr(from, to - from);
+    if (!line.empty() && width_of(line) + 1 + width_of(word) > most) lines += "  " + std::exchange(line, "") + "\n";
+    line += (line.empty() ? "" : " ") + word;
+    from = to + 1;
+  }
+  return lines + "  " + line + "\n";
+}
+
+// "this plan takes 5.8% longer": to the digits of the verdict.
+std::string against_unlimited(double longer) {
+  if (std::abs(longer) < 5e-4) return "as long as this plan";
+  return fmt::format("this plan takes {:.1f}% {}", 100 * std::abs(longer), longer > 0 ? "longer" : "less");
+}
+
+// "saves 3.20 ms (4%)": what more memory would save.
 std::string bought(const PlanSummary& summary) {
   const double saved = summary.iteration_seconds - summary.more_seconds;
-  if (saved <= 5e-4 * summary.iteration_seconds) return "would buy nothing";
+  if (saved <= 5e-4 * summary.iteration_seconds) return "would save nothing";
   return fmt::format("would save {}, {} of an iteration", format_seconds(saved), format_share(saved / summary.iteration_seconds));
 }
 
@@ -71,8 +92,8 @@ std::string times(const Plan& plan, bool color) {
   Table table({{}, {.right = true}, {.most = 60}});
   table.row({"iteration", format_seconds(summary.iteration_seconds), "predicted"});
   if (summary.unconstrained_seconds > 0)
-    table.row({"without a budget", format_seconds(summary.unconstrained_seconds),
-               fmt::format("the budget costs {}", format_overhead(summary.iteration_seconds / summary.unconstrained_seconds - 1))});
+    table.row({"unlimited", format_seconds(summary.unconstrained_seconds),
+               against_unlimited(summary.iteration_seconds / summary.unconstrained_seconds - 1)});
   if (summary.bound_seconds > 0)
     table.row({"at least", format_seconds(summary.bound_seconds), fmt::format("whatever the schedule within the budget: a gap of {:.1f} %", 100 * (summary.iteration_seconds / summary.bound_seconds - 1))});
   if (summary.stall_seconds > 0) table.row({plan.ranks > 1 ? "waiting for streams" : "waiting for copies", format_seconds(summary.stall_seconds), ""});
@@ -83,8 +104,8 @@ std::string times(const Plan& plan, bool color) {
     table.row({"reducing over ranks", format_seconds(summary.reduce_seconds),
                fmt::format("{} of each rank, beside the work of compute", format_bytes(summary.reduced_bytes))});
   if (summary.offloaded_bytes > 0 || summary.prefetched_bytes > 0)
-    table.row({"moved to the host", format_bytes(summary.offloaded_bytes),
-               fmt::format("and {} back; {} in each round", format_bytes(summary.prefetched_bytes), counted(offloads, "tensor"))});
+    table.row({"offloaded", format_bytes(summary.offloaded_bytes),
+               fmt::format("and {} prefetched; {} in each round", format_bytes(summary.prefetched_bytes), counted(offloads, "tensor"))});
   if (!plan.steps.empty() && summary.iteration_seconds > 0) {
     const Robustness robust = robustness_of(plan);
     table.row({"robust to ±20 %", format_overhead(worst_of(robust)),
@@ -113,7 +134,7 @@ std::string why(const Plan& plan, const PlanFacts& facts, const Residency& resid
     const bool read = reads(plan, step, tensor), written = writes(plan, step, tensor);
     if (read || written) return read && written ? "updated here" : written ? "written here" : "read here";
   }
-  if (residency.first_step < 0) return "lives through the run";
+  if (residency.first_step < 0) return "persistent";
   const StepId next = next_touch(residency, facts.tensors[tensor], at);
   if (!next.valid()) return "kept until the round ends";
   if (plan.steps[next].kind == StepKind::offload) return fmt::format("until its offload, step {}", next.value);
@@ -148,24 +169,25 @@ std::string absent(const Plan& plan, const PlanFacts& facts, StepId peak) {
     bytes += plan.tensors[id].bytes;
   }
   std::string text;
-  if (tensors > 0) text += fmt::format("  away: {}, {}, offloaded or to be made again\n", counted(tensors, "tensor"), format_bytes(bytes));
+  if (tensors > 0) text += fmt::format("  away: {}, {}, offloaded or to be recomputed\n", counted(tensors, "tensor"), format_bytes(bytes));
   if (homes == 0) return text;
   std::string of;
   for (const auto& [kind, what] : {std::pair(TensorKind::weight, "weights"), std::pair(TensorKind::optimizer_state, "optimizer state"),
                                    std::pair(TensorKind::weight_gradient, "gradients")})
     if (home_bytes[kind] > 0) of += fmt::format(", {} of {}", format_bytes(home_bytes[kind]), what);
-  text += fmt::format("  at home on the host: {}{}\n", counted(homes, "tensor"), of);
+  text += fmt::format("  kept on the host: {}{}\n", counted(homes, "tensor"), of);
   return text;
 }
 
 }  // namespace
 
-std::string report_summary(const Plan& plan, bool color) {
+std::string report_summary(const Plan& plan, const PlanFacts& facts, bool color) {
   // The target is where the trainer runs. Its times may be those of another machine: `--costs p100` plans for the host with a P100's times.
   const std::string device = plan.device.empty() ? "" : ", times of " + shortened(plan.device, 20);
   std::string libraries;
   for (const auto& [name, version] : plan.libraries) libraries += fmt::format(", {} {}", name, version);
   std::string text = heading(title(plan), color);
+  text += wrapped(verdict_of(plan, facts), 96);
   text += fmt::format("  policy {}, target {}{}{}\n", plan.policy, plan.target_kind, device, shortened(libraries, 40));
   if (!plan.layout.empty()) text += fmt::format("  layout {}\n", plan.layout);
   if (plan.rules != "true") text += fmt::format("  graph and figures as {} has them: a plan for reports, not for a trainer\n", plan.rules);
@@ -205,7 +227,7 @@ std::string report_peak(const Plan& plan, const PlanFacts& facts, bool color, si
 }
 
 std::string report_plan(const Plan& plan, const PlanFacts& facts, bool color) {
-  std::string text = report_summary(plan, color);
+  std::string text = report_summary(plan, facts, color);
   for (const std::string& part : {report_peak(plan, facts, color), report_transfers(plan, facts, color), report_reductions(plan, facts, color), report_layers(plan, facts, color)})
     if (!part.empty()) text += "\n" + part;
   return text;

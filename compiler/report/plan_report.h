@@ -15,7 +15,7 @@
 
 namespace plimsoll {
 
-std::string report_summary(const Plan& plan, bool color);
+std::string report_summary(const Plan& plan, const PlanFacts& facts, bool color);
 
 // The `most` largest of what is live at the step of summary.peak_step. Empty for a plan without steps.
 std::string report_peak(const Plan& plan, const PlanFacts& facts, bool color, size_t most = 10);

@@ -72,7 +72,7 @@ for dark in (False, True):
         page.key("t")
         check(page.evaluate("page.figure.byTime") is False, "t does not change the axis")
         page.key("c")
-        check(page.evaluate("page.figure.byFate") is True, "c does not change the colours")
+        check(page.evaluate("page.figure.byKind") is True, "c does not change the colours")
         page.key("Escape")
 
         rows = page.evaluate("document.querySelectorAll('#layers tbody tr').length")
@@ -95,6 +95,76 @@ for dark in (False, True):
         check(abs(shape[0] / shape[1] - 1) < 0.05, f"printed, the picture is {shape[0]:.2f} times as wide as high when it was drawn {shape[1]:.2f} times as wide")
         page.ask("Emulation.setEmulatedMedia", media="")
         check(page.complaints == [], f"the console holds: {page.complaints}")
+
+# What a reader sees first, and what the address keeps. Both themes have the same layout, so one is enough.
+ENTRIES = "page.figure.captions.map((c) => c.entries.map((e) => ({ x: e.x, row: e.row, width: 18 + (page.figure.context.font = FONT, page.figure.context.measureText(e.text).width) })))"
+for width, height in ((1280, 900), (390, 844)):
+    with Page(plain, width=width, height=height) as page:
+        page.wait_for("window.page !== undefined")
+        page.settle()
+        check(page.evaluate("document.title").startswith("Memory plan of "), "the title does not say what the page is")
+        verdict = page.evaluate("document.getElementById('verdict').textContent")
+        check(verdict.startswith("Fits ") and "than unlimited" in verdict and ("offloaded" in verdict or "recomputed" in verdict), f"the verdict is: {verdict}")
+        check(page.evaluate("document.documentElement.scrollWidth") <= width, f"it runs out of a window of {width} pixels")
+        if width == 1280:
+            bottom = page.evaluate("page.figure.streams.bottom + document.getElementById('canvas').getBoundingClientRect().top")
+            check(bottom <= height, f"the streams end at {bottom} of {height} pixels")
+            check(page.evaluate("page.figure.large.length") > 0, "no block is large enough for a label")
+        for entries in page.evaluate(ENTRIES):
+            for a, b in zip(entries, entries[1:]):
+                check(b["row"] > a["row"] or a["x"] + a["width"] <= b["x"], f"two entries of a legend overlap: {a}, {b}")
+            check(all(entry["x"] + entry["width"] <= page.evaluate("page.figure.width") for entry in entries), "a legend runs out of the figure")
+        check(page.evaluate("page.figure.divider !== null && page.figure.peakAt !== null"), "the divider or the peak is not marked")
+        check(page.complaints == [], f"the console holds: {page.complaints}")
+
+with Page(plain) as page:
+    page.wait_for("window.page !== undefined")
+    page.settle()
+    whole = page.evaluate("page.figure.whole")
+    # One colour, one meaning: no two entries of the page share a colour, but for those that mean the same.
+    colours = page.evaluate("page.figure.captions.flatMap((c) => c.entries.map((e) => [page.figure.colour[e.colour], e.text]))")
+    for colour, text in colours:
+        others = {other for same, other in colours if same == colour and other != text}
+        check(not others or {text, *others} <= {"offloaded", "offload"} or {text, *others} <= {"recomputed"} or {text, *others} <= {"weights and state", "update"} or {text, *others} <= {"loaded again", "input"},
+              f"{text} has the colour of {others}")
+
+    # A range, by Shift and dragging: its totals are those of its steps.
+    left, top, width, height = box(page)
+    for kind, x in (("mousePressed", 0.3), ("mouseMoved", 0.5), ("mouseReleased", 0.6)):
+        page.mouse(kind, left + width * x, top + 60, button="left", clickCount=1, modifiers=8, buttons=1)
+    page.evaluate("page.setRange([0, page.figure.whole])")
+    text = page.evaluate("document.getElementById('chosen').innerText")
+    check("Range" in text and f"{page.evaluate('page.plan.count'):,} steps" in text, f"the totals of all are: {text}")
+    for kind, x in (("mousePressed", 0.3), ("mouseMoved", 0.5), ("mouseReleased", 0.5)):
+        page.mouse(kind, left + width * x, top + 60, button="left", clickCount=1, modifiers=8, buttons=1)
+    chosen = page.evaluate("page.figure.range")
+    check(0 < chosen[0] < chosen[1] < whole, f"Shift and dragging chose {chosen}")
+    check(page.evaluate("page.figure.from") == 0, "selecting a range moves the figure")
+    page.key("Escape")
+    check(page.evaluate("page.figure.range") is None, "Escape keeps the range")
+
+    # A search marks what it finds and goes through it; a tooltip names the module.
+    page.evaluate("(() => { const s = document.getElementById('search'); s.value = 'layer2.0.conv1'; s.dispatchEvent(new Event('input')); })()")
+    hits = page.evaluate("page.view.hits.length")
+    check(hits > 0 and str(hits) in page.evaluate("document.getElementById('hits').textContent"), "the search finds nothing by its module path")
+    page.evaluate("page.view.next(1)")
+    check("module layer" in page.evaluate("document.getElementById('chosen').innerText"), "what was found does not name its module")
+    for name, module, short in (("/layer2/layer2.0/conv1/Conv_output_0", "layer2.0.conv1", "layer2.0.conv1/Conv"), ("layer2.0.conv1.weight", "layer2.0.conv1", "layer2.0.conv1.weight")):
+        said = page.evaluate(f"(() => {{ const t = page.plan.tensors.name.indexOf('{name}'); return [page.plan.moduleOfTensor(t), page.plan.shortName(t), tensorText(page.plan, t, -1)]; }})()")
+        check(said[:2] == [module, short] and f"module <b>{module}</b>" in said[2], f"of {name} it says {said}")
+
+    # The address holds the view; another page of the same address shows it.
+    page.evaluate("page.setKind(true); page.figure.zoom(0.25); page.setRange([page.figure.from, (page.figure.from + page.figure.to) / 2])")
+    page.wait_for("location.hash.includes('range=') && location.hash.includes('tensor=')")
+    hash = page.evaluate("location.hash")
+    state = "[page.figure.from, page.figure.to, page.figure.byKind, [...page.figure.chosen], page.figure.range]"
+    before = page.evaluate(state)
+    page.ask("Page.navigate", url="about:blank")
+    page.ask("Page.navigate", url=page.address + hash)
+    page.wait_for("window.page !== undefined")
+    after = page.evaluate(state)
+    check(after[2:4] == before[2:4] and all(abs(a - b) < 1e-5 * whole for a, b in zip(after[:2] + after[4], before[:2] + before[4])), f"a link to {before} shows {after}")
+    check(page.complaints == [], f"the console holds: {page.complaints}")
 
 with Page(measured) as page:
     page.wait_for("window.page !== undefined")

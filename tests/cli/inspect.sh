@@ -21,7 +21,7 @@ assert unasked["more_bytes"] == 256 << 20 and unasked["more_seconds"] == asked["
 PY
 expect 0 plimsoll inspect more.json; says "256.0 MiB more"; says "would save"
 plimsoll plan net.onnx --batch 16 --costs k40m --effort 0 --policy auto -q -o all.json
-expect 0 plimsoll inspect all.json;  says "256.0 MiB more"; says "would buy nothing"
+expect 0 plimsoll inspect all.json;  says "256.0 MiB more"; says "would save nothing"
 plimsoll model lenet -o splits.onnx 2>/dev/null
 splits() { plimsoll plan splits.onnx --batch 32768 --costs k40m --policy auto --budget 40% -q "$@"; }
 splits -o splits.json
@@ -133,7 +133,7 @@ named = {"weight": "weights", "optimizer_state": "optimizer state", "weight_grad
 of = dict.fromkeys(named, 0)
 for tensor in json.load(open("home.json"))["tensors"]:
     if "home_offset" in tensor and "slice_of" not in tensor: of[tensor["kind"]] += tensor["bytes"]
-line = re.search("at home on the host: (.*)", open("out").read()).group(1)
+line = re.search("\n  kept on the host: (.*)", open("out").read()).group(1)
 said = {kind: re.search(r"([0-9.]+) KiB of " + name, line) for kind, name in named.items()}
 assert {kind for kind in named if said[kind]} == set(sys.argv[1:]), line
 for kind in sys.argv[1:]: assert 0 < float(said[kind].group(1)) - 0.05 <= of[kind] / 1024, (line, of)  # as it is rounded

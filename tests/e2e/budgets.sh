@@ -40,4 +40,4 @@ for trainer in device home; do
 done
 same skipped-device.onnx skipped-home.onnx
 home/build/train --data npy:x.npy,y.npy --steps 1 | grep "optimizer state that live" >/dev/null || fail "does not say where the state lives"
-plimsoll inspect home | grep "state that lives on the host" >/dev/null || fail "inspect does not say where the state lives"
+plimsoll inspect home | grep "state kept on the host" >/dev/null || fail "inspect does not say where the state lives"

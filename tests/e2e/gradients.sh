@@ -46,7 +46,7 @@ PY
 for home in device home; do adam-$home/build/train --data npy:bad.npy,y.npy --no-shuffle --quiet --save skipped-$home.onnx --steps 4 --on-nan skip; done
 same skipped-device.onnx skipped-home.onnx
 plimsoll inspect momentum-home >inspected
-grep "gradients that live on the host" inspected >/dev/null || { cat inspected; fail "inspect does not say where gradients live"; }
+grep "gradients kept on the host" inspected >/dev/null || { cat inspected; fail "inspect does not say where gradients live"; }
 
 # One weight of all time steps.
 plimsoll model lstm:steps=3,features=64,hidden=64,classes=32,layers=4 -o lstm.onnx 2>/dev/null

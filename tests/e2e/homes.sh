@@ -22,7 +22,7 @@ diff <(grep -o "test loss.*" home.out | sed 's/  [0-9.]* s.*//') <(grep -o "test
 one-device/build/train --predict x.npy --out device.npy --quiet
 one-home/build/train --predict x.npy --out home.npy --quiet
 cmp home.npy device.npy || fail "other scores"
-plimsoll inspect one-home | grep "weights that live on the host" >/dev/null || fail "inspect does not say where the weights live"
+plimsoll inspect one-home | grep "weights kept on the host" >/dev/null || fail "inspect does not say where the weights live"
 plimsoll inspect one-home --explain classifier.0.weight >explained
 grep "fetched before the tasks that read it" explained >/dev/null || { cat explained; fail "not explained"; }
 

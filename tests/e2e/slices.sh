@@ -50,4 +50,4 @@ for name in momentum adam; do
   done
 done
 plimsoll inspect momentum-home >inspected
-grep "state that lives on the host" inspected >/dev/null || { cat inspected; fail "inspect does not say where state lives"; }
+grep "state kept on the host" inspected >/dev/null || { cat inspected; fail "inspect does not say where state lives"; }

@@ -21,6 +21,7 @@ std::unique_ptr<Command> place_command();
 std::unique_ptr<Command> profile_command();
 std::unique_ptr<Command> cache_command();
 std::unique_ptr<Command> diff_command();
+std::unique_ptr<Command> runs_command();
 std::unique_ptr<Command> doctor_command();
 
 // These tell of the others; `commands` is kept, not copied, and may still grow.

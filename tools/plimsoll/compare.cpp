@@ -84,7 +84,7 @@ class CompareCommand final : public Command {
         request.budget_bytes = budget.bytes;
         const Result<Plan> plan = checked_plan(plannable, request);
         if (!plan.ok() && plan.error().code != ExitCode::budget_infeasible) return plan.error();
-        PolicyEntry entry{.policy = std::string(policy.name)};
+        PolicyEntry entry{.policy = std::string(policy.name), .summary = std::string(policy.summary)};
         if (plan.ok()) {
           least = plan->summary.minimum_bytes;
           entry.figures = figures_of(*plan, ideal_seconds);
@@ -113,7 +113,7 @@ class CompareCommand final : public Command {
 
   static std::string print_tables(const Plannable& plannable, const std::vector<BudgetEntries>& budgets, int64_t unconstrained) {
     const bool color = Console::color(STDOUT_FILENO);
-    std::string text = fmt::format("{}: batch {}, {} unconstrained; times are {}{}\n", shortened(plannable.graph.name, 40),
+    std::string text = fmt::format("{}: batch {}, {} unlimited; times are {}{}\n", shortened(plannable.graph.name, 40),
                                    plannable.request.batch, format_bytes(unconstrained), plannable.request.costs,
                                    plannable.request.device.empty() ? "" : ", " + shortened(plannable.request.device, 24));
     bool splits = false;
@@ -121,7 +121,7 @@ class CompareCommand final : public Command {
       const std::string bytes = format_bytes(budget.bytes);
       text += "\n" + heading(budget.text == bytes ? "budget " + bytes : fmt::format("budget {}: {}", budget.text, bytes), color);
       Table table({{"policy", false, 20}, {"fits"}, {"arena", true}, {"sub-batch", true}, {"time", true}, {"overhead", true},
-                   {"moved", true}, {"recomputed", true}});
+                   {"transferred", true}, {"recomputed", true}});
       for (const PolicyEntry& entry : budget.entries) {
         if (!entry.figures) {
           table.row({entry.policy, "no", entry.least_bytes > 0 ? "≥ " + format_bytes(entry.least_bytes) : "none", "", "", "", "", ""});
@@ -136,7 +136,8 @@ class CompareCommand final : public Command {
       }
       text += table.print(color);
     }
-    text += "\n≥ is the least budget that the policy can meet; moved: to the host and back in one iteration\n";
+    text += "\n≥: the smallest budget that the policy fits; overhead: against auto, unlimited;\n"
+            "transferred: offloaded and prefetched in an iteration\n";
     text += note_on_statistics(plannable, splits);
     return text;
   }

@@ -79,7 +79,7 @@ class FrontierCommand final : public Command {
   // Fills `points` and gives the plan at the minimum.
   Result<Plan> plan_all(const Plannable& plannable, PlanRequest request, std::vector<FrontierPoint>& points) const {
     const Progress progress(options_.quiet);
-    progress.say("planning without a budget");
+    progress.say("planning unlimited");
     PLIMSOLL_ASSIGN(const Plan ideal, unconstrained_plan(plannable));
     PLIMSOLL_ASSIGN(Plan least, checked_plan(plannable, request));
     const std::vector<int64_t> budgets = budgets_between(least.summary.minimum_bytes, least.summary.unconstrained_bytes);
@@ -100,7 +100,7 @@ class FrontierCommand final : public Command {
     for (const FrontierPoint& point : points) slowest = std::max(slowest, point.figures.iteration_seconds);
     std::string text = fmt::format("{}: batch {}, policy {}; times are {}{}\n\n", shortened(least.model_name, 40), least.batch,
                                    least.policy, least.costs, least.device.empty() ? "" : ", " + shortened(least.device, 24));
-    Table table({{"budget", true}, {"share", true}, {"sub-batch", true}, {"time", true}, {"overhead", true}, {"moved", true},
+    Table table({{"budget", true}, {"share", true}, {"sub-batch", true}, {"time", true}, {"overhead", true}, {"transferred", true},
                  {"recomputed", true}, {}});
     bool splits = false;
     for (const FrontierPoint& point : points) {
@@ -113,7 +113,8 @@ class FrontierCommand final : public Command {
                  bar(figures.iteration_seconds / slowest, kBarWidth)});
     }
     text += table.print(color);
-    text += "\nshare: of the unconstrained arena; moved: to the host and back in one iteration; bars are times\n";
+    text += "\nshare: of the unlimited arena; overhead: against auto, unlimited;\n"
+            "transferred: offloaded and prefetched in an iteration\n";
     text += note_on_statistics(plannable, splits);
     text += fmt::format("\nWhat binds at the minimum of {}, in rounds of {}\n", format_bytes(points.front().budget), least.sub_batch);
     return text + report_peak(least, facts_of(least), color);

@@ -48,6 +48,7 @@ const std::vector<CommandGroup>& command_groups() {
   static const std::vector<CommandGroup> groups = {
       {"make a trainer", {"compile", "plan", "model", "export"}},
       {"understand a plan", {"inspect", "compare", "frontier", "diff", "verify"}},
+      {"understand a training run", {"runs"}},
       {"this machine and this compiler", {"doctor", "profile", "cache", "operators", "place"}},
       {"help", {"help", "man", "completion"}},
   };

@@ -58,7 +58,7 @@ bool asks_for_help(std::span<const std::string_view> arguments) {
 int run(int argc, char** argv) {
   const Console console(false);
   Commands commands;
-  for (const auto make : {compile_command, plan_command, compare_command, frontier_command, inspect_command, diff_command, verify_command,
+  for (const auto make : {compile_command, plan_command, compare_command, frontier_command, inspect_command, diff_command, runs_command, verify_command,
                           profile_command, cache_command, model_command, export_command, operators_command, place_command, doctor_command})
     commands.push_back(make());
   commands.push_back(completion_command(commands));

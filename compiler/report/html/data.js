@@ -30,6 +30,22 @@ function unpackLists(packed, base) {
   return (i) => items.subarray(from[i], from[i + 1]);
 }
 
+// The module path in a name by the TorchScript exporter: "layer2.3.conv3" of "/layer2/layer2.3/conv3/Conv".
+function moduleByName(name) {
+  if (!name.startsWith("/")) return "";
+  let path = [], parent = "";
+  for (const scope of name.split("/").slice(1, -1)) {
+    if (parent && scope.startsWith(parent + ".")) path.pop();  // a child of a Sequential repeats its parent
+    path.push(scope);
+    parent = scope;
+  }
+  return path.join(".");
+}
+function shortNodeName(name) {
+  const gradient = name.startsWith("d/"), bare = gradient ? name.slice(1) : name, module = moduleByName(bare);
+  return module ? `${gradient ? "d" : ""}${module}/${bare.slice(bare.lastIndexOf("/") + 1)}` : name;
+}
+
 const COMPUTE = 0, OFFLOAD = 1, PREFETCH = 2, LOAD = 3, REDUCE = 4;  // kinds of steps
 const KEEP = 1, FATE_OFFLOAD = 2, RECOMPUTE = 3, RELOAD = 4, HOME = 5;
 
@@ -138,6 +154,17 @@ class PlanData {
     return [...new Set(this.steps.again[step] ? all : all.concat([...this.tasks.updates(task)]))];
   }
 
+  // PyTorch's module path; empty: not known. The name of a tensor tells more than its layer, which may be several nodes in one.
+  moduleOf(layer) { return layer < 0 ? "" : this.modules[this.layers.module[layer]]; }
+  moduleOfTensor(tensor) {
+    const name = this.tensors.name[tensor], own = ["weight", "statistic"].includes(this.kinds[this.tensors.kind[tensor]]) ? name.slice(0, Math.max(0, name.lastIndexOf("."))) : "";
+    return moduleByName(name.replace(/^d\//, "/").replace(/_output_\d+.*$/, "")) || own || this.moduleOf(this.layerOf(tensor));
+  }
+  // "layer2.3.conv3/Conv" for "/layer2/layer2.3/conv3/Conv_output_0": exporters repeat what the module path says.
+  shortName(tensor) {
+    const [, node, rest] = /^(.*?)(?:_output_0(.*))?$/s.exec(this.tensors.name[tensor]);
+    return shortNodeName(node) + (rest || "");
+  }
   taskName(task) { return this.tasks.name[task] || this.layers.name[this.tasks.layer[task]] + "." + this.suffixes[this.tasks.suffix[task]]; }
   stepName(step) {
     const kind = this.steps.kind[step];
@@ -150,25 +177,25 @@ class PlanData {
   // Why a block lies there: the sentence of the tooltip.
   why(block) {
     const { first, last, tensor } = this.blocks, id = tensor[block];
-    if (id < 0) return `scratch of ${this.stepName(first[block])} (${this.algorithms[this.steps.algorithm[first[block]]] || "no name"})`;
-    if (first[block] < 0) return "lives through the run: it holds its value from round to round";
+    if (id < 0) return `workspace of ${this.stepName(first[block])} (${this.algorithms[this.steps.algorithm[first[block]]] || "no name"})`;
+    if (first[block] < 0) return "persistent: it holds its value from round to round";
     const uses = this.tensors.touches[id].filter((step) => step >= first[block] && step <= last[block]);
     const next = uses[uses.length - 1];
-    const begins = { [COMPUTE]: this.steps.again[first[block]] ? "made again by" : "made by", [PREFETCH]: "brought back by", [LOAD]: "loaded by" }[this.steps.kind[first[block]]] || "from";
+    const begins = { [COMPUTE]: this.steps.again[first[block]] ? "recomputed by" : "made by", [PREFETCH]: "prefetched by", [LOAD]: "loaded by" }[this.steps.kind[first[block]]] || "from";
     const leaves = last[block] >= this.count ? "kept until the round ends"
-      : this.steps.kind[next] === OFFLOAD ? "leaves for the host when its offload is done"
+      : this.steps.kind[next] === OFFLOAD ? "offloaded to the host"
       : `last used by ${this.stepName(next)}`;
     return `${begins} ${this.stepName(first[block])}; ${leaves}`;
   }
 
   fateText(tensor) {
     const fate = this.tensors.fate[tensor];
-    if (fate === FATE_OFFLOAD) return "offloaded in its gap";
-    if (fate === RECOMPUTE) return "dropped and made again";
+    if (fate === FATE_OFFLOAD) return "offloaded between its uses";
+    if (fate === RECOMPUTE) return "dropped and recomputed";
     if (fate === RELOAD) return "loaded again";
-    if (fate === KEEP) return "kept through its gap";
-    if (fate === HOME) return "lives on the host";
-    return this.isPersistent(tensor) ? "persistent" : "has no gap";
+    if (fate === KEEP) return "kept between its uses";
+    if (fate === HOME) return "kept on the host between uses";
+    return this.isPersistent(tensor) ? "persistent" : "short-lived";
   }
 }
 

@@ -1,9 +1,10 @@
 // The linked figure: memory curve, map of addresses, streams; one horizontal axis for all three, in seconds or in steps.
 
-const GUTTER = 74, RIGHT = 14, TOP = 12, CURVE = 130, GAP = 26, LANE = 22, TICKS = 26, CAPTION = 18, AXIS = TICKS + CAPTION;
+const GUTTER = 74, RIGHT = 14, CURVE = 104, GAP = 6, LANE = 20, TICKS = 24, CAPTION = 16, AXIS = TICKS + CAPTION;
+const FONT = '11.5px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 
 const KIND_COLOURS = ["input", "activation", "gradient", "persistent", "weight-gradient", "persistent", "persistent", "stash"];
-const FATE_COLOURS = ["brief", "activation", "offload", "recompute", "input", "offload"];
+const DECISION_COLOURS = ["brief", "keep", "offload", "recompute", "input", "home"];
 
 const unitOf = (seconds) => seconds >= 1 ? [1, "s"] : seconds >= 1e-3 ? [1e-3, "ms"] : [1e-6, "µs"];
 
@@ -26,7 +27,9 @@ class Figure {
     this.canvas = canvas;
     this.plan = plan;
     this.axis = plan.seconds > 0 ? "time" : "step";  // or "measured"
-    this.byFate = false;
+    this.byKind = false;  // blocks are coloured by decision
+    this.range = null;  // two values of the axis
+    this.found = null;  // tensors that a search found
     this.chosen = new Set();  // tensors
     this.chosenTasks = new Set();
     this.hovered = null;
@@ -48,7 +51,7 @@ class Figure {
     const style = getComputedStyle(document.documentElement);
     const value = (name) => style.getPropertyValue("--" + name).trim();
     this.colour = {};
-    for (const name of ["paper", "panel", "ink", "muted", "line", "grid", "accent", "budget", "floor", "ghost", "persistent", "input", "activation", "stash", "gradient", "weight-gradient", "workspace", "offload", "prefetch", "recompute", "brief"])
+    for (const name of ["paper", "panel", "ink", "muted", "line", "grid", "accent", "budget", "live", "floor", "persistent", "input", "keep", "home", "activation", "stash", "gradient", "weight-gradient", "workspace", "offload", "prefetch", "recompute", "brief", "forward", "backward", "update", "stall"])
       this.colour[name] = value(name);
   }
 
@@ -64,7 +67,7 @@ class Figure {
   }
   get axisCaption() {
     if (!this.byTime) return "steps, in the order of the plan";
-    return `time from the beginning of the round, ${this.axis === "measured" ? "measured" : "predicted"}`;
+    return `time since the start of the round, ${this.axis === "measured" ? "measured" : "predicted"}`;
   }
   showAll() {
     this.from = 0;
@@ -74,6 +77,7 @@ class Figure {
   setAxis(axis) {
     if (axis === this.axis || (axis === "time" && !(this.plan.seconds > 0)) || (axis === "measured" && !this.plan.measured)) return;
     const from = this.from / this.whole, to = this.to / this.whole;
+    if (this.range) this.range = null;  // it has no meaning on another axis
     this.axis = axis;
     this.from = from * this.whole;
     this.to = to * this.whole;
@@ -101,6 +105,8 @@ class Figure {
   }
   x(value) { return GUTTER + ((value - this.from) / (this.to - this.from)) * (this.width - GUTTER - RIGHT); }
   valueAt(x) { return this.from + ((x - GUTTER) / (this.width - GUTTER - RIGHT)) * (this.to - this.from); }
+  // The value at this place, or at the nearest that is shown.
+  clamped(x) { return Math.min(this.to, Math.max(this.from, this.valueAt(x))); }
   blockSpan(i) {
     if (this.byTime) return [this.clock.from[i], this.clock.to[i]];
     const { first, last } = this.plan.blocks;
@@ -117,12 +123,17 @@ class Figure {
 
   // ---- layout ----
 
+  // The map of addresses takes what the window leaves, so that the streams are on the first screen.
   layout() {
     this.width = this.canvas.parentElement.clientWidth;
-    const mapHeight = Math.max(220, Math.min(460, Math.round(this.width * 0.42)));
-    this.curve = { top: TOP + 12, bottom: TOP + 12 + CURVE };
-    this.map = { top: this.curve.bottom + GAP, bottom: this.curve.bottom + GAP + mapHeight };
-    this.streams = { top: this.map.bottom + GAP, bottom: this.map.bottom + GAP + this.lanes.length * LANE };
+    this.captions = captionsOf(this);
+    const rows = this.captions.map((caption) => caption.height);
+    const top = this.canvas.getBoundingClientRect().top + scrollY;
+    const others = rows[0] + rows[1] + rows[2] + CURVE + 2 * GAP + this.lanes.length * LANE + AXIS + 14;
+    const mapHeight = Math.max(200, Math.min(460, innerHeight - top - others));
+    this.curve = { top: rows[0], bottom: rows[0] + CURVE };
+    this.map = { top: this.curve.bottom + GAP + rows[1], bottom: this.curve.bottom + GAP + rows[1] + mapHeight };
+    this.streams = { top: this.map.bottom + GAP + rows[2], bottom: this.map.bottom + GAP + rows[2] + this.lanes.length * LANE };
     this.height = this.streams.bottom + AXIS;
     const ratio = window.devicePixelRatio || 1;
     const width = Math.round(this.width * ratio), height = Math.round(this.height * ratio);
@@ -141,6 +152,7 @@ class Figure {
 
   redraw() {
     this.stale = true;
+    if (this.onChange) this.onChange();
     this.schedule();
   }
   hover(found) {
@@ -171,13 +183,16 @@ class Figure {
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.fillStyle = this.colour.paper;
     c.fillRect(0, 0, this.width, this.height);
-    c.font = '11.5px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
+    c.font = FONT;
     c.textBaseline = "middle";
     this.drawAxis(c);
     this.inside(c, this.curve, () => this.drawCurve(c));
     this.inside(c, this.map, () => this.drawMap(c));
     this.inside(c, this.streams, () => this.drawStreams(c));
+    drawGuides(this, c);
+    this.inside(c, this.map, () => this.drawOver(c));
     this.drawLabels(c);
+    drawMarks(this, c);
   }
   inside(c, area, paint) {
     c.save();
@@ -197,7 +212,7 @@ class Figure {
     for (let at = Math.ceil(this.from / tick) * tick; at <= this.to; at += tick) {
       const x = this.x(at);
       c.fillStyle = this.colour.grid;
-      c.fillRect(x, this.curve.top, 1, this.streams.bottom - this.curve.top);
+      for (const area of [this.curve, this.map, this.streams]) c.fillRect(x, area.top, 1, area.bottom - area.top);
       c.fillStyle = this.colour.muted;
       const text = this.byTime ? tickText(at, tick) : numberText(Math.round(at));
       if (x > GUTTER + 14 && x < this.width - RIGHT - 18) c.fillText(text, x, this.streams.bottom + TICKS / 2 + 2);
@@ -258,14 +273,14 @@ class Figure {
       c.lineTo(this.x(points[points.length - 1].to), this.curve.bottom);
       c.lineTo(this.x(points[0].from), this.curve.bottom);
       c.closePath();
-      c.globalAlpha = 0.35;
-      c.fillStyle = this.colour.activation;
+      c.globalAlpha = 0.16;
+      c.fillStyle = this.colour.live;
       c.fill();
       c.globalAlpha = 1;
     }
-    this.line(c, memory.floor, this.colour.floor, 1, []);
+    this.line(c, memory.floor, this.colour.floor, 1, [1, 2]);
     this.line(c, memory.keepAll, this.colour.muted, 1.2, [5, 4]);
-    this.line(c, memory.live, this.colour.activation, 1.6, []);
+    this.line(c, memory.live, this.colour.live, 1.6, []);
     this.level(c, this.curveY(this.plan.budget));
   }
   line(c, values, colour, width, dash) {
@@ -285,8 +300,8 @@ class Figure {
     const tensor = this.plan.blocks.tensor[i];
     if (tensor < 0) return "workspace";
     const kind = KIND_COLOURS[this.plan.tensors.kind[tensor]] || "activation";
-    if (!this.byFate || (kind === "persistent" && this.plan.tensors.fate[tensor] !== HOME)) return kind;
-    return FATE_COLOURS[this.plan.tensors.fate[tensor]] || "brief";
+    if (this.byKind || (kind === "persistent" && this.plan.tensors.fate[tensor] !== HOME)) return kind;
+    return DECISION_COLOURS[this.plan.tensors.fate[tensor]] || "brief";
   }
   blockBox(i) {
     const [from, to] = this.blockSpan(i), blocks = this.plan.blocks;
@@ -296,14 +311,16 @@ class Figure {
   drawMap(c) {
     c.fillStyle = this.colour.panel;
     c.fillRect(GUTTER, this.addressY(this.plan.summary.arena_bytes), this.width, this.map.bottom - this.addressY(this.plan.summary.arena_bytes));
-    const byColour = new Map(), blocks = this.plan.blocks, some = this.chosen.size > 0;
+    const byColour = new Map(), blocks = this.plan.blocks, shown = this.chosen.size > 0 ? this.chosen : this.found;
+    this.large = [];
     const right = this.width - RIGHT;
     for (let i = 0; i < blocks.tensor.length; ++i) {
       const box = this.blockBox(i);
       if (box.left > right || box.left + box.width < GUTTER) continue;
       const name = this.blockColour(i);
       if (!byColour.has(name)) byColour.set(name, []);
-      byColour.get(name).push([box, some && !this.chosen.has(blocks.tensor[i])]);
+      byColour.get(name).push([box, shown && !shown.has(blocks.tensor[i])]);
+      if (box.height >= 12 && box.width >= 44) this.large.push([box, i, name]);
     }
     for (const [name, boxes] of byColour) {
       c.fillStyle = this.colour[name];
@@ -315,6 +332,9 @@ class Figure {
       }
     }
     c.globalAlpha = 1;
+  }
+  drawOver(c) {
+    this.large.forEach(([box, i, name]) => labelBlock(this, c, box, i, name));
     this.drawChosen(c);
     this.level(c, this.addressY(this.plan.budget));
   }
@@ -351,7 +371,7 @@ class Figure {
     if (kind === LOAD) return "input";
     if (kind === REDUCE) return "weight-gradient";
     if (plan.steps.again[step]) return "recompute";
-    return ["activation", "activation", "gradient", "gradient", "gradient", "persistent"][plan.tasks.kind[plan.steps.of[step]]];
+    return ["forward", "forward", "backward", "backward", "backward", "update"][plan.tasks.kind[plan.steps.of[step]]];
   }
   drawStreams(c) {
     const plan = this.plan;
@@ -369,25 +389,16 @@ class Figure {
         if (right - until < 0.7 && name === colour) continue;  // nothing new in this pixel
         until = right;
         colour = name;
-        const dimmed = this.chosen.size > 0 && !this.concerns(step);
+        const dimmed = (this.chosen.size > 0 || this.found) && !this.concerns(step);
         c.globalAlpha = dimmed ? 0.45 : 1;
         c.fillStyle = this.colour[name];
         c.fillRect(left, top, right - left > 3 ? right - left - 0.6 : right - left, height);
         // What compute waits for is marked along the foot.
         if (plan.steps.exposed[step] > 0 && !lane.measured) {
-          c.fillStyle = this.colour.budget;
-          c.fillRect(left, top + height - 3, (right - left) * Math.min(1, plan.steps.exposed[step] / Math.max(1e-12, plan.steps.length[step])), 3);
+          c.fillStyle = this.colour.stall;
+          c.fillRect(left, top + height - 4, (right - left) * Math.min(1, plan.steps.exposed[step] / Math.max(1e-12, plan.steps.length[step])), 4);
         }
-        if (right - left > 70) {
-          c.fillStyle = "#fff";
-          c.textAlign = "left";
-          c.save();
-          c.beginPath();
-          c.rect(left, top, right - left - 3, height);
-          c.clip();
-          c.fillText(plan.stepName(step), left + 5, top + height / 2 + 0.5);
-          c.restore();
-        }
+        if (right - left > 50) textInside(c, plan.stepName(step), { left, top, width: right - left, height }, inkOn(this.colour[name]));
         c.globalAlpha = 1;
       }
     });
@@ -400,7 +411,8 @@ class Figure {
   }
   concerns(step) {
     if (this.chosenTasks.size > 0 && this.plan.steps.kind[step] === COMPUTE && this.chosenTasks.has(this.plan.steps.of[step])) return true;
-    return this.plan.touched(step).some((tensor) => this.chosen.has(tensor));
+    const shown = this.chosen.size > 0 ? this.chosen : this.found || new Set();
+    return this.plan.touched(step).some((tensor) => shown.has(tensor));
   }
 
   drawLabels(c) {
@@ -421,19 +433,8 @@ class Figure {
     scale((bytes) => this.curveY(bytes), this.curveTop / 1.04, this.curve);
     scale((bytes) => this.addressY(bytes), this.addressTop, this.map);
     this.lanes.forEach((lane, row) => label(lane.name, this.laneTop(row) + LANE / 2, this.colour.muted));
-    c.textAlign = "left";
-    const caption = (name, of, area) => {
-      c.fillStyle = this.colour.ink;
-      c.fillText(name, GUTTER, area.top - 11);
-      c.fillStyle = this.colour.muted;
-      c.fillText(of, GUTTER + c.measureText(name + "  ").width, area.top - 11);
-    };
-    caption("memory", "bytes live", this.curve);
-    caption("addresses", "bytes from the start of the arena", this.map);
-    caption("streams", "", this.streams);
-    c.fillStyle = this.colour.budget;
-    c.textAlign = "right";
-    c.fillText(`budget ${bytesText(this.plan.budget)}`, this.width - RIGHT, this.map.top - 11);
+    const tops = [this.curve.top, this.map.top, this.streams.top];
+    this.captions.forEach((caption, i) => drawCaption(this, c, caption, tops[i] - caption.height));
   }
 
   // ---- what lies under the pointer ----

@@ -15,14 +15,14 @@ class LayerTable {
     const seconds = (key, value) => ({ key, value, text: (i) => dash(secondsText, value(i)) });
     const some = (values) => values.some((value) => value > 0);
     this.columns = [
-      { key: "place", title: "layer", left: true, value: (i) => i, text: (i) => layers.name[i] },
+      { key: "place", title: "layer", left: true, value: (i) => i, text: (i) => this.nameOf(i), full: (i) => layers.name[i] },
       { key: "op", title: "operator", left: true, value: (i) => plan.operators[layers.op[i]], text: (i) => plan.operators[layers.op[i]] },
       { title: "forward", ...seconds("forward", (i) => layers.forward[i] * 1e-9) },
       { title: "backward", ...seconds("backward", (i) => layers.backward[i] * 1e-9) },
-      { title: "again", ...seconds("again", (i) => layers.again[i] * 1e-9), when: some(layers.again) },
+      { title: "recompute", ...seconds("again", (i) => layers.again[i] * 1e-9), when: some(layers.again) },
       { title: "measured", ...seconds("measured", (i) => plan.measured.layer[i] * 1e-9), when: plan.measured !== null },
       { key: "outputs", title: "outputs", ...bytes("outputs") },
-      { key: "kept", title: "kept", ...bytes("kept"), colour: "activation" },
+      { key: "kept", title: "kept", ...bytes("kept"), colour: "keep" },
       { key: "offloaded", title: "offloaded", ...bytes("offloaded"), when: some(layers.offloaded), colour: "offload" },
       { key: "recomputed", title: "recomputed", ...bytes("recomputed"), when: some(layers.recomputed), colour: "recompute" },
       { key: "algorithm", title: "algorithm", left: true, value: (i) => plan.algorithms[layers.algorithm[i]], text: (i) => plan.algorithms[layers.algorithm[i]] || "–" },
@@ -32,6 +32,12 @@ class LayerTable {
     this.most = Math.max(1, ...[layers.kept, layers.offloaded, layers.recomputed].map((values) => values.reduce((a, b) => Math.max(a, b), 0)));
     this.drawHead();
     this.draw();
+  }
+
+  // The module alone where the operator's column says the rest.
+  nameOf(i) {
+    const { layers, operators } = this.plan, short = shortNodeName(layers.name[i]), rest = "/" + operators[layers.op[i]];
+    return short !== layers.name[i] && short.endsWith(rest) ? short.slice(0, -rest.length) : short;
   }
 
   drawHead() {
@@ -56,7 +62,7 @@ class LayerTable {
     const column = this.columns.find((one) => one.key === this.sorted.key), sign = this.sorted.down ? -1 : 1;
     for (const one of this.columns) one.cell.ariaSort = one === column ? (this.sorted.down ? "descending" : "ascending") : "none";
     const wanted = this.filter.toLowerCase(), names = this.plan.layers.name;
-    const places = names.map((_, i) => i).filter((i) => !wanted || names[i].toLowerCase().includes(wanted) || this.plan.operators[this.plan.layers.op[i]].toLowerCase().includes(wanted));
+    const places = names.map((_, i) => i).filter((i) => !wanted || names[i].toLowerCase().includes(wanted) || this.plan.moduleOf(i).toLowerCase().includes(wanted) || this.plan.operators[this.plan.layers.op[i]].toLowerCase().includes(wanted));
     places.sort((a, b) => {
       const x = column.value(a), y = column.value(b);
       return (x < y ? -sign : x > y ? sign : 0) || a - b;
@@ -83,8 +89,12 @@ class LayerTable {
         cell.append(share);
       }
       const text = column.text(i);
-      cell.append(text);
-      if (column.left) cell.title = text;  // where it is cut
+      if (column.left) {
+        const name = document.createElement("bdi");
+        name.textContent = text;
+        cell.append(name);
+      } else cell.append(text);
+      if (column.left) cell.title = column.full ? column.full(i) : text;
       row.append(cell);
     }
     const choose = () => this.onChoose(i);

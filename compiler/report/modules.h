@@ -1,0 +1,16 @@
+// PyTorch's module path of a layer, as far as a plan tells it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/plan.h"
+#include "compiler/report/facts.h"
+
+namespace plimsoll {
+
+// "layer1.0.conv2", by layer; empty where neither the layer's name nor a weight that it reads tells it. The TorchScript exporter
+// writes the path into names of nodes; every exporter names weights by their modules.
+std::vector<std::string> modules_of(const Plan& plan, const PlanFacts& facts);
+
+}  // namespace plimsoll

@@ -1,0 +1,18 @@
+// `plimsoll runs`: how runs of trainers went, as a table and as a page of curves. Pure functions of what the trainers wrote.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/report/metrics.h"
+
+namespace plimsoll {
+
+// A line per run: its length, its last loss, its best evaluation, its speed and its memory.
+std::string report_runs(const std::vector<TrainingRun>& runs, bool color);
+
+// Loss, accuracy, learning rate, samples a second and memory against iterations or time, all runs in each chart. Of long runs
+// neighbouring iterations are averaged, so that a page stays below a megabyte for each run.
+std::string run_page(const std::vector<TrainingRun>& runs);
+
+}  // namespace plimsoll

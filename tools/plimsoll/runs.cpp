@@ -1,0 +1,49 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "compiler/report/run_page.h"
+#include "compiler/support/output.h"
+#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/console.h"
+
+namespace plimsoll {
+namespace {
+
+namespace cl = llvm::cl;
+
+class RunsCommand final : public Command {
+ public:
+  RunsCommand()
+      : Command("runs", "how training went: plimsoll runs metrics.jsonl --html run.html"),
+        files_(cl::Positional, cl::OneOrMore, cl::desc("METRICS.jsonl|METRICS.csv … (what `train --metrics FILE` wrote)"), cl::sub(sub)),
+        html_("html", cl::value_desc("FILE.html"), cl::desc("a page of curves, self-contained, instead of the table"), cl::sub(sub)) {}
+
+  Status run() override {
+    const std::vector<std::string> paths(files_.begin(), files_.end());
+    const std::vector<std::string> names = run_names(paths);
+    std::vector<TrainingRun> runs;
+    for (size_t i = 0; i < paths.size(); ++i) {
+      PLIMSOLL_ASSIGN(const std::string text, read_file(paths[i]));
+      PLIMSOLL_ASSIGN(TrainingRun run, read_metrics(text, paths[i]));
+      run.name = names[i];
+      runs.push_back(std::move(run));
+    }
+    if (html_.empty()) {
+      fmt::print("{}", report_runs(runs, Console::color(STDOUT_FILENO)));
+      return {};
+    }
+    PLIMSOLL_TRY(write_file(html_, run_page(runs)));
+    Console(false).say(fmt::format("wrote {}; open it in a browser", html_.getValue()));
+    return {};
+  }
+
+ private:
+  cl::list<std::string> files_;
+  cl::opt<std::string> html_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> runs_command() { return std::make_unique<RunsCommand>(); }
+
+}  // namespace plimsoll
