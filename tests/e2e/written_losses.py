@@ -61,6 +61,16 @@ class weighted(Loss):
         return floats(6), with_holes(classes(4))
 
 
+class probabilities(weighted):
+    """Labels that are probabilities, as mixup makes them."""
+
+    def forward(self, x, y):
+        return F.cross_entropy(self.net(x), y.softmax(1)) + F.cross_entropy(self.net(x), y.softmax(1), weight=self.by_class)
+
+    def data(self):
+        return floats(6), floats(4)
+
+
 class weighted_smoothed(weighted):
     def forward(self, x, y):
         return F.cross_entropy(self.net(x), y, weight=self.by_class, label_smoothing=0.2, ignore_index=1)

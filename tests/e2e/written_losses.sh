@@ -7,7 +7,7 @@ losses=("$with_torch" "$PLIMSOLL_E2E/written_losses.py")
 export PYTHONDONTWRITEBYTECODE=1
 
 # What may go through in rounds does; the others keep the batch whole, and say so.
-split=(weighted per_sample causal causal_padded focal two_tasks auxiliary gan_discriminator quantile)
+split=(weighted probabilities per_sample causal causal_padded focal two_tasks auxiliary gan_discriminator quantile)
 whole=(masked_inside info_nce vae dice_of_batch)
 "${losses[@]}" export torchscript "${split[@]}" "${whole[@]}" >log 2>&1 || { cat log; fail "the exporter"; }
 for name in "${split[@]}"; do

@@ -88,6 +88,21 @@ TEST_CASE("normalizations of channels and of groups are themselves, and without 
   CHECK_THAT(groups.said(), Contains("input 1 is not one number for each of 2 groups"));
 }
 
+TEST_CASE("a class loss whose labels are probabilities is written as sums of products") {
+  const auto said = [](const std::string& reduction, bool weighted) {
+    Spelled spelled;
+    spelled.build.input("x", {"N", "4", "6"}).weight("slope", {4, 1}).constant_real("weights", {1, 2, 3, 4});
+    spelled.build.node("Mul", {"x", "slope"}, {"labels"});
+    std::vector<std::string> inputs = {"x", "labels"};
+    if (weighted) inputs.push_back("weights");
+    text(spelled.node("SoftmaxCrossEntropyLoss", inputs), "reduction", reduction);
+    return spelled.said();
+  };
+  CHECK(said("mean", false) == "Mul LogSoftmax Mul ReduceSum ReduceMean Neg []");
+  CHECK(said("sum", false) == "Mul LogSoftmax Mul ReduceSum ReduceSum Neg []");
+  CHECK(said("none", true) == "Mul LogSoftmax Mul Reshape Mul ReduceSum Neg [N,6]");
+}
+
 TEST_CASE("activations and rearrangements are what they are made of") {
   const auto said = [](const std::string& op, const std::function<void(onnx::NodeProto&)>& set = [](onnx::NodeProto&) {}) {
     Spelled spelled;

@@ -150,5 +150,6 @@ Result<Nodes> pad(Writer& w);
 Result<Nodes> resize(Writer& w);
 Result<Nodes> resize_volume(Writer& w);
 Result<Nodes> tile(Writer& w);
+Result<Nodes> class_loss_of_probabilities(Writer& w);
 
 }  // namespace plimsoll::spelling

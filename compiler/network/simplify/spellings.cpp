@@ -252,6 +252,7 @@ const std::map<std::string_view, SpellingRule>& spelling_rules() {
       {"RotaryEmbedding", spelling::rotary_embedding},
       {"ScatterND", spelling::scatter_nd},
       {"Selu", spell_selu},
+      {"SoftmaxCrossEntropyLoss", spelling::class_loss_of_probabilities},
       {"SpaceToDepth", spell_depth_and_space},
       {"Tan", spell_tan},
       {"TensorScatter", spelling::tensor_scatter},

@@ -16,6 +16,7 @@
 //   CastLike     Cast          RandomUniformLike, RandomNormalLike     RandomUniform, RandomNormal
 //   Resize with mode cubic, or with antialias     a MatMul with a constant matrix for each axis
 //   Tile               Expand, where it repeats dimensions of 1
+//   SoftmaxCrossEntropyLoss of probabilities     LogSoftmax, Mul, ReduceSum, ReduceMean, Neg
 //   LSTM, GRU, RNN     unrolled: Gemm over the inputs of several steps, Gemm of the state, Split, Sigmoid, Tanh, Mul, Add of each step
 #pragma once
 
