@@ -70,13 +70,13 @@ cp -r free other && sed -i 's/\(libraries = "[^"]*cudnn \)[0-9.]*/\19.99.0/' oth
 grep -q 'cudnn 9.99.0' other/program.cpp || { grep -n 'libraries' other/program.cpp >&2; fail "the plan's libraries are not to be found"; }
 linked other
 expect 0 train other --steps 1 --revalidate;  says "revalidated: "; says "kernels as planned with "; says "cudnn 9.99.0, on "
-cp -r other larger && sed -i -E '0,/k\.add<ConvBackwardWeights.*"default", [0-9]+/s/(k\.add<ConvBackwardWeights.*"default", )[0-9]+/\1-1/' larger/kernels_*.cpp
+cp -r other larger && sed -i -E -z 's/(k\.add<ConvBackwardWeights[^;]*"default", )[0-9]+/\1-1/' larger/kernels_*.cpp
 cmp -s larger/kernels_0.cpp other/kernels_0.cpp && fail "no workspace was changed"
 linked larger
 expect 8 train larger --steps 1 --revalidate; says "--revalidate: 1 kernel is not to be had as planned, with "; says "bytes of workspace on this machine when -1 are planned"
 says "without --revalidate other algorithms are taken"
 # Without, an engine that is not there gives way within the planned memory, which is said.
-cp -r other engine && sed -i -E '0,/k\.add<ConvForward.*"default"/s/(k\.add<ConvForward.*)"default"/\1"eng34_k2=5"/' engine/kernels_*.cpp
+cp -r other engine && sed -i -E -z 's/(k\.add<ConvForward[^;]*)"default"/\1"eng34_k2=5"/' engine/kernels_*.cpp
 grep -q '"eng34_k2=5"' engine/kernels_*.cpp || fail "no engine was changed"
 linked engine
 expect 0 train engine --steps 1;  says "warning: 1 kernel is not as planned"; says "eng34_k2=5 -> default"; says "; workspaces of what is here are held to the plan"

@@ -9,20 +9,20 @@ train() { "my trainer/build/train" --data npy:x.npy,y.npy --quiet "$@"; }
 # takes what fits there and says so; where nothing fits, it does not start.
 bring() {
   rm -rf brought && cp -r "my trainer" brought && rm -rf brought/build
-  sed -i -E "$1" brought/kernels_0.cpp
+  sed -i -E -z "$1" brought/kernels_0.cpp
   cmp -s brought/kernels_0.cpp "my trainer/kernels_0.cpp" && fail "nothing was changed: $1"
   cmake -S brought -B brought/build -G Ninja -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD" -DPLIMSOLL_WERROR=ON >log 2>&1 && cmake --build brought/build >log 2>&1
 }
-bring 's/(k\.add<Conv.*)"direct"/\1"of another machine"/'
+bring 's/(k\.add<Conv[^;]*)"direct"/\1"of another machine"/g'
 expect 0 brought/build/train --data npy:x.npy,y.npy --quiet --steps 1;   says "kernels are not as planned"; says "of another machine -> "
 expect 0 brought/build/train --predict x.npy --out p.npy --quiet;        says "kernels are not as planned"
 rm p.npy
-bring 's/(k\.add<Conv.*"direct", )[0-9]+/\1-1/'
+bring 's/(k\.add<Conv[^;]*"direct", )[0-9]+/\1-1/g'
 expect 8 brought/build/train --data npy:x.npy,y.npy --quiet;             says "bytes of workspace"
 # Held to its plan, it takes no other: what is the same is counted, what is not is named, all of it at once.
 expect 0 "my trainer/build/train" --data npy:x.npy,y.npy --steps 1 --revalidate;  says "revalidated: "; says "kernels as planned "
 expect 8 brought/build/train --data npy:x.npy,y.npy --quiet --revalidate;  says "--revalidate: "; says "bytes of workspace on this machine when -1 are planned"
-bring 's/(k\.add<Conv.*)"direct"/\1"of another machine"/'
+bring 's/(k\.add<Conv[^;]*)"direct"/\1"of another machine"/g'
 expect 8 brought/build/train --data npy:x.npy,y.npy --quiet --steps 1 --revalidate; says "no convolution algorithm 'of another machine'"
 expect 8 brought/build/train --predict x.npy --out p.npy --quiet --revalidate;      says "--revalidate: "
 [[ ! -e p.npy ]] || fail "a prediction was made by kernels that are not as planned"
