@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kShown = 10;
+constexpr size_t kShown = 5;  // of the tensors that are live at the peak
 
 std::string describe(const Plan& plan, StepId id) {
   const Step& step = plan.steps[id];
@@ -40,6 +40,9 @@ std::string both(int64_t bytes) {
   return bytes < 1024 ? counted(bytes, "byte") : fmt::format("{} ({} bytes)", format_bytes(bytes), format_grouped(bytes));
 }
 
+// In a person's unit, and in bytes where the units do not tell them apart.
+std::string apart_from(int64_t bytes, int64_t other) { return format_bytes(bytes) == format_bytes(other) ? both(bytes) : format_bytes(bytes); }
+
 // What is live at the peak is tensors' bytes; between them lies what placement loses.
 std::string peak_bytes(const Plan& plan) {
   int64_t persistent = 0;
@@ -55,11 +58,12 @@ Error explain_infeasible(const Plan& least, const TaskGraph& graph, const Policy
                          const std::vector<std::string>& ways_out) {
   const StepId peak(least.summary.peak_step);
   Error error{ExitCode::budget_infeasible,
-              fmt::format("{}: no plan fits {}; the least that works with policy '{}' is {}", graph.name,
-                          both(budget_bytes), policy.name, both(least.summary.arena_bytes))};
+              fmt::format("{} needs at least {} at batch {} with policy '{}'; the budget is {}", graph.name,
+                          apart_from(least.summary.arena_bytes, budget_bytes), least.batch, policy.name,
+                          apart_from(budget_bytes, least.summary.arena_bytes))};
   if (!least.steps.contains(peak)) return error;
-  error.notes.push_back(fmt::format("the peak is at {}, in rounds of {} of {}: {}", describe(least, peak), least.sub_batch,
-                                    counted(least.batch, "sample"), peak_bytes(least)));
+  error.notes.push_back(fmt::format("the peak is {}{}: {}", describe(least, peak),
+                                    least.rounds > 1 ? fmt::format(" with a sub-batch of {}", least.sub_batch) : "", peak_bytes(least)));
   std::vector<const Residency*> live;
   for (const Residency& residency : least.residencies)
     if (!policy.share_memory || (residency.first_step <= peak.value && peak.value <= residency.last_step))
@@ -72,15 +76,15 @@ Error explain_infeasible(const Plan& least, const TaskGraph& graph, const Policy
       rest += tensor.bytes;
       continue;
     }
-    error.notes.push_back(fmt::format("live there: {}, {} of {}: {}", tensor.name, to_string(tensor.kind),
+    error.notes.push_back(fmt::format("live at the peak: {}, {} of {}: {}", tensor.name, to_string(tensor.kind),
                                       format_bytes(tensor.bytes), why_it_stays(least, policy, *live[i], peak)));
   }
   if (live.size() > kShown)
-    error.notes.push_back(fmt::format("live there: {} more of {} together", live.size() - kShown, format_bytes(rest)));
+    error.notes.push_back(fmt::format("live at the peak: {} of {} together", counted(static_cast<int64_t>(live.size() - kShown), "other tensor"), format_bytes(rest)));
   if (const int64_t workspace = least.steps[peak].workspace.bytes; workspace > 0)
     error.notes.push_back(least.steps[peak].kind == StepKind::reduce
-                              ? fmt::format("live there: workspace of {}, through which the ranks exchange it", format_bytes(workspace))
-                              : fmt::format("live there: workspace of {} ({}), the smallest that this task has",
+                              ? fmt::format("live at the peak: workspace of {}, through which the ranks exchange it", format_bytes(workspace))
+                              : fmt::format("live at the peak: workspace of {} ({}), the smallest that this task has",
                                             format_bytes(workspace), least.steps[peak].algorithm));
   for (const std::string& way : ways_out) error.notes.push_back(way);
   return error;
@@ -95,7 +99,7 @@ Error explain_host_budget(const HostBudgetTooSmall& found) {
   error.notes.push_back(fmt::format("--host-budget {} works{}: {}", found.working_host_budget, found.budget_bytes == kNoLimit ? "" : " with this budget",
                                     format_bytes(found.working_host_budget)));
   if (found.least_arena_bytes > 0)
-    error.notes.push_back(fmt::format("a budget of {} bytes works with this host budget: {}", found.least_arena_bytes, format_bytes(found.least_arena_bytes)));
+    error.notes.push_back(fmt::format("--budget {} fits with this host budget; the minimum is {} bytes", format_budget(found.least_arena_bytes), found.least_arena_bytes));
   return error;
 }
 

@@ -109,8 +109,8 @@ Result<std::string> Planning::way_out_by_rounds() {
   if (rounds.arena() >= least_->arena()) return std::string();
   const IdVector<TaskId, Task>& tasks = splits_.graph().tasks;
   const auto mixes = [](const Task& task) { return task.mixes_samples; };
-  return fmt::format("{} computes over all samples of a round, so the batch stays whole; --batch-norm split has plans from {} ({} bytes) on, "
-                     "in rounds: it then sees as few as {} at a time, and something else is trained",
+  return fmt::format("{} computes over all samples, so the batch stays whole; --batch-norm split fits from {} ({} bytes) on: "
+                     "statistics are then of as few as {}, and something else is trained",
                      std::find_if(tasks.begin(), tasks.end(), mixes)->layer, format_bytes(rounds.arena()), rounds.arena(),
                      counted(rounds.candidate->sub_batch, "sample"));
 }
@@ -130,8 +130,8 @@ Error Planning::infeasible() {
   // What to do comes before why.
   error.notes.insert(error.notes.begin(),
                      fits_host(least_->host_pool())
-                         ? fmt::format("a budget of {} bytes works", least_->arena())
-                         : fmt::format("a budget of {} bytes works with --host-budget {}", least_->arena(), least_->host_pool()));
+                         ? fmt::format("--budget {} fits; the minimum is {} bytes", format_budget(least_->arena()), least_->arena())
+                         : fmt::format("--budget {} fits with --host-budget {}; the minimum is {} bytes", format_budget(least_->arena()), least_->host_pool(), least_->arena()));
   return error;
 }
 

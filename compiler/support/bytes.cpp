@@ -66,6 +66,14 @@ std::string format_bytes(int64_t bytes) {
   return fmt::format("{} B", bytes);
 }
 
+std::string format_budget(int64_t bytes) {
+  const double b = static_cast<double>(bytes);
+  if (b >= kGi) return fmt::format("{:.2f}GiB", std::ceil(b / kGi * 100) / 100);
+  if (b >= kMi) return fmt::format("{:.1f}MiB", std::ceil(b / kMi * 10) / 10);
+  if (b >= kKi) return fmt::format("{:.1f}KiB", std::ceil(b / kKi * 10) / 10);
+  return fmt::format("{}", bytes);
+}
+
 std::string format_grouped(int64_t number) {
   std::string digits = fmt::format("{}", number < 0 ? -number : number);
   for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(static_cast<size_t>(at), 1, ',');

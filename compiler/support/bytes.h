@@ -34,6 +34,9 @@ Result<SizeSpec> parse_size(std::string_view option, std::string_view text);
 // "4.00 GiB", "512.0 MiB", "17 B": for people.
 std::string format_bytes(int64_t bytes);
 
+// "12.1MiB", as --budget takes it: the smallest such number that is no less than `bytes`. "17" below 1 KiB.
+std::string format_budget(int64_t bytes);
+
 // "4,294,967,296"
 std::string format_grouped(int64_t number);
 

@@ -3,8 +3,8 @@
 small_model
 
 expect 6 plimsoll plan net.onnx --batch 64 --budget 1KiB -o plan.json
-says "bytes works"
-promised=$(sed -n 's/.*a budget of \([0-9]*\) bytes works.*/\1/p' err)
+says "fits; the minimum is"
+promised=$(sed -n 's/.*the minimum is \([0-9]*\) bytes.*/\1/p' err)
 [[ ! -e plan.json ]] || fail "an infeasible budget left plan.json behind"
 expect 0 plimsoll plan net.onnx --batch 64 -o full.json
 field() { /usr/bin/python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["summary"][sys.argv[2]])' "$1" "$2"; }
@@ -24,8 +24,8 @@ done
 # Batch normalization sees the whole batch whatever the budget; where rounds would need less, the way out is said, and works.
 plimsoll model resnet18:input=32,stem=cifar,width=8,channels=1,classes=10 -o norm.onnx 2>/dev/null
 expect 6 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --budget 1KiB -o none.json
-whole=$(sed -n 's/.*a budget of \([0-9]*\) bytes works.*/\1/p' err)
-rounds=$(sed -n 's/.*--batch-norm split has plans from .* (\([0-9]*\) bytes) on.*sees as few as 1 sample at a time.*/\1/p' err)
+whole=$(sed -n 's/.*the minimum is \([0-9]*\) bytes.*/\1/p' err)
+rounds=$(sed -n 's/.*--batch-norm split fits from .* (\([0-9]*\) bytes) on.*of as few as 1 sample,.*/\1/p' err)
 [[ $rounds -lt $whole ]] || fail "rounds do not need less"
 expect 0 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --budget "$whole" -o whole.json
 [[ $(field whole.json minimum_bytes) -eq $whole ]] || fail "the least of the whole batch is not the minimum"

@@ -26,5 +26,5 @@ XDG_CACHE_HOME=$PWD/cache expect 0 plimsoll cache --json; is 'it["files"] == []'
 expect 0 plimsoll doctor --json;                          is 'it["healthy"] and any(row["what"] == "CMake" for row in it["findings"])'
 # The budget that cannot be met is answered in the first line, in a person's unit, before why.
 expect 6 plimsoll plan net.onnx --batch 64 --budget 100KiB -o none.json
-head -1 err | grep -Eq 'no plan fits 100.0 KiB .*; the least that works .* is [0-9.]+ [KM]iB' || { cat err; fail "the first line does not say the least budget"; }
-sed -n 2p err | grep -Eq 'a budget of [0-9]+ bytes works' || { cat err; fail "the second line is no budget to copy"; }
+head -1 err | grep -Eq 'needs at least [0-9.]+ [KM]iB at batch 64 with policy .*; the budget is 100.0 KiB' || { cat err; fail "the first line does not say the least budget"; }
+sed -n 2p err | grep -Eq -e '--budget [0-9.]+[KM]iB fits; the minimum is [0-9]+ bytes' || { cat err; fail "the second line is no budget to copy"; }

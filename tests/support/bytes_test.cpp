@@ -31,4 +31,13 @@ TEST_CASE("bytes are printed for people") {
   CHECK(format_bytes(1536) == "1.5 KiB");
   CHECK(format_grouped(4294967296) == "4,294,967,296");
   CHECK(format_grouped(12) == "12");
+  CHECK(format_budget(1023) == "1023");
+  CHECK(format_budget(12'665'600) == "12.1MiB");
+  for (const int64_t bytes : {1024, 1025, 34'304, 1'048'576, 12'665'601, 1'073'741'824, 1'234'567'890}) {
+    CAPTURE(bytes);
+    const auto read = parse_size(format_budget(bytes));
+    REQUIRE(read.ok());
+    CHECK(read.value().bytes >= bytes);
+    CHECK(static_cast<double>(read.value().bytes) < static_cast<double>(bytes) * 1.1);
+  }
 }

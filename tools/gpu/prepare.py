@@ -127,14 +127,14 @@ class Folder:
             except RuntimeError as error:  # a budget may be below the minimum: that is told, not hidden
                 told = [line for line in str(error).splitlines() if line.startswith("error:")]
                 entry["refused"] = (told or str(error).strip().splitlines()[-1:])[0]
-                self.wrong += "no plan fits" not in entry["refused"]
+                self.wrong += "needs at least" not in entry["refused"]
                 self.trainers.append(entry)
                 print(f"  {tag}: {entry['refused']}", flush=True)
                 # A share of the arena may be less than the weights: then the least that works stands in, once.
-                least = re.search(r"the least that works .*\(([\d,]+) bytes\)", entry["refused"])
-                if least and not any(t["part"] == part and t["name"] == name and t["math"] == math and t["budget"] == least[1].replace(",", "")
+                least = re.search(r"the minimum is (\d+) bytes", str(error))
+                if least and not any(t["part"] == part and t["name"] == name and t["math"] == math and t["budget"] == least[1]
                                      for t in self.trainers):
-                    self.trainer(part, name, model, batch, math, least[1].replace(",", ""), costs, policy, layout)
+                    self.trainer(part, name, model, batch, math, least[1], costs, policy, layout)
                 return
             packed = f"{self.out}/networks/{name}"
             if not os.path.exists(f"{packed}/model.onnx.gz"):

@@ -124,7 +124,7 @@ class Laws:
         plan, said = self.plan(case, "auto", str(least - 1))
         if plan is not None:
             self.complain(case, f"{least - 1} has a plan, though {least} is the least")
-        elif f"a budget of {least} bytes works" not in said:
+        elif f"the minimum is {least} bytes" not in said:
             self.complain(case, f"within {least - 1}, the least is not said to be {least}: {said.strip()}")
 
     def hold_against_rivals(self, case, budget, seconds):
