@@ -121,6 +121,10 @@ std::vector<Sample> samples() {
       conv("volume_depthwise", {kBatch, {4}, {3}, {3}, {3}}, {{4}, {1}, {3}, {3}, {3}},
            {{"group", int64_t{4}}, {"auto_pad", std::string("SAME_UPPER")}}, true),
       conv("volume_relu", {kBatch, {16}, {2}, {3}, {3}}, {{16}, {16}, {1}, {3}, {3}}, {{"relu", int64_t{1}}}, true),
+      // Channels that fill blocks of 8 and 16, which are blocks of images only.
+      conv("volume_blocked", {kBatch, {16}, {2}, {3}, {3}}, {{32}, {16}, {2}, {1}, {3}}, {}, true),
+      conv("volume_blocked_depthwise", {kBatch, {16}, {2}, {3}, {3}}, {{16}, {1}, {2}, {3}, {3}},
+           {{"group", int64_t{16}}}, false),
       conv("blocked_grouped", {kBatch, {32}, {4}, {4}}, {{32}, {16}, {3}, {3}}, {{"group", int64_t{2}}}, false),
   };
 }

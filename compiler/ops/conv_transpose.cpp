@@ -127,6 +127,7 @@ std::vector<Sample> samples() {
       sample("volume", {kBatch, {3}, {2}, {3}, {2}}, {{3}, {2}, {2}, {2}, {2}}, {{"strides", Ints{2, 2, 2}}}, 2),
       sample("volume_padded", {kBatch, {4}, {3}, {2}, {3}}, {{4}, {3}, {3}, {2}, {3}},
              {{"strides", Ints{2, 1, 2}}, {"pads", Ints{1, 0, 1, 1, 1, 0}}, {"output_padding", Ints{1, 0, 0}}, {"group", int64_t{2}}}, 6),
+      sample("volume_blocked", {kBatch, {16}, {2}, {2}, {3}}, {{16}, {32}, {2}, {1}, {2}}, {}, 32),
       sample("blocked", {kBatch, {32}, {3}, {3}}, {{32}, {16}, {3}, {3}}, {{"pads", Ints{1, 1, 1, 1}}}, 16),
   };
 }

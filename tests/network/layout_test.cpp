@@ -29,6 +29,7 @@ struct Net {
                              .attributes = std::move(attributes)});
     return output;
   }
+  Net() = default;
   explicit Net(int count) {
     const Dims image = {kBatch, {8}, {4}, {4}};
     ValueId at = value("x", image, ValueKind::input);
@@ -178,6 +179,27 @@ TEST_CASE("as asked, everything that can is channels last") {
   assign_layouts(net.network, Layout::nhwc);
   CHECK(ops_of(net.network) == "Reorder Conv Relu Conv Relu GlobalAveragePool Reorder Flatten SoftmaxCrossEntropyLoss");
   REQUIRE(build_task_graph(net.network, {.batch = 2}).ok());
+}
+
+TEST_CASE("weights of convolutions over volumes lie plainly, also where their channels fill a block") {
+  for (const Layout images : {Layout::nChw8c, Layout::nChw16c, Layout::nhwc}) {
+    for (const std::string op : {"Conv", "ConvTranspose"}) {
+      for (const bool volume : {true, false}) {
+        INFO(op << (volume ? " of volumes, " : " of images, ") << name_of(images));
+        const Dims data = volume ? Dims{kBatch, {16}, {2}, {3}, {3}} : Dims{kBatch, {16}, {3}, {3}};
+        const Dims weight = volume ? Dims{{16}, {16}, {1}, {1}, {1}} : Dims{{16}, {16}, {1}, {1}};
+        Net net;
+        const ValueId x = net.value("x", data, ValueKind::input), w = net.value("w", weight, ValueKind::parameter);
+        net.network.inputs = {x};
+        net.network.outputs = {net.node(op, {x, w}, data)};
+        std::vector<std::string> notes;
+        REQUIRE(attach_loss(net.network, LossKind::mse, notes).ok());
+        assign_layouts(net.network, images);
+        CHECK((net.network.values[w].type.layout == Layout::plain) == volume);
+        CHECK(build_task_graph(net.network, {.batch = 2}).ok());
+      }
+    }
+  }
 }
 
 TEST_CASE("the graphs of both layouts and every reorder between them are there to be measured") {

@@ -101,6 +101,8 @@ bool can_lie(const Op& op, const Sample& sample, const Lying& lying) {
     ++images;
     if (fits(value, lying.images)) ++fitting;
   }
+  // Of volumes only the weights could lie otherwise, and the operator says how.
+  if (rule == LayoutRule::any && images == 0) return op.weight_layout != nullptr;
   return rule == LayoutRule::any ? fitting > 0 : images > 0 && fitting == images;
 }
 
