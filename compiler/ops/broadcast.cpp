@@ -1,7 +1,6 @@
 #include "compiler/ops/broadcast.h"
 
-#include <algorithm>
-
+#include "compiler/ops/dims.h"
 #include "runtime/attrs/scale.h"
 
 namespace plimsoll {
@@ -13,15 +12,7 @@ Dims with_rank(const Dims& dims, size_t rank) {
 }
 
 Result<Dims> broadcast(const NodeView& node, const Dims& a, const Dims& b) {
-  const size_t rank = std::max(a.size(), b.size());
-  const Dims left = with_rank(a, rank), right = with_rank(b, rank);
-  Dims result;
-  for (size_t i = 0; i < rank; ++i) {
-    if (left[i] != right[i] && left[i] != Dim{1} && right[i] != Dim{1})
-      return node.invalid("operands " + to_string(a) + " and " + to_string(b) + " do not broadcast to one another");
-    result.push_back(left[i] == Dim{1} ? right[i] : left[i]);
-  }
-  return result;
+  return named(node, dims::broadcast(a, b));
 }
 
 Operand viewed(Operand operand, Dims dims) {

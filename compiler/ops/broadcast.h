@@ -1,4 +1,4 @@
-// Broadcasting as ONNX (and numpy) have it: dimensions are aligned at the last; a 1 stretches to whatever stands opposite.
+// Operands of which one is stretched to the other (dims.h says how), and the gradients of such.
 #pragma once
 
 #include <span>

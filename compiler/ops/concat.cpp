@@ -1,5 +1,6 @@
 // Concat along an axis.   Concat {x0, x1, …, y}   Split {dy, dx0, dx1, …}
 // Reads nothing of the forward pass on the way back. Blocked channels are copied as they lie.
+#include "compiler/ops/dims.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/pieces.h"
 #include "compiler/ops/reshaping.h"
@@ -8,27 +9,45 @@
 namespace plimsoll {
 namespace concat {
 
-size_t axis(const NodeView& node) { return axis_of(node, node.integer("axis", 1), node.input_type(0).rank()).value(); }
+constexpr int64_t kAxis = 1;  // where none is given, which no opset from 4 on allows
+
+size_t axis(const NodeView& node) {
+  return axis_of(node, node.integer("axis", kAxis), node.input_type(0).rank()).value();
+}
+
+// What parts make, one after the other along the axis.
+Result<Dims> concatenated(const std::vector<Dims>& parts, int64_t axis) {
+  Dims result = parts[0];
+  PLIMSOLL_ASSIGN(const size_t along, dims::axis_of(axis, result.size()));
+  int64_t extent = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const auto misfit = [&](const std::string& how) {
+      return dims::invalid("input " + std::to_string(i) + " is " + to_string(parts[i]) + how + to_string(parts[0]));
+    };
+    if (parts[i].size() != result.size()) return misfit(" beside ");
+    if (parts[i][along].batch) return dims::unsupported("samples are put one after the other along the batch");
+    if (__builtin_add_overflow(extent, parts[i][along].value, &extent)) return misfit(", too many beside ");
+    Dims others = parts[i];
+    others[along] = result[along];
+    if (others != result) return misfit(", which does not go along axis " + std::to_string(along) + " with ");
+  }
+  result[along] = {extent};
+  return result;
+}
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("needs an input");
   TensorType y = node.input_type(0);
-  PLIMSOLL_ASSIGN(const size_t along, axis_of(node, node.integer("axis", 1), y.rank()));
-  int64_t extent = 0;
+  std::vector<Dims> parts;
   for (size_t i = 0; i < node.input_count(); ++i) {
     if (!node.has_input(i)) return node.invalid("input " + std::to_string(i) + " is left out");
     if (node.input(i).constant) return node.unsupported("input " + std::to_string(i) + " is a constant");
-    TensorType x = node.input_type(i);
-    if (x.type != y.type || x.rank() != y.rank())
+    const TensorType& x = node.input_type(i);
+    if (x.type != y.type)
       return node.invalid("input " + std::to_string(i) + " is " + to_string(x) + " beside " + to_string(y));
-    if (x.dims[along].batch) return node.unsupported("samples are put one after the other along the batch");
-    extent += x.dims[along].value;
-    x.dims[along] = y.dims[along];
-    if (x.dims != y.dims)
-      return node.invalid("input " + std::to_string(i) + " is " + to_string(node.input_type(i).dims) +
-                          ", which does not go with " + to_string(y.dims) + " along axis " + std::to_string(along));
+    parts.push_back(x.dims);
   }
-  y.dims[along] = {extent};
+  PLIMSOLL_ASSIGN(y.dims, named(node, concatenated(parts, node.integer("axis", kAxis))));
   y.layout = Layout::plain;
   return std::vector{y};
 }
@@ -71,25 +90,22 @@ std::vector<Sample> samples() {
 
 Known evaluate(const KnownCall& call) {
   if (call.inputs.empty() || !call.known(0)) return std::nullopt;
-  const auto axis = constants::axis_of(call.integer("axis", 0), call.known(0)->dims.size());
-  if (!axis) return std::nullopt;
-  Dims dims = call.known(0)->dims;
-  dims[*axis] = {0};
-  int64_t total = 0;
+  const int64_t given = call.integer("axis", kAxis);
+  std::vector<Dims> parts;
   for (const KnownInput& input : call.inputs) {
-    if (!input.known || !input.known->elements() || input.known->dims.size() != dims.size() ||
+    if (!input.known || !input.known->elements() || *input.known->elements() > kKnownLimit ||
         input.known->element != call.known(0)->element)
       return std::nullopt;
-    total += *input.known->elements();
-    if (total > kKnownLimit) return std::nullopt;
-    for (size_t i = 0; i < dims.size(); ++i)
-      if (i == *axis) dims[i].value += input.known->dims[i].value;
-      else if (dims[i] != input.known->dims[i]) return std::nullopt;
+    parts.push_back(input.known->dims);
   }
-  KnownValue known{.element = call.known(0)->element, .dims = dims};
-  for (size_t outer = 0; outer < constants::extents(dims, *axis).outer; ++outer)
+  const Result<Dims> dims = concatenated(parts, given);
+  const auto elements = dims.ok() ? dims::product_of(*dims) : dims.error();
+  if (!elements.ok() || elements->value > kKnownLimit) return std::nullopt;
+  const size_t axis = dims::axis_of(given, dims->size()).value();
+  KnownValue known{.element = call.known(0)->element, .dims = *dims};
+  for (size_t outer = 0; outer < constants::extents(*dims, axis).outer; ++outer)
     for (const KnownInput& input : call.inputs) {
-      const constants::Extents e = constants::extents(input.known->dims, *axis);
+      const constants::Extents e = constants::extents(input.known->dims, axis);
       for (size_t i = outer * e.at * e.inner; i < (outer + 1) * e.at * e.inner; ++i)
         if (known.real()) known.reals.push_back(input.known->number(i));
         else known.ints.push_back(input.known->integer(i));

@@ -1,8 +1,6 @@
 #include "compiler/ops/evaluate.h"
 
-#include <algorithm>
-
-#include "compiler/support/bytes.h"
+#include "compiler/ops/dims.h"
 
 namespace plimsoll::constants {
 
@@ -39,25 +37,15 @@ double rounded(double value, ElementType element) {
 }
 
 std::optional<Dims> broadcast(const std::vector<const Dims*>& shapes) {
-  size_t rank = 0;
-  for (const Dims* shape : shapes) rank = std::max(rank, shape->size());
-  Dims dims(rank, Dim{1});
-  for (const Dims* shape : shapes)
-    for (size_t i = 0; i < shape->size(); ++i) {
-      const Dim dim = (*shape)[i];
-      Dim& common = dims[rank - shape->size() + i];
-      if (dim.batch || dim.value < 0) return std::nullopt;
-      if (dim.value == 1 || dim == common) continue;
-      if (common.value != 1) return std::nullopt;
-      common = dim;
-    }
-  int64_t count = 1;
-  for (const Dim dim : dims) {
-    const auto product = checked_mul(count, dim.value);
-    if (!product || *product > kKnownLimit) return std::nullopt;
-    count = *product;
+  Dims common;
+  for (const Dims* shape : shapes) {
+    Result<Dims> more = dims::broadcast(common, *shape);
+    if (!more.ok()) return std::nullopt;
+    common = std::move(*more);
   }
-  return dims;
+  const auto count = dims::product_of(common);
+  if (!count.ok() || count->batch || count->value > kKnownLimit) return std::nullopt;
+  return common;
 }
 
 std::vector<size_t> broadcast_indices(const Dims& from, const Dims& to) {

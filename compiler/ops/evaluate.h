@@ -78,6 +78,7 @@ inline KnownValue picked(const KnownValue& from, Dims dims, const std::vector<si
   return known;
 }
 
+// An axis, or another index, counted from the end where negative.
 inline std::optional<size_t> axis_of(int64_t axis, size_t rank) {
   if (axis < 0) axis += static_cast<int64_t>(rank);
   if (axis < 0 || axis >= static_cast<int64_t>(rank)) return std::nullopt;

@@ -1,31 +1,35 @@
 // Flatten: the dimensions before `axis` as one, those from there on as another; no task.
+#include "compiler/ops/dims.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/reshaping.h"
 
 namespace plimsoll {
 namespace flatten {
 
+constexpr int64_t kAxis = 1;  // where none is given
+
+Result<Dims> flattened(const Dims& x, int64_t axis) {
+  const int64_t rank = static_cast<int64_t>(x.size());
+  if (axis < -rank || axis > rank) return dims::invalid("axis " + std::to_string(axis) + " is outside " + to_string(x));
+  const size_t at = static_cast<size_t>(axis < 0 ? axis + rank : axis);
+  PLIMSOLL_ASSIGN(const Dim rows, dims::product_of(x, 0, at));
+  PLIMSOLL_ASSIGN(const Dim columns, dims::product_of(x, at, x.size()));
+  return Dims{rows, columns};
+}
+
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("needs an input");
   const TensorType& x = node.input_type(0);
-  const int64_t rank = static_cast<int64_t>(x.rank()), axis = node.integer("axis", 1);
-  if (axis < -rank || axis > rank)
-    return node.invalid("axis " + std::to_string(axis) + " is outside " + to_string(x.dims));
-  const size_t at = static_cast<size_t>(axis < 0 ? axis + rank : axis);
-  PLIMSOLL_ASSIGN(const Dim rows, product_of(node, x.dims, 0, at));
-  PLIMSOLL_ASSIGN(const Dim columns, product_of(node, x.dims, at, x.rank()));
-  return std::vector{TensorType{x.type, {rows, columns}}};
+  PLIMSOLL_ASSIGN(Dims dims, named(node, flattened(x.dims, node.integer("axis", kAxis))));
+  return std::vector{TensorType{x.type, std::move(dims)}};
 }
 
 Known evaluate(const KnownCall& call) {
   const KnownValue* data = call.known(0);
   if (!data || !data->elements()) return std::nullopt;
-  const int64_t rank = static_cast<int64_t>(data->dims.size()), axis = call.integer("axis", 1), from = axis < 0 ? axis + rank : axis;
-  if (from < 0 || from > rank) return std::nullopt;
-  int64_t before = 1;
-  for (int64_t i = 0; i < from; ++i) before *= data->dims[static_cast<size_t>(i)].value;
-  if (before == 0) return std::nullopt;
-  return constants::reshaped(*data, {{before}, {*data->elements() / before}});
+  Result<Dims> dims = flattened(data->dims, call.integer("axis", kAxis));
+  if (!dims.ok()) return std::nullopt;
+  return constants::reshaped(*data, std::move(*dims));
 }
 
 std::vector<Sample> samples() {

@@ -67,6 +67,14 @@ bool picks_all(const NodeView& node, const Run& run) {
   return run.first == 0 && run.step == 1 && run.count == node.input_type(0).dims[run.axis].value;
 }
 
+// The table's dimensions with those of the indices in place of the axis.
+Dims gathered(const Dims& x, const Dims& indices, size_t axis) {
+  Dims dims(x.begin(), x.begin() + static_cast<int64_t>(axis));
+  dims.insert(dims.end(), indices.begin(), indices.end());
+  dims.insert(dims.end(), x.begin() + static_cast<int64_t>(axis) + 1, x.end());
+  return dims;
+}
+
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs a table and indices");
   const TensorType &x = node.input_type(0), &indices = node.input_type(1);
@@ -84,10 +92,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
       return node.unsupported("the table " + to_string(x) + " depends on the samples, and so do the numbers");
     PLIMSOLL_TRY(table_of(node));
   }
-  Dims dims(x.dims.begin(), x.dims.begin() + static_cast<int64_t>(axis));
-  dims.insert(dims.end(), indices.dims.begin(), indices.dims.end());
-  dims.insert(dims.end(), x.dims.begin() + static_cast<int64_t>(axis) + 1, x.dims.end());
-  return std::vector{TensorType{x.type, dims}};
+  return std::vector{TensorType{x.type, gathered(x.dims, indices.dims, axis)}};
 }
 
 SliceAttrs slice_of(const NodeView& node, const Run& run) {
@@ -211,9 +216,7 @@ Known evaluate(const KnownCall& call) {
   const constants::Extents e = constants::extents(data->dims, *axis);
   const auto count = checked_mul(*indices->elements(), static_cast<int64_t>(e.outer * e.inner));
   if (!count || *count > kKnownLimit) return std::nullopt;
-  Dims dims(data->dims.begin(), data->dims.begin() + static_cast<int64_t>(*axis));
-  dims.insert(dims.end(), indices->dims.begin(), indices->dims.end());
-  dims.insert(dims.end(), data->dims.begin() + static_cast<int64_t>(*axis) + 1, data->dims.end());
+  Dims dims = gathered(data->dims, indices->dims, *axis);
   std::vector<size_t> chosen;
   for (size_t outer = 0; outer < e.outer; ++outer)
     for (size_t i = 0; i < static_cast<size_t>(*indices->elements()); ++i) {

@@ -2,10 +2,9 @@
 //
 // A target of 0 copies a dimension, -1 takes what is left. The samples must go somewhere: a target that has a number
 // where the batch was is refused here (the importer rewrites what an export has hard-coded).
+#include "compiler/ops/dims.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/reshaping.h"
-
-#include "compiler/support/bytes.h"
 
 namespace plimsoll {
 namespace reshape {
@@ -25,39 +24,45 @@ std::string text(const std::vector<int64_t>& target) {
   return to_string(dims);
 }
 
-Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0)) return node.invalid("needs an input");
-  const TensorType& x = node.input_type(0);
-  PLIMSOLL_ASSIGN(const std::vector<int64_t> target, target_of(node));
-  PLIMSOLL_ASSIGN(const Dim all, product_of(node, x.dims, 0, x.rank()));
-  const Error mismatch = node.invalid("a tensor of " + to_string(x.dims) + " cannot be reshaped to " + text(target));
-  const bool zero_is_zero = node.integer("allowzero", 0) != 0;
-
-  Dims dims;
+// What a tensor of dimensions `x` becomes. It has as many elements as before.
+Result<Dims> reshaped(const Dims& x, const std::vector<int64_t>& target, bool zero_is_zero) {
+  PLIMSOLL_ASSIGN(const Dim all, dims::product_of(x));
+  const auto mismatch = [&] {
+    return dims::invalid("a tensor of " + to_string(x) + " cannot be reshaped to " + text(target));
+  };
+  Dims result;
   std::optional<size_t> open;
   for (size_t i = 0; i < target.size(); ++i) {
     if (target[i] == -1 && !open) {
       open = i;
-      dims.push_back(Dim{1});
-    } else if (target[i] == 0 && !zero_is_zero && i < x.rank()) {
-      dims.push_back(x.dims[i]);
-    } else if (target[i] > 0) {
-      dims.push_back({target[i]});
+      result.push_back(Dim{1});
+    } else if (target[i] == 0 && !zero_is_zero && i < x.size()) {
+      result.push_back(x[i]);
+    } else if (target[i] > 0 || (target[i] == 0 && zero_is_zero)) {
+      result.push_back({target[i]});
     } else {
-      return mismatch;
+      return mismatch();
     }
   }
-  PLIMSOLL_ASSIGN(const Dim known, product_of(node, dims, 0, dims.size()));
+  PLIMSOLL_ASSIGN(const Dim known, dims::product_of(result));
   if (open) {
-    if (known.value == 0 || all.value % known.value != 0 || (known.batch && !all.batch)) return mismatch;
-    dims[*open] = {all.value / known.value, all.batch && !known.batch};
+    if (known.value == 0 || all.value % known.value != 0 || (known.batch && !all.batch)) return mismatch();
+    result[*open] = {all.value / known.value, all.batch && !known.batch};
   } else if (all.batch && !known.batch) {
-    return node.invalid("the target " + text(target) + " of " + to_string(x.dims) +
-                        " hard-codes the batch; use 0 or -1 for it");
+    return dims::invalid("the target " + text(target) + " of " + to_string(x) +
+                         " hard-codes the batch; use 0 or -1 for it");
   } else if (known != all) {
-    return mismatch;
+    return mismatch();
   }
-  return std::vector{TensorType{x.type, dims}};
+  return result;
+}
+
+Result<std::vector<TensorType>> infer(const NodeView& node) {
+  if (!node.has_input(0)) return node.invalid("needs an input");
+  const TensorType& x = node.input_type(0);
+  PLIMSOLL_ASSIGN(const std::vector<int64_t> target, target_of(node));
+  PLIMSOLL_ASSIGN(Dims dims, named(node, reshaped(x.dims, target, node.integer("allowzero", 0) != 0)));
+  return std::vector{TensorType{x.type, std::move(dims)}};
 }
 
 std::vector<Sample> samples() {
@@ -80,28 +85,11 @@ std::vector<Sample> samples() {
 Known evaluate(const KnownCall& call) {
   const KnownValue *data = call.known(0), *shape = call.known(1);
   if (!data || !shape || shape->real() || !data->elements() || shape->dims.size() != 1) return std::nullopt;
-  Dims dims;
-  std::optional<size_t> open;
-  int64_t rest = 1;
-  for (size_t i = 0; i < static_cast<size_t>(shape->elements().value_or(0)); ++i) {
-    Dim dim = shape->integer(i);
-    if (dim.batch || dim.value < -1 || (dim.value == -1 && open)) return std::nullopt;
-    if (dim.value == 0 && call.integer("allowzero", 0) == 0) {
-      if (i >= data->dims.size()) return std::nullopt;
-      dim = data->dims[i];
-    }
-    if (dim.value == -1) open = i;
-    else if (const auto product = checked_mul(rest, dim.value)) rest = *product;
-    else return std::nullopt;
-    dims.push_back(dim);
-  }
-  if (open) {
-    if (rest == 0 || *data->elements() % rest != 0) return std::nullopt;
-    dims[*open] = {*data->elements() / rest};
-  } else if (rest != *data->elements()) {
-    return std::nullopt;
-  }
-  return constants::reshaped(*data, std::move(dims));
+  const auto target = call.list("", 1);
+  if (!target) return std::nullopt;
+  Result<Dims> dims = reshaped(data->dims, *target, call.integer("allowzero", 0) != 0);
+  if (!dims.ok()) return std::nullopt;
+  return constants::reshaped(*data, std::move(*dims));
 }
 
 }  // namespace reshape

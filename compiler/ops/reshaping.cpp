@@ -1,9 +1,7 @@
 #include "compiler/ops/reshaping.h"
 
-#include <algorithm>
-
 #include "compiler/ops/broadcast.h"
-#include "compiler/support/bytes.h"
+#include "compiler/ops/dims.h"
 
 namespace plimsoll {
 
@@ -14,22 +12,11 @@ void backward_alias(TaskBuilder& build) {
 }
 
 Result<Dim> product_of(const NodeView& node, const Dims& dims, size_t first, size_t last) {
-  Dim product{1};
-  for (size_t i = first; i < last; ++i) {
-    const auto value = checked_mul(product.value, dims[i].value);
-    if (!value) return node.invalid("dimensions " + to_string(dims) + " have more than 2^63 elements");
-    if (product.batch && dims[i].batch) return node.unsupported("samples are in two dimensions of " + to_string(dims));
-    product = {*value, product.batch || dims[i].batch};
-  }
-  return product;
+  return named(node, dims::product_of(dims, first, last));
 }
 
 Result<size_t> axis_of(const NodeView& node, int64_t axis, size_t rank) {
-  const int64_t n = static_cast<int64_t>(rank);
-  if (axis < -n || axis >= n)
-    return node.invalid("axis " + std::to_string(axis) + " is outside a tensor of " + std::to_string(n) +
-                        " dimensions");
-  return static_cast<size_t>(axis < 0 ? axis + n : axis);
+  return named(node, dims::axis_of(axis, rank));
 }
 
 Result<std::optional<std::vector<size_t>>> axes_of(const NodeView& node, size_t i, size_t rank) {
@@ -41,13 +28,7 @@ Result<std::optional<std::vector<size_t>>> axes_of(const NodeView& node, size_t 
   } else if (!node.has("axes")) {
     return std::optional<std::vector<size_t>>{};
   }
-  std::vector<size_t> axes;
-  for (const int64_t axis : given) {
-    PLIMSOLL_ASSIGN(const size_t resolved, axis_of(node, axis, rank));
-    axes.push_back(resolved);
-  }
-  std::sort(axes.begin(), axes.end());
-  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end()) return node.invalid("an axis is given twice");
+  PLIMSOLL_ASSIGN(std::vector<size_t> axes, named(node, dims::axes_of(given, rank)));
   return std::optional(std::move(axes));
 }
 

@@ -2,6 +2,7 @@
 // Bounds are attributes before opset 10, constant inputs from there on. Samples are never cut off.
 #include <algorithm>
 
+#include "compiler/ops/dims.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/reshaping.h"
 #include "compiler/ops/slice_range.h"
@@ -19,6 +20,48 @@ struct Cut {
   bool whole = true;  // nothing is cut off or turned around
 };
 
+struct Bounds {
+  Ints starts, ends, axes, steps;  // axes and steps may be empty: all of them in their order, and ones
+};
+
+// Of one axis: every step-th element from the first on.
+struct AxisCut {
+  size_t axis;
+  SliceRange range;
+  int64_t step;
+};
+
+// What the bounds leave of each axis that they name, nothing perhaps; the samples are left whole, and are not listed.
+Result<std::vector<AxisCut>> cuts_of(const Dims& x, Bounds bounds) {
+  const size_t count = bounds.starts.size();
+  if (bounds.axes.empty())
+    for (size_t i = 0; i < count; ++i) bounds.axes.push_back(static_cast<int64_t>(i));
+  if (bounds.steps.empty()) bounds.steps.assign(count, 1);
+  if (bounds.ends.size() != count || bounds.axes.size() != count || bounds.steps.size() != count)
+    return dims::invalid("has " + std::to_string(count) + " starts, " + std::to_string(bounds.ends.size()) + " ends, " +
+                         std::to_string(bounds.axes.size()) + " axes and " + std::to_string(bounds.steps.size()) +
+                         " steps");
+  PLIMSOLL_TRY(dims::axes_of(bounds.axes, x.size()));
+  std::vector<AxisCut> cuts;
+  for (size_t i = 0; i < count; ++i) {
+    const size_t axis = dims::axis_of(bounds.axes[i], x.size()).value();
+    const int64_t start = bounds.starts[i], end = bounds.ends[i], step = bounds.steps[i];
+    if (step == 0) return dims::invalid("the step along axis " + std::to_string(axis) + " is 0");
+    if (x[axis].batch) {
+      // The whole batch, however many samples there are: [0, a very large number).
+      if (start == 0 && step == 1 && end >= INT32_MAX) continue;
+      return dims::unsupported("takes [" + std::to_string(start) + ", " + std::to_string(end) + ") of the samples");
+    }
+    cuts.push_back({axis, slice_range(start, end, step, x[axis].value), step});
+  }
+  return cuts;
+}
+
+Dims sliced(Dims dims, const std::vector<AxisCut>& cuts) {
+  for (const AxisCut& cut : cuts) dims[cut.axis] = {cut.range.count};
+  return dims;
+}
+
 // Bounds of the operator: a list from input `i`, or from an attribute before opset 10. Empty: not given.
 Result<Ints> list_of(const NodeView& node, size_t i, std::string_view name) {
   if (node.opset() < 10) return node.integers(name);
@@ -29,41 +72,33 @@ Result<Ints> list_of(const NodeView& node, size_t i, std::string_view name) {
   return *given;
 }
 
+std::string text(const Ints& list) {
+  std::string joined;
+  for (const int64_t item : list) joined += (joined.empty() ? "" : ", ") + std::to_string(item);
+  return "[" + joined + "]";
+}
+
 Result<Cut> cut_of(const NodeView& node) {
   const Dims& x = node.input_type(0).dims;
-  PLIMSOLL_ASSIGN(const Ints starts, list_of(node, 1, "starts"));
-  PLIMSOLL_ASSIGN(const Ints ends, list_of(node, 2, "ends"));
-  PLIMSOLL_ASSIGN(Ints axes, list_of(node, 3, "axes"));
-  PLIMSOLL_ASSIGN(Ints steps, list_of(node, 4, "steps"));
-  if (axes.empty())
-    for (size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<int64_t>(i));
-  if (steps.empty()) steps.assign(starts.size(), 1);
-  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
-    return node.invalid("has " + std::to_string(starts.size()) + " starts, " + std::to_string(ends.size()) +
-                        " ends, " + std::to_string(axes.size()) + " axes and " + std::to_string(steps.size()) +
-                        " steps");
-  Cut cut{.dims = x};
+  Bounds bounds;
+  PLIMSOLL_ASSIGN(bounds.starts, list_of(node, 1, "starts"));
+  PLIMSOLL_ASSIGN(bounds.ends, list_of(node, 2, "ends"));
+  PLIMSOLL_ASSIGN(bounds.axes, list_of(node, 3, "axes"));
+  PLIMSOLL_ASSIGN(bounds.steps, list_of(node, 4, "steps"));
+  PLIMSOLL_ASSIGN(const std::vector<AxisCut> cuts, named(node, cuts_of(x, bounds)));
+  Cut cut{.dims = sliced(x, cuts)};
   for (size_t i = 0; i < x.size(); ++i) {
     cut.attrs.starts.push_back(0);
     cut.attrs.steps.push_back(1);
   }
-  for (size_t i = 0; i < starts.size(); ++i) {
-    PLIMSOLL_ASSIGN(const size_t axis, axis_of(node, axes[i], x.size()));
-    const int64_t step = steps[i], n = x[axis].value;
-    if (step == 0) return node.invalid("the step along axis " + std::to_string(axis) + " is 0");
-    if (x[axis].batch) {
-      // The whole batch, however many samples there are: [0, a very large number).
-      if (starts[i] == 0 && step == 1 && ends[i] >= INT32_MAX) continue;
-      return node.unsupported("takes [" + std::to_string(starts[i]) + ", " + std::to_string(ends[i]) +
-                              ") of the samples");
-    }
-    const auto [first, count] = slice_range(starts[i], ends[i], step, n);
+  for (const auto& [axis, range, step] : cuts) {
+    const auto [first, count] = range;
+    const int64_t n = x[axis].value;
     if (count == 0)
-      return node.invalid("nothing is left of axis " + std::to_string(axis) + " of " + to_string(x) + " between " +
-                          std::to_string(starts[i]) + " and " + std::to_string(ends[i]));
+      return node.invalid("nothing is left of axis " + std::to_string(axis) + " of " + to_string(x) + " from " +
+                          text(bounds.starts) + " to " + text(bounds.ends));
     cut.attrs.starts[axis] = first;
     cut.attrs.steps[axis] = count == 1 ? 1 : step;
-    cut.dims[axis] = {count};
     if (count != n || (n > 1 && step < 0)) cut.whole = false;
   }
   return cut;
@@ -135,48 +170,27 @@ std::vector<Sample> samples() {
            .inputs = {{.dims = {{2}, kBatch, {9}}, .type = DataType::u8, .low = 0, .high = 2}, list({1, -1}), list({2, -9e15}), list({0, 2}), list({1, -2})}}};
 }
 
-// Of one number in all elements: any size, also the batch's along another axis (states of zeros, layer by layer).
-Known slice_of_splat(const KnownValue& data, const std::vector<int64_t>& starts, const std::vector<int64_t>& ends, const std::vector<int64_t>& axes) {
-  Dims dims = data.dims;
-  for (size_t i = 0; i < starts.size(); ++i) {
-    const auto axis = constants::axis_of(axes[i], dims.size());
-    if (!axis || dims[*axis].batch) return std::nullopt;
-    dims[*axis] = {slice_range(starts[i], ends[i], 1, dims[*axis].value).count};
-  }
-  return constants::reshaped(data, std::move(dims));
-}
-
 Known evaluate(const KnownCall& call) {
   const KnownValue* data = call.known(0);
   const auto starts = call.list("starts", 1), ends = call.list("ends", 2);
-  auto axes = call.list("axes", 3), steps = call.list("steps", 4);
-  if (data && data->splat() && !data->elements() && starts && ends && axes && steps && starts->size() == ends->size() && axes->size() == starts->size() &&
-      std::all_of(steps->begin(), steps->end(), [](int64_t step) { return step == 1; }))
-    return slice_of_splat(*data, *starts, *ends, *axes);
-  if (!data || !data->elements() || *data->elements() > kKnownLimit || !starts || !ends || !axes || !steps ||
-      starts->size() != ends->size())
-    return std::nullopt;
-  if (axes->empty())
-    for (size_t i = 0; i < starts->size(); ++i) axes->push_back(static_cast<int64_t>(i));
-  if (steps->empty()) steps->assign(starts->size(), 1);
-  if (axes->size() != starts->size() || steps->size() != starts->size()) return std::nullopt;
+  const auto axes = call.list("axes", 3), steps = call.list("steps", 4);
+  if (!data || !starts || !ends || !axes || !steps) return std::nullopt;
+  // Of one number in all elements the size does not matter, nor the batch along another axis (states of zeros).
+  const bool one_number = data->splat() && !data->elements();
+  if (!one_number && (!data->elements() || *data->elements() > kKnownLimit)) return std::nullopt;
+  const auto cuts = cuts_of(data->dims, {*starts, *ends, *axes, *steps});
+  if (!cuts.ok()) return std::nullopt;
+  if (one_number) return constants::reshaped(*data, sliced(data->dims, *cuts));
   KnownValue result = *data;
-  for (size_t i = 0; i < starts->size(); ++i) {
-    const auto axis = constants::axis_of((*axes)[i], result.dims.size());
-    if (!axis || (*steps)[i] == 0) return std::nullopt;
-    const int64_t step = (*steps)[i];
-    const SliceRange range = slice_range((*starts)[i], (*ends)[i], step, result.dims[*axis].value);
-    const constants::Extents e = constants::extents(result.dims, *axis);
-    std::vector<int64_t> kept;
-    for (int64_t k = 0; k < range.count; ++k) kept.push_back(range.first + k * step);
+  for (const AxisCut& cut : *cuts) {
+    const constants::Extents e = constants::extents(result.dims, cut.axis);
     std::vector<size_t> chosen;
     for (size_t outer = 0; outer < e.outer; ++outer)
-      for (const int64_t at : kept)
-        for (size_t inner = 0; inner < e.inner; ++inner)
-          chosen.push_back((outer * e.at + static_cast<size_t>(at)) * e.inner + inner);
-    Dims dims = result.dims;
-    dims[*axis] = {static_cast<int64_t>(kept.size())};
-    result = constants::picked(result, std::move(dims), chosen);
+      for (int64_t k = 0; k < cut.range.count; ++k) {
+        const auto at = static_cast<size_t>(cut.range.first + k * cut.step);
+        for (size_t inner = 0; inner < e.inner; ++inner) chosen.push_back((outer * e.at + at) * e.inner + inner);
+      }
+    result = constants::picked(result, sliced(result.dims, {cut}), chosen);
   }
   return result;
 }

@@ -1,24 +1,31 @@
 // Squeeze: drops dimensions of 1, all of them where no axes are given; no task.
 #include <algorithm>
 
+#include "compiler/ops/dims.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/reshaping.h"
 
 namespace plimsoll {
 namespace squeeze {
 
+// Without the axes, or, where none are given, without all that are 1.
+Result<Dims> squeezed(const Dims& x, const std::optional<std::vector<size_t>>& axes) {
+  Dims result;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const bool asked = axes ? std::find(axes->begin(), axes->end(), i) != axes->end() : x[i] == Dim{1};
+    if (!asked) result.push_back(x[i]);
+    if (asked && x[i] != Dim{1})
+      return dims::invalid("axis " + std::to_string(i) + " of " + to_string(x) + " is not 1");
+  }
+  return result;
+}
+
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("needs an input");
   const TensorType& x = node.input_type(0);
   PLIMSOLL_ASSIGN(const auto axes, axes_of(node, 1, x.rank()));
-  Dims dims;
-  for (size_t i = 0; i < x.rank(); ++i) {
-    const bool asked = axes ? std::find(axes->begin(), axes->end(), i) != axes->end() : x.dims[i] == Dim{1};
-    if (!asked) dims.push_back(x.dims[i]);
-    if (asked && x.dims[i] != Dim{1})
-      return node.invalid("axis " + std::to_string(i) + " of " + to_string(x.dims) + " is not 1");
-  }
-  return std::vector{TensorType{x.type, dims}};
+  PLIMSOLL_ASSIGN(Dims dims, named(node, squeezed(x.dims, axes)));
+  return std::vector{TensorType{x.type, std::move(dims)}};
 }
 
 std::vector<Sample> samples() {
@@ -33,19 +40,18 @@ std::vector<Sample> samples() {
 }
 
 Known evaluate(const KnownCall& call) {
-  const auto axes = call.list("axes", 1);
-  if (!call.known(0) || !axes) return std::nullopt;
-  const Dims& from = call.known(0)->dims;
-  std::vector<bool> gone(from.size(), false);
-  for (const int64_t axis : *axes) {
-    const auto at = constants::axis_of(axis, from.size());
-    if (!at || from[*at] != Dim{1}) return std::nullopt;
-    gone[*at] = true;
+  const KnownValue* data = call.known(0);
+  const auto given = call.list("axes", 1);
+  if (!data || !given) return std::nullopt;
+  std::optional<std::vector<size_t>> axes;
+  if (call.given(1) || find_attribute(call.node, "axes")) {
+    Result<std::vector<size_t>> resolved = dims::axes_of(*given, data->dims.size());
+    if (!resolved.ok()) return std::nullopt;
+    axes = std::move(*resolved);
   }
-  Dims dims;
-  for (size_t i = 0; i < from.size(); ++i)
-    if (!(axes->empty() ? from[i] == Dim{1} : gone[i])) dims.push_back(from[i]);
-  return constants::reshaped(*call.known(0), std::move(dims));
+  Result<Dims> dims = squeezed(data->dims, axes);
+  if (!dims.ok()) return std::nullopt;
+  return constants::reshaped(*data, std::move(*dims));
 }
 
 }  // namespace squeeze

@@ -2,6 +2,7 @@
 // Where only dimensions of 1 change places, the bytes are the same and there is no task.
 #include <numeric>
 
+#include "compiler/ops/dims.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/reshaping.h"
 #include "compiler/ops/whole.h"
@@ -10,24 +11,38 @@
 namespace plimsoll {
 namespace transpose {
 
-Result<IntList> perm_of(const NodeView& node) {
-  const size_t rank = node.input_type(0).rank();
-  std::vector<int64_t> reversed(rank);
-  std::iota(reversed.rbegin(), reversed.rend(), 0);
-  const std::vector<int64_t> given = node.integers("perm", reversed);
+using Axes = std::vector<int64_t>;
+
+Axes reversed(size_t rank) {
+  Axes axes(rank);
+  std::iota(axes.rbegin(), axes.rend(), 0);
+  return axes;
+}
+
+// The axes as they are given, if they are a permutation of all.
+Result<Axes> permutation(Axes given, size_t rank) {
   std::vector<bool> seen(rank, false);
-  IntList perm;
   for (const int64_t axis : given) {
     if (given.size() != rank || axis < 0 || axis >= static_cast<int64_t>(rank) || seen[static_cast<size_t>(axis)])
-      return node.invalid("perm is no permutation of " + std::to_string(rank) + " axes");
+      return dims::invalid("perm is no permutation of " + std::to_string(rank) + " axes");
     seen[static_cast<size_t>(axis)] = true;
-    perm.push_back(axis);
   }
-  if (given.size() != rank) return node.invalid("perm is empty for " + std::to_string(rank) + " axes");
+  if (given.size() != rank) return dims::invalid("perm is empty for " + std::to_string(rank) + " axes");
+  return given;
+}
+
+Result<IntList> perm_of(const NodeView& node) {
+  const size_t rank = node.input_type(0).rank();
+  if (rank > static_cast<size_t>(kMaxRank))
+    return node.unsupported(std::to_string(rank) + " dimensions are more than " + std::to_string(kMaxRank));
+  PLIMSOLL_ASSIGN(const Axes axes, named(node, permutation(node.integers("perm", reversed(rank)), rank)));
+  IntList perm;
+  for (const int64_t axis : axes) perm.push_back(axis);
   return perm;
 }
 
-Dims permuted(const Dims& dims, const IntList& perm) {
+template <class List>
+Dims permuted(const Dims& dims, const List& perm) {
   Dims result;
   for (const int64_t axis : perm) result.push_back(dims[static_cast<size_t>(axis)]);
   return result;
@@ -117,26 +132,17 @@ Known evaluate(const KnownCall& call) {
   const KnownValue* data = call.known(0);
   if (!data || !data->elements() || *data->elements() > kKnownLimit) return std::nullopt;
   const size_t rank = data->dims.size();
-  std::vector<size_t> order(rank);
-  for (size_t i = 0; i < rank; ++i) order[i] = rank - 1 - i;
-  if (const auto* perm = find_attribute(call.node, "perm")) {
-    std::vector<bool> seen(rank, false);
-    if (perm->integers().size() != rank) return std::nullopt;
-    for (size_t i = 0; i < rank; ++i) {
-      const auto axis = constants::axis_of(perm->integers()[i], rank);
-      if (!axis || seen[*axis]) return std::nullopt;
-      seen[order[i] = *axis] = true;
-    }
-  }
-  Dims dims;
-  for (const size_t axis : order) dims.push_back(data->dims[axis]);
+  const ModelAttribute* given = find_attribute(call.node, "perm");
+  const auto perm = permutation(given ? given->integers() : reversed(rank), rank);
+  if (!perm.ok()) return std::nullopt;
+  Dims dims = permuted(data->dims, *perm);
   std::vector<size_t> chosen(static_cast<size_t>(*data->elements()));
   for (size_t flat = 0; flat < chosen.size(); ++flat) {
     size_t rest = flat, from = 0;
     for (size_t i = rank; i-- > 0;) {
       const size_t index = rest % static_cast<size_t>(dims[i].value);
       rest /= static_cast<size_t>(dims[i].value);
-      from += index * constants::extents(data->dims, order[i]).inner;
+      from += index * constants::extents(data->dims, static_cast<size_t>((*perm)[i])).inner;
     }
     chosen[flat] = from;
   }

@@ -1,11 +1,16 @@
 // Unsqueeze: puts in dimensions of 1, at `axes` of the result; no task.
-#include <algorithm>
-
+#include "compiler/ops/dims.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/reshaping.h"
 
 namespace plimsoll {
 namespace unsqueeze {
+
+// With a 1 at each of the axes, which count in the result.
+Dims unsqueezed(Dims dims, const std::vector<size_t>& axes) {
+  for (const size_t axis : axes) dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), Dim{1});
+  return dims;
+}
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("needs an input");
@@ -17,9 +22,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
     return node.unsupported(std::to_string(x.rank() + more) + " dimensions are more than " + std::to_string(kMaxRank));
   PLIMSOLL_ASSIGN(const auto axes, axes_of(node, 1, x.rank() + more));
   if (!axes) return node.invalid("needs axes");
-  Dims dims = x.dims;
-  for (const size_t axis : *axes) dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), Dim{1});
-  return std::vector{TensorType{x.type, dims}};
+  return std::vector{TensorType{x.type, unsqueezed(x.dims, *axes)}};
 }
 
 std::vector<Sample> samples() {
@@ -32,17 +35,10 @@ std::vector<Sample> samples() {
 Known evaluate(const KnownCall& call) {
   const auto axes = call.list("axes", 1);
   if (!call.known(0) || !axes) return std::nullopt;
-  const size_t rank = call.known(0)->dims.size() + axes->size();
-  std::vector<bool> fresh(rank, false);
-  for (const int64_t axis : *axes) {
-    const auto at = constants::axis_of(axis, rank);
-    if (!at || fresh[*at]) return std::nullopt;
-    fresh[*at] = true;
-  }
-  Dims dims;
-  size_t next = 0;
-  for (size_t i = 0; i < rank; ++i) dims.push_back(fresh[i] ? Dim{1} : call.known(0)->dims[next++]);
-  return constants::reshaped(*call.known(0), std::move(dims));
+  const Dims& from = call.known(0)->dims;
+  const auto resolved = dims::axes_of(*axes, from.size() + axes->size());
+  if (!resolved.ok()) return std::nullopt;
+  return constants::reshaped(*call.known(0), unsqueezed(from, *resolved));
 }
 
 }  // namespace unsqueeze

@@ -90,6 +90,36 @@ bool agrees(const Op& op, const Sample& sample) {
   return true;
 }
 
+// What dimensions become by a node with constant lists as its other inputs: by infer, and by evaluate of as many zeros.
+// nullopt: refused.
+struct BothWays {
+  std::optional<Dims> inferred, evaluated;
+
+  BothWays(const Op& op, Dims dims, const std::vector<std::vector<int64_t>>& lists,
+           const std::map<std::string, NodeAttribute>& attributes = {}) {
+    int64_t elements = 1;
+    for (const Dim dim : dims) elements *= dim.value;
+    std::vector<KnownValue> known = {{.dims = dims, .reals = std::vector<double>(static_cast<size_t>(elements))}};
+    Network network;
+    Node node{.name = "node", .op = std::string(op.name), .opset = 20, .attributes = attributes};
+    node.inputs.push_back(network.values.push_back({.name = "x", .type = {.dims = std::move(dims)}}));
+    for (const std::vector<int64_t>& list : lists) {
+      known.push_back({.element = ElementType::i64, .dims = {{static_cast<int64_t>(list.size())}}});
+      for (const int64_t item : list) known.back().ints.push_back({item});
+      Value constant{.name = "list", .kind = ValueKind::constant, .type = {DataType::i64, known.back().dims}};
+      constant.constant = ConstantData{.ints = list};
+      node.inputs.push_back(network.values.push_back(std::move(constant)));
+    }
+    network.nodes.push_back(node);
+    const auto types = op.infer(NodeView(network, network.nodes.back()));
+    if (types.ok()) inferred = (*types)[0].dims;
+    const ModelNode source = model_node_of(op, {.attributes = attributes}, known.size());
+    std::vector<KnownInput> inputs;
+    for (const KnownValue& value : known) inputs.push_back({&value, &value.dims, value.element});
+    if (const Known made = op.evaluate({source, 20, inputs})) evaluated = made->dims;
+  }
+};
+
 }  // namespace
 
 TEST_CASE("what is evaluated while compiling is what kernels compute") {
@@ -127,4 +157,73 @@ TEST_CASE("bounds of a slice as ONNX has them") {
   CHECK(range(0, -9, -1, 0).second == 0);
   // A start before the first element is the first element, whatever the direction (numpy has nothing left there).
   CHECK(range(-100, INT64_MIN, -1, 3) == Pair(0, 1));
+}
+
+TEST_CASE("infer and evaluate make the same dimensions, and refuse the same") {
+  using Ints = std::vector<int64_t>;
+  const std::optional<Dims> refused;
+  const auto both = [](const BothWays& ways, const std::optional<Dims>& expected) {
+    const auto text = [](const std::optional<Dims>& dims) { return dims ? to_string(*dims) : "refused"; };
+    INFO("inferred " << text(ways.inferred) << ", evaluated " << text(ways.evaluated) << ", not " << text(expected));
+    CHECK(ways.inferred == expected);
+    CHECK(ways.evaluated == expected);
+  };
+  const Dims x = {{2}, {3}, {4}};
+  both({op_Reshape, x, {{0, -1}}}, Dims{{2}, {12}});
+  both({op_Reshape, x, {{-1, 0, 2}}}, Dims{{4}, {3}, {2}});
+  both({op_Reshape, x, {{-1, -1}}}, refused);
+  both({op_Reshape, x, {{5, -1}}}, refused);
+  both({op_Reshape, x, {{2, 3, 4, 0}}}, refused);
+  both({op_Reshape, x, {{0, 0, 0}}, {{"allowzero", int64_t{1}}}}, refused);
+  both({op_Flatten, x, {}}, Dims{{2}, {12}});
+  both({op_Flatten, x, {}, {{"axis", int64_t{-1}}}}, Dims{{6}, {4}});
+  both({op_Flatten, x, {}, {{"axis", int64_t{4}}}}, refused);
+  both({op_Squeeze, {{1}, {3}, {1}}, {}}, Dims{{3}});
+  both({op_Squeeze, {{1}, {3}, {1}}, {{}}}, Dims{{1}, {3}, {1}});  // a list of no axes is a list
+  both({op_Squeeze, {{1}, {3}, {1}}, {{-1}}}, Dims{{1}, {3}});
+  both({op_Squeeze, {{1}, {3}, {1}}, {{0, -3}}}, refused);
+  both({op_Squeeze, {{1}, {3}, {1}}, {{1}}}, refused);
+  both({op_Unsqueeze, x, {{0, -1}}}, Dims{{1}, {2}, {3}, {4}, {1}});
+  both({op_Unsqueeze, x, {{1, 1}}}, refused);
+  both({op_Unsqueeze, x, {{5}}}, refused);
+  both({op_Transpose, x, {}}, Dims{{4}, {3}, {2}});
+  both({op_Transpose, x, {}, {{"perm", Ints{1, 0, 2}}}}, Dims{{3}, {2}, {4}});
+  both({op_Transpose, x, {}, {{"perm", Ints{1, 0, -1}}}}, refused);
+  both({op_Transpose, x, {}, {{"perm", Ints{1, 0, 0}}}}, refused);
+  both({op_Slice, x, {{1, -2}, {9, 9}, {0, -1}}}, Dims{{1}, {3}, {2}});
+  both({op_Slice, x, {{-1}, {INT64_MIN}, {2}, {-2}}}, Dims{{2}, {3}, {2}});
+  both({op_Slice, x, {{0, 1}, {2, 2}, {0, 0}}}, refused);  // the specification leaves open what this is
+  both({op_Slice, x, {{0}, {1}, {0}, {0}}}, refused);
+  both({op_Slice, x, {{0}, {1}, {3}}}, refused);
+  both({op_Expand, {{3}, {1}}, {{2, 1, 4}}}, Dims{{2}, {3}, {4}});
+  both({op_Expand, {{3}, {1}}, {{2, 4}}}, refused);
+  // Constants may have more dimensions than kernels.
+  CHECK(BothWays(op_Transpose, Dims(11, Dim{1}), {}).evaluated == Dims(11, Dim{1}));
+}
+
+TEST_CASE("parts are put together by infer as by evaluate") {
+  const auto concatenated = [](const std::vector<Dims>& parts, int64_t axis) {
+    Network network;
+    Node node{.name = "node", .op = "Concat", .opset = 20, .attributes = {{"axis", axis}}};
+    std::vector<KnownValue> known;
+    for (const Dims& dims : parts) {
+      node.inputs.push_back(network.values.push_back({.name = "x", .type = {.dims = dims}}));
+      known.push_back({.dims = dims});
+      known.back().reals.resize(static_cast<size_t>(*known.back().elements()));
+    }
+    network.nodes.push_back(node);
+    std::vector<KnownInput> inputs;
+    for (const KnownValue& value : known) inputs.push_back({&value, &value.dims, value.element});
+    const auto types = op_Concat.infer(NodeView(network, network.nodes.back()));
+    const ModelNode source = model_node_of(op_Concat, {.attributes = node.attributes}, parts.size());
+    const Known made = op_Concat.evaluate({source, 20, inputs});
+    CHECK(types.ok() == made.has_value());
+    if (types.ok() && made) CHECK((*types)[0].dims == made->dims);
+    return types.ok() ? to_string((*types)[0].dims) : "refused";
+  };
+  CHECK(concatenated({{{2}, {3}}, {{2}, {1}}}, -1) == "[2,4]");
+  CHECK(concatenated({{{2}, {3}}, {{4}, {3}}}, 0) == "[6,3]");
+  CHECK(concatenated({{{2}, {3}}, {{4}, {3}}}, 1) == "refused");
+  CHECK(concatenated({{{2}, {3}}, {{2}}}, 0) == "refused");
+  CHECK(concatenated({{{2}, {3}}, {{2}, {3}}}, 2) == "refused");
 }
