@@ -4,8 +4,9 @@
 
 #include <algorithm>
 
-#include "compiler/ops/op.h"
+#include "compiler/network/edit.h"
 #include "compiler/network/prune.h"
+#include "compiler/ops/op.h"
 
 namespace plimsoll {
 namespace {
@@ -23,21 +24,6 @@ std::string all_with_types(const Network& network, const std::vector<ValueId>& i
   std::string text;
   for (const ValueId id : ids) text += (text.empty() ? "" : ", ") + with_type(network, id);
   return text;
-}
-
-// What `value` is made of, itself included.
-IdVector<ValueId, bool> made_of(const Network& network, ValueId value) {
-  IdVector<ValueId, bool> parts(network.values.size(), false);
-  parts[value] = true;
-  const std::vector<NodeId> ids = ids_of(network.nodes);
-  for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
-    const Node& node = network.nodes[*id];
-    if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return output.valid() && parts[output]; }))
-      continue;
-    for (const ValueId input : node.inputs)
-      if (input.valid()) parts[input] = true;
-  }
-  return parts;
 }
 
 Error no_number(const Network& network, ValueId id) {

@@ -1,0 +1,158 @@
+#include "compiler/network/class_axis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "compiler/network/edit.h"
+#include "compiler/ops/op.h"
+
+namespace plimsoll {
+namespace {
+
+// A network that reads tokens [N, T] and scores [N, T, C], or [T, N, C], scores every one of them.
+bool scores_tokens(const Network& network, const TensorType& scores) {
+  if (scores.rank() < 3) return false;
+  Dims tokens(scores.dims.begin(), scores.dims.end() - 1);
+  const auto samples = std::find_if(tokens.begin(), tokens.end(), [](const Dim& dim) { return dim.batch; });
+  if (samples != tokens.end()) std::rotate(tokens.begin(), samples, samples + 1);
+  return std::any_of(network.inputs.begin(), network.inputs.end(), [&](ValueId id) {
+    const TensorType& input = network.values[id].type;
+    return (input.type == DataType::i32 || input.type == DataType::i64) && input.dims == tokens;
+  });
+}
+
+bool is_activation(const Network& network, ValueId value) {
+  return value.valid() && network.values[value].kind == ValueKind::intermediate;
+}
+
+// Whether what the node makes has the channels of its first activation at axis 1, in their order.
+bool keeps_channels(const Network& network, const Node& node, const Dims& from) {
+  static constexpr std::array<std::string_view, 8> kTurning = {"Transpose", "MatMul",    "Gemm",   "Gather",
+                                                               "ReduceMean", "ReduceSum", "Expand", "Flatten"};
+  if (std::find(kTurning.begin(), kTurning.end(), node.op) != kTurning.end()) return false;
+  const Dims& to = network.values[node.outputs[0]].type.dims;
+  if (from.size() < 2 || to.size() < 2 || from[0] != to[0] || from[1] != to[1] || !to[0].batch) return false;
+  const auto elements = [](const Dims& dims) { return TensorType{DataType::f32, dims}.elements().at(1); };
+  const bool reshapes = node.op == "Reshape" || node.op == "Squeeze" || node.op == "Unsqueeze";
+  return reshapes ? elements(from) == elements(to) : from.size() == to.size();
+}
+
+bool are_channels_of_a_convolution(const Network& network, ValueId scores) {
+  for (ValueId value = scores;;) {
+    const auto maker = maker_of(network, value);
+    if (!maker) return false;
+    const Node& node = network.nodes[*maker];
+    if (node.op == "Conv" || node.op == "ConvTranspose") return true;
+    const auto from = std::find_if(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return is_activation(network, input); });
+    if (from == node.inputs.end() || !keeps_channels(network, node, network.values[*from].type.dims)) return false;
+    value = *from;
+  }
+}
+
+// The axis of a Softmax or LogSoftmax over one axis.
+std::optional<size_t> axis_of_softmax(const Network& network, ValueId scores) {
+  const auto maker = maker_of(network, scores);
+  if (!maker) return std::nullopt;
+  for (size_t axis = 0; axis < network.values[scores].type.rank(); ++axis)
+    if (normalises_axis(network, network.nodes[*maker], static_cast<int64_t>(axis))) return axis;
+  return std::nullopt;
+}
+
+// A score for each pixel of an image that is read, channels first.
+bool scores_pixels(const Network& network, const Dims& scores) {
+  if (scores.size() < 4) return false;
+  return std::any_of(network.inputs.begin(), network.inputs.end(), [&](ValueId id) {
+    const TensorType& input = network.values[id].type;
+    if (input.type != DataType::f32 || input.rank() != scores.size() || input.dims[0] != scores[0]) return false;
+    return std::equal(scores.begin() + 2, scores.end(), input.dims.begin() + 2) &&
+           !std::equal(scores.begin(), scores.end() - 1, input.dims.begin());
+  });
+}
+
+// loss.h says when it is clear.
+std::optional<size_t> clear_class_axis(const Network& network, ValueId scores) {
+  const TensorType& type = network.values[scores].type;
+  const auto is_one = [](const Dim& dim) { return dim == Dim{1}; };
+  if (type.rank() < 2) return std::nullopt;
+  if (type.dims[0].batch && std::all_of(type.dims.begin() + 2, type.dims.end(), is_one)) return 1;
+  if (scores_tokens(network, type)) return type.rank() - 1;
+  if (const auto axis = axis_of_softmax(network, scores); axis && !type.dims[*axis].batch) return axis;
+  if (type.dims[0].batch && (are_channels_of_a_convolution(network, scores) || scores_pixels(network, type.dims))) return 1;
+  return std::nullopt;
+}
+
+// Labels as they are read from files, which have their samples first.
+Dims labels_of(const Dims& scores, size_t axis) {
+  Dims labels = without_axis(scores, axis);
+  const auto samples = std::find_if(labels.begin(), labels.end(), [](const Dim& dim) { return dim.batch; });
+  if (samples != labels.end()) std::rotate(labels.begin(), samples, samples + 1);
+  return labels;
+}
+
+Error unclear_class_axis(const Value& output) {
+  Error error{ExitCode::usage, fmt::format("output '{}' is {}, and nothing says which of its axes holds the classes; name it: --class-axis K",
+                                           output.name, to_string(output.type))};
+  for (size_t axis = 0; axis < output.type.rank(); ++axis) {
+    const Dim dim = output.type.dims[axis];
+    if (dim.batch || dim.value < 2) continue;
+    error.notes.push_back(fmt::format("--class-axis {}: {} classes, the labels are i32{}", axis, dim.value,
+                                      to_string(labels_of(output.type.dims, axis))));
+  }
+  return error;
+}
+
+Error one_class(const Value& output) {
+  return {ExitCode::invalid_model, fmt::format("output '{}' is {}: softmax cross entropy of one class is always 0; choose another loss", output.name,
+                                       to_string(output.type)),
+          {"--loss mse, if the output is a number", "--loss bce-logits, if the output is the logit of a yes or no"}};
+}
+
+}  // namespace
+
+bool normalises_axis(const Network& network, const Node& node, int64_t classes) {
+  if (node.op != "Softmax" && node.op != "LogSoftmax") return false;
+  const Dims& dims = network.values[node.outputs[0]].type.dims;
+  const int64_t rank = static_cast<int64_t>(dims.size());
+  const bool matrix = node.opset < 13;  // all dimensions from the axis on are classes
+  int64_t axis = NodeView(network, node).integer("axis", matrix ? 1 : -1);
+  if (axis < 0) axis += rank;
+  const auto is_one = [](const Dim& dim) { return dim == Dim{1}; };
+  return axis == classes && (!matrix || std::all_of(dims.begin() + classes + 1, dims.end(), is_one));
+}
+
+Dims without_axis(Dims dims, size_t axis) {
+  dims.erase(dims.begin() + static_cast<int64_t>(axis));
+  return dims;
+}
+
+Result<size_t> class_axis_of(const Network& network, ValueId scores, std::optional<int64_t> asked) {
+  const Value& output = network.values[scores];
+  const auto rank = static_cast<int64_t>(output.type.rank());
+  const bool has_samples = std::any_of(output.type.dims.begin(), output.type.dims.end(), [](const Dim& dim) { return dim.batch; });
+  if (rank < 2 || !has_samples)
+    return Error{ExitCode::invalid_model,
+                 fmt::format("output '{}' is {} when scores should be [N,classes]; choose another loss, as in --loss mse, --loss bce-logits, or --loss output if it is "
+                             "the loss",
+                             output.name, to_string(output.type))};
+  std::optional<size_t> axis;
+  if (asked) {
+    const int64_t at = *asked < 0 ? *asked + rank : *asked;
+    if (at < 0 || at >= rank || output.type.dims[static_cast<size_t>(at)].batch) {
+      Error error = unclear_class_axis(output);
+      error.message = fmt::format("--class-axis {} of output '{}', {}, {}", *asked, output.name, to_string(output.type),
+                                  at < 0 || at >= rank ? "is not there" : "holds the samples");
+      return error;
+    }
+    axis = static_cast<size_t>(at);
+  } else {
+    axis = clear_class_axis(network, scores);
+    if (!axis) return unclear_class_axis(output);
+  }
+  if (output.type.dims[*axis].value == 1) return one_class(output);
+  return *axis;
+}
+
+}  // namespace plimsoll
