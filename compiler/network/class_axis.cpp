@@ -30,7 +30,7 @@ bool is_activation(const Network& network, ValueId value) {
 
 // Whether what the node makes has the channels of its first activation at axis 1, in their order.
 bool keeps_channels(const Network& network, const Node& node, const Dims& from) {
-  static constexpr std::array<std::string_view, 8> kTurning = {"Transpose", "MatMul",    "Gemm",   "Gather",
+  static constexpr std::array<std::string_view, 8> kTurning = {"Transpose",  "MatMul",    "Gemm",   "Gather",
                                                                "ReduceMean", "ReduceSum", "Expand", "Flatten"};
   if (std::find(kTurning.begin(), kTurning.end(), node.op) != kTurning.end()) return false;
   const Dims& to = network.values[node.outputs[0]].type.dims;
@@ -46,7 +46,8 @@ bool are_channels_of_a_convolution(const Network& network, ValueId scores) {
     if (!maker) return false;
     const Node& node = network.nodes[*maker];
     if (node.op == "Conv" || node.op == "ConvTranspose") return true;
-    const auto from = std::find_if(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return is_activation(network, input); });
+    const auto from = std::find_if(node.inputs.begin(), node.inputs.end(),
+                                   [&](ValueId input) { return is_activation(network, input); });
     if (from == node.inputs.end() || !keeps_channels(network, node, network.values[*from].type.dims)) return false;
     value = *from;
   }
@@ -80,7 +81,8 @@ std::optional<size_t> clear_class_axis(const Network& network, ValueId scores) {
   if (type.dims[0].batch && std::all_of(type.dims.begin() + 2, type.dims.end(), is_one)) return 1;
   if (scores_tokens(network, type)) return type.rank() - 1;
   if (const auto axis = axis_of_softmax(network, scores); axis && !type.dims[*axis].batch) return axis;
-  if (type.dims[0].batch && (are_channels_of_a_convolution(network, scores) || scores_pixels(network, type.dims))) return 1;
+  if (type.dims[0].batch && (are_channels_of_a_convolution(network, scores) || scores_pixels(network, type.dims)))
+    return 1;
   return std::nullopt;
 }
 
@@ -93,8 +95,10 @@ Dims labels_of(const Dims& scores, size_t axis) {
 }
 
 Error unclear_class_axis(const Value& output) {
-  Error error{ExitCode::usage, fmt::format("output '{}' is {}, and nothing says which of its axes holds the classes; name it: --class-axis K",
-                                           output.name, to_string(output.type))};
+  Error error{
+      ExitCode::usage,
+      fmt::format("output '{}' is {}, and nothing says which of its axes holds the classes; name it: --class-axis K",
+                  output.name, to_string(output.type))};
   for (size_t axis = 0; axis < output.type.rank(); ++axis) {
     const Dim dim = output.type.dims[axis];
     if (dim.batch || dim.value < 2) continue;
@@ -105,8 +109,9 @@ Error unclear_class_axis(const Value& output) {
 }
 
 Error one_class(const Value& output) {
-  return {ExitCode::invalid_model, fmt::format("output '{}' is {}: softmax cross entropy of one class is always 0; choose another loss", output.name,
-                                       to_string(output.type)),
+  return {ExitCode::invalid_model,
+          fmt::format("output '{}' is {}: softmax cross entropy of one class is always 0; choose another loss",
+                      output.name, to_string(output.type)),
           {"--loss mse, if the output is a number", "--loss bce-logits, if the output is the logit of a yes or no"}};
 }
 
@@ -131,10 +136,12 @@ Dims without_axis(Dims dims, size_t axis) {
 Result<size_t> class_axis_of(const Network& network, ValueId scores, std::optional<int64_t> asked) {
   const Value& output = network.values[scores];
   const auto rank = static_cast<int64_t>(output.type.rank());
-  const bool has_samples = std::any_of(output.type.dims.begin(), output.type.dims.end(), [](const Dim& dim) { return dim.batch; });
+  const bool has_samples =
+      std::any_of(output.type.dims.begin(), output.type.dims.end(), [](const Dim& dim) { return dim.batch; });
   if (rank < 2 || !has_samples)
     return Error{ExitCode::invalid_model,
-                 fmt::format("output '{}' is {} when scores should be [N,classes]; choose another loss, as in --loss mse, --loss bce-logits, or --loss output if it is "
+                 fmt::format("output '{}' is {} when scores should be [N,classes]; choose another loss, as in --loss "
+                             "mse, --loss bce-logits, or --loss output if it is "
                              "the loss",
                              output.name, to_string(output.type))};
   std::optional<size_t> axis;

@@ -9,8 +9,8 @@
 
 namespace plimsoll {
 
-// `asked`: --class-axis, from the end where negative. Errors: invalid model, where the output cannot be scores, or has one class;
-// usage, where nothing says which axis it is.
+// `asked`: --class-axis, from the end where negative. Errors: invalid model, where the output cannot be scores, or has
+// one class; usage, where nothing says which axis it is.
 Result<size_t> class_axis_of(const Network& network, ValueId scores, std::optional<int64_t> asked);
 
 // A Softmax or LogSoftmax over this axis and nothing else.

@@ -14,11 +14,16 @@ namespace plimsoll {
 namespace {
 
 // Of scores and the labels of classes.
-bool is_class_loss(const Node& node) { return node.op == "SoftmaxCrossEntropyLoss" || node.op == "NegativeLogLikelihoodLoss"; }
+bool is_class_loss(const Node& node) {
+  return node.op == "SoftmaxCrossEntropyLoss" || node.op == "NegativeLogLikelihoodLoss";
+}
 
-bool is_loss(const Node& node) { return is_class_loss(node) || node.op == "MseLoss" || node.op == "BinaryCrossEntropyLoss"; }
+bool is_loss(const Node& node) {
+  return is_class_loss(node) || node.op == "MseLoss" || node.op == "BinaryCrossEntropyLoss";
+}
 
-// The likelihood behind a LogSoftmax is the cross entropy of what is in front of it, and then the logarithms need not be kept.
+// The likelihood behind a LogSoftmax is the cross entropy of what is in front of it, and then the logarithms need not
+// be kept.
 void take_in_softmax(Network& network, Node& loss, std::vector<std::string>& notes) {
   if (loss.op != "NegativeLogLikelihoodLoss") return;
   const auto maker = maker_of(network, loss.inputs[0]);
@@ -49,8 +54,10 @@ void keep_own_loss(Network& network, NodeId id, std::vector<std::string>& notes)
   // Beyond this point the loss depends on every node, so it is the last.
   const NodeView node(network, network.nodes.back());
   std::optional<ValueId> labels;  // that the trainer knows: it feeds them last, and hears of hits
-  if (!is_class_loss(node.node())) labels = node.node().inputs[1];
-  else if (const auto fed = fed_labels(node)) labels = fed->input;
+  if (!is_class_loss(node.node()))
+    labels = node.node().inputs[1];
+  else if (const auto fed = fed_labels(node))
+    labels = fed->input;
   if (labels && is_class_loss(node.node())) {
     const ValueId correct = add_value(network, "correct", ValueKind::intermediate, {DataType::f32, {{1}}});
     network.nodes.back().outputs = {loss, correct};

@@ -12,8 +12,8 @@ namespace plimsoll {
 // The node of the loss, where the output is one.
 std::optional<NodeId> own_loss(const Network& network, ValueId output);
 
-// Ends the network in that node. A LogSoftmax in front of it is taken in; labels that the trainer knows become the last input.
-// `notes` gets a line for what was removed.
+// Ends the network in that node. A LogSoftmax in front of it is taken in; labels that the trainer knows become the last
+// input. `notes` gets a line for what was removed.
 void keep_own_loss(Network& network, NodeId id, std::vector<std::string>& notes);
 
 // For a note: the loss does what the node did.

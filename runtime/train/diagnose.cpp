@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <vector>
 
 #include "runtime/program.h"
 #include "runtime/train/counted.h"
+#include "runtime/train/dataset.h"
+#include "runtime/train/error.h"
 
 namespace plimsoll::train {
 namespace {
@@ -144,6 +147,19 @@ class Search {
 Diagnosis first_bad_tensor(const Program& program, const Round& round, const backend::Arena& arena, backend::HostPool* pool,
                            const RoundJob& job) {
   return Search(program, round, arena, pool, job).run();
+}
+
+std::string what_went_wrong(const IterationResult& result, const std::string& bad) {
+  const std::string loss = std::isfinite(result.loss) ? "in iteration "
+                           : "the loss is " + std::string(std::isnan(result.loss) ? "nan" : result.loss > 0 ? "inf" : "-inf") + " in iteration ";
+  return loss + std::to_string(result.iteration) + (bad.empty() ? "" : ": " + bad);
+}
+
+void diverged(const IterationResult& result, const std::string& bad, const char* way_out) {
+  char rate[80] = "";
+  if (!bad.ends_with(kInTheData))
+    std::snprintf(rate, sizeof rate, "; lower --lr, now %g, or look for what is wrong in the data", result.learning_rate);
+  throw TrainerError(Exit::invalid_model, what_went_wrong(result, bad) + rate + way_out);
 }
 
 }  // namespace plimsoll::train

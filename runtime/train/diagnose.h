@@ -6,6 +6,7 @@
 
 #include "runtime/backend.h"
 #include "runtime/streams.h"
+#include "runtime/train/reporter.h"
 
 namespace plimsoll::train {
 
@@ -24,5 +25,11 @@ struct Diagnosis {
 // and copies.
 Diagnosis first_bad_tensor(const Program& program, const Round& round, const backend::Arena& arena, backend::HostPool* pool,
                            const RoundJob& job);
+
+// "the loss is nan in iteration 12: 'conv1.Y' of layer 'conv1' (step 3) holds NaN (12 of 4096 elements)"
+std::string what_went_wrong(const IterationResult& result, const std::string& bad);
+
+// Ends the run with that as a TrainerError, and `way_out`.
+[[noreturn]] void diverged(const IterationResult& result, const std::string& bad, const char* way_out);
 
 }  // namespace plimsoll::train

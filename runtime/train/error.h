@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace plimsoll::train {
 
@@ -25,5 +26,13 @@ class TrainerError : public std::runtime_error {
   TrainerError(Exit code, const std::string& message) : std::runtime_error(message), code(code) {}
   Exit code;
 };
+
+// One error to a line; the exit code is the first one's.
+inline void throw_first(const std::vector<TrainerError>& failed) {
+  if (failed.empty()) return;
+  std::string all;
+  for (const TrainerError& error : failed) all += (all.empty() ? "" : "\nerror: ") + std::string(error.what());
+  throw TrainerError(failed.front().code, all);
+}
 
 }  // namespace plimsoll::train

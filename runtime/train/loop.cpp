@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
-#include <cstdio>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "runtime/machine/processors.h"
-#include "runtime/train/checkpoint.h"
 #include "runtime/train/counted.h"
 #include "runtime/train/diagnose.h"
+#include "runtime/train/durations.h"
 #include "runtime/train/feeder.h"
 #include "runtime/train/machine.h"
 #include "runtime/train/pace.h"
@@ -20,6 +19,7 @@
 #include "runtime/train/range_test.h"
 #include "runtime/train/rank_rates.h"
 #include "runtime/train/reporter.h"
+#include "runtime/train/run_checkpoints.h"
 #include "runtime/train/schedule.h"
 #include "runtime/train/sharing.h"
 #include "runtime/train/summary.h"
@@ -37,48 +37,6 @@ void on_signal(int signal) {
   std::signal(signal, SIG_DFL);  // a second one ends the process at once
 }
 
-// "the loss is nan in iteration 12: 'conv1.Y' of layer 'conv1' (step 3) holds NaN (12 of 4096 elements)"
-std::string what_went_wrong(const IterationResult& result, const std::string& bad) {
-  const std::string loss = std::isfinite(result.loss) ? "in iteration "
-                           : "the loss is " + std::string(std::isnan(result.loss) ? "nan" : result.loss > 0 ? "inf" : "-inf") + " in iteration ";
-  return loss + std::to_string(result.iteration) + (bad.empty() ? "" : ": " + bad);
-}
-
-[[noreturn]] void diverged(const IterationResult& result, const std::string& bad, const char* way_out) {
-  char rate[80] = "";
-  if (!bad.ends_with(kInTheData))
-    std::snprintf(rate, sizeof rate, "; lower --lr, now %g, or look for what is wrong in the data", result.learning_rate);
-  throw TrainerError(Exit::invalid_model, what_went_wrong(result, bad) + rate + way_out);
-}
-
-// Durations of the last iterations, for a median that one slow start does not move.
-class Durations {
- public:
-  Durations() { seconds_.reserve(kKept); }
-  void add(double seconds) {
-    if (seconds_.size() < kKept) seconds_.push_back(seconds);
-    else seconds_[next_++ % kKept] = seconds;
-  }
-  double median() const {
-    std::vector<double> sorted = seconds_;
-    std::sort(sorted.begin(), sorted.end());
-    return sorted.empty() ? 0 : sorted[sorted.size() / 2];
-  }
-
- private:
-  static constexpr size_t kKept = 1024;
-  std::vector<double> seconds_;
-  size_t next_ = 0;
-};
-
-// One error to a line; the exit code is the first one's.
-void throw_first(const std::vector<TrainerError>& failed) {
-  if (failed.empty()) return;
-  std::string all;
-  for (const TrainerError& error : failed) all += (all.empty() ? "" : "\nerror: ") + std::string(error.what());
-  throw TrainerError(failed.front().code, all);
-}
-
 const char* word_of(LastBatch last_batch) {
   return last_batch == LastBatch::drop ? "drop" : last_batch == LastBatch::pad ? "pad" : "keep";
 }
@@ -93,7 +51,8 @@ class Loop {
                                  .left_over = options.last_batch == LastBatch::keep ? data.training.samples % program.batch : 0,
                                  .revalidate = options.revalidate,
                                  .groups = &groups_}),
-        port_(program, machine_.arena(), machine_.pool()), statistics_(program, machine_.arena()), schedule_(options.schedule) {
+        port_(program, machine_.arena(), machine_.pool()), statistics_(program, machine_.arena()), schedule_(options.schedule),
+        checkpoints_(options, reporter) {
     schedule_.iterations = length.iterations;
     progress_ = {.seed = options.seed.value_or(0),
                  .shuffle = options.shuffle,
@@ -105,7 +64,7 @@ class Loop {
     team.together([&] {
       if (!team.speaks()) return;
       init_parameters(program, options.init, model_file, port_);
-      if (!options.checkpoint.empty()) begin_checkpoints();
+      checkpoints_.begin(program, port_, team.pulse(), progress_);
       if (options.on_nan != OnNan::ignore) refuse_bad_parameters(program, port_);
     });
     share_progress(progress_, team);
@@ -130,7 +89,7 @@ class Loop {
   }
 
   Exit exit() const {
-    if (last_is_missing_) return Exit::unwritable_output;
+    if (checkpoints_.last_is_missing()) return Exit::unwritable_output;
     return !stopping() ? Exit::ok : stopped_by() == SIGINT ? Exit::interrupted : Exit::terminated;
   }
 
@@ -148,10 +107,10 @@ class Loop {
     };
     attempt([&] { reporter_.close(); });
     check_weights();
-    if (checkpoints_ && !no_checkpoint_) save_checkpoint_or_say("");
-    if (no_checkpoint_) failed.push_back(*no_checkpoint_);
+    if (checkpoints_ && !checkpoints_.failure()) checkpoints_.save(progress_, "");
+    if (checkpoints_.failure()) failed.push_back(*checkpoints_.failure());
     // What rank 0 could not write is told by the exit code of all.
-    last_is_missing_ = team_.highest(last_is_missing_) != 0;
+    checkpoints_.share_last_is_missing(team_.highest(checkpoints_.last_is_missing()) != 0);
     if (team_.ranks()) machine_.forget_recordings();
     team_.leave();
     if (save_error_) failed.push_back(*save_error_);
@@ -166,13 +125,12 @@ class Loop {
       print_end(program_, machine_.arena().allocated_bytes(), durations_.median(), reductions_.median());
       device_use_.print(machine_.arena().allocated_bytes());
     }
-    if (checkpoints_ && !last_is_missing_) reporter_.say("checkpoint " + checkpoints_->path_of(progress_.iteration));
+    if (checkpoints_ && !checkpoints_.last_is_missing())
+      reporter_.say("checkpoint " + checkpoints_.path_of(progress_.iteration));
     if (saved) reporter_.say("saved " + options_.save);
     if (traced) reporter_.say("traced " + options_.trace + "; `plimsoll inspect DIR --html report.html --measured " + options_.trace + "` lays it beside the plan in DIR");
-    if (missing_ > 0)
-      reporter_.warn("warning: " + counted(missing_, "checkpoint") + " could not be written" +
-                     (last_is_missing_ ? ", also the last: nobody can go on from where this run ended" : "; the last one was"));
-    if (stopping() && (!no_checkpoint_ || progress_.iteration < schedule_.iterations))
+    checkpoints_.warn_of_missing();
+    if (stopping() && (!checkpoints_.failure() || progress_.iteration < schedule_.iterations))
       reporter_.warn("stopped after " + counted(progress_.iteration, "iteration"));
     throw_first(failed);
   }
@@ -182,7 +140,7 @@ class Loop {
   // one of them ends all.
   bool stopping() const { return stopped_by() != 0; }
   int stopped_by() const { return team_.size() > 1 ? agreed_end_ : wanted_end(); }
-  int wanted_end() const { return no_checkpoint_ ? kNoCheckpoint : interrupted; }
+  int wanted_end() const { return checkpoints_.failure() ? kNoCheckpoint : interrupted; }
   void agree() {
     if (team_.size() > 1) agreed_end_ = team_.highest(wanted_end());
   }
@@ -203,43 +161,6 @@ class Loop {
   // What steps the weights besides their gradients.
   std::string describe_rates() const {
     return describe(schedule_) + (groups_.description().empty() ? "" : ", " + groups_.description());
-  }
-
-  void begin_checkpoints() {
-    checkpoints_.emplace(options_.checkpoint, options_.keep, program_, port_, team_.pulse());
-    if (options_.resume == Resume::no) {
-      if (const std::vector<int64_t> there = checkpoints_->found(); !there.empty())
-        throw TrainerError(Exit::usage, "there are checkpoints already, " + checkpoints_->path_of(there.front()) +
-                                            " is the newest: --resume goes on from it, or name another directory");
-      return;
-    }
-    std::vector<std::string> passed_over;
-    const std::optional<Progress> stored = checkpoints_->resume(passed_over, options_.resume == Resume::newest);
-    for (const std::string& line : passed_over) reporter_.warn("warning: passed over " + line);
-    if (!stored) return reporter_.say("no checkpoint in " + options_.checkpoint + ": starting at the beginning");
-    check_same_run(*stored);
-    progress_ = *stored;
-    progress_.schedule = describe_rates();
-    reporter_.say("resumed from " + checkpoints_->path_of(stored->iteration));
-  }
-
-  // The same samples in the same order: all that the bits of the rest depend on, besides what --lr and its like say.
-  void check_same_run(const Progress& stored) const {
-    const auto differs = [&](const std::string& what, const std::string& then, const std::string& now) {
-      throw TrainerError(Exit::usage, "the checkpoint is of a run with " + what + " " + then + ", this one has " + now);
-    };
-    if (stored.samples != progress_.samples)
-      differs("data of", counted(stored.samples, "sample"), std::to_string(progress_.samples));
-    if (stored.per_epoch != progress_.per_epoch)
-      differs("epochs of", counted(stored.per_epoch, "iteration"), std::to_string(progress_.per_epoch));
-    if (stored.last_batch != progress_.last_batch) differs("--last", stored.last_batch, progress_.last_batch);
-    if (stored.shuffle != progress_.shuffle) differs("samples", stored.shuffle ? "shuffled" : "in order", "the other");
-    if (options_.seed && *options_.seed != stored.seed)
-      differs("--seed", std::to_string(stored.seed), std::to_string(*options_.seed));
-    if (stored.data != progress_.data)
-      reporter_.warn("warning: the checkpoint is of a run on " + stored.data + ", this one is on " + progress_.data);
-    if (stored.schedule != progress_.schedule)
-      reporter_.warn("warning: the checkpoint is of a run with learning rate " + stored.schedule + ", this one has " + progress_.schedule);
   }
 
   void run_epoch(int64_t epoch) {
@@ -340,23 +261,7 @@ class Loop {
 
   void save_checkpoint() {
     check_weights();
-    save_checkpoint_or_say("; training goes on, and the next is tried again");
-  }
-
-  void save_checkpoint_or_say(const char* what_now) {
-    try {
-      checkpoints_->save(progress_);
-      last_is_missing_ = false;
-    } catch (const TrainerError& error) {
-      if (error.code != Exit::unwritable_output) throw;
-      last_is_missing_ = true;
-      if (!options_.checkpoint_optional) {
-        no_checkpoint_ = error;
-        return;
-      }
-      ++missing_;
-      reporter_.warn("warning: no checkpoint behind " + counted(progress_.iteration, "iteration") + ": " + error.what() + what_now);
-    }
+    checkpoints_.save(progress_, "; training goes on, and the next is tried again");
   }
 
   // Over all samples where the labels are classes (the feeder fills the last batch with what counts nowhere), else over
@@ -403,7 +308,7 @@ class Loop {
     if (better) best = {.iteration = progress_.iteration, .value = value};
     stops_early_ = looks_hopeless();
     if (!better || options_.best == Metric::none) return;
-    if (checkpoints_ && !no_checkpoint_) save_checkpoint();
+    if (checkpoints_ && !checkpoints_.failure()) save_checkpoint();
     if (options_.save.empty()) return;
     check_weights();
     save_error_.reset();
@@ -419,11 +324,7 @@ class Loop {
   bool looks_hopeless() const { return options_.early_stop > 0 && progress_.best.since >= options_.early_stop; }
 
   void tell_best() {
-    char value[64];
-    const bool by_accuracy = options_.best == Metric::accuracy;
-    std::snprintf(value, sizeof value, by_accuracy ? "accuracy %.2f %%" : "loss %.6g", progress_.best.value * (by_accuracy ? 100 : 1));
-    const std::string at = "best evaluation after " + counted(progress_.best.iteration, "iteration") + ", " + value;
-    reporter_.say(at + (checkpoints_ ? ", checkpoint " + checkpoints_->path_of(progress_.best.iteration) : "") +
+    reporter_.say(best_in_words(progress_.best, options_.best) + (checkpoints_ ? ", checkpoint " + checkpoints_.path_of(progress_.best.iteration) : "") +
                   (options_.save.empty() || save_error_ ? "" : ", saved as " + options_.save));
   }
 
@@ -446,10 +347,7 @@ class Loop {
   Statistics statistics_;
   Schedule schedule_;
   Progress progress_;
-  std::optional<Checkpoints> checkpoints_;
-  int64_t missing_ = 0;  // checkpoints that could not be written
-  bool last_is_missing_ = false;
-  std::optional<TrainerError> no_checkpoint_;  // why the run ends, where none may be missing
+  RunCheckpoints checkpoints_;
   bool stops_early_ = false;
   std::optional<TrainerError> save_error_;  // of the best weights
   std::optional<RangeTest> range_test_;
@@ -462,18 +360,6 @@ class Loop {
 
 }  // namespace
 
-// What one rank does for all, and the others leave to it.
-Options of_this_rank(const Options& given, const Team& team) {
-  Options options = given;
-  if (team.speaks()) return options;
-  options.quiet = true;
-  options.metrics.clear();
-  options.save.clear();
-  options.checkpoint.clear();
-  options.trace.clear();
-  return options;
-}
-
 Exit train(const Program& program, const Options& given, const std::string& model_file) {
   check_backend(given);
   Team team(program, given.told, given.patience);
@@ -481,7 +367,7 @@ Exit train(const Program& program, const Options& given, const std::string& mode
     measure_ranks(program, team, given.measure_ranks, given.quiet);
     return Exit::ok;
   }
-  const Options options = of_this_rank(given, team);
+  const Options options = of_this_rank(given, team.speaks());
   // Everything that can be wrong with files is found before memory is taken and kernels are built.
   Data data;
   team.together([&] {

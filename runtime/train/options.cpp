@@ -384,4 +384,15 @@ Options parse_options(int argc, char** argv) {
   return options;
 }
 
+Options of_this_rank(const Options& given, bool speaks) {
+  Options options = given;
+  if (speaks) return options;
+  options.quiet = true;
+  options.metrics.clear();
+  options.save.clear();
+  options.checkpoint.clear();
+  options.trace.clear();
+  return options;
+}
+
 }  // namespace plimsoll::train

@@ -65,6 +65,9 @@ struct Options {
 // Throws TrainerError (usage), naming the argument.
 Options parse_options(int argc, char** argv);
 
+// Without what one rank does for all, for the ranks that leave it to that one: they do not speak.
+Options of_this_rank(const Options& given, bool speaks);
+
 std::string help_text();
 
 }  // namespace plimsoll::train

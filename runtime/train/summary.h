@@ -7,7 +7,9 @@
 
 #include "runtime/backend.h"
 #include "runtime/program.h"
+#include "runtime/train/checkpoint.h"
 #include "runtime/train/dataset.h"
+#include "runtime/train/options.h"
 
 namespace plimsoll::train {
 
@@ -38,5 +40,8 @@ class DeviceUse {
   int64_t slack_;
   std::optional<backend::DeviceMemory> start_, warm_;
 };
+
+// "best evaluation after 500 iterations, accuracy 91.20 %"
+std::string best_in_words(const Best& best, Metric metric);
 
 }  // namespace plimsoll::train

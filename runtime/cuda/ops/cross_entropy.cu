@@ -1,92 +1,30 @@
-// SoftmaxCrossEntropy {logits, labels, loss, correct, dlogits, weights?}   logits [N, C, d…], labels [N, d…] i32 or i64, weights [C]
-// NegativeLogLikelihood {log_probabilities, labels, loss, correct, dlog_probabilities, weights?}   likewise
-// SoftmaxCrossEntropyEach {logits, labels, losses, weights?}            a loss for each label
+// SoftmaxCrossEntropy {logits, labels, loss, correct, dlogits, weights?}   logits [N, C, d…], labels [N, d…] i32 or
+// i64, weights [C] NegativeLogLikelihood {log_probabilities, labels, loss, correct, dlog_probabilities, weights?}
+// likewise SoftmaxCrossEntropyEach {logits, labels, losses, weights?}            a loss for each label
 // SoftmaxCrossEntropyEachBackward {logits, labels, dlosses, dlogits, weights?}
 // NegativeLogLikelihoodEach {log_probabilities, labels, losses, weights?}
 // NegativeLogLikelihoodEachBackward {labels, dlosses, dlog_probabilities, weights?}
 //
-// Loss, hits and gradient in one launch; every block leaves its share in the workspace, and one more block adds the shares
-// in a fixed order. `correct` and the gradient may be absent; in evaluation the gradient is not written. The gradient may
-// lie on what it is the gradient of.
+// Loss, hits and gradient in one launch; every block leaves its share in the workspace, and one more block adds the
+// shares in a fixed order. `correct` and the gradient may be absent; in evaluation the gradient is not written. The
+// gradient may lie on what it is the gradient of.
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/loss_share.h"
 #include "runtime/cuda/reduce.h"
 #include "runtime/cuda/vector.h"
+#include "runtime/cuda/weighed_entropy.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
 namespace {
 
-struct Labels {
-  const void* data;
-  bool wide;
-  int64_t ignored;
+using cuda::BestClass, cuda::ClassLabels, cuda::EachLoss, cuda::EntropyScale, cuda::Weighing;
 
-  __device__ int64_t operator[](int64_t i) const {
-    return wide ? static_cast<const int64_t*>(data)[i] : static_cast<const int32_t*>(data)[i];
-  }
-  __device__ bool counts(int64_t label) const { return label >= 0 && label != ignored; }
-};
-
-// What the sum over labels is multiplied by: the mean's factor and the trainer's for a batch that is not whole, or one over what the
-// labels count for, which a kernel has found. A sum needs nothing of the trainer, but hears of a batch that is bad: then its factor is NaN.
-struct EntropyScale {
-  SoftmaxCrossEntropyAttrs attrs;
-  cuda::ChangingArgument changing;
-  const double* counted;  // null: the trainer knows
-
-  __device__ double exact() const {
-    const cuda::Changing now = changing.get();
-    const double bad = now.loss_scale != now.loss_scale ? now.loss_scale : 1;
-    if (counted) return *counted == 0 ? 0 : bad / *counted;
-    if (attrs.sum || bad != bad) return attrs.scale * bad;
-    return attrs.scale * (attrs.fed < 0 ? now.loss_scale : now.label_scales[attrs.fed]);
-  }
-};
-
-// Weights of classes and a smoothed label, as PyTorch's CrossEntropyLoss has them:
-//
-//   loss = w[y] (1 - s) (lse - x[y]) + Σ s/C w[c] (lse - x[c])      lse: the logarithm of Σ exp(x[c]); s: smoothing
-struct Weighing {
-  const float* weights;  // null: 1 for each class
-  int64_t classes;
-  double smoothing;
-
-  __device__ double of(int64_t label) const {
-    return label >= classes ? static_cast<double>(nanf("")) : weights ? static_cast<double>(weights[label]) : 1;
-  }
-  __device__ double each() const { return smoothing / static_cast<double>(classes); }
-  // `below`: of the label, under the largest; `off`: Σ w[c] (x[c] - largest); `all`: Σ w[c].
-  __device__ double loss(int64_t label, double sum, double below, double off, double all) const {
-    const double of_label = (1 - smoothing) * of(label);
-    return (of_label + each() * all) * log(sum) - of_label * below - (smoothing != 0 ? each() * off : 0);
-  }
-  __device__ float slope(bool is_label, int64_t c, double p, double all, double of_label) const {
-    return static_cast<float>(p * (of_label + each() * all) - (smoothing != 0 ? each() * of(c) : 0) - (is_label ? of_label : 0));
-  }
-};
-
-// The largest logit and the first class that has it.
-struct Best {
-  float value;
-  int64_t at;
-
-  __device__ Best from(int, int distance) const {
-    return {__shfl_down_sync(0xFFFFFFFFU, value, distance),
-            static_cast<int64_t>(__shfl_down_sync(0xFFFFFFFFU, static_cast<long long>(at), distance))};
-  }
-};
-
-__device__ Best better(Best a, Best b) {
-  if (b.at < 0) return a;
-  if (a.at < 0 || b.value > a.value || (b.value == a.value && b.at < a.at)) return b;
-  return a;
-}
-
-// One sample, its classes side by side: a block. A label that is no class makes the loss NaN: loud, and no stray access.
+// One sample, its classes side by side: a block. A label that is no class makes the loss NaN: loud, and no stray
+// access.
 template <int kAtOnce>
-__global__ void loss_rows_kernel(int64_t classes, EntropyScale given_scale, Labels labels, const float* logits, float* gradient,
-                                 cuda::LossShare* shares) {
+__global__ void loss_rows_kernel(int64_t classes, EntropyScale given_scale, ClassLabels labels, const float* logits,
+                                 float* gradient, cuda::LossShare* shares) {
   constexpr int64_t kStep = kAtOnce * cuda::kThreads;
   const int64_t first = kAtOnce * threadIdx.x;
   const float scale = static_cast<float>(given_scale.exact());
@@ -98,13 +36,13 @@ __global__ void loss_rows_kernel(int64_t classes, EntropyScale given_scale, Labe
     if (threadIdx.x == 0) shares[n] = {0, 0};
     return;
   }
-  Best best{0, -1};
+  BestClass best{0, -1};
   for (int64_t c = first; c < classes; c += kStep) {
     const auto few = cuda::load_few<kAtOnce>(x + c);
-    for (int k = 0; k < kAtOnce; ++k) best = better(best, {few.of[k], c + k});
+    for (int k = 0; k < kAtOnce; ++k) best = cuda::better_class(best, {few.of[k], c + k});
   }
-  __shared__ Best of_all;
-  best = cuda::block_reduce<cuda::kThreads>(best, better);
+  __shared__ BestClass of_all;
+  best = cuda::block_reduce<cuda::kThreads>(best, cuda::better_class);
   if (threadIdx.x == 0) of_all = best;
   __syncthreads();
   const float largest = of_all.value;
@@ -129,8 +67,8 @@ __global__ void loss_rows_kernel(int64_t classes, EntropyScale given_scale, Labe
 }
 
 // A thread for each pixel, whose classes are `pixels` apart.
-__global__ void pixels_kernel(int64_t rows, int64_t classes, int64_t pixels, EntropyScale given_scale, Labels labels,
-                              const float* logits, float* gradient, cuda::LossShare* shares) {
+__global__ void pixels_kernel(int64_t rows, int64_t classes, int64_t pixels, EntropyScale given_scale,
+                              ClassLabels labels, const float* logits, float* gradient, cuda::LossShare* shares) {
   const float scale = static_cast<float>(given_scale.exact());
   const int64_t number = cuda::thread_number();
   cuda::LossShare share{0, 0};
@@ -142,7 +80,7 @@ __global__ void pixels_kernel(int64_t rows, int64_t classes, int64_t pixels, Ent
     if (!labels.counts(label)) {
       for (int64_t c = 0; dx && c < classes; ++c) dx[c * pixels] = 0;
     } else {
-      Best best{x[0], 0};
+      BestClass best{x[0], 0};
       for (int64_t c = 1; c < classes; ++c)
         if (x[c * pixels] > best.value) best = {x[c * pixels], c};
       float sum = 0;
@@ -161,101 +99,11 @@ __global__ void pixels_kernel(int64_t rows, int64_t classes, int64_t pixels, Ent
   if (threadIdx.x == 0) shares[blockIdx.x] = share;
 }
 
-// Where the loss of a row goes, and where the gradient's factor comes from: a share of one loss, or a loss of each label.
-struct Each {
-  float* losses;
-  const float* slopes;
-};
-
-__global__ void count_labels_kernel(int64_t rows, Weighing weighing, Labels labels, double* counted) {
-  double sum = 0;
-  for (int64_t i = threadIdx.x; i < rows; i += cuda::kThreads)
-    if (const int64_t label = labels[i]; labels.counts(label)) sum += weighing.of(label);
-  sum = cuda::block_sum<cuda::kThreads>(sum);
-  if (threadIdx.x == 0) *counted = sum;
-}
-
-// As loss_rows_kernel, of weighed classes and of losses of each label.
-__global__ void weighed_rows_kernel(int64_t classes, EntropyScale given_scale, Weighing weighing, Labels labels, const float* logits,
-                                    float* gradient, cuda::LossShare* shares, Each each) {
-  const int64_t n = blockIdx.x, label = labels[n];
-  const double scale = each.slopes ? static_cast<double>(each.slopes[n]) : given_scale.exact();
-  const float* const x = logits + n * classes;
-  float* const dx = gradient ? gradient + n * classes : nullptr;
-  if (!labels.counts(label)) {
-    for (int64_t c = threadIdx.x; dx && c < classes; c += cuda::kThreads) dx[c] = 0;
-    if (threadIdx.x == 0 && shares) shares[n] = {0, 0};
-    if (threadIdx.x == 0 && each.losses) each.losses[n] = 0;
-    return;
-  }
-  Best best{0, -1};
-  for (int64_t c = threadIdx.x; c < classes; c += cuda::kThreads) best = better(best, {x[c], c});
-  __shared__ Best of_all;
-  best = cuda::block_reduce<cuda::kThreads>(best, better);
-  if (threadIdx.x == 0) of_all = best;
-  __syncthreads();
-  const float largest = of_all.value;
-  const double mine = label < classes ? static_cast<double>(x[label] - largest) : static_cast<double>(nanf(""));
-  double sum = 0, off = 0, all = 0;
-  for (int64_t c = threadIdx.x; c < classes; c += cuda::kThreads) {
-    sum += static_cast<double>(expf(x[c] - largest));
-    off += weighing.smoothing != 0 ? weighing.of(c) * static_cast<double>(x[c] - largest) : 0;
-    all += weighing.of(c);
-  }
-  sum = cuda::block_sum_for_all<cuda::kThreads>(sum);  // everybody has read `mine`
-  off = cuda::block_sum_for_all<cuda::kThreads>(off);
-  all = cuda::block_sum_for_all<cuda::kThreads>(all);
-  if (threadIdx.x == 0) {
-    const double loss = weighing.loss(label, sum, mine, off, all);
-    if (shares) shares[n] = {loss, of_all.at == label ? 1.0 : 0.0};
-    if (each.losses) each.losses[n] = static_cast<float>(loss);
-  }
-  if (dx == nullptr) return;
-  const double of_label = (1 - weighing.smoothing) * weighing.of(label);
-  for (int64_t c = threadIdx.x; c < classes; c += cuda::kThreads)
-    dx[c] = static_cast<float>(scale) * weighing.slope(c == label, c, static_cast<double>(expf(x[c] - largest)) / sum, all, of_label);
-}
-
-// As pixels_kernel, likewise.
-__global__ void weighed_pixels_kernel(int64_t rows, int64_t classes, int64_t pixels, EntropyScale given_scale, Weighing weighing, Labels labels,
-                                      const float* logits, float* gradient, cuda::LossShare* shares, Each each) {
-  const int64_t number = cuda::thread_number();
-  cuda::LossShare share{0, 0};
-  if (number < rows) {
-    const double scale = each.slopes ? static_cast<double>(each.slopes[number]) : given_scale.exact();
-    const int64_t start = number / pixels * classes * pixels + number % pixels;
-    const float* const x = logits + start;
-    float* const dx = gradient ? gradient + start : nullptr;
-    const int64_t label = labels[number];
-    if (!labels.counts(label)) {
-      for (int64_t c = 0; dx && c < classes; ++c) dx[c * pixels] = 0;
-    } else {
-      Best best{x[0], 0};
-      for (int64_t c = 1; c < classes; ++c)
-        if (x[c * pixels] > best.value) best = {x[c * pixels], c};
-      double sum = 0, off = 0, all = 0;
-      for (int64_t c = 0; c < classes; ++c) {
-        const float below = x[c * pixels] - best.value;
-        sum += static_cast<double>(expf(below));
-        off += weighing.smoothing != 0 ? weighing.of(c) * static_cast<double>(below) : 0;
-        all += weighing.of(c);
-      }
-      const double mine = label < classes ? static_cast<double>(x[label * pixels] - best.value) : static_cast<double>(nanf(""));
-      share = {weighing.loss(label, sum, mine, off, all), best.at == label ? 1.0 : 0.0};
-      const double of_label = (1 - weighing.smoothing) * weighing.of(label);
-      for (int64_t c = 0; dx && c < classes; ++c)
-        dx[c * pixels] = static_cast<float>(scale) * weighing.slope(c == label, c, static_cast<double>(expf(x[c * pixels] - best.value)) / sum, all, of_label);
-    }
-    if (each.losses) each.losses[number] = static_cast<float>(share.loss);
-  }
-  if (shares == nullptr) return;
-  share = cuda::block_reduce<cuda::kThreads>(share, cuda::plus);
-  if (threadIdx.x == 0) shares[blockIdx.x] = share;
-}
-
-// The logarithms of probabilities are given: nothing but the label's counts. A thread for each row, read before it is written.
-__global__ void likelihood_kernel(int64_t rows, int64_t pixels, EntropyScale given_scale, Weighing weighing, Labels labels, const float* given,
-                                  float* gradient, cuda::LossShare* shares, Each each) {
+// The logarithms of probabilities are given: nothing but the label's counts. A thread for each row, read before it is
+// written.
+__global__ void likelihood_kernel(int64_t rows, int64_t pixels, EntropyScale given_scale, Weighing weighing,
+                                  ClassLabels labels, const float* given, float* gradient, cuda::LossShare* shares,
+                                  EachLoss each) {
   const int64_t number = cuda::thread_number(), classes = weighing.classes;
   cuda::LossShare share{0, 0};
   if (number < rows) {
@@ -266,7 +114,7 @@ __global__ void likelihood_kernel(int64_t rows, int64_t pixels, EntropyScale giv
     const bool counted = labels.counts(label);
     if (counted && given) {
       const float* const x = given + start;
-      Best best{x[0], 0};
+      BestClass best{x[0], 0};
       for (int64_t c = 1; c < classes; ++c)
         if (x[c * pixels] > best.value) best = {x[c * pixels], c};
       const float mine = label < classes ? x[label * pixels] : nanf("");
@@ -294,9 +142,13 @@ struct CrossEntropy {
 constexpr size_t kWeightsOfLoss = 5;
 constexpr int64_t kBytesOfCount = 256;  // in front of the shares: what the labels count for
 
-bool has_weights(std::span<const OperandDesc> operands, size_t slot) { return operands.size() > slot && operands[slot].access != Access::absent; }
+bool has_weights(std::span<const OperandDesc> operands, size_t slot) {
+  return operands.size() > slot && operands[slot].access != Access::absent;
+}
 
-const float* weights_in(std::byte* const* operand, bool weighed, size_t slot) { return weighed ? cuda::in(operand, slot) : nullptr; }
+const float* weights_in(std::byte* const* operand, bool weighed, size_t slot) {
+  return weighed ? cuda::in(operand, slot) : nullptr;
+}
 
 // The scale of a loss in one number, behind what finds it.
 struct Shares {
@@ -304,31 +156,38 @@ struct Shares {
   cuda::LossShare* shares;
 };
 
-Shares begin(const SoftmaxCrossEntropyAttrs& attrs, const RunContext& context, int64_t rows, const Weighing& weighing, const Labels& labels,
-             std::byte* workspace) {
+Shares begin(const SoftmaxCrossEntropyAttrs& attrs, const RunContext& context, int64_t rows, const Weighing& weighing,
+             const ClassLabels& labels, std::byte* workspace) {
   double* const counted = attrs.counts ? reinterpret_cast<double*>(workspace) : nullptr;
-  if (counted) cuda::launch("labels that count", count_labels_kernel, 1, cuda::kThreads, context, rows, weighing, labels, counted);
-  return {{attrs, cuda::changing(context), counted}, reinterpret_cast<cuda::LossShare*>(workspace + (counted ? kBytesOfCount : 0))};
+  if (counted)
+    cuda::launch("labels that count", cuda::count_labels_kernel, 1, cuda::kThreads, context, rows, weighing, labels,
+                 counted);
+  return {{attrs, cuda::changing(context), counted},
+          reinterpret_cast<cuda::LossShare*>(workspace + (counted ? kBytesOfCount : 0))};
 }
 
-int64_t workspace_of(const SoftmaxCrossEntropyAttrs& attrs, int64_t blocks) { return cuda::bytes_of_shares(blocks) + (attrs.counts ? kBytesOfCount : 0); }
+int64_t workspace_of(const SoftmaxCrossEntropyAttrs& attrs, int64_t blocks) {
+  return cuda::bytes_of_shares(blocks) + (attrs.counts ? kBytesOfCount : 0);
+}
 
 bool wide_labels(const OperandDesc& labels) { return labels.tensor.type == DataType::i64; }
 
-void launch_weighed(const CrossEntropy& shape, const RunContext& context, const EntropyScale& scale, const Weighing& weighing, const Labels& labels,
-                    const float* logits, float* gradient, cuda::LossShare* shares, const Each& each) {
+void launch_weighed(const CrossEntropy& shape, const RunContext& context, const EntropyScale& scale,
+                    const Weighing& weighing, const ClassLabels& labels, const float* logits, float* gradient,
+                    cuda::LossShare* shares, const EachLoss& each) {
   if (shape.pixels == 1)
-    cuda::launch("softmax and cross entropy", weighed_rows_kernel, shape.batch, cuda::kThreads, context, shape.classes, scale, weighing, labels,
-                 logits, gradient, shares, each);
+    cuda::launch("softmax and cross entropy", cuda::weighed_rows_kernel, shape.batch, cuda::kThreads, context,
+                 shape.classes, scale, weighing, labels, logits, gradient, shares, each);
   else
-    cuda::launch("softmax and cross entropy", weighed_pixels_kernel, shape.blocks(), cuda::kThreads, context, shape.rows(), shape.classes,
-                 shape.pixels, scale, weighing, labels, logits, gradient, shares, each);
+    cuda::launch("softmax and cross entropy", cuda::weighed_pixels_kernel, shape.blocks(), cuda::kThreads, context,
+                 shape.rows(), shape.classes, shape.pixels, scale, weighing, labels, logits, gradient, shares, each);
 }
 
-void launch_likelihood(const CrossEntropy& shape, const RunContext& context, const EntropyScale& scale, const Weighing& weighing, const Labels& labels,
-                       const float* given, float* gradient, cuda::LossShare* shares, const Each& each) {
-  cuda::launch("likelihood", likelihood_kernel, cuda::blocks_for(shape.rows()), cuda::kThreads, context, shape.rows(), shape.pixels, scale, weighing,
-               labels, given, gradient, shares, each);
+void launch_likelihood(const CrossEntropy& shape, const RunContext& context, const EntropyScale& scale,
+                       const Weighing& weighing, const ClassLabels& labels, const float* given, float* gradient,
+                       cuda::LossShare* shares, const EachLoss& each) {
+  cuda::launch("likelihood", likelihood_kernel, cuda::blocks_for(shape.rows()), cuda::kThreads, context, shape.rows(),
+               shape.pixels, scale, weighing, labels, given, gradient, shares, each);
 }
 
 }  // namespace
@@ -340,9 +199,10 @@ std::vector<Algorithm> SoftmaxCrossEntropy::algorithms(const Attrs& attrs, std::
 std::unique_ptr<Kernel> SoftmaxCrossEntropy::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                   std::string_view) {
   const CrossEntropy shape(operands[0].tensor);
-  const bool wide = wide_labels(operands[1]), weighed = has_weights(operands, kWeightsOfLoss), plain = attrs.smoothing == 0 && !weighed;
+  const bool wide = wide_labels(operands[1]), weighed = has_weights(operands, kWeightsOfLoss),
+             plain = attrs.smoothing == 0 && !weighed;
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
-    const Labels labels{operand[1], wide, attrs.ignore_index};
+    const ClassLabels labels{operand[1], wide, attrs.ignore_index};
     const Weighing weighing{weights_in(operand, weighed, kWeightsOfLoss), shape.classes, attrs.smoothing};
     const Shares begun = begin(attrs, context, shape.rows(), weighing, labels, workspace);
     const EntropyScale of = begun.scale;
@@ -352,14 +212,14 @@ std::unique_ptr<Kernel> SoftmaxCrossEntropy::make(const Attrs& attrs, std::span<
       launch_weighed(shape, context, of, weighing, labels, cuda::in(operand, 0), gradient, to, {});
     else if (shape.pixels == 1)
       cuda::by_row(shape.classes, [&](auto at_once) {
-        cuda::launch("softmax and cross entropy", loss_rows_kernel<decltype(at_once)::value>, shape.blocks(), cuda::kThreads, context,
-                     shape.classes, of, labels, cuda::in(operand, 0), gradient, to);
+        cuda::launch("softmax and cross entropy", loss_rows_kernel<decltype(at_once)::value>, shape.blocks(),
+                     cuda::kThreads, context, shape.classes, of, labels, cuda::in(operand, 0), gradient, to);
       });
     else
-      cuda::launch("softmax and cross entropy", pixels_kernel, shape.blocks(), cuda::kThreads, context, shape.rows(), shape.classes, shape.pixels,
-                   of, labels, cuda::in(operand, 0), gradient, to);
-    cuda::launch("sum of the loss", cuda::total_kernel<EntropyScale>, 1, cuda::kThreads, context, shape.blocks(), of, to, cuda::out(operand, 2),
-                 cuda::out(operand, 3));
+      cuda::launch("softmax and cross entropy", pixels_kernel, shape.blocks(), cuda::kThreads, context, shape.rows(),
+                   shape.classes, shape.pixels, of, labels, cuda::in(operand, 0), gradient, to);
+    cuda::launch("sum of the loss", cuda::total_kernel<EntropyScale>, 1, cuda::kThreads, context, shape.blocks(), of,
+                 to, cuda::out(operand, 2), cuda::out(operand, 3));
   });
 }
 
@@ -372,12 +232,13 @@ std::unique_ptr<Kernel> NegativeLogLikelihood::make(const Attrs& attrs, std::spa
   const CrossEntropy shape(operands[0].tensor);
   const bool wide = wide_labels(operands[1]), weighed = has_weights(operands, kWeightsOfLoss);
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
-    const Labels labels{operand[1], wide, attrs.ignore_index};
+    const ClassLabels labels{operand[1], wide, attrs.ignore_index};
     const Weighing weighing{weights_in(operand, weighed, kWeightsOfLoss), shape.classes, 0};
     const Shares to = begin(attrs, context, shape.rows(), weighing, labels, workspace);
-    launch_likelihood(shape, context, to.scale, weighing, labels, cuda::in(operand, 0), context.training ? cuda::out(operand, 4) : nullptr, to.shares, {});
-    cuda::launch("sum of the loss", cuda::total_kernel<EntropyScale>, 1, cuda::kThreads, context, cuda::blocks_for(shape.rows()), to.scale, to.shares,
-                 cuda::out(operand, 2), cuda::out(operand, 3));
+    launch_likelihood(shape, context, to.scale, weighing, labels, cuda::in(operand, 0),
+                      context.training ? cuda::out(operand, 4) : nullptr, to.shares, {});
+    cuda::launch("sum of the loss", cuda::total_kernel<EntropyScale>, 1, cuda::kThreads, context,
+                 cuda::blocks_for(shape.rows()), to.scale, to.shares, cuda::out(operand, 2), cuda::out(operand, 3));
   });
 }
 
@@ -385,8 +246,9 @@ PLIMSOLL_CUDA_KERNEL(SoftmaxCrossEntropyEach, {
   const CrossEntropy shape(operands[0].tensor);
   const bool wide = wide_labels(operands[1]), weighed = has_weights(operands, 3);
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-    launch_weighed(shape, context, {}, {weights_in(operand, weighed, 3), shape.classes, attrs.smoothing}, {operand[1], wide, attrs.ignore_index},
-                   cuda::in(operand, 0), nullptr, nullptr, {.losses = cuda::out(operand, 2), .slopes = nullptr});
+    launch_weighed(shape, context, {}, {weights_in(operand, weighed, 3), shape.classes, attrs.smoothing},
+                   {operand[1], wide, attrs.ignore_index}, cuda::in(operand, 0), nullptr, nullptr,
+                   {.losses = cuda::out(operand, 2), .slopes = nullptr});
   });
 })
 
@@ -394,8 +256,9 @@ PLIMSOLL_CUDA_KERNEL(SoftmaxCrossEntropyEachBackward, {
   const CrossEntropy shape(operands[0].tensor);
   const bool wide = wide_labels(operands[1]), weighed = has_weights(operands, 4);
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-    launch_weighed(shape, context, {}, {weights_in(operand, weighed, 4), shape.classes, attrs.smoothing}, {operand[1], wide, attrs.ignore_index},
-                   cuda::in(operand, 0), cuda::out(operand, 3), nullptr, {.losses = nullptr, .slopes = cuda::in(operand, 2)});
+    launch_weighed(shape, context, {}, {weights_in(operand, weighed, 4), shape.classes, attrs.smoothing},
+                   {operand[1], wide, attrs.ignore_index}, cuda::in(operand, 0), cuda::out(operand, 3), nullptr,
+                   {.losses = nullptr, .slopes = cuda::in(operand, 2)});
   });
 })
 
@@ -403,8 +266,9 @@ PLIMSOLL_CUDA_KERNEL(NegativeLogLikelihoodEach, {
   const CrossEntropy shape(operands[0].tensor);
   const bool wide = wide_labels(operands[1]), weighed = has_weights(operands, 3);
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-    launch_likelihood(shape, context, {}, {weights_in(operand, weighed, 3), shape.classes, 0}, {operand[1], wide, attrs.ignore_index},
-                      cuda::in(operand, 0), nullptr, nullptr, {.losses = cuda::out(operand, 2), .slopes = nullptr});
+    launch_likelihood(shape, context, {}, {weights_in(operand, weighed, 3), shape.classes, 0},
+                      {operand[1], wide, attrs.ignore_index}, cuda::in(operand, 0), nullptr, nullptr,
+                      {.losses = cuda::out(operand, 2), .slopes = nullptr});
   });
 })
 
@@ -412,8 +276,9 @@ PLIMSOLL_CUDA_KERNEL(NegativeLogLikelihoodEachBackward, {
   const CrossEntropy shape(operands[2].tensor);
   const bool wide = wide_labels(operands[0]), weighed = has_weights(operands, 3);
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
-    launch_likelihood(shape, context, {}, {weights_in(operand, weighed, 3), shape.classes, 0}, {operand[0], wide, attrs.ignore_index}, nullptr,
-                      cuda::out(operand, 2), nullptr, {.losses = nullptr, .slopes = cuda::in(operand, 1)});
+    launch_likelihood(shape, context, {}, {weights_in(operand, weighed, 3), shape.classes, 0},
+                      {operand[0], wide, attrs.ignore_index}, nullptr, cuda::out(operand, 2), nullptr,
+                      {.losses = nullptr, .slopes = cuda::in(operand, 1)});
   });
 })
 

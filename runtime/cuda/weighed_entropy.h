@@ -1,0 +1,180 @@
+// Cross entropy with weights of classes and a smoothed label, in one loss or a loss for each label; and what the
+// kernels of ops/cross_entropy.cu without these share with it.
+#pragma once
+
+#include "runtime/attrs/loss.h"
+#include "runtime/cuda/kernel.h"
+#include "runtime/cuda/loss_share.h"
+#include "runtime/cuda/reduce.h"
+
+namespace plimsoll::cuda {
+
+struct ClassLabels {
+  const void* data;
+  bool wide;
+  int64_t ignored;
+
+  __device__ int64_t operator[](int64_t i) const {
+    return wide ? static_cast<const int64_t*>(data)[i] : static_cast<const int32_t*>(data)[i];
+  }
+  __device__ bool counts(int64_t label) const { return label >= 0 && label != ignored; }
+};
+
+// What the sum over labels is multiplied by: the mean's factor and the trainer's for a batch that is not whole, or one
+// over what the labels count for, which a kernel has found. A sum needs nothing of the trainer, but hears of a batch
+// that is bad: then its factor is NaN.
+struct EntropyScale {
+  SoftmaxCrossEntropyAttrs attrs;
+  ChangingArgument changing;
+  const double* counted;  // null: the trainer knows
+
+  __device__ double exact() const {
+    const Changing now = changing.get();
+    const double bad = now.loss_scale != now.loss_scale ? now.loss_scale : 1;
+    if (counted) return *counted == 0 ? 0 : bad / *counted;
+    if (attrs.sum || bad != bad) return attrs.scale * bad;
+    return attrs.scale * (attrs.fed < 0 ? now.loss_scale : now.label_scales[attrs.fed]);
+  }
+};
+
+// Weights of classes and a smoothed label, as PyTorch's CrossEntropyLoss has them:
+//
+//   loss = w[y] (1 - s) (lse - x[y]) + Σ s/C w[c] (lse - x[c])      lse: the logarithm of Σ exp(x[c]); s: smoothing
+struct Weighing {
+  const float* weights;  // null: 1 for each class
+  int64_t classes;
+  double smoothing;
+
+  __device__ double of(int64_t label) const {
+    return label >= classes ? static_cast<double>(nanf("")) : weights ? static_cast<double>(weights[label]) : 1;
+  }
+  __device__ double each() const { return smoothing / static_cast<double>(classes); }
+  // `below`: of the label, under the largest; `off`: Σ w[c] (x[c] - largest); `all`: Σ w[c].
+  __device__ double loss(int64_t label, double sum, double below, double off, double all) const {
+    const double of_label = (1 - smoothing) * of(label);
+    return (of_label + each() * all) * log(sum) - of_label * below - (smoothing != 0 ? each() * off : 0);
+  }
+  __device__ float slope(bool is_label, int64_t c, double p, double all, double of_label) const {
+    return static_cast<float>(p * (of_label + each() * all) - (smoothing != 0 ? each() * of(c) : 0) -
+                              (is_label ? of_label : 0));
+  }
+};
+
+// The largest logit and the first class that has it.
+struct BestClass {
+  float value;
+  int64_t at;
+
+  __device__ BestClass from(int, int distance) const {
+    return {__shfl_down_sync(0xFFFFFFFFU, value, distance),
+            static_cast<int64_t>(__shfl_down_sync(0xFFFFFFFFU, static_cast<long long>(at), distance))};
+  }
+};
+
+__device__ inline BestClass better_class(BestClass a, BestClass b) {
+  if (b.at < 0) return a;
+  if (a.at < 0 || b.value > a.value || (b.value == a.value && b.at < a.at)) return b;
+  return a;
+}
+
+// Where the loss of a row goes, and where the gradient's factor comes from: a share of one loss, or a loss of each
+// label.
+struct EachLoss {
+  float* losses;
+  const float* slopes;
+};
+
+static __global__ void count_labels_kernel(int64_t rows, Weighing weighing, ClassLabels labels, double* counted) {
+  double sum = 0;
+  for (int64_t i = threadIdx.x; i < rows; i += kThreads)
+    if (const int64_t label = labels[i]; labels.counts(label)) sum += weighing.of(label);
+  sum = block_sum<kThreads>(sum);
+  if (threadIdx.x == 0) *counted = sum;
+}
+
+// One sample, its classes side by side: a block. A label that is no class makes the loss NaN: loud, and no stray
+// access.
+static __global__ void weighed_rows_kernel(int64_t classes, EntropyScale given_scale, Weighing weighing,
+                                           ClassLabels labels, const float* logits, float* gradient, LossShare* shares,
+                                           EachLoss each) {
+  const int64_t n = blockIdx.x, label = labels[n];
+  const double scale = each.slopes ? static_cast<double>(each.slopes[n]) : given_scale.exact();
+  const float* const x = logits + n * classes;
+  float* const dx = gradient ? gradient + n * classes : nullptr;
+  if (!labels.counts(label)) {
+    for (int64_t c = threadIdx.x; dx && c < classes; c += kThreads) dx[c] = 0;
+    if (threadIdx.x == 0 && shares) shares[n] = {0, 0};
+    if (threadIdx.x == 0 && each.losses) each.losses[n] = 0;
+    return;
+  }
+  BestClass best{0, -1};
+  for (int64_t c = threadIdx.x; c < classes; c += kThreads) best = better_class(best, {x[c], c});
+  __shared__ BestClass of_all;
+  best = block_reduce<kThreads>(best, better_class);
+  if (threadIdx.x == 0) of_all = best;
+  __syncthreads();
+  const float largest = of_all.value;
+  const double mine = label < classes ? static_cast<double>(x[label] - largest) : static_cast<double>(nanf(""));
+  double sum = 0, off = 0, all = 0;
+  for (int64_t c = threadIdx.x; c < classes; c += kThreads) {
+    sum += static_cast<double>(expf(x[c] - largest));
+    off += weighing.smoothing != 0 ? weighing.of(c) * static_cast<double>(x[c] - largest) : 0;
+    all += weighing.of(c);
+  }
+  sum = block_sum_for_all<kThreads>(sum);  // everybody has read `mine`
+  off = block_sum_for_all<kThreads>(off);
+  all = block_sum_for_all<kThreads>(all);
+  if (threadIdx.x == 0) {
+    const double loss = weighing.loss(label, sum, mine, off, all);
+    if (shares) shares[n] = {loss, of_all.at == label ? 1.0 : 0.0};
+    if (each.losses) each.losses[n] = static_cast<float>(loss);
+  }
+  if (dx == nullptr) return;
+  const double of_label = (1 - weighing.smoothing) * weighing.of(label);
+  for (int64_t c = threadIdx.x; c < classes; c += kThreads)
+    dx[c] = static_cast<float>(scale) *
+            weighing.slope(c == label, c, static_cast<double>(expf(x[c] - largest)) / sum, all, of_label);
+}
+
+// A thread for each pixel, whose classes are `pixels` apart.
+static __global__ void weighed_pixels_kernel(int64_t rows, int64_t classes, int64_t pixels, EntropyScale given_scale,
+                                             Weighing weighing, ClassLabels labels, const float* logits,
+                                             float* gradient, LossShare* shares, EachLoss each) {
+  const int64_t number = thread_number();
+  LossShare share{0, 0};
+  if (number < rows) {
+    const double scale = each.slopes ? static_cast<double>(each.slopes[number]) : given_scale.exact();
+    const int64_t start = number / pixels * classes * pixels + number % pixels;
+    const float* const x = logits + start;
+    float* const dx = gradient ? gradient + start : nullptr;
+    const int64_t label = labels[number];
+    if (!labels.counts(label)) {
+      for (int64_t c = 0; dx && c < classes; ++c) dx[c * pixels] = 0;
+    } else {
+      BestClass best{x[0], 0};
+      for (int64_t c = 1; c < classes; ++c)
+        if (x[c * pixels] > best.value) best = {x[c * pixels], c};
+      double sum = 0, off = 0, all = 0;
+      for (int64_t c = 0; c < classes; ++c) {
+        const float below = x[c * pixels] - best.value;
+        sum += static_cast<double>(expf(below));
+        off += weighing.smoothing != 0 ? weighing.of(c) * static_cast<double>(below) : 0;
+        all += weighing.of(c);
+      }
+      const double mine =
+          label < classes ? static_cast<double>(x[label * pixels] - best.value) : static_cast<double>(nanf(""));
+      share = {weighing.loss(label, sum, mine, off, all), best.at == label ? 1.0 : 0.0};
+      const double of_label = (1 - weighing.smoothing) * weighing.of(label);
+      for (int64_t c = 0; dx && c < classes; ++c)
+        dx[c * pixels] =
+            static_cast<float>(scale) *
+            weighing.slope(c == label, c, static_cast<double>(expf(x[c * pixels] - best.value)) / sum, all, of_label);
+    }
+    if (each.losses) each.losses[number] = static_cast<float>(share.loss);
+  }
+  if (shares == nullptr) return;
+  share = block_reduce<kThreads>(share, plus);
+  if (threadIdx.x == 0) shares[blockIdx.x] = share;
+}
+
+}  // namespace plimsoll::cuda

@@ -1,0 +1,73 @@
+#include "runtime/train/run_checkpoints.h"
+
+#include <vector>
+
+#include "runtime/train/counted.h"
+
+namespace plimsoll::train {
+
+void RunCheckpoints::begin(const Program& program, ParameterPort& port, dist::Pulse* pulse, Progress& progress) {
+  if (options_.checkpoint.empty()) return;
+  checkpoints_.emplace(options_.checkpoint, options_.keep, program, port, pulse);
+  if (options_.resume == Resume::no) {
+    if (const std::vector<int64_t> there = checkpoints_->found(); !there.empty())
+      throw TrainerError(Exit::usage, "there are checkpoints already, " + checkpoints_->path_of(there.front()) +
+                                          " is the newest: --resume goes on from it, or name another directory");
+    return;
+  }
+  std::vector<std::string> passed_over;
+  const std::optional<Progress> stored = checkpoints_->resume(passed_over, options_.resume == Resume::newest);
+  for (const std::string& line : passed_over) reporter_.warn("warning: passed over " + line);
+  if (!stored) return reporter_.say("no checkpoint in " + options_.checkpoint + ": starting at the beginning");
+  check_same_run(*stored, progress);
+  const std::string schedule = progress.schedule;
+  progress = *stored;
+  progress.schedule = schedule;
+  reporter_.say("resumed from " + checkpoints_->path_of(stored->iteration));
+}
+
+// The same samples in the same order: all that the bits of the rest depend on, besides what --lr and its like say.
+void RunCheckpoints::check_same_run(const Progress& stored, const Progress& now) const {
+  const auto differs = [&](const std::string& what, const std::string& then, const std::string& here) {
+    throw TrainerError(Exit::usage, "the checkpoint is of a run with " + what + " " + then + ", this one has " + here);
+  };
+  if (stored.samples != now.samples)
+    differs("data of", counted(stored.samples, "sample"), std::to_string(now.samples));
+  if (stored.per_epoch != now.per_epoch)
+    differs("epochs of", counted(stored.per_epoch, "iteration"), std::to_string(now.per_epoch));
+  if (stored.last_batch != now.last_batch) differs("--last", stored.last_batch, now.last_batch);
+  if (stored.shuffle != now.shuffle) differs("samples", stored.shuffle ? "shuffled" : "in order", "the other");
+  if (options_.seed && *options_.seed != stored.seed)
+    differs("--seed", std::to_string(stored.seed), std::to_string(*options_.seed));
+  if (stored.data != now.data)
+    reporter_.warn("warning: the checkpoint is of a run on " + stored.data + ", this one is on " + now.data);
+  if (stored.schedule != now.schedule)
+    reporter_.warn("warning: the checkpoint is of a run with learning rate " + stored.schedule + ", this one has " +
+                   now.schedule);
+}
+
+void RunCheckpoints::save(const Progress& progress, const char* what_now) {
+  try {
+    checkpoints_->save(progress);
+    last_is_missing_ = false;
+  } catch (const TrainerError& error) {
+    if (error.code != Exit::unwritable_output) throw;
+    last_is_missing_ = true;
+    if (!options_.checkpoint_optional) {
+      failure_ = error;
+      return;
+    }
+    ++missing_;
+    reporter_.warn("warning: no checkpoint behind " + counted(progress.iteration, "iteration") + ": " + error.what() +
+                   what_now);
+  }
+}
+
+void RunCheckpoints::warn_of_missing() const {
+  if (missing_ == 0) return;
+  reporter_.warn("warning: " + counted(missing_, "checkpoint") + " could not be written" +
+                 (last_is_missing_ ? ", also the last: nobody can go on from where this run ended"
+                                   : "; the last one was"));
+}
+
+}  // namespace plimsoll::train
