@@ -7,13 +7,15 @@
 
 #include "compiler/network/simplify/batch.h"
 #include "compiler/network/simplify/differentiable.h"
+#include "compiler/network/simplify/empty.h"
 #include "compiler/network/simplify/graph_edit.h"
 #include "compiler/network/simplify/module_path.h"
 #include "compiler/network/simplify/network_builder.h"
+#include "compiler/network/simplify/node_checks.h"
+#include "compiler/network/simplify/node_values.h"
 #include "compiler/network/simplify/padding.h"
 #include "compiler/network/simplify/spellings.h"
 #include "compiler/network/simplify/weight_roles.h"
-#include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
 
 namespace plimsoll {
@@ -56,7 +58,7 @@ std::map<std::string, NodeAttribute> attributes_of(const ModelNode& node) {
 Result<Network> NetworkBuilder::build(const GraphOrder& order) {
   network_.name = model_.name;
   network_.modes_are_stated = model_.author && model_.author->modes_are_stated;
-  find_readers(order);
+  uses_ = find_uses(model_, order);
   std::unordered_set<std::string> outputs;
   for (const auto& output : model_.outputs) outputs.insert(output.name);
   masks_ = find_random_masks(model_.nodes, outputs);
@@ -70,14 +72,6 @@ Result<Network> NetworkBuilder::build(const GraphOrder& order) {
   say_what_was_rewritten();
   materialise();
   return std::move(network_);
-}
-
-void NetworkBuilder::find_readers(const GraphOrder& order) {
-  for (const int node : order.nodes) {
-    for (const std::string& input : model_.nodes[node].inputs) readers_[input].push_back(node);
-    for (const std::string& output : model_.nodes[node].outputs) maker_[output] = node;
-  }
-  for (const auto& output : model_.outputs) readers_[output.name].push_back(kModelOutput);
 }
 
 Status NetworkBuilder::add_inputs() {
@@ -121,20 +115,23 @@ Status NetworkBuilder::add_node(const ModelNode& source) {
   if (const auto mask = masks_.by_output.find(source.outputs[0]); mask != masks_.by_output.end()) return add_mask(source, mask->second);
   if (masks_.steps.contains(source.outputs[0])) return {};
   if (leave_out_guard(source)) return {};
-  if (is_alias(source)) {
+  if (is_alias(model_, network_, table_, source)) {
     table_.alias(source.outputs[0], table_.find(source.inputs[0]));
     return {};
   }
   if (is_of_onnx(source)) {
-    if (auto known = fold(source, opset_, fold_inputs(source))) {
+    if (auto known = fold(source, opset_, known_inputs(network_, table_, source))) {
       Entry& entry = table_[table_.define(source.outputs[0])];
       entry.known = std::move(known);
       return {};
     }
   }
   if (is_of_onnx(source)) {
-    if (add_empty_slice(source)) return {};
-    if (const auto less = without_empty_parts(source)) {
+    if (auto empty = is_blocked(source) ? std::nullopt : empty_slice(network_, table_, source, opset_)) {
+      table_[table_.define(source.outputs[0])].known = std::move(empty);
+      return {};
+    }
+    if (const auto less = without_empty_parts(table_, source)) {
       if (less->inputs.size() > 1) return add_operator(*less);
       table_.alias(source.outputs[0], table_.find(less->inputs[0]));
       return {};
@@ -178,26 +175,6 @@ bool NetworkBuilder::is_blocked(const ModelNode& source) {
   });
 }
 
-Status NetworkBuilder::check_outputs(const ModelNode& source) const {
-  const Op* op = is_of_onnx(source) ? find_onnx_op(source.op) : nullptr;
-  if (!op) return {};
-  size_t count = source.outputs.size();
-  while (count > 0 && source.outputs[count - 1].empty()) --count;
-  if (count <= op->most_outputs) return {};
-  return Error{ExitCode::invalid_model, fmt::format("{}: has {}, ONNX gives it at most {}", describe(source),
-                                                    counted(static_cast<int64_t>(count), "output"), op->most_outputs)};
-}
-
-Status NetworkBuilder::check_inputs(const ModelNode& source, const Op& op) const {
-  if (source.inputs.size() < op.required_inputs)
-    return Error{ExitCode::invalid_model, fmt::format("{}: has {}, it needs {}", describe(source),
-                                                      counted(static_cast<int64_t>(source.inputs.size()), "input"), op.required_inputs)};
-  for (size_t i = 0; i < op.required_inputs; ++i)
-    if (source.inputs[i].empty())
-      return Error{ExitCode::invalid_model, fmt::format("{}: its input {} is left out", describe(source), i)};
-  return {};
-}
-
 Status NetworkBuilder::place(const ModelNode& source, const Op& op) {
   if (Status status = infer(source, op); !status.ok()) {
     if (status.error().code != ExitCode::unsupported) return status;
@@ -224,51 +201,19 @@ void NetworkBuilder::give_up(const ModelNode& source, bool of_shapes) {
   }
 }
 
-// A constant whose shape depends on the number of samples (the state before the first step of a loop, written out) is no weight:
-// its elements, of which each sample has the same, are stretched to the samples that are there.
-Status NetworkBuilder::stretch_constants(const ModelNode& source) {
-  const Op* op = find_op(source.op);
-  for (size_t i = 0; i < source.inputs.size(); ++i) {
-    if (source.inputs[i].empty()) continue;
-    const Slot slot = slot_of(source.op, i);
-    const ValueTable::Index index = table_.find(source.inputs[i]);
-    const Entry& entry = table_[index];
-    if (entry.data.valid() || !entry.known || !entry.known->alike_for_each_sample()) continue;
-    if (!entry.known->real() && !(op && op->any_type && data_type_of(entry.known->element))) continue;
-    if (slot != Slot::data && slot != Slot::number && !is_weight(slot)) continue;
-    const Dims& dims = entry.known->dims;
-    const auto of_samples = std::count_if(dims.begin(), dims.end(), [](Dim dim) { return dim.batch; });
-    if (of_samples != 1 || (entry.known->real() && entry.known->element != ElementType::f32)) continue;
-    if (std::any_of(entry.known->ints.begin(), entry.known->ints.end(), [](Dim item) { return item.batch; })) continue;
-    std::string one = source.inputs[i] + "/number";
-    if (entry.known->splat()) {
-      add_fitted(one, {.element = entry.known->element, .ints = entry.known->ints, .reals = entry.known->reals});
-    } else if (dims[0].batch && dims[0].value > 1) {
-      // Several rows for each sample: [m·N, d…] is [N, m, d…] under other dimensions.
-      KnownValue first = *entry.known;
-      first.dims[0].batch = false;
-      first.dims.insert(first.dims.begin(), Dim{1});
-      one = add_fitted(source.inputs[i] + "/of_one_sample", first);
-      first.dims[0] = kBatch;
-      const std::string stretched = source.inputs[i] + "/of_samples";
-      PLIMSOLL_TRY(add_expand(one, first.dims, stretched));
-      PLIMSOLL_TRY(add_reshape(stretched, Dims(dims), source.inputs[i]));
-      continue;
-    } else {
-      if (std::none_of(dims.begin(), dims.end(), [](Dim dim) { return dim == kBatch; })) continue;
-      KnownValue first = *entry.known;
-      std::replace(first.dims.begin(), first.dims.end(), kBatch, Dim{1});
-      one = add_fitted(source.inputs[i] + "/of_one_sample", std::move(first));
-    }
-    PLIMSOLL_TRY(add_expand(one, Dims(dims), source.inputs[i]));
+// Nodes that another one is found to need.
+Status NetworkBuilder::write_in_front(const std::vector<ModelNode>& nodes) {
+  for (const ModelNode& node : nodes) {
+    uses_.readers[node.outputs[0]].push_back(kWritten);
+    PLIMSOLL_TRY(infer(node, *find_op(node.op)));
   }
   return {};
 }
 
 Status NetworkBuilder::infer(const ModelNode& given, const Op& op) {
   ModelNode source = given;
-  PLIMSOLL_TRY(fit_inputs(source));
-  PLIMSOLL_TRY(stretch_constants(source));
+  PLIMSOLL_TRY(write_in_front(fit_inputs(source, table_, inputs_, fitted_)));
+  PLIMSOLL_TRY(write_in_front(stretch_constants(source, table_)));
   Node node{.name = unique_name(source),
             .op = source.op,
             .opset = static_cast<int>(opset_),
@@ -293,7 +238,7 @@ Status NetworkBuilder::infer(const ModelNode& given, const Op& op) {
   // Outputs that nobody reads do not exist: the running statistics of a BatchNormalization, the mask of a Dropout. Those of a
   // Split do: their places tell their lengths.
   for (size_t i = 0; i < source.outputs.size(); ++i)
-    node.outputs.push_back(i == 0 || readers_.contains(source.outputs[i]) || op.most_outputs == kAnyNumber
+    node.outputs.push_back(i == 0 || uses_.readers.contains(source.outputs[i]) || op.most_outputs == kAnyNumber
                                ? table_.add({.name = source.outputs[i].empty() ? node.name + ":0" : source.outputs[i]})
                                : ValueId());
   while (!node.outputs.back().valid()) node.outputs.pop_back();
@@ -306,7 +251,7 @@ Status NetworkBuilder::infer(const ModelNode& given, const Op& op) {
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (!node.outputs[i].valid()) continue;
     if (i >= types.size()) return view.unsupported(fmt::format("output {} is read, but no kernel makes it", i));
-    PLIMSOLL_TRY(check_type(view, types[i]));
+    PLIMSOLL_TRY(check_type(view, types[i], options_.batch));
     network_.values[node.outputs[i]].type = types[i];
     if (!source.outputs[i].empty())
       table_[table_.define(source.outputs[i])].data = node.outputs[i];
@@ -330,36 +275,6 @@ std::string NetworkBuilder::unique_name(const ModelNode& source) {
   return name;
 }
 
-Status NetworkBuilder::check_inputs_are_real(const NodeView& view, const Op& op) const {
-  if (op.moves_only || op.any_type) return {};
-  for (size_t i = 0; i < view.input_count(); ++i)
-    if (view.has_input(i) && view.input(i).kind != ValueKind::constant && view.input_type(i).type != DataType::f32 &&
-        static_cast<int>(i) != op.whole_numbers)
-      return view.unsupported(fmt::format("only f32 has kernels, input {} is {}", i, to_string(view.input_type(i))));
-  return {};
-}
-
-// Sizes are sums and products of bytes later on; here is where they are known to fit.
-Status NetworkBuilder::check_type(const NodeView& view, const TensorType& type) const {
-  if (type.type != DataType::f32 && !find_op(view.node().op)->moves_only && !find_op(view.node().op)->any_type)
-    return view.unsupported("only f32 has kernels, the input is " + to_string(view.input_type(0)));
-  if (type.rank() > kMaxRank)
-    return view.unsupported(fmt::format("its output has {} dimensions, at most {} are supported", type.rank(), kMaxRank));
-  int64_t count = options_.batch;
-  int batches = 0;
-  for (const Dim dim : type.dims) {
-    const auto product = checked_mul(count, dim.value);
-    if (dim.value <= 0) return view.invalid(fmt::format("its output would be {}", to_string(type.dims)));
-    if (!product || *product > kElementLimit)
-      return view.invalid(fmt::format("its output {} has too many elements", to_string(type.dims)));
-    count = *product;
-    batches += dim.batch;
-  }
-  if (batches > 1)
-    return view.unsupported(fmt::format("its output {} has the batch in several dimensions", to_string(type.dims)));
-  return {};
-}
-
 void NetworkBuilder::say_what_was_rewritten() {
   if (exported_batch_)
     notes_.push_back(fmt::format("the model was exported for a batch of {}; its first dimension is taken as the batch",
@@ -367,7 +282,7 @@ void NetworkBuilder::say_what_was_rewritten() {
   if (inputs_.reshapes_rewritten() > 0)
     notes_.push_back(fmt::format("{} had the batch of {} written into the target; it follows the batch now",
                                  counted(inputs_.reshapes_rewritten(), "Reshape node"), *exported_batch_));
-  if (const int followed = followed_ + inputs_.expands_rewritten() + masks_followed_; followed > 0)
+  if (const int followed = fitted_.followed + inputs_.expands_rewritten() + masks_followed_; followed > 0)
     notes_.push_back(fmt::format("{} repeated something for the batch of {}; it is repeated for each sample now", counted(followed, "node"), *exported_batch_));
   if (guards_left_out_ > 0) {
     const bool one = guards_left_out_ == 1;

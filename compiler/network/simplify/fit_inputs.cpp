@@ -1,8 +1,8 @@
-// Inputs of a node that have as many samples as the others only if the batch is followed: constants that are alike for
-// each sample, and what an exporter wrote for the batch of its example.
+#include "compiler/network/simplify/fit_inputs.h"
+
 #include <algorithm>
 
-#include "compiler/network/simplify/network_builder.h"
+#include "compiler/ops/op.h"
 
 namespace plimsoll {
 namespace {
@@ -26,43 +26,44 @@ std::optional<KnownValue> first_along(const KnownValue& known, size_t axis) {
     if (known.real() ? known.reals[flat] != known.reals[of_first] : known.ints[flat] != known.ints[of_first])
       return std::nullopt;
     if (along > 0) continue;
-    if (known.real()) first.reals.push_back(known.reals[flat]);
-    else first.ints.push_back(known.ints[flat]);
+    if (known.real())
+      first.reals.push_back(known.reals[flat]);
+    else
+      first.ints.push_back(known.ints[flat]);
   }
   return first;
 }
 
-}  // namespace
-
 // As many as `samples` are when the batch is that of the example.
-bool NetworkBuilder::is_exported_as(Dim samples, Dim dim) const {
-  return samples.batch && !dim.batch && exported_batch_ && dim.value == samples.value * *exported_batch_;
+bool is_exported_as(Dim samples, Dim dim, std::optional<int64_t> exported_batch) {
+  return samples.batch && !dim.batch && exported_batch && dim.value == samples.value * *exported_batch;
 }
 
-std::string NetworkBuilder::add_fitted(const std::string& name, KnownValue known) {
-  const ValueTable::Index index = table_.define(name);
-  table_[index].known = std::move(known);
+std::string add_fitted(ValueTable& table, const std::string& name, KnownValue known) {
+  const ValueTable::Index index = table.define(name);
+  table[index].known = std::move(known);
   return name;
 }
 
-std::string NetworkBuilder::stretched_to(const std::string& name, const Dims& dims) {
-  const std::string shape = name + "/shape";
-  add_fitted(shape, {.element = ElementType::i64, .dims = {{static_cast<int64_t>(dims.size())}}, .ints = dims});
-  return shape;
+// A node that makes `to` of `from`, which then has these dimensions.
+ModelNode shaped(ValueTable& table, const char* op, const std::string& from, const Dims& dims, const std::string& to) {
+  const std::string shape = to + "/shape";
+  add_fitted(table, shape, {.element = ElementType::i64, .dims = {{static_cast<int64_t>(dims.size())}}, .ints = dims});
+  return {.op = op, .name = to, .inputs = {from, shape}, .outputs = {to}};
 }
 
 // A constant that is the same for each sample broadcasts to the samples of another input: one of it is enough.
-void NetworkBuilder::keep_one_sample(ModelNode& node) {
+void keep_one_sample(ModelNode& node, ValueTable& table, const NodeInputs& inputs, FittedInputs& made) {
   std::vector<const Dims*> shapes;
   size_t rank = 0;
   for (const std::string& name : node.inputs) {
-    shapes.push_back(name.empty() ? nullptr : table_.dims(table_.find(name)));
+    shapes.push_back(name.empty() ? nullptr : table.dims(table.find(name)));
     if (shapes.back()) rank = std::max(rank, shapes.back()->size());
   }
   for (size_t i = 0; i < shapes.size(); ++i) {
     if (!shapes[i]) continue;
     const std::string& name = node.inputs[i];
-    const KnownValue* known = table_.known(table_.find(name));
+    const KnownValue* known = table.known(table.find(name));
     if (!known || (!known->elements() && known->real() && known->splat()))
       continue;  // the latter is stretched as a number
     KnownValue one = *known;
@@ -72,7 +73,8 @@ void NetworkBuilder::keep_one_sample(ModelNode& node) {
       const auto fits = [&](const Dims* other) {
         if (!other || other == shapes[i] || behind > other->size()) return false;
         const Dim samples = (*other)[other->size() - behind];
-        return samples.batch && (samples == one.dims[axis] || is_exported_as(samples, one.dims[axis]));
+        return samples.batch &&
+               (samples == one.dims[axis] || is_exported_as(samples, one.dims[axis], inputs.exported_batch()));
       };
       if (one.dims[axis] == Dim{1} || std::none_of(shapes.begin(), shapes.end(), fits)) continue;
       auto first = first_along(one, axis);
@@ -82,92 +84,131 @@ void NetworkBuilder::keep_one_sample(ModelNode& node) {
     }
     if (suffix.empty()) continue;
     const std::string fitted = name + "/of_one_sample" + suffix;
-    if (fitted_.insert(fitted).second) add_fitted(fitted, std::move(one));
+    if (made.values.insert(fitted).second) add_fitted(table, fitted, std::move(one));
     node.inputs[i] = fitted;
   }
 }
 
 // What is put beside samples has as many of them: it is repeated for each, where the exporter did so for those of its
 // example.
-Status NetworkBuilder::repeat_for_samples(ModelNode& node) {
+std::vector<ModelNode> repeat_for_samples(ModelNode& node, ValueTable& table, const NodeInputs& inputs,
+                                          FittedInputs& made) {
+  std::vector<ModelNode> nodes;
   const ModelAttribute* given = find_attribute(node, "axis");
   const Dims* like = nullptr;
   size_t of_samples = 0;
   for (const std::string& name : node.inputs) {
-    const Dims* dims = name.empty() ? nullptr : table_.dims(table_.find(name));
+    const Dims* dims = name.empty() ? nullptr : table.dims(table.find(name));
     if (!dims) return {};
     for (size_t axis = 0; axis < dims->size(); ++axis)
       if ((*dims)[axis].batch && !like) like = dims, of_samples = axis;
   }
   if (!like || !given) return {};
-  const int64_t rank = static_cast<int64_t>(like->size()), along = given->integer() < 0 ? given->integer() + rank : given->integer();
+  const int64_t rank = static_cast<int64_t>(like->size()),
+                along = given->integer() < 0 ? given->integer() + rank : given->integer();
   const Dim samples = (*like)[of_samples];
   if (samples != kBatch || along == static_cast<int64_t>(of_samples)) return {};
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const std::string name = node.inputs[i];
-    const ValueTable::Index index = table_.find(name);
-    const Dims dims = *table_.dims(index);
-    if (static_cast<int64_t>(dims.size()) != rank || !is_exported_as(samples, dims[of_samples])) continue;
+    const ValueTable::Index index = table.find(name);
+    const Dims dims = *table.dims(index);
+    if (static_cast<int64_t>(dims.size()) != rank ||
+        !is_exported_as(samples, dims[of_samples], inputs.exported_batch()))
+      continue;
     std::string one = name;
     if (dims[of_samples] != Dim{1}) {
-      const KnownValue* known = table_.known(index);
+      const KnownValue* known = table.known(index);
       auto first = known && known->elements() ? first_along(*known, of_samples) : std::nullopt;
       if (!first) continue;
       one = name + "/of_one_sample." + std::to_string(of_samples);
-      if (fitted_.insert(one).second) add_fitted(one, std::move(*first));
+      if (made.values.insert(one).second) add_fitted(table, one, std::move(*first));
     }
     Dims wide = dims;
     wide[of_samples] = samples;
     const std::string repeated = name + "/for_each_sample." + std::to_string(of_samples);
-    if (fitted_.insert(repeated).second) PLIMSOLL_TRY(add_expand(one, wide, repeated));
+    if (made.values.insert(repeated).second) nodes.push_back(shaped(table, "Expand", one, wide, repeated));
     node.inputs[i] = repeated;
-    ++followed_;
+    ++made.followed;
   }
-  return {};
-}
-
-Status NetworkBuilder::add_expand(const std::string& from, const Dims& dims, const std::string& to) {
-  const ModelNode expand{.op = "Expand", .name = to, .inputs = {from, stretched_to(to, dims)}, .outputs = {to}};
-  readers_[to].push_back(kWritten);
-  return infer(expand, *find_op("Expand"));
-}
-
-Status NetworkBuilder::add_reshape(const std::string& from, const Dims& dims, const std::string& to) {
-  const ModelNode reshape{.op = "Reshape", .name = to, .inputs = {from, stretched_to(to, dims)}, .outputs = {to}};
-  readers_[to].push_back(kWritten);
-  return infer(reshape, *find_op("Reshape"));
+  return nodes;
 }
 
 // A constant of real numbers that an exporter computed for each sample of its example (an encoding of positions), on
 // its way through operators that have weights.
-void NetworkBuilder::follow_constant(ModelNode& node) {
-  if (!exported_batch_ || *exported_batch_ < 2 || node.inputs.empty() || node.inputs[0].empty()) return;
+void follow_constant(ModelNode& node, ValueTable& table, NodeInputs& inputs, FittedInputs& made) {
+  const std::optional<int64_t> exported_batch = inputs.exported_batch();
+  if (!exported_batch || *exported_batch < 2 || node.inputs.empty() || node.inputs[0].empty()) return;
   const std::string name = node.inputs[0];
-  const ValueTable::Index index = table_.find(name);
-  const KnownValue* known = table_[index].initializer || table_[index].data.valid() ? nullptr : table_.known(index);
+  const ValueTable::Index index = table.find(name);
+  const KnownValue* known = table[index].initializer || table[index].data.valid() ? nullptr : table.known(index);
   if (!known || !known->real() || known->depends_on_batch() || known->dims.empty() ||
-      known->dims[0] != Dim{*exported_batch_})
+      known->dims[0] != Dim{*exported_batch})
     return;
   auto first = first_along(*known, 0);
   if (!first) return;
-  inputs_.meet();
-  if (!inputs_.follow()) return;
+  inputs.meet();
+  if (!inputs.follow()) return;
   first->dims[0] = kBatch;
   const std::string alike = name + "/for_each_sample";
-  if (fitted_.insert(alike).second) add_fitted(alike, std::move(*first));
+  if (made.values.insert(alike).second) add_fitted(table, alike, std::move(*first));
   node.inputs[0] = alike;
-  ++followed_;
+  ++made.followed;
 }
 
-Status NetworkBuilder::fit_inputs(ModelNode& node) {
+}  // namespace
+
+std::vector<ModelNode> fit_inputs(ModelNode& node, ValueTable& table, NodeInputs& inputs, FittedInputs& fitted) {
   const Op* op = find_onnx_op(node.op);
   switch (op ? op->samples_rule : SamplesRule::apart) {
     case SamplesRule::apart: break;
-    case SamplesRule::broadcast: keep_one_sample(node); break;
-    case SamplesRule::beside: return repeat_for_samples(node);
-    case SamplesRule::first_input: follow_constant(node); break;
+    case SamplesRule::broadcast: keep_one_sample(node, table, inputs, fitted); break;
+    case SamplesRule::beside: return repeat_for_samples(node, table, inputs, fitted);
+    case SamplesRule::first_input: follow_constant(node, table, inputs, fitted); break;
   }
   return {};
+}
+
+std::vector<ModelNode> stretch_constants(const ModelNode& source, ValueTable& table) {
+  std::vector<ModelNode> nodes;
+  std::unordered_set<std::string> stretched;
+  const Op* op = find_op(source.op);
+  for (size_t i = 0; i < source.inputs.size(); ++i) {
+    if (source.inputs[i].empty() || stretched.contains(source.inputs[i])) continue;
+    const Slot slot = slot_of(source.op, i);
+    const ValueTable::Index index = table.find(source.inputs[i]);
+    const Entry& entry = table[index];
+    if (entry.data.valid() || !entry.known || !entry.known->alike_for_each_sample()) continue;
+    if (!entry.known->real() && !(op && op->any_type && data_type_of(entry.known->element))) continue;
+    if (slot != Slot::data && slot != Slot::number && !is_weight(slot)) continue;
+    const Dims& dims = entry.known->dims;
+    const auto with_samples = std::count_if(dims.begin(), dims.end(), [](Dim dim) { return dim.batch; });
+    if (with_samples != 1 || (entry.known->real() && entry.known->element != ElementType::f32)) continue;
+    if (std::any_of(entry.known->ints.begin(), entry.known->ints.end(), [](Dim item) { return item.batch; })) continue;
+    std::string one = source.inputs[i] + "/number";
+    if (entry.known->splat()) {
+      add_fitted(table, one, {.element = entry.known->element, .ints = entry.known->ints, .reals = entry.known->reals});
+    } else if (dims[0].batch && dims[0].value > 1) {
+      // Several rows for each sample: [m·N, d…] is [N, m, d…] under other dimensions.
+      KnownValue first = *entry.known;
+      first.dims[0].batch = false;
+      first.dims.insert(first.dims.begin(), Dim{1});
+      one = add_fitted(table, source.inputs[i] + "/of_one_sample", first);
+      first.dims[0] = kBatch;
+      const std::string of_samples = source.inputs[i] + "/of_samples";
+      nodes.push_back(shaped(table, "Expand", one, first.dims, of_samples));
+      nodes.push_back(shaped(table, "Reshape", of_samples, dims, source.inputs[i]));
+      stretched.insert(source.inputs[i]);
+      continue;
+    } else {
+      if (std::none_of(dims.begin(), dims.end(), [](Dim dim) { return dim == kBatch; })) continue;
+      KnownValue first = *entry.known;
+      std::replace(first.dims.begin(), first.dims.end(), kBatch, Dim{1});
+      one = add_fitted(table, source.inputs[i] + "/of_one_sample", std::move(first));
+    }
+    nodes.push_back(shaped(table, "Expand", one, dims, source.inputs[i]));
+    stretched.insert(source.inputs[i]);
+  }
+  return nodes;
 }
 
 }  // namespace plimsoll

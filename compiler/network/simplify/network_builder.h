@@ -1,5 +1,6 @@
-// One network under construction: builder.cpp takes the nodes that stay nodes, in their order, rewritten_nodes.cpp those that
-// become others, or none.
+// One network under construction: builder.cpp takes the nodes that stay nodes, in their order, rewritten_nodes.cpp those
+// that become others, or none. How it goes with each is a function of its own (fit_inputs.h, rows.h, empty.h, nan_guard.h,
+// padding.h, random_mask.h, sequences.h, node_checks.h), which knows the values and not the builder.
 #pragma once
 
 #include <map>
@@ -10,8 +11,10 @@
 #include <vector>
 
 #include "compiler/ir/model.h"
+#include "compiler/network/simplify/fit_inputs.h"
 #include "compiler/network/simplify/fold.h"
 #include "compiler/network/simplify/graph_order.h"
+#include "compiler/network/simplify/graph_uses.h"
 #include "compiler/network/simplify/node_inputs.h"
 #include "compiler/network/simplify/options.h"
 #include "compiler/network/simplify/random_mask.h"
@@ -40,7 +43,6 @@ class NetworkBuilder {
   void fix_batches() { fixes_batch_ = true; }
 
  private:
-  void find_readers(const GraphOrder& order);
   Status add_inputs();
   Status fix_batch(const std::string& name);
   Status add_outputs();
@@ -49,24 +51,8 @@ class NetworkBuilder {
   void materialise();
 
   // What a node is when it stays none.
-  bool is_alias(const ModelNode& source);
-  std::vector<KnownInput> fold_inputs(const ModelNode& source);
-  ElementType element_of(const Entry& entry) const;
-  ElementType cast_to(const ModelNode& source);
   Result<bool> add_spelled(const ModelNode& source);
-  // Of rows.cpp. in_front: the value has a dimension in front of its rows.
-  struct RowsOf {
-    std::vector<Rows> rows = {};
-    bool in_front = false;
-  };
-  std::vector<Rows> rows_of(const std::string& name);
-  RowsOf look_through(const std::string& name, int depth, int& values);
-  std::optional<std::vector<int64_t>> integers_of(const ModelNode& node, const char* attribute, size_t input);
   bool leave_out_guard(const ModelNode& source);
-  // Of empty.cpp.
-  std::optional<std::vector<int64_t>> known_list(const ModelNode& source, size_t i);
-  bool add_empty_slice(const ModelNode& source);
-  std::optional<ModelNode> without_empty_parts(const ModelNode& source);
   bool absorb_pad(const ModelNode& source);
   Status add_mask(const ModelNode& source, const RandomMask& mask);
   Status add_sequence(const ModelNode& source);
@@ -75,22 +61,8 @@ class NetworkBuilder {
   Status add_operator(const ModelNode& source);
   Status place(const ModelNode& source, const Op& op);
   Status infer(const ModelNode& given, const Op& op);
-  Status stretch_constants(const ModelNode& source);
-  // Of fit_inputs.cpp.
-  Status fit_inputs(ModelNode& node);
-  void keep_one_sample(ModelNode& node);
-  Status repeat_for_samples(ModelNode& node);
-  void follow_constant(ModelNode& node);
-  bool is_exported_as(Dim samples, Dim dim) const;
-  std::string add_fitted(const std::string& name, KnownValue known);
-  std::string stretched_to(const std::string& name, const Dims& dims);
-  Status add_expand(const std::string& from, const Dims& dims, const std::string& to);
-  Status add_reshape(const std::string& from, const Dims& dims, const std::string& to);
+  Status write_in_front(const std::vector<ModelNode>& nodes);
   std::string unique_name(const ModelNode& source);
-  Status check_inputs(const ModelNode& source, const Op& op) const;
-  Status check_outputs(const ModelNode& source) const;
-  Status check_inputs_are_real(const NodeView& view, const Op& op) const;
-  Status check_type(const NodeView& view, const TensorType& type) const;
   bool is_blocked(const ModelNode& source);
   bool computes_shapes(const ModelNode& source);
   void give_up(const ModelNode& source, bool of_shapes);
@@ -104,17 +76,14 @@ class NetworkBuilder {
   NodeInputs inputs_{table_};
   Unsupported unsupported_ = {};
   std::optional<int64_t> exported_batch_ = {};
-  static constexpr int kModelOutput = -1, kWritten = -2;  // readers that are no node of the graph
   RandomMasks masks_ = {};
   std::unordered_set<std::string> guards_ = {};  // what an IsNaN made that only guards
   int guards_left_out_ = 0;
-  std::unordered_set<std::string> fitted_ = {};  // values that fit_inputs() made
+  FittedInputs fitted_ = {};
   int masks_followed_ = 0;
   bool fixes_batch_ = false;
-  int followed_ = 0;  // nodes that read one of them because of the exported batch
   std::unordered_map<ValueTable::Index, std::vector<std::string>> sequences_ = {};  // empty: of what is not supported
-  std::unordered_map<std::string, std::vector<int>> readers_ = {};
-  std::unordered_map<std::string, int> maker_ = {};
+  GraphUses uses_ = {};
   std::unordered_map<std::string, std::vector<int64_t>> absorbed_ = {};  // output of a Pad that is none → its zeros
   std::map<std::string, int> node_names_ = {};
 };

@@ -13,6 +13,7 @@ class NodeInputs {
 
   // The batch that was written into the model, if it was exported for one.
   void set_exported_batch(std::optional<int64_t> batch) { exported_batch_ = batch; }
+  std::optional<int64_t> exported_batch() const { return exported_batch_; }
 
   // Whether an Expand to that batch is one to the samples.
   void set_follow(bool follow) { follow_ = follow; }

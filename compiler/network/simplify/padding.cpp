@@ -55,6 +55,18 @@ bool can_absorb(const ModelNode& node, const std::vector<int64_t>& zeros) {
   return true;
 }
 
+bool readers_can_absorb(const Model& model, const GraphUses& uses, const std::string& value,
+                        const std::vector<int64_t>& zeros) {
+  const auto readers = uses.readers.find(value);
+  if (readers == uses.readers.end()) return true;
+  return std::all_of(readers->second.begin(), readers->second.end(), [&](int reader) {
+    if (reader < 0) return false;
+    const ModelNode& node = model.nodes[reader];
+    return std::count(node.inputs.begin(), node.inputs.end(), value) == 1 && node.inputs[0] == value &&
+           is_of_onnx(node) && can_absorb(node, zeros);
+  });
+}
+
 void absorb(const std::vector<int64_t>& zeros, Node& node) {
   std::vector<int64_t> pads(4, 0);
   if (const auto own = node.attributes.find("pads"); own != node.attributes.end())

@@ -11,6 +11,7 @@
 #include "compiler/ir/model.h"
 #include "compiler/ir/network.h"
 #include "compiler/ir/known_value.h"
+#include "compiler/network/simplify/graph_uses.h"
 
 namespace plimsoll {
 
@@ -20,6 +21,10 @@ std::optional<std::vector<int64_t>> spatial_zeros(const ModelNode& pad, const st
 
 // Whether the node can take zeros around its first input into its own padding.
 bool can_absorb(const ModelNode& node, const std::vector<int64_t>& zeros);
+
+// Whether all that read the value can: none of them is an output of the model, or written by us.
+bool readers_can_absorb(const Model& model, const GraphUses& uses, const std::string& value,
+                        const std::vector<int64_t>& zeros);
 
 void absorb(const std::vector<int64_t>& zeros, Node& node);
 

@@ -91,4 +91,29 @@ RandomMasks find_random_masks(const std::vector<ModelNode>& nodes, const std::un
   return masks;
 }
 
+std::optional<ModelNode> drawn_mask(const ModelNode& source, const Dims* like, const KnownValue* probability,
+                                    NodeInputs& inputs, int& followed) {
+  const bool said =
+      like && probability && probability->real() && probability->splat() &&
+      std::all_of(like->begin(), like->end(), [](Dim dim) { return !dim.batch || dim == kBatch; });
+  if (!said) return std::nullopt;
+  const std::optional<int64_t> exported = inputs.exported_batch();
+  std::vector<int64_t> shape;
+  bool has_samples = std::any_of(like->begin(), like->end(), [](Dim dim) { return dim.batch; });
+  for (const Dim dim : *like) {
+    const bool is_batch = !has_samples && exported && *exported > 1 && dim.value == *exported;
+    if (is_batch) inputs.meet();
+    const bool follows = is_batch && inputs.follow();
+    followed += follows;
+    has_samples = has_samples || follows;
+    shape.push_back(dim.batch || follows ? -1 : dim.value);
+  }
+  return ModelNode{.op = "Bernoulli",
+                   .name = source.name,
+                   .outputs = {source.outputs[0]},
+                   .attributes = {{.name = "shape", .value = std::move(shape)},
+                                  {.name = "probability", .value = static_cast<float>(probability->number(0))}},
+                   .metadata = source.metadata};
+}
+
 }  // namespace plimsoll

@@ -8,12 +8,15 @@
 // In a network it is one node. In use after training it is its mean, p (compiler/import/export.cpp): so is a Dropout then.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "compiler/ir/known_value.h"
 #include "compiler/ir/model.h"
+#include "compiler/network/simplify/node_inputs.h"
 
 namespace plimsoll {
 
@@ -29,5 +32,10 @@ struct RandomMasks {
 
 // Of a graph's or a function's nodes; `outputs` are the names that are read outside.
 RandomMasks find_random_masks(const std::vector<ModelNode>& nodes, const std::unordered_set<std::string>& outputs);
+
+// The one node that draws it, in the shape `like`. One draw for each sample of the exporter's example is one for each
+// sample; `followed` counts those. nullopt: the shape or the probability is not known.
+std::optional<ModelNode> drawn_mask(const ModelNode& source, const Dims* like, const KnownValue* probability,
+                                    NodeInputs& inputs, int& followed);
 
 }  // namespace plimsoll

@@ -1,0 +1,59 @@
+#include "compiler/network/simplify/node_values.h"
+
+#include "compiler/network/simplify/differentiable.h"
+#include "compiler/network/simplify/fold.h"
+
+namespace plimsoll {
+
+ElementType element_of(const Network& network, const Entry& entry) {
+  if (entry.initializer) return entry.initializer->type;
+  if (entry.known) return entry.known->element;
+  if (!entry.data.valid()) return ElementType::undefined;
+  switch (network.values[entry.data].type.type) {
+    case DataType::f32: return ElementType::f32;
+    case DataType::i32: return ElementType::i32;
+    case DataType::i64: return ElementType::i64;
+    case DataType::u8: return ElementType::undefined;  // or a boolean
+  }
+  return ElementType::undefined;
+}
+
+namespace {
+
+// The element type that a Cast or CastLike makes. undefined: not known, or another operator.
+ElementType cast_to(const Network& network, ValueTable& table, const ModelNode& source) {
+  if (source.op == "Cast" && source.inputs.size() == 1) {
+    const ModelAttribute* to = find_attribute(source, "to");
+    return to ? to->element() : ElementType::undefined;
+  }
+  if (source.op != "CastLike" || source.inputs.size() != 2 || source.inputs[1].empty())
+    return ElementType::undefined;
+  return element_of(network, table[table.find(source.inputs[1])]);
+}
+
+}  // namespace
+
+bool is_alias(const Model& model, const Network& network, ValueTable& table, const ModelNode& source) {
+  if (!is_of_onnx(source) || source.inputs.empty() || source.outputs.size() != 1 || source.inputs[0].empty())
+    return false;
+  if (source.op == "Identity")
+    return source.inputs.size() == 1 && (!is_detached(source, model) || table.known(table.find(source.inputs[0])));
+  const ElementType to = cast_to(network, table, source);
+  // A computed value of booleans or u8 has an undefined type: DataType does not distinguish them.
+  return to != ElementType::undefined && element_of(network, table[table.find(source.inputs[0])]) == to;
+}
+
+std::vector<KnownInput> known_inputs(const Network& network, ValueTable& table, const ModelNode& source) {
+  std::vector<KnownInput> inputs;
+  for (const std::string& name : source.inputs) {
+    if (name.empty()) {
+      inputs.emplace_back();
+    } else {
+      const auto index = table.find(name);
+      inputs.push_back({table.known(index), table.dims(index), element_of(network, table[index])});
+    }
+  }
+  return inputs;
+}
+
+}  // namespace plimsoll
