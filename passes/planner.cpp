@@ -4,18 +4,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <limits>
-#include <list>
 #include <numeric>
 #include <span>
 
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
+#include "passes/check_request.h"
 #include "passes/contest.h"
-#include "passes/crew.h"
 #include "passes/explain.h"
 #include "passes/recipe.h"
+#include "passes/rivals.h"
+#include "passes/slices_gain.h"
 
 namespace plimsoll {
 namespace {
@@ -39,7 +39,6 @@ class Planning {
   Result<Plan> run();
 
  private:
-  Status check_request() const;
   bool may_split() const {
     return request_.batch > 1 && !splits_.of_whole_batch() && (request_.may_split_statistics || !splits_.mixes_samples());
   }
@@ -57,7 +56,6 @@ class Planning {
   Status find_less(std::span<const int64_t> sub_batches, bool may_split, int64_t below, std::optional<Found>& found);
   Result<Splits*> splits_in_slices();
   Result<Splits*> find_less_in_slices(std::span<const int64_t> sub_batches, int64_t below, std::optional<Found>& found);
-  Status take_faster_recipes(Found& best);
   Result<std::string> way_out_by_rounds();
   Error infeasible();
   Error refused();
@@ -78,22 +76,6 @@ class Planning {
   std::optional<Found> least_in_slices_;  // and of these, where it is less
   double one_plan_seconds_ = 0; // that making one took
 };
-
-Status Planning::check_request() const {
-  if (request_.batch < 1) return Error{ExitCode::usage, fmt::format("batch is {} when it should be positive", request_.batch)};
-  if (request_.sub_batch < 0 || request_.sub_batch > request_.batch)
-    return Error{ExitCode::usage, fmt::format("sub-batch is {} when it should be between 1 and the batch of {}",
-                                              request_.sub_batch, request_.batch)};
-  const Task* const whole = splits_.of_whole_batch();
-  if (whole && (splits_.graph().ranks > 1 || (request_.sub_batch != 0 && request_.sub_batch < request_.batch)))
-    return Error{ExitCode::usage, fmt::format("the batch of {} has to stay whole, and {} parts it: layer '{}' ({}) makes no sum over samples of what it reads, "
-                                              "so the loss of the batch is not the sum of its parts' shares",
-                                              request_.batch * splits_.graph().ranks, splits_.graph().ranks > 1 ? "--ranks" : "--sub-batch", whole->layer, whole->op)};
-  if (request_.budget_bytes < 0 || request_.budget_percent < 0 || !std::isfinite(request_.budget_percent))
-    return Error{ExitCode::usage, "the budget is negative"};
-  if (request_.host_budget_bytes < 0) return Error{ExitCode::usage, "the host budget is negative"};
-  return {};
-}
 
 // What rounds would need, where the batch stays whole only because a task mixes samples.
 Result<std::string> Planning::way_out_by_rounds() {
@@ -258,32 +240,6 @@ Status Planning::find_less(std::span<const int64_t> ends, bool may_split, int64_
   return {};
 }
 
-struct UpdateBytes {
-  int64_t largest = 0;  // what the update touches that touches most
-  int64_t all = 0;
-};
-
-UpdateBytes update_bytes(const TaskGraph& graph) {
-  UpdateBytes found;
-  for (const Task& task : graph.tasks) {
-    if (task.kind != TaskKind::update || task.updates().empty()) continue;
-    int64_t bytes = 0;
-    for (const auto& touched : {task.reads(), task.updates()})
-      for (const TensorId tensor : touched) bytes += graph.tensors[tensor].bytes(1);
-    found.largest = std::max(found.largest, bytes);
-    found.all += bytes;
-  }
-  return found;
-}
-
-// A search on two graphs takes twice as long. It is for a model with a layer that holds a good part of all its weights, the update of
-// which is what the least plan, of `least_bytes`, is made of.
-bool may_gain_by_slices(const TaskGraph& graph, int64_t least_bytes) {
-  constexpr int64_t kPart = 4;
-  const UpdateBytes updates = update_bytes(graph);
-  return graph.ranks == 1 && kPart * updates.largest >= updates.all && 2 * updates.largest >= least_bytes;
-}
-
 // With the slices goes the least plan that they allow. Null: there is nothing to gain, or there are several ranks, whose weights are
 // updated whole. None of this depends on the budget, so that a larger one never makes a slower plan.
 Result<Splits*> Planning::splits_in_slices() {
@@ -334,9 +290,7 @@ Result<Found> Planning::choose_jointly(const Found& unconstrained) {
     winner.host_budget_binds |= bound;
     return {};
   };
-  // Where that update is little beside the activations, all of a state can stay, or can go at once.
-  constexpr int64_t kLittle = 16;
-  const bool much_state = slices && kLittle * update_bytes(splits_.graph()).largest >= unconstrained.arena();
+  const bool much_state = slices && has_much_state(splits_.graph(), unconstrained.arena());
   Splits* const state = much_state ? splits_.in_slices(true) : nullptr;
   // What less effort finds is looked at, too, so that more never gives a slower plan: behind what more has found, most of it need not be placed.
   // Under a time limit it comes first: a search goes from what needs most to what needs least, and a long one may not come to this budget.
@@ -354,41 +308,14 @@ Result<Found> Planning::choose_jointly(const Found& unconstrained) {
     bound_seconds = std::max(bound_seconds, winner.bound_seconds);
   }
   winner.bound_seconds = bound_seconds;
-  PLIMSOLL_TRY(take_faster_recipes(winner.best));
+  const auto rival_recipe = [&](const Policy& policy, const Deadline& deadline) {
+    return recipe(policy, may_split(), deadline);
+  };
+  PLIMSOLL_TRY(take_faster_recipes(winner.best, rival_recipe, request_.hands, deadline_));
   if (deadline_.passed() && request_.cut_short) request_.cut_short();
   if (winner.host_budget_binds && request_.host_budget_binds) request_.host_budget_binds();
   winner.best.plan.summary.bound_seconds = std::min(winner.bound_seconds, winner.best.seconds());
   return std::move(winner.best);
-}
-
-// However good the search, a policy of the literature may have been luckier: its plan is taken then, so that `auto` is
-// never slower than any of them. Each is asked for what is faster than the search, whatever the others have, so that they may be asked side by side.
-Status Planning::take_faster_recipes(Found& best) {
-  struct Rival {
-    Errand* asked = nullptr;
-    std::optional<Found> faster = {};
-    Status status = {};
-  };
-  std::list<Rival> rivals;
-  const double seconds = best.seconds();
-  Crew crew(request_.hands);
-  for (const Policy& policy : all_policies()) {
-    if (policy.searches || !policy.share_memory) continue;
-    Rival& rival = rivals.emplace_back();
-    rival.asked = &crew.add(static_cast<double>(rivals.size()), [&, seconds](const std::stop_token& stop) {
-      Result<std::optional<Found>> faster = recipe(policy, may_split(), deadline_.unless(stop)).rival(seconds);
-      if (faster.ok()) rival.faster = std::move(*faster);
-      else rival.status = faster.error();
-      return false;
-    });
-  }
-  for (Rival& rival : rivals) {
-    if (deadline_.passed()) break;
-    crew.reach(*rival.asked, 1);
-    PLIMSOLL_TRY(rival.status);
-    if (rival.faster && rival.faster->seconds() < best.seconds()) best = std::move(*rival.faster);
-  }
-  return {};
 }
 
 Status Planning::observe(const Found& found) {
@@ -417,7 +344,7 @@ Status Planning::find_limits(const Found& whole) {
 }
 
 Result<Plan> Planning::run() {
-  PLIMSOLL_TRY(check_request());
+  PLIMSOLL_TRY(check_request(request_, splits_));
   // What has to be measured is nobody's time to search, nor what a plan takes. Of other sub-batches it counts: who looks at them may be ended.
   PLIMSOLL_TRY(splits_.candidate(request_.batch));
   if (request_.sub_batch > 0) PLIMSOLL_TRY(splits_.candidate(request_.sub_batch));

@@ -1,5 +1,4 @@
-// Is it a plan at all: ids that exist, steps on their streams, tensors with one maker, rounds that add up. And rule 1:
-// each task runs once.
+// Is it a plan at all: ids that exist, steps on their streams, tensors with one maker, rounds that add up.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -333,72 +332,6 @@ void check_form(const Plan& plan, Verdict& verdict) {
   check_slices(plan, verdict);
   check_uses_of_slices(plan, verdict);
   check_residencies(plan, verdict);
-}
-
-namespace {
-
-// Of several ranks: what has to be added up over them is so once, and nothing else is.
-void check_reductions(const Plan& plan, Verdict& verdict) {
-  IdVector<TensorId, StepId> reduced(plan.tensors.size());
-  const IdVector<TensorId, bool> wanted = added_up_over_ranks(plan);
-  for (StepId id : ids_of(plan.steps))
-    for (TensorId tensor : plan.steps[id].bucket) {
-      if (!wanted[tensor])
-        verdict.refuse(Rule::execution, id, tensor, fmt::format("{} adds up {}, which nobody wants the sum of", verdict.name(id), verdict.name(tensor)));
-      if (reduced[tensor].valid())
-        verdict.refuse(Rule::execution, id, tensor, fmt::format("{} is reduced twice, at steps {} and {}", verdict.name(tensor),
-                                                                reduced[tensor].value, id.value));
-      reduced[tensor] = id;
-    }
-  for (TensorId tensor : ids_of(plan.tensors))
-    if (wanted[tensor] && !reduced[tensor].valid())
-      verdict.refuse(Rule::execution, {}, tensor, fmt::format("{} is never reduced over the {}", verdict.name(tensor), counted(plan.ranks, "rank")));
-}
-
-}  // namespace
-
-IdVector<TensorId, bool> results_of(const Plan& plan) {
-  IdVector<TensorId, bool> results(plan.tensors.size());
-  for (const PlanTask& task : plan.tasks)
-    if (task.kind == TaskKind::loss)
-      for (TensorId tensor : task.writes) results[tensor] = plan.tensors[tensor].kind != TensorKind::activation_gradient;
-  for (const PlanTask& task : plan.tasks)
-    for (TensorId tensor : task.reads) results[tensor] = false;
-  return results;
-}
-
-IdVector<TensorId, bool> added_up_over_ranks(const Plan& plan) {
-  if (plan.ranks == 1) return IdVector<TensorId, bool>(plan.tensors.size());
-  IdVector<TensorId, bool> wanted = results_of(plan);
-  for (const PlanTask& task : plan.tasks) {
-    if (task.kind != TaskKind::update) continue;
-    for (const auto* list : {&task.reads, &task.updates})
-      for (TensorId tensor : *list)
-        if (plan.tensors[tensor].kind == TensorKind::weight_gradient) wanted[tensor] = true;
-  }
-  return wanted;
-}
-
-void check_execution(const Plan& plan, Verdict& verdict) {
-  IdVector<TaskId, StepId> ran(plan.tasks.size());
-  for (StepId id : ids_of(plan.steps)) {
-    const Step& step = plan.steps[id];
-    if (step.kind != StepKind::compute) continue;
-    if (!step.recompute) {
-      if (ran[step.task].valid())
-        verdict.refuse(Rule::execution, id, {}, fmt::format("task {} runs twice, at steps {} and {}", verdict.name(step.task),
-                                                            ran[step.task].value, id.value));
-      ran[step.task] = id;
-    } else if (plan.tasks[step.task].kind != TaskKind::forward) {
-      verdict.refuse(Rule::execution, id, {}, fmt::format("{} runs a task of kind {} again; only forward tasks may be",
-                                                          verdict.name(id), to_string(plan.tasks[step.task].kind)));
-    } else if (!ran[step.task].valid()) {
-      verdict.refuse(Rule::execution, id, {}, fmt::format("{}, step {}, comes before the task itself has run", verdict.name(id), id.value));
-    }
-  }
-  check_reductions(plan, verdict);
-  for (TaskId task : ids_of(plan.tasks))
-    if (!ran[task].valid()) verdict.refuse(Rule::execution, fmt::format("task {} never runs", verdict.name(task)));
 }
 
 }  // namespace plimsoll

@@ -1,0 +1,99 @@
+#include "compiler/driver/beginning.h"
+
+#include <fmt/format.h>
+
+#include <variant>
+
+#include "compiler/driver/dump_file.h"
+#include "compiler/support/counted.h"
+
+namespace plimsoll {
+namespace {
+
+// A task graph says for how many samples and ranks it is.
+Status take_sizes(PlanningRequest& asked, const TaskGraph& graph) {
+  if (asked.of_model.batch != 0 && asked.of_model.batch != graph.batch)
+    return usage(fmt::format("--batch is {}, and the task graph of {} is of {}", asked.of_model.batch, asked.from,
+                             counted(graph.batch, "sample")));
+  if (asked.ranks != 1 && asked.ranks != graph.ranks)
+    return usage(fmt::format("--ranks is {}, and the task graph of {} is of {}", asked.ranks, asked.from,
+                             counted(graph.ranks, "rank")));
+  asked.of_model.batch = graph.batch;
+  asked.ranks = graph.ranks;
+  return {};
+}
+
+Status take_graph(Beginning& made, TaskGraph graph) {
+  const PlanningRequest& asked = made.asked;
+  if (asked.rules != "true")
+    return usage(fmt::format("--rules {} counts a network, and {} is a task graph", asked.rules, asked.from));
+  if (graph.slice_bytes > 0)
+    return usage(fmt::format("{} has its weights in slices, which a plan chooses", asked.from));
+  PLIMSOLL_TRY(take_sizes(made.asked, graph));
+  made.graph = std::move(graph);
+  return {};
+}
+
+}  // namespace
+
+Result<ImportedModel> import_model(const ModelRequest& request, bool to_write) {
+  PLIMSOLL_ASSIGN(ImportedModel model,
+                  import_onnx(request.model, {.batch = request.batch,
+                                              .dims = request.dims,
+                                              .may_fix_batch = request.network.loss.kind == LossKind::output,
+                                              .strict = request.strict,
+                                              .holds_weights = to_write,
+                                              .require_normalization = request.require_batch_norm}));
+  model.network.states_modes = model.states_modes;
+  model.network.perhaps_merged = model.perhaps_merged;
+  return model;
+}
+
+Result<Beginning> begin_planning(const PlanningRequest& asked, PlanFor purpose, const Messages& messages) {
+  Beginning made{.asked = asked};
+  std::optional<Network> network;
+  if (!asked.from.empty()) {
+    PLIMSOLL_ASSIGN(Dump dump, read_dump(asked.from));
+    if (std::holds_alternative<Plan>(dump))
+      return usage(fmt::format(
+          "{} is a plan, which has no kernels: `plimsoll verify` judges it, `plimsoll inspect` reports on it",
+          asked.from));
+    if (TaskGraph* const graph = std::get_if<TaskGraph>(&dump))
+      PLIMSOLL_TRY(take_graph(made, std::move(*graph)));
+    else
+      network = std::move(std::get<Network>(dump));
+    if (purpose == PlanFor::trainer && asked.of_model.model.empty())
+      return usage(fmt::format(
+          "a trainer carries the weights of its model, and {0} holds none: plimsoll compile MODEL.onnx --from={0}",
+          asked.from));
+  }
+  if (made.asked.of_model.batch == 0 && !asked.from.empty())
+    return usage(fmt::format("--batch N is needed: {} does not say how many samples an iteration has", asked.from));
+  PLIMSOLL_TRY(check_usage(made.asked));
+  if (!asked.of_model.model.empty()) {
+    PLIMSOLL_ASSIGN(made.model, import_model(made.asked.of_model, purpose != PlanFor::report));
+    for (const Value& value : made.model.network.values)
+      if (!value.initializer.empty()) made.weights.insert(value.initializer);
+    messages.detail(fmt::format("read {}: {}", asked.of_model.model,
+                                counted(static_cast<int64_t>(made.model.network.nodes.size()), "node")));
+  }
+  if (!network) return made;
+  made.model.network = std::move(*network);
+  if (made.model.network.stage == NetworkStage::imported) return made;
+  if (asked.rules != "true")
+    return usage(fmt::format("--rules {} counts a network as it is imported, and {} went through passes", asked.rules,
+                             asked.from));
+  messages.note(fmt::format("the loss, and what is trained, are those of {}", asked.from));
+  return made;
+}
+
+Status check_weights(const TaskGraph& graph, const Beginning& beginning) {
+  for (const Parameter& parameter : graph.parameters)
+    if (!beginning.weights.contains(parameter.initializer))
+      return Error{ExitCode::invalid_model,
+                   fmt::format("{} has a weight '{}', and {} has none of that name", beginning.asked.from,
+                               parameter.initializer, beginning.asked.of_model.model)};
+  return {};
+}
+
+}  // namespace plimsoll
