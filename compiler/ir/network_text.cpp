@@ -174,7 +174,7 @@ class NetworkParser {
     if (!cursor_.error()) nodes_.add(cursor_, node.name, NodeId(static_cast<int64_t>(network_.nodes.size())));
     node.op = cursor_.name();
     cursor_.expect("opset=");
-    node.opset = static_cast<int>(read_count(cursor_, 0));
+    node.opset = static_cast<int>(read_count(cursor_, 0, std::numeric_limits<int>::max()));
     if (cursor_.accept("module=")) node.module_path = cursor_.name();
     if (cursor_.accept_word("read"))
       while (!cursor_.error() && (cursor_.sees("%") || cursor_.sees("absent")))

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -54,8 +55,12 @@ Enum read_word(TextCursor& cursor) {
   return {};
 }
 
-inline int64_t read_count(TextCursor& cursor, int64_t least) {
+inline int64_t read_count(TextCursor& cursor, int64_t least, int64_t most = std::numeric_limits<int64_t>::max()) {
   const int64_t value = cursor.integer();
+  if (!cursor.error() && value > most) {
+    cursor.fail("the number before this should be at most " + std::to_string(most));
+    return least;
+  }
   if (!cursor.error() && value < least) cursor.fail("the number before this should be at least " + std::to_string(least));
   return value;
 }
