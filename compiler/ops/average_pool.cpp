@@ -2,6 +2,7 @@
 // With count_include_pad a window counts the padding that the node names, but not what ceil_mode adds behind it, as in
 // PyTorch and in ONNX since opset 19.
 #include "compiler/ops/pool.h"
+#include "compiler/ops/reshaping.h"
 
 namespace plimsoll {
 namespace average_pool {
@@ -26,7 +27,7 @@ void forward(TaskBuilder& build) {
 }
 
 void backward(TaskBuilder& build) {
-  if (pools_nothing(pool_attrs(build.node()))) return build.alias_gradient(0, 0);
+  if (pools_nothing(pool_attrs(build.node()))) return backward_alias(build);
   task(build, "AveragePoolBackward", TaskKind::backward_data, build.read_gradient(0), build.write_gradient(0));
 }
 

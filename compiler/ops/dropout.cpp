@@ -4,6 +4,7 @@
 // the input training_mode says: a Dropout whose mode counts is an Identity by then (compiler/network/evaluated_dropout.h).
 #include "compiler/ops/op.h"
 #include "compiler/ops/random_key.h"
+#include "compiler/ops/reshaping.h"
 #include "runtime/attrs/dropout.h"
 
 namespace plimsoll {
@@ -39,7 +40,7 @@ void forward(TaskBuilder& build) {
 }
 
 void backward(TaskBuilder& build) {
-  if (*ratio_of(build.node()) == 0) return build.alias_gradient(0, 0);
+  if (*ratio_of(build.node()) == 0) return backward_alias(build);
   task(build, TaskKind::backward_data, build.read_gradient(0), build.write_gradient(0));
 }
 

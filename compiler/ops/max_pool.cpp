@@ -2,6 +2,7 @@
 // The backward reads neither x nor y: `indices` says for each output which place of its window was the largest, one
 // byte for windows of up to 255 places. The stash is the kernel's own affair, and absent where no gradient is wanted.
 #include "compiler/ops/pool.h"
+#include "compiler/ops/reshaping.h"
 
 namespace plimsoll {
 namespace max_pool {
@@ -32,7 +33,7 @@ void forward(TaskBuilder& build) {
 
 void backward(TaskBuilder& build) {
   const PoolAttrs attrs = pool_attrs(build.node());
-  if (pools_nothing(attrs)) return build.alias_gradient(0, 0);
+  if (pools_nothing(attrs)) return backward_alias(build);
   build.task({.kernel = "MaxPoolBackward",
               .kind = TaskKind::backward_data,
               .attributes = to_attributes(attrs),

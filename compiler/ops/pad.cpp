@@ -4,6 +4,7 @@
 // compiler/network/simplify/spellings_padding.cpp writes a Pad along several axes as one node for each.
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/op.h"
+#include "compiler/ops/reshaping.h"
 #include "compiler/ops/whole.h"
 #include "runtime/attrs/pad.h"
 
@@ -118,11 +119,7 @@ void forward(TaskBuilder& build) {
 void backward(TaskBuilder& build) {
   const Pads pads = pads_of(build.node()).value();
   const bool parameter = build.node().input(0).kind == ValueKind::parameter;
-  if (is_nothing(pads)) {
-    if (parameter) give_summed_gradient(build, 0, build.read_gradient(0));
-    else build.alias_gradient(0, 0);
-    return;
-  }
+  if (is_nothing(pads)) return backward_alias(build);
   if (!is_constant(build.node()))
     return build.task({.kernel = "PadAxisBackward",
                        .kind = parameter ? TaskKind::backward_weights : TaskKind::backward_data,

@@ -1,6 +1,7 @@
 // Reorder: Plimsoll's own operator, inserted by network/layout.h where two neighbours disagree on a layout.
 //   Reorder {x, y}; its gradient is the reorder back.
 #include "compiler/ops/op.h"
+#include "compiler/ops/reshaping.h"
 #include "runtime/attrs/none.h"
 
 namespace plimsoll {
@@ -20,7 +21,7 @@ void forward(TaskBuilder& build) {
 }
 
 void backward(TaskBuilder& build) {
-  if (same_bytes(build.node().input_type(0))) return build.alias_gradient(0, 0);
+  if (same_bytes(build.node().input_type(0))) return backward_alias(build);
   build.task({.kernel = "Reorder",
               .kind = TaskKind::backward_data,
               .operands = {build.read_gradient(0), build.write_gradient(0)}});

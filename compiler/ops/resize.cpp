@@ -136,7 +136,7 @@ void forward(TaskBuilder& build) {
 }
 
 void backward(TaskBuilder& build) {
-  if (resizes_nothing(build.node())) return build.alias_gradient(0, 0);
+  if (resizes_nothing(build.node())) return backward_alias(build);
   task(build, "ResizeBackward", TaskKind::backward_data, build.read_gradient(0), build.write_gradient(0));
 }
 

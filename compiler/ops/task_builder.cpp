@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/ops/op.h"
+#include "runtime/attrs/scale.h"
 
 namespace plimsoll {
 
@@ -120,22 +122,22 @@ Operand TaskBuilder::write_gradient(size_t input) {
   const ValueId value = node_->node().inputs[input];
   const Value& meaning = network_.values[value];
   const bool weight = meaning.kind == ValueKind::parameter;
-  if (weight && gradient_of_[value].valid()) return operand(gradient_of_[value], Access::update, meaning.type);
+  const bool as_data = weight && !is_weight(slot_of(node_->node().op, input));
+  if (weight && gradient_of_[value].valid()) {
+    if (as_data) gradients_of_data_.insert(gradient_of_[value]);
+    return operand(gradient_of_[value], Access::update, meaning.type);
+  }
   const TensorId made = add_tensor({.name = "d" + meaning.name,
                                     .kind = weight ? TensorKind::weight_gradient : TensorKind::activation_gradient,
                                     .type = meaning.type});
   const Operand gradient = operand(made, Access::write, meaning.type);
   if (weight) {
     gradient_of_[value] = made;
+    if (as_data) gradients_of_data_.insert(made);
   } else {
     give_gradient(input, gradient);
   }
   return gradient;
-}
-
-void TaskBuilder::alias_gradient(size_t input, size_t output) {
-  if (!wants_gradient(input) || !has_gradient(output)) return;
-  give_gradient(input, read_gradient(output));
 }
 
 void TaskBuilder::give_gradient(size_t input, const Operand& made) {
@@ -157,6 +159,12 @@ Operand TaskBuilder::write_scratch(const std::string& what, const TensorType& ty
 }
 
 void TaskBuilder::task(TaskSpec spec) {
+  std::vector<std::pair<Operand, Operand>> to_add;  // what the task writes, and where it is added
+  for (Operand& operand : spec.operands) {
+    if (spec.kind == TaskKind::backward_weights || operand.access == Access::read || !gradients_of_data_.contains(operand.tensor)) continue;
+    const Operand written = write_scratch("d" + graph_.tensors[operand.tensor].name, operand.type);
+    to_add.push_back({written, std::exchange(operand, written)});
+  }
   Task task{.op = node_->node().op,
             .kind = spec.kind,
             .layer = node_->node().name,
@@ -177,6 +185,12 @@ void TaskBuilder::task(TaskSpec spec) {
   if (is_forward(task.kind) && whole_.contains(node_id_) && whole_[node_id_]) task.mixes_samples = task.whole_batch = true;
   task.name = unique(task.layer + "." + std::string(to_string(task.kind)), task_names_);
   graph_.tasks.push_back(std::move(task));
+  for (const auto& [written, sum] : to_add)
+    this->task({.kernel = "SumToShape",
+                .kind = TaskKind::backward_weights,
+                .attributes = to_attributes(ScaleAttrs{.scale = 1}),
+                .operands = {as_read(written), sum},
+                .flops = flops_per_element(written.type, 1)});
 }
 
 void TaskBuilder::need_whole_batch(IdVector<NodeId, bool> whole) {
@@ -192,6 +206,7 @@ void TaskBuilder::enter_forward(NodeId node) {
 void TaskBuilder::enter_backward(NodeId node) {
   enter_forward(node);
   arrived_twice_.clear();
+  gradients_of_data_.clear();
 }
 
 // A value read by several nodes gets several gradients; each is added to the sum as soon as it is there, so that at

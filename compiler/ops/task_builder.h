@@ -10,6 +10,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,10 +67,10 @@ class TaskBuilder {
   Operand read_gradient(size_t output);
   bool wants_gradient(size_t input) const;
   // The gradient of input i, as something for this task to write; `update` where an earlier task wrote the weight
-  // gradient already (shared weights), absent where nobody wants it.
+  // gradient already (shared weights), absent where nobody wants it. Kernels that write a gradient of data overwrite it, but a weight's
+  // gradient is a sum; so a weight in a place of data gets what the task wrote added by a task of its own, unless the task is of kind
+  // backward_weights, which says that its kernel adds.
   Operand write_gradient(size_t input);
-  // The gradient of input i is the gradient of output o, as it stands, under other dimensions (Add, Reshape).
-  void alias_gradient(size_t input, size_t output);
   // The gradient of input i is a tensor that this node's backward made (write_scratch, or another input's gradient).
   void give_gradient(size_t input, const Operand& made);
   // A tensor between two tasks of one node; read it with `as_read`.
@@ -105,6 +106,8 @@ class TaskBuilder {
   IdVector<NodeId, bool> whole_;
   bool batch_is_whole_ = false;
   std::map<std::pair<NodeId, std::string>, Operand> stashes_;
+  // Gradients of weights that the node at hand reads as data.
+  std::set<TensorId> gradients_of_data_;
   // Second contributions of the node at hand, to be added when it is left.
   std::vector<std::pair<ValueId, TensorId>> arrived_twice_;
   std::map<std::string, int> tensor_names_, task_names_;

@@ -31,7 +31,12 @@ Result<bool> NetworkBuilder::add_spelled(const ModelNode& source) {
                  .exported_batch = exported_batch_,
                  .follow = [&] { return inputs_.meet(), inputs_.follow(); },
                  .dims = [&](size_t i) { return table_.dims(index(i)); },
-                 .known = [&](size_t i) { return table_.known(index(i)); },
+                 .known =
+                     [&](size_t i) {
+                       // What an operator takes as a constant may be an initializer.
+                       return is_constant(slot_of(source.op, i)) ? table_.known_constant(index(i))
+                                                                 : table_.known(index(i));
+                     },
                  .element = [&](size_t i) { return element_of(network_, table_[index(i)]); },
                  .rows = [&](size_t i) { return rows_of(model_, uses_, table_, source.inputs[i]); }});
   if (!nodes.ok()) {
