@@ -219,10 +219,17 @@ def _one_step(torch, model, arguments, labels, trainer):
 
 
 def _distance(a, b, norm=None):
-    """||a - b|| / norm; of b's own norm if none is given. The distance itself where that is 0."""
+    """||a - b|| / norm; of b's own norm if none is given. The distance itself where that is 0.
+
+    Infinities that are equal, as masks hold them, have no distance; where only one is infinite, the distance is.
+    """
+    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    if a.shape == b.shape:
+        same = a == b
+        a, b = np.where(same & np.isinf(a), 0, a), np.where(same & np.isinf(b), 0, b)
     norm = float(np.linalg.norm(b)) if norm is None else norm
-    apart = float(np.linalg.norm(np.asarray(a, np.float64) - b))
-    return apart / norm if norm > 0 else apart
+    apart = float(np.linalg.norm(a - b))
+    return apart / norm if 0 < norm < np.inf else apart
 
 
 def _print(rows, tolerance):
