@@ -11,6 +11,9 @@ import contextlib
 import functools
 import inspect
 import json
+import os
+
+from . import custom_gradients
 
 # Read by the compiler (compiler/import/author.h).
 METADATA_KEY = "plimsoll.export"
@@ -43,7 +46,8 @@ def export(
     allow_unused    a trainable parameter that the file does not hold is an error unless this is true: either forward()
                     does not use it, or the exporter computed something else from it, which could not be trained.
 
-    Raises ValueError where a trainable parameter is missing from the file. Returns `path`.
+    Raises ValueError where a trainable parameter is missing from the file, and where a torch.autograd.Function has a
+    backward() that is not the derivative of its forward(). Returns `path`.
     """
     import torch
 
@@ -53,9 +57,15 @@ def export(
     if exporter not in ("dynamo", "torchscript"):
         raise ValueError(f"exporter is {exporter!r}; it should be 'dynamo' or 'torchscript'")
     write = _by_dynamo if exporter == "dynamo" else _by_torchscript
-    with _modes_kept(model), _cuts_kept(torch, model):
-        write(torch, model, arguments, str(path), dynamic_batch, input_names, output_names, opset_version)
-        _annotate(model, str(path), allow_unused)
+    with _modes_kept(model):
+        with custom_gradients.recorded(torch) as functions, _cuts_kept(torch, model, functions):
+            write(torch, model, arguments, str(path), dynamic_batch, input_names, output_names, opset_version)
+        try:
+            custom_gradients.check(torch, model, arguments, functions)
+            _annotate(model, str(path), allow_unused)
+        except ValueError:
+            os.remove(path)  # no file rather than one that trains something else
+            raise
     return path
 
 
@@ -81,8 +91,8 @@ def _modes_kept(model):
 
 
 @contextlib.contextmanager
-def _cuts_kept(torch, model):
-    """What forward() computes under no_grad() is detached, for exporters write no trace of no_grad()."""
+def _cuts_kept(torch, model, functions):
+    """What forward() computes under no_grad() is detached: exporters write no trace of no_grad()."""
     from torch.overrides import TorchFunctionMode
 
     def detached(value):
@@ -94,6 +104,8 @@ def _cuts_kept(torch, model):
 
     class Cut(TorchFunctionMode):
         def __torch_function__(self, function, types, args=(), kwargs=None):
+            if functions.depth > 0:  # the backward() of a torch.autograd.Function makes the gradient of all in it
+                return function(*args, **(kwargs or {}))
             if function == torch.Tensor.data.__get__:
                 return args[0].detach()
             result = function(*args, **(kwargs or {}))
