@@ -92,7 +92,11 @@ def _modes_kept(model):
 
 @contextlib.contextmanager
 def _cuts_kept(torch, model, functions):
-    """What forward() computes under no_grad() is detached: exporters write no trace of no_grad()."""
+    """What forward() computes under no_grad() is detached: exporters write no trace of no_grad().
+
+    Tensor.unfold is given its dimension from the front: of one from the back, TorchScript's exporter orders the axes
+    of the result otherwise than PyTorch.
+    """
     from torch.overrides import TorchFunctionMode
 
     def detached(value):
@@ -102,8 +106,13 @@ def _cuts_kept(torch, model, functions):
             return type(value)(detached(item) for item in value)
         return value
 
+    def unfolded(tensor, dimension, size, step):
+        return tensor, dimension % max(tensor.dim(), 1), size, step
+
     class Cut(TorchFunctionMode):
         def __torch_function__(self, function, types, args=(), kwargs=None):
+            if function == torch.Tensor.unfold:
+                args, kwargs = unfolded(*args, **(kwargs or {})), None
             if functions.depth > 0:  # the backward() of a torch.autograd.Function makes the gradient of all in it
                 return function(*args, **(kwargs or {}))
             if function == torch.Tensor.data.__get__:
