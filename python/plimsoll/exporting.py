@@ -140,9 +140,8 @@ def _by_dynamo(torch, model, arguments, path, dynamic_batch, input_names, output
     options = {}
     if dynamic_batch:
         batch = torch.export.Dim("batch")
-        options["dynamic_shapes"] = tuple(
-            {0: batch} if isinstance(a, torch.Tensor) and a.dim() > 0 else None for a in arguments
-        )
+        shapes = tuple({0: batch} if isinstance(a, torch.Tensor) and a.dim() > 0 else None for a in arguments)
+        options["dynamic_shapes"] = _as_parameters(model, shapes)
     # Its optimizer would merge equal parameters and fold batch normalizations.
     torch.onnx.export(
         model,
@@ -156,6 +155,15 @@ def _by_dynamo(torch, model, arguments, path, dynamic_batch, input_names, output
         opset_version=opset_version,
         **options,
     )
+
+
+def _as_parameters(model, values):
+    """One value for each parameter of forward(): what goes to *args is a tuple of its own."""
+    kinds = [p.kind for p in inspect.signature(model.forward).parameters.values()]
+    if inspect.Parameter.VAR_POSITIONAL not in kinds:
+        return values
+    named = kinds.index(inspect.Parameter.VAR_POSITIONAL)
+    return values if len(values) <= named else (*values[:named], values[named:])
 
 
 def _by_torchscript(torch, model, arguments, path, dynamic_batch, input_names, output_names, opset_version):

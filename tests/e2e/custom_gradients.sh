@@ -43,8 +43,8 @@ class Custom(nn.Module):
         self.a, self.b, self.c = nn.Linear(6, 8), nn.Linear(8, 8), nn.Linear(8, 5)
         self.function = function
 
-    def forward(self, x):
-        x = self.function(self.a(x))
+    def forward(self, *inputs):
+        x = self.function(self.a(inputs[0]))
         return self.c(checkpoint(lambda h: torch.tanh(self.b(h)), x, use_reentrant=True))
 
 

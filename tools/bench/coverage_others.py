@@ -939,7 +939,7 @@ def experts(torch, batch):
 
         def forward(self, x):
             values, which = torch.softmax(self.gate(x), -1).topk(2, -1)
-            weights = torch.zeros(x.shape[0], 4).scatter(1, which, values / values.sum(-1, keepdim=True))
+            weights = torch.zeros(x.shape[0], 4, dtype=x.dtype).scatter(1, which, values / values.sum(-1, keepdim=True))
             return (torch.stack([expert(x) for expert in self.experts], 1) * weights[..., None]).sum(1)
     return Model(), {"x": torch.randn(batch, 16)}
 
