@@ -72,12 +72,13 @@ def check(model, example_inputs, labels, trainer, *, loss=None, tolerance=1e-4, 
                 )
             )
         elif name in single.statistics:
+            norm = double.norm_of_statistic(name)
             rows.append(
                 Comparison(
                     name,
                     "statistic",
-                    _distance(tensor, single.statistics[name]),
-                    _distance(single.statistics[name], double.statistics[name]),
+                    _distance(tensor, single.statistics[name], norm),
+                    _distance(single.statistics[name], double.statistics[name], norm),
                 )
             )
         elif name in before:
@@ -144,6 +145,14 @@ class _Step:
         before a batch normalization, is compared with the median norm. In double precision it is known by its size."""
         own = float(np.linalg.norm(self.gradients[name]))
         return own if own >= self.least else self.scale
+
+    def norm_of_statistic(self, name):
+        """What a statistic's distances are relative to: its norm. A mean that is rounding alone, such as that of a
+        convolution of normalized values, is compared with the standard deviations."""
+        own = float(np.linalg.norm(self.statistics[name]))
+        variance = self.statistics.get(name.removesuffix("mean") + "var", np.zeros(1))
+        deviation = float(np.linalg.norm(np.sqrt(variance)))
+        return own if own >= 1e-9 * deviation else deviation
 
     def shared_with(self, name, others):
         """Whether another name of the same parameter is among `others`."""
