@@ -38,6 +38,11 @@ Result<bool> NetworkBuilder::add_spelled(const ModelNode& source) {
                                                                  : table_.known(index(i));
                      },
                  .computed = [&](size_t i) { return !table_[index(i)].initializer && !table_[index(i)].known; },
+                 .numbered =
+                     [&](size_t i) {
+                       const Entry& entry = table_[index(i)];
+                       return entry.numbered ? &*entry.numbered : nullptr;
+                     },
                  .element = [&](size_t i) { return element_of(network_, table_[index(i)]); },
                  .rows = [&](size_t i) { return rows_of(model_, uses_, table_, source.inputs[i]); }});
   if (!nodes.ok()) {

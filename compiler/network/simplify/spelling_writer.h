@@ -34,6 +34,7 @@ class Writer {
   std::optional<int64_t> exported_batch() const { return spelling_.exported_batch; }
   bool follow() const { return spelling_.follow(); }
   std::vector<Rows> rows(size_t i) const { return input(i).empty() ? std::vector<Rows>{} : spelling_.rows(i); }
+  const NumberedRows* numbered(size_t i) const { return input(i).empty() ? nullptr : spelling_.numbered(i); }
   const Dims* dims(size_t i) const { return input(i).empty() ? nullptr : spelling_.dims(i); }
   const Dims& x() const { return *spelling_.dims(0); }
   const KnownValue* known(size_t i) const { return input(i).empty() ? nullptr : spelling_.known(i); }

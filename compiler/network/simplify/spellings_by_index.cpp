@@ -97,6 +97,31 @@ std::optional<Nodes> gather_within_samples(Writer& w, const KnownValue& indices)
   return w.finish();
 }
 
+// x[arange(N), i]: of each sample the row that its index names. `x` is [samples, rows, …].
+Result<Nodes> gather_numbered(Writer& w, const NumberedRows& numbered) {
+  const bool pairs = numbered.stride == 0;
+  const Dims& given = w.x();
+  const bool fits = !numbered.index.empty() && !given.empty() &&
+                    (pairs ? given.size() > 1 && given[0] == kBatch && !given[1].batch : given[0] == Dim{numbered.stride, true});
+  const int64_t by_itself = w.integer(pairs ? "batch_dims" : "axis", 0);
+  if (!fits || by_itself != 0) return w.unsupported(fmt::format("what numbers the samples does not pick a row of each of {}", to_string(given)));
+  const int64_t rows = pairs ? given[1].value : numbered.stride;
+  Ints whole = {-1, rows}, one = {-1, 1};
+  for (size_t i = pairs ? 2 : 1; i < given.size(); ++i) {
+    whole.push_back(given[i].value);
+    one.push_back(given[i].value);
+  }
+  const std::string x = pairs ? w.input(0) : w.write("Reshape", {w.input(0)}, "shape", whole);
+  Ints behind;
+  for (int64_t axis = pairs ? 2 : 1; axis < static_cast<int64_t>(one.size()); ++axis) behind.push_back(axis);
+  std::string index = behind.empty() ? numbered.index : w.write("Unsqueeze", {numbered.index}, "axes", behind);
+  if (one.size() > 2) index = w.write("Expand", {index, w.integers(one, {{static_cast<int64_t>(one.size())}})});
+  const std::string row = w.write("GatherElements", {x, index});
+  w.set_integer("axis", 1);
+  w.write("Squeeze", {row}, "axes", {1});
+  return w.finish();
+}
+
 }  // namespace
 
 Result<Nodes> cast_like(Writer& w) {
@@ -121,6 +146,7 @@ Result<Nodes> random_like(Writer& w) {
 
 // By numbers that are the same within each sample: of what lies in rows of samples then (as torch's exporter writes as_strided).
 Result<Nodes> gather(Writer& w) {
+  if (const NumberedRows* numbered = w.numbered(1)) return gather_numbered(w, *numbered);
   const KnownValue* indices = w.known(1);
   if (!indices) return Nodes{};
   const int64_t axis = w.integer("axis", 0);
@@ -156,6 +182,7 @@ Result<Nodes> gather(Writer& w) {
 // Along its first axes at once: those as one.
 Result<Nodes> gather_nd(Writer& w) {
   const auto unsupported = [&](const std::string& why) { return Error{ExitCode::unsupported, fmt::format("{}: {}", describe(w.node()), why)}; };
+  if (const NumberedRows* numbered = w.numbered(1)) return gather_numbered(w, *numbered);
   const KnownValue* indices = w.known(1);
   if (indices)
     if (auto nodes = gather_within_samples(w, *indices)) return *nodes;
