@@ -12,6 +12,7 @@
 //   Gather by numbers that are the same for each sample, GatherND by known ones     Reshape, Gather
 //   ScatterND of one known number at known places     Where
 //   ReduceSumSquare, ReduceL2     ReduceSum of x · x, Sqrt          ReduceL1     ReduceSum of Abs
+//   ReduceSum of whole numbers     CumSum, Slice
 //   ReduceLogSum     Log of ReduceSum          Celu     alpha · Elu(x / alpha)          Tan     Sin / Cos
 //   Max, Min of more than two     Max, Min of two, in a chain          Tile     Expand, Pad with mode wrap
 //   Pad with mode edge, reflect or wrap along several axes     a Pad for each axis
