@@ -8,6 +8,7 @@
 #include "runtime/attrs/cumulative.h"
 #include "runtime/attrs/dropout.h"
 #include "runtime/attrs/elements.h"
+#include "runtime/attrs/grid_sample.h"
 #include "runtime/attrs/group_norm.h"
 #include "runtime/attrs/layer_norm.h"
 #include "runtime/attrs/loss.h"

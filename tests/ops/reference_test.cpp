@@ -135,6 +135,44 @@ TEST_CASE("volumes as PyTorch's") {
                                             13.75}) < 1e-6);
 }
 
+TEST_CASE("pictures at the places of a grid as PyTorch's") {
+  Values x;  // [1, 1, 3, 4] or [1, 1, 2, 3, 2]
+  for (int i = 1; i <= 12; ++i) x.push_back(i * 7 % 23);
+  // Corners, the middle, between pixels, beyond one edge, beyond two and far away.
+  const Values places = {-1, -1, 1, 1, 0, 0, 0.3, -0.6, -1.4, 0.2, 0.9, 1.7, 2.6, -3.1};
+  const auto sampled = [&](const char* padding, int64_t align_corners, const char* mode) {
+    const Sample sample{.inputs = {{.dims = {kBatch, {1}, {3}, {4}}}, {.dims = {kBatch, {1}, {7}, {2}}}},
+                        .attributes = {{"padding_mode", std::string(padding)},
+                                       {"align_corners", align_corners},
+                                       {"mode", std::string(mode)}}};
+    return Run("GridSample", sample, {x, places}).output();
+  };
+  CHECK(distance(sampled("zeros", 0, "linear"), {1.75, 3.75, 11, 17.83, 0, 0, 0}) < 1e-6);
+  CHECK(distance(sampled("zeros", 1, "linear"), {7, 15, 11, 13.91, 5.2, 4.185, 0}) < 1e-6);
+  CHECK(distance(sampled("border", 0, "linear"), {7, 15, 11, 17.83, 13.5, 15, 5}) < 1e-6);
+  CHECK(distance(sampled("border", 1, "linear"), {7, 15, 11, 13.91, 13, 13.95, 5}) < 1e-6);
+  CHECK(distance(sampled("reflection", 0, "linear"), {7, 15, 11, 17.83, 13.53, 12.25, 12.2}) < 1e-6);
+  CHECK(distance(sampled("reflection", 1, "linear"), {7, 15, 11, 13.91, 14.44, 10.45, 8.28}) < 1e-6);
+  // A half is rounded to the even pixel.
+  CHECK(sampled("zeros", 0, "nearest") == Values{7, 0, 3, 21, 0, 0, 0});
+  CHECK(sampled("border", 1, "nearest") == Values{7, 15, 3, 21, 12, 15, 5});
+  CHECK(sampled("reflection", 0, "nearest") == Values{7, 15, 3, 21, 12, 10, 17});
+  CHECK(sampled("reflection", 1, "nearest") == Values{7, 15, 3, 21, 19, 10, 1});
+
+  const auto in_volume = [&](const char* padding) {
+    const Sample sample{.inputs = {{.dims = {kBatch, {1}, {2}, {3}, {2}}}, {.dims = {kBatch, {1}, {1}, {3}, {3}}}},
+                        .attributes = {{"padding_mode", std::string(padding)}}};
+    return Run("GridSample", sample, {x, {-0.2, 0.4, 0.6, 0.9, -1.2, 0.1, -1.7, 0.3, 2.4}}).output();
+  };
+  CHECK(distance(in_volume("zeros"), {9.846, 1.392, 0}) < 1e-6);
+  CHECK(distance(in_volume("border"), {10.94, 11.6, 12.95}) < 1e-6);
+  CHECK(distance(in_volume("reflection"), {10.94, 11.6, 15.42}) < 1e-6);
+
+  // What is no number is not taken for a place outside.
+  const Sample lost{.inputs = {{.dims = {kBatch, {1}, {3}, {4}}}, {.dims = {kBatch, {1}, {1}, {2}}}}};
+  CHECK(std::isnan(Run("GridSample", lost, {x, {NAN, 0.2}}).output()[0]));
+}
+
 TEST_CASE("local response normalization and padding as PyTorch's") {
   const Sample lrn{.inputs = {{.dims = {kBatch, {8}, {1}, {1}}}},
                    .attributes = {{"size", int64_t{5}}, {"alpha", 0.5}, {"beta", 0.75}, {"bias", 2.0}}};

@@ -1,0 +1,196 @@
+// GridSampleForward {x, grid, y}   GridSampleBackward {grid, dy, dx}   GridSampleBackwardGrid {x, grid, dy, dgrid}
+// Pictures are volumes of depth 1. A thread goes through some of a sample's places and reads all channels there; going
+// back to the picture, which scatters, it has some of a sample's channels to itself and goes through all places in
+// their order.
+#include "runtime/attrs/grid_sample.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "runtime/host/flat_kernel.h"
+#include "runtime/kernels.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kPlacesAtOnce = 32, kChannelsAtOnce = 8;
+
+// Where a place lies along one axis, in pixels, and by how much that changes with the grid's number. As PyTorch
+// computes it.
+struct AxisPlace {
+  float at, slope;
+};
+
+AxisPlace mirrored(float at, float slope, float low, float span) {
+  if (span <= 0) return {0, 0};
+  float beyond = at - low;
+  if (beyond < 0) beyond = -beyond, slope = -slope;
+  const float rest = std::fmod(beyond, span);
+  const bool even = std::fmod(std::floor(beyond / span), 2.0F) == 0;
+  return even ? AxisPlace{rest + low, slope} : AxisPlace{span - rest + low, -slope};
+}
+
+AxisPlace axis_place(const GridSampleAttrs& a, float given, int64_t pixels) {
+  const float size = static_cast<float>(pixels), last = size - 1;
+  AxisPlace place =
+      a.align_corners ? AxisPlace{(given + 1) / 2 * last, last / 2} : AxisPlace{((given + 1) * size - 1) / 2, size / 2};
+  if (a.padding == GridSampleAttrs::kReflection)
+    place = a.align_corners ? mirrored(place.at, place.slope, 0, last) : mirrored(place.at, place.slope, -0.5F, size);
+  if (a.padding != GridSampleAttrs::kZeros) {
+    if (!(place.at > 0)) place = {0, 0};
+    else if (place.at >= last) place = {last, 0};
+  }
+  // What is too far away to count is outside. What is no number makes none: it is not lost here.
+  if (std::isnan(place.at) && !a.nearest) return place;
+  return std::abs(place.at) < 0x1p30F ? place : AxisPlace{-100, 0};
+}
+
+// The pixels around a place, each with its share and how that changes along each axis; -1: outside.
+struct Around {
+  std::array<int64_t, 8> pixel;
+  std::array<float, 8> share;
+  std::array<std::array<float, 3>, 8> slope;  // along the grid's last dimension: width, height, depth
+};
+
+struct GridShape {
+  GridSampleAttrs attrs;
+  int64_t samples, channels, places, pixels = 1;
+  int64_t axes;                             // 2 or 3
+  std::array<int64_t, 3> size = {1, 1, 1};  // width, height, depth
+
+  GridShape(const GridSampleAttrs& a, const TensorDesc& x, const TensorDesc& grid)
+      : attrs(a), samples(x.dim(0)), channels(x.dim(1)), places(1), axes(static_cast<int64_t>(x.rank()) - 2) {
+    for (size_t i = 1; i + 1 < grid.rank(); ++i) places *= grid.dim(i);
+    for (size_t i = 2; i < x.rank(); ++i) size[x.rank() - 1 - i] = x.dim(i), pixels *= x.dim(i);
+  }
+  int corners() const { return attrs.nearest ? 1 : 1 << axes; }
+  int64_t stretches() const { return (places + kPlacesAtOnce - 1) / kPlacesAtOnce; }
+
+  Around around(const float* grid) const {
+    std::array<AxisPlace, 3> place = {};
+    std::array<float, 3> low = {};
+    for (size_t i = 0; i < static_cast<size_t>(axes); ++i) {
+      place[i] = axis_place(attrs, grid[i], size[i]);
+      low[i] = attrs.nearest ? std::nearbyint(place[i].at) : std::isnan(place[i].at) ? 0 : std::floor(place[i].at);
+    }
+    Around result;
+    for (size_t corner = 0; corner < static_cast<size_t>(corners()); ++corner) {
+      int64_t pixel = 0, step = 1;
+      bool inside = true;
+      result.share[corner] = 1;
+      result.slope[corner] = {1, 1, 1};
+      for (size_t i = 0; i < static_cast<size_t>(axes); ++i) {
+        const bool high = (corner >> i & 1) != 0;
+        const int64_t at = static_cast<int64_t>(low[i]) + (high ? 1 : 0);
+        const float share = attrs.nearest ? 1 : high ? place[i].at - low[i] : low[i] + 1 - place[i].at;
+        const float slope = attrs.nearest ? 0 : high ? place[i].slope : -place[i].slope;
+        inside = inside && at >= 0 && at < size[i];
+        pixel += at * step;
+        step *= size[i];
+        result.share[corner] *= share;
+        for (size_t j = 0; j < 3; ++j) result.slope[corner][j] *= j == i ? slope : share;
+      }
+      result.pixel[corner] = inside ? pixel : -1;
+    }
+    return result;
+  }
+};
+
+void sample_grid(const GridShape& shape, const float* x, const float* grid, float* y) {
+  const int corners = shape.corners();
+#pragma omp parallel for schedule(static)
+  for (int64_t task = 0; task < shape.samples * shape.stretches(); ++task) {
+    const int64_t sample = task / shape.stretches(), first = task % shape.stretches() * kPlacesAtOnce;
+    const int64_t count = std::min(kPlacesAtOnce, shape.places - first);
+    std::array<Around, kPlacesAtOnce> all;
+    for (int64_t i = 0; i < count; ++i)
+      all[static_cast<size_t>(i)] = shape.around(grid + (sample * shape.places + first + i) * shape.axes);
+    for (int64_t c = sample * shape.channels; c < (sample + 1) * shape.channels; ++c) {
+      const float* from = x + c * shape.pixels;
+      float* to = y + c * shape.places + first;
+      for (int64_t i = 0; i < count; ++i) {
+        const Around& around = all[static_cast<size_t>(i)];
+        float sum = 0;
+        for (size_t k = 0; k < static_cast<size_t>(corners); ++k)
+          if (around.pixel[k] >= 0) sum += from[around.pixel[k]] * around.share[k];
+        to[i] = sum;
+      }
+    }
+  }
+}
+
+void picture_gradient(const GridShape& shape, bool adds, const float* grid, const float* dy, float* dx) {
+  const int corners = shape.corners();
+  const int64_t stretches = (shape.channels + kChannelsAtOnce - 1) / kChannelsAtOnce;
+#pragma omp parallel for schedule(static)
+  for (int64_t task = 0; task < shape.samples * stretches; ++task) {
+    const int64_t sample = task / stretches, first = sample * shape.channels + task % stretches * kChannelsAtOnce;
+    const int64_t end = std::min(first + kChannelsAtOnce, (sample + 1) * shape.channels);
+    if (!adds) std::fill_n(dx + first * shape.pixels, (end - first) * shape.pixels, 0.0F);
+    for (int64_t i = 0; i < shape.places; ++i) {
+      const Around around = shape.around(grid + (sample * shape.places + i) * shape.axes);
+      for (int64_t c = first; c < end; ++c) {
+        const float slope = dy[c * shape.places + i];
+        for (size_t k = 0; k < static_cast<size_t>(corners); ++k)
+          if (around.pixel[k] >= 0) dx[c * shape.pixels + around.pixel[k]] += slope * around.share[k];
+      }
+    }
+  }
+}
+
+void grid_gradient(const GridShape& shape, bool adds, const float* x, const float* grid, const float* dy,
+                   float* dgrid) {
+  const size_t corners = static_cast<size_t>(shape.corners()), axes = static_cast<size_t>(shape.axes);
+#pragma omp parallel for schedule(static)
+  for (int64_t task = 0; task < shape.samples * shape.places; ++task) {
+    const int64_t sample = task / shape.places, i = task % shape.places;
+    const Around around = shape.around(grid + task * shape.axes);
+    std::array<float, 8> of_corner = {};
+    for (int64_t c = sample * shape.channels; c < (sample + 1) * shape.channels; ++c)
+      for (size_t k = 0; k < corners; ++k)
+        if (around.pixel[k] >= 0) of_corner[k] += x[c * shape.pixels + around.pixel[k]] * dy[c * shape.places + i];
+    for (size_t axis = 0; axis < axes; ++axis) {
+      float sum = 0;
+      for (size_t k = 0; k < corners; ++k) sum += of_corner[k] * around.slope[k][axis];
+      float& to = dgrid[task * shape.axes + static_cast<int64_t>(axis)];
+      to = adds ? to + sum : sum;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Algorithm> GridSampleForward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> GridSampleForward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                                std::string_view) {
+  return host::flat_kernel(
+      [shape = GridShape(attrs, operands[0].tensor, operands[1].tensor)](const RunContext&, std::byte* const* operand) {
+        sample_grid(shape, host::in(operand, 0), host::in(operand, 1), host::out(operand, 2));
+      });
+}
+
+std::vector<Algorithm> GridSampleBackward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> GridSampleBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                                 std::string_view) {
+  const bool adds = operands[2].access == Access::update;
+  return host::flat_kernel([adds, shape = GridShape(attrs, operands[2].tensor, operands[0].tensor)](
+                               const RunContext&, std::byte* const* operand) {
+    picture_gradient(shape, adds, host::in(operand, 0), host::in(operand, 1), host::out(operand, 2));
+  });
+}
+
+std::vector<Algorithm> GridSampleBackwardGrid::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> GridSampleBackwardGrid::make(const Attrs& attrs, std::span<const OperandDesc> operands,
+                                                     std::string_view) {
+  const bool adds = operands[3].access == Access::update;
+  return host::flat_kernel([adds, shape = GridShape(attrs, operands[0].tensor, operands[1].tensor)](
+                               const RunContext&, std::byte* const* operand) {
+    grid_gradient(shape, adds, host::in(operand, 0), host::in(operand, 1), host::in(operand, 2), host::out(operand, 3));
+  });
+}
+
+}  // namespace plimsoll
