@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "compiler/costs/cache.h"
+#include "compiler/driver/kept_trainer.h"
 #include "compiler/report/table.h"
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
@@ -19,8 +20,8 @@ namespace fs = std::filesystem;
 class CacheCommand final : public Command {
  public:
   CacheCommand()
-      : Command("cache", "the measured times that are kept: plimsoll cache, plimsoll cache --clear"),
-        clear_("clear", cl::desc("delete them: the next command that needs them measures again"), cl::sub(sub)),
+      : Command("cache", "the measured times and trainers that are kept: plimsoll cache, plimsoll cache --clear"),
+        clear_("clear", cl::desc("delete them: the next command that needs them measures, or compiles and builds, again"), cl::sub(sub)),
         json_("json", cl::desc("the list as JSON, to stdout"), cl::sub(sub)) {}
 
   Status run() override {
@@ -28,29 +29,53 @@ class CacheCommand final : public Command {
     if (directory.empty())
       return Error{ExitCode::environment, "neither HOME nor XDG_CACHE_HOME is set: measured times are not kept"};
     const std::vector<CacheFile> files = cache_files(directory);
+    const std::vector<KeptTrainer> trainers = kept_trainers(trainers_directory());
     if (clear_ && json_) return Error{ExitCode::usage, "--json is of the list, and --clear prints none"};
-    if (json_) return list_as_json(directory, files);
-    return clear_ ? clear(directory, files) : list(directory, files);
+    if (json_) return list_as_json(directory, files, trainers);
+    return clear_ ? clear(directory, files, trainers) : list(directory, files, trainers);
   }
 
  private:
-  static int64_t bytes_of(const std::vector<CacheFile>& files) {
+  using Files = std::vector<CacheFile>;
+  using Trainers = std::vector<KeptTrainer>;
+
+  template <class Entry>
+  static int64_t bytes_of(const std::vector<Entry>& entries) {
     int64_t bytes = 0;
-    for (const CacheFile& file : files) bytes += file.bytes;
+    for (const Entry& entry : entries) bytes += entry.bytes;
     return bytes;
   }
 
-  static Status clear(const std::string& directory, const std::vector<CacheFile>& files) {
-    for (const CacheFile& file : files) {
-      std::error_code failed;
-      fs::remove(file.path, failed);
-      if (failed) return Error{ExitCode::unwritable_output, fmt::format("cannot delete '{}': {}", file.path, failed.message())};
-    }
-    fmt::print("deleted {} of {} in {}\n", counted(static_cast<int64_t>(files.size()), "file"), format_bytes(bytes_of(files)), directory);
+  static Status remove(const std::string& path) {
+    std::error_code failed;
+    fs::remove_all(path, failed);
+    if (failed) return Error{ExitCode::unwritable_output, fmt::format("cannot delete '{}': {}", path, failed.message())};
     return {};
   }
 
-  static Status list(const std::string& directory, const std::vector<CacheFile>& files) {
+  static Status clear(const std::string& directory, const Files& files, const Trainers& trainers) {
+    for (const CacheFile& file : files) PLIMSOLL_TRY(remove(file.path));
+    for (const KeptTrainer& trainer : trainers) {
+      PLIMSOLL_TRY(remove(trainer.path));
+      PLIMSOLL_TRY(remove(trainer.path + ".making"));
+    }
+    fmt::print("deleted {} of {}{} in {}\n", counted(static_cast<int64_t>(files.size()), "file"), format_bytes(bytes_of(files)),
+               trainers.empty() ? "" : fmt::format(", {} of {}", counted(static_cast<int64_t>(trainers.size()), "trainer"), format_bytes(bytes_of(trainers))),
+               directory);
+    return {};
+  }
+
+  static void list(const Trainers& trainers) {
+    if (trainers.empty()) return;
+    fmt::print("\n{} of `plimsoll train`, {}\n", counted(static_cast<int64_t>(trainers.size()), "trainer"), format_bytes(bytes_of(trainers)));
+    Table table({{.heading = "trainer", .most = 40}, {.heading = "size", .right = true}, {.heading = "compiled by", .most = 90}});
+    for (const KeptTrainer& trainer : trainers)
+      table.row({fs::path(trainer.path).filename().string(), format_bytes(trainer.bytes),
+                 trainer.command.empty() ? "(not finished)" : trainer.command.substr(0, trainer.command.rfind(" -o "))});
+    fmt::print("{}", table.print(Console::color(1)));
+  }
+
+  static Status list(const std::string& directory, const Files& files, const Trainers& trainers) {
     fmt::print("{}: {}, {}\n", directory, counted(static_cast<int64_t>(files.size()), "file"), format_bytes(bytes_of(files)));
     Table table({{.heading = "file", .most = 32}, {.heading = "tasks", .right = true}, {.heading = "size", .right = true}, {.heading = "measured on", .most = 60}});
     // Behind it the build of the profiler follows, which tells a person nothing.
@@ -58,15 +83,20 @@ class CacheCommand final : public Command {
     for (const CacheFile& file : files)
       table.row({fs::path(file.path).filename().string(), std::to_string(file.tasks), format_bytes(file.bytes), measured_on(file.key)});
     fmt::print("{}", table.print(Console::color(1)));
+    list(trainers);
     return {};
   }
 
-  static Status list_as_json(const std::string& directory, const std::vector<CacheFile>& files) {
+  static Status list_as_json(const std::string& directory, const Files& files, const Trainers& trainers) {
     std::vector<std::string> objects;
     for (const CacheFile& file : files)
       objects.push_back(JsonObject().add("file", fs::path(file.path).filename().string()).add("tasks", file.tasks).add("bytes", file.bytes)
                             .add("measured_on", file.key).text());
-    fmt::print("{}\n", JsonObject().add("directory", directory).add_text("files", json_list(objects)).text());
+    std::vector<std::string> made;
+    for (const KeptTrainer& trainer : trainers)
+      made.push_back(JsonObject().add("trainer", fs::path(trainer.path).filename().string()).add("bytes", trainer.bytes)
+                         .add("command", trainer.command).text());
+    fmt::print("{}\n", JsonObject().add("directory", directory).add_text("files", json_list(objects)).add_text("trainers", json_list(made)).text());
     return {};
   }
 

@@ -4,6 +4,7 @@
 #include <llvm/Support/CommandLine.h>
 
 #include <string>
+#include <vector>
 
 #include "compiler/support/status.h"
 
@@ -17,6 +18,8 @@ class Command {
 
   llvm::cl::SubCommand sub;
   std::string invocation;  // the whole command line, quoted for a shell: what makes the same output again
+  bool takes_trainer_flags = false;  // options of the trainer may stand among its own; the two are told apart before they are read
+  std::vector<std::string> own_arguments, trainer_arguments;  // behind the subcommand's name, if it does
 };
 
 }  // namespace plimsoll

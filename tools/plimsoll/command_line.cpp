@@ -27,13 +27,6 @@ cl::Option* find_option(const cl::SubCommand& sub, string_view name) {
   return found == sub.OptionsMap.end() ? nullptr : found->second;
 }
 
-// "--batch", "-o" and "-batch=8" as LLVM has them; nothing where it is no option but what a command is about.
-string_view option_name(string_view argument) {
-  if (argument.size() < 2 || argument[0] != '-') return {};
-  argument.remove_prefix(argument[1] == '-' ? 2 : 1);
-  return argument.substr(0, argument.find('='));
-}
-
 Error unknown_option(const Command& command, const Commands& commands, string_view given, string_view name) {
   std::string text = fmt::format("there is no option '{}' of `plimsoll {}`", given.substr(0, given.find('=')), command.sub.getName().str());
   if (const std::optional<std::string> meant = option_called(name); meant && find_option(command.sub, *meant))
@@ -42,6 +35,8 @@ Error unknown_option(const Command& command, const Commands& commands, string_vi
   for (const auto& other : commands)
     if (const cl::Option* const there = find_option(other->sub, name); there && is_own(other->sub, *there)) others.push_back(other->sub.getName().str());
   const std::string elsewhere = others.empty() ? "" : fmt::format("; {} {} it", fmt::join(others, ", "), others.size() == 1 ? "has" : "have");
+  if (const auto flag = command.takes_trainer_flags ? nearest_trainer_flag(name) : std::nullopt)
+    return wrong(fmt::format("{}, nor of its trainer\nDid you mean '{}'?", text, with_dashes(*flag)));
   if (is_of_trainer(name))
     return wrong(fmt::format("{}{}; that is a trainer's flag: `DIR/build/train {} …`, DIR being what `plimsoll compile` wrote", text, elsewhere,
                              with_dashes(name)));
@@ -209,10 +204,52 @@ class CommandLine {
 
 }  // namespace
 
+string_view option_name(string_view argument) {
+  if (argument.size() < 2 || argument[0] != '-') return {};
+  argument.remove_prefix(argument[1] == '-' ? 2 : 1);
+  return argument.substr(0, argument.find('='));
+}
+
 Status check_command_line(const Command& command, const Commands& commands, std::span<const string_view> arguments) {
   // LLVM puts the contents of a file in the place of @FILE.
   if (std::any_of(arguments.begin(), arguments.end(), [](string_view argument) { return argument.starts_with('@'); })) return {};
   return CommandLine(command, commands, arguments).check();
+}
+
+void split_trainer_flags(Command& command, std::span<const string_view> arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const string_view argument = arguments[i], name = option_name(argument);
+    if (argument == "--") {
+      for (++i; i < arguments.size(); ++i) command.trainer_arguments.emplace_back(arguments[i]);
+      return;
+    }
+    if (argument == "--quiet") {  // the trainer's -q
+      command.own_arguments.emplace_back("-q");
+      continue;
+    }
+    const cl::Option* const own = name.empty() ? nullptr : find_option(command.sub, name);
+    const bool of_trainer = !own && is_of_trainer(name);
+    std::vector<std::string>& to = of_trainer ? command.trainer_arguments : command.own_arguments;
+    to.emplace_back(argument);
+    const bool value_follows = own ? own->getValueExpectedFlag() == cl::ValueRequired : of_trainer && takes_value_in_trainer(name);
+    if (value_follows && argument.find('=') == argument.npos && i + 1 < arguments.size()) to.emplace_back(arguments[++i]);
+  }
+}
+
+std::string for_shell(const std::vector<std::string>& arguments) {
+  std::string line;
+  for (const std::string& argument : arguments) {
+    const bool plain = argument.find_first_of(" \t\n'\"\\$`!*?()[]{}<>|&;~#") == std::string::npos && !argument.empty();
+    if (&argument != &arguments.front()) line += ' ';
+    if (plain) {
+      line += argument;
+      continue;
+    }
+    line += '\'';
+    for (const char c : argument) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += '\'';
+  }
+  return line;
 }
 
 }  // namespace plimsoll

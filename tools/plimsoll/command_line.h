@@ -2,7 +2,9 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "compiler/support/status.h"
 #include "tools/plimsoll/commands.h"
@@ -11,5 +13,15 @@ namespace plimsoll {
 
 // `arguments`: those behind the subcommand's name. Error: usage, of the first thing that is wrong.
 Status check_command_line(const Command& command, const Commands& commands, std::span<const std::string_view> arguments);
+
+// Takes the arguments of a command that takes_trainer_flags apart: what is an option of the trainer, and all behind "--", goes to
+// the trainer. An option that both have is the command's.
+void split_trainer_flags(Command& command, std::span<const std::string_view> arguments);
+
+// "--batch", "-o" and "-batch=8" without dashes and values; nothing of what is no option.
+std::string_view option_name(std::string_view argument);
+
+// One line, each argument quoted where a shell wants it.
+std::string for_shell(const std::vector<std::string>& arguments);
 
 }  // namespace plimsoll

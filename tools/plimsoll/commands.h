@@ -8,6 +8,7 @@
 
 namespace plimsoll {
 
+std::unique_ptr<Command> train_command();
 std::unique_ptr<Command> compile_command();
 std::unique_ptr<Command> plan_command();
 std::unique_ptr<Command> compare_command();

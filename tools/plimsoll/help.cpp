@@ -33,7 +33,7 @@ const std::vector<NamedGroup>& option_groups() {
       {"where times come from", {"costs", "remeasure", "tasks-only", "spill"}},
       {"kernels and layouts", {"threads", "layout", "math", "allow-nondeterministic"}},
       {"what is printed and written",
-       {"json", "csv", "html", "trace", "measured", "weights", "markdown", "external-data", "force", "dry-run", "q", "v"}},
+       {"json", "csv", "html", "trace", "measured", "weights", "markdown", "external-data", "trainer", "force", "dry-run", "q", "v"}},
       {"reports and debugging", {"what-if", "rules", "print-after", "dump", "from"}},
   };
   return groups;
@@ -46,7 +46,7 @@ struct CommandGroup {
 
 const std::vector<CommandGroup>& command_groups() {
   static const std::vector<CommandGroup> groups = {
-      {"make a trainer", {"compile", "plan", "model", "export"}},
+      {"make a trainer", {"train", "compile", "plan", "model", "export"}},
       {"understand a plan", {"inspect", "compare", "frontier", "diff", "verify"}},
       {"understand a training run", {"runs"}},
       {"this machine and this compiler", {"doctor", "profile", "cache", "operators", "place"}},

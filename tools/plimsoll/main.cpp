@@ -30,23 +30,6 @@
 namespace plimsoll {
 namespace {
 
-std::string quoted(int argc, char** argv) {
-  std::string line = "plimsoll";
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    const bool plain = argument.find_first_of(" \t\n'\"\\$`!*?()[]{}<>|&;~#") == std::string::npos && !argument.empty();
-    line += ' ';
-    if (plain) {
-      line += argument;
-      continue;
-    }
-    line += '\'';
-    for (const char c : argument) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += '\'';
-  }
-  return line;
-}
-
 bool is_help(std::string_view argument) { return argument == "--help" || argument == "-help" || argument == "-h"; }
 
 // Among the options, before what is only positional.
@@ -58,7 +41,7 @@ bool asks_for_help(std::span<const std::string_view> arguments) {
 int run(int argc, char** argv) {
   const Console console(false);
   Commands commands;
-  for (const auto make : {compile_command, plan_command, compare_command, frontier_command, inspect_command, diff_command, runs_command, verify_command,
+  for (const auto make : {train_command, compile_command, plan_command, compare_command, frontier_command, inspect_command, diff_command, runs_command, verify_command,
                           profile_command, cache_command, model_command, export_command, operators_command, place_command, doctor_command})
     commands.push_back(make());
   commands.push_back(completion_command(commands));
@@ -81,13 +64,19 @@ int run(int argc, char** argv) {
     console.error(error);
     return static_cast<int>(ExitCode::usage);
   };
-  const std::vector<std::string_view> given(argv + 1, argv + argc);
+  std::vector<std::string_view> given(argv + 1, argv + argc);
   if (asks_for_help(std::span(given).subspan(1)))
     for (const CommandRow& row : option_table(commands))
       if (row.name == verb) {
         fmt::print("{}", command_help(row));
         return 0;
       }
+  for (const auto& command : commands) {
+    if (command->sub.getName() != verb || !command->takes_trainer_flags) continue;
+    split_trainer_flags(*command, std::span(given).subspan(1));
+    given.resize(1);
+    given.insert(given.end(), command->own_arguments.begin(), command->own_arguments.end());
+  }
   for (const auto& command : commands)
     if (command->sub.getName() == verb)
       if (const Status right = check_command_line(*command, commands, std::span(given).subspan(1)); !right.ok()) return ask_for_help(right.error());
@@ -98,15 +87,15 @@ int run(int argc, char** argv) {
   });
   std::string complaint;
   llvm::raw_string_ostream complaints(complaint);
-  std::vector<const char*> arguments(argv, argv + argc);
-  arguments[0] = "plimsoll";  // LLVM's help and complaints quote it
-  if (!llvm::cl::ParseCommandLineOptions(argc, arguments.data(), kOverview, &complaints)) {
+  std::vector<const char*> arguments = {"plimsoll"};  // LLVM's help and complaints quote it
+  for (const std::string_view argument : given) arguments.push_back(argument.data());
+  if (!llvm::cl::ParseCommandLineOptions(static_cast<int>(arguments.size()), arguments.data(), kOverview, &complaints)) {
     complaints.flush();
     return ask_for_help({ExitCode::usage, named(verb) ? complaint : fmt::format("'{}' is not known here: a subcommand comes first, its options behind it", verb)});
   }
   for (const auto& command : commands) {
     if (!command->sub) continue;
-    command->invocation = quoted(argc, argv);
+    command->invocation = "plimsoll " + for_shell({argv + 1, argv + argc});
     const Status status = command->run();
     if (status.ok()) return 0;
     console.error(status.error());
@@ -138,9 +127,7 @@ Error unknown_command(const std::string& name, const Commands& commands) {
   const std::string list = fmt::format("{}", fmt::join(names, ", "));
   Error error{ExitCode::usage, name.empty() ? "a subcommand is needed: " + list : fmt::format("'{}' is not a subcommand; there are {}", name, list),
               {"`plimsoll --help` and `plimsoll SUBCOMMAND --help` tell more"}};
-  if (name == "train" || name == "run")
-    error.message = fmt::format("'{}' is not a subcommand: `plimsoll compile` makes a trainer, DIR, and DIR/build/train trains", name);
-  else if (std::optional<std::string> meant = command_called(name); meant || (meant = nearest_name(name, names)))
+  if (std::optional<std::string> meant = command_called(name); meant || (meant = nearest_name(name, names)))
     error.message += fmt::format("\nDid you mean '{}'?", *meant);
   return error;
 }

@@ -34,16 +34,19 @@ constexpr Called kValues[] = {
 
 constexpr Called kVerbs[] = {{"", "build", "compile"}, {"", "generate", "compile"}, {"", "show", "inspect"}, {"", "info", "inspect"},
                              {"", "explain", "inspect"}, {"", "check", "verify"}, {"", "bench", "profile"}, {"", "benchmark", "profile"},
-                             {"", "ops", "operators"}, {"", "zoo", "model"}, {"", "usage", "help"}, {"", "schedule", "plan"}};
+                             {"", "ops", "operators"}, {"", "zoo", "model"}, {"", "usage", "help"}, {"", "schedule", "plan"}, {"", "run", "train"}, {"", "fit", "train"}};
 
 // Flags of the trainers that are made, without those that commands have too; "learning-rate" and "out" are what people try.
 // tests/e2e/keep_best.sh holds the list to a trainer's --help.
 constexpr std::string_view kOfTrainer[] = {
-    "beta1", "beta2", "checkpoint", "checkpoint-every", "checkpoint-optional", "color-jitter", "data", "early-stop", "epochs", "epsilon",
-    "eval-data", "eval-every", "flip", "group", "init", "keep", "keep-best", "last", "learning-rate", "lr", "lr-gamma", "lr-min",
-    "lr-range-test", "lr-schedule", "lr-step", "mean", "measure-ranks", "metrics", "no-decay-on-norms-and-biases", "no-graph",
-    "no-overlap", "no-shuffle", "normalize", "on-nan", "out", "patience", "predict", "random-crop", "random-resized-crop", "resize",
-    "resume", "revalidate", "save", "seed", "slack", "spill", "std", "steps", "warmup"};
+    "beta1", "beta2", "checkpoint", "checkpoint-every", "color-jitter", "data", "early-stop", "epochs", "epsilon", "eval-data",
+    "eval-every", "group", "init", "keep", "keep-best", "last", "learning-rate", "lr", "lr-gamma", "lr-min", "lr-range-test",
+    "lr-schedule", "lr-step", "mean", "measure-ranks", "metrics", "normalize", "on-nan", "out", "patience", "predict", "resize", "save",
+    "seed", "slack", "spill", "std", "steps", "warmup"};
+// Those that no value follows.
+constexpr std::string_view kSwitchesOfTrainer[] = {
+    "checkpoint-optional", "flip", "no-decay-on-norms-and-biases", "no-graph", "no-overlap", "no-shuffle", "random-crop",
+    "random-resized-crop", "resume", "revalidate"};
 
 // Lower case, without dashes and underscores.
 std::string letters_of(std::string_view name) {
@@ -80,7 +83,15 @@ std::optional<std::string> nearest_name(std::string_view given, const std::vecto
 
 std::optional<std::string> option_called(std::string_view name) { return called_otherwise(kOptions, "", name); }
 
-bool is_of_trainer(std::string_view name) { return std::find(std::begin(kOfTrainer), std::end(kOfTrainer), name) != std::end(kOfTrainer); }
+bool is_of_trainer(std::string_view name) { return std::ranges::count(kOfTrainer, name) + std::ranges::count(kSwitchesOfTrainer, name) > 0; }
+
+bool takes_value_in_trainer(std::string_view name) { return std::ranges::count(kOfTrainer, name) > 0; }
+
+std::optional<std::string> nearest_trainer_flag(std::string_view given) {
+  std::vector<std::string> names(std::begin(kOfTrainer), std::end(kOfTrainer));
+  names.insert(names.end(), std::begin(kSwitchesOfTrainer), std::end(kSwitchesOfTrainer));
+  return nearest_name(given, names);
+}
 
 std::optional<std::string> value_called(std::string_view option, std::string_view value) { return called_otherwise(kValues, option, value); }
 

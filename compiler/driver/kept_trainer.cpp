@@ -1,0 +1,146 @@
+#include "compiler/driver/kept_trainer.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+
+#include "compiler/costs/cache.h"
+#include "compiler/costs/subprocess.h"
+#include "compiler/support/output.h"
+
+namespace plimsoll {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kBuilt = "built";
+constexpr size_t kLinesOfFailure = 20;
+
+// Held until the end of the process that makes a trainer, however it ends.
+class MakingLock {
+ public:
+  static Result<MakingLock> take(const std::string& path, const Messages& messages) {
+    const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor < 0) return Error{ExitCode::unwritable_output, fmt::format("cannot write '{}': {}", path, std::strerror(errno))};
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+      messages.note("another process makes the same trainer; waiting for it");
+      while (::flock(descriptor, LOCK_EX) != 0)
+        if (errno != EINTR) break;
+    }
+    return MakingLock(descriptor);
+  }
+  MakingLock(MakingLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  MakingLock& operator=(MakingLock&&) = delete;
+  ~MakingLock() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+ private:
+  explicit MakingLock(int descriptor) : descriptor_(descriptor) {}
+  int descriptor_;
+};
+
+// The libraries of this Plimsoll, in a build tree or installed: linking them takes seconds, building them a minute or more.
+std::string built_runtime(const TrainerToMake& trainer) {
+  std::error_code failed;
+  const fs::path self = fs::read_symlink("/proc/self/exe", failed);
+  if (failed) return "";
+  const fs::path prefix = self.parent_path().parent_path();
+  const auto has = [&](const fs::path& directory, const std::string& name) {
+    return fs::exists(directory / name, failed) || fs::exists(directory / "runtime" / name, failed);
+  };
+  for (const fs::path& directory : {prefix, prefix / "lib" / "plimsoll"})
+    if (has(directory, "libplimsoll_" + trainer.target + ".a") &&
+        (trainer.ranks == 1 || has(directory, "libplimsoll_ranks_" + trainer.target + ".a")))
+      return directory.string();
+  return "";
+}
+
+bool is_installed(const std::string& program) {
+  const Result<ProcessResult> found = run_process({"/usr/bin/env", program, "--version"});
+  return found.ok() && found->exit_code == 0;
+}
+
+std::vector<std::string> last_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  for (size_t end = text.size(); end > 0 && lines.size() < kLinesOfFailure;) {
+    const size_t begin = text.rfind('\n', end - 1), first = begin == text.npos ? 0 : begin + 1;
+    if (first < end) lines.push_back(text.substr(first, end - first));
+    end = begin == text.npos ? 0 : begin;
+  }
+  std::reverse(lines.begin(), lines.end());
+  return lines;
+}
+
+Status run_cmake(const std::vector<std::string>& arguments, const std::string& log) {
+  std::vector<std::string> command = {"/usr/bin/env", "cmake"};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  PLIMSOLL_ASSIGN(const ProcessResult result, run_process(command));
+  if (result.exit_code == 0) return {};
+  const std::string output = result.output + result.errors;
+  Error error{ExitCode::environment, fmt::format("the trainer cannot be built: cmake ended with exit code {}", result.exit_code), last_lines(output)};
+  if (result.exit_code == 127) error.notes = {"cmake and a C++ compiler build it: apt install cmake ninja-build g++"};
+  else if (write_file(log, output).ok()) error.notes.push_back(fmt::format("all of it is in {}", log));
+  return error;
+}
+
+Status build(const TrainerToMake& trainer) {
+  const std::string tree = trainer.directory + "/build", log = trainer.directory + "/build.log";
+  // What an earlier build found of another Plimsoll is not what is linked now.
+  std::vector<std::string> configure = {"-S", trainer.directory, "-B", tree, "-U", "plimsoll_*_FILE"};
+  if (const std::string runtime = built_runtime(trainer); !runtime.empty()) configure.push_back("-DPLIMSOLL_RUNTIME=" + runtime);
+  if (!fs::exists(tree + "/CMakeCache.txt") && is_installed("ninja")) configure.insert(configure.end(), {"-G", "Ninja"});
+  PLIMSOLL_TRY(run_cmake(configure, log));
+  return run_cmake({"--build", tree, "--parallel", std::to_string(std::max(1U, std::thread::hardware_concurrency()))}, log);
+}
+
+std::string contents_when_built(const TrainerToMake& trainer) { return trainer.key + "\n" + trainer.command + "\n"; }
+
+}  // namespace
+
+std::string trainers_directory() {
+  const std::string cache = default_cache_directory();
+  return cache.empty() ? "" : cache + "/trainers";
+}
+
+std::vector<KeptTrainer> kept_trainers(const std::string& directory) {
+  std::vector<KeptTrainer> trainers;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(directory, failed)) {
+    if (!entry.is_directory(failed)) continue;
+    KeptTrainer& trainer = trainers.emplace_back(KeptTrainer{.path = entry.path().string()});
+    for (const auto& file : fs::recursive_directory_iterator(entry.path(), failed))
+      if (file.is_regular_file(failed)) trainer.bytes += static_cast<int64_t>(file.file_size(failed));
+    if (const Result<std::string> built = read_file(trainer.path + "/" + kBuilt); built.ok()) {
+      trainer.command = built->substr(std::min(built->find('\n'), built->size() - 1) + 1);
+      while (!trainer.command.empty() && trainer.command.back() == '\n') trainer.command.pop_back();
+    }
+  }
+  std::sort(trainers.begin(), trainers.end(), [](const KeptTrainer& a, const KeptTrainer& b) { return a.path < b.path; });
+  return trainers;
+}
+
+Status make_trainer(const TrainerToMake& trainer, const Messages& messages) {
+  std::error_code failed;
+  const fs::path parent = fs::path(trainer.directory).parent_path();
+  if (!parent.empty()) fs::create_directories(parent, failed);
+  if (failed) return Error{ExitCode::unwritable_output, fmt::format("cannot make '{}': {}", parent.string(), failed.message())};
+  PLIMSOLL_ASSIGN(const MakingLock lock, MakingLock::take(trainer.directory + ".making", messages));
+  const std::string built = trainer.directory + "/" + kBuilt;
+  if (const Result<std::string> there = read_file(built);
+      there.ok() && *there == contents_when_built(trainer) && fs::exists(trainer.directory + "/build/train", failed))
+    return {};
+  PLIMSOLL_TRY(trainer.compile());
+  trainer.before_build();
+  PLIMSOLL_TRY(build(trainer));
+  return write_file(built, contents_when_built(trainer));
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,159 @@
+// Compiles, builds and runs: the three steps of `plimsoll compile` and what it says next, in one. What the trainer depends on
+// makes a key, so that the next run with the same model and options begins at the third step.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "compiler/driver/compile.h"
+#include "compiler/driver/kept_trainer.h"
+#include "compiler/import/fingerprint.h"
+#include "compiler/import/sha256.h"
+#include "compiler/support/output.h"
+#include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/command_line.h"
+#include "tools/plimsoll/commit.h"
+#include "tools/plimsoll/console.h"
+#include "tools/plimsoll/planning_options.h"
+#include "tools/plimsoll/suggestions.h"
+
+namespace plimsoll {
+namespace {
+
+namespace cl = llvm::cl;
+namespace fs = std::filesystem;
+
+// What a file holds, as far as a cache has to know.
+std::string fingerprint(const std::string& path) {
+  if (path.ends_with(".onnx"))
+    if (const Result<std::string> model = fingerprint_of_model(path); model.ok()) return *model;
+  const Result<std::string> bytes = read_file(path);
+  return bytes.ok() ? sha256_hex(*bytes) : "";
+}
+
+// This program, also where it was built again and its version is the same.
+std::string this_program() {
+  std::error_code failed;
+  const fs::path self = fs::read_symlink("/proc/self/exe", failed);
+  return fmt::format("{} {} {} {} {}", PLIMSOLL_VERSION, commit(), self.string(), fs::file_size(self, failed),
+                     fs::last_write_time(self, failed).time_since_epoch().count());
+}
+
+class TrainCommand final : public Command {
+ public:
+  TrainCommand()
+      : Command("train", "compile, build and run a trainer: plimsoll train net.onnx --batch 64 --budget 4GiB --data images:DIR"),
+        options_(sub),
+        one_(sub),
+        trainer_("trainer", cl::value_desc("DIR"), cl::desc("where the trainer is made (default: kept in the cache, which `plimsoll cache` shows)"),
+                 cl::sub(sub)),
+        dry_run_("dry-run", cl::desc("print the commands that it stands for, and run none"), cl::sub(sub)) {
+    one_.let_from_replace(options_);
+    takes_trainer_flags = true;
+  }
+
+  Status run() override {
+    const Console console(options_.quiet, options_.verbose);
+    if (!has_trainer_flag("data") && !has_trainer_flag("predict"))
+      return Error{ExitCode::usage, "--data SOURCE is needed: what to train on",
+                   {"npy:X.npy,Y.npy, tokens:FILE, images:DIR, cifar10:DIR, mnist:DIR, or synthetic to see that it runs"}};
+    PLIMSOLL_ASSIGN(PlanningRequest planning, one_.planning_request(options_));
+    PLIMSOLL_ASSIGN(OnePlanRequest plan, request_of(one_));
+    TrainerToMake trainer{.key = key(), .target = planning.of_model.target, .ranks = std::max<int64_t>(1, options_.ranks)};
+    PLIMSOLL_ASSIGN(trainer.directory, directory(trainer.key));
+    trainer.command = fmt::format("plimsoll compile {} -o {}", for_shell(compile_arguments()), for_shell({trainer.directory}));
+    const std::vector<std::string> run = run_line(trainer);
+    if (dry_run_) {
+      fmt::print("{}\ncmake -S {} -B {}/build && cmake --build {}/build\n{}\n", trainer.command, trainer.directory, trainer.directory,
+                 trainer.directory, for_shell(run));
+      return {};
+    }
+    trainer.before_build = [&] { console.say(fmt::format("building the trainer in {}", trainer.directory)); };
+    trainer.compile = [&]() -> Status {
+      PLIMSOLL_ASSIGN(const Planned planned, compile({.planning = planning,
+                                                      .plan = plan,
+                                                      .directory = trainer.directory,
+                                                      .invocation = trainer.command},
+                                                     console.messages()));
+      console.say(describe(planned.plan));
+      return last_word(planned);
+    };
+    PLIMSOLL_TRY(make_trainer(trainer, console.messages()));
+    return become(run);
+  }
+
+ private:
+  bool has_trainer_flag(std::string_view name) const {
+    return std::any_of(trainer_arguments.begin(), trainer_arguments.end(), [&](const std::string& argument) {
+      const std::string_view flag = std::string_view(argument).substr(0, argument.find('='));
+      return flag == fmt::format("--{}", name) || flag == fmt::format("-{}", name);
+    });
+  }
+
+  // What is left of the command line for `plimsoll compile`, and decides what the trainer is.
+  std::vector<std::string> compile_arguments() const {
+    std::vector<std::string> arguments;
+    for (size_t i = 0; i < own_arguments.size(); ++i) {
+      const std::string_view argument = own_arguments[i], name = option_name(argument);
+      if (name == "q" || name == "v" || name == "dry-run") continue;
+      if (name != "trainer") arguments.emplace_back(argument);
+      else if (argument.find('=') == argument.npos) ++i;
+    }
+    return arguments;
+  }
+
+  // Of a file that is given, its contents are what counts.
+  std::string key() const {
+    std::string text = this_program();
+    for (const std::string& argument : compile_arguments()) {
+      text += fmt::format("\n{}", argument);
+      const size_t equals = argument.find('=');
+      const std::string path = argument.starts_with("-") && equals != argument.npos ? argument.substr(equals + 1) : argument;
+      std::error_code failed;
+      if (fs::is_regular_file(path, failed)) text += fmt::format(" {}", fingerprint(path));
+    }
+    return sha256_hex(text);
+  }
+
+  Result<std::string> directory(const std::string& key) const {
+    if (!trainer_.empty()) return trainer_.getValue();
+    const std::string kept = trainers_directory();
+    if (kept.empty())
+      return Error{ExitCode::environment, "neither HOME nor XDG_CACHE_HOME is set: there is no place for the trainer",
+                   {"--trainer DIR makes it in DIR"}};
+    return fmt::format("{}/{}-{}", kept, fs::path(options_.model.getValue()).stem().string(), key.substr(0, 16));
+  }
+
+  std::vector<std::string> run_line(const TrainerToMake& trainer) const {
+    std::vector<std::string> line;
+    if (trainer.ranks > 1) line = {"mpirun", "-np", std::to_string(trainer.ranks)};
+    line.push_back(trainer.directory + "/build/train");
+    line.insert(line.end(), trainer_arguments.begin(), trainer_arguments.end());
+    if (options_.quiet) line.push_back("--quiet");
+    return line;
+  }
+
+  // The trainer takes the place of this process: signals, exit codes and the terminal are its own.
+  static Status become(const std::vector<std::string>& line) {
+    std::vector<char*> arguments;
+    for (const std::string& argument : line) arguments.push_back(const_cast<char*>(argument.c_str()));
+    arguments.push_back(nullptr);
+    std::fflush(stdout);
+    ::execvp(arguments[0], arguments.data());
+    return Error{ExitCode::environment, fmt::format("cannot run '{}': {}", line[0], std::strerror(errno))};
+  }
+
+  PlanningOptions options_;
+  OnePlanOptions one_;
+  cl::opt<std::string> trainer_;
+  cl::opt<bool> dry_run_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> train_command() { return std::make_unique<TrainCommand>(); }
+
+}  // namespace plimsoll
