@@ -11,6 +11,10 @@ constexpr std::string_view kDepthModes[] = {"DCR", "CRD"};
 constexpr std::string_view kCacheModes[] = {"linear", "circular"};
 
 constexpr Op kRewritten[] = {
+    {.name = "AffineGrid",
+     .inputs = {Slot::data, Slot::constant},
+     .required_inputs = 2,
+     .attributes = {attribute::integer("align_corners").since(20)}},
     {.name = "Attention",
      .required_inputs = 3,
      .most_outputs = 4,

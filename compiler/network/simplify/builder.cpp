@@ -119,12 +119,14 @@ Status NetworkBuilder::add_node(const ModelNode& source) {
     table_.alias(source.outputs[0], table_.find(source.inputs[0]));
     return {};
   }
+  if (is_of_onnx(source) && know_of_samples(source)) return {};
   if (is_of_onnx(source)) {
     if (auto known = fold(source, opset_, known_inputs(network_, table_, source))) {
       Entry& entry = table_[table_.define(source.outputs[0])];
       entry.known = std::move(known);
       return {};
     }
+    if (leave_to_readers(source)) return {};
   }
   if (is_of_onnx(source)) {
     if (auto empty = is_blocked(source) ? std::nullopt : empty_slice(network_, table_, source, opset_)) {

@@ -221,6 +221,7 @@ using SpellingRule = Result<Nodes> (*)(Writer&);
 
 const std::map<std::string_view, SpellingRule>& spelling_rules() {
   static const std::map<std::string_view, SpellingRule> table = {
+      {"AffineGrid", spelling::affine_grid},
       {"Attention", spelling::attention},
       {"AveragePool", widen},
       {"Celu", spell_celu},

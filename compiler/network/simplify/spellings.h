@@ -7,7 +7,9 @@
 //   GlobalMaxPool     MaxPool          DepthToSpace, SpaceToDepth     Reshape, Transpose, Reshape
 //   Einsum     ReduceSum, Transpose, Reshape, MatMul, Mul
 //   Gather by numbers that are the same for each sample, GatherND by known ones     Reshape, Gather
-//   ScatterND of one known number at known places     Where
+//   Gather, GatherND, ScatterND by the samples' numbers and others     GatherElements, ScatterElements
+//   ScatterND of one known number at known places     Where          of others     Split, Concat; Gather, Where
+//   AffineGrid     MatMul with the places of an even grid
 //   ReduceSumSquare, ReduceL2     ReduceSum of x · x, Sqrt          ReduceL1     ReduceSum of Abs
 //   ReduceLogSum     Log of ReduceSum          Celu     alpha · Elu(x / alpha)          Tan     Sin / Cos
 //   Max, Min of more than two     Max, Min of two, in a chain          Tile     Expand, Pad with mode wrap
@@ -28,6 +30,7 @@
 
 #include "compiler/ir/model.h"
 #include "compiler/ir/known_value.h"
+#include "compiler/network/simplify/sample_indices.h"
 #include "compiler/support/status.h"
 
 namespace plimsoll {
@@ -51,6 +54,8 @@ struct Spelling {
   std::function<ElementType(size_t)> element;  // of u8 and booleans that are computed: undefined
   // Of an input that is rows of others, cut, put one behind the other and seen as [1, rows, …]: whose. Empty: it is not.
   std::function<std::vector<Rows>(size_t)> rows;
+  // Of an input that was put together of the samples' numbers and others; null: it was not.
+  std::function<const SampleIndices*(size_t)> of_samples;
 };
 
 // What is written for the node; the last of them has its name and makes its output. Empty: the operator itself.
