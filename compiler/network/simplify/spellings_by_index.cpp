@@ -253,6 +253,7 @@ Result<Nodes> scatter_nd(Writer& w) {
     const size_t depth = static_cast<size_t>(indices->dims.back().value);
     KnownPlaces places{.axis = 1, .around = {-1, 1}};
     for (size_t i = 1; i < x.size(); ++i) (i < depth ? places.length : places.around[1]) *= x[i].value;
+    if (places.length > kKnownLimit) return w.unsupported(fmt::format("picks of {} places", places.length));
     return scatter_known(w, *at, places);
   }
   if (!indices || indices->real() || indices->depends_on_batch() || indices->dims.empty())
