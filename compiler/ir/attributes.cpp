@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
+
 namespace plimsoll {
 namespace {
 
@@ -29,9 +31,12 @@ std::string to_string(const Attributes& attributes) {
 
 std::string to_initializer(const Attributes& attributes) {
   std::string text;
-  for (const Attribute& attribute : attributes)
+  for (const Attribute& attribute : attributes) {
+    const double* real = std::get_if<double>(&attribute.value);
+    const bool infinite = real && std::isinf(*real);
     text += fmt::format("{}.{} = {}", text.empty() ? "" : ", ", attribute.name,
-                        value_text(attribute.value, ", ", "{{{}}}"));
+                        infinite ? (*real < 0 ? "-kInfinity" : "kInfinity") : value_text(attribute.value, ", ", "{{{}}}"));
+  }
   return "{" + text + "}";
 }
 

@@ -52,7 +52,7 @@ Attributes to_attributes(Attrs attrs) {
 // "pads=[1,1,1,1] group=32": for task graph text.
 std::string to_string(const Attributes& attributes);
 
-// "{.pads = {1, 1, 1, 1}, .group = 32}": for generated code.
+// "{.pads = {1, 1, 1, 1}, .group = 32}": for generated code, which has kInfinity of runtime/attrs/tensor.h.
 std::string to_initializer(const Attributes& attributes);
 
 }  // namespace plimsoll

@@ -180,6 +180,8 @@ std::vector<Sample> samples() {
   Sample parameter = sample("parameter", {{3}, {4}}, {1, 0, 0, -1}, 2);
   Sample edge_parameter = like("edge_parameter", "edge", {{3}, {4}}, {0, 2, 0, 1});
   parameter.inputs[0].kind = edge_parameter.inputs[0].kind = ValueKind::parameter;
+  Sample infinite = sample("infinite", {kBatch, {2}, {3}, {4}}, {0, 0, 0, 0, 0, 0, 1, 1}, -kInfinity);  // before a MaxPool
+  infinite.check_gradient = false;
   return {
       parameter,
       edge_parameter,
@@ -197,7 +199,7 @@ std::vector<Sample> samples() {
       sample("cut", {kBatch, {2}, {5}, {4}}, {0, 0, -1, 1, 0, 0, 2, -2}, 0),
       sample("blocked", {kBatch, {16}, {3}, {2}}, {0, 0, 1, 1, 0, 0, 2, 0}, -1),
       whole("labels", DataType::i64, -100), whole("narrow", DataType::i32, 7), whole("mask", DataType::u8, 1),
-      sample("flat", {kBatch, {5}}, {0, 1, 0, 2}, 0),
+      sample("flat", {kBatch, {5}}, {0, 1, 0, 2}, 0), infinite,
       sample("nothing", {kBatch, {5}}, {0, 0, 0, 0}, 0),
       Sample{.name = "attributes",
              .inputs = {{.dims = {kBatch, {3}}}},

@@ -289,8 +289,11 @@ def _state_modes(onnx, proto, model):
     if opset < OLDEST_OPSET_WITH_MODES:
         return False
     modules, every = dict(model.named_modules()), True
+    computed = {name for node in proto.graph.node for name in node.output}
     graphs = [proto.graph.node] + [function.node for function in proto.functions]
     for node in (node for nodes in graphs for node in nodes if node.op_type == "BatchNormalization"):
+        if node.input[3] in computed:
+            continue  # there are no running statistics that could be kept
         module = modules.get(node.input[3].rpartition(".")[0]) if len(node.input) > 3 else None
         if module is None or getattr(module, "running_mean", None) is None:
             every = False

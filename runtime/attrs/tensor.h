@@ -6,9 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <string_view>
 
 namespace plimsoll {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();  // of an attribute, in generated code
 
 enum class DataType : uint8_t { f32, i32, i64, u8 };
 

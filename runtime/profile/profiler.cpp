@@ -42,6 +42,7 @@ KernelAttribute read_attribute(const std::string& name, const json& value) {
   if (value.is_boolean()) return {name, value.get<bool>()};
   if (value.is_number_integer()) return {name, value.get<int64_t>()};
   if (value.is_number()) return {name, value.get<double>()};
+  if (value == "inf" || value == "-inf") return {name, value == "inf" ? kInfinity : -kInfinity};
   return {name, value.get<std::vector<int64_t>>()};
 }
 

@@ -54,6 +54,7 @@ double distance(DataType type, const Bytes& a, const Bytes& b) {
   double apart = 0, size = 0;
   for (size_t i = 0; i < b.size() / static_cast<size_t>(bytes_of(type)); ++i) {
     const double x = element(type, a, i), y = element(type, b, i);
+    if (x == y && std::isinf(y)) continue;
     apart += (x - y) * (x - y);
     size += y * y;
   }

@@ -26,6 +26,7 @@ OF_IMAGES = {  # [1, 4, 4, 4]
     "bilinear": lambda p: F.interpolate(p, scale_factor=2, mode="bilinear", align_corners=False)**2,
     "bicubic": lambda p: F.interpolate(p, scale_factor=2, mode="bicubic", align_corners=False)**2,
     "reflected": lambda p: F.pad(p, (1, 1, 1, 1), mode="reflect")**2, "padded": lambda p: F.pad(p, (1, 1, 0, 1))**2,
+    "standardized": lambda p: F.batch_norm(p, None, None, weight=(FACTORS + 1).to(p), training=True)**3,
     "group_norm": lambda p: F.group_norm(p, 2)**3, "instance_norm": lambda p: F.instance_norm(p)**3, "shuffle": lambda p: F.pixel_shuffle(p, 2)**2}
 
 

@@ -67,3 +67,49 @@ TEST_CASE("indices that leave their sample are refused, with the node") {
     CHECK_THAT(said(strides), Contains("5: ") && Contains("node 'pick' (Gather)") && Contains("number of samples"));
   }
 }
+
+// x[arange(N), i] of x [N,5,3]: as [N·5,3] by arange(N)·stride + i, or by pairs.
+namespace {
+
+std::string picked(const std::string& how, int64_t stride = 5) {
+  ModelBuilder build(18);
+  build.input("ids", {"N", "5"}, onnx::TensorProto::INT64).weight("table", {9, 3});
+  build.node("Gather", {"table", "ids"}, {"x"});
+  build.constant_scalar("zero", 0).constant_scalar("one", 1).constant("front", {0}).constant("last", {-1}).constant("stride", {stride});
+  ModelBuilder::integer(build.node("ArgMax", {"ids"}, {"i"}), "axis", 1);
+  ModelBuilder::integer(*build.graph().mutable_node(build.graph().node_size() - 1), "keepdims", 0);
+  onnx::NodeProto& shape = build.node("Shape", {"ids"}, {"samples"});
+  ModelBuilder::integer(shape, "end", 1);
+  build.node("Squeeze", {"samples", "front"}, {"n"});
+  build.node("Range", {"zero", "n", "one"}, {"rows"});
+  if (how == "sum") {
+    build.node("Mul", {"rows", "stride"}, {"begins"});
+    build.node("Add", {"i", "begins"}, {"at"});
+    ModelBuilder::integer(build.node("Flatten", {"x"}, {"flat"}), "axis", 2);
+    build.node("Gather", {"flat", "at"}, {"y"}, "pick");
+  } else {
+    build.node("Max", {"rows", "i"}, {"most"});
+    build.node("Shape", {"most"}, {"counts"});
+    build.node("Expand", {"rows", "counts"}, {"all"});
+    build.node("Unsqueeze", {"all", "last"}, {"first"});
+    build.node("Unsqueeze", {"i", "last"}, {"second"});
+    ModelBuilder::integer(build.node("Concat", {"first", "second"}, {"at"}), "axis", -1);
+    if (how == "read") build.node("Cast", {"at"}, {"y"}, "pick");
+    else build.node("GatherND", {"x", "at"}, {"y"}, "pick");
+  }
+  build.output("y");
+  const auto imported = build.import();
+  if (!imported.ok()) return outcome(imported);
+  std::string ops;
+  for (const Node& node : imported->network.nodes) ops += node.op + " ";
+  return ops + to_string(imported->network.values[imported->network.outputs[0]].type.dims);
+}
+
+}  // namespace
+
+TEST_CASE("a row of each sample, by numbers of samples and an index, is picked within the sample") {
+  CHECK(picked("sum") == "Gather ArgMax Flatten Reshape Reshape Expand GatherElements Reshape [N,3]");
+  CHECK(picked("pairs") == "Gather ArgMax Unsqueeze Reshape Reshape Expand GatherElements Reshape [N,3]");
+  CHECK_THAT(picked("sum", 4), Contains("node 'pick' (Gather)") && Contains("step by 4 from sample to sample, and it picks of [5N,3]"));
+  CHECK_THAT(picked("read"), Contains("'first' depends on the number of samples"));
+}

@@ -88,6 +88,23 @@ TEST_CASE("normalizations of channels and of groups are themselves, and without 
   CHECK_THAT(groups.said(), Contains("input 1 is not one number for each of 2 groups"));
 }
 
+TEST_CASE("a batch normalization whose statistics are computed is arithmetic, and of a weight a LayerNormalization") {
+  const auto said = [](bool of_weight, int64_t training) {
+    Spelled spelled;
+    spelled.build.input("x", {"N", "4", "9"}).weight("w", {1, 4, 9}).weight("s", {4}).weight("b", {4});
+    spelled.build.node("Relu", {"s"}, {"mean"});
+    spelled.build.node("Relu", {"b"}, {"variance"});
+    auto& node = spelled.build.node("BatchNormalization", {of_weight ? "w" : "x", "s", "b", "mean", "variance"}, {"n"}, "node");
+    ModelBuilder::integer(node, "training_mode", training);
+    spelled.node("Add", {"x", "n"});
+    return spelled.said();
+  };
+  CHECK(said(true, 1) == "LayerNormalization Unsqueeze Mul Unsqueeze Add Add [N,4,9]");
+  CHECK(said(true, 0) == "Relu Relu Unsqueeze Sub Unsqueeze Add Sqrt Div Unsqueeze Mul Unsqueeze Add Add [N,4,9]");
+  CHECK(said(false, 0) == "Relu Relu Unsqueeze Sub Unsqueeze Add Sqrt Div Unsqueeze Mul Unsqueeze Add Add [N,4,9]");
+  CHECK(said(false, 1) == "ReduceMean Sub Mul ReduceMean Add Sqrt Div Unsqueeze Mul Unsqueeze Add Add [N,4,9]");
+}
+
 TEST_CASE("a class loss whose labels are probabilities is written as sums of products") {
   const auto said = [](const std::string& reduction, bool weighted) {
     Spelled spelled;

@@ -2,6 +2,7 @@
 // file that PLIMSOLL_CASES names. Another backend replays them where this one is not (runtime/profile/replay.cpp).
 #include <catch2/catch.hpp>
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -49,8 +50,11 @@ std::string written(const Buffer& buffer, TensorType type) {
 json case_of(const std::string& name, const Task& task, const Buffers& before, const Buffers& after, bool accumulate,
              const TaskGraph& graph) {
   json one = {{"name", name}, {"kernel", task.kernel}, {"attributes", json::object()}, {"operands", json::array()}};
-  for (const Attribute& attribute : task.attributes)
+  for (const Attribute& attribute : task.attributes) {
     std::visit([&](const auto& value) { one["attributes"][attribute.name] = value; }, attribute.value);
+    const double* real = std::get_if<double>(&attribute.value);
+    if (real && std::isinf(*real)) one["attributes"][attribute.name] = *real < 0 ? "-inf" : "inf";
+  }
   for (const Operand& operand : task.operands) {
     Access access = operand.access;
     if (access == Access::absent) {

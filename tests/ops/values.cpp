@@ -119,9 +119,13 @@ double norm(const Values& a) {
 
 double distance(const Values& a, const Values& b, double floor) {
   if (a.size() != b.size()) return std::numeric_limits<double>::infinity();
-  double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-  const double relative = std::sqrt(sum) / std::max(norm(b), floor);
+  double sum = 0, squares = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i] && std::isinf(b[i])) continue;
+    sum += (a[i] - b[i]) * (a[i] - b[i]);
+    squares += b[i] * b[i];
+  }
+  const double relative = std::sqrt(sum) / std::max(std::sqrt(squares), floor);
   return std::isfinite(relative) ? relative : std::numeric_limits<double>::infinity();
 }
 

@@ -37,6 +37,7 @@ Result<bool> NetworkBuilder::add_spelled(const ModelNode& source) {
                        return is_constant(slot_of(source.op, i)) ? table_.known_constant(index(i))
                                                                  : table_.known(index(i));
                      },
+                 .computed = [&](size_t i) { return !table_[index(i)].initializer && !table_[index(i)].known; },
                  .element = [&](size_t i) { return element_of(network_, table_[index(i)]); },
                  .rows = [&](size_t i) { return rows_of(model_, uses_, table_, source.inputs[i]); },
                  .of_samples =

@@ -28,6 +28,7 @@ class Writer {
   std::string input(size_t i) const {
     return i < node().inputs.size() ? node().inputs[i] : std::string();
   }
+  bool is_computed(size_t i) const { return !input(i).empty() && spelling_.computed(i); }
   ElementType element(size_t i) const { return spelling_.element(i); }
   int64_t batch() const { return spelling_.batch; }
   std::optional<int64_t> exported_batch() const { return spelling_.exported_batch; }

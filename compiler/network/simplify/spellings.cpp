@@ -57,6 +57,38 @@ Result<Nodes> spell_instance_normalization(Writer& w) {
   return w.finish();
 }
 
+// F.batch_norm without running statistics, as PyTorch's exporters write it: mean and variance are computed from x. That is
+// how weights are standardized, seen as [1, channels, rest]: there are no samples, and each channel is normalized by itself.
+Result<Nodes> spell_batch_normalization(Writer& w) {
+  if (w.x().size() < 2 || !w.is_computed(3) || !w.is_computed(4)) return Nodes{};
+  Ints behind_channels, all_but_channels = {0};
+  for (int64_t axis = 2; axis < static_cast<int64_t>(w.x().size()); ++axis) {
+    behind_channels.push_back(axis - 1);
+    all_but_channels.push_back(axis);
+  }
+  const auto per_channel = [&](const std::string& x) {
+    return behind_channels.empty() ? x : w.write("Unsqueeze", {x}, "axes", behind_channels);
+  };
+  const bool by_batch = w.integer("training_mode", 0) != 0;
+  const float epsilon = w.real("epsilon", 1e-5F);
+  std::string normal;
+  if (by_batch && w.x().size() > 2 && !w.x()[0].batch && w.x()[0].value == 1) {
+    normal = w.write("LayerNormalization", {w.input(0)});
+    w.set_integer("axis", 2);
+    w.set_real("epsilon", epsilon);
+  } else {
+    const std::string mean = by_batch ? w.write("ReduceMean", {w.input(0)}, "axes", all_but_channels) : per_channel(w.input(3));
+    const std::string centred = w.write("Sub", {w.input(0), mean});
+    const std::string variance = by_batch
+                                     ? w.write("ReduceMean", {w.write("Mul", {centred, centred})}, "axes", all_but_channels)
+                                     : per_channel(w.input(4));
+    normal = w.write("Div", {centred, w.write("Sqrt", {w.write("Add", {variance, w.number(epsilon)})})});
+  }
+  const std::string scaled = w.is_all(1, 1) ? normal : w.write("Mul", {normal, per_channel(w.input(1))});
+  w.write("Add", {scaled, per_channel(w.input(2))});
+  return w.finish();
+}
+
 Result<Nodes> spell_prelu(Writer& w) {
   const std::string above = w.write("Relu", {w.input(0)}), below = w.write("Sub", {w.input(0), above});
   w.write("Add", {above, w.write("Mul", {below, w.input(1)})});
@@ -224,6 +256,7 @@ const std::map<std::string_view, SpellingRule>& spelling_rules() {
       {"AffineGrid", spelling::affine_grid},
       {"Attention", spelling::attention},
       {"AveragePool", widen},
+      {"BatchNormalization", spell_batch_normalization},
       {"Celu", spell_celu},
       {"Conv", widen},
       {"ConvTranspose", widen},

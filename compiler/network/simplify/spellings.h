@@ -3,6 +3,8 @@
 //   Conv, ConvTranspose, MaxPool, AveragePool over one dimension     the same over two, of which the first is 1
 //   Resize of depth, height and width     two Resizes, of height and width and of the depth
 //   InstanceNormalization whose scale is 1 and whose bias is 0     LayerNormalization of each channel
+//   BatchNormalization whose mean and variance are computed     LayerNormalization, Mul, Add of a weight seen as [1, channels, rest];
+//                                                              Sub, Div, Mul, Add of other values
 //   PRelu     Relu(x) + slope · (x - Relu(x))          Mish     x · Tanh(Softplus(x))          Selu     gamma · Elu(x)
 //   GlobalMaxPool     MaxPool          DepthToSpace, SpaceToDepth     Reshape, Transpose, Reshape
 //   Einsum     ReduceSum, Transpose, Reshape, MatMul, Mul
@@ -51,6 +53,7 @@ struct Spelling {
   std::function<bool()> follow;           // whether what is repeated as often is repeated for each sample; asked only where it is
   std::function<const Dims*(size_t)> dims;
   std::function<const KnownValue*(size_t)> known;
+  std::function<bool(size_t)> computed;   // neither an initializer nor known
   std::function<ElementType(size_t)> element;  // of u8 and booleans that are computed: undefined
   // Of an input that is rows of others, cut, put one behind the other and seen as [1, rows, …]: whose. Empty: it is not.
   std::function<std::vector<Rows>(size_t)> rows;
