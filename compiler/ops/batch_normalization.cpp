@@ -11,6 +11,8 @@
 // Where another tensor is added (input 5, never from a file): y = normalized + addend, and the Relu behind it. The forward reads the addend
 // in slot 8. Its gradient is dy as it stands, or dy masked by the Relu, which a task of its own makes first: a backward that made it on
 // its way would save one pass of eight, but want x and y beside dy at the same time, where either fits beside it alone.
+#include <algorithm>
+
 #include "compiler/ops/fused_relu.h"
 #include "compiler/ops/op.h"
 #include "runtime/attrs/batch_norm.h"
@@ -29,11 +31,17 @@ BatchNormAttrs attrs_of(const NodeView& node) {
           .relu = has_relu(node)};
 }
 
+// All samples of an iteration are there at once, and their number is one like others.
+bool has_whole_batch(const Network& network) {
+  return std::any_of(network.nodes.begin(), network.nodes.end(), [](const Node& node) { return node.op == "WholeBatch"; });
+}
+
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   for (size_t i = 0; i < 5; ++i)
     if (!node.has_input(i)) return node.invalid("needs x, scale, bias, running mean and running variance");
   const TensorType& x = node.input_type(0);
-  if (x.rank() < 2 || !x.dims[0].batch || x.dims[1].batch)
+  // What is computed of weights alone is computed in each round, and would move its statistics as often.
+  if (x.rank() < 2 || x.dims[1].batch || (!x.dims[0].batch && !has_whole_batch(node.network())))
     return node.unsupported("input is " + to_string(x.dims) + ", not samples by channels");
   for (size_t i = 1; i < 5; ++i)
     if (node.input_type(i).dims != Dims{x.dims[1]})

@@ -43,6 +43,23 @@ Known constant_of_shape(const KnownCall& call) {
   return known;
 }
 
+// Only the shape is read of its input. Without dtype, the type is the input's.
+Known eye_like(const KnownCall& call) {
+  const Dims* dims = call.dims(0);
+  if (!dims || dims->size() != 2 || (*dims)[0].batch || (*dims)[1].batch) return std::nullopt;
+  const ModelAttribute* type = find_attribute(call.node, "dtype");
+  KnownValue known{.element = type ? type->element() : call.inputs[0].element, .dims = *dims};
+  const auto elements = known.elements();
+  if (known.element == ElementType::undefined || !elements || *elements > kKnownLimit) return std::nullopt;
+  const int64_t k = call.integer("k", 0), columns = (*dims)[1].value;
+  for (int64_t i = 0; i < *elements; ++i) {
+    const bool one = i % columns - i / columns == k;
+    if (known.real()) known.reals.push_back(one ? 1 : 0);
+    else known.ints.push_back({one ? 1 : 0});
+  }
+  return known;
+}
+
 Known shape(const KnownCall& call) {
   if (!call.dims(0)) return std::nullopt;
   const int64_t rank = static_cast<int64_t>(call.dims(0)->size());

@@ -1,5 +1,6 @@
 // Pow with an exponent known while compiling: y = x^e.   PowForward {x, y}   PowBackward {x, dy, dx}: dx = dy · e · x^(e-1)
 #include <cmath>
+#include <utility>
 
 #include "compiler/ops/activation.h"
 #include "compiler/ops/evaluate_elements.h"
@@ -19,6 +20,19 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
 void forward(TaskBuilder& build) { forward_activation(build, attributes(build.node()), 10); }
 
 void backward(TaskBuilder& build) { backward_activation(build, Remembers::input, attributes(build.node()), 10); }
+
+// The exponents may be whole numbers (ALiBi's slopes are a power of 1, 2, 3, …).
+Known evaluate(const KnownCall& call) {
+  const KnownValue *base = call.known(0), *exponent = call.known(1);
+  if (!base || !exponent) return std::nullopt;
+  KnownValue real = *exponent;
+  if (base->real() && !exponent->real()) {
+    if (exponent->depends_on_batch() || !exponent->steps.empty()) return std::nullopt;
+    real.element = base->element;
+    for (const Dim item : std::exchange(real.ints, {})) real.reals.push_back(static_cast<double>(item.value));
+  }
+  return evaluate_binary({call.inputs[0], {.known = &real}}, {.reals = [](double a, double b) { return std::pow(a, b); }});
+}
 
 std::vector<Sample> samples() {
   std::vector<Sample> all;
@@ -43,9 +57,7 @@ const Op op_Pow{.name = "Pow",
                 .inputs = {Slot::data, Slot::constant},
                 .required_inputs = 2,
                 .samples_rule = SamplesRule::broadcast,
-                .evaluate = [](const KnownCall& call) {
-                  return evaluate_binary(call.inputs, {.reals = [](double a, double b) { return std::pow(a, b); }});
-                },
+                .evaluate = pow::evaluate,
                 .infer = pow::infer,
                 .forward = pow::forward,
                 .backward = pow::backward,

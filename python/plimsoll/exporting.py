@@ -289,12 +289,15 @@ def _state_modes(onnx, proto, model):
     if opset < OLDEST_OPSET_WITH_MODES:
         return False
     modules, every = dict(model.named_modules()), True
-    computed = {name for node in proto.graph.node for name in node.output}
+    makers = {name: node for node in proto.graph.node for name in node.output}
     graphs = [proto.graph.node] + [function.node for function in proto.functions]
     for node in (node for nodes in graphs for node in nodes if node.op_type == "BatchNormalization"):
-        if node.input[3] in computed:
-            continue  # there are no running statistics that could be kept
-        module = modules.get(node.input[3].rpartition(".")[0]) if len(node.input) > 3 else None
+        mean = node.input[3]
+        while mean in makers and makers[mean].op_type == "Identity":  # of a module that is called again
+            mean = makers[mean].input[0]
+        if mean in makers:
+            continue  # computed: there are no running statistics that could be kept
+        module = modules.get(mean.rpartition(".")[0])
         if module is None or getattr(module, "running_mean", None) is None:
             every = False
             continue

@@ -14,8 +14,8 @@ class Network(nn.Module):
     def __init__(self):
         super().__init__()
         self.stem = nn.Conv2d(3, 8, 3, padding=1)
-        self.frozen_norm, self.norm = nn.BatchNorm2d(8), nn.BatchNorm2d(8)
-        self.shared = nn.Conv2d(8, 8, 3, padding=1)
+        self.frozen_norm, self.norm, self.twice = nn.BatchNorm2d(8), nn.BatchNorm2d(8), nn.BatchNorm2d(8)
+        self.shared = nn.Conv2d(8, 8, 3, padding=1, bias=False)
         self.register_buffer("scale", torch.rand(8, 1, 1) + 0.5)
         self.fixed = nn.Parameter(torch.rand(8, 1, 1), requires_grad=False)
         self.head = nn.Linear(8 * 2 * 8, 10)
@@ -27,7 +27,7 @@ class Network(nn.Module):
     def forward(self, x):
         x = torch.tanh(self.frozen_norm(self.stem(x))) * self.scale + self.fixed
         for _ in range(2):
-            x = torch.tanh(self.shared(x))
+            x = torch.tanh(self.twice(self.shared(x)))
         return self.head(torch.tanh(self.norm(x)).unfold(-2, 4, 4).mean(-1).flatten(1))
 
 
@@ -37,6 +37,7 @@ def make(every_norm_in_eval=False):
     model.frozen_norm.eval()
     if every_norm_in_eval:
         model.norm.eval()
+        model.twice.eval()
     return model, torch.randn(8, 3, 8, 8), torch.randint(0, 10, (8,))
 PY
 

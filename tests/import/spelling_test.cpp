@@ -105,6 +105,33 @@ TEST_CASE("a batch normalization whose statistics are computed is arithmetic, an
   CHECK(said(false, 1) == "ReduceMean Sub Mul ReduceMean Add Sqrt Div Unsqueeze Mul Unsqueeze Add Add [N,4,9]");
 }
 
+TEST_CASE("whole numbers are added up by CumSum") {
+  const auto said = [](const std::vector<int64_t>& axes, int64_t keepdims) {
+    Spelled spelled;
+    spelled.build.input("x", {"N", "4", "9"}, onnx::TensorProto::INT64).integers("axes", axes);
+    ModelBuilder::integer(spelled.build.node("ReduceSum", {"x", "axes"}, {"sum"}, "node"), "keepdims", keepdims);
+    ModelBuilder::integer(spelled.node("Cast", {"sum"}), "to", onnx::TensorProto::FLOAT);
+    return spelled.said();
+  };
+  CHECK(said({-1}, 1) == "CumSum Slice Cast [N,4,1]");
+  CHECK(said({1, 2}, 0) == "CumSum Slice CumSum Slice Squeeze Cast [N]");
+  CHECK_THAT(said({0}, 1), Contains("node 'node' (ReduceSum): adds up whole numbers of different samples"));
+}
+
+TEST_CASE("EyeLike is a constant, and a power of whole numbers is one") {
+  Spelled eye;
+  eye.build.input("x", {"N", "4", "4"}).weight("w", {4, 4});
+  ModelBuilder::integer(eye.build.node("EyeLike", {"w"}, {"e"}), "k", -1);
+  eye.node("Mul", {"x", "e"});
+  CHECK(eye.said() == "Mul [N,4,4]");
+
+  Spelled slopes;
+  slopes.build.input("x", {"N", "4"}).constant_real("half", {0.5, 0.5, 0.5, 0.5}).constant("powers", {1, 2, 3, 4});
+  slopes.build.node("Pow", {"half", "powers"}, {"p"});
+  slopes.node("Mul", {"x", "p"});
+  CHECK(slopes.said() == "Mul [N,4]");
+}
+
 TEST_CASE("a class loss whose labels are probabilities is written as sums of products") {
   const auto said = [](const std::string& reduction, bool weighted) {
     Spelled spelled;

@@ -61,7 +61,15 @@ Result<bool> NetworkBuilder::add_spelled(const ModelNode& source) {
     else
       PLIMSOLL_TRY(place(node, *find_op(node.op)));
   }
-  return !nodes->empty();
+  if (nodes->empty()) return false;
+  // An output that the spelling does not make has no data: the running statistics of a BatchNormalization.
+  for (const std::string& output : source.outputs) {
+    const auto makes = [&](const ModelNode& node) {
+      return std::find(node.outputs.begin(), node.outputs.end(), output) != node.outputs.end();
+    };
+    if (!output.empty() && std::none_of(nodes->begin(), nodes->end(), makes)) table_.define(output);
+  }
+  return true;
 }
 
 // What was written down for the samples of an example, brought to the samples.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <string>
 
 #include "compiler/network/simplify/spelling_writer.h"
@@ -105,6 +106,36 @@ Result<Nodes> spell_selu(Writer& w) {
   w.set_real("alpha", w.real("alpha", 1.67326319217681884765625F));
   const std::string gamma = w.number(w.real("gamma", 1.05070102214813232421875F));
   w.write("Mul", {bent, gamma});
+  return w.finish();
+}
+
+// Of whole numbers, which only CumSum adds up: its last element along each axis.
+Result<Nodes> spell_reduce_sum(Writer& w) {
+  if (w.element(0) != ElementType::i64 && w.element(0) != ElementType::i32) return Nodes{};
+  const int64_t rank = static_cast<int64_t>(w.x().size());
+  Ints axes;
+  if (const KnownValue* known = w.known(1); known && !known->real())
+    for (int64_t i = 0; i < known->elements().value_or(0); ++i) axes.push_back(known->integer(static_cast<size_t>(i)).value);
+  else if (const auto* attribute = find_attribute(w.node(), "axes"))
+    axes = attribute->integers();
+  if (axes.empty() && w.integer("noop_with_empty_axes", 0) != 0) {
+    w.write("Identity", {w.input(0)});
+    return w.finish();
+  }
+  if (axes.empty()) {
+    axes.resize(w.x().size());
+    std::iota(axes.begin(), axes.end(), int64_t{0});
+  }
+  std::string sum = w.input(0);
+  for (int64_t& axis : axes) {
+    if (axis < -rank || axis >= rank) return w.invalid(fmt::format("axis {} of {}", axis, to_string(w.x())));
+    if (axis < 0) axis += rank;
+    const Dim dim = w.x()[static_cast<size_t>(axis)];
+    if (dim.batch) return w.unsupported("adds up whole numbers of different samples");
+    const std::string running = w.write("CumSum", {sum, w.integers({axis}, {})});
+    sum = w.write("Slice", {running, w.integers({dim.value - 1}, {{1}}), w.integers({dim.value}, {{1}}), w.integers({axis}, {{1}})});
+  }
+  if (w.integer("keepdims", 1) == 0) w.write("Squeeze", {sum}, "axes", axes);
   return w.finish();
 }
 
@@ -283,6 +314,7 @@ const std::map<std::string_view, SpellingRule>& spelling_rules() {
       {"ReduceL2", spell_reduce_l2},
       {"ReduceLogSum", spell_reduce_log_sum},
       {"ReduceSumSquare", spell_reduce_l2},
+      {"ReduceSum", spell_reduce_sum},
       {"RotaryEmbedding", spelling::rotary_embedding},
       {"ScatterND", spelling::scatter_nd},
       {"Selu", spell_selu},

@@ -13,6 +13,7 @@
 //   ScatterND of one known number at known places     Where          of others     Split, Concat; Gather, Where
 //   AffineGrid     MatMul with the places of an even grid
 //   ReduceSumSquare, ReduceL2     ReduceSum of x · x, Sqrt          ReduceL1     ReduceSum of Abs
+//   ReduceSum of whole numbers     CumSum, Slice
 //   ReduceLogSum     Log of ReduceSum          Celu     alpha · Elu(x / alpha)          Tan     Sin / Cos
 //   Max, Min of more than two     Max, Min of two, in a chain          Tile     Expand, Pad with mode wrap
 //   Pad with mode edge, reflect or wrap along several axes     a Pad for each axis

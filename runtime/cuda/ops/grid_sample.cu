@@ -60,7 +60,7 @@ struct GridShape {
       if (!(place.at > 0)) place = {0, 0};
       else if (place.at >= last) place = {last, 0};
     }
-    if (isnan(place.at) && !nearest) return place;
+    if (place.at != place.at && !nearest) return place;
     return fabsf(place.at) < 0x1p30F ? place : AxisPlace{-100, 0};
   }
 
@@ -69,7 +69,7 @@ struct GridShape {
     float low[3];
     for (int i = 0; i < axes; ++i) {
       place[i] = axis_place(grid[i], size[i]);
-      low[i] = nearest ? rintf(place[i].at) : isnan(place[i].at) ? 0.0F : floorf(place[i].at);
+      low[i] = nearest ? rintf(place[i].at) : place[i].at != place[i].at ? 0.0F : floorf(place[i].at);
     }
     Around result;
     for (int corner = 0; corner < corners(); ++corner) {
