@@ -151,6 +151,7 @@ Result<Nodes> tensor_scatter(Writer& w);
 Result<Nodes> pad(Writer& w);
 Result<Nodes> resize(Writer& w);
 Result<Nodes> affine_grid(Writer& w);
+Result<Nodes> col2im(Writer& w);
 Result<Nodes> resize_volume(Writer& w);
 Result<Nodes> tile(Writer& w);
 Result<Nodes> class_loss_of_probabilities(Writer& w);

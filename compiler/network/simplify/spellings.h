@@ -11,7 +11,8 @@
 //   Gather by numbers that are the same for each sample, GatherND by known ones     Reshape, Gather
 //   Gather, GatherND, ScatterND by the samples' numbers and others     GatherElements, ScatterElements
 //   ScatterND of one known number at known places     Where          of others     Split, Concat; Gather, Where
-//   AffineGrid     MatMul with the places of an even grid
+//   AffineGrid     MatMul with the places of an even grid          Col2Im     ConvTranspose of each channel
+//   Clip of whole numbers     Max, Min
 //   ReduceSumSquare, ReduceL2     ReduceSum of x · x, Sqrt          ReduceL1     ReduceSum of Abs
 //   ReduceSum of whole numbers     CumSum, Slice
 //   ReduceLogSum     Log of ReduceSum          Celu     alpha · Elu(x / alpha)          Tan     Sin / Cos
