@@ -1,6 +1,9 @@
 // OneHot: along a new axis, one number where the index points and another elsewhere.   OneHot {indices, y}
 // Depth and both numbers are known while compiling.
+#include <algorithm>
+
 #include "compiler/ops/broadcast.h"
+#include "compiler/ops/evaluate.h"
 #include "compiler/ops/op.h"
 #include "compiler/ops/reshaping.h"
 #include "runtime/attrs/elements.h"
@@ -60,6 +63,27 @@ std::vector<Sample> samples() {
                  {.dims = {{2}}, .kind = ValueKind::constant, .constant = {0, 1}, .type = DataType::i64})};
 }
 
+Known evaluate(const KnownCall& call) {
+  const KnownValue *indices = call.known(0), *depth = call.known(1), *values = call.known(2);
+  if (!indices || !depth || !values || indices->real() || depth->real() || !indices->elements()) return std::nullopt;
+  if (depth->elements() != 1 || values->elements() != 2) return std::nullopt;
+  const Dim classes = depth->integer(0);
+  const auto axis = constants::axis_of(call.integer("axis", -1), indices->dims.size() + 1);
+  const int64_t most = kKnownLimit / std::max<int64_t>(*indices->elements(), 1);
+  if (!axis || classes.batch || classes.value < 1 || classes.value > most) return std::nullopt;
+  Dims dims = indices->dims;
+  dims.insert(dims.begin() + static_cast<int64_t>(*axis), classes);
+  const constants::Extents e = constants::extents(dims, *axis);
+  std::vector<size_t> chosen;
+  for (size_t i = 0; i < e.outer * e.at * e.inner; ++i) {
+    const Dim given = indices->integer(i / e.inner / e.at * e.inner + i % e.inner);
+    if (given.batch) return std::nullopt;
+    const int64_t at = given.value < 0 ? given.value + classes.value : given.value;
+    chosen.push_back(at == static_cast<int64_t>(i / e.inner % e.at) ? 1 : 0);
+  }
+  return constants::picked(*values, std::move(dims), chosen);
+}
+
 }  // namespace one_hot
 
 const Op op_OneHot{.name = "OneHot",
@@ -68,6 +92,7 @@ const Op op_OneHot{.name = "OneHot",
                    .required_inputs = 3,
                    .attributes = {attribute::integer("axis")},
                    .flat = true,
+                   .evaluate = one_hot::evaluate,
                    .infer = one_hot::infer,
                    .forward = one_hot::forward,
                    .any_type = true,

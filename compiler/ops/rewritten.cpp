@@ -11,6 +11,10 @@ constexpr std::string_view kDepthModes[] = {"DCR", "CRD"};
 constexpr std::string_view kCacheModes[] = {"linear", "circular"};
 
 constexpr Op kRewritten[] = {
+    {.name = "AffineGrid",
+     .inputs = {Slot::data, Slot::constant},
+     .required_inputs = 2,
+     .attributes = {attribute::integer("align_corners").since(20)}},
     {.name = "Attention",
      .required_inputs = 3,
      .most_outputs = 4,
@@ -24,6 +28,11 @@ constexpr Op kRewritten[] = {
      .without_gradient = {1},
      .evaluate = rewritten::cast_like},
     {.name = "Celu", .attributes = {attribute::real("alpha")}},
+    {.name = "Col2Im",
+     .inputs = {Slot::data, Slot::constant, Slot::constant},
+     .required_inputs = 3,
+     .attributes = {attribute::integers("dilations").since(18), attribute::integers("pads").since(18),
+                    attribute::integers("strides").since(18)}},
     {.name = "Constant",
      .attributes = {attribute::any("sparse_value").since(11), attribute::tensor("value"),
                     attribute::real("value_float").since(12), attribute::reals("value_floats").since(12),

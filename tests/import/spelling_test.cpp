@@ -270,7 +270,49 @@ TEST_CASE("a number written at known places is there instead") {
   };
   CHECK(said({2, 3, -1}, {0, 0, 0}) == "Where Add [N,6]");
   CHECK_THAT(said({2, 3, 6}, {0, 0, 0}), Contains("4: node 'clear' (ScatterND): index 6 is outside of axis 0 of [6]"));
-  CHECK_THAT(said({2, 3, 4}, {0, 0, 1}), Contains("5: node 'clear' (ScatterND): what it writes is not one number"));
+  CHECK(said({2, 3, 4}, {0, 0, 1}) == "Reshape Reshape Split Concat Reshape Add [N,6]");
+  CHECK(said({2, 5, 4}, {0, 0, 1}) == "Reshape Reshape Gather Where Reshape Add [N,6]");
+}
+
+TEST_CASE("windows are added up by a ConvTranspose of each channel") {
+  const auto said = [](const std::vector<int64_t>& image, const std::string& windows) {
+    Spelled spelled;
+    spelled.build.input("x", {"N", "27", windows}).integers("image", image).integers("window", {3, 3});
+    onnx::NodeProto& node = spelled.node("Col2Im", {"x", "image", "window"});
+    ModelBuilder::ints(node, "strides", {2, 2});
+    ModelBuilder::ints(node, "pads", {1, 1, 1, 1});
+    return spelled.said();
+  };
+  CHECK(said({16, 16}, "64") == "Reshape ConvTranspose Reshape [N,3,16,16]");
+  CHECK(said({15, 16}, "64") == "Reshape ConvTranspose Reshape [N,3,15,16]");
+  CHECK_THAT(said({14, 16}, "64"), Contains("4: node 'node' (Col2Im): its input is [N,27,64] for 7 by 8 windows"));
+}
+
+TEST_CASE("Clip of whole numbers is Max and Min") {
+  const auto said = [](const std::vector<std::string>& bounds) {
+    Spelled spelled;
+    spelled.build.input("x", {"N", "6"}).constant_scalar("one", 1).constant_scalar("five", 5);
+    onnx::NodeProto& largest = spelled.build.node("ArgMax", {"x"}, {"i"});
+    ModelBuilder::integer(largest, "axis", 1);
+    std::vector<std::string> inputs = {"i"};
+    inputs.insert(inputs.end(), bounds.begin(), bounds.end());
+    spelled.build.node("Clip", inputs, {"clipped"});
+    ModelBuilder::integer(spelled.node("Cast", {"clipped"}), "to", onnx::TensorProto::FLOAT);
+    return spelled.said();
+  };
+  CHECK(said({"one", "five"}) == "ArgMax Max Min Cast [N,1]");
+  CHECK(said({"one"}) == "ArgMax Max Cast [N,1]");
+  CHECK(said({"", "five"}) == "ArgMax Min Cast [N,1]");
+}
+
+TEST_CASE("how often something is repeated may be a OneHot of what is known") {
+  Spelled spelled;
+  spelled.build.input("x", {"N", "1", "4"}).constant("axis", {1}).constant_scalar("rank", 3).constant("once_or", {1, 5});
+  spelled.build.node("OneHot", {"axis", "rank", "once_or"}, {"rows"});
+  spelled.build.constant("three", {3});
+  spelled.build.node("Reshape", {"rows", "three"}, {"repeats"});
+  spelled.node("Tile", {"x", "repeats"});
+  CHECK(spelled.said() == "Expand [N,5,4]");
 }
 
 TEST_CASE("Celu is a scaled Elu, and Tan is Sin divided by Cos") {

@@ -652,6 +652,20 @@ TEST_CASE("whole numbers, booleans and what is picked by them") {
   CHECK(Run("OneHot", {.inputs = {of(DataType::i64, 3), depth, constant(DataType::f32, {0, 2})}}, {{0, -1, 5}}).output() == Values{2, 0, 0, 0, 0, 2, 0, 0, 0});
 }
 
+TEST_CASE("of the largest elements nobody may want more than where they stand") {
+  const TensorDesc indices{.type = DataType::i64, .dims = {1, 3, 1}};
+  const KernelCall call{.name = "TopK",
+                        .attributes = {{"least", false}, {"last", false}},
+                        .operands = {read(f32({1, 4, 1})), absent(), write(indices)}};
+  std::vector<float> x = {1, 5, 3, 4};
+  std::vector<int64_t> at = {-1, -1, -1};
+  std::byte* const operands[] = {reinterpret_cast<std::byte*>(x.data()), nullptr,
+                                 reinterpret_cast<std::byte*>(at.data())};
+  make_kernel(call, "")->run({}, operands, nullptr);
+  backend::finish(nullptr);
+  CHECK(at == std::vector<int64_t>{1, 3, 2});
+}
+
 TEST_CASE("kernels by name refuse what they are not") {
   CHECK_THROWS_AS(make_kernel({.name = "Nothing"}, ""), KernelError);
   CHECK_THROWS_AS(make_kernel({.name = "SgdUpdate", .attributes = {{"speed", 1.0}}}, ""), KernelError);

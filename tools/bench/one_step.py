@@ -43,7 +43,7 @@ def without_dropout(model):
     """Every dropout with probability 0, also those that transformers calls as functions of their configuration's numbers."""
     import torch
     for module in model.modules():
-        if isinstance(module, torch.nn.modules.dropout._DropoutNd):
+        if isinstance(module, torch.nn.modules.dropout._DropoutNd) or type(module).__name__ == "StochasticDepth":
             module.p = 0.0
         for name, value in list(vars(module).items()):
             if isinstance(value, float) and ("drop" in name):

@@ -13,7 +13,6 @@
 #include "compiler/network/simplify/network_builder.h"
 #include "compiler/network/simplify/node_checks.h"
 #include "compiler/network/simplify/node_values.h"
-#include "compiler/network/simplify/numbered_rows.h"
 #include "compiler/network/simplify/padding.h"
 #include "compiler/network/simplify/spellings.h"
 #include "compiler/network/simplify/weight_roles.h"
@@ -120,12 +119,14 @@ Status NetworkBuilder::add_node(const ModelNode& source) {
     table_.alias(source.outputs[0], table_.find(source.inputs[0]));
     return {};
   }
+  if (is_of_onnx(source) && know_of_samples(source)) return {};
   if (is_of_onnx(source)) {
     if (auto known = fold(source, opset_, known_inputs(network_, table_, source))) {
       Entry& entry = table_[table_.define(source.outputs[0])];
       entry.known = std::move(known);
       return {};
     }
+    if (leave_to_readers(source)) return {};
   }
   if (is_of_onnx(source)) {
     if (auto empty = is_blocked(source) ? std::nullopt : empty_slice(network_, table_, source, opset_)) {
@@ -137,14 +138,6 @@ Status NetworkBuilder::add_node(const ModelNode& source) {
       table_.alias(source.outputs[0], table_.find(less->inputs[0]));
       return {};
     }
-  }
-  if (auto numbered = is_blocked(source) ? std::nullopt : number_rows(network_, table_, source)) {
-    table_[table_.define(source.outputs[0])].numbered = std::move(numbered);
-    return {};
-  }
-  if (auto dims = is_blocked(source) ? std::nullopt : shape_of_numbers(model_, uses_, table_, source)) {
-    table_[table_.define(source.outputs[0])].numbered = NumberedRows{.dims = std::move(*dims)};
-    return {};
   }
   if (source.op == "SplitToSequence" && is_of_onnx(source)) return add_sequence(source);
   if (source.op == "SequenceAt" && is_of_onnx(source) && take_from_sequence(source)) return {};

@@ -185,21 +185,23 @@ std::vector<ModelNode> stretch_constants(const ModelNode& source, ValueTable& ta
     if (with_samples != 1 || (entry.known->real() && entry.known->element != ElementType::f32)) continue;
     if (std::any_of(entry.known->ints.begin(), entry.known->ints.end(), [](Dim item) { return item.batch; })) continue;
     std::string one = source.inputs[i] + "/number";
-    if (entry.known->splat()) {
+    const bool in_rows = dims[0].batch && dims[0].value > 1;
+    if (entry.known->splat())
       add_fitted(table, one, {.element = entry.known->element, .ints = entry.known->ints, .reals = entry.known->reals});
-    } else if (dims[0].batch && dims[0].value > 1) {
+    if (in_rows) {
       // Several rows for each sample: [m·N, d…] is [N, m, d…] under other dimensions.
       KnownValue first = *entry.known;
       first.dims[0].batch = false;
       first.dims.insert(first.dims.begin(), Dim{1});
-      one = add_fitted(table, source.inputs[i] + "/of_one_sample", first);
+      if (!first.splat()) one = add_fitted(table, source.inputs[i] + "/of_one_sample", first);
       first.dims[0] = kBatch;
       const std::string of_samples = source.inputs[i] + "/of_samples";
       nodes.push_back(shaped(table, "Expand", one, first.dims, of_samples));
       nodes.push_back(shaped(table, "Reshape", of_samples, dims, source.inputs[i]));
       stretched.insert(source.inputs[i]);
       continue;
-    } else {
+    }
+    if (!entry.known->splat()) {
       if (std::none_of(dims.begin(), dims.end(), [](Dim dim) { return dim == kBatch; })) continue;
       KnownValue first = *entry.known;
       std::replace(first.dims.begin(), first.dims.end(), kBatch, Dim{1});

@@ -18,6 +18,7 @@
 #include "compiler/network/simplify/node_inputs.h"
 #include "compiler/network/simplify/options.h"
 #include "compiler/network/simplify/random_mask.h"
+#include "compiler/network/simplify/sample_indices.h"
 #include "compiler/network/simplify/spellings.h"
 #include "compiler/network/simplify/unsupported.h"
 #include "compiler/network/simplify/values.h"
@@ -57,6 +58,8 @@ class NetworkBuilder {
   Status add_mask(const ModelNode& source, const RandomMask& mask);
   Status add_sequence(const ModelNode& source);
   bool take_from_sequence(const ModelNode& source);
+  bool know_of_samples(const ModelNode& source);
+  bool leave_to_readers(const ModelNode& source);
 
   Status add_operator(const ModelNode& source);
   Status place(const ModelNode& source, const Op& op);
@@ -83,6 +86,7 @@ class NetworkBuilder {
   int masks_followed_ = 0;
   bool fixes_batch_ = false;
   std::unordered_map<ValueTable::Index, std::vector<std::string>> sequences_ = {};  // empty: of what is not supported
+  std::unordered_map<std::string, SampleIndices> sample_indices_ = {};  // of values that are no nodes
   GraphUses uses_ = {};
   std::unordered_map<std::string, std::vector<int64_t>> absorbed_ = {};  // output of a Pad that is none → its zeros
   std::map<std::string, int> node_names_ = {};

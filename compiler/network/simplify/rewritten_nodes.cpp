@@ -38,13 +38,13 @@ Result<bool> NetworkBuilder::add_spelled(const ModelNode& source) {
                                                                  : table_.known(index(i));
                      },
                  .computed = [&](size_t i) { return !table_[index(i)].initializer && !table_[index(i)].known; },
-                 .numbered =
-                     [&](size_t i) {
-                       const Entry& entry = table_[index(i)];
-                       return entry.numbered ? &*entry.numbered : nullptr;
-                     },
                  .element = [&](size_t i) { return element_of(network_, table_[index(i)]); },
-                 .rows = [&](size_t i) { return rows_of(model_, uses_, table_, source.inputs[i]); }});
+                 .rows = [&](size_t i) { return rows_of(model_, uses_, table_, source.inputs[i]); },
+                 .of_samples =
+                     [&](size_t i) {
+                       const auto found = sample_indices_.find(source.inputs[i]);
+                       return found == sample_indices_.end() ? nullptr : &found->second;
+                     }});
   if (!nodes.ok()) {
     if (nodes.error().code != ExitCode::unsupported) return nodes.error();
     unsupported_.add_message(nodes.error().message);
@@ -69,6 +69,33 @@ Result<bool> NetworkBuilder::add_spelled(const ModelNode& source) {
     };
     if (!output.empty() && std::none_of(nodes->begin(), nodes->end(), makes)) table_.define(output);
   }
+  return true;
+}
+
+// What was written down for the samples of an example, brought to the samples.
+bool NetworkBuilder::know_of_samples(const ModelNode& source) {
+  if ((source.op != "Expand" && source.op != "Max") || is_blocked(source)) return false;
+  auto known = expanded_to_samples(table_, source, exported_batch_);
+  if (!known) known = larger_shape(table_, source, exported_batch_);
+  if (known) table_[table_.define(source.outputs[0])].known = std::move(known);
+  return known.has_value();
+}
+
+// Indices that begin with the number of their sample: no node makes them, and what picks by them does without.
+bool NetworkBuilder::leave_to_readers(const ModelNode& source) {
+  if (is_blocked(source)) return false;
+  const std::string like = input_of_that_shape(model_, uses_, table_, source, exported_batch_);
+  if (!like.empty()) {
+    table_.alias(source.outputs[0], table_.find(like));
+    return true;
+  }
+  auto indices = sample_indices(model_, uses_, table_, source, exported_batch_);
+  if (!indices) return false;
+  if (indices->length > 0)
+    table_.alias(source.outputs[0], table_.find(indices->parts[0]));  // whose shape may be read
+  else
+    table_.define(source.outputs[0]);
+  sample_indices_[source.outputs[0]] = std::move(*indices);
   return true;
 }
 

@@ -34,7 +34,7 @@ class Writer {
   std::optional<int64_t> exported_batch() const { return spelling_.exported_batch; }
   bool follow() const { return spelling_.follow(); }
   std::vector<Rows> rows(size_t i) const { return input(i).empty() ? std::vector<Rows>{} : spelling_.rows(i); }
-  const NumberedRows* numbered(size_t i) const { return input(i).empty() ? nullptr : spelling_.numbered(i); }
+  const SampleIndices* of_samples(size_t i) const { return input(i).empty() ? nullptr : spelling_.of_samples(i); }
   const Dims* dims(size_t i) const { return input(i).empty() ? nullptr : spelling_.dims(i); }
   const Dims& x() const { return *spelling_.dims(0); }
   const KnownValue* known(size_t i) const { return input(i).empty() ? nullptr : spelling_.known(i); }
@@ -150,6 +150,8 @@ Result<Nodes> rotary_embedding(Writer& w);
 Result<Nodes> tensor_scatter(Writer& w);
 Result<Nodes> pad(Writer& w);
 Result<Nodes> resize(Writer& w);
+Result<Nodes> affine_grid(Writer& w);
+Result<Nodes> col2im(Writer& w);
 Result<Nodes> resize_volume(Writer& w);
 Result<Nodes> tile(Writer& w);
 Result<Nodes> class_loss_of_probabilities(Writer& w);

@@ -139,6 +139,16 @@ Result<Nodes> spell_reduce_sum(Writer& w) {
   return w.finish();
 }
 
+// Of whole numbers (the length of a text, at least 1): Max, then Min.
+Result<Nodes> spell_clip(Writer& w) {
+  if (w.element(0) != ElementType::i64 && w.element(0) != ElementType::i32) return Nodes{};
+  std::string clipped = w.input(0);
+  if (!w.input(1).empty()) clipped = w.write("Max", {clipped, w.input(1)});
+  if (!w.input(2).empty()) clipped = w.write("Min", {clipped, w.input(2)});
+  if (clipped == w.input(0)) w.write("Identity", {clipped});
+  return w.finish();
+}
+
 Result<Nodes> spell_global_max_pool(Writer& w) {
   if (w.x().size() < 3) return w.invalid("its input is " + to_string(w.x()) + ", not samples by channels by pixels");
   Ints window;
@@ -284,10 +294,13 @@ using SpellingRule = Result<Nodes> (*)(Writer&);
 
 const std::map<std::string_view, SpellingRule>& spelling_rules() {
   static const std::map<std::string_view, SpellingRule> table = {
+      {"AffineGrid", spelling::affine_grid},
       {"Attention", spelling::attention},
       {"AveragePool", widen},
       {"BatchNormalization", spell_batch_normalization},
       {"Celu", spell_celu},
+      {"Clip", spell_clip},
+      {"Col2Im", spelling::col2im},
       {"Conv", widen},
       {"ConvTranspose", widen},
       {"DepthToSpace", spell_depth_and_space},

@@ -8,9 +8,11 @@
 //   PRelu     Relu(x) + slope · (x - Relu(x))          Mish     x · Tanh(Softplus(x))          Selu     gamma · Elu(x)
 //   GlobalMaxPool     MaxPool          DepthToSpace, SpaceToDepth     Reshape, Transpose, Reshape
 //   Einsum     ReduceSum, Transpose, Reshape, MatMul, Mul
-//   Gather, GatherND of a row of each sample     Unsqueeze, Expand, GatherElements, Squeeze
 //   Gather by numbers that are the same for each sample, GatherND by known ones     Reshape, Gather
-//   ScatterND of one known number at known places     Where
+//   Gather, GatherND, ScatterND by the samples' numbers and others     GatherElements, ScatterElements
+//   ScatterND of one known number at known places     Where          of others     Split, Concat; Gather, Where
+//   AffineGrid     MatMul with the places of an even grid          Col2Im     ConvTranspose of each channel
+//   Clip of whole numbers     Max, Min
 //   ReduceSumSquare, ReduceL2     ReduceSum of x · x, Sqrt          ReduceL1     ReduceSum of Abs
 //   ReduceSum of whole numbers     CumSum, Slice
 //   ReduceLogSum     Log of ReduceSum          Celu     alpha · Elu(x / alpha)          Tan     Sin / Cos
@@ -32,7 +34,7 @@
 
 #include "compiler/ir/model.h"
 #include "compiler/ir/known_value.h"
-#include "compiler/network/simplify/values.h"
+#include "compiler/network/simplify/sample_indices.h"
 #include "compiler/support/status.h"
 
 namespace plimsoll {
@@ -54,10 +56,11 @@ struct Spelling {
   std::function<const Dims*(size_t)> dims;
   std::function<const KnownValue*(size_t)> known;
   std::function<bool(size_t)> computed;   // neither an initializer nor known
-  std::function<const NumberedRows*(size_t)> numbered;
   std::function<ElementType(size_t)> element;  // of u8 and booleans that are computed: undefined
   // Of an input that is rows of others, cut, put one behind the other and seen as [1, rows, …]: whose. Empty: it is not.
   std::function<std::vector<Rows>(size_t)> rows;
+  // Of an input that was put together of the samples' numbers and others; null: it was not.
+  std::function<const SampleIndices*(size_t)> of_samples;
 };
 
 // What is written for the node; the last of them has its name and makes its output. Empty: the operator itself.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compiler/network/simplify/progression.h"
-#include "compiler/network/simplify/spelling_writer.h"
+#include "compiler/network/simplify/spellings_within_samples.h"
 
 namespace plimsoll::spelling {
 namespace {
@@ -97,31 +97,6 @@ std::optional<Nodes> gather_within_samples(Writer& w, const KnownValue& indices)
   return w.finish();
 }
 
-// x[arange(N), i]: of each sample the row that its index names. `x` is [samples, rows, …].
-Result<Nodes> gather_numbered(Writer& w, const NumberedRows& numbered) {
-  const bool pairs = numbered.stride == 0;
-  const Dims& given = w.x();
-  const bool fits = !numbered.index.empty() && !given.empty() &&
-                    (pairs ? given.size() > 1 && given[0] == kBatch && !given[1].batch : given[0] == Dim{numbered.stride, true});
-  const int64_t by_itself = w.integer(pairs ? "batch_dims" : "axis", 0);
-  if (!fits || by_itself != 0) return w.unsupported(fmt::format("what numbers the samples does not pick a row of each of {}", to_string(given)));
-  const int64_t rows = pairs ? given[1].value : numbered.stride;
-  Ints whole = {-1, rows}, one = {-1, 1};
-  for (size_t i = pairs ? 2 : 1; i < given.size(); ++i) {
-    whole.push_back(given[i].value);
-    one.push_back(given[i].value);
-  }
-  const std::string x = pairs ? w.input(0) : w.write("Reshape", {w.input(0)}, "shape", whole);
-  Ints behind;
-  for (int64_t axis = pairs ? 2 : 1; axis < static_cast<int64_t>(one.size()); ++axis) behind.push_back(axis);
-  std::string index = behind.empty() ? numbered.index : w.write("Unsqueeze", {numbered.index}, "axes", behind);
-  if (one.size() > 2) index = w.write("Expand", {index, w.integers(one, {{static_cast<int64_t>(one.size())}})});
-  const std::string row = w.write("GatherElements", {x, index});
-  w.set_integer("axis", 1);
-  w.write("Squeeze", {row}, "axes", {1});
-  return w.finish();
-}
-
 }  // namespace
 
 Result<Nodes> cast_like(Writer& w) {
@@ -146,7 +121,7 @@ Result<Nodes> random_like(Writer& w) {
 
 // By numbers that are the same within each sample: of what lies in rows of samples then (as torch's exporter writes as_strided).
 Result<Nodes> gather(Writer& w) {
-  if (const NumberedRows* numbered = w.numbered(1)) return gather_numbered(w, *numbered);
+  if (const SampleIndices* indices = w.of_samples(1)) return gather_of_samples(w, *indices);
   const KnownValue* indices = w.known(1);
   if (!indices) return Nodes{};
   const int64_t axis = w.integer("axis", 0);
@@ -182,10 +157,14 @@ Result<Nodes> gather(Writer& w) {
 // Along its first axes at once: those as one.
 Result<Nodes> gather_nd(Writer& w) {
   const auto unsupported = [&](const std::string& why) { return Error{ExitCode::unsupported, fmt::format("{}: {}", describe(w.node()), why)}; };
-  if (const NumberedRows* numbered = w.numbered(1)) return gather_numbered(w, *numbered);
+  if (const SampleIndices* indices = w.of_samples(1)) return gather_nd_of_samples(w, *indices);
   const KnownValue* indices = w.known(1);
   if (indices)
     if (auto nodes = gather_within_samples(w, *indices)) return *nodes;
+  // Of each sample by its own numbers.
+  const Dims* given = indices ? nullptr : w.dims(1);
+  if (given && w.integer("batch_dims", 0) == 1 && given->size() > 1 && (*given)[0] == kBatch && given->back() == Dim{1})
+    return gather_nd_of_samples(w, {.parts = {w.input(1)}, .dims = Dims(given->begin(), given->end() - 1)});
   // The same for each sample, and stored for one of them.
   const bool alike = indices && indices->alike_for_each_sample() && !indices->splat();
   if (!indices || indices->real() || (indices->depends_on_batch() && !alike) || indices->dims.empty())
@@ -228,43 +207,77 @@ bool writes_all_samples(const Writer& w, const KnownValue& indices) {
          indices.dims == Dims{kBatch, {1}} && indices.steps.size() == 2 && indices.steps[0] == 1 && indices.ints[0] == Dim{0};
 }
 
+// Indices [samples, …, depth] that begin with the number of the sample and go on alike for each: where they are within one.
+std::optional<Ints> places_within_sample(const Writer& w, const KnownValue& indices) {
+  const Dims& x = w.x();
+  if (indices.real() || indices.dims.empty() || x.empty() || x[0] != kBatch) return std::nullopt;
+  if (indices.dims.back().batch || static_cast<size_t>(indices.dims.back().value) > x.size()) return std::nullopt;
+  if (indices.probes.size() > 1 && indices.dims[0] == kBatch) return picks_within_sample(indices.probes[1], 2, x);
+  if (indices.depends_on_batch() || !indices.steps.empty() || !w.exported_batch()) return std::nullopt;
+  return picks_within_sample(indices, *w.exported_batch(), x);
+}
+
+// Where along the first axes as one.
+Result<Ints> known_places(const Writer& w, const KnownValue& indices, size_t depth) {
+  Ints places;
+  for (size_t i = 0; i + depth <= static_cast<size_t>(*indices.elements()); i += depth) {
+    int64_t at = 0;
+    for (size_t axis = 0; axis < depth; ++axis) {
+      const int64_t size = w.x()[axis].value, given = indices.integer(i + axis).value;
+      if (given < -size || given >= size)
+        return w.invalid(fmt::format("index {} is outside of axis {} of {}", given, axis, to_string(w.x())));
+      at = at * size + (given < 0 ? given + size : given);
+    }
+    places.push_back(at);
+  }
+  return places;
+}
+
+bool is_one_number(const KnownValue* updates) {
+  return updates && updates->real() && !updates->reals.empty() &&
+         std::all_of(updates->reals.begin(), updates->reals.end(), [&](double item) { return item == updates->reals[0]; });
+}
+
 }  // namespace
 
 // One number at known places: where they are, that number instead (Swin v2 zeroes a part of its biases so).
 Result<Nodes> scatter_nd(Writer& w) {
-  const auto unsupported = [&](const std::string& why) { return Error{ExitCode::unsupported, fmt::format("{}: {}", describe(w.node()), why)}; };
+  if (const SampleIndices* of_samples = w.of_samples(1)) return scatter_nd_of_samples(w, *of_samples);
   const KnownValue *indices = w.known(1), *updates = w.known(2);
   if (indices && writes_all_samples(w, *indices)) {
     w.write("Identity", {w.input(2)});
     return w.finish();
   }
-  if (!indices || indices->real() || indices->depends_on_batch() || indices->dims.empty()) return unsupported("its indices are not known while compiling");
-  if (w.text("reduction", "none") != "none") return unsupported("adds or multiplies what is there");
-  if (!updates || !updates->real() || updates->reals.empty() || std::any_of(updates->reals.begin(), updates->reals.end(), [&](double item) { return item != updates->reals[0]; }))
-    return unsupported("what it writes is not one number that is known while compiling");
+  const Dims& x = w.x();
+  if (const auto at = indices ? places_within_sample(w, *indices) : std::nullopt) {
+    const size_t depth = static_cast<size_t>(indices->dims.back().value);
+    KnownPlaces places{.axis = 1, .around = {-1, 1}};
+    for (size_t i = 1; i < x.size(); ++i) (i < depth ? places.length : places.around[1]) *= x[i].value;
+    if (places.length > kKnownLimit) return w.unsupported(fmt::format("picks of {} places", places.length));
+    return scatter_known(w, *at, places);
+  }
+  if (!indices || indices->real() || indices->depends_on_batch() || indices->dims.empty())
+    return w.unsupported("its indices are not known while compiling");
   const size_t depth = static_cast<size_t>(indices->dims.back().value);
-  if (depth < 1 || depth > w.x().size()) return w.invalid(fmt::format("writes along {} axes of {}", depth, to_string(w.x())));
-  Dims dims(w.x().begin(), w.x().begin() + static_cast<int64_t>(depth));
-  int64_t count = 1;
-  for (const Dim dim : dims) {
-    if (dim.batch) return unsupported("writes into samples by number");
-    count *= dim.value;
+  if (depth < 1 || depth > x.size()) return w.invalid(fmt::format("writes along {} axes of {}", depth, to_string(x)));
+  KnownPlaces places;
+  for (size_t i = 0; i < depth; ++i) {
+    if (x[i].batch) return w.unsupported("writes into samples by number");
+    places.length *= x[i].value;
   }
-  if (count > kKnownLimit) return unsupported(fmt::format("picks of {} places", count));
-  dims.resize(w.x().size(), Dim{1});
-  std::vector<Dim> written(static_cast<size_t>(count), Dim{0});
-  for (size_t i = 0; i + depth <= static_cast<size_t>(*indices->elements()); i += depth) {
-    int64_t at = 0;
-    for (size_t axis = 0; axis < depth; ++axis) {
-      const int64_t size = w.x()[axis].value, given = indices->integer(i + axis).value;
-      if (given < -size || given >= size) return w.invalid(fmt::format("index {} is outside of axis {} of {}", given, axis, to_string(w.x())));
-      at = at * size + (given < 0 ? given + size : given);
-    }
-    written[static_cast<size_t>(at)] = {1};
+  if (places.length > kKnownLimit) return w.unsupported(fmt::format("picks of {} places", places.length));
+  PLIMSOLL_ASSIGN(const Ints at, known_places(w, *indices, depth));
+  if (w.text("reduction", "none") != "none" || !is_one_number(updates)) {
+    for (size_t i = depth; i < x.size(); ++i) places.around.push_back(x[i].batch ? -1 : x[i].value);
+    return scatter_known(w, at, places);
   }
-  const std::string places = w.constant({.element = ElementType::boolean, .dims = dims, .ints = std::move(written)});
+  Dims dims(x.begin(), x.begin() + static_cast<int64_t>(depth));
+  dims.resize(x.size(), Dim{1});
+  std::vector<Dim> written(static_cast<size_t>(places.length), Dim{0});
+  for (const int64_t place : at) written[static_cast<size_t>(place)] = {1};
+  const std::string mask = w.constant({.element = ElementType::boolean, .dims = dims, .ints = std::move(written)});
   const std::string number = w.number(static_cast<float>(updates->reals[0]));
-  w.write("Where", {places, number, w.input(0)});
+  w.write("Where", {mask, number, w.input(0)});
   return w.finish();
 }
 

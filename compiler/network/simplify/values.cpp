@@ -76,7 +76,6 @@ bool ValueTable::is_constant(const ModelTensor& initializer) {
 const Dims* ValueTable::dims(Index index) {
   const Entry& entry = entries_[index];
   if (entry.unsupported) return nullptr;
-  if (entry.numbered) return &entry.numbered->dims;
   if (entry.known) return &entry.known->dims;
   if (entry.initializer) {
     Dims& dims = initializer_dims_[index];
@@ -103,8 +102,6 @@ Result<ValueId> ValueTable::as_data(Index index, Slot slot) {
   Entry& entry = entries_[index];
   if (entry.data.valid()) return entry.data;
   const std::string what = fmt::format("{} '{}'", entry.initializer ? "initializer" : "constant", entry.name);
-  if (entry.numbered)
-    return Error{ExitCode::unsupported, fmt::format("'{}' numbers the samples; only a Gather or GatherND of their rows may read it", entry.name)};
   if (!entry.initializer && !entry.known)
     return Error{ExitCode::unsupported, fmt::format("'{}' is read but has no data", entry.name)};
 

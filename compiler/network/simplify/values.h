@@ -17,13 +17,6 @@
 
 namespace plimsoll {
 
-// A row of each sample, by an index within the sample (numbered_rows.h).
-struct NumberedRows {
-  std::string index = {};
-  int64_t stride = 0;  // rows of each sample: stride · sample + index. 0: pairs of a sample's number and an index
-  Dims dims = {};
-};
-
 // What a name of the graph stands for. A value enters the network when a node reads it, as data, as a constant or both.
 struct Entry {
   std::string name = {};
@@ -31,7 +24,6 @@ struct Entry {
   std::optional<KnownValue> known = {};
   bool unsupported = false;  // its maker is not supported; everything behind it is only looked at for its name
   bool perhaps_known = false;  // a shape or what is computed of shapes: had its maker's inputs types, it would be known
-  std::optional<NumberedRows> numbered = {};  // of what no kernel computes: an empty index where only the shape is read
   ValueId data = {};
   ValueId constant = {};
 };

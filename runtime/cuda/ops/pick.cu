@@ -86,7 +86,7 @@ PLIMSOLL_CUDA_KERNEL(ArgPick, {
 PLIMSOLL_CUDA_KERNEL(TopK, {
   cuda::need_plain(operands);
   const TensorDesc& desc = operands[0].tensor;
-  const int64_t k = operands[1].tensor.dim(1);
+  const int64_t k = operands[2].tensor.dim(1);  // the values may be absent
   return by_type(desc.type, [&](auto zero) -> std::unique_ptr<Kernel> {
     using T = decltype(zero);
     return cuda::kernel([k, least = attrs.least, n = desc.dim(1), inner = desc.dim(2), lines = desc.dim(0) * desc.dim(2)](

@@ -51,7 +51,7 @@ std::vector<Algorithm> TopK::algorithms(const Attrs&, std::span<const OperandDes
 
 std::unique_ptr<Kernel> TopK::make(const Attrs& attrs, std::span<const OperandDesc> operands, std::string_view) {
   const TensorDesc& desc = operands[0].tensor;
-  const int64_t k = operands[1].tensor.dim(1);
+  const int64_t k = operands[2].tensor.dim(1);  // the values may be absent
   return by_type(desc.type, [&](auto zero) -> std::unique_ptr<Kernel> {
     using T = decltype(zero);
     return host::flat_kernel([least = attrs.least, outer = desc.dim(0), n = desc.dim(1), inner = desc.dim(2), k](const RunContext&,
