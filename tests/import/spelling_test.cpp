@@ -288,6 +288,18 @@ TEST_CASE("windows are added up by a ConvTranspose of each channel") {
   CHECK_THAT(said({14, 16}, "64"), Contains("4: node 'node' (Col2Im): its input is [N,27,64] for 7 by 8 windows"));
 }
 
+TEST_CASE("what is spelled out has the inputs that ONNX gives it") {
+  const auto said = [](const char* op, const std::vector<std::string>& inputs) {
+    Spelled spelled;
+    spelled.build.input("x", {"N", "6"}).integers("places", {1});
+    spelled.node(op, inputs);
+    return spelled.said();
+  };
+  CHECK_THAT(said("CastLike", {"x"}), Contains("4: node 'node' (CastLike): has 1 input, it needs 2"));
+  CHECK_THAT(said("ScatterND", {"x", "places"}), Contains("4: node 'node' (ScatterND): has 2 inputs, it needs 3"));
+  CHECK_THAT(said("AffineGrid", {"x"}), Contains("4: node 'node' (AffineGrid): has 1 input, it needs 2"));
+}
+
 TEST_CASE("Clip of whole numbers is Max and Min") {
   const auto said = [](const std::vector<std::string>& bounds) {
     Spelled spelled;

@@ -29,7 +29,9 @@ class Writer {
     return i < node().inputs.size() ? node().inputs[i] : std::string();
   }
   bool is_computed(size_t i) const { return !input(i).empty() && spelling_.computed(i); }
-  ElementType element(size_t i) const { return spelling_.element(i); }
+  ElementType element(size_t i) const {
+    return input(i).empty() ? ElementType::undefined : spelling_.element(i);
+  }
   int64_t batch() const { return spelling_.batch; }
   std::optional<int64_t> exported_batch() const { return spelling_.exported_batch; }
   bool follow() const { return spelling_.follow(); }
