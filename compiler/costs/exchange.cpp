@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/costs/reuse.h"
+#include "compiler/ir/attributes_json.h"
 #include "compiler/ir/json_reader.h"
 
 namespace plimsoll {
@@ -33,16 +34,11 @@ Json operand_json(const Operand& operand, int64_t samples, int64_t reuse) {
 }
 
 std::string task_json(const Task& task, int64_t samples, const std::vector<int64_t>& reuse) {
-  Json attributes = Json::object(), operands = Json::array();
-  for (const Attribute& attribute : task.attributes) {
-    std::visit([&](const auto& value) { attributes[attribute.name] = value; }, attribute.value);
-    const double* real = std::get_if<double>(&attribute.value);
-    if (real && std::isinf(*real)) attributes[attribute.name] = *real < 0 ? "-inf" : "inf";  // no number of JSON
-  }
+  Json operands = Json::array();
   for (size_t i = 0; i < task.operands.size(); ++i) operands.push_back(operand_json(task.operands[i], samples, reuse[i]));
   return dump({{"signature", signature(task, samples)},
                {"kernel", task.kernel},
-               {"attributes", std::move(attributes)},
+               {"attributes", json_of(task.attributes)},
                {"operands", std::move(operands)}});
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <thread>
+#include <utility>
 
 #include "compiler/costs/cache.h"
 #include "compiler/costs/subprocess.h"
@@ -23,31 +25,61 @@ namespace fs = std::filesystem;
 constexpr const char* kBuilt = "built";
 constexpr size_t kLinesOfFailure = 20;
 
-// Held until the end of the process that makes a trainer, however it ends.
+std::string lock_of(const std::string& directory) { return directory + ".making"; }
+
+// Locks the file `path` while it lives, and deletes it at the end. A killed process leaves the file, without the lock.
 class MakingLock {
  public:
-  static Result<MakingLock> take(const std::string& path, const Messages& messages) {
-    const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (descriptor < 0) return Error{ExitCode::unwritable_output, fmt::format("cannot write '{}': {}", path, std::strerror(errno))};
-    if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-      messages.note("another process makes the same trainer; waiting for it");
-      while (::flock(descriptor, LOCK_EX) != 0)
-        if (errno != EINTR) break;
+  enum class IfTaken { wait, give_up };
+
+  // Without a descriptor: another process holds the lock, and IfTaken::give_up.
+  static Result<MakingLock> take(const std::string& path, IfTaken if_taken, const Messages& messages = {}) {
+    for (;;) {
+      const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+      if (descriptor < 0)
+        return Error{ExitCode::unwritable_output, fmt::format("cannot write '{}': {}", path, std::strerror(errno))};
+      MakingLock lock(path, descriptor);
+      if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        if (if_taken == IfTaken::give_up) return lock.without();
+        messages.note("another process is making the same trainer; waiting for it");
+        while (::flock(descriptor, LOCK_EX) != 0 && errno == EINTR) {
+        }
+      }
+      // Its holder deleted the file meanwhile: a third process may have made another one of that name.
+      if (lock.is_at_path()) return lock;
+      lock.without();
     }
-    return MakingLock(descriptor);
   }
-  MakingLock(MakingLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  MakingLock(MakingLock&& other) noexcept
+      : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
   MakingLock& operator=(MakingLock&&) = delete;
   ~MakingLock() {
-    if (descriptor_ >= 0) ::close(descriptor_);
+    if (descriptor_ < 0) return;
+    ::unlink(path_.c_str());
+    ::close(descriptor_);
   }
+  bool is_held() const { return descriptor_ >= 0; }
 
  private:
-  explicit MakingLock(int descriptor) : descriptor_(descriptor) {}
+  MakingLock(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+
+  // Leaves the file to its holder.
+  MakingLock without() {
+    ::close(std::exchange(descriptor_, -1));
+    return std::move(*this);
+  }
+  bool is_at_path() const {
+    struct stat ours, there;
+    return ::fstat(descriptor_, &ours) == 0 && ::stat(path_.c_str(), &there) == 0 && ours.st_dev == there.st_dev &&
+           ours.st_ino == there.st_ino;
+  }
+
+  std::string path_;
   int descriptor_;
 };
 
-// The libraries of this Plimsoll, in a build tree or installed: linking them takes seconds, building them a minute or more.
+// Where this Plimsoll's runtime libraries are, in a build tree or installed; "": nowhere, and the trainer's project builds
+// its own copy of the sources, which takes a minute or more.
 std::string built_runtime(const TrainerToMake& trainer) {
   std::error_code failed;
   const fs::path self = fs::read_symlink("/proc/self/exe", failed);
@@ -71,7 +103,8 @@ bool is_installed(const std::string& program) {
 std::vector<std::string> last_lines(const std::string& text) {
   std::vector<std::string> lines;
   for (size_t end = text.size(); end > 0 && lines.size() < kLinesOfFailure;) {
-    const size_t begin = text.rfind('\n', end - 1), first = begin == text.npos ? 0 : begin + 1;
+    const size_t begin = text.rfind('\n', end - 1);
+    const size_t first = begin == text.npos ? 0 : begin + 1;
     if (first < end) lines.push_back(text.substr(first, end - first));
     end = begin == text.npos ? 0 : begin;
   }
@@ -85,20 +118,24 @@ Status run_cmake(const std::vector<std::string>& arguments, const std::string& l
   PLIMSOLL_ASSIGN(const ProcessResult result, run_process(command));
   if (result.exit_code == 0) return {};
   const std::string output = result.output + result.errors;
-  Error error{ExitCode::environment, fmt::format("the trainer cannot be built: cmake ended with exit code {}", result.exit_code), last_lines(output)};
-  if (result.exit_code == 127) error.notes = {"cmake and a C++ compiler build it: apt install cmake ninja-build g++"};
-  else if (write_file(log, output).ok()) error.notes.push_back(fmt::format("all of it is in {}", log));
+  Error error{ExitCode::environment,
+              fmt::format("the trainer cannot be built: cmake ended with exit code {}", result.exit_code),
+              last_lines(output)};
+  if (result.exit_code == 127) error.notes = {"building needs cmake and a C++ compiler: apt install cmake ninja-build g++"};
+  else if (write_file(log, output).ok()) error.notes.push_back(fmt::format("the whole output is in {}", log));
   return error;
 }
 
 Status build(const TrainerToMake& trainer) {
   const std::string tree = trainer.directory + "/build", log = trainer.directory + "/build.log";
-  // What an earlier build found of another Plimsoll is not what is linked now.
+  // -U: CMake has cached where an earlier build found its libraries, and would link those of another Plimsoll.
   std::vector<std::string> configure = {"-S", trainer.directory, "-B", tree, "-U", "plimsoll_*_FILE"};
-  if (const std::string runtime = built_runtime(trainer); !runtime.empty()) configure.push_back("-DPLIMSOLL_RUNTIME=" + runtime);
+  if (const std::string runtime = built_runtime(trainer); !runtime.empty())
+    configure.push_back("-DPLIMSOLL_RUNTIME=" + runtime);
   if (!fs::exists(tree + "/CMakeCache.txt") && is_installed("ninja")) configure.insert(configure.end(), {"-G", "Ninja"});
   PLIMSOLL_TRY(run_cmake(configure, log));
-  return run_cmake({"--build", tree, "--parallel", std::to_string(std::max(1U, std::thread::hardware_concurrency()))}, log);
+  const std::string jobs = std::to_string(std::max(1U, std::thread::hardware_concurrency()));
+  return run_cmake({"--build", tree, "--parallel", jobs}, log);
 }
 
 std::string contents_when_built(const TrainerToMake& trainer) { return trainer.key + "\n" + trainer.command + "\n"; }
@@ -123,16 +160,27 @@ std::vector<KeptTrainer> kept_trainers(const std::string& directory) {
       while (!trainer.command.empty() && trainer.command.back() == '\n') trainer.command.pop_back();
     }
   }
-  std::sort(trainers.begin(), trainers.end(), [](const KeptTrainer& a, const KeptTrainer& b) { return a.path < b.path; });
+  std::ranges::sort(trainers, {}, &KeptTrainer::path);
   return trainers;
+}
+
+Result<bool> remove_trainer(const std::string& path) {
+  PLIMSOLL_ASSIGN(const MakingLock lock, MakingLock::take(lock_of(path), MakingLock::IfTaken::give_up));
+  if (!lock.is_held()) return false;
+  std::error_code failed;
+  fs::remove_all(path, failed);
+  if (failed) return Error{ExitCode::unwritable_output, fmt::format("cannot delete '{}': {}", path, failed.message())};
+  return true;
 }
 
 Status make_trainer(const TrainerToMake& trainer, const Messages& messages) {
   std::error_code failed;
   const fs::path parent = fs::path(trainer.directory).parent_path();
   if (!parent.empty()) fs::create_directories(parent, failed);
-  if (failed) return Error{ExitCode::unwritable_output, fmt::format("cannot make '{}': {}", parent.string(), failed.message())};
-  PLIMSOLL_ASSIGN(const MakingLock lock, MakingLock::take(trainer.directory + ".making", messages));
+  if (failed)
+    return Error{ExitCode::unwritable_output, fmt::format("cannot make '{}': {}", parent.string(), failed.message())};
+  PLIMSOLL_ASSIGN(const MakingLock lock,
+                  MakingLock::take(lock_of(trainer.directory), MakingLock::IfTaken::wait, messages));
   const std::string built = trainer.directory + "/" + kBuilt;
   if (const Result<std::string> there = read_file(built);
       there.ok() && *there == contents_when_built(trainer) && fs::exists(trainer.directory + "/build/train", failed))

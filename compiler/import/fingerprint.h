@@ -1,4 +1,4 @@
-// Whether a model file is the one of before: for caches.
+// Tells whether a model has changed since it was compiled, for the cache of trainers.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-// The SHA-256 of an .onnx file, and of each file with its weights the name, the size and the time of its last change.
+// The SHA-256 of the .onnx file, then the name, size and modification time of each file that holds its weights.
 // Errors: unreadable_input; invalid_model where it is no ONNX model.
 Result<std::string> fingerprint_of_model(const std::string& path);
 

@@ -33,9 +33,9 @@ std::string to_initializer(const Attributes& attributes) {
   std::string text;
   for (const Attribute& attribute : attributes) {
     const double* real = std::get_if<double>(&attribute.value);
-    const bool infinite = real && std::isinf(*real);
-    text += fmt::format("{}.{} = {}", text.empty() ? "" : ", ", attribute.name,
-                        infinite ? (*real < 0 ? "-kInfinity" : "kInfinity") : value_text(attribute.value, ", ", "{{{}}}"));
+    std::string value = value_text(attribute.value, ", ", "{{{}}}");
+    if (real && std::isinf(*real)) value = *real < 0 ? "-kInfinity" : "kInfinity";
+    text += fmt::format("{}.{} = {}", text.empty() ? "" : ", ", attribute.name, value);
   }
   return "{" + text + "}";
 }

@@ -31,16 +31,17 @@ BatchNormAttrs attrs_of(const NodeView& node) {
           .relu = has_relu(node)};
 }
 
-// All samples of an iteration are there at once, and their number is one like others.
+// The batch is never split into rounds: the number of samples is a constant.
 bool has_whole_batch(const Network& network) {
-  return std::any_of(network.nodes.begin(), network.nodes.end(), [](const Node& node) { return node.op == "WholeBatch"; });
+  return std::any_of(network.nodes.begin(), network.nodes.end(),
+                     [](const Node& node) { return node.op == "WholeBatch"; });
 }
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   for (size_t i = 0; i < 5; ++i)
     if (!node.has_input(i)) return node.invalid("needs x, scale, bias, running mean and running variance");
   const TensorType& x = node.input_type(0);
-  // What is computed of weights alone is computed in each round, and would move its statistics as often.
+  // A value computed from weights alone is computed again in every round, and its running statistics would move as often.
   if (x.rank() < 2 || x.dims[1].batch || (!x.dims[0].batch && !has_whole_batch(node.network())))
     return node.unsupported("input is " + to_string(x.dims) + ", not samples by channels");
   for (size_t i = 1; i < 5; ++i)

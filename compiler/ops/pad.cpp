@@ -180,8 +180,9 @@ std::vector<Sample> samples() {
   Sample parameter = sample("parameter", {{3}, {4}}, {1, 0, 0, -1}, 2);
   Sample edge_parameter = like("edge_parameter", "edge", {{3}, {4}}, {0, 2, 0, 1});
   parameter.inputs[0].kind = edge_parameter.inputs[0].kind = ValueKind::parameter;
-  Sample infinite = sample("infinite", {kBatch, {2}, {3}, {4}}, {0, 0, 0, 0, 0, 0, 1, 1}, -kInfinity);  // before a MaxPool
-  infinite.check_gradient = false;
+  // Before a MaxPool.
+  Sample infinite = sample("infinite", {kBatch, {2}, {3}, {4}}, {0, 0, 0, 0, 0, 0, 1, 1}, -kInfinity);
+  infinite.check_gradient = false;  // finite differences need finite values
   return {
       parameter,
       edge_parameter,

@@ -21,7 +21,7 @@ void forward(TaskBuilder& build) { forward_activation(build, attributes(build.no
 
 void backward(TaskBuilder& build) { backward_activation(build, Remembers::input, attributes(build.node()), 10); }
 
-// The exponents may be whole numbers (ALiBi's slopes are a power of 1, 2, 3, …).
+// Real numbers may have whole exponents: ALiBi's slopes are powers 1, 2, 3, … of one number.
 Known evaluate(const KnownCall& call) {
   const KnownValue *base = call.known(0), *exponent = call.known(1);
   if (!base || !exponent) return std::nullopt;
@@ -31,7 +31,8 @@ Known evaluate(const KnownCall& call) {
     real.element = base->element;
     for (const Dim item : std::exchange(real.ints, {})) real.reals.push_back(static_cast<double>(item.value));
   }
-  return evaluate_binary({call.inputs[0], {.known = &real}}, {.reals = [](double a, double b) { return std::pow(a, b); }});
+  return evaluate_binary({call.inputs[0], {.known = &real}},
+                         {.reals = [](double a, double b) { return std::pow(a, b); }});
 }
 
 std::vector<Sample> samples() {

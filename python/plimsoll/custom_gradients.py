@@ -1,13 +1,14 @@
-"""torch.autograd.Function in an export: ONNX holds its forward(), and has no place for its backward().
+"""Exports torch.autograd.Function: an ONNX file holds its forward(), and has no place for its backward().
 
-The trainer differentiates what the file holds. That is what the author wrote where backward() is the derivative of
-forward(), as in a GELU that saves memory. It is something else where it is not, as in a straight-through estimator. So each Function that a module uses is tried on the values of the example: its own
-backward() against PyTorch's derivative of its forward().
+The trainer differentiates what the file holds. Where backward() is the derivative of forward(), as in a GELU that saves
+memory, that gradient is the author's. Where it is not, as in a straight-through estimator, it would be another one. So
+each Function that a module uses is tried on the values of the example: its backward() is compared with PyTorch's
+derivative of its forward().
 """
 
 import contextlib
 
-TOLERANCE = 1e-3  # of single precision; a backward() that is meant to differ is off by far more
+TOLERANCE = 1e-3  # rounding in single precision is less, the difference of a backward() that is meant to differ is more
 
 
 class Functions:
@@ -20,9 +21,10 @@ class Functions:
 
 @contextlib.contextmanager
 def recorded(torch):
-    """While it lasts, forward() of every Function runs with gradients, as any other code, and its class is noted.
+    """Within it, the forward() of every Function runs with gradients on, as other code does, and its class is recorded.
 
-    PyTorch turns gradients off around forward(), which says nothing of the module: backward() makes the gradient.
+    PyTorch turns gradients off around forward() because backward() computes the gradient. It does not mean that the
+    module detaches anything.
     """
     functions = Functions()
 
@@ -43,7 +45,7 @@ def recorded(torch):
 
 
 def check(torch, model, arguments, functions):
-    """Raises ValueError where the backward() of a Function that was met is not the derivative of its forward()."""
+    """Raises ValueError if the backward() of a recorded Function is not the derivative of its forward()."""
     import copy
 
     if not functions.met:
@@ -68,9 +70,9 @@ def check(torch, model, arguments, functions):
         copy.deepcopy(model)(*arguments)
     for cls, distance in wrong.items():
         raise ValueError(
-            f"the gradient of {cls.__module__}.{cls.__qualname__} is lost: its backward() is not the derivative of its "
-            f"forward() ({100 * distance:.2g} % apart), and ONNX has no place for it. Write the module so that PyTorch's own "
-            "derivative is the one that is meant; a straight-through estimator of f is x + (f(x) - x).detach()"
+            f"{cls.__module__}.{cls.__qualname__} cannot be exported: its backward() is not the derivative of its "
+            f"forward() ({100 * distance:.2g} % apart), and ONNX has no place for it. Write forward() so that its "
+            "derivative is the gradient that is meant; a straight-through estimator of f is x + (f(x) - x).detach()"
         )
 
 
@@ -85,7 +87,8 @@ def _distance(torch, cls, forward):
 
     def leaves(args):
         return tuple(
-            a.detach().clone().requires_grad_() if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in args
+            a.detach().clone().requires_grad_() if isinstance(a, torch.Tensor) and a.is_floating_point() else a
+            for a in args
         )
 
     def gradients(call, args, mode):
@@ -93,8 +96,8 @@ def _distance(torch, cls, forward):
         seed = torch.random.get_rng_state()
         with mode:
             results = call(*args)
-        results = [r for r in (results if isinstance(results, (tuple, list)) else (results,)) if isinstance(r, torch.Tensor)]
-        results = [r for r in results if r.requires_grad]
+        results = results if isinstance(results, (tuple, list)) else (results,)
+        results = [r for r in results if isinstance(r, torch.Tensor) and r.requires_grad]
         torch.random.set_rng_state(seed)  # the same draws in both
         directions = [torch.randn(r.shape, generator=torch.Generator().manual_seed(1)).to(r) for r in results]
         if results:
@@ -116,7 +119,7 @@ def _distance(torch, cls, forward):
 
 
 class _Context:
-    """What forward() does with its context; no backward() reads it."""
+    """Takes what forward() does with its context; no backward() reads it."""
 
     def __init__(self, args):
         self.needs_input_grad = tuple(getattr(a, "requires_grad", False) for a in args)
@@ -148,7 +151,10 @@ def _differentiated(torch):
 
 @contextlib.contextmanager
 def _forwards_replaced(torch, replace):
-    """Each class's forward() becomes replace(class, forward): `apply` may have been kept by a caller, forward() is looked up."""
+    """Within it, the forward() of each class is replace(class, forward).
+
+    `apply` stays: modules keep it in variables of their own, while PyTorch looks forward() up at each call.
+    """
     own = []
     for cls in _subclasses(torch.autograd.Function):
         forward = cls.__dict__.get("forward")
@@ -164,7 +170,7 @@ def _forwards_replaced(torch, replace):
 
 @contextlib.contextmanager
 def _checkpoints_run(torch):
-    """A reentrant checkpoint only runs its function: the compiler decides what is recomputed."""
+    """Within it, a reentrant checkpoint only calls its function: the compiler decides what is recomputed."""
     from torch.utils.checkpoint import CheckpointFunction as checkpoint
 
     checkpoint.apply = staticmethod(lambda function, preserve_rng_state, *args: function(*args))

@@ -17,13 +17,13 @@ grep -q "^plimsoll compile net.onnx --batch 16 --budget 90% --costs modelled -o 
 grep -q "/build/train --data npy:x.npy,y.npy --no-shuffle --epochs 2 --lr 0.05$" out || fail "the third line of --dry-run"
 [[ $(trainers) -eq 0 ]] || fail "--dry-run makes something"
 
-# A build that fails: its last lines, and nothing that the next run takes for a trainer.
+# A build that fails ends with its last lines.
 mkdir broken && printf '#!/bin/sh\necho "no such generator"\nexit 3\n' >broken/cmake && chmod +x broken/cmake
 PATH=$PWD/broken:$PATH expect 8 plimsoll train "${plan[@]}" "${run[@]}"; says "cmake ended with exit code 3"; says "no such generator"
 plimsoll cache | grep -q "(not finished)" || fail "a trainer that was not built is not shown"
-# Killed in the middle of it.
+# A process that is killed during its build leaves nothing that the next run takes for a trainer.
 printf '#!/bin/sh\nkill -KILL $PPID\nsleep 9\n' >broken/cmake
-PATH=$PWD/broken:$PATH plimsoll train "${plan[@]}" "${run[@]}" >log 2>&1 && fail "killed, and well"
+PATH=$PWD/broken:$PATH plimsoll train "${plan[@]}" "${run[@]}" >log 2>&1 && fail "a killed process ends well"
 
 expect 0 plimsoll train "${plan[@]}" "${run[@]}" --save first.onnx;  says "building the trainer"
 expect 0 plimsoll train "${plan[@]}" "${run[@]}" --save second.onnx
@@ -47,15 +47,19 @@ expect 0 plimsoll train "${plan[@]}" --quiet -- --data synthetic --steps 1
 plimsoll model lenet -o net.onnx -q
 # Two at once, of the same: one makes it, the other waits.
 plimsoll train "${plan[@]}" --optimizer adam --data synthetic --steps 1 >one 2>&1 &
-plimsoll train "${plan[@]}" --optimizer adam --data synthetic --steps 1 >two 2>&1 || { cat two; fail "the one beside"; }
-wait $! || { cat one; fail "the other"; }
-[[ $(cat one two | grep -c "building") -eq 1 ]] || fail "both have built"
+plimsoll train "${plan[@]}" --optimizer adam --data synthetic --steps 1 >two 2>&1 || { cat two; fail "the second of two at once"; }
+wait $! || { cat one; fail "the first of two at once"; }
+[[ $(cat one two | grep -c "building") -eq 1 ]] || fail "$(cat one two | grep -c building) of two have built"
 # --trainer DIR is kept there.
 expect 0 plimsoll train "${plan[@]}" --trainer mine --data synthetic --steps 1
-[[ -x mine/build/train && -e mine/plan.json ]] || fail "--trainer"
+[[ -x mine/build/train && -e mine/plan.json && ! -e mine.making ]] || fail "--trainer"
 
 plimsoll cache | grep -q "trainers of .plimsoll train." || fail "the cache does not show trainers"
-plimsoll cache --clear | grep -q "3 trainers" || fail "the cache does not clear trainers"
-[[ $(trainers) -eq 0 ]] || fail "they are there still"
+# A trainer that another process makes is not deleted meanwhile.
+(cd cache/plimsoll/trainers && busy=$(ls -d net-* | head -1) && exec 9>"$busy.making" && flock 9 &&
+  plimsoll cache --clear >../../../cleared && [[ -e $busy/build/train ]]) || fail "a trainer in the making is deleted"
+grep -q "stays: it is being made" cleared || { cat cleared; fail "what stays is not told"; }
+plimsoll cache --clear | grep -q "1 trainer of" || fail "the cache does not clear trainers"
+[[ $(trainers) -eq 0 ]] || fail "trainers are left after --clear"
 XDG_CACHE_HOME=/proc/none expect 7 plimsoll train "${plan[@]}" "${run[@]}"; says "cannot make"
 expect 8 env -u HOME -u XDG_CACHE_HOME "$(command -v plimsoll)" train "${plan[@]}" "${run[@]}"; says "--trainer DIR"

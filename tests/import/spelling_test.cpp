@@ -116,6 +116,12 @@ TEST_CASE("whole numbers are added up by CumSum") {
   CHECK(said({-1}, 1) == "CumSum Slice Cast [N,4,1]");
   CHECK(said({1, 2}, 0) == "CumSum Slice CumSum Slice Squeeze Cast [N]");
   CHECK_THAT(said({0}, 1), Contains("node 'node' (ReduceSum): adds up whole numbers of different samples"));
+
+  Spelled computed;
+  computed.build.input("x", {"4", "9"}, onnx::TensorProto::INT64).input("axes", {"N"}, onnx::TensorProto::INT64);
+  computed.build.node("ReduceSum", {"x", "axes"}, {"sum"}, "node");
+  ModelBuilder::integer(computed.node("Cast", {"sum"}), "to", onnx::TensorProto::FLOAT);
+  CHECK_THAT(computed.said(), Contains("node 'node' (ReduceSum): its axes are not known while compiling"));
 }
 
 TEST_CASE("EyeLike is a constant, and a power of whole numbers is one") {

@@ -2,13 +2,13 @@
 // file that PLIMSOLL_CASES names. Another backend replays them where this one is not (runtime/profile/replay.cpp).
 #include <catch2/catch.hpp>
 
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "compiler/ir/attributes_json.h"
 #include "executor.h"
 
 namespace plimsoll::test {
@@ -49,12 +49,7 @@ std::string written(const Buffer& buffer, TensorType type) {
 // `task` may be of an instance that lies otherwise than the one that ran.
 json case_of(const std::string& name, const Task& task, const Buffers& before, const Buffers& after, bool accumulate,
              const TaskGraph& graph) {
-  json one = {{"name", name}, {"kernel", task.kernel}, {"attributes", json::object()}, {"operands", json::array()}};
-  for (const Attribute& attribute : task.attributes) {
-    std::visit([&](const auto& value) { one["attributes"][attribute.name] = value; }, attribute.value);
-    const double* real = std::get_if<double>(&attribute.value);
-    if (real && std::isinf(*real)) one["attributes"][attribute.name] = *real < 0 ? "-inf" : "inf";
-  }
+  json one = {{"name", name}, {"kernel", task.kernel}, {"attributes", json_of(task.attributes)}, {"operands", json::array()}};
   for (const Operand& operand : task.operands) {
     Access access = operand.access;
     if (access == Access::absent) {

@@ -652,7 +652,7 @@ TEST_CASE("whole numbers, booleans and what is picked by them") {
   CHECK(Run("OneHot", {.inputs = {of(DataType::i64, 3), depth, constant(DataType::f32, {0, 2})}}, {{0, -1, 5}}).output() == Values{2, 0, 0, 0, 0, 2, 0, 0, 0});
 }
 
-TEST_CASE("of the largest elements nobody may want more than where they stand") {
+TEST_CASE("TopK of which only the indices are read") {
   const TensorDesc indices{.type = DataType::i64, .dims = {1, 3, 1}};
   const KernelCall call{.name = "TopK",
                         .attributes = {{"least", false}, {"last", false}},

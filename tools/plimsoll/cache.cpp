@@ -21,7 +21,9 @@ class CacheCommand final : public Command {
  public:
   CacheCommand()
       : Command("cache", "the measured times and trainers that are kept: plimsoll cache, plimsoll cache --clear"),
-        clear_("clear", cl::desc("delete them: the next command that needs them measures, or compiles and builds, again"), cl::sub(sub)),
+        clear_("clear",
+               cl::desc("delete them: the next command that needs them measures, or compiles and builds, again"),
+               cl::sub(sub)),
         json_("json", cl::desc("the list as JSON, to stdout"), cl::sub(sub)) {}
 
   Status run() override {
@@ -46,29 +48,36 @@ class CacheCommand final : public Command {
     return bytes;
   }
 
-  static Status remove(const std::string& path) {
-    std::error_code failed;
-    fs::remove_all(path, failed);
-    if (failed) return Error{ExitCode::unwritable_output, fmt::format("cannot delete '{}': {}", path, failed.message())};
-    return {};
+  static std::string counted_trainers(const Trainers& trainers) {
+    return counted(static_cast<int64_t>(trainers.size()), "trainer");
   }
 
   static Status clear(const std::string& directory, const Files& files, const Trainers& trainers) {
-    for (const CacheFile& file : files) PLIMSOLL_TRY(remove(file.path));
-    for (const KeptTrainer& trainer : trainers) {
-      PLIMSOLL_TRY(remove(trainer.path));
-      PLIMSOLL_TRY(remove(trainer.path + ".making"));
+    for (const CacheFile& file : files) {
+      std::error_code failed;
+      fs::remove(file.path, failed);
+      if (failed)
+        return Error{ExitCode::unwritable_output, fmt::format("cannot delete '{}': {}", file.path, failed.message())};
     }
-    fmt::print("deleted {} of {}{} in {}\n", counted(static_cast<int64_t>(files.size()), "file"), format_bytes(bytes_of(files)),
-               trainers.empty() ? "" : fmt::format(", {} of {}", counted(static_cast<int64_t>(trainers.size()), "trainer"), format_bytes(bytes_of(trainers))),
-               directory);
+    Trainers deleted;
+    for (const KeptTrainer& trainer : trainers) {
+      PLIMSOLL_ASSIGN(const bool removed, remove_trainer(trainer.path));
+      if (removed) deleted.push_back(trainer);
+      else fmt::print("{} stays: it is being made\n", fs::path(trainer.path).filename().string());
+    }
+    const std::string of_trainers =
+        deleted.empty() ? "" : fmt::format(", {} of {}", counted_trainers(deleted), format_bytes(bytes_of(deleted)));
+    fmt::print("deleted {} of {}{} in {}\n", counted(static_cast<int64_t>(files.size()), "file"),
+               format_bytes(bytes_of(files)), of_trainers, directory);
     return {};
   }
 
   static void list(const Trainers& trainers) {
     if (trainers.empty()) return;
-    fmt::print("\n{} of `plimsoll train`, {}\n", counted(static_cast<int64_t>(trainers.size()), "trainer"), format_bytes(bytes_of(trainers)));
-    Table table({{.heading = "trainer", .most = 40}, {.heading = "size", .right = true}, {.heading = "compiled by", .most = 90}});
+    fmt::print("\n{} of `plimsoll train`, {}\n", counted_trainers(trainers), format_bytes(bytes_of(trainers)));
+    Table table({{.heading = "trainer", .most = 40},
+                 {.heading = "size", .right = true},
+                 {.heading = "compiled by", .most = 90}});
     for (const KeptTrainer& trainer : trainers)
       table.row({fs::path(trainer.path).filename().string(), format_bytes(trainer.bytes),
                  trainer.command.empty() ? "(not finished)" : trainer.command.substr(0, trainer.command.rfind(" -o "))});
@@ -94,9 +103,16 @@ class CacheCommand final : public Command {
                             .add("measured_on", file.key).text());
     std::vector<std::string> made;
     for (const KeptTrainer& trainer : trainers)
-      made.push_back(JsonObject().add("trainer", fs::path(trainer.path).filename().string()).add("bytes", trainer.bytes)
-                         .add("command", trainer.command).text());
-    fmt::print("{}\n", JsonObject().add("directory", directory).add_text("files", json_list(objects)).add_text("trainers", json_list(made)).text());
+      made.push_back(JsonObject()
+                         .add("trainer", fs::path(trainer.path).filename().string())
+                         .add("bytes", trainer.bytes)
+                         .add("command", trainer.command)
+                         .text());
+    fmt::print("{}\n", JsonObject()
+                           .add("directory", directory)
+                           .add_text("files", json_list(objects))
+                           .add_text("trainers", json_list(made))
+                           .text());
     return {};
   }
 

@@ -18,8 +18,8 @@ class Command {
 
   llvm::cl::SubCommand sub;
   std::string invocation;  // the whole command line, quoted for a shell: what makes the same output again
-  bool takes_trainer_flags = false;  // options of the trainer may stand among its own; the two are told apart before they are read
-  std::vector<std::string> own_arguments, trainer_arguments;  // behind the subcommand's name, if it does
+  bool takes_trainer_flags = false;  // options of the trainer may stand among its own (split_trainer_flags)
+  std::vector<std::string> own_arguments, trainer_arguments;  // those behind the subcommand's name, if it does
 };
 
 }  // namespace plimsoll

@@ -223,7 +223,7 @@ void split_trainer_flags(Command& command, std::span<const string_view> argument
       for (++i; i < arguments.size(); ++i) command.trainer_arguments.emplace_back(arguments[i]);
       return;
     }
-    if (argument == "--quiet") {  // the trainer's -q
+    if (argument == "--quiet") {  // what -q is to the command
       command.own_arguments.emplace_back("-q");
       continue;
     }

@@ -179,6 +179,11 @@ std::string command_help(const CommandRow& command) {
     text += groups.size() > 1 ? fmt::format("\n{}\n", group.title) : "\n";
     for (const OptionRow& option : group.options) text += help_of(option);
   }
+  if (!command.of_trainer.empty())
+    text += fmt::format("\n{}\n", wrapped(fmt::format("Options of the trainer, which may stand among these: {}. What follows -- goes to "
+                                                      "the trainer as it is; DIR/build/train --help explains them.",
+                                                      fmt::join(command.of_trainer, ", ")),
+                                          0));
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include "models/zoo.h"
 #include "passes/policies.h"
 #include "tools/plimsoll/planning_options.h"
+#include "tools/plimsoll/suggestions.h"
 
 namespace plimsoll {
 namespace {
@@ -99,6 +100,8 @@ std::vector<CommandRow> option_table(const Commands& commands) {
                    .summary = text.substr(0, colon),
                    .example = colon == std::string::npos ? "" : text.substr(colon + 2),
                    .words = words_of(command->sub.getName().str())};
+    if (command->takes_trainer_flags)
+      for (const std::string& flag : trainer_flags()) row.of_trainer.push_back("--" + flag);
     for (const cl::Option* positional : command->sub.PositionalOpts) row.positional.push_back(positional->HelpStr.str());
     for (const auto& entry : command->sub.OptionsMap) {
       cl::Option& option = *entry.second;

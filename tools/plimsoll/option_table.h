@@ -37,6 +37,7 @@ struct CommandRow {
   std::vector<std::string> positional = {};  // "MODEL.onnx"
   std::vector<std::string> words = {};       // what the positional is, where that is a list; else a file
   std::vector<OptionRow> options = {};       // by name
+  std::vector<std::string> of_trainer = {};  // options that it gives to the trainer, with their dashes
 };
 
 std::vector<CommandRow> option_table(const Commands& commands);

@@ -36,14 +36,14 @@ constexpr Called kVerbs[] = {{"", "build", "compile"}, {"", "generate", "compile
                              {"", "explain", "inspect"}, {"", "check", "verify"}, {"", "bench", "profile"}, {"", "benchmark", "profile"},
                              {"", "ops", "operators"}, {"", "zoo", "model"}, {"", "usage", "help"}, {"", "schedule", "plan"}, {"", "run", "train"}, {"", "fit", "train"}};
 
-// Flags of the trainers that are made, without those that commands have too; "learning-rate" and "out" are what people try.
+// Options of the trainer that a value follows, without those that commands have too; "learning-rate" is what people try.
 // tests/e2e/keep_best.sh holds the list to a trainer's --help.
 constexpr std::string_view kOfTrainer[] = {
     "beta1", "beta2", "checkpoint", "checkpoint-every", "color-jitter", "data", "early-stop", "epochs", "epsilon", "eval-data",
     "eval-every", "group", "init", "keep", "keep-best", "last", "learning-rate", "lr", "lr-gamma", "lr-min", "lr-range-test",
     "lr-schedule", "lr-step", "mean", "measure-ranks", "metrics", "normalize", "on-nan", "out", "patience", "predict", "resize", "save",
     "seed", "slack", "spill", "std", "steps", "warmup"};
-// Those that no value follows.
+// Options of the trainer that no value follows.
 constexpr std::string_view kSwitchesOfTrainer[] = {
     "checkpoint-optional", "flip", "no-decay-on-norms-and-biases", "no-graph", "no-overlap", "no-shuffle", "random-crop",
     "random-resized-crop", "resume", "revalidate"};
@@ -83,15 +83,21 @@ std::optional<std::string> nearest_name(std::string_view given, const std::vecto
 
 std::optional<std::string> option_called(std::string_view name) { return called_otherwise(kOptions, "", name); }
 
-bool is_of_trainer(std::string_view name) { return std::ranges::count(kOfTrainer, name) + std::ranges::count(kSwitchesOfTrainer, name) > 0; }
+bool is_of_trainer(std::string_view name) {
+  return std::ranges::count(kOfTrainer, name) + std::ranges::count(kSwitchesOfTrainer, name) > 0;
+}
 
 bool takes_value_in_trainer(std::string_view name) { return std::ranges::count(kOfTrainer, name) > 0; }
 
-std::optional<std::string> nearest_trainer_flag(std::string_view given) {
+std::vector<std::string> trainer_flags() {
   std::vector<std::string> names(std::begin(kOfTrainer), std::end(kOfTrainer));
   names.insert(names.end(), std::begin(kSwitchesOfTrainer), std::end(kSwitchesOfTrainer));
-  return nearest_name(given, names);
+  std::erase(names, "learning-rate");  // what people try for --lr
+  std::ranges::sort(names);
+  return names;
 }
+
+std::optional<std::string> nearest_trainer_flag(std::string_view given) { return nearest_name(given, trainer_flags()); }
 
 std::optional<std::string> value_called(std::string_view option, std::string_view value) { return called_otherwise(kValues, option, value); }
 

@@ -16,8 +16,11 @@ std::optional<std::string> option_called(std::string_view name);
 
 // An option of the trainer, which compile does not have: "lr".
 bool is_of_trainer(std::string_view name);
-// And whether a value follows it: "--lr 0.1", but "--flip".
+// Whether a value follows it: "--lr 0.1", but "--flip".
 bool takes_value_in_trainer(std::string_view name);
+
+// All options of the trainer, by name.
+std::vector<std::string> trainer_flags();
 
 // The option of the trainer whose name is nearest, if at most a third of its letters differ.
 std::optional<std::string> nearest_trainer_flag(std::string_view given);

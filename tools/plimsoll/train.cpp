@@ -1,5 +1,5 @@
-// Compiles, builds and runs: the three steps of `plimsoll compile` and what it says next, in one. What the trainer depends on
-// makes a key, so that the next run with the same model and options begins at the third step.
+// `plimsoll train`: compiles the model, builds the trainer and runs it. The trainer is kept under a key of all that it
+// depends on, so that the next run with the same model and options only runs it.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -13,6 +13,7 @@
 #include "compiler/import/fingerprint.h"
 #include "compiler/import/sha256.h"
 #include "compiler/support/output.h"
+#include "runtime/machine/host_memory.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/command_line.h"
 #include "tools/plimsoll/commit.h"
@@ -26,7 +27,7 @@ namespace {
 namespace cl = llvm::cl;
 namespace fs = std::filesystem;
 
-// What a file holds, as far as a cache has to know.
+// Changes with the contents of the file.
 std::string fingerprint(const std::string& path) {
   if (path.ends_with(".onnx"))
     if (const Result<std::string> model = fingerprint_of_model(path); model.ok()) return *model;
@@ -34,7 +35,7 @@ std::string fingerprint(const std::string& path) {
   return bytes.ok() ? sha256_hex(*bytes) : "";
 }
 
-// This program, also where it was built again and its version is the same.
+// Version and commit, and the file itself: a rebuilt compiler may make another program.
 std::string this_program() {
   std::error_code failed;
   const fs::path self = fs::read_symlink("/proc/self/exe", failed);
@@ -42,15 +43,26 @@ std::string this_program() {
                      fs::last_write_time(self, failed).time_since_epoch().count());
 }
 
+// The trainer's kernels are compiled for the processor that builds it, and several machines may share a cache.
+std::string this_processor() {
+  std::string text;
+  host_memory_files::for_each_line("/proc/cpuinfo", [&](std::string_view line) {
+    const bool describes = line.starts_with("model name") || line.starts_with("flags");
+    if (describes && text.find(line) == text.npos) text += fmt::format("\n{}", line);
+  });
+  return text;
+}
+
 class TrainCommand final : public Command {
  public:
   TrainCommand()
-      : Command("train", "compile, build and run a trainer: plimsoll train net.onnx --batch 64 --budget 4GiB --data images:DIR"),
+      : Command("train",
+                "compile, build and run a trainer: plimsoll train net.onnx --batch 64 --budget 4GiB --data images:DIR"),
         options_(sub),
         one_(sub),
-        trainer_("trainer", cl::value_desc("DIR"), cl::desc("where the trainer is made (default: kept in the cache, which `plimsoll cache` shows)"),
-                 cl::sub(sub)),
-        dry_run_("dry-run", cl::desc("print the commands that it stands for, and run none"), cl::sub(sub)) {
+        trainer_("trainer", cl::value_desc("DIR"),
+                 cl::desc("make the trainer there (default: in the cache, which `plimsoll cache` lists)"), cl::sub(sub)),
+        dry_run_("dry-run", cl::desc("print the three commands instead of running them"), cl::sub(sub)) {
     one_.let_from_replace(options_);
     takes_trainer_flags = true;
   }
@@ -62,13 +74,16 @@ class TrainCommand final : public Command {
                    {"npy:X.npy,Y.npy, tokens:FILE, images:DIR, cifar10:DIR, mnist:DIR, or synthetic to see that it runs"}};
     PLIMSOLL_ASSIGN(PlanningRequest planning, one_.planning_request(options_));
     PLIMSOLL_ASSIGN(OnePlanRequest plan, request_of(one_));
-    TrainerToMake trainer{.key = key(), .target = planning.of_model.target, .ranks = std::max<int64_t>(1, options_.ranks)};
+    TrainerToMake trainer{
+        .key = key(), .target = planning.of_model.target, .ranks = std::max<int64_t>(1, options_.ranks)};
     PLIMSOLL_ASSIGN(trainer.directory, directory(trainer.key));
-    trainer.command = fmt::format("plimsoll compile {} -o {}", for_shell(compile_arguments()), for_shell({trainer.directory}));
+    trainer.command =
+        fmt::format("plimsoll compile {} -o {}", for_shell(compile_arguments()), for_shell({trainer.directory}));
     const std::vector<std::string> run = run_line(trainer);
     if (dry_run_) {
-      fmt::print("{}\ncmake -S {} -B {}/build && cmake --build {}/build\n{}\n", trainer.command, trainer.directory, trainer.directory,
-                 trainer.directory, for_shell(run));
+      const std::string tree = for_shell({trainer.directory + "/build"});
+      fmt::print("{}\ncmake -S {} -B {} && cmake --build {}\n{}\n", trainer.command, for_shell({trainer.directory}),
+                 tree, tree, for_shell(run));
       return {};
     }
     trainer.before_build = [&] { console.say(fmt::format("building the trainer in {}", trainer.directory)); };
@@ -93,7 +108,7 @@ class TrainCommand final : public Command {
     });
   }
 
-  // What is left of the command line for `plimsoll compile`, and decides what the trainer is.
+  // The arguments of `plimsoll compile`: they decide which trainer is made.
   std::vector<std::string> compile_arguments() const {
     std::vector<std::string> arguments;
     for (size_t i = 0; i < own_arguments.size(); ++i) {
@@ -105,9 +120,9 @@ class TrainCommand final : public Command {
     return arguments;
   }
 
-  // Of a file that is given, its contents are what counts.
+  // Of each file that an argument names, the key has the contents.
   std::string key() const {
-    std::string text = this_program();
+    std::string text = this_program() + this_processor();
     for (const std::string& argument : compile_arguments()) {
       text += fmt::format("\n{}", argument);
       const size_t equals = argument.find('=');
@@ -122,7 +137,8 @@ class TrainCommand final : public Command {
     if (!trainer_.empty()) return trainer_.getValue();
     const std::string kept = trainers_directory();
     if (kept.empty())
-      return Error{ExitCode::environment, "neither HOME nor XDG_CACHE_HOME is set: there is no place for the trainer",
+      return Error{ExitCode::environment,
+                   "neither HOME nor XDG_CACHE_HOME is set: there is no place for the trainer",
                    {"--trainer DIR makes it in DIR"}};
     return fmt::format("{}/{}-{}", kept, fs::path(options_.model.getValue()).stem().string(), key.substr(0, 16));
   }
@@ -136,7 +152,7 @@ class TrainCommand final : public Command {
     return line;
   }
 
-  // The trainer takes the place of this process: signals, exit codes and the terminal are its own.
+  // Replaces this process by the trainer, which then has its signals, its exit code and its terminal.
   static Status become(const std::vector<std::string>& line) {
     std::vector<char*> arguments;
     for (const std::string& argument : line) arguments.push_back(const_cast<char*>(argument.c_str()));

@@ -62,7 +62,7 @@ Result<bool> NetworkBuilder::add_spelled(const ModelNode& source) {
       PLIMSOLL_TRY(place(node, *find_op(node.op)));
   }
   if (nodes->empty()) return false;
-  // An output that the spelling does not make has no data: the running statistics of a BatchNormalization.
+  // Outputs that the spelling does not make have no data, such as the running statistics of a BatchNormalization.
   for (const std::string& output : source.outputs) {
     const auto makes = [&](const ModelNode& node) {
       return std::find(node.outputs.begin(), node.outputs.end(), output) != node.outputs.end();

@@ -38,8 +38,8 @@ std::optional<int64_t> step_of_samples(const KnownValue& known, std::optional<in
 std::optional<SampleIndices> sample_indices(const Model& model, const GraphUses& uses, ValueTable& table,
                                             const ModelNode& node, std::optional<int64_t> exported_batch);
 
-// Where nothing but the shape is read of a sum or a maximum of such numbers and others: the input that has that shape.
-// Empty: there is none.
+// An Add, Max or Min of sample numbers whose readers read only its shape: the input that has the shape of the result.
+// Empty: no input has it, or another reader needs the elements.
 std::string input_of_that_shape(const Model& model, const GraphUses& uses, ValueTable& table, const ModelNode& node,
                                 std::optional<int64_t> exported_batch);
 

@@ -28,6 +28,7 @@ class Writer {
   std::string input(size_t i) const {
     return i < node().inputs.size() ? node().inputs[i] : std::string();
   }
+  // Neither an initializer nor known.
   bool is_computed(size_t i) const { return !input(i).empty() && spelling_.computed(i); }
   ElementType element(size_t i) const {
     return input(i).empty() ? ElementType::undefined : spelling_.element(i);

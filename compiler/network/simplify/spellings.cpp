@@ -58,8 +58,8 @@ Result<Nodes> spell_instance_normalization(Writer& w) {
   return w.finish();
 }
 
-// F.batch_norm without running statistics, as PyTorch's exporters write it: mean and variance are computed from x. That is
-// how weights are standardized, seen as [1, channels, rest]: there are no samples, and each channel is normalized by itself.
+// F.batch_norm without running statistics, as PyTorch's exporters write it: mean and variance are computed from x.
+// Weight standardization is written so, of a weight seen as [1, channels, rest]: each channel is normalized by itself.
 Result<Nodes> spell_batch_normalization(Writer& w) {
   if (w.x().size() < 2 || !w.is_computed(3) || !w.is_computed(4)) return Nodes{};
   Ints behind_channels, all_but_channels = {0};
@@ -78,11 +78,10 @@ Result<Nodes> spell_batch_normalization(Writer& w) {
     w.set_integer("axis", 2);
     w.set_real("epsilon", epsilon);
   } else {
-    const std::string mean = by_batch ? w.write("ReduceMean", {w.input(0)}, "axes", all_but_channels) : per_channel(w.input(3));
+    const auto mean_of = [&](const std::string& x) { return w.write("ReduceMean", {x}, "axes", all_but_channels); };
+    const std::string mean = by_batch ? mean_of(w.input(0)) : per_channel(w.input(3));
     const std::string centred = w.write("Sub", {w.input(0), mean});
-    const std::string variance = by_batch
-                                     ? w.write("ReduceMean", {w.write("Mul", {centred, centred})}, "axes", all_but_channels)
-                                     : per_channel(w.input(4));
+    const std::string variance = by_batch ? mean_of(w.write("Mul", {centred, centred})) : per_channel(w.input(4));
     normal = w.write("Div", {centred, w.write("Sqrt", {w.write("Add", {variance, w.number(epsilon)})})});
   }
   const std::string scaled = w.is_all(1, 1) ? normal : w.write("Mul", {normal, per_channel(w.input(1))});
@@ -109,13 +108,16 @@ Result<Nodes> spell_selu(Writer& w) {
   return w.finish();
 }
 
-// Of whole numbers, which only CumSum adds up: its last element along each axis.
+// ReduceSum has no kernel for whole numbers, CumSum has one: the sum is its last element along each axis.
 Result<Nodes> spell_reduce_sum(Writer& w) {
   if (w.element(0) != ElementType::i64 && w.element(0) != ElementType::i32) return Nodes{};
   const int64_t rank = static_cast<int64_t>(w.x().size());
   Ints axes;
-  if (const KnownValue* known = w.known(1); known && !known->real())
-    for (int64_t i = 0; i < known->elements().value_or(0); ++i) axes.push_back(known->integer(static_cast<size_t>(i)).value);
+  const KnownValue* const known = w.known(1);
+  if (!w.input(1).empty() && (!known || known->real())) return w.unsupported("its axes are not known while compiling");
+  if (known)
+    for (int64_t i = 0; i < known->elements().value_or(0); ++i)
+      axes.push_back(known->integer(static_cast<size_t>(i)).value);
   else if (const auto* attribute = find_attribute(w.node(), "axes"))
     axes = attribute->integers();
   if (axes.empty() && w.integer("noop_with_empty_axes", 0) != 0) {
@@ -133,7 +135,8 @@ Result<Nodes> spell_reduce_sum(Writer& w) {
     const Dim dim = w.x()[static_cast<size_t>(axis)];
     if (dim.batch) return w.unsupported("adds up whole numbers of different samples");
     const std::string running = w.write("CumSum", {sum, w.integers({axis}, {})});
-    sum = w.write("Slice", {running, w.integers({dim.value - 1}, {{1}}), w.integers({dim.value}, {{1}}), w.integers({axis}, {{1}})});
+    const std::string last = w.integers({dim.value - 1}, {{1}}), end = w.integers({dim.value}, {{1}});
+    sum = w.write("Slice", {running, last, end, w.integers({axis}, {{1}})});
   }
   if (w.integer("keepdims", 1) == 0) w.write("Squeeze", {sum}, "axes", axes);
   return w.finish();

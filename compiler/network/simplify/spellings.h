@@ -3,8 +3,8 @@
 //   Conv, ConvTranspose, MaxPool, AveragePool over one dimension     the same over two, of which the first is 1
 //   Resize of depth, height and width     two Resizes, of height and width and of the depth
 //   InstanceNormalization whose scale is 1 and whose bias is 0     LayerNormalization of each channel
-//   BatchNormalization whose mean and variance are computed     LayerNormalization, Mul, Add of a weight seen as [1, channels, rest];
-//                                                              Sub, Div, Mul, Add of other values
+//   BatchNormalization whose mean and variance are computed     Sub, Div, Mul, Add
+//       of a weight seen as [1, channels, rest]     LayerNormalization, Mul, Add
 //   PRelu     Relu(x) + slope · (x - Relu(x))          Mish     x · Tanh(Softplus(x))          Selu     gamma · Elu(x)
 //   GlobalMaxPool     MaxPool          DepthToSpace, SpaceToDepth     Reshape, Transpose, Reshape
 //   Einsum     ReduceSum, Transpose, Reshape, MatMul, Mul
