@@ -78,8 +78,8 @@ class MakingLock {
   int descriptor_;
 };
 
-// Where this Plimsoll's runtime libraries are, in a build tree or installed; "": nowhere, and the trainer's project builds
-// its own copy of the sources, which takes a minute or more.
+// Where this Plimsoll's runtime libraries are, in a build tree or installed. Empty: nowhere; then the trainer's project
+// builds its own copy of the sources, which takes a minute or more.
 std::string built_runtime(const TrainerToMake& trainer) {
   std::error_code failed;
   const fs::path self = fs::read_symlink("/proc/self/exe", failed);
@@ -121,7 +121,8 @@ Status run_cmake(const std::vector<std::string>& arguments, const std::string& l
   Error error{ExitCode::environment,
               fmt::format("the trainer cannot be built: cmake ended with exit code {}", result.exit_code),
               last_lines(output)};
-  if (result.exit_code == 127) error.notes = {"building needs cmake and a C++ compiler: apt install cmake ninja-build g++"};
+  if (result.exit_code == 127)
+    error.notes = {"building needs cmake and a C++ compiler: apt install cmake ninja-build g++"};
   else if (write_file(log, output).ok()) error.notes.push_back(fmt::format("the whole output is in {}", log));
   return error;
 }
@@ -132,7 +133,8 @@ Status build(const TrainerToMake& trainer) {
   std::vector<std::string> configure = {"-S", trainer.directory, "-B", tree, "-U", "plimsoll_*_FILE"};
   if (const std::string runtime = built_runtime(trainer); !runtime.empty())
     configure.push_back("-DPLIMSOLL_RUNTIME=" + runtime);
-  if (!fs::exists(tree + "/CMakeCache.txt") && is_installed("ninja")) configure.insert(configure.end(), {"-G", "Ninja"});
+  if (!fs::exists(tree + "/CMakeCache.txt") && is_installed("ninja"))
+    configure.insert(configure.end(), {"-G", "Ninja"});
   PLIMSOLL_TRY(run_cmake(configure, log));
   const std::string jobs = std::to_string(std::max(1U, std::thread::hardware_concurrency()));
   return run_cmake({"--build", tree, "--parallel", jobs}, log);

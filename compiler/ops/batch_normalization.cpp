@@ -41,7 +41,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   for (size_t i = 0; i < 5; ++i)
     if (!node.has_input(i)) return node.invalid("needs x, scale, bias, running mean and running variance");
   const TensorType& x = node.input_type(0);
-  // A value computed from weights alone is computed again in every round, and its running statistics would move as often.
+  // A value computed from weights alone is computed again in every round: its running statistics would move each time.
   if (x.rank() < 2 || x.dims[1].batch || (!x.dims[0].batch && !has_whole_batch(node.network())))
     return node.unsupported("input is " + to_string(x.dims) + ", not samples by channels");
   for (size_t i = 1; i < 5; ++i)

@@ -94,7 +94,8 @@ TEST_CASE("a batch normalization whose statistics are computed is arithmetic, an
     spelled.build.input("x", {"N", "4", "9"}).weight("w", {1, 4, 9}).weight("s", {4}).weight("b", {4});
     spelled.build.node("Relu", {"s"}, {"mean"});
     spelled.build.node("Relu", {"b"}, {"variance"});
-    auto& node = spelled.build.node("BatchNormalization", {of_weight ? "w" : "x", "s", "b", "mean", "variance"}, {"n"}, "node");
+    const std::vector<std::string> inputs = {of_weight ? "w" : "x", "s", "b", "mean", "variance"};
+    auto& node = spelled.build.node("BatchNormalization", inputs, {"n"}, "node");
     ModelBuilder::integer(node, "training_mode", training);
     spelled.node("Add", {"x", "n"});
     return spelled.said();

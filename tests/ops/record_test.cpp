@@ -49,7 +49,10 @@ std::string written(const Buffer& buffer, TensorType type) {
 // `task` may be of an instance that lies otherwise than the one that ran.
 json case_of(const std::string& name, const Task& task, const Buffers& before, const Buffers& after, bool accumulate,
              const TaskGraph& graph) {
-  json one = {{"name", name}, {"kernel", task.kernel}, {"attributes", json_of(task.attributes)}, {"operands", json::array()}};
+  json one = {{"name", name},
+              {"kernel", task.kernel},
+              {"attributes", json_of(task.attributes)},
+              {"operands", json::array()}};
   for (const Operand& operand : task.operands) {
     Access access = operand.access;
     if (access == Access::absent) {

@@ -860,7 +860,8 @@ def spatial_transformer(torch, batch):
         def forward(self, x):
             theta = self.where(x).view(-1, 2, 3) * 0.1 + torch.tensor([[1.0, 0, 0], [0, 1, 0]], dtype=x.dtype)
             axis = torch.linspace(-1, 1, 16, dtype=x.dtype)
-            grid = torch.stack([axis[None].expand(16, 16), axis[:, None].expand(16, 16), torch.ones(16, 16, dtype=x.dtype)], -1)
+            ones = torch.ones(16, 16, dtype=x.dtype)
+            grid = torch.stack([axis[None].expand(16, 16), axis[:, None].expand(16, 16), ones], -1)
             return self.net(nn.functional.grid_sample(x, torch.einsum("hwk,nck->nhwc", grid, theta), align_corners=False))
     return Model(), image(torch, batch, 16, 1)
 

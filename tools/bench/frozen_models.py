@@ -33,7 +33,8 @@ import one_step
 # A dozen of each kind; * marks those whose step is frozen.
 FROZEN = """
     resnet* mobilenetv3 vit* swin_transformer_v2 convnextv2* cait levit repvit efficientvit_mit mobilevit ghostnet regnet* xcit
-    hf_bert_mask* hf_roberta hf_deberta_v2 hf_modernbert hf_llama* hf_gpt2 hf_mixtral hf_t5* hf_bart hf_whisper hf_segformer* hf_wav2vec2_ctc hf_patchtst hf_clip_text hf_bit*
+    hf_bert_mask* hf_roberta hf_deberta_v2 hf_modernbert hf_llama* hf_gpt2 hf_mixtral hf_t5* hf_bart hf_whisper hf_segformer* hf_wav2vec2_ctc hf_patchtst
+    hf_clip_text hf_bit*
     segment_unet segment_unet_3d* diffusion_ddpm_scratch* diffusion_autoencoder_kl video_r3d_18 audio_conv_tasnet* audio_conformer
     tabular_ft_transformer tabular_dlrm series_lstm_attention gan_stylegan_like metric_clip_loss* points_pointnet other_experts other_ppo
 """.split()

@@ -80,7 +80,8 @@ class CacheCommand final : public Command {
                  {.heading = "compiled by", .most = 90}});
     for (const KeptTrainer& trainer : trainers)
       table.row({fs::path(trainer.path).filename().string(), format_bytes(trainer.bytes),
-                 trainer.command.empty() ? "(not finished)" : trainer.command.substr(0, trainer.command.rfind(" -o "))});
+                 trainer.command.empty() ? "(not finished)"
+                                         : trainer.command.substr(0, trainer.command.rfind(" -o "))});
     fmt::print("{}", table.print(Console::color(1)));
   }
 

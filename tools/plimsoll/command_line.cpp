@@ -231,8 +231,10 @@ void split_trainer_flags(Command& command, std::span<const string_view> argument
     const bool of_trainer = !own && is_of_trainer(name);
     std::vector<std::string>& to = of_trainer ? command.trainer_arguments : command.own_arguments;
     to.emplace_back(argument);
-    const bool value_follows = own ? own->getValueExpectedFlag() == cl::ValueRequired : of_trainer && takes_value_in_trainer(name);
-    if (value_follows && argument.find('=') == argument.npos && i + 1 < arguments.size()) to.emplace_back(arguments[++i]);
+    const bool takes_value =
+        own ? own->getValueExpectedFlag() == cl::ValueRequired : of_trainer && takes_value_in_trainer(name);
+    const bool value_follows = takes_value && argument.find('=') == argument.npos && i + 1 < arguments.size();
+    if (value_follows) to.emplace_back(arguments[++i]);
   }
 }
 

@@ -33,7 +33,8 @@ const std::vector<NamedGroup>& option_groups() {
       {"where times come from", {"costs", "remeasure", "tasks-only", "spill"}},
       {"kernels and layouts", {"threads", "layout", "math", "allow-nondeterministic"}},
       {"what is printed and written",
-       {"json", "csv", "html", "trace", "measured", "weights", "markdown", "external-data", "trainer", "force", "dry-run", "q", "v"}},
+       {"json", "csv", "html", "trace", "measured", "weights", "markdown", "external-data", "trainer", "force", "dry-run",
+        "q", "v"}},
       {"reports and debugging", {"what-if", "rules", "print-after", "dump", "from"}},
   };
   return groups;
@@ -179,11 +180,13 @@ std::string command_help(const CommandRow& command) {
     text += groups.size() > 1 ? fmt::format("\n{}\n", group.title) : "\n";
     for (const OptionRow& option : group.options) text += help_of(option);
   }
-  if (!command.of_trainer.empty())
-    text += fmt::format("\n{}\n", wrapped(fmt::format("Options of the trainer, which may stand among these: {}. What follows -- goes to "
-                                                      "the trainer as it is; DIR/build/train --help explains them.",
-                                                      fmt::join(command.of_trainer, ", ")),
-                                          0));
+  if (!command.of_trainer.empty()) {
+    const std::string of_trainer = fmt::format(
+        "Options of the trainer, which may stand among these: {}. What follows -- goes to the trainer as it is; "
+        "DIR/build/train --help explains them.",
+        fmt::join(command.of_trainer, ", "));
+    text += fmt::format("\n{}\n", wrapped(of_trainer, 0));
+  }
   return text;
 }
 

@@ -41,8 +41,10 @@ bool asks_for_help(std::span<const std::string_view> arguments) {
 int run(int argc, char** argv) {
   const Console console(false);
   Commands commands;
-  for (const auto make : {train_command, compile_command, plan_command, compare_command, frontier_command, inspect_command, diff_command, runs_command, verify_command,
-                          profile_command, cache_command, model_command, export_command, operators_command, place_command, doctor_command})
+  for (const auto make :
+       {train_command, compile_command, plan_command, compare_command, frontier_command, inspect_command, diff_command,
+        runs_command, verify_command, profile_command, cache_command, model_command, export_command, operators_command,
+        place_command, doctor_command})
     commands.push_back(make());
   commands.push_back(completion_command(commands));
   commands.push_back(man_command(commands));
@@ -89,7 +91,8 @@ int run(int argc, char** argv) {
   llvm::raw_string_ostream complaints(complaint);
   std::vector<const char*> arguments = {"plimsoll"};  // LLVM's help and complaints quote it
   for (const std::string_view argument : given) arguments.push_back(argument.data());
-  if (!llvm::cl::ParseCommandLineOptions(static_cast<int>(arguments.size()), arguments.data(), kOverview, &complaints)) {
+  const int count = static_cast<int>(arguments.size());
+  if (!llvm::cl::ParseCommandLineOptions(count, arguments.data(), kOverview, &complaints)) {
     complaints.flush();
     return ask_for_help({ExitCode::usage, named(verb) ? complaint : fmt::format("'{}' is not known here: a subcommand comes first, its options behind it", verb)});
   }

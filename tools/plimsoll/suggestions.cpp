@@ -34,19 +34,21 @@ constexpr Called kValues[] = {
 
 constexpr Called kVerbs[] = {{"", "build", "compile"}, {"", "generate", "compile"}, {"", "show", "inspect"}, {"", "info", "inspect"},
                              {"", "explain", "inspect"}, {"", "check", "verify"}, {"", "bench", "profile"}, {"", "benchmark", "profile"},
-                             {"", "ops", "operators"}, {"", "zoo", "model"}, {"", "usage", "help"}, {"", "schedule", "plan"}, {"", "run", "train"}, {"", "fit", "train"}};
+                             {"", "ops", "operators"}, {"", "zoo", "model"}, {"", "usage", "help"}, {"", "schedule", "plan"},
+                             {"", "run", "train"}, {"", "fit", "train"}};
 
-// Options of the trainer that a value follows, without those that commands have too; "learning-rate" is what people try.
+// Options of the trainer that a value follows, without those that commands have too. "learning-rate" is what people
+// try.
 // tests/e2e/keep_best.sh holds the list to a trainer's --help.
 constexpr std::string_view kOfTrainer[] = {
-    "beta1", "beta2", "checkpoint", "checkpoint-every", "color-jitter", "data", "early-stop", "epochs", "epsilon", "eval-data",
-    "eval-every", "group", "init", "keep", "keep-best", "last", "learning-rate", "lr", "lr-gamma", "lr-min", "lr-range-test",
-    "lr-schedule", "lr-step", "mean", "measure-ranks", "metrics", "normalize", "on-nan", "out", "patience", "predict", "resize", "save",
-    "seed", "slack", "spill", "std", "steps", "warmup"};
+    "beta1", "beta2", "checkpoint", "checkpoint-every", "color-jitter", "data", "early-stop", "epochs", "epsilon",
+    "eval-data", "eval-every", "group", "init", "keep", "keep-best", "last", "learning-rate", "lr", "lr-gamma", "lr-min",
+    "lr-range-test", "lr-schedule", "lr-step", "mean", "measure-ranks", "metrics", "normalize", "on-nan", "out",
+    "patience", "predict", "resize", "save", "seed", "slack", "spill", "std", "steps", "warmup"};
 // Options of the trainer that no value follows.
 constexpr std::string_view kSwitchesOfTrainer[] = {
-    "checkpoint-optional", "flip", "no-decay-on-norms-and-biases", "no-graph", "no-overlap", "no-shuffle", "random-crop",
-    "random-resized-crop", "resume", "revalidate"};
+    "checkpoint-optional", "flip", "no-decay-on-norms-and-biases", "no-graph", "no-overlap", "no-shuffle",
+    "random-crop", "random-resized-crop", "resume", "revalidate"};
 
 // Lower case, without dashes and underscores.
 std::string letters_of(std::string_view name) {

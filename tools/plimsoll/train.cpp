@@ -61,7 +61,8 @@ class TrainCommand final : public Command {
         options_(sub),
         one_(sub),
         trainer_("trainer", cl::value_desc("DIR"),
-                 cl::desc("make the trainer there (default: in the cache, which `plimsoll cache` lists)"), cl::sub(sub)),
+                 cl::desc("make the trainer there (default: in the cache, which `plimsoll cache` lists)"),
+                 cl::sub(sub)),
         dry_run_("dry-run", cl::desc("print the three commands instead of running them"), cl::sub(sub)) {
     one_.let_from_replace(options_);
     takes_trainer_flags = true;
@@ -70,8 +71,10 @@ class TrainCommand final : public Command {
   Status run() override {
     const Console console(options_.quiet, options_.verbose);
     if (!has_trainer_flag("data") && !has_trainer_flag("predict"))
-      return Error{ExitCode::usage, "--data SOURCE is needed: what to train on",
-                   {"npy:X.npy,Y.npy, tokens:FILE, images:DIR, cifar10:DIR, mnist:DIR, or synthetic to see that it runs"}};
+      return Error{
+          ExitCode::usage,
+          "--data SOURCE is needed: what to train on",
+          {"npy:X.npy,Y.npy, tokens:FILE, images:DIR, cifar10:DIR, mnist:DIR, or synthetic to see that it runs"}};
     PLIMSOLL_ASSIGN(PlanningRequest planning, one_.planning_request(options_));
     PLIMSOLL_ASSIGN(OnePlanRequest plan, request_of(one_));
     TrainerToMake trainer{
@@ -126,7 +129,8 @@ class TrainCommand final : public Command {
     for (const std::string& argument : compile_arguments()) {
       text += fmt::format("\n{}", argument);
       const size_t equals = argument.find('=');
-      const std::string path = argument.starts_with("-") && equals != argument.npos ? argument.substr(equals + 1) : argument;
+      const bool has_value = argument.starts_with("-") && equals != argument.npos;
+      const std::string path = has_value ? argument.substr(equals + 1) : argument;
       std::error_code failed;
       if (fs::is_regular_file(path, failed)) text += fmt::format(" {}", fingerprint(path));
     }
