@@ -58,8 +58,8 @@ Result<std::vector<Axis>> resized_axes(const NodeView& node) {
     Axis axis{.in = x[i].value, .out = x[i].value};
     const bool kept = has_sizes ? static_cast<int64_t>(given[i]) == kKeep || (given[i] == static_cast<double>(axis.in) && !x[i].batch) : given[i] == 1;
     if (!kept) {
-      if (x[i].batch || i + 2 < x.size())
-        return node.unsupported("resizes axis " + std::to_string(i) + " of " + to_string(x) + "; kernels resize the last two");
+      if (x[i].batch || i < 2)
+        return node.unsupported("resizes axis " + std::to_string(i) + " of " + to_string(x) + "; kernels resize what is behind the channels");
       if (!(given[i] > 0 && given[i] < 1e9)) return node.invalid("resizes axis " + std::to_string(i) + " by " + std::to_string(given[i]));
       axis.scale = has_sizes ? given[i] / static_cast<double>(axis.in) : given[i];
       axis.out = has_sizes ? static_cast<int64_t>(given[i]) : static_cast<int64_t>(std::floor(static_cast<double>(axis.in) * given[i]));
@@ -179,7 +179,7 @@ constexpr std::string_view kPolicies[] = {"stretch", "not_larger", "not_smaller"
 }  // namespace resize
 
 const Op op_Resize{.name = "Resize",
-                   .first_opset = 10,
+                   .first_opset = 7,  // before 10: written for Upsample
                    .inputs = {Slot::data, Slot::constant, Slot::constant, Slot::sizes},
                    .attributes = {attribute::integer("antialias").since(18), attribute::integers("axes").since(18),
                                   attribute::text("coordinate_transformation_mode", resize::kCoordinates).since(11),
@@ -187,7 +187,7 @@ const Op op_Resize{.name = "Resize",
                                   attribute::integer("exclude_outside").since(11),
                                   attribute::real("extrapolation_value").since(11),
                                   attribute::text("keep_aspect_ratio_policy", resize::kPolicies).since(18),
-                                  attribute::text("mode", resize::kModes).since(10),
+                                  attribute::text("mode", resize::kModes),
                                   attribute::text("nearest_mode", resize::kRoundings).since(11)},
                    .infer = resize::infer,
                    .forward = resize::forward,

@@ -9,6 +9,7 @@ namespace {
 constexpr std::string_view kDirections[] = {"forward", "reverse", "bidirectional"};
 constexpr std::string_view kDepthModes[] = {"DCR", "CRD"};
 constexpr std::string_view kCacheModes[] = {"linear", "circular"};
+constexpr std::string_view kUpsampleModes[] = {"nearest", "linear", "bilinear"};
 
 constexpr Op kRewritten[] = {
     {.name = "AffineGrid",
@@ -124,6 +125,10 @@ constexpr Op kRewritten[] = {
      .evaluate = rewritten::tile},
     {.name = "Trilu", .inputs = {Slot::data, Slot::constant}, .attributes = {attribute::integer("upper").since(14)},
      .evaluate = rewritten::trilu},
+    {.name = "Upsample",
+     .last_opset = 9,
+     .inputs = {Slot::data, Slot::constant},
+     .attributes = {attribute::text("mode", kUpsampleModes), attribute::reals("scales").until(8)}},
 };
 
 }  // namespace

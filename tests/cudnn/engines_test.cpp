@@ -84,6 +84,24 @@ TEST_CASE("every convolution has a deterministic engine in f32 that needs no wor
     }
 }
 
+TEST_CASE("a convolution over three dimensions has a deterministic engine in f32") {
+  describe("h200");
+  Convolution volume{.x = f32({4, 16, 8, 14, 14}), .w = f32({32, 16, 3, 3, 3}), .y = f32({4, 32, 4, 14, 14}),
+                     .attrs = {.strides = {2, 1, 1}, .dilations = {1, 1, 1}, .pads = {1, 1, 1, 1, 1, 1}}};
+  Convolution grouped{.x = f32({2, 16, 4, 7, 7}), .w = f32({16, 4, 1, 3, 3}), .y = f32({2, 16, 4, 7, 7}),
+                      .attrs = {.strides = {1, 1, 1}, .dilations = {1, 1, 1}, .pads = {0, 1, 1, 0, 1, 1}, .group = 4}};
+  for (Convolution* const convolution : {&volume, &grouped})
+    for (const Direction direction : kDirections) {
+      INFO("direction " << static_cast<int>(direction) << ", groups " << convolution->attrs.group);
+      convolution->direction = direction;
+      const std::vector<Engine> engines = engines_for(Graph(*convolution));
+      CHECK(std::any_of(engines.begin(), engines.end(), exact));
+    }
+  volume.direction = Direction::forward;
+  volume.bias = volume.relu = true;
+  CHECK_NOTHROW(Graph(volume));
+}
+
 TEST_CASE("on tensor cores there is more, and it is told apart") {
   describe("h200");
   const std::vector<Engine> engines = engines_for(Graph(kShapes[0].in_direction(Direction::forward)));

@@ -162,6 +162,41 @@ TEST_CASE("a cubic Resize is a product with a matrix for each axis") {
   CHECK(masked_as(build) == "MatMul [N,3,8,4]");
 }
 
+TEST_CASE("the channels of a sequence are not resized") {
+  ModelBuilder build(18);
+  build.input("x", {"N", "3", "4"}).constant_real("scales", {1, 2, 2});
+  build.node("Resize", {"x", "", "scales"}, {"y"}, "up");
+  build.output("y");
+  const auto model = build.import();
+  REQUIRE(!model.ok());
+  CHECK_THAT(model.error().message, Contains("resizes axis 1 of [N,3,4]"));
+}
+
+TEST_CASE("Upsample is Resize") {
+  const auto upsampled = [](int64_t opset, const char* mode, const std::vector<std::string>& dims, std::vector<float> scales) {
+    ModelBuilder build(opset);
+    build.input("x", dims);
+    if (opset >= 9) build.constant_real("scales", scales);
+    const std::vector<std::string> inputs = opset >= 9 ? std::vector<std::string>{"x", "scales"} : std::vector<std::string>{"x"};
+    onnx::NodeProto& node = build.node("Upsample", inputs, {"y"}, "up");
+    onnx::AttributeProto& attribute = *node.add_attribute();
+    attribute.set_name("mode");
+    attribute.set_type(onnx::AttributeProto::STRING);
+    attribute.set_s(mode);
+    if (opset < 9) {
+      onnx::AttributeProto& listed = *node.add_attribute();
+      listed.set_name("scales");
+      listed.set_type(onnx::AttributeProto::FLOATS);
+      for (const float scale : scales) listed.add_floats(scale);
+    }
+    build.output("y");
+    return masked_as(build);
+  };
+  CHECK(upsampled(9, "nearest", {"N", "3", "4", "5"}, {1, 1, 2, 3}) == "Resize [N,3,8,15]");
+  CHECK(upsampled(7, "linear", {"N", "3", "4", "5"}, {1, 1, 2, 1.5}) == "Resize [N,3,8,7]");
+  CHECK(upsampled(9, "nearest", {"N", "3", "2", "4", "5"}, {1, 1, 2, 2, 2}) == "Reshape Resize Reshape Resize Reshape [N,3,4,8,10]");
+}
+
 TEST_CASE("stochastic depth that is rounded down is a mask of samples") {
   ModelBuilder build(18);
   build.input("x", {"N", "3", "4"}).constant_real("keep", {0.75F}, true).constant("ones", {1, 1}).constant_scalar("0", 0);

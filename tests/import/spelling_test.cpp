@@ -189,8 +189,24 @@ TEST_CASE("an Einsum of matrices is their product") {
   CHECK(said("bhid,bhid->bhid") == "Relu Mul [N,3,4,5]");
   CHECK(said("...id,...jd->...ij") == "Relu Transpose MatMul [N,3,4,4]");
   CHECK(said("bhid,bhde->bhie").find("4: ") == 0);
-  CHECK_THAT(said("bhii,bhjd->bh"), Contains("5: ") && Contains("takes a diagonal"));
+  CHECK_THAT(said("bhii,bhjd->bh"), Contains("4: ") && Contains("does not fit its inputs"));
   CHECK_THAT(said("bhd,bhjd->bhj"), Contains("4: ") && Contains("does not fit its inputs"));
+}
+
+TEST_CASE("an Einsum takes diagonals, and stretches dimensions of 1") {
+  const auto said = [](const std::string& equation, std::vector<int64_t> weight) {
+    Spelled spelled;
+    spelled.build.input("x", {"N", "3", "5", "5"}).weight("w", weight);
+    spelled.build.node("Relu", {"x"}, {"r"});
+    text(spelled.node("Einsum", {"r", "w"}), "equation", equation);
+    return spelled.said();
+  };
+  CHECK(said("bhii,h->bhi", {3}) == "Relu Reshape Slice Unsqueeze Mul [N,3,5]");
+  CHECK(said("bhii,h->bh", {3}) == "Relu Reshape Slice ReduceSum Unsqueeze Mul [N,3]");
+  CHECK(said("bhij,ij->bhi", {1, 5}) == "Relu Reshape Reshape Reshape MatMul Reshape [N,3,5]");
+  CHECK(said("bhij,hjk->bhik", {1, 5, 2}) == "Relu Reshape Reshape MatMul Reshape [N,3,5,2]");
+  CHECK_THAT(said("bhii,h->bhi", {4}), Contains("does not fit its inputs"));
+  CHECK_THAT(said("bbij,h->bh", {4}), Contains("does not fit its inputs"));
 }
 
 TEST_CASE("rows picked by constant numbers in no order are picked by a kernel") {

@@ -153,9 +153,11 @@ Result<Nodes> rotary_embedding(Writer& w);
 Result<Nodes> tensor_scatter(Writer& w);
 Result<Nodes> pad(Writer& w);
 Result<Nodes> resize(Writer& w);
+Result<Nodes> upsample(Writer& w);
 Result<Nodes> affine_grid(Writer& w);
 Result<Nodes> col2im(Writer& w);
-Result<Nodes> resize_volume(Writer& w);
+// `given`: the scales or sizes, an entry for each dimension.
+Result<Nodes> resize_volume(Writer& w, const KnownValue* given);
 Result<Nodes> tile(Writer& w);
 Result<Nodes> class_loss_of_probabilities(Writer& w);
 

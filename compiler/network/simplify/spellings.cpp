@@ -205,8 +205,10 @@ Result<Nodes> spell_einsum(Writer& w) {
     return w.invalid(fmt::format("'{}' does not fit its inputs", equation));
   const auto has = [](const std::string& letters, char c) { return letters.find(c) != std::string::npos; };
   std::string batch, summed, rows, columns;
-  for (const char c : a) {
-    if (std::count(a.begin(), a.end(), c) != 1) return spelling::einsum(w, equation);
+  for (size_t i = 0; i < a.size(); ++i) {
+    const char c = a[i];
+    const bool stretched = has(b, c) && (*w.dims(0))[i] != (*w.dims(1))[b.find(c)];
+    if (stretched || std::count(a.begin(), a.end(), c) != 1) return spelling::einsum(w, equation);
     if (has(y, c)) (has(b, c) ? batch : rows) += c;
     else if (has(b, c)) summed += c;
     else return spelling::einsum(w, equation);
@@ -338,6 +340,7 @@ const std::map<std::string_view, SpellingRule>& spelling_rules() {
       {"Tan", spell_tan},
       {"TensorScatter", spelling::tensor_scatter},
       {"Tile", spelling::tile},
+      {"Upsample", spelling::upsample},
   };
   return table;
 }

@@ -7,7 +7,7 @@
 //       of a weight seen as [1, channels, rest]     LayerNormalization, Mul, Add
 //   PRelu     Relu(x) + slope · (x - Relu(x))          Mish     x · Tanh(Softplus(x))          Selu     gamma · Elu(x)
 //   GlobalMaxPool     MaxPool          DepthToSpace, SpaceToDepth     Reshape, Transpose, Reshape
-//   Einsum     ReduceSum, Transpose, Reshape, MatMul, Mul
+//   Einsum     ReduceSum, Transpose, Reshape, MatMul, Mul; Slice for diagonals
 //   Gather by numbers that are the same for each sample, GatherND by known ones     Reshape, Gather
 //   Gather, GatherND, ScatterND by the samples' numbers and others     GatherElements, ScatterElements
 //   ScatterND of one known number at known places     Where          of others     Split, Concat; Gather, Where
@@ -21,6 +21,7 @@
 //   Attention, RotaryEmbedding     MatMul, Where, Softmax, MatMul; Split, Mul, Add, Concat          TensorScatter     Split, Concat
 //   CastLike     Cast          RandomUniformLike, RandomNormalLike     RandomUniform, RandomNormal
 //   Resize with mode cubic, or with antialias     a MatMul with a constant matrix for each axis
+//   Upsample           Resize, as opset 10 has it
 //   Tile               Expand, where it repeats dimensions of 1
 //   SoftmaxCrossEntropyLoss of probabilities     LogSoftmax, Mul, ReduceSum, ReduceMean, Neg
 //   LSTM, GRU, RNN     unrolled: Gemm over the inputs of several steps, Gemm of the state, Split, Sigmoid, Tanh, Mul, Add of each step

@@ -3,6 +3,8 @@
 //   letters of one operand that nobody else has          ReduceSum
 //   letters of both that are summed                      Transpose, Reshape, MatMul, Reshape, Transpose
 //   no such letter                                       Transpose, Unsqueeze, Mul
+//   a letter twice in one operand (a diagonal)           Transpose, Reshape, Slice by steps of n + 1
+//   a dimension of 1 where others have n                 Reshape without it: the product broadcasts
 //
 // The samples stay a dimension of their own in front, where one operand alone has them: MatMul broadcasts the other to them.
 #include <fmt/format.h>
@@ -31,6 +33,23 @@ struct Term {
 class EinsumWriter {
  public:
   EinsumWriter(Writer& w, std::map<char, Dim> sizes) : w_(w), sizes_(std::move(sizes)) {}
+
+  // The diagonal of each letter that stands twice, and nothing of dimensions of 1 that other terms stretch (`narrow`).
+  Result<Term> plain(Term term, const std::string& narrow) {
+    if (!narrow.empty()) {
+      const std::string kept = without(term.letters, narrow);
+      term = {reshaped(term.name, kept, true), kept};
+    }
+    for (size_t i = 0; i < term.letters.size(); ++i) {
+      const char c = term.letters[i];
+      if (std::count(term.letters.begin(), term.letters.end(), c) > 1) {
+        if (sizes_.at(c).batch) return w_.unsupported("takes a diagonal over the samples");
+        term = diagonal(term, c);
+        i = static_cast<size_t>(-1);
+      }
+    }
+    return term;
+  }
 
   // The letters that nobody else wants are summed.
   Term summed(const Term& term, const std::string& wanted) {
@@ -84,6 +103,29 @@ class EinsumWriter {
   Term outer(const Term& a, const Term& b) {
     const std::string letters = a.letters + without(b.letters, a.letters);
     return {w_.write("Mul", {stretched(a, letters), stretched(b, letters)}), letters};
+  }
+
+  // Of the last two axes of that letter: [.., n, n] as [.., n · n], of which every (n + 1)th element is on the diagonal.
+  Term diagonal(const Term& term, char c) {
+    const size_t second = term.letters.rfind(c), first = term.letters.rfind(c, second - 1);
+    Ints order, shape;
+    std::string letters;
+    for (size_t i = 0; i < term.letters.size(); ++i) {
+      if (i == first || i == second) continue;
+      order.push_back(static_cast<int64_t>(i));
+      shape.push_back(entry(term.letters[i]));
+      letters += term.letters[i];
+    }
+    order.insert(order.end(), {static_cast<int64_t>(first), static_cast<int64_t>(second)});
+    const int64_t n = sizes_.at(c).value;
+    shape.push_back(n * n);
+    const std::string turned = std::is_sorted(order.begin(), order.end()) ? term.name : w_.write("Transpose", {term.name}, "perm", order);
+    const std::string flat = w_.write("Reshape", {turned}, "shape", shape);
+    const Dims one = {{1}};
+    const Ints axis = {static_cast<int64_t>(letters.size())};
+    const std::string starts = w_.integers({0}, one), ends = w_.integers({n * n}, one), axes = w_.integers(axis, one),
+                      steps = w_.integers({n + 1}, one);
+    return {w_.write("Slice", {flat, starts, ends, axes, steps}), letters + c};
   }
 
   // With a dimension of 1 for each letter that the term does not have.
@@ -156,12 +198,10 @@ Result<Nodes> einsum(Writer& w, const std::string& equation) {
     PLIMSOLL_ASSIGN(const std::string letters, spelled_dots(w, given, dims->size()));
     if (letters.size() != dims->size()) return invalid();
     for (size_t j = 0; j < letters.size(); ++j) {
-      if (std::count(letters.begin(), letters.end(), letters[j]) != 1) return w.unsupported(fmt::format("'{}' takes a diagonal", equation));
       const auto [size, fresh] = sizes.emplace(letters[j], (*dims)[j]);
-      if (!fresh && size->second != (*dims)[j]) {
-        if (size->second == Dim{1} || (*dims)[j] == Dim{1}) return w.unsupported(fmt::format("'{}' stretches a dimension of 1", equation));
-        return invalid();
-      }
+      if (fresh || size->second == (*dims)[j] || (*dims)[j] == Dim{1}) continue;
+      if (size->second != Dim{1}) return invalid();
+      size->second = (*dims)[j];
     }
     terms.push_back({w.input(i), letters});
     all += letters;
@@ -183,6 +223,15 @@ Result<Nodes> einsum(Writer& w, const std::string& equation) {
   for (const char c : y)
     if (!sizes.contains(c) || std::count(y.begin(), y.end(), c) != 1) return invalid();
   EinsumWriter writer(w, sizes);
+  for (size_t i = 0; i < terms.size(); ++i) {
+    std::string narrow;
+    for (size_t j = 0; j < terms[i].letters.size(); ++j) {
+      const char c = terms[i].letters[j];
+      if ((*w.dims(i))[j] != (*w.dims(i))[terms[i].letters.find(c)]) return invalid();
+      if ((*w.dims(i))[j] != sizes.at(c) && !is_among(narrow, c)) narrow += c;
+    }
+    PLIMSOLL_ASSIGN(terms[i], writer.plain(terms[i], narrow));
+  }
   const auto wanted = [&](size_t from) {
     std::string letters = y;
     for (size_t i = from; i < terms.size(); ++i) letters += terms[i].letters;

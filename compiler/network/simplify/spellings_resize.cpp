@@ -1,5 +1,6 @@
 // Resize with cubic interpolation, or with antialiasing: every row of the result is a sum of rows of the input with factors that are known
 // while compiling, and so is every column. So it is a product with a constant matrix for each axis that is resized.
+// Upsample, which opset 10 renamed, is Resize as opset 10 defines it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -90,9 +91,30 @@ std::optional<KnownValue> matrix_of(const Writer& w, const ResizedAxis& axis, bo
 
 }  // namespace
 
+// Opset 7 has the scales as an attribute, opset 9 as an input.
+Result<Nodes> upsample(Writer& w) {
+  const KnownValue* scales = w.known(1);
+  KnownValue known{.element = ElementType::f32};
+  if (const ModelAttribute* listed = find_attribute(w.node(), "scales")) {
+    known.dims = {{static_cast<int64_t>(listed->reals().size())}};
+    known.reals.assign(listed->reals().begin(), listed->reals().end());
+    scales = &known;
+  }
+  if (!scales) return w.unsupported("its scales are not known while compiling");
+  if (w.x().size() == 5) return resize_volume(w, scales);
+  const std::string mode = w.text("mode", "nearest");
+  w.write("Resize", {w.input(0), w.constant(*scales)});
+  w.set_text("mode", mode == "bilinear" ? "linear" : mode);  // the name in files of some exporters
+  return w.finish();
+}
+
 Result<Nodes> resize(Writer& w) {
   const std::string mode = w.text("mode", "nearest");
-  if (w.x().size() == 5) return resize_volume(w);
+  if (w.x().size() == 5) {
+    const KnownValue* scales = w.known(w.opset() < 11 ? 1 : 2);
+    const bool by_scale = scales && scales->real() && scales->elements().value_or(0) > 0;
+    return resize_volume(w, by_scale ? scales : w.known(3));
+  }
   if (mode != "cubic" && !(mode == "linear" && w.integer("antialias", 0) != 0)) return Nodes{};
   const auto axes = w.opset() < 11 ? std::nullopt : resized_axes_of(w);
   if (!axes || axes->size() < 2) return Nodes{};

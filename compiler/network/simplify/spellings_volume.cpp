@@ -46,18 +46,21 @@ void write_resize(Writer& w, const std::string& x, const KnownValue& given, bool
     four.ints = {{-1}, {volume[1].value * volume[2].value}, given.integer(3), given.integer(4)};
   }
   const std::string numbers = w.constant(four);
-  w.write("Resize", given.real() ? std::vector<std::string>{x, "", numbers} : std::vector<std::string>{x, "", "", numbers});
-  for (const ModelAttribute& attribute : w.node().attributes) w.take_over(attribute);
+  std::vector<std::string> inputs = {x};
+  if (w.opset() >= 11) inputs.emplace_back();  // the region of interest
+  if (!given.real()) inputs.emplace_back();
+  inputs.push_back(numbers);
+  w.write("Resize", inputs);
+  for (const ModelAttribute& attribute : w.node().attributes)
+    if (attribute.name != "scales") w.take_over(attribute);
 }
 
 }  // namespace
 
-Result<Nodes> resize_volume(Writer& w) {
+Result<Nodes> resize_volume(Writer& w, const KnownValue* given) {
   const Dims& x = w.x();
   const std::string mode = w.text("mode", "nearest");
-  if (x.size() != kVolumeRank || !has_sizes(x) || w.opset() < 11 || (mode != "nearest" && mode != "linear")) return Nodes{};
-  const KnownValue *scales = w.known(2), *sizes = w.known(3);
-  const KnownValue* given = scales && scales->real() && scales->elements().value_or(0) > 0 ? scales : sizes;
+  if (x.size() != kVolumeRank || !has_sizes(x) || (mode != "nearest" && mode != "linear")) return Nodes{};
   if (!given || given->splat() || given->dims != Dims{{kVolumeRank}} || find_attribute(w.node(), "axes")) return Nodes{};
   for (size_t i = 0; i < kVolumeRank; ++i) {  // what changes samples or channels, the operator refuses
     if (given->real() ? i < 2 && given->number(i) != 1 : i == 1 && given->integer(i) != x[i]) return Nodes{};
