@@ -2,7 +2,8 @@
 //
 //   DIR/ckpt-000000500/weights.safetensors   weights and running statistics, by their ONNX names
 //                      state.safetensors     the optimizer's state; the run's position as metadata
-//                      manifest.sha256       of both, as `sha256sum -c` reads it; written last
+//                      average.safetensors   with --ema: the averaged weights
+//                      manifest.sha256       of all of them, as `sha256sum -c` reads it; written last
 //
 // A save writes DIR/.tmp-PID-…, syncs each file, the manifest last, and the directory; then it renames. So a process that
 // ends at any moment, a machine that loses power and a disk that is full leave the checkpoints before as they were.
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "runtime/dist/ranks.h"
+#include "runtime/train/average.h"
 #include "runtime/train/parameters.h"
 
 namespace plimsoll::train {
@@ -40,6 +42,7 @@ struct Progress {
   int64_t seen = 0;  // samples
   double loss_sum = 0, correct_sum = 0;
   Best best = {};
+  double average_decay = 0;  // of --ema; 0: weights are not averaged
 };
 
 class Checkpoints {
@@ -63,7 +66,11 @@ class Checkpoints {
 
   // Throws TrainerError (unwritable_output); then the checkpoints before are as they were. Does nothing where the newest
   // is of this iteration.
-  void save(const Progress& progress);
+  void save(const Progress& progress, WeightAverage* average = nullptr);
+
+  // Reads the average of a whole checkpoint. Before: its Progress has an average_decay. Throws TrainerError:
+  // unreadable_input, invalid_model.
+  void load_average(int64_t iteration, WeightAverage& average) const;
 
   // "DIR/ckpt-000000500"
   std::string path_of(int64_t iteration) const;

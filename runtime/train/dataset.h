@@ -23,7 +23,8 @@ class Column {
   virtual void begin_epoch(uint64_t key) { static_cast<void>(key); }
   // Whoever opened it has looked at every number already: check_integers need not.
   virtual bool is_checked() const { return false; }
-  // Sample `index`, as the input's element type. Allocates nothing but for pictures.
+  // Sample `index`, as the input's element type. Several threads may read at once, but not during begin_epoch. Allocates
+  // nothing, except for images and in a thread's first call.
   virtual void read(int64_t index, std::byte* to) = 0;
 };
 

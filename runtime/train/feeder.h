@@ -13,6 +13,8 @@
 #include "runtime/dist/ranks.h"
 #include "runtime/program.h"
 #include "runtime/train/dataset.h"
+#include "runtime/train/mixing.h"
+#include "runtime/train/workers.h"
 
 namespace plimsoll::train {
 
@@ -22,12 +24,18 @@ struct Samples {
   friend bool operator==(const Samples&, const Samples&) = default;
 };
 
-// A permutation of the samples for every epoch, a function of seed and epoch. While a round is played, a thread fetches
-// what the next one takes. Allocates nothing after construction.
+// Feeds samples in an order that is a permutation for every epoch, a function of seed and epoch. While a round is played, a
+// thread fetches the samples of the next one. Allocates nothing after construction.
 class Feeder {
  public:
+  struct Setup {
+    int64_t workers = 1;    // threads that fetch samples; the result does not depend on their number
+    MixOptions mixing = {};  // of training
+  };
   // `pulse`: of several ranks, hears of each sample.
-  Feeder(const Program& program, Dataset& dataset, bool shuffle, uint64_t seed, dist::Pulse* pulse = nullptr);
+  Feeder(const Program& program, Dataset& dataset, bool shuffle, uint64_t seed, dist::Pulse* pulse, const Setup& setup);
+  Feeder(const Program& program, Dataset& dataset, bool shuffle, uint64_t seed, dist::Pulse* pulse = nullptr)
+      : Feeder(program, dataset, shuffle, seed, pulse, Setup{}) {}
   ~Feeder();
   Feeder(const Feeder&) = delete;
   Feeder& operator=(const Feeder&) = delete;
@@ -55,6 +63,11 @@ class Feeder {
     int64_t bad_input = -1;
   };
   void fetch(const Samples& samples, Set& to);
+  void fetch_sample(size_t input, int64_t position, int64_t row, std::byte* to);
+  int64_t row_at(int64_t position) const;
+  // The sample whose label counts at this position: where samples are mixed, it may be another's.
+  int64_t label_row_at(int64_t position) const;
+  Mix mix_at(int64_t row) const;
   void serve();
   void wait_for_thread(std::unique_lock<std::mutex>& lock);
 
@@ -63,6 +76,9 @@ class Feeder {
   bool shuffle_;
   uint64_t seed_;
   dist::Pulse* pulse_;
+  MixOptions mixing_;
+  uint64_t epoch_key_ = 0;
+  Workers workers_;
   std::vector<int64_t> order_;
   Set sets_[2];
   size_t at_hand_ = 0;

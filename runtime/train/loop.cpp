@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "runtime/machine/processors.h"
+#include "runtime/train/average.h"
 #include "runtime/train/counted.h"
 #include "runtime/train/diagnose.h"
 #include "runtime/train/durations.h"
+#include "runtime/train/evaluation.h"
 #include "runtime/train/feeder.h"
 #include "runtime/train/machine.h"
 #include "runtime/train/pace.h"
@@ -54,25 +57,33 @@ class Loop {
         port_(program, machine_.arena(), machine_.pool()), statistics_(program, machine_.arena()), schedule_(options.schedule),
         checkpoints_(options, reporter) {
     schedule_.iterations = length.iterations;
+    if (options.average_decay) average_.emplace(program, port_, *options.average_decay);
     progress_ = {.seed = options.seed.value_or(0),
                  .shuffle = options.shuffle,
                  .data = data.training.name,
                  .samples = data.training.samples,
                  .per_epoch = length.per_epoch,
                  .last_batch = word_of(options.last_batch),
-                 .schedule = describe_rates()};
+                 .schedule = describe_rates(),
+                 .average_decay = options.average_decay.value_or(0)};
     team.together([&] {
       if (!team.speaks()) return;
       init_parameters(program, options.init, model_file, port_);
-      checkpoints_.begin(program, port_, team.pulse(), progress_);
+      checkpoints_.begin(program, port_, team.pulse(), progress_, average_ ? &*average_ : nullptr);
       if (options.on_nan != OnNan::ignore) refuse_bad_parameters(program, port_);
     });
     share_progress(progress_, team);
     stops_early_ = looks_hopeless();
     if (options.range_test) range_test_.emplace(length.iterations);
     share_parameters(program, port_, team);
-    feeder_.emplace(program, data.training, progress_.shuffle, progress_.seed, team.pulse());
-    if (data.evaluation) evaluation_feeder_.emplace(program, *data.evaluation, false, 0, team.pulse());
+    if (average_ && team.ranks()) {
+      average_->exchange();
+      share_parameters(program, port_, team);
+      average_->exchange();
+    }
+    feeder_.emplace(program, data.training, progress_.shuffle, progress_.seed, team.pulse(), options.feeding);
+    if (data.evaluation)
+      evaluation_feeder_.emplace(program, *data.evaluation, false, 0, team.pulse(), Feeder::Setup{.workers = options.feeding.workers});
     first_iteration_ = progress_.iteration;
     if (!options.trace.empty()) times_.steps.resize(program.step_names.size());
     reporter.start_at(progress_.iteration, machine_.arena().allocated_bytes());
@@ -118,7 +129,7 @@ class Loop {
     if (progress_.best.iteration > 0 && options_.best != Metric::none) tell_best();
     if (range_test_) reporter_.say(range_test_->conclusion());
     const bool keeps_best = options_.best != Metric::none && progress_.best.iteration > 0;
-    const bool saved = !options_.save.empty() && !keeps_best && attempt([&] { save_model(program_, model_file_, options_.save, port_); });
+    const bool saved = !options_.save.empty() && !keeps_best && attempt([&] { save_weights(); });
     const bool traced = !options_.trace.empty() && attempt([&] { write_trace(options_.trace, program_, machine_.round(), times_); });
     warn_if(device_use_.ended(machine_.arena().allocated_bytes()));
     if (!options_.quiet) {
@@ -160,7 +171,7 @@ class Loop {
 
   // What steps the weights besides their gradients.
   std::string describe_rates() const {
-    return describe(schedule_) + (groups_.description().empty() ? "" : ", " + groups_.description());
+    return describe(schedule_) + (groups_.description().empty() ? "" : ", " + groups_.description()) + describe(options_.feeding.mixing);
   }
 
   void run_epoch(int64_t epoch) {
@@ -236,6 +247,7 @@ class Loop {
     // Each iteration counts by its samples, as its loss does, however many of their labels are left out.
     if (totals.labels > 0) progress_.correct_sum += totals.correct * (static_cast<double>(samples.count) * labels_ / static_cast<double>(totals.labels));
     progress_.seen += samples.count;
+    if (average_) average_->add();
     return result;
   }
 
@@ -264,35 +276,34 @@ class Loop {
     checkpoints_.save(progress_, "; training goes on, and the next is tried again");
   }
 
-  // Over all samples where the labels are classes (the feeder fills the last batch with what counts nowhere), else over
-  // all whole batches. Interrupted, there is no result.
-  Evaluation evaluate(int64_t epoch, bool in_epoch_line) {
-    share_statistics(program_, port_, team_);
-    const Dataset& dataset = *data_.evaluation;
-    const bool padded = program_.classes > 0;
-    const int64_t iterations = (dataset.samples + (padded ? program_.batch - 1 : 0)) / program_.batch;
-    const auto samples_of = [&](int64_t i) {
-      const int64_t first = i * program_.batch;
-      return i < iterations ? Samples{first, std::min(program_.batch, dataset.samples - first)} : Samples{};
-    };
-    Evaluation result;
-    double loss = 0, weight = 0, correct = 0, labels = 0;
-    for (int64_t i = 0; i < iterations; ++i) {
-      agree();
-      if (stopping()) return {};
-      const Samples samples = samples_of(i);
-      const Machine::Totals totals = machine_.play(*evaluation_feeder_, {.samples = samples,
-                                                                         .padded = padded,
-                                                                         .next = samples_of(i + 1),
-                                                                         .context = {.training = false, .iteration = i}});
-      loss += totals.loss * totals.weight;
-      weight += totals.weight;
-      labels += static_cast<double>(totals.labels);
-      correct += totals.correct;
-      result.samples += samples.count;
+  void save_weights() {
+    with_averaged_weights([&] { save_model(program_, model_file_, options_.save, port_); });
+  }
+
+  // With --ema, `work` finds the averaged weights in the arena.
+  void with_averaged_weights(const std::function<void()>& work) {
+    if (!average_) return work();
+    average_->exchange();
+    try {
+      work();
+    } catch (...) {
+      average_->exchange();
+      throw;
     }
-    result.loss = weight > 0 ? loss / weight : 0;
-    if (program_.counts_correct) result.accuracy = correct / std::max(1.0, labels);
+    average_->exchange();
+  }
+
+  Evaluation evaluate(int64_t epoch, bool in_epoch_line) {
+    Evaluation result;
+    const auto stops = [&] {
+      agree();
+      return stopping();
+    };
+    with_averaged_weights([&] {
+      share_statistics(program_, port_, team_);
+      result = evaluate_all(program_, machine_, *evaluation_feeder_, *data_.evaluation, stops);
+    });
+    if (result.samples == 0) return {};
     reporter_.evaluation(progress_.iteration - 1, epoch, result, in_epoch_line);
     if (options_.best != Metric::none || options_.early_stop > 0) compare_with_best(result);
     return result;
@@ -313,7 +324,7 @@ class Loop {
     check_weights();
     save_error_.reset();
     try {
-      save_model(program_, model_file_, options_.save, port_);
+      save_weights();
     } catch (const TrainerError& error) {
       if (error.code != Exit::unwritable_output) throw;
       save_error_ = error;
@@ -351,6 +362,7 @@ class Loop {
   bool stops_early_ = false;
   std::optional<TrainerError> save_error_;  // of the best weights
   std::optional<RangeTest> range_test_;
+  std::optional<WeightAverage> average_;
   std::optional<Feeder> feeder_, evaluation_feeder_;
   Durations durations_, reductions_;
   PaceWatch pace_{program_};
@@ -373,7 +385,7 @@ Exit train(const Program& program, const Options& given, const std::string& mode
   team.together([&] {
     data = prepare(program, options, model_file);
     backend::start(program.threads);
-    check_host_memory(program, options.spill);
+    check_host_memory(program, options.spill, options.average_decay ? WeightAverage::bytes(program) : 0);
   });
   const Length length = length_of(options, program, data.training.samples);
   Reporter reporter(options.quiet, options.metrics, program, length.per_epoch, length.epochs);

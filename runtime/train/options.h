@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/train/dataset.h"
+#include "runtime/train/feeder.h"
 #include "runtime/train/groups.h"
 #include "runtime/train/machine.h"
 #include "runtime/train/schedule.h"
@@ -21,6 +22,7 @@ struct Options {
   // What to train on, for how long.
   std::string data = {};
   ImageOptions images = {};
+  Feeder::Setup feeding = {};
   LastBatch last_batch = LastBatch::drop;
   std::string eval_data = {};
   int64_t eval_every = 0;  // iterations; 0: after each epoch
@@ -34,6 +36,7 @@ struct Options {
   // How.
   Schedule schedule = {};  // all but how long the run is
   GroupOptions optimizer = {};
+  std::optional<double> average_decay = {};  // of --ema
   OnNan on_nan = OnNan::stop;
   // Where weights come from and go to.
   std::string init = "file";  // file | he:SEED

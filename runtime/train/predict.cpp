@@ -30,7 +30,12 @@ void load_weights(const Program& program, const Options& options, const std::str
   const std::optional<Progress> stored = checkpoints.resume(passed_over, options.resume == Resume::newest);
   for (const std::string& line : passed_over) std::fprintf(stderr, "warning: passed over %s\n", line.c_str());
   if (!stored) throw none();
-  if (!options.quiet) std::printf("weights of %s\n", checkpoints.path_of(stored->iteration).c_str());
+  if (stored->average_decay > 0) {
+    WeightAverage average(program, port, stored->average_decay);
+    checkpoints.load_average(stored->iteration, average);
+    average.exchange();
+  }
+  if (!options.quiet) std::printf("%sweights of %s\n", stored->average_decay > 0 ? "averaged " : "", checkpoints.path_of(stored->iteration).c_str());
 }
 
 }  // namespace
@@ -57,7 +62,7 @@ Exit predict(const Program& program, const Options& options, const std::string& 
   dims[0] = data.samples;
   const std::string header = npy_header(dims);
   out.write(0, reinterpret_cast<const std::byte*>(header.data()), static_cast<int64_t>(header.size()));
-  Feeder feeder(program, data, false, 0);
+  Feeder feeder(program, data, false, 0, nullptr, options.feeding);
   const auto samples_at = [&](int64_t first) {
     return Samples{first, std::max<int64_t>(0, std::min(program.sub_batch, data.samples - first))};
   };

@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/backend.h"
 #include "runtime/machine/host_memory.h"
@@ -119,6 +120,7 @@ Data prepare(const Program& program, const Options& options, const std::string& 
   if (!data.training.counted_labels.empty() && !backend::heeds().loss_scale)
     throw TrainerError(Exit::usage, "labels that are left out are not there for this device: the loss would not be the mean over the others");
   check_left_over(options, program, data.training.samples);
+  check_mixing(program, options.feeding.mixing);
   check_save(program, options.save);
   check_trace(options.trace);
   check_outputs(options);
@@ -126,25 +128,31 @@ Data prepare(const Program& program, const Options& options, const std::string& 
   return data;
 }
 
-// Later it would be the system that says so, by ending the process in the middle of an epoch.
-void check_host_memory(const Program& program, const std::string& spill) {
+// Without this, the system ends the process in the middle of an epoch.
+void check_host_memory(const Program& program, const std::string& spill, int64_t average) {
   const bool on_device = backend::device_memory().has_value();
   const int64_t arena = on_device ? 0 : program.arena_bytes, pool = spill.empty() ? program.host_pool_bytes : 0;
   const std::optional<HostMemory> memory = host_memory();
-  if (!memory || arena + pool <= memory->available) return;
+  if (!memory || arena + pool + average <= memory->available) return;
   const auto figure = [](int64_t bytes) {
     char text[64];
     std::snprintf(text, sizeof text, "%.1f MiB (%lld bytes)", mebibytes(bytes), static_cast<long long>(bytes));
     return std::string(text);
   };
-  const bool both = arena > 0 && pool > 0;
-  std::string text = arena > 0 ? "the arena of " + figure(arena) : "";
-  if (pool > 0) text += std::string(both ? " and " : "") + (on_device ? "the pinned host pool of " : "the host pool of ") + figure(pool);
-  text += std::string(both ? " are" : " is") + " more than the " + figure(memory->available) + " that " +
+  std::vector<std::string> parts;
+  if (arena > 0) parts.push_back("the arena of " + figure(arena));
+  if (pool > 0) parts.push_back((on_device ? "the pinned host pool of " : "the host pool of ") + figure(pool));
+  if (average > 0) parts.push_back("the averaged weights of " + figure(average));
+  std::string text = parts.front();
+  for (size_t i = 1; i < parts.size(); ++i) text += " and " + parts[i];
+  text += std::string(parts.size() > 1 ? " are" : " is") + " more than the " + figure(memory->available) + " that " +
           (memory->limited_by_group ? "the control group of this process may still take" : "this machine has left") + ": free memory";
   if (pool > 0 && !on_device) text += ", put the pool on a disk with --spill DIR";
-  text += ", or compile the model with " +
-          (pool > 0 && memory->available >= arena ? "--host-budget " + std::to_string(memory->available - arena) : "--budget " + std::to_string(memory->available));
+  if (average > 0) text += ", leave --ema out";
+  const int64_t left = memory->available - average;
+  if (left > 0)
+    text += ", or compile the model with " +
+            (pool > 0 && left > arena ? "--host-budget " + std::to_string(left - arena) : "--budget " + std::to_string(left));
   throw TrainerError(Exit::budget, text);
 }
 

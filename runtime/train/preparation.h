@@ -24,9 +24,9 @@ struct Length {
 // All throw TrainerError.
 void check_backend(const Options& options);  // needs of what this backend does not do
 Data prepare(const Program& program, const Options& options, const std::string& model_file);
-// What the program is about to take of the host's memory is there: its host pool, if that is no file, and the arena where that is the
-// host's, too. Before: backend::start().
-void check_host_memory(const Program& program, const std::string& spill);
+// Throws where the host has not enough memory left for the host pool (if that is no file), for the arena (where it is the
+// host's) and for `average` bytes of averaged weights. Before: backend::start().
+void check_host_memory(const Program& program, const std::string& spill, int64_t average = 0);
 
 Length length_of(const Options& options, const Program& program, int64_t samples);
 

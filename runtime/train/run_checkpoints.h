@@ -20,7 +20,8 @@ class RunCheckpoints {
   // if there is one. Before: `progress` says which run it would be. Throws TrainerError: usage, where there are
   // checkpoints and none was asked for, or where they are of a run with other samples or another order; and what
   // Checkpoints throws.
-  void begin(const Program& program, ParameterPort& port, dist::Pulse* pulse, Progress& progress);
+  // `average`: of --ema, or null. It continues from the checkpoint, or starts at the weights that the run starts with.
+  void begin(const Program& program, ParameterPort& port, dist::Pulse* pulse, Progress& progress, WeightAverage* average);
 
   // False: none are kept.
   explicit operator bool() const { return checkpoints_.has_value(); }
@@ -41,10 +42,12 @@ class RunCheckpoints {
 
  private:
   void check_same_run(const Progress& stored, const Progress& now) const;
+  void resume_average(const Progress& stored, double decay);
 
   const Options& options_;
   Reporter& reporter_;
   std::optional<Checkpoints> checkpoints_ = {};
+  WeightAverage* average_ = nullptr;
   int64_t missing_ = 0;
   bool last_is_missing_ = false;
   std::optional<TrainerError> failure_ = {};

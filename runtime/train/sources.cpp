@@ -51,21 +51,23 @@ class FileColumn final : public Column {
   FileColumn(std::shared_ptr<const std::vector<InputFile>> files, int64_t per_file, int64_t begin, int64_t stride,
              DataType from, DataType to, int64_t elements, Scaling scaling)
       : files_(std::move(files)), per_file_(per_file), begin_(begin), stride_(stride), from_(from), to_(to),
-        elements_(elements), scaling_(std::move(scaling)), raw_(static_cast<size_t>(elements * bytes_of(from))) {}
+        elements_(elements), scaling_(std::move(scaling)) {}
 
   int64_t samples() const override { return per_file_ * static_cast<int64_t>(files_->size()); }
 
   void read(int64_t index, std::byte* to) override {
     const InputFile& file = (*files_)[static_cast<size_t>(index / per_file_)];
-    const int64_t at = begin_ + index % per_file_ * stride_, bytes = static_cast<int64_t>(raw_.size());
+    const int64_t at = begin_ + index % per_file_ * stride_, bytes = elements_ * bytes_of(from_);
     const bool as_is = from_ == to_ && scaling_.scale.size() == 1 && scaling_.scale[0] == 1 && scaling_.shift[0] == 0;
     if (as_is) return file.read(at, to, bytes);
-    file.read(at, raw_.data(), bytes);
+    thread_local std::vector<std::byte> raw;
+    raw.resize(std::max(raw.size(), static_cast<size_t>(bytes)));
+    file.read(at, raw.data(), bytes);
     switch (from_) {
-      case DataType::f32: return convert_to<float>(to_, raw_.data(), to, elements_, scaling_);
-      case DataType::i32: return convert_to<int32_t>(to_, raw_.data(), to, elements_, scaling_);
-      case DataType::i64: return convert_to<int64_t>(to_, raw_.data(), to, elements_, scaling_);
-      case DataType::u8: return convert_to<uint8_t>(to_, raw_.data(), to, elements_, scaling_);
+      case DataType::f32: return convert_to<float>(to_, raw.data(), to, elements_, scaling_);
+      case DataType::i32: return convert_to<int32_t>(to_, raw.data(), to, elements_, scaling_);
+      case DataType::i64: return convert_to<int64_t>(to_, raw.data(), to, elements_, scaling_);
+      case DataType::u8: return convert_to<uint8_t>(to_, raw.data(), to, elements_, scaling_);
     }
   }
 
@@ -75,7 +77,6 @@ class FileColumn final : public Column {
   DataType from_, to_;
   int64_t elements_;
   Scaling scaling_;
-  std::vector<std::byte> raw_;
 };
 
 // Uniform in [-1, 1) for samples, over the classes for labels, in [0, 1) for targets that are yes or no.

@@ -89,8 +89,7 @@ using TokenFiles = std::vector<TokenFile>;
 class TokenColumn final : public Column {
  public:
   TokenColumn(std::shared_ptr<const TokenFiles> files, int64_t length, int64_t shift, DataType type)
-      : files_(std::move(files)), length_(length), shift_(shift), type_(type), raw_(static_cast<size_t>(length) * 8),
-        window_(static_cast<size_t>(length)) {
+      : files_(std::move(files)), length_(length), shift_(shift), type_(type) {
     for (const TokenFile& file : *files_)
       ends_.push_back((ends_.empty() ? 0 : ends_.back()) + std::max<int64_t>(0, (file.tokens() - 1) / length));
   }
@@ -101,9 +100,13 @@ class TokenColumn final : public Column {
   void read(int64_t index, std::byte* to) override {
     const size_t file = static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin());
     const int64_t in_file = index - (file == 0 ? 0 : ends_[file - 1]);
-    (*files_)[file].read(in_file * length_ + shift_, length_, raw_.data(), window_.data());
+    thread_local std::vector<std::byte> raw;
+    thread_local std::vector<int64_t> window;
+    raw.resize(std::max(raw.size(), static_cast<size_t>(length_) * 8));
+    window.resize(std::max(window.size(), static_cast<size_t>(length_)));
+    (*files_)[file].read(in_file * length_ + shift_, length_, raw.data(), window.data());
     for (int64_t i = 0; i < length_; ++i) {
-      const int64_t wide = window_[static_cast<size_t>(i)];
+      const int64_t wide = window[static_cast<size_t>(i)];
       const int32_t narrow = static_cast<int32_t>(wide);
       if (type_ == DataType::i64) std::memcpy(to + i * 8, &wide, 8);
       else std::memcpy(to + i * 4, &narrow, 4);
@@ -115,8 +118,6 @@ class TokenColumn final : public Column {
   int64_t length_, shift_;
   DataType type_;
   std::vector<int64_t> ends_;  // windows of a file and of those before it
-  std::vector<std::byte> raw_;
-  std::vector<int64_t> window_;
 };
 
 void check_tokens(const TokenFile& file, int64_t vocabulary) {

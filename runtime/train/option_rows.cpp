@@ -1,0 +1,277 @@
+#include "runtime/train/option_rows.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "runtime/train/error.h"
+
+namespace plimsoll::train {
+namespace {
+
+// What counts something (iterations, pixels, MiB) is at most this, unless a row says less: no sum or product of such numbers overflows.
+constexpr int64_t kMostCount = 1'000'000'000'000;
+
+// Kernels compute in f32: what is real must be finite there, too.
+template <class T>
+constexpr T kMost = std::is_floating_point_v<T> ? static_cast<T>(std::numeric_limits<float>::max())
+                    : std::is_same_v<T, int64_t> ? static_cast<T>(kMostCount)
+                                                 : std::numeric_limits<T>::max();
+
+template <class T>
+T number(std::string_view option, std::string_view text, T least, T most = kMost<T>) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= least) || !(value <= most) ||
+      !std::isfinite(static_cast<double>(value)))
+    throw TrainerError(Exit::usage, std::string(option) + " takes a number " +
+                                        (std::is_same_v<T, int64_t> ? "from " + std::to_string(least) + " to " + std::to_string(most)
+                                                                    : std::is_floating_point_v<T> ? std::string("from 0 to 3.4e38") : "from 0 to " + std::to_string(most)) +
+                                        ", not '" + std::string(text) + "'");
+  return value;
+}
+
+// A few numbers with commas between them.
+std::vector<float> numbers(std::string_view option, std::string_view text, bool above_zero) {
+  std::vector<float> list;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    list.push_back(number<float>(option, text.substr(begin, end - begin), 0));
+    if (above_zero && list.back() == 0) throw TrainerError(Exit::usage, std::string(option) + " takes numbers above 0");
+    begin = end + 1;
+  }
+  return list;
+}
+
+// One of a few words.
+template <class T, size_t N>
+T choice(std::string_view option, std::string_view text, const std::pair<std::string_view, T> (&words)[N]) {
+  std::string list;
+  for (const auto& [word, meant] : words) {
+    if (word == text) return meant;
+    if (!word.empty()) list += (list.empty() ? "" : ", ") + std::string(word);
+  }
+  throw TrainerError(Exit::usage, std::string(option) + " takes one of " + list + ", not '" + std::string(text) + "'");
+}
+
+constexpr std::pair<std::string_view, OnNan> kOnNan[] = {{"stop", OnNan::stop}, {"skip", OnNan::skip}, {"ignore", OnNan::ignore}};
+constexpr std::pair<std::string_view, LastBatch> kLastBatch[] = {
+    {"drop", LastBatch::drop}, {"pad", LastBatch::pad}, {"keep", LastBatch::keep}};
+constexpr std::pair<std::string_view, Metric> kMetrics[] = {{"loss", Metric::loss}, {"accuracy", Metric::accuracy}};
+struct Normalization {
+  int64_t count;
+  float mean[3], deviation[3];
+};
+constexpr std::pair<std::string_view, Normalization> kNormalizations[] = {
+    {"imagenet", {3, {0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F}}},
+    {"inception", {1, {0.5F}, {0.5F}}},
+    {"clip", {3, {0.48145466F, 0.4578275F, 0.40821073F}, {0.26862954F, 0.26130258F, 0.27577711F}}}};
+constexpr std::pair<std::string_view, Resume> kResume[] = {{"", Resume::newest_whole}, {"strict", Resume::newest}};
+constexpr std::pair<std::string_view, ScheduleKind> kSchedules[] = {{"constant", ScheduleKind::constant},
+                                                                    {"step", ScheduleKind::step},
+                                                                    {"cosine", ScheduleKind::cosine},
+                                                                    {"linear", ScheduleKind::linear}};
+
+using View = std::string_view;
+
+void set_range_test(Options& options, View name, View text) {
+  const size_t colon = text.find(':');
+  if (colon == text.npos) throw TrainerError(Exit::usage, std::string(name) + " takes LOW:HIGH, for example 1e-6:1, not '" + std::string(text) + "'");
+  const double low = number<double>(name, text.substr(0, colon), 0), high = number<double>(name, text.substr(colon + 1), 0);
+  if (!(low > 0) || !(high > low)) throw TrainerError(Exit::usage, std::string(name) + " takes LOW:HIGH, LOW above 0 and HIGH above LOW");
+  options.schedule = {.kind = ScheduleKind::range, .rate = high, .least = low};
+  options.range_test = true;
+  options.on_nan = OnNan::ignore;  // it ends where the loss is no finite number
+  if (options.steps == 0) options.steps = 100;
+}
+
+// An average that never moves, DECAY 1, is refused.
+double decay_of(View name, View text) {
+  const double decay = number<double>(name, text, 0);
+  if (!(decay < 1)) throw TrainerError(Exit::usage, std::string(name) + " takes a number from 0 to below 1, 0.999 for example, not '" + std::string(text) + "'");
+  return decay;
+}
+
+constexpr OptionRow kRows[] = {
+    {"", "", "what to train on"},
+    {"--data", "SOURCE",
+     "samples and labels:\n"
+     "npy:X.npy,Y.npy   one file per input of the model, in its order, labels last\n"
+     "tokens:FILE,…     token ids for a language model: llm.c's or nanoGPT's .bin, or .npy\n"
+     "images:DIR        a folder per class with PNG and JPEG files in it\n"
+     "cifar10:DIR       data_batch_1.bin … of CIFAR-10's binary version\n"
+     "mnist:DIR         train-images-idx3-ubyte and train-labels-idx1-ubyte\n"
+     "synthetic[:SEED]  random samples: to see that it runs, and how fast",
+     [](Options& o, View, View v) { o.data = v; }},
+    {"--epochs", "N", "passes over the data (default 1)",
+     [](Options& o, View n, View v) { o.epochs = number<int64_t>(n, v, 1); }},
+    {"--steps", "N", "stop after N iterations", [](Options& o, View n, View v) { o.steps = number<int64_t>(n, v, 1); }},
+    {"--seed", "N", "of the order of the samples and of random layers (default 0)",
+     [](Options& o, View n, View v) { o.seed = number<uint64_t>(n, v, 0); }},
+    {"--no-shuffle", "", "samples in the order of the data", [](Options& o, View, View) { o.shuffle = false; }},
+    {"--last", "WHAT",
+     "samples left when an epoch has no whole batch any more:\n"
+     "drop  they wait for the next epoch's order (default)\n"
+     "pad   a whole batch, filled with copies that the loss does not count\n"
+     "keep  a smaller batch; its loss is the mean over it",
+     [](Options& o, View n, View v) { o.last_batch = choice(n, v, kLastBatch); }},
+
+    {"--workers", "N", "threads that read and decode samples (default 1); their number does not change the results",
+     [](Options& o, View n, View v) { o.feeding.workers = number<int64_t>(n, v, 1, 256); }},
+    {"--mixup", "ALPHA",
+     "mix each training sample with another: x = own * x_a + (1 - own) * x_b, with own from Beta(ALPHA, ALPHA).\n"
+     "Targets of bce-logits are mixed likewise; a class is a's with probability own, else b's. 0.2 for example",
+     [](Options& o, View n, View v) { o.feeding.mixing.mixup = number<double>(n, v, 0); }},
+    {"--cutmix", "ALPHA",
+     "paste a rectangle of another image into each training image, labelled as by --mixup; 1 for example.\n"
+     "With both, each sample gets one of them by chance",
+     [](Options& o, View n, View v) { o.feeding.mixing.cutmix = number<double>(n, v, 0); }},
+
+    {"", "", "pictures (images:DIR); a piece of the model's size is cut from the middle"},
+    {"--resize", "N", "make the shorter side N pixels before (default: leave it, or as large as needed)",
+     [](Options& o, View n, View v) { o.images.resize = number<int64_t>(n, v, 1, 65535); }},
+    {"--random-crop", "", "for training, cut from any place", [](Options& o, View, View) { o.images.random_crop = true; }},
+    {"--random-resized-crop", "",
+     "for training, cut from any place 8 to 100 % of the area, with sides from 3:4 to 4:3, and make it the\n"
+     "model's size, as torchvision's RandomResizedCrop; --resize is then for evaluation only",
+     [](Options& o, View, View) { o.images.random_resized_crop = true; }},
+    {"--color-jitter", "X", "for training, multiply brightness, contrast and saturation, each by chance from 1 - X to 1 + X (default 0)",
+     [](Options& o, View n, View v) { o.images.color_jitter = number<float>(n, v, 0); }},
+    {"--normalize", "PRESET",
+     "--mean and --std that pretrained models expect:\n"
+     "imagenet   of torchvision and timm: 0.485,0.456,0.406 and 0.229,0.224,0.225\n"
+     "inception  0.5 and 0.5\n"
+     "clip       0.48145466,0.4578275,0.40821073 and 0.26862954,0.26130258,0.27577711",
+     [](Options& o, View n, View v) {
+       const Normalization preset = choice(n, v, kNormalizations);
+       o.images.mean.assign(preset.mean, preset.mean + preset.count);
+       o.images.deviation.assign(preset.deviation, preset.deviation + preset.count);
+     }},
+    {"--flip", "", "for training, mirror every other picture, by chance", [](Options& o, View, View) { o.images.flip = true; }},
+    {"--mean", "X[,X,X]", "of the pixels, from 0 to 1, to be subtracted (default 0); one for each channel or for all",
+     [](Options& o, View n, View v) { o.images.mean = numbers(n, v, false); }},
+    {"--std", "X[,X,X]", "of the pixels, to divide by (default 1)",
+     [](Options& o, View n, View v) { o.images.deviation = numbers(n, v, true); }},
+
+    {"", "", "evaluation"},
+    {"--eval-data", "SOURCE", "evaluate on this after each epoch; cifar10 and mnist take their test files (also --test)",
+     [](Options& o, View, View v) { o.eval_data = v; }},
+    {"--eval-every", "N", "after every N iterations, instead of each epoch",
+     [](Options& o, View n, View v) { o.eval_every = number<int64_t>(n, v, 1); }},
+
+    {"--keep-best", "METRIC",
+     "of the evaluations: loss (the least) or accuracy (the highest). --save FILE then has the weights\n"
+     "of the best one, and --checkpoint DIR keeps its checkpoint however old it is",
+     [](Options& o, View n, View v) { o.best = choice(n, v, kMetrics); }},
+    {"--early-stop", "N", "end when N evaluations are no better than the best before (by --keep-best, or by the loss)",
+     [](Options& o, View n, View v) { o.early_stop = number<int64_t>(n, v, 1); }},
+
+    {"", "", "how"},
+    {"--lr", "X", "learning rate (default 0.01)",
+     [](Options& o, View n, View v) { o.schedule.rate = number<double>(n, v, 0); }},
+    {"--lr-schedule", "KIND",
+     "how the rate goes on behind the warm-up:\n"
+     "constant  as it is (default)\n"
+     "step      times --lr-gamma after every --lr-step iterations\n"
+     "cosine    down to --lr-min at the end of the run, by half a cosine\n"
+     "linear    down to --lr-min at the end of the run",
+     [](Options& o, View n, View v) { o.schedule.kind = choice(n, v, kSchedules); }},
+    {"--warmup", "N", "the rate rises in the first N iterations (default 0)",
+     [](Options& o, View n, View v) { o.schedule.warmup = number<int64_t>(n, v, 0); }},
+    {"--lr-min", "X", "where cosine and linear end (default 0)", [](Options& o, View n, View v) { o.schedule.least = number<double>(n, v, 0); }},
+    {"--lr-step", "N", "iterations from one step to the next", [](Options& o, View n, View v) { o.schedule.every = number<int64_t>(n, v, 1); }},
+    {"--lr-gamma", "X", "of step (default 0.1)", [](Options& o, View n, View v) { o.schedule.gamma = number<double>(n, v, 0); }},
+    {"--weight-decay", "X", "of the optimizer, as the four below: instead of what the model was compiled with",
+     [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
+    {"--momentum", "X", "of momentum", [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
+    {"--beta1", "BETA", "of adam, adamw, lamb and lion (default 0.9)",
+     [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
+    {"--beta2", "BETA", "of adam, adamw and lamb (default 0.999), and of lion (default 0.99)",
+     [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
+    {"--epsilon", "X", "of adam, adamw (default 1e-8) and lamb (default 1e-6)",
+     [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
+    {"--group", "'GLOB:lr=X,weight-decay=X'",
+     "numbers for the weights whose names match, instead of those for all: lr, weight-decay,\n"
+     "momentum, beta1, beta2, epsilon; may be given again, and of two that match the later holds",
+     [](Options& o, View, View v) { o.optimizer.groups.push_back(parse_group(v)); }},
+    {"--no-decay-on-norms-and-biases", "", "weight decay 0 for weights of at most one dimension, and for those named bias",
+     [](Options& o, View, View) { o.optimizer.no_decay_on_norms_and_biases = true; }},
+    {"--lr-range-test", "LOW:HIGH",
+     "instead of a training: the rate rises from LOW to HIGH over --steps (default 100), and the losses\n"
+     "say which rates train; nothing is saved",
+     [](Options& o, View n, View v) { set_range_test(o, n, v); }},
+    {"--ema", "DECAY",
+     "average the weights: after each iteration, average = DECAY * average + (1 - DECAY) * weights.\n"
+     "Evaluations, --save and --keep-best use the average, which is kept in host memory; 0.999 for example",
+     [](Options& o, View n, View v) { o.average_decay = decay_of(n, v); }},
+    {"--on-nan", "WHAT",
+     "when the loss is no finite number; the first bad tensor is named:\n"
+     "stop    end with an error, saving nothing (default)\n"
+     "skip    leave the iteration out: weights, optimizer and statistics stay as they are\n"
+     "ignore  go on, and look for nothing",
+     [](Options& o, View n, View v) { o.on_nan = choice(n, v, kOnNan); }},
+
+    {"", "", "weights"},
+    {"--init", "WHAT",
+     "first weights:\n"
+     "file     from the model file (default)\n"
+     "he:SEED  matrices and filters drawn after He et al., all else from the model file",
+     [](Options& o, View, View v) { o.init = v; }},
+    {"--model", "FILE", "the model file, instead of the one beside the sources", [](Options& o, View, View v) { o.model = v; }},
+    {"--save", "FILE", "write the model with the trained weights", [](Options& o, View, View v) { o.save = v; }},
+
+    {"", "", "prediction, instead of training"},
+    {"--predict", "SOURCE", "run samples through the model: a source as of --data, the file of labels left out (X.npy)",
+     [](Options& o, View, View v) { o.predict = v; }},
+    {"--out", "FILE.npy", "the scores of each sample, as the loss would see them: float32, in the order of the data",
+     [](Options& o, View, View v) { o.out = v; }},
+
+    {"", "", "checkpoints"},
+    {"--checkpoint", "DIR", "keep checkpoints there: after each epoch, at the end, and when interrupted",
+     [](Options& o, View, View v) { o.checkpoint = v; }},
+    {"--checkpoint-every", "N", "after every N iterations, instead of each epoch",
+     [](Options& o, View n, View v) { o.checkpoint_every = number<int64_t>(n, v, 1); }},
+    {"--keep", "N", "so many of the newest remain (default 3), and the best of --keep-best",
+     [](Options& o, View n, View v) { o.keep = number<int64_t>(n, v, 1); }},
+    {"--checkpoint-optional", "",
+     "go on where one cannot be written, and try again at the next; exit with 7 if the\n"
+     "last cannot be (also --ckpt-optional)",
+     [](Options& o, View, View) { o.checkpoint_optional = true; }},
+    {"--resume", "[=strict]",
+     "go on from the newest whole checkpoint, with the bits of a run that was never interrupted;\n"
+     "=strict: end with an error where a newer one is damaged",
+     [](Options& o, View n, View v) { o.resume = choice(n, v, kResume); }},
+
+    {"", "", "else"},
+    {"--metrics", "FILE", "a line per iteration: a JSON object, or comma-separated where FILE ends in .csv; may be given twice",
+     [](Options& o, View, View v) { o.metrics.emplace_back(v); }},
+    {"--trace", "FILE", "when each step of the last round ran, measured.json for example: for ui.perfetto.dev, and beside the plan in\n"
+     "`plimsoll inspect DIR --html report.html --measured measured.json`",
+     [](Options& o, View, View v) { o.trace = v; }},
+    {"--spill", "DIR", "tensors that wait outside the arena do so in a file there, not in memory",
+     [](Options& o, View, View v) { o.spill = v; }},
+    {"--patience", "SECONDS", "of several ranks: one that is silent or does nothing for so long is lost, and all end (default 20; 0: never, for debuggers)",
+     [](Options& o, View n, View v) { o.patience = number<int64_t>(n, v, 0, 1'000'000); }},
+    {"--measure-ranks", "FILE", "of several ranks, instead of training: how fast they add up, for `plimsoll compile --rank-costs FILE`",
+     [](Options& o, View, View v) { o.measure_ranks = v; }},
+    {"--revalidate", "", "with other libraries than the plan was made with: ask them for the planned algorithms, and end with 8 where\n"
+     "one is not there or needs more workspace than planned, instead of taking another",
+     [](Options& o, View, View) { o.revalidate = true; }},
+    {"--slack", "MIB", "on a GPU: what libraries and graphs may take beside the arena; above it, a warning (default 512)",
+     [](Options& o, View n, View v) { o.slack = std::min(number<int64_t>(n, v, 0), int64_t{1} << 40); }},
+    {"--no-graph", "", "on a GPU: launch step by step, not as one CUDA graph; for profilers and debuggers",
+     [](Options& o, View, View) { o.graph = false; }},
+    {"--no-overlap", "", "run each step when its line in steps_0.cpp is called, on the calling thread: for debuggers",
+     [](Options& o, View, View) { o.overlap = false; }},
+    {"--quiet", "", "print errors only", [](Options& o, View, View) { o.quiet = true; }},
+    {"--help", "", "this", [](Options& o, View, View) { o.help = true; }},
+};
+
+}  // namespace
+
+std::span<const OptionRow> option_rows() { return kRows; }
+
+}  // namespace plimsoll::train
