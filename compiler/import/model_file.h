@@ -32,6 +32,10 @@ Status write_model(const ModelFile& file, int descriptor, const std::string& pat
 // Puts an f32 initializer of one dimension into the model, in place of one of that name.
 void put_initializer(ModelFile& file, const std::string& name, const std::vector<float>& values);
 
+// Takes the notes of an earlier training (runtime/train/model_notes.h) out of the model. Returns them as bytes that may be
+// appended to the model's file: a trainer replaces them when it saves the model, and needs them at its end.
+std::string take_trainer_notes(ModelFile& file);
+
 // True when write_model() would refuse the model for its size: then it goes into two files.
 bool is_too_large_for_one_file(const ModelFile& file, int64_t most_bytes = kModelBytesLimit);
 

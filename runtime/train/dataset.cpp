@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -12,6 +13,16 @@
 #include "runtime/train/error.h"
 
 namespace plimsoll::train {
+
+std::string list_text(std::span<const float> numbers) {
+  std::string text;
+  for (const float number : numbers) {
+    char one[32];
+    std::snprintf(one, sizeof one, "%s%.9g", text.empty() ? "" : ",", static_cast<double>(number));
+    text += one;
+  }
+  return text;
+}
 
 std::string shape_text(const TensorDesc& desc, bool per_sample) {
   std::string text = std::string(name_of(desc.type)) + "[";
@@ -46,11 +57,11 @@ Dataset open_dataset(const std::string& source, Part part, const Program& progra
   } else if (kind == "tokens") {
     dataset.columns = token_columns(rest, program);
   } else if (kind == "images") {
-    dataset.columns = image_columns(rest, part, images, program, dataset.warnings);
+    open_images(dataset, rest, part, images, program);
   } else if (kind == "cifar10") {
-    dataset.columns = cifar10_columns(rest, part, program.inputs);
+    open_cifar10(dataset, rest, part, program.inputs);
   } else if (kind == "mnist") {
-    dataset.columns = mnist_columns(rest, part, program.inputs);
+    open_mnist(dataset, rest, part, program.inputs);
   } else if (kind == "synthetic") {
     uint64_t seed = 0;
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), seed);
@@ -107,7 +118,7 @@ Dataset open_unlabelled(const std::string& source, const Program& program, const
   const bool npy = bare || source.starts_with("npy:");
   const std::string files = bare ? source : npy ? source.substr(4) : "";
   const auto given = static_cast<size_t>(std::count(files.begin(), files.end(), ',')) + 1;
-  if (!npy || given + 1 != program.inputs.size()) return open_dataset(bare ? "npy:" + source : source, Part::test, program, images);
+  if (!npy || given + 1 != program.inputs.size()) return open_dataset(bare ? "npy:" + source : source, Part::prediction, program, images);
   Dataset dataset{.name = source, .columns = npy_columns(files, program.inputs.first(given))};
   count_samples(dataset, program);
   dataset.columns.push_back(std::make_unique<ZeroColumn>(dataset.samples, sample_bytes(program.inputs.back())));

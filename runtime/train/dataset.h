@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/program.h"
@@ -12,7 +14,11 @@
 
 namespace plimsoll::train {
 
-enum class Part { training, test };
+enum class Part {
+  training,
+  test,
+  prediction,  // test samples, whose labels are not looked at
+};
 
 // One input's samples. Where they are (a file, memory, a generator) is the column's own affair.
 class Column {
@@ -37,6 +43,10 @@ struct Dataset {
   // Of each input that is labels, and of each sample, what they count for together; empty: 1 for each of them.
   std::vector<std::vector<double>> label_weights = {};
   std::vector<std::string> warnings = {};  // for the user to hear once
+  // For predictions and saved models (model_notes.h). Empty: nobody knows.
+  std::vector<std::string> classes = {};                                // names, by label
+  std::vector<std::pair<std::string, std::string>> preparation = {};    // what was done to samples
+  std::function<std::string(int64_t)> name_of = {};                     // the file of a sample
 };
 
 // Of images:DIR. Means and deviations are of pixels from 0 to 1, one for all channels or one for each.
@@ -75,12 +85,10 @@ void check_targets(Dataset& dataset, const Program& program);
 
 // The pieces of open_dataset, one per kind of source.
 std::vector<std::unique_ptr<Column>> npy_columns(const std::string& paths, std::span<const ProgramInput> inputs);
-std::vector<std::unique_ptr<Column>> cifar10_columns(const std::string& directory, Part part,
-                                                     std::span<const ProgramInput> inputs);
-std::vector<std::unique_ptr<Column>> mnist_columns(const std::string& directory, Part part,
-                                                   std::span<const ProgramInput> inputs);
-std::vector<std::unique_ptr<Column>> image_columns(const std::string& directory, Part part, const ImageOptions& options,
-                                                   const Program& program, std::vector<std::string>& warnings);
+// These three fill in all but the name and the number of samples.
+void open_cifar10(Dataset& dataset, const std::string& directory, Part part, std::span<const ProgramInput> inputs);
+void open_mnist(Dataset& dataset, const std::string& directory, Part part, std::span<const ProgramInput> inputs);
+void open_images(Dataset& dataset, const std::string& directory, Part part, const ImageOptions& options, const Program& program);
 std::vector<std::unique_ptr<Column>> token_columns(const std::string& paths, const Program& program);
 std::vector<std::unique_ptr<Column>> synthetic_columns(uint64_t seed, Part part, const Program& program);
 
@@ -98,6 +106,8 @@ inline int64_t labels_of_sample(const ProgramInput& labels) {
 inline int64_t labels_per_sample(const Program& program) {
   return program.classes > 0 || program.counts_correct ? labels_of_sample(program.inputs.back()) : 1;
 }
+// "0.485,0.456,0.406"
+std::string list_text(std::span<const float> numbers);
 std::string shape_text(const TensorDesc& desc, bool per_sample = true);  // "f32[3,32,32]" of one sample, or of the whole
 
 }  // namespace plimsoll::train

@@ -50,8 +50,16 @@ struct Folders {
   std::vector<Picture> pictures = {};
 };
 
-Folders folders_in(const std::string& directory) {
+// `loose`: images that lie in the directory itself are samples, too, without a class.
+Folders folders_in(const std::string& directory, bool loose) {
   Folders found;
+  std::error_code failure;  // sorted_entries() tells it
+  for (fs::directory_iterator at(directory, failure), end; loose && !failure && at != end; at.increment(failure)) {
+    std::error_code unknown;
+    const bool hidden = at->path().filename().string().starts_with('.');
+    if (!hidden && at->is_regular_file(unknown) && is_picture(at->path())) found.pictures.push_back({at->path().string(), 0});
+  }
+  std::ranges::sort(found.pictures, {}, &Picture::path);
   for (const std::string& folder : sorted_entries(directory, true)) {
     const std::vector<std::string> paths = sorted_entries(folder, false);
     const auto label = static_cast<int64_t>(found.classes.size());
@@ -202,8 +210,7 @@ class PictureLabels final : public Column {
 
 }  // namespace
 
-std::vector<std::unique_ptr<Column>> image_columns(const std::string& directory, Part part, const ImageOptions& options,
-                                                   const Program& program, std::vector<std::string>& warnings) {
+void open_images(Dataset& dataset, const std::string& directory, Part part, const ImageOptions& options, const Program& program) {
   const auto refuse = [&](Exit code, const std::string& what) { throw TrainerError(code, "'" + directory + "': " + what); };
   const std::span<const ProgramInput> inputs = program.inputs;
   const bool fits = inputs.size() == 2 && inputs[0].desc.type == DataType::f32 && inputs[0].desc.rank() == 4 &&
@@ -223,19 +230,27 @@ std::vector<std::unique_ptr<Column>> image_columns(const std::string& directory,
     if (list->size() > 1 && static_cast<int64_t>(list->size()) != channels)
       refuse(Exit::usage, std::string(name) + " has " + counted(static_cast<int64_t>(list->size()), "number") + " when the input has " +
                               counted(channels, "channel"));
-  Folders found = folders_in(directory);
-  if (found.pictures.empty()) refuse(Exit::unreadable_input, "there is no picture (.png, .jpg, .jpeg) in a folder of a class");
-  if (const auto classes = static_cast<int64_t>(found.classes.size()); program.classes > 0 && classes != program.classes)
+  const bool predicts = part == Part::prediction;
+  Folders found = folders_in(directory, predicts);
+  if (found.pictures.empty())
+    refuse(Exit::unreadable_input, predicts ? "there is no picture (.png, .jpg, .jpeg)" : "there is no picture (.png, .jpg, .jpeg) in a folder of a class");
+  if (const auto classes = static_cast<int64_t>(found.classes.size()); !predicts && program.classes > 0 && classes != program.classes)
     refuse(Exit::invalid_model, "it has " + counted(classes, "folder") + ", one for each class, when the model knows " +
                                     std::to_string(program.classes) + " of them: " + listed(found.classes));
-  if (!found.empty.empty())
-    warnings.push_back("'" + directory + "': no picture (.png, .jpg, .jpeg) is in " + counted(static_cast<int64_t>(found.empty.size()), "folder") +
+  if (!found.empty.empty() && !predicts)
+    dataset.warnings.push_back("'" + directory + "': no picture (.png, .jpg, .jpeg) is in " + counted(static_cast<int64_t>(found.empty.size()), "folder") +
                        " of a class: " + listed(found.empty));
   const auto pictures = std::make_shared<const std::vector<Picture>>(std::move(found.pictures));
-  std::vector<std::unique_ptr<Column>> columns;
-  columns.push_back(std::make_unique<PictureColumn>(pictures, inputs[0].desc, options, part == Part::training));
-  columns.push_back(std::make_unique<PictureLabels>(pictures, inputs[1].desc.type));
-  return columns;
+  dataset.columns.push_back(std::make_unique<PictureColumn>(pictures, inputs[0].desc, options, part == Part::training));
+  dataset.columns.push_back(std::make_unique<PictureLabels>(pictures, inputs[1].desc.type));
+  dataset.name_of = [pictures](int64_t index) { return (*pictures)[static_cast<size_t>(index)].path; };
+  if (predicts) return;
+  dataset.classes = std::move(found.classes);
+  dataset.preparation = {{"source", "images"}};
+  if (options.resize > 0) dataset.preparation.emplace_back("resize", std::to_string(options.resize));
+  dataset.preparation.emplace_back("crop", std::to_string(inputs[0].desc.dim(2)) + "x" + std::to_string(inputs[0].desc.dim(3)));
+  dataset.preparation.emplace_back("mean", list_text(options.mean));
+  dataset.preparation.emplace_back("std", list_text(options.deviation));
 }
 
 }  // namespace plimsoll::train

@@ -16,6 +16,7 @@
 #include "runtime/train/evaluation.h"
 #include "runtime/train/feeder.h"
 #include "runtime/train/machine.h"
+#include "runtime/train/model_notes.h"
 #include "runtime/train/pace.h"
 #include "runtime/train/parameters.h"
 #include "runtime/train/preparation.h"
@@ -277,7 +278,8 @@ class Loop {
   }
 
   void save_weights() {
-    with_averaged_weights([&] { save_model(program_, model_file_, options_.save, port_); });
+    const std::string notes = serialized(notes_of_run(data_.training, evaluated_at_ == progress_.iteration ? last_evaluation_ : Evaluation{}, progress_.iteration));
+    with_averaged_weights([&] { save_model(program_, model_file_, options_.save, port_, notes); });
   }
 
   // With --ema, `work` finds the averaged weights in the arena.
@@ -304,6 +306,8 @@ class Loop {
       result = evaluate_all(program_, machine_, *evaluation_feeder_, *data_.evaluation, stops);
     });
     if (result.samples == 0) return {};
+    last_evaluation_ = result;
+    evaluated_at_ = progress_.iteration;
     reporter_.evaluation(progress_.iteration - 1, epoch, result, in_epoch_line);
     if (options_.best != Metric::none || options_.early_stop > 0) compare_with_best(result);
     return result;
@@ -360,6 +364,8 @@ class Loop {
   Progress progress_;
   RunCheckpoints checkpoints_;
   bool stops_early_ = false;
+  Evaluation last_evaluation_ = {};
+  int64_t evaluated_at_ = -1;  // iterations that were done then
   std::optional<TrainerError> save_error_;  // of the best weights
   std::optional<RangeTest> range_test_;
   std::optional<WeightAverage> average_;

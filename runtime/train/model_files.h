@@ -8,7 +8,7 @@
 
 namespace plimsoll::train {
 
-// Opened, and known by its size alone. Throws TrainerError: unreadable_input, invalid_model.
+// Opened, and known by its size alone: program.model_bytes, and notes (model_notes.h) behind them. Throws TrainerError: unreadable_input, invalid_model.
 InputFile open_model(const Program& program, const std::string& path);
 
 // What file_offset is of: the model, or the file beside it. Known by content: all but the parameters' values is, byte for byte, what the
@@ -16,6 +16,8 @@ InputFile open_model(const Program& program, const std::string& path);
 InputFile open_weights(const Program& program, const std::string& model_file);
 
 std::string read_text(const InputFile& file);
+// The text of a skeleton without its notes. Before: open_model() opened it.
+std::string read_skeleton(const Program& program, const InputFile& file);
 
 // A skeleton names the file of its weights in every tensor: 16 hexadecimal digits and ".weights".
 std::string weights_named_in(const InputFile& skeleton, const std::string& text);

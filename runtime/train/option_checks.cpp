@@ -40,7 +40,7 @@ void check_together(const Options& options, const std::vector<std::string_view>&
     throw TrainerError(Exit::usage, "--predict makes no checkpoints; --checkpoint DIR --resume predicts with the newest there");
   if (!options.measure_ranks.empty() && !(options.save.empty() && options.checkpoint.empty() && options.predict.empty()))
     throw TrainerError(Exit::usage, "--measure-ranks trains nothing: leave out what is of training");
-  std::vector<std::pair<std::string, std::string>> outputs = {{"--save", options.save}, {"--trace", options.trace}, {"--out", options.out}};
+  std::vector<std::pair<std::string, std::string>> outputs = {{"--save", options.save}, {"--trace", options.trace}, {"--out", options.out == "-" ? "" : options.out}};
   for (const std::string& metrics : options.metrics) outputs.emplace_back("--metrics", metrics);
   for (size_t i = 0; i < outputs.size(); ++i)
     for (size_t j = i + 1; j < outputs.size(); ++j)

@@ -224,9 +224,15 @@ constexpr OptionRow kRows[] = {
     {"--save", "FILE", "write the model with the trained weights", [](Options& o, View, View v) { o.save = v; }},
 
     {"", "", "prediction, instead of training"},
-    {"--predict", "SOURCE", "run samples through the model: a source as of --data, the file of labels left out (X.npy)",
+    {"--predict", "SOURCE", "run samples through the model: a source as of --data, the file of labels left out (X.npy);\n"
+     "images:DIR takes images of any folders, or of none",
      [](Options& o, View, View v) { o.predict = v; }},
-    {"--out", "FILE.npy", "the scores of each sample, as the loss would see them: float32, in the order of the data",
+    {"--out", "FILE",
+     "what to write, by the name's ending, in the order of the data:\n"
+     ".npy  the scores of each sample, as the loss would see them: float32\n"
+     ".csv  the file, its class, and the probability of each class\n"
+     ".txt  the same for people, with the three likeliest classes; - prints it\n"
+     "Names of classes, and how images are prepared, come from a model that a trainer saved (--model)",
      [](Options& o, View, View v) { o.out = v; }},
 
     {"", "", "checkpoints"},

@@ -79,6 +79,8 @@ Options parse_options(int argc, char** argv) {
       (options.told += value) += '\n';
     }
     row->set(options, name, value);
+    for (const std::string_view option : {"--resize", "--mean", "--std", "--normalize"})
+      options.images_are_given = options.images_are_given || row->name == option;
   }
   check_together(options, names);
   return options;

@@ -22,6 +22,7 @@ struct Options {
   // What to train on, for how long.
   std::string data = {};
   ImageOptions images = {};
+  bool images_are_given = false;  // --resize, --mean, --std or --normalize
   Feeder::Setup feeding = {};
   LastBatch last_batch = LastBatch::drop;
   std::string eval_data = {};

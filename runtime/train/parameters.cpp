@@ -29,21 +29,23 @@ std::string skeleton_at(const std::string& path) {
   return read_text(InputFile(path));
 }
 
-// The file as it is, but for the parameters' values.
-void write_with_parameters(const InputFile& from, const std::string& path, const Program& program, ParameterPort& port) {
+// Writes the first `bytes` of the file with the arena's values of the parameters, and `notes` behind them.
+void write_with_parameters(const InputFile& from, int64_t bytes, const std::string& path, const Program& program, ParameterPort& port,
+                           const std::string& notes) {
   OutputFile out(path);
   constexpr int64_t kPiece = int64_t{4} << 20;
-  std::vector<std::byte> piece(static_cast<size_t>(std::min(kPiece, from.bytes())));
-  for (int64_t at = 0; at < from.bytes(); at += kPiece) {
-    const int64_t bytes = std::min(kPiece, from.bytes() - at);
-    from.read(at, piece.data(), bytes);
-    out.write(at, piece.data(), bytes);
+  std::vector<std::byte> piece(static_cast<size_t>(std::min(kPiece, bytes)));
+  for (int64_t at = 0; at < bytes; at += kPiece) {
+    const int64_t count = std::min(kPiece, bytes - at);
+    from.read(at, piece.data(), count);
+    out.write(at, piece.data(), count);
   }
   for (const ProgramParameter& parameter : program.parameters) {
     if (parameter.file_offset < 0) continue;
     const std::span<const std::byte> values = port.fetch(parameter);
     out.write(parameter.file_offset, values.data(), static_cast<int64_t>(values.size()));
   }
+  if (!notes.empty()) out.write(bytes, reinterpret_cast<const std::byte*>(notes.data()), static_cast<int64_t>(notes.size()));
   out.commit();
 }
 
@@ -155,19 +157,21 @@ void init_parameters(const Program& program, const std::string& init, const std:
 
 // The weights come first: a skeleton that has its name has its weights. Another model that is there keeps its own until the
 // new skeleton has taken its place, so there are two names for weights, and a model has the one that the model before it has not.
-void save_model(const Program& program, const std::string& model_file, const std::string& path, ParameterPort& port) {
+void save_model(const Program& program, const std::string& model_file, const std::string& path, ParameterPort& port,
+                const std::string& notes) {
   const InputFile weights = open_weights(program, model_file);
-  if (program.weights_bytes == 0) return write_with_parameters(weights, path, program, port);
+  if (program.weights_bytes == 0) return write_with_parameters(weights, program.model_bytes, path, program, port, notes);
   const InputFile model = open_model(program, model_file);
-  const std::string given = read_text(model), old_name = weights_named_in(model, given), there = skeleton_at(path);
+  const std::string given = read_skeleton(program, model), old_name = weights_named_in(model, given), there = skeleton_at(path);
   const std::filesystem::path folder = std::filesystem::path(path).parent_path(), file = std::filesystem::path(path).filename();
   std::string name = weights_named_for(file.string()), other = weights_named_for(file.string() + " ");
   std::string skeleton = with_weights_in(given, old_name, name);
-  if (skeleton != there && there.find(name) != std::string::npos) {
+  if (!there.starts_with(skeleton) && there.find(name) != std::string::npos) {
     std::swap(name, other);
     skeleton = with_weights_in(given, old_name, name);
   }
-  write_with_parameters(weights, (folder / name).string(), program, port);
+  write_with_parameters(weights, program.weights_bytes, (folder / name).string(), program, port, "");
+  skeleton += notes;
   OutputFile out(path);
   out.write(0, reinterpret_cast<const std::byte*>(skeleton.data()), static_cast<int64_t>(skeleton.size()));
   out.commit();

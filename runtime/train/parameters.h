@@ -58,9 +58,11 @@ void refuse_bad_parameters(const Program& program, ParameterPort& port);
 // Throws TrainerError: usage for another `init`, unreadable_input, invalid_model when the file is not the program's.
 void init_parameters(const Program& program, const std::string& init, const std::string& model_file, ParameterPort& port);
 
+// `notes` go behind the model (model_notes.h).
 // Writes the model with the arena's weights and statistics in place of its own; where they lie in a file beside it, that
 // file is written beside `path` too, under a name that follows from the name of `path`. Throws TrainerError
 // (unwritable_output); then there is no file of that name, or the old one as it was.
-void save_model(const Program& program, const std::string& model_file, const std::string& path, ParameterPort& port);
+void save_model(const Program& program, const std::string& model_file, const std::string& path, ParameterPort& port,
+                const std::string& notes = {});
 
 }  // namespace plimsoll::train

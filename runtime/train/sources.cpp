@@ -172,13 +172,12 @@ std::vector<std::unique_ptr<Column>> npy_columns(const std::string& paths, std::
 
 // https://www.cs.toronto.edu/~kriz/cifar.html: files of 10,000 records, a byte of label and 3,072 of pixels, one
 // channel after the other. Normalized by the mean and the deviation of the training set.
-std::vector<std::unique_ptr<Column>> cifar10_columns(const std::string& directory, Part part,
-                                                     std::span<const ProgramInput> inputs) {
+void open_cifar10(Dataset& dataset, const std::string& directory, Part part, std::span<const ProgramInput> inputs) {
   constexpr int64_t kPixels = 3072, kRecord = kPixels + 1;
   constexpr std::array<float, 3> kMean = {0.4914f, 0.4822f, 0.4465f}, kDeviation = {0.2470f, 0.2435f, 0.2616f};
   need_two_inputs(inputs, "CIFAR-10", kPixels, "3x32x32 pixels");
   auto files = std::make_shared<std::vector<InputFile>>();
-  if (part == Part::test) {
+  if (part != Part::training) {
     files->emplace_back(directory + "/test_batch.bin");
   } else {
     for (int i = 1; i <= 5; ++i) files->emplace_back(directory + "/data_batch_" + std::to_string(i) + ".bin");
@@ -194,10 +193,11 @@ std::vector<std::unique_ptr<Column>> cifar10_columns(const std::string& director
     scaling.scale.push_back(1 / (255 * kDeviation[c]));
     scaling.shift.push_back(-kMean[c] / kDeviation[c]);
   }
-  std::vector<std::unique_ptr<Column>> columns;
+  std::vector<std::unique_ptr<Column>>& columns = dataset.columns;
   columns.push_back(std::make_unique<FileColumn>(files, per_file, 1, kRecord, DataType::u8, DataType::f32, kPixels, scaling));
   columns.push_back(std::make_unique<FileColumn>(files, per_file, 0, kRecord, DataType::u8, inputs[1].desc.type, 1, Scaling{}));
-  return columns;
+  dataset.classes = {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"};
+  dataset.preparation = {{"source", "cifar10"}, {"crop", "32x32"}, {"mean", list_text(kMean)}, {"std", list_text(kDeviation)}};
 }
 
 namespace {
@@ -225,29 +225,29 @@ std::pair<int64_t, int64_t> read_idx_header(const InputFile& file, int64_t rank)
 }  // namespace
 
 // Pixels become 0…1, normalized by the mean and deviation of the training set.
-std::vector<std::unique_ptr<Column>> mnist_columns(const std::string& directory, Part part,
-                                                   std::span<const ProgramInput> inputs) {
+void open_mnist(Dataset& dataset, const std::string& directory, Part part, std::span<const ProgramInput> inputs) {
   constexpr int64_t kPixels = 784;
   constexpr float kMean = 0.1307f, kDeviation = 0.3081f;
   need_two_inputs(inputs, "MNIST", kPixels, "28x28 pixels");
-  const std::string stem = directory + (part == Part::test ? "/t10k" : "/train");
+  const std::string stem = directory + (part != Part::training ? "/t10k" : "/train");
   InputFile images(stem + "-images-idx3-ubyte"), labels(stem + "-labels-idx1-ubyte");
   const auto [samples, pixels_at] = read_idx_header(images, 3);
   const auto [label_count, labels_at] = read_idx_header(labels, 1);
   const Scaling scaling{.scale = {1 / (255 * kDeviation)}, .shift = {-kMean / kDeviation}};
-  std::vector<std::unique_ptr<Column>> columns;
+  std::vector<std::unique_ptr<Column>>& columns = dataset.columns;
   columns.push_back(std::make_unique<FileColumn>(one_file(std::move(images)), samples, pixels_at, kPixels, DataType::u8,
                                                  DataType::f32, kPixels, scaling));
   columns.push_back(std::make_unique<FileColumn>(one_file(std::move(labels)), label_count, labels_at, 1, DataType::u8,
                                                  inputs[1].desc.type, 1, Scaling{}));
-  return columns;
+  for (char digit = '0'; digit <= '9'; ++digit) dataset.classes.emplace_back(1, digit);
+  dataset.preparation = {{"source", "mnist"}, {"crop", "28x28"}, {"mean", list_text({{kMean}})}, {"std", list_text({{kDeviation}})}};
 }
 
 // Eight batches, so that an epoch is a thing of some length; the test part is another draw.
 std::vector<std::unique_ptr<Column>> synthetic_columns(uint64_t seed, Part part, const Program& program) {
   std::vector<std::unique_ptr<Column>> columns;
   for (size_t i = 0; i < program.inputs.size(); ++i)
-    columns.push_back(std::make_unique<SyntheticColumn>(random_bits(seed, 2 * i + (part == Part::test ? 1 : 0)),
+    columns.push_back(std::make_unique<SyntheticColumn>(random_bits(seed, 2 * i + (part != Part::training ? 1 : 0)),
                                                         8 * program.batch, program.inputs[i],
                                                         program.inputs[i].bound > 0 ? program.inputs[i].bound : program.classes,
                                                         program.counts_correct && i + 1 == program.inputs.size()));
