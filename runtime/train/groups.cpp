@@ -80,6 +80,9 @@ void refuse_what_it_has_not(std::string_view kernel, const UpdateNumbers& number
   }
 }
 
+// The task that clips gradients, as compiler/training/update.cpp names it.
+constexpr std::string_view kClipStep = "gradients.clip";
+
 bool is_norm_or_bias(const ProgramParameter& weight) {
   const std::string_view name = weight.name;
   return weight.desc.rank() <= 1 || name == "bias" || name.ends_with(".bias");
@@ -141,6 +144,16 @@ UpdateGroups::UpdateGroups(const Program& program, const GroupOptions& options, 
     if (!kernel.empty()) refuse_what_it_has_not(kernel, group.numbers, "--group '" + group.glob + "': ");
     if (group.rate && rate == 0) throw TrainerError(Exit::usage, "--group '" + group.glob + "': lr needs an --lr above 0, which the schedule is of");
   }
+  if (options.max_norm) {
+    const auto clips = [](const char* step) { return std::string_view(step) == kClipStep; };
+    if (std::ranges::none_of(program.step_names, clips))
+      throw TrainerError(Exit::usage, "--clip-norm: this trainer is compiled without clipping, for which all gradients are kept until the end of the iteration; "
+                                      "`plimsoll compile … --clip-norm X` plans for it");
+    clipping_.max_norm = options.max_norm;
+    char text[64];
+    std::snprintf(text, sizeof text, "clip-norm %g", *options.max_norm);
+    description_ += (description_.empty() ? "" : ", ") + std::string(text);
+  }
   if (options.all == UpdateNumbers{} && !options.no_decay_on_norms_and_biases && options.groups.empty()) return;
   for (const ProgramParameter& weight : program.parameters) {
     if (weight.role != ParameterRole::trained) continue;
@@ -172,6 +185,7 @@ UpdateGroups::UpdateGroups(const Program& program, const GroupOptions& options, 
 }
 
 const UpdateNumbers* UpdateGroups::of_step(std::string_view step) const {
+  if (step == kClipStep) return clipping_.max_norm ? &clipping_ : nullptr;
   const size_t end = step.rfind(".update");
   if (end == step.npos) return nullptr;
   const auto found = of_weight_.find(step.substr(0, end));

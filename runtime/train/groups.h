@@ -27,6 +27,7 @@ struct GroupOptions {
   UpdateNumbers all = {};
   bool no_decay_on_norms_and_biases = false;
   std::vector<Group> groups = {};
+  std::optional<double> max_norm = {};  // of --clip-norm
 };
 
 // "GLOB:lr=X,weight-decay=X,momentum=X,beta1=X,beta2=X,epsilon=X"; the glob may have colons itself.
@@ -43,7 +44,8 @@ class UpdateGroups {
   // or a glob matches no trained weight.
   UpdateGroups(const Program& program, const GroupOptions& options, double rate);
 
-  // Of the task that updates a weight, by its name: "conv1.weight.update", or of a slice. Null: as compiled.
+  // Of the task that updates a weight, by its name: "conv1.weight.update", or of a slice; or of the one that clips the
+  // gradients. Null: as compiled.
   const UpdateNumbers* of_step(std::string_view step) const;
 
   // Equal texts are equal numbers; "": as compiled.
@@ -55,6 +57,7 @@ class UpdateGroups {
  private:
   std::deque<UpdateNumbers> distinct_;
   std::map<std::string, const UpdateNumbers*, std::less<>> of_weight_;
+  UpdateNumbers clipping_;
   std::string description_;
   std::vector<std::string> lines_;
 };

@@ -47,11 +47,12 @@ const char* word_of(LastBatch last_batch) {
 
 class Loop {
  public:
-  Loop(const Program& program, const Options& options, const std::string& model_file, Data& data, const Length& length,
+  Loop(const Program& program, int64_t kernel_batch, const Options& options, const std::string& model_file, Data& data, const Length& length,
        Reporter& reporter, Team& team)
       : program_(program), options_(options), model_file_(model_file), data_(data), length_(length), reporter_(reporter), team_(team),
         groups_(program, options.optimizer, options.schedule.rate), device_use_(options.slack << 20),
         machine_(program, team, {.spill = options.spill, .may_record = options.graph, .overlap = options.overlap,
+                                 .kernel_batch = kernel_batch,
                                  .left_over = options.last_batch == LastBatch::keep ? data.training.samples % program.batch : 0,
                                  .revalidate = options.revalidate,
                                  .groups = &groups_}),
@@ -378,8 +379,9 @@ class Loop {
 
 }  // namespace
 
-Exit train(const Program& program, const Options& given, const std::string& model_file) {
+Exit train(const Program& compiled, const Options& given, const std::string& model_file) {
   check_backend(given);
+  const Program program = with_batch(compiled, given.batch);
   Team team(program, given.told, given.patience);
   if (!given.measure_ranks.empty()) {
     measure_ranks(program, team, given.measure_ranks, given.quiet);
@@ -402,7 +404,7 @@ Exit train(const Program& program, const Options& given, const std::string& mode
   for (const std::string& warning : data.training.warnings) reporter.warn("warning: " + warning);
   if (data.evaluation)
     for (const std::string& warning : data.evaluation->warnings) reporter.warn("warning: " + warning);
-  Loop loop(program, options, model_file, data, length, reporter, team);
+  Loop loop(program, compiled.batch, options, model_file, data, length, reporter, team);
   loop.run();
   loop.finish();
   return loop.exit();

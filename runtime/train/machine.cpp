@@ -20,7 +20,8 @@ KernelSet::Where where(const Machine::Setup& setup) {
 
 Machine::Machine(const Program& program, Team& team, const Setup& setup)
     : program_(program), team_(team), arena_(program.arena_bytes), full_(program.kernels, where(setup)), last_(program.kernels, where(setup)),
-      rest_(program.kernels, where(setup)), may_record_(setup.may_record) {
+      rest_(program.kernels, where(setup)), may_record_(setup.may_record),
+      kernel_batch_(setup.kernel_batch > 0 ? setup.kernel_batch : program.batch) {
   if (program.host_pool_bytes > 0) pool_ = std::make_unique<backend::HostPool>(program.host_pool_bytes, setup.spill);
   program.build(full_, program.sub_batch);
   if (program.last_sub_batch != program.sub_batch) program.build(last_, program.last_sub_batch);
@@ -96,16 +97,16 @@ Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
   const Samples next_first = iteration.next.count % team_.size() == 0 ? share(iteration.next, 0) : Samples{};
   RunContext context = iteration.context;
   context.rank = team_.rank();
-  // The kernels divide by the labels of a whole batch.
+  // The kernels divide by the labels of a whole batch, of the size that they were compiled for.
   totals.labels = feeder.counted_labels(iteration.samples);
   const bool weighed = program_.classes > 0;
   totals.weight = weighed ? feeder.label_weight(program_.inputs.size() - 1, iteration.samples) : static_cast<double>(totals.labels);
-  const double of_batch = static_cast<double>(program_.batch * labels_per_sample(program_));
+  const double of_batch = static_cast<double>(kernel_batch_ * labels_per_sample(program_));
   context.loss_scale = totals.weight > 0 ? of_batch / totals.weight : 0;
   for (size_t i = 0; i < std::min(program_.inputs.size(), kLabelScales); ++i) {
     if (program_.inputs[i].end_label == 0) continue;
     const double weight = feeder.label_weight(i, iteration.samples);
-    context.label_scales[i] = weight > 0 ? static_cast<double>(program_.batch * labels_of_sample(program_.inputs[i])) / weight : 0;
+    context.label_scales[i] = weight > 0 ? static_cast<double>(kernel_batch_ * labels_of_sample(program_.inputs[i])) / weight : 0;
   }
   for (int64_t r = 0; r < rounds; ++r) {
     const Samples samples = samples_of(r);

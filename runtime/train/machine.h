@@ -29,6 +29,7 @@ class Machine {
     std::string spill = {};  // directory of the host pool's file; "": in memory
     bool may_record = true;  // RoundJob::may_record
     bool overlap = true;     // false: each step is done when its line of the program is called
+    int64_t kernel_batch = 0;  // that kernels divide a loss by; 0: the program's
     int64_t left_over = 0;   // samples of a short iteration; 0: there is none. Of all ranks
     bool revalidate = false;  // every kernel is as planned, or none is run
     const UpdateGroups* groups = nullptr;  // null: every update's numbers are as compiled. Lives as long as the machine
@@ -93,6 +94,7 @@ class Machine {
   KernelSet full_, last_, rest_;
   int64_t rest_samples_ = 0;
   const bool may_record_;
+  const int64_t kernel_batch_;
   Round round_;
   std::unique_ptr<backend::Streams> streams_;
   std::array<int64_t, 2> copied_bytes_{};  // by offloads and prefetches of a round; of the last one

@@ -53,7 +53,7 @@ void check_together(const Options& options, const std::vector<std::string_view>&
     if (given(option) && options.eval_data.empty()) throw TrainerError(Exit::usage, std::string(option) + " needs --eval-data SOURCE, which says what is better");
   if (given("--keep-best") && options.save.empty() && options.checkpoint.empty())
     throw TrainerError(Exit::usage, "--keep-best needs --save FILE or --checkpoint DIR, where the best weights are kept");
-  for (const std::string_view option : {"--mixup", "--cutmix"})
+  for (const std::string_view option : {"--mixup", "--cutmix", "--batch", "--sub-batch", "--clip-norm"})
     if (given(option) && !options.predict.empty()) throw TrainerError(Exit::usage, std::string(option) + " is of training");
   if (given("--ema") && !options.predict.empty())
     throw TrainerError(Exit::usage, "--ema is of training; --predict takes the average that a checkpoint has");

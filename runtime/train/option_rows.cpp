@@ -112,6 +112,12 @@ constexpr OptionRow kRows[] = {
     {"--seed", "N", "of the order of the samples and of random layers (default 0)",
      [](Options& o, View n, View v) { o.seed = number<uint64_t>(n, v, 0); }},
     {"--no-shuffle", "", "samples in the order of the data", [](Options& o, View, View) { o.shuffle = false; }},
+    {"--batch", "N",
+     "samples of an iteration, instead of those that the model was compiled for: up to the planned sub-batch or,\n"
+     "where the plan has several rounds, as many as you like",
+     [](Options& o, View n, View v) { o.batch.batch = number<int64_t>(n, v, 1, 1'000'000'000); }},
+    {"--sub-batch", "N", "samples of a round: at most the planned sub-batch (default: the planned one)",
+     [](Options& o, View n, View v) { o.batch.sub_batch = number<int64_t>(n, v, 1, 1'000'000'000); }},
     {"--last", "WHAT",
      "samples left when an epoch has no whole batch any more:\n"
      "drop  they wait for the next epoch's order (default)\n"
@@ -193,6 +199,11 @@ constexpr OptionRow kRows[] = {
      [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
     {"--epsilon", "X", "of adam, adamw (default 1e-8) and lamb (default 1e-6)",
      [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
+    {"--clip-norm", "X", "largest 2-norm of all gradients together, of a trainer that is compiled with --clip-norm",
+     [](Options& o, View n, View v) {
+       o.optimizer.max_norm = number<double>(n, v, 0);
+       if (*o.optimizer.max_norm == 0) throw TrainerError(Exit::usage, std::string(n) + " takes a number above 0");
+     }},
     {"--group", "'GLOB:lr=X,weight-decay=X'",
      "numbers for the weights whose names match, instead of those for all: lr, weight-decay,\n"
      "momentum, beta1, beta2, epsilon; may be given again, and of two that match the later holds",

@@ -22,9 +22,9 @@ const OptionRow* find_row(std::string_view name) {
 
 // Options of `plimsoll compile` that somebody may look for here.
 constexpr std::string_view kCompiledIn[] = {
-    "--algorithms-of", "--batch", "--batch-norm", "--budget", "--class-axis", "--clip-norm", "--costs", "--dim", "--effort", "--freeze",
+    "--algorithms-of", "--batch-norm", "--budget", "--class-axis", "--costs", "--dim", "--effort", "--freeze",
     "--frozen-statistics", "--host-budget", "--layout", "--loss", "--math", "--modes", "--nesterov", "--optimizer", "--output", "--policy",
-    "--process-budget", "--ranks", "--sub-batch", "--target", "--threads", "--time-limit", "--trainable"};
+    "--process-budget", "--ranks", "--target", "--threads", "--time-limit", "--trainable"};
 
 [[noreturn]] void refuse_unknown(std::string_view given, std::string_view name) {
   if (std::find(std::begin(kCompiledIn), std::end(kCompiledIn), name) != std::end(kCompiledIn))

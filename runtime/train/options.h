@@ -10,6 +10,7 @@
 #include "runtime/train/feeder.h"
 #include "runtime/train/groups.h"
 #include "runtime/train/machine.h"
+#include "runtime/train/run_batch.h"
 #include "runtime/train/schedule.h"
 
 namespace plimsoll::train {
@@ -24,6 +25,7 @@ struct Options {
   ImageOptions images = {};
   bool images_are_given = false;  // --resize, --mean, --std or --normalize
   Feeder::Setup feeding = {};
+  BatchOptions batch = {};
   LastBatch last_batch = LastBatch::drop;
   std::string eval_data = {};
   int64_t eval_every = 0;  // iterations; 0: after each epoch

@@ -82,7 +82,8 @@ TEST_CASE("a run's notes are of its data and its evaluation") {
 
 TEST_CASE("predictions name files, classes and probabilities") {
   const TemporaryDirectory place;
-  const Program classes{.classes = 3}, answers{.counts_correct = true}, numbers;
+  const Program classes{.model = "net", .generator = "test", .classes = 3}, numbers{.model = "net", .generator = "test"};
+  const Program answers{.model = "net", .generator = "test", .counts_correct = true};
   const Names names{.of_sample = [](int64_t i) { return i == 0 ? "a,b.png" : "c.png"; }, .of_class = {"cat", "dog", "a \"bird\""}};
   CHECK(predicted(place / "a.csv", classes, names) ==
         "file,class,probability,cat,dog,\"a \"\"bird\"\"\"\n"
