@@ -12,8 +12,8 @@
 
 namespace plimsoll::train {
 
-// Lives in host memory, outside the plan. Averages trained weights and running statistics; frozen weights do not change.
-// Allocates nothing after construction.
+// Lives in host memory, outside the plan. Averages trained weights and running statistics; frozen weights do not
+// change. Allocates nothing after construction.
 class WeightAverage {
  public:
   WeightAverage(const Program& program, ParameterPort& port, double decay);

@@ -49,7 +49,7 @@ void check_whole(const std::string& path) {
   if (said != is) throw TrainerError(Exit::unreadable_input, "its files are not those that its " + std::string(kManifest) + " was made of");
 }
 
-// A double as text that gives the same bits again.
+// A double as text that parses to the same bits.
 std::string exact(double value) {
   char text[64];
   std::snprintf(text, sizeof text, "%a", value);
@@ -71,7 +71,7 @@ Checkpoints::~Checkpoints() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-// The lock is the kernel's: it goes with the process, however that ends.
+// The operating system releases the lock when the process ends, however it ends.
 void Checkpoints::take() {
   lock_ = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (lock_ < 0) cannot_write(directory_, errno);
@@ -139,7 +139,7 @@ bool is_state(const ProgramParameter& parameter) { return parameter.role == Para
 
 TensorDesc as_stored(const ProgramParameter& parameter) { return {parameter.desc.type, parameter.desc.dims, Layout::plain}; }
 
-// The file holds exactly the program's parameters of one kind, of the same shapes.
+// Loads all parameters of one kind. Throws unless the file holds exactly those, with the same shapes.
 void load_parameters(const InputFile& file, const Safetensors& stored, bool states, const Program& program, ParameterPort& port) {
   const auto refuse = [&](const std::string& what) {
     throw TrainerError(Exit::invalid_model, "'" + file.path() + "' is of another model or optimizer: " + what);
@@ -236,7 +236,7 @@ Progress from_metadata(const std::map<std::string, std::string>& metadata, const
           .seen = number("samples_seen", int64_t{}),
           .loss_sum = std::strtod(text("loss_sum").c_str(), nullptr),
           .correct_sum = std::strtod(text("correct_sum").c_str(), nullptr),
-          .best = metadata.contains("best_iteration")  // older checkpoints do not say
+          .best = metadata.contains("best_iteration")  // absent in older checkpoints
                       ? Best{.iteration = number("best_iteration", int64_t{}),
                              .value = std::strtod(text("best_value").c_str(), nullptr),
                              .since = number("evaluations_since_best", int64_t{})}
@@ -290,7 +290,7 @@ void Checkpoints::save(const Progress& progress, WeightAverage* average) {
     manifest.write(manifest_text(weights, state, averaged));
     manifest.close();
     sync_directory(temporary, pulse_);
-    // What is there under this name is not whole, or the run would have gone on from it.
+    // A checkpoint of this name is damaged: otherwise the run would have resumed from it.
     if (::rename(path.c_str(), (temporary + "-old").c_str()) != 0 && errno != ENOENT) cannot_write(path, errno);
     if (::rename(temporary.c_str(), path.c_str()) != 0) cannot_write(path, errno);
     sync_directory(directory_, pulse_);
@@ -304,8 +304,8 @@ void Checkpoints::save(const Progress& progress, WeightAverage* average) {
   drop_old(progress.iteration, progress.best.iteration);
 }
 
-// Newer ones than the newest are not whole: they were passed over, and count for nothing. What cannot be removed, or not even be
-// listed, is no reason to stop: the new one is there.
+// Checkpoints after `newest` are damaged ones that resume() has passed over; they do not count. Errors of listing and
+// removing are ignored, because the new checkpoint is complete.
 void Checkpoints::drop_old(int64_t newest, int64_t best) const {
   std::vector<int64_t> there;
   try {
@@ -321,7 +321,7 @@ void Checkpoints::drop_old(int64_t newest, int64_t best) const {
   }
 }
 
-// A directory of ours and the files in it.
+// Removes a checkpoint directory and the files in it.
 void Checkpoints::remove(const std::string& path) const {
   for (const char* name : {kManifest, kWeights, kState, kAverage}) ::unlink((path + "/" + name).c_str());
   ::rmdir(path.c_str());

@@ -14,7 +14,8 @@ namespace plimsoll::train {
 // Throws TrainerError (unwritable_output) with the text of `error`, a value of errno.
 [[noreturn]] void cannot_write(const std::string& path, int error);
 
-// A new file, written from its beginning. Its SHA-256 is computed on the way. All throw TrainerError (unwritable_output).
+// A new file, written from its beginning. Its SHA-256 is computed on the way. All throw TrainerError
+// (unwritable_output).
 class SummedFile {
  public:
   // `pulse`: of several ranks; is told of each piece that reaches the disk.

@@ -1,4 +1,4 @@
-// Numbers of things, for people.
+// Counts with their noun, for messages.
 #pragma once
 
 #include <cstdint>

@@ -33,7 +33,7 @@ std::string shape_text(const TensorDesc& desc, bool per_sample) {
 
 namespace {
 
-// The first column that has one value for each sample says how many there are; the others have as many.
+// The first per-sample column determines the number of samples; the others must agree.
 void count_samples(Dataset& dataset, const Program& program) {
   const auto counts = [](const ProgramInput& input) { return input.per_sample; };
   const auto first = static_cast<size_t>(std::find_if(program.inputs.begin(), program.inputs.end(), counts) - program.inputs.begin());
@@ -100,7 +100,7 @@ std::string sources_for(const Program& program) {
 
 namespace {
 
-// As many zeros as there are samples of something else.
+// Zeros, in place of labels that were not given.
 class ZeroColumn final : public Column {
  public:
   ZeroColumn(int64_t samples, int64_t bytes) : samples_(samples), bytes_(bytes) {}
@@ -137,23 +137,23 @@ int64_t integer_at(const std::byte* values, DataType type, int64_t at) {
   }
 }
 
-// What a column's numbers have to be, in words for who gave another.
+// The range of a column's integers, with the words of its error message.
 struct Range {
-  int64_t bound = 0;     // they are in [0, bound); 0: any
-  int64_t ignored = -1;  // this one is let through, too, but for -1, which stands for what did not fit
+  int64_t bound = 0;     // integers are in [0, bound); 0: any
+  int64_t ignored = -1;  // also accepted, unless it is -1, which marks labels that did not fit their type
   std::string one = {}, all = {};  // "label", "classes": "label 10 when the model has classes 0 to 9"
   bool holds(int64_t number) const { return (number >= 0 && number < bound) || (number == ignored && number != -1); }
 };
 
-// What is known of labels behind one look at all of them.
+// What one pass over all labels finds.
 struct LabelCounts {
-  std::vector<int32_t> counted = {};  // of each sample; empty: all of them
-  std::vector<double> weights = {};   // likewise, by their classes' weights
+  std::vector<int32_t> counted = {};  // labels of each sample; empty: all of them
+  std::vector<double> weights = {};   // the sum of their classes' weights
 };
 
 bool counts_labels(const ProgramInput& input, bool last, const Program& program) { return input.end_label > 0 || (last && program.classes > 0); }
 
-// Every number, and, of labels, how many of each sample are not the one that is let through. `weights`: of the classes.
+// Checks every number; counts the labels of each sample that are not ignored. `weights`: of the classes.
 LabelCounts check_column(const Dataset& dataset, size_t i, const ProgramInput& input, const Range& range, std::span<const float> weights = {}) {
   Column& column = *dataset.columns[i];
   const bool may_be_left_out = range.ignored >= 0 && range.ignored < range.bound;
@@ -205,7 +205,7 @@ void check_integers(Dataset& dataset, const Program& program, const ClassWeights
       check_column(dataset, i, input, {.bound = input.bound, .ignored = input.ignored, .one = std::string("in '") + input.name + "' the index", .all = "rows"});
       continue;
     }
-    if (last && input.bound > 0)  // they pick rows of a table, too
+    if (last && input.bound > 0)  // they also index a table
       check_column(dataset, i, input, {.bound = input.bound, .ignored = input.ignored, .one = std::string("in '") + input.name + "' the index", .all = "rows"});
     LabelCounts counts = check_column(dataset, i, input,
                                       {.bound = last && program.classes > 0 ? program.classes : input.bound, .ignored = input.ignored,

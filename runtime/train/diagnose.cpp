@@ -14,9 +14,9 @@
 namespace plimsoll::train {
 namespace {
 
-// What a stretch of floats holds that is no finite number.
+// The numbers of a range of floats that are not finite.
 struct Found {
-  int64_t elements = 0, bad = 0, masked = 0;  // of the bad, those that are minus infinity
+  int64_t elements = 0, bad = 0, masked = 0;  // masked: those of `bad` that are minus infinity
   float first = 0;
 };
 
@@ -28,7 +28,7 @@ class Search {
   Diagnosis run() {
     for (const ProgramParameter& parameter : program_.parameters) {
       if (parameter.role == ParameterRole::statistic || parameter.desc.type != DataType::f32) continue;
-      if (parameter.role == ParameterRole::frozen) continue;  // as it came: a mask may hold minus infinity
+      if (parameter.role == ParameterRole::frozen) continue;  // as in the file: a mask may hold minus infinity
       const Found found = parameter.in_host_pool ? look_in_pool(parameter) : look(parameter.offset, parameter.desc.bytes());
       if (found.bad > 0)
         return {"'" + std::string(parameter.name) + "' " + described(found) + " since an iteration before", true};
@@ -99,7 +99,7 @@ class Search {
         break;
       case Command::Kind::prefetch: pool_->fetch(command.host_offset, at, command.bytes); break;
       case Command::Kind::update:
-      case Command::Kind::reduce:  // a rank looks at what is its own
+      case Command::Kind::reduce:  // a rank checks its own part
       case Command::Kind::total:
       case Command::Kind::read_loss:
       case Command::Kind::read_correct: break;
@@ -107,7 +107,7 @@ class Search {
     backend::finish(nullptr);
   }
 
-  // What the step has written. Minus infinity alone is what masks put there; what it spoils otherwise is no number further on.
+  // Checks what the step has written. Minus infinity alone comes from masks; if it does damage, later tensors hold NaN.
   std::string look_behind(const Command& command) {
     if (command.kind != Command::Kind::run && command.kind != Command::Kind::again) return "";
     const KernelSet::Touched& touched = job_.kernels->touched_by(command.index);
@@ -126,7 +126,7 @@ class Search {
     const ProgramLife* lies = nullptr;
     for (const ProgramLife& life : program_.lives) {
       if (life.offset != offset || life.first_step > step || step > life.last_step) continue;
-      if (!lies || life.first_step == step) lies = &life;  // in place, what it reads ends where what it writes begins
+      if (!lies || life.first_step == step) lies = &life;  // in place: the operand ends where the result begins
     }
     if (!lies || !lies->name) return "what " + where + " writes";
     const bool layer = lies->layer && *lies->layer;

@@ -35,7 +35,7 @@ void Feeder::wait_for_thread(std::unique_lock<std::mutex>& lock) {
   changed_.wait(lock, [this] { return !busy_; });
 }
 
-// Fisher and Yates, from the identity each time: the order of an epoch does not depend on those before it.
+// Fisher-Yates shuffle, from the identity each time, so that an epoch's order does not depend on earlier epochs.
 void Feeder::begin_epoch(int64_t epoch) {
   std::unique_lock lock(mutex_);
   wait_for_thread(lock);
@@ -153,7 +153,7 @@ void Feeder::fetch(const Samples& samples, Set& to) {
   const auto inputs = static_cast<int64_t>(to.buffers.size());
   std::atomic<int64_t> bad_input = inputs;
   workers_.run(inputs * samples.count, [&](int64_t item) {
-    // An input that is the same for all samples is read once.
+    // An input that is the same for all samples is read only once.
     const auto input = static_cast<size_t>(item / samples.count);
     const int64_t i = item % samples.count, position = samples.first + i;
     const ProgramInput& to_feed = program_.inputs[input];
@@ -163,7 +163,8 @@ void Feeder::fetch(const Samples& samples, Set& to) {
     std::byte* const at = to.buffers[input].data() + i * bytes;
     fetch_sample(input, position, to_feed.per_sample ? row_at(position) : 0, at);
     const bool labels = input + 1 == to.buffers.size() && (to_feed.desc.type == DataType::i32 || to_feed.desc.type == DataType::i64);
-    if (labels && position >= dataset_.samples) std::memset(at, 0xff, static_cast<size_t>(bytes));  // -1 of either width
+    // -1 of either width.
+    if (labels && position >= dataset_.samples) std::memset(at, 0xff, static_cast<size_t>(bytes));
     if (real && !all_finite(at, bytes)) {
       for (int64_t first = bad_input; static_cast<int64_t>(input) < first;)
         if (bad_input.compare_exchange_weak(first, static_cast<int64_t>(input))) break;

@@ -15,7 +15,7 @@
 namespace plimsoll::train {
 namespace {
 
-// A number of an optimizer: where it is, which kernels have it, and whether it is below 1.
+// A number of an optimizer: its member, the kernels that have it, and whether it must be below 1.
 struct NumberRow {
   std::string_view name;
   std::optional<double> UpdateNumbers::*number;
@@ -80,7 +80,7 @@ void refuse_what_it_has_not(std::string_view kernel, const UpdateNumbers& number
   }
 }
 
-// The task that clips gradients, as compiler/training/update.cpp names it.
+// The name of the clipping task, from compiler/training/update.cpp.
 constexpr std::string_view kClipStep = "gradients.clip";
 
 bool is_norm_or_bias(const ProgramParameter& weight) {
@@ -170,7 +170,7 @@ UpdateGroups::UpdateGroups(const Program& program, const GroupOptions& options, 
       if (group.rate) numbers.rate_scale = *group.rate / rate;
     }
     auto same = std::find(distinct_.begin(), distinct_.end(), numbers);
-    if (same == distinct_.end()) same = distinct_.insert(same, numbers);  // references to what is there stay valid
+    if (same == distinct_.end()) same = distinct_.insert(same, numbers);  // a deque keeps references valid
     of_weight_.emplace(weight.name, &*same);
   }
   const auto tell = [&](const std::string& what, size_t weights, const std::string& numbers) {

@@ -1,4 +1,4 @@
-// images:DIR: a folder per class, in the order of their names; every picture below it is a sample of that class.
+// images:DIR: a folder for each class, in the order of their names. All images below it are samples of that class.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -28,7 +28,8 @@ bool is_picture(const fs::path& path) {
   return extension == ".png" || extension == ".jpg" || extension == ".jpeg";
 }
 
-// In an order that no file system decides. What begins with a dot is hidden: .ipynb_checkpoints is no class, and ._1.jpg no picture.
+// Sorted, so that the file system does not decide the order. Skips names that begin with a dot, such as
+// .ipynb_checkpoints and ._1.jpg.
 std::vector<std::string> sorted_entries(const std::string& directory, bool folders) {
   std::error_code failure;
   std::vector<std::string> names;
@@ -46,14 +47,14 @@ std::vector<std::string> sorted_entries(const std::string& directory, bool folde
 
 struct Folders {
   std::vector<std::string> classes = {};  // names, by label
-  std::vector<std::string> empty = {};    // those without a picture
+  std::vector<std::string> empty = {};    // classes without an image
   std::vector<Picture> pictures = {};
 };
 
-// `loose`: images that lie in the directory itself are samples, too, without a class.
+// `loose`: images in the directory itself are also samples, without a class.
 Folders folders_in(const std::string& directory, bool loose) {
   Folders found;
-  std::error_code failure;  // sorted_entries() tells it
+  std::error_code failure;  // sorted_entries() reports it
   for (fs::directory_iterator at(directory, failure), end; loose && !failure && at != end; at.increment(failure)) {
     std::error_code unknown;
     const bool hidden = at->path().filename().string().starts_with('.');
@@ -77,7 +78,7 @@ std::string listed(const std::vector<std::string>& names) {
   return text + (names.size() > kShown ? ", …" : "");
 }
 
-// From 0 to below 1.
+// In [0, 1).
 double chance(uint64_t key, uint64_t number) { return static_cast<double>(random_bits(key, number) >> 11) * 0x1p-53; }
 
 Image cut_out(const Image& image, const Piece& piece) {
@@ -90,7 +91,7 @@ Image cut_out(const Image& image, const Piece& piece) {
   return cut;
 }
 
-// As torchvision.transforms.RandomResizedCrop: ten tries, then the middle, with sides that are as far apart as allowed.
+// As torchvision.transforms.RandomResizedCrop: ten attempts, then a center crop with the nearest allowed aspect ratio.
 Piece any_piece(const Image& image, uint64_t key) {
   constexpr double kLeast = 0.08, kNarrow = 3.0 / 4, kWide = 4.0 / 3;
   const auto width = static_cast<double>(image.width), height = static_cast<double>(image.height);
@@ -107,7 +108,8 @@ Piece any_piece(const Image& image, uint64_t key) {
   return {(image.width - w) / 2, (image.height - h) / 2, w, h};
 }
 
-// As torchvision.transforms.ColorJitter with three equal numbers, in one order: brightness, contrast, saturation. Pixels from 0 to 255.
+// As torchvision.transforms.ColorJitter with three equal numbers, in a fixed order: brightness, contrast, saturation.
+// Pixels are from 0 to 255.
 void jitter(std::vector<float>& pixels, int64_t channels, double most, uint64_t key) {
   const auto factor = [&](uint64_t number) { return static_cast<float>(std::max(0.0, 1 - most) + (1 + most - std::max(0.0, 1 - most)) * chance(key, number)); };
   const auto gray = [&](size_t i) { return channels == 1 ? pixels[i] : 0.299F * pixels[i] + 0.587F * pixels[i + 1] + 0.114F * pixels[i + 2]; };
@@ -125,9 +127,9 @@ void jitter(std::vector<float>& pixels, int64_t channels, double most, uint64_t 
   }
 }
 
-// The shorter side becomes `resize`, and the middle (or, for training, any place) is cut out; or, for training, a piece of any
-// size is made the model's size. For training the colors change and the picture is mirrored, by chance; then
-// (x / 255 - mean) / std, channel by channel.
+// Resizes the shorter side to `resize` and crops the center, or a random place in training; or, in training, resizes a
+// random piece. In training, jitters colors and flips at random. Then normalizes: (x / 255 - mean) / std for each
+// channel.
 class PictureColumn final : public Column {
  public:
   PictureColumn(std::shared_ptr<const std::vector<Picture>> pictures, const TensorDesc& desc, const ImageOptions& options, bool training)
@@ -172,7 +174,7 @@ class PictureColumn final : public Column {
     return resized(image, width, height, {left, top, width_, height_});
   }
 
-  // As large as was asked for, or as it is; larger where the sample could not be cut out.
+  // --resize, or the original size; larger if the crop does not fit.
   std::pair<int64_t, int64_t> resized_sides(const Image& image) const {
     const auto shorter = static_cast<double>(std::min(image.width, image.height));
     const double wanted = options_.resize > 0 ? static_cast<double>(options_.resize) / shorter : 1;

@@ -33,8 +33,8 @@
 namespace plimsoll::train {
 namespace {
 
-// The one global thing: a signal handler has nowhere else to write to.
-volatile std::sig_atomic_t interrupted = 0;  // by which signal
+// Global, because a signal handler has no other place to write to. The number of the signal; 0: none.
+volatile std::sig_atomic_t interrupted = 0;
 
 void on_signal(int signal) {
   interrupted = signal;
@@ -94,7 +94,7 @@ class Loop {
     if (options.revalidate) reporter.say(revalidated(program, machine_.as_planned()));
   }
 
-  // Beyond this point the training thread allocates nothing: the plan's arena is all that an iteration touches.
+  // From here on, the training thread allocates nothing: an iteration uses only the plan's arena.
   void run() {
     std::signal(SIGINT, on_signal);
     std::signal(SIGTERM, on_signal);
@@ -106,7 +106,7 @@ class Loop {
     return !stopping() ? Exit::ok : stopped_by() == SIGINT ? Exit::interrupted : Exit::terminated;
   }
 
-  // What cannot be written is told when everything else is: of a long training the weights are what matters.
+  // Writes all outputs before it throws: after a long training, one failed file must not prevent saving the weights.
   void finish() {
     std::vector<TrainerError> failed;
     const auto attempt = [&](const auto& write) {
@@ -122,7 +122,7 @@ class Loop {
     check_weights();
     if (checkpoints_ && !checkpoints_.failure()) checkpoints_.save(progress_, "");
     if (checkpoints_.failure()) failed.push_back(*checkpoints_.failure());
-    // What rank 0 could not write is told by the exit code of all.
+    // All ranks exit with the code for what rank 0 could not write.
     checkpoints_.share_last_is_missing(team_.highest(checkpoints_.last_is_missing()) != 0);
     if (team_.ranks()) machine_.forget_recordings();
     team_.leave();
@@ -149,8 +149,8 @@ class Loop {
   }
 
  private:
-  // Somebody asked for the end, or a checkpoint that may not be missing is. Ranks agree on it behind an iteration; a signal to
-  // one of them ends all.
+  // A signal asked for the end, or a required checkpoint could not be written. Ranks agree on it after each iteration,
+  // so a signal to one of them ends all.
   bool stopping() const { return stopped_by() != 0; }
   int stopped_by() const { return team_.size() > 1 ? agreed_end_ : wanted_end(); }
   int wanted_end() const { return checkpoints_.failure() ? kNoCheckpoint : interrupted; }
@@ -160,7 +160,7 @@ class Loop {
   void warn_if(const std::string& warning) {
     if (!warning.empty()) reporter_.warn(warning);
   }
-  // Once, and only where it is slow is anything allocated for it.
+  // Warns once. Allocates only if iterations are slow.
   void warn_of_pace(double seconds) {
     if (pace_is_told_ || !pace_.looks_slow(seconds)) return;
     const std::string warning = slower_than_predicted(pace_.pace(durations_.median()));
@@ -171,7 +171,7 @@ class Loop {
     return progress_.iteration >= length_.steps || stopping() || stops_early_ || (range_test_ && range_test_->ended());
   }
 
-  // What steps the weights besides their gradients.
+  // All settings that decide how a gradient changes the weights.
   std::string describe_rates() const {
     return describe(schedule_) + (groups_.description().empty() ? "" : ", " + groups_.description()) + describe(options_.feeding.mixing);
   }
@@ -200,7 +200,7 @@ class Loop {
     if (checkpoints_ && options_.checkpoint_every == 0 && !done()) save_checkpoint();
   }
 
-  // Samples of an iteration of the epoch; nothing behind its last.
+  // The samples of an iteration of the epoch; none after the last.
   Samples samples_of(int64_t in_epoch) const {
     const int64_t first = in_epoch * program_.batch;
     if (in_epoch >= length_.per_epoch) return {};
@@ -218,7 +218,7 @@ class Loop {
                                  .next = samples_of(in_epoch + 1),
                                  .context = {.seed = progress_.seed, .iteration = progress_.iteration, .learning_rate = rate},
                                  .times = options_.trace.empty() ? nullptr : &times_,
-                                 .guarded = options_.on_nan != OnNan::ignore});  // as far as the backend heeds it
+                                 .guarded = options_.on_nan != OnNan::ignore});  // if the backend supports it
     const IterationResult result{.iteration = progress_.iteration,
                                  .epoch = epoch,
                                  .samples = samples.count,
@@ -246,24 +246,25 @@ class Loop {
       return result;
     }
     progress_.loss_sum += totals.loss * static_cast<double>(samples.count);
-    // Each iteration counts by its samples, as its loss does, however many of their labels are left out.
+    // Weighted by samples, as the loss is, even if some of their labels are ignored.
     if (totals.labels > 0) progress_.correct_sum += totals.correct * (static_cast<double>(samples.count) * labels_ / static_cast<double>(totals.labels));
     progress_.seen += samples.count;
     if (average_) average_->add();
     return result;
   }
 
-  // No weight was moved. A weight that is bad itself was so before, and will be: there is nothing to skip to.
+  // No weight has changed. If a weight itself is NaN or infinite, skipping the iteration does not help.
   void leave_out(const IterationResult& result, const Machine::Totals& totals) {
     const bool ends = options_.on_nan == OnNan::stop || totals.weights_are_bad;
-    if (ends && !team_.speaks()) throw TrainerError(Exit::invalid_model, "");  // rank 0 says it
+    if (ends && !team_.speaks()) throw TrainerError(Exit::invalid_model, "");  // rank 0 prints the error
     if (options_.on_nan == OnNan::stop) diverged(result, totals.bad, "; --on-nan skip leaves such iterations out");
     if (totals.weights_are_bad) diverged(result, totals.bad, "; there is nothing to skip to");
     statistics_.restore();
     reporter_.warn("warning: skipped, " + what_went_wrong(result, totals.bad));
   }
 
-  // A gradient can overflow while the loss is a number, and a Relu can hide what it did: what is kept is looked at.
+  // A gradient can overflow although the loss is finite, and a Relu can hide its effect. So weights are checked before
+  // they are saved.
   void check_weights() {
     if (options_.on_nan == OnNan::ignore) return;
     if (const ProgramParameter* const bad = find_bad_parameter(program_, port_))
@@ -314,7 +315,7 @@ class Loop {
     return result;
   }
 
-  // Every rank has the same result, and comes to the same end.
+  // Every rank has the same result and takes the same decision.
   void compare_with_best(const Evaluation& result) {
     Best& best = progress_.best;
     const bool by_accuracy = options_.best == Metric::accuracy;
@@ -351,13 +352,13 @@ class Loop {
   const Length length_;
   Reporter& reporter_;
   Team& team_;
-  static constexpr int kNoCheckpoint = 127;  // beside the numbers of signals
+  static constexpr int kNoCheckpoint = 127;  // not the number of a signal
   bool not_recorded_is_told_ = false;
   int agreed_end_ = 0;
   UpdateGroups groups_;
-  DeviceUse device_use_;  // before the machine takes memory
+  DeviceUse device_use_;  // constructed before the machine allocates memory
   Machine machine_;
-  const double labels_ = static_cast<double>(labels_per_sample(program_));  // of a sample, for the accuracy
+  const double labels_ = static_cast<double>(labels_per_sample(program_));  // of a sample
   int64_t first_iteration_ = 0;  // of this process
   ParameterPort port_;
   Statistics statistics_;
@@ -388,7 +389,7 @@ Exit train(const Program& compiled, const Options& given, const std::string& mod
     return Exit::ok;
   }
   const Options options = of_this_rank(given, team.speaks());
-  // Everything that can be wrong with files is found before memory is taken and kernels are built.
+  // Errors of files are found before memory is allocated and kernels are built.
   Data data;
   team.together([&] {
     data = prepare(program, options, model_file);
@@ -398,7 +399,7 @@ Exit train(const Program& compiled, const Options& given, const std::string& mod
   const Length length = length_of(options, program, data.training.samples);
   Reporter reporter(options.quiet, options.metrics, program, length.per_epoch, length.epochs);
   if (!options.quiet) print_start(program, data.training, length.per_epoch, options.spill);
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of its write, not our end
+  std::signal(SIGXFSZ, SIG_IGN);  // at a file size limit, write() fails instead
   if (!team.speaks()) reporter.silence();
   if (const std::string warning = more_threads_than_processors(program.threads, processors()); !warning.empty()) reporter.warn(warning);
   for (const std::string& warning : data.training.warnings) reporter.warn("warning: " + warning);

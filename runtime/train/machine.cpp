@@ -64,7 +64,7 @@ std::vector<KernelSet::Replaced> Machine::replaced_kernels() const {
   return all;
 }
 
-// All of them at once: who brings a program elsewhere wants to know what it would take.
+// Lists all of them at once, because a user who moves a trainer to another machine needs the whole list.
 void Machine::check_refused() const {
   constexpr size_t kNamed = 4;
   std::vector<KernelSet::Refused> all;
@@ -78,9 +78,9 @@ void Machine::check_refused() const {
   throw KernelError(text + "\nwithout --revalidate other algorithms are taken, within the planned memory");
 }
 
-// Every round is dealt out over the ranks in one piece each, so that one rank and several compute the same rounds.
+// Each rank gets a contiguous part of every round, so that one rank and several compute the same rounds.
 //
-//   samples   | 0 1 2 3 | 4 5 6 7 |        2 ranks, sub-batches of 4, 2 of them each rank's
+//   samples   | 0 1 2 3 | 4 5 6 7 |        2 ranks, sub-batches of 4, 2 samples for each rank
 //   rank        0 0 1 1   0 0 1 1
 Samples Machine::share(const Samples& of_all, int64_t round) const {
   const int64_t of_round = program_.sub_batch * team_.size(), first = round * of_round;
@@ -93,7 +93,7 @@ Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
   const int64_t counted = iteration.samples.count, played = iteration.padded ? program_.batch : counted;
   const int64_t of_round = program_.sub_batch * team_.size(), rounds = (played + of_round - 1) / of_round;
   const auto samples_of = [&](int64_t round) { return share({iteration.samples.first, played}, round); };
-  // Padded, it is fetched when it is asked for.
+  // A padded part is not fetched ahead.
   const Samples next_first = iteration.next.count % team_.size() == 0 ? share(iteration.next, 0) : Samples{};
   RunContext context = iteration.context;
   context.rank = team_.rank();
@@ -117,7 +117,7 @@ Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
     if (iteration.guarded && feeder.bad_input() >= 0) {
       totals.finite = false;
       context.discard = true;
-      // The other ranks hear of it by the loss.
+      // NaN in the loss tells the other ranks.
       if (team_.size() > 1) context.loss_scale = std::numeric_limits<double>::quiet_NaN();
     }
     const RoundJob job{.kernels = &kernels_for(samples.count),
@@ -144,13 +144,13 @@ Machine::Totals Machine::play(Feeder& feeder, const Iteration& iteration) {
       totals.weights_are_bad = found.persistent;
     }
     totals.finite = false;
-    context.discard = iteration.guarded;  // the last round's updates only clear the gradients
+    context.discard = iteration.guarded;  // updates then only clear the gradients
   }
   return totals;
 }
 
 std::span<const float> Machine::output_of(Feeder& feeder, const Samples& now, const Samples& next) {
-  // A whole sub-batch always, its rest filled with copies: one set of kernels will do.
+  // Always a whole sub-batch, filled with copies, so that one kernel set is enough.
   const auto whole = [&](const Samples& samples) { return Samples{samples.first, samples.count > 0 ? program_.sub_batch : 0}; };
   feeder.stage(whole(now), whole(next));
   streams_->play({.kernels = &full_,

@@ -28,8 +28,8 @@ class Draws {
   uint64_t key_, count_ = 0;
 };
 
-// The logarithm of a number from Gamma(alpha, 1), which may be too small for a double. Marsaglia and Tsang 2000; below 1
-// as they say: Gamma(alpha) is Gamma(alpha + 1) * U^(1 / alpha).
+// The logarithm of a number from Gamma(alpha, 1), which may be too small for a double. Marsaglia and Tsang 2000; below
+// 1 as they say: Gamma(alpha) is Gamma(alpha + 1) * U^(1 / alpha).
 double draw_log_gamma(double alpha, Draws& draws) {
   const double raised = alpha < 1 ? alpha + 1 : alpha, d = raised - 1.0 / 3, c = 1 / std::sqrt(9 * d);
   double log_gamma = 0;

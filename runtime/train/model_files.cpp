@@ -54,9 +54,9 @@ void add_around_parameters(const Program& program, const InputFile& file, int64_
   }
 }
 
-// `skeleton`: of two files. Its own name for the other is left out of the sum: a model that was saved under another name has another.
+// `skeleton`: null for a model of one file. The name of the weights file is hashed as zeros, because --save changes it.
 void check_identity(const Program& program, const InputFile* skeleton, const InputFile& weights, const std::string& model_file) {
-  if (std::string_view(program.model_identity).empty()) return;  // a program that was made without a file
+  if (std::string_view(program.model_identity).empty()) return;  // the program was compiled without a model file
   Sha256 sum;
   if (skeleton != nullptr) {
     const std::string text = read_skeleton(program, *skeleton), name = weights_named_in(*skeleton, text);

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::string_view kOurs = "plimsoll.trained.";  // also in compiler/import/model_file.cpp
 
-// Of onnx.proto: ModelProto.metadata_props = 14, StringStringEntryProto.key = 1 and .value = 2, all with a length in front.
+// Of onnx.proto: ModelProto.metadata_props = 14, StringStringEntryProto.key = 1 and .value = 2, all with a length in
+// front.
 constexpr unsigned char kEntryTag = 14 << 3 | 2, kKeyTag = 1 << 3 | 2, kValueTag = 2 << 3 | 2;
 
 std::string field(unsigned char tag, std::string_view bytes) {

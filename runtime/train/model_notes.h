@@ -1,5 +1,5 @@
-// What a saved model says about its training, as metadata_props of the ONNX file: how its samples were prepared, the names
-// of its classes, and the metrics of its last evaluation.
+// What a saved model says about its training, as metadata_props of the ONNX file: how its samples were prepared, the
+// names of its classes, and the metrics of its last evaluation.
 //
 //   plimsoll.trained.source        images, cifar10 or mnist
 //   plimsoll.trained.resize        the shorter side in pixels, before the crop from the middle; absent: as it is
@@ -8,9 +8,9 @@
 //   plimsoll.trained.classes       a name on each line, by label
 //   plimsoll.trained.iterations, .eval_samples, .eval_loss, .eval_accuracy
 //
-// Protobuf fields may stand in any order, and a repeated field in several places. So the notes are appended to the file,
-// and all offsets before them stay valid: a model with notes is the model that the trainer was made with, and a suffix.
-// A model with notes that is compiled again has them as such a suffix, too (take_trainer_notes of
+// Protobuf fields may stand in any order, and a repeated field in several places. So the notes are appended to the
+// file, and all offsets before them stay valid: a model with notes is the model that the trainer was made with, and a
+// suffix. A model with notes that is compiled again has them as such a suffix, too (take_trainer_notes of
 // compiler/import/model_file.h), so that no key is there twice.
 #pragma once
 

@@ -14,7 +14,7 @@ namespace {
   throw TrainerError(Exit::unreadable_input, "'" + file.path() + "': " + what);
 }
 
-// What follows `'key':` in the header's dictionary, blanks left out.
+// The text after `'key':` in the header's dictionary, without leading blanks.
 std::string_view value_of(const InputFile& file, std::string_view header, std::string_view key) {
   const std::string quoted = "'" + std::string(key) + "'";
   size_t at = header.find(quoted);

@@ -1,4 +1,4 @@
-// Which options go together.
+// Checks combinations of options.
 #include <algorithm>
 #include <filesystem>
 #include <string>

@@ -12,10 +12,11 @@
 namespace plimsoll::train {
 namespace {
 
-// What counts something (iterations, pixels, MiB) is at most this, unless a row says less: no sum or product of such numbers overflows.
+// The limit of counts (iterations, pixels, MiB) without a limit of their own: no sum or product of such numbers
+// overflows.
 constexpr int64_t kMostCount = 1'000'000'000'000;
 
-// Kernels compute in f32: what is real must be finite there, too.
+// Kernels compute in f32, so real numbers must be finite in f32, too.
 template <class T>
 constexpr T kMost = std::is_floating_point_v<T> ? static_cast<T>(std::numeric_limits<float>::max())
                     : std::is_same_v<T, int64_t> ? static_cast<T>(kMostCount)
@@ -34,7 +35,7 @@ T number(std::string_view option, std::string_view text, T least, T most = kMost
   return value;
 }
 
-// A few numbers with commas between them.
+// Numbers separated by commas.
 std::vector<float> numbers(std::string_view option, std::string_view text, bool above_zero) {
   std::vector<float> list;
   for (size_t begin = 0; begin <= text.size();) {
@@ -46,7 +47,7 @@ std::vector<float> numbers(std::string_view option, std::string_view text, bool 
   return list;
 }
 
-// One of a few words.
+// One of a list of words.
 template <class T, size_t N>
 T choice(std::string_view option, std::string_view text, const std::pair<std::string_view, T> (&words)[N]) {
   std::string list;
@@ -84,7 +85,7 @@ void set_range_test(Options& options, View name, View text) {
   if (!(low > 0) || !(high > low)) throw TrainerError(Exit::usage, std::string(name) + " takes LOW:HIGH, LOW above 0 and HIGH above LOW");
   options.schedule = {.kind = ScheduleKind::range, .rate = high, .least = low};
   options.range_test = true;
-  options.on_nan = OnNan::ignore;  // it ends where the loss is no finite number
+  options.on_nan = OnNan::ignore;  // the test ends at the first loss that is not finite
   if (options.steps == 0) options.steps = 100;
 }
 

@@ -20,7 +20,7 @@ const OptionRow* find_row(std::string_view name) {
   return nullptr;
 }
 
-// Options of `plimsoll compile` that somebody may look for here.
+// Options of `plimsoll compile` that a user may try here.
 constexpr std::string_view kCompiledIn[] = {
     "--algorithms-of", "--batch-norm", "--budget", "--class-axis", "--costs", "--dim", "--effort", "--freeze",
     "--frozen-statistics", "--host-budget", "--layout", "--loss", "--math", "--modes", "--nesterov", "--optimizer", "--output", "--policy",

@@ -11,7 +11,7 @@ namespace plimsoll::train {
 namespace {
 
 constexpr double kMuchSlower = 3;  // times the prediction
-constexpr double kCause = 0.3;     // the least share of the time that explains it
+constexpr double kCause = 0.3;     // minimum share of the time for a cause
 constexpr int64_t kEnough = 5;    // iterations
 
 std::string percent(double share) {

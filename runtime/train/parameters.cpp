@@ -21,7 +21,7 @@ namespace {
 float* floats(std::vector<std::byte>& bytes) { return reinterpret_cast<float*>(bytes.data()); }
 int64_t plain_bytes(const TensorDesc& desc) { return desc.elements() * bytes_of(desc.type); }
 
-// What is there under a name that a skeleton is to have; nothing where there is no file, or none that is as small as skeletons are.
+// The text of an existing skeleton at `path`; "" if there is none, or a file too large for one.
 std::string skeleton_at(const std::string& path) {
   constexpr uintmax_t kLargest = uintmax_t{256} << 20;
   std::error_code none;
@@ -29,7 +29,7 @@ std::string skeleton_at(const std::string& path) {
   return read_text(InputFile(path));
 }
 
-// Writes the first `bytes` of the file with the arena's values of the parameters, and `notes` behind them.
+// Writes the first `bytes` of the file with the arena's values of the parameters, then `notes`.
 void write_with_parameters(const InputFile& from, int64_t bytes, const std::string& path, const Program& program, ParameterPort& port,
                            const std::string& notes) {
   OutputFile out(path);
@@ -70,7 +70,7 @@ ParameterPort::ParameterPort(const Program& program, const backend::Arena& arena
   laid_out_.resize(static_cast<size_t>(laid_out));
 }
 
-// The host pool is memory that the host may touch, or a file.
+// The host pool is host memory or a file.
 void ParameterPort::copy_out(const ProgramParameter& parameter, std::byte* to) const {
   const int64_t bytes = parameter.desc.bytes();
   if (!parameter.in_host_pool) backend::copy_out(nullptr, to, arena_.data() + parameter.offset, bytes);
@@ -102,7 +102,7 @@ void ParameterPort::store(const ProgramParameter& parameter) {
   const bool plain = desc.layout == Layout::plain;
   if (!plain) to_blocked(desc, floats(plain_), floats(laid_out_));
   copy_in(parameter, plain ? plain_.data() : laid_out_.data());
-  backend::finish(nullptr);  // the buffers are used again
+  backend::finish(nullptr);  // the buffers are reused
 }
 
 Statistics::Statistics(const Program& program, const backend::Arena& arena) {
@@ -155,8 +155,8 @@ void init_parameters(const Program& program, const std::string& init, const std:
   }
 }
 
-// The weights come first: a skeleton that has its name has its weights. Another model that is there keeps its own until the
-// new skeleton has taken its place, so there are two names for weights, and a model has the one that the model before it has not.
+// Writes the weights file first, so that a skeleton at `path` always has its weights. A model that is replaced keeps
+// its own weights until the new skeleton has its name. So there are two possible names for the weights, used in turn.
 void save_model(const Program& program, const std::string& model_file, const std::string& path, ParameterPort& port,
                 const std::string& notes) {
   const InputFile weights = open_weights(program, model_file);

@@ -52,7 +52,7 @@ std::vector<float> numbers_in(std::string_view text) {
   return numbers;
 }
 
-// What the model says of its training's images is done to these, unless an option says something else.
+// Prepares images as the model's notes say, unless options were given.
 ImageOptions prepared_as(const ModelNotes& notes, const Options& options) {
   ImageOptions images = options.images;
   if (!options.predict.starts_with("images:") || options.images_are_given || note(notes, "crop").empty()) return images;
@@ -84,7 +84,7 @@ Exit predict(const Program& program, const Options& options, const std::string& 
       open_predictions(options.out, program, data.samples, {.of_sample = data.name_of, .of_class = class_names(notes)});
   backend::start(program.threads);
   check_host_memory(program, options.spill);
-  Team alone;  // one process is enough, whatever the plan is of
+  Team alone;  // one process, also if the plan is for several ranks
   Machine machine(program, alone, {.spill = options.spill, .may_record = options.graph, .overlap = options.overlap, .revalidate = options.revalidate, .only_output = true});
   if (options.revalidate && !options.quiet) std::printf("%s\n", revalidated(program, machine.as_planned()).c_str());
   if (const std::string replaced = replaced_kernels(machine.replaced_kernels()); !replaced.empty())

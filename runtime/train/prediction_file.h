@@ -1,5 +1,5 @@
-// What --predict writes: --out FILE.npy has the scores as they are, FILE.csv and FILE.txt (and -, the terminal) have names
-// and probabilities.
+// What --predict writes: --out FILE.npy has the scores as they are, FILE.csv and FILE.txt (and -, the terminal) have
+// names and probabilities.
 #pragma once
 
 #include <cstdint>

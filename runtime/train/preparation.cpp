@@ -27,7 +27,7 @@ void need_a_batch(const Program& program, const Dataset& dataset) {
                                               "; compile the model with a smaller --batch");
 }
 
-// Found before memory is taken: the file at the end of an hour's training has a place to be.
+// Checks that the file can be written at the end of the run.
 void check_save(const Program& program, const std::string& save) {
   if (save.empty()) return;
   if (program.model_bytes == 0) throw TrainerError(Exit::usage, "--save: this trainer was made without a model file");
@@ -39,7 +39,7 @@ void check_save(const Program& program, const std::string& save) {
     throw TrainerError(Exit::unwritable_output, "cannot write '" + save + "': there is no such directory");
 }
 
-// Found before memory is taken: a file is begun in each place, and dropped. What is there stays as it is.
+// Opens a new file in each place and discards it. Existing files stay as they are.
 void check_outputs(const Options& options) {
   for (const std::string* path : {&options.save, &options.trace})
     if (!path->empty()) const OutputFile begun(*path);
@@ -47,7 +47,7 @@ void check_outputs(const Options& options) {
   if (!options.checkpoint.empty() && std::filesystem::is_directory(options.checkpoint, unknown)) const OutputFile begun(options.checkpoint + "/probe");
 }
 
-// A disk may fill up, or be emptied, until the end of the run.
+// Only a warning, because the free space may change until the end of the run.
 void warn_of_full_disk(const Program& program, const std::string& save, std::vector<std::string>& warnings) {
   if (save.empty()) return;
   const std::filesystem::path folder = std::filesystem::absolute(save).parent_path();
@@ -59,7 +59,7 @@ void warn_of_full_disk(const Program& program, const std::string& save, std::vec
                        std::to_string(needed));
 }
 
-// What the labels of each input count for: they divide a mean before the first round, so they are read before there is an arena.
+// The class weights of each input. They are needed before the arena exists, because their sum divides the loss.
 ClassWeights class_weights_of(const Program& program, const std::string& model_file) {
   ClassWeights all(program.inputs.size());
   for (size_t i = 0; i < all.size(); ++i) {
@@ -95,7 +95,7 @@ Data open_data(const Program& program, const Options& options, const ClassWeight
   return data;
 }
 
-// Every rank has as many samples of a round.
+// All ranks need the same number of samples in each round.
 void check_left_over(const Options& options, const Program& program, int64_t samples) {
   const int64_t left_over = samples % program.batch;
   if (options.last_batch == LastBatch::keep && left_over % program.ranks != 0)

@@ -17,7 +17,8 @@ double now_seconds() {
 }
 
 int64_t peak_resident_bytes() {
-  // Not getrusage: its peak goes on from whoever became this process by exec, a launcher in Python with all of a framework in it.
+  // Not getrusage: its peak includes the program before exec, for example a Python launcher with a whole framework
+  // loaded.
   char text[4096];
   if (const int file = ::open("/proc/self/status", O_RDONLY | O_CLOEXEC); file >= 0) {
     const ssize_t bytes = ::read(file, text, sizeof text - 1);

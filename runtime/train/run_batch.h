@@ -1,7 +1,7 @@
 // --batch and --sub-batch of a trainer: other numbers of samples than it was compiled for.
 //
-// A plan says what happens in one round. So a run may have more or fewer rounds, and rounds of fewer samples than planned:
-// no tensor is larger then, and every step is the same. What cannot change without compiling again:
+// A plan says what happens in one round. So a run may have more or fewer rounds, and rounds of fewer samples than
+// planned: no tensor is larger then, and every step is the same. What cannot change without compiling again:
 //
 //   a sub-batch above the planned one    its tensors would be larger than their places in the arena
 //   several rounds, where one was planned    gradients do not add up over rounds then: their memory is used again
@@ -19,8 +19,8 @@ struct BatchOptions {
   std::optional<int64_t> batch = {}, sub_batch = {};  // of all ranks together
 };
 
-// The program with these numbers in place of its own. Kernels still divide by the batch that they were compiled for: see
-// Machine::Setup::kernel_batch. Throws TrainerError (usage), saying what the plan allows.
+// The program with these numbers in place of its own. Kernels still divide by the batch that they were compiled for:
+// see Machine::Setup::kernel_batch. Throws TrainerError (usage), saying what the plan allows.
 Program with_batch(const Program& compiled, const BatchOptions& options);
 
 }  // namespace plimsoll::train

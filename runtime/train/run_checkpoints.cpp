@@ -51,7 +51,7 @@ void RunCheckpoints::resume_average(const Progress& stored, double decay) {
   }
 }
 
-// The same samples in the same order: all that the bits of the rest depend on, besides what --lr and its like say.
+// Throws unless samples and order are the same. Warns if settings such as --lr differ, which change the results.
 void RunCheckpoints::check_same_run(const Progress& stored, const Progress& now) const {
   const auto differs = [&](const std::string& what, const std::string& then, const std::string& here) {
     throw TrainerError(Exit::usage, "the checkpoint is of a run with " + what + " " + then + ", this one has " + here);

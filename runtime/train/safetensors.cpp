@@ -23,7 +23,7 @@ std::string_view name_of_type(DataType type) {
   return "";
 }
 
-// The length of the UTF-8 character at `at`, 0 where there is none (RFC 3629).
+// The length of the UTF-8 character at `at`; 0: not valid (RFC 3629).
 size_t utf8_length(const std::string& text, size_t at) {
   const auto byte = [&](size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u; };
   const auto tail = [&](size_t i) { return (byte(i) & 0xc0) == 0x80; };
@@ -71,7 +71,7 @@ void append_utf8(std::string& text, uint32_t code) {
   }
 }
 
-// As much of JSON as such a header has: objects of known depth, strings, lists of whole numbers.
+// Parses the subset of JSON that such headers use: objects of known depth, strings, lists of integers.
 class Reader {
  public:
   Reader(const InputFile& file, std::string_view text) : file_(file), text_(text) {}
@@ -216,7 +216,7 @@ Entry read_entry(Reader& reader, const std::string& name, int64_t data_begin) {
   return entry;
 }
 
-// False where the product of the dimensions is no number of bytes.
+// False if the product of the dimensions overflows.
 bool has_bytes(const TensorDesc& desc, int64_t bytes) {
   int64_t product = bytes_of(desc.type);
   for (const int64_t dim : desc.dims)

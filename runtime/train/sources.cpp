@@ -1,4 +1,4 @@
-// Where samples come from: NumPy files, the binary files of CIFAR-10 and MNIST, a generator.
+// Sources of samples: NumPy files, the binary files of CIFAR-10 and MNIST, and a generator.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -11,7 +11,7 @@
 namespace plimsoll::train {
 namespace {
 
-// What one element becomes: x * scale + shift, by channel (the first dimension of a sample). Labels: 1, 0.
+// Converts each element to x * scale + shift, for each channel (the first dimension of a sample). Labels: 1, 0.
 struct Scaling {
   std::vector<float> scale = {1}, shift = {0};
 };
@@ -28,7 +28,7 @@ void convert(const std::byte* from, std::byte* to, int64_t count, const Scaling&
       y = static_cast<To>(x) * scaling.scale[channel] + scaling.shift[channel];
     } else {
       y = static_cast<To>(x);
-      // -1 is a class to nobody, so a label that does not fit is found by check_integers.
+      // A label that does not fit becomes -1, which is no class, and check_integers reports it.
       if (static_cast<int64_t>(y) != static_cast<int64_t>(x)) y = static_cast<To>(-1);
     }
     std::memcpy(to + i * static_cast<int64_t>(sizeof y), &y, sizeof y);
@@ -45,7 +45,7 @@ void convert_to(DataType to_type, const std::byte* from, std::byte* to, int64_t 
   }
 }
 
-// Samples at regular places of one or several files, each file holding `per_file` of them.
+// Samples at regular offsets of one or several files, with `per_file` samples in each.
 class FileColumn final : public Column {
  public:
   FileColumn(std::shared_ptr<const std::vector<InputFile>> files, int64_t per_file, int64_t begin, int64_t stride,
@@ -79,7 +79,7 @@ class FileColumn final : public Column {
   Scaling scaling_;
 };
 
-// Uniform in [-1, 1) for samples, over the classes for labels, in [0, 1) for targets that are yes or no.
+// Uniform in [-1, 1) for samples, over the classes for labels, and in [0, 1) for targets of bce-logits.
 class SyntheticColumn final : public Column {
  public:
   SyntheticColumn(uint64_t seed, int64_t samples, const ProgramInput& input, int64_t classes, bool is_probability)
@@ -152,14 +152,14 @@ std::vector<std::unique_ptr<Column>> npy_columns(const std::string& paths, std::
     IntList found = npy.desc.dims, wanted = want.dims;
     const bool per_sample = inputs[i].per_sample;
     if (found.count > 0 && per_sample) found[0] = wanted[0] = 0;
-    // Integers are labels or indices: a real number is none.
+    // Integer inputs are labels or indices, so real numbers are refused.
     const bool real_for_integer = npy.desc.type == DataType::f32 && want.type != DataType::f32;
     if ((found.count == 0 && per_sample) || found != wanted || real_for_integer)
       throw TrainerError(Exit::invalid_model, "'" + names[i] + (per_sample ? "' has samples of " : "' is ") + shape_text(npy.desc, per_sample) +
                                                   " when input '" + inputs[i].name + "' takes " + shape_text(want, per_sample) +
                                                   (per_sample ? "" : ", the same for all samples"));
     const int64_t elements = elements_of(inputs[i]);
-    // Bytes are images: 0…255 becomes 0…1.
+    // Bytes are images: 0…255 is scaled to 0…1.
     const Scaling scaling = npy.desc.type == DataType::u8 && want.type == DataType::f32
                                 ? Scaling{.scale = {1.0f / 255}, .shift = {0}}
                                 : Scaling{};
@@ -203,7 +203,7 @@ void open_cifar10(Dataset& dataset, const std::string& directory, Part part, std
 namespace {
 
 // idx: two zero bytes, element type (8: unsigned byte), number of dimensions, each dimension in big endian, elements.
-// A sample is a byte (rank 1) or a picture of 28x28 (rank 3). Returns the number of samples and where they begin.
+// A sample is a byte (rank 1) or an image of 28x28 (rank 3). Returns the number of samples and their offset.
 std::pair<int64_t, int64_t> read_idx_header(const InputFile& file, int64_t rank) {
   std::array<unsigned char, 16> start{};
   const int64_t begin = 4 + 4 * rank;
@@ -224,7 +224,7 @@ std::pair<int64_t, int64_t> read_idx_header(const InputFile& file, int64_t rank)
 
 }  // namespace
 
-// Pixels become 0…1, normalized by the mean and deviation of the training set.
+// Scales pixels to 0…1 and normalizes by the mean and deviation of the training set.
 void open_mnist(Dataset& dataset, const std::string& directory, Part part, std::span<const ProgramInput> inputs) {
   constexpr int64_t kPixels = 784;
   constexpr float kMean = 0.1307f, kDeviation = 0.3081f;
@@ -243,7 +243,7 @@ void open_mnist(Dataset& dataset, const std::string& directory, Part part, std::
   dataset.preparation = {{"source", "mnist"}, {"crop", "28x28"}, {"mean", list_text({{kMean}})}, {"std", list_text({{kDeviation}})}};
 }
 
-// Eight batches, so that an epoch is a thing of some length; the test part is another draw.
+// Eight batches. The test part has another seed.
 std::vector<std::unique_ptr<Column>> synthetic_columns(uint64_t seed, Part part, const Program& program) {
   std::vector<std::unique_ptr<Column>> columns;
   for (size_t i = 0; i < program.inputs.size(); ++i)

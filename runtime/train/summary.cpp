@@ -86,7 +86,7 @@ std::string revalidated(const Program& program, const KernelSet::AsPlanned& as_p
   return "revalidated: " + counted(as_planned.kernels, "kernel") + " as planned " + libraries + workspace;
 }
 
-// Other processes take of the device, too: who warns cannot tell them apart.
+// The measurement includes other processes on the device.
 std::string DeviceUse::warmed_up(int64_t arena_bytes) {
   warm_ = backend::device_memory();
   const int64_t taken = start_->free - warm_->free - arena_bytes;

@@ -10,9 +10,9 @@
 namespace plimsoll::train {
 namespace {
 
-constexpr size_t kLongest = 400;  // of what a rank says
+constexpr size_t kLongest = 400;  // bytes of a text
 
-// Several processes of a trainer of one rank would write over each other.
+// Several processes of a one-rank trainer would overwrite each other's files.
 void refuse_launchers() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "WORLD_SIZE"}) {
     const char* const size = std::getenv(name);
@@ -22,7 +22,7 @@ void refuse_launchers() {
   }
 }
 
-// What all ranks must have in common.
+// What must be equal on all ranks.
 struct Identity {
   uint64_t plan_hash, told;
   int64_t batch, budget_bytes, arena_bytes;
@@ -101,7 +101,7 @@ void Team::together(const std::function<void()>& work) {
   const auto lowest = std::find_if(all.begin(), all.end(), [](int code) { return code != 0; });
   if (lowest == all.end()) return;
   if (lowest - all.begin() == rank()) std::rethrow_exception(failure);
-  throw TrainerError(static_cast<Exit>(*lowest), "");  // another rank says why
+  throw TrainerError(static_cast<Exit>(*lowest), "");  // another rank prints the error
 }
 
 void Team::leave() {

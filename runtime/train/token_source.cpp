@@ -1,13 +1,13 @@
-// tokens:FILE[,FILE…]: text as a row of token ids, for networks that guess the next one. A sample is a window of T + 1 tokens:
+// tokens:FILE[,FILE…]: token ids, for language models. A sample is a window of T + 1 tokens:
 //
-//   … 17  4  8  8 99  2 | 31  5  4 …       windows begin T apart, and none reaches into the next file
+//   … 17  4  8  8 99  2 | 31  5  4 …       windows start T apart and never span two files
 //     └─ input ──────┘
 //        └─ labels ───────┘
 //
-// What a file may be, told by its first bytes:
+// File formats, recognized by the first bytes:
 //   llm.c's shards   256 int32: 20240520, 1, number of tokens, 0, …; then uint16   (20240801, 7: uint32)
 //   NumPy            one array of one dimension: uint8, uint16, int32, int64
-//   anything else    uint16 and nothing but, as nanoGPT writes them
+//   anything else    uint16 without a header, as nanoGPT writes them
 // All in little endian. tools/text_to_tokens.py makes such a file of any text.
 #include <algorithm>
 #include <array>
@@ -55,7 +55,7 @@ class TokenFile {
   int64_t tokens() const { return tokens_; }
   const std::string& path() const { return file_.path(); }
 
-  // Tokens [first, first + count); `raw` has room for 8 bytes of each.
+  // Tokens [first, first + count). `raw`: a buffer of 8 bytes for each.
   void read(int64_t first, int64_t count, std::byte* raw, int64_t* to) const {
     file_.read(offset_ + first * width_, raw, count * width_);
     switch (width_) {
@@ -85,7 +85,7 @@ class TokenFile {
 
 using TokenFiles = std::vector<TokenFile>;
 
-// The tokens of every window from `shift` on.
+// The tokens of each window, from position `shift` on.
 class TokenColumn final : public Column {
  public:
   TokenColumn(std::shared_ptr<const TokenFiles> files, int64_t length, int64_t shift, DataType type)
@@ -117,7 +117,7 @@ class TokenColumn final : public Column {
   std::shared_ptr<const TokenFiles> files_;
   int64_t length_, shift_;
   DataType type_;
-  std::vector<int64_t> ends_;  // windows of a file and of those before it
+  std::vector<int64_t> ends_;  // the number of windows in the files up to this one
 };
 
 void check_tokens(const TokenFile& file, int64_t vocabulary) {
@@ -139,7 +139,7 @@ bool is_sequence(const ProgramInput& input) {
   return input.desc.rank() == 2 && (input.desc.type == DataType::i32 || input.desc.type == DataType::i64);
 }
 
-// Rows of the embeddings and scores of the head: the fewer are what a token may be.
+// The smaller of the embedding's rows and the head's classes limits the token ids.
 int64_t vocabulary_of(const Program& program) {
   const int64_t rows = program.inputs[0].bound, classes = program.classes;
   return rows == 0 ? classes : classes == 0 ? rows : std::min(rows, classes);

@@ -27,7 +27,7 @@ std::string quoted(const char* text) {
   return json + "\"";
 }
 
-// Both ends of a slice are rounded alike, so what does not overlap stays apart.
+// Both ends of a slice are rounded the same way, so slices that do not overlap stay separate.
 int64_t nanoseconds(double seconds) { return static_cast<int64_t>(seconds * 1e9 + 0.5); }
 
 std::string microseconds(int64_t nanoseconds) {
@@ -106,7 +106,7 @@ class Writer {
     if (command.kind == Command::Kind::prefetch) flow(command, *span);
   }
 
-  // From the offload that put the bytes there.
+  // An arrow from the offload that wrote these bytes.
   void flow(const Command& prefetch, const StepTimes::Span& span) {
     const auto found = out_.find(prefetch.host_offset);
     const StepTimes::Span* const from = found == out_.end() ? nullptr : span_of(found->second->step);
@@ -116,7 +116,7 @@ class Writer {
     event("\"ph\":\"f\",\"bp\":\"e\"," + common + place(prefetch, span.start));
   }
 
-  // A tensor is called by the step that put it there.
+  // A tensor is named after the step that writes it.
   void lives() {
     std::map<int64_t, int64_t> changes = {{0, 0}};  // bytes by time
     int64_t id = 0;
@@ -142,7 +142,7 @@ class Writer {
   const StepTimes& times_;
   double end_ = 0;
   std::string events_;
-  std::map<int64_t, const Command*> out_;  // the last offload, by its place in the host pool
+  std::map<int64_t, const Command*> out_;  // the last offload to each offset of the host pool
 };
 
 }  // namespace
