@@ -1,5 +1,5 @@
-// `plimsoll train`: compiles the model, builds the trainer and runs it. The trainer is kept under a key of all that it
-// depends on, so that the next run with the same model and options only runs it.
+// `plimsoll train`: compiles the model, builds the trainer and runs it. The trainer is cached under a key of all its
+// inputs, so the next run with the same model and options starts it at once.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ namespace {
 namespace cl = llvm::cl;
 namespace fs = std::filesystem;
 
-// Changes with the contents of the file.
+// A hash of the file's contents.
 std::string fingerprint(const std::string& path) {
   if (path.ends_with(".onnx"))
     if (const Result<std::string> model = fingerprint_of_model(path); model.ok()) return *model;
@@ -38,7 +38,7 @@ std::string fingerprint(const std::string& path) {
   return bytes.ok() ? sha256_hex(*bytes) : "";
 }
 
-// Version and commit, and the file itself: a rebuilt compiler may make another program.
+// Version, commit, and the executable itself, because a rebuilt compiler may generate another program.
 std::string this_program() {
   std::error_code failed;
   const fs::path self = fs::read_symlink("/proc/self/exe", failed);
@@ -127,7 +127,7 @@ class TrainCommand final : public Command {
     });
   }
 
-  // The arguments of `plimsoll compile`: they decide which trainer is made.
+  // The arguments of `plimsoll compile`, which decide the trainer.
   std::vector<std::string> compile_arguments() const {
     std::vector<std::string> arguments;
     for (size_t i = 0; i < own_arguments.size(); ++i) {
@@ -166,7 +166,7 @@ class TrainCommand final : public Command {
 
   std::string stem() const { return fs::path(options_.model.getValue()).stem().string(); }
 
-  // Of each file that an argument names, the key has the contents.
+  // Includes the contents of each file that an argument names.
   std::string key(const std::vector<std::string>& arguments) const {
     std::string text = this_program() + this_processor();
     for (const std::string& argument : arguments) {
@@ -200,7 +200,7 @@ class TrainCommand final : public Command {
     return line;
   }
 
-  // Replaces this process by the trainer, which then has its signals, its exit code and its terminal.
+  // Replaces this process by the trainer, which then gets its signals, its terminal and its exit code.
   static Status become(const std::vector<std::string>& line) {
     std::vector<char*> arguments;
     for (const std::string& argument : line) arguments.push_back(const_cast<char*>(argument.c_str()));
