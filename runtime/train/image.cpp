@@ -24,11 +24,11 @@ namespace {
 constexpr int64_t kMostPixels = 178'956'970;
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
-  throw TrainerError(Exit::unreadable_input, "cannot read picture '" + path + "': " + why);
+  throw TrainerError(Exit::unreadable_input, "cannot read image '" + path + "': " + why);
 }
 
 [[noreturn, maybe_unused]] void built_without(const std::string& path, const char* library) {
-  throw TrainerError(Exit::environment, "cannot read picture '" + path + "': this trainer was built without " + library +
+  throw TrainerError(Exit::environment, "cannot read image '" + path + "': this trainer was built without " + library +
                                             "; install it (Debian: libpng-dev libjpeg62-turbo-dev) and build again");
 }
 

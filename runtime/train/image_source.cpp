@@ -17,12 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Picture {
+struct ImageFile {
   std::string path;
   int64_t label;
 };
 
-bool is_picture(const fs::path& path) {
+bool is_image_file(const fs::path& path) {
   std::string extension = path.extension().string();
   std::transform(extension.begin(), extension.end(), extension.begin(), [](unsigned char c) { return std::tolower(c); });
   return extension == ".png" || extension == ".jpg" || extension == ".jpeg";
@@ -38,7 +38,7 @@ std::vector<std::string> sorted_entries(const std::string& directory, bool folde
     if (folders || hidden) at.disable_recursion_pending();
     std::error_code unknown;
     if (hidden) continue;
-    if (folders ? at->is_directory(unknown) : at->is_regular_file(unknown) && is_picture(at->path())) names.push_back(at->path().string());
+    if (folders ? at->is_directory(unknown) : at->is_regular_file(unknown) && is_image_file(at->path())) names.push_back(at->path().string());
   }
   if (failure) throw TrainerError(Exit::unreadable_input, "cannot read '" + directory + "': " + failure.message());
   std::sort(names.begin(), names.end());
@@ -48,7 +48,7 @@ std::vector<std::string> sorted_entries(const std::string& directory, bool folde
 struct Folders {
   std::vector<std::string> classes = {};  // names, by label
   std::vector<std::string> empty = {};    // classes without an image
-  std::vector<Picture> pictures = {};
+  std::vector<ImageFile> images = {};
 };
 
 // `loose`: images in the directory itself are also samples, without a class.
@@ -58,13 +58,13 @@ Folders folders_in(const std::string& directory, bool loose) {
   for (fs::directory_iterator at(directory, failure), end; loose && !failure && at != end; at.increment(failure)) {
     std::error_code unknown;
     const bool hidden = at->path().filename().string().starts_with('.');
-    if (!hidden && at->is_regular_file(unknown) && is_picture(at->path())) found.pictures.push_back({at->path().string(), 0});
+    if (!hidden && at->is_regular_file(unknown) && is_image_file(at->path())) found.images.push_back({at->path().string(), 0});
   }
-  std::ranges::sort(found.pictures, {}, &Picture::path);
+  std::ranges::sort(found.images, {}, &ImageFile::path);
   for (const std::string& folder : sorted_entries(directory, true)) {
     const std::vector<std::string> paths = sorted_entries(folder, false);
     const auto label = static_cast<int64_t>(found.classes.size());
-    for (const std::string& path : paths) found.pictures.push_back({path, label});
+    for (const std::string& path : paths) found.images.push_back({path, label});
     found.classes.push_back(fs::path(folder).filename().string());
     if (paths.empty()) found.empty.push_back(found.classes.back());
   }
@@ -130,21 +130,21 @@ void jitter(std::vector<float>& pixels, int64_t channels, double most, uint64_t 
 // Resizes the shorter side to `resize` and crops the center, or a random place in training; or, in training, resizes a
 // random piece. In training, jitters colors and flips at random. Then normalizes: (x / 255 - mean) / std for each
 // channel.
-class PictureColumn final : public Column {
+class ImageColumn final : public Column {
  public:
-  PictureColumn(std::shared_ptr<const std::vector<Picture>> pictures, const TensorDesc& desc, const ImageOptions& options, bool training)
-      : pictures_(std::move(pictures)), channels_(desc.dim(1)), height_(desc.dim(2)), width_(desc.dim(3)), options_(options),
+  ImageColumn(std::shared_ptr<const std::vector<ImageFile>> images, const TensorDesc& desc, const ImageOptions& options, bool training)
+      : files_(std::move(images)), channels_(desc.dim(1)), height_(desc.dim(2)), width_(desc.dim(3)), options_(options),
         training_(training) {}
 
-  int64_t samples() const override { return static_cast<int64_t>(pictures_->size()); }
+  int64_t samples() const override { return static_cast<int64_t>(files_->size()); }
   void begin_epoch(uint64_t key) override { key_ = key; }
 
   void read(int64_t index, std::byte* to) override {
-    const std::string& path = (*pictures_)[static_cast<size_t>(index)].path;
+    const std::string& path = (*files_)[static_cast<size_t>(index)].path;
     try {
       read(read_image(path, channels_), random_bits(key_, static_cast<uint64_t>(index)), reinterpret_cast<float*>(to));
     } catch (const std::bad_alloc&) {
-      throw TrainerError(Exit::unreadable_input, "cannot read picture '" + path + "': this machine has not enough memory left for its pixels");
+      throw TrainerError(Exit::unreadable_input, "cannot read image '" + path + "': this machine has not enough memory left for its pixels");
     }
   }
 
@@ -187,26 +187,26 @@ class PictureColumn final : public Column {
     return {side(image.width, width_), side(image.height, height_)};
   }
 
-  std::shared_ptr<const std::vector<Picture>> pictures_;
+  std::shared_ptr<const std::vector<ImageFile>> files_;
   int64_t channels_, height_, width_;
   ImageOptions options_;
   bool training_;
   uint64_t key_ = 0;
 };
 
-class PictureLabels final : public Column {
+class ImageLabels final : public Column {
  public:
-  PictureLabels(std::shared_ptr<const std::vector<Picture>> pictures, DataType type) : pictures_(std::move(pictures)), type_(type) {}
-  int64_t samples() const override { return static_cast<int64_t>(pictures_->size()); }
+  ImageLabels(std::shared_ptr<const std::vector<ImageFile>> images, DataType type) : files_(std::move(images)), type_(type) {}
+  int64_t samples() const override { return static_cast<int64_t>(files_->size()); }
   void read(int64_t index, std::byte* to) override {
-    const int64_t label = (*pictures_)[static_cast<size_t>(index)].label;
+    const int64_t label = (*files_)[static_cast<size_t>(index)].label;
     const auto narrow = static_cast<int32_t>(label);
     if (type_ == DataType::i64) std::memcpy(to, &label, 8);
     else std::memcpy(to, &narrow, 4);
   }
 
  private:
-  std::shared_ptr<const std::vector<Picture>> pictures_;
+  std::shared_ptr<const std::vector<ImageFile>> files_;
   DataType type_;
 };
 
@@ -219,7 +219,7 @@ void open_images(Dataset& dataset, const std::string& directory, Part part, cons
                     (inputs[0].desc.dim(1) == 1 || inputs[0].desc.dim(1) == 3) && inputs[1].desc.rank() == 1 &&
                     (inputs[1].desc.type == DataType::i32 || inputs[1].desc.type == DataType::i64);
   if (!fits)
-    refuse(Exit::invalid_model, "pictures are for models of one input f32[1,H,W] or f32[3,H,W] and one class; the first input here is " +
+    refuse(Exit::invalid_model, "images are for models of one input f32[1,H,W] or f32[3,H,W] and one class; the first input here is " +
                                     shape_text(inputs[0].desc));
   if (readable_extensions().empty())
     refuse(Exit::environment, "this trainer was built without libpng and libjpeg; install them (Debian: libpng-dev libjpeg62-turbo-dev) "
@@ -234,18 +234,18 @@ void open_images(Dataset& dataset, const std::string& directory, Part part, cons
                               counted(channels, "channel"));
   const bool predicts = part == Part::prediction;
   Folders found = folders_in(directory, predicts);
-  if (found.pictures.empty())
-    refuse(Exit::unreadable_input, predicts ? "there is no picture (.png, .jpg, .jpeg)" : "there is no picture (.png, .jpg, .jpeg) in a folder of a class");
+  if (found.images.empty())
+    refuse(Exit::unreadable_input, predicts ? "there is no image (.png, .jpg, .jpeg)" : "there is no image (.png, .jpg, .jpeg) in a folder of a class");
   if (const auto classes = static_cast<int64_t>(found.classes.size()); !predicts && program.classes > 0 && classes != program.classes)
     refuse(Exit::invalid_model, "it has " + counted(classes, "folder") + ", one for each class, when the model knows " +
                                     std::to_string(program.classes) + " of them: " + listed(found.classes));
   if (!found.empty.empty() && !predicts)
-    dataset.warnings.push_back("'" + directory + "': no picture (.png, .jpg, .jpeg) is in " + counted(static_cast<int64_t>(found.empty.size()), "folder") +
+    dataset.warnings.push_back("'" + directory + "': no image (.png, .jpg, .jpeg) is in " + counted(static_cast<int64_t>(found.empty.size()), "folder") +
                        " of a class: " + listed(found.empty));
-  const auto pictures = std::make_shared<const std::vector<Picture>>(std::move(found.pictures));
-  dataset.columns.push_back(std::make_unique<PictureColumn>(pictures, inputs[0].desc, options, part == Part::training));
-  dataset.columns.push_back(std::make_unique<PictureLabels>(pictures, inputs[1].desc.type));
-  dataset.name_of = [pictures](int64_t index) { return (*pictures)[static_cast<size_t>(index)].path; };
+  const auto images = std::make_shared<const std::vector<ImageFile>>(std::move(found.images));
+  dataset.columns.push_back(std::make_unique<ImageColumn>(images, inputs[0].desc, options, part == Part::training));
+  dataset.columns.push_back(std::make_unique<ImageLabels>(images, inputs[1].desc.type));
+  dataset.name_of = [images](int64_t index) { return (*images)[static_cast<size_t>(index)].path; };
   if (predicts) return;
   dataset.classes = std::move(found.classes);
   dataset.preparation = {{"source", "images"}};

@@ -237,8 +237,8 @@ class Loop {
     agree();
     warn_if(device_use_.iteration_ended(result.iteration - first_iteration_, machine_.arena().allocated_bytes()));
     if (!totals.not_recorded.empty() && !std::exchange(not_recorded_is_told_, true))
-      reporter_.warn("warning: a round is not recorded, so its steps are issued one by one, slower, with the same results: " +
-                     std::string(totals.not_recorded));
+      reporter_.warn("warning: CUDA graph capture failed (" + std::string(totals.not_recorded) +
+                     "); launching kernels one by one: same results, slower");
     reporter_.iteration(result);
     ++progress_.iteration;
     if (!totals.finite && options_.on_nan != OnNan::ignore) {
@@ -276,7 +276,7 @@ class Loop {
 
   void save_checkpoint() {
     check_weights();
-    checkpoints_.save(progress_, "; training goes on, and the next is tried again");
+    checkpoints_.save(progress_, " (training continues)");
   }
 
   void save_weights() {

@@ -23,10 +23,10 @@ void check_together(const Options& options, const std::vector<std::string_view>&
   for (const std::string_view option : {"--resume", "--checkpoint-every", "--checkpoint-optional", "--keep"})
     if (given(option) && options.checkpoint.empty())
       throw TrainerError(Exit::usage, std::string(option) + " needs --checkpoint DIR, where checkpoints are");
-  const auto pictures = [](const std::string& source) { return source.starts_with("images:"); };
+  const auto images = [](const std::string& source) { return source.starts_with("images:"); };
   for (const std::string_view option : {"--resize", "--random-crop", "--random-resized-crop", "--color-jitter", "--normalize", "--flip", "--mean", "--std"})
-    if (given(option) && !pictures(options.data) && !pictures(options.eval_data) && !pictures(options.predict))
-      throw TrainerError(Exit::usage, std::string(option) + " is of pictures, images:DIR, and there are none");
+    if (given(option) && !images(options.data) && !images(options.eval_data) && !images(options.predict))
+      throw TrainerError(Exit::usage, std::string(option) + " needs images (images:DIR), and there are none");
   if (given("--random-crop") && given("--random-resized-crop"))
     throw TrainerError(Exit::usage, "--random-crop and --random-resized-crop exclude each other");
   for (const std::string_view option : {"--mean", "--std"})

@@ -101,29 +101,29 @@ constexpr OptionRow kRows[] = {
     {"--data", "SOURCE",
      "samples and labels:\n"
      "npy:X.npy,Y.npy   one file per input of the model, in its order, labels last\n"
-     "tokens:FILE,…     token ids for a language model: llm.c's or nanoGPT's .bin, or .npy\n"
-     "images:DIR        a folder per class with PNG and JPEG files in it\n"
+     "tokens:FILE,…     token ids for a language model: .bin of llm.c or nanoGPT, or .npy\n"
+     "images:DIR        a folder of PNG and JPEG files for each class\n"
      "cifar10:DIR       data_batch_1.bin … of CIFAR-10's binary version\n"
      "mnist:DIR         train-images-idx3-ubyte and train-labels-idx1-ubyte\n"
-     "synthetic[:SEED]  random samples: to see that it runs, and how fast",
+     "synthetic[:SEED]  random samples, to test and to measure speed",
      [](Options& o, View, View v) { o.data = v; }},
     {"--epochs", "N", "passes over the data (default 1)",
      [](Options& o, View n, View v) { o.epochs = number<int64_t>(n, v, 1); }},
     {"--steps", "N", "stop after N iterations", [](Options& o, View n, View v) { o.steps = number<int64_t>(n, v, 1); }},
-    {"--seed", "N", "of the order of the samples and of random layers (default 0)",
+    {"--seed", "N", "for the order of samples, random layers and augmentation (default 0)",
      [](Options& o, View n, View v) { o.seed = number<uint64_t>(n, v, 0); }},
-    {"--no-shuffle", "", "samples in the order of the data", [](Options& o, View, View) { o.shuffle = false; }},
+    {"--no-shuffle", "", "use samples in the order of the data", [](Options& o, View, View) { o.shuffle = false; }},
     {"--batch", "N",
-     "samples of an iteration, instead of those that the model was compiled for: up to the planned sub-batch or,\n"
-     "where the plan has several rounds, as many as you like",
+     "samples of an iteration (default: as compiled): any number if the plan has several rounds,\n"
+     "else at most the compiled one",
      [](Options& o, View n, View v) { o.batch.batch = number<int64_t>(n, v, 1, 1'000'000'000); }},
-    {"--sub-batch", "N", "samples of a round: at most the planned sub-batch (default: the planned one)",
+    {"--sub-batch", "N", "samples of a round: at most the planned sub-batch, which is the default",
      [](Options& o, View n, View v) { o.batch.sub_batch = number<int64_t>(n, v, 1, 1'000'000'000); }},
     {"--last", "WHAT",
-     "samples left when an epoch has no whole batch any more:\n"
-     "drop  they wait for the next epoch's order (default)\n"
-     "pad   a whole batch, filled with copies that the loss does not count\n"
-     "keep  a smaller batch; its loss is the mean over it",
+     "what to do with the last samples of an epoch, if they are no whole batch:\n"
+     "drop  leave them out; the next epoch has another order (default)\n"
+     "pad   fill the batch with copies that the loss ignores\n"
+     "keep  use a smaller batch; its loss is the mean over it",
      [](Options& o, View n, View v) { o.last_batch = choice(n, v, kLastBatch); }},
 
     {"--workers", "N", "threads that read and decode samples (default 1); their number does not change the results",
@@ -137,15 +137,15 @@ constexpr OptionRow kRows[] = {
      "With both, each sample gets one of them by chance",
      [](Options& o, View n, View v) { o.feeding.mixing.cutmix = number<double>(n, v, 0); }},
 
-    {"", "", "pictures (images:DIR); a piece of the model's size is cut from the middle"},
-    {"--resize", "N", "make the shorter side N pixels before (default: leave it, or as large as needed)",
+    {"", "", "images (images:DIR), cropped from the center to the model's size"},
+    {"--resize", "N", "resize the shorter side to N pixels before the crop (default: only if the image is too small)",
      [](Options& o, View n, View v) { o.images.resize = number<int64_t>(n, v, 1, 65535); }},
-    {"--random-crop", "", "for training, cut from any place", [](Options& o, View, View) { o.images.random_crop = true; }},
+    {"--random-crop", "", "for training, crop at a random place", [](Options& o, View, View) { o.images.random_crop = true; }},
     {"--random-resized-crop", "",
-     "for training, cut from any place 8 to 100 % of the area, with sides from 3:4 to 4:3, and make it the\n"
-     "model's size, as torchvision's RandomResizedCrop; --resize is then for evaluation only",
+     "for training, crop 8 to 100 % of the area at a random place, with sides from 3:4 to 4:3, and resize it\n"
+     "to the model's size, as torchvision's RandomResizedCrop; --resize is then for evaluation only",
      [](Options& o, View, View) { o.images.random_resized_crop = true; }},
-    {"--color-jitter", "X", "for training, multiply brightness, contrast and saturation, each by chance from 1 - X to 1 + X (default 0)",
+    {"--color-jitter", "X", "for training, multiply brightness, contrast and saturation by random factors from 1 - X to 1 + X (default 0)",
      [](Options& o, View n, View v) { o.images.color_jitter = number<float>(n, v, 0); }},
     {"--normalize", "PRESET",
      "--mean and --std that pretrained models expect:\n"
@@ -157,43 +157,43 @@ constexpr OptionRow kRows[] = {
        o.images.mean.assign(preset.mean, preset.mean + preset.count);
        o.images.deviation.assign(preset.deviation, preset.deviation + preset.count);
      }},
-    {"--flip", "", "for training, mirror every other picture, by chance", [](Options& o, View, View) { o.images.flip = true; }},
-    {"--mean", "X[,X,X]", "of the pixels, from 0 to 1, to be subtracted (default 0); one for each channel or for all",
+    {"--flip", "", "for training, mirror images at random, every other one on average", [](Options& o, View, View) { o.images.flip = true; }},
+    {"--mean", "X[,X,X]", "subtracted from pixels, which are from 0 to 1 (default 0); one number, or one for each channel",
      [](Options& o, View n, View v) { o.images.mean = numbers(n, v, false); }},
-    {"--std", "X[,X,X]", "of the pixels, to divide by (default 1)",
+    {"--std", "X[,X,X]", "divides pixels after that (default 1); one number, or one for each channel",
      [](Options& o, View n, View v) { o.images.deviation = numbers(n, v, true); }},
 
     {"", "", "evaluation"},
     {"--eval-data", "SOURCE", "evaluate on this after each epoch; cifar10 and mnist take their test files (also --test)",
      [](Options& o, View, View v) { o.eval_data = v; }},
-    {"--eval-every", "N", "after every N iterations, instead of each epoch",
+    {"--eval-every", "N", "evaluate after every N iterations instead of each epoch",
      [](Options& o, View n, View v) { o.eval_every = number<int64_t>(n, v, 1); }},
 
     {"--keep-best", "METRIC",
-     "of the evaluations: loss (the least) or accuracy (the highest). --save FILE then has the weights\n"
-     "of the best one, and --checkpoint DIR keeps its checkpoint however old it is",
+     "keep the weights of the evaluation with the lowest loss (loss) or the highest accuracy (accuracy):\n"
+     "--save FILE writes them, and --checkpoint DIR keeps their checkpoint",
      [](Options& o, View n, View v) { o.best = choice(n, v, kMetrics); }},
-    {"--early-stop", "N", "end when N evaluations are no better than the best before (by --keep-best, or by the loss)",
+    {"--early-stop", "N", "end after N evaluations without improvement (of the metric of --keep-best, or of the loss)",
      [](Options& o, View n, View v) { o.early_stop = number<int64_t>(n, v, 1); }},
 
-    {"", "", "how"},
+    {"", "", "optimization"},
     {"--lr", "X", "learning rate (default 0.01)",
      [](Options& o, View n, View v) { o.schedule.rate = number<double>(n, v, 0); }},
     {"--lr-schedule", "KIND",
-     "how the rate goes on behind the warm-up:\n"
-     "constant  as it is (default)\n"
-     "step      times --lr-gamma after every --lr-step iterations\n"
-     "cosine    down to --lr-min at the end of the run, by half a cosine\n"
-     "linear    down to --lr-min at the end of the run",
+     "the learning rate after the warm-up:\n"
+     "constant  unchanged (default)\n"
+     "step      multiplied by --lr-gamma after every --lr-step iterations\n"
+     "cosine    falls to --lr-min at the end of the run, along half a cosine\n"
+     "linear    falls to --lr-min at the end of the run",
      [](Options& o, View n, View v) { o.schedule.kind = choice(n, v, kSchedules); }},
-    {"--warmup", "N", "the rate rises in the first N iterations (default 0)",
+    {"--warmup", "N", "raise the learning rate linearly in the first N iterations (default 0)",
      [](Options& o, View n, View v) { o.schedule.warmup = number<int64_t>(n, v, 0); }},
-    {"--lr-min", "X", "where cosine and linear end (default 0)", [](Options& o, View n, View v) { o.schedule.least = number<double>(n, v, 0); }},
-    {"--lr-step", "N", "iterations from one step to the next", [](Options& o, View n, View v) { o.schedule.every = number<int64_t>(n, v, 1); }},
-    {"--lr-gamma", "X", "of step (default 0.1)", [](Options& o, View n, View v) { o.schedule.gamma = number<double>(n, v, 0); }},
-    {"--weight-decay", "X", "of the optimizer, as the four below: instead of what the model was compiled with",
+    {"--lr-min", "X", "the last learning rate of cosine and linear (default 0)", [](Options& o, View n, View v) { o.schedule.least = number<double>(n, v, 0); }},
+    {"--lr-step", "N", "iterations between the steps of --lr-schedule step", [](Options& o, View n, View v) { o.schedule.every = number<int64_t>(n, v, 1); }},
+    {"--lr-gamma", "X", "factor of --lr-schedule step (default 0.1)", [](Options& o, View n, View v) { o.schedule.gamma = number<double>(n, v, 0); }},
+    {"--weight-decay", "X", "weight decay (default: as compiled)",
      [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
-    {"--momentum", "X", "of momentum", [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
+    {"--momentum", "X", "of the optimizer momentum (default: as compiled)", [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
     {"--beta1", "BETA", "of adam, adamw, lamb and lion (default 0.9)",
      [](Options& o, View n, View v) { set_number(o.optimizer.all, n, v); }},
     {"--beta2", "BETA", "of adam, adamw and lamb (default 0.999), and of lion (default 0.99)",
@@ -206,86 +206,86 @@ constexpr OptionRow kRows[] = {
        if (*o.optimizer.max_norm == 0) throw TrainerError(Exit::usage, std::string(n) + " takes a number above 0");
      }},
     {"--group", "'GLOB:lr=X,weight-decay=X'",
-     "numbers for the weights whose names match, instead of those for all: lr, weight-decay,\n"
-     "momentum, beta1, beta2, epsilon; may be given again, and of two that match the later holds",
+     "settings for the weights whose names match: lr, weight-decay, momentum, beta1, beta2, epsilon.\n"
+     "May be repeated; if several groups match, the last one that has the setting wins",
      [](Options& o, View, View v) { o.optimizer.groups.push_back(parse_group(v)); }},
-    {"--no-decay-on-norms-and-biases", "", "weight decay 0 for weights of at most one dimension, and for those named bias",
+    {"--no-decay-on-norms-and-biases", "", "weight decay 0 for weights of at most one dimension and for those named bias",
      [](Options& o, View, View) { o.optimizer.no_decay_on_norms_and_biases = true; }},
     {"--lr-range-test", "LOW:HIGH",
-     "instead of a training: the rate rises from LOW to HIGH over --steps (default 100), and the losses\n"
-     "say which rates train; nothing is saved",
+     "find a learning rate: it rises from LOW to HIGH over --steps (default 100), and a table shows the losses;\n"
+     "nothing is saved",
      [](Options& o, View n, View v) { set_range_test(o, n, v); }},
     {"--ema", "DECAY",
      "average the weights: after each iteration, average = DECAY * average + (1 - DECAY) * weights.\n"
      "Evaluations, --save and --keep-best use the average, which is kept in host memory; 0.999 for example",
      [](Options& o, View n, View v) { o.average_decay = decay_of(n, v); }},
     {"--on-nan", "WHAT",
-     "when the loss is no finite number; the first bad tensor is named:\n"
-     "stop    end with an error, saving nothing (default)\n"
-     "skip    leave the iteration out: weights, optimizer and statistics stay as they are\n"
-     "ignore  go on, and look for nothing",
+     "what to do if the loss is NaN or infinite; the first bad tensor is named:\n"
+     "stop    end with an error and save nothing (default)\n"
+     "skip    leave out the iteration: weights, optimizer and statistics stay as they are\n"
+     "ignore  continue without checks",
      [](Options& o, View n, View v) { o.on_nan = choice(n, v, kOnNan); }},
 
     {"", "", "weights"},
     {"--init", "WHAT",
-     "first weights:\n"
+     "initial weights:\n"
      "file     from the model file (default)\n"
-     "he:SEED  matrices and filters drawn after He et al., all else from the model file",
+     "he:SEED  random matrices and filters (He et al. 2015), all others from the model file",
      [](Options& o, View, View v) { o.init = v; }},
-    {"--model", "FILE", "the model file, instead of the one beside the sources", [](Options& o, View, View v) { o.model = v; }},
+    {"--model", "FILE", "the model file (default: model.onnx in the trainer's directory)", [](Options& o, View, View v) { o.model = v; }},
     {"--save", "FILE", "write the model with the trained weights", [](Options& o, View, View v) { o.save = v; }},
 
     {"", "", "prediction, instead of training"},
-    {"--predict", "SOURCE", "run samples through the model: a source as of --data, the file of labels left out (X.npy);\n"
-     "images:DIR takes images of any folders, or of none",
+    {"--predict", "SOURCE", "predict for these samples: a source as of --data without the file of labels (X.npy);\n"
+     "images:DIR takes the images in DIR and its folders",
      [](Options& o, View, View v) { o.predict = v; }},
     {"--out", "FILE",
-     "what to write, by the name's ending, in the order of the data:\n"
-     ".npy  the scores of each sample, as the loss would see them: float32\n"
+     "the predictions, in the order of the data and the format of the name's ending:\n"
+     ".npy  the scores of each sample, which are the input of the loss: float32\n"
      ".csv  the file, its class, and the probability of each class\n"
-     ".txt  the same for people, with the three likeliest classes; - prints it\n"
-     "Names of classes, and how images are prepared, come from a model that a trainer saved (--model)",
+     ".txt  the same as readable text, with the three most probable classes; - prints it\n"
+     "Class names and the preparation of images come from a model that a trainer saved (--model)",
      [](Options& o, View, View v) { o.out = v; }},
 
     {"", "", "checkpoints"},
-    {"--checkpoint", "DIR", "keep checkpoints there: after each epoch, at the end, and when interrupted",
+    {"--checkpoint", "DIR", "save checkpoints there: after each epoch, at the end, and when interrupted",
      [](Options& o, View, View v) { o.checkpoint = v; }},
-    {"--checkpoint-every", "N", "after every N iterations, instead of each epoch",
+    {"--checkpoint-every", "N", "save after every N iterations instead of each epoch",
      [](Options& o, View n, View v) { o.checkpoint_every = number<int64_t>(n, v, 1); }},
-    {"--keep", "N", "so many of the newest remain (default 3), and the best of --keep-best",
+    {"--keep", "N", "keep the N newest checkpoints (default 3), and the best one of --keep-best",
      [](Options& o, View n, View v) { o.keep = number<int64_t>(n, v, 1); }},
     {"--checkpoint-optional", "",
-     "go on where one cannot be written, and try again at the next; exit with 7 if the\n"
-     "last cannot be (also --ckpt-optional)",
+     "continue if one cannot be written, and exit with 7 only if the last one cannot be written\n"
+     "(also --ckpt-optional)",
      [](Options& o, View, View) { o.checkpoint_optional = true; }},
     {"--resume", "[=strict]",
-     "go on from the newest whole checkpoint, with the bits of a run that was never interrupted;\n"
-     "=strict: end with an error where a newer one is damaged",
+     "continue from the newest complete checkpoint, with the same bits as an uninterrupted run;\n"
+     "=strict: end with an error if a newer one is damaged",
      [](Options& o, View n, View v) { o.resume = choice(n, v, kResume); }},
 
-    {"", "", "else"},
-    {"--metrics", "FILE", "a line per iteration: a JSON object, or comma-separated where FILE ends in .csv; may be given twice",
+    {"", "", "output and environment"},
+    {"--metrics", "FILE", "write a line for each iteration: a JSON object, or CSV if FILE ends in .csv; may be repeated",
      [](Options& o, View, View v) { o.metrics.emplace_back(v); }},
-    {"--trace", "FILE", "when each step of the last round ran, measured.json for example: for ui.perfetto.dev, and beside the plan in\n"
-     "`plimsoll inspect DIR --html report.html --measured measured.json`",
+    {"--trace", "FILE", "write the timeline of the last round, for ui.perfetto.dev and for\n"
+     "`plimsoll inspect DIR --html report.html --measured FILE`",
      [](Options& o, View, View v) { o.trace = v; }},
-    {"--spill", "DIR", "tensors that wait outside the arena do so in a file there, not in memory",
+    {"--spill", "DIR", "put offloaded tensors in a file there, not in memory",
      [](Options& o, View, View v) { o.spill = v; }},
-    {"--patience", "SECONDS", "of several ranks: one that is silent or does nothing for so long is lost, and all end (default 20; 0: never, for debuggers)",
+    {"--patience", "SECONDS", "of several ranks: end all if one makes no progress for so long (default 20; 0: no limit, for debuggers)",
      [](Options& o, View n, View v) { o.patience = number<int64_t>(n, v, 0, 1'000'000); }},
-    {"--measure-ranks", "FILE", "of several ranks, instead of training: how fast they add up, for `plimsoll compile --rank-costs FILE`",
+    {"--measure-ranks", "FILE", "of several ranks: measure their reductions instead of training, for `plimsoll compile --rank-costs FILE`",
      [](Options& o, View, View v) { o.measure_ranks = v; }},
-    {"--revalidate", "", "with other libraries than the plan was made with: ask them for the planned algorithms, and end with 8 where\n"
-     "one is not there or needs more workspace than planned, instead of taking another",
+    {"--revalidate", "", "exit with 8 if the libraries here lack a planned algorithm, or it needs more workspace than planned\n"
+     "(default: take another algorithm)",
      [](Options& o, View, View) { o.revalidate = true; }},
-    {"--slack", "MIB", "on a GPU: what libraries and graphs may take beside the arena; above it, a warning (default 512)",
+    {"--slack", "MIB", "on a GPU: warn if libraries and graphs use more than this in addition to the arena (default 512)",
      [](Options& o, View n, View v) { o.slack = std::min(number<int64_t>(n, v, 0), int64_t{1} << 40); }},
-    {"--no-graph", "", "on a GPU: launch step by step, not as one CUDA graph; for profilers and debuggers",
+    {"--no-graph", "", "on a GPU: launch kernels one by one, not as a CUDA graph; for profilers and debuggers",
      [](Options& o, View, View) { o.graph = false; }},
-    {"--no-overlap", "", "run each step when its line in steps_0.cpp is called, on the calling thread: for debuggers",
+    {"--no-overlap", "", "run each step on the calling thread when its line in steps_0.cpp is called; for debuggers",
      [](Options& o, View, View) { o.overlap = false; }},
     {"--quiet", "", "print errors only", [](Options& o, View, View) { o.quiet = true; }},
-    {"--help", "", "this", [](Options& o, View, View) { o.help = true; }},
+    {"--help", "", "print this help", [](Options& o, View, View) { o.help = true; }},
 };
 
 }  // namespace

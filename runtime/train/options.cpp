@@ -54,7 +54,7 @@ std::string help_text() {
     text += "\n";
   }
   return text +
-         "\nCtrl-C ends after the iteration at hand, saves, and exits with 130 (SIGTERM: 143); a second one ends at once.\n";
+         "\nCtrl-C ends the run after the current iteration, saves, and exits with 130 (SIGTERM: 143); a second one ends it at once.\n";
 }
 
 Options parse_options(int argc, char** argv) {

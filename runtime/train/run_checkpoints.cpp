@@ -83,7 +83,7 @@ void RunCheckpoints::save(const Progress& progress, const char* what_now) {
       return;
     }
     ++missing_;
-    reporter_.warn("warning: no checkpoint behind " + counted(progress.iteration, "iteration") + ": " + error.what() +
+    reporter_.warn("warning: checkpoint at iteration " + std::to_string(progress.iteration) + " failed: " + error.what() +
                    what_now);
   }
 }
@@ -91,7 +91,7 @@ void RunCheckpoints::save(const Progress& progress, const char* what_now) {
 void RunCheckpoints::warn_of_missing() const {
   if (missing_ == 0) return;
   reporter_.warn("warning: " + counted(missing_, "checkpoint") + " could not be written" +
-                 (last_is_missing_ ? ", also the last: nobody can go on from where this run ended"
+                 (last_is_missing_ ? ", including the last: the end of this run cannot be resumed"
                                    : "; the last one was"));
 }
 

@@ -122,9 +122,9 @@ void need_two_inputs(std::span<const ProgramInput> inputs, const char* kind, int
   std::string found;
   for (const ProgramInput& input : inputs)
     found += (found.empty() ? "" : ", ") + std::string(input.name) + " " + shape_text(input.desc);
-  const bool pictures = inputs.size() == 2 && inputs[0].desc.type == DataType::f32 && inputs[0].desc.rank() == 4 && elements_of(inputs[1]) == 1;
+  const bool images = inputs.size() == 2 && inputs[0].desc.type == DataType::f32 && inputs[0].desc.rank() == 4 && elements_of(inputs[1]) == 1;
   throw TrainerError(Exit::invalid_model, std::string(kind) + " has " + what + " and one label; the model's inputs are " + found +
-                                              (pictures ? "; export the model for pictures of that size, or give it pictures of its own: images:DIR scales them" : ""));
+                                              (images ? "; export the model for images of that size, or give it images of its own: images:DIR scales them" : ""));
 }
 
 std::shared_ptr<const std::vector<InputFile>> one_file(InputFile file) {
