@@ -23,7 +23,8 @@ WeightAverage::WeightAverage(const Program& program, ParameterPort& port, double
   for (size_t i = 0; i < program.parameters.size(); ++i) {
     const ProgramParameter& parameter = program.parameters[i];
     if (covers(parameter))
-      entries_.push_back({.parameter = i, .values = std::vector<float>(static_cast<size_t>(parameter.desc.elements()))});
+      entries_.push_back(
+          {.parameter = i, .values = std::vector<float>(static_cast<size_t>(parameter.desc.elements()))});
   }
 }
 
@@ -37,7 +38,8 @@ void WeightAverage::start() {
 void WeightAverage::add() {
   const auto rest = static_cast<float>(1 - decay_);
   for (Entry& entry : entries_) {
-    const auto* const weights = reinterpret_cast<const float*>(port_.fetch(program_.parameters[entry.parameter]).data());
+    const auto* const weights =
+        reinterpret_cast<const float*>(port_.fetch(program_.parameters[entry.parameter]).data());
     float* const average = entry.values.data();
     for (size_t i = 0; i < entry.values.size(); ++i) average[i] += rest * (weights[i] - average[i]);
   }
@@ -54,9 +56,21 @@ void WeightAverage::exchange() {
   }
 }
 
+void WeightAverage::during(const std::function<void()>& work) {
+  exchange();
+  try {
+    work();
+  } catch (...) {
+    exchange();
+    throw;
+  }
+  exchange();
+}
+
 std::span<std::byte> WeightAverage::values(const ProgramParameter& parameter) {
   const auto index = static_cast<size_t>(&parameter - program_.parameters.data());
-  const auto entry = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& one) { return one.parameter == index; });
+  const auto entry =
+      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& one) { return one.parameter == index; });
   return std::as_writable_bytes(std::span(entry->values));
 }
 

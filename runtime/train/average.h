@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -29,6 +30,9 @@ class WeightAverage {
   void add();
   // Swaps the average and the weights of the arena. A second call swaps them back.
   void exchange();
+
+  // Calls `work` while the arena has the average in place of the weights.
+  void during(const std::function<void()>& work);
 
   // The averaged values of one parameter, in plain order. Before: covers(parameter).
   std::span<std::byte> values(const ProgramParameter& parameter);

@@ -46,7 +46,9 @@ void check_whole(const std::string& path) {
   const bool averaged = ::access(average.c_str(), F_OK) == 0;
   const std::string is =
       manifest_text(sum_of(path + "/" + kWeights), sum_of(path + "/" + kState), averaged ? sum_of(average) : "");
-  if (said != is) throw TrainerError(Exit::unreadable_input, "its files are not those that its " + std::string(kManifest) + " was made of");
+  if (said != is)
+    throw TrainerError(Exit::unreadable_input,
+                       "its files are not those that its " + std::string(kManifest) + " was made of");
 }
 
 // A double as text that parses to the same bits.
@@ -58,7 +60,8 @@ std::string exact(double value) {
 
 }  // namespace
 
-Checkpoints::Checkpoints(std::string directory, int64_t keep, const Program& program, ParameterPort& port, dist::Pulse* pulse)
+Checkpoints::Checkpoints(std::string directory, int64_t keep, const Program& program, ParameterPort& port,
+                         dist::Pulse* pulse)
     : directory_(std::move(directory)), keep_(keep), program_(program), port_(port), pulse_(pulse) {
   while (directory_.size() > 1 && directory_.back() == '/') directory_.pop_back();
   if (::mkdir(directory_.c_str(), 0777) != 0 && errno != EEXIST) cannot_write(directory_, errno);
@@ -79,7 +82,8 @@ void Checkpoints::take() {
   const int error = errno;
   ::close(std::exchange(lock_, -1));
   if (error == EWOULDBLOCK)
-    throw TrainerError(Exit::unwritable_output, "'" + directory_ + "' is in use: another trainer keeps its checkpoints there");
+    throw TrainerError(Exit::unwritable_output,
+                       "'" + directory_ + "' is in use: another trainer keeps its checkpoints there");
   cannot_write(directory_, error);
 }
 
@@ -96,7 +100,8 @@ std::vector<int64_t> Checkpoints::found() const {
     int64_t iteration = 0;
     const char *const begin = name.data() + std::strlen(kPrefix), *const end = name.data() + name.size();
     const auto [stopped, error] = std::from_chars(begin, end, iteration);
-    if (error == std::errc() && stopped == end && path_of(iteration) == directory_ + "/" + name) iterations.push_back(iteration);
+    if (error == std::errc() && stopped == end && path_of(iteration) == directory_ + "/" + name)
+      iterations.push_back(iteration);
   }
   std::sort(iterations.rbegin(), iterations.rend());
   return iterations;
@@ -109,8 +114,9 @@ std::optional<Progress> Checkpoints::resume(std::vector<std::string>& passed_ove
       check_whole(path_of(iteration));
     } catch (const TrainerError& error) {
       if (strict)
-        throw TrainerError(Exit::invalid_model, path_of(iteration) + " is damaged: " + error.what() +
-                                                    "; --resume without =strict goes on from one before it that is whole");
+        throw TrainerError(Exit::invalid_model,
+                           path_of(iteration) + " is damaged: " + error.what() +
+                               "; --resume without =strict goes on from one before it that is whole");
       passed_over.push_back(path_of(iteration) + ": " + error.what());
       continue;
     }
@@ -119,8 +125,9 @@ std::optional<Progress> Checkpoints::resume(std::vector<std::string>& passed_ove
   if (iterations.empty()) return std::nullopt;
   std::string list;
   for (const std::string& line : passed_over) list += "\n  " + line;
-  throw TrainerError(Exit::unreadable_input,
-                     "none of " + counted(static_cast<int64_t>(iterations.size()), "checkpoint") + " in '" + directory_ + "' is whole:" + list);
+  throw TrainerError(Exit::unreadable_input, "none of " +
+                                                 counted(static_cast<int64_t>(iterations.size()), "checkpoint") +
+                                                 " in '" + directory_ + "' is whole:" + list);
 }
 
 Progress Checkpoints::load(int64_t iteration) {
@@ -137,10 +144,13 @@ namespace {
 
 bool is_state(const ProgramParameter& parameter) { return parameter.role == ParameterRole::state; }
 
-TensorDesc as_stored(const ProgramParameter& parameter) { return {parameter.desc.type, parameter.desc.dims, Layout::plain}; }
+TensorDesc as_stored(const ProgramParameter& parameter) {
+  return {parameter.desc.type, parameter.desc.dims, Layout::plain};
+}
 
 // Loads all parameters of one kind. Throws unless the file holds exactly those, with the same shapes.
-void load_parameters(const InputFile& file, const Safetensors& stored, bool states, const Program& program, ParameterPort& port) {
+void load_parameters(const InputFile& file, const Safetensors& stored, bool states, const Program& program,
+                     ParameterPort& port) {
   const auto refuse = [&](const std::string& what) {
     throw TrainerError(Exit::invalid_model, "'" + file.path() + "' is of another model or optimizer: " + what);
   };
@@ -158,7 +168,8 @@ void load_parameters(const InputFile& file, const Safetensors& stored, bool stat
     port.store(parameter);
   }
   if (wanted != stored.tensors.size())
-    refuse("it has " + counted(static_cast<int64_t>(stored.tensors.size()), "tensor") + " when " + std::to_string(wanted) + " are wanted");
+    refuse("it has " + counted(static_cast<int64_t>(stored.tensors.size()), "tensor") + " when " +
+           std::to_string(wanted) + " are wanted");
 }
 
 std::string save_parameters(const std::string& path, std::map<std::string, std::string> metadata, bool states,
@@ -176,7 +187,8 @@ std::string save_parameters(const std::string& path, std::map<std::string, std::
 std::string save_average(const std::string& path, WeightAverage& average, const Program& program, dist::Pulse* pulse) {
   Safetensors file{.metadata = {{"format", kFormat}, {"model", program.model}, {"decay", exact(average.decay())}}};
   for (const ProgramParameter& parameter : program.parameters)
-    if (WeightAverage::covers(parameter)) file.tensors.push_back({.name = parameter.name, .desc = as_stored(parameter)});
+    if (WeightAverage::covers(parameter))
+      file.tensors.push_back({.name = parameter.name, .desc = as_stored(parameter)});
   SummedFile out(path, pulse);
   out.write(safetensors_header(file));
   for (const ProgramParameter& parameter : program.parameters)
@@ -206,7 +218,8 @@ std::map<std::string, std::string> to_metadata(const Progress& progress, const P
           {"average_decay", exact(progress.average_decay)}};
 }
 
-Progress from_metadata(const std::map<std::string, std::string>& metadata, const std::string& path, const Program& program) {
+Progress from_metadata(const std::map<std::string, std::string>& metadata, const std::string& path,
+                       const Program& program) {
   const auto text = [&](const char* key) -> const std::string& {
     const auto found = metadata.find(key);
     if (found != metadata.end()) return found->second;
@@ -220,7 +233,8 @@ Progress from_metadata(const std::map<std::string, std::string>& metadata, const
     return value;
   };
   if (text("format") != kFormat)
-    throw TrainerError(Exit::unreadable_input, "'" + path + "' is of format " + text("format") + ", this trainer reads " + kFormat);
+    throw TrainerError(Exit::unreadable_input,
+                       "'" + path + "' is of format " + text("format") + ", this trainer reads " + kFormat);
   if (const int64_t batch = number("batch", int64_t{}); batch != program.batch)
     throw TrainerError(Exit::invalid_model, "'" + path + "' is of a run with batch " + std::to_string(batch) +
                                                 ", this trainer's is " + std::to_string(program.batch) +
@@ -279,12 +293,14 @@ void Checkpoints::load_average(int64_t iteration, WeightAverage& average) const 
 void Checkpoints::save(const Progress& progress, WeightAverage* average) {
   if (progress.iteration == saved_) return;
   const std::string path = path_of(progress.iteration);
-  const std::string temporary = directory_ + "/" + kTemporary + std::to_string(::getpid()) + "-" + std::to_string(progress.iteration);
+  const std::string temporary =
+      directory_ + "/" + kTemporary + std::to_string(::getpid()) + "-" + std::to_string(progress.iteration);
   if (::mkdir(temporary.c_str(), 0777) != 0) cannot_write(temporary, errno);
   try {
-    const std::string weights = save_parameters(temporary + "/" + kWeights, {{"format", kFormat}, {"model", program_.model}}, false,
-                                                program_, port_, pulse_);
-    const std::string state = save_parameters(temporary + "/" + kState, to_metadata(progress, program_), true, program_, port_, pulse_);
+    const std::string weights = save_parameters(
+        temporary + "/" + kWeights, {{"format", kFormat}, {"model", program_.model}}, false, program_, port_, pulse_);
+    const std::string state =
+        save_parameters(temporary + "/" + kState, to_metadata(progress, program_), true, program_, port_, pulse_);
     const std::string averaged = average ? save_average(temporary + "/" + kAverage, *average, program_, pulse_) : "";
     SummedFile manifest(temporary + "/" + kManifest, pulse_);
     manifest.write(manifest_text(weights, state, averaged));

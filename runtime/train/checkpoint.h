@@ -50,7 +50,8 @@ class Checkpoints {
   // Creates the directory if needed, and locks it against other trainers. Removes what interrupted saves have left.
   // `keep`: the number of newest checkpoints to keep, besides the best. `pulse`: of several ranks; is told of each
   // piece that is written and synced. Throws TrainerError (unwritable_output).
-  Checkpoints(std::string directory, int64_t keep, const Program& program, ParameterPort& port, dist::Pulse* pulse = nullptr);
+  Checkpoints(std::string directory, int64_t keep, const Program& program, ParameterPort& port,
+              dist::Pulse* pulse = nullptr);
   ~Checkpoints();
   Checkpoints(const Checkpoints&) = delete;
   Checkpoints& operator=(const Checkpoints&) = delete;

@@ -57,7 +57,9 @@ struct ImageOptions {
   float color_jitter = 0;  // for training samples: factors from 1 - this to 1 + this
   std::vector<float> mean = {0}, deviation = {1};
   float mean_of(int64_t channel) const { return mean[mean.size() == 1 ? 0 : static_cast<size_t>(channel)]; }
-  float deviation_of(int64_t channel) const { return deviation[deviation.size() == 1 ? 0 : static_cast<size_t>(channel)]; }
+  float deviation_of(int64_t channel) const {
+    return deviation[deviation.size() == 1 ? 0 : static_cast<size_t>(channel)];
+  }
 };
 
 // Opens "npy:…", "tokens:…", "images:DIR", "cifar10:DIR", "mnist:DIR" or "synthetic[:SEED]" and checks it against the
@@ -91,7 +93,8 @@ std::vector<std::unique_ptr<Column>> npy_columns(const std::string& paths, std::
 // These three set all members except for the name and the number of samples.
 void open_cifar10(Dataset& dataset, const std::string& directory, Part part, std::span<const ProgramInput> inputs);
 void open_mnist(Dataset& dataset, const std::string& directory, Part part, std::span<const ProgramInput> inputs);
-void open_images(Dataset& dataset, const std::string& directory, Part part, const ImageOptions& options, const Program& program);
+void open_images(Dataset& dataset, const std::string& directory, Part part, const ImageOptions& options,
+                 const Program& program);
 std::vector<std::unique_ptr<Column>> token_columns(const std::string& paths, const Program& program);
 std::vector<std::unique_ptr<Column>> synthetic_columns(uint64_t seed, Part part, const Program& program);
 
@@ -102,7 +105,8 @@ inline int64_t sample_bytes(const ProgramInput& input) {
 
 // The number of labels of one sample that a loss reads.
 inline int64_t labels_of_sample(const ProgramInput& labels) {
-  return labels.end_label > 0 ? labels.end_label - labels.first_label : sample_bytes(labels) / bytes_of(labels.desc.type);
+  return labels.end_label > 0 ? labels.end_label - labels.first_label
+                              : sample_bytes(labels) / bytes_of(labels.desc.type);
 }
 
 // Labels of one sample: 1, or one for each token, pixel or binary target.

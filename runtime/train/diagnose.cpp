@@ -22,14 +22,16 @@ struct Found {
 
 class Search {
  public:
-  Search(const Program& program, const Round& round, const backend::Arena& arena, backend::HostPool* pool, const RoundJob& job)
+  Search(const Program& program, const Round& round, const backend::Arena& arena, backend::HostPool* pool,
+         const RoundJob& job)
       : program_(program), round_(round), arena_(arena), pool_(pool), job_(job) {}
 
   Diagnosis run() {
     for (const ProgramParameter& parameter : program_.parameters) {
       if (parameter.role == ParameterRole::statistic || parameter.desc.type != DataType::f32) continue;
       if (parameter.role == ParameterRole::frozen) continue;  // as in the file: a mask may hold minus infinity
-      const Found found = parameter.in_host_pool ? look_in_pool(parameter) : look(parameter.offset, parameter.desc.bytes());
+      const Found found =
+          parameter.in_host_pool ? look_in_pool(parameter) : look(parameter.offset, parameter.desc.bytes());
       if (found.bad > 0)
         return {"'" + std::string(parameter.name) + "' " + described(found) + " since an iteration before", true};
     }
@@ -38,7 +40,8 @@ class Search {
       if (input.desc.type != DataType::f32) continue;
       const int64_t bytes = sample_bytes(input) * (input.per_sample ? job_.samples : 1);
       const Found found = look(job_.staged[i], bytes);
-      if (found.bad > 0) return {"input '" + std::string(input.name) + "' " + described(found) + std::string(kInTheData)};
+      if (found.bad > 0)
+        return {"input '" + std::string(input.name) + "' " + described(found) + std::string(kInTheData)};
     }
     const std::vector<Command>& commands = round_.commands();
     for (size_t i = 0; i < round_.forward_commands(); ++i) {
@@ -76,8 +79,8 @@ class Search {
   }
 
   static std::string described(const Found& found) {
-    return std::string("holds ") + (std::isnan(found.first) ? "NaN" : "Inf") + " (" + std::to_string(found.bad) + " of " +
-           counted(found.elements, "element") + ")";
+    return std::string("holds ") + (std::isnan(found.first) ? "NaN" : "Inf") + " (" + std::to_string(found.bad) +
+           " of " + counted(found.elements, "element") + ")";
   }
 
   void play(const Command& command) {
@@ -86,13 +89,16 @@ class Search {
       case Command::Kind::run:
       case Command::Kind::again: {
         operands_.clear();
-        for (const int64_t offset : round_.operands(command)) operands_.push_back(offset == none ? nullptr : arena_.data() + offset);
+        for (const int64_t offset : round_.operands(command))
+          operands_.push_back(offset == none ? nullptr : arena_.data() + offset);
         RunContext context = job_.context;
         context.recompute = true;
         (*job_.kernels)[command.index].run(context, operands_.data(), at);
         break;
       }
-      case Command::Kind::load: backend::copy_in(nullptr, at, job_.staged[command.index], command.load_bytes(job_.samples)); break;
+      case Command::Kind::load:
+        backend::copy_in(nullptr, at, job_.staged[command.index], command.load_bytes(job_.samples));
+        break;
       case Command::Kind::offload:
         backend::finish(nullptr);
         pool_->store(command.host_offset, at, command.bytes);
@@ -130,7 +136,8 @@ class Search {
     }
     if (!lies || !lies->name) return "what " + where + " writes";
     const bool layer = lies->layer && *lies->layer;
-    return "'" + std::string(lies->name) + "'" + (layer ? " of layer '" + std::string(lies->layer) + "'" : "") + " (" + where + ")";
+    return "'" + std::string(lies->name) + "'" + (layer ? " of layer '" + std::string(lies->layer) + "'" : "") + " (" +
+           where + ")";
   }
 
   const Program& program_;
@@ -144,21 +151,26 @@ class Search {
 
 }  // namespace
 
-Diagnosis first_bad_tensor(const Program& program, const Round& round, const backend::Arena& arena, backend::HostPool* pool,
-                           const RoundJob& job) {
+Diagnosis first_bad_tensor(const Program& program, const Round& round, const backend::Arena& arena,
+                           backend::HostPool* pool, const RoundJob& job) {
   return Search(program, round, arena, pool, job).run();
 }
 
 std::string what_went_wrong(const IterationResult& result, const std::string& bad) {
   const std::string loss = std::isfinite(result.loss) ? "in iteration "
-                           : "the loss is " + std::string(std::isnan(result.loss) ? "nan" : result.loss > 0 ? "inf" : "-inf") + " in iteration ";
+                                                      : "the loss is " +
+                                                            std::string(std::isnan(result.loss) ? "nan"
+                                                                        : result.loss > 0       ? "inf"
+                                                                                                : "-inf") +
+                                                            " in iteration ";
   return loss + std::to_string(result.iteration) + (bad.empty() ? "" : ": " + bad);
 }
 
 void diverged(const IterationResult& result, const std::string& bad, const char* way_out) {
   char rate[80] = "";
   if (!bad.ends_with(kInTheData))
-    std::snprintf(rate, sizeof rate, "; lower --lr, now %g, or look for what is wrong in the data", result.learning_rate);
+    std::snprintf(rate, sizeof rate, "; lower --lr, now %g, or look for what is wrong in the data",
+                  result.learning_rate);
   throw TrainerError(Exit::invalid_model, what_went_wrong(result, bad) + rate + way_out);
 }
 

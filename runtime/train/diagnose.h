@@ -22,8 +22,8 @@ struct Diagnosis {
 // elements)". Checks the weights, then the samples. Then it runs the forward pass again, step by step in the order of
 // issue, on the default stream, without side effects. Before: the round has ended, and no weight has changed since its
 // start. Slow. Uses only kernels and copies of a backend.
-Diagnosis first_bad_tensor(const Program& program, const Round& round, const backend::Arena& arena, backend::HostPool* pool,
-                           const RoundJob& job);
+Diagnosis first_bad_tensor(const Program& program, const Round& round, const backend::Arena& arena,
+                           backend::HostPool* pool, const RoundJob& job);
 
 // "the loss is nan in iteration 12: 'conv1.Y' of layer 'conv1' (step 3) holds NaN (12 of 4096 elements)"
 std::string what_went_wrong(const IterationResult& result, const std::string& bad);

@@ -10,9 +10,16 @@
 
 namespace plimsoll::train {
 
-Feeder::Feeder(const Program& program, Dataset& dataset, bool shuffle, uint64_t seed, dist::Pulse* pulse, const Setup& setup)
-    : program_(program), dataset_(dataset), shuffle_(shuffle), seed_(seed), pulse_(pulse), mixing_(setup.mixing),
-      workers_(setup.workers), order_(static_cast<size_t>(dataset.samples)) {
+Feeder::Feeder(const Program& program, Dataset& dataset, bool shuffle, uint64_t seed, dist::Pulse* pulse,
+               const Setup& setup)
+    : program_(program),
+      dataset_(dataset),
+      shuffle_(shuffle),
+      seed_(seed),
+      pulse_(pulse),
+      mixing_(setup.mixing),
+      workers_(setup.workers),
+      order_(static_cast<size_t>(dataset.samples)) {
   std::iota(order_.begin(), order_.end(), 0);
   for (Set& set : sets_)
     for (const ProgramInput& input : program.inputs) {
@@ -73,8 +80,10 @@ int64_t Feeder::counted_labels(const Samples& samples) const {
 }
 
 double Feeder::label_weight(size_t input, const Samples& samples) const {
-  const std::vector<double>* const weights = input < dataset_.label_weights.size() ? &dataset_.label_weights[input] : nullptr;
-  if (!weights || weights->empty()) return static_cast<double>(samples.count * labels_of_sample(program_.inputs[input]));
+  const std::vector<double>* const weights =
+      input < dataset_.label_weights.size() ? &dataset_.label_weights[input] : nullptr;
+  if (!weights || weights->empty())
+    return static_cast<double>(samples.count * labels_of_sample(program_.inputs[input]));
   double sum = 0;
   for (int64_t i = samples.first; i < samples.first + samples.count; ++i)
     sum += (*weights)[static_cast<size_t>(label_row_at(i))];
@@ -162,7 +171,8 @@ void Feeder::fetch(const Samples& samples, Set& to) {
     const int64_t bytes = sample_bytes(to_feed);
     std::byte* const at = to.buffers[input].data() + i * bytes;
     fetch_sample(input, position, to_feed.per_sample ? row_at(position) : 0, at);
-    const bool labels = input + 1 == to.buffers.size() && (to_feed.desc.type == DataType::i32 || to_feed.desc.type == DataType::i64);
+    const bool labels =
+        input + 1 == to.buffers.size() && (to_feed.desc.type == DataType::i32 || to_feed.desc.type == DataType::i64);
     // -1 of either width.
     if (labels && position >= dataset_.samples) std::memset(at, 0xff, static_cast<size_t>(bytes));
     if (real && !all_finite(at, bytes)) {

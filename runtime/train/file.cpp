@@ -92,7 +92,8 @@ void OutputFile::open_staging() {
     if (descriptor_ < 0) fail(std::strerror(errno));
     ::flock(descriptor_, LOCK_EX | LOCK_NB);
     struct stat opened {}, there {};
-    named_ = ::fstat(descriptor_, &opened) == 0 && ::stat(staging_.c_str(), &there) == 0 && opened.st_ino == there.st_ino;
+    named_ =
+        ::fstat(descriptor_, &opened) == 0 && ::stat(staging_.c_str(), &there) == 0 && opened.st_ino == there.st_ino;
     named_ = named_ || turn == 100;  // a file system without meaningful inode numbers
     if (named_) return;
     ::close(descriptor_);
@@ -122,7 +123,9 @@ void OutputFile::write(int64_t offset, const std::byte* from, int64_t bytes) {
 void OutputFile::commit() {
   if (::fsync(descriptor_) != 0) fail(std::strerror(errno));
   const std::string self = std::string(kOpenFiles) + "/" + std::to_string(descriptor_);
-  const auto link_as = [&](const std::string& name) { return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0; };
+  const auto link_as = [&](const std::string& name) {
+    return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  };
   const bool linked = !named_ && link_as(path_);
   if (!linked) {
     if (!named_ && errno != EEXIST) fail(std::strerror(errno));

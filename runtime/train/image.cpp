@@ -98,14 +98,16 @@ Image without_inks(const std::vector<unsigned char>& inks, int64_t width, int64_
   Image image{width, height, 3};
   image.pixels.reserve(inks.size() / 4 * 3);
   for (size_t i = 0; i + 3 < inks.size(); i += 4)
-    for (size_t color = 0; color < 3; ++color) image.pixels.push_back(static_cast<unsigned char>(std::round(static_cast<float>(inks[i + color]) * static_cast<float>(inks[i + 3]) / 255)));
+    for (size_t color = 0; color < 3; ++color)
+      image.pixels.push_back(static_cast<unsigned char>(
+          std::round(static_cast<float>(inks[i + color]) * static_cast<float>(inks[i + 3]) / 255)));
   return image;
 }
 
 // All calls of libjpeg. No object here may have a destructor, because errors leave by longjmp. `pixels` null: reads
 // only the size. Returns false on an error; error.message says why.
-bool decode_jpeg(jpeg_decompress_struct& jpeg, JpegError& error, const unsigned char* data, size_t bytes, int64_t channels,
-                 JpegSize& size, unsigned char* pixels) {
+bool decode_jpeg(jpeg_decompress_struct& jpeg, JpegError& error, const unsigned char* data, size_t bytes,
+                 int64_t channels, JpegSize& size, unsigned char* pixels) {
   jpeg.err = jpeg_std_error(&error.manager);
   error.manager.error_exit = on_jpeg_error;
   error.manager.emit_message = on_jpeg_message;
@@ -116,7 +118,8 @@ bool decode_jpeg(jpeg_decompress_struct& jpeg, JpegError& error, const unsigned 
   jpeg_create_decompress(&jpeg);
   jpeg_mem_src(&jpeg, data, static_cast<unsigned long>(bytes));
   jpeg_read_header(&jpeg, TRUE);
-  size = {static_cast<int64_t>(jpeg.image_width), static_cast<int64_t>(jpeg.image_height), jpeg.jpeg_color_space == JCS_CMYK || jpeg.jpeg_color_space == JCS_YCCK};
+  size = {static_cast<int64_t>(jpeg.image_width), static_cast<int64_t>(jpeg.image_height),
+          jpeg.jpeg_color_space == JCS_CMYK || jpeg.jpeg_color_space == JCS_YCCK};
   if (pixels) {
     jpeg.out_color_space = channels == 4 ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
     jpeg_start_decompress(&jpeg);

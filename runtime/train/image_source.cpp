@@ -24,7 +24,8 @@ struct ImageFile {
 
 bool is_image_file(const fs::path& path) {
   std::string extension = path.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
   return extension == ".png" || extension == ".jpg" || extension == ".jpeg";
 }
 
@@ -38,7 +39,8 @@ std::vector<std::string> sorted_entries(const std::string& directory, bool folde
     if (folders || hidden) at.disable_recursion_pending();
     std::error_code unknown;
     if (hidden) continue;
-    if (folders ? at->is_directory(unknown) : at->is_regular_file(unknown) && is_image_file(at->path())) names.push_back(at->path().string());
+    if (folders ? at->is_directory(unknown) : at->is_regular_file(unknown) && is_image_file(at->path()))
+      names.push_back(at->path().string());
   }
   if (failure) throw TrainerError(Exit::unreadable_input, "cannot read '" + directory + "': " + failure.message());
   std::sort(names.begin(), names.end());
@@ -58,7 +60,8 @@ Folders folders_in(const std::string& directory, bool loose) {
   for (fs::directory_iterator at(directory, failure), end; loose && !failure && at != end; at.increment(failure)) {
     std::error_code unknown;
     const bool hidden = at->path().filename().string().starts_with('.');
-    if (!hidden && at->is_regular_file(unknown) && is_image_file(at->path())) found.images.push_back({at->path().string(), 0});
+    if (!hidden && at->is_regular_file(unknown) && is_image_file(at->path()))
+      found.images.push_back({at->path().string(), 0});
   }
   std::ranges::sort(found.images, {}, &ImageFile::path);
   for (const std::string& folder : sorted_entries(directory, true)) {
@@ -97,23 +100,32 @@ Piece any_piece(const Image& image, uint64_t key) {
   const auto width = static_cast<double>(image.width), height = static_cast<double>(image.height);
   for (uint64_t attempt = 0; attempt < 10; ++attempt) {
     const double area = width * height * (kLeast + (1 - kLeast) * chance(key, 16 + 4 * attempt));
-    const double ratio = std::exp(std::log(kNarrow) + (std::log(kWide) - std::log(kNarrow)) * chance(key, 17 + 4 * attempt));
+    const double ratio =
+        std::exp(std::log(kNarrow) + (std::log(kWide) - std::log(kNarrow)) * chance(key, 17 + 4 * attempt));
     const int64_t w = std::lround(std::sqrt(area * ratio)), h = std::lround(std::sqrt(area / ratio));
     if (w < 1 || h < 1 || w > image.width || h > image.height) continue;
     return {static_cast<int64_t>(random_bits(key, 18 + 4 * attempt) % static_cast<uint64_t>(image.width - w + 1)),
-            static_cast<int64_t>(random_bits(key, 19 + 4 * attempt) % static_cast<uint64_t>(image.height - h + 1)), w, h};
+            static_cast<int64_t>(random_bits(key, 19 + 4 * attempt) % static_cast<uint64_t>(image.height - h + 1)), w,
+            h};
   }
   const double ratio = width / height;
-  const int64_t w = ratio > kWide ? std::lround(height * kWide) : image.width, h = ratio < kNarrow ? std::lround(width / kNarrow) : image.height;
+  const int64_t w = ratio > kWide ? std::lround(height * kWide) : image.width,
+                h = ratio < kNarrow ? std::lround(width / kNarrow) : image.height;
   return {(image.width - w) / 2, (image.height - h) / 2, w, h};
 }
 
 // As torchvision.transforms.ColorJitter with three equal numbers, in a fixed order: brightness, contrast, saturation.
 // Pixels are from 0 to 255.
 void jitter(std::vector<float>& pixels, int64_t channels, double most, uint64_t key) {
-  const auto factor = [&](uint64_t number) { return static_cast<float>(std::max(0.0, 1 - most) + (1 + most - std::max(0.0, 1 - most)) * chance(key, number)); };
-  const auto gray = [&](size_t i) { return channels == 1 ? pixels[i] : 0.299F * pixels[i] + 0.587F * pixels[i + 1] + 0.114F * pixels[i + 2]; };
-  const auto blend = [](float value, float with, float by) { return std::clamp(with + by * (value - with), 0.0F, 255.0F); };
+  const auto factor = [&](uint64_t number) {
+    return static_cast<float>(std::max(0.0, 1 - most) + (1 + most - std::max(0.0, 1 - most)) * chance(key, number));
+  };
+  const auto gray = [&](size_t i) {
+    return channels == 1 ? pixels[i] : 0.299F * pixels[i] + 0.587F * pixels[i + 1] + 0.114F * pixels[i + 2];
+  };
+  const auto blend = [](float value, float with, float by) {
+    return std::clamp(with + by * (value - with), 0.0F, 255.0F);
+  };
   const auto step = static_cast<size_t>(channels);
   const float brightness = factor(3), contrast = factor(4), saturation = factor(5);
   for (float& value : pixels) value = blend(value, 0, brightness);
@@ -132,8 +144,13 @@ void jitter(std::vector<float>& pixels, int64_t channels, double most, uint64_t 
 // channel.
 class ImageColumn final : public Column {
  public:
-  ImageColumn(std::shared_ptr<const std::vector<ImageFile>> images, const TensorDesc& desc, const ImageOptions& options, bool training)
-      : files_(std::move(images)), channels_(desc.dim(1)), height_(desc.dim(2)), width_(desc.dim(3)), options_(options),
+  ImageColumn(std::shared_ptr<const std::vector<ImageFile>> images, const TensorDesc& desc, const ImageOptions& options,
+              bool training)
+      : files_(std::move(images)),
+        channels_(desc.dim(1)),
+        height_(desc.dim(2)),
+        width_(desc.dim(3)),
+        options_(options),
         training_(training) {}
 
   int64_t samples() const override { return static_cast<int64_t>(files_->size()); }
@@ -144,16 +161,19 @@ class ImageColumn final : public Column {
     try {
       read(read_image(path, channels_), random_bits(key_, static_cast<uint64_t>(index)), reinterpret_cast<float*>(to));
     } catch (const std::bad_alloc&) {
-      throw TrainerError(Exit::unreadable_input, "cannot read image '" + path + "': this machine has not enough memory left for its pixels");
+      throw TrainerError(Exit::unreadable_input,
+                         "cannot read image '" + path + "': this machine has not enough memory left for its pixels");
     }
   }
 
  private:
   void read(const Image& image, uint64_t key, float* out) const {
-    std::vector<float> pixels = training_ && options_.random_resized_crop
-                                    ? resized(cut_out(image, any_piece(image, key)), width_, height_, {0, 0, width_, height_})
-                                    : middle_or_any(image, key);
-    if (training_ && options_.color_jitter > 0) jitter(pixels, channels_, static_cast<double>(options_.color_jitter), key);
+    std::vector<float> pixels =
+        training_ && options_.random_resized_crop
+            ? resized(cut_out(image, any_piece(image, key)), width_, height_, {0, 0, width_, height_})
+            : middle_or_any(image, key);
+    if (training_ && options_.color_jitter > 0)
+      jitter(pixels, channels_, static_cast<double>(options_.color_jitter), key);
     const bool mirrored = training_ && options_.flip && random_bits(key, 2) % 2 == 1;
     for (int64_t c = 0; c < channels_; ++c) {
       const float scale = 1 / (255 * options_.deviation_of(c)), shift = -options_.mean_of(c) / options_.deviation_of(c);
@@ -169,8 +189,10 @@ class ImageColumn final : public Column {
     const auto [width, height] = resized_sides(image);
     const bool anywhere = training_ && options_.random_crop;
     const int64_t spare_x = width - width_, spare_y = height - height_;
-    const int64_t left = anywhere ? static_cast<int64_t>(random_bits(key, 0) % static_cast<uint64_t>(spare_x + 1)) : spare_x / 2;
-    const int64_t top = anywhere ? static_cast<int64_t>(random_bits(key, 1) % static_cast<uint64_t>(spare_y + 1)) : spare_y / 2;
+    const int64_t left =
+        anywhere ? static_cast<int64_t>(random_bits(key, 0) % static_cast<uint64_t>(spare_x + 1)) : spare_x / 2;
+    const int64_t top =
+        anywhere ? static_cast<int64_t>(random_bits(key, 1) % static_cast<uint64_t>(spare_y + 1)) : spare_y / 2;
     return resized(image, width, height, {left, top, width_, height_});
   }
 
@@ -196,7 +218,8 @@ class ImageColumn final : public Column {
 
 class ImageLabels final : public Column {
  public:
-  ImageLabels(std::shared_ptr<const std::vector<ImageFile>> images, DataType type) : files_(std::move(images)), type_(type) {}
+  ImageLabels(std::shared_ptr<const std::vector<ImageFile>> images, DataType type)
+      : files_(std::move(images)), type_(type) {}
   int64_t samples() const override { return static_cast<int64_t>(files_->size()); }
   void read(int64_t index, std::byte* to) override {
     const int64_t label = (*files_)[static_cast<size_t>(index)].label;
@@ -212,36 +235,45 @@ class ImageLabels final : public Column {
 
 }  // namespace
 
-void open_images(Dataset& dataset, const std::string& directory, Part part, const ImageOptions& options, const Program& program) {
-  const auto refuse = [&](Exit code, const std::string& what) { throw TrainerError(code, "'" + directory + "': " + what); };
+void open_images(Dataset& dataset, const std::string& directory, Part part, const ImageOptions& options,
+                 const Program& program) {
+  const auto refuse = [&](Exit code, const std::string& what) {
+    throw TrainerError(code, "'" + directory + "': " + what);
+  };
   const std::span<const ProgramInput> inputs = program.inputs;
   const bool fits = inputs.size() == 2 && inputs[0].desc.type == DataType::f32 && inputs[0].desc.rank() == 4 &&
                     (inputs[0].desc.dim(1) == 1 || inputs[0].desc.dim(1) == 3) && inputs[1].desc.rank() == 1 &&
                     (inputs[1].desc.type == DataType::i32 || inputs[1].desc.type == DataType::i64);
   if (!fits)
-    refuse(Exit::invalid_model, "images are for models of one input f32[1,H,W] or f32[3,H,W] and one class; the first input here is " +
-                                    shape_text(inputs[0].desc));
+    refuse(Exit::invalid_model,
+           "images are for models of one input f32[1,H,W] or f32[3,H,W] and one class; the first input here is " +
+               shape_text(inputs[0].desc));
   if (readable_extensions().empty())
-    refuse(Exit::environment, "this trainer was built without libpng and libjpeg; install them (Debian: libpng-dev libjpeg62-turbo-dev) "
-                              "and build again");
+    refuse(Exit::environment,
+           "this trainer was built without libpng and libjpeg; install them (Debian: libpng-dev libjpeg62-turbo-dev) "
+           "and build again");
   const int64_t least = std::min(inputs[0].desc.dim(2), inputs[0].desc.dim(3));
   if (options.resize > 0 && options.resize < least)
-    refuse(Exit::usage, "--resize " + std::to_string(options.resize) + " is less than the model's input, " + std::to_string(least));
+    refuse(Exit::usage,
+           "--resize " + std::to_string(options.resize) + " is less than the model's input, " + std::to_string(least));
   const int64_t channels = inputs[0].desc.dim(1);
   for (const auto& [name, list] : {std::pair{"--mean", &options.mean}, {"--std", &options.deviation}})
     if (list->size() > 1 && static_cast<int64_t>(list->size()) != channels)
-      refuse(Exit::usage, std::string(name) + " has " + counted(static_cast<int64_t>(list->size()), "number") + " when the input has " +
-                              counted(channels, "channel"));
+      refuse(Exit::usage, std::string(name) + " has " + counted(static_cast<int64_t>(list->size()), "number") +
+                              " when the input has " + counted(channels, "channel"));
   const bool predicts = part == Part::prediction;
   Folders found = folders_in(directory, predicts);
   if (found.images.empty())
-    refuse(Exit::unreadable_input, predicts ? "there is no image (.png, .jpg, .jpeg)" : "there is no image (.png, .jpg, .jpeg) in a folder of a class");
-  if (const auto classes = static_cast<int64_t>(found.classes.size()); !predicts && program.classes > 0 && classes != program.classes)
+    refuse(Exit::unreadable_input, predicts ? "there is no image (.png, .jpg, .jpeg)"
+                                            : "there is no image (.png, .jpg, .jpeg) in a folder of a class");
+  if (const auto classes = static_cast<int64_t>(found.classes.size());
+      !predicts && program.classes > 0 && classes != program.classes)
     refuse(Exit::invalid_model, "it has " + counted(classes, "folder") + ", one for each class, when the model knows " +
                                     std::to_string(program.classes) + " of them: " + listed(found.classes));
   if (!found.empty.empty() && !predicts)
-    dataset.warnings.push_back("'" + directory + "': no image (.png, .jpg, .jpeg) is in " + counted(static_cast<int64_t>(found.empty.size()), "folder") +
-                       " of a class: " + listed(found.empty));
+    dataset.warnings.push_back("'" + directory + "': no image (.png, .jpg, .jpeg) is in " +
+                               counted(static_cast<int64_t>(found.empty.size()), "folder") +
+                               " of a class: " + listed(found.empty));
   const auto images = std::make_shared<const std::vector<ImageFile>>(std::move(found.images));
   dataset.columns.push_back(std::make_unique<ImageColumn>(images, inputs[0].desc, options, part == Part::training));
   dataset.columns.push_back(std::make_unique<ImageLabels>(images, inputs[1].desc.type));
@@ -250,7 +282,8 @@ void open_images(Dataset& dataset, const std::string& directory, Part part, cons
   dataset.classes = std::move(found.classes);
   dataset.preparation = {{"source", "images"}};
   if (options.resize > 0) dataset.preparation.emplace_back("resize", std::to_string(options.resize));
-  dataset.preparation.emplace_back("crop", std::to_string(inputs[0].desc.dim(2)) + "x" + std::to_string(inputs[0].desc.dim(3)));
+  dataset.preparation.emplace_back("crop",
+                                   std::to_string(inputs[0].desc.dim(2)) + "x" + std::to_string(inputs[0].desc.dim(3)));
   dataset.preparation.emplace_back("mean", list_text(options.mean));
   dataset.preparation.emplace_back("std", list_text(options.deviation));
 }

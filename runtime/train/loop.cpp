@@ -26,6 +26,7 @@
 #include "runtime/train/run_checkpoints.h"
 #include "runtime/train/schedule.h"
 #include "runtime/train/sharing.h"
+#include "runtime/train/signals.h"
 #include "runtime/train/summary.h"
 #include "runtime/train/team.h"
 #include "runtime/train/trace.h"
@@ -33,30 +34,34 @@
 namespace plimsoll::train {
 namespace {
 
-// Global, because a signal handler has no other place to write to. The number of the signal; 0: none.
-volatile std::sig_atomic_t interrupted = 0;
-
-void on_signal(int signal) {
-  interrupted = signal;
-  std::signal(signal, SIG_DFL);  // a second one ends the process at once
-}
-
 const char* word_of(LastBatch last_batch) {
   return last_batch == LastBatch::drop ? "drop" : last_batch == LastBatch::pad ? "pad" : "keep";
 }
 
 class Loop {
  public:
-  Loop(const Program& program, int64_t kernel_batch, const Options& options, const std::string& model_file, Data& data, const Length& length,
-       Reporter& reporter, Team& team)
-      : program_(program), options_(options), model_file_(model_file), data_(data), length_(length), reporter_(reporter), team_(team),
-        groups_(program, options.optimizer, options.schedule.rate), device_use_(options.slack << 20),
-        machine_(program, team, {.spill = options.spill, .may_record = options.graph, .overlap = options.overlap,
-                                 .kernel_batch = kernel_batch,
-                                 .left_over = options.last_batch == LastBatch::keep ? data.training.samples % program.batch : 0,
-                                 .revalidate = options.revalidate,
-                                 .groups = &groups_}),
-        port_(program, machine_.arena(), machine_.pool()), statistics_(program, machine_.arena()), schedule_(options.schedule),
+  Loop(const Program& program, int64_t kernel_batch, const Options& options, const std::string& model_file, Data& data,
+       const Length& length, Reporter& reporter, Team& team)
+      : program_(program),
+        options_(options),
+        model_file_(model_file),
+        data_(data),
+        length_(length),
+        reporter_(reporter),
+        team_(team),
+        groups_(program, options.optimizer, options.schedule.rate),
+        device_use_(options.slack << 20),
+        machine_(program, team,
+                 {.spill = options.spill,
+                  .may_record = options.graph,
+                  .overlap = options.overlap,
+                  .kernel_batch = kernel_batch,
+                  .left_over = options.last_batch == LastBatch::keep ? data.training.samples % program.batch : 0,
+                  .revalidate = options.revalidate,
+                  .groups = &groups_}),
+        port_(program, machine_.arena(), machine_.pool()),
+        statistics_(program, machine_.arena()),
+        schedule_(options.schedule),
         checkpoints_(options, reporter) {
     schedule_.iterations = length.iterations;
     if (options.average_decay) average_.emplace(program, port_, *options.average_decay);
@@ -85,20 +90,22 @@ class Loop {
     }
     feeder_.emplace(program, data.training, progress_.shuffle, progress_.seed, team.pulse(), options.feeding);
     if (data.evaluation)
-      evaluation_feeder_.emplace(program, *data.evaluation, false, 0, team.pulse(), Feeder::Setup{.workers = options.feeding.workers});
+      evaluation_feeder_.emplace(program, *data.evaluation, false, 0, team.pulse(),
+                                 Feeder::Setup{.workers = options.feeding.workers});
     first_iteration_ = progress_.iteration;
     if (!options.trace.empty()) times_.steps.resize(program.step_names.size());
     reporter.start_at(progress_.iteration, machine_.arena().allocated_bytes());
-    if (const std::string replaced = replaced_kernels(machine_.replaced_kernels()); !replaced.empty()) reporter.warn(replaced);
+    if (const std::string replaced = replaced_kernels(machine_.replaced_kernels()); !replaced.empty())
+      reporter.warn(replaced);
     for (const std::string& line : groups_.lines()) reporter.say(line);
     if (options.revalidate) reporter.say(revalidated(program, machine_.as_planned()));
   }
 
   // From here on, the training thread allocates nothing: an iteration uses only the plan's arena.
   void run() {
-    std::signal(SIGINT, on_signal);
-    std::signal(SIGTERM, on_signal);
-    for (int64_t epoch = progress_.iteration / length_.per_epoch; epoch < length_.epochs && !done(); ++epoch) run_epoch(epoch);
+    watch_signals();
+    for (int64_t epoch = progress_.iteration / length_.per_epoch; epoch < length_.epochs && !done(); ++epoch)
+      run_epoch(epoch);
   }
 
   Exit exit() const {
@@ -127,12 +134,15 @@ class Loop {
     if (team_.ranks()) machine_.forget_recordings();
     team_.leave();
     if (save_error_) failed.push_back(*save_error_);
-    if (stops_early_) reporter_.say("stopped early, after " + counted(progress_.iteration, "iteration") + ": " + counted(progress_.best.since, "evaluation") + " no better than the best");
+    if (stops_early_)
+      reporter_.say("stopped early, after " + counted(progress_.iteration, "iteration") + ": " +
+                    counted(progress_.best.since, "evaluation") + " no better than the best");
     if (progress_.best.iteration > 0 && options_.best != Metric::none) tell_best();
     if (range_test_) reporter_.say(range_test_->conclusion());
     const bool keeps_best = options_.best != Metric::none && progress_.best.iteration > 0;
     const bool saved = !options_.save.empty() && !keeps_best && attempt([&] { save_weights(); });
-    const bool traced = !options_.trace.empty() && attempt([&] { write_trace(options_.trace, program_, machine_.round(), times_); });
+    const bool traced =
+        !options_.trace.empty() && attempt([&] { write_trace(options_.trace, program_, machine_.round(), times_); });
     warn_if(device_use_.ended(machine_.arena().allocated_bytes()));
     if (!options_.quiet) {
       print_end(program_, machine_.arena().allocated_bytes(), durations_.median(), reductions_.median());
@@ -141,7 +151,9 @@ class Loop {
     if (checkpoints_ && !checkpoints_.last_is_missing())
       reporter_.say("checkpoint " + checkpoints_.path_of(progress_.iteration));
     if (saved) reporter_.say("saved " + options_.save);
-    if (traced) reporter_.say("traced " + options_.trace + "; `plimsoll inspect DIR --html report.html --measured " + options_.trace + "` lays it beside the plan in DIR");
+    if (traced)
+      reporter_.say("traced " + options_.trace + "; `plimsoll inspect DIR --html report.html --measured " +
+                    options_.trace + "` lays it beside the plan in DIR");
     checkpoints_.warn_of_missing();
     if (stopping() && (!checkpoints_.failure() || progress_.iteration < schedule_.iterations))
       reporter_.warn("stopped after " + counted(progress_.iteration, "iteration"));
@@ -153,7 +165,7 @@ class Loop {
   // so a signal to one of them ends all.
   bool stopping() const { return stopped_by() != 0; }
   int stopped_by() const { return team_.size() > 1 ? agreed_end_ : wanted_end(); }
-  int wanted_end() const { return checkpoints_.failure() ? kNoCheckpoint : interrupted; }
+  int wanted_end() const { return checkpoints_.failure() ? kNoCheckpoint : interrupted_by(); }
   void agree() {
     if (team_.size() > 1) agreed_end_ = team_.highest(wanted_end());
   }
@@ -173,7 +185,8 @@ class Loop {
 
   // All settings that decide how a gradient changes the weights.
   std::string describe_rates() const {
-    return describe(schedule_) + (groups_.description().empty() ? "" : ", " + groups_.description()) + describe(options_.feeding.mixing);
+    return describe(schedule_) + (groups_.description().empty() ? "" : ", " + groups_.description()) +
+           describe(options_.feeding.mixing);
   }
 
   void run_epoch(int64_t epoch) {
@@ -186,7 +199,8 @@ class Loop {
       const IterationResult result = step(epoch, i);
       seconds += result.seconds;
       samples += result.samples;
-      if (evaluation_feeder_ && options_.eval_every > 0 && progress_.iteration % options_.eval_every == 0) evaluate(epoch, false);
+      if (evaluation_feeder_ && options_.eval_every > 0 && progress_.iteration % options_.eval_every == 0)
+        evaluate(epoch, false);
       if (checkpoints_ && options_.checkpoint_every > 0 && progress_.iteration % options_.checkpoint_every == 0)
         save_checkpoint();
     }
@@ -212,13 +226,13 @@ class Loop {
     const double rate = rate_at(schedule_, progress_.iteration), began = now_seconds();
     if (team_.ranks()) team_.pulse()->reached(progress_.iteration);
     if (options_.on_nan == OnNan::skip) statistics_.keep();
-    const Machine::Totals totals =
-        machine_.play(*feeder_, {.samples = samples,
-                                 .padded = options_.last_batch == LastBatch::pad,
-                                 .next = samples_of(in_epoch + 1),
-                                 .context = {.seed = progress_.seed, .iteration = progress_.iteration, .learning_rate = rate},
-                                 .times = options_.trace.empty() ? nullptr : &times_,
-                                 .guarded = options_.on_nan != OnNan::ignore});  // if the backend supports it
+    const Machine::Totals totals = machine_.play(
+        *feeder_, {.samples = samples,
+                   .padded = options_.last_batch == LastBatch::pad,
+                   .next = samples_of(in_epoch + 1),
+                   .context = {.seed = progress_.seed, .iteration = progress_.iteration, .learning_rate = rate},
+                   .times = options_.trace.empty() ? nullptr : &times_,
+                   .guarded = options_.on_nan != OnNan::ignore});  // if the backend supports it
     const IterationResult result{.iteration = progress_.iteration,
                                  .epoch = epoch,
                                  .samples = samples.count,
@@ -247,7 +261,9 @@ class Loop {
     }
     progress_.loss_sum += totals.loss * static_cast<double>(samples.count);
     // Weighted by samples, as the loss is, even if some of their labels are ignored.
-    if (totals.labels > 0) progress_.correct_sum += totals.correct * (static_cast<double>(samples.count) * labels_ / static_cast<double>(totals.labels));
+    if (totals.labels > 0)
+      progress_.correct_sum +=
+          totals.correct * (static_cast<double>(samples.count) * labels_ / static_cast<double>(totals.labels));
     progress_.seen += samples.count;
     if (average_) average_->add();
     return result;
@@ -263,15 +279,8 @@ class Loop {
     reporter_.warn("warning: skipped, " + what_went_wrong(result, totals.bad));
   }
 
-  // A gradient can overflow although the loss is finite, and a Relu can hide its effect. So weights are checked before
-  // they are saved.
   void check_weights() {
-    if (options_.on_nan == OnNan::ignore) return;
-    if (const ProgramParameter* const bad = find_bad_parameter(program_, port_))
-      throw TrainerError(Exit::invalid_model, "after " + counted(progress_.iteration, "iteration") + " '" + bad->name +
-                                                  "' holds what is no number, and nothing is saved: " +
-                                                  (bad->role == ParameterRole::statistic ? "activations" : "its gradient") +
-                                                  " overflowed. Lower --lr, or clip with `plimsoll compile --clip-norm`");
+    if (options_.on_nan != OnNan::ignore) refuse_bad_results(program_, port_, progress_.iteration);
   }
 
   void save_checkpoint() {
@@ -280,21 +289,14 @@ class Loop {
   }
 
   void save_weights() {
-    const std::string notes = serialized(notes_of_run(data_.training, evaluated_at_ == progress_.iteration ? last_evaluation_ : Evaluation{}, progress_.iteration));
+    const std::string notes = serialized(notes_of_run(
+        data_.training, evaluated_at_ == progress_.iteration ? last_evaluation_ : Evaluation{}, progress_.iteration));
     with_averaged_weights([&] { save_model(program_, model_file_, options_.save, port_, notes); });
   }
 
-  // With --ema, `work` finds the averaged weights in the arena.
   void with_averaged_weights(const std::function<void()>& work) {
-    if (!average_) return work();
-    average_->exchange();
-    try {
-      work();
-    } catch (...) {
-      average_->exchange();
-      throw;
-    }
-    average_->exchange();
+    if (average_) average_->during(work);
+    else work();
   }
 
   Evaluation evaluate(int64_t epoch, bool in_epoch_line) {
@@ -321,7 +323,8 @@ class Loop {
     const bool by_accuracy = options_.best == Metric::accuracy;
     const double value = by_accuracy ? result.accuracy : result.loss;
     ++best.since;
-    const bool better = std::isfinite(value) && (best.iteration == 0 || (by_accuracy ? value > best.value : value < best.value));
+    const bool better =
+        std::isfinite(value) && (best.iteration == 0 || (by_accuracy ? value > best.value : value < best.value));
     if (better) best = {.iteration = progress_.iteration, .value = value};
     stops_early_ = looks_hopeless();
     if (!better || options_.best == Metric::none) return;
@@ -334,14 +337,16 @@ class Loop {
     } catch (const TrainerError& error) {
       if (error.code != Exit::unwritable_output) throw;
       save_error_ = error;
-      reporter_.warn("warning: the best weights so far are not saved: " + std::string(error.what()) + "; the next best are tried again");
+      reporter_.warn("warning: the best weights so far are not saved: " + std::string(error.what()) +
+                     "; the next best are tried again");
     }
   }
 
   bool looks_hopeless() const { return options_.early_stop > 0 && progress_.best.since >= options_.early_stop; }
 
   void tell_best() {
-    reporter_.say(best_in_words(progress_.best, options_.best) + (checkpoints_ ? ", checkpoint " + checkpoints_.path_of(progress_.best.iteration) : "") +
+    reporter_.say(best_in_words(progress_.best, options_.best) +
+                  (checkpoints_ ? ", checkpoint " + checkpoints_.path_of(progress_.best.iteration) : "") +
                   (options_.save.empty() || save_error_ ? "" : ", saved as " + options_.save));
   }
 
@@ -401,7 +406,8 @@ Exit train(const Program& compiled, const Options& given, const std::string& mod
   if (!options.quiet) print_start(program, data.training, length.per_epoch, options.spill);
   std::signal(SIGXFSZ, SIG_IGN);  // at a file size limit, write() fails instead
   if (!team.speaks()) reporter.silence();
-  if (const std::string warning = more_threads_than_processors(program.threads, processors()); !warning.empty()) reporter.warn(warning);
+  if (const std::string warning = more_threads_than_processors(program.threads, processors()); !warning.empty())
+    reporter.warn(warning);
   for (const std::string& warning : data.training.warnings) reporter.warn("warning: " + warning);
   if (data.evaluation)
     for (const std::string& warning : data.evaluation->warnings) reporter.warn("warning: " + warning);

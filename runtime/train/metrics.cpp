@@ -117,8 +117,9 @@ void Metrics::iteration(const IterationResult& result) {
 void Metrics::evaluation(int64_t iteration, int64_t epoch, const Evaluation& result) {
   whole("iteration", iteration);
   whole("epoch", epoch);
-  for (const char* name : {"loss", "correct", "accuracy", "samples", "lr", "seconds", "samples_per_second", "stall_seconds",
-                           "moved_bytes", "arena_planned_bytes", "arena_allocated_bytes", "resident_peak_bytes"})
+  for (const char* name :
+       {"loss", "correct", "accuracy", "samples", "lr", "seconds", "samples_per_second", "stall_seconds", "moved_bytes",
+        "arena_planned_bytes", "arena_allocated_bytes", "resident_peak_bytes"})
     nothing(name);
   number("eval_loss", result.loss);
   if (result.accuracy >= 0) number("eval_accuracy", result.accuracy);
@@ -131,7 +132,8 @@ void Metrics::close() {
   if (!file_) return;
   const bool good = std::fflush(file_) == 0 && !std::ferror(file_);
   const bool closed = std::fclose(std::exchange(file_, nullptr)) == 0;
-  if (!good || !closed) throw TrainerError(Exit::unwritable_output, "cannot write '" + path_ + "': the disk may be full");
+  if (!good || !closed)
+    throw TrainerError(Exit::unwritable_output, "cannot write '" + path_ + "': the disk may be full");
 }
 
 }  // namespace plimsoll::train

@@ -62,16 +62,17 @@ void check_mixing(const Program& program, const MixOptions& options) {
   const std::string flag = options.mixup > 0 ? "--mixup" : "--cutmix";
   const auto refuse = [&](const std::string& why) { throw TrainerError(Exit::usage, flag + ": " + why); };
   if (program.inputs.size() != 2)
-    refuse("it mixes samples of one input with one label; this model has " + std::to_string(program.inputs.size()) + " inputs");
+    refuse("it mixes samples of one input with one label; this model has " + std::to_string(program.inputs.size()) +
+           " inputs");
   const ProgramInput &samples = program.inputs[0], &labels = program.inputs[1];
   if (samples.desc.type != DataType::f32 || !samples.per_sample)
     refuse("it mixes real numbers; input '" + std::string(samples.name) + "' takes " + shape_text(samples.desc));
   if (!are_probabilities(program) && (program.classes == 0 || labels_of_sample(labels) != 1))
-    refuse("it needs one class for each sample, or targets from 0 to 1 (bce-logits); the labels of this model are " + shape_text(labels.desc) +
-           (program.classes == 0 ? ", which are not classes" : " of classes"));
+    refuse("it needs one class for each sample, or targets from 0 to 1 (bce-logits); the labels of this model are " +
+           shape_text(labels.desc) + (program.classes == 0 ? ", which are not classes" : " of classes"));
   if (options.cutmix > 0 && samples.desc.rank() != 4)
-    throw TrainerError(Exit::usage, "--cutmix: it cuts rectangles out of images; input '" + std::string(samples.name) + "' takes " +
-                                        shape_text(samples.desc));
+    throw TrainerError(Exit::usage, "--cutmix: it cuts rectangles out of images; input '" + std::string(samples.name) +
+                                        "' takes " + shape_text(samples.desc));
 }
 
 std::string describe(const MixOptions& options) {
@@ -98,13 +99,15 @@ Mix mix_of(const MixOptions& options, uint64_t key, int64_t sample, int64_t samp
     // The rectangle has the sides' ratio of the image and any center; what lies outside of the image is cut off.
     const int64_t height = desc.dim(2), width = desc.dim(3);
     const double half = std::sqrt(1 - mix.own) / 2;
-    const double y = random_unit(own_key, kY) * static_cast<double>(height), x = random_unit(own_key, kX) * static_cast<double>(width);
+    const double y = random_unit(own_key, kY) * static_cast<double>(height),
+                 x = random_unit(own_key, kX) * static_cast<double>(width);
     const auto within = [](double at, int64_t side) { return std::clamp<int64_t>(std::lround(at), 0, side); };
     mix.top = within(y - half * static_cast<double>(height), height);
     mix.bottom = within(y + half * static_cast<double>(height), height);
     mix.left = within(x - half * static_cast<double>(width), width);
     mix.right = within(x + half * static_cast<double>(width), width);
-    mix.own = 1 - static_cast<double>((mix.bottom - mix.top) * (mix.right - mix.left)) / static_cast<double>(height * width);
+    mix.own =
+        1 - static_cast<double>((mix.bottom - mix.top) * (mix.right - mix.left)) / static_cast<double>(height * width);
   }
   mix.keeps_label = random_unit(own_key, kLabel) < mix.own;
   return mix;

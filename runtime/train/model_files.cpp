@@ -27,8 +27,8 @@ bool has_notes_behind(const InputFile& file, int64_t bytes) {
 InputFile open_of_size(const std::string& path, int64_t bytes, const std::string& hint) {
   InputFile file(path);
   if (file.bytes() != bytes && !has_notes_behind(file, bytes))
-    throw TrainerError(Exit::invalid_model, "'" + path + "' has " + std::to_string(file.bytes()) + " bytes when " + hint +
-                                                " that this trainer was made with has " + std::to_string(bytes) +
+    throw TrainerError(Exit::invalid_model, "'" + path + "' has " + std::to_string(file.bytes()) + " bytes when " +
+                                                hint + " that this trainer was made with has " + std::to_string(bytes) +
                                                 "; --model says where that one is");
   return file;
 }
@@ -38,7 +38,8 @@ void add_around_parameters(const Program& program, const InputFile& file, int64_
   std::vector<std::pair<int64_t, int64_t>> values;  // [begin, end)
   for (const ProgramParameter& parameter : program.parameters)
     if (parameter.file_offset >= 0)
-      values.emplace_back(parameter.file_offset, parameter.file_offset + parameter.desc.elements() * bytes_of(parameter.desc.type));
+      values.emplace_back(parameter.file_offset,
+                          parameter.file_offset + parameter.desc.elements() * bytes_of(parameter.desc.type));
   values.emplace_back(bytes, bytes);
   std::sort(values.begin(), values.end());
   std::vector<std::byte> piece(size_t{1} << 16);
@@ -55,7 +56,8 @@ void add_around_parameters(const Program& program, const InputFile& file, int64_
 }
 
 // `skeleton`: null for a model of one file. The name of the weights file is hashed as zeros, because --save changes it.
-void check_identity(const Program& program, const InputFile* skeleton, const InputFile& weights, const std::string& model_file) {
+void check_identity(const Program& program, const InputFile* skeleton, const InputFile& weights,
+                    const std::string& model_file) {
   if (std::string_view(program.model_identity).empty()) return;  // the program was compiled without a model file
   Sha256 sum;
   if (skeleton != nullptr) {
@@ -65,8 +67,10 @@ void check_identity(const Program& program, const InputFile* skeleton, const Inp
   }
   add_around_parameters(program, weights, skeleton ? program.weights_bytes : program.model_bytes, sum);
   if (sum.hex() == program.model_identity) return;
-  throw TrainerError(Exit::invalid_model, "'" + model_file + "' is not the model that this trainer was made with: it has the same size, and differs in "
-                                          "more than the values of weights; --model says where that one is, or compile this one");
+  throw TrainerError(Exit::invalid_model,
+                     "'" + model_file +
+                         "' is not the model that this trainer was made with: it has the same size, and differs in "
+                         "more than the values of weights; --model says where that one is, or compile this one");
 }
 
 }  // namespace
@@ -87,7 +91,8 @@ std::string read_skeleton(const Program& program, const InputFile& file) {
 
 std::string weights_named_in(const InputFile& skeleton, const std::string& text) {
   for (size_t at = text.find(kSuffix); at != std::string::npos; at = text.find(kSuffix, at + 1))
-    if (at >= kDigits && text.find_first_not_of("0123456789abcdef", at - kDigits) >= at) return text.substr(at - kDigits, kDigits + kSuffix.size());
+    if (at >= kDigits && text.find_first_not_of("0123456789abcdef", at - kDigits) >= at)
+      return text.substr(at - kDigits, kDigits + kSuffix.size());
   throw TrainerError(Exit::invalid_model, "'" + skeleton.path() + "' names no file of weights beside it");
 }
 
@@ -109,7 +114,8 @@ InputFile open_weights(const Program& program, const std::string& model_file) {
     check_identity(program, nullptr, model, model_file);
     return model;
   }
-  const std::string path = (std::filesystem::path(model_file).parent_path() / weights_named_in(model, read_text(model))).string();
+  const std::string path =
+      (std::filesystem::path(model_file).parent_path() / weights_named_in(model, read_text(model))).string();
   InputFile weights = open_of_size(path, program.weights_bytes, "the file of the weights");
   check_identity(program, &model, weights, model_file);
   return weights;

@@ -95,7 +95,8 @@ std::string npy_header(const IntList& dims) {
   constexpr size_t kBefore = 10;  // magic, version, length
   text.resize((kBefore + text.size() + 1 + 63) / 64 * 64 - kBefore - 1, ' ');
   text += '\n';
-  return std::string("\x93NUMPY\x01\0", 8) + static_cast<char>(text.size() & 255) + static_cast<char>(text.size() >> 8) + text;
+  return std::string("\x93NUMPY\x01\0", 8) + static_cast<char>(text.size() & 255) +
+         static_cast<char>(text.size() >> 8) + text;
 }
 
 }  // namespace plimsoll::train

@@ -21,20 +21,26 @@ const OptionRow* find_row(std::string_view name) {
 }
 
 // Options of `plimsoll compile` that a user may try here.
-constexpr std::string_view kCompiledIn[] = {
-    "--algorithms-of", "--batch-norm", "--budget", "--class-axis", "--costs", "--dim", "--effort", "--freeze",
-    "--frozen-statistics", "--host-budget", "--layout", "--loss", "--math", "--modes", "--nesterov", "--optimizer", "--output", "--policy",
-    "--process-budget", "--ranks", "--target", "--threads", "--time-limit", "--trainable"};
+constexpr std::string_view kCompiledIn[] = {"--algorithms-of",  "--batch-norm", "--budget",
+                                            "--class-axis",     "--costs",      "--dim",
+                                            "--effort",         "--freeze",     "--frozen-statistics",
+                                            "--host-budget",    "--layout",     "--loss",
+                                            "--math",           "--modes",      "--nesterov",
+                                            "--optimizer",      "--output",     "--policy",
+                                            "--process-budget", "--ranks",      "--target",
+                                            "--threads",        "--time-limit", "--trainable"};
 
 [[noreturn]] void refuse_unknown(std::string_view given, std::string_view name) {
   if (std::find(std::begin(kCompiledIn), std::end(kCompiledIn), name) != std::end(kCompiledIn))
-    throw TrainerError(Exit::usage, std::string(name) + " is decided when the model is compiled: `plimsoll compile … " + std::string(name) + " …`");
+    throw TrainerError(Exit::usage, std::string(name) + " is decided when the model is compiled: `plimsoll compile … " +
+                                        std::string(name) + " …`");
   std::vector<std::string_view> names;
   for (const OptionRow& row : option_rows())
     if (row.set) names.push_back(row.name);
   const auto near = nearest(name, names, 1, name.size() / 3);
   throw TrainerError(Exit::usage, "unknown option '" + std::string(given) + "'" +
-                                      (near.empty() ? "; --help lists the options" : "\nDid you mean '" + std::string(near.front()) + "'?"));
+                                      (near.empty() ? "; --help lists the options"
+                                                    : "\nDid you mean '" + std::string(near.front()) + "'?"));
 }
 
 }  // namespace
@@ -47,14 +53,16 @@ std::string help_text() {
       text += "\n" + std::string(row.help) + "\n";
       continue;
     }
-    std::string left = "  " + std::string(row.name) + (row.value.empty() || row.value_is_optional() ? "" : " ") + std::string(row.value);
+    std::string left = "  " + std::string(row.name) + (row.value.empty() || row.value_is_optional() ? "" : " ") +
+                       std::string(row.value);
     left.resize(std::max(left.size() + 2, kColumn), ' ');
     text += left;
     for (const char c : row.help) text += c == '\n' ? "\n" + std::string(kColumn + 2, ' ') : std::string(1, c);
     text += "\n";
   }
   return text +
-         "\nCtrl-C ends the run after the current iteration, saves, and exits with 130 (SIGTERM: 143); a second one ends it at once.\n";
+         "\nCtrl-C ends the run after the current iteration, saves, and exits with 130 (SIGTERM: 143); a second one "
+         "ends it at once.\n";
 }
 
 Options parse_options(int argc, char** argv) {
@@ -74,7 +82,8 @@ Options parse_options(int argc, char** argv) {
     } else if (equals != std::string_view::npos) {
       value = given.substr(equals + 1);
     } else if (!row->value_is_optional()) {
-      if (i + 1 >= argc || std::string_view(argv[i + 1]).starts_with("--")) throw TrainerError(Exit::usage, std::string(name) + " needs a value");
+      if (i + 1 >= argc || std::string_view(argv[i + 1]).starts_with("--"))
+        throw TrainerError(Exit::usage, std::string(name) + " needs a value");
       value = argv[++i];
       (options.told += value) += '\n';
     }

@@ -54,9 +54,13 @@ const ProgramParameter* find_bad_parameter(const Program& program, ParameterPort
 // Throws TrainerError (invalid_model) if there is one: such a model cannot be trained.
 void refuse_bad_parameters(const Program& program, ParameterPort& port);
 
+// The same before a save. A gradient can overflow although the loss is finite, and a Relu can hide its effect.
+void refuse_bad_results(const Program& program, ParameterPort& port, int64_t iterations);
+
 // `init`: "file" or "he:SEED". Before: the arena is zero, as optimizer state must be. Throws TrainerError: usage for
 // another `init`; unreadable_input; invalid_model if the file is not the program's model.
-void init_parameters(const Program& program, const std::string& init, const std::string& model_file, ParameterPort& port);
+void init_parameters(const Program& program, const std::string& init, const std::string& model_file,
+                     ParameterPort& port);
 
 // Writes the model with the weights and statistics of the arena, and `notes` at its end (model_notes.h). If its weights
 // are in a second file, that one is written to the same directory, with a name derived from the name of `path`. Throws

@@ -26,7 +26,9 @@ namespace {
 void load_weights(const Program& program, const Options& options, const std::string& model_file, ParameterPort& port) {
   init_parameters(program, options.init, model_file, port);
   if (options.resume == Resume::no) return;
-  const auto none = [&] { return TrainerError(Exit::unreadable_input, "there is no checkpoint in '" + options.checkpoint + "'"); };
+  const auto none = [&] {
+    return TrainerError(Exit::unreadable_input, "there is no checkpoint in '" + options.checkpoint + "'");
+  };
   std::error_code unknown;
   if (!std::filesystem::is_directory(options.checkpoint, unknown)) throw none();
   Checkpoints checkpoints(options.checkpoint, options.keep, program, port);
@@ -39,7 +41,9 @@ void load_weights(const Program& program, const Options& options, const std::str
     checkpoints.load_average(stored->iteration, average);
     average.exchange();
   }
-  if (!options.quiet) std::printf("%sweights of %s\n", stored->average_decay > 0 ? "averaged " : "", checkpoints.path_of(stored->iteration).c_str());
+  if (!options.quiet)
+    std::printf("%sweights of %s\n", stored->average_decay > 0 ? "averaged " : "",
+                checkpoints.path_of(stored->iteration).c_str());
 }
 
 std::vector<float> numbers_in(std::string_view text) {
@@ -61,7 +65,10 @@ ImageOptions prepared_as(const ModelNotes& notes, const Options& options) {
   images.deviation = numbers_in(note(notes, "std"));
   const bool usable = !images.mean.empty() && !images.deviation.empty() && images.resize >= 0 &&
                       std::ranges::all_of(images.deviation, [](float deviation) { return deviation > 0; });
-  if (!usable) throw TrainerError(Exit::invalid_model, "the model's notes of how its images were prepared are damaged; --mean, --std and --resize replace them");
+  if (!usable)
+    throw TrainerError(
+        Exit::invalid_model,
+        "the model's notes of how its images were prepared are damaged; --mean, --std and --resize replace them");
   if (!options.quiet && options.out != "-")
     std::printf("images as in the model's training: %smean %s, deviation %s\n",
                 images.resize > 0 ? ("shorter side " + std::to_string(images.resize) + ", ").c_str() : "",
@@ -73,7 +80,8 @@ ImageOptions prepared_as(const ModelNotes& notes, const Options& options) {
 
 Exit predict(const Program& program, const Options& options, const std::string& model_file) {
   const ProgramOutput& output = program.output;
-  if (output.step < 0) throw TrainerError(Exit::usage, "--predict: no step of this program makes what its loss looks at");
+  if (output.step < 0)
+    throw TrainerError(Exit::usage, "--predict: no step of this program makes what its loss looks at");
   const ModelNotes notes = program.model_bytes > 0 ? read_notes(program, model_file) : ModelNotes{};
   const ImageOptions images = prepared_as(notes, options);
   Dataset data = open_unlabelled(options.predict, program, images);
@@ -85,7 +93,12 @@ Exit predict(const Program& program, const Options& options, const std::string& 
   backend::start(program.threads);
   check_host_memory(program, options.spill);
   Team alone;  // one process, also if the plan is for several ranks
-  Machine machine(program, alone, {.spill = options.spill, .may_record = options.graph, .overlap = options.overlap, .revalidate = options.revalidate, .only_output = true});
+  Machine machine(program, alone,
+                  {.spill = options.spill,
+                   .may_record = options.graph,
+                   .overlap = options.overlap,
+                   .revalidate = options.revalidate,
+                   .only_output = true});
   if (options.revalidate && !options.quiet) std::printf("%s\n", revalidated(program, machine.as_planned()).c_str());
   if (const std::string replaced = replaced_kernels(machine.replaced_kernels()); !replaced.empty())
     std::fprintf(stderr, "%s\n", replaced.c_str());
@@ -100,8 +113,8 @@ Exit predict(const Program& program, const Options& options, const std::string& 
     out->add(machine.output_of(feeder, samples_at(first), samples_at(first + program.sub_batch)));
   out->commit();
   if (!options.quiet && options.out != "-")
-    std::printf("%s %s of %s: %s\n", output.name, shape_text(output.desc).c_str(), counted(data.samples, "sample").c_str(),
-                options.out.c_str());
+    std::printf("%s %s of %s: %s\n", output.name, shape_text(output.desc).c_str(),
+                counted(data.samples, "sample").c_str(), options.out.c_str());
   return Exit::ok;
 }
 

@@ -134,7 +134,8 @@ class ReadablePredictions final : public TextPredictions {
     for (size_t i = 0; i < order.size(); ++i) {
       char percent[32];
       std::snprintf(percent, sizeof percent, "%.1f %%", 100 * values[order[i]]);
-      text += (i > 0 ? ", " : " ") + classes()[order[i]] + " " + (kind() == Scores::plain ? figure_of(values[order[i]]) : percent);
+      text += (i > 0 ? ", " : " ") + classes()[order[i]] + " " +
+              (kind() == Scores::plain ? figure_of(values[order[i]]) : percent);
     }
     return text + "\n";
   }
@@ -156,15 +157,18 @@ void to_probabilities(Scores kind, std::span<double> scores) {
   for (double& score : scores) score /= sum;
 }
 
-std::unique_ptr<PredictionFile> open_predictions(const std::string& path, const Program& program, int64_t samples, Names names) {
+std::unique_ptr<PredictionFile> open_predictions(const std::string& path, const Program& program, int64_t samples,
+                                                 Names names) {
   const TensorDesc& desc = program.output.desc;
   const bool csv = path.ends_with(".csv"), text = path.ends_with(".txt") || path == "-";
   if (!csv && !text) return std::make_unique<NpyPredictions>(path, desc.dims, samples);
   const Scores kind = scores_of(program);
   const int64_t width = desc.elements() / std::max<int64_t>(1, desc.dim(0));
   if (kind == Scores::classes ? width != program.classes : desc.rank() > 2)
-    throw TrainerError(Exit::usage, "--out " + path + ": a line for each sample has room for one score of each class; the output of this model is " +
-                                        shape_text(desc) + ": use --out FILE.npy");
+    throw TrainerError(
+        Exit::usage, "--out " + path +
+                         ": a line for each sample has room for one score of each class; the output of this model is " +
+                         shape_text(desc) + ": use --out FILE.npy");
   if (static_cast<int64_t>(names.of_class.size()) != width) names.of_class.clear();
   if (csv) return std::make_unique<CsvPredictions>(path, static_cast<size_t>(width), kind, std::move(names));
   return std::make_unique<ReadablePredictions>(path, static_cast<size_t>(width), kind, std::move(names));

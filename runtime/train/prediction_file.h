@@ -35,7 +35,8 @@ class PredictionFile {
 };
 
 // Throws TrainerError: unwritable_output; usage, where the output has other dimensions than one score for each class.
-std::unique_ptr<PredictionFile> open_predictions(const std::string& path, const Program& program, int64_t samples, Names names);
+std::unique_ptr<PredictionFile> open_predictions(const std::string& path, const Program& program, int64_t samples,
+                                                 Names names);
 
 Scores scores_of(const Program& program);
 // The probabilities of one sample, in place.

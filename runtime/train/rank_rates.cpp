@@ -79,7 +79,8 @@ class Measurement {
 
 std::string as_json(const Rates& rates) {
   char text[120];
-  std::snprintf(text, sizeof text, "{\"bytes_per_second\":%.6g,\"latency_seconds\":%.6g}", rates.bytes_per_second, rates.latency_seconds);
+  std::snprintf(text, sizeof text, "{\"bytes_per_second\":%.6g,\"latency_seconds\":%.6g}", rates.bytes_per_second,
+                rates.latency_seconds);
   return text;
 }
 
@@ -92,7 +93,8 @@ std::string as_words(const Rates& rates) {
 }  // namespace
 
 void measure_ranks(const Program& program, Team& team, const std::string& path, bool quiet) {
-  if (team.size() == 1) throw TrainerError(Exit::usage, "--measure-ranks is of trainers of several ranks, and this one is of one");
+  if (team.size() == 1)
+    throw TrainerError(Exit::usage, "--measure-ranks is of trainers of several ranks, and this one is of one");
   std::optional<OutputFile> file;
   team.together([&] {
     if (team.speaks()) file.emplace(path);  // fails before time is spent
@@ -107,13 +109,16 @@ void measure_ranks(const Program& program, Team& team, const std::string& path, 
   team.leave();
   if (!team.speaks()) return;
   const std::string ranks = std::to_string(team.size()), engine = team.ranks()->engine();
-  const std::string text = "{\"schema\":1,\"ranks\":" + ranks + ",\"engine\":\"" + engine + "\",\n\"alone\":" + as_json(alone) +
-                           ",\n\"beside\":" + as_json(beside) + "}\n";
+  const std::string text = "{\"schema\":1,\"ranks\":" + ranks + ",\"engine\":\"" + engine +
+                           "\",\n\"alone\":" + as_json(alone) + ",\n\"beside\":" + as_json(beside) + "}\n";
   file->write(0, reinterpret_cast<const std::byte*>(text.data()), static_cast<int64_t>(text.size()));
   file->commit();
   if (!quiet)
-    std::printf("%s ranks by %s: %s alone, %s beside busy cores\nwrote %s; `plimsoll compile --ranks %s --rank-costs %s` plans with it\n",
-                ranks.c_str(), engine.c_str(), as_words(alone).c_str(), as_words(beside).c_str(), path.c_str(), ranks.c_str(), path.c_str());
+    std::printf(
+        "%s ranks by %s: %s alone, %s beside busy cores\nwrote %s; `plimsoll compile --ranks %s --rank-costs %s` plans "
+        "with it\n",
+        ranks.c_str(), engine.c_str(), as_words(alone).c_str(), as_words(beside).c_str(), path.c_str(), ranks.c_str(),
+        path.c_str());
 }
 
 }  // namespace plimsoll::train

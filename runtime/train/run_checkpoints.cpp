@@ -41,7 +41,8 @@ void RunCheckpoints::resume_average(const Progress& stored, double decay) {
   }
   average_->start();
   if (stored.average_decay == 0)
-    return reporter_.warn("warning: the checkpoint has no averaged weights: the average of --ema starts at its weights");
+    return reporter_.warn(
+        "warning: the checkpoint has no averaged weights: the average of --ema starts at its weights");
   checkpoints_->load_average(stored.iteration, *average_);
   if (stored.average_decay != decay) {
     char text[128];
@@ -83,8 +84,8 @@ void RunCheckpoints::save(const Progress& progress, const char* what_now) {
       return;
     }
     ++missing_;
-    reporter_.warn("warning: checkpoint at iteration " + std::to_string(progress.iteration) + " failed: " + error.what() +
-                   what_now);
+    reporter_.warn("warning: checkpoint at iteration " + std::to_string(progress.iteration) +
+                   " failed: " + error.what() + what_now);
   }
 }
 

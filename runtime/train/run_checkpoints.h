@@ -20,7 +20,8 @@ class RunCheckpoints {
   // there is one. Before: `progress` describes this run. `average`: of --ema, or null; it resumes from the checkpoint,
   // or starts at the initial weights. Throws TrainerError (usage) if there are checkpoints and --resume is missing, or
   // if they are of a run with other samples or another order; and what Checkpoints throws.
-  void begin(const Program& program, ParameterPort& port, dist::Pulse* pulse, Progress& progress, WeightAverage* average);
+  void begin(const Program& program, ParameterPort& port, dist::Pulse* pulse, Progress& progress,
+             WeightAverage* average);
 
   // False: the run keeps no checkpoints.
   explicit operator bool() const { return checkpoints_.has_value(); }

@@ -122,9 +122,13 @@ void need_two_inputs(std::span<const ProgramInput> inputs, const char* kind, int
   std::string found;
   for (const ProgramInput& input : inputs)
     found += (found.empty() ? "" : ", ") + std::string(input.name) + " " + shape_text(input.desc);
-  const bool images = inputs.size() == 2 && inputs[0].desc.type == DataType::f32 && inputs[0].desc.rank() == 4 && elements_of(inputs[1]) == 1;
-  throw TrainerError(Exit::invalid_model, std::string(kind) + " has " + what + " and one label; the model's inputs are " + found +
-                                              (images ? "; export the model for images of that size, or give it images of its own: images:DIR scales them" : ""));
+  const bool images = inputs.size() == 2 && inputs[0].desc.type == DataType::f32 && inputs[0].desc.rank() == 4 &&
+                      elements_of(inputs[1]) == 1;
+  throw TrainerError(
+      Exit::invalid_model,
+      std::string(kind) + " has " + what + " and one label; the model's inputs are " + found +
+          (images ? "; export the model for images of that size, or give it images of its own: images:DIR scales them"
+                  : ""));
 }
 
 std::shared_ptr<const std::vector<InputFile>> one_file(InputFile file) {
@@ -155,17 +159,18 @@ std::vector<std::unique_ptr<Column>> npy_columns(const std::string& paths, std::
     // Integer inputs are labels or indices, so real numbers are refused.
     const bool real_for_integer = npy.desc.type == DataType::f32 && want.type != DataType::f32;
     if ((found.count == 0 && per_sample) || found != wanted || real_for_integer)
-      throw TrainerError(Exit::invalid_model, "'" + names[i] + (per_sample ? "' has samples of " : "' is ") + shape_text(npy.desc, per_sample) +
-                                                  " when input '" + inputs[i].name + "' takes " + shape_text(want, per_sample) +
+      throw TrainerError(Exit::invalid_model, "'" + names[i] + (per_sample ? "' has samples of " : "' is ") +
+                                                  shape_text(npy.desc, per_sample) + " when input '" + inputs[i].name +
+                                                  "' takes " + shape_text(want, per_sample) +
                                                   (per_sample ? "" : ", the same for all samples"));
     const int64_t elements = elements_of(inputs[i]);
     // Bytes are images: 0…255 is scaled to 0…1.
     const Scaling scaling = npy.desc.type == DataType::u8 && want.type == DataType::f32
                                 ? Scaling{.scale = {1.0f / 255}, .shift = {0}}
                                 : Scaling{};
-    columns.push_back(std::make_unique<FileColumn>(one_file(std::move(file)), per_sample ? npy.desc.dim(0) : 1, npy.data_offset,
-                                                   elements * bytes_of(npy.desc.type), npy.desc.type, want.type,
-                                                   elements, scaling));
+    columns.push_back(std::make_unique<FileColumn>(one_file(std::move(file)), per_sample ? npy.desc.dim(0) : 1,
+                                                   npy.data_offset, elements * bytes_of(npy.desc.type), npy.desc.type,
+                                                   want.type, elements, scaling));
   }
   return columns;
 }
@@ -194,10 +199,13 @@ void open_cifar10(Dataset& dataset, const std::string& directory, Part part, std
     scaling.shift.push_back(-kMean[c] / kDeviation[c]);
   }
   std::vector<std::unique_ptr<Column>>& columns = dataset.columns;
-  columns.push_back(std::make_unique<FileColumn>(files, per_file, 1, kRecord, DataType::u8, DataType::f32, kPixels, scaling));
-  columns.push_back(std::make_unique<FileColumn>(files, per_file, 0, kRecord, DataType::u8, inputs[1].desc.type, 1, Scaling{}));
+  columns.push_back(
+      std::make_unique<FileColumn>(files, per_file, 1, kRecord, DataType::u8, DataType::f32, kPixels, scaling));
+  columns.push_back(
+      std::make_unique<FileColumn>(files, per_file, 0, kRecord, DataType::u8, inputs[1].desc.type, 1, Scaling{}));
   dataset.classes = {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"};
-  dataset.preparation = {{"source", "cifar10"}, {"crop", "32x32"}, {"mean", list_text(kMean)}, {"std", list_text(kDeviation)}};
+  dataset.preparation = {
+      {"source", "cifar10"}, {"crop", "32x32"}, {"mean", list_text(kMean)}, {"std", list_text(kDeviation)}};
 }
 
 namespace {
@@ -240,17 +248,18 @@ void open_mnist(Dataset& dataset, const std::string& directory, Part part, std::
   columns.push_back(std::make_unique<FileColumn>(one_file(std::move(labels)), label_count, labels_at, 1, DataType::u8,
                                                  inputs[1].desc.type, 1, Scaling{}));
   for (char digit = '0'; digit <= '9'; ++digit) dataset.classes.emplace_back(1, digit);
-  dataset.preparation = {{"source", "mnist"}, {"crop", "28x28"}, {"mean", list_text({{kMean}})}, {"std", list_text({{kDeviation}})}};
+  dataset.preparation = {
+      {"source", "mnist"}, {"crop", "28x28"}, {"mean", list_text({{kMean}})}, {"std", list_text({{kDeviation}})}};
 }
 
 // Eight batches. The test part has another seed.
 std::vector<std::unique_ptr<Column>> synthetic_columns(uint64_t seed, Part part, const Program& program) {
   std::vector<std::unique_ptr<Column>> columns;
   for (size_t i = 0; i < program.inputs.size(); ++i)
-    columns.push_back(std::make_unique<SyntheticColumn>(random_bits(seed, 2 * i + (part != Part::training ? 1 : 0)),
-                                                        8 * program.batch, program.inputs[i],
-                                                        program.inputs[i].bound > 0 ? program.inputs[i].bound : program.classes,
-                                                        program.counts_correct && i + 1 == program.inputs.size()));
+    columns.push_back(std::make_unique<SyntheticColumn>(
+        random_bits(seed, 2 * i + (part != Part::training ? 1 : 0)), 8 * program.batch, program.inputs[i],
+        program.inputs[i].bound > 0 ? program.inputs[i].bound : program.classes,
+        program.counts_correct && i + 1 == program.inputs.size()));
   return columns;
 }
 

@@ -18,7 +18,8 @@ void refuse_launchers() {
     const char* const size = std::getenv(name);
     if (size && std::atoll(size) > 1)
       throw TrainerError(Exit::environment, std::string("started as ") + size + " processes (" + name +
-                                                "), but this trainer is of one rank; `plimsoll compile --ranks " + size + "` makes one for so many");
+                                                "), but this trainer is of one rank; `plimsoll compile --ranks " +
+                                                size + "` makes one for so many");
   }
 }
 
@@ -51,11 +52,13 @@ void Team::check_same(const Program& program, const std::string& told) {
     const std::string who = speaks() ? "rank " + std::to_string(rank) : "";
     if (other.plan_hash != first.plan_hash)
       throw TrainerError(Exit::environment,
-                         who.empty() ? "" : who + " has another plan: batch " + std::to_string(other.batch) + ", budget " +
-                                                std::to_string(other.budget_bytes) + ", arena " + std::to_string(other.arena_bytes) +
-                                                " bytes, when rank 0 has batch " + std::to_string(first.batch) + ", budget " +
-                                                std::to_string(first.budget_bytes) + ", arena " + std::to_string(first.arena_bytes) +
-                                                "; start one and the same trainer on all ranks");
+                         who.empty()
+                             ? ""
+                             : who + " has another plan: batch " + std::to_string(other.batch) + ", budget " +
+                                   std::to_string(other.budget_bytes) + ", arena " + std::to_string(other.arena_bytes) +
+                                   " bytes, when rank 0 has batch " + std::to_string(first.batch) + ", budget " +
+                                   std::to_string(first.budget_bytes) + ", arena " + std::to_string(first.arena_bytes) +
+                                   "; start one and the same trainer on all ranks");
     if (other.told != first.told)
       throw TrainerError(Exit::usage, who.empty() ? "" : who + " was started with other options than rank 0");
   }
@@ -75,7 +78,8 @@ std::string Team::first_said(const std::string& mine) {
   std::memcpy(said.data(), mine.data(), std::min(mine.size(), kLongest - 1));
   ranks_->gather(said.data(), kLongest, all.data());
   for (size_t rank = 0; rank < static_cast<size_t>(size()); ++rank)
-    if (all[rank * kLongest] != '\0') return "on rank " + std::to_string(rank) + ": " + std::string(&all[rank * kLongest]);
+    if (all[rank * kLongest] != '\0')
+      return "on rank " + std::to_string(rank) + ": " + std::string(&all[rank * kLongest]);
   return "";
 }
 

@@ -39,7 +39,8 @@ class TokenFile {
       tokens_ = npy.desc.dim(0);
       return;
     }
-    const bool short_shard = numbers[0] == 20240520 && numbers[1] == 1, long_shard = numbers[0] == 20240801 && numbers[1] == 7;
+    const bool short_shard = numbers[0] == 20240520 && numbers[1] == 1,
+               long_shard = numbers[0] == 20240801 && numbers[1] == 7;
     width_ = long_shard ? 4 : 2;
     if (short_shard || long_shard) {
       offset_ = kHeader;
@@ -48,7 +49,8 @@ class TokenFile {
         refuse("has " + counted(file_.bytes(), "byte") + " when its header promises " + counted(tokens_, "token"));
       return;
     }
-    if (file_.bytes() % 2 != 0) refuse("has an odd number of bytes, so it is no row of uint16; tools/text_to_tokens.py makes one of a text");
+    if (file_.bytes() % 2 != 0)
+      refuse("has an odd number of bytes, so it is no row of uint16; tools/text_to_tokens.py makes one of a text");
     tokens_ = file_.bytes() / 2;
   }
 
@@ -149,11 +151,13 @@ int64_t vocabulary_of(const Program& program) {
 
 std::vector<std::unique_ptr<Column>> token_columns(const std::string& paths, const Program& program) {
   const std::span<const ProgramInput> inputs = program.inputs;
-  if (inputs.size() != 2 || !is_sequence(inputs[0]) || !is_sequence(inputs[1]) || inputs[0].desc.dim(1) != inputs[1].desc.dim(1)) {
+  if (inputs.size() != 2 || !is_sequence(inputs[0]) || !is_sequence(inputs[1]) ||
+      inputs[0].desc.dim(1) != inputs[1].desc.dim(1)) {
     std::string found;
     for (const ProgramInput& input : inputs)
       found += (found.empty() ? "" : ", ") + std::string(input.name) + " " + shape_text(input.desc);
-    throw TrainerError(Exit::invalid_model, "tokens: feeds one sequence of ids and as many labels; the model's inputs are " + found);
+    throw TrainerError(Exit::invalid_model,
+                       "tokens: feeds one sequence of ids and as many labels; the model's inputs are " + found);
   }
   const int64_t length = inputs[0].desc.dim(1), vocabulary = vocabulary_of(program);
   auto files = std::make_shared<TokenFiles>();

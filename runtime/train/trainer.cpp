@@ -42,7 +42,8 @@ int main(const Program& program, const char* trainer_directory, int argc, char**
       return 0;
     }
     const std::string model = options.model.empty() ? model_file(trainer_directory) : options.model;
-    return static_cast<int>(options.predict.empty() ? train(program, options, model) : predict(program, options, model));
+    return static_cast<int>(options.predict.empty() ? train(program, options, model)
+                                                    : predict(program, options, model));
   } catch (const TrainerError& error) {
     return fail(error.code, error.what());
   } catch (const dist::RanksError& error) {

@@ -111,7 +111,9 @@ TEST_CASE("a mixed sample is the sum of two, and its class is one of theirs, as 
       for (int64_t i = 0; i < 8; ++i) {
         const int64_t sample = first + i;
         const Mix mix = c.mix(options, sample, random_bits(3, static_cast<uint64_t>(epoch)));
-        CHECK(pixels[i * 48] == Approx(mix.own * static_cast<double>(sample) + (1 - mix.own) * static_cast<double>(mix.other)).margin(1e-4));
+        CHECK(pixels[i * 48] ==
+              Approx(mix.own * static_cast<double>(sample) + (1 - mix.own) * static_cast<double>(mix.other))
+                  .margin(1e-4));
         CHECK(pixels[i * 48] == pixels[i * 48 + 47]);
         CHECK(labels[i] == (mix.keeps_label ? sample : mix.other));
         kept += mix.keeps_label;
@@ -174,7 +176,9 @@ TEST_CASE("what counts of mixed labels is what counts of the drawn ones") {
 }
 
 TEST_CASE("mixing is refused where samples or labels cannot be mixed") {
-  const auto code = [](Mixable& c, const MixOptions& options) { return code_of([&] { check_mixing(c.program, options); }); };
+  const auto code = [](Mixable& c, const MixOptions& options) {
+    return code_of([&] { check_mixing(c.program, options); });
+  };
   Mixable classes, probabilities(false), regression(false), tokens, several, pixels, vectors;
   CHECK(code(classes, {.mixup = 1, .cutmix = 1}) == Exit::ok);
   CHECK(code(probabilities, {.mixup = 1}) == Exit::ok);

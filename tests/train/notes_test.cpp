@@ -71,7 +71,10 @@ TEST_CASE("a model with notes is the model, and one with anything else at its en
 }
 
 TEST_CASE("a run's notes are of its data and its evaluation") {
-  const Dataset data{.name = "images:x", .columns = {}, .classes = {"cat", "two\nlines"}, .preparation = {{"source", "images"}, {"mean", "0.5"}}};
+  const Dataset data{.name = "images:x",
+                     .columns = {},
+                     .classes = {"cat", "two\nlines"},
+                     .preparation = {{"source", "images"}, {"mean", "0.5"}}};
   const ModelNotes without = notes_of_run(data, {}, 40);
   CHECK(without == ModelNotes{{"source", "images"}, {"mean", "0.5"}, {"classes", "cat\ntwo lines"}});
   const ModelNotes with = notes_of_run(data, {.samples = 80, .loss = 0.25, .accuracy = 0.875}, 40);
@@ -82,15 +85,19 @@ TEST_CASE("a run's notes are of its data and its evaluation") {
 
 TEST_CASE("predictions name files, classes and probabilities") {
   const TemporaryDirectory place;
-  const Program classes{.model = "net", .generator = "test", .classes = 3}, numbers{.model = "net", .generator = "test"};
+  const Program classes{.model = "net", .generator = "test", .classes = 3},
+      numbers{.model = "net", .generator = "test"};
   const Program answers{.model = "net", .generator = "test", .counts_correct = true};
-  const Names names{.of_sample = [](int64_t i) { return i == 0 ? "a,b.png" : "c.png"; }, .of_class = {"cat", "dog", "a \"bird\""}};
+  const Names names{.of_sample = [](int64_t i) { return i == 0 ? "a,b.png" : "c.png"; },
+                    .of_class = {"cat", "dog", "a \"bird\""}};
   CHECK(predicted(place / "a.csv", classes, names) ==
         "file,class,probability,cat,dog,\"a \"\"bird\"\"\"\n"
         "\"a,b.png\",\"a \"\"bird\"\"\",0.5,0.125,0.375,0.5\n"
         "c.png,cat,0.5,0.5,0.5,1.25328e-46\n");
-  CHECK(predicted(place / "a.txt", classes, names) == "a,b.png: a \"bird\" 50.0 %, dog 37.5 %, cat 12.5 %\nc.png: cat 50.0 %, dog 50.0 %, a \"bird\" 0.0 %\n");
-  CHECK(predicted(place / "b.csv", classes, {}) == "file,class,probability,0,1,2\n0,2,0.5,0.125,0.375,0.5\n1,0,0.5,0.5,0.5,1.25328e-46\n");
+  CHECK(predicted(place / "a.txt", classes, names) ==
+        "a,b.png: a \"bird\" 50.0 %, dog 37.5 %, cat 12.5 %\nc.png: cat 50.0 %, dog 50.0 %, a \"bird\" 0.0 %\n");
+  CHECK(predicted(place / "b.csv", classes, {}) ==
+        "file,class,probability,0,1,2\n0,2,0.5,0.125,0.375,0.5\n1,0,0.5,0.5,0.5,1.25328e-46\n");
   CHECK(predicted(place / "c.csv", answers, {}) == "file,0,1,2\n0,0.5,0.75,0.8\n1,0.993307,0.993307,3.72008e-44\n");
   CHECK(predicted(place / "d.csv", numbers, {}) == "file,0,1,2\n0,0,1.09861,1.38629\n1,5,5,-100\n");
   CHECK(predicted(place / "e.txt", numbers, {}).starts_with("0: 0 0, 1 1.09861, 2 1.38629\n"));

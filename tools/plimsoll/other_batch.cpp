@@ -21,11 +21,13 @@ bool allows(const PlannedBatch& planned, int64_t batch) {
 }  // namespace
 
 Status write_family(const std::string& directory, const std::string& family, const PlannedBatch& planned) {
-  return write_file(fmt::format("{}/{}", directory, kFamily), fmt::format("{}\n{} {} {} {}\n", family, planned.batch, planned.sub_batch,
-                                                                          planned.rounds, planned.ranks));
+  return write_file(
+      fmt::format("{}/{}", directory, kFamily),
+      fmt::format("{}\n{} {} {} {}\n", family, planned.batch, planned.sub_batch, planned.rounds, planned.ranks));
 }
 
-std::optional<TrainerOfFamily> find_family(const std::string& kept, const std::string& prefix, const std::string& family, int64_t batch) {
+std::optional<TrainerOfFamily> find_family(const std::string& kept, const std::string& prefix,
+                                           const std::string& family, int64_t batch) {
   namespace fs = std::filesystem;
   std::optional<TrainerOfFamily> nearest;
   std::error_code failed;
@@ -40,7 +42,9 @@ std::optional<TrainerOfFamily> find_family(const std::string& kept, const std::s
     std::istringstream words(*text);
     std::string of;
     PlannedBatch planned;
-    if (!(words >> of >> planned.batch >> planned.sub_batch >> planned.rounds >> planned.ranks) || of != family || !allows(planned, batch)) continue;
+    if (!(words >> of >> planned.batch >> planned.sub_batch >> planned.rounds >> planned.ranks) || of != family ||
+        !allows(planned, batch))
+      continue;
     const auto distance = [&](const PlannedBatch& one) { return std::llabs(one.batch - batch); };
     const bool nearer = !nearest || distance(planned) < distance(nearest->planned) ||
                         (distance(planned) == distance(nearest->planned) && directory < nearest->directory);

@@ -80,18 +80,21 @@ class TrainCommand final : public Command {
           {"npy:X.npy,Y.npy, tokens:FILE, images:DIR, cifar10:DIR, mnist:DIR, or synthetic to see that it runs"}};
     PLIMSOLL_ASSIGN(PlanningRequest planning, one_.planning_request(options_));
     PLIMSOLL_ASSIGN(OnePlanRequest plan, request_of(one_));
-    TrainerToMake trainer{
-        .key = key(compile_arguments()), .target = planning.of_model.target, .ranks = std::max<int64_t>(1, options_.ranks)};
+    TrainerToMake trainer{.key = key(compile_arguments()),
+                          .target = planning.of_model.target,
+                          .ranks = std::max<int64_t>(1, options_.ranks)};
     PLIMSOLL_ASSIGN(trainer.directory, directory(trainer.key));
     if (const std::optional<TrainerOfFamily> other = other_batch(trainer)) {
       const PlannedBatch& planned = other->planned;
-      std::vector<std::string> run = run_line(trainer.ranks, other->directory, {"--batch", std::to_string(options_.batch)});
+      std::vector<std::string> run =
+          run_line(trainer.ranks, other->directory, {"--batch", std::to_string(options_.batch)});
       if (dry_run_) {
         fmt::print("{}\n", for_shell(run));
         return {};
       }
-      console.say(fmt::format("using the trainer that was planned for batch {}, in rounds of {}; --trainer DIR makes one for batch {}",
-                              planned.batch, planned.sub_batch, options_.batch.getValue()));
+      console.say(fmt::format(
+          "using the trainer that was planned for batch {}, in rounds of {}; --trainer DIR makes one for batch {}",
+          planned.batch, planned.sub_batch, options_.batch.getValue()));
       return become(run);
     }
     trainer.command =
@@ -160,7 +163,9 @@ class TrainCommand final : public Command {
     std::error_code failed;
     const std::vector<std::string> arguments = compile_arguments();
     const auto is_percentage = [](const std::string& argument) { return argument.ends_with('%'); };
-    if (!trainer_.empty() || fs::exists(wanted.directory + "/built", failed) || std::ranges::any_of(arguments, is_percentage)) return {};
+    if (!trainer_.empty() || fs::exists(wanted.directory + "/built", failed) ||
+        std::ranges::any_of(arguments, is_percentage))
+      return {};
     return find_family(trainers_directory(), stem() + "-", family(), options_.batch);
   }
 
@@ -190,7 +195,8 @@ class TrainCommand final : public Command {
     return fmt::format("{}/{}-{}", kept, stem(), key.substr(0, 16));
   }
 
-  std::vector<std::string> run_line(int64_t ranks, const std::string& directory, const std::vector<std::string>& first) const {
+  std::vector<std::string> run_line(int64_t ranks, const std::string& directory,
+                                    const std::vector<std::string>& first) const {
     std::vector<std::string> line;
     if (ranks > 1) line = {"mpirun", "-np", std::to_string(ranks)};
     line.push_back(directory + "/build/train");
