@@ -36,7 +36,7 @@ expect 0 net/build/train --data npy:x.npy,y.npy --seed 3 --steps 9 --ema 0.5 --c
 expect 0 net/build/train --data npy:x.npy,y.npy --seed 3 --steps 10 --checkpoint cut --resume;  says "the average is dropped"
 expect 0 net/build/train --data npy:x.npy,y.npy --seed 3 --steps 11 --ema 0.5 --checkpoint cut --resume; says "starts at its weights"
 printf x | dd of=whole/ckpt-000000008/average.safetensors bs=1 seek=900 conv=notrunc status=none
-expect 0 net/build/train --data npy:x.npy,y.npy --seed 3 --steps 8 --ema 0.75 --checkpoint whole --resume; says "passed over"; says "resumed from whole/ckpt-000000004"
+expect 0 net/build/train --data npy:x.npy,y.npy --seed 3 --lr 0.02 --steps 8 --epochs 3 --ema 0.75 --checkpoint whole --checkpoint-every 4 --resume; says "passed over"; says "resumed from whole/ckpt-000000004"
 
 # Evaluation and prediction use the average.
 expect 0 net/build/train --data npy:x.npy,y.npy --seed 3 --lr 0.02 --steps 8 --epochs 2 --ema 0.75 --eval-data npy:x.npy,y.npy --metrics m.jsonl
