@@ -51,7 +51,7 @@ expect 0 net/build/train --predict x.npy --out b.npy --model average.onnx
 cmp a.npy b.npy || fail "a prediction from a checkpoint does not use the average"
 # The best weights are averaged ones, too.
 expect 0 net/build/train --data npy:x.npy,y.npy --seed 3 --lr 0.02 --steps 8 --epochs 2 --ema 0.75 --eval-data npy:x.npy,y.npy --eval-every 8 --keep-best loss --save best.onnx
-cmp best.onnx average.onnx || fail "--keep-best does not save the average"
+$python "$PLIMSOLL_E2E/weights.py" best.onnx average.onnx 0 >/dev/null || fail "--keep-best does not save the average"
 
 expect 2 train --ema 1;                       says "from 0 to below 1"
 expect 2 train --ema 0.9 --lr-range-test 1e-4:1; says "exclude each other"
