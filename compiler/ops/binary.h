@@ -32,6 +32,10 @@ void give_product_gradient(TaskBuilder& build, size_t i, const Operand& other);
 // The gradient of the operand that is no number: scale · dy.
 void give_scaled_gradient(TaskBuilder& build, double scale);
 
+// The gradient of operand `i` by a kernel {operand, the other, dy, dx}. Its dx has the dimensions of y; where `i` was
+// stretched, a further task sums it.
+void give_gradient_by_both(TaskBuilder& build, size_t i, std::string_view kernel);
+
 // Shapes that exercise broadcasting, with numbers drawn from [low, high).
 std::vector<Sample> binary_samples(double low, double high);
 

@@ -7,8 +7,10 @@ namespace plimsoll {
 
 enum class Slot {
   data,       // lies in the arena
-  constant,   // known while compiling: axes, bounds, ratios
+  constant,   // known while compiling: axes, ratios
+  bound,      // of a Clip: a constant, unless it is a parameter. Then Max and Min take the place of the Clip
   number,     // a constant where it is a single known number, data otherwise: x · 0.5
+  exponent,   // the same, but an initializer that nothing marks as a parameter is a constant
   weight,     // data, and by its place a weight of this one layer: a scale
   bias,       // a weight that may be left out where it is computed to be zero
   state,      // of a recurrent network before the first step: may be left out where it is zero, as it is for any batch
@@ -25,6 +27,6 @@ enum class Slot {
 using Slots = FixedList<Slot, 8>;
 
 constexpr bool is_weight(Slot slot) { return slot == Slot::weight || slot == Slot::bias; }
-constexpr bool is_constant(Slot slot) { return slot == Slot::constant || slot >= Slot::target; }
+constexpr bool is_constant(Slot slot) { return slot == Slot::constant || slot == Slot::bound || slot >= Slot::target; }
 
 }  // namespace plimsoll

@@ -53,7 +53,9 @@ class NetworkBuilder {
 
   // What a node is when it stays none.
   Result<bool> add_spelled(const ModelNode& source);
-  bool leave_out_guard(const ModelNode& source);
+  Result<bool> leave_out_guard(const ModelNode& source);
+  Status add_written(const std::vector<ModelNode>& nodes);
+  Result<bool> divide_by_samples(const ModelNode& source);
   bool absorb_pad(const ModelNode& source);
   Status add_mask(const ModelNode& source, const RandomMask& mask);
   Status add_sequence(const ModelNode& source);
@@ -80,7 +82,8 @@ class NetworkBuilder {
   Unsupported unsupported_ = {};
   std::optional<int64_t> exported_batch_ = {};
   RandomMasks masks_ = {};
-  std::unordered_set<std::string> guards_ = {};  // what an IsNaN made that only guards
+  std::unordered_map<std::string, const ModelNode*> guards_ = {};  // what an IsNaN made that only guards
+  std::unordered_map<std::string, int64_t> sample_counts_ = {};  // real numbers that are this many times the samples
   int guards_left_out_ = 0;
   FittedInputs fitted_ = {};
   int masks_followed_ = 0;

@@ -26,10 +26,12 @@ Result<ValueId> NodeInputs::add(const ModelNode& source, size_t i) {
   if (slot == Slot::state && is_zero(table_.known(index))) return ValueId();  // what the operator starts with anyway
   // Likewise a bias that is no weight but computed to be zero, as torch's dynamo exporter writes where a layer has none.
   if (slot == Slot::bias && is_zero(table_.known(index))) return ValueId();
-  const KnownValue* known = is_constant(slot)      ? table_.known_constant(index)
-                            : slot == Slot::number ? table_.known(index)
-                                                   : nullptr;
-  if (known && slot == Slot::number && (known->elements() != 1 || known->depends_on_batch())) known = nullptr;
+  const bool may_be_data = slot == Slot::number || slot == Slot::exponent;
+  const KnownValue* known = slot == Slot::bound || slot == Slot::exponent ? table_.known_number(index)
+                            : is_constant(slot)                           ? table_.known_constant(index)
+                            : slot == Slot::number                        ? table_.known(index)
+                                                                          : nullptr;
+  if (known && may_be_data && (known->elements() != 1 || known->depends_on_batch())) known = nullptr;
   if (!known) return table_.as_data(index, slot);
   if (slot == Slot::target) return add_reshape_target(source, *known);
   if (slot == Slot::indices && picks_rows_at_random(source, *known)) return table_.as_data(index, Slot::data);

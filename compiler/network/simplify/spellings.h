@@ -12,9 +12,11 @@
 //   Gather, GatherND, ScatterND by the samples' numbers and others     GatherElements, ScatterElements
 //   ScatterND of one known number at known places     Where          of others     Split, Concat; Gather, Where
 //   AffineGrid     MatMul with the places of an even grid          Col2Im     ConvTranspose of each channel
-//   Clip of whole numbers     Max, Min
+//   Clip of whole numbers, or by bounds that are learned or computed     Max, Min
+//   IsNaN     x = x, Not          IsInf     Abs(x) > the largest number          Trilu     Where with a constant mask
+//   Mod with fmod     a - b · Sign(a / b) · Floor(Abs(a / b))
 //   ReduceSumSquare, ReduceL2     ReduceSum of x · x, Sqrt          ReduceL1     ReduceSum of Abs
-//   ReduceSum of whole numbers     CumSum, Slice
+//   ReduceSum of whole numbers     CumSum, Slice          ReduceMax, ReduceMin of whole numbers     Max, Min of halves
 //   ReduceLogSum     Log of ReduceSum          Celu     alpha · Elu(x / alpha)          Tan     Sin / Cos
 //   Max, Min of more than two     Max, Min of two, in a chain          Tile     Expand, Pad with mode wrap
 //   Pad with mode edge, reflect or wrap along several axes     a Pad for each axis

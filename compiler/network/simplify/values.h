@@ -51,6 +51,9 @@ class ValueTable {
   const Dims* dims(Index index);
   // What the compiler may evaluate with. Float initializers may be trained, so they are not among it.
   const KnownValue* known(Index index);
+  // The same for the bound of a Clip or an exponent. Float initializers count, unless they may be parameters: a mark or a
+  // role says so, or they are named as an attribute of a module is.
+  const KnownValue* known_number(Index index);
   // The same for an input that is no data: there float initializers are as good as any constant.
   const KnownValue* known_constant(Index index);
 
@@ -65,6 +68,7 @@ class ValueTable {
 
  private:
   bool is_constant(const ModelTensor& initializer);
+  bool may_be_learned(const ModelTensor& number);
 
   Network& network_;
   std::unordered_set<std::string> trained_ = {};
