@@ -290,7 +290,7 @@ std::vector<TaskId> behind_reductions(const Plan& plan, const Context& context, 
 // its backward-weights, if dependences permit. The weight is then read in forward and backward close together. If both
 // reside in the host pool, the weight can leave the device before its gradient arrives.
 //
-//   graph    fc.backward_weights  fc.backward_data       weight | gradient, weight |            here    weight | gradient |
+//   graph   fc.backward_weights  fc.backward_data      weight | gradient, weight |         here   weight | gradient |
 std::vector<TaskId> large_weights_at_once(const Plan& plan, std::vector<TaskId> tasks) {
   constexpr int64_t kPart = 4, kLittle = 32;
   int64_t all = 0;
