@@ -1,5 +1,5 @@
 // Pow: y = x^e.
-//   e a number known while compiling   PowForward {x, y}   PowBackward {x, dy, dx}: dx = dy · e · x^(e-1)
+//   e a number known at compile time   PowForward {x, y}   PowBackward {x, dy, dx}: dx = dy · e · x^(e-1)
 //   e a tensor, also a learned number  BinaryPow {x, e, y}   PowBaseSlope, PowExponentSlope: runtime/host/ops/two_operands.cpp
 #include <cmath>
 #include <utility>
@@ -34,7 +34,7 @@ void backward(TaskBuilder& build) {
   give_gradient_by_both(build, 1, "PowExponentSlope");
 }
 
-// Real numbers may have whole exponents: ALiBi's slopes are powers 1, 2, 3, … of one number.
+// Real bases with integer exponents: ALiBi's slopes are powers 1, 2, 3, … of one number.
 Known evaluate(const KnownCall& call) {
   const KnownValue *base = call.known(0), *exponent = call.known(1);
   if (!base || !exponent) return std::nullopt;

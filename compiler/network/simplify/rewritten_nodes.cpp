@@ -1,4 +1,4 @@
-// Nodes that become others, or none: aliases, what is spelled in other operators, paddings, masks, sequences.
+// Nodes that become other nodes, or none: aliases, operators rewritten as others, paddings, masks, sequences.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace plimsoll {
 
-// Nodes that a node became.
+// Adds the nodes that a node was rewritten to.
 Status NetworkBuilder::add_written(const std::vector<ModelNode>& nodes) {
   for (const ModelNode& node : nodes)
     for (const std::string& output : node.outputs) uses_.readers[output].push_back(kWritten);
@@ -35,7 +35,7 @@ Status NetworkBuilder::add_written(const std::vector<ModelNode>& nodes) {
 Result<bool> NetworkBuilder::divide_by_samples(const ModelNode& source) {
   if (is_blocked(source)) return false;
   if (const auto count = counted_samples(table_, source)) {
-    table_.define(source.outputs[0]);  // no node makes it; a division by it does without
+    table_.define(source.outputs[0]);  // no node computes it; a division by it needs none
     sample_counts_[source.outputs[0]] = *count;
     return true;
   }
@@ -54,7 +54,7 @@ Result<bool> NetworkBuilder::divide_by_samples(const ModelNode& source) {
   return true;
 }
 
-// False: the operator says itself.
+// False: the operator stays as it is.
 Result<bool> NetworkBuilder::add_spelled(const ModelNode& source) {
   if (is_blocked(source)) {
     if (find_op(source.op)) return false;
@@ -73,7 +73,7 @@ Result<bool> NetworkBuilder::add_spelled(const ModelNode& source) {
                  .dims = [&](size_t i) { return table_.dims(index(i)); },
                  .known =
                      [&](size_t i) {
-                       // What an operator takes as a constant may be an initializer.
+                       // A constant input of an operator may be an initializer.
                        const Slot slot = slot_of(source.op, i);
                        if (slot == Slot::bound) return table_.known_number(index(i));
                        return is_constant(slot) ? table_.known_constant(index(i)) : table_.known(index(i));
@@ -94,7 +94,7 @@ Result<bool> NetworkBuilder::add_spelled(const ModelNode& source) {
   }
   PLIMSOLL_TRY(add_written(*nodes));
   if (nodes->empty()) return false;
-  // Outputs that the spelling does not make have no data, such as the running statistics of a BatchNormalization.
+  // Outputs that the rewriting does not produce have no data, such as the running statistics of a BatchNormalization.
   for (const std::string& output : source.outputs) {
     const auto makes = [&](const ModelNode& node) {
       return std::find(node.outputs.begin(), node.outputs.end(), output) != node.outputs.end();
@@ -104,7 +104,7 @@ Result<bool> NetworkBuilder::add_spelled(const ModelNode& source) {
   return true;
 }
 
-// What was written down for the samples of an example, brought to the samples.
+// Replaces values written for the samples of an example by values per sample.
 bool NetworkBuilder::know_of_samples(const ModelNode& source) {
   if ((source.op != "Expand" && source.op != "Max") || is_blocked(source)) return false;
   auto known = expanded_to_samples(table_, source, exported_batch_);
@@ -113,7 +113,7 @@ bool NetworkBuilder::know_of_samples(const ModelNode& source) {
   return known.has_value();
 }
 
-// Indices that begin with the number of their sample: no node makes them, and what picks by them does without.
+// Indices that begin with the sample number: no node computes them, because their readers do not need it.
 bool NetworkBuilder::leave_to_readers(const ModelNode& source) {
   if (is_blocked(source)) return false;
   const std::string like = input_of_that_shape(model_, uses_, table_, source, exported_batch_);
@@ -131,7 +131,7 @@ bool NetworkBuilder::leave_to_readers(const ModelNode& source) {
   return true;
 }
 
-// Where(IsNaN(x), 0, x) is left out, with its IsNaN. Where it puts another number, both are nodes.
+// Removes Where(IsNaN(x), 0, x) together with its IsNaN. If it inserts another value, both become nodes.
 Result<bool> NetworkBuilder::leave_out_guard(const ModelNode& source) {
   if (only_guards(model_, uses_, source)) {
     guards_[source.outputs[0]] = &source;
@@ -150,7 +150,7 @@ Result<bool> NetworkBuilder::leave_out_guard(const ModelNode& source) {
   return false;
 }
 
-// A Pad without zeros is nothing; one whose readers can pad by themselves is left to them.
+// An empty Pad is removed; one that its readers can absorb is left to them.
 bool NetworkBuilder::absorb_pad(const ModelNode& source) {
   if (source.inputs.empty() || source.inputs[0].empty() || absorbed_.contains(source.inputs[0])) return false;
   std::vector<const KnownValue*> known;
@@ -180,10 +180,10 @@ Status NetworkBuilder::add_mask(const ModelNode& source, const RandomMask& mask)
   return give_up(source, false), Status{};
 }
 
-// A sequence is no value of a network; its tensors are.
+// A sequence is not a value of the network; its tensors are.
 Status NetworkBuilder::add_sequence(const ModelNode& source) {
   const ValueTable::Index sequence = table_.define(source.outputs[0]);
-  table_[sequence].unsupported = true;  // as itself
+  table_[sequence].unsupported = true;  // the sequence itself
   const ValueTable::Index whole = table_.find(source.inputs[0]);
   const Dims* x = table_.dims(whole);
   std::vector<std::string>& items = sequences_[sequence];
@@ -203,7 +203,7 @@ Status NetworkBuilder::add_sequence(const ModelNode& source) {
   return {};
 }
 
-// False: not from a sequence that we know, or at a place that we do not.
+// False: not from a known sequence, or at an unknown position.
 bool NetworkBuilder::take_from_sequence(const ModelNode& source) {
   if (source.inputs.size() != 2) return false;
   const auto sequence = sequences_.find(table_.find(source.inputs[0]));

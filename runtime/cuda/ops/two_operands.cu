@@ -29,10 +29,10 @@ struct ExponentSlope {
   }
 };
 
-// A thread for each step of the loops {dx, x, other, dy}.
+// One thread per step of the loops {dx, x, other, dy}.
 template <bool kAdd, class Index, class F>
 __global__ void gradient_of_operand_kernel(Index n, cuda::DeviceLoops<4> loops, const float* x, const float* other,
-                                     const float* dy, float* dx, F f) {
+                                           const float* dy, float* dx, F f) {
   const int64_t number = cuda::thread_number();
   if (number >= static_cast<int64_t>(n)) return;
   const cuda::Places<4> at = cuda::place(loops, static_cast<Index>(number));
