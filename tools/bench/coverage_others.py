@@ -3,7 +3,7 @@ generators and discriminators, metric learning, points and graphs, recommendatio
 
 Those of segmentation_models_pytorch, diffusers and torchvision are theirs; the rest is written in other_models/ as tutorials write it."""
 
-from other_models import images, sequences, tables, generators, structures  # noqa: F401 (each registers its models, in this order)
+from other_models import images, sequences, tables, generators, structures, written  # noqa: F401 (each registers its models, in this order)
 from other_models.registry import FLAGS, OTHERS  # noqa: F401
 
 MODELS = OTHERS
