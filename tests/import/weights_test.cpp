@@ -565,7 +565,8 @@ TEST_CASE("weights that are not held are looked at all the same") {
   build.weight("mask", {1, kSide, kSide}, 0, 0);
   build.constant_real("zero", {0}, true).constant_real("fill", {-1}, true);
   for (const int64_t at : {int64_t{5}, int64_t{6}, kSide * kSide - 1})
-    build.graph().mutable_initializer(2)->mutable_raw_data()->replace(4 * static_cast<size_t>(at), 4, std::string("\0\0\x80\xff", 4));  // -infinity
+    // -infinity
+    build.graph().mutable_initializer(2)->mutable_raw_data()->replace(4 * static_cast<size_t>(at), 4, std::string("\0\0\x80\xff", 4));
   build.graph().mutable_initializer(0)->mutable_raw_data()->replace(4 * 77, 8, std::string("\0\0\xc0\x7f\0\0\x80\xff", 8));
   build.node("MatMul", {"x", "w"}, {"h"}, "matmul");
   build.node("Equal", {"table", "zero"}, {"m"}, "equal");

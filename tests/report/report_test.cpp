@@ -144,7 +144,8 @@ TEST_CASE("the report of a network counts operators and parameters") {
 TEST_CASE("names are cut in the middle, by characters") {
   CHECK(shortened("layer4.2.conv3.weights", 12) == "laye…weights");
   CHECK(shortened("%/layer1/layer1.0/downsample/downsample.0/Conv_output_0", 40) == "%…layer1.0…downsample.0/Conv_output_0");
-  CHECK(shortened("%/layer1/layer1.0/downsample/downsample.0/Conv_output_0", 30) == "%…layer1.0…ple.0/Conv_output_0");  // not "……"
+  // not "……"
+  CHECK(shortened("%/layer1/layer1.0/downsample/downsample.0/Conv_output_0", 30) == "%…layer1.0…ple.0/Conv_output_0");
   CHECK(shortened("/layer1/layer1.0/Conv", 21) == "/layer1/layer1.0/Conv");
   CHECK(shortened("größe", 5) == "größe");
   CHECK(shortened("größe", 3) == "g…e");
