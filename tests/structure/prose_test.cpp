@@ -221,8 +221,9 @@ std::vector<Phrase> phrases() {
 bool is_name(const std::string& text, size_t begin, size_t end) {
   const char before = begin > 0 ? text[begin - 1] : ' ', after = end < text.size() ? text[end] : ' ';
   const char next = end + 1 < text.size() ? text[end + 1] : ' ';
-  return (before == '(' && after == ')') || before == '/' || before == '.' || before == '_' || after == '(' || after == '/' || after == '_' ||
-         ((after == '.' || after == ':') && next != ' ' && next != '\n');
+  const bool argument = before == '(' && after == ')';
+  const bool continued = (after == '.' || after == ':') && next != ' ' && next != '\n';
+  return argument || continued || before == '/' || before == '.' || before == '_' || after == '(' || after == '/' || after == '_';
 }
 
 struct Hit {
