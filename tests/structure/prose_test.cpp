@@ -2,7 +2,8 @@
 // searches the files and folders of prose/checked.txt for the phrases of prose/phrases.tsv.
 //
 // It skips the code blocks of pages, and reads only the comments and documentation of sources. A phrase may span lines.
-// `Quoted code` and names (Fate::keep, crew.h, heeds()) are not prose: a name may be older than the word that replaced it.
+// `Quoted code` and names (Fate::keep, crew.h, heeds()) are not prose: a name may be older than the word that replaced
+// it.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cctype>
@@ -223,7 +224,8 @@ bool is_name(const std::string& text, size_t begin, size_t end) {
   const char next = end + 1 < text.size() ? text[end + 1] : ' ';
   const bool argument = before == '(' && after == ')';
   const bool continued = (after == '.' || after == ':') && next != ' ' && next != '\n';
-  return argument || continued || before == '/' || before == '.' || before == '_' || after == '(' || after == '/' || after == '_';
+  return argument || continued || after == '(' || std::string("/._").find(before) != std::string::npos ||
+         after == '/' || after == '_';
 }
 
 struct Hit {
