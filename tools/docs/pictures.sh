@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the images of docs/: plans ResNet-50 with several policies and takes screenshots of the reports in headless Chromium.
+# Makes the images of docs/: plans ResNet-50 with several policies, and takes screenshots of the reports in headless
+# Chromium.
 #   tools/docs/pictures.sh [WORK_DIRECTORY]      needs build/bin/plimsoll, chromium, python3-pil
 set -euo pipefail
 cd "$(dirname "$0")/../.."
