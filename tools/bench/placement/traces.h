@@ -35,7 +35,8 @@ std::vector<Traced> trace_tensors(int layers, uint64_t seed);
 // Each tensor lives from its first touch to its last.
 Problem make_plain(const std::vector<Traced>& tensors);
 
-// As `tight` above: live bytes stay within `share` of the plain problem's bound, or within the bytes that one step touches.
+// As `tight` above: live bytes stay within `share` of the plain problem's bound, or within the bytes that one step
+// touches.
 Problem make_tight(const std::vector<Traced>& tensors, double share);
 
 // Every tensor that is idle for long is evicted promptly and returns late. Tensors drawn at random stay, as many as fit

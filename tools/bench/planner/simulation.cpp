@@ -4,7 +4,8 @@
 //
 // "search": evaluates a schedule, which the search does tens of thousands of times (schedule/evaluate.h): bytes,
 // algorithms, three streams. "plan": the pass that predicts the times of a finished plan's steps, with its waits
-// (simulate.h). Seconds are the minimum of many runs. Instructions, in user space, are printed if the machine counts them.
+// (simulate.h). Seconds are the minimum of many runs. Instructions, in user space, are printed if the machine counts
+// them.
 #include <fmt/format.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
