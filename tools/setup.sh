@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs what Plimsoll needs on a fresh Debian 12 or 13. It does nothing for packages that are installed already.
-#   tools/setup.sh                what building and training need
-#   tools/setup.sh test           and what the tests need
+#   tools/setup.sh                what building, training and the demo need
+#   tools/setup.sh build          without the demo's Python packages
+#   tools/setup.sh package        what `build` installs, and dpkg-dev: `cpack -G DEB` finds dependencies with it
+#   tools/setup.sh test           what building, training, the demo and the tests need
 #   tools/setup.sh browser        and Chromium: tests open the pages of `plimsoll inspect --html` in it, and are skipped
 #                                 without it
 #   tools/setup.sh format         clang-format, which tools/format.sh runs, and nothing else
-#   tools/setup.sh package        and dpkg-dev, with which `cpack -G DEB` finds the package's dependencies
 #   tools/setup.sh python [DIR]   a virtual environment (default build/python) with what Debian does not have:
 #                                 onnxruntime and a current PyTorch with its exporter. It takes some gigabytes. Tests
 #                                 that compare with them look in build/python and in PLIMSOLL_PYTHON, and are skipped
@@ -49,18 +50,19 @@ fi
 # CMake builds with make where no generator is named. The metapackages llvm-dev, clang and libomp-dev bring the
 # release's own version of LLVM: 14 in Debian 12, 19 in Debian 13.
 packages=(g++ cmake make ninja-build ccache protobuf-compiler libprotobuf-dev nlohmann-json3-dev libfmt-dev libdnnl-dev
-          libssl-dev libpng-dev libjpeg62-turbo-dev libopenmpi-dev openmpi-bin
+          libssl-dev libpng-dev libjpeg-dev libopenmpi-dev openmpi-bin
           llvm-dev zlib1g-dev libzstd-dev libtinfo-dev)
 demo=(python3 python3-numpy python3-sklearn)
-tests=(catch2 clang libomp-dev dpkg-dev python3-torch python3-torchvision python3-onnx)
+tests=(catch2 clang libclang-rt-dev libomp-dev dpkg-dev python3-torch python3-torchvision python3-onnx)
 
-wanted=("${packages[@]}" "${demo[@]}")
+wanted=("${packages[@]}")
 case "${1:-}" in
-  "") ;;
-  test) wanted+=("${tests[@]}") ;;
-  browser) wanted+=("${tests[@]}" chromium libjs-webcomponentsjs-custom-element-v0) ;;
+  "") wanted+=("${demo[@]}") ;;
+  build) ;;
   package) wanted+=(dpkg-dev) ;;
-  *) echo "setup: '$1' is not a set of packages: test, browser, format, package or python" >&2; exit 2 ;;
+  test) wanted+=("${demo[@]}" "${tests[@]}") ;;
+  browser) wanted+=("${demo[@]}" "${tests[@]}" chromium libjs-webcomponentsjs-custom-element-v0) ;;
+  *) echo "setup: '$1' is not a set of packages: build, package, test, browser, format or python" >&2; exit 2 ;;
 esac
 
 install "${wanted[@]}"
