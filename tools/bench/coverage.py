@@ -25,6 +25,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import textwrap
 import warnings
 
 # transformers.py of this folder is not the package.
@@ -177,7 +178,7 @@ def tell(table, errors, families, exports, options):
         exported = [states for states in either if any(state != "not exported" for state in states)]
         counts.append(("by either exporter", sum("planned" in states for states in exported), len(exported)))
         summary = "; ".join(f"{how}: {planned} of {of} ({100 * planned / max(of, 1):.0f} %)" for how, planned, of in counts)
-        parts.append((f"{kind}, {len(names)} models", f"Planned of what is exported: {summary}.", rows))
+        parts.append((f"{kind}, {len(names)} models", f"Planned, of the exported models: {summary}.", rows))
     for heading, summary, rows in parts:
         print("\n".join(["", heading, summary, *rows]))
     for name, how, lines in errors:
@@ -186,15 +187,19 @@ def tell(table, errors, families, exports, options):
         write_page(parts, errors, options)
 
 
+def filled(text):
+    """A paragraph in lines of at most 120 columns."""
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
+
+
 def write_page(parts, errors, options):
     import importlib.metadata as metadata
     packages = ("torch", "torchvision", "timm", "transformers", "segmentation-models-pytorch", "diffusers")
     versions = ", ".join(f"{package} {metadata.version(package).split('+')[0]}" for package in packages)
     with open(options.markdown, "w") as file:
-        print("# Models that are planned as PyTorch's exporters write them\n", file=file)
-        print(f"`tools/bench/coverage.py`, {versions}; small models with random weights, exported for a batch of {options.example_batch}.",
-              file=file)
-        print("Its header says what is run, and what the exports are.", file=file)
+        print("# Models planned as PyTorch's exporters write them\n", file=file)
+        print(filled(f"`tools/bench/coverage.py`, {versions}. The models are small and have random weights. They are exported for a batch of "
+                     f"{options.example_batch}. The header of the script gives the commands and the options of the exports."), file=file)
         for heading, summary, rows in parts:
             print("\n".join([f"\n## {heading}\n", summary + "\n", *rows]), file=file)
         print("\n## The first error of each refused model\n\n| model | export | error |\n|---|---|---|", file=file)

@@ -182,13 +182,15 @@ def write_page(results, options):
     versions = ", ".join(f"{package} {metadata.version(package).split('+')[0]}" for package in packages)
     compared = [found for found in results if "error" not in found]
     with open(options.markdown, "w") as file:
-        print(f"""# One step against PyTorch
+        text = (f"`tools/bench/one_step.py`, {versions}. `plimsoll.export` writes each model. It is compiled for a batch of {BATCH} in 70 % of "
+                "its memory (or in all of it, if that is not enough), and trained for one step from PyTorch's weights on the same samples, "
+                "without dropout. A distance is relative to the norm of PyTorch's tensor. *Largest distance* is that of the worst gradient. "
+                "*PyTorch's own* is the largest distance of its single precision from its double precision. A model passes if the loss agrees "
+                "to six digits, if every gradient and statistic is within 1e-4 or ten times PyTorch's own distance, and if no frozen tensor or "
+                "buffer has changed. If rounding decides a ReLU, other samples are drawn, at most twice.")
+        print(f"""# One step compared with PyTorch
 
-`tools/bench/one_step.py`, {versions}. Each model is written by `plimsoll.export`, compiled for a batch of {BATCH} in 70 % of its memory (in all of
-it where that is not enough), and trained for one step from PyTorch's weights on the same samples, without dropout. A distance is relative to
-the norm of PyTorch's tensor. The column after the largest distance of a gradient has PyTorch's own: the largest distance of its single precision
-from its double precision. A model passes if the loss agrees to six digits, if every gradient and statistic is within 1e-4 or ten times PyTorch's
-own distance, and if no frozen tensor or buffer has moved. Where rounding decides a ReLU, other samples are drawn, twice at most.
+{coverage.filled(text)}
 
 {len(compared)} models compared, {sum(found["good"] for found in compared)} pass.
 

@@ -201,7 +201,7 @@ def main():
     text = (f"{len({case.spec for case in done})} networks on {args.devices.replace(',', ' and ')}, {len(done)} of {len(cases)} cases at batch {args.batch.replace(',', ', ')} and "
             f"effort {args.effort}{f', with {options}' if args.options else ''}: "
             f"{laws.counts['plans']} plans, {laws.counts['pairs']} pairs of budgets, {laws.counts['rivals']} plans of other policies, "
-            f"{laws.counts['least']} times a byte less than the least; {len(laws.broken)} broken.")
+            f"{laws.counts['least']} budgets of one byte less than the minimum; {len(laws.broken)} violations.")
     print(text)
     if args.write:
         tables.put("laws", [text] + [f"- {each}" for each in laws.broken])
