@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tries the README's commands and the Debian package on a bare Debian: in minbase chroots, which hold only what
+# Tries the README's commands and the Debian package on bare Debian: in minbase chroots, which hold only what
 # debootstrap installs, as root and as a user with sudo. Packages of this machine cannot hide a missing dependency there.
 #   tools/bare.sh [--base DIR] [--mirror URL] [--only PART]... [--keep] bookworm|trixie
 #     --base DIR    a minbase chroot to copy; it is made there if DIR does not exist (default: a temporary one)
@@ -161,8 +161,8 @@ if wants tests; then
 fi
 
 table() {
-  local columns="release   who                  command                                                         time   result"
-  printf '%s\n' "$columns" "${rows[@]}"
+  printf '%-9s %-20s %-60s %7s  %s\n' release who command time result
+  printf '%s\n' "${rows[@]}"
 }
 # The page has a section for each release, between two comments.
 PLIMSOLL_BARE_TABLE=$(table) python3 - docs/installation.md "$suite" "$commit" "$(nproc)" <<'PY'

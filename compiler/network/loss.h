@@ -31,8 +31,7 @@ enum class LossKind {
 };
 
 struct LossRequest {
-  // NOLINT: implicit, because a kind alone is a request
-  LossRequest(LossKind of_kind, std::string of_output = {}, std::optional<int64_t> axis = {})
+  LossRequest(LossKind of_kind, std::string of_output = {}, std::optional<int64_t> axis = {})  // NOLINT: implicit
       : kind(of_kind), output(std::move(of_output)), class_axis(axis) {}
 
   LossKind kind;

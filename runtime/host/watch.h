@@ -4,8 +4,8 @@
 //
 //   -fsanitize=address   bytes without a live tensor are poisoned while a step runs. Steps run in the order of issue on
 //                        one thread, because lifetimes are stated in that order
-//   -fsanitize=thread    every operand is read or written on behalf of the kernel, on its stream; a step is ordered after
-//                        another only if the plan says so, not because a stream happened to be further
+//   -fsanitize=thread    every operand is read or written on behalf of the kernel, on its stream; a step is ordered
+//                        after another only if the plan says so, not because a stream happened to be further
 #pragma once
 
 #include <vector>

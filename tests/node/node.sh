@@ -7,7 +7,7 @@ for modules in "onnx, onnx.reference" "onnx"; do [[ -n $python ]] || python=$(py
   tail -3 err; echo "skipped: the onnx package of $python cannot make its node tests with the NumPy that is here"; exit 77; }
 cat out
 [[ $(find cases -name '*.onnx' | wc -l) -gt 500 ]] || fail "these are not all of ONNX's node tests"
-# As the command line sees them: any exit code but 1, and no signal.
+# Through the command line: any exit code except 1, and no signal.
 find cases -name '*.onnx' | sort | xargs -P 2 -I{} bash -c \
   'plimsoll inspect {} >/dev/null 2>{}.log; code=$?; [[ $code -ne 1 && $code -lt 126 ]] || { echo "{}: exit $code"; head -3 {}.log; }' >bad
 [[ ! -s bad ]] || { head -40 bad; fail "internal errors"; }
