@@ -10,21 +10,31 @@
 namespace plimsoll {
 namespace {
 
-// A single number that torch's dynamo exporter lifted out of the code: its parameters keep the names that the modules give them.
+// A scalar that torch's dynamo exporter lifted out of the code. The parameters of its files keep the names that the
+// modules gave them.
 bool is_lifted_by_dynamo(const ModelTensor& tensor) {
   const std::string& name = tensor.name;
   const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
   return elements_of(tensor) == 1 && (begins("val_") || begins("scalar_tensor") || begins("lifted_tensor") || begins("_lifted"));
 }
 
-// A single number with the name of a constant. TorchScript's exporter gives such names to parameters that it has turned, too.
+// A scalar with the name of a constant. TorchScript's exporter also gives such names to parameters that it has
+// transposed.
 bool is_named_as_constant(const ModelTensor& tensor) {
   const std::string& name = tensor.name;
   return elements_of(tensor) == 1 &&
          (name.starts_with("onnx::") || name.starts_with("Constant") || name.find("/Constant") != std::string::npos);
 }
 
-// What has stayed outside is none.
+// Names that exporters and optimizers give to numbers in the code: "475", "const_6__13".
+bool is_named_as_number(std::string_view name) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::string lower(name);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return std::all_of(name.begin(), name.end(), is_digit) || lower.find("const") != std::string::npos;
+}
+
+// False if the elements are stored outside the model.
 bool is_additive_mask(const ModelTensor& tensor) {
   if (tensor.type != ElementType::f32 || !tensor.data) return false;
   WeightLook look;
@@ -92,6 +102,16 @@ const KnownValue* ValueTable::known(Index index) {
   return known_constant(index);
 }
 
+bool ValueTable::may_be_learned(const ModelTensor& number) {
+  return !is_constant(number) && (roles_.contains(number.name) || !is_named_as_number(number.name));
+}
+
+const KnownValue* ValueTable::known_number(Index index) {
+  const ModelTensor* initializer = entries_[index].initializer;
+  if (initializer && is_real(initializer->type) && may_be_learned(*initializer)) return nullptr;
+  return known_constant(index);
+}
+
 const KnownValue* ValueTable::known_constant(Index index) {
   Entry& entry = entries_[index];
   if (!entry.known && entry.initializer) entry.known = known_value_of(*entry.initializer);
@@ -124,7 +144,7 @@ Result<ValueId> ValueTable::as_data(Index index, Slot slot) {
   value.trainable =
       value.kind == ValueKind::parameter && real && entry.initializer && !is_constant(*entry.initializer);
   if (!entry.initializer) {
-    // Every layer of a transformer brings the same mask.
+    // Every layer of a transformer has the same mask.
     std::vector<Index>* alike = nullptr;
     if (entry.known->elements().value_or(kElementLimit) <= kKnownLimit) {
       const ModelTensor tensor = to_tensor(*entry.known, "");

@@ -1,5 +1,6 @@
-// <Name>Forward {x, y}   <Name>Backward {a, dy, dx}, where a is the output, or the input where the output does not tell.
-// What composed normalizations and activations are made of; Exp and Log go back by BinaryMul and BinaryDiv.
+// <Name>Forward {x, y}   <Name>Backward {a, dy, dx}, where a is the output, or the input if the output is not
+// sufficient. These are the parts of normalizations and activations written as primitive operators; Exp and Log use
+// BinaryMul and BinaryDiv in the backward.
 #include "runtime/host/elementwise.h"
 #include "runtime/host/math.h"
 #include "runtime/kernels.h"
@@ -38,7 +39,7 @@ PLIMSOLL_ELEMENTWISE(LogForward, return host::map(operands, [](float x) { return
 PLIMSOLL_ELEMENTWISE(ReciprocalForward, return host::map(operands, [](float x) { return 1.0F / x; });)
 PLIMSOLL_ELEMENTWISE(ReciprocalBackward, return host::map2(operands, [](float y, float dy) { return -dy * y * y; });)
 
-// In the mode that the processor is in: to the nearest, and to the even one of two.
+// In the processor's rounding mode: to nearest, ties to even.
 PLIMSOLL_ELEMENTWISE(RoundForward, return host::map(operands, [](float x) { return std::nearbyint(x); });)
 
 PLIMSOLL_ELEMENTWISE(SignForward, return host::map(operands, [](float x) {
@@ -49,9 +50,41 @@ PLIMSOLL_ELEMENTWISE(SinForward, return host::map(operands, [](float x) { return
 PLIMSOLL_ELEMENTWISE(SinBackward, return host::map2(operands, [](float x, float dy) { return dy * std::cos(x); });)
 
 PLIMSOLL_ELEMENTWISE(SqrtForward, return host::map(operands, [](float x) { return std::sqrt(x); });)
-PLIMSOLL_ELEMENTWISE(SqrtBackward, return host::map2(operands, [](float y, float dy) { return 0.5F * dy / y; });)
+// The slope at 0 is infinite. 0 is taken for it: the distance of a point to itself must not make all gradients NaN.
+PLIMSOLL_ELEMENTWISE(SqrtBackward, return host::map2(operands, [](float y, float dy) {
+                       return y == 0 ? 0.0F : 0.5F * dy / y;
+                     });)
 
-// Squares and cubes are most of them.
+PLIMSOLL_ELEMENTWISE(AcosForward, return host::map(operands, [](float x) { return std::acos(x); });)
+PLIMSOLL_ELEMENTWISE(AcosBackward, return host::map2(operands, [](float x, float dy) {
+                       return -dy / std::sqrt(1.0F - x * x);
+                     });)
+
+PLIMSOLL_ELEMENTWISE(AcoshForward, return host::map(operands, [](float x) { return std::acosh(x); });)
+PLIMSOLL_ELEMENTWISE(AcoshBackward, return host::map2(operands, [](float x, float dy) {
+                       return dy / std::sqrt((x - 1.0F) * (x + 1.0F));
+                     });)
+
+PLIMSOLL_ELEMENTWISE(AsinForward, return host::map(operands, [](float x) { return std::asin(x); });)
+PLIMSOLL_ELEMENTWISE(AsinBackward, return host::map2(operands, [](float x, float dy) {
+                       return dy / std::sqrt(1.0F - x * x);
+                     });)
+
+PLIMSOLL_ELEMENTWISE(AsinhForward, return host::map(operands, [](float x) { return std::asinh(x); });)
+PLIMSOLL_ELEMENTWISE(AsinhBackward, return host::map2(operands, [](float x, float dy) {
+                       return dy / std::sqrt(1.0F + x * x);
+                     });)
+
+PLIMSOLL_ELEMENTWISE(AtanhForward, return host::map(operands, [](float x) { return std::atanh(x); });)
+PLIMSOLL_ELEMENTWISE(AtanhBackward, return host::map2(operands, [](float x, float dy) { return dy / (1.0F - x * x); });)
+
+PLIMSOLL_ELEMENTWISE(CoshForward, return host::map(operands, [](float x) { return std::cosh(x); });)
+PLIMSOLL_ELEMENTWISE(CoshBackward, return host::map2(operands, [](float x, float dy) { return dy * std::sinh(x); });)
+
+PLIMSOLL_ELEMENTWISE(SinhForward, return host::map(operands, [](float x) { return std::sinh(x); });)
+PLIMSOLL_ELEMENTWISE(SinhBackward, return host::map2(operands, [](float x, float dy) { return dy * std::cosh(x); });)
+
+// Squares and cubes are the most common cases.
 PLIMSOLL_ELEMENTWISE(PowForward, {
   const float e = static_cast<float>(attrs.exponent);
   if (e == 2) return host::map(operands, [](float x) { return x * x; });
