@@ -122,7 +122,7 @@ int64_t JsonReader::integer(const Place& place, int64_t least, int64_t most, boo
   // Unsigned numbers of 2^63 and above would become negative in get<int64_t>().
   const bool too_large = place.json->is_number_unsigned() && place.json->get<uint64_t>() > static_cast<uint64_t>(kLargest);
   if (!place.json->is_number_integer() || too_large) {
-    complain(place, fmt::format("is {} when it should be a whole number", shown(*place.json)));
+    complain(place, fmt::format("is {} when it should be an integer", shown(*place.json)));
     return least;
   }
   const int64_t value = place.json->get<int64_t>();

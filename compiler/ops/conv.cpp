@@ -19,7 +19,7 @@ ConvAttrs attrs_of(const NodeView& node) {
 }
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs an input and weights");
+  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("requires an input and weights");
   const TensorType &x = node.input_type(0), &w = node.input_type(1);
   if (!has_window_rank(x)) return node.unsupported("only convolutions over one, two or three dimensions have kernels, input is " + to_string(x.dims));
   if (w.rank() != x.rank()) return node.invalid("weights " + to_string(w.dims) + " do not fit input " + to_string(x.dims));

@@ -14,7 +14,7 @@ Attributes attributes(const NodeView& node) { return to_attributes(PowAttrs{.exp
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(1)) return node.invalid("needs an exponent");
-  if (!node.constant_real(1)) return node.unsupported("the exponent is not a number known while compiling");
+  if (!node.constant_real(1)) return node.unsupported("the exponent is not a number known at compile time");
   return infer_same(node);
 }
 

@@ -205,17 +205,17 @@ TEST_CASE("what an unrolled network cannot be is refused by name") {
 
   Recurrent ragged("RNN", 1, {"x", "w", "r", "b", "lengths"});
   ragged.build.input("lengths", {"N"}, onnx::TensorProto::INT32);
-  CHECK_THAT(ragged.said(), Contains("5: node 'cell' (RNN): its sequences have lengths of their own (sequence_lens, input 4): pad them to 5 steps"));
+  CHECK_THAT(ragged.said(), Contains("5: node 'cell' (RNN): its sequences differ in length (sequence_lens, input 4): pad them to 5 steps"));
 
   Recurrent turned("RNN", 1);
   turned.build.graph().clear_input();
   turned.build.input("x", {"N", "5", "3"});
-  CHECK_THAT(turned.said(), Contains("5: node 'cell' (RNN): its steps would be the samples of the input [N,5,3]"));
+  CHECK_THAT(turned.said(), Contains("5: node 'cell' (RNN): the first dimension of its input [N,5,3] is steps, not the batch"));
 
   Recurrent endless("LSTM", 4);
   endless.build.graph().clear_input();
   endless.build.input("x", {"1000000000", "N", "3"});
-  CHECK_THAT(endless.said(), Contains("5: node 'cell' (LSTM): has 1,000,000,000 steps, each of which becomes nodes of its own: 16384 at most"));
+  CHECK_THAT(endless.said(), Contains("5: node 'cell' (LSTM): has 1,000,000,000 steps, which are unrolled; at most 16384 are supported"));
 
   Recurrent narrow("LSTM", 3);
   CHECK_THAT(narrow.said(), Contains("4: node 'cell' (LSTM): its W is [1,6,3] when it should be [1,8,3]"));
@@ -253,5 +253,5 @@ TEST_CASE("biases that the exporter merged are apart again") {
   const auto imported = build.import();
   REQUIRE(outcome(imported) == "ok");
   REQUIRE_FALSE(imported->notes.empty());
-  CHECK(imported->notes[0] == "the exporter had merged 1 weight with an equal one; it is a weight of its own again: 'onnx::LSTM_175'");
+  CHECK(imported->notes[0] == "the exporter merged 1 weight with an equal one; it is separated: 'onnx::LSTM_175'");
 }

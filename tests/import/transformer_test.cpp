@@ -24,7 +24,7 @@ ModelBuilder masked() {
   return build;
 }
 
-const std::string kNothingTrained = "nothing of the model is trained: it has no float32 initializer that a gradient would reach";
+const std::string kNothingTrained = "the model has nothing to train: no gradient reaches a float32 initializer";
 
 }  // namespace
 
@@ -125,7 +125,7 @@ TEST_CASE("what cannot be picked or filled is said, with the node") {
   build.output("y");
   const std::string said = outcome(build.import());
   CHECK(said.find("'beyond'") != std::string::npos);
-  CHECK(said.find("index 3 is outside of axis 1") != std::string::npos);
+  CHECK(said.find("index 3 is out of range for axis 1") != std::string::npos);
 
   ModelBuilder other;
   other.input("x", {"N", "3", "4"}).input("ids", {"N", "2"}, onnx::TensorProto::INT64);
@@ -153,7 +153,7 @@ TEST_CASE("what only replaces NaN is left out, with a note") {
   const Node* values = find_node(imported->network, "values");
   REQUIRE(values);
   CHECK(imported->network.values[values->inputs[0]].name == "p");
-  CHECK(imported->notes == std::vector<std::string>{"1 Where node that only replaces NaN is left out; NaN in training ends it, by name"});
+  CHECK(imported->notes == std::vector<std::string>{"1 Where node that only replaces NaN is removed; training stops at the first NaN and names its origin"});
   for (const auto& other : {guarded("p", "scores"), guarded("scores", "p")})
     CHECK(outcome(other).find("5: 1 operator of the model (opset 17) is not supported | IsNaN: 1 node, 'isnan'") == 0);
   // Softmax gives 0 there anyway. A trained value, or one with several elements, is not a constant number, so the
@@ -161,7 +161,7 @@ TEST_CASE("what only replaces NaN is left out, with a note") {
   for (const char* instead : {"w", "scores", "one"}) {
     const std::string said = outcome(guarded("p", "p", instead));
     CAPTURE(said);
-    CHECK(said.find(std::string("puts '") + instead + "' in the place of NaN") != std::string::npos);
+    CHECK(said.find(std::string("replaces NaN by '") + instead + "'") != std::string::npos);
     CHECK(said.find("'where'") != std::string::npos);
   }
 }

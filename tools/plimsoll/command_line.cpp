@@ -93,9 +93,9 @@ Status check_value(cl::Option& option, string_view value) {
   if (reads<long long>(option) || reads<int>(option)) {
     llvm::SmallVector<llvm::StringRef, 4> parts;
     text.split(parts, ',');
-    if (parts.size() > 1 && !(option.getMiscFlags() & cl::CommaSeparated)) return should_be("a whole number");
+    if (parts.size() > 1 && !(option.getMiscFlags() & cl::CommaSeparated)) return should_be("an integer");
     const bool too_large = !value.empty() && value.find_first_not_of("0123456789") == value.npos;
-    if (!std::all_of(parts.begin(), parts.end(), is_whole_number)) return should_be(too_large ? "a smaller number" : "a whole number");
+    if (!std::all_of(parts.begin(), parts.end(), is_whole_number)) return should_be(too_large ? "a smaller number" : "an integer");
     return {};
   }
   double number;

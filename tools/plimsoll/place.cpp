@@ -52,7 +52,7 @@ class PlaceCommand final : public Command {
     }
     if (capacity > 0 && solution.height > capacity)
       return Error{ExitCode::budget_infeasible,
-                   fmt::format("the best placement found needs {} when there are {}", solution.height, capacity)};
+                   fmt::format("the best placement found needs {}, more than the capacity of {}", solution.height, capacity)};
     return {};
   }
 

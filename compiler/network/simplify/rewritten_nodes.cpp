@@ -114,8 +114,8 @@ bool NetworkBuilder::leave_out_guard(const ModelNode& source) {
   }
   if (table_.dims(guarded))
     unsupported_.add_message(
-        fmt::format("{}: puts '{}' in the place of NaN, which is not known to be 0 while compiling; "
-                    "a Softmax puts 0 there itself",
+        fmt::format("{}: replaces NaN by '{}', which is not known to be 0 at compile time; Softmax itself yields 0 "
+                    "for masked rows",
                     describe(source), source.inputs[1]));
   give_up(source, false);
   return true;
@@ -145,8 +145,7 @@ Status NetworkBuilder::add_mask(const ModelNode& source, const RandomMask& mask)
   const auto drawn = drawn_mask(source, table_.dims(like), table_.known(probability), inputs_, masks_followed_);
   if (drawn) return infer(*drawn, op_Bernoulli);
   unsupported_.add_message(
-      fmt::format("{}: draws a random mask; its probability is no single number that is known while "
-                  "compiling",
+      fmt::format("{}: draws a random mask whose probability is not a single number known at compile time",
                   describe(source)));
   return give_up(source, false), Status{};
 }
