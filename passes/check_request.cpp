@@ -8,9 +8,9 @@ namespace plimsoll {
 
 Status check_request(const PlanRequest& request, Splits& splits) {
   if (request.batch < 1)
-    return Error{ExitCode::usage, fmt::format("batch is {} when it should be positive", request.batch)};
+    return Error{ExitCode::usage, fmt::format("batch is {}; expected at least 1", request.batch)};
   if (request.sub_batch < 0 || request.sub_batch > request.batch)
-    return Error{ExitCode::usage, fmt::format("sub-batch is {} when it should be between 1 and the batch of {}",
+    return Error{ExitCode::usage, fmt::format("sub-batch is {}; expected 1 to the batch of {}",
                                               request.sub_batch, request.batch)};
   const Task* const whole = splits.of_whole_batch();
   if (whole && (splits.graph().ranks > 1 || (request.sub_batch != 0 && request.sub_batch < request.batch)))

@@ -285,7 +285,7 @@ void check_steps(const Plan& plan, Verdict& verdict) {
       continue;
     }
     if (step.stream != stream_of(step.kind))
-      verdict.refuse(Rule::form, id, {}, fmt::format("{} is on stream {} when it should be on {}", verdict.name(id),
+      verdict.refuse(Rule::form, id, {}, fmt::format("{} is on stream {}; expected {}", verdict.name(id),
                                                      to_string(step.stream), to_string(stream_of(step.kind))));
     for (StepId wait : step.waits) {
       if (!plan.steps.contains(wait) || wait >= id)

@@ -254,7 +254,7 @@ class Memory {
     } else if (life.version != wanted) {
       const bool late = life.version > wanted;
       verdict_.refuse(Rule::current, id, tensor,
-                      fmt::format("{} {} {} {} {}: it holds {} of {} updates when it should hold {}", verdict_.name(id),
+                      fmt::format("{} {} {} {} {}: it holds {} of {} updates, expected {}", verdict_.name(id),
                                   verb(touch.access), verdict_.name(tensor), late ? "after the update by" : "before the update by",
                                   verdict_.name(updaters_[tensor][static_cast<size_t>(late ? wanted : life.version)]),
                                   life.version, all, wanted));

@@ -118,8 +118,8 @@ class Summary {
  private:
   void expect(const char* field, int64_t said, int64_t least, int64_t most) {
     if (said >= least && said <= most) return;
-    verdict_.refuse(Rule::summary, least == most ? fmt::format("{} is {} when it should be {}", field, said, least)
-                                                 : fmt::format("{} is {} when it should be from {} to {}", field, said,
+    verdict_.refuse(Rule::summary, least == most ? fmt::format("{} is {}; expected {}", field, said, least)
+                                                 : fmt::format("{} is {}; expected {} to {}", field, said,
                                                                least, most));
   }
 

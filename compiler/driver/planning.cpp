@@ -79,7 +79,7 @@ Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& me
   tell(model, notes, messages);
   if (purpose == PlanFor::report) model.file.reset();
   PLIMSOLL_ASSIGN(OpenedCosts opened, open_costs(asked, purpose, messages));
-  messages.detail(fmt::format("costs are {} of {}", opened.source, opened.device));
+  messages.detail(fmt::format("costs: {}, {}", opened.source, opened.device));
   std::optional<Plan> other;
   if (!asked.algorithms_of.empty()) {
     PLIMSOLL_ASSIGN(other, read_plan(asked.algorithms_of));

@@ -101,13 +101,13 @@ bool JsonReader::is_there(const Place& place, bool need) {
 
 bool JsonReader::is_array(const Place& place, bool need) {
   if (!is_there(place, need)) return false;
-  if (!place.json->is_array()) complain(place, fmt::format("is {} when it should be an array", shown(*place.json)));
+  if (!place.json->is_array()) complain(place, fmt::format("is {}; expected an array", shown(*place.json)));
   return place.json->is_array();
 }
 
 void JsonReader::object(const Place& place) {
   if (is_there(place, true) && !place.json->is_object())
-    complain(place, fmt::format("is {} when it should be an object", shown(*place.json)));
+    complain(place, fmt::format("is {}; expected an object", shown(*place.json)));
 }
 
 void JsonReader::schema(const Place& document, int64_t known) {
@@ -122,13 +122,13 @@ int64_t JsonReader::integer(const Place& place, int64_t least, int64_t most, boo
   // Unsigned numbers of 2^63 and above would become negative in get<int64_t>().
   const bool too_large = place.json->is_number_unsigned() && place.json->get<uint64_t>() > static_cast<uint64_t>(kLargest);
   if (!place.json->is_number_integer() || too_large) {
-    complain(place, fmt::format("is {} when it should be an integer", shown(*place.json)));
+    complain(place, fmt::format("is {}; expected an integer", shown(*place.json)));
     return least;
   }
   const int64_t value = place.json->get<int64_t>();
   if (value >= least && value <= most) return value;
-  complain(place, most == kLargest ? fmt::format("is {} when it should be at least {}", value, least)
-                                   : fmt::format("is {} when it should be from {} to {}", value, least, most));
+  complain(place, most == kLargest ? fmt::format("is {}; expected at least {}", value, least)
+                                   : fmt::format("is {}; expected {} to {}", value, least, most));
   return least;
 }
 
@@ -136,7 +136,7 @@ double JsonReader::number(const Place& object, const char* key, const char* unit
   const Place place = field(object, key);
   if (!is_there(place, need)) return 0;
   if (place.json->is_number()) return place.json->get<double>();
-  complain(place, fmt::format("is {} when it should be a number of {}", shown(*place.json), unit));
+  complain(place, fmt::format("is {}; expected a number of {}", shown(*place.json), unit));
   return 0;
 }
 
@@ -144,7 +144,7 @@ bool JsonReader::flag(const Place& object, const char* key, bool need) {
   const Place place = field(object, key);
   if (!is_there(place, need)) return false;
   if (place.json->is_boolean()) return place.json->get<bool>();
-  complain(place, fmt::format("is {} when it should be true or false", shown(*place.json)));
+  complain(place, fmt::format("is {}; expected true or false", shown(*place.json)));
   return false;
 }
 
@@ -152,7 +152,7 @@ std::string JsonReader::text(const Place& object, const char* key, bool need) {
   const Place place = field(object, key);
   if (!is_there(place, need)) return "";
   if (place.json->is_string()) return place.json->get<std::string>();
-  complain(place, fmt::format("is {} when it should be a string", shown(*place.json)));
+  complain(place, fmt::format("is {}; expected a string", shown(*place.json)));
   return "";
 }
 

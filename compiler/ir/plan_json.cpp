@@ -204,7 +204,7 @@ void read_lists(JsonReader& read, const Place& root, Plan& plan) {
     read.array(item, "in_place", false, [&](const Place& pair) {
       std::vector<TensorId> both;
       read.array(pair, true, [&](const Place& id) { both.push_back(TensorId(read.integer(id, 0, tensors - 1, true))); });
-      if (both.size() != 2) read.complain(pair, "should be a pair [read, written]");
+      if (both.size() != 2) read.complain(pair, "is not a pair [read, written]");
       else task.in_place.push_back({both[0], both[1]});
     });
     const Place fastest = JsonReader::field(item, "fastest");

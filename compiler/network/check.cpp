@@ -63,7 +63,7 @@ Status check_network(const Network& network) {
       // The loss at the end of a network is one number: [1] here, where a model that computes its own loss has [].
       const bool a_number = said.dims == Dims{{1}} && types[i].dims.empty();
       if (said.type != types[i].type || (said.dims != types[i].dims && !a_number))
-        return view.invalid(fmt::format("its output {} is {} when it should be {}", i, to_string(said), to_string(types[i])));
+        return view.invalid(fmt::format("its output {} is {}; expected {}", i, to_string(said), to_string(types[i])));
     }
   }
   return check_end(network);

@@ -44,7 +44,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
     if (node.input(i).constant) return node.unsupported("input " + std::to_string(i) + " is a constant");
     const TensorType& x = node.input_type(i);
     if (x.type != y.type)
-      return node.invalid("input " + std::to_string(i) + " is " + to_string(x) + ", and the output is " + to_string(y));
+      return node.invalid("input " + std::to_string(i) + " is " + to_string(x) + ", and input 0 is " + to_string(y));
     parts.push_back(x.dims);
   }
   PLIMSOLL_ASSIGN(y.dims, named(node, concatenated(parts, node.integer("axis", kAxis))));

@@ -56,7 +56,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
                         std::to_string(group) + " groups");
   const Dim channels{w.dims[1].value * group};
   if (node.has_input(2) && node.input_type(2).dims != Dims{channels})
-    return node.invalid("bias is " + to_string(node.input_type(2).dims) + " when it should be " +
+    return node.invalid("bias is " + to_string(node.input_type(2).dims) + "; expected " +
                         to_string(Dims{channels}));
   PLIMSOLL_ASSIGN(const Shape shape, shape_of(node));
   return std::vector{TensorType{x.type, image_dims(x.dims[0], channels, shape.spatial)}};

@@ -9,7 +9,7 @@ size_t elements_axis(const NodeView& node) { return axis_of(node, node.integer("
 Status check_elements(const NodeView& node, const TensorType& indices) {
   const TensorType& x = node.input_type(0);
   if (indices.type != DataType::i32 && indices.type != DataType::i64)
-    return node.invalid("indices are " + to_string(indices) + " when they should be integers");
+    return node.invalid("indices are " + to_string(indices) + "; expected integers");
   if (x.rank() == 0 || indices.rank() != x.rank()) return node.invalid("indices are " + to_string(indices) + " for an input of " + to_string(x));
   PLIMSOLL_ASSIGN(const size_t axis, axis_of(node, node.integer("axis", 0), x.rank()));
   if (x.dims[axis].batch || indices.dims[axis].batch) return node.unsupported("indexes the batch");

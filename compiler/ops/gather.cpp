@@ -84,7 +84,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
     PLIMSOLL_TRY(run_of(node, *known));
   } else {
     if (indices.type != DataType::i32 && indices.type != DataType::i64)
-      return node.invalid("indices are " + to_string(indices) + " when they should be integers");
+      return node.invalid("indices are " + to_string(indices) + "; expected integers");
     if (x.dims[axis].batch) return node.unsupported("indexes the batch");
     if (indices.depends_on_batch() && axis != 0)
       return node.unsupported("selects along axis " + std::to_string(axis) + "; with indices of each sample only axis 0 is supported");

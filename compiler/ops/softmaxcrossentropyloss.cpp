@@ -103,7 +103,7 @@ Result<std::vector<TensorType>> infer_class_loss(const NodeView& node) {
   const size_t axis = softmaxcrossentropyloss::axis_of_classes(node);
   if (scores.dims[axis].batch) return node.unsupported("the class axis of scores " + to_string(scores.dims) + " is the batch");
   if (labels.type != DataType::i32 && labels.type != DataType::i64)
-    return node.invalid("labels are " + to_string(labels) + " when they should be integers");
+    return node.invalid("labels are " + to_string(labels) + "; expected integers");
   Dims expected = scores.dims;
   expected.erase(expected.begin() + static_cast<int64_t>(axis));
   const bool one_pixel = std::all_of(expected.begin() + 1, expected.end(), [](const Dim& d) { return d == Dim{1}; });

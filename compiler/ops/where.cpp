@@ -48,7 +48,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   for (size_t i = 0; i < 3; ++i)
     if (!node.has_input(i)) return node.invalid("needs a condition and two operands");
   if (node.input_type(0).type != DataType::u8)
-    return node.unsupported("the condition is " + to_string(node.input_type(0)) + " when it should be boolean");
+    return node.unsupported("the condition is " + to_string(node.input_type(0)) + "; expected booleans");
   if (node.input_type(1).type != node.input_type(2).type)
     return node.invalid("its operands are " + to_string(node.input_type(1)) + " and " + to_string(node.input_type(2)) + ", of different types");
   for (size_t i = 1; i < 3; ++i) PLIMSOLL_TRY(check_number(node, i));

@@ -78,7 +78,7 @@ TEST_CASE("what is refused is told with names and numbers") {
   CHECK(verdict_after([](Plan& p) { p.steps[StepId(1)].workspace.offset = 0; }) ==
         "overlap: %w and the workspace of forward share bytes [0x0, 0x100), and %w keeps them through the whole run\n"
         "overlap: forward uses bytes [0x100, 0x200) for %x and for the workspace of forward at once\n"
-        "summary: arena_bytes is 1536 when it should be 1280\n");
+        "summary: arena_bytes is 1536; expected 1280\n");
   CHECK(verdict_after([](Plan& p) { p.budget_bytes = 1535; }) ==
         "bounds: the arena of 1536 bytes is above the budget of 1535\n");
   CHECK(verdict_after([](Plan& p) { p.residencies[2].last_step = 2; }) ==

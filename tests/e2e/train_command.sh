@@ -62,5 +62,5 @@ plimsoll cache | grep -q "trainers of .plimsoll train." || fail "the cache does 
 grep -q "stays: it is being made" cleared || { cat cleared; fail "what stays is not told"; }
 plimsoll cache --clear | grep -q "1 trainer of" || fail "the cache does not clear trainers"
 [[ $(trainers) -eq 0 ]] || fail "trainers are left after --clear"
-XDG_CACHE_HOME=/proc/none expect 7 plimsoll train "${plan[@]}" "${run[@]}"; says "cannot make"
+XDG_CACHE_HOME=/proc/none expect 7 plimsoll train "${plan[@]}" "${run[@]}"; says "cannot create"
 expect 8 env -u HOME -u XDG_CACHE_HOME "$(command -v plimsoll)" train "${plan[@]}" "${run[@]}"; says "--trainer DIR"

@@ -155,14 +155,14 @@ TEST_CASE("dimensions that are no dimensions") {
 TEST_CASE("data of another size or type than the shape says") {
   ModelBuilder shorter = small_model();
   shorter.graph().mutable_initializer(0)->mutable_raw_data()->resize(kWeightBytes - 2);
-  CHECK_THAT(outcome(shorter.import()), StartsWith("4: initializer 'w': f32[4,3,3,3] needs 432 bytes of data, it has 430"));
+  CHECK_THAT(outcome(shorter.import()), StartsWith("4: initializer 'w': f32[4,3,3,3] needs 432 bytes of data, but has 430"));
   ModelBuilder longer = small_model();
   longer.graph().mutable_initializer(0)->mutable_raw_data()->append("x");
   CHECK_THAT(outcome(longer.import()), StartsWith("4: initializer 'w'"));
   ModelBuilder typed = small_model();
   typed.graph().mutable_initializer(1)->clear_raw_data();
   for (int i = 0; i < 3; ++i) typed.graph().mutable_initializer(1)->add_float_data(1);
-  CHECK_THAT(outcome(typed.import()), StartsWith("4: initializer 'b': f32[4] needs 16 bytes of data, it has 12"));
+  CHECK_THAT(outcome(typed.import()), StartsWith("4: initializer 'b': f32[4] needs 16 bytes of data, but has 12"));
   ModelBuilder both = small_model();
   both.graph().mutable_initializer(1)->add_float_data(1);
   CHECK_THAT(outcome(both.import()), StartsWith("4: initializer 'b': has both"));
@@ -254,7 +254,7 @@ TEST_CASE("attributes of another type, and beyond all measure") {
     return outcome(build.import());
   };
   CHECK_THAT(with([](onnx::AttributeProto& pads) { pads.set_type(onnx::AttributeProto::STRING); }),
-             StartsWith("4: node 'conv' (Conv): attribute 'pads' is a string when it should be a list of integers"));
+             StartsWith("4: node 'conv' (Conv): attribute 'pads' is a string; expected a list of integers"));
   CHECK_THAT(with([](onnx::AttributeProto& pads) { pads.set_ints(2, int64_t{1} << 62); }),
              StartsWith("4: node 'conv' (Conv): 4611686018427387904 is too large for a stride, a dilation or padding"));
   for (const char* name : {"strides", "dilations"}) {

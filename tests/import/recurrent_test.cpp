@@ -113,7 +113,7 @@ TEST_CASE("states are read where they are given, and zeros are none") {
   CHECK_THAT(given.said(), Contains("Gemm 6") && Contains("Sigmoid 15"));
   Recurrent wrong("LSTM", 4, {"x", "w", "r", "b", "", "h0", "c0"});
   wrong.build.input("h0", {"1", "N", "3"}).input("c0", {"1", "N", "2"});
-  CHECK_THAT(wrong.said(), Contains("4: node 'cell' (LSTM): its initial_h is [1,N,3] when it should be [1,N,2]"));
+  CHECK_THAT(wrong.said(), Contains("4: node 'cell' (LSTM): its initial_h is [1,N,3]; expected [1,N,2]"));
 
   // As torch exports an omitted state: zeros of the batch's size, layer by layer.
   Recurrent zeros("RNN", 1, {"x", "w", "r", "b", "", "slice"});
@@ -218,7 +218,7 @@ TEST_CASE("what an unrolled network cannot be is refused by name") {
   CHECK_THAT(endless.said(), Contains("5: node 'cell' (LSTM): has 1,000,000,000 steps, which are unrolled; at most 16384 are supported"));
 
   Recurrent narrow("LSTM", 3);
-  CHECK_THAT(narrow.said(), Contains("4: node 'cell' (LSTM): its W is [1,6,3] when it should be [1,8,3]"));
+  CHECK_THAT(narrow.said(), Contains("4: node 'cell' (LSTM): its W is [1,6,3]; expected [1,8,3]"));
 }
 
 TEST_CASE("a state of one number for every sample, in a loop that was written out, is stretched to them") {

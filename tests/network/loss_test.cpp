@@ -374,7 +374,7 @@ TEST_CASE("a weight behind an operator without a gradient is refused, with both 
   REQUIRE(!graph.ok());
   CHECK(graph.error().code == ExitCode::unsupported);
   REQUIRE(graph.error().notes.size() == 1);
-  CHECK(graph.error().notes[0] == "node 'draw' (Bernoulli) has no gradient, needed by parameter 'p'");
+  CHECK(graph.error().notes[0] == "node 'draw' (Bernoulli) has no gradient; parameter 'p' needs it");
 }
 
 TEST_CASE("scores need a dimension of classes") {

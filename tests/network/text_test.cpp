@@ -73,7 +73,7 @@ TEST_CASE("a network of a text is checked before a pass sees it") {
   };
   using Catch::Matchers::Contains;
   CHECK(error("value %y intermediate f32[N,3]\nnode n MatMul opset=13 read %x %w write %y\n") == "");
-  CHECK_THAT(error("value %y intermediate f32[N,4]\nnode n MatMul opset=13 read %x %w write %y\n"), Contains("f32[N,4] when it should be f32[N,3]"));
+  CHECK_THAT(error("value %y intermediate f32[N,4]\nnode n MatMul opset=13 read %x %w write %y\n"), Contains("f32[N,4]; expected f32[N,3]"));
   CHECK_THAT(error("value %y intermediate f32[N,3]\nnode n MatMul opset=13 read %x write %y\n"), Contains("input 1 is missing"));
   CHECK_THAT(error("value %y intermediate f32[N,3]\nnode n MatMul opset=2147483648 read %x %w write %y\n"), Contains("at most 2147483647"));
   CHECK_THAT(error("value %y intermediate f32[N,3]\nnode n Matmul opset=13 read %x %w write %y\n"), Contains("unknown operator"));

@@ -89,7 +89,7 @@ Error with_suggestion(Error error, const cl::Option& option, string_view value, 
 Status check_value(cl::Option& option, string_view value) {
   const std::string name = with_dashes(option.ArgStr.str());
   const llvm::StringRef text(value.data(), value.size());
-  const auto should_be = [&](const std::string& what) { return wrong(fmt::format("{} is '{}' when it should be {}", name, value, what)); };
+  const auto should_be = [&](const std::string& what) { return wrong(fmt::format("{} is '{}'; expected {}", name, value, what)); };
   if (reads<long long>(option) || reads<int>(option)) {
     llvm::SmallVector<llvm::StringRef, 4> parts;
     text.split(parts, ',');

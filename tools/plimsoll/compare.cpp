@@ -40,7 +40,7 @@ class CompareCommand final : public Command {
     for (const std::string& text : budgets_) {
       PLIMSOLL_ASSIGN(const SizeSpec size, parse_size("--budget", text));
       if (size.kind == SizeSpec::Kind::bytes && size.bytes < 1)
-        return Error{ExitCode::usage, "--budget is 0 when it should be at least a byte"};
+        return Error{ExitCode::usage, "--budget is 0; expected at least 1 byte"};
       sizes.push_back(size);
     }
     PLIMSOLL_ASSIGN(const PlanningRequest asked, request_of(options_));

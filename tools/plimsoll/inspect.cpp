@@ -108,7 +108,7 @@ class InspectCommand final : public Command {
   }
 
   Status inspect_model() const {
-    if (batch_ < 1) return Error{ExitCode::usage, "--batch should be at least 1"};
+    if (batch_ < 1) return Error{ExitCode::usage, "--batch is less than 1"};
     PLIMSOLL_ASSIGN(const auto dims, sizes_by_name(dims_));
     PLIMSOLL_ASSIGN(ImportedModel model, import_onnx(what_, {.batch = batch_, .dims = dims}));
     if (!patterns_.output.empty()) {

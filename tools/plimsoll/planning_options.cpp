@@ -275,7 +275,7 @@ Result<PlanningRequest> request_of(const PlanningOptions& options) {
 Result<OnePlanRequest> request_of(const OnePlanOptions& options) {
   PLIMSOLL_ASSIGN(const std::optional<SizeSpec> budget, size_given("--budget", options.budget));
   PLIMSOLL_ASSIGN(const std::optional<int64_t> what_if,
-                  bytes_given("--what-if", options.what_if, fmt::format("--what-if is '{}' when it should be so many bytes more, for example 256MiB",
+                  bytes_given("--what-if", options.what_if, fmt::format("--what-if is '{}'; expected a number of bytes, for example 256MiB",
                                                                         options.what_if.getValue())));
   PLIMSOLL_ASSIGN(const std::optional<int64_t> process_budget,
                   bytes_given("--process-budget", options.process_budget, "--process-budget takes bytes: 12GiB"));

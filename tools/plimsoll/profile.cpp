@@ -36,7 +36,7 @@ class ProfileCommand final : public Command {
     const Console console(options_.quiet, options_.verbose);
     for (const long long samples : sub_batches_)
       if (samples < 1 || samples > options_.batch)
-        return Error{ExitCode::usage, fmt::format("--sub-batch is {} when it should be between 1 and the batch, {}", samples,
+        return Error{ExitCode::usage, fmt::format("--sub-batch is {}; expected 1 to the batch, {}", samples,
                                                   options_.batch.getValue())};
     PLIMSOLL_ASSIGN(const ModelRequest request, request_of(options_));
     PLIMSOLL_ASSIGN(const std::vector<TaskGraph> graphs, load_graphs(request, console.messages()));

@@ -52,7 +52,7 @@ Status check_attributes(const Model& model, int64_t opset) {
       const AttributeRule* rule = find_rule(*op, attribute.name, opset);
       if (!rule) return invalid(fmt::format("it has no attribute '{}' in opset {} of ONNX", attribute.name, opset));
       if (rule->kind != AttributeKind::any && kind_of(attribute) != rule->kind)
-        return invalid(fmt::format("attribute '{}' is {} when it should be {}", attribute.name, in_words(kind_of(attribute)),
+        return invalid(fmt::format("attribute '{}' is {}; expected {}", attribute.name, in_words(kind_of(attribute)),
                                    in_words(rule->kind)));
       if (!rule->words.empty() && std::find(rule->words.begin(), rule->words.end(), attribute.text()) == rule->words.end())
         return invalid(fmt::format("attribute '{}' is '{}'; ONNX allows {}", attribute.name, attribute.text(),

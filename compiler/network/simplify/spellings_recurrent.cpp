@@ -135,7 +135,7 @@ class Unrolled {
     if (w_.input(i).empty()) return {};
     const Dims* dims = w_.dims(i);
     if (!dims || *dims != wanted)
-      return w_.invalid(fmt::format("its {} is {} when it should be {}", name, dims ? to_string(*dims) : "unknown", to_string(wanted)));
+      return w_.invalid(fmt::format("its {} is {}; expected {}", name, dims ? to_string(*dims) : "unknown", to_string(wanted)));
     return {};
   }
 
