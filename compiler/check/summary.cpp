@@ -135,7 +135,7 @@ class Summary {
     const Live& peak = live[static_cast<size_t>(said.peak_step)];
     if (peak.bytes != most)
       verdict_.refuse(Rule::summary, StepId(said.peak_step), {},
-                      fmt::format("peak_step is {}, where {} bytes are live, when {} are elsewhere", said.peak_step,
+                      fmt::format("peak_step is {}, where {} bytes are live, but {} are live elsewhere", said.peak_step,
                                   peak.bytes, most));
     expect("peak_live_tensors", said.peak_live_tensors, peak.tensors, peak.tensors);
   }

@@ -37,11 +37,11 @@ std::string stumble(std::string_view text, size_t at) {
   const std::string_view before = text.substr(0, at);
   const size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
   const auto line = std::count(before.begin(), before.end(), '\n') + 1;
-  std::string what = "it ends there; was it cut short?";
+  std::string what = "it ends there; is it truncated?";
   if (at < text.size()) {
     const auto c = static_cast<unsigned char>(text[at]);
-    what = c >= ' ' && c < 0x7f ? fmt::format("'{}' cannot stand there", static_cast<char>(c))
-                                : fmt::format("byte 0x{:02x} cannot stand there", c);
+    what = c >= ' ' && c < 0x7f ? fmt::format("unexpected '{}'", static_cast<char>(c))
+                                : fmt::format("unexpected byte 0x{:02x}", c);
   }
   return fmt::format("line {}, column {}: {}", line, at - line_begin + 1, what);
 }
@@ -73,9 +73,9 @@ Json JsonReader::parse(std::string_view text) {
   try {
     return parse_json(text);
   } catch (const Json::parse_error& failure) {
-    fail("is no JSON: " + stumble(text, failure.byte == 0 ? 0 : failure.byte - 1));
+    fail("is not JSON: " + stumble(text, failure.byte == 0 ? 0 : failure.byte - 1));
   } catch (const Json::exception&) {
-    fail("holds a number that no type can");
+    fail("contains a number outside the range of every type");
   }
   return {};
 }
@@ -113,7 +113,7 @@ void JsonReader::object(const Place& place) {
 void JsonReader::schema(const Place& document, int64_t known) {
   const int64_t found = integer(document, "schema", 0, std::numeric_limits<int32_t>::max());
   if (found != known)
-    complain(field(document, "schema"), fmt::format("is {} when this reader knows {} only; use the plimsoll that wrote it", found, known));
+    complain(field(document, "schema"), fmt::format("is {}, but only {} is supported; use the version of plimsoll that wrote it", found, known));
 }
 
 int64_t JsonReader::integer(const Place& place, int64_t least, int64_t most, bool need) {

@@ -39,7 +39,7 @@ expect 3 plimsoll plan net.onnx --batch 8 --costs nowhere.json;         says "no
 echo '{"schema": 2}' >other.json
 expect 3 plimsoll plan net.onnx --batch 8 --costs other.json;           says "other.json: profile.json: schema is 2"; says "plimsoll profile"
 head -c 300 P.json >short.json
-expect 3 plimsoll plan net.onnx --batch 8 --costs short.json;           says "short.json: profile.json: is no JSON: line "
+expect 3 plimsoll plan net.onnx --batch 8 --costs short.json;           says "short.json: profile.json: is not JSON: line "
 expect 2 plimsoll profile net.onnx --batch 8 --sub-batch 9 -o P.json;   says "sub-batch"
 
 # Disturbed measurements are marked, reported, and repeated the next time. Undisturbed ones are kept until the user

@@ -542,9 +542,9 @@ TEST_CASE("what is wrong in a profile is told with its place") {
     return complaint(text.replace(text.find(from), from.size(), to));
   };
   REQUIRE(parse_profile(good).ok());
-  CHECK(complaint("{") == "profile.json: is no JSON: line 1, column 2: it ends there; was it cut short?");
+  CHECK(complaint("{") == "profile.json: is not JSON: line 1, column 2: it ends there; is it truncated?");
   CHECK(complaint("[]") == "profile.json: is an array; expected an object");
-  CHECK(complaint("{\"schema\": 2}") == "profile.json: schema is 2 when this reader knows 1 only; use the plimsoll that wrote it");
+  CHECK(complaint("{\"schema\": 2}") == "profile.json: schema is 2, but only 1 is supported; use the version of plimsoll that wrote it");
   CHECK(complaint("{\"schema\": 1}") == "profile.json: device is missing");
   CHECK(broken("\"workspace_bytes\":64", "\"workspace_bytes\":-1") ==
         "profile.json: tasks[0].algorithms[0].workspace_bytes is -1; expected at least 0");

@@ -114,14 +114,14 @@ TEST_CASE("what is wrong in plan.json is told with its place") {
   CHECK(broken("\"waits\":[1]", "\"waits\":[2]") == "plan.json: steps[2].waits[0] is 2; expected 0 to 1");
   CHECK(broken("\"waits\":[1]", "\"waits\":[1.5]") == "plan.json: steps[2].waits[0] is 1.5; expected an integer");
   CHECK(broken("\"schema\": 1", "\"schema\": 2") ==
-        "plan.json: schema is 2 when this reader knows 1 only; use the plimsoll that wrote it");
+        "plan.json: schema is 2, but only 1 is supported; use the version of plimsoll that wrote it");
   CHECK(broken("\"home_offset\":512", "\"home_offset\":-1") == "plan.json: tensors[3].home_offset is -1; expected at least 0");
-  CHECK(broken("\"home_offset\":512", "\"home_offset\":9223372036854775807") == "plan.json: tensors[3].home_offset ends beyond 63 bits");
+  CHECK(broken("\"home_offset\":512", "\"home_offset\":9223372036854775807") == "plan.json: tensors[3].home_offset ends above 2^63");
   CHECK(broken("\"bytes\":512", "\"bytes\":-1") == "plan.json: tensors[2].bytes is -1; expected at least 0");
   CHECK(broken("\"bytes\":512", "\"bytes\":18446744073709551615") ==
         "plan.json: tensors[2].bytes is 18446744073709551615; expected an integer");
   CHECK(broken("\"offset\":256,\"bytes\":512", "\"offset\":9223372036854775807,\"bytes\":512") ==
-        "plan.json: residencies[2] ends beyond 63 bits");
+        "plan.json: residencies[2] ends above 2^63");
   CHECK(broken("\"kind\":\"load\"", "\"kind\":\"leap\"") ==
         "plan.json: steps[0].kind is 'leap'; expected one of compute, offload, prefetch, load, reduce");
   CHECK(broken("[[0,2]]", "[[0]]") == "plan.json: tasks[0].in_place[0] is not a pair [read, written]");
@@ -131,10 +131,10 @@ TEST_CASE("what is wrong in plan.json is told with its place") {
   CHECK(broken("\"workspace_bytes\":200", "\"workspace_bytes\":-200") == "plan.json: tasks[0].needs[0].workspace_bytes is -200; expected at least 0");
   CHECK(complaint("{\"schema\": 1}") == "plan.json: model is missing");
   CHECK(complaint("[]") == "plan.json: is an array; expected an object");
-  CHECK(complaint("{\"schema\"") == "plan.json: is no JSON: line 1, column 10: it ends there; was it cut short?");
-  CHECK(complaint("{\n \"schema\": 1,\n model") == "plan.json: is no JSON: line 3, column 2: 'm' cannot stand there");
-  CHECK(complaint("{\"schema\": \xff}") == "plan.json: is no JSON: line 1, column 12: byte 0xff cannot stand there");
-  CHECK(complaint(" \n") == "plan.json: is no JSON: it is empty");
+  CHECK(complaint("{\"schema\"") == "plan.json: is not JSON: line 1, column 10: it ends there; is it truncated?");
+  CHECK(complaint("{\n \"schema\": 1,\n model") == "plan.json: is not JSON: line 3, column 2: unexpected 'm'");
+  CHECK(complaint("{\"schema\": \xff}") == "plan.json: is not JSON: line 1, column 12: unexpected byte 0xff");
+  CHECK(complaint(" \n") == "plan.json: is not JSON: it is empty");
 }
 
 TEST_CASE("hostile JSON is an error and nothing worse") {

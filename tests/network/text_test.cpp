@@ -18,7 +18,7 @@ namespace {
 Layout layout_named(const std::string& name) {
   for (size_t i = 0; i < kLayoutNames.size(); ++i)
     if (kLayoutNames[i] == name) return static_cast<Layout>(i);
-  FAIL("'" << name << "' is no layout");
+  FAIL("'" << name << "' is not a layout");
   return Layout::plain;
 }
 

@@ -122,7 +122,7 @@ TEST_CASE("what is no trace of this plan is refused with the reason") {
     CHECK(measured.error().code == ExitCode::invalid_model);
     return measured.error().message;
   };
-  CHECK(complaint("{") == "trace: is no JSON: line 1, column 2: it ends there; was it cut short?");
+  CHECK(complaint("{") == "trace: is not JSON: line 1, column 2: it ends there; is it truncated?");
   CHECK(complaint("{}") == "trace: there are no traceEvents");
   CHECK(complaint("{\"traceEvents\":3}") == "trace: traceEvents is not a list");
   CHECK(complaint("[{\"ph\":\"X\"}, 7]").find("no slice has args.step") != std::string::npos);
