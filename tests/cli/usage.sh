@@ -40,12 +40,12 @@ expect 2 plimsoll plan net.onnx --batch 4 --jobs 0;                   says "--jo
 expect 2 plimsoll plan net.onnx --batch 4 --momentum nine;            says "--momentum is 'nine'; expected a number"
 expect 2 plimsoll plan net.onnx --batch 4 --optimizer rmsprop;        says "; expected one of sgd, momentum, adam, adamw, lamb, lion"
 expect 2 plimsoll plan net.onnx --batch 4 --checkpoint ck;            says 'of `plimsoll plan`; export has it'
-expect 2 plimsoll plan net.onnx --batch 4 -o '';                      says "-o is given nothing"
-expect 2 plimsoll plan '' --batch 4;                                  says "MODEL.onnx is given nothing"
+expect 2 plimsoll plan net.onnx --batch 4 -o '';                      says "-o is empty"
+expect 2 plimsoll plan '' --batch 4;                                  says "MODEL.onnx is empty"
 expect 2 plimsoll plan --batch 4;                                     says "MODEL.onnx is missing"
-expect 2 plimsoll plan net.onnx --batch 4 second.onnx;                says "'second.onnx' is one too many"
-expect 2 plimsoll plan -- net.onnx --batch 4;                         says "'--batch' is one too many"
-expect 2 plimsoll plan net.onnx --batch 4 -;                          says "'-' is one too many"
+expect 2 plimsoll plan net.onnx --batch 4 second.onnx;                says "unexpected argument 'second.onnx'"
+expect 2 plimsoll plan -- net.onnx --batch 4;                         says "unexpected argument '--batch'"
+expect 2 plimsoll plan net.onnx --batch 4 -;                          says "unexpected argument '-'"
 expect 2 plimsoll plan net.onnx --batch $'\xff';                      says "expected an integer"
 # No number overflows or is taken for another number.
 for option in batch sub-batch threads jobs effort ranks; do
@@ -71,7 +71,7 @@ done
 [[ ! -e none.json && ! -e none.onnx ]] || fail "a refused number left a file behind"
 expect 2 plimsoll inspect;                                            says "MODEL.onnx is missing"
 expect 2 plimsoll inspect net.onnx --csv=colours;                     says "--csv is 'colours'; expected one of "
-expect 2 plimsoll compile net.onnx --batch 4;                         says "-o DIR is needed"
+expect 2 plimsoll compile net.onnx --batch 4;                         says "-o DIR is required"
 expect 2 plimsoll profile net.onnx --batch 4 --sub-batch 4,x -o p;    says "--sub-batch is '4,x'; expected"
 expect 2 plimsoll --batch 4 plan net.onnx;                            says "a subcommand comes first"
 expect 3 plimsoll plan $'n\xff.onnx' --batch 4;                       says "cannot read model"

@@ -9,7 +9,7 @@ run=(--data npy:x.npy,y.npy --no-shuffle --epochs 2 --lr 0.05)
 trainers() { find cache/plimsoll/trainers -mindepth 1 -maxdepth 1 -type d 2>/dev/null | wc -l; }
 
 # Before anything is made: missing arguments and missing files.
-expect 2 plimsoll train "${plan[@]}";                              says "--data SOURCE is needed"
+expect 2 plimsoll train "${plan[@]}";                              says "--data SOURCE is required"
 expect 2 plimsoll train "${plan[@]}" "${run[@]}" --epoch 3;        says "Did you mean '--epochs'?"
 expect 2 plimsoll train "${plan[@]}" "${run[@]}" --batchsize 3;    says "Did you mean '--batch'?"
 expect 0 plimsoll train "${plan[@]}" "${run[@]}" --dry-run
