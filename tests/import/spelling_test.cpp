@@ -201,7 +201,7 @@ TEST_CASE("computed numbers pick from a table along several axes as along one") 
   CHECK(said({"N", "7", "1"}, {4, 5}) == "Slice Squeeze Gather [N,7,5]");
   CHECK(said({"N", "2"}, {3, 4, 5}) ==
         "Slice Squeeze Add Less Where Slice Squeeze Add Less Where Mul Add Reshape Gather [N,5]");
-  CHECK_THAT(said({"N", "3"}, {3, 4}), Contains("4: node 'node' (GatherND): picks along 3 axes of [3,4]"));
+  CHECK_THAT(said({"N", "3"}, {3, 4}), Contains("4: node 'node' (GatherND): indexes 3 axes of [3,4]"));
 }
 
 TEST_CASE("EyeLike is a constant, and a power of whole numbers is one") {

@@ -164,10 +164,10 @@ Result<Nodes> gather_nd_computed(Writer& w) {
   const Dims *indices = w.dims(1), &x = w.x();
   if (!indices || indices->empty() || indices->back().batch) return w.unsupported("how many numbers pick is not known");
   if (w.element(1) != ElementType::i64) return w.unsupported("its indices are not i64");
-  if (w.integer("batch_dims", 0) != 0) return w.unsupported("picks for each of a batch (batch_dims) by itself");
+  if (w.integer("batch_dims", 0) != 0) return w.unsupported("batch_dims above 0 is not supported");
   const int64_t rank = static_cast<int64_t>(indices->size()), depth = indices->back().value;
   if (depth < 1 || depth > static_cast<int64_t>(x.size()))
-    return w.invalid(fmt::format("picks along {} axes of {}", depth, to_string(x)));
+    return w.invalid(fmt::format("indexes {} axes of {}", depth, to_string(x)));
   Ints shape = {1};
   for (size_t i = 0; i < x.size(); ++i) {
     if (x[i].batch) return w.unsupported("picks from samples by computed numbers");
@@ -214,7 +214,7 @@ Result<Nodes> gather_nd(Writer& w) {
   const bool alike = indices && indices->alike_for_each_sample() && !indices->splat();
   if (!indices || indices->real() || (indices->depends_on_batch() && !alike) || indices->dims.empty())
     return unsupported("its indices are not known at compile time");
-  if (w.integer("batch_dims", 0) != 0) return unsupported("batch_dims above 0");
+  if (w.integer("batch_dims", 0) != 0) return unsupported("batch_dims above 0 is not supported");
   const size_t depth = static_cast<size_t>(indices->dims.back().value);
   if (depth < 1 || depth > w.x().size()) return w.invalid(fmt::format("indexes {} axes of {}", depth, to_string(w.x())));
   int64_t rows = 1;

@@ -13,7 +13,7 @@ Result<Ints> axes_of(const Writer& w) {
   const int64_t rank = static_cast<int64_t>(w.x().size());
   Ints axes;
   const KnownValue* const known = w.known(1);
-  if (!w.input(1).empty() && (!known || known->real())) return w.unsupported("its axes are not known while compiling");
+  if (!w.input(1).empty() && (!known || known->real())) return w.unsupported("its axes are not known at compile time");
   if (known)
     for (int64_t i = 0; i < known->elements().value_or(0); ++i)
       axes.push_back(known->integer(static_cast<size_t>(i)).value);
