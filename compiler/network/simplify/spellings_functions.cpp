@@ -48,7 +48,7 @@ Result<Nodes> triangle(Writer& w) {
   const Dims& x = w.x();
   if (x.size() < 2) return w.invalid("its input is " + to_string(x) + ", not matrices");
   const Dim rows = x[x.size() - 2], columns = x.back();
-  if (rows.batch || columns.batch) return w.unsupported("takes rows and columns from the batch");
+  if (rows.batch || columns.batch) return w.unsupported("its rows or columns are the batch");
   if (rows.value * columns.value > kKnownLimit) return w.unsupported("a mask of " + to_string(x) + " is too large");
   const KnownValue* const known = w.known(1);
   if (!w.input(1).empty() && (!known || known->real() || known->elements() != 1 || known->depends_on_batch()))

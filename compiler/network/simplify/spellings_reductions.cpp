@@ -26,7 +26,7 @@ Result<Ints> axes_of(const Writer& w) {
   for (int64_t& axis : axes) {
     if (axis < -rank || axis >= rank) return w.invalid(fmt::format("axis {} of {}", axis, to_string(w.x())));
     if (axis < 0) axis += rank;
-    if (w.x()[static_cast<size_t>(axis)].batch) return w.unsupported("reduces whole numbers of different samples");
+    if (w.x()[static_cast<size_t>(axis)].batch) return w.unsupported("reduces integers across samples");
   }
   return axes;
 }
