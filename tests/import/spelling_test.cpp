@@ -116,7 +116,7 @@ TEST_CASE("whole numbers are added up by CumSum") {
   };
   CHECK(said({-1}, 1) == "CumSum Slice Cast [N,4,1]");
   CHECK(said({1, 2}, 0) == "CumSum Slice CumSum Slice Squeeze Cast [N]");
-  CHECK_THAT(said({0}, 1), Contains("node 'node' (ReduceSum): reduces whole numbers of different samples"));
+  CHECK_THAT(said({0}, 1), Contains("node 'node' (ReduceSum): reduces integers across samples"));
 
   Spelled computed;
   computed.build.input("x", {"4", "9"}, onnx::TensorProto::INT64).input("axes", {"N"}, onnx::TensorProto::INT64);
@@ -136,7 +136,7 @@ TEST_CASE("the largest of whole numbers is the larger of two halves, again and a
   CHECK(said("ReduceMax", {-1}, 1) == "Slice Slice Max Slice Slice Max Slice Slice Max Cast [N,1,1]");
   CHECK(said("ReduceMin", {1, 2}, 0) == "Slice Slice Min Slice Slice Min Slice Slice Min Squeeze Cast [N]");
   CHECK(said("ReduceMin", {1}, 1) == "Identity Cast [N,1,5]");
-  CHECK_THAT(said("ReduceMax", {0}, 1), Contains("node 'node' (ReduceMax): reduces whole numbers of different samples"));
+  CHECK_THAT(said("ReduceMax", {0}, 1), Contains("node 'node' (ReduceMax): reduces integers across samples"));
 }
 
 TEST_CASE("a learned exponent or bound is a parameter, and a number of the code is a constant") {
