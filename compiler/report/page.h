@@ -1,5 +1,5 @@
-// Self-contained pages: styles, scripts and data in one file that asks nothing of the network. The sources of styles and
-// scripts are compiler/report/html/, built into the compiler.
+// Self-contained pages: styles, scripts and data in one file that asks nothing of the network. Their sources are built into
+// the compiler: those of compiler/report/html/, and those of runtime/train/page/, which trainers share.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace plimsoll {
 struct PageParts {
   std::string title = {};
   std::string body = {};  // HTML
-  std::vector<std::string_view> styles = {};   // names below compiler/report/html/, in order
+  std::vector<std::string_view> styles = {};   // names of sources, in order
   std::vector<std::string_view> scripts = {};  // likewise; one scope, in order
   std::string data = {};  // as pack() gives it, in the element "data"; empty: none
 };
 std::string assemble_page(const PageParts& parts);
 
-// A source of compiler/report/html/.
+// A source by its file's name.
 std::string_view page_source(std::string_view name);
 
 // Deflated (as zlib has it) and in base64: what the pages' unpack() reads.

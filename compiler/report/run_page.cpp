@@ -134,7 +134,7 @@ std::string run_page(const std::vector<TrainingRun>& runs) {
   return assemble_page({.title = title,
                         .body = page_header(title, html_escaped(verdict_of_runs(runs)), "") + std::string(page_source("runs.html")),
                         .styles = {"page.css", "runs.css"},
-                        .scripts = {"data.js", "page.js", "runs.js"},
+                        .scripts = {"units.js", "page.js", "runs.js"},
                         .data = pack("{\"runs\":[" + data + "]}")});
 }
 

@@ -36,20 +36,41 @@ function roundTicks(from, to, wanted, bytes) {
 }
 
 class Runs {
-  constructor(runs) {
+  constructor({ runs, by = "plimsoll runs --html" }) {
     this.runs = runs;
     this.hidden = new Set();
     this.axis = "iteration";
     this.log = false;
     this.smoothing = 0.6;
     this.cross = null;
+    this.restore();
     this.charts = CHARTS.filter((chart) => runs.some((run) => run[chart.key].some((value) => value !== null)));
     byId("charts").innerHTML = this.charts.map((chart, i) => `<section class="plot" style="margin:0"><h2>${chart.title}<span>${this.note(chart)}</span></h2><svg id="plot-${i}" height="210" role="img" aria-label="${chart.title}"></svg><div class="said" id="said-${i}"></div></section>`).join("");
     byId("runs").innerHTML = runs.map((run, i) => `<button data-run="${i}"><i style="border-color:${this.colour(i)}"></i>${escaped(run.name)}</button>`).join("");
     const averaged = runs.filter((run) => run.averaged > 1);
-    byId("footer").textContent = (averaged.length ? `Of ${averaged.map((run) => `${run.name} every ${run.averaged} neighbouring iterations`).join(", of ")} are averaged. ` : "") + "Made by plimsoll runs --html.";
+    byId("footer").textContent = (averaged.length ? `Of ${averaged.map((run) => `${run.name} every ${run.averaged} neighbouring iterations`).join(", of ")} are averaged. ` : "") + `Made by ${by}.`;
+    if (!this.charts.length) byId("charts").innerHTML = "<p>There is no iteration yet.</p>";
     this.listen();
     this.draw();
+  }
+  // What is shown, in the page's address: a link leads to it, and it outlasts a reload.
+  restore() {
+    const view = new URLSearchParams(location.hash.slice(1));
+    if (view.get("axis") === "time") this.axis = "elapsed";
+    this.log = view.get("loss") === "log";
+    const smoothing = Number(view.get("smoothing") ?? this.smoothing);
+    if (smoothing >= 0 && smoothing < 1) this.smoothing = smoothing;
+    for (const name of view.getAll("hide")) this.runs.forEach((run, i) => { if (run.name === name) this.hidden.add(i); });
+    byId("smoothing").value = this.smoothing;
+  }
+  keep() {
+    const view = new URLSearchParams();
+    if (this.axis === "elapsed") view.set("axis", "time");
+    if (this.log) view.set("loss", "log");
+    if (this.smoothing !== 0.6) view.set("smoothing", this.smoothing);
+    for (const i of this.hidden) view.append("hide", this.runs[i].name);
+    const text = view.toString();
+    if (text !== location.hash.slice(1)) history.replaceState(null, "", text ? "#" + text : location.pathname + location.search);
   }
   colour(i) { return `var(${RUN_COLOURS[i % RUN_COLOURS.length]})`; }
   note(chart) {
@@ -62,6 +83,8 @@ class Runs {
     for (const button of byId("runs").children) button.setAttribute("aria-pressed", !this.hidden.has(Number(button.dataset.run)));
     this.charts.forEach((chart, i) => this.drawChart(chart, i));
     this.say();
+    clearTimeout(this.keeping);  // browsers limit how often an address may change
+    this.keeping = setTimeout(() => this.keep(), 200);
   }
 
   drawChart(chart, i) {
@@ -184,7 +207,9 @@ class Runs {
 }
 
 unpack(document.getElementById("data").textContent).then((data) => {
-  window.page = new Runs(data.runs);
+  window.page = new Runs(data);
+  // A trainer writes its page again while it runs.
+  if (data.running) setTimeout(() => location.reload(), 20000);
 }).catch((error) => {
   document.getElementById("charts").textContent = "This browser cannot open the report: " + error.message;
   console.error(error);
