@@ -28,6 +28,9 @@ void Console::error(const Error& error) const {
     tagged("error", "1;31", error.message);
   }
   for (const std::string& note : error.notes) tagged("note", "1;36", note);
+  if (verbose_)
+    for (const std::string& detail : error.details) tagged("note", "1;36", detail);
+  else if (!error.details.empty()) tagged("note", "1;36", "-v lists what is live at the peak");
 }
 
 void Console::warning(std::string_view text) const { tagged("warning", "1;33", text); }

@@ -101,7 +101,7 @@ int run(int argc, char** argv) {
     command->invocation = "plimsoll " + for_shell({argv + 1, argv + argc});
     const Status status = command->run();
     if (status.ok()) return 0;
-    console.error(status.error());
+    Console(false, std::ranges::count(given, "-v") > 0).error(status.error());
     return static_cast<int>(status.error().code);
   }
   return static_cast<int>(ExitCode::usage);

@@ -6,6 +6,9 @@ const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;"
 const short = (value) => (value === 0 ? "0" : Math.abs(value) >= 1e5 || Math.abs(value) < 1e-3 ? value.toExponential(2) : String(Number(value.toPrecision(4))));
 const durationText = (seconds) => (seconds < 120 ? secondsText(seconds) : seconds < 7200 ? `${(seconds / 60).toFixed(1)} min` : `${(seconds / 3600).toFixed(2)} h`);
 
+// Of ticks, which are round.
+const roundedText = (text) => text.replace(/\.0+ /, " ");
+
 const CHARTS = [
   { key: "loss", title: "Loss", evaluated: "loss", text: short, smooth: true },
   { key: "accuracy", title: "Accuracy", evaluated: "accuracy", text: (value) => `${(100 * value).toFixed(1)} %`, smooth: true, top: 1 },
@@ -25,11 +28,15 @@ function smoothed(values, weight) {
   });
 }
 
-function roundTicks(from, to, wanted, bytes) {
+const SECONDS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 18000, 36000, 86400];
+
+function roundTicks(from, to, wanted, { bytes = false, seconds = false, whole = false } = {}) {
   const raw = (to - from) / wanted;
   if (!(raw > 0)) return [from];
   const base = bytes ? 2 : 10, power = base ** Math.floor(Math.log(raw) / Math.log(base));
-  const tick = bytes ? power * 2 : power * [1, 2, 5, 10].find((m) => m * power >= raw);
+  let tick = bytes ? power * 2 : power * [1, 2, 5, 10].find((m) => m * power >= raw * (1 - 1e-9));
+  if (seconds && raw > 1) tick = SECONDS.find((one) => one >= raw) ?? tick;
+  if (whole) tick = Math.max(1, tick);
   const ticks = [];
   for (let at = Math.ceil(from / tick - 1e-9) * tick; at <= to + tick * 1e-9; at += tick) ticks.push(at || 0);
   return ticks;
@@ -46,7 +53,7 @@ class Runs {
     this.restore();
     this.charts = CHARTS.filter((chart) => runs.some((run) => run[chart.key].some((value) => value !== null)));
     byId("charts").innerHTML = this.charts.map((chart, i) => `<section class="plot" style="margin:0"><h2>${chart.title}<span>${this.note(chart)}</span></h2><svg id="plot-${i}" height="210" role="img" aria-label="${chart.title}"></svg><div class="said" id="said-${i}"></div></section>`).join("");
-    byId("runs").innerHTML = runs.map((run, i) => `<button data-run="${i}"><i style="border-color:${this.colour(i)}"></i>${escaped(run.name)}</button>`).join("");
+    byId("runs").innerHTML = runs.length === 1 ? "" : runs.map((run, i) => `<button data-run="${i}"><i style="border-color:${this.colour(i)}"></i>${escaped(run.name)}</button>`).join("");
     const averaged = runs.filter((run) => run.averaged > 1);
     byId("footer").textContent = (averaged.length ? `Of ${averaged.map((run) => `${run.name} every ${run.averaged} neighbouring iterations`).join(", of ")} are averaged. ` : "") + `Made by ${by}.`;
     if (!this.charts.length) byId("charts").innerHTML = "<p>There is no iteration yet.</p>";
@@ -88,7 +95,7 @@ class Runs {
   }
 
   drawChart(chart, i) {
-    const svg = byId(`plot-${i}`), width = Math.max(240, svg.clientWidth), height = 210, left = 62, right = 10, top = 8, bottom = 24;
+    const svg = byId(`plot-${i}`), width = Math.max(240, svg.clientWidth), height = 210, left = 66, right = 10, top = 8, bottom = 24;
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const shown = this.runs.map((run, at) => ({ run, at })).filter(({ at }) => !this.hidden.has(at));
     const all = [], log = this.log && chart.key === "loss";
@@ -110,13 +117,15 @@ class Runs {
     const scale = (value) => (log ? Math.log(Math.max(value, low) / low) / Math.log(high / low) : (value - low) / (high - low));
     const x = (value) => left + (value / end) * (width - left - right), y = (value) => height - bottom - Math.max(-0.02, Math.min(1.02, scale(value))) * (height - top - bottom);
     chart.place = { x, y, left, right, width, end };
-    const ticks = log ? roundTicks(Math.log10(low), Math.log10(high), 4).map((power) => 10 ** power) : roundTicks(low, high, 4, chart.bytes);
+    const ticks = log ? roundTicks(Math.log10(low), Math.log10(high), 4).map((power) => 10 ** power) : roundTicks(low, high, 5, chart);
     let text = "";
-    for (const tick of ticks) text += `<line class="grid" x1="${left}" x2="${width - right}" y1="${y(tick).toFixed(1)}" y2="${y(tick).toFixed(1)}"/><text class="muted" text-anchor="end" x="${left - 6}" y="${(y(tick) + 4).toFixed(1)}">${chart.text(tick)}</text>`;
-    for (const tick of roundTicks(0, end, Math.max(2, Math.floor(width / 130)))) {
-      if (x(tick) > width - 26 && tick > 0) continue;
-      text += `<text class="muted" text-anchor="middle" x="${x(tick).toFixed(1)}" y="${height - 6}">${this.axis === "elapsed" ? durationText(tick) : numberText(Math.round(tick))}</text>`;
+    for (const tick of ticks) text += `<line class="grid" x1="${left}" x2="${width - right}" y1="${y(tick).toFixed(1)}" y2="${y(tick).toFixed(1)}"/><text class="muted" text-anchor="end" x="${left - 6}" y="${(y(tick) + 4).toFixed(1)}">${roundedText(chart.text(tick))}</text>`;
+    const elapsed = this.axis === "elapsed", unit = elapsed ? "" : "iterations";
+    for (const tick of roundTicks(0, end, Math.max(2, Math.floor(width / 80)), { seconds: elapsed, whole: !elapsed })) {
+      if (x(tick) > width - (elapsed ? 26 : 86) && tick > 0) continue;
+      text += `<text class="muted" text-anchor="middle" x="${x(tick).toFixed(1)}" y="${height - 6}">${elapsed ? roundedText(durationText(tick)) : numberText(Math.round(tick))}</text>`;
     }
+    text += `<text class="muted" text-anchor="end" x="${width - right}" y="${height - 6}">${unit}</text>`;
     const path = (xs, ys) => {
       let d = "", down = false;
       ys.forEach((value, j) => {
