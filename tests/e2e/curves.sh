@@ -77,3 +77,47 @@ expect 7 train --epochs 1 --html none/run.html;               says "cannot write
 expect 7 train --epochs 1 --tensorboard x.npy;                says "cannot write 'x.npy/events"
 expect 2 train --epochs 1 --html a.html --trace ./a.html;     says "name the same file"
 expect 2 net/build/train --predict npy:x.npy --out o.npy --html a.html; says "--predict trains nothing"
+
+# The page in a browser, where there is one: while the run goes on it reloads itself, and keeps its view.
+$python - <<'PY'
+import os, re, shutil, sys, time
+sys.path.insert(0, os.environ["PLIMSOLL_SOURCE"] + "/tests/browser")
+from chromium import Page, PROGRAMS
+if not any(shutil.which(program) for program in PROGRAMS):
+    print("no Chromium here: the page is not opened")
+    sys.exit()
+for dark in (False, True):
+    for width in (1280, 390):
+        with Page("run.html", width=width, height=844, dark=dark) as page:
+            page.wait_for("window.page !== undefined")
+            page.settle()
+            assert page.requests == [page.address], page.requests
+            text = page.evaluate("document.body.innerText")
+            for wanted in ("Training of lenet", "Trained for 12 iterations", "Loss", "Accuracy", "Learning rate", "Samples a second", "Memory", "Made by train --html"):
+                assert wanted in text, wanted
+            assert page.evaluate("document.querySelectorAll('#plot-0 circle').length") == 3
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, "it runs out of the window"
+            page.evaluate("document.getElementById('by-elapsed').click(); document.getElementById('log').click()")
+            page.wait_for("location.hash === '#axis=time&loss=log'")
+            page.evaluate("window.before = true")
+            page.ask("Page.reload")
+            for _ in range(200):  # there is a moment between the two pages when nothing can be asked
+                try:
+                    if page.evaluate("window.before === undefined && window.page !== undefined"): break
+                except RuntimeError:
+                    pass
+                time.sleep(0.05)
+            assert page.evaluate("page.axis === 'elapsed' && page.log"), "a reload forgets the view"
+            assert page.complaints == [], page.complaints
+# As it is during the run, and before the first iteration.
+text = open("run.html").read()
+open("running.html", "w").write(text.replace('"running":false', '"running":true'))
+empty = re.sub(r'"(iteration|elapsed|loss|accuracy|rate|speed|resident)":\[[^\]]*\]', r'"\1":[]', text)
+open("empty.html", "w").write(empty)
+with Page("running.html") as page:
+    page.wait_for("window.page !== undefined")
+    assert page.complaints == [], page.complaints
+with Page("empty.html") as page:
+    page.wait_for("window.page !== undefined")
+    assert "There is no iteration yet." in page.evaluate("document.body.innerText") and page.complaints == [], page.complaints
+PY

@@ -81,7 +81,7 @@ class Runs {
   }
   colour(i) { return `var(${RUN_COLOURS[i % RUN_COLOURS.length]})`; }
   note(chart) {
-    if (chart.evaluated && this.runs.some((run) => run.evaluations[chart.evaluated].some((value) => value !== null))) return "line: training · dots: test";
+    if (chart.evaluated && this.runs.some((run) => run.evaluations[chart.evaluated].some((value) => value !== null))) return "line: training · rings: test";
     return chart.level ? "line: the process's peak · dashed: the arena" : "";
   }
 
@@ -121,7 +121,7 @@ class Runs {
     let text = "";
     for (const tick of ticks) text += `<line class="grid" x1="${left}" x2="${width - right}" y1="${y(tick).toFixed(1)}" y2="${y(tick).toFixed(1)}"/><text class="muted" text-anchor="end" x="${left - 6}" y="${(y(tick) + 4).toFixed(1)}">${roundedText(chart.text(tick))}</text>`;
     const elapsed = this.axis === "elapsed", unit = elapsed ? "" : "iterations";
-    for (const tick of roundTicks(0, end, Math.max(2, Math.floor(width / 80)), { seconds: elapsed, whole: !elapsed })) {
+    for (const tick of roundTicks(0, end, Math.max(2, Math.floor(width / 60)), { seconds: elapsed, whole: !elapsed })) {
       if (x(tick) > width - (elapsed ? 26 : 86) && tick > 0) continue;
       text += `<text class="muted" text-anchor="middle" x="${x(tick).toFixed(1)}" y="${height - 6}">${elapsed ? roundedText(durationText(tick)) : numberText(Math.round(tick))}</text>`;
     }
@@ -146,7 +146,7 @@ class Runs {
       if (chart.level && chart.level(run)) text += `<path class="curve dash" ${colour} d="M${left} ${y(chart.level(run)).toFixed(1)}H${width - right}"/>`;
       if (!chart.evaluated) continue;
       run.evaluations[chart.evaluated].forEach((value, j) => {
-        if (value !== null) text += `<circle r="3.6" cx="${x(run.evaluations[this.axis][j]).toFixed(1)}" cy="${y(value).toFixed(1)}" style="fill:${this.colour(place)};stroke:var(--paper)"/>`;
+        if (value !== null) text += `<circle r="3.6" cx="${x(run.evaluations[this.axis][j]).toFixed(1)}" cy="${y(value).toFixed(1)}" class="test" style="stroke:${this.colour(place)}"/>`;
       });
     }
     svg.innerHTML = text + `<line class="cross" y1="${top}" y2="${height - bottom}" visibility="hidden"/>`;
