@@ -224,7 +224,7 @@ Status attach_loss(Network& network, const LossRequest& request, std::vector<std
   if (classes) weigh(network, node, request);
   if (tokens) {
     node.marks.classes_last = true;
-    notes.push_back(fmt::format("the scores {} are of each token: the labels are {}", to_string(type.dims), to_string(given.dims)));
+    notes.push_back(fmt::format("per-token loss: scores {}, labels {}", to_string(type.dims), to_string(given.dims)));
   }
   const TensorType number{DataType::f32, {{1}}};
   node.outputs.push_back(add_value(network, "loss", ValueKind::intermediate, number));

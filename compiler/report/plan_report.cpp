@@ -95,7 +95,9 @@ std::string times(const Plan& plan, bool color) {
     table.row({"unlimited", format_seconds(summary.unconstrained_seconds),
                against_unlimited(summary.iteration_seconds / summary.unconstrained_seconds - 1)});
   if (summary.bound_seconds > 0)
-    table.row({"at least", format_seconds(summary.bound_seconds), fmt::format("whatever the schedule within the budget: a gap of {:.1f} %", 100 * (summary.iteration_seconds / summary.bound_seconds - 1))});
+    table.row({"lower bound", format_seconds(summary.bound_seconds),
+               fmt::format("within the budget; optimality gap {:.1f} %",
+                           100 * (summary.iteration_seconds / summary.bound_seconds - 1))});
   if (summary.stall_seconds > 0) table.row({plan.ranks > 1 ? "waiting for streams" : "waiting for copies", format_seconds(summary.stall_seconds), ""});
   if (summary.recomputed_tasks > 0)
     table.row({"recomputing", format_seconds(summary.recompute_seconds),

@@ -261,12 +261,13 @@ constexpr Row kRows[] = {
      [](Options& o, View, View) { o.graph = false; }},
     {"--no-overlap", "", "run each step when its line in steps_0.cpp is called, on the calling thread: for debuggers",
      [](Options& o, View, View) { o.overlap = false; }},
-    {"--quiet", "", "print errors only", [](Options& o, View, View) { o.quiet = true; }},
+    {"--quiet", "", "print errors only (also -q)", [](Options& o, View, View) { o.quiet = true; }},
     {"--help", "", "this", [](Options& o, View, View) { o.help = true; }},
 };
 
 const Row* find_row(std::string_view name) {
   if (name == "-h") name = "--help";
+  if (name == "-q") name = "--quiet";
   if (name == "--test") name = "--eval-data";
   if (name == "--ckpt-optional") name = "--checkpoint-optional";
   for (const Row& row : kRows)

@@ -221,7 +221,7 @@ TEST_CASE("where tokens are read and each is scored, each has a label") {
   b.network.outputs = {b.node("MatMul", {b.node("Gather", {table, ids}), head})};
   std::vector<std::string> notes;
   REQUIRE(attach_loss(b.network, LossKind::softmax_cross_entropy, notes).ok());
-  CHECK(notes == std::vector<std::string>{"the scores [N,4,9] are of each token: the labels are [N,4]"});
+  CHECK(notes == std::vector<std::string>{"per-token loss: scores [N,4,9], labels [N,4]"});
   CHECK(b.network.values[b.network.inputs.back()].type == TensorType{DataType::i32, {kBatch, {4}}});
 
   const auto graph = build_task_graph(b.network, {.batch = 8, .optimizer = {.kind = OptimizerKind::sgd}});
