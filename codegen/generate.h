@@ -1,13 +1,14 @@
-// How a plan becomes text: a directory that builds where only CMake, a C++ compiler and the backend's library are.
+// Generates the trainer from a plan: a self-contained directory that builds with CMake, a C++ compiler and the
+// backend's library.
 //
 //   README.md        what it is, and three commands        program.h     sizes and addresses, by name
 //   CMakeLists.txt                                         program.cpp   inputs, parameters, the list of functions
 //   runtime/…        the sources that it uses              kernels_*.cpp every distinct kernel, built once
 //                                                          steps_*.cpp   the program: one step per line, in issue order
-//                                                          lives.cpp     who lies where when, for sanitized builds
-//                                                          names.cpp     what each step is called
+//                                                         lives.cpp     residencies, for sanitized builds
+//                                                         names.cpp     the name of each step
 //
-// A pure function of its inputs that knows no operator. The caller adds plan.json and model.onnx.
+// A pure function of its inputs. It knows no operator. The caller adds plan.json and model.onnx.
 #pragma once
 
 #include <cstdint>
@@ -22,24 +23,25 @@
 namespace plimsoll {
 
 struct GeneratedFile {
-  std::string path;  // relative to the directory, '/' between its parts
+  std::string path;  // relative to the directory, separated by '/'
   std::string contents;
 };
 
 struct GenerateOptions {
-  std::string command = {};                                // that made it, for the README
-  int64_t threads = 1;                                     // of the trainer; the bits of its results depend on it; 0: on cuda they do not
-  std::map<std::string, int64_t> initializer_offsets = {};  // where each initializer's bytes begin
-  int64_t model_bytes = 0;                                 // size of model.onnx
+  std::string command = {};                                // the command line that made it, for the README
+  int64_t threads = 1;  // threads of the trainer, which affect the bits of its results; 0 on cuda, where they do not
+  std::map<std::string, int64_t> initializer_offsets = {};  // where the bytes of each initializer begin
+  int64_t model_bytes = 0;                                 // size of model.onnx in bytes
   std::string model_identity = {};                         // sha256_without() the values of the graph's parameters
-  int64_t weights_bytes = 0;                               // of the file beside it that the offsets are of; 0: model.onnx itself
+  int64_t weights_bytes = 0;  // size of the external data file that the offsets refer to; 0: they refer to model.onnx
 };
 
-// What a user may call the files of --data npy:…, one for each input of the model: "X.npy,Y.npy"; of several, by the inputs' names.
+// Example file names for --data npy:…, one per input of the model: "X.npy,Y.npy". Several inputs are named after
+// themselves.
 std::string example_files(const TaskGraph& graph);
 
-// Before: the checker has accepted the plan, which was made for this graph.
-// Error: internal, when an initializer or an input of the plan is not in the model.
+// Before: the checker has accepted the plan, which was made for this graph. Error: internal, if an initializer or an
+// input of the plan is not in the model.
 Result<std::vector<GeneratedFile>> generate(const TaskGraph& graph, const Plan& plan, const GenerateOptions& options);
 
 }  // namespace plimsoll

@@ -12,7 +12,7 @@ constexpr size_t kLongestIdentifier = 48;
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Keywords of C++20, lower-case macros of the C library, and the runtime's names in steps, lives and parameters.
+// Keywords of C++20, lower-case macros of the C library, and the runtime's names used in steps, lives and parameters.
 constexpr std::string_view kReserved[] = {
     "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch", "char",
     "char8_t", "char16_t", "char32_t", "class", "co_await", "co_return", "co_yield", "compl", "concept", "const",
@@ -64,7 +64,7 @@ std::string identifier_of(std::string_view model_name) {
   std::string name;
   for (size_t i = 0; i < parts.size(); ++i) {
     std::string_view part = parts[i];
-    // PyTorch's exporter writes the path of a module once more in each part: layer1/layer1.0/conv1.
+    // PyTorch's exporter repeats a module's path in each part: layer1/layer1.0/conv1.
     const bool repeated = i + 1 < parts.size() && parts[i + 1].size() > part.size() &&
                           parts[i + 1].starts_with(part) && parts[i + 1][part.size()] == '.';
     if (repeated) continue;
@@ -72,7 +72,7 @@ std::string identifier_of(std::string_view model_name) {
       part.remove_suffix(kFirst.size());
     append(name, part);
   }
-  if (name.size() > kLongestIdentifier) {  // the end tells one tensor of a layer from another
+  if (name.size() > kLongestIdentifier) {  // the suffix distinguishes the tensors of a layer
     const size_t cut = name.size() - kLongestIdentifier, word = name.find('_', cut);
     name = name.substr(word != name.npos && word + kLongestIdentifier / 2 < name.size() ? word + 1 : cut);
   }

@@ -1,4 +1,4 @@
-// kernels_*.cpp: every distinct kernel, in a function of `n`, the number of samples in a round.
+// kernels_*.cpp: every distinct kernel, created in functions of `n`, the number of samples in a round.
 #include <fmt/format.h>
 
 #include "codegen/source.h"

@@ -1,4 +1,4 @@
-// program.h and program.cpp: what the trainer is, as constants.
+// program.h and program.cpp: the trainer's constants.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 namespace plimsoll {
 namespace {
 
-// One row of a table of places: "conv1_Y = 1052416,  // f32[3,4,8,8], 3072 bytes, steps 0 to 7, conv1.Y". What does not fit
-// is the start of the model's name.
+// One row of an address table: "conv1_Y = 1052416,  // f32[3,4,8,8], 3072 bytes, steps 0 to 7, conv1.Y". If it is too
+// long, the model's name loses its beginning.
 std::string place_row(const std::string& identifier, int64_t offset, std::string facts, const std::string& name) {
   constexpr size_t kColumns = 120;
   const std::string code = fmt::format("  {} = {},", identifier, offset);
@@ -51,7 +51,7 @@ std::string host_slots(const Source& source) {
   return text;
 }
 
-// Which labels of a sample a loss looks at, and what they count for.
+// Which labels of a sample a loss reads, and their class weights.
 std::string label_fields(const Source& source, const Tensor& labels) {
   const TensorId weights = labels.class_weights;
   return fmt::format("{}, {}{}", labels.first_label, labels.end_label,
@@ -74,7 +74,7 @@ std::string inputs(const Source& source) {
   return text;
 }
 
-// Weights and statistics with their place in model.onnx; the optimizer's state starts at zero.
+// Weights and statistics with their offsets in model.onnx; optimizer state starts at zero.
 Result<std::string> parameters(const Source& source, size_t& count) {
   std::set<TensorId> trained;
   const auto role = [&](TensorId id) {
@@ -94,8 +94,8 @@ Result<std::string> parameters(const Source& source, size_t& count) {
   std::string text;
   const auto add = [&](TensorId id, const std::string& name, int64_t file_offset) {
     const Tensor& tensor = source.graph.tensors[id];
-    if (tensor.slice_of.valid()) return;  // its whole has it
-    if (source.addresses.all()[id].empty() && !trained.contains(id)) return;  // nobody reads it
+    if (tensor.slice_of.valid()) return;  // listed with its whole
+    if (source.addresses.all()[id].empty() && !trained.contains(id)) return;  // not read by any step
     const PlanTensor& planned = source.plan.tensors[id];
     const std::string where = planned.at_home_on_host() ? source.host_slots.name(id, planned.home_offset) : source.addresses.all()[id].front().name;
     text += fmt::format("    {{{}, {}, {}, {}, ParameterRole::{}{}}},\n", string_literal(name), desc_literal(tensor.type, "0"), where,
@@ -114,7 +114,7 @@ Result<std::string> parameters(const Source& source, size_t& count) {
   return text;
 }
 
-// The output as the loss reads it, and the step that makes it.
+// The output as the loss reads it, and the step that writes it.
 std::string output(const Source& source) {
   const TensorId id = source.graph.output;
   if (!id.valid()) return "";
@@ -134,14 +134,14 @@ std::string output(const Source& source) {
                      desc_literal(seen->type, fmt::format("{}", source.plan.rank_samples())), source.addresses.at(id, made).name, made.value);
 }
 
-// The kernel of the updates, which all trained weights have in common.
+// The update kernel, which all trained weights share.
 std::string update_kernel(const TaskGraph& graph) {
   for (const Task& task : graph.tasks)
     if (task.kind == TaskKind::update && !task.operands.empty() && task.operands.front().access == Access::update) return task.kernel;
   return "";
 }
 
-// Some task sees samples as rows of a tensor like any other.
+// True if a task sees the batch as rows of a tensor with a fixed size.
 bool sees_fixed_batch(const TaskGraph& graph) {
   for (const Task& task : graph.tasks)
     for (const Operand& operand : task.operands)
@@ -149,7 +149,7 @@ bool sees_fixed_batch(const TaskGraph& graph) {
   return false;
 }
 
-// Labels are classes where they are integers, and the trainer knows which of its last input count.
+// The number of classes, if the labels are integers and the trainer knows which of its last input count; else 0.
 int64_t classes(const TaskGraph& graph) {
   if (graph.inputs.empty() || !graph.output.valid() || !graph.tensors[graph.inputs.back()].ignored) return 0;
   for (const Task& task : graph.tasks)
@@ -157,7 +157,7 @@ int64_t classes(const TaskGraph& graph) {
   return 0;
 }
 
-// FNV-1a (Fowler, Noll, Vo) of the plan but for how long it took to make: ranks that work together have one plan.
+// FNV-1a (Fowler, Noll, Vo) of the plan without its planning time. All ranks of a job must have the same plan.
 uint64_t hash_of(Plan plan) {
   plan.summary.planning_seconds = 0;
   uint64_t hash = 0xcbf29ce484222325;
@@ -165,7 +165,7 @@ uint64_t hash_of(Plan plan) {
   return hash;
 }
 
-// Of the task that makes the tensor there; "" where it is given or copied.
+// The layer of the task that writes the tensor; "" if it is given or copied.
 std::string layer_of(const Source& source, const Residency& residency) {
   const StepId first(residency.first_step);
   if (residency.first_step < 0 || source.plan.steps[first].kind != StepKind::compute) return "";

@@ -1,4 +1,4 @@
-// CMakeLists.txt, README.md and the runtime's sources, as far as the program uses them.
+// CMakeLists.txt, README.md and the runtime's sources that the program uses.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-// The command is the user's own and stands in an indented block: only a line break could leave it.
+// The command comes from the user and is printed in an indented block, which only a line break could end.
 std::string one_line(std::string text) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
@@ -31,11 +31,11 @@ constexpr KernelFile kKernelFiles[] = {
 };
 #undef KERNEL
 
-// A backend is a folder of runtime/ that holds this: the text of CMakeLists.txt, with {PROGRAM} and {RUNTIME} where the
-// sources are listed. Which backends there are is nowhere else to be known.
+// A folder of runtime/ is a backend if it contains this file: the text of CMakeLists.txt, with {PROGRAM} and {RUNTIME}
+// in place of the source lists. No other list of backends exists.
 constexpr std::string_view kTemplate = "trainer.cmake";
 
-// Defines the symbol that program.cpp refers to.
+// Defines the stamp symbol that program.cpp references.
 constexpr std::string_view kStamp = "runtime/stamp.cpp.in";
 
 struct Backend {
@@ -59,9 +59,8 @@ bool of_another_backend(std::string_view path, const Backend& backend) {
   return false;
 }
 
-// Sources of kernels that the program does not use stay behind; whatever else is there comes along.
-// What several ranks need is in runtime/dist/, the engine of each backend in a folder of its own. A plan of one rank needs no
-// more than to know that there could be others.
+// Sources of kernels that the program does not use are omitted; all others are copied. The code for several ranks is in
+// runtime/dist/, with the engine of each backend in its own folder. A plan of one rank needs only the interface.
 bool of_needless_ranks(std::string_view path, const Plan& plan) {
   constexpr std::string_view kRanks = "runtime/dist/";
   if (!path.starts_with(kRanks)) return false;
@@ -69,7 +68,7 @@ bool of_needless_ranks(std::string_view path, const Plan& plan) {
   return path.find('/', kRanks.size()) != std::string_view::npos && !path.starts_with(fmt::format("{}{}/", kRanks, plan.target_kind));
 }
 
-// Everywhere.
+// Replaces every occurrence.
 std::string replaced(std::string text, std::string_view what, const std::string& by) {
   size_t at = text.find(what);
   PLIMSOLL_CHECK(at != std::string::npos, "a template lost its mark");

@@ -1,4 +1,4 @@
-// The parts of a generated directory. Each function is one kind of file.
+// The parts of a generated directory. Each function generates one kind of file.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct Source {
   HostSlotTable host_slots;
 };
 
-// One function of the program. Evaluation runs the forward ones alone.
+// One function of the program. Evaluation runs only the forward ones.
 struct StepFunction {
   std::string name;
   bool forward = true;
@@ -30,14 +30,14 @@ GeneratedFile program_header(const Source& source);
 GeneratedFile lives_source(const Source& source);
 // names.cpp
 GeneratedFile names_source(const Source& source);
-// program.cpp; `kernel_functions` and `step_functions` are what it calls, in order.
+// program.cpp. It calls `kernel_functions` and `step_functions`, in this order.
 Result<GeneratedFile> program_source(const Source& source, const std::vector<std::string>& kernel_functions,
                                      const std::vector<StepFunction>& step_functions);
-// kernels_*.cpp; appends the names of their functions.
+// kernels_*.cpp. Appends the names of their functions.
 std::vector<GeneratedFile> kernel_sources(const Source& source, std::vector<std::string>& functions);
-// steps_*.cpp; appends their functions.
+// steps_*.cpp. Appends their functions.
 Result<std::vector<GeneratedFile>> step_sources(const Source& source, std::vector<StepFunction>& functions);
-// Whether the compiler carries a backend for the plan's target.
+// True if the compiler embeds a backend for the plan's target.
 bool has_backend(const Plan& plan);
 // CMakeLists.txt, README.md and runtime/…
 std::vector<GeneratedFile> project_files(const Source& source, const std::vector<GeneratedFile>& sources);

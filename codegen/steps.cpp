@@ -1,5 +1,5 @@
-// steps_*.cpp: the program, one step per line in the order of issue. Cut into functions and files, for a compiler's
-// time grows faster than a function's length (docs/decisions/generated-code.md).
+// steps_*.cpp: the program, one step per line in issue order. It is split into functions and files, because compile
+// time grows faster than linearly in the length of a function (docs/decisions/generated-code.md).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace {
 constexpr size_t kLinesPerFunction = 100;
 constexpr size_t kStepFunctionsPerFile = 30;
 
-// What a line has to say besides its operands: the step's number, what its task does and the shape that it makes:
-// "1 forward -> f32[8,16,32,32]", "4 offload f32[3,4,8,8]". Names and places are in program.h.
+// The comment of a line: the step's number, what its task does and the shape of its output: "1 forward ->
+// f32[8,16,32,32]", "4 offload f32[3,4,8,8]". Names and addresses are in program.h.
 std::string describe(const Source& source, StepId id) {
   const Step& step = source.plan.steps[id];
   const auto shape = [&](TensorId tensor) { return to_string(source.graph.tensors[tensor].type.at(source.plan.rank_samples())); };
@@ -27,7 +27,8 @@ std::string describe(const Source& source, StepId id) {
   return text;
 }
 
-// "conv1", "conv1, backward": what stands above the steps of a layer. Copies and updates belong to what is before them.
+// "conv1", "conv1, backward": the heading above the steps of a layer. Copies and updates belong to the heading before
+// them.
 std::string heading(const Source& source, const Step& step) {
   if (step.kind != StepKind::compute) return "";
   const Task& task = source.graph.tasks[step.task];
@@ -64,7 +65,7 @@ std::string reduce_call(const Source& source, StepId id) {
                      step.workspace.bytes > 0 ? fmt::format(", {}, {}", step.workspace.offset, step.workspace.bytes) : "");
 }
 
-// "last().", of a copy that not every round has.
+// "last().", for a copy that not every round has.
 std::string rounds_of(CopyRounds rounds) {
   switch (rounds) {
     case CopyRounds::all: return "";
@@ -95,7 +96,7 @@ Result<std::string> call(const Source& source, StepId id, CopyRounds rounds) {
   return Error{ExitCode::internal, fmt::format("step {} is of no kind", id.value)};
 }
 
-// The steps that a step of another stream waits for.
+// True for steps that a step of another stream waits for.
 IdVector<StepId, bool> awaited_steps(const Plan& plan) {
   IdVector<StepId, bool> awaited(plan.steps.size(), false);
   for (const Step& step : plan.steps)
@@ -110,7 +111,7 @@ std::string after(const Step& step) {
   return waits.empty() ? "" : fmt::format("after({{{}}}).", waits);
 }
 
-// Evaluation stops after the last forward step; of several ranks, when the loss has been added up.
+// The step after which evaluation stops: the last forward step, or with several ranks the reduction of the loss.
 StepId last_forward_step(const Source& source) {
   StepId last;
   for (const StepId id : ids_of(source.plan.steps)) {
@@ -122,8 +123,8 @@ StepId last_forward_step(const Source& source) {
   return last;
 }
 
-// Loss and accuracy are read at once: the plan may give their bytes away after the step that wrote them. Of several ranks,
-// behind the step that adds them up.
+// Loss and accuracy are read immediately, because the plan may reuse their bytes after the step that wrote them. With
+// several ranks, they are read after their reduction.
 std::string reports(const Source& source, StepId id) {
   const Step& step = source.plan.steps[id];
   const StepKind last = source.plan.ranks > 1 ? StepKind::reduce : StepKind::compute;
@@ -138,7 +139,7 @@ std::string reports(const Source& source, StepId id) {
   return text;
 }
 
-// The description, without the shape where the line has no room for it.
+// The description, without the shape if the line is too long.
 std::string described(const Source& source, StepId id, const std::string& line) {
   constexpr size_t kColumns = 120;
   const std::string all = describe(source, id);
@@ -154,7 +155,8 @@ class Writer {
           return tensor.at_home_on_host() && tensor.kind == TensorKind::weight_gradient;
         })) {}
 
-  // `heading` is printed where it is not the last one's, and again where a function begins with it; "": that of the line before.
+  // `heading` is printed if it differs from the last one, and again at the beginning of a function. "": the heading of
+  // the previous line.
   void line(bool forward, const std::string& heading, const std::string& text) {
     const bool opens = lines_ == kLinesPerFunction || functions_.empty() || functions_.back().forward != forward;
     if (opens) open(forward);

@@ -10,7 +10,8 @@
 namespace plimsoll {
 namespace {
 
-// Attributes and operands with the batch as a variable: kernels that agree here agree for every number of samples.
+// Attributes and operands with the batch as a variable. Kernels with the same key are the same for every number of
+// samples.
 std::string key_of(const Task& task, const std::string& algorithm) {
   std::string key = fmt::format("{}{{{}}}{}", task.kernel, to_string(task.attributes), algorithm);
   for (const Operand& operand : task.operands)
@@ -99,8 +100,8 @@ const std::string& HostSlotTable::name(TensorId tensor, int64_t host_offset) con
   return names_[tensor][static_cast<size_t>(at)];
 }
 
-// From the last step to the first: who reads comes behind whoever brings it. A prefetch brings what the last offload
-// to its slot put there.
+// Visits steps from last to first, because a reader comes after the step that makes its operand resident. A prefetch
+// depends on the last offload to its slot.
 IdVector<StepId, bool> steps_of_evaluation(const TaskGraph& graph, const Plan& plan, const AddressTable& addresses) {
   IdVector<StepId, bool> taken(plan.steps.size(), false);
   const auto take_maker = [&](TensorId tensor, StepId reader) {
@@ -111,7 +112,7 @@ IdVector<StepId, bool> steps_of_evaluation(const TaskGraph& graph, const Plan& p
     const StepId id(i);
     const Step& step = plan.steps[id];
     if (step.kind == StepKind::reduce) {
-      taken[id] = graph.tensors[step.tensor].kind != TensorKind::weight_gradient;  // what the loss task has made
+      taken[id] = graph.tensors[step.tensor].kind != TensorKind::weight_gradient;  // results of the loss task
     } else if (step.kind == StepKind::compute) {
       const Task& task = graph.tasks[step.task];
       if (is_forward(task.kind) && !step.recompute) taken[id] = true;

@@ -1,4 +1,4 @@
-// What the generated files share: the distinct kernels, and the names of all addresses.
+// Tables shared by the generated files: the distinct kernels, and the names of all addresses.
 #pragma once
 
 #include <map>
@@ -11,26 +11,26 @@
 
 namespace plimsoll {
 
-// Tasks that are the same work by the same algorithm share one kernel.
+// A kernel, shared by all tasks that do the same work by the same algorithm.
 struct KernelUse {
   std::string name;      // "conv_forward_3": an enumerator of the generated KernelIndex
-  Task task;             // the first that uses it, as it is run: kernel, attributes, operands
+  Task task;             // the first task that uses it, as executed: kernel, attributes, operands
   std::string algorithm;
-  int64_t workspace_bytes;  // planned: the least that any of its steps has
-  std::vector<std::string> layers;  // all that use it
+  int64_t workspace_bytes;  // planned: the minimum over its steps
+  std::vector<std::string> layers;  // all layers that use it
 };
 
 struct KernelTable {
-  std::vector<KernelUse> uses;               // by first step
+  std::vector<KernelUse> uses;               // in the order of their first steps
   IdVector<StepId, int32_t> of_step;         // -1: not a compute step
 };
 
-// The task as the step runs it: again, it reads what it remembers.
+// The task as the step executes it: a recomputation also reads the tensors saved by the first run.
 Task task_of(const TaskGraph& graph, const Step& step);
 
 KernelTable kernels_of(const TaskGraph& graph, const Plan& plan);
 
-// A residency under its name: conv1_Y, and conv1_Y_at2 where the tensor comes back to another place.
+// A residency and its name: conv1_Y, and conv1_Y_at2 if the tensor returns to another address.
 struct Address {
   std::string name;
   const Residency* residency;
@@ -40,16 +40,15 @@ class AddressTable {
  public:
   explicit AddressTable(const Plan& plan);  // without names
   AddressTable(const TaskGraph& graph, const Plan& plan, Identifiers& identifiers);
-  // Where the tensor lies at that step; a plan that the checker accepted has exactly one answer.
+  // The address of the tensor at that step. It is unique in a plan that the checker accepted.
   const Address& at(TensorId tensor, StepId step) const;
   const IdVector<TensorId, std::vector<Address>>& all() const { return of_tensor_; }
 
  private:
-  IdVector<TensorId, std::vector<Address>> of_tensor_;  // each in order of time
+  IdVector<TensorId, std::vector<Address>> of_tensor_;  // in order of time
 };
 
-// A tensor's place in the host pool under its name: host_conv1_Y, and host_conv1_Y_at2 where it is offloaded to another
-// place too.
+// The names of host pool slots: host_conv1_Y, and host_conv1_Y_at2 if the tensor is also offloaded to another slot.
 class HostSlotTable {
  public:
   HostSlotTable(const TaskGraph& graph, const Plan& plan, Identifiers& identifiers);
@@ -61,7 +60,8 @@ class HostSlotTable {
   IdVector<TensorId, std::vector<std::string>> names_;
 };
 
-// Which steps evaluation takes: the forward tasks' and whatever brings them what they read. The rest trains.
+// The steps that evaluation runs: the forward tasks, and the copies and loads that bring their operands. The other
+// steps only train.
 IdVector<StepId, bool> steps_of_evaluation(const TaskGraph& graph, const Plan& plan, const AddressTable& addresses);
 
 }  // namespace plimsoll

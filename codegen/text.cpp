@@ -10,8 +10,8 @@ namespace {
 
 constexpr size_t kColumns = 120;
 
-// Where a comment begins, and behind which commas a line may be broken: outside of string literals, and of what is nested
-// deeper than an operand in a list of operands, if there are others.
+// Where a comment begins, and the commas after which a line may be broken: outside string literals, and not inside
+// nested operands if there are other commas.
 struct Breaks {
   size_t comment = std::string_view::npos;
   std::vector<size_t> after_commas;
@@ -39,7 +39,7 @@ Breaks breaks_of(std::string_view line) {
   return breaks;
 }
 
-// Each line is as long as it may be; the last leaves `tail` columns free where a break can do that.
+// Fills each line as far as possible. The last line leaves `tail` columns free if a break can achieve that.
 std::string broken(std::string_view code, size_t indent, size_t tail) {
   const std::vector<size_t> breaks = breaks_of(code).after_commas;
   std::string text;
@@ -51,7 +51,7 @@ std::string broken(std::string_view code, size_t indent, size_t tail) {
     text += code.substr(begin, at - begin);
     if (at == code.size()) return text;
     text += "\n" + std::string(indent, ' ');
-    begin = at + 1;  // and the space
+    begin = at + 1;  // skip the space, too
   }
 }
 

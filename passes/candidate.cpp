@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-// A candidate is one rank's share; a plan speaks of all ranks together.
+// A candidate holds one rank's share of the batch; a plan counts the samples of all ranks.
 Plan empty_plan(const TaskGraph& graph, int64_t batch, int64_t sub_batch) {
   const Candidate split{.batch = batch, .sub_batch = sub_batch};
   Plan plan;
@@ -63,7 +63,7 @@ Result<std::optional<Plan>> plan_below(const Candidate& candidate, const Policy&
 }
 
 Ceiling least_of(const Candidate& candidate, const Policy& policy, int64_t live_limit, const schedule::Model& ordered) {
-  constexpr double kRounding = 1 - 1e-9;  // passes add the same seconds up in another order
+  constexpr double kRounding = 1 - 1e-9;  // passes sum the same seconds in another order
   schedule::Trace trace = ordered.order;
   if (policy.schedule) {
     Plan steps = empty_plan(*candidate.graph, candidate.batch, candidate.sub_batch);

@@ -1,4 +1,5 @@
-// One way of splitting the batch, ready to be planned: the graph for its number of rounds and what tasks cost then.
+// A candidate: one way to split the batch into rounds, ready to be planned. It holds the graph for that number of
+// rounds and the costs of its tasks.
 #pragma once
 
 #include <optional>
@@ -11,34 +12,36 @@
 namespace plimsoll {
 
 struct Candidate {
-  const TaskGraph* graph = nullptr;  // accumulating, with more than one round
+  const TaskGraph* graph = nullptr;  // the accumulating graph when there is more than one round
   Choices choices = {};
   LinkRates links = {};
-  int64_t batch = 0;      // of one rank, like sub_batch
+  int64_t batch = 0;      // samples per rank; so is sub_batch
   int64_t sub_batch = 0;
   int64_t rounds() const { return (batch + sub_batch - 1) / sub_batch; }
   int64_t last_sub_batch() const { return batch - (rounds() - 1) * sub_batch; }
 };
 
-// Asks `costs` for what is needed; `graph` must outlive the candidate. 1 <= sub_batch <= batch.
+// Queries `costs` for the choices and link rates. `graph` must outlive the candidate. Requires 1 <= sub_batch <= batch.
 Result<Candidate> make_candidate(const TaskGraph& graph, Costs& costs, int64_t batch, int64_t sub_batch);
 
-// Runs all passes with the given limit on live bytes, and with the steps that a search has decided on, if any (Context).
+// Runs all passes. `live_limit` is in bytes of live tensors and workspaces. `decided`: the steps that a search has
+// chosen, or null (see Context).
 Result<Plan> plan_within(const Candidate& candidate, const Policy& policy, int64_t live_limit,
                          const PassObserver& observe = {}, const schedule::Trace* decided = nullptr);
 
-// The same; nullopt as soon as it is clear that the plan would reach the ceiling. What comes back may still.
+// The same, but returns nullopt as soon as the plan is known to reach the ceiling. A returned plan may still reach it.
 Result<std::optional<Plan>> plan_below(const Candidate& candidate, const Policy& policy, int64_t live_limit,
                                        const Ceiling& ceiling, const schedule::Trace* decided = nullptr);
 
-// What such a plan needs and takes at least, of a policy that does not search: by its steps alone, which is a fraction of the work.
-// `ordered`: ordered_model of both.
+// Lower bounds on the seconds and arena bytes of such a plan, for a policy that does not search. They come from the
+// plan's steps alone, at a fraction of the cost of a plan. `ordered`: the result of ordered_model() for the same
+// arguments.
 Ceiling least_of(const Candidate& candidate, const Policy& policy, int64_t live_limit, const schedule::Model& ordered);
 
-// What searches for schedules work on: the candidate, ordered as the policy says.
+// The model that schedule searches work on: the candidate, in the policy's order.
 schedule::Model ordered_model(const Candidate& candidate, const Policy& policy);
 
-// Live bytes at the peak with no workspace at all: no plan of this split needs less. Costs nothing but arithmetic.
+// A lower bound on the memory of any plan of this split: live bytes at the peak, without workspaces. Needs no costs.
 int64_t bytes_without_workspace(const TaskGraph& graph, const Policy& policy, int64_t batch, int64_t sub_batch);
 
 }  // namespace plimsoll

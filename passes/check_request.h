@@ -1,4 +1,4 @@
-// Whether a request can be meant.
+// Validates a plan request.
 #pragma once
 
 #include "passes/planner.h"
@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-// Errors: usage, with the number that cannot be.
+// Error: usage, naming the value that is out of range.
 Status check_request(const PlanRequest& request, Splits& splits);
 
 }  // namespace plimsoll

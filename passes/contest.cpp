@@ -18,7 +18,7 @@ class Contest {
   Contest(Splits& splits, const Policy& policy, const ContestRules& rules, Found known)
       : splits_(splits), policy_(policy), rules_(rules), best_(std::move(known)) {}
 
-  // `alone`: no other split is there to fall back on. False: what comes behind these is not worth a look.
+  // `alone`: there is no other sub-batch to fall back on. Returns false if smaller sub-batches are not worth a look.
   Result<bool> run(std::span<const int64_t> sizes, bool alone) {
     const bool late = rules_.search.passed();
     if (late && splits_.measures() && !alone) return bounded_ = false;
@@ -55,23 +55,24 @@ class Contest {
     const Candidate* split = nullptr;
     double ideal_seconds = 0;
     Errand* opening = nullptr;
-    // Beyond that:
+    // Valid once `opening` has run:
     Status status = {};
     Joint* schedules = nullptr;
-    std::vector<Errand*> legs = {};  // null: there is nothing left to search; none: nothing in them fits
-    // What the contest has looked at:
+    std::vector<Errand*> legs = {};  // null: nothing left to search; empty vector: nothing in them fits
+    // State of the selection loop:
     bool opened = false;
-    size_t leg = 0, stretch = 0;  // the next
+    size_t leg = 0, stretch = 0;  // the next one to look at
     std::vector<const search::State*> found = {};
   };
-  // A schedule, with what it takes before its addresses spare it some waits; or what all that is still to be found takes at least.
+  // Either a schedule, with its predicted seconds, which assigned addresses may still reduce; or a pending search, with
+  // a lower bound on all schedules it can still find.
   struct Entry {
     double seconds = 0;
-    size_t side = 0, schedule = 0;  // kSearch: to find more
+    size_t side = 0, schedule = 0;  // kSearch: a pending search
     bool operator>(const Entry& other) const { return std::tie(seconds, side, schedule) > std::tie(other.seconds, other.side, other.schedule); }
   };
 
-  // By whichever hand it is. Nothing of a leg above the budget fits, but by chance.
+  // Runs on any thread. Schedules of a segment above the budget fit only by chance, so those segments are skipped.
   void open(Side& side, Crew& crew, bool alone) {
     Result<Joint*> opened = splits_.joint(side.split->sub_batch, policy_, rules_.effort, rules_.host_budget_bytes);
     if (!opened.ok()) return void(side.status = opened.error());
@@ -89,7 +90,7 @@ class Contest {
   Status search(const Entry& entry, Crew& crew) {
     Side& side = sides_[entry.side];
     if (rules_.search.passed()) {
-      if (!side.opened) bound_ = std::min(bound_, entry.seconds);  // its tasks alone
+      if (!side.opened) bound_ = std::min(bound_, entry.seconds);  // the bound is the sum of its fastest tasks
       return {};
     }
     if (!side.opened) {
@@ -119,8 +120,8 @@ class Contest {
     return {};
   }
 
-  // A schedule's time is an upper bound (schedule/evaluate.h), so those that are slower than the best plan may still win: as long as
-  // waiting for data alone would leave them a chance.
+  // The predicted time of a schedule is an upper bound (schedule/evaluate.h). So a schedule slower than the best plan
+  // may still win. It is skipped only if its lower bound, with waits for data alone, is too slow.
   Status make_plan_of(const Entry& entry, Crew& crew) {
     const Side& side = sides_[entry.side];
     const search::State& state = *side.found[entry.schedule];
@@ -144,8 +145,8 @@ class Contest {
 
 }  // namespace
 
-// To look at a split may cost measurements, and time mostly falls with the sub-batch: then they are looked at one by one, until one is
-// too slow at its best.
+// If a sub-batch needs measurements, sub-batches are tried one by one, until the lower bound of one is too slow: time
+// mostly falls as the sub-batch grows.
 Result<Winner> hold_contest(Splits& splits, const Policy& policy, std::span<const int64_t> sizes, const ContestRules& rules, Found known) {
   Contest contest(splits, policy, rules, std::move(known));
   const bool alone = sizes.size() == 1;

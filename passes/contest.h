@@ -1,13 +1,14 @@
-// The fastest plan within a budget, of all ways to split the batch and of all schedules: a search that looks at the most promising
-// first, and at nothing that cannot win any more.
+// Best-first search over sub-batch sizes and their schedules, for the fastest plan within a budget. It expands the
+// candidate with the lowest bound, and stops when no bound beats the best plan.
 //
 //   ms   330      340      350      360      370      380
-//   64   |--------------------------------------------------->   does not fit: nothing to look for
-//   32   [316 . . . . . . . . . . . . . . . . . . . . . . . . . . 478       [  what none of it goes below (search/bound.h)
-//   16      [333 . . . . . . . . . 365                                      365  a schedule found, before it has addresses
+//   64   |--------------------------------------------------->   infeasible: not searched
+//   32   [316 . . . . . . . . . . . . . . . . . . . . . . . . . . 478   [  lower bound (search/bound.h)
+//   16      [333 . . . . . . . . . 365                                  365  a schedule, before it has addresses
 //   11               [346 . . . . . . . . . . 379
 //
-// With several hands, what is most promising is searched ahead: it is used, or left, as if it had been searched when its turn came.
+// With several threads, the most promising searches run ahead of time. Their results are consumed in the sequential
+// order.
 #pragma once
 
 #include <span>
@@ -20,19 +21,22 @@ namespace plimsoll {
 struct ContestRules {
   int64_t budget_bytes = kNoLimit, host_budget_bytes = kNoLimit;
   int effort = 1;
-  int hands = 1;  // threads that look (crew.h): the winner does not depend on them
-  Deadline search = {};    // when to find no more schedules
-  Deadline deadline = {};  // when to make no more plans of them
+  int hands = 1;  // threads to search with (crew.h); the result does not depend on it
+  Deadline search = {};    // no schedule search starts after this
+  Deadline deadline = {};  // no plan is made from a schedule after this
 };
 
 struct Winner {
   Found best;
-  bool host_budget_binds = false;  // without it there would have been other schedules
-  double bound_seconds = 0;  // that no plan of these splits, in the policy's order, goes below; 0: a deadline came before all were measured
+  bool host_budget_binds = false;  // the host budget excluded some schedule
+  // Lower bound for every plan of these sub-batches in the policy's order; 0: the deadline came before all were
+  // measured.
+  double bound_seconds = 0;
 };
 
-// Of the sub-batches `sizes` and of `known`, which is within the budget. What is left out could not have won, so a larger budget
-// never makes a slower plan: it looks at what a smaller one looks at, or at something faster.
+// Returns the fastest plan among the sub-batches `sizes` and `known`, which is within the budget. Only candidates that
+// could not win are skipped. So a larger budget never gives a slower plan: it considers what a smaller budget
+// considers, or something faster.
 Result<Winner> hold_contest(Splits& splits, const Policy& policy, std::span<const int64_t> sizes, const ContestRules& rules, Found known);
 
 }  // namespace plimsoll

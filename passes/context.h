@@ -1,4 +1,4 @@
-// What a pass may look at besides the plan it works on. All of it is const: decisions live in the plan.
+// What a pass may read besides the plan that it changes. All of it is const: decisions are stored in the plan.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct Op;
 
 inline constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
-// A plan that takes or needs as much, or comes as late, is of no use to who asked for it: the passes may stop as soon as they
-// know.
+// Limits beyond which the caller has no use for a plan. A pass may stop as soon as it knows that the plan reaches one
+// of them.
 struct Ceiling {
   double seconds = std::numeric_limits<double>::infinity();
   int64_t arena_bytes = kNoLimit;
@@ -32,14 +32,14 @@ struct Context {
   const TaskGraph& graph;  // with more than one round: accumulating(graph)
   const Choices& choices;  // for the plan's sub_batch and last_sub_batch
   Policy policy = {};
-  // What live tensors and workspaces may come to at any step. The planner lowers it below the budget when an arena
-  // came out higher than its live bytes; 0 asks for the least memory, whatever the time.
+  // Upper limit on the bytes of live tensors and workspaces at any step. The planner sets it below the budget when
+  // fragmentation made an arena larger than its live bytes. 0 asks for minimum memory, whatever the time.
   int64_t live_limit = kNoLimit;
   LinkRates links = {};
   Ceiling ceiling = {};
-  // What schedule::make_model gives for the plan as the order pass leaves it, where that is known already; null: it is not.
+  // The result of schedule::make_model for the plan as the order pass leaves it, if already computed; else null.
   const schedule::Model* model = nullptr;
-  // Of policy auto, when a search over whole plans has decided: the steps. Null: the policy decides for itself.
+  // Policy auto only: the steps that a search over whole plans has chosen. Null: the policy decides by itself.
   const std::vector<schedule::Op>* decided = nullptr;
 };
 

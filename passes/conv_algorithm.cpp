@@ -9,8 +9,9 @@
 namespace plimsoll {
 namespace {
 
-// Tasks between the first reduction and the last run beside one, and its workspace: so the evaluator has it, too, which must know of no
-// slower algorithm than the plan has (schedule/evaluate.h).
+// Tasks between the first and the last reduction may overlap with one, so its workspace counts as live. The evaluator
+// counts it in the same way: the plan must never choose a slower algorithm than the evaluator assumed
+// (schedule/evaluate.h).
 void beside_reductions(const Plan& plan, std::vector<int64_t>& live) {
   int64_t workspace = 0;
   std::optional<size_t> first, last;

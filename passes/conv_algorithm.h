@@ -4,15 +4,15 @@
 
 namespace plimsoll {
 
-// What:     chooses each compute step's algorithm: the fastest whose workspace fits beside the tensors that are live
-//           during the step, under context.live_limit; where none does, the one with the smallest workspace.
+// What:     chooses the algorithm of each compute step: the fastest whose workspace fits, together with the live
+//           tensors, under context.live_limit. If none fits, the one with the smallest workspace.
 // Before:   residencies are known (liveness).
 // After:    every compute step has an algorithm and the bytes of its workspace.
-// Why here: workspaces live for one step only, so each choice depends on the tensors and on no other choice; before
-//           placement, which needs the sizes.
+// Why here: a workspace lives for one step only, so each choice depends on the tensors and on no other choice.
+//           Placement needs the sizes, so it comes later.
 Status conv_algorithm(Plan& plan, const Context& context);
 
-// What the workspaces of the policy's tasks have to fit under.
+// The limit in bytes that workspaces of this policy are chosen under.
 int64_t limit_of_algorithms(const Policy& policy, int64_t live_limit);
 
 }  // namespace plimsoll

@@ -55,7 +55,7 @@ void Crew::step(Errand& errand, std::unique_lock<std::mutex>& lock) {
   changed_.notify_all();
 }
 
-// Of equals, the one that was added first.
+// Lowest rank first; ties go to the item added first.
 Errand* Crew::next() {
   Errand* best = nullptr;
   for (Errand& errand : errands_)

@@ -1,8 +1,8 @@
-// Hands that do ahead what whoever plans will probably ask for. What is done, and in which order its parts come, does not depend on how
-// many hands there are, nor on which of them is faster: only when it is done does.
+// A thread pool for speculative search work. Results are consumed in the sequential order, so plans do not depend on
+// the number of threads or their speed.
 //
-//   asks      |a1 |a2 |-|b1| use |b3|             a step is done by whoever comes first, the one who asks included;
-//   helps     |b1 |b2 |c1 |c2 |c3 |               nobody does two steps of an errand at once, or in another order
+//   caller    |a1 |a2 |-|b1| use |b3|             each step runs on the first free thread, the caller included;
+//   workers   |b1 |b2 |c1 |c2 |c3 |               steps of one work item run in order, one at a time
 #pragma once
 
 #include <condition_variable>
@@ -17,10 +17,12 @@
 
 namespace plimsoll {
 
-// Work in steps. One for each question; what a step found is its own business, and may be looked at once it has been reached.
+// A unit of work that runs in steps. Its state belongs to its creator, who may read the results of a step once reach()
+// has returned for it.
 class Errand {
  public:
-  // Does a step; false: it was the last. Once it is asked to stop, it may leave the errand half done: nobody will ask for it.
+  // Runs one step. Returns false after the last. After a stop request it may return early and leave the item
+  // unfinished: no caller waits for it.
   using Step = std::function<bool(const std::stop_token& stop)>;
 
  private:
@@ -36,20 +38,20 @@ class Errand {
 
 class Crew {
  public:
-  // With so many hands, that of whoever asks included: with one, nothing is done before it is asked for.
+  // `hands`: total number of threads, including the caller's. 1 disables speculation.
   explicit Crew(int hands);
-  // Asks those who are at work to stop, and waits for them.
+  // Requests a stop and joins the workers.
   ~Crew();
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  // The lower the rank, the sooner helpers look at it. `done`: of its steps, before. A step may add errands.
+  // Workers take items of lower rank first. `done`: steps already completed. A step may add items.
   Errand& add(double rank, Errand::Step step, int64_t done = 0);
 
-  // Returns when so many steps of the errand are done, or when it has ended: false. Throws what the step has thrown.
+  // Blocks until `steps` steps are done, or returns false if the item ended before. Rethrows an exception of a step.
   bool reach(Errand& errand, int64_t steps);
 
-  // Errands of this rank and above are not wanted any more; who asks for one nevertheless does it alone.
+  // Workers ignore items of this rank and above from now on. A caller that reaches for such an item runs it alone.
   void want_below(double rank);
 
  private:
@@ -62,7 +64,8 @@ class Crew {
   std::list<Errand> errands_ = {};
   double wanted_below_;
   std::stop_source stop_;
-  std::vector<std::jthread> helpers_ = {};  // the last member: they are gone before what they use
+  // Declared last: joined before the members that the workers use are destroyed.
+  std::vector<std::jthread> helpers_ = {};
 };
 
 }  // namespace plimsoll

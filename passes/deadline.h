@@ -1,5 +1,5 @@
-// When a search has to come to an end. The only place where time decides: without a limit, the same input gives the same
-// plan. What nobody wants any more comes to its end, too.
+// When a search must stop. This is the only place where time affects a plan: without a time limit, the same input gives
+// the same plan. A deadline also passes when its result is no longer wanted.
 #pragma once
 
 #include <chrono>
@@ -12,20 +12,20 @@ class Deadline {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Deadline() = default;  // never
-  // Longer than thirty years, which a clock can still count, is thirty years.
+  Deadline() = default;  // never passes
+  // `seconds` from now. Capped at 1e9 seconds (about thirty years), which the clock can represent.
   static Deadline in(double seconds) {
     Deadline deadline;
     deadline.at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, 1e9)));
     return deadline;
   }
-  // What a search leaves for what has to be done behind it.
+  // An earlier deadline, which reserves `seconds` for the work after the search.
   Deadline sooner(double seconds) const {
     Deadline deadline = *this;
     if (at_) *deadline.at_ -= std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
     return deadline;
   }
-  // Or sooner, when nobody waits for what there would be.
+  // Also passes when a stop is requested, because the result is no longer wanted.
   Deadline unless(std::stop_token unwanted) const {
     Deadline deadline = *this;
     deadline.unwanted_ = std::move(unwanted);

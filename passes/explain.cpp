@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kShown = 5;  // of the tensors that are live at the peak
+constexpr size_t kShown = 5;  // tensors listed of those live at the peak
 
 std::string describe(const Plan& plan, StepId id) {
   const Step& step = plan.steps[id];
@@ -40,10 +40,10 @@ std::string both(int64_t bytes) {
   return bytes < 1024 ? counted(bytes, "byte") : fmt::format("{} ({} bytes)", format_bytes(bytes), format_grouped(bytes));
 }
 
-// In a person's unit, and in bytes where the units do not tell them apart.
+// In rounded units, plus the exact bytes if rounding makes the two values look the same.
 std::string apart_from(int64_t bytes, int64_t other) { return format_bytes(bytes) == format_bytes(other) ? both(bytes) : format_bytes(bytes); }
 
-// What is live at the peak is tensors' bytes; between them lies what placement loses.
+// Tensor bytes live at the peak; the rest of the arena is fragmentation.
 std::string peak_bytes(const Plan& plan) {
   int64_t persistent = 0;
   for (const PlanTensor& tensor : plan.tensors) persistent += tensor.persistent ? tensor.bytes : 0;

@@ -1,4 +1,4 @@
-// A plan, and what led to it, so that it can be made once more for an observer.
+// A plan together with its inputs, so that it can be remade for an observer.
 #pragma once
 
 #include "passes/candidate.h"

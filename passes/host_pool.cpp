@@ -7,7 +7,7 @@ namespace plimsoll {
 
 Status host_pool(Plan& plan, const Context&) {
   constexpr size_t kNone = static_cast<size_t>(-1);
-  // Homes are for the whole run, what waits lies above them.
+  // Residences last for the whole run and lie at the bottom; temporary copies lie above them.
   int64_t bottom = 0;
   for (PlanTensor& tensor : plan.tensors) {
     if (!tensor.at_home_on_host()) continue;

@@ -4,11 +4,11 @@
 
 namespace plimsoll {
 
-// What:     gives every offloaded copy its slot in the host pool, from its offload to its last prefetch; and what
-//           has its home there a slot for the whole run.
+// What:     gives every offloaded copy a slot in the host pool, from its offload to its last prefetch. A tensor whose
+//           residence is the host pool gets a slot for the whole run.
 // Before:   steps are in issue order.
-// After:    host offsets are multiples of 256; copies that are needed at the same time do not overlap.
-// Why here: anywhere between liveness and sync: slots that are used again are a reason to wait, as addresses are.
+// After:    host offsets are multiples of 256. Slots in use at the same time do not overlap.
+// Why here: anywhere between liveness and sync. Reuse of a slot is a reason to wait, like reuse of an address.
 Status host_pool(Plan& plan, const Context& context);
 
 }  // namespace plimsoll

@@ -11,18 +11,19 @@ namespace plimsoll {
 
 namespace {
 
-constexpr size_t kLarge = 50'000;  // steps of an order
+constexpr size_t kLarge = 50'000;  // steps of an order; above this, placement takes seconds
 
-constexpr size_t kTightest = 4;  // schedules that are placed for the least plan beside a host budget
-constexpr int64_t kPoolSlack = 64;  // what waits may need one part in so many more when it has addresses
+constexpr size_t kTightest = 4;  // schedules placed for the minimum plan under a host budget
+constexpr int64_t kPoolSlack = 64;  // host-pool fragmentation allowance: 1/64
 
-// What schedules are held to. No limit where none could reach the budget, so that a budget that is large enough changes nothing.
+// The pool limit for schedules. It is unlimited if no schedule could reach the host budget, so a large enough host
+// budget has no effect.
 int64_t pool_limit_of(const schedule::Model& model, int64_t host_budget) {
   if (host_budget == kNoLimit || search::most_pool_bytes(model) <= host_budget) return kNoLimit;
   return std::max(host_budget - host_budget / kPoolSlack, search::least_pool_bytes(model));
 }
 
-// `bench` has just evaluated the schedule. nullopt: it would reach the ceiling.
+// `bench` must hold the evaluation of the same schedule. nullopt: the plan would reach the ceiling.
 Result<std::optional<JointPlan>> plan_of(const search::State& state, const search::Workbench& bench,
                                          const Candidate& candidate, const Policy& policy, const Ceiling& ceiling) {
   PLIMSOLL_ASSIGN(std::optional<Plan> plan, plan_below(candidate, policy, state.limit, ceiling, &bench.trace));
@@ -30,7 +31,8 @@ Result<std::optional<JointPlan>> plan_of(const search::State& state, const searc
   return std::optional(JointPlan{.plan = std::move(*plan), .live_limit = state.limit, .decided = bench.trace});
 }
 
-// A host budget that binds makes a matter of search of what needs least: as little of it as there is, for whoever asks wants no more than that.
+// Under a binding host budget, the minimum-memory schedule needs a search. Effort 0 suffices: the caller wants one plan
+// only.
 Result<LeastPlan> least_plan_within_pool(const Candidate& candidate, const Policy& policy, const schedule::Model& model, int64_t host_budget) {
   const int64_t pool_limit = pool_limit_of(model, host_budget);
   search::Descent descent(model, {.effort = 0, .pool_limit = pool_limit});
@@ -104,14 +106,15 @@ double Joint::bound_seconds(int64_t budget_bytes) {
   return bound_.seconds(budget_bytes);
 }
 
-// Addresses may need more than the bytes do: then the schedule is looked at under tighter limits, too, which do not depend on the
-// budget. One that is faster than the looser one before it is not taken: a larger budget, which takes the looser one, would be slower
-// for it.
+// The arena may exceed the live bytes because of fragmentation. The schedule is then retried under tighter limits,
+// which do not depend on the budget. A tighter variant that is faster than the looser one before it is skipped: a
+// larger budget would take the looser one and be slower.
 Result<std::optional<JointPlan>> Joint::plan(const search::State& state, int64_t budget_bytes, double seconds, const Deadline& deadline) const {
-  constexpr int64_t kTighter[] = {0, 64, 32, 16}, kTighterOfLarge[] = {0, 8};  // by one part in so many
+  constexpr int64_t kTighter[] = {0, 64, 32, 16}, kTighterOfLarge[] = {0, 8};  // limit reduced by 1/64, 1/32, 1/16
   search::Workbench bench(model_, deadline, pool_limit_);
   double looser = 0;
-  const bool large = model_.order.size() > kLarge;  // to place each takes seconds, and what a quick placement loses is more
+  // Placing each plan takes seconds, and quick placement fragments more.
+  const bool large = model_.order.size() > kLarge;
   for (const int64_t part : large ? std::span<const int64_t>(kTighterOfLarge) : kTighter) {
     const int64_t limit = part == 0 ? state.limit : state.outcome.peak_bytes - state.outcome.peak_bytes / part;
     search::State tight = bench.evaluate(state.fates, limit);

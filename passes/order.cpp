@@ -12,11 +12,11 @@
 namespace plimsoll {
 namespace {
 
-// What must precede what, from the order of accesses in the graph: a reader follows the last change, a change follows
-// the last change and everybody who read it since.
+// Dependences between tasks, from the order of accesses in the graph. A reader follows the last change. A change
+// follows the previous change and every reader since.
 struct Dependences {
-  IdVector<TaskId, std::vector<TaskId>> after;  // tasks that wait for this one; one entry per reason
-  IdVector<TaskId, int32_t> open;               // reasons that this one still waits for
+  IdVector<TaskId, std::vector<TaskId>> after;  // tasks that depend on this one; one entry per dependence
+  IdVector<TaskId, int32_t> open;               // dependences not yet satisfied
 };
 
 Dependences find_dependences(const Plan& plan) {
@@ -54,14 +54,14 @@ std::vector<TaskId> updates_last(const Plan& plan, std::vector<TaskId> tasks) {
   return tasks;
 }
 
-// The graph's order is a valid one; an update moves up to right behind the last task that it depends on.
+// The graph's order is valid. An update moves up to right after the last task that it depends on.
 std::vector<TaskId> depth_first(const Plan& plan) {
   if (plan.rounds > 1) return updates_last(plan, ids_of(plan.tasks));
   const Dependences dependences = find_dependences(plan);
   IdVector<TaskId, TaskId> latest(plan.tasks.size());
   for (const TaskId id : ids_of(plan.tasks))
     for (const TaskId after : dependences.after[id]) latest[after] = std::max(latest[after], id);
-  // An update may depend on an update (of a state that two weights share), hence the walk along the chain.
+  // An update may depend on another update (of state shared by two weights), so the chain is followed.
   IdVector<TaskId, std::vector<TaskId>> follow(plan.tasks.size());
   std::vector<TaskId> tasks;
   tasks.reserve(plan.tasks.size());
@@ -84,8 +84,8 @@ std::vector<TaskId> depth_first(const Plan& plan) {
   return tasks;
 }
 
-// List scheduling: of the tasks that may run, always the one after which the fewest bytes are live; ties as the graph
-// stands. What a task frees depends on who else still reads, so its key is renewed when a reader before it has run.
+// List scheduling: among the ready tasks, run the one after which the fewest bytes are live; ties in graph order. The
+// bytes that a task frees depend on the other remaining readers, so its key is recomputed after one of them has run.
 class LowPeak {
  public:
   LowPeak(const Plan& plan, const std::vector<TensorId>& kept)
@@ -144,7 +144,7 @@ class LowPeak {
     ready_.insert({key_[id], id});
   }
 
-  // Each tensor comes down to one user once, and looks through its users once: linear in the accesses altogether.
+  // Each tensor is left with a single user once, and its users are scanned once: linear in the accesses overall.
   void renew_last_user(TensorId tensor) {
     for (const TaskId user : users_[tensor]) {
       if (key_[user] == kDone || dependences_.open[user] != 0) continue;
@@ -167,9 +167,9 @@ std::vector<TaskId> low_peak(const Plan& plan, const std::vector<TensorId>& kept
   return plan.rounds > 1 ? updates_last(plan, tasks) : tasks;
 }
 
-// Dymem, Algorithm 1. A task runs when the last of those that it waits for arrives at it, and what it lets run comes
-// next, before its siblings; each task counts its own arrivals. The backward goes through the layers in reverse: of its
-// tasks that may run, one of the layer that ran last; updates as early as they may.
+// Dymem, Algorithm 1. A task runs when the last of its predecessors arrives at it. Its successors follow immediately,
+// before its siblings. Each task has its own arrival counter. The backward visits the layers in reverse: among ready
+// backward tasks, take one of the layer that ran last. Updates run as early as possible.
 class Arrivals {
  public:
   explicit Arrivals(const Plan& plan)
@@ -192,7 +192,7 @@ class Arrivals {
   }
 
  private:
-  // A layer's rank is the place of its first forward task.
+  // A layer's rank is the position of its first forward task.
   int32_t rank_of_layer(TaskId id) {
     const auto found = layers_.find(plan_.tasks[id].layer);
     return found == layers_.end() ? std::numeric_limits<int32_t>::max() : found->second;
@@ -224,9 +224,9 @@ class Arrivals {
   const Plan& plan_;
   Dependences dependences_;
   std::map<std::string_view, int32_t> layers_;
-  std::set<std::tuple<int32_t, TaskId>> backward_;      // that may run
+  std::set<std::tuple<int32_t, TaskId>> backward_;      // ready tasks
   std::vector<TaskId> roots_;
-  std::vector<std::pair<TaskId, size_t>> visited_;      // the path of the walk, and which successor comes next
+  std::vector<std::pair<TaskId, size_t>> visited_;      // the path of the walk, with the next successor to visit
   std::vector<TaskId> tasks_;
 };
 
@@ -236,26 +236,28 @@ std::vector<TaskId> by_arrivals(const Plan& plan) {
   return plan.rounds > 1 ? updates_last(plan, tasks) : tasks;
 }
 
-// Of several ranks: an update waits for the reduction of its gradient, so it comes behind the tasks that run meanwhile.
+// With several ranks, an update waits for the reduction of its gradient. So it is placed after tasks that run
+// meanwhile.
 //
 //   compute  | dw3 | dx3 | dw2 | dx2 | update 3 |  …          not: | dw3 | (waits) | update 3 | dx3 | …
 //   comm           |   reduce dw3    |
 //
-// `patient`: as far behind as the reduction is predicted to take, which keeps the gradient alive for as long. Else right
-// behind the bucket. Updates stay in the graph's order where they come at one place.
+// `patient`: delayed by the predicted time of the reduction, which also keeps the gradient alive for that long.
+// Otherwise placed right after the bucket. Updates at the same place stay in the graph's order.
 std::vector<TaskId> behind_reductions(const Plan& plan, const Context& context, const std::vector<TaskId>& tasks, bool patient) {
   const size_t count = tasks.size();
   std::vector<TaskId> backbone;
   for (const TaskId id : tasks)
     if (!is_update(plan, id)) backbone.push_back(id);
-  IdVector<TaskId, size_t> place(plan.tasks.size(), 0);  // in the backbone; of an update: behind which it comes
+  // Position in the backbone; of an update: the position that it follows.
+  IdVector<TaskId, size_t> place(plan.tasks.size(), 0);
   std::vector<double> ends;
   for (size_t i = 0; i < backbone.size(); ++i) {
     place[backbone[i]] = i;
     const Choice& fastest = context.choices[backbone[i]].front();
     ends.push_back((ends.empty() ? 0 : ends.back()) + (plan.rounds > 1 ? fastest.last_seconds : fastest.seconds));
   }
-  IdVector<TensorId, size_t> reduced(plan.tensors.size(), 0);  // behind which place of the backbone
+  IdVector<TensorId, size_t> reduced(plan.tensors.size(), 0);  // position in the backbone after which it is reduced
   double comm = 0;
   for (const Bucket& bucket : find_buckets(plan, context, tasks)) {
     const size_t closed = place[bucket.last];
@@ -284,11 +286,11 @@ std::vector<TaskId> behind_reductions(const Plan& plan, const Context& context, 
   return plan.rounds > 1 ? updates_last(plan, ordered) : ordered;
 }
 
-// A layer that holds a good part of all weights and gradients, and passes little on: its backward-data comes before its backward-weights,
-// if nothing else speaks against that. Its weight is then read in forward and backward close together, and may leave before the gradient
-// comes, where both have their homes in the host pool.
+// For a layer that holds a large part of all weights and gradients and passes on little: runs its backward-data before
+// its backward-weights, if dependences permit. The weight is then read in forward and backward close together. If both
+// reside in the host pool, the weight can leave the device before its gradient arrives.
 //
-//   graph    fc.backward_weights  fc.backward_data       weight | gradient, weight |            here    weight | gradient |
+//   graph   fc.backward_weights  fc.backward_data      weight | gradient, weight |         here   weight | gradient |
 std::vector<TaskId> large_weights_at_once(const Plan& plan, std::vector<TaskId> tasks) {
   constexpr int64_t kPart = 4, kLittle = 32;
   int64_t all = 0;
@@ -297,7 +299,7 @@ std::vector<TaskId> large_weights_at_once(const Plan& plan, std::vector<TaskId> 
   const Dependences dependences = find_dependences(plan);
   IdVector<TaskId, size_t> place(plan.tasks.size(), 0);
   for (size_t i = 0; i < tasks.size(); ++i) place[tasks[i]] = i;
-  // Whether it waits for nothing that comes at `from` or later, as the tasks stand by now.
+  // True if it depends on no task at `from` or later in the current order.
   const auto may_come_at = [&](TaskId task, size_t from) {
     for (size_t i = from; i < place[task]; ++i) {
       const auto& waiting = dependences.after[tasks[i]];
@@ -305,7 +307,7 @@ std::vector<TaskId> large_weights_at_once(const Plan& plan, std::vector<TaskId> 
     }
     return true;
   };
-  // Bytes of what a task touches, of one kind or of all others but weights.
+  // Bytes accessed by a task: of its weight gradients, or of everything except weights and gradients.
   const auto bytes = [&](TaskId id, bool gradients) {
     int64_t sum = 0;
     for (const auto* touched : {&plan.tasks[id].reads, &plan.tasks[id].updates, &plan.tasks[id].writes})
@@ -332,8 +334,8 @@ std::vector<TaskId> large_weights_at_once(const Plan& plan, std::vector<TaskId> 
   return tasks;
 }
 
-// All loads first, where they overlap with the most, or each as late as its first reader allows, where it costs the
-// fewest bytes.
+// Either all loads first, where they overlap with the most, or each load as late as its first reader allows, where it
+// costs the fewest bytes.
 void make_steps(Plan& plan, const TaskGraph& graph, const std::vector<TaskId>& tasks, bool early_loads) {
   IdVector<TensorId, bool> to_load(plan.tensors.size(), false);
   for (const TensorId input : graph.inputs) to_load[input] = true;
@@ -350,7 +352,7 @@ void make_steps(Plan& plan, const TaskGraph& graph, const std::vector<TaskId>& t
     for (const TensorId tensor : plan.tasks[task].reads) load(tensor);
     plan.steps.push_back({.stream = StreamKind::compute, .kind = StepKind::compute, .task = task});
   }
-  for (const TensorId input : graph.inputs) load(input);  // that nobody reads
+  for (const TensorId input : graph.inputs) load(input);  // inputs without a reader
 }
 
 int64_t peak(Plan plan, const Context& context, const std::vector<TensorId>& kept) {
@@ -366,7 +368,7 @@ int64_t peak(Plan plan, const Context& context, const std::vector<TensorId>& kep
 
 Status order(Plan& plan, const Context& context) {
   const std::vector<TensorId> kept = kept_to_the_end(context.graph);
-  // Where waiting for reductions costs memory that is not there, updates come at once.
+  // If waiting for reductions costs memory that is not available, updates run at once.
   const auto put = [&](Plan& into, std::vector<TaskId> tasks, bool early_loads) {
     if (context.policy.searches) tasks = large_weights_at_once(plan, std::move(tasks));
     if (plan.ranks == 1) return make_steps(into, context.graph, tasks, early_loads);

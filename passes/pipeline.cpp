@@ -19,29 +19,29 @@
 namespace plimsoll {
 namespace {
 
-// Where it is known what the plan takes and needs at least.
+// The gate: after the passes before this one, lower bounds on the plan's time and bytes are known.
 constexpr std::string_view kGate = "place";
 
 constexpr Pass kPasses[] = {
     {"seed_plan", "copy tensors and tasks from the task graph, sized for one sub-batch", seed_plan},
-    // Beyond this point tensors and tasks are fixed.
+    // From here on, tensors and tasks are fixed.
 
     {"order", "decide the order of the tasks and the loads", order},
     {"schedule", "decide what leaves the device and what is run again, as the policy says", schedule_steps},
     {"reduce", "add up loss and gradients over the ranks, beside the backward", reduce},
-    // Beyond this point steps are neither added nor moved: lifetimes are decided.
+    // From here on, steps are neither added nor moved, so lifetimes are fixed.
 
     {"liveness", "find from which step to which each tensor is there", liveness},
     {"conv_algorithm", "choose algorithms by the room for their workspaces", conv_algorithm},
-    // Beyond this point everything that takes bytes is known, with its size and its lifetime.
+    // From here on, the size and lifetime of everything that takes bytes are known.
 
     {"place", "give every tensor and workspace its address", place},
     {"host_pool", "give every offloaded tensor its slot in the host pool", host_pool},
-    // Beyond this point the memory is laid out: reuse of bytes is known, and so is every reason to wait.
+    // From here on, the memory layout is fixed. Reuse of bytes is known, and so is every reason to wait.
 
     {"sync", "wait for data, and for bytes that are still in use", sync},
     {"prune_waits", "drop waits that others imply", prune_waits},
-    // Beyond this point the program is complete and safe, whatever any step's duration is.
+    // From here on, the program is complete and safe, whatever the duration of any step.
 
     {"simulate", "predict when each step runs", simulate},
     {"summarize", "fill the figures of the summary", summarize},

@@ -17,11 +17,11 @@ struct Pass {
 
 std::span<const Pass> all_passes();
 
-// Called after each pass with its name, the plan and the time it took.
+// Called after each pass with its name, the plan and the seconds that the pass took.
 using PassObserver = std::function<void(std::string_view pass, const Plan& plan, double seconds)>;
 
-// Before: the plan has batch, sub_batch, rounds and last_sub_batch. After: it is complete but for the figures that
-// compare plans (summarize.h). False: the plan is unfinished, for it would reach context.ceiling.
+// Before: the plan has batch, sub_batch, rounds and last_sub_batch. After: it is complete except for the figures that
+// compare plans (summarize.h). Returns false if the plan would reach context.ceiling; the plan is then unfinished.
 Result<bool> run_passes(Plan& plan, const Context& context, const PassObserver& observe = {});
 
 }  // namespace plimsoll

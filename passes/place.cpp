@@ -25,7 +25,7 @@ placement::Method method_of(PlaceKind kind) {
   return placement::Method::best_of;
 }
 
-// `soon`: of each buffer, whether it ends soon (analysis/mobility.h).
+// `soon`: of each buffer, whether its lifetime ends soon (analysis/mobility.h).
 placement::Solution solve_as(PlaceKind kind, const placement::Problem& problem, const std::vector<bool>& soon,
                              const placement::Effort& effort) {
   if (kind == PlaceKind::in_turn) return placement::place_in_turn(problem);
@@ -33,8 +33,8 @@ placement::Solution solve_as(PlaceKind kind, const placement::Problem& problem, 
   return placement::solve(problem, method_of(kind), effort);
 }
 
-// Chains of shared pairs, each named by its first residency: pairs come in issue order, so a pair's `read` has found
-// its chain already.
+// Chains of sharing pairs, each named by its first residency. Pairs come in issue order, so the chain of a pair's
+// `read` is already known.
 std::vector<size_t> chains_of(const Plan& plan, const std::vector<SharedPair>& shared) {
   std::vector<size_t> chain(plan.residencies.size());
   std::iota(chain.begin(), chain.end(), size_t{0});
@@ -75,8 +75,8 @@ Status place(Plan& plan, const Context& context) {
       buffer.size = std::max(buffer.size, align_up(residency.bytes));
     }
   }
-  // Reductions run one after the other, beside tasks that must not have their bytes: one workspace serves all of them, from
-  // the first to the last.
+  // Reductions run one after another and overlap with tasks, which must not use their bytes. So one workspace serves
+  // all of them and lives from the first to the last.
   constexpr size_t kNone = static_cast<size_t>(-1);
   size_t of_reductions = kNone;
   std::vector<size_t> workspace_of(plan.steps.size(), kNone);
@@ -94,7 +94,7 @@ Status place(Plan& plan, const Context& context) {
   if (const Status status = placement::check(problem); !status.ok()) internal_error(__FILE__, __LINE__, status.error().message);
 
   soon.resize(problem.buffers.size(), true);
-  // Without a limit it is what budgets are shares of, and made once.
+  // The unlimited plan is the reference for budgets in percent, and is placed only once.
   placement::Effort effort = context.live_limit == kNoLimit ? placement::kQuick : placement::kPlan;
   if (context.live_limit != kNoLimit) effort.capacity = std::max<int64_t>(context.live_limit - bottom, 0);
   const placement::Solution solution = solve_as(context.policy.place, problem, soon, effort);

@@ -20,19 +20,19 @@
 namespace plimsoll {
 namespace {
 
-constexpr double kPlansBehind = 2;  // that a search under a deadline leaves the time for
+constexpr double kPlansBehind = 2;  // a search under a deadline reserves the time of this many plans
 
-// The most samples and the fewest.
+// The largest and the smallest sub-batch.
 std::vector<int64_t> ends_of(const std::vector<int64_t>& sizes) {
   return sizes.size() > 1 ? std::vector{sizes.front(), sizes.back()} : sizes;
 }
 
 constexpr const char* kGenerator = "plimsoll 0.1.0";
 
-// One request to a planner.
+// Serves one request to a planner.
 class Planning {
  public:
-  // `trial`: whether there is a plan is all that is asked.
+  // `trial`: the caller only asks whether a plan exists.
   Planning(Splits& splits, const PlanRequest& request, const Policy& policy, bool trial = false)
       : splits_(splits), request_(request), policy_(policy), trial_(trial) {}
 
@@ -71,13 +71,13 @@ class Planning {
   Deadline deadline_;
   int64_t budget_ = kNoLimit;
   int64_t host_budget_ = request_.host_budget_bytes;
-  std::vector<int64_t> limits_ = {kNoLimit};  // within the budget (recipe.h)
+  std::vector<int64_t> limits_ = {kNoLimit};  // live limits within the budget (recipe.h)
   std::optional<Found> least_;  // the smallest arena that the request allows
-  std::optional<Found> least_in_slices_;  // and of these, where it is less
-  double one_plan_seconds_ = 0; // that making one took
+  std::optional<Found> least_in_slices_;  // the same with weights updated in slices, if smaller
+  double one_plan_seconds_ = 0; // duration of making one plan
 };
 
-// What rounds would need, where the batch stays whole only because a task mixes samples.
+// The minimum with several rounds, if the batch stays whole only because a task mixes samples.
 Result<std::string> Planning::way_out_by_rounds() {
   std::optional<Found> found;
   if (policy_.searches) {
@@ -109,7 +109,7 @@ Error Planning::infeasible() {
   }
   if (!policy_.share_memory) ways_out.push_back("policy 'liveness' lets tensors share memory and needs less");
   Error error = explain_infeasible(least_->plan, *least_->candidate->graph, policy_, budget_, ways_out);
-  // What to do comes before why.
+  // The remedy comes before the reason.
   error.notes.insert(error.notes.begin(),
                      fits_host(least_->host_pool())
                          ? fmt::format("--budget {} fits; the minimum is {} bytes", format_budget(least_->arena()), least_->arena())
@@ -117,7 +117,7 @@ Error Planning::infeasible() {
   return error;
 }
 
-// By whichever budget it is: the host budget, where another one would help.
+// The error for whichever budget is too small: the host budget, if a larger one would help.
 Error Planning::refused() {
   if (host_budget_ == kNoLimit || trial_) return infeasible();
   const Result<std::optional<int64_t>> works = host_budget_that_works();
@@ -132,7 +132,7 @@ Error Planning::refused() {
                               .least_arena_bytes = fits_host(least_->host_pool()) ? least_->arena() : 0});
 }
 
-// Planned once more. Nobody listens.
+// Plans again, without observers.
 Result<bool> Planning::works_with(int64_t host_budget) {
   PlanRequest request = request_;
   request.observe = {};
@@ -146,8 +146,9 @@ Result<bool> Planning::works_with(int64_t host_budget) {
   return plan.ok();
 }
 
-// The least that is known to; nothing: none does, the budget itself is too small. Of a policy that searches, by its least schedules, which
-// whoever plans within that host budget has, too; of others by a trial, for what they look at depends on it.
+// The smallest host budget known to work within the device budget. nullopt: none does, because the device budget itself
+// is too small. A policy that searches is judged by its minimum-memory schedules, which a plan under that host budget
+// also considers. Other policies need a trial, because what they consider depends on the host budget.
 Result<std::optional<int64_t>> Planning::host_budget_that_works() {
   constexpr int kBisections = 6;
   std::optional<int64_t> works;
@@ -189,22 +190,22 @@ Result<Found> Planning::choose(const Found& unconstrained) {
   return recipe.choose(unconstrained, *least_);
 }
 
-// What percentages are of. Rounds that were asked for keep all weight gradients until the last, and where those are most of
-// the memory that is more than the whole batch takes at once: then 100 % is as much as they need.
+// The reference for percentages. Several requested rounds keep all weight gradients until the last round. If gradients
+// dominate, that is more than the whole batch takes in one round; then 100 % is what those rounds need.
 Result<int64_t> Planning::bytes_of_all(const Found& whole) {
   if (request_.sub_batch == 0 || request_.sub_batch == request_.batch) return whole.arena();
   PLIMSOLL_ASSIGN(const Found in_rounds, recipe(policy_).unconstrained(request_.sub_batch));
   return std::max(whole.arena(), in_rounds.arena());
 }
 
-// To look at, most samples first.
+// The sub-batches to consider, most samples first.
 std::vector<int64_t> Planning::sub_batches(bool may_split) const {
   if (request_.sub_batch != 0) return {request_.sub_batch};
   return may_split ? worthwhile_splits(request_.batch) : std::vector<int64_t>{request_.batch};
 }
 
-// What everything that can leave leaves at once for, or less, where a policy of the literature needs less. When the deadline comes
-// they are asked only where nothing fits yet.
+// The minimum: every tensor that may be evicted is evicted right after use, or a policy of the literature that needs
+// less. After the deadline, those policies are asked only if nothing fits yet.
 Result<Found> Planning::find_least(const Found& unconstrained) {
   const std::vector<int64_t> sizes = sub_batches(may_split());
   std::optional<Found> found;
@@ -213,7 +214,7 @@ Result<Found> Planning::find_least(const Found& unconstrained) {
   return std::move(*found);
 }
 
-// What these splits need, as far as it is below what is asked for.
+// The minimum over these sub-batches, if below `below`.
 Status Planning::find_less(std::span<const int64_t> ends, bool may_split, int64_t below, std::optional<Found>& found) {
   int64_t bound = kNoLimit;
   for (const int64_t size : ends) {
@@ -240,13 +241,13 @@ Status Planning::find_less(std::span<const int64_t> ends, bool may_split, int64_
   return {};
 }
 
-// With the slices goes the least plan that they allow. Null: there is nothing to gain, or there are several ranks, whose weights are
-// updated whole. None of this depends on the budget, so that a larger one never makes a slower plan.
+// Also sets the minimum plan with slices. Null: slices gain nothing, or there are several ranks, whose weights are
+// updated whole. None of this depends on the budget, so a larger budget never gives a slower plan.
 Result<Splits*> Planning::splits_in_slices() {
   return find_less_in_slices(ends_of(sub_batches(may_split())), least_->arena(), least_in_slices_);
 }
 
-// `found`, where one of these splits needs less than `below` in slices. Null: none does.
+// Sets `found` if some sub-batch needs less than `below` with slices. Null: none does.
 Result<Splits*> Planning::find_less_in_slices(std::span<const int64_t> ends, int64_t below, std::optional<Found>& found) {
   if (!may_gain_by_slices(splits_.graph(), below)) return static_cast<Splits*>(nullptr);
   Splits* const slices = splits_.in_slices(false);
@@ -263,7 +264,7 @@ Result<Splits*> Planning::find_less_in_slices(std::span<const int64_t> ends, int
   return less ? slices : nullptr;
 }
 
-// A deadline leaves time for the plans of what the search has found.
+// A deadline reserves time for making plans of the schedules found.
 Result<Found> Planning::choose_jointly(const Found& unconstrained) {
   PLIMSOLL_ASSIGN(least_, find_least(unconstrained));
   PLIMSOLL_ASSIGN(Splits* const slices, splits_in_slices());
@@ -277,7 +278,7 @@ Result<Found> Planning::choose_jointly(const Found& unconstrained) {
   const ContestRules rules = {.budget_bytes = budget_, .host_budget_bytes = host_budget_, .effort = request_.effort, .hands = request_.hands, .search = deadline_.sooner(kPlansBehind * one_plan_seconds_),
                               .deadline = deadline_};
   Winner winner{.best = free ? unconstrained : std::move(known), .bound_seconds = std::numeric_limits<double>::infinity()};
-  // Of several ranks also in the order in which the whole batch is fastest, for that may be another (recipe.h).
+  // With several ranks, also search the order in which the whole batch is fastest, since it may differ (recipe.h).
   Policy as_whole = policy_;
   as_whole.order = unconstrained.policy.order;
   const auto look_at = [&](Splits& splits, int effort, const Policy& policy) -> Status {
@@ -292,8 +293,10 @@ Result<Found> Planning::choose_jointly(const Found& unconstrained) {
   };
   const bool much_state = slices && has_much_state(splits_.graph(), unconstrained.arena());
   Splits* const state = much_state ? splits_.in_slices(true) : nullptr;
-  // What less effort finds is looked at, too, so that more never gives a slower plan: behind what more has found, most of it need not be placed.
-  // Under a time limit it comes first: a search goes from what needs most to what needs least, and a long one may not come to this budget.
+  // Results of lower efforts are considered too, so that more effort never gives a slower plan. Without a time limit
+  // the highest effort runs first: afterwards most lower-effort schedules need no placement. With a time limit the
+  // lowest effort runs first, because a search descends from large to small memory and a long one may not reach this
+  // budget in time.
   std::vector<int> efforts(static_cast<size_t>(request_.effort) + 1);
   std::iota(efforts.begin(), efforts.end(), 0);
   if (request_.time_limit_seconds <= 0) std::reverse(efforts.begin(), efforts.end());
@@ -329,7 +332,8 @@ Status Planning::observe(const Found& found) {
   return again.ok() ? Status() : Status(again.error());
 }
 
-// Shares of what policy `auto` calls unconstrained, so that it asks the others for the plans that they make by themselves.
+// Limits are percents of the arena that policy `auto` calls unlimited, so that other policies are asked for the plans
+// that they make on their own.
 Status Planning::find_limits(const Found& whole) {
   if (budget_ == kNoLimit || (!policy_.schedule && !policy_.searches)) return {};
   int64_t all = whole.arena();
@@ -345,7 +349,8 @@ Status Planning::find_limits(const Found& whole) {
 
 Result<Plan> Planning::run() {
   PLIMSOLL_TRY(check_request(request_, splits_));
-  // What has to be measured is nobody's time to search, nor what a plan takes. Of other sub-batches it counts: who looks at them may be ended.
+  // Neither measurements nor making the first plan count against the time limit. Measurements of other sub-batches do,
+  // because that search may be cut short.
   PLIMSOLL_TRY(splits_.candidate(request_.batch));
   if (request_.sub_batch > 0) PLIMSOLL_TRY(splits_.candidate(request_.sub_batch));
   if (request_.time_limit_seconds > 0) deadline_ = Deadline::in(request_.time_limit_seconds);

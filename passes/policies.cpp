@@ -19,8 +19,8 @@ constexpr Policy kPolicies[] = {
      .searches = true},
     {.name = "liveness",
      .summary = "tensors share memory when their lifetimes allow, tasks work in place, workspaces take what is free"},
-    // What frameworks did before liveness, and the baseline of the literature: the tensors of the whole network at
-    // once, and one workspace that all tasks use in turn.
+    // Frameworks before liveness analysis, and the baseline of the literature: all tensors of the network at once, and
+    // one workspace that all tasks use in turn.
     {.name = "network-wide",
      .summary = "every tensor has its own memory for the whole round",
      .order = OrderKind::depth_first,
@@ -52,7 +52,7 @@ constexpr Policy kPolicies[] = {
     {.name = "dymem", .summary = "Dymem: copies without barriers, everything fetched up to the next convolution, a pool with two ends", .order = OrderKind::arrivals, .place = PlaceKind::by_mobility, .schedule = dymem},
 };
 
-// Other names for a row above: a policy's default, spelled out.
+// Aliases of rows above: a policy's default, spelled out.
 constexpr std::pair<std::string_view, std::string_view> kAliases[] = {{"superneurons:cost", "superneurons"}};
 
 }  // namespace

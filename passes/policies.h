@@ -1,4 +1,4 @@
-// The policies by name: each is a recipe of what the passes are told.
+// The table of policies. Each policy is a named recipe of options for the passes.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@ namespace plimsoll {
 
 std::span<const Policy> all_policies();
 
-// Error: usage, with all names.
+// Error: usage, listing all names.
 Result<Policy> find_policy(std::string_view name);
 
 }  // namespace plimsoll

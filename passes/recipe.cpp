@@ -5,15 +5,16 @@
 namespace plimsoll {
 namespace {
 
-constexpr int kChoices = 64, kFewChoices = 4;  // of algorithms, that are tried for an arena within the budget
-constexpr int kLimits = 10;   // that are tried for the same
-constexpr double kFaster = 1 - 1e-6;  // than that, or the order that needs less
-constexpr int64_t kSlack = 16;  // a policy keeps a limit on live bytes but for one part in so many, at most
+constexpr int kChoices = 64, kFewChoices = 4;  // algorithm choices tried to reach an arena within the budget
+constexpr int kLimits = 10;   // live limits tried for the same purpose
+// Factor by which another order must be faster to replace the order with less memory.
+constexpr double kFaster = 1 - 1e-6;
+constexpr int64_t kSlack = 16;  // a policy may exceed its limit on live bytes by at most 1/16
 
-// Up to where a plan's live bytes keep the limit that was asked for.
+// The largest live bytes that still count as keeping the limit.
 int64_t with_slack(int64_t limit) { return limit == kNoLimit ? limit : limit + limit / kSlack; }
 
-// Percents of the unconstrained arena. A larger graph takes longer to be planned once, and is planned less often.
+// Percents of the unlimited arena. Larger graphs take longer per plan, so fewer limits are tried.
 constexpr size_t kFewTasks = 2'000, kSomeTasks = 10'000, kManyTasks = 50'000;
 constexpr int kSomePercents[] = {90, 80, 75, 66, 50, 40, 33, 25, 20, 15, 10, 7, 5, 3, 2, 1};
 constexpr int kFewPercents[] = {75, 66, 50, 33, 25, 15, 10, 5, 2};
@@ -48,7 +49,8 @@ Result<std::optional<Found>> Recipe::attempt(int64_t sub_batch, int64_t live_lim
   return std::optional(Found{std::move(*plan), split, live_limit, policy_});
 }
 
-// Of several ranks an order that needs less memory may have its gradients too late to add them up beside the backward.
+// With several ranks, an order with less memory may complete its gradients too late to overlap their reductions with
+// the backward.
 Result<Found> Recipe::unconstrained(int64_t sub_batch) {
   PLIMSOLL_ASSIGN(Found found, unconstrained(sub_batch, policy_.order));
   if (!policy_.searches || policy_.order != OrderKind::best_of || splits_.graph().ranks == 1) return found;
@@ -69,33 +71,33 @@ Result<Found> Recipe::unconstrained(int64_t sub_batch, OrderKind order) {
   return Found{std::move(plan), split, kNoLimit, policy};
 }
 
-// The result is over budget when nothing helps.
+// The result exceeds the budget if nothing helps.
 Result<std::optional<Found>> Recipe::fit(int64_t sub_batch) {
   if (!policy_.heeds_limit) return attempt(sub_batch, 0);
   return policy_.schedule ? fit_schedule(sub_batch) : fit_algorithms(sub_batch);
 }
 
-// Workspaces are chosen by live bytes, and the arena may come out a little higher. Then the limit goes down to where some
-// task has to take another algorithm: of all choices those are looked at, fastest first, so that the first which fits is the
-// fastest that does.
+// Workspaces are chosen by live bytes, and fragmentation may make the arena a little larger. The limit is then lowered
+// to just where some task must take another algorithm. This enumerates the choices, fastest first, so the first that
+// fits is the fastest that fits.
 Result<std::optional<Found>> Recipe::fit_algorithms(int64_t sub_batch) {
   int64_t limit = request_.budget_bytes;
   const int choices = splits_.graph().tasks.size() <= kManyTasks ? kChoices : kFewChoices;
   for (int tries = 0; tries < choices; ++tries) {
     PLIMSOLL_ASSIGN(std::optional<Found> found, attempt(sub_batch, limit));
     if (!found || fits(*found)) return found;
-    if (found->plan.summary.live_bytes > limit) break;  // workspaces are as small as they get at the peak
+    if (found->plan.summary.live_bytes > limit) break;  // workspaces at the peak are minimal already
     limit = found->plan.summary.live_bytes - 1;
   }
   return attempt(sub_batch, 0);
 }
 
-// Here the limit goes down by as much as the arena is too high, to one of those of the graph, and then up again as far as it
-// may. How much higher than live bytes an arena is, is the policy's matter: of Dymem's pool, which is filled from both ends, by a third.
+// Lowers the limit by the excess of the arena, rounded down to a limit of this graph, then bisects upwards. How much an
+// arena exceeds its live bytes depends on the policy; for Dymem's two-ended pool it is a third.
 Result<std::optional<Found>> Recipe::fit_schedule(int64_t sub_batch) {
   const std::vector<int64_t>& limits = request_.limits;
   std::optional<Found> best;
-  size_t too_high = 0, next = 0, low = limits.size();  // [too_high, low): the limits that may still be better
+  size_t too_high = 0, next = 0, low = limits.size();  // [too_high, low): the limits that may still improve the result
   for (int tries = 0; tries < kLimits && next < low; ++tries) {
     PLIMSOLL_ASSIGN(std::optional<Found> found, attempt(sub_batch, limits[next]));
     if (!found) return found;
@@ -115,12 +117,12 @@ Result<std::optional<Found>> Recipe::fit_schedule(int64_t sub_batch) {
   return best ? std::move(best) : attempt(sub_batch, 0);
 }
 
-// Memory grows with the sub-batch, so the splits that fit are a tail of the list. Bytes without workspaces cost no
-// profiling and cut most of the list away; the rest is bisected, starting where the cut is, since workspaces can
-// usually be made small. Time falls with the sub-batch: when one is too slow, so are all smaller ones.
+// Memory grows with the sub-batch, so the splits that fit are a suffix of the list. Bytes without workspaces need no
+// profiling and exclude most of the list. The rest is bisected, starting at that cut, because workspaces can usually be
+// made small. Time falls as the sub-batch grows: if one is too slow, so are all smaller ones.
 Result<std::optional<Found>> Recipe::fewest_rounds() {
   const std::vector<int64_t> sizes = even_splits(splits_.batch());
-  size_t low = 0, high = sizes.size() - 1;  // the last fits, if any does
+  size_t low = 0, high = sizes.size() - 1;  // the last one fits if any does
   const auto hopeless = [&](int64_t size) {
     return !policy_.schedule &&
            bytes_without_workspace(splits_.graph_for(size), policy_, splits_.batch(), size) > request_.budget_bytes;
@@ -167,7 +169,7 @@ Result<Found> Recipe::least(const Found& unconstrained) {
     const bool both = fits_host(other) && fits_host(least);
     if (both ? other.arena() < least.arena() : fits_host(other) || other.host_pool() < least.host_pool()) least = std::move(other);
   };
-  // The smallest workspaces do not always make the smallest arena: placement may be luckier with others.
+  // The smallest workspaces do not always give the smallest arena: fragmentation may be lower with others.
   if (first == splits_.batch() && !policy_.schedule) take_smaller(unconstrained);
   if (policy_.schedule) {
     PLIMSOLL_ASSIGN(Found free, make(first, kNoLimit));
@@ -190,7 +192,7 @@ Result<std::optional<Found>> Recipe::least_below(int64_t arena_bytes, std::span<
     PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(sub_batch));
     PLIMSOLL_ASSIGN(std::optional<Plan> plan,
                     plan_below(*split, policy_, live_limit, {.arena_bytes = arena_bytes, .deadline = request_.deadline}));
-    if (!plan && request_.deadline.passed()) return {};  // and nothing is known
+    if (!plan && request_.deadline.passed()) return {};  // interrupted: nothing is known
     known->arena_bytes = plan ? plan->summary.arena_bytes : arena_bytes;
     if (!plan || plan->summary.arena_bytes >= arena_bytes || plan->summary.host_pool_bytes > request_.host_budget_bytes) return {};
     arena_bytes = plan->summary.arena_bytes;
@@ -215,8 +217,9 @@ Result<Found> Recipe::choose(const Found& unconstrained, const Found& least) {
   return fits(*found) ? std::move(*found) : least;
 }
 
-// What is looked at does not depend on the budget, but for being within it: so what a smaller one brings is here, too.
-// What keeps a limit on live bytes takes no less than the bound of that many says (search/bound.h).
+// Except for the comparison with the budget, the set of plans considered does not depend on it. So it includes
+// everything that a smaller budget considers. A plan within a live limit takes at least the bound for that limit
+// (search/bound.h).
 Status Recipe::take_faster(int64_t sub_batch, std::optional<Found>& best) {
   const auto take = [&](std::optional<Found> found) {
     if (!found || !fits(*found) || found->seconds() >= interesting_) return;
@@ -228,7 +231,7 @@ Status Recipe::take_faster(int64_t sub_batch, std::optional<Found>& best) {
     take(std::move(found));
     return {};
   }
-  // Placing is most of the work: not of what is known to need or to take too much.
+  // Placement is most of the work, so plans known to need or take too much are not placed.
   PLIMSOLL_ASSIGN(const Candidate* split, splits_.candidate(sub_batch));
   const auto look_at = [&](int64_t limit, int64_t most_live) -> Status {
     PLIMSOLL_ASSIGN(Ceiling* const ceiling, splits_.known_of(policy_, sub_batch, limit));
@@ -236,11 +239,12 @@ Status Recipe::take_faster(int64_t sub_batch, std::optional<Found>& best) {
     if (known.seconds >= interesting_ || known.arena_bytes > request_.budget_bytes || request_.deadline.passed()) return {};
     PLIMSOLL_ASSIGN(std::optional<Plan> plan,
                     plan_below(*split, policy_, limit, {.seconds = interesting_, .deadline = request_.deadline}));
-    if (!plan && request_.deadline.passed()) return {};  // and nothing is known
+    if (!plan && request_.deadline.passed()) return {};  // interrupted: nothing is known
     if (!plan) {
       known.seconds = interesting_;
     } else if (plan->summary.live_bytes > most_live) {
-      known.seconds = std::numeric_limits<double>::infinity();  // it is none of this limit's plans
+      // Exceeds this limit, so it does not count as a plan of it.
+      known.seconds = std::numeric_limits<double>::infinity();
     } else {
       known = {.seconds = plan->summary.iteration_seconds, .arena_bytes = plan->summary.arena_bytes};
       take(Found{std::move(*plan), split, limit, policy_});
@@ -250,7 +254,7 @@ Status Recipe::take_faster(int64_t sub_batch, std::optional<Found>& best) {
   for (const int64_t limit : request_.limits) {
     if (request_.deadline.passed()) return {};
     PLIMSOLL_ASSIGN(const double bound, splits_.bound_seconds(sub_batch, policy_, with_slack(limit)));
-    if (bound >= interesting_) break;  // and so are all lower limits
+    if (bound >= interesting_) break;  // all lower limits are too slow as well
     PLIMSOLL_TRY(look_at(limit, with_slack(limit)));
   }
   for (const int64_t limit : {kNoLimit, int64_t{0}}) PLIMSOLL_TRY(look_at(limit, kNoLimit));

@@ -1,4 +1,4 @@
-// The plan of a policy that does not search: the whole batch where it fits, else the fewest rounds that do.
+// Plans under a policy that does not search: the whole batch if it fits, else the fewest rounds that fit.
 #pragma once
 
 #include <limits>
@@ -11,50 +11,52 @@
 
 namespace plimsoll {
 
-// For how many bytes a policy with a schedule may be asked within a budget, from high to low. They are shares of the
-// unconstrained arena: whole percents, fewer of them for large graphs, and know no budget. So what such a policy makes of a
-// small budget is among what it makes of the limits within any larger one.
+// The live limits in bytes to try for a policy with a schedule, in descending order. They are whole percents of the
+// unlimited arena (fewer for large graphs), independent of the budget. So the limits tried for a small budget are among
+// those tried for any larger one.
 std::vector<int64_t> limits_within(int64_t budget_bytes, int64_t unconstrained_bytes, size_t tasks);
 
-// What a recipe may choose from.
+// The constraints of a recipe.
 struct RecipeRequest {
   int64_t budget_bytes = kNoLimit, host_budget_bytes = kNoLimit;
-  std::vector<int64_t> limits = {};  // within the budget, of limits_within
+  std::vector<int64_t> limits = {};  // from limits_within, within the budget
   int64_t sub_batch = 0;   // 0: the recipe chooses
   bool may_split = true;   // where it chooses
-  Deadline deadline = {};  // of rival and least_below: what they have by then
+  Deadline deadline = {};  // for rival() and least_below(): they return the best result so far
 };
 
 class Recipe {
  public:
-  // Both must outlive this.
+  // `splits` and `policy` must outlive this.
   Recipe(Splits& splits, const Policy& policy, const RecipeRequest& request)
       : splits_(splits), policy_(policy), request_(request) {}
 
-  // Nothing moved, nothing run again, the fastest algorithms, whatever the policy; of several ranks the fastest of all orders. At the
-  // full batch it is what all budgets are measured against.
+  // The unlimited plan: nothing offloaded or recomputed, the fastest algorithms, whatever the policy. With several
+  // ranks, the fastest over all orders. At the full batch it is the reference that budgets are measured against.
   Result<Found> unconstrained(int64_t sub_batch);
 
-  // The smallest arena that the request allows. Where no host pool is within its budget, the smallest of these.
+  // The plan with the smallest arena that the request allows. If no host pool is within its budget, the smallest of
+  // those.
   Result<Found> least(const Found& unconstrained);
 
-  // And the smallest of rounds of one sample.
+  // The smallest arena with rounds of one sample.
   Result<Found> least_of_one_sample() { return make(1, 0); }
 
-  // What needs least of these sub-batches, if it needs less than `arena_bytes`; much sooner said where it does not.
+  // The plan with the smallest arena among these sub-batches, if below `arena_bytes`. Much cheaper when the answer is
+  // nullopt.
   Result<std::optional<Found>> least_below(int64_t arena_bytes, std::span<const int64_t> sub_batches);
 
-  // Within the budget. Before: `least` is.
+  // The chosen plan within the budget. Before: `least` fits.
   Result<Found> choose(const Found& unconstrained, const Found& least);
 
-  // The fastest of all that `choose` would give for this or a smaller budget, if it takes less than `seconds`; much sooner
-  // said where it does not.
+  // The fastest plan that `choose` would give for this or any smaller budget, if it takes less than `seconds`. Much
+  // cheaper when the answer is nullopt.
   Result<std::optional<Found>> rival(double seconds);
 
  private:
   Result<Found> unconstrained(int64_t sub_batch, OrderKind order);
   Result<Found> make(int64_t sub_batch, int64_t live_limit);
-  // The same; nullopt: too slow to be of interest.
+  // The same. nullopt: too slow to matter.
   Result<std::optional<Found>> attempt(int64_t sub_batch, int64_t live_limit);
   Result<std::optional<Found>> fit(int64_t sub_batch);
   Result<std::optional<Found>> fit_algorithms(int64_t sub_batch);
@@ -68,7 +70,7 @@ class Recipe {
   Splits& splits_;
   const Policy policy_;
   RecipeRequest request_;
-  double interesting_ = std::numeric_limits<double>::infinity();  // seconds below which a plan is
+  double interesting_ = std::numeric_limits<double>::infinity();  // plans at or above this are not considered
 };
 
 }  // namespace plimsoll

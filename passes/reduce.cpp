@@ -20,7 +20,7 @@ Status reduce(Plan& plan, const Context& context) {
   std::vector<StepId> now_at;
   for (Step& step : plan.steps) {
     const TaskId done = step.kind == StepKind::compute && !step.recompute ? step.task : TaskId();
-    for (StepId& wait : step.waits) wait = now_at[static_cast<size_t>(wait.value)];  // a policy's wish
+    for (StepId& wait : step.waits) wait = now_at[static_cast<size_t>(wait.value)];  // waits set by the policy
     now_at.push_back(steps.push_back(std::move(step)));
     if (!done.valid()) continue;
     for (const Bucket& bucket : behind[done]) {

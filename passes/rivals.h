@@ -1,5 +1,5 @@
-// However good the search, a policy of the literature may have been luckier: its plan is taken then, so that `auto` is
-// never slower than any of them.
+// Compares the result of a search with the policies of the literature. If one of their plans is faster, it is taken, so
+// `auto` is never slower than any of them.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@
 
 namespace plimsoll {
 
-// `best` becomes the fastest plan of the other policies, where that is faster. Each is asked for what is faster than
-// the search, whatever the others have, so that they may be asked side by side, by so many `hands`.
+// `best` becomes the fastest plan of the other policies, if that is faster. Each policy is compared with the search
+// alone, so they can run in parallel on `hands` threads without affecting the result.
 Status take_faster_recipes(Found& best, const std::function<Recipe(const Policy&, const Deadline&)>& recipe_of,
                            int hands, const Deadline& deadline);
 

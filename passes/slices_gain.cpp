@@ -6,7 +6,7 @@ namespace plimsoll {
 namespace {
 
 struct UpdateBytes {
-  int64_t largest = 0;  // what the update touches that touches most
+  int64_t largest = 0;  // bytes accessed by the largest update
   int64_t all = 0;
 };
 

@@ -1,4 +1,4 @@
-// Whether a search among updates in slices is worth its time (docs/decisions/slices.md).
+// Whether updating weights in slices is worth a search (docs/decisions/slices.md).
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,12 @@
 
 namespace plimsoll {
 
-// A search on two graphs takes twice as long. It is for a model with a layer that holds a good part of all its weights,
-// the update of which is what the least plan, of `least_bytes`, is made of.
+// A search on two graphs takes twice as long. It pays for a model in which one layer holds a large part of all weights
+// and the update of that layer determines the minimum plan, of `least_bytes`.
 bool may_gain_by_slices(const TaskGraph& graph, int64_t least_bytes);
 
-// Where that update is little beside the activations, all of a state can stay, or can go at once.
+// False if the update is small compared with the activations: then all of its state stays on the device, or leaves as a
+// whole.
 bool has_much_state(const TaskGraph& graph, int64_t unconstrained_bytes);
 
 }  // namespace plimsoll

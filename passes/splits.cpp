@@ -7,9 +7,9 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kSlices = 16;        // of the largest weight
-constexpr int64_t kLeastSlice = 1024;  // bytes: a copy of less takes no less time
-constexpr int64_t kAlike = 32;         // sub-batches of which one is larger by less than this part
+constexpr int64_t kSlices = 16;        // number of slices of the largest weight
+constexpr int64_t kLeastSlice = 1024;  // bytes; copying less takes no less time
+constexpr int64_t kAlike = 32;         // sub-batches that differ by less than 1/32 are treated as equal
 
 int64_t largest_updated(const TaskGraph& graph) {
   int64_t most = 0;
@@ -77,7 +77,7 @@ Result<int64_t> Splits::bound_bytes(int64_t sub_batch, const Policy& policy) {
   return ordered->bound_bytes;
 }
 
-// Of several ranks the order may depend on the limit: then nothing is known before a plan is made.
+// With several ranks the order may depend on the limit, so nothing is known before a plan is made.
 Result<Ceiling*> Splits::known_of(const Policy& policy, int64_t sub_batch, int64_t live_limit) {
   const std::tuple key(policy.name, sub_batch, live_limit);
   PLIMSOLL_ASSIGN(const Candidate* split, candidate(sub_batch));

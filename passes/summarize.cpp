@@ -22,7 +22,7 @@ Status summarize(Plan& plan, const Context& context) {
         return residency.first_step <= summary.peak_step && summary.peak_step <= residency.last_step;
       });
 
-  // One workspace serves all steps: they run one after the other even where nothing else is shared.
+  // One workspace serves all steps: they run one after another even if nothing else is shared.
   summary.network_wide_bytes = summary.host_pool_bytes = 0;
   int64_t workspace = 0;
   for (const PlanTensor& tensor : plan.tensors)

@@ -4,11 +4,10 @@
 
 namespace plimsoll {
 
-// What:     fills the figures of the summary that the plan itself holds: live bytes and where their peak is, what is
-//           moved and run again, what a framework without liveness would need.
+// What:     fills the summary figures that the plan itself determines: live bytes and where their peak is, bytes
+//           transferred, time recomputed, and the memory that a framework without liveness analysis would need.
 // Before:   the plan is complete.
-// After:    of the summary only minimum, unconstrained, ideal and planning are open; they compare plans, and are the
-//           planner's.
+// After:    only minimum, unconstrained, ideal and planning are open. They compare plans; the planner fills them.
 // Why here: last, so that it describes what is emitted.
 Status summarize(Plan& plan, const Context& context);
 

@@ -12,8 +12,8 @@ namespace {
 constexpr size_t kStreams = 4;
 size_t index_of(StreamKind stream) { return static_cast<size_t>(stream); }
 
-// The history of a memory: for each range of bytes who wrote it last and, per stream, who read it last since. Streams
-// run in order, so the last one of a stream stands for all before it.
+// The access history of a memory. Each range of bytes has its last writer and, per stream, its last reader since.
+// Streams run in order, so the last reader of a stream stands for all before it.
 //
 //   offset  0        4096      8192      12288
 //           | w=3    | w=3     | w=7     |
@@ -25,7 +25,7 @@ class History {
     std::array<StepId, kStreams> readers = {};
   };
 
-  // body(StepId) for every step that the access must come after.
+  // Calls body(StepId) for every step that this access must follow.
   template <class Body>
   void read(Block block, StepId step, StreamKind stream, Body body) {
     if (block.bytes == 0) return;
@@ -50,9 +50,9 @@ class History {
   }
 
  private:
-  using Ranges = std::map<int64_t, State>;  // from its offset to the next one's
+  using Ranges = std::map<int64_t, State>;  // keyed by offset; a range extends to the next key
 
-  // Cuts ranges so that some begin and end with the block, and returns those.
+  // Splits ranges at the ends of the block, and returns those inside it.
   std::pair<Ranges::iterator, Ranges::iterator> cut_out(Block block) {
     const auto first = cut(block.offset);
     return {first, cut(block.end())};
@@ -67,7 +67,7 @@ class History {
   Ranges ranges_;
 };
 
-// For each step, per tensor, the residency that its accesses fall in: residencies sorted by tensor and first step.
+// Finds the residency that an access belongs to. Residencies are sorted by tensor and first step.
 class ResidencyIndex {
  public:
   explicit ResidencyIndex(const Plan& plan) : of_tensor_(plan.tensors.size()) {
@@ -76,7 +76,7 @@ class ResidencyIndex {
       std::sort(residencies.begin(), residencies.end(),
                 [](const Residency* a, const Residency* b) { return a->first_step < b->first_step; });
   }
-  // Where a tensor is written anew while it is still here, the write is the later residency's.
+  // If a tensor is overwritten while still resident, the write belongs to the later residency.
   Block at(TensorId tensor, StepId step, bool writes) const {
     const auto& residencies = of_tensor_[tensor];
     for (size_t i = residencies.size(); i-- > 0;) {
@@ -104,7 +104,7 @@ Status sync(Plan& plan, const Context&) {
       StepId& found = latest[index_of(plan.steps[earlier].stream)];
       found = std::max(found, earlier);
     };
-    // All reads first: a step's own write is not what it reads, nor what it waits for.
+    // All reads first: a step neither reads nor waits for its own write.
     for (const bool writing : {false, true}) {
       for_each_access(plan, step, [&](TensorId tensor, bool reads, bool writes) {
         if (writes != writing) return;
@@ -129,14 +129,14 @@ Status sync(Plan& plan, const Context&) {
   return {};
 }
 
-// Clocks: for each step and stream, the last step of that stream which has finished when the step begins.
+// Vector clocks: for each step and stream, the last step of that stream that has finished when the step begins.
 Status prune_waits(Plan& plan, const Context&) {
   using Clock = std::array<StepId, kStreams>;
   const auto join = [](Clock& into, const Clock& from) {
     for (size_t stream = 0; stream < kStreams; ++stream) into[stream] = std::max(into[stream], from[stream]);
   };
   IdVector<StepId, Clock> finished(plan.steps.size());
-  Clock of_stream_end[kStreams] = {};  // what is known when the stream's last step so far has finished
+  Clock of_stream_end[kStreams] = {};  // the clock at the end of each stream's last step so far
   for (const StepId id : ids_of(plan.steps)) {
     Step& step = plan.steps[id];
     const Clock known = of_stream_end[index_of(step.stream)];

@@ -4,17 +4,17 @@
 
 namespace plimsoll {
 
-// What:     makes steps of different streams wait for each other wherever they touch the same bytes, of the arena or of
-//           the host pool, and one of them writes: data that is not there yet, and bytes that are still in use.
-// Before:   everything has its address. Waits that are there already are a policy's wish (a barrier) and stay.
-// After:    every conflicting pair of accesses is ordered by stream order and waits, whatever any step's duration is.
-// Why here: after placement, because reuse of bytes is a reason to wait. It says every wait; prune_waits drops those
-//           that others imply.
+// What:     adds a wait between steps of different streams that access the same bytes of the arena or the host pool, if
+//           one of them writes. This covers data that is not there yet and bytes still in use.
+// Before:   everything has its address. Waits that exist already come from a policy (a barrier) and stay.
+// After:    every conflicting pair of accesses is ordered by stream order and waits, whatever the duration of any step.
+// Why here: after placement, because reuse of bytes is a reason to wait. It adds every wait; prune_waits drops the
+//           redundant ones.
 Status sync(Plan& plan, const Context& context);
 
-// What:     drops the waits that stream order and the remaining waits imply.
+// What:     drops waits implied by stream order and the remaining waits.
 // Before:   the waits are complete (sync).
-// After:    the same steps happen before the same steps, with the fewest waits: at most one per other stream.
+// After:    the happens-before relation is unchanged, with the fewest waits: at most one per other stream.
 // Why here: right after sync. Correct first, cheap second: each half is simple to state and to check.
 Status prune_waits(Plan& plan, const Context& context);
 

@@ -1,11 +1,12 @@
-// The judge of plans. It judges from the plan alone, as plan.json gives it; it knows nothing of how the plan was made
-// and shares no code with any pass. It runs at the end of every compile, and what it refuses is never emitted.
+// The plan checker. It verifies a plan from the plan alone, as in plan.json. It knows nothing of how the plan was made,
+// and shares no code with any pass. It runs at the end of every compile; a plan that it refuses is never emitted.
 //
-// Why what it accepts is right, whatever time any kernel or copy takes:
-//   1. Any two accesses to the same bytes, one of which changes them, are ordered by happens-before (race.h). Then every
-//      interleaving of the streams does what the order of issue does.
-//   2. In the order of issue, each residency begins with a step that puts the tensor's value there, nobody else writes
-//      those bytes before its last access, and the value is the current one. So every read finds what the graph wants.
+// Why an accepted plan is correct, whatever the duration of any kernel or copy:
+//   1. Any two accesses to the same bytes, one of which changes them, are ordered by happens-before
+//      (happens_before.h). So every interleaving of the streams computes the same result as the issue order.
+//   2. In issue order, each residency begins with a step that stores the tensor's value there, no other tensor is
+//      written to those bytes before its last access, and the value is the current one. So every read finds the value
+//      that the graph specifies.
 #pragma once
 
 #include <string>
@@ -17,40 +18,43 @@
 
 namespace plimsoll {
 
-// Which of the rules of docs/plan-format.md is broken.
+// The rule of docs/plan-format.md that is violated.
 enum class Rule {
-  form,        // an id that points nowhere, a step on the wrong stream, a tensor with two makers, rounds that do not add up
-  execution,   // a task is left out, runs twice, or is recomputed when it may not be
-  residency,   // an access in no residency of its tensor or in two; a residency whose ends touch nothing
-  value,       // what is read was not put there before
-  overlap,     // bytes of the arena used by two without an order between them
-  host_slot,   // the same in the host pool; a prefetch of what was never offloaded; what lives there and does not come home
-  workspace,   // less than the step's algorithm needs
+  form,  // an id that does not exist, a step on the wrong stream, a tensor with two producers, inconsistent rounds
+  execution,   // a task is missing, runs twice, or is recomputed although it may not be
+  // An access outside all residencies of its tensor or in two; a residency with no access at one of its ends.
+  residency,
+  value,       // a read of something that was not stored there before
+  overlap,     // two uses of the same arena bytes without an order between them
+  // The same in the host pool; a prefetch of something never offloaded; a host-resident tensor that is not written
+  // back.
+  host_slot,
+  workspace,   // smaller than the step's algorithm needs
   bounds,      // outside the arena, the host pool or the budget; not aligned
   current,     // a weight read after its update; updates out of order
-  result,      // the loss does not survive the round
-  summary,     // a figure of the summary is not what the plan says
-  graph,       // the plan's tasks or tensors are not those of the graph
+  result,      // the loss does not live to the end of the round
+  summary,     // a figure of the summary disagrees with the plan
+  graph,       // the plan's tasks or tensors differ from the graph's
 };
 
 struct Violation {
   Rule rule = Rule::form;
-  StepId step = {};      // where it shows, if at a step
-  TensorId tensor = {};  // of what, if of a tensor
-  std::string message;   // names and numbers
+  StepId step = {};      // the step concerned, if any
+  TensorId tensor = {};  // the tensor concerned, if any
+  std::string message;   // with names and numbers
 };
 
-// Empty: the plan is valid. Takes any plan whatever: ids are checked before they are followed. At most some hundred
-// violations are listed.
+// Returns an empty list for a valid plan. Accepts arbitrary plans: ids are validated before use. Lists at most 200
+// violations.
 std::vector<Violation> check_plan(const Plan& plan);
 
-// Empty: tensors and tasks of the plan are those of the graph (accumulating, with more than one round) for the plan's
-// sub-batch, and nothing is recomputed that may not run again.
+// Returns an empty list if tensors and tasks of the plan equal those of the graph (accumulating, with more than one
+// round) for the plan's sub-batch, and only tasks that may be recomputed are.
 std::vector<Violation> check_against_graph(const Plan& plan, const TaskGraph& graph);
 
 std::string_view to_string(Rule rule);
 
-// "overlap: load:t writes …", one per line, for people.
+// One violation per line, for example "overlap: load:t writes …".
 std::string to_string(const std::vector<Violation>& violations);
 
 }  // namespace plimsoll

@@ -26,7 +26,7 @@ class Handovers {
     const Claim* owner = nullptr;
   };
 
-  // Lays the claim over its bytes and returns who owned some of them, each once.
+  // Assigns the bytes to this claim, and returns their previous owners, each once.
   std::vector<const Claim*> take(const Claim& claim) {
     const int64_t begin = claim.block.offset, end = claim.block.end();
     cut(begin);
@@ -37,7 +37,7 @@ class Handovers {
       owners.push_back(at->second.owner);
       at = ranges_.erase(at);
     }
-    std::sort(owners.begin(), owners.end());  // all in one vector: by the order of the claims
+    std::sort(owners.begin(), owners.end());  // all point into one vector, so this is the order of the claims
     owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
     ranges_[begin] = {end, &claim};
     return owners;
@@ -70,8 +70,8 @@ class Handovers {
     }
   }
 
-  // The step reads the one for the last time, and its task may write the other over it: at the same place, for a kernel
-  // that reads ahead of what it writes would otherwise destroy what it has not read yet.
+  // The step reads one tensor for the last time, and its task may write the other over it, at the same offset only:
+  // otherwise a kernel could overwrite elements that it has not read yet.
   bool in_place(const Claim& read, const Claim& written, StepId step) const {
     if (host_ || plan_.steps[step].kind != StepKind::compute) return false;
     if (read.block.offset != written.block.offset || written.block.bytes > read.block.bytes) return false;
@@ -106,7 +106,7 @@ class Handovers {
   const HappensBefore& before_;
   const bool host_;
   Verdict& verdict_;
-  std::map<int64_t, Range> ranges_;  // by where they begin; disjoint
+  std::map<int64_t, Range> ranges_;  // by offset; disjoint
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Rule 3: bytes that two use, one after the other, are handed over only when the first is surely done with them.
+// Rule 3: if two uses share bytes one after the other, the first must have finished before the second begins.
 // Private to compiler/check/.
 #pragma once
 
@@ -10,13 +10,13 @@
 
 namespace plimsoll {
 
-// Someone's use of bytes for a while: a residency, a step's workspace, a slot of the host pool.
+// A use of bytes for some time: a residency, a workspace of a step, or a slot of the host pool.
 struct Claim {
   Block block = {};
   TensorId tensor = {};         // invalid: a workspace
-  int32_t from = 0;             // first step, -1: from the start
-  bool forever = false;         // nobody else may ever have these bytes: persistent
-  bool to_the_end = false;      // the trainer reads it when the round is over
+  int32_t from = 0;             // first step; -1: from the start
+  bool forever = false;         // persistent: never shared with any other claim
+  bool to_the_end = false;      // the trainer reads it at the end of the round
   PerStream first = {}, last = {};  // accesses, per stream, in issue order
 
   void touch(StepId step, StreamKind stream) {
@@ -26,15 +26,15 @@ struct Claim {
   }
 };
 
-// `in_place`: may the written tensor take over the bytes of the read one at this step? For the host pool nothing may.
+// `in_place`: whether the written tensor may take over the bytes of the read one at this step. Never in the host pool.
 //
-// The claims are laid down in the order in which they begin, each over what it covers:
+// Claims are processed in the order in which they begin. Each takes the bytes that it covers from their owners:
 //
-//   bytes │ a a a a a │ b b │          c takes over from a and from b: every access of theirs must happen before every
-//         │     c c c c c   │          access of c. Who lay there before a was in turn done before a began.
+//   bytes │ a a a a a │ b b │          c takes bytes from a and b: every access of a and b must happen before every
+//         │     c c c c c   │          access of c. The owner before a had in turn finished before a began.
 //         └─────────────────▶ offset
 //
-// So only neighbours in time are compared, and the work is n log n in the number of claims.
+// So only neighbours in time are compared, and the work is O(n log n) in the number of claims.
 void check_handovers(const Plan& plan, const HappensBefore& before, std::vector<Claim> claims, bool host, Verdict& verdict);
 
 }  // namespace plimsoll

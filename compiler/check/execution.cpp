@@ -1,4 +1,4 @@
-// Rule 1: each task runs once, and what has to be added up over ranks is so once.
+// Rule 1: each task runs exactly once, and each sum over ranks is computed exactly once.
 #include <fmt/format.h>
 
 #include "compiler/check/verdict.h"
@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-// Of several ranks: what has to be added up over them is so once, and nothing else is.
+// With several ranks: everything that must be summed over ranks is reduced exactly once, and nothing else is.
 void check_reductions(const Plan& plan, Verdict& verdict) {
   IdVector<TensorId, StepId> reduced(plan.tensors.size());
   const IdVector<TensorId, bool> wanted = added_up_over_ranks(plan);

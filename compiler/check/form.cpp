@@ -1,4 +1,4 @@
-// Is it a plan at all: ids that exist, steps on their streams, tensors with one maker, rounds that add up.
+// Is the plan well-formed: existing ids, steps on the right streams, tensors with one producer, consistent rounds?
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,7 +53,7 @@ void check_rounds(const Plan& plan, Verdict& verdict) {
 void check_home(const Plan& plan, TensorId id, Verdict& verdict) {
   const PlanTensor& tensor = plan.tensors[id];
   if (tensor.kind == TensorKind::weight_gradient) {
-    // What it is when a round begins are the parts of the rounds before; a sum over ranks has no such place.
+    // At the beginning of a round it holds the parts of earlier rounds; a sum over ranks has no such value.
     if (plan.rounds == 1 || plan.ranks > 1)
       verdict.refuse(Rule::form, {}, id, fmt::format("{} has its home in the host pool, as gradients may that add up over several rounds of one rank, and this is a "
                                                      "plan of {} and {}",
@@ -68,7 +68,7 @@ void check_home(const Plan& plan, TensorId id, Verdict& verdict) {
     verdict.refuse(Rule::form, {}, id, fmt::format("{} has its home at {} with {} bytes", verdict.name(id), tensor.home_offset, tensor.bytes));
 }
 
-// A slice is a part of the home of its whole, and all slices of a whole together are all of it, no byte twice.
+// A slice is part of its whole's host residence. The slices of a whole cover it exactly, without overlap.
 void check_slices(const Plan& plan, Verdict& verdict) {
   IdVector<TensorId, std::vector<TensorId>> slices(plan.tensors.size());
   for (TensorId id : ids_of(plan.tensors)) {
@@ -102,13 +102,13 @@ void check_slices(const Plan& plan, Verdict& verdict) {
   }
 }
 
-// The tasks read a whole before its slices are updated, and update it by its slices only. A copy of the whole to its home would take
-// back what its slices have become.
+// Tasks read a whole before its slices are updated, and update it only through its slices. Writing back the whole would
+// undo the updates of its slices.
 void check_uses_of_slices(const Plan& plan, Verdict& verdict) {
   IdVector<TensorId, TensorId> first_slice(plan.tensors.size());
   for (TensorId id : ids_of(plan.tensors))
     if (const TensorId whole = plan.tensors[id].slice_of; plan.tensors.contains(whole) && !first_slice[whole].valid()) first_slice[whole] = id;
-  IdVector<TensorId, TaskId> updated(plan.tensors.size());  // of a whole: the first task that changes a slice of it
+  IdVector<TensorId, TaskId> updated(plan.tensors.size());  // of a whole: the first task that changes one of its slices
   for (TaskId id : ids_of(plan.tasks)) {
     const PlanTask& task = plan.tasks[id];
     for (TensorId tensor : task.updates) {
@@ -188,7 +188,7 @@ void check_tasks(const Plan& plan, Verdict& verdict) {
                                    written.persistent || written.at_home_on_host() ? "is persistent and can only be updated" : "is an input"));
       maker[tensor] = id;
     }
-    // A round without updates brings nothing home but gradients, and of state it fetches nothing.
+    // A round without updates writes back only gradients, and fetches no optimizer state.
     for (TensorId tensor : task.updates)
       if (task.kind != TaskKind::update && plan.tensors[tensor].at_home_on_host() && plan.tensors[tensor].kind != TensorKind::weight_gradient)
         verdict.refuse(Rule::form, {}, tensor,
@@ -199,7 +199,7 @@ void check_tasks(const Plan& plan, Verdict& verdict) {
         verdict.refuse(Rule::form, {}, tensor,
                        fmt::format("task {} of kind {} reads {}, which has its home in the host pool and comes for updates only",
                                    verdict.name(id), to_string(task.kind), verdict.name(tensor)));
-    // Some papers add gradients up where they lie; order and copies of such tensors are checked like a gradient's.
+    // Some papers accumulate gradients in place; order and copies of such tensors are checked like those of a gradient.
     for (TensorId tensor : task.updates)
       if (plan.rules == "true" && !may_change_in_place(plan.tensors[tensor].kind))
         verdict.refuse(Rule::form, {}, tensor,
@@ -216,7 +216,7 @@ void check_tasks(const Plan& plan, Verdict& verdict) {
                                                "the other",
                                                verdict.name(id), verdict.name(pair.written), verdict.name(pair.read)));
   }
-  // Update tasks are left out of all rounds but the last: what they make is for other update tasks only.
+  // Update tasks run only in the last round, so only other update tasks may read their outputs.
   if (plan.rounds > 1)
     for (const PlanTask& task : plan.tasks)
       for (TensorId tensor : task.reads)
@@ -227,8 +227,8 @@ void check_tasks(const Plan& plan, Verdict& verdict) {
                                      spelled(task.name), verdict.name(tensor), verdict.name(maker[tensor])));
 }
 
-// A gradient that has its home in the host pool is there, when a round ends that has no updates, with all its parts: so it has some, and
-// all of them come before the update tasks.
+// At the end of a round without updates, a host-resident gradient is in the host pool with all its parts. So it must
+// have parts, and all of them come before the update tasks.
 void check_parts(const Plan& plan, Verdict& verdict) {
   IdVector<TensorId, TaskId> taken(plan.tensors.size()), added(plan.tensors.size());
   const auto at_home = [&](TensorId id) {
@@ -254,7 +254,7 @@ void check_parts(const Plan& plan, Verdict& verdict) {
       verdict.refuse(Rule::form, {}, id, fmt::format("{} has its home in the host pool, and no task adds anything to it", verdict.name(id)));
 }
 
-// A bucket is of gradients, reduced when they are complete, or of what the loss task makes, reduced in every round.
+// A bucket holds either gradients, reduced when they are complete, or results of the loss task, reduced in every round.
 void check_bucket(const Plan& plan, StepId id, Verdict& verdict) {
   const Step& step = plan.steps[id];
   if (plan.ranks == 1) verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} adds up over ranks, and there is one", verdict.name(id)));

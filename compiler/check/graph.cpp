@@ -1,4 +1,4 @@
-// Is the plan an answer to this graph?
+// Does the plan implement this graph?
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -59,7 +59,7 @@ std::vector<Violation> check_against_graph(const Plan& plan, const TaskGraph& gi
     if (task.whole_batch && plan.rounds * plan.ranks > 1)
       verdict.refuse(Rule::graph, fmt::format("{} needs the whole batch at once, and the plan parts it", of));
     expect_equal(verdict, of, "bytes_moved", said.bytes_moved, task.bytes_moved(plan.rank_samples()));
-    // A plan may use less permission than the graph gives.
+    // A plan may use fewer permissions than the graph gives.
     for (const Task::InPlace& pair : said.in_place)
       if (std::find(task.in_place.begin(), task.in_place.end(), pair) == task.in_place.end())
         verdict.refuse(Rule::graph, fmt::format("{}: {} in place is allowed in the plan, and not in the graph", of,

@@ -1,5 +1,5 @@
-// Which step of a plan has surely finished when another begins: by the order within a stream, by waits, and through
-// other steps. One vector clock per step; exact, and linear in steps and waits.
+// The happens-before relation of a plan: which steps have finished when another begins. It follows from stream order,
+// waits and transitivity. One vector clock per step; exact, and linear in steps and waits.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@ namespace plimsoll {
 
 inline constexpr size_t kStreamCount = 4;
 
-// One step per stream, or none (invalid).
+// One step per stream; invalid: none.
 using PerStream = std::array<StepId, kStreamCount>;
 
 class HappensBefore {
@@ -18,16 +18,16 @@ class HappensBefore {
   // Before: waits name earlier steps.
   explicit HappensBefore(const Plan& plan);
 
-  // Step a happens before step b. No step happens before itself.
+  // True if step a happens before step b. No step happens before itself.
   bool operator()(StepId a, StepId b) const {
     return position_[a] <= seen_[b][static_cast<size_t>(stream_[a])];
   }
 
  private:
-  // A step's place in its stream, from 1.
+  // Position of a step in its stream, counted from 1.
   IdVector<StepId, int32_t> position_;
   IdVector<StepId, StreamKind> stream_;
-  // How many steps of each stream happen before this one: always the first so many.
+  // How many steps of each stream happen before this one; they are always the first ones.
   IdVector<StepId, std::array<int32_t, kStreamCount>> seen_;
 };
 

@@ -64,7 +64,7 @@ void Homes::expect_behind_fetches(StepId step, TensorId of) {
 void Homes::check_end(TensorId tensor, int32_t updates, int32_t parts) {
   const Slot& slot = slots_[tensor];
   if (plan_.tensors[tensor].kind == TensorKind::weight_gradient) {
-    // A copy behind updates has all parts in a round without them: they come first (check_form).
+    // In a round without updates, a write-back after updates has all parts: they come first (check_form).
     if (slot.without_updates < parts)
       verdict_.refuse(Rule::host_slot, slot.stored, tensor, fmt::format("{} lives in the host pool, and holds {} of {} there for the next round", verdict_.name(tensor),
                                                                         slot.without_updates, counted(parts, "part")));

@@ -1,9 +1,13 @@
-// Weights, optimizer state and gradients that live in the host pool: their slots are nobody else's, what is fetched from one is what was
-// put there last, in this round or in one before, and what its updates have made of it is there again when the round ends. A round without
-// updates has no copies home but of gradients, of which all parts are there when it ends, and fetches what any other task touches
-// (Plan::copy_rounds). When the last round ends a gradient's slot holds nothing that anybody wants: the first begins with zeros. The
-// slot of a slice is a part of that of its whole, which is fetched as it was before its slices are put there. Private to
-// compiler/check/.
+// Invariants for tensors resident in the host pool (weights, optimizer state, gradients): (1) a slot is never shared;
+// (2) a prefetch reads the last value offloaded, in this round or an earlier one; (3) at the end of a round the slot
+// holds the updated value.
+//
+// A round without updates writes back only gradients, whose parts are all there at its end, and fetches only what other
+// tasks access (Plan::copy_rounds). At the end of the last round the slot of a gradient has no meaning, because the
+// first round starts from zeros. The slot of a slice is part of its whole's slot. The whole is only fetched before its
+// slices are written back.
+//
+// Private to compiler/check/.
 #pragma once
 
 #include <vector>
@@ -23,24 +27,24 @@ class Homes {
       if (plan.tensors[id].slice_of.valid()) slices_[plan.tensors[id].slice_of].push_back(id);
   }
 
-  // The slots, for check_handovers().
+  // Adds the slots to those of check_handovers().
   void claim(std::vector<Claim>& host_slots);
 
   bool has(TensorId tensor) const { return plan_.tensors[tensor].at_home_on_host(); }
 
-  // In the order of issue. Versions count updates: of what the step fetches, and of what it puts there.
+  // Called in issue order. A version is a number of updates: of the value that the step fetches or writes back.
   int32_t fetch(StepId step);
   void store(StepId step, int32_t version);
 
-  // `updates`: of the tensor, in a round that has them. `parts`: of these, by tasks that every round has.
+  // `updates`: updates of the tensor in a round that has them. `parts`: those of them by tasks that run in every round.
   void check_end(TensorId tensor, int32_t updates, int32_t parts);
 
  private:
   struct Slot {
-    int32_t version = 0;    // as the round begins, all updates of the rounds before are in it
-    int32_t without_updates = 0;  // the same, in a round that has none
-    StepId stored = {};     // last
-    PerStream fetched = {};  // last, of each stream
+    int32_t version = 0;    // at the beginning of a round: all updates of earlier rounds are included
+    int32_t without_updates = 0;  // the same, in a round without updates
+    StepId stored = {};     // last write-back
+    PerStream fetched = {};  // last fetch on each stream
   };
 
   void expect_at_home(StepId step);

@@ -1,4 +1,5 @@
-// Rules 2 to 5: what each step touches lies in a residency, holds the current value, and is handed over in order.
+// Rules 2 to 5: every access lies in a residency, finds the current value, and is ordered against other uses of its
+// bytes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,12 +16,12 @@
 namespace plimsoll {
 namespace {
 
-// A residency while the plan is followed in the order of issue.
+// The state of a residency while the plan is processed in issue order.
 struct Life {
   Claim claim = {};
   int32_t first_touch = -1, last_touch = -1;
-  PerStream changed = {}, read = {};  // the last of each on each stream
-  int32_t version = 0;                // updates that the value lying there has seen
+  PerStream changed = {}, read = {};  // the last of each, per stream
+  int32_t version = 0;                // number of updates included in the stored value
 };
 
 struct HostCopy {
@@ -58,8 +59,8 @@ class Memory {
  private:
   int32_t step_count() const { return static_cast<int32_t>(plan_.steps.size()); }
 
-  // Updates of a tensor happen in the order of the tasks; a task that only reads it wants all updates of the tasks before
-  // it and none of those behind it. So a weight is wanted as it was before its update, a gradient with all its parts.
+  // Updates of a tensor run in task order. A task that only reads it needs all updates by earlier tasks and none by
+  // later ones. So a weight is read before its update, a gradient with all its parts.
   void find_makers() {
     updaters_ = IdVector<TensorId, std::vector<TaskId>>(plan_.tensors.size());
     makers_ = IdVector<TensorId, TaskId>(plan_.tensors.size());
@@ -70,8 +71,7 @@ class Memory {
     }
   }
 
-  // A reduction is an update, too: it wants what all tasks but the update tasks have put there, and the update tasks want
-  // it behind that.
+  // A reduction counts as an update: it needs the parts of all tasks except update tasks, and these need its result.
   int32_t wanted_version(TensorId tensor, const Step& step) const {
     const std::vector<TaskId>& updaters = updaters_[tensor];
     if (step.kind == StepKind::reduce) return parts(tensor);
@@ -83,7 +83,7 @@ class Memory {
                                               [&](TaskId task) { return plan_.tasks[task].kind != TaskKind::update; }));
   }
 
-  // Of a tensor that is added up over ranks: what is wrong with holding `version` of it when `wanted` is.
+  // For a tensor summed over ranks: explains why `version` is wrong where `wanted` is needed.
   std::string out_of_order(StepId id, TensorId tensor, int32_t version, int32_t wanted) const {
     const int32_t own = parts(tensor);
     const std::string name = verdict_.name(tensor), step = verdict_.name(id);
@@ -138,7 +138,7 @@ class Memory {
     }
   }
 
-  // The trainer reads the results when the round is over. Their residencies may say so and last to the end.
+  // The trainer reads the results at the end of the round, so their residencies may last until then.
   void keep_results() {
     const IdVector<TensorId, bool> results = results_of(plan_);
     for (TensorId tensor : ids_of(plan_.tensors)) {
@@ -180,8 +180,8 @@ class Memory {
     life->claim.touch(step, plan_.steps[step].stream);
   }
 
-  // Rule 2: accesses to one residency, one of which changes it, have an order. That the last on each stream is before
-  // this one is enough, for those before it on its stream are before it.
+  // Rule 2: accesses to one residency, one of which changes it, are ordered. Comparing with the last access on each
+  // stream suffices, because earlier ones on that stream precede it.
   void expect_order(StepId step, const Touch& touch, const PerStream& earlier) {
     for (StepId other : earlier) {
       if (!other.valid() || other == step || before_(other, step)) continue;
@@ -200,7 +200,7 @@ class Memory {
     return "touches";
   }
 
-  // Rule 5, and the host pool: what a copy carries is the value as it was when it was offloaded.
+  // Rule 5, and the host pool: a copy transfers the value as it was when it was offloaded.
   void expect_version(StepId id, const Touch& touch, Life& life) {
     const Step& step = plan_.steps[id];
     const TensorId tensor = touch.tensor;
@@ -278,7 +278,7 @@ class Memory {
     workspaces_.push_back(claim);
   }
 
-  // A plan whose tasks say nothing of their needs, as plans were before they did, is taken at its word.
+  // A plan without data on workspace needs, from before the format had it, is accepted as it is.
   void expect_enough(StepId id) {
     const Step& step = plan_.steps[id];
     const auto refuse = [&](std::string message) { verdict_.refuse(Rule::workspace, id, {}, std::move(message)); };
@@ -322,10 +322,10 @@ class Memory {
   IdVector<TensorId, std::vector<TaskId>> updaters_;
   IdVector<TensorId, TaskId> makers_;
   IdVector<TensorId, bool> added_up_;
-  std::vector<Life> lives_;  // as plan.residencies
-  IdVector<TensorId, std::vector<size_t>> of_tensor_;  // by first step
+  std::vector<Life> lives_;  // indexed like plan.residencies
+  IdVector<TensorId, std::vector<size_t>> of_tensor_;  // sorted by first step
   std::vector<Claim> workspaces_, host_slots_;
-  std::map<std::pair<TensorId, int64_t>, HostCopy> copies_;  // the latest of each tensor at each place
+  std::map<std::pair<TensorId, int64_t>, HostCopy> copies_;  // the latest copy of each tensor at each offset
 };
 
 }  // namespace

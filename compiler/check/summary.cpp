@@ -1,4 +1,4 @@
-// The figures of the summary, computed again from steps and residencies.
+// Recomputes the figures of the summary from steps and residencies.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-// Figures of a damaged plan may be anything; a sum that does not fit stays at the largest number.
+// The figures of a damaged plan are arbitrary, so sums saturate at the largest number.
 int64_t plus(int64_t a, int64_t b) {
   int64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
@@ -26,7 +26,7 @@ int64_t aligned(int64_t bytes) {
   return bytes > std::numeric_limits<int64_t>::max() - kAlignment ? bytes : align_up(bytes);
 }
 
-// What is live at each step: bytes as tensors and workspaces have them, and how many tensors.
+// What is live at a step: bytes of tensors and workspaces, and the number of tensors.
 struct Live {
   int64_t bytes = 0;
   int64_t tensors = 0;
@@ -36,7 +36,7 @@ std::vector<Live> live_at_steps(const Plan& plan) {
   const int64_t count = static_cast<int64_t>(plan.steps.size());
   std::vector<Live> live(static_cast<size_t>(count));
   std::vector<std::vector<size_t>> beginning(live.size()), ending(live.size());
-  // Wraps where a damaged plan piles up more than 63 bits; such a plan is refused for its overlaps.
+  // May wrap if a damaged plan has more than 63 bits of live bytes; such a plan is refused for its overlaps.
   uint64_t bytes = 0;
   int64_t tensors = 0;
   for (size_t i = 0; i < plan.residencies.size(); ++i) {
@@ -53,7 +53,7 @@ std::vector<Live> live_at_steps(const Plan& plan) {
       ++tensors;
     }
     uint64_t here = bytes + static_cast<uint64_t>(plan.steps[StepId(step)].workspace.bytes);
-    // A tensor written in place takes over bytes that are counted already.
+    // A tensor written in place reuses bytes that are counted already.
     std::map<int64_t, int64_t> left;  // bytes by offset
     for (size_t j : ending[at])
       if (plan.residencies[j].first_step < step) left[plan.residencies[j].offset] = plan.residencies[j].bytes;
@@ -83,7 +83,7 @@ class Summary {
       persistent_rounded = plus(persistent_rounded, aligned(residency.bytes));
     }
     int64_t host = 0, offloaded = 0, prefetched = 0, recomputed = 0, reduced = 0;
-    int64_t brought_home = 0, fetched_from_home = 0;  // in all rounds, of whole tensors
+    int64_t brought_home = 0, fetched_from_home = 0;  // over all rounds, of whole tensors
     const IdVector<StepId, CopyRounds> copies = plan_.copy_rounds();
     for (const PlanTensor& tensor : plan_.tensors)
       if (tensor.at_home_on_host()) host = std::max(host, plus(tensor.home_offset, tensor.bytes));
@@ -105,7 +105,7 @@ class Summary {
     expect("arena_bytes", said.arena_bytes, arena, aligned(arena));
     expect("persistent_bytes", said.persistent_bytes, persistent, persistent_rounded);
     expect("host_pool_bytes", said.host_pool_bytes, host, aligned(host));
-    // The last round may be smaller, and what a tensor's bytes are then is not written in the plan.
+    // The last round may be smaller, and the plan does not state the size of a tensor in it.
     const int64_t full = plan_.last_sub_batch == plan_.sub_batch ? plan_.rounds : plan_.rounds - 1;
     expect("offloaded_bytes", said.offloaded_bytes, plus(brought_home, times(offloaded, full)), plus(brought_home, times(offloaded, plan_.rounds)));
     expect("prefetched_bytes", said.prefetched_bytes, plus(fetched_from_home, times(prefetched, full)),

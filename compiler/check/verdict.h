@@ -1,4 +1,5 @@
-// What the parts of the checker share: the list of violations and the names in them. Private to compiler/check/.
+// Shared by the parts of the checker: the list of violations and the names used in messages. Private to
+// compiler/check/.
 #pragma once
 
 #include <optional>
@@ -30,30 +31,30 @@ class Verdict {
   std::vector<Violation> take() { return std::move(violations_); }
 
  private:
-  static constexpr size_t kMost = 200;  // one mistake can break a rule at every step
+  static constexpr size_t kMost = 200;  // one mistake can violate a rule at every step
   const Plan& plan_;
-  std::optional<IdVector<StepId, std::string>> names_;  // made when there is something to say
+  std::optional<IdVector<StepId, std::string>> names_;  // created for the first violation
   std::vector<Violation> violations_;
 };
 
-// How one step touches one tensor on the device.
+// One access of a step to a tensor on the device.
 struct Touch {
   TensorId tensor = {};
   Access access = Access::read;
 };
 
-// The touches of a step: a task's operands, an offload's read, the write of a prefetch or a load. A recomputation leaves
-// the task's updates alone, and reads what the task remembers.
+// The accesses of a step: a task's operands, the read of an offload, the write of a prefetch or a load. A recomputation
+// omits the task's updates and reads the tensors that its first run saved.
 void touches_of(const Plan& plan, const Step& step, std::vector<Touch>& touches);
 
-// What a loss task makes for the trainer: no gradient, and nothing that a task reads.
+// The outputs of a loss task for the trainer: not gradients, and not read by any task.
 IdVector<TensorId, bool> results_of(const Plan& plan);
 
-// What is a part of a sum on each rank until a reduction makes it the sum: gradients that updates touch, and what the loss
-// task makes for the trainer. Nothing, of one rank.
+// Tensors that hold only a rank's part of a sum before their reduction: gradients read by updates, and the loss task's
+// results for the trainer. Empty for one rank.
 IdVector<TensorId, bool> added_up_over_ranks(const Plan& plan);
 
-// The parts, in the order in which check_plan() calls them. check_form: everything beyond may follow ids.
+// The parts of the checker, in the order of their calls. check_form comes first: all others may follow ids.
 void check_form(const Plan& plan, Verdict& verdict);
 void check_execution(const Plan& plan, Verdict& verdict);
 void check_memory(const Plan& plan, Verdict& verdict);

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// FNV-1a: a short name for a long key; the key itself is the file's first line.
+// FNV-1a: a short name for a long key. The key itself is the first line of the file.
 std::string digest(const std::string& key) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
@@ -64,13 +64,13 @@ void CostCache::append(Kept& news, const Again& again) const {
   const int file = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file < 0) return;
   if (::flock(file, LOCK_EX) == 0) {
-    // A file that is not ours, of another key or cut in its first line, begins anew.
+    // A file that is not ours, has another key or a truncated first line is overwritten.
     std::string start(key_.size() + 1, '\0');
     const bool ours = ::pread(file, start.data(), start.size(), 0) == static_cast<ssize_t>(start.size()) &&
                       start == key_ + "\n";
     std::string text = ours ? "" : key_ + "\n";
     if (!ours && ::ftruncate(file, 0) != 0) text.clear();
-    // Behind a torn line: it stays unreadable, the next one does not.
+    // After a torn line, start a new one, so that only the torn line is lost.
     char last = '\n';
     const off_t end = ::lseek(file, 0, SEEK_END);
     if (end > 0 && ::pread(file, &last, 1, end - 1) == 1 && last != '\n') text += '\n';

@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-// A task's attributes as the kernel's struct; what is left out has its default.
+// A task's attributes as the kernel's struct; omitted attributes have their defaults.
 ConvAttrs attributes_of(const Task& task) {
   ConvAttrs attrs;
   attrs.visit([&](std::string_view name, auto& field) {
@@ -30,7 +30,7 @@ ConvAttrs attributes_of(const Task& task) {
   return attrs;
 }
 
-// Which operand of a kernel is which tensor of the convolution; see runtime/attrs/kernels.def and compiler/ops/conv.cpp.
+// Maps a kernel's operands to the tensors of the convolution; see runtime/attrs/kernels.def and compiler/ops/conv.cpp.
 struct Slots {
   std::string_view kernel;
   ConvDirection direction;
@@ -40,7 +40,7 @@ struct Slots {
 constexpr std::array kSlots = {Slots{"ConvForward", ConvDirection::forward, 0, 1, 3},
                                Slots{"ConvBackwardData", ConvDirection::backward_data, 2, 0, 1},
                                Slots{"ConvBackwardWeights", ConvDirection::backward_weights, 0, 2, 1},
-                               // dx of a convolution whose dy is its input
+                               // the dx of a convolution whose dy is its input
                                Slots{"ConvTransposeForward", ConvDirection::backward_data, 3, 1, 0}};
 
 double real(int64_t value) { return static_cast<double>(value); }
@@ -50,16 +50,16 @@ int64_t weight_bytes(const ConvShape& s) {
   return 4 * s.out_channels * (s.in_channels / s.groups) * s.kernel_depth * s.kernel_height * s.kernel_width;
 }
 
-// What an algorithm does; nothing else tells them apart.
+// The work of an algorithm; this is all that distinguishes algorithms.
 struct Work {
-  double flops = 0;    // really done
-  double bytes = 0;    // beside the operands': intermediates, written and read
+  double flops = 0;    // actually executed
+  double bytes = 0;    // in addition to the operands: intermediates, written and read
   int64_t workspace = 0;
   int64_t launches = 1;
 };
 
-// x, w and y, each in a transformed domain of `points` elements per plane tile, multiplied there point by point:
-// Winograd's tiles, the frequencies of a Fourier transform.
+// x, w and y, each in a transformed domain of `points` elements per plane tile, with pointwise products there:
+// Winograd's tiles, or the frequencies of a Fourier transform.
 //
 //   x ──► X ─┐
 //            ├─ per point, a matrix product over channels ──► Y ──► y
@@ -77,13 +77,13 @@ Work transformed(const ConvShape& s, int64_t tiles, int64_t points, int64_t byte
           .launches = 4};
 }
 
-// A real transform keeps half of its frequencies, and one more; a complex product takes 8 operations.
+// A real transform has half of the frequencies, plus one; a complex product takes 8 operations.
 Work fourier(const ConvShape& s, int64_t tiles, int64_t height, int64_t width) {
   const double elements = real(height * width);
   return transformed(s, tiles, height * (width / 2 + 1), 8, 8.0, 2.5 * elements * std::log2(elements));
 }
 
-// F(m×m, r×r): tiles of m outputs from m + r - 1 inputs. A transform of n×n is taken as two products with an n×n matrix.
+// F(m×m, r×r): tiles of m outputs from m + r - 1 inputs. A transform of n×n counts as two products with an n×n matrix.
 Work winograd_tiles(const ConvShape& s, int64_t m) {
   const int64_t n = m + s.kernel_height - 1;
   return transformed(s, cut(s.out_height, m) * cut(s.out_width, m), n * n, 4, 2.0, 4.0 * real(n * n * n));
@@ -91,13 +91,13 @@ Work winograd_tiles(const ConvShape& s, int64_t m) {
 
 std::optional<Work> implicit_gemm(const ConvShape& s) { return Work{.flops = direct_flops(s)}; }
 
-// The offsets of the filter's elements and of the outputs' places, computed beforehand.
+// Offsets of the filter's elements and of the outputs, computed in advance.
 std::optional<Work> implicit_precomp_gemm(const ConvShape& s) {
   const int64_t indices = s.in_channels / s.groups * s.kernel_depth * s.kernel_height * s.kernel_width + s.out_depth * s.out_height * s.out_width;
   return Work{.flops = direct_flops(s), .workspace = 4 * indices};
 }
 
-// The columns of one sample at a time, then a matrix product.
+// im2col for one sample at a time, then a matrix product.
 std::optional<Work> gemm(const ConvShape& s) {
   if (s.direction != ConvDirection::forward || s.groups != 1) return {};
   const int64_t columns = 4 * s.in_channels * s.kernel_depth * s.kernel_height * s.kernel_width * s.out_depth * s.out_height * s.out_width;
@@ -105,10 +105,10 @@ std::optional<Work> gemm(const ConvShape& s) {
               .launches = 2 * s.samples};
 }
 
-// Transforms are of planes.
+// Transforms need two-dimensional images and a filter larger than 1×1.
 bool has_area(const ConvShape& s) { return !s.is_volume && (s.kernel_height > 1 || s.kernel_width > 1); }
 
-// Whole planes, each side the next power of two, up to 256.
+// Whole planes, each side rounded up to a power of two, up to 256.
 std::optional<Work> fft(const ConvShape& s) {
   const int64_t height = s.height + s.pad_height, width = s.width + s.pad_width;
   if (s.groups != 1 || !s.dense_steps || !has_area(s) || std::max(height, width) > 256) return {};
@@ -116,7 +116,7 @@ std::optional<Work> fft(const ConvShape& s) {
                  static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(width))));
 }
 
-// Tiles of 32×32, which overlap by the filter.
+// Tiles of 32×32 that overlap by the filter size.
 std::optional<Work> fft_tiling(const ConvShape& s) {
   constexpr int64_t kTile = 32;
   if (s.groups != 1 || !s.dense_steps || !has_area(s) || std::max(s.kernel_height, s.kernel_width) > kTile / 2) return {};
@@ -128,7 +128,7 @@ bool winograd_fits(const ConvShape& s, int64_t kernel) {
   return !s.is_volume && s.groups == 1 && s.dense_steps && s.kernel_height == kernel && s.kernel_width == kernel;
 }
 
-// F(2×2, 3×3) in one kernel: only the filters are transformed beforehand.
+// F(2×2, 3×3) in one kernel; only the filters are transformed in advance.
 std::optional<Work> winograd(const ConvShape& s) {
   if (s.direction == ConvDirection::backward_weights || !winograd_fits(s, 3)) return {};
   Work work = winograd_tiles(s, 2);
@@ -138,13 +138,13 @@ std::optional<Work> winograd(const ConvShape& s) {
   return work;
 }
 
-// F(4×4, 3×3) and F(4×4, 5×5), every step a kernel of its own.
+// F(4×4, 3×3) and F(4×4, 5×5), with a kernel per stage.
 std::optional<Work> winograd_nonfused(const ConvShape& s) {
   if (!winograd_fits(s, 3) && !winograd_fits(s, 5)) return {};
   return winograd_tiles(s, 4);
 }
 
-// As oneDNN does it: nothing beside the operands but each thread's sums of the weight gradient.
+// As in oneDNN: no workspace except each thread's sums of the weight gradient.
 std::optional<Work> direct(const ConvShape& s) {
   Work work{.flops = direct_flops(s)};
   if (s.direction == ConvDirection::backward_weights) work.workspace = weight_bytes(s);
@@ -154,7 +154,7 @@ std::optional<Work> direct(const ConvShape& s) {
 struct Model {
   std::string_view name;
   std::optional<Work> (*work)(const ConvShape&);
-  bool takes_channels_last;  // as they are
+  bool takes_channels_last;  // without a transposition
 };
 
 constexpr std::array kModels = {Model{"implicit_gemm", implicit_gemm, true},
@@ -166,7 +166,7 @@ constexpr std::array kModels = {Model{"implicit_gemm", implicit_gemm, true},
                                 Model{"winograd_nonfused", winograd_nonfused, false},
                                 Model{"direct", direct, true}};
 
-// A copy before, of what is read, and one behind, of what is written.
+// A transposing copy before for inputs, and one after for outputs.
 void turn_around(Work& work, int64_t bytes) {
   if (bytes == 0) return;
   work.bytes += 2.0 * real(bytes);
@@ -187,7 +187,7 @@ double share_of(const Device& device, const ConvShape& s, double algorithm) {
 
 std::optional<ConvShape> convolution_of(const Task& task, int64_t samples) {
   const auto slots = std::find_if(kSlots.begin(), kSlots.end(), [&](const Slots& s) { return s.kernel == task.kernel; });
-  // The bias alone may be trained: a sum over dy.
+  // If only the bias is trained, this is a sum over dy.
   if (slots == kSlots.end() || task.operands[slots->w].access == Access::absent) return {};
   const ConvAttrs attrs = attributes_of(task);
   const TensorDesc x = task.operands[slots->x].type.at(samples), w = task.operands[slots->w].type.at(samples),
@@ -233,7 +233,7 @@ int64_t bytes_turned_around(const ConvShape& s, bool on_tensor_cores) {
 }
 
 double compute_seconds(const Device& device, double flops, double share) {
-  // The least that is worth a unit of its own: a tile of 64×64 outputs over a depth of 256.
+  // The smallest piece that is worth a unit of its own: a tile of 64×64 outputs over a depth of 256.
   constexpr double kPiece = 2.0 * 64 * 64 * 256;
   const double idle = real(device.units - 1) * std::min(kPiece, flops);
   return (flops + idle) / (device.flops_per_second * share);
@@ -249,7 +249,7 @@ std::vector<AlgorithmCost> convolution_algorithms(const Device& device, const Co
     if (!work) continue;
     if (!model.takes_channels_last) turn_around(*work, bytes_turned_around(shape, false));
     const double compute = compute_seconds(device, work->flops, share_of(device, shape, algorithm->second));
-    // The steps of an algorithm follow each other, so what it keeps in its workspace is moved in time of its own.
+    // The stages of an algorithm run one after another, so traffic to its workspace adds time.
     costs.push_back({.name = std::string(model.name),
                      .workspace_bytes = align_up(work->workspace),
                      .seconds = std::max(compute, real(shape.bytes) / memory) + work->bytes / memory +

@@ -30,7 +30,7 @@ Device device_from(const Json& text) {
                                .backward_data = shares.at("backward_data").get<double>(),
                                .backward_weights = shares.at("backward_weights").get<double>()},
                 .algorithms = text.at("algorithms").get<std::map<std::string, double>>()};
-  // An engine on a GPU has buffers of its own.
+  // An engine on a GPU has its own buffers.
   if (device.kind == "cuda") device.ranks.staging_bytes = 0;
   if (const auto ranks = text.find("ranks"); ranks != text.end()) {
     device.ranks.bytes_per_second = ranks->at("bytes_per_second").get<double>();
@@ -39,7 +39,7 @@ Device device_from(const Json& text) {
   return device;
 }
 
-// What is wrong with its figures; "" where nothing is.
+// The first invalid figure; "" if all are valid.
 std::string fault_of(const Device& device) {
   for (const double figure : {static_cast<double>(device.memory_bytes), device.flops_per_second,
                               device.memory_bytes_per_second, device.ranks.bytes_per_second, device.d2h_bytes_per_second, device.h2d_bytes_per_second,
@@ -56,7 +56,7 @@ std::string fault_of(const Device& device) {
   }
   for (const double share : shares)
     if (!(share > 0 && share <= 1)) return "an efficiency must be in (0, 1]";
-  // One that serves every shape.
+  // At least one algorithm must support every shape.
   if (!device.algorithms.contains("implicit_gemm") && !device.algorithms.contains("direct"))
     return "it needs algorithm 'implicit_gemm' or 'direct'";
   return "";

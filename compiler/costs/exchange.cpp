@@ -100,7 +100,7 @@ MeasuredLinks links_from(JsonReader& read, const Place& links) {
   return measured;
 }
 
-// What `from` makes of the document; or the reader's first complaint.
+// Applies `from` to the document; returns the reader's first error, if any.
 template <class From>
 auto read_all(std::string_view text, From from) -> Result<decltype(from(std::declval<JsonReader&>(), Place()))> {
   JsonReader read = reader();

@@ -1,4 +1,4 @@
-// The two files that join the compiler and a profiler; docs/profile-format.md states their form.
+// The two files between the compiler and a profiler; docs/profile-format.md specifies them.
 #pragma once
 
 #include <map>
@@ -11,24 +11,24 @@
 
 namespace plimsoll {
 
-// Entries of tasks.json for the tasks of a graph, by signature.
+// Entries of tasks.json for the tasks of a graph, keyed by signature.
 std::map<std::string, std::string> task_entries(const TaskGraph& graph, int64_t samples);
 
-// What a trainer is to compute with: which algorithms come into question.
+// The arithmetic that a trainer may use, which determines the eligible algorithms.
 struct Arithmetic {
-  bool tf32 = false;              // multiplications may be done in TF32
-  bool nondeterministic = false;  // two runs may differ in their bits
+  bool tf32 = false;              // multiplications may be in TF32
+  bool nondeterministic = false;  // results may differ in bits between runs
   friend bool operator==(const Arithmetic&, const Arithmetic&) = default;
 };
 
-// tasks.json.
+// The contents of tasks.json.
 struct Question {
   std::vector<std::string> tasks = {};  // entries
   int64_t threads = 1;
   Arithmetic arithmetic = {};
-  std::string spill_directory = {};  // with one, the links are measured too, the spill file in it
-  double seconds = 0;                // above 0: when so many are over, the answer is what is known by then
-  size_t done = 0;                   // tasks that others like this one asked for before: a bar goes on behind them
+  std::string spill_directory = {};  // if set, the links are measured too, with the spill file there
+  double seconds = 0;                // time limit; if above 0, the answer holds what is known by then
+  size_t done = 0;                   // tasks done in earlier requests of this series, for the progress bar
 };
 std::string tasks_json(const Question& question);
 
@@ -36,58 +36,59 @@ struct ProfiledTask {
   std::string signature;
   std::vector<AlgorithmCost> algorithms;  // in the backend's order, the default first; empty: see error
   std::string error;
-  bool disturbed() const;  // one of the algorithms is
+  bool disturbed() const;  // true if the measurement of an algorithm was disturbed
 };
 
-// Copies between the arena and a host pool, as they were measured.
+// Measured copies between the arena and a host pool.
 struct MeasuredLink {
-  double alone_d2h = 0, alone_h2d = 0;    // bytes per second, nothing else running
-  double beside_d2h = 0, beside_h2d = 0;  // both directions at once, beside a kernel that keeps the device busy
-  double slowdown = 0;                    // what that kernel's time grew by: 0.5 is half as long again
+  double alone_d2h = 0, alone_h2d = 0;    // bytes per second, with nothing else running
+  // Both directions at once, overlapping with a kernel that keeps the device busy.
+  double beside_d2h = 0, beside_h2d = 0;
+  double slowdown = 0;                    // relative increase of that kernel's time: 0.5 means half as long again
 };
 
-// What is measured once for all tasks.
+// Figures measured once for all tasks.
 struct MeasuredLinks {
   MeasuredLink ram;
-  std::optional<MeasuredLink> spill = {};  // where the host pool may be a file
-  double latency_seconds = 0;              // of handing a copy to another thread, or to the device's copy engine
+  std::optional<MeasuredLink> spill = {};  // if the host pool may be a file
+  double latency_seconds = 0;              // of passing a copy to another thread or to the device's copy engine
   double launch_seconds = 0;               // of any task, however small; 0: not measured
-  bool disturbed = false;                  // other processes used the processors meanwhile
-  int64_t process_bytes = 0;               // of the device's memory: what a process takes before it asks for any; 0: likewise
+  bool disturbed = false;                  // other processes used the processors during the measurement
+  int64_t process_bytes = 0;  // device memory that a process takes before its first allocation; 0: not measured
 };
 
 struct ProfileFile {
   std::string device;
   std::map<std::string, std::string> libraries = {};
   int64_t threads = 0;
-  bool tf32 = false;  // algorithms in TF32 were among those that came into question
+  bool tf32 = false;  // TF32 algorithms were eligible
   std::optional<MeasuredLinks> links = {};
   std::vector<ProfiledTask> tasks = {};
 };
 
-// Seconds of algorithms that were not measured are 0. Error: unreadable_input, saying what is wrong.
+// Algorithms that were not measured have 0 seconds. Error: unreadable_input, with the reason.
 Result<ProfileFile> parse_profile(std::string_view text);
-// The same text for the same profile; a line per task.
+// Deterministic, with one line per task.
 std::string profile_json(const ProfileFile& profile);
 
-// One task of profile.json, as a line; and back. The cache is made of these, and of one with the links.
+// One task of profile.json as a line, and its inverse. The cache consists of such lines, and one with the links.
 std::string profiled_task_json(const ProfiledTask& task);
 Result<ProfiledTask> parse_profiled_task(std::string_view text);
 std::string links_json(const MeasuredLinks& links);  // {"links": …}
 Result<MeasuredLinks> parse_links(std::string_view text);
 
-// What ranks have measured of each other (train --measure-ranks), so many of them.
+// Measured rates between `ranks` ranks (train --measure-ranks).
 struct MeasuredRanks {
   int64_t ranks = 0;
   std::string engine = {};
   RankLink alone = {}, beside = {};  // beside: while every core is busy
 };
-// Error: unreadable_input, saying what is wrong.
+// Error: unreadable_input, with the reason.
 Result<MeasuredRanks> parse_rank_rates(std::string_view text);
 
 struct ProfilerDescription {
   std::string device;
-  bool elsewhere = false;  // the device was described to the profiler: it measures nothing
+  bool elsewhere = false;  // the device is only described to the profiler, which measures nothing
   std::map<std::string, std::string> libraries;
 };
 Result<ProfilerDescription> parse_description(std::string_view text);

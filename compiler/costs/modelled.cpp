@@ -8,8 +8,7 @@
 namespace plimsoll {
 namespace {
 
-// Many operations per byte is what matrix products, and what else is made of them, have in common. The others wait for
-// the memory, whatever they compute.
+// Tasks with many operations per byte are matrix products, or built from them. All others are limited by memory.
 constexpr double kDenseFlopsPerByte = 8;
 
 }  // namespace
@@ -44,7 +43,7 @@ std::optional<AlgorithmCost> tf32_algorithm(const Device& device, const Task& ta
 }
 
 LinkRates link_rates(const Device& device) {
-  // A copy passes its bytes through the device's memory once; on the host, where both ends are, twice.
+  // A copy passes its bytes through the device's memory once; on the host, where both ends lie, twice.
   const double passes = device.kind == "host" ? 2 : 1;
   return {.d2h_bytes_per_second = device.d2h_bytes_per_second,
           .h2d_bytes_per_second = device.h2d_bytes_per_second,

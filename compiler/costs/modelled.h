@@ -1,5 +1,5 @@
-// Costs from a device's figures alone: a roofline per kind of task. For planning for a device that is elsewhere, with no
-// runtime at hand. Nothing of it is measured, and nothing here says so.
+// Costs from a device model alone: a roofline per kind of task. For planning for a device that is not at hand, without
+// a runtime. Nothing is measured.
 #pragma once
 
 #include <map>
@@ -11,12 +11,12 @@
 
 namespace plimsoll {
 
-// The longer of computing and moving, and a launch, of each way to run the task. Fastest first, never empty.
-// "modelled" is the name where there is one way only.
+// For each way to run the task, the maximum of compute and transfer time, plus a launch. Fastest first, never empty. If
+// there is only one way, its name is "modelled".
 std::vector<AlgorithmCost> modelled_algorithms(const Device& device, const Task& task, int64_t samples);
 
-// The same on tensor cores, in TF32: a convolution of one group by its direct operations, or a matrix product. Nothing where
-// the device has none, or the task is neither.
+// The same on tensor cores in TF32: a convolution of one group by its direct operations, or a matrix product. nullopt
+// if the device has none, or the task is neither.
 std::optional<AlgorithmCost> tf32_algorithm(const Device& device, const Task& task, int64_t samples);
 
 LinkRates link_rates(const Device& device);

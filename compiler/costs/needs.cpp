@@ -5,7 +5,7 @@
 namespace plimsoll {
 namespace {
 
-// The larger of both rounds'; -1 where the costs know no such algorithm.
+// The maximum over both rounds; -1 if the costs do not know the algorithm.
 int64_t needed_by(const Costs& costs, const Task& task, const std::string& algorithm, std::initializer_list<int64_t> rounds) {
   int64_t most = -1;
   for (const int64_t samples : rounds)
@@ -26,7 +26,7 @@ void note_needs(Plan& plan, const TaskGraph& graph, const Costs& costs) {
     const int64_t bytes = needed_by(costs, again ? as_run_again(work) : work, step.algorithm, {plan.rank_samples(), plan.last_sub_batch / plan.ranks});
     if (bytes >= 0) task.needs.push_back({.algorithm = step.algorithm, .workspace_bytes = bytes, .recompute = again});
   }
-  // Where the ranks exchange pieces through the workspace, an element of each has to be in either half.
+  // If ranks exchange pieces through the workspace, each half holds at least one element per rank.
   const bool staged = plan.ranks > 1 && costs.links().ranks.staging_bytes > 0;
   plan.reduction_needs_bytes = staged ? 2 * plan.ranks * static_cast<int64_t>(sizeof(float)) : 0;
 }

@@ -1,4 +1,5 @@
-// What the plan's algorithms need, from where costs come from: what the checker holds the plan's workspaces against.
+// The workspaces that a plan's algorithms need, according to the costs. The checker compares the plan's workspaces with
+// them.
 #pragma once
 
 #include "compiler/ir/plan.h"
@@ -6,9 +7,9 @@
 
 namespace plimsoll {
 
-// Fills PlanTask::needs of every task that a step runs, and Plan::reduction_needs_bytes. Nothing is taken from the workspaces that the
-// plan has, so that the one can be held against the other. An algorithm that the costs do not know is not listed.
-// Before: `plan` is a plan of `graph`, and costs are prepared for it at both of the plan's numbers of samples.
+// Fills PlanTask::needs of every task that a step runs, and Plan::reduction_needs_bytes. They are independent of the
+// workspaces in the plan, so that the two can be compared. Algorithms unknown to the costs are omitted. Before: `plan`
+// is a plan of `graph`, and costs are prepared for it at both of the plan's numbers of samples.
 void note_needs(Plan& plan, const TaskGraph& graph, const Costs& costs);
 
 }  // namespace plimsoll

@@ -25,7 +25,7 @@ std::string profiler_of(const ProfiledOptions& options) {
   return find_profiler(options.target);
 }
 
-// Another build of the profiler has other kernels: its figures are not these. Workspaces are a matter of safety.
+// Another build of the profiler has other kernels, so its costs do not apply. Workspaces are a matter of safety.
 std::string identity_of(const std::string& profiler) {
   std::error_code failed;
   const auto written = fs::last_write_time(profiler, failed);
@@ -53,7 +53,7 @@ std::string last_line(const std::string& text) {
   return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin == std::string::npos ? 0 : begin + 1) + 1);
 }
 
-// What to do about a profiler that does not run.
+// Advice if the profiler does not run.
 std::vector<std::string> advice(const ProfiledOptions& options) {
   if (access(options.profiler.c_str(), X_OK) == 0) return {};
   std::vector<std::string> notes = {fmt::format("it names the workspaces{}: set PLIMSOLL_PROFILER to its path", options.measure ? " and measures" : ", with modelled times too")};
@@ -84,7 +84,7 @@ Result<ProfileFile> run_profiler(const ProfiledOptions& options, const Question&
   return parse_profile(result.output);
 }
 
-// Where a profile file stands in for the profiler, its times must be measured ones.
+// A profile file that replaces the profiler must hold measured times.
 Result<ProfileFile> read_profile(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::stringstream text;
@@ -180,7 +180,7 @@ Status ProfiledCosts::ask_for_links() {
               .spill_directory = options_.spill_directory.empty() ? directory_for_temporary_files() : options_.spill_directory});
 }
 
-// A bit at a time, each kept before the next is asked for: whoever is ended in the middle has not waited for nothing.
+// Measures in portions and stores each in the cache before the next, so an interrupted run keeps its results.
 Status ProfiledCosts::ask_for(std::map<std::string, std::string> entries) {
   constexpr double kSecondsAtATime = 10;
   const size_t all = entries.size();
@@ -197,8 +197,8 @@ Status ProfiledCosts::ask_for(std::map<std::string, std::string> entries) {
   return {};
 }
 
-// A model of the device cannot tell one algorithm of a library from another of its kind: on tensor cores, or not. But the
-// library has an order: each place in it is taken for so much more time than the first.
+// A device model cannot distinguish the algorithms of a library within a kind (with or without tensor cores). But the
+// library lists them by preference: each place in its order adds this fraction of the first one's time.
 constexpr double kPerPlace = 0.08;
 
 void ProfiledCosts::remember(const ProfiledTask& profiled, const Task& task, int64_t samples) {
@@ -206,7 +206,7 @@ void ProfiledCosts::remember(const ProfiledTask& profiled, const Task& task, int
   const double f32 = options_.measure ? 0 : modelled_algorithms(options_.device, task, samples).front().seconds;
   const auto on_tensor_cores = options_.measure ? std::nullopt : tf32_algorithm(options_.device, task, samples);
   const double tf32 = on_tensor_cores ? std::min(f32, on_tensor_cores->seconds) : f32;
-  const auto place = [&](const AlgorithmCost& cost) {  // among its kind
+  const auto place = [&](const AlgorithmCost& cost) {  // within its kind
     return cost.order - std::count_if(profiled.algorithms.begin(), profiled.algorithms.end(), [&](const AlgorithmCost& other) {
       return other.tf32 != cost.tf32 && other.order < cost.order;
     });
@@ -256,8 +256,9 @@ LinkRates ProfiledCosts::links() const {
   return {.d2h_bytes_per_second = links_->ram.beside_d2h,
           .h2d_bytes_per_second = links_->ram.beside_h2d,
           .latency_seconds = links_->latency_seconds,
-          .slowdown = links_->ram.slowdown / (1 + links_->ram.slowdown),  // from longer tasks to time taken of them
-          .ranks = options_.device.ranks};  // nobody measures them: a profiler is one process
+          // Converts relative slowdown to the fraction of time lost.
+          .slowdown = links_->ram.slowdown / (1 + links_->ram.slowdown),
+          .ranks = options_.device.ranks};  // not measured: a profiler is one process
 }
 
 ProfileFile ProfiledCosts::file() const {

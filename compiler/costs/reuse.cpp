@@ -43,7 +43,7 @@ bool is_backward(const Task& task) {
   return task.kind == TaskKind::backward || task.kind == TaskKind::backward_data || task.kind == TaskKind::backward_weights;
 }
 
-// Of each tensor that is made anew when its task is run again: that task, if it remembers something.
+// Of each tensor that recomputing a task writes: that task, if it saved something in its first run.
 IdVector<TensorId, TaskId> makers_that_remember(const TaskGraph& graph) {
   IdVector<TensorId, TaskId> makers(graph.tensors.size());
   for (const TaskId id : ids_of(graph.tasks)) {
@@ -53,7 +53,7 @@ IdVector<TensorId, TaskId> makers_that_remember(const TaskGraph& graph) {
   return makers;
 }
 
-// Bytes by the moment at which they were last touched; the sum over all moments since one (a Fenwick tree).
+// Bytes indexed by the time of their last access, with suffix sums (a Fenwick tree).
 class LastTouched {
  public:
   explicit LastTouched(size_t moments) : sums_(moments + 1, 0) {}
@@ -83,7 +83,7 @@ std::map<std::string, std::vector<int64_t>> reuse_bytes(const TaskGraph& graph, 
   const auto see = [&](const Task& task) {
     std::vector<int64_t> since;
     for (const Operand& operand : task.operands) {
-      TensorId place = operand.tensor;  // what is written in place lies where the operand did
+      TensorId place = operand.tensor;  // a tensor written in place has the location of the operand
       for (const Task::InPlace& in_place : task.in_place)
         if (in_place.written == place) place = in_place.read;
       since.push_back(operand.access == Access::absent || last[place] == kNever ? 0 : bytes.since(last[place]));
@@ -91,7 +91,7 @@ std::map<std::string, std::vector<int64_t>> reuse_bytes(const TaskGraph& graph, 
     seen[signature(task, samples)].push_back(std::move(since));
   };
   IdVector<TensorId, TaskId> may_make_again = makers_that_remember(graph);
-  // The first iteration finds nothing touched; the second is as all others.
+  // In the first iteration nothing has been accessed; the second is like all later ones.
   for (size_t moment = 0; moment < 2 * order.size(); ++moment) {
     const Task& task = graph.tasks[order[moment % order.size()]];
     const bool counts = moment >= order.size();

@@ -12,7 +12,7 @@ extern char** environ;
 namespace plimsoll {
 namespace {
 
-// An unnamed file that a child writes and we read afterwards, or the other way round: no pipe can fill up, and nothing is left of who is
+// An unnamed file between a child process and us. Unlike a pipe it cannot fill up, and nothing remains if a process is
 // killed.
 class UnnamedFile {
  public:

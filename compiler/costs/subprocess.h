@@ -1,4 +1,4 @@
-// A program that the compiler runs and waits for.
+// Runs a program and waits for it.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 namespace plimsoll {
 
 struct ProcessResult {
-  int exit_code = 0;  // 128 + signal where it was killed
+  int exit_code = 0;  // 128 + signal if it was killed
   std::string output = {};
   std::string errors = {};
 };
 
-// arguments[0] is the program's path, `input` its stdin. With `show_errors` its stderr is ours, and `errors` stays empty.
-// Error: environment, when it cannot be started; unwritable_output, when there is no room for its input.
+// arguments[0] is the program's path, `input` its stdin. With `show_errors` it inherits stderr, and `errors` stays
+// empty. Error: environment, if it cannot be started; unwritable_output, if there is no space for its input.
 Result<ProcessResult> run_process(const std::vector<std::string>& arguments, std::string_view input = {}, bool show_errors = false);
 
 }  // namespace plimsoll

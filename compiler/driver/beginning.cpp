@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-// A task graph says for how many samples and ranks it is.
+// A task graph states its number of samples and ranks.
 Status take_sizes(PlanningRequest& asked, const TaskGraph& graph) {
   if (asked.of_model.batch != 0 && asked.of_model.batch != graph.batch)
     return usage(fmt::format("--batch is {}, and the task graph of {} is of {}", asked.of_model.batch, asked.from,

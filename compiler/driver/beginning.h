@@ -1,4 +1,4 @@
-// What planning begins with: a model, or what a dump has of it (--from).
+// The starting point of planning: a model, or a dump (--from).
 #pragma once
 
 #include <optional>
@@ -17,16 +17,16 @@ namespace plimsoll {
 Result<ImportedModel> import_model(const ModelRequest& request, bool to_write);
 
 struct Beginning {
-  PlanningRequest asked;                // with the sizes that the dump says
-  ImportedModel model = {};             // empty where there is a dump and no model
-  std::optional<TaskGraph> graph = {};  // of a dump
-  std::set<std::string> weights = {};   // that the model's file holds
+  PlanningRequest asked;                // with the sizes given in the dump
+  ImportedModel model = {};             // empty for a dump without a model
+  std::optional<TaskGraph> graph = {};  // from a dump
+  std::set<std::string> weights = {};   // names of the weights in the model's file
 };
 
-// The dump takes the place of what its passes would make; a model beside it serves its weights.
+// A dump replaces the result of its passes. A model given with it only provides the weights.
 Result<Beginning> begin_planning(const PlanningRequest& asked, PlanFor purpose, const Messages& messages);
 
-// Every weight that a trainer reads is in the model beside the dump.
+// Checks that every weight that the trainer reads is in the model given with the dump.
 Status check_weights(const TaskGraph& graph, const Beginning& beginning);
 
 }  // namespace plimsoll

@@ -21,7 +21,7 @@ Status write(const CompileRequest& request, const Planned& planned) {
   ModelFile& model = *planned.model.file;
   const std::string model_path = directory.path_of("model.onnx");
   const bool apart = request.external_data || is_too_large_for_one_file(model);
-  TwoFiles files_of_model;  // of one file: no weights beside it
+  TwoFiles files_of_model;  // of a single file, without external weights
   if (apart) {
     PLIMSOLL_ASSIGN(files_of_model, write_model_in_two(model, model_path));
   } else {

@@ -1,4 +1,4 @@
-// A CompileRequest to files: a model, a budget and a directory in, a trainer's sources out.
+// Compiles a CompileRequest (a model, a budget, a directory) to a trainer's sources.
 #pragma once
 
 #include <string>
@@ -15,13 +15,13 @@ struct CompileRequest {
   OnePlanRequest plan = {};
   std::string directory = {};
   bool force = false;           // replaces a directory that is not empty and not ours
-  bool external_data = false;   // keeps the weights beside the model's file, as is done above 2 GiB
-  bool dry_run = false;         // everything but writing
-  std::string invocation = {};  // the command line that makes the same again, for the trainer to tell
+  bool external_data = false;   // writes the weights to a separate file, as for models above 2 GiB
+  bool dry_run = false;         // does everything except writing
+  std::string invocation = {};  // the command line that reproduces the trainer, shown by it
 };
 
-// The directory appears whole, or is as it was. Errors: usage, for rules of a paper; of plan_model; of codegen;
-// unwritable_output. A search that --time-limit ended is none (last_word).
+// The directory appears complete, or is unchanged. Errors: usage, for rules of a paper; those of plan_model and of
+// codegen; unwritable_output. A search ended by --time-limit is not an error (last_word).
 Result<Planned> compile(const CompileRequest& request, const Messages& messages);
 
 }  // namespace plimsoll

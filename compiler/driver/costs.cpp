@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-// Of so many ranks as were measured: how they share a network is no matter of the rate of one.
+// Rates apply only to the measured number of ranks: how ranks share a network does not follow from the rate of one.
 Result<RankLink> measured_ranks(const PlanningRequest& request, const RankLink& assumed) {
   PLIMSOLL_ASSIGN(const std::string text, read_file(request.rank_costs));
   Result<MeasuredRanks> measured = parse_rank_rates(text);
@@ -27,7 +27,7 @@ Result<RankLink> measured_ranks(const PlanningRequest& request, const RankLink& 
   return link;
 }
 
-// Measuring takes from seconds to minutes, once: who waits for it should know why, and how to do without.
+// Measuring takes seconds to minutes, once. The message says why, and how to avoid it.
 std::function<void(size_t)> announcement(const PlanningRequest& request, int64_t threads, const Messages& messages) {
   return [messages, threads, cuda = request.of_model.target == "cuda", told = false](size_t tasks) mutable {
     if (told) return;
@@ -38,7 +38,7 @@ std::function<void(size_t)> announcement(const PlanningRequest& request, int64_t
   };
 }
 
-// Said once: of the whole batch, which is asked for first and has the most tasks.
+// Announced once, for the whole batch, which is requested first and has the most tasks.
 std::function<void(size_t, size_t)> disturbance(const std::string& profile_file, const Messages& messages) {
   return [messages, profile_file, told = false](size_t disturbed, size_t tasks) mutable {
     if (told) return;
@@ -75,7 +75,7 @@ Result<OpenedCosts> open_costs(const PlanningRequest& request, PlanFor purpose, 
   const CostSource source = costs_of(request, purpose);
   const bool filed = source.names_a_file(), named = source.names_a_device(), if_here = source.kind == CostSource::Kind::profiled_if_here;
   const bool measure = filed || if_here || source.kind == CostSource::Kind::profiled;
-  // Where times are modelled and no device is named, cuda's are those of an H200.
+  // For modelled times without a named device, cuda means an H200.
   PLIMSOLL_ASSIGN(Device device, find_device(named ? source.name : cuda ? "h200" : "host"));
   if (cuda && device.kind != "cuda") return usage(fmt::format("--costs {} is no GPU", device.name));
   if (!request.rank_costs.empty()) {
@@ -103,7 +103,7 @@ Result<OpenedCosts> open_costs(const PlanningRequest& request, PlanFor purpose, 
                            .show_progress = messages.show_progress,
                            .before_measuring = announcement(request, threads, messages),
                            .after_disturbed = disturbance(filed ? source.name : "", messages)});
-  // A report of a device that no profiler knows, or without a profiler for GPUs, is one of modelled workspaces.
+  // A report about a device that no profiler knows, or without a GPU profiler, uses modelled workspaces.
   if (!opened.ok() && named && purpose == PlanFor::report) return modelled();
   PLIMSOLL_ASSIGN(std::unique_ptr<ProfiledCosts> costs, std::move(opened));
   const Profile& profile = costs->profile();

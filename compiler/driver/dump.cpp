@@ -18,7 +18,7 @@ void PassDump::after(const std::string& pass, const Network& network) {
 
 void PassDump::after(const std::string& pass, const Plan& plan) {
   if (!wanted()) return;
-  // The planner tries several sub-batches; a pass that comes again begins the next try.
+  // The planner tries several sub-batches. A repeated pass name starts the next try.
   const auto before = std::find_if(plans_.begin(), plans_.end(), [&](const Text& text) { return text.pass == pass; });
   plans_.erase(before, plans_.end());
   plans_.push_back({pass, "plan", to_text(plan)});

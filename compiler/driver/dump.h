@@ -1,5 +1,5 @@
-// --print-after and --dump: what the network and the plan looked like after each pass, and the task graph between them. Every dump is an
-// input again (dump_file.h).
+// --print-after and --dump: the network and the plan after each pass, and the task graph between them. Every dump can
+// be read back (dump_file.h).
 #pragma once
 
 #include <functional>
@@ -16,13 +16,14 @@ namespace plimsoll {
 
 class PassDump {
  public:
-  // `print_after`: a pass's name, "all" or empty. `directory`: empty for none. `print` hears what is printed.
+  // `print_after`: a pass's name, "all" or empty. `directory`: empty for none. `print` receives the output of
+  // --print-after.
   PassDump(std::string print_after, std::string directory, std::function<void(std::string_view)> print)
       : print_after_(std::move(print_after)), directory_(std::move(directory)), print_(std::move(print)) {}
 
   void after(const std::string& pass, const Network& network);
   void after(const std::string& pass, const Plan& plan);
-  // Writes what was collected. Error: usage when no pass had the name that was asked for.
+  // Writes the collected dumps. Error: usage, if no pass has the requested name.
   Status finish(const TaskGraph& graph);
 
  private:
@@ -34,7 +35,7 @@ class PassDump {
     std::string pass, suffix, text;
   };
   std::vector<Text> networks_;
-  std::vector<Text> plans_;  // of the passes of the plan that was chosen
+  std::vector<Text> plans_;  // of the passes of the chosen plan
 };
 
 }  // namespace plimsoll

@@ -1,4 +1,4 @@
-// What --dump wrote, as an input again.
+// Reads the files of --dump.
 #pragma once
 
 #include <string>
@@ -14,10 +14,11 @@ namespace plimsoll {
 
 using Dump = std::variant<Network, TaskGraph, Plan>;
 
-// The first word of a text form, behind comments: "network", "graph" or "plan". Anything else: no text form.
+// The first word of a text form after comments: "network", "graph" or "plan". Anything else is not a text form.
 std::string_view first_word(std::string_view text);
 
-// Told apart by their first words. Errors: unreadable_input, where it is none of them; of the parsers and of check_network.
+// The form is recognized by its first word. Errors: unreadable_input, for any other file; those of the parsers and of
+// check_network.
 Result<Dump> read_dump(const std::string& path);
 
 }  // namespace plimsoll

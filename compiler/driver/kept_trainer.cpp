@@ -27,12 +27,12 @@ constexpr size_t kLinesOfFailure = 20;
 
 std::string lock_of(const std::string& directory) { return directory + ".making"; }
 
-// Locks the file `path` while it lives, and deletes it at the end. A killed process leaves the file, without the lock.
+// Locks the file `path` during its lifetime, and then deletes it. A killed process leaves the file, unlocked.
 class MakingLock {
  public:
   enum class IfTaken { wait, give_up };
 
-  // Without a descriptor: another process holds the lock, and IfTaken::give_up.
+  // No descriptor: another process holds the lock, and IfTaken::give_up.
   static Result<MakingLock> take(const std::string& path, IfTaken if_taken, const Messages& messages = {}) {
     for (;;) {
       const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -45,7 +45,7 @@ class MakingLock {
         while (::flock(descriptor, LOCK_EX) != 0 && errno == EINTR) {
         }
       }
-      // Its holder deleted the file meanwhile: a third process may have made another one of that name.
+      // The holder deleted the file in the meantime; a third process may have created a new one of that name.
       if (lock.is_at_path()) return lock;
       lock.without();
     }
@@ -78,8 +78,8 @@ class MakingLock {
   int descriptor_;
 };
 
-// Where this Plimsoll's runtime libraries are, in a build tree or installed. Empty: nowhere; then the trainer's project
-// builds its own copy of the sources, which takes a minute or more.
+// The directory of this Plimsoll's runtime libraries, in a build tree or installed. Empty: none; the trainer's project
+// then builds the sources itself, which takes a minute or more.
 std::string built_runtime(const TrainerToMake& trainer) {
   std::error_code failed;
   const fs::path self = fs::read_symlink("/proc/self/exe", failed);
@@ -129,7 +129,7 @@ Status run_cmake(const std::vector<std::string>& arguments, const std::string& l
 
 Status build(const TrainerToMake& trainer) {
   const std::string tree = trainer.directory + "/build", log = trainer.directory + "/build.log";
-  // -U: CMake has cached where an earlier build found its libraries, and would link those of another Plimsoll.
+  // -U: CMake caches where an earlier build found its libraries, and would link those of another Plimsoll.
   std::vector<std::string> configure = {"-S", trainer.directory, "-B", tree, "-U", "plimsoll_*_FILE"};
   if (const std::string runtime = built_runtime(trainer); !runtime.empty())
     configure.push_back("-DPLIMSOLL_RUNTIME=" + runtime);

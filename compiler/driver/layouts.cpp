@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-// Blocks of channels that this machine's vector units like; plain where oneDNN has no blocked kernels worth having.
+// The channel block that suits this machine's vector units; plain if oneDNN has no efficient blocked kernels.
 Layout layout_of_host(const std::string& asked) {
   if (asked == "nChw8c") return Layout::nChw8c;
   if (asked == "nChw16c") return Layout::nChw16c;
@@ -49,7 +49,7 @@ Result<LaidOut> lay_out(const PlanningRequest& request, Network& network, bool p
     assign_layouts(network, asked);
     result.layout = fmt::format("{}, as asked", asked == Layout::nhwc ? "nhwc" : "nchw");
   } else if (!plain) {
-    // Of one rank. What the planner splits by itself it splits later.
+    // Per rank. A split by the planner comes later and is not considered.
     const int64_t batch = model.batch / request.ranks, asked = request.sub_batch.value_or(0) / request.ranks;
     const int64_t samples = asked > 0 ? asked : batch;
     const Result<LayoutChoice> choice = choose_layouts(network, training, costs, samples, samples < batch);
@@ -61,7 +61,7 @@ Result<LaidOut> lay_out(const PlanningRequest& request, Network& network, bool p
     }
   }
   network.stage = NetworkStage::laid_out;
-  // Beyond this point the network stays as it is.
+  // From here on, the network does not change.
   PLIMSOLL_ASSIGN(result.graph, build_task_graph(network, training));
   return result;
 }

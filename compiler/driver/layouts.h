@@ -1,4 +1,4 @@
-// Which layouts a trainer's images have: --layout, and what decides where it is `auto`.
+// The memory layouts of a trainer's images: --layout, and the choice for `auto`.
 #pragma once
 
 #include <string>
@@ -14,15 +14,15 @@ namespace plimsoll {
 
 struct LaidOut {
   TaskGraph graph;
-  std::string layout = {};  // as a plan says it: which, and why; empty where there was nothing to choose
+  std::string layout = {};  // as in a plan: which one, and why; empty if there was no choice
 };
 
-// Gives the network, plain so far, its layouts, and builds its task graph. On the host a layout goes by this machine's vector units
-// (`plain`: whatever they are); on a GPU by `costs`, which `source` says where they are from.
+// Chooses the layouts of a network, which is plain so far, and builds its task graph. On the host, the layout depends
+// on this machine's vector units (`plain`: ignore them). On a GPU it depends on `costs`, which come from `source`.
 Result<LaidOut> lay_out(const PlanningRequest& request, Network& network, bool plain, Costs& costs, const std::string& source,
                         const Messages& messages);
 
-// All task graphs whose tasks have to be measured for that.
+// All task graphs whose tasks must be measured for this choice.
 Result<std::vector<TaskGraph>> graphs_to_measure(const ModelRequest& request, Network& network);
 
 }  // namespace plimsoll

@@ -1,4 +1,4 @@
-// The messages of the compiler while it works on a request. An empty function drops its messages.
+// Message callbacks of the compiler. An empty function discards its messages.
 #pragma once
 
 #include <functional>
@@ -9,9 +9,9 @@ namespace plimsoll {
 struct Messages {
   std::function<void(std::string_view)> on_note = {};
   std::function<void(std::string_view)> on_warning = {};
-  std::function<void(std::string_view)> on_text = {};  // what was asked for: plans after passes
-  std::function<void(std::string_view)> on_detail = {};  // what was done, when it is done
-  bool show_progress = false;                          // of measuring, on stderr
+  std::function<void(std::string_view)> on_text = {};  // requested output: plans after passes
+  std::function<void(std::string_view)> on_detail = {};  // progress: what has been done
+  bool show_progress = false;                          // of measurements, on stderr
 
   void note(std::string_view text) const { say(on_note, text); }
   void warning(std::string_view text) const { say(on_warning, text); }

@@ -1,4 +1,4 @@
-// Where a plan lies, and what is said of one that the checker refused.
+// Reads plans, and reports plans that the checker refused.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-// `path` is a plan.json or a generated directory that holds one.
+// `path`: a plan.json, or a generated directory that contains one.
 Result<Plan> read_plan(const std::string& path);
 
 Error refusal(const Plan& plan, const std::vector<Violation>& violations);

@@ -24,7 +24,7 @@
 namespace plimsoll {
 namespace {
 
-// A plan for a device that oneDNN does not run on has no use for blocks, unless they are asked for.
+// A plan for a device without oneDNN has no use for blocked layouts, unless they are requested.
 bool wants_plain_layout(const PlanningRequest& request, PlanFor purpose) {
   const ModelRequest& model = request.of_model;
   const CostSource source = costs_of(request, purpose);
@@ -71,7 +71,7 @@ Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& me
   if (!beginning.graph && !as_paper && model.network.stage == NetworkStage::imported) {
     PLIMSOLL_TRY(make_trainable(model.network, of_model.network, notes));
     after("make_trainable");
-    // The trainer reads them from its model, as all that a task reads and no task makes.
+    // The trainer reads class weights from its model, like all tensors that are read but not written by a task.
     if (const auto& weights = of_model.network.loss.class_weights; !weights.empty()) put_initializer(*model.file, kClassWeights, weights);
   } else if (as_paper) {
     PLIMSOLL_TRY(choose_output(model.network, of_model.network.loss.output, notes));
@@ -85,7 +85,8 @@ Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& me
     PLIMSOLL_ASSIGN(other, read_plan(asked.algorithms_of));
     opened.costs = pinned(std::move(opened.costs), algorithms_of(*other));
   }
-  const int64_t batch = of_model.batch / asked.ranks, sub_batch = asked.sub_batch.value_or(0) / asked.ranks;  // of one rank
+  // Per rank.
+  const int64_t batch = of_model.batch / asked.ranks, sub_batch = asked.sub_batch.value_or(0) / asked.ranks;
   const auto as_trained = [&]() -> Result<LaidOut> {
     if (model.network.stage == NetworkStage::trainable) {
       fuse(model.network);
@@ -108,7 +109,7 @@ Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& me
                               counted(static_cast<int64_t>(graph.tensors.size()), "tensor"),
                               laid_out.layout.empty() ? "" : ", images " + laid_out.layout));
 
-  // Beyond this point the task graph stays as it is: plans answer it.
+  // From here on, the task graph does not change: plans implement it.
 
   PlanRequest request{.batch = batch,
                       .sub_batch = as_paper && !as_paper->splits ? batch : sub_batch,
@@ -163,12 +164,13 @@ Result<Plan> unconstrained_plan(const Plannable& plannable) {
 
 namespace {
 
-// What a larger budget would buy: the same request again, with more_bytes on top.
+// The what-if figures: repeats the request with more_bytes added to the budget.
 Status ask_for_more(const Plannable& plannable, PlanRequest request, int64_t more_bytes, Plan& plan) {
   plan.summary.more_bytes = more_bytes;
   plan.summary.more_seconds = plan.summary.iteration_seconds;
   PLIMSOLL_ASSIGN(const Policy policy, find_policy(request.policy));
-  if (policy.searches && plan.rounds == 1 && plan.budget_bytes >= plan.summary.unconstrained_bytes) return {};  // it has all that it can use
+  // Already unlimited.
+  if (policy.searches && plan.rounds == 1 && plan.budget_bytes >= plan.summary.unconstrained_bytes) return {};
   request.observe = {};
   request.host_budget_binds = {};
   request.budget_percent = 0;
@@ -178,10 +180,10 @@ Status ask_for_more(const Plannable& plannable, PlanRequest request, int64_t mor
   return {};
 }
 
-// Nobody asked what more would buy, but a reader of the plan will: it is noted where planning again takes little of the time that planning
-// took. What a search has found serves it again. But each way to split the batch is held in a contest of its own, which may take twice as long as the
-// plan did: they are asked with the least effort, so that it is at least what more would buy.
-// What is noted must not depend on the machine's speed, so it is the kind of plan that decides.
+// Notes the gain of a larger budget even if it was not requested, as long as that takes little of the planning time.
+// The search reuses its cached results. But every sub-batch needs a search of its own, which may take twice as long as
+// the plan did. So these use the least effort, and the noted gain is a lower bound. What is noted must not depend on
+// the machine's speed, so the kind of plan decides.
 Status note_what_more_would_buy(const Plannable& plannable, PlanRequest request, Plan& plan) {
   constexpr int64_t kMore = int64_t{256} << 20;
   constexpr size_t kFewTasks = 2000;
@@ -198,11 +200,11 @@ Status note_what_more_would_buy(const Plannable& plannable, PlanRequest request,
   }
   plan.summary.more_bytes = 0;
   plan.summary.more_seconds = 0;
-  // Some recipes have more luck with less memory.
+  // Some policies find no plan with more memory although they find one with less.
   return asked.error().code == ExitCode::budget_infeasible ? Status() : asked;
 }
 
-// --algorithms-of promises the bits of another plan. Warns where this plan cannot keep the promise.
+// --algorithms-of promises the bits of another plan. Warns if this plan cannot keep the promise.
 void warn_of_other_bits(const Plan& plan, const Plan& other, const Messages& messages) {
   if (plan.sub_batch != other.sub_batch)
     messages.warning(fmt::format("weights get other bits than those of the plan that --algorithms-of names: it has rounds of {}, this plan of {}; "
@@ -215,7 +217,7 @@ void warn_of_other_bits(const Plan& plan, const Plan& other, const Messages& mes
                                 counted(static_cast<int64_t>(tasks.size()), "task"), tasks.size() == 1 ? "has" : "have", tasks.front()));
 }
 
-// Why the batch does not go through in rounds, where that would be wrong.
+// Explains why the batch is not split into rounds, if splitting would be wrong.
 std::string note_on_whole_batch(const TaskGraph& graph) {
   for (const Task& task : graph.tasks)
     if (task.whole_batch)
@@ -224,7 +226,7 @@ std::string note_on_whole_batch(const TaskGraph& graph) {
   return "";
 }
 
-// It is a plan all the same: of a larger device of the kind, or for a report.
+// Only a warning: the plan is still valid for a larger device of this kind, or for a report.
 void warn_of_small_device(const CostSource& source, const Plan& plan, const Messages& messages) {
   if (!source.names_a_device()) return;
   const Result<Device> device = find_device(source.name);
@@ -248,7 +250,8 @@ Result<Planned> plan_model(const PlanningRequest& asked, const OnePlanRequest& o
   if (one.process_budget) {
     PLIMSOLL_ASSIGN(request.budget_bytes, arena_within(*one.process_budget, plannable.process, messages));
   } else if (!one.budget) {
-    // A paper's figures are of its means in full, not of a device that they fit on: its rules have no budget by default.
+    // A paper's figures refer to its full method, not to a device that they fit on, so its rules default to an
+    // unlimited budget.
     request.budget_percent = plannable.as_paper ? 0 : 100;
   } else if (one.budget->kind == SizeSpec::Kind::bytes) {
     request.budget_bytes = one.budget->bytes;
@@ -265,11 +268,12 @@ Result<Planned> plan_model(const PlanningRequest& asked, const OnePlanRequest& o
   PLIMSOLL_TRY(dump.finish(plannable.graph));
   messages.detail(fmt::format("planned by {} and checked: {}, arena of {}", plan.policy, counted(static_cast<int64_t>(plan.steps.size()), "step"),
                               format_bytes(plan.summary.arena_bytes)));
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;  // of this plan, not of another to compare it with
+  // Without the time of the what-if plan.
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;
   plan.summary.planning_seconds = elapsed.count();
   PLIMSOLL_TRY(one.what_if ? ask_for_more(plannable, request, *one.what_if, plan) : note_what_more_would_buy(plannable, request, plan));
 
-  // Beyond this point the plan is known to be safe.
+  // From here on, the plan is known to be safe.
 
   if (plannable.algorithms_of) warn_of_other_bits(plan, *plannable.algorithms_of, messages);
   if (!plannable.as_paper) warn_of_small_device(costs_of(asked, purpose), plan, messages);

@@ -8,13 +8,13 @@
 namespace plimsoll {
 namespace {
 
-// `list` is the format of a list of integers, e.g. "{}" or "{{{}}}".
+// `list`: format of a list of integers, for example "{}" or "{{{}}}".
 std::string value_text(const AttributeValue& value, const char* separator, const char* list) {
   if (const bool* b = std::get_if<bool>(&value)) return *b ? "true" : "false";
   if (const int64_t* i = std::get_if<int64_t>(&value)) return fmt::format("{}", *i);
   if (const double* d = std::get_if<double>(&value)) {
     std::string text = fmt::format("{}", *d);
-    // A real stays a real: 1 prints as 1.0, so that parsing gives back the same type.
+    // A real keeps a decimal point: 1 prints as 1.0, so that parsing restores the type.
     return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
   }
   return fmt::format(fmt::runtime(list), fmt::join(std::get<std::vector<int64_t>>(value), separator));

@@ -1,6 +1,6 @@
-// Kernel attributes as data: what a task carries in place of a typed struct, so that passes, codegen and text forms
-// treat every operator alike. Made from a struct of runtime/attrs/ by its visit(); fields that have their default
-// value are left out.
+// Kernel attributes as data. A task carries them instead of a typed struct, so that passes, codegen and text forms
+// handle every operator alike. They are made from a struct of runtime/attrs/ by its visit(). Fields with their default
+// value are omitted.
 #pragma once
 
 #include <string>
@@ -49,10 +49,10 @@ Attributes to_attributes(Attrs attrs) {
   return kept;
 }
 
-// "pads=[1,1,1,1] group=32": for task graph text.
+// "pads=[1,1,1,1] group=32", as in task graph text.
 std::string to_string(const Attributes& attributes);
 
-// "{.pads = {1, 1, 1, 1}, .group = 32}": for generated code, which has kInfinity of runtime/attrs/tensor.h.
+// "{.pads = {1, 1, 1, 1}, .group = 32}", for generated code, which has kInfinity of runtime/attrs/tensor.h.
 std::string to_initializer(const Attributes& attributes);
 
 }  // namespace plimsoll

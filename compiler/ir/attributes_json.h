@@ -1,4 +1,4 @@
-// Kernel attributes as JSON: for profilers and for recorded tasks.
+// Kernel attributes as JSON, for profilers and recorded tasks.
 #pragma once
 
 #include "compiler/ir/attributes.h"
@@ -6,7 +6,8 @@
 
 namespace plimsoll {
 
-// An object. JSON has no infinite numbers: they are "inf" and "-inf", as runtime/profile/profiler.cpp reads them.
+// Returns an object. JSON has no infinite numbers: they become "inf" and "-inf", as runtime/profile/profiler.cpp reads
+// them.
 Json json_of(const Attributes& attributes);
 
 }  // namespace plimsoll

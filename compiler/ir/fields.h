@@ -1,4 +1,4 @@
-// What the forms of a plan have in common: the words of its kinds and the fields of its summary. Private to compiler/ir/.
+// Shared by all forms of a plan: the words of its kinds, and the fields of its summary. Private to compiler/ir/.
 #pragma once
 
 #include <optional>
@@ -35,7 +35,8 @@ std::string known_words() {
   return words;
 }
 
-// v(name, field) for each; the fields are int64_t or double. Those of several ranks are told of plans for several only.
+// Calls v(name, field) for each field, an int64_t or a double. Fields for several ranks are present only in plans for
+// several ranks.
 template <class Summary, class Visitor>
 void visit_summary(Summary& summary, Visitor&& v) {
   v("arena_bytes", summary.arena_bytes);

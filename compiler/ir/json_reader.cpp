@@ -7,8 +7,8 @@
 namespace plimsoll {
 namespace {
 
-// The nesting of brackets outside of strings. The parser itself needs no stack for it, but nothing we write is deeper
-// than five.
+// The maximum nesting of brackets outside strings. The parser needs no stack for it, but our own files have at most
+// five levels.
 constexpr int kMaxDepth = 64;
 
 bool too_deep(std::string_view text) {
@@ -30,7 +30,7 @@ bool too_deep(std::string_view text) {
   return false;
 }
 
-// What stands at byte `at`, counted from 0, and where: "line 3, column 7: 'x' should not be there".
+// A syntax error at byte `at`, counted from 0: "line 3, column 7: 'x' should not be there".
 std::string stumble(std::string_view text, size_t at) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return "it is empty";
   at = std::min(at, text.size());
@@ -119,7 +119,7 @@ void JsonReader::schema(const Place& document, int64_t known) {
 int64_t JsonReader::integer(const Place& place, int64_t least, int64_t most, bool need) {
   if (!is_there(place, need)) return least;
   constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
-  // Unsigned numbers above 2^63 would turn negative in get<int64_t>().
+  // Unsigned numbers of 2^63 and above would become negative in get<int64_t>().
   const bool too_large = place.json->is_number_unsigned() && place.json->get<uint64_t>() > static_cast<uint64_t>(kLargest);
   if (!place.json->is_number_integer() || too_large) {
     complain(place, fmt::format("is {} when it should be a whole number", shown(*place.json)));

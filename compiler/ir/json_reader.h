@@ -1,5 +1,5 @@
-// Reads our JSON files, which may come from anywhere, edited or cut short. The first complaint is remembered, with its
-// place; beyond it every answer is a harmless default, so a reader reads straight on and asks once, at the end.
+// Reads our JSON files, which may come from any source, edited or truncated. The first error is kept with its location.
+// After it, every read returns a harmless default, so a caller reads straight through and checks once at the end.
 //
 //   JsonReader read("plan.json", ExitCode::invalid_model, "make it again with `plimsoll plan`");
 //   const Json document = read.parse(text);
@@ -25,27 +25,27 @@ namespace plimsoll {
 
 class JsonReader {
  public:
-  // A place in the document. Its path is spelled out only when there is something to complain of.
+  // A place in the document. Its path is computed only for an error message.
   struct Place {
-    const Json* json = nullptr;  // nullptr: not there
+    const Json* json = nullptr;  // nullptr: absent
     const Place* parent = nullptr;
-    const char* key = nullptr;  // of an object's field; else `index` in an array
+    const char* key = nullptr;  // key in an object; else `index` in an array
     size_t index = 0;
     std::string path() const;  // "steps[3].waits[0]"
   };
 
-  // `what` names the text in errors, `way_out` is their note.
+  // `what` names the text in errors; `way_out` is their note.
   JsonReader(std::string what, ExitCode code, std::string way_out)
       : what_(std::move(what)), code_(code), way_out_(std::move(way_out)) {}
 
-  // null where it is no JSON, which is the complaint then: with line, column, and what stands there.
+  // Returns null if the text is not JSON, with an error that gives line, column and the text there.
   Json parse(std::string_view text);
   static Place root(const Json& document) { return {&document, nullptr, nullptr, 0}; }
 
   const std::optional<Error>& error() const { return error_; }
   void complain(const Place& place, const std::string& what);
 
-  // A field that is not there reads as its zero, so that older writers stay readable; `need` is for what has none.
+  // An absent field reads as zero, so that older files stay readable. `need`: fields without a default.
   static Place field(const Place& object, const char* key);
 
   int64_t integer(const Place& place, int64_t least, int64_t most, bool need);
@@ -59,8 +59,8 @@ class JsonReader {
   double seconds(const Place& object, const char* key, bool need = false) { return number(object, key, "seconds", need); }
   bool flag(const Place& object, const char* key, bool need = false);
   std::string text(const Place& object, const char* key, bool need = false);
-  void object(const Place& place);  // it must be one
-  void schema(const Place& document, int64_t known);  // its field `schema` must be that number
+  void object(const Place& place);  // must be an object
+  void schema(const Place& document, int64_t known);  // its field `schema` must have this number
 
   template <class Enum>
   Enum word(const Place& object, const char* key) {
@@ -70,7 +70,7 @@ class JsonReader {
     return {};
   }
 
-  // Calls `each` for the elements of an array.
+  // Calls `each` for every element of an array.
   template <class Each>
   void array(const Place& place, bool need, Each each) {
     if (!is_array(place, need)) return;
@@ -93,7 +93,7 @@ class JsonReader {
     return list;
   }
 
-  // The texts of an object, by name.
+  // The string fields of an object, by name.
   std::map<std::string, std::string> texts(const Place& place);
 
  private:

@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-// By ONNX's numbers. Those that have a word here are types that something in the compiler reads or names.
+// By ONNX's numbers. Lower-case names are types that some part of the compiler reads or prints.
 constexpr std::array<std::string_view, 27> kElementNames = {
     "UNDEFINED",    "f32",            "u8",         "i8",             "UINT16",    "INT16",      "i32",
     "i64",          "string",         "bool",       "f16",            "f64",       "UINT32",     "UINT64",

@@ -1,7 +1,8 @@
-// A model as its ONNX file has it: plain data, without Protobuf. compiler/import fills it from a file and writes it back.
-// compiler/network/simplify makes a Network of it.
+// A model as in its ONNX file: plain data, without Protobuf. compiler/import reads and writes it.
+// compiler/network/simplify makes a Network from it.
 //
-// What a file says is here one to one: nothing is evaluated or renamed. Left out is what nobody reads: subgraphs, doc strings.
+// It mirrors the file one to one: nothing is evaluated or renamed. Only unused parts are omitted: subgraphs, doc
+// strings.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,7 @@
 
 namespace plimsoll {
 
-// Types of elements, by ONNX's numbers, which attributes of nodes hold, too (`to` of a Cast). A number that is no type of
-// ONNX is kept.
+// Element types, by ONNX's numbers, which node attributes hold too (`to` of a Cast). Numbers unknown to ONNX are kept.
 enum class ElementType : int {
   undefined = 0,
   f32 = 1,
@@ -41,38 +41,38 @@ enum class ElementType : int {
 
 bool is_real(ElementType element);
 std::string element_name(ElementType element);               // "f16"
-std::optional<DataType> data_type_of(ElementType element);  // nullopt: no kernel has it
+std::optional<DataType> data_type_of(ElementType element);  // nullopt: no kernel supports it
 
-// Tensors with more elements are refused as damaged: products of their dimensions with strides and bytes still fit.
+// Larger tensors are refused as damaged. Below this limit, products of dimensions, strides and bytes do not overflow.
 inline constexpr int64_t kElementLimit = int64_t{1} << 48;
 
-// Models with more bytes of weights are refused: one ONNX file is one message of Protobuf.
+// Models with more bytes of weights are refused: an ONNX file is a single Protobuf message.
 inline constexpr int64_t kModelBytesLimit = 0x7fffffff;
 
 struct ModelTensor {
   std::string name = {};
   ElementType type = ElementType::undefined;
   std::vector<int64_t> dims = {};
-  // Little-endian, row-major, of exactly the size of the shape. Shared with the file, so that a model is held once. Null: of
-  // a type whose elements are not read, or they lie beside the model and were only looked at.
+  // Little-endian, row-major, exactly the size of the shape. Shared with the file, so that a model is in memory only
+  // once. Null: the elements of this type are not read, or they are in an external file that was only scanned.
   std::shared_ptr<const std::string> data = {};
   bool stays_outside = false;
-  int64_t bad_numbers = 0;  // of what stays outside: infinite or not a number
+  int64_t bad_numbers = 0;  // of external data: number of infinite or NaN elements
 };
 
-std::optional<int64_t> elements_of(const std::vector<int64_t>& dims);  // nullopt: negative or beyond kElementLimit
+std::optional<int64_t> elements_of(const std::vector<int64_t>& dims);  // nullopt: negative or above kElementLimit
 inline std::optional<int64_t> elements_of(const ModelTensor& tensor) { return elements_of(tensor.dims); }
 
 struct ModelAttribute {
   std::string name = {};
-  // Of graphs, types and sparse tensors, which no operator here reads: nothing.
+  // Empty for graphs, types and sparse tensors, which no operator here reads.
   std::variant<std::monostate, int64_t, float, std::string, std::vector<int64_t>, std::vector<float>,
                std::vector<std::string>, ModelTensor>
       value = {};
 
-  // What it holds, or zero or nothing where it holds something else.
+  // The value if it has this type, else zero or empty.
   int64_t integer() const;
-  ElementType element() const { return static_cast<ElementType>(integer()); }  // as `to` of a Cast has it
+  ElementType element() const { return static_cast<ElementType>(integer()); }  // for example `to` of a Cast
   float real() const;
   const std::string& text() const;
   const std::vector<int64_t>& integers() const;
@@ -91,7 +91,7 @@ struct ModelNode {
   std::string op = {};
   std::string domain = {};
   std::string name = {};
-  std::vector<std::string> inputs = {};   // empty: left out
+  std::vector<std::string> inputs = {};   // empty: omitted
   std::vector<std::string> outputs = {};
   std::vector<ModelAttribute> attributes = {};
   Metadata metadata = {};
@@ -102,25 +102,25 @@ inline bool is_of_onnx(const ModelNode& node) { return is_onnx_domain(node.domai
 
 const ModelAttribute* find_attribute(const ModelNode& node, std::string_view name);
 
-// "node 'conv1' (Conv)", or by its first output where it has no name.
+// "node 'conv1' (Conv)", with the first output's name if it has none.
 std::string describe(const ModelNode& node);
 
-// A dimension that is a number, has a name, or is left open.
+// A dimension: a number, a symbol, or unspecified.
 struct DeclaredDim {
   std::optional<int64_t> size = {};
   std::string symbol = {};
 };
 
-// An input or output of the graph, or a value in between of which the file says something.
+// An input or output of the graph, or an intermediate value described in the file.
 struct DeclaredValue {
   std::string name = {};
   bool is_tensor = false;
   ElementType type = ElementType::undefined;
-  std::optional<std::vector<DeclaredDim>> dims = {};  // nullopt: no shape
+  std::optional<std::vector<DeclaredDim>> dims = {};  // nullopt: unknown shape
   Metadata metadata = {};
 };
 
-// What plimsoll.export says of a model (compiler/import/author.h).
+// What plimsoll.export records about a model (compiler/import/author.h).
 struct AuthorNotes {
   std::unordered_set<std::string> trained = {}, frozen = {}, buffers = {}, detached = {};
   std::unordered_map<std::string, int64_t> padding = {};

@@ -1,8 +1,8 @@
-// How tensors, tasks and steps are called in texts and messages. Steps are named by what they do, not by their number, so
-// that a step put in changes one line and not all that follow:
+// Names of tensors, tasks and steps in text forms and messages. A step is named by what it does, not by its number, so
+// that an inserted step changes one line and not all later ones:
 //
 //   conv1.forward   recompute:conv1.forward   offload:conv1.Y   prefetch:conv1.Y   load:x   load:x~2 (the second time)
-//   reduce:conv1.dW (the bucket that begins with it)
+//   reduce:conv1.dW (named after the first tensor of its bucket)
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@
 
 namespace plimsoll {
 
-// As it stands, or in quotes with escapes where it could be taken for something else.
+// Unchanged, or quoted with escapes if it could be misread.
 std::string spelled(std::string_view name);
 
 // "%conv1.Y"
 std::string spelled_tensor(std::string_view name);
 
-// Unique for plans whose tasks and tensors have unique names. Ids that point nowhere are spelled "?".
+// Unique if the plan's tasks and tensors have unique names. Ids out of range are spelled "?".
 IdVector<StepId, std::string> step_names(const Plan& plan);
 
 }  // namespace plimsoll

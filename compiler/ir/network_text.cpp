@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kValueKinds = {"input", "intermediate", "parameter", "statistic", "constant"};
 constexpr std::array<std::string_view, 4> kStages = {"imported", "trainable", "fused", "laid_out"};
-// In the order in which they are printed.
+// In print order.
 constexpr std::array<std::pair<std::string_view, bool NodeMarks::*>, 5> kMarks = {{{"relu", &NodeMarks::relu},
                                                                                    {"classes_last", &NodeMarks::classes_last},
                                                                                    {"transposed_a", &NodeMarks::transposed_a},
@@ -23,7 +23,7 @@ constexpr std::array<std::pair<std::string_view, bool NodeMarks::*>, 5> kMarks =
 
 // ---------------------------------------------------------------------------------------------------- printing
 
-// A real is told from an integer by its looks: 1.0, 1e-05, inf, nan.
+// Reals are distinguished from integers by their spelling: 1.0, 1e-05, inf, nan.
 std::string number(double value) {
   const std::string text = fmt::format("{}", value);
   return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
@@ -142,7 +142,7 @@ class NetworkParser {
     network_.values.push_back(std::move(value));
   }
 
-  // One element stands for all of a constant.
+  // A single element may stand for all elements of a constant.
   void check_size(const Value& value) {
     const int64_t held = static_cast<int64_t>(value.constant->ints.size() + value.constant->reals.size());
     const Affine elements = value.type.elements();
@@ -156,7 +156,7 @@ class NetworkParser {
     return cursor_.error() ? ValueId{} : values_.find(cursor_, name);
   }
 
-  // Of a value that is there by now.
+  // Reads the name of a value that must be defined already.
   ValueId there(const char* reader) {
     const ValueId id = known();
     if (!cursor_.error() && !made_[id]) cursor_.fail(fmt::format("{} reads {} before it is made", reader, spelled_tensor(network_.values[id].name)));
@@ -231,7 +231,7 @@ class NetworkParser {
     return numbers(texts);
   }
 
-  // All of them whole, or all of them real.
+  // Either all integers or all reals.
   ConstantData numbers(const std::vector<std::string>& texts) {
     ConstantData data;
     for (const std::string& digits : texts) {

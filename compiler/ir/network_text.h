@@ -1,4 +1,4 @@
-// Networks as text, for dumps, bug reports and tests: one fact per line, names and no numbers, canonical.
+// The text form of networks, for dumps, bug reports and tests: one fact per line, names instead of numbers, canonical.
 //
 //   network three-convs v1 fused
 //   value %x input f32[N,3,64,64]
@@ -10,8 +10,8 @@
 //   input %x
 //   output %c1.Y
 //
-// The word behind v1 says how far the network's passes went (NetworkStage). Values of reals print with a point: [1.0,0.5].
-// An attribute is 5, 0.5, "linear", [1,1], reals [0.5] or tensor [1]. What passes say of a node (NodeMarks) stands behind them.
+// The word after v1 is the last completed pass (NetworkStage). Real values have a decimal point: [1.0,0.5]. An
+// attribute is 5, 0.5, "linear", [1,1], reals [0.5] or tensor [1]. NodeMarks follow the attributes.
 #pragma once
 
 #include <string>
@@ -24,9 +24,9 @@ namespace plimsoll {
 
 std::string to_text(const Network& network);
 
-// to_text(network_from_text(text)) is the canonical printing of `text`. `what` names the text in errors.
-// Error: invalid_model, with line and column: of the text, of a value that is read before it is made, and of one that is made twice.
-// Whether operators are known and make what the values say is for check_network (compiler/network/check.h).
+// to_text(network_from_text(text)) is the canonical form of `text`. `what` names the text in errors. Error:
+// invalid_model, with line and column: for the syntax, for a value that is read before it is defined, and for one that
+// is defined twice. Operators and the types of their outputs are checked by check_network (compiler/network/check.h).
 Result<Network> network_from_text(std::string_view text, const std::string& what = "network");
 
 }  // namespace plimsoll

@@ -18,8 +18,9 @@ const WorkspaceNeed* Plan::need_of(const Step& step) const {
   return found == task.needs.end() ? nullptr : &*found;
 }
 
-// In the order of issue, a tensor's tasks between a prefetch and the next are those that touch what it brings. A gradient is changed by
-// them in every round: the first fetch of a round brings what the rounds before have left, and what no fetch follows is for the next.
+// In issue order, the tasks between a prefetch of a tensor and the next one access what it fetched. They change a
+// gradient in every round: the first fetch of a round reads what earlier rounds have stored, and a store without a
+// later fetch is for the next round.
 IdVector<StepId, CopyRounds> Plan::copy_rounds() const {
   IdVector<StepId, CopyRounds> found(steps.size(), CopyRounds::all);
   IdVector<TensorId, StepId> fetched(tensors.size()), stored(tensors.size());

@@ -200,7 +200,7 @@ class PlanParser {
     return static_cast<int32_t>(number);
   }
 
-  // What a step or a wait names: "offload:" and so on, or nothing, and the rest of it as it is spelled.
+  // The name of a step: a prefix such as "offload:", or none, and the rest as spelled.
   struct Called {
     std::string_view prefix = "";
     std::string name = {};

@@ -92,7 +92,7 @@ using Place = JsonReader::Place;
 
 constexpr int64_t kMaxItems = std::numeric_limits<int32_t>::max() - 1;
 
-// The elements of an array carry their own index: an edited file in which they went out of step is refused.
+// Array elements carry their own index, so that an edited file with shifted elements is refused.
 void expect_id(JsonReader& read, const Place& item) {
   read.object(item);
   const int64_t index = static_cast<int64_t>(item.index);

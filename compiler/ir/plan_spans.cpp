@@ -5,7 +5,7 @@
 namespace plimsoll {
 namespace {
 
-// What a step puts into the arena: here a residency can begin.
+// The tensors that a step makes resident: a residency can begin here.
 std::vector<TensorId> puts(const Plan& plan, const Step& step) {
   if (step.kind == StepKind::compute) return plan.tasks[step.task].written(step.recompute);
   const bool leaves_it = step.kind == StepKind::offload || step.kind == StepKind::reduce;
@@ -39,7 +39,7 @@ IdVector<TensorId, std::vector<Span>> spans_of(const Plan& plan) {
   return spans;
 }
 
-// They begin in ascending order.
+// Spans are in ascending order of `first`.
 const Span* span_from(const std::vector<Span>& spans, int32_t first) {
   const auto found = std::lower_bound(spans.begin(), spans.end(), first, [](const Span& span, int32_t at) { return span.first < at; });
   return found != spans.end() && found->first == first ? &*found : nullptr;

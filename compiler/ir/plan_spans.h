@@ -1,4 +1,4 @@
-// Where residencies of a plan usually begin and end: its text says only those that do not.
+// The default begin and end of a plan's residencies. The text form states only exceptions.
 #pragma once
 
 #include <vector>
@@ -7,14 +7,14 @@
 
 namespace plimsoll {
 
-// For each tensor, in issue order, from a step that puts it into the arena to the last touch before the next that does.
+// Per tensor, in issue order: from a step that makes it resident to the last access before the next such step.
 struct Span {
   int32_t first = 0, last = 0;
 };
 
 IdVector<TensorId, std::vector<Span>> spans_of(const Plan& plan);
 
-// The one that begins at `first`; null: none does.
+// The span that begins at `first`, or null.
 const Span* span_from(const std::vector<Span>& spans, int32_t first);
 
 }  // namespace plimsoll

@@ -19,7 +19,8 @@ std::vector<Shown> how_shown(const Plan& plan) {
   const IdVector<TensorId, std::vector<Span>> spans = spans_of(plan);
   const int32_t count = static_cast<int32_t>(plan.steps.size());
   std::vector<Shown> shown;
-  IdVector<TensorId, int32_t> latest(plan.tensors.size(), -1);  // one residency of a tensor on a step, the others apart
+  // A step line shows one residency per tensor; others are listed separately.
+  IdVector<TensorId, int32_t> latest(plan.tensors.size(), -1);
   for (const Residency& residency : plan.residencies) {
     const PlanTensor& tensor = plan.tensors[residency.tensor];
     Shown how = Shown::apart;

@@ -1,5 +1,6 @@
-// Plans as text, for dumps, bug reports and tests: one fact per line, names and no numbers, canonical. Unlike plan.json it
-// is for reading: what a step puts into the arena stands on the step, and when it leaves follows from the lines.
+// The text form of plans, for dumps, bug reports and tests: one fact per line, names instead of numbers, canonical.
+// Unlike plan.json it is meant for reading: the address that a step makes resident is on its line, and the end of a
+// residency follows from the lines.
 //
 //   plan three-convs v1 batch=64 sub_batch=64 rounds=1 last=64
 //   target host device=here costs=modelled
@@ -17,9 +18,10 @@
 //   h2d      prefetch:c1.Y host@0x0 -> %c1.Y@0x3200 after loss
 //   compute  recompute:c1.forward -> %c1.Y@0x3200
 //
-// The order of lines is the order of issue; lines of one stream run in order; `after` names steps of other streams that
-// must have finished; `~2` is the second time. A residency lasts to the last line that touches the tensor before it comes
-// again; one that is `kept` lasts to the end of the round. What a later pass fills is absent before it.
+// Lines are in issue order, and lines of one stream run in order. `after` names steps of other streams that must have
+// finished; `~2` is the second occurrence. A residency lasts until the last line that accesses the tensor before it
+// becomes resident again; a `kept` one lasts to the end of the round. Facts that later passes add are absent before
+// them.
 #pragma once
 
 #include <string>
@@ -30,11 +32,11 @@
 
 namespace plimsoll {
 
-// Nothing of the plan is lost, a damaged one's oddities included, but for the order of residencies.
+// Lossless, even for damaged plans, except for the order of residencies.
 std::string to_text(const Plan& plan);
 
-// to_text(plan_from_text(text)) is the canonical printing of `text`. `what` names the text in errors.
-// Error: invalid_model, with line and column. Whether it is a valid plan is the checker's to say.
+// to_text(plan_from_text(text)) is the canonical form of `text`. `what` names the text in errors. Error: invalid_model,
+// with line and column. The checker decides whether it is a valid plan.
 Result<Plan> plan_from_text(std::string_view text, const std::string& what = "plan");
 
 }  // namespace plimsoll

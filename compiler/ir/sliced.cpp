@@ -1,4 +1,4 @@
-// sliced(): update tasks, piece by piece.
+// sliced(): splits update tasks into slices.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,7 +47,8 @@ class Slicing {
     return lives_through_the_run(id) && !(whole_weights_ && graph_.tensors[id].kind == TensorKind::weight);
   }
 
-  // Of an operand that is cut with the weight: what the task updates for good, and the gradient. Others are for all elements.
+  // True for an operand that is cut along with the weight: what the task updates permanently, and the gradient. Other
+  // operands are used by all slices.
   bool goes_along(const Operand& operand, const TensorType& weight) const {
     return operand.access != Access::absent && operand.type == weight && operand.begin == 0;
   }

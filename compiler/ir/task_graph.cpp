@@ -42,7 +42,7 @@ TaskGraph accumulating(TaskGraph graph) {
   const auto is_gradient = [&](TensorId id) { return graph.tensors[id].kind == TensorKind::weight_gradient; };
   for (Tensor& tensor : graph.tensors)
     if (tensor.kind == TensorKind::weight_gradient) tensor.persistent = true;
-  // Of several update tasks that look at the same part of a gradient the last clears it.
+  // If several update tasks read the same part of a gradient, the last one clears it.
   std::map<std::pair<TensorId, int64_t>, TaskId> last_look;
   for (const TaskId id : ids_of(graph.tasks))
     if (graph.tasks[id].kind == TaskKind::update)

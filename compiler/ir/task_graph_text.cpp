@@ -215,7 +215,7 @@ class TaskGraphParser {
       }
       return list;
     }
-    // A real is told from an integer by its looks: 1.0, 1e-05, inf, nan.
+    // Reals are distinguished from integers by their spelling: 1.0, 1e-05, inf, nan.
     const std::string digits = cursor_.number_text();
     const char* const end = digits.data() + digits.size();
     if (digits.find_first_of(".en") == std::string::npos) {

@@ -1,4 +1,4 @@
-// Tensor types whose dimensions may depend on the batch. Sizes are functions of the batch: the same graph serves every
+// Tensor types whose dimensions may depend on the batch. Sizes are functions of the batch, so one graph serves every
 // sub-batch.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-// `value`, or `value` times the number of samples in the round.  8 is Dim{8}, N is Dim{1, true}, 64·N is Dim{64, true}.
+// `value`, or `value` times the samples of the round.  8 is Dim{8}, N is Dim{1, true}, 64·N is Dim{64, true}.
 struct Dim {
   int64_t value = 0;
   bool batch = false;
@@ -22,7 +22,7 @@ inline constexpr Dim kBatch{1, true};
 
 using Dims = std::vector<Dim>;
 
-// fixed + per_sample · N: bytes, flops.
+// fixed + per_sample · N; for bytes and flops.
 struct Affine {
   int64_t fixed = 0;
   int64_t per_sample = 0;
@@ -36,16 +36,17 @@ struct TensorType {
   Layout layout = Layout::plain;
 
   size_t rank() const { return dims.size(); }
-  // Concrete for a round of `samples`.
+  // The concrete type for a round of `samples`.
   TensorDesc at(int64_t samples) const;
-  // True when one of the dimensions depends on the batch.
+  // True if a dimension depends on the batch.
   bool depends_on_batch() const;
-  // Elements as {fixed, per_sample}; exactly one of them is non-zero. At most one dimension may depend on the batch.
+  // The number of elements as {fixed, per_sample}; exactly one is non-zero. At most one dimension may depend on the
+  // batch.
   Affine elements() const;
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 
-// "f32[N,64,56,56]:nChw16c"; ":plain" is left out. 64·N prints as "64N".
+// "f32[N,64,56,56]:nChw16c"; ":plain" is omitted. 64·N prints as "64N".
 std::string to_string(const TensorType& type);
 std::string to_string(const Dims& dims);  // "[N,64,56,56]"
 std::string to_string(const TensorDesc& desc);

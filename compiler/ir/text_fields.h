@@ -1,4 +1,4 @@
-// Pieces that the text forms of task graph and plan share. Private to compiler/ir/.
+// Shared by the text forms of task graph and plan. Private to compiler/ir/.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 
 namespace plimsoll {
 
-// What has been named so far.
+// The names defined so far.
 template <class IdType>
 class Names {
  public:
@@ -35,7 +35,7 @@ class Names {
   std::unordered_map<std::string, IdType> ids_;
 };
 
-// " key=value"; nothing for no value.
+// " key=value"; empty for an empty value.
 inline std::string option(const char* key, std::string_view value) {
   return value.empty() ? "" : fmt::format(" {}={}", key, spelled(value));
 }

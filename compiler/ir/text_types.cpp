@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-// A blocked layout needs the dimensions that it blocks, and pads each by 15 at most.
+// A blocked layout requires the dimensions that it blocks, and pads each by at most 15.
 void check_size(TextCursor& cursor, const TensorType& type, int64_t batch) {
   constexpr int64_t kMostPadding = 15;
   if (type.layout != Layout::plain && type.rank() < 4)

@@ -1,4 +1,4 @@
-// Reads types as they stand in text forms: f32[N,64,56,56]:nChw16c. Private to compiler/ir/.
+// Reads types as in text forms: f32[N,64,56,56]:nChw16c. Private to compiler/ir/.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-// Refuses sizes that do not fit 63 bits with `batch` samples.
+// Refuses sizes that exceed 63 bits with `batch` samples.
 TensorType read_type(TextCursor& cursor, int64_t batch);
 
 }  // namespace plimsoll

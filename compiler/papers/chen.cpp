@@ -12,9 +12,9 @@ enum class Reads { none, x, y, both };
 
 struct ChenMeaning {
   std::string_view op;
-  Reads reads = Reads::none;       // by the backward, beside dY
-  bool forward_in_place = false;   // in the first X
-  bool backward_in_place = false;  // the first dX in dY
+  Reads reads = Reads::none;       // operands of the backward in addition to dY
+  bool forward_in_place = false;   // overwrites the first X
+  bool backward_in_place = false;  // the first dX overwrites dY
 };
 
 constexpr std::array<ChenMeaning, 22> kChenMeanings = {{{"Conv", Reads::x},
@@ -58,7 +58,7 @@ class ChenBuilder {
   }
 
  private:
-  // Pieces of the images are images.
+  // Pieces of the images count as images.
   bool cuts_images(const ReadLayer& layer) const {
     return (layer.op == "Split" || layer.op == "Slice") && given_[layer.x[0]];
   }
@@ -83,7 +83,7 @@ class ChenBuilder {
     make_.put(std::move(task));
   }
 
-  // The gradient of a value: its only edge, or one more tensor with the sum of all.
+  // The gradient of a value: that of its only edge, or an additional tensor with the sum of all.
   TensorId gradient_of(const ReadLayer& layer, ValueId y) {
     if (!y.valid() || edges_[y].empty()) return {};
     if (edges_[y].size() == 1) return edges_[y][0];
@@ -128,15 +128,15 @@ class ChenBuilder {
   const ReadNetwork read_;
   RuleGraph make_;
   IdVector<ValueId, TensorId> output_;
-  IdVector<ValueId, std::vector<TensorId>> edges_;  // gradients, one for each operator that reads the value
+  IdVector<ValueId, std::vector<TensorId>> edges_;  // gradients, one per operator that reads the value
   IdVector<ValueId, bool> given_;
   TensorId softmax_ = {};
   int sums_ = 0;
 };
 
-// MXNet's planner, from the order of steps: outputs that may lie in place take over the block, others the smallest free
-// block of at least their size and at most 16 times that, else the largest smaller one, which grows; then what was touched
-// for the last time is free.
+// MXNet's allocator, replayed in step order. Outputs that may work in place take over the block. Others take the
+// smallest free block of at least their size and at most 16 times that, else the largest smaller one, which grows. Then
+// tensors after their last use are freed.
 class Matcher {
  public:
   explicit Matcher(const Plan& plan) : plan_(plan), block_of_(plan.tensors.size(), -1), ends_(plan.steps.size()), begins_(plan.steps.size()) {
@@ -194,7 +194,7 @@ class Matcher {
 
   const Plan& plan_;
   IdVector<TensorId, int> block_of_;
-  std::vector<std::vector<TensorId>> ends_, begins_;  // by step
+  std::vector<std::vector<TensorId>> ends_, begins_;  // per step
   std::vector<int64_t> sizes_;                        // of each block
   std::multimap<int64_t, int> free_;                  // by size
 };

@@ -1,15 +1,15 @@
-// `--rules dymem`: a network as Dymem (HPDC 2020) sees it and counts it. For reports.
+// `--rules dymem`: a network as Dymem (HPDC 2020) models and counts it. For reports only.
 //
-// Its layers, what they read and write, and what is counted are those of SuperNeurons' rules: CONV, ACT, FORK, JOIN … each
-// with a step forward and one backward, activations and their gradients, no weights. What differs is the figure: the
-// paper measures addresses, from the lowest that is taken to the highest, with the bytes between that are free but that
-// no request could have. So the figure is the arena of a plan, and the policy says whose allocator gives the addresses:
+// Its layers, their operands and what is counted are those of SuperNeurons' rules: CONV, ACT, FORK, JOIN …, each with a
+// forward and a backward step, activations and their gradients, no weights. The figure differs: the paper measures
+// addresses, from the lowest to the highest in use, including free bytes in between that no request could use. So the
+// figure is the arena of a plan, and the policy determines the allocator:
 //
 //   high-water     arena_bytes      of the two-ended pool, with policy `dymem`
 //   live           live_bytes       tensors at the peak, exact
-//   fragmentation  their difference
+//   fragmentation  the difference of the two
 //
-// Workspaces are left out, for the paper does not say which algorithms it had.
+// Workspaces are omitted, because the paper does not state its algorithms.
 #pragma once
 
 #include "compiler/ir/network.h"
@@ -19,10 +19,10 @@
 
 namespace plimsoll {
 
-// As superneurons_graph(), and planned as that is: in the order of the graph, for who changes a gradient reads it there.
+// Like superneurons_graph(). Plan it in graph order, because tasks that change a gradient only read it in the graph.
 Result<TaskGraph> dymem_graph(const Network& network, int64_t batch);
 
-// Makes the summary and `rules` of a plan of that graph say what the paper counts.
+// Sets the summary and `rules` of a plan of that graph to what the paper counts.
 void count_as_dymem(Plan& plan);
 
 }  // namespace plimsoll

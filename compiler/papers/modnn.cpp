@@ -51,7 +51,7 @@ class ModnnBuilder {
     task.operands.push_back({tensor, access, graph_.tensors[tensor].type});
   }
 
-  // What a layer reads; a layer of the images has no operand for them there.
+  // The blocks that a layer reads; the images have no operand there.
   std::vector<TensorId> blocks_read(const Task& layer) const {
     std::vector<TensorId> blocks;
     for (const TensorId x : layer.reads()) blocks.push_back(block_[x]);

@@ -19,7 +19,7 @@ bool is_data(const Network& network, ValueId value) {
   return kind == ValueKind::intermediate || kind == ValueKind::input;
 }
 
-// Twice the multiplications and additions of a layer with a matrix or filters, one for each element of the others.
+// Two operations per multiply-add of a layer with a matrix or filters; one per element for others.
 Affine flops_of(const Network& network, const Node& node) {
   const Affine elements = network.values[node.outputs[0]].type.elements();
   if (node.inputs.size() < 2 || !node.inputs[1].valid()) return elements;

@@ -1,5 +1,5 @@
-// How a paper reads a network: layers over data, with the nodes left out that only view a value under other dimensions.
-// The beginning of the rules of vDNN and of Chen et al.; and the costs that such plans are made with.
+// How a paper reads a network: layers over data, without nodes that only reshape a value. Shared by the rules of vDNN
+// and of Chen et al., with the costs for such plans.
 #pragma once
 
 #include <map>
@@ -18,31 +18,31 @@ namespace plimsoll {
 
 struct ReadLayer {
   std::string name = {}, op = {};
-  std::vector<ValueId> x = {};           // data, views followed to what they view; no labels
+  std::vector<ValueId> x = {};           // data operands, with views resolved; no labels
   std::vector<TensorType> x_types = {};  // as the node sees them
   std::vector<ValueId> y = {};
   std::vector<ValueId> parameters = {};  // trained
-  Affine flops = {};                     // of the forward pass
+  Affine flops = {};                     // of the forward
 };
 
 struct ReadNetwork {
-  std::vector<ReadLayer> layers = {};         // that the first output needs, in order; the last is a softmax
-  IdVector<ValueId, ValueId> root = {};       // what a value views, or itself
+  std::vector<ReadLayer> layers = {};         // those that the first output needs, in order; the last is a softmax
+  IdVector<ValueId, ValueId> root = {};       // the value that a view refers to, or the value itself
   ValueId images = {};
 };
 
-// Where the network has neither softmax nor loss, a layer "softmax" is put at its end, whose y is invalid.
-// Error: unsupported, with each operator once that is neither a view nor among `known`; `whose` names the rules.
+// If the network has neither a softmax nor a loss, a layer "softmax" with an invalid y is appended. Error: unsupported,
+// listing each operator that is neither a view nor in `known`; `whose` names the rules.
 Result<ReadNetwork> read_network(const Network& network, std::string_view whose, std::span<const std::string_view> known);
 
-// What such rules build graphs with.
+// Builds the task graph of such rules.
 class RuleGraph {
  public:
   RuleGraph(const Network& network, int64_t batch);
   TensorId tensor(const std::string& name, TensorKind kind, const TensorType& type);
   Task task(const ReadLayer& layer, std::string_view what, std::string_view op, TaskKind kind) const;
-  void use(Task& task, TensorId tensor, Access access) const;  // absent where the tensor is invalid
-  // Parameters are read, and in the backward their gradients added to: persistent tensors, made when first asked for.
+  void use(Task& task, TensorId tensor, Access access) const;  // absent if the tensor is invalid
+  // Reads the parameters and, in the backward, adds to their gradients: persistent tensors, created on first use.
   void use_parameters(Task& task, const ReadLayer& layer, bool backward);
   void put(Task task) { graph.tasks.push_back(std::move(task)); }
 
@@ -54,14 +54,14 @@ class RuleGraph {
   std::map<std::string, int> names_;
 };
 
-// Bytes of a kind of tensors, all together, and of its largest.
+// Total bytes of all tensors of a kind, and bytes of the largest.
 int64_t bytes_of(const Plan& plan, TensorKind kind);
 int64_t largest_of(const Plan& plan, TensorKind kind);
 
 inline bool is_softmax(const ReadLayer& layer) { return layer.op == "Softmax" || layer.op == "SoftmaxCrossEntropyLoss"; }
 
-// No workspaces; a task takes the longer of its arithmetic and its memory traffic (modelled). Forgets its tasks' kernels:
-// two tasks are told apart by name.
+// No workspaces. A task takes the maximum of its compute and memory times (modelled). Tasks are identified by name;
+// their kernels are ignored.
 class RooflineCosts : public Costs {
  public:
   struct Rates {

@@ -1,4 +1,5 @@
-// The papers whose rules a plan may be built and counted under: one row each (docs/papers.md). Such plans are for reports.
+// The table of papers whose rules a plan can be built and counted under (docs/papers.md). Such plans serve for reports
+// only.
 #pragma once
 
 #include <memory>
@@ -16,14 +17,14 @@ namespace plimsoll {
 struct PaperRules {
   std::string_view name = {};
   Result<TaskGraph> (*build)(const Network& network, int64_t batch) = nullptr;
-  // Makes the summary and `rules` of a plan of that graph say what the paper counts.
+  // Sets the summary and `rules` of a plan of that graph to what the paper counts.
   void (*count)(Plan& plan, const TaskGraph& graph) = nullptr;
-  std::unique_ptr<Costs> (*costs)() = nullptr;  // of the device that its plans are made for
+  std::unique_ptr<Costs> (*costs)() = nullptr;  // of the device that the plans are for
   std::string_view device = {};
-  bool splits = false;  // the paper's recipe has rounds; else a round is the whole batch
+  bool splits = false;  // the paper's recipe has rounds; otherwise a round is the whole batch
 };
 
-// Null: there are none of that name.
+// Null: no rules of that name.
 const PaperRules* find_rules(std::string_view name);
 // "true, superneurons, …"
 std::string names_of_rules();

@@ -18,7 +18,7 @@ std::string_view to_string(Layer layer) {
   return names[static_cast<size_t>(layer)];
 }
 
-// What the paper would call the operator. Reshaping is no layer: its output is its input (alias).
+// The paper's name for an operator. Reshaping is not a layer: its output is its input (alias).
 struct SuperNeuronsMeaning {
   std::string_view op;
   Layer layer = Layer::act;
@@ -56,7 +56,7 @@ const SuperNeuronsMeaning* meaning_of(const Node& node) {
   return found == std::end(kSuperNeuronsMeanings) ? nullptr : found;
 }
 
-// A layer of the paper over the network's values: x → y. A FORK has several y, a JOIN or CONCAT several x.
+// A layer of the paper over the network's values: x → y. A FORK has several y; a JOIN or CONCAT has several x.
 struct PaperLayer {
   Layer kind;
   std::string name;
@@ -91,7 +91,7 @@ class SuperNeuronsBuilder {
     return kind == ValueKind::intermediate || kind == ValueKind::input;
   }
 
-  // The values that a node works on: weights and constants are not counted, and labels make no activations.
+  // A node's data operands. Weights and constants are not counted, and labels are not activations.
   std::vector<ValueId> data_of(const Node& node) const {
     const bool first_only = node.op == "SoftmaxCrossEntropyLoss" || meaning_of(node)->alias;
     std::vector<ValueId> data;
@@ -102,7 +102,7 @@ class SuperNeuronsBuilder {
 
   bool ends_in_softmax() const { return !layers_.empty() && layers_.back().kind == Layer::softmax; }
 
-  // One note for each operator, with its first node.
+  // One note per operator, with its first node.
   Error refused(const std::vector<const Node*>& unknown) const {
     Error error{ExitCode::unsupported,
                 "the rules of SuperNeurons have no layer for " + std::to_string(unknown.size()) + " of the nodes"};
@@ -118,9 +118,10 @@ class SuperNeuronsBuilder {
     return error;
   }
 
-  // Finds the nodes that the first output needs, the value that each alias stands for, and how many layers read each.
+  // Finds the nodes that the first output needs, the value behind each alias, and the number of layers that read each
+  // value.
   Status survey() {
-    std::vector<const Node*> unknown;  // last first
+    std::vector<const Node*> unknown;  // last node first
     for (const ValueId value : ids_of(network_.values)) root_[value] = value;
     if (network_.outputs.empty()) return Error{ExitCode::invalid_model, "the model has no output"};
     IdVector<ValueId, bool> wanted(network_.values.size(), false);
@@ -161,7 +162,7 @@ class SuperNeuronsBuilder {
     return TensorId(static_cast<int64_t>(graph_.tensors.size()) - 1);
   }
 
-  // The tensor that the next layer to read `value` reads: of a forked value, each takes a copy of its own.
+  // The tensor for the next layer that reads `value`. Each reader of a forked value gets its own copy.
   TensorId next_reader(ValueId value) {
     if (copies_[value].empty()) return {};  // the images
     const size_t copy = std::min<size_t>(static_cast<size_t>(next_copy_[value]++), copies_[value].size() - 1);
@@ -223,7 +224,7 @@ class SuperNeuronsBuilder {
           .flops = type.elements()});
   }
 
-  // Twice the multiplications and additions of a layer with weights, one per element of the others.
+  // Two operations per multiply-add of a layer with weights; one per element for others.
   Affine flops(const Node& node) const {
     Affine elements = network_.values[node.outputs[0]].type.elements();
     if (node.inputs.size() < 2 || !node.inputs[1].valid()) return elements;
@@ -236,7 +237,7 @@ class SuperNeuronsBuilder {
     return {elements.fixed * each, elements.per_sample * each};
   }
 
-  // Before: every y of the layer has its gradient, for every value reaches the softmax. After: so has every x.
+  // Before: every y of the layer has its gradient, because every value reaches the softmax. After: so does every x.
   void backward(const PaperLayer& layer) {
     Task task{.name = layer.name + ".backward",
               .op = std::string(to_string(layer.kind)),
@@ -256,7 +257,7 @@ class SuperNeuronsBuilder {
     switch (layer.kind) {
       case Layer::conv:
       case Layer::fc:
-        // A branch that works on another (a product of two activations) has several x, each with a gradient.
+        // A product of two activations has several x, each with a gradient.
         for (const TensorId x : layer.x) add_operand(task, x, Access::read);
         add_operand(task, dy, Access::read);
         for (size_t i = 0; i < layer.x.size(); ++i) write_gradient(i);
@@ -287,7 +288,7 @@ class SuperNeuronsBuilder {
         add_operand(task, layer.x[0], Access::read);
         add_operand(task, layer.y[0], Access::read);
         add_operand(task, dy, Access::read);
-        // The dx of an LRN, which lies in dy: the paper counts it with the layer as if it did not.
+        // The dx of an LRN overwrites dy, but the paper counts it with the layer as if it were separate.
         if (layer.kind == Layer::lrn) add_operand(task, dy, Access::read);
         pass(dy);
         break;
@@ -308,16 +309,16 @@ class SuperNeuronsBuilder {
   const Network& network_;
   TaskGraph graph_;
   std::vector<PaperLayer> layers_;
-  IdVector<ValueId, ValueId> root_;              // the value that an alias stands for
+  IdVector<ValueId, ValueId> root_;              // the value behind an alias
   IdVector<ValueId, int32_t> consumers_;
   IdVector<ValueId, int32_t> next_copy_;
-  IdVector<ValueId, std::vector<TensorId>> copies_;  // what layers read for a value; empty: the images
+  IdVector<ValueId, std::vector<TensorId>> copies_;  // tensors that layers read for a value; empty: the images
   IdVector<NodeId, bool> needed_;
   IdVector<TensorId, TensorId> gradient_;
   std::map<std::string, int> names_;
 };
 
-// The paper's number of each step, from 1: what runs again counts to the step that it is run for.
+// The paper's number of each step, from 1. A recomputation has the number of the step that it serves.
 std::vector<int64_t> numbers_of(const Plan& plan) {
   std::vector<int64_t> numbers(plan.steps.size(), 0);
   int64_t next = static_cast<int64_t>(plan.tasks.size());
@@ -339,7 +340,7 @@ SuperNeuronsFigures superneurons_figures(const Plan& plan) {
   for (const PlanTensor& tensor : plan.tensors) figures.network_wide_bytes += tensor.bytes;
 
   const size_t count = plan.steps.size();
-  std::vector<int64_t> bytes(count + 1, 0), live(count + 1, 0);  // differences from one step to the next
+  std::vector<int64_t> bytes(count + 1, 0), live(count + 1, 0);  // differences between consecutive steps
   for (const Residency& residency : plan.residencies) {
     const size_t first = static_cast<size_t>(std::max<int32_t>(residency.first_step, 0));
     const size_t last = std::min(static_cast<size_t>(residency.last_step), count - 1);
@@ -365,7 +366,7 @@ SuperNeuronsFigures superneurons_figures(const Plan& plan) {
     int64_t distinct = 0;
     for (const std::vector<TensorId>* touched : {&task.reads, &task.writes})
       for (const TensorId tensor : *touched) distinct += plan.tensors[tensor].bytes;
-    figures.largest_layer_bytes = std::max(figures.largest_layer_bytes, task.bytes_moved);  // of all slots
+    figures.largest_layer_bytes = std::max(figures.largest_layer_bytes, task.bytes_moved);  // over all slots
     figures.largest_layer_distinct_bytes = std::max(figures.largest_layer_distinct_bytes, distinct);
   }
   return figures;

@@ -1,22 +1,23 @@
-// `--rules superneurons`: a network as SuperNeurons (Wang et al., PPoPP 2018) sees it and counts it, so that the
-// paper's digits come out. The plans are for reports: no kernel works this way, and no trainer is made of them.
+// `--rules superneurons`: a network as SuperNeurons (Wang et al., PPoPP 2018) models and counts it, so that the paper's
+// figures can be reproduced. The plans serve for reports only: no kernel works this way, and no trainer is made from
+// them.
 //
-//   layer      an operator is a layer, with one step forward and one backward: layer i of N runs at the steps i and
-//              2N+1-i. Where a value goes to several layers, a FORK stands in between.
-//   counted    activations and their gradients. The images, weights and their gradients, optimizer state, statistics,
-//              dropout masks and workspaces are not, so they are not in the graph either.
-//   forward    nothing is in place: every layer owns an output, a FORK one copy for each branch.
+//   layer      an operator is a layer with one forward and one backward step: layer i of N runs at the steps i and
+//              2N+1-i. If several layers read a value, a FORK is inserted.
+//   counted    activations and their gradients. The graph omits the images, weights and their gradients, optimizer
+//              state, statistics, dropout masks and workspaces, because they are not counted.
+//   forward    nothing is in place: every layer has an output, a FORK one copy per branch.
 //   backward   layer              reads        writes
 //              CONV, FC           x  -  dy     dx, the images' too
 //              POOL               x  y  dy     dx
 //              BN                 x  -  dy     dx
 //              DROPOUT, CONCAT    -  -  dy     dx, one for each input
-//              JOIN               -  -  dy     dx for each input but the first, whose gradient is dy itself
+//              JOIN               -  -  dy     dx for each input except the first, whose gradient is dy itself
 //              ACT, LRN           x  y  dy     in dy (which an LRN has in two slots: as dy and as dx)
 //              SOFTMAX            x  y         in y
-//              FORK               -  -  dy's   adds them up in the first
+//              FORK               -  -  dy's   sums them in the first
 //
-// Where the paper says other things than its own numbers, the numbers were followed (docs/papers.md).
+// Where the paper's text and its numbers disagree, the numbers were followed (docs/papers.md).
 #pragma once
 
 #include "compiler/ir/network.h"
@@ -27,33 +28,32 @@
 
 namespace plimsoll {
 
-// Before: the network is as it was imported, with or without a loss; nothing is fused, no layout is chosen.
-// After:  task i - 1 is step i. Tensors of a task graph never change, so a gradient that layers change where it lies is
-//         one tensor, and those layers read it; only the order of the tasks says that they come before the next reader.
-//         Plan it with PlanRequest::keep_order.
-// Error: unsupported, with all nodes that the paper has no layer for.
+// Before: the network is as imported, with or without a loss; nothing is fused, no layout is chosen. After: task i - 1
+// is step i. Tensors of a task graph never change, so a gradient that layers change in place is one tensor that those
+// layers read; only the task order says that they precede the next reader. Plan it with PlanRequest::keep_order. Error:
+// unsupported, listing all nodes without a layer in the paper.
 Result<TaskGraph> superneurons_graph(const Network& network, int64_t batch);
 
-// What the paper counts in a plan of that graph. Bytes are exact, as they are in the paper: nothing is aligned.
+// What the paper counts in a plan of that graph. Bytes are exact and not aligned, as in the paper.
 struct SuperNeuronsFigures {
   int64_t layers = 0;
   int64_t tensors = 0;
-  int64_t network_wide_bytes = 0;   // all tensors at once: the paper's baseline
+  int64_t network_wide_bytes = 0;   // all tensors together: the paper's baseline
   int64_t peak_bytes = 0;
-  int64_t peak_step = 0;            // from 1; a recomputation is at the step of the backward task that it serves
+  int64_t peak_step = 0;            // from 1; a recomputation counts as part of the backward task that it serves
   int64_t peak_live_tensors = 0;
   int64_t most_live_tensors = 0;    // over all steps
-  // The paper's max(l_i), the most that one layer touches, with an LRN's dx counted although it lies in dy (the paper's
-  // text), and with each tensor counted once.
+  // The paper's max(l_i), the largest sum over one layer: with an LRN's dx counted although it lies in dy (as in the
+  // paper's text), and with each tensor counted once.
   int64_t largest_layer_bytes = 0;
   int64_t largest_layer_distinct_bytes = 0;
 };
 SuperNeuronsFigures superneurons_figures(const Plan& plan);
 
-// Makes the summary and `rules` of the plan say what the paper counts.
+// Sets the summary and `rules` of the plan to what the paper counts.
 void count_as_superneurons(Plan& plan);
 
-// Costs for such plans: no workspaces, and times of the paper's K40c by arithmetic and bytes alone (modelled).
+// Costs for such plans: no workspaces; times of the paper's K40c from arithmetic and bytes alone (modelled).
 class SuperNeuronsCosts : public Costs {
  public:
   Status prepare(const TaskGraph& graph, int64_t samples) override;

@@ -88,7 +88,7 @@ class VdnnBuilder {
     if (kind == "POOL" || kind == "LRN" || kind == "ACTV" || kind == "SOFTMAX") make_.use(task, y, Access::read);
     make_.use(task, dy, Access::read);
     make_.use_parameters(task, layer, true);
-    std::vector<std::pair<TensorId, TensorId>> arrived;  // a map and its gradient
+    std::vector<std::pair<TensorId, TensorId>> arrived;  // a feature map and its gradient
     if (kind == "ACTV" || kind == "DROPOUT") {
       if (x != y) arrived.push_back({x, dy});
     } else {
@@ -135,7 +135,8 @@ class VdnnBuilder {
 
 bool is_used(const PlanTensor& tensor) { return !tensor.persistent; }
 
-// Bytes times seconds: a tensor is there from the start of its residency's first step to the end of all that touch it.
+// Integral of bytes over time. A tensor lives from the start of its residency's first step to the end of its last
+// access.
 double byte_seconds(const Plan& plan) {
   double sum = 0;
   IdVector<TensorId, std::vector<StepId>> touches(plan.tensors.size());

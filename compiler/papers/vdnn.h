@@ -1,19 +1,19 @@
-// `--rules vdnn`: a network as vDNN (Rhu et al., MICRO 2016) counts it. The plans are for reports.
+// `--rules vdnn`: a network as vDNN (Rhu et al., MICRO 2016) counts it. The plans serve for reports only.
 //
-//   counted    feature maps: every distinct X, the images included, and the last Y. ReLU and dropout work in place, so they
-//              own none. Two gradient buffers of the largest dY, which all layers use in turn (for networks with forks the
-//              paper does not say how many are needed; two are counted). W, or W and dW. The workspace is on a line of its
-//              own in the paper and unknown (cuDNN 4): none here.
+//   counted    feature maps: every distinct X, including the images, and the last Y. ReLU and dropout work in place and
+//              have none. Two gradient buffers of the largest dY, which all layers use in turn (the paper does not say
+//              how many a network with forks needs; two are counted). W, or W and dW. The workspace is a separate
+//              figure in the paper and unknown (cuDNN 4): none here.
 //   forward    DATA writes the images; CONV, FC, POOL, LRN, BN, JOIN, CONCAT and SOFTMAX own a Y
 //   backward   layer              reads        writes
-//              CONV, FC, BN       X  -  dY     dX, but none of the images; adds to dW
+//              CONV, FC, BN       X  -  dY     dX, except of the images; adds to dW
 //              POOL, LRN          X  Y  dY     dX
 //              ACTV               -  Y         in dY
 //              DROPOUT            -  -         in dY
-//              JOIN, CONCAT       -  -  dY     dX, a JOIN's first being dY itself
+//              JOIN, CONCAT       -  -  dY     dX; the first one of a JOIN is dY itself
 //              SOFTMAX            -  Y         dX
-//              Where a value goes to several layers, their dX are added up in the first.
-//   usage      feature maps and gradients, without W: what the paper's 4.8 GB and its savings come out with.
+//              If several layers read a value, their dX are summed in the first.
+//   usage      feature maps and gradients, without W: this reproduces the paper's 4.8 GB and its savings.
 //
 // "VGG-16" is configuration E, 16 CONV and 3 FC: the zoo's vgg19. GB are 1000 MiB (kMiB).
 #pragma once
@@ -24,27 +24,28 @@
 
 namespace plimsoll {
 
-// Before: the network is as it was imported. Error: unsupported, with each operator that the paper has no layer for.
-// Plan it with PlanRequest::keep_order.
+// Before: the network is as imported. Error: unsupported, listing every operator without a layer in the paper. Plan it
+// with PlanRequest::keep_order.
 Result<TaskGraph> vdnn_graph(const Network& network, int64_t batch);
 
 struct VdnnFigures {
-  int64_t feature_map_bytes = 0, gradient_buffer_bytes = 0;  // of the graph: two buffers
+  int64_t feature_map_bytes = 0, gradient_buffer_bytes = 0;  // of the graph, with two buffers
   int64_t weight_bytes = 0, weight_gradient_bytes = 0;
-  int64_t baseline_bytes() const { return feature_map_bytes + gradient_buffer_bytes + weight_bytes; }  // no workspace
+  // Without workspace.
+  int64_t baseline_bytes() const { return feature_map_bytes + gradient_buffer_bytes + weight_bytes; }
   // Of the plan: usage without weights.
   int64_t peak_bytes = 0;
   int64_t peak_step = 0;
-  double average_bytes = 0;    // over time
+  double average_bytes = 0;    // time average
   int64_t offloaded_bytes = 0;
-  std::vector<int64_t> usage = {};  // at each step
+  std::vector<int64_t> usage = {};  // per step
 };
 VdnnFigures vdnn_figures(const Plan& plan);
 
-// Makes the summary and `rules` of the plan say what the paper counts: the baseline with W once, the peak without W.
+// Sets the summary and `rules` of the plan to what the paper counts: the baseline with W once, the peak without W.
 void count_as_vdnn(Plan& plan);
 
-// A TITAN X at what convolutions reach on it, 4 TFLOPS, at 250 GB/s, and the 12.8 GB/s that the paper measured for copies.
+// A TITAN X: convolutions reach 4 TFLOPS, memory 250 GB/s, and copies the 12.8 GB/s that the paper measured.
 inline constexpr RooflineCosts::Rates kVdnnRates{4e12, 250e9, 12.8e9};
 
 }  // namespace plimsoll

@@ -1,4 +1,4 @@
-// Byte counts at the prompt. Base-2 and base-10 are never confused: GiB = 2^30, GB = 10^9.
+// Byte counts on the command line. Base 2 and base 10 are never confused: GiB = 2^30, GB = 10^9.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace plimsoll {
 
-// Every address in an arena is a multiple of this (the contract of plan.json).
+// Alignment of every address in an arena (part of the plan.json format).
 inline constexpr int64_t kAlignment = 256;
 
 constexpr int64_t align_up(int64_t bytes, int64_t alignment = kAlignment) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-// What `--budget` accepts: "4GiB", "4096MiB", "4G", "1.5GB", "80%", "auto", or a bare number of bytes.
+// The argument of `--budget`: "4GiB", "4096MiB", "4G", "1.5GB", "80%", "auto", or a plain number of bytes.
 struct SizeSpec {
   enum class Kind { bytes, percent, automatic };
   Kind kind = Kind::automatic;
@@ -26,21 +26,21 @@ struct SizeSpec {
   friend bool operator==(const SizeSpec&, const SizeSpec&) = default;
 };
 
-// K, M, G, T and KiB… are base 2; KB, MB, GB, TB are base 10. Error: usage, with the accepted forms.
+// K, M, G, T and KiB… are base 2; KB, MB, GB, TB are base 10. Error: usage, listing the accepted forms.
 Result<SizeSpec> parse_size(std::string_view text);
-// The same, as the value of an option, which the error names.
+// The same for the value of an option, which errors name.
 Result<SizeSpec> parse_size(std::string_view option, std::string_view text);
 
-// "4.00 GiB", "512.0 MiB", "17 B": for people.
+// "4.00 GiB", "512.0 MiB", "17 B", for display.
 std::string format_bytes(int64_t bytes);
 
-// "12.1MiB", as --budget takes it: the smallest such number that is no less than `bytes`. "17" below 1 KiB.
+// "12.1MiB", valid for --budget: the smallest such number that is at least `bytes`. "17" below 1 KiB.
 std::string format_budget(int64_t bytes);
 
 // "4,294,967,296"
 std::string format_grouped(int64_t number);
 
-// Products of dimensions from untrusted files: nullopt when the result does not fit 63 bits or a factor is negative.
+// Overflow-checked product, for dimensions from untrusted files. nullopt: it exceeds 63 bits, or a factor is negative.
 std::optional<int64_t> checked_mul(int64_t a, int64_t b);
 
 }  // namespace plimsoll

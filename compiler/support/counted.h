@@ -1,4 +1,4 @@
-// Numbers of things, for people.
+// Counts in messages.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace plimsoll {
 
 // "1 tensor", "1,204 tensors".
 std::string counted(int64_t count, std::string_view what);
-// "is" of one, "are" of several.
+// "is" for 1, else "are".
 std::string_view is_or_are(int64_t count);
 
 }  // namespace plimsoll

@@ -1,4 +1,4 @@
-// A file of the source tree that is built into the compiler (cmake/embed.cmake), so that it is one binary.
+// A file of the source tree, embedded in the compiler by cmake/embed.cmake so that it is a single binary.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 namespace plimsoll {
 
 struct EmbeddedFile {
-  std::string_view path;  // from the root of the source tree: "runtime/host/ops/conv.cpp"
+  std::string_view path;  // relative to the root of the source tree: "runtime/host/ops/conv.cpp"
   std::string_view contents;
 };
 

@@ -1,4 +1,4 @@
-// Ids that cannot be mixed: a TaskId does not index tensors.
+// Typed ids: a TaskId cannot index tensors.
 #pragma once
 
 #include <compare>
@@ -26,7 +26,7 @@ using TensorId = Id<struct TensorTag>;  // of a TaskGraph and of its plans
 using TaskId = Id<struct TaskTag>;      // of a TaskGraph and of its plans
 using StepId = Id<struct StepTag>;      // of a Plan
 
-// A vector that is indexed by one kind of id only.
+// A vector indexed by one kind of id.
 template <class IdType, class T>
 class IdVector {
  public:

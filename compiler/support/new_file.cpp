@@ -26,7 +26,7 @@ std::string staging_prefix(const fs::path& target) { return fmt::format(".{}.pli
 
 fs::path folder_of(const fs::path& target) { return target.has_parent_path() ? target.parent_path() : fs::path("."); }
 
-// Who writes holds a lock on what it writes: what can be locked is a dead process's.
+// A writer holds a lock on its file, so a file that can be locked belongs to a dead process.
 void sweep_staging(const fs::path& target) {
   const std::string prefix = staging_prefix(target);
   std::error_code failure;
@@ -40,7 +40,7 @@ void sweep_staging(const fs::path& target) {
   }
 }
 
-// Opened, locked, and still there: between the two somebody may have swept it away.
+// Opens and locks; retries if another process removed the file in between.
 int open_locked(const std::string& path) {
   for (int turn = 0;; ++turn) {
     const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -48,7 +48,7 @@ int open_locked(const std::string& path) {
     ::flock(file, LOCK_EX | LOCK_NB);
     struct stat opened {}, named {};
     if (::fstat(file, &opened) == 0 && ::stat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino) return file;
-    if (turn == kTurns) return file;  // a file system whose numbers say nothing
+    if (turn == kTurns) return file;  // the file system's inode numbers are unreliable
     ::close(file);
   }
 }
@@ -110,7 +110,7 @@ Status NewFile::appear() {
     const std::string self = fmt::format("{}/{}", kOpenFiles, descriptor_);
     if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0) return {};
     if (errno != EEXIST) return failed();
-    // No call puts a file without a name in the place of another.
+    // No system call replaces a file by an unnamed one.
     if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, staging_.c_str(), AT_SYMLINK_FOLLOW) != 0) return failed();
     named_ = true;
   }

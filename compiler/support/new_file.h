@@ -1,7 +1,7 @@
-// A file that appears under its name whole or not at all. Until then it has no name, so that a process that is killed leaves
-// nothing; where a file system knows no files without a name, it is `.NAME.plimsoll-PID` beside it, and so for a moment where there is
-// a file to be replaced. Whoever writes NAME next removes what is left of a process that was killed in that moment.
-// Errors: unwritable_output, with what the system said.
+// Atomic file creation: a file appears under its name complete or not at all. Until then it is unnamed, so a killed
+// process leaves nothing behind. On a file system without unnamed files, and briefly when an existing file is replaced,
+// it is named `.NAME.plimsoll-PID` in the same directory. The next writer of NAME removes such a file of a killed
+// process. Errors: unwritable_output, with the system's message.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ namespace plimsoll {
 
 class NewFile {
  public:
-  // Refuses what is there and is no file: a directory, a device.
+  // Refuses to replace anything but a file: a directory, a device.
   static Result<NewFile> create(const std::string& path);
   NewFile(NewFile&& other) noexcept;
   NewFile& operator=(NewFile&&) = delete;
   ~NewFile();
 
   Status write(std::string_view bytes);
-  // Holes as far as `bytes`.
+  // Extends the file to `bytes` with holes.
   Status extend(int64_t bytes);
-  // On the disk, so that one that is full is noticed before anything appears.
+  // Flushes to disk, so that a full disk is detected before the file appears.
   Status sync();
-  // Syncs and gives it its name, in place of what had it.
+  // Syncs, then gives the file its name, replacing any other file.
   Status appear();
   // Open for reading and writing.
   int descriptor() const { return descriptor_; }
@@ -35,7 +35,7 @@ class NewFile {
   Status failed() const;
   std::string path_, staging_;
   int descriptor_ = -1;
-  bool named_ = false;  // lies under staging_
+  bool named_ = false;  // has the name staging_
 };
 
 }  // namespace plimsoll

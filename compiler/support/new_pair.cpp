@@ -11,7 +11,7 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-// What is there; nothing where there is no file, or none that is as small as one that speaks of another.
+// The contents of the file; empty if there is none, or if it is too large to refer to another.
 std::string first_of_pair_at(const std::string& path) {
   constexpr uintmax_t kLargest = uintmax_t{256} << 20;
   std::error_code none;

@@ -1,6 +1,7 @@
-// Two files that appear together, of which the first speaks of the second by its name, as a model does of its weights. The second comes
-// first; where another pair is, its second file stays until the first of the new one has taken its place. So there are two names for the
-// second, and a pair takes the one that the pair before it has not. Whatever ends the process, the first file has the second that is its own.
+// Two files that appear together. The first refers to the second by name, like a model to its weights. The second is
+// written first. If there is an old pair, its second file stays until the first file is replaced. So the second file
+// has two possible names, and a new pair takes the one not in use. Whenever the process ends, the first file refers to
+// a matching second one.
 #pragma once
 
 #include <array>
@@ -12,12 +13,12 @@
 namespace plimsoll {
 
 struct PairNames {
-  std::string path;                   // of the first
-  std::array<std::string, 2> beside;  // names for the second, in the same directory; nobody else has a file of the latter
+  std::string path;                   // of the first file
+  std::array<std::string, 2> beside;  // names for the second, in the same directory; reserved for this pair
 };
 
-// `text` gives the first file, when the second has that name; `fill` writes the second. Gives the name that it has.
-// Error: unwritable_output, or what `fill` says; then there is what was there before.
+// `text` returns the first file for a given name of the second; `fill` writes the second. Returns the name of the
+// second. Error: unwritable_output, or that of `fill`; the old files are then unchanged.
 Result<std::string> write_pair(const PairNames& names, const std::function<std::string(const std::string& beside)>& text,
                                const std::function<Status(NewFile&)>& fill);
 

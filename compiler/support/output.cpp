@@ -24,7 +24,7 @@ Error cannot_write(const std::string& path, const std::string& why) {
   return {ExitCode::unwritable_output, fmt::format("cannot write {}: {}", path, why)};
 }
 
-// Writes all of it and syncs, so that a full disk is noticed before anything is renamed.
+// Writes everything and syncs, so that a full disk is detected before any rename.
 Status write_and_sync(const std::string& path, std::string_view contents) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0) return cannot_write(path, std::strerror(errno));
@@ -44,24 +44,24 @@ Status write_and_sync(const std::string& path, std::string_view contents) {
   return cannot_write(path, std::strerror(why));
 }
 
-// Beside the target, by names that are nobody else's: who holds the lock is the only one who writes there.
+// Next to the target, under a reserved name; only the holder of the lock writes there.
 std::string staging_name(const fs::path& target) {
   return (target.parent_path() / fmt::format(".{}.plimsoll", target.filename().string())).string();
 }
 std::string old_name(const fs::path& target) { return staging_name(target) + "-old"; }
 
-// The build tree survives a new compile: only what changed is built again.
+// Keeps the build tree across compiles, so that only changed files are rebuilt.
 void keep_build_tree(const fs::path& from, const fs::path& to) {
   std::error_code failure;
   if (fs::is_directory(from / "build", failure) && !fs::exists(to / "build", failure)) fs::rename(from / "build", to / "build", failure);
 }
 
-// What one that was killed has left.
+// Removes the remains of a killed process.
 void clear_away(const fs::path& target) {
   std::error_code failure;
   if (!fs::exists(target, failure)) fs::rename(old_name(target), target, failure);
   fs::remove_all(old_name(target), failure);
-  keep_build_tree(staging_name(target), target);  // behind the exchange it lies there
+  keep_build_tree(staging_name(target), target);  // after the exchange it is there
   fs::remove_all(staging_name(target), failure);
 }
 
@@ -88,7 +88,7 @@ Status write_file(const std::string& path, std::string_view contents) {
   std::error_code ignored;
   if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) {
     if (fs::is_directory(path, ignored)) return cannot_write(path, "it is a directory");
-    std::ofstream device(path, std::ios::binary);  // /dev/stdout, a named pipe: nothing to rename
+    std::ofstream device(path, std::ios::binary);  // /dev/stdout, a named pipe: cannot be renamed
     device.write(contents.data(), static_cast<std::streamsize>(contents.size())).flush();
     return device ? Status{} : Status(cannot_write(path, std::strerror(errno)));
   }
@@ -153,7 +153,8 @@ Result<OutputDirectory> OutputDirectory::create(const std::string& path, bool fo
 std::string OutputDirectory::path_of(std::string_view name) const { return staging_ + "/" + std::string(name); }
 
 Status OutputDirectory::write(std::string_view name, std::string_view contents) {
-  if (SignalsWait::pending()) return cannot_write(target_, "interrupted");  // the signal ends us when the directory is gone
+  // The signal ends the process once the directory is removed.
+  if (SignalsWait::pending()) return cannot_write(target_, "interrupted");
   std::error_code failure;
   fs::create_directories(fs::path(path_of(name)).parent_path(), failure);
   if (failure) return cannot_write(path_of(name), failure.message());
@@ -168,7 +169,8 @@ Status OutputDirectory::commit() {
     staging_.clear();
     return {};
   }
-  // One call: whenever we are killed, there is the one before or the new one. Some network file systems know no exchange.
+  // Atomic: if the process is killed, either the old or the new directory is there. Some network file systems do not
+  // support the exchange.
   if (renameat2(AT_FDCWD, staging_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) != 0) {
     if (errno != EINVAL && errno != ENOSYS) return cannot_write(target_, std::strerror(errno));
     const std::string old = old_name(target_);
@@ -182,7 +184,7 @@ Status OutputDirectory::commit() {
     }
     staging_ = old;
   }
-  keep_build_tree(staging_, target_);  // the rest of what was there goes with us
+  keep_build_tree(staging_, target_);  // the rest of the old directory is removed with the staging directory
   return {};
 }
 

@@ -1,6 +1,6 @@
-// Files and directories that appear whole or not at all: written under a temporary name, synced, renamed.
-// Errors: unwritable_output, with what the system said; nothing is left behind. Nor by Ctrl-C, which waits until what is
-// half written is removed, or whole.
+// Files and directories that appear complete or not at all: written under a temporary name, synced, renamed. Errors:
+// unwritable_output, with the system's message; nothing is left behind. Ctrl-C waits until partial output is removed or
+// complete.
 #pragma once
 
 #include <csignal>
@@ -15,7 +15,8 @@ namespace plimsoll {
 Status write_file(const std::string& path, std::string_view contents);
 Result<std::string> read_file(const std::string& path);
 
-// Holds SIGINT, SIGTERM and SIGHUP back while it lives; what came meanwhile ends the process when the last one dies.
+// Blocks SIGINT, SIGTERM and SIGHUP during its lifetime. A signal received meanwhile ends the process when the last
+// object is destroyed.
 class SignalsWait {
  public:
   SignalsWait();
@@ -27,25 +28,24 @@ class SignalsWait {
   sigset_t before_;
 };
 
-// A directory under construction. Removed by the destructor unless commit() succeeded.
+// A directory under construction. The destructor removes it unless commit() succeeded.
 class OutputDirectory {
  public:
-  // Refuses a directory that is not empty and that we did not make (no manifest.json), unless `force`; and one that
-  // another compile is writing right now.
+  // Refuses a non-empty directory without our manifest.json, unless `force`, and one that another compile is writing.
   static Result<OutputDirectory> create(const std::string& path, bool force);
   OutputDirectory(OutputDirectory&& other) noexcept;
   OutputDirectory& operator=(OutputDirectory&&) = delete;
   ~OutputDirectory();
 
-  // Where a file that somebody else writes must go.
+  // The path at which another component must write a file.
   std::string path_of(std::string_view name) const;
   Status write(std::string_view name, std::string_view contents);
-  // Puts the directory in its place; what was there before is gone afterwards, but for its build tree.
+  // Replaces the target directory; only the build tree of the old one is kept.
   Status commit();
 
  private:
   OutputDirectory(std::string target, std::string staging, int lock);
-  std::unique_ptr<SignalsWait> signals_;  // dies last
+  std::unique_ptr<SignalsWait> signals_;  // destroyed last
   std::string target_, staging_;
   int lock_ = -1;
 };

@@ -1,5 +1,5 @@
-// How anything that can go wrong is told: a Status or a Result<T>, never an exception across a room's door.
-// The exit codes are part of the user's contract and are never renumbered (docs/exit-codes in the README).
+// Error handling: functions return a Status or a Result<T>; no exception crosses the boundary of a component. The exit
+// codes are part of the user interface and are never renumbered (docs/exit-codes in the README).
 #pragma once
 
 #include <optional>
@@ -15,9 +15,9 @@ enum class ExitCode : int {
   ok = 0,
   internal = 1,             // a bug of ours
   usage = 2,                // the command line
-  unreadable_input = 3,     // file missing, unreadable
-  invalid_model = 4,        // read, but it is not a valid model (or plan)
-  unsupported = 5,          // operator or attribute without support; all of them are listed at once
+  unreadable_input = 3,     // missing or unreadable file
+  invalid_model = 4,        // readable, but not a valid model (or plan)
+  unsupported = 5,          // unsupported operator or attribute; all are listed at once
   budget_infeasible = 6,
   unwritable_output = 7,
   environment = 8,          // driver, library, device
@@ -25,8 +25,8 @@ enum class ExitCode : int {
   time_limit = 10,          // stopped early with a valid partial result
 };
 
-// Lower-case, no final period, with the node, the numbers and the way out.
-// `notes` are printed below the message, one `note:` line each.
+// Messages are lower-case without a final period, and give the node, the numbers and the remedy. `notes` are printed
+// below, one `note:` line each.
 struct Error {
   ExitCode code = ExitCode::internal;
   std::string message;
@@ -66,7 +66,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-// A broken promise inside Plimsoll. main() turns it into exit code 1 and asks for a report.
+// A violated invariant inside Plimsoll. main() returns exit code 1 and asks for a bug report.
 class InternalError : public std::logic_error {
  public:
   using std::logic_error::logic_error;
@@ -79,7 +79,7 @@ class InternalError : public std::logic_error {
 #define PLIMSOLL_CONCAT_(a, b) a##b
 #define PLIMSOLL_CONCAT(a, b) PLIMSOLL_CONCAT_(a, b)
 
-// Leaves the function with the error of `expr`, a Status or a Result.
+// Returns from the function if `expr`, a Status or a Result, is an error.
 #define PLIMSOLL_TRY(expr)                                        \
   do {                                                            \
     if (auto plimsoll_status_ = (expr); !plimsoll_status_.ok())   \
@@ -94,7 +94,7 @@ class InternalError : public std::logic_error {
   if (!result.ok()) return result.error();          \
   declaration = std::move(result).value()
 
-// For what must be true whatever the user gave us.
+// For invariants that hold for any user input.
 #define PLIMSOLL_CHECK(condition, what)                                        \
   do {                                                                         \
     if (!(condition)) ::plimsoll::internal_error(__FILE__, __LINE__, (what));  \

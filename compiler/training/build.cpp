@@ -17,7 +17,7 @@ const Op& op_of(const Node& node) {
   return *op;
 }
 
-// Inputs, weights, statistics: everything that is there before the first task.
+// Inputs, weights and statistics: the tensors that exist before the first task.
 void add_given_tensors(const Network& network, TaskBuilder& builder, TaskGraph& graph) {
   for (const ValueId id : ids_of(network.values)) {
     const Value& value = network.values[id];
@@ -42,8 +42,8 @@ void add_given_tensors(const Network& network, TaskBuilder& builder, TaskGraph& 
   }
 }
 
-// A value wants a gradient when a trained parameter stands behind it. Remembers one such parameter per value, so that
-// an operator without a gradient can be refused with the name of what could not be trained.
+// A value needs a gradient if it depends on a trained parameter. Records one such parameter per value, so that an error
+// about an operator without a gradient can name it.
 Result<IdVector<ValueId, ValueId>> find_trained(const Network& network) {
   IdVector<ValueId, ValueId> behind(network.values.size());
   for (const ValueId id : ids_of(network.values))
@@ -59,7 +59,7 @@ Result<IdVector<ValueId, ValueId>> find_trained(const Network& network) {
                                           NodeView(network, node).describe(), network.values[parameter].name));
       continue;
     }
-    // Whole numbers and booleans have no gradient: what is made of them alone needs none.
+    // Integers and booleans have no gradient, so values computed from them alone need none.
     for (const ValueId output : node.outputs)
       if (output.valid() && network.values[output].type.type == DataType::f32) behind[output] = parameter;
   }
@@ -83,7 +83,7 @@ Result<TaskGraph> build_task_graph(const Network& network, const TrainingOptions
     op_of(network.nodes[id]).forward(builder);
   }
 
-  // Beyond this point every forward value has its tensor.
+  // From here on, every forward value has its tensor.
 
   for (int64_t i = static_cast<int64_t>(network.nodes.size()) - 1; i >= 0; --i) {
     const Node& node = network.nodes[NodeId(i)];
@@ -96,7 +96,7 @@ Result<TaskGraph> build_task_graph(const Network& network, const TrainingOptions
     builder.leave_backward();
   }
 
-  // Beyond this point every weight gradient is complete.
+  // From here on, every weight gradient is complete.
 
   IdVector<ValueId, NodeId> first_reader(network.values.size());
   for (const NodeId id : ids_of(network.nodes))
@@ -119,7 +119,7 @@ Result<TaskGraph> build_task_graph(const Network& network, const TrainingOptions
   const Node& last = network.nodes.back();
   graph.loss = builder.tensor_of(last.outputs[0]);
   if (last.outputs.size() > 1 && last.outputs[1].valid()) graph.correct = builder.tensor_of(last.outputs[1]);
-  // A loss that is an output of the model has no scores in front of it.
+  // A loss that is an output of the model itself has no scores.
   if (network.values[last.inputs[0]].type.depends_on_batch()) graph.output = builder.tensor_of(last.inputs[0]);
   return graph;
 }

@@ -1,8 +1,8 @@
-// Network → TaskGraph: forward tasks in the network's order, the loss, backward tasks in reverse with sums at fan-out,
-// and one update task per trained parameter.
+// Network → TaskGraph: forward tasks in the network's order, the loss, backward tasks in reverse order with sums at
+// fan-out, and one update task per trained parameter.
 //
 // Before: the network is checked (every operator known, every type inferred) and ends in a loss node (attach_loss).
-// After:  the graph is complete and stays as it is; which tensors exist and who reads them is decided here for good.
+// After:  the graph is complete and immutable: its tensors and their readers are decided here.
 #pragma once
 
 #include "compiler/ir/network.h"
@@ -13,21 +13,22 @@ namespace plimsoll {
 
 enum class OptimizerKind { sgd, momentum, adam, adamw, lamb, lion };
 
-// Betas and epsilon are the trainer's, which begins with those of the kernel's attributes.
+// Betas and epsilon are options of the trainer, with the kernel's attributes as defaults.
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::momentum;
   double momentum = 0.9;
   bool nesterov = false;
   double weight_decay = 0;
-  double clip_norm = 0;  // most of all gradients together, by the 2-norm; 0: as they are
+  double clip_norm = 0;  // maximum 2-norm of all gradients together; 0: no clipping
 };
 
 struct TrainingOptions {
-  int64_t batch = 1;  // samples in one iteration
+  int64_t batch = 1;  // samples per iteration
   OptimizerOptions optimizer = {};
 };
 
-// Error: unsupported, when a gradient is needed through an operator that has none, naming the parameter behind it.
+// Error: unsupported, if a gradient is needed through an operator without one; names the parameter that cannot be
+// trained.
 Result<TaskGraph> build_task_graph(const Network& network, const TrainingOptions& options);
 
 }  // namespace plimsoll

@@ -1,13 +1,14 @@
 // One update task per trained parameter: the optimizer's kernel on the weight, its gradient and its own state.
 //   SgdUpdate {w, g}   MomentumUpdate {w, g, v}   AdamUpdate {w, g, m, v}
 //   LionUpdate {w, g, m}   LambUpdate {w, g, m, v, ratio}
-// w and the state are updated in place; g is read, or updated (cleared) when gradients accumulate over rounds. LAMB's ratio
-// is of the norms of the whole weight and of its whole step: a task that writes it is not cut into slices (sliced()).
+// w and the state are updated in place. g is read, or also cleared when gradients accumulate over rounds. LAMB's ratio
+// uses the norms of the whole weight and of its whole step, so a task that writes it cannot be cut into slices
+// (sliced()).
 //
-// Clipping by norm needs every gradient before the first update. One task in front of the updates, of their kind, reads
-// them all and makes the factor that each update then reads behind its other operands:
+// Clipping by norm needs every gradient before the first update. One task before the updates, with kind update, reads
+// them all and computes the factor, which each update reads as an additional operand:
 //   ClipFactor {g…, factor}   SgdUpdate {w, g, factor}   …
-// So all gradients are alive together when it runs: that is what clipping costs, and the plan counts it.
+// So all gradients are live together when it runs. This is the memory cost of clipping, and the plan includes it.
 #pragma once
 
 #include "compiler/ops/task_builder.h"
@@ -22,10 +23,10 @@ struct Trained {
   TensorId gradient = {};
 };
 
-// The clip task; returns the factor's tensor.
+// Adds the clip task and returns the factor's tensor.
 TensorId add_clip(TaskGraph& graph, TaskBuilder& builder, const std::vector<Trained>& trained, double max_norm);
 
-// `factor` is invalid where gradients are not clipped.
+// `factor`: invalid without clipping.
 void add_update(TaskGraph& graph, TaskBuilder& builder, const Trained& trained, const OptimizerOptions& optimizer,
                 TensorId factor);
 

@@ -10,12 +10,12 @@ namespace plimsoll {
 namespace {
 
 enum class Knows {
-  nothing,  // of samples: the same in every round
-  each,     // has a dimension of samples, each by itself
-  sum,      // a sum over samples, of which a round has a share
+  nothing,  // independent of samples: the same in every round
+  each,     // has a dimension of samples and treats each independently
+  sum,      // a sum over samples; each round has a share
 };
 
-// What the node's outputs know; nothing at all where only the whole batch will do.
+// What the node's outputs depend on; nullopt: only the whole batch gives the right result.
 std::optional<Knows> knows_of(const NodeView& node, const std::vector<Knows>& inputs) {
   const auto any = [&](Knows what) { return std::find(inputs.begin(), inputs.end(), what) != inputs.end(); };
   const std::vector<ValueId>& outputs = node.node().outputs;
@@ -54,7 +54,7 @@ IdVector<NodeId, bool> nodes_of_whole_batch(const Network& network) {
         known[output] = found ? *found : network.values[output].type.depends_on_batch() ? Knows::each : Knows::sum;
   }
   if (network.nodes.empty()) return whole;
-  // A loss of no sample would be there once for each round. And whatever it was, the end of the network says it, too:
+  // A loss without samples would count once per round. Errors found earlier are reported at the last node too, because
   // it has a task.
   const NodeId last(static_cast<int64_t>(network.nodes.size()) - 1);
   const ValueId loss = network.nodes[last].outputs[0];

@@ -1,19 +1,19 @@
-// Which nodes need all samples of an iteration at once.
+// Finds the nodes that need all samples of an iteration at once.
 //
-// A batch that goes through in rounds has the loss that it has as a whole only where the rounds' shares of it add up.
-// So what the loss knows of several samples must be a sum over them (a mean is one: its divisor is that of the whole
-// batch), and from there on only what keeps sums: adding them, multiplying them with what is the same for all
-// samples, reshaping. Everything else needs the whole batch: a root or a logarithm of a mean, a sample compared with
-// a mean, a term of the loss that no sample is part of.
+// A batch can be split into rounds only if the rounds' shares add up to the loss of the whole batch. So where the loss
+// combines samples, it must be a sum over them (or a mean: its divisor is the size of the whole batch). From there on,
+// only operations that preserve sums are allowed: addition, multiplication by values that are the same for all samples,
+// reshaping. Everything else needs the whole batch: a root or logarithm of a mean, a comparison of a sample with a
+// mean, a term of the loss without samples.
 //
-// Every operator says for itself whether it keeps sums (Op::sums_samples, Op::adds_up).
+// Each operator declares whether it preserves sums (Op::sums_samples, Op::adds_up).
 #pragma once
 
 #include "compiler/ir/network.h"
 
 namespace plimsoll {
 
-// Of a network that ends in a loss. All false: the batch may be split.
+// For a network that ends in a loss. All false: the batch may be split.
 IdVector<NodeId, bool> nodes_of_whole_batch(const Network& network);
 
 }  // namespace plimsoll

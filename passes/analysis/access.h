@@ -1,12 +1,12 @@
-// Which tensors a step touches, and how: the one reading of steps that every pass shares.
+// Which tensors a step accesses, and how. All passes share this one interpretation of a step.
 #pragma once
 
 #include "compiler/ir/plan.h"
 
 namespace plimsoll {
 
-// body(tensor, reads, writes) once per tensor and way of touching it: reads first, then updates (both), then writes.
-// Run again, a task leaves what it updates alone, and reads what it remembers.
+// Calls body(tensor, reads, writes) once per tensor and kind of access: reads, then updates (both flags), then writes.
+// A recomputed task does not update, and also reads the tensors that it saved in its first run.
 template <class Body>
 void for_each_access(const Plan& plan, const Step& step, Body&& body) {
   switch (step.kind) {

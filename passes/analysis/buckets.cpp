@@ -8,9 +8,9 @@
 namespace plimsoll {
 namespace {
 
-constexpr double kLatencyShare = 0.1;  // of a bucket's time, at most
+constexpr double kLatencyShare = 0.1;  // maximum share of latency in a bucket's time
 
-// Of each gradient that is stepped by: the last task that puts something into it, by place in `tasks`.
+// Of each gradient read by an update: position in `tasks` of the last task that adds to it.
 IdVector<TensorId, int64_t> find_complete(const Plan& plan, const std::vector<TaskId>& tasks) {
   IdVector<TensorId, int64_t> complete(plan.tensors.size(), -1);
   IdVector<TensorId, bool> stepped(plan.tensors.size(), false);
@@ -42,7 +42,7 @@ double reduction_seconds(const RankLink& link, int64_t ranks, int64_t bytes) {
   return link.latency_seconds + share * static_cast<double>(bytes) / link.bytes_per_second;
 }
 
-// At least an element for each rank in each of the two buffers.
+// Each of the two buffers holds at least one element per rank.
 int64_t reduction_workspace(const RankLink& link, int64_t ranks, int64_t bytes) {
   if (link.staging_bytes == 0) return 0;
   return 2 * align_up(std::max(std::min(bytes, link.staging_bytes), ranks * static_cast<int64_t>(sizeof(float))));

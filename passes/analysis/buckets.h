@@ -1,5 +1,5 @@
-// Which gradients are reduced over the ranks together, and what that takes. A message of every gradient on its own would be
-// mostly latency; one message of all gradients could not leave before the backward ends.
+// Gradient buckets: which gradients are reduced over the ranks in one message, and the cost. One message per gradient
+// is dominated by latency. One message for all gradients cannot start before the backward ends.
 //
 //   backward   | fc'  |  conv3'  |  conv2'  |  conv1'  |
 //   comm              |  fc, conv3          |   | conv2, conv1 |
@@ -13,24 +13,25 @@ namespace plimsoll {
 
 struct Bucket {
   std::vector<TensorId> tensors = {};  // in the order in which they are complete
-  TaskId last = {};                    // behind this task all of them are
+  TaskId last = {};                    // all of them are complete after this task
 };
 
-// Before: `tasks` is an order of all tasks of the plan; the plan is of several ranks.
-// After:  in the order of their last tasks: the results of the loss task that the trainer reads, then every weight gradient
-//         that an update touches, once. A bucket is closed when its latency is a small part of its time.
+// Before: `tasks` is an order of all tasks; the plan has several ranks. After: buckets in the order of their last
+// tasks: first the results of the loss task that the trainer reads, then every weight gradient read by an update, once.
+// A bucket is closed when its latency is a small part of its time.
 std::vector<Bucket> find_buckets(const Plan& plan, const Context& context, const std::vector<TaskId>& tasks);
 
 int64_t bytes_of(const Plan& plan, const std::vector<TensorId>& tensors);
 
-// Of a reduction of so many bytes, by an engine that sends as few as can be: each rank adds up its part of them and
-// gives it to the others (the figures are those of a ring, Patarasuk and Yuan 2009).
+// Seconds of a reduction of `bytes` with the minimum traffic: each rank sums its part and sends it to the others. The
+// cost is that of a ring (Patarasuk and Yuan 2009).
 double reduction_seconds(const RankLink& link, int64_t ranks, int64_t bytes);
 
-// What the engine asks for beside the gradients: one buffer to send from and one to receive in.
+// Workspace in bytes besides the gradients: one send buffer and one receive buffer.
 int64_t reduction_workspace(const RankLink& link, int64_t ranks, int64_t bytes);
 
-// The link as a plan of so many bytes uses it: large pieces are fewer messages; where memory is short they are a small part of it.
+// The link as used under this live limit. Larger pieces mean fewer messages; under a small limit, pieces are a small
+// part of it.
 RankLink link_within(RankLink link, int64_t live_limit);
 
 }  // namespace plimsoll

@@ -13,7 +13,7 @@ const AlgorithmCost* find(std::span<const AlgorithmCost> algorithms, const std::
   return found == algorithms.end() ? nullptr : &*found;
 }
 
-// The generated program builds both rounds' kernels with one algorithm name, so it must exist in both.
+// The generated program builds the kernels of both rounds with one algorithm name, so it must exist in both.
 std::vector<Choice> common(std::span<const AlgorithmCost> usual, std::span<const AlgorithmCost> last,
                            bool deterministic) {
   std::vector<Choice> found;

@@ -1,5 +1,5 @@
-// The ways of running each task that are worth choosing from, for one sub-batch: what the profile offers, less what
-// is slower and no smaller than another.
+// The algorithms worth choosing from, per task, for one sub-batch: those in the profile, without the ones that another
+// beats in both time and workspace.
 #pragma once
 
 #include <string>
@@ -12,15 +12,16 @@ namespace plimsoll {
 
 struct Choice {
   std::string algorithm = {};
-  int64_t workspace_bytes = 0;  // the larger of both rounds'
-  double seconds = 0;           // for a round of sub_batch samples
-  double last_seconds = 0;      // for the last round
+  int64_t workspace_bytes = 0;  // the maximum of both rounds' workspaces
+  double seconds = 0;           // of a round of sub_batch samples
+  double last_seconds = 0;      // of the last round
 };
 
-// Of each task: fastest first, never empty; each needs less workspace than every one before it.
+// Per task: fastest first, never empty. Each needs less workspace than all before it.
 struct Choices {
   IdVector<TaskId, std::vector<Choice>> first = {};
-  IdVector<TaskId, std::vector<Choice>> again = {};  // of those that remember something: run again, they are other work
+  // For recomputing tasks that saved something in their first run: the work differs.
+  IdVector<TaskId, std::vector<Choice>> again = {};
 
   Choices() = default;
   explicit Choices(size_t tasks, const std::vector<Choice>& each = {}) : first(tasks, each) {}
@@ -30,8 +31,9 @@ struct Choices {
   }
 };
 
-// Before: costs are prepared for `graph` at both numbers of samples. Algorithms that are not deterministic are left
-// out where a deterministic one exists, unless the costs admit them. Error: environment, when no algorithm of a task serves both rounds.
+// Before: costs are prepared for `graph` at both numbers of samples. Nondeterministic algorithms are dropped where a
+// deterministic one exists, unless the costs admit them. Error: environment, if no algorithm of a task serves both
+// rounds.
 Result<Choices> find_choices(const TaskGraph& graph, const Costs& costs, int64_t sub_batch, int64_t last_sub_batch);
 
 }  // namespace plimsoll

@@ -10,8 +10,8 @@ namespace plimsoll {
 namespace {
 
 void wait_for_data(Plan& plan) {
-  IdVector<TensorId, StepId> maker(plan.tensors.size());   // of what is on the device
-  IdVector<TensorId, StepId> parked(plan.tensors.size());  // in the host pool
+  IdVector<TensorId, StepId> maker(plan.tensors.size());   // of each tensor on the device: the step that wrote it
+  IdVector<TensorId, StepId> parked(plan.tensors.size());  // of each tensor in the host pool: its offload
   for (const StepId id : ids_of(plan.steps)) {
     Step& step = plan.steps[id];
     const auto after = [&](StepId earlier) {

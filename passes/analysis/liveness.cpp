@@ -10,8 +10,8 @@ namespace {
 
 constexpr int32_t kNone = -1;
 
-// A smaller tensor may follow on the bytes of a larger one, but would hold all of them as long as it lives: worth it
-// only when it fills at least half.
+// A smaller tensor may take over the bytes of a larger one, but then holds all of them for its lifetime. That pays only
+// if it fills at least half.
 bool sizes_agree(const Residency& read, const Residency& written) {
   return written.bytes <= read.bytes && 2 * written.bytes >= read.bytes;
 }
@@ -53,7 +53,7 @@ std::vector<Residency> find_residencies(const Plan& plan, const std::vector<Tens
 }
 
 std::vector<SharedPair> find_shared_pairs(const Plan& plan) {
-  // By step, which residencies end and which begin there; only those of the step's own pairs are looked for.
+  // Residencies that end and begin at each step. A step looks only among its own.
   std::vector<std::vector<size_t>> ending(plan.steps.size()), beginning(plan.steps.size());
   for (size_t i = 0; i < plan.residencies.size(); ++i) {
     const Residency& residency = plan.residencies[i];

@@ -1,4 +1,4 @@
-// Who is live when. Const analyses over an ordered plan; addresses are not needed.
+// Liveness: which tensors are on the device at which step. Const analyses of an ordered plan; addresses are not needed.
 //
 //   step          0     1     2     3
 //   a  written    ##### ##### .     .      residency [0, 1]
@@ -13,16 +13,16 @@
 
 namespace plimsoll {
 
-// What the trainer reads when the round is over: the loss and the count of correct answers.
+// What the trainer reads at the end of the round: the loss and the count of correct answers.
 std::vector<TensorId> kept_to_the_end(const TaskGraph& graph);
 
-// Residencies in issue order of their first step, offsets 0. A residency begins where a tensor is written, loaded or
-// prefetched and ends at its last touch before the next beginning; a `kept` tensor outlives the last step, which is
-// written as last_step = number of steps.
+// Residencies in issue order of their first step, with offset 0. A residency begins where a tensor is written, loaded
+// or prefetched. It ends at the last access before the next beginning. A `kept` tensor outlives the last step: its
+// last_step is the number of steps.
 std::vector<Residency> find_residencies(const Plan& plan, const std::vector<TensorId>& kept);
 
-// Two residencies (indices) that shall share bytes: the task of `step` may write `written` over `read`, and nobody
-// touches `read` afterwards. Each residency is at most once a `read` and at most once a `written`, so pairs form chains.
+// Two residencies (indices) that will share bytes: the task of `step` may write `written` over `read`, and no later
+// step accesses `read`. Each residency is at most once a `read` and at most once a `written`, so pairs form chains.
 struct SharedPair {
   size_t read = 0;
   size_t written = 0;
@@ -30,8 +30,8 @@ struct SharedPair {
 };
 std::vector<SharedPair> find_shared_pairs(const Plan& plan);
 
-// Bytes live during each step: tensors, and workspaces where algorithms are chosen; pairs that share count once.
-// `aligned`: every tensor and workspace rounded up as the arena has them, which bounds every placement from below.
+// Bytes live during each step: tensors, and workspaces if algorithms are chosen. Sharing pairs count once. `aligned`:
+// sizes are rounded up as in the arena, which gives a lower bound for every placement.
 std::vector<int64_t> live_bytes(const Plan& plan, const std::vector<SharedPair>& shared, bool aligned);
 
 }  // namespace plimsoll

@@ -10,7 +10,7 @@ std::vector<bool> ends_soon(const Plan& plan) {
     tasks_before[static_cast<size_t>(id.value) + 1] =
         tasks_before[static_cast<size_t>(id.value)] + (plan.steps[id].kind == StepKind::compute ? 1 : 0);
 
-  // Residencies of a tensor come in the order of steps.
+  // The residencies of a tensor are in step order.
   IdVector<TensorId, std::vector<size_t>> residencies(plan.tensors.size());
   std::vector<int32_t> last_task(plan.residencies.size(), -1);
   for (size_t i = 0; i < plan.residencies.size(); ++i) residencies[plan.residencies[i].tensor].push_back(i);

@@ -1,4 +1,4 @@
-// Which residencies end soon: what Dymem groups tensors by (its Algorithm 3).
+// Which residencies end soon. Dymem groups tensors by this property (its Algorithm 3).
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace plimsoll {
 
-// Of each residency: no task but the first one behind its beginning touches the tensor there. A copy off the device that
-// is still under way then does not count: nobody decides when it ends.
+// Per residency: true if only the first task after its beginning accesses the tensor. A copy off the device that is
+// still in flight does not count, because its end is not decided by the order.
 //
 //   conv1  relu1  conv2  …  conv1'
 //   a####  a                          soon

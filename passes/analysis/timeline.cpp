@@ -38,7 +38,7 @@ Timeline simulate_round(const Plan& plan, const Context& context, Round round) {
   Timeline line{std::vector<double>(plan.steps.size()), std::vector<double>(plan.steps.size())};
   double free[4] = {0, 0, 0, 0};
   const IdVector<StepId, CopyRounds> copies = plan.copy_rounds();
-  double taken = 0;  // from the next task, by the copies beside it
+  double taken = 0;  // slowdown of the next task by overlapping copies
   for (const StepId id : ids_of(plan.steps)) {
     const Step& step = plan.steps[id];
     double& stream = free[static_cast<size_t>(step.stream)];

@@ -1,4 +1,4 @@
-// A placement problem as the solvers work on it: only buffers that need bytes, times as ranks.
+// A placement problem in the form that the solvers use: only buffers with bytes, and times as ranks.
 // Private to passes/place/.
 #pragma once
 
@@ -11,7 +11,7 @@
 namespace plimsoll::placement {
 
 struct Item {
-  int32_t lower = 0, upper = 0;  // ranks among the distinct times: comparisons are all that matters
+  int32_t lower = 0, upper = 0;  // ranks among the distinct times; only their order matters
   int64_t size = 0;
   size_t buffer = 0;             // index in the problem
   int64_t lifetime() const { return upper - lower; }

@@ -33,7 +33,7 @@ Error refuse(size_t line, std::string what) {
   return {ExitCode::unreadable_input, fmt::format("line {}: {}", line, what)};
 }
 
-// Which column of kColumns each field of a row is.
+// The index in kColumns of each field of a row.
 Result<std::vector<size_t>> parse_header(std::string_view line, size_t number) {
   std::vector<size_t> columns;
   for (const std::string_view field : fields_of(line)) {

@@ -1,4 +1,4 @@
-// Placement problems as files, in minimalloc's form: a bug report is a file, a benchmark is a file.
+// Placement problems as files, in minimalloc's format: for bug reports and benchmarks.
 //
 //   id,lower,upper,size[,offset]
 //   0,995328,1000448,656384
@@ -14,10 +14,10 @@ namespace plimsoll::placement {
 
 struct Instance {
   Problem problem = {};
-  std::optional<std::vector<int64_t>> offsets = {};  // where the file has them
+  std::optional<std::vector<int64_t>> offsets = {};  // if the file has them
 };
 
-// Columns may stand in any order; lifetimes are half-open. Error: unreadable_input, with the line.
+// Columns may be in any order; lifetimes are half-open. Error: unreadable_input, with the line number.
 // After: check(problem) holds.
 Result<Instance> parse_csv(std::string_view text);
 

@@ -8,7 +8,7 @@
 namespace plimsoll::placement {
 namespace {
 
-// begin(i) for each buffer in the order of time, after end(i) for all that ended before it.
+// Calls begin(i) for each buffer by time, after end(i) for every buffer that ended before.
 template <class Begin, class End>
 void replay(const Problem& problem, Begin begin, End end) {
   std::vector<size_t> beginning(problem.buffers.size());

@@ -17,8 +17,8 @@ int64_t Pile::add(int32_t lower, int32_t upper, int64_t size, Gap gap) {
   return offset;
 }
 
-// Upwards through what is live at the same time; `top` is the highest end so far, so what lies between it and the next
-// entry is free.
+// Scans upwards through the entries live at the same time. `top` is the highest end so far; the space between it and
+// the next entry is free.
 int64_t Pile::find(int32_t lower, int32_t upper, int64_t size, Gap gap) {
   int64_t top = 0, best = -1, best_room = std::numeric_limits<int64_t>::max();
   for (const Chunk& chunk : chunks_) {

@@ -1,4 +1,4 @@
-// A pile of placed buffers, and the question that every greedy placement asks of it: where is there room for this one?
+// A set of placed buffers, which answers the query of every greedy placement: where does this buffer fit?
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,17 @@ namespace plimsoll::placement {
 
 enum class Gap {
   lowest,    // the first gap from the bottom that is large enough
-  tightest,  // the smallest gap that is large enough, ties to the lower
+  tightest,  // the smallest gap that is large enough; the lower one on a tie
 };
 
-// Entries lie sorted by offset in chunks of a few hundred, with the hull of their lifetimes: adding one moves little
-// memory, and a search skips chunks that it does not meet in time. Fifty thousand buffers take about a second.
+// Entries are sorted by offset in chunks of a few hundred, each with the hull of its lifetimes. So an insertion moves
+// little memory, and a search skips chunks whose hull it does not meet. Fifty thousand buffers take about a second.
 class Pile {
  public:
-  // Finds the place, takes it, and returns its offset. size > 0.
+  // Finds and takes a place, and returns its offset. Requires size > 0.
   int64_t add(int32_t lower, int32_t upper, int64_t size, Gap gap);
   int64_t height() const { return height_; }
-  // Entries looked at so far: the measure of effort, the same on every machine.
+  // Entries scanned so far: a measure of effort that is the same on every machine.
   int64_t scanned() const { return scanned_; }
 
  private:
@@ -28,7 +28,7 @@ class Pile {
   };
   struct Chunk {
     std::vector<Entry> entries;
-    int32_t lower, upper;  // hull
+    int32_t lower, upper;  // hull of the lifetimes
   };
 
   int64_t find(int32_t lower, int32_t upper, int64_t size, Gap gap);

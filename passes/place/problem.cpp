@@ -10,7 +10,7 @@ namespace {
 
 struct Event {
   int64_t time;
-  bool begins;  // at one time, ends come first: lifetimes are half-open
+  bool begins;  // at equal times, ends come first: lifetimes are half-open
   size_t buffer;
 };
 
@@ -56,8 +56,8 @@ int64_t lower_bound(const Problem& problem) {
   return most;
 }
 
-// The live buffers, by offset, never overlap as long as the solution is good; so a newcomer can only hit its two
-// neighbours, and the sweep is O(n log n).
+// While the solution is valid, the live buffers sorted by offset do not overlap. So a new buffer can only overlap its
+// two neighbours, and the sweep is O(n log n).
 Status validate(const Problem& problem, const Solution& solution) {
   const auto refuse = [](std::string why) { return Error{ExitCode::verification_failed, std::move(why)}; };
   if (solution.offsets.size() != problem.buffers.size())

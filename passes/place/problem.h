@@ -1,5 +1,5 @@
-// Dynamic storage allocation as data: buffers that live for a while, to be given addresses so that no two overlap in
-// both time and space. It knows nothing of tensors; the pass (passes/place.h) and the `place` command both use it.
+// Dynamic storage allocation as data: buffers with lifetimes, to be given addresses so that no two overlap in both time
+// and space. It knows nothing of tensors; the pass (passes/place.h) and the `place` command share it.
 //
 //      offset                        time →   0  1  2  3  4
 //        12 +-----+
@@ -20,10 +20,10 @@
 namespace plimsoll::placement {
 
 struct Buffer {
-  std::string id = {};  // of messages and files; the solvers do not look at it
+  std::string id = {};  // for messages and files; ignored by the solvers
   int64_t lower = 0;    // half-open: live in [lower, upper)
   int64_t upper = 0;
-  int64_t size = 0;     // bytes; 0 lies anywhere
+  int64_t size = 0;     // bytes; a buffer of 0 may lie anywhere
 };
 
 struct Problem {
@@ -35,13 +35,13 @@ struct Solution {
   int64_t height = 0;                 // largest offset + size
 };
 
-// Every lifetime non-empty, no size negative, and all sizes together fit 62 bits. Error: unreadable_input.
+// Requires non-empty lifetimes, non-negative sizes, and a total size below 2^62. Error: unreadable_input.
 Status check(const Problem& problem);
 
-// The largest sum of the sizes that are live at one time: no placement is lower.
+// The maximum over time of the sum of live sizes: a lower bound on the height of every placement.
 int64_t lower_bound(const Problem& problem);
 
-// Judges a solution by a sweep over time, independently of how it was found. Error: verification_failed, naming the
+// Verifies a solution by a sweep over time, independently of how it was found. Error: verification_failed, naming the
 // buffers.
 Status validate(const Problem& problem, const Solution& solution);
 

@@ -1,23 +1,23 @@
 // Depth-first search over canonical solutions, after Moffitt, "MiniMalloc: A Lightweight Memory Allocator for
-// Hardware-Accelerated Machine Learning" (ASPLOS 2023), with another way of branching. In a canonical solution every
-// buffer lies as low as those below it allow.
+// Hardware-Accelerated Machine Learning" (ASPLOS 2023), with a different branching rule. In a canonical solution every
+// buffer lies as low as the buffers below it allow.
 //
-//   floor     the lowest offset an unplaced buffer can still have
-//   section   a stretch of time in which the same buffers are live; only those that no neighbour contains are looked at
-//   pocket    unplaced buffers whose floors are below the lowest top that one of them could have, hanging together in
-//             time: nothing outside can come below them, so the lowest of them lies at its floor
+//   floor     the lowest offset that an unplaced buffer can still have
+//   section   a stretch of time with a constant set of live buffers; only maximal sets are considered
+//   pocket    unplaced buffers, connected in time, whose floors are below the lowest top that one of them could have:
+//             no other buffer can lie below them, so the lowest of them lies at its floor
 //
-// A node takes one buffer of a pocket and asks: is it the next, below all unplaced buffers that it meets? Yes: it lies
-// at its floor, and their floors rise to its top. No: it lies on one of them, and its own floor rises to the lowest of
-// their tops. Pockets do not disturb each other, so the search may stay where it is tightest instead of going up
-// everywhere at once, and a mistake is found near the place where it was made.
+// A node takes one buffer of a pocket and branches: is it the next one, below all unplaced buffers that overlap it in
+// time? If yes, it lies at its floor, and their floors rise to its top. If no, it lies on one of them, and its own
+// floor rises to the lowest of their tops. Pockets are independent. So the search can stay at the tightest place
+// instead of rising everywhere at once, and it detects a mistake near its cause.
 //
-// What cuts the tree:
-//   sections   a section's unplaced buffers, piled up from their floors, exceed the capacity: no solution below here
-//   stacks     of buffers with one lifetime that lie directly on each other, only one order is tried
-//   parts      unplaced buffers that a moment separates are solved apart, and fail apart
-// Orders of trying are taken in turns with growing limits and a little noise, because none is good at every problem,
-// and a bad start is better left than searched to its end.
+// What prunes the tree:
+//   sections   the unplaced buffers of a section, piled up from their floors, exceed the capacity: no solution below
+//   stacks     buffers with the same lifetime directly on top of each other: only one order is tried
+//   parts      unplaced buffers separated by a point in time are solved separately, and fail separately
+// Several preference orders alternate, with growing node limits and some noise, because none is good for every problem,
+// and restarting is better than exhausting a bad start.
 #include "passes/place/search.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ struct Span {
   int32_t first, last;  // sections, inclusive
 };
 
-// An item's sections. A section ends where a buffer ends after another has begun.
+// The sections of each item. A section ends where a buffer ends after another has begun.
 struct Sections {
   std::vector<Span> spans = {};  // of items
   int32_t count = 0;
@@ -48,7 +48,7 @@ Sections find_sections(const Compact& problem) {
     begins[static_cast<size_t>(item.lower)] = true;
     ends[static_cast<size_t>(item.upper)] = true;
   }
-  // number[t]: the section that time t lies in, or the next one when t begins after the last maximal set has broken up.
+  // number[t]: the section of time t, or the next section if t begins after the last maximal set has ended.
   std::vector<int32_t> number(static_cast<size_t>(problem.times) + 1);
   int32_t section = 0;
   bool grown = false;
@@ -83,7 +83,7 @@ class Search {
         if (i != k && problem.items[i].meets(problem.items[k])) meets_[i].push_back(k);
   }
 
-  // True: offsets() is a solution. False with nodes left: there is none.
+  // True: offsets() is a solution. False with nodes left: no solution exists.
   bool run(Preference preference, double noise, uint64_t seed, int64_t& nodes) {
     prefer(preference, noise, seed);
     std::fill(floor_.begin(), floor_.end(), 0);
@@ -101,11 +101,11 @@ class Search {
     return pile({0, pool_.size()}, {0, sections_.count - 1}) && solve_parts({0, pool_.size()}, {0, sections_.count - 1});
   }
 
-  const std::vector<int64_t>& offsets() const { return floor_; }  // of placed items, the floor is the offset
+  const std::vector<int64_t>& offsets() const { return floor_; }  // the floor of a placed item is its offset
 
  private:
   struct Range {
-    size_t begin, end;  // of the pool: unplaced items, sorted by floor
+    size_t begin, end;  // range of pool_: unplaced items, sorted by floor
   };
   struct Undo {
     uint32_t item, below;
@@ -144,8 +144,8 @@ class Search {
 
   int64_t top_of(uint32_t item) const { return floor_[item] + problem_.items[item].size; }
 
-  // Within a section the unplaced buffers lie one above the other, each from its floor on; lowest floor first is the
-  // lowest pile they can make. Sets tops_ of the sections in `where`; false: one is above the capacity.
+  // A lower bound per section: its unplaced buffers stacked, each at or above its floor, lowest floor first. Sets tops_
+  // of the sections in `where`. Returns false if one exceeds the capacity.
   bool pile(Range range, Span where) {
     std::fill(tops_.begin() + where.first, tops_.begin() + where.last + 1, 0);
     int64_t* const tops = tops_.data();
@@ -163,7 +163,7 @@ class Search {
     return true;
   }
 
-  // The lowest item of the section whose pile is highest, and that has failed most.
+  // The lowest item of the section with the highest pile; ties go to the section with the most failures.
   uint32_t seed_of(Range range, Span where) const {
     int32_t tightest = where.first;
     for (int32_t s = where.first + 1; s <= where.last; ++s)
@@ -177,7 +177,7 @@ class Search {
     return pool_[range.begin];
   }
 
-  // Of the pocket that holds `seed`, or of a lower one beside it, the item to try: lowest floor, then lowest rank.
+  // The item to try in the pocket of `seed`, or in a lower overlapping one: lowest floor, then lowest rank.
   uint32_t choose(Range range, uint32_t seed) {
     for (;;) {
       const int64_t level = top_of(seed);
@@ -204,7 +204,7 @@ class Search {
     }
   }
 
-  // Whether the item would lie directly on one of the same lifetime that ranks behind it: the other way round is tried.
+  // True if the item would lie directly on one with the same lifetime and a later rank: only the other order is tried.
   bool stacked_wrongly(uint32_t item) const {
     const uint32_t under = below_[item];
     return under != kNone && problem_.items[under].lower == problem_.items[item].lower &&
@@ -224,8 +224,9 @@ class Search {
     }
   }
 
-  // Places the items of one part, whose tops are piled. A failure leaves the state, but for the part's tops and order
-  // in the pool, as it was. Depth: one level per item, for what is not placed is tried again in this loop.
+  // Places the items of one part, whose tops are computed. On failure the state is restored, except for the part's tops
+  // and its order in the pool. The recursion depth is at most one per item, because unplaced items are retried in this
+  // loop.
   bool solve(Range range, Span where) {
     const size_t mark = undo_.size(), saved = saved_tops_.size();
     bool found = false;
@@ -264,7 +265,7 @@ class Search {
       raise(other, top, chosen);
       changed = {std::min(changed.first, sections_.spans[other].first), std::max(changed.last, sections_.spans[other].last)};
     }
-    // What was raised lies at `top` now, all else where it was: one merge keeps the order.
+    // All raised items now have floor `top`, and the others are unchanged: one merge restores the order.
     const Range rest{pool_.size(), pool_.size() + (range.end - range.begin) - 1};
     bool merged = false;
     const auto merge = [&] {
@@ -291,7 +292,7 @@ class Search {
     return false;
   }
 
-  // Cuts the sections where nothing crosses from one to the next, and solves the pieces, small ones first.
+  // Splits the sections where no item crosses from one to the next, and solves the parts, smallest first.
   bool solve_parts(Range range, Span where) {
     struct Part {
       Span where;
@@ -333,19 +334,20 @@ class Search {
   const Sections sections_;
   std::vector<std::vector<uint32_t>> meets_;
   std::vector<int64_t> floor_;
-  std::vector<uint32_t> below_;      // whose top the floor is, or kNone
+  std::vector<uint32_t> below_;      // the item whose top is the floor, or kNone
   std::vector<int32_t> rank_;
   std::vector<char> placed_;
-  std::vector<int64_t> tops_;        // of sections: the pile of unplaced items, 0 where there is none
-  std::vector<int64_t> failures_;    // of sections, through all runs
-  std::vector<int32_t> crossing_;    // unplaced items that live in a section and in the next
-  std::vector<uint32_t> pool_;       // lists of unplaced items, one behind the other, of the nodes above this one
+  std::vector<int64_t> tops_;        // of each section: the pile of its unplaced items; 0: none
+  std::vector<int64_t> failures_;    // of each section, over all runs
+  std::vector<int32_t> crossing_;    // of each section: unplaced items that also live in the next one
+  std::vector<uint32_t> pool_;       // lists of unplaced items of all ancestors of the current node, concatenated
   std::vector<Undo> undo_;
-  std::vector<int64_t> saved_tops_;  // of the nodes above this one
+  std::vector<int64_t> saved_tops_;  // of all ancestors of the current node
   int64_t* nodes_ = nullptr;
 };
 
-constexpr int64_t kFirstLimit = 1000;  // and at least twice the items, for a way down with some turns back
+// At least twice the number of items, which allows one descent with some backtracking.
+constexpr int64_t kFirstLimit = 1000;
 constexpr double kNoise = 0.02;
 
 }  // namespace
@@ -361,7 +363,7 @@ std::optional<std::vector<int64_t>> search(const Compact& problem, int64_t capac
       const bool found = search.run(preference, turn == 0 ? 0 : kNoise, turn, left);
       if (left > 0) nodes += left;
       if (found) return search.offsets();
-      if (left >= 0) return std::nullopt;  // looked everywhere
+      if (left >= 0) return std::nullopt;  // search space exhausted
     }
 }
 

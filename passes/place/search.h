@@ -1,5 +1,5 @@
-// Exact placement under a capacity, where greedy orders waste up to a quarter. Of problems with some thousand buffers it
-// needs little more than one way down, where there is a solution at all.
+// Exact placement under a capacity, where greedy orders waste up to a quarter. For solvable problems of a few thousand
+// buffers it needs little more than one descent.
 // Private to passes/place/.
 #pragma once
 
@@ -11,7 +11,8 @@
 
 namespace plimsoll::placement {
 
-// Offsets of the items with no end above `capacity`, or nothing when there are none or `nodes`, counted down, are spent.
+// Offsets of the items such that no end exceeds `capacity`. nullopt: no solution exists, or the budget `nodes`, which
+// is counted down, is spent.
 std::optional<std::vector<int64_t>> search(const Compact& problem, int64_t capacity, int64_t& nodes);
 
 }  // namespace plimsoll::placement

@@ -37,8 +37,8 @@ void Skyline::remove(uint32_t place) {
                    std::min(tree_[2 * node].upper, tree_[2 * node + 1].upper)};
 }
 
-// The lowest rank among the places [first, last) whose item ends by `upper`: halves of the tree without a lower rank
-// than the best so far, or without an early end, are not entered.
+// The lowest rank among the places [first, last) whose item ends by `upper`. Subtrees without a rank below the best so
+// far, or without an early enough end, are skipped.
 uint32_t Skyline::first_within(int32_t lower, int32_t upper) {
   uint32_t best = kNoNode;
   const uint32_t first = first_at_[static_cast<size_t>(lower)], last = first_at_[static_cast<size_t>(upper)];
@@ -76,7 +76,7 @@ std::vector<int64_t> Skyline::fill(const std::vector<uint32_t>& order) {
                    std::min(tree_[2 * node].upper, tree_[2 * node + 1].upper)};
 
   const int32_t end = problem_.times - 1;
-  using Low = std::pair<int64_t, int32_t>;  // height, begin; those that no stretch has any more are passed over
+  using Low = std::pair<int64_t, int32_t>;  // height, begin; outdated entries are skipped
   std::priority_queue<Low, std::vector<Low>, std::greater<>> lowest;
   const auto put = [&](int32_t begin, int32_t upper, int32_t before, int64_t height) {
     stretches_[static_cast<size_t>(begin)] = {upper, before, height};

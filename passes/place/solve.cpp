@@ -51,7 +51,7 @@ Packing pack(const Compact& problem, const Order& order, Gap gap) {
   return packing;
 }
 
-// What any height is a multiple of.
+// Every height is a multiple of this.
 int64_t grain_of(const Compact& problem) {
   int64_t grain = 0;
   for (const Item& item : problem.items) grain = std::gcd(grain, item.size);
@@ -65,8 +65,8 @@ void take(const Compact& problem, std::vector<int64_t> offsets, Packing& best) {
     best.height = std::max(best.height, best.offsets[i] + problem.items[i].size);
 }
 
-// Bisects the heights between the target, not known to be possible and tried before, and the best known with the exact
-// search. A search that runs out of nodes proves nothing, so each has only a share of what is left.
+// Bisects with the exact search between the target, which has been tried and is not known to be feasible, and the best
+// known height. A search that runs out of nodes proves nothing, so each step gets only a share of the remaining nodes.
 void search_below(const Compact& problem, int64_t target, Packing& best, int64_t nodes) {
   const int64_t grain = grain_of(problem), least = static_cast<int64_t>(problem.items.size());
   for (int64_t low = target; low + grain < best.height && nodes > least;) {
@@ -80,9 +80,9 @@ void search_below(const Compact& problem, int64_t target, Packing& best, int64_t
   }
 }
 
-constexpr int64_t kPileable = 10'000;    // of more, greedy orders take a second each, and skylines are near the bound
-constexpr int64_t kUsual = 512;          // buffers of problems that Effort::nodes is meant for
-constexpr int64_t kScansOfStretch = 32;  // what a look at a skyline's tree costs, in entries of a pile
+constexpr int64_t kPileable = 10'000;  // above this, greedy orders take a second each, and skylines are near the bound
+constexpr int64_t kUsual = 512;          // number of buffers that Effort::nodes is meant for
+constexpr int64_t kScansOfStretch = 32;  // cost of one query of a skyline's tree, in entries of a pile
 
 Compact mirrored(const Compact& problem) {
   Compact mirror = problem;
@@ -94,15 +94,15 @@ Compact mirrored(const Compact& problem) {
   return mirror;
 }
 
-// A filled skyline, with what it takes to fill one that differs a little.
+// A skyline packing, with the data needed to fill a slightly different one.
 struct Filled {
   Packing packing = {.height = std::numeric_limits<int64_t>::max()};
   Order order = {};
-  bool backwards = false;  // the order is one of the mirrored problem
+  bool backwards = false;  // the order belongs to the mirrored problem
 };
 
-// The lowest of filled skylines, or the first that meets the target. Orders that serve most plans come first: by
-// lifetime where lifetimes are nested, by beginning or end where a budget is full nearly all the time.
+// The lowest of several skylines, or the first that meets the target. Orders that suit most plans come first: by
+// lifetime for nested lifetimes, by beginning or end for a budget that is full nearly all the time.
 Filled fill_skylines(const Compact& problem, int64_t target) {
   Filled best;
   const auto fill = [&](Skyline& skyline, Order order, bool backwards) {
@@ -123,8 +123,8 @@ Filled fill_skylines(const Compact& problem, int64_t target) {
   return best;
 }
 
-// Hill climbing on the order: two that live at the time of one above the target change places. What counts is how much
-// lies above the target in all; as much as before is kept, so that plateaus are crossed.
+// Hill climbing on the order: exchanges two items that live at the time of one above the target. The objective is the
+// sum over items of the bytes above the target. Equal results are accepted, so plateaus are crossed.
 void shuffle(const Compact& problem, Filled start, int64_t target, int64_t effort, Packing& best) {
   const Compact world = start.backwards ? mirrored(problem) : problem;
   Skyline skyline(world);
@@ -175,7 +175,7 @@ Packing best_of(const Compact& problem, const Effort& effort) {
     if (best.height <= target) return best;
   }
 
-  // A node costs more where there are more buffers, and one way down takes a node for each.
+  // A node costs more with more buffers, and one descent takes one node per buffer.
   const double scale = std::min(1.0, static_cast<double>(kUsual) / static_cast<double>(many));
   const auto scaled = [&](int64_t nodes) { return static_cast<int64_t>(static_cast<double>(nodes) * scale * scale); };
   int64_t nodes = scaled(effort.nodes);

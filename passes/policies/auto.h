@@ -4,9 +4,10 @@
 
 namespace plimsoll {
 
-// Policy `auto`: jointly per tensor keep, offload or recompute, per task the algorithm, and when copies are issued. What a
-// search over whole plans has decided (Context::decided), or, where none was made, the fastest schedule of the frontier
-// (search/frontier.h) within the context's live limit; when nothing is, the one that needs least.
+// Policy `auto`: decides jointly keep, offload or recompute per tensor, the algorithm per task, and when copies are
+// issued. It applies the steps that a search over whole plans has chosen (Context::decided). Without them, it takes the
+// fastest schedule of the frontier (search/frontier.h) within the live limit, or the minimum-memory schedule if none
+// fits.
 Status auto_schedule(Plan& plan, const Context& context);
 
 }  // namespace plimsoll

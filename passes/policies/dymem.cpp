@@ -15,8 +15,9 @@ using schedule::Model;
 using schedule::Op;
 using schedule::Trace;
 
-constexpr int64_t kExpensive = 4;   // operations per byte moved: convolutions and matrix products, not what is elementwise
-constexpr int32_t kWindow = 256;    // tasks: a window ends in any case
+// Operations per byte moved: true for convolutions and matrix products, not for elementwise tasks.
+constexpr int64_t kExpensive = 4;
+constexpr int32_t kWindow = 256;    // maximum length of a window, in tasks
 
 class DymemReplay {
  public:
@@ -101,13 +102,13 @@ class DymemReplay {
     block(id) = {.offset = offset, .bytes = model_.tensors[at(id)].bytes, .end = end, .resident = true, .on_host = true};
   }
 
-  // Algorithm 3, for what comes at this position: low where the first touch from here on is the last before it leaves.
+  // Algorithm 3 for a block allocated at this position: low if its first access is also the last before it leaves.
   End end_of(int32_t id) const {
     const schedule::ModelTensor& tensor = model_.tensors[at(id)];
     if (tensor.kept) return End::high;
     int32_t last = position_;
     for (int32_t next = uses_.next(id, position_); next != kNever; next = uses_.next(id, next)) {
-      if (tensor.movable && next >= tensor.gap_end && position_ <= tensor.gap_begin) break;  // it will have left
+      if (tensor.movable && next >= tensor.gap_end && position_ <= tensor.gap_begin) break;  // it leaves before that
       last = next;
     }
     int32_t tasks = 0;
@@ -115,7 +116,7 @@ class DymemReplay {
     return tasks < 2 ? End::low : End::high;
   }
 
-  // Of a tensor that has been touched: it is given back, or begins to leave.
+  // Called after an access: releases the tensor or starts its offload.
   void finish(int32_t id) {
     const schedule::ModelTensor& tensor = model_.tensors[at(id)];
     if (!block(id).resident || tensor.kept) return;
@@ -133,7 +134,7 @@ class DymemReplay {
     block(id).resident = block(id).leaving = false;
   }
 
-  // Wanted back before it was gone.
+  // Needed again while its offload is in flight.
   void keep(int32_t id) {
     if (!block(id).leaving) return;
     block(id).leaving = false;
@@ -152,7 +153,8 @@ class DymemReplay {
     release(copy.tensor);
   }
 
-  // Who needs bytes waits for copies, the earliest first. What this task reads is not among them: keep() was there before.
+  // Waits for copies until the bytes are free, the earliest copy first. Operands of this task are not among them,
+  // because keep() has run for them.
   int64_t room_for(int64_t bytes, End end) {
     for (;;) {
       if (const auto offset = pool_.allocate(bytes, end)) return *offset;
@@ -188,7 +190,7 @@ class DymemReplay {
           keep(id);
           continue;
         }
-        if (!block(id).on_host) continue;  // not made yet
+        if (!block(id).on_host) continue;  // not written yet
         const End where = end_of(id);
         const auto offset = pool_.allocate(model_.tensors[at(id)].bytes, where);
         if (!offset) return;
@@ -204,11 +206,11 @@ class DymemReplay {
   const TaskGraph& graph_;
   std::vector<bool> expensive_;  // of each task
   const Model& model_;
-  const bool early_;  // false: for the least memory, nothing comes before its time
+  const bool early_;  // false: minimum memory, without early fetches
   const schedule::Uses uses_;
   pool::TwoEndedPool pool_;
   std::vector<Block> blocks_;  // of each tensor
-  std::vector<Copy> leaving_;  // in the order of their ends
+  std::vector<Copy> leaving_;  // by end time
   Trace trace_;
   int32_t position_ = 0;
   double now_ = 0, link_free_ = 0;

@@ -18,7 +18,7 @@ using schedule::Model;
 using schedule::Op;
 using schedule::Trace;
 
-constexpr int32_t kFarthest = 64;  // positions that the search for early blocks looks ahead
+constexpr int32_t kFarthest = 64;  // positions that the search for early fetches looks ahead
 
 class ModnnReplay {
  public:
@@ -42,15 +42,15 @@ class ModnnReplay {
   struct Block {
     int64_t offset = 0, bytes = 0;
     bool resident = false, pinned = false, on_host = false;
-    bool read = false;  // since it was made, or came back: rule (b)
-    int32_t use = kNever;  // the next one, as victims_ has it
+    bool read = false;  // since it was written or fetched: rule (b)
+    int32_t use = kNever;  // the next use, as stored in victims_
   };
 
   bool is_task(size_t position) const { return model_.order[position].kind == StepKind::compute; }
   Block& block(int32_t tensor) { return blocks_[at(tensor)]; }
   int64_t smallest_workspace(int32_t task) const { return model_.algorithms_of(task).back().workspace_bytes; }
 
-  // Images come in when there is room; else when somebody wants them.
+  // A model input is loaded when there is room, else right before its first reader.
   void load(int32_t tensor) {
     block(tensor).on_host = true;
     if (uses_.next(tensor, -1) == kNever) {
@@ -108,7 +108,7 @@ class ModnnReplay {
     enlist(id, position_ - 1);
   }
 
-  // Between two touches a tensor's next use stays what it is, so a list in its order has the victim at its head.
+  // Between two accesses the next use of a tensor is constant, so the victim is the head of a list sorted by next use.
   void enlist(int32_t id, int32_t position) {
     Block& mine = block(id);
     mine.use = uses_.next(id, position);
@@ -146,7 +146,7 @@ class ModnnReplay {
     return pool_.grow(bytes);
   }
 
-  // Wanted last; of those the largest, then the first.
+  // The tensor needed last; ties: the largest, then the lowest id.
   int32_t choose_victim(bool forbid_unread) const {
     for (const auto& [use, bytes, id] : victims_)
       if (!blocks_[at(id)].pinned && (!forbid_unread || blocks_[at(id)].read)) return id;
@@ -167,7 +167,7 @@ class ModnnReplay {
     for (const int32_t id : residents_) block(id).offset = *pool_.allocate(block(id).bytes);
   }
 
-  // Before: so many bytes are free, in one piece or in several; the workspace is taken.
+  // Before: `bytes` are free, possibly in several pieces, and the workspace is allocated.
   int64_t room_among_all(int64_t bytes) {
     if (const auto offset = pool_.allocate(bytes)) return *offset;
     slide_together();
@@ -182,11 +182,11 @@ class ModnnReplay {
     return smallest_workspace(task);
   }
 
-  // Step 5. `free` follows the free bytes from task to task as they will be; `lowest`: the least so far, and so what a
-  // block may take that comes now.
+  // Step 5. `free` tracks the predicted free bytes from task to task. `lowest` is their minimum so far, which is what a
+  // block fetched now may take.
   //
-  //   t ............ v1 ........... v2        d, which v2 reads, may come during t if it fits beside everything
-  //   free  700      free 500      free 900   that t, v1 and v2 need: 500
+  //   t ............ v1 ........... v2        d, which v2 reads, may be fetched during t if it fits together with
+  //   free  700      free 500      free 900   everything that t, v1 and v2 need: within 500
   void prefetch(int32_t task) {
     now_ = std::max(now_, begins_[at(position_)]);
     int64_t lowest = pool_.free_bytes(), free = lowest + workspace_bytes_ + freed_by(task, position_);
@@ -213,7 +213,8 @@ class ModnnReplay {
     return model_.links.latency_seconds +
            static_cast<double>(model_.tensors[at(id)].copy_bytes) / model_.links.h2d_bytes_per_second;
   }
-  // Issued one task later, it would still be there in time. Other copies may have to go first, hence twice.
+  // True if a fetch issued one task later would still be in time. The factor of two allows for other copies that go
+  // first.
   bool can_wait(int32_t id, int32_t reader) const {
     const double next = begins_[at(position_) + 1];
     return std::max(link_free_, next) + 2 * copy_seconds(id) <= begins_[at(reader)];
@@ -237,16 +238,17 @@ class ModnnReplay {
   const schedule::Uses uses_;
   pool::ListPool pool_;
   std::vector<Block> blocks_;        // of each tensor
-  std::vector<int32_t> residents_;   // and some that have left since
-  std::set<std::tuple<int32_t, int64_t, int32_t>> victims_;  // that may leave: next use and bytes, negative, and tensor
-  std::vector<double> begins_;       // of each position, if nobody waited
+  std::vector<int32_t> residents_;   // including some that have left since
+  // Eviction candidates: next use, bytes (both negated) and tensor.
+  std::set<std::tuple<int32_t, int64_t, int32_t>> victims_;
+  std::vector<double> begins_;       // start of each position without waits
   Trace trace_;
   int32_t position_ = 0;
-  int64_t workspace_at_ = 0, workspace_bytes_ = 0;  // of the task at hand
+  int64_t workspace_at_ = 0, workspace_bytes_ = 0;  // of the current task
   double now_ = 0, link_free_ = 0;
 };
 
-// SW, and the largest task beside it.
+// SW, and the largest task in addition to it.
 struct Needs {
   int64_t resident = 0, largest_task = 0;
 };

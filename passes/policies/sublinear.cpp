@@ -19,15 +19,16 @@ using schedule::Trace;
 constexpr int kDeepest = 8;  // levels of recursion
 constexpr int kGrid = 6;     // Appendix A
 
-// The forward tasks as the paper's chain of v: what each puts out, and what a split behind it would keep.
+// The forward tasks as the paper's chain of v: the outputs of each, and what a split after it would keep.
 struct Chain {
   struct Place {
     std::vector<int32_t> outputs = {};  // tensors
     int64_t bytes = 0;                  // of the outputs
-    int32_t crossing = 0;               // tensors written up to here and read forward later
+    int32_t crossing = 0;               // tensors written up to here and read later in the forward
   };
   std::vector<Place> places;
-  std::vector<int32_t> made, read;      // of each tensor: the place that writes it, and the last that reads it; -1: none
+  // Of each tensor: the place that writes it, and the last place that reads it; -1: none.
+  std::vector<int32_t> made, read;
   int32_t size() const { return static_cast<int32_t>(places.size()); }
 };
 
@@ -54,7 +55,7 @@ Chain find_chain(const Model& model) {
   return chain;
 }
 
-// The paper's C. `narrow`: only where fewer tensors cross than around it, plateaus included.
+// The paper's C. `narrow`: only places where fewer tensors cross than around them, plateaus included.
 std::vector<bool> find_candidates(const Chain& chain, bool narrow) {
   std::vector<bool> candidates(chain.places.size(), true);
   if (!narrow) return candidates;
@@ -76,9 +77,9 @@ class Splitter {
     int64_t x = 0, y = 0;
   };
 
-  // Algorithm 3 with a budget for each level, widest first.
+  // Algorithm 3 with one budget per level, largest first.
   Fates split(const std::vector<int64_t>& budgets) {
-    Fates fates(model_.tensors.size());  // what is kept and not asked for dies anyhow
+    Fates fates(model_.tensors.size());  // kept tensors without readers are freed in any case
     stay_.assign(chain_.made.size(), 0);
     split({0, chain_.size()}, budgets, 0, 0);
     for (size_t id = 0; id < fates.size(); ++id)
@@ -97,7 +98,7 @@ class Splitter {
     int32_t begin, end;  // places
   };
 
-  // Lines 4 to 13. A split closes the segment that it ends.
+  // Lines 4 to 13. A split ends its segment.
   std::vector<Range> segments(Range range, int64_t budget, Sizes& sizes) const {
     std::vector<Range> found;
     int64_t temp = 0;
@@ -116,7 +117,7 @@ class Splitter {
     return found;
   }
 
-  // What a split behind `place` keeps and one behind `begin` - 1 does not.
+  // Bytes kept by a split after `place` and not by one after `begin` - 1.
   int64_t kept_behind(int32_t place, int32_t begin) const {
     int64_t bytes = 0;
     for (int32_t v = begin; v <= place; ++v)
@@ -125,7 +126,8 @@ class Splitter {
     return bytes;
   }
 
-  // Each segment but the last is left to the next level; what crosses a split stays as `stay` says, and so does the last.
+  // All segments but the last go to the next level. Tensors that cross a split get the level `stay`, and so does the
+  // last segment.
   void split(Range range, const std::vector<int64_t>& budgets, size_t level, uint8_t stay) {
     if (level == budgets.size()) {
       set(range, stay);
@@ -162,7 +164,7 @@ class Search {
     for (int levels = 1; levels <= kDeepest; ++levels) {
       try_levels(levels);
       if (limit_ == kNoLimit || best_outcome_.fits(limit_)) break;
-      if ((int64_t{1} << levels) > chain_.size()) break;  // log2 n
+      if ((int64_t{1} << levels) > chain_.size()) break;  // at most log2 n levels
     }
     return std::move(best_);
   }

@@ -20,7 +20,7 @@ using schedule::Trace;
 enum class Strategy { offload, speed, memory, cost };
 
 bool is_backward(TaskKind kind) { return !is_forward(kind) && kind != TaskKind::update; }
-// What the paper's words mean on this graph.
+// The paper's terms, applied to this graph.
 class SuperNeuronsLayers {
  public:
   SuperNeuronsLayers(const Model& model, const TaskGraph& graph, int64_t samples)
@@ -34,10 +34,10 @@ class SuperNeuronsLayers {
 
   bool is_checkpoint(int32_t tensor) const { return checkpoint_[at(tensor)]; }
   const std::string& layer(int32_t task) const { return graph_.tasks[TaskId(task)].layer; }
-  // A CONV's or FC's, forward or backward.
+  // Forward or backward task of a CONV or FC.
   bool is_heavy(int32_t task) const { return heavy_layers_.count(layer(task)) > 0; }
 
-  // "Cost-aware": of the segment that the tensor belongs to.
+  // "Cost-aware": a property of the segment that the tensor belongs to.
   bool is_costly(int32_t tensor) const {
     const int32_t segment = segment_[at(model_.tensors[at(tensor)].producer)];
     return segment != kNone && costly_[at(segment)];
@@ -46,8 +46,8 @@ class SuperNeuronsLayers {
  private:
   static constexpr int32_t kNone = -1;
 
-  // CONV and FC: two operations and more for each byte of activations. A window of 3x3 without products of channels
-  // (a depthwise CONV) has 2.25, an LRN or a POOL 1.1 to 1.9.
+  // CONV and FC: at least two operations per byte of activations. A 3x3 window without products over channels (a
+  // depthwise CONV) has 2.25; an LRN or a POOL has 1.1 to 1.9.
   bool computes_much(TaskId id, int64_t samples) const {
     const Task& task = graph_.tasks[id];
     if (task.kind != TaskKind::forward) return false;
@@ -76,10 +76,10 @@ class SuperNeuronsLayers {
     return is_heavy(task) || model_.reads[task].size() > 1 || activations > 1;
   }
 
-  // The cheap tasks behind a checkpoint, one after the other, as far as a backward task asks for their outputs.
+  // The consecutive cheap tasks after a checkpoint, up to the last one whose output a backward task reads.
   struct Segment {
-    int64_t outputs = 0, pending = 0;  // bytes; pending: of tasks behind the last one that is asked for
-    int32_t last = kNone;              // that task
+    int64_t outputs = 0, pending = 0;  // bytes; pending: of tasks after `last`
+    int32_t last = kNone;              // the last task whose output is read
   };
   void find_segments() {
     std::vector<Segment> segments;
@@ -105,7 +105,7 @@ class SuperNeuronsLayers {
       segment.last = op.id;
     }
 
-    std::map<std::string_view, std::set<int32_t>> touched;  // by backward tasks, of each layer
+    std::map<std::string_view, std::set<int32_t>> touched;  // by the backward tasks of each layer
     int64_t most = 0;
     for (const TaskId id : ids_of(graph_.tasks)) {
       int64_t bytes = model_.algorithms_of(id.value).back().workspace_bytes;
@@ -134,13 +134,13 @@ class SuperNeuronsLayers {
   std::vector<bool> costly_;      // of each segment
 };
 
-// Tensors that the backward asks for, as the cache would give them up: touched longest ago first.
+// Tensors that the backward reads, in the order in which the cache evicts them: least recently used first.
 std::vector<int32_t> least_recently_used(const Model& model, const SuperNeuronsLayers& layers, Strategy strategy) {
   std::vector<int32_t> list;
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
     const schedule::ModelTensor& tensor = model.tensors[at(id)];
     if (!tensor.movable || tensor.gap_end == schedule::kNever) continue;
-    if (tensor.gap_end == tensor.gap_begin + 1) continue;  // the next task asks for it: it is locked
+    if (tensor.gap_end == tensor.gap_begin + 1) continue;  // locked: the next task reads it
     if (strategy == Strategy::offload && !layers.is_checkpoint(id)) continue;
     list.push_back(id);
   }
@@ -155,15 +155,15 @@ Fate fate_of(int32_t tensor, const SuperNeuronsLayers& layers, Strategy strategy
   return {.kind = FateKind::recompute, .level = nothing_stays ? schedule::kTransient : uint8_t{1}};
 }
 
-// Copies as section 3.3.1 has them: off the device behind the next CONV's forward, back onto it behind the backward of
-// the CONV before the one that asks. Before: copies stand as weave() puts them.
+// Copies as in section 3.3.1: offload after the forward of the next CONV, prefetch after the backward of the CONV
+// before the reader. Before: copies are where weave() puts them.
 class PaperCopies {
  public:
   PaperCopies(const Model& model, const SuperNeuronsLayers& layers, const Trace& trace) : model_(model), layers_(layers), trace_(trace) {}
 
   Trace run() {
     const size_t count = trace_.size();
-    std::vector<std::vector<Op>> before(count + 1);  // of each step: copies that now stand there
+    std::vector<std::vector<Op>> before(count + 1);  // of each step: copies moved before it
     std::vector<size_t> left(model_.tensors.size(), 0);
     std::vector<bool> moved(count, false);
     for (size_t step = 0; step < count; ++step) {
@@ -242,7 +242,7 @@ Status run(Plan& plan, const Context& context, Strategy strategy) {
     else least = middle + 1;
   }
   give_up(least);
-  // What runs again is there to lower the peak: without a limit, copies ahead of their need must not raise it.
+  // Recomputation serves to lower the peak. So without a limit, copies ahead of their need must not raise it.
   int64_t limit = context.live_limit;
   if (limit == kNoLimit && strategy != Strategy::offload) limit = evaluator.measure(trace, limit).peak_bytes;
   Trace as_paper = PaperCopies(model, layers, trace).run();

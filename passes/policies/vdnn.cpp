@@ -22,16 +22,16 @@ struct Layer {
   bool over_maps = false;  // its data has more dimensions than samples and features
   bool conv = false;
   bool offloads = false;
-  std::vector<int32_t> x = {};  // what leaves while it runs forward
-  bool away = false;            // x left, and figure 10 has not sent for it yet
+  std::vector<int32_t> x = {};  // offloaded while it runs forward
+  bool away = false;            // x was offloaded, and figure 10 has not prefetched it yet
 };
 
 struct VdnnLayers {
   std::vector<Layer> list;        // in the order of their forward tasks
-  std::vector<int32_t> of_task;   // kNone: updates, and tasks of no layer that runs forward
+  std::vector<int32_t> of_task;   // kNone: updates, and tasks of layers without a forward task
 };
 
-// What the paper calls CONV and FC: two operations at least for each element of a matrix or of filters, and sample.
+// The paper's CONV and FC: at least two operations per sample and element of a matrix or of filters.
 bool is_heavy(const Task& task, const TaskGraph& graph) {
   return std::any_of(task.operands.begin(), task.operands.end(), [&](const Operand& operand) {
     if (operand.access != Access::read) return false;
@@ -79,7 +79,7 @@ void choose_kinds(std::vector<Layer>& layers, Offload offload) {
   }
 }
 
-// Each X goes with the last layer that reads it.
+// The last layer that reads X offloads it.
 void choose_tensors(VdnnLayers& layers, const Model& model) {
   std::vector<int32_t> last_reader(model.tensors.size(), kNone);
   std::vector<bool> wanted(model.tensors.size(), false);
@@ -100,7 +100,7 @@ void choose_tensors(VdnnLayers& layers, const Model& model) {
   }
 }
 
-// Steps, and the barriers among them.
+// The steps with their barriers.
 struct Program {
   Trace trace;
   std::vector<std::vector<int32_t>> waits;  // of each step: earlier steps
@@ -154,7 +154,7 @@ class Writer {
     return last_task_ == kNone ? std::vector<int32_t>{} : std::vector<int32_t>{last_task_};
   }
 
-  // Before the task of the layer that reads it: in most layers there is but one.
+  // Called before the task that reads X; most layers have only one task.
   void offload(int32_t layer, int32_t task) {
     const auto reads = model_.reads[task];
     for (const int32_t id : layers_.list[at(layer)].x) {
@@ -172,7 +172,7 @@ class Writer {
     copies_.push_back(program_.last());
   }
 
-  // Figure 10, findPrefetchLayer(), with what this layer's first task needs before it.
+  // Figure 10, findPrefetchLayer(), after the fetches that this layer's first task needs.
   void enter_backward(const Op& op) {
     for (const int32_t id : model_.reads[op.id]) fetch(id);
     if (layers_.list[at(layer_)].away) bring(layer_);
@@ -191,8 +191,8 @@ class Writer {
   Program program_;
   std::vector<bool> resident_, left_;
   std::map<int32_t, std::vector<int32_t>> last_use_;  // by position in the order
-  std::vector<int32_t> copies_;   // of the layer at hand
-  std::vector<int32_t> barrier_;  // of the layer before: what this one's first task waits for
+  std::vector<int32_t> copies_;   // of the current layer
+  std::vector<int32_t> barrier_;  // of the previous layer: the first task of this one waits for them
   int32_t layer_ = kNone, last_task_ = kNone;
   bool forward_ = true;
 };
@@ -230,7 +230,7 @@ Status vdnn_dyn(Plan& plan, const Context& context) {
   const auto peak = [&](const Program& program, int64_t limit) { return evaluator.measure(program.trace, limit).peak_bytes; };
   const Program none{.trace = model.order, .waits = std::vector<std::vector<int32_t>>(model.order.size())};
   const Program conv = program_of(model, context.graph, Offload::conv), all = program_of(model, context.graph, Offload::all);
-  // The fastest algorithms, then algorithms under the limit.
+  // First the fastest algorithms, then algorithms under the limit.
   for (const int64_t algorithms : {kNoLimit, context.live_limit})
     for (const Program* program : {&none, &conv, &all}) {
       if (program == &none && algorithms != kNoLimit) continue;

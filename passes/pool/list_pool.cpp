@@ -37,7 +37,7 @@ int64_t ListPool::grow(int64_t bytes) {
   if (at_end) free_.erase(last);
   capacity_ += more;
   free_bytes_ += more;
-  if (capacity_ == begin) return 0;  // nothing asked for
+  if (capacity_ == begin) return 0;  // empty request
   return take(free_.emplace(begin, capacity_ - begin).first, begin, bytes);
 }
 

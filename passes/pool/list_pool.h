@@ -1,10 +1,10 @@
-// A pool of device memory as a list of blocks in the order of addresses, taken by best fit: what moDNN manages ("linked
-// list") and what vDNN does through CnMem. Nothing is allocated here: it is replayed ahead of time, to learn what would
-// have to leave, and how high the addresses go.
+// A memory pool as a list of blocks in address order, with best-fit allocation: moDNN's "linked list", and what vDNN
+// does through CnMem. Nothing is allocated: the pool is replayed ahead of time to find what must leave and how high the
+// addresses go.
 //
 //   address  0        512       1024              2048      …
-//            | free   | t1      | free            |  tail     t0 and t2 were given back: t1 stands between them, so a
-//            +--------+---------+-----------------+           request of 1200 goes to the tail although 1536 are free
+//            | free   | t1      | free            |  tail     t0 and t2 were released; t1 lies between, so a request
+//            +--------+---------+-----------------+           of 1200 bytes goes to the tail although 1536 are free
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ class ListPool {
  public:
   explicit ListPool(int64_t capacity = kUnbounded);
 
-  // The smallest free block that is large enough, of equal ones the lowest; its front is taken. None: no single block is.
-  // 0 bytes are always there, at no address of their own.
+  // Takes the front of the smallest free block that is large enough; the lowest on a tie. nullopt: no single block is
+  // large enough. A request of 0 bytes always succeeds, at an unspecified address.
   std::optional<int64_t> allocate(int64_t bytes);
-  // Enlarges the pool by what its last free block lacks, and takes the bytes there.
+  // Enlarges the pool by the bytes that its last free block lacks, and allocates there.
   int64_t grow(int64_t bytes);
-  // Before: `offset` came from one of the above for `bytes`, and was not given back since.
+  // Before: `offset` was returned by one of the above for `bytes`, and has not been released since.
   void release(int64_t offset, int64_t bytes);
 
   int64_t capacity() const { return capacity_; }
@@ -33,7 +33,7 @@ class ListPool {
   int64_t high_water() const { return high_water_; }  // the highest end of any block so far
 
  private:
-  using Free = std::map<int64_t, int64_t>;  // offset → bytes; no two touch
+  using Free = std::map<int64_t, int64_t>;  // offset → bytes; blocks never touch each other
   int64_t take(Free::iterator block, int64_t offset, int64_t bytes);
 
   Free free_;

@@ -7,7 +7,7 @@ namespace plimsoll::pool {
 std::optional<int64_t> TwoEndedPool::allocate(int64_t bytes, End end) {
   if (bytes == 0) return 0;
   Region& mine = region(end);
-  const int64_t offset = *mine.pool.allocate(bytes);  // unbounded: beyond the region's top there is always room
+  const int64_t offset = *mine.pool.allocate(bytes);  // unbounded: there is always room above the region's top
   const Region& other = region(end == End::low ? End::high : End::low);
   const int64_t both = std::max(mine.top(), offset + bytes) + other.top();
   if (both > capacity_) {

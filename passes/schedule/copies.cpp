@@ -24,7 +24,7 @@ void CopyTimer::delay_offloads(const Trace& trace, int64_t limit) {
   earliest_.assign(trace.size(), 0);
   offloads_.clear();
   const auto steps = static_cast<int32_t>(trace.size());
-  double stream = 0, waited = 0;  // waited: by how much tasks come later than begins_ says
+  double stream = 0, waited = 0;  // delay of tasks relative to begins_
   for (int32_t step = 0; step < steps; ++step) {
     const Op& op = trace[at(step)];
     if (op.kind == StepKind::prefetch) earliest_[at(step)] = given_up_[at(op.id)];
@@ -47,7 +47,7 @@ void CopyTimer::delay_offloads(const Trace& trace, int64_t limit) {
 void CopyTimer::hasten_fetches(const Trace& trace, int64_t limit) {
   fetches_.clear();
   const auto steps = static_cast<int32_t>(trace.size());
-  // Loads before the first task stay where they are: nothing could be earlier.
+  // Loads before the first task stay: they cannot start any earlier.
   int32_t first = 0;
   while (first < steps && !is_task(trace[at(first)])) ++first;
   first_task_ = first;

@@ -1,33 +1,34 @@
-// When copies are issued. A copy takes device memory from the moment its bytes are set aside until they are given up, so
-// where it stands among the tasks decides both memory and what it overlaps with.
+// Decides when copies are issued. A copy occupies device memory from the time its destination or source is reserved
+// until it is released. Its position among the tasks therefore decides both memory and overlap.
 //
-//   compute   | conv1 | relu1 | conv2 | relu2 |  …      a  as woven: whoever takes the bytes of x waits for the copy
-//   offload a         |xxxxxxxxxxxxxxx|                 b  as timed: bytes are given up when the copy will have finished,
-//                     ^ issued, bytes wanted back          if there is room until then
+//   compute   | conv1 | relu1 | conv2 | relu2 |  …   a  as lowered: the next user of the bytes of x waits for the copy
+//   offload a         |xxxxxxxxxxxxxxx|              b  as timed: the bytes are released when the copy should be
+//                     ^ issued, bytes wanted back       complete, if there is room until then
 //   offload b         |xxxxxxxxxxxxxxx^
 //
-// The same mirrored for prefetches: the latest start that has them in time, or as early as there is room.
+// Prefetches mirror this: the latest start that still completes in time, or as early as there is room.
 #pragma once
 
 #include "passes/schedule/evaluate.h"
 
 namespace plimsoll::schedule {
 
-// For a model and its evaluator, again and again.
+// Reusable for one model and its evaluator.
 class CopyTimer {
  public:
   CopyTimer(const Model& model, Evaluator& evaluator) : model_(model), evaluator_(evaluator) {}
 
   enum class Seconds { always, where_it_fits };
 
-  // Moves offloads later and prefetches and later loads earlier, as far as live bytes stay within `limit`. The order of
-  // tasks stays. Leaves the evaluator with the outcome of the result, simulated where its seconds are wanted.
+  // Moves offloads later, and prefetches and later loads earlier, as far as live bytes stay within `limit`. The order
+  // of tasks is unchanged. The evaluator then holds the outcome of the resulting trace, simulated if its seconds are
+  // wanted.
   Outcome time(Trace& trace, int64_t limit, Seconds wanted = Seconds::always);
 
  private:
   struct Copy {
     Op op;
-    int32_t position;  // stands before this step of the woven trace
+    int32_t position;  // inserted before this step of the lowered trace
   };
 
   void find_compute_times(const Trace& trace);
@@ -41,15 +42,15 @@ class CopyTimer {
   const Model& model_;
   Evaluator& evaluator_;
   std::vector<int64_t> live_;
-  std::vector<double> begins_;     // when each task would run if nobody waited
-  std::vector<int32_t> given_up_;  // of each tensor: where its last offload stands
-  std::vector<int32_t> earliest_;  // of each fetch: where the offload before it stands
+  std::vector<double> begins_;     // start of each task if no task waited for a copy
+  std::vector<int32_t> given_up_;  // of each tensor: position of its last offload
+  std::vector<int32_t> earliest_;  // of each fetch: position of the offload before it
   std::vector<Copy> offloads_, fetches_;
   int32_t first_task_ = 0;
   Trace timed_;
 };
 
-// The same, once.
+// The same, for a single use.
 Outcome time_copies(const Model& model, Evaluator& evaluator, Trace& trace, int64_t limit);
 
 }  // namespace plimsoll::schedule

@@ -50,7 +50,7 @@ void Evaluator::find_lives(const Trace& trace) {
         life.last = step;
         continue;
       }
-      case StepKind::reduce: continue;  // no trace has any: they come behind (passes/reduce.h)
+      case StepKind::reduce: continue;  // not in a trace: the pass reduce inserts reductions later (passes/reduce.h)
       case StepKind::compute: break;
     }
     int32_t came_from = -1;
@@ -104,13 +104,13 @@ void Evaluator::count_bytes(const Trace& trace) {
     const Life &read = lives_[at(pair.read)], &written = lives_[at(pair.written)];
     if (read.last != pair.at || written.first != pair.at || followed_[at(pair.read)] || follows_[at(pair.written)]) continue;
     const int64_t from = model_.tensors[at(read.tensor)].copy_bytes, to = model_.tensors[at(written.tensor)].copy_bytes;
-    if (to > from || 2 * to < from) continue;  // analysis/liveness.h
+    if (to > from || 2 * to < from) continue;  // the size rule of analysis/liveness.h
     followed_[at(pair.read)] = follows_[at(pair.written)] = 1;
     live_[at(pair.at)] -= model_.tensors[at(written.tensor)].bytes;
   }
 }
 
-// Before algorithms are chosen: they have what this leaves.
+// Runs before algorithms are chosen: their workspaces get the bytes that reductions leave.
 void Evaluator::count_reductions(const Trace& trace, int64_t limit) {
   const RankLink link = link_within(model_.links.ranks, limit);
   int64_t workspace = 0;
@@ -145,19 +145,21 @@ void Evaluator::choose_algorithms(const Trace& trace, int64_t limit, Outcome& ou
   }
 }
 
-// What lives through the run is all of it in a round of fewer samples, too. What not every round has is no copy in the others.
+// Persistent tensors are copied whole even in a round with fewer samples. A copy that a round does not have costs
+// nothing in it.
 Evaluator::Copied Evaluator::copied_by(const Trace& trace, size_t step, double share, Which which) const {
   const ModelTensor& tensor = model_.tensors[at(trace[step].id)];
   if (which != Which::only && !has_copy(rounds_[step], which == Which::first, which == Which::last)) return {};
   return {(tensor.persistent ? 1 : share) * static_cast<double>(tensor.copy_bytes), model_.links.latency_seconds};
 }
 
-// body(which, times). The last comes first: what is told of each step is of a round between, or of the first where there is none.
+// Calls body(which, times). The last round comes first, so that the per-step results remaining afterwards are those of
+// a middle round, or of the first if there is none.
 template <class Body>
 void Evaluator::for_each_round(Body body) const {
   if (model_.rounds == 1) return body(Which::only, 1);
   body(Which::last, 1);
-  const int64_t first = begins_with_zeros_ ? 1 : 0;  // else it is as those between
+  const int64_t first = begins_with_zeros_ ? 1 : 0;  // otherwise it equals the middle rounds
   if (first > 0) body(Which::first, 1);
   if (model_.rounds - 1 > first) body(Which::middle, static_cast<double>(model_.rounds - 1 - first));
 }
@@ -167,8 +169,9 @@ double Evaluator::simulate_round(const Trace& trace, Which which) {
   start_.resize(trace.size());
   end_.resize(trace.size());
   busy_ = 0;
-  double compute = 0, d2h = 0, h2d = 0, prefetched = 0, taken = 0;  // taken: from the next task, by copies beside it
-  double comm = 0, workspace_free = 0;  // the latter: of reductions, when all have been issued
+  // Taken: slowdown of the next task by overlapping copies.
+  double compute = 0, d2h = 0, h2d = 0, prefetched = 0, taken = 0;
+  double comm = 0, workspace_free = 0;  // workspace_free: when the workspace of all issued reductions is free
   reduced_.assign(model_.reductions.size(), 0);
   busy_reduced_.assign(model_.reductions.size(), 0);
   double busy_comm = 0;
@@ -214,7 +217,8 @@ double Evaluator::simulate_round(const Trace& trace, Which which) {
       if (op.kind == StepKind::prefetch) prefetched = h2d;
     }
   }
-  if (updates) busy_ = std::max(busy_, busy_comm);  // in other rounds there is the loss alone, which the next may overtake
+  // Other rounds reduce only the loss, which the next round may overtake.
+  if (updates) busy_ = std::max(busy_, busy_comm);
   return std::max({compute, d2h, h2d, comm});
 }
 

@@ -1,9 +1,11 @@
-// What a trace costs: the live bytes of each step, the algorithms that fit beside them, and when everything runs. The
-// same answers as the passes liveness, conv_algorithm and simulate give, without a plan, thousands of times a second.
-// Addresses are unknown here, so a step waits for more than it will have to: a task for every copy off the device that
-// was issued before it, a copy onto it for every task and copy issued before, a copy off it for every prefetch (whose slot
-// it may take). The plan is never slower than this says. Of several ranks, reductions run beside all that: whatever is issued
-// behind the last of them waits for it, and so does whoever touches a sum. One workspace serves all, from the first to the last.
+// Evaluates a trace: the live bytes of each step, the algorithms that fit, and when every step runs. It gives the same
+// answers as the passes liveness, conv_algorithm and simulate, but without a plan, thousands of times per second.
+//
+// Addresses are unknown here, so the simulation waits more than the plan will. A task waits for every earlier copy off
+// the device. A copy onto the device waits for every earlier task and copy. A copy off the device waits for every
+// earlier prefetch, whose slot it may take. The plan is never slower than predicted here. With several ranks,
+// reductions overlap with all of this. Steps issued after the last reduction wait for it, and so does every access to a
+// sum. One workspace serves all reductions, from the first to the last.
 #pragma once
 
 #include <vector>
@@ -14,16 +16,17 @@ namespace plimsoll::schedule {
 
 struct Outcome {
   double seconds = 0;      // of an iteration
-  // Of these, computing, and of several ranks waiting for sums: without all other waits no plan with these steps takes less.
+  // Part of `seconds`: computing, and with several ranks waiting for sums. A lower bound for every plan with these
+  // steps.
   double busy_seconds = 0;
   int64_t peak_bytes = 0;  // live tensors and workspaces, persistent ones included
-  int64_t excess = 0;      // bytes above the limit, summed over the steps
+  int64_t excess = 0;      // bytes above the limit, summed over all steps
   int32_t peak_op = 0;
   bool fits(int64_t limit) const { return peak_bytes <= limit; }
   bool possible() const { return peak_bytes < kNoLimit; }
 };
 
-// One residency of a tensor: the trace from `first` to `last`, inclusive.
+// One residency of a tensor: steps `first` to `last` of the trace, inclusive.
 struct Life {
   int32_t tensor = 0;
   int32_t first = 0, last = 0;
@@ -33,23 +36,25 @@ class Evaluator {
  public:
   explicit Evaluator(const Model& model);
 
-  // Algorithms are the fastest whose workspace fits under `limit`; where none does, the one with the smallest.
+  // Chooses the fastest algorithms whose workspace fits under `limit`, or the smallest workspace if none fits.
   Outcome evaluate(const Trace& trace, int64_t limit);
-  // The same without the seconds, start() and end(): what that takes longer is for schedules that keep a limit.
+  // The same without seconds, start() and end(), which are only worth their cost for schedules that keep a limit.
   Outcome measure(const Trace& trace, int64_t limit);
-  // Before: `outcome` is what measure() has just said of the trace.
+  // Before: `outcome` is the result of measure() for this trace, with no other evaluation in between.
   void simulate(const Trace& trace, Outcome& outcome);
 
-  // Of the last trace that was evaluated; persistent tensors and workspaces are counted.
+  // Of the last trace evaluated; includes persistent tensors and workspaces.
   const std::vector<int64_t>& live() const { return live_; }
   const std::vector<double>& start() const { return start_; }  // of each step, in the first round
   const std::vector<double>& end() const { return end_; }
   const std::vector<Life>& lives() const { return lives_; }
-  int32_t made_at(int32_t step) const { return made_at_[static_cast<size_t>(step)]; }  // of an offload: the step that made, or updated, its tensor
-  int32_t left_at(int32_t step) const { return left_at_[static_cast<size_t>(step)]; }  // of a fetch: its tensor's last touch before, or -1
+  // Of an offload: the step that wrote or updated its tensor.
+  int32_t made_at(int32_t step) const { return made_at_[static_cast<size_t>(step)]; }
+  // Of a fetch: the last access to its tensor before it, or -1.
+  int32_t left_at(int32_t step) const { return left_at_[static_cast<size_t>(step)]; }
   double seconds_of(const Trace& trace, int32_t at) const;     // of that step, in the first round
-  // Of the last trace that was evaluated: an iteration if steps waited for their data alone. No plan with these steps and
-  // algorithms takes less.
+  // Seconds of an iteration of the last trace evaluated, if steps waited only for their data. A lower bound for every
+  // plan with these steps and algorithms.
   double least_seconds(const Trace& trace) const;
   int64_t workspace_of(const Trace& trace, int32_t at) const;  // of that step, as chosen
 
@@ -61,7 +66,7 @@ class Evaluator {
   struct Copied {
     double bytes = 0, latency = 0;
   };
-  // One round; of an iteration with several, it may be the first or the last. `only`: it is both, and has all steps.
+  // The kinds of round. `only`: the single round of an iteration; it runs all steps.
   enum class Which { only, first, middle, last };
   Copied copied_by(const Trace& trace, size_t step, double share, Which which) const;
   double simulate_round(const Trace& trace, Which which);
@@ -71,27 +76,27 @@ class Evaluator {
 
   const Model& model_;
   struct Current {
-    int32_t life = -1;       // so far
-    int32_t copied_at = -1;  // the copy that it began with; -1: it was made
+    int32_t life = -1;       // the current one
+    int32_t copied_at = -1;  // the copy that it began with; -1: a task wrote it
   };
   std::vector<Current> current_;  // of each tensor
   std::vector<Life> lives_;
   struct Pair {
-    int32_t read, written, at;  // lives
+    int32_t read, written, at;  // indices into lives_
   };
   std::vector<Pair> pairs_;
-  int64_t at_home_on_host_ = 0;  // bytes of persistent tensors that the trace fetches
+  int64_t at_home_on_host_ = 0;  // bytes of persistent tensors whose residence is the host pool
   std::vector<uint8_t> followed_, follows_;
   std::vector<int64_t> live_;
   std::vector<int32_t> chosen_;     // index into model.algorithms, of each compute step
   std::vector<int32_t> came_from_;  // of each compute step: the last copy that brought one of its operands, or -1
-  std::vector<int32_t> made_at_;    // of each offload: the step that made (of what lives through the run: updated) its tensor
+  std::vector<int32_t> made_at_;    // of each offload: the step that wrote its tensor, or updated it if persistent
   std::vector<CopyRounds> rounds_;  // of each step
-  bool begins_with_zeros_ = false;  // the first round fetches less than others do
-  std::vector<int32_t> stored_;     // of each tensor that lives through the run: its last copy home so far, or -1
-  std::vector<int32_t> left_at_;    // of each fetch: the step that touched its tensor last before it
+  bool begins_with_zeros_ = false;  // the first round fetches less than the others
+  std::vector<int32_t> stored_;     // of each persistent tensor: its last copy to the host pool so far, or -1
+  std::vector<int32_t> left_at_;    // of each fetch: the last step that accessed its tensor before
   std::vector<double> start_, end_;
-  std::vector<double> reduced_, busy_reduced_;  // of each reduction: when it ends; and if nothing but sums were waited for
+  std::vector<double> reduced_, busy_reduced_;  // of each reduction: its end; and its end if steps waited only for sums
   double busy_ = 0;  // of the round simulated last
 };
 

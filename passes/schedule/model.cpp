@@ -11,11 +11,13 @@
 namespace plimsoll::schedule {
 namespace {
 
-// Weights and optimizer state that one update task changes, or none, and state that nobody else touches; and gradients that add up over
-// rounds, of one rank. A policy of the literature leaves them where they are; and what is little of all of its kind is not worth its copies.
+// Tensors that may reside in the host pool: weights and optimizer state that exactly one update task changes, or none;
+// state that no other task accesses; and, with one rank, gradients that accumulate over rounds. The policies of the
+// literature leave all of them on the device. A tensor below 1/1024 of all bytes of its kind is not worth its copies.
 constexpr int64_t kLittle = 1024;
-// Where all activations are more than so many times the gradients, these have no home on the host: a search over them, too, takes several
-// times as long for nothing. Nothing of this depends on the budget, so that a larger one never makes a slower plan.
+// If all activations are more than this many times the gradients, gradients stay on the device: including them
+// multiplies the search time without a gain. None of this depends on the budget, so a larger budget never gives a
+// slower plan.
 constexpr int64_t kBeside = 8;
 
 void find_homes(Model& model, const Plan& plan, const Context& context) {
@@ -31,7 +33,7 @@ void find_homes(Model& model, const Plan& plan, const Context& context) {
     of(id).home = tensor.bytes >= all[tensor.kind] / kLittle;
     of(id).adds_up = of(id).home && gradient;
   }
-  // Slices are parts of a home, which is then the whole's, too.
+  // A slice is part of a tensor that resides in the host pool, so the whole resides there too.
   for (const TensorId id : ids_of(plan.tensors)) {
     const TensorId whole = plan.tensors[id].slice_of;
     if (!whole.valid()) continue;
@@ -62,7 +64,7 @@ void find_homes(Model& model, const Plan& plan, const Context& context) {
   }
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
     ModelTensor& tensor = model.tensors[static_cast<size_t>(id)];
-    tensor.home = tensor.home && touched[static_cast<size_t>(id)];  // nobody's stays where it is
+    tensor.home = tensor.home && touched[static_cast<size_t>(id)];  // tensors that no task accesses stay on the device
     tensor.adds_up = tensor.adds_up && tensor.home;
     tensor.for_update = tensor.home && (plan.tensors[TensorId(id)].kind == TensorKind::optimizer_state || plan.tensors[TensorId(id)].slice_of.valid());
     if (!tensor.home) tensor.update = -1;
@@ -70,7 +72,7 @@ void find_homes(Model& model, const Plan& plan, const Context& context) {
   }
 }
 
-// Of state that is updated in slices the whole is a home, and never on the device.
+// The whole of state updated in slices resides in the host pool and is never on the device.
 IdVector<TensorId, bool> never_on_device(const Plan& plan) {
   IdVector<TensorId, bool> never(plan.tensors.size(), false);
   for (const PlanTensor& tensor : plan.tensors)
@@ -139,7 +141,7 @@ void copy_facts(Model& model, const Plan& plan, const Context& context) {
   model.first_algorithm.push_back(static_cast<int32_t>(model.algorithms.size()));
 }
 
-// Of several ranks updates stay where the order pass has put them, behind their reductions.
+// With several ranks, updates stay where the order pass has put them, after their reductions.
 void find_what_updates_come_behind(Model& model, const Plan& plan) {
   const bool several = plan.rounds > 1 && plan.ranks == 1;
   IdVector<TensorId, std::vector<int32_t>> touched(plan.tensors.size());
@@ -165,7 +167,8 @@ bool made_forward(const Model& model, const ModelTensor& tensor) {
   return tensor.input || (tensor.producer >= 0 && is_forward(model.tasks[static_cast<size_t>(tensor.producer)].kind));
 }
 
-// Of what the forward makes, the gap is between it and the backward; of a gradient, the longest between two touches.
+// For a tensor made in the forward, the gap lies between forward and backward. For a gradient, it is the longest
+// interval between two accesses.
 void find_gaps(Model& model) {
   std::vector<int32_t> last(model.tensors.size(), -1);
   for (int32_t at = 0; at < static_cast<int32_t>(model.order.size()); ++at) {
@@ -310,11 +313,11 @@ void put_steps(Plan& plan, const Trace& trace) {
       case StepKind::prefetch:
       case StepKind::load: {
         PlanTensor& tensor = plan.tensors[TensorId(op.id)];
-        if (std::exchange(tensor.persistent, false)) tensor.home_offset = 0;  // passes/host_pool.h says where
+        if (std::exchange(tensor.persistent, false)) tensor.home_offset = 0;  // passes/host_pool.h assigns the offset
         plan.steps.push_back({.stream = StreamKind::h2d, .kind = op.kind, .tensor = TensorId(op.id)});
         break;
       }
-      case StepKind::reduce: break;  // the pass behind this one puts them in
+      case StepKind::reduce: break;  // inserted by a later pass
     }
   }
   for (const PlanTensor& tensor : plan.tensors) {

@@ -1,4 +1,4 @@
-// When tensors are touched: what a policy asks that replays a memory step by step.
+// When tensors are accessed: queries for policies that replay a memory pool step by step.
 #pragma once
 
 #include "passes/schedule/model.h"
@@ -9,13 +9,13 @@ class Uses {
  public:
   explicit Uses(const Model& model);
 
-  // The position in model.order of the first task behind `position` that reads or updates the tensor; kNever: none does.
+  // Position in model.order of the first task after `position` that reads or updates the tensor; kNever: none does.
   int32_t next(int32_t tensor, int32_t position) const;
-  // Tensors that some task updates, or a reduction: a copy of them on the host would grow old.
+  // True for tensors that a task or a reduction updates: a host copy would become stale.
   bool changes(int32_t tensor) const { return model_.tensors[static_cast<size_t>(tensor)].changed; }
 
-  // body(read, written) for each pair of the task at `position` where the written tensor may take over the block of the
-  // read one, by the rule of analysis/liveness.h.
+  // Calls body(read, written) for each pair of the task at `position` where the written tensor may take over the block
+  // of the read one, by the rule of analysis/liveness.h.
   template <class Body>
   void for_each_takeover(int32_t position, Body body) const {
     const int32_t task = model_.order[static_cast<size_t>(position)].id;

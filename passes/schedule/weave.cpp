@@ -65,7 +65,8 @@ class Weaver::Weaving {
     return !model_.update_behind[task].empty() && std::any_of(homes.begin(), homes.end(), early);
   }
 
-  // Of slices, unless a fate says when: each comes when the one before has left the links the time for its copies.
+  // For slices, unless a decision sets the time: each update waits until the links have had time for the copies of the
+  // previous one.
   bool comes_in_turn(int32_t task) const {
     const auto homes = model_.homes[task];
     const auto mine = [&](int32_t id) { return tensor(id).always_home && tensor(id).update == task; };
@@ -74,7 +75,7 @@ class Weaver::Weaving {
            !comes_early(task);
   }
 
-  // What the slower link takes for what goes home behind the update.
+  // Seconds on the slower link for the tensors written back after the update.
   double seconds_of_copies(int32_t task) const {
     double seconds = 0;
     for (const int32_t id : model_.homes[task])
@@ -84,15 +85,16 @@ class Weaver::Weaving {
     return seconds;
   }
 
-  // Each early update goes right behind the last step that it has to come behind, which may be another early update. What comes in turn,
-  // in the order in which it could, goes no sooner than the links can have brought it.
+  // Moves each early update right after the last step that it depends on, which may be another early update. Updates
+  // taken in turn keep the order in which they become ready, and are placed no earlier than the links can have
+  // delivered them.
   void hasten_updates() {
     std::vector<int32_t> moved;
     for (const int32_t task : model_.early_updates)
       if (comes_early(task) || comes_in_turn(task)) moved.push_back(task);
     if (moved.empty()) return;
     const size_t size = trace_.size();
-    std::vector<int32_t> last(model_.tasks.size(), -1);  // of each task: its last step
+    std::vector<int32_t> last(model_.tasks.size(), -1);  // last step of each task
     for (size_t step = 0; step < size; ++step)
       if (trace_[step].kind == StepKind::compute) last[static_cast<size_t>(trace_[step].id)] = static_cast<int32_t>(step);
     const auto ready = [&](int32_t task) {
@@ -100,18 +102,18 @@ class Weaver::Weaving {
       for (const int32_t other : model_.update_behind[task]) step = std::max(step, last[static_cast<size_t>(other)]);
       return step;
     };
-    const std::vector<int32_t> places = last;  // before anything moves
+    const std::vector<int32_t> places = last;  // before any move
     for (const int32_t task : moved) last[static_cast<size_t>(task)] = ready(task);
     std::stable_sort(moved.begin(), moved.end(), [&](int32_t a, int32_t b) { return last[static_cast<size_t>(a)] < last[static_cast<size_t>(b)]; });
     const std::vector<double>& ends = ends_of_steps();
-    double copied = 0;  // when the links have brought what has had its turn
-    std::vector<std::vector<int32_t>> behind(size);  // of each step: updates
+    double copied = 0;  // when the links have delivered the updates placed so far
+    std::vector<std::vector<int32_t>> behind(size);  // of each step: updates that follow it
     moved_.assign(model_.tasks.size(), false);
     for (const int32_t task : moved) {
       int32_t step = ready(task);
       if (comes_in_turn(task)) {
         copied = std::max(copied, ends[static_cast<size_t>(step)]) + seconds_of_copies(task);
-        // No later than where the order has it: the next slice may stand there.
+        // No later than in the order: the next slice may be there.
         while (step + 1 < places[static_cast<size_t>(task)] && ends[static_cast<size_t>(step)] < copied) ++step;
       }
       moved_[static_cast<size_t>(task)] = true;
@@ -137,13 +139,14 @@ class Weaver::Weaving {
     return ends_;
   }
 
-  // What has its home in the host pool is fetched before each stretch of tasks that touch it, leaves behind the stretch, for its home
-  // still has the same value, and goes home behind its update. Where every task is known by now: recomputations read weights, too.
+  // Fetches host-resident tensors before each run of tasks that access them. After the run the device copy is dropped,
+  // because the host copy still has the same value. It is written back after its update. This step comes last, when
+  // every task is known, because recomputations read weights too.
   void bring_from_home() {
     const auto away = [&](int32_t id) { return tensor(id).always_home || fate(id).kind == FateKind::offload; };
     if (std::none_of(model_.all_homes.begin(), model_.all_homes.end(), away)) return;
     const std::vector<double>& ends = ends_of_steps();
-    // To fetch it once more would take longer than the tasks between: it stays.
+    // A refetch would take longer than the tasks in between, so the tensor stays.
     const auto soon = [&](int32_t id, int32_t touched, int32_t step) {
       const double between = ends[static_cast<size_t>(step) - 1] - ends[static_cast<size_t>(touched)];
       return between < static_cast<double>(tensor(id).copy_bytes) / model_.links.h2d_bytes_per_second;
@@ -153,7 +156,7 @@ class Weaver::Weaving {
     touched_at_.assign(model_.tensors.size(), -1);
     find_gradients_away();
     enum class Part { forward, backward, update };
-    int32_t backward = kNever;  // where it begins
+    int32_t backward = kNever;  // first step of the backward
     size_t mark = 0;
     for (int32_t step = 0; step < static_cast<int32_t>(woven_.size()); ++step) {
       const Op& op = woven_[static_cast<size_t>(step)];
@@ -182,8 +185,8 @@ class Weaver::Weaving {
     }
   }
 
-  // Of gradients: which come before a step, and which go home behind it. One goes home where a task that is no update has added to it;
-  // it stays until every slice of it is updated, for these clear their parts of it one by one.
+  // Finds where accumulated gradients are fetched and written back. A gradient is written back if a task other than an
+  // update has added to it. It stays until all its slices are updated, because each update clears its part.
   void find_gradients_away() {
     marks_.clear();
     const auto leaves_home = [&](int32_t id) { return tensor(id).adds_up && fate(id).kind == FateKind::offload; };
@@ -220,7 +223,7 @@ class Weaver::Weaving {
     switch (fate(id).kind) {
       case FateKind::keep: return;
       case FateKind::offload:
-        if (tensor(id).gap_end == kNever) break;  // nobody will ask for the copy
+        if (tensor(id).gap_end == kNever) break;  // no later step needs the copy
         if (!tensor(id).input && !on_host_[static_cast<size_t>(id)]) trace_.push_back({id, StepKind::offload});
         on_host_[static_cast<size_t>(id)] = true;
         break;
@@ -229,7 +232,7 @@ class Weaver::Weaving {
     resident_[static_cast<size_t>(id)] = false;
   }
 
-  // Between two uses of the backward.
+  // Evicts a tensor between two backward uses.
   void leave_again(int32_t id) {
     if (!fate(id).again || tensor(id).remembered || at_ < tensor(id).gap_end || fate(id).kind == FateKind::keep) return;
     const std::span<const int32_t> uses = model_.read_at[id];
@@ -239,8 +242,8 @@ class Weaver::Weaving {
 
   bool comes_by_copy(int32_t id) const { return tensor(id).input || on_host_[static_cast<size_t>(id)]; }
 
-  // Makes missing_ resident: copies, and recomputations in the order of the graph, each from what is resident or comes by
-  // copy or was recomputed just before.
+  // Makes missing_ resident by copies and by recomputations in graph order. Each recomputation reads tensors that are
+  // resident, arrive by copy, or were just recomputed.
   std::optional<int32_t> bring_back(int32_t for_task) {
     closure_.clear();
     stack_ = missing_;
@@ -261,12 +264,12 @@ class Weaver::Weaving {
     std::sort(closure_.begin(), closure_.end(), [&](int32_t a, int32_t b) {
       return model_.tasks[static_cast<size_t>(a)].position < model_.tasks[static_cast<size_t>(b)].position;
     });
-    // What comes back for a recomputation comes right before it.
+    // Copies for a recomputation come right before it.
     for (const int32_t task : closure_) {
       wanted_[static_cast<size_t>(task)] = false;
       for (const int32_t read : model_.reads[task]) fetch(read);
       trace_.push_back({task, StepKind::compute, true});
-      for (const int32_t id : model_.writes[task]) made(id);  // what it remembers is there
+      for (const int32_t id : model_.writes[task]) made(id);  // what the task saved in its first run is there
     }
     for (const int32_t id : missing_) fetch(id);
     settle(for_task);
@@ -287,7 +290,7 @@ class Weaver::Weaving {
     resident_[static_cast<size_t>(id)] = true;
   }
 
-  // Of what was made on the way, the lowest level stays; the task's own operands stay anyhow.
+  // Of the tensors made on the way, those of the lowest level stay; the task's own operands stay in any case.
   void settle(int32_t for_task) {
     const auto own = [&](int32_t id) {
       const auto reads = model_.reads[for_task];
@@ -306,13 +309,14 @@ class Weaver::Weaving {
   const Model& model_;
   std::span<const Fate> fates_;
   Trace trace_;
-  Trace woven_;  // what is not yet as it shall be
+  Trace woven_;  // input of the rewriting stages
   int32_t at_ = 0;
-  std::vector<int32_t> touched_at_;    // of each tensor that is away: the last step that did, or -1
-  // Of a gradient that is away: steps that touch it, from a fetch on.
+  std::vector<int32_t> touched_at_;    // of each evicted tensor: the last step that accessed it, or -1
+  // For an evicted gradient: the run of steps that access it after a fetch.
   struct Stretch {
-    int32_t last = -1;  // so far
-    bool added = false, update = false, cleared = false;  // by one of them; the last is one; by one of them
+    int32_t last = -1;  // the last step so far
+    // Some step adds to it; the last step is an update; some step clears it.
+    bool added = false, update = false, cleared = false;
   };
   struct Mark {
     int32_t step;
@@ -320,11 +324,11 @@ class Weaver::Weaving {
     int32_t id;
   };
   std::vector<Stretch> stretches_;
-  std::vector<Mark> marks_;  // where gradients come and go
+  std::vector<Mark> marks_;  // fetches and write-backs of gradients
   std::vector<uint8_t> resident_, on_host_, updated_, wanted_;  // flags
-  bool any_again_ = false;  // some fate is
+  bool any_again_ = false;  // some decision has `again` set
   std::vector<double> ends_;
-  std::vector<uint8_t> moved_;  // of each task: an update that stands elsewhere than in the order
+  std::vector<uint8_t> moved_;  // of each task: an update moved away from its place in the order
   std::vector<int32_t> missing_, stack_, closure_, fresh_;
 };
 

@@ -48,11 +48,11 @@ std::vector<State> Archive::nearest_above(int64_t low, int64_t high, size_t most
 
 std::vector<const State*> Archive::apart(int64_t low, int64_t high, size_t most) const {
   std::vector<const State*> states;
-  int64_t bucket = 0;  // the least need in it
+  int64_t bucket = 0;  // smallest peak bytes in the bucket
   for (auto each = by_peak_.upper_bound(low); each != by_peak_.end() && each->first <= high; ++each) {
     const int64_t peak = each->first;
     if (states.size() > 1 && peak - bucket < bucket / 256) {
-      states.back() = &each->second;  // needs more than the one before it, and takes less time
+      states.back() = &each->second;  // larger and faster than the previous one
     } else if (states.size() < most) {
       states.push_back(&each->second);
       bucket = peak;

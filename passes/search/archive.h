@@ -1,8 +1,8 @@
-// The best schedules found so far, by what they need and what they take: none is beaten by another in both.
+// The Pareto set of the schedules found so far, by peak bytes and seconds: no entry is beaten by another in both.
 //
 //   seconds  x
-//            |  x           an entry is dropped when another needs no more and takes no longer; when schedules
-//            |     x  x     are handed on, the fastest of each bucket of 1/256 is
+//            |  x           an entry is dropped when another is no worse in both; when schedules are
+//            |     x  x     handed on, only the fastest of each bucket of 1/256 is kept
 //            |           x
 //            +-------------- peak bytes
 #pragma once
@@ -19,26 +19,26 @@ class Archive {
  public:
   void add(const State& state);
 
-  // The fastest within `limit`, or null.
+  // The fastest entry within `limit` bytes, or null.
   const State* fastest(int64_t limit) const;
 
-  // What needs least, or null.
+  // The entry with the fewest bytes, or null.
   const State* tightest() const;
 
-  // By rising need: each takes less time than those before it.
+  // All kept entries by rising peak bytes; each takes less time than all before it. Leaves the archive empty.
   std::vector<State> take();
 
-  std::vector<State> all() const;  // by rising need
+  std::vector<State> all() const;  // by rising peak bytes
 
-  // Those that need more than `low` and no more than `high`, by falling need.
+  // Entries with peak bytes in (low, high], by falling peak bytes.
   std::vector<State> between(int64_t low, int64_t high) const;
 
-  // The `most` of these that need least, by rising need.
+  // The `most` entries of that range with the fewest bytes, by rising peak bytes.
   std::vector<State> nearest_above(int64_t low, int64_t high, size_t most) const;
 
  private:
-  // By rising need: the first, and of those behind it the fastest of each bucket. A bucket begins at the first that is outside the one
-  // before it, and is 1/256 of that one's need wide.
+  // By rising peak bytes: the first entry, then the fastest of each bucket. A bucket begins at the first entry outside
+  // the previous bucket; its width is 1/256 of that entry's bytes.
   std::vector<const State*> apart(int64_t low, int64_t high, size_t most = std::numeric_limits<size_t>::max()) const;
 
   std::map<int64_t, State> by_peak_;

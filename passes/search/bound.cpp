@@ -38,7 +38,7 @@ double fastest_iteration(const Model& model) {
   return seconds;
 }
 
-// What the first task reads of the batch is loaded before anything is computed, in every round.
+// In every round, the part of the batch that the first task reads is loaded before anything is computed.
 double first_load_seconds(const Model& model) {
   const auto first = std::find_if(model.order.begin(), model.order.end(), [](const Op& op) { return op.kind == StepKind::compute; });
   if (first == model.order.end()) return 0;
@@ -51,7 +51,7 @@ double first_load_seconds(const Model& model) {
   return rounds * model.links.latency_seconds + (rounds - 1 + (model.rounds > 1 ? model.last_share : 1)) * copy;
 }
 
-// All tasks at their fastest, and nothing waited for but sums over the ranks, which come one after the other.
+// All tasks at their fastest, waiting only for sums over the ranks, which run one after another.
 double reduced_iteration(const Model& model) {
   double compute = first_load_seconds(model), comm = 0;
   const bool rounds = model.rounds > 1;
@@ -80,14 +80,15 @@ bool touches(const Model& model, const Op& op, int32_t tensor) {
   return false;
 }
 
-// Of one step: what may leave while it runs, cheapest for its bytes first. A task's outputs are run again together, so
-// they are one item.
+// The tensors that may be off the device while `step` runs, by rising cost per byte. The outputs of a task are
+// recomputed together, so they form one item.
 std::vector<Droppable> droppable_at(const Model& model, int32_t step) {
   std::vector<Droppable> by_task(model.tasks.size());
   std::vector<Droppable> found;
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
     const ModelTensor& tensor = model.tensors[at(id)];
-    const bool leaves = tensor.movable || (tensor.remembered && !tensor.persistent);  // the latter as a copy alone
+    // Saved tensors leave by copy only.
+    const bool leaves = tensor.movable || (tensor.remembered && !tensor.persistent);
     if (!leaves || tensor.gap_end == kNever || tensor.gap_begin >= step || tensor.gap_end <= step) continue;
     if (touches(model, model.order[at(step)], id)) continue;
     const double bytes = static_cast<double>(tensor.bytes);
@@ -104,8 +105,9 @@ std::vector<Droppable> droppable_at(const Model& model, int32_t step) {
   return found;
 }
 
-// What may be at home in the host pool then, for what one prefetch takes from the tasks beside it: nothing of optimizer state, in
-// a round without updates, nor of gradients, in the first. Behind the way back there may be no task.
+// The tensors that may reside in the host pool during `step`. Their cost is the slowdown that one prefetch causes.
+// Optimizer state is not fetched in a round without updates, and gradients not in the first, so these are free. The way
+// back is not counted, because no task may follow it.
 std::vector<Droppable> homes_at(const Model& model, int32_t step) {
   const double taken = model.links.slowdown / model.links.h2d_bytes_per_second;
   std::vector<Droppable> found;
@@ -120,10 +122,10 @@ std::vector<Droppable> homes_at(const Model& model, int32_t step) {
   return found;
 }
 
-// Seconds to run so many bytes again, the cheapest first; infinite where there are not so many.
+// Seconds to recompute a number of bytes, cheapest first; infinite if there are not enough.
 class AgainSeconds {
  public:
-  // By rising price.
+  // `items`: by rising cost per byte.
   explicit AgainSeconds(std::span<const Droppable> items) : items_(items) {
     for (const Droppable& item : items) {
       bytes_.push_back(bytes_.back() + item.bytes);
@@ -133,7 +135,8 @@ class AgainSeconds {
 
   double of(double bytes) const {
     if (bytes <= 0) return 0;
-    const size_t whole = static_cast<size_t>(std::upper_bound(bytes_.begin(), bytes_.end(), bytes) - bytes_.begin()) - 1;  // items
+    // Whole items.
+    const size_t whole = static_cast<size_t>(std::upper_bound(bytes_.begin(), bytes_.end(), bytes) - bytes_.begin()) - 1;
     const double rest = bytes - bytes_[whole];
     if (whole == items_.size()) return rest > 1e-6 ? 1e30 : seconds_[whole];
     return seconds_[whole] + rest / items_[whole].bytes * items_[whole].seconds;
@@ -141,16 +144,17 @@ class AgainSeconds {
 
  private:
   std::span<const Droppable> items_;
-  std::vector<double> bytes_ = {0}, seconds_ = {0};  // of the first so many
+  std::vector<double> bytes_ = {0}, seconds_ = {0};  // prefix sums
 };
 
-// The least of T over the bytes that are offloaded, a convex function: its corners are looked at, and between them.
-// Homes only lower what has to be given up otherwise: as bytes that are free, or for what their copies take, where that is counted.
-// `enough`: where it is no more than this, that is all that is said.
+// The minimum of T over the offloaded bytes, a convex function, by its corner points and ternary search. Host
+// residences only reduce what else must be evicted: as free bytes in one term, at the cost of their copies in the
+// other. Returns `enough` as soon as the minimum is known not to exceed it.
 double round_bound(const Model& model, const std::vector<Droppable>& items, const std::vector<Droppable>& homes, double over, double before,
                    double behind, double enough) {
   const double d2h = model.links.d2h_bytes_per_second, h2d = model.links.h2d_bytes_per_second;
-  const double taken = model.links.slowdown * (1 / d2h + 1 / h2d);  // from the tasks beside them, by a byte's copies
+  // Slowdown of overlapping tasks per byte copied off and back.
+  const double taken = model.links.slowdown * (1 / d2h + 1 / h2d);
   std::vector<Droppable> all = items;
   all.insert(all.end(), homes.begin(), homes.end());
   std::sort(all.begin(), all.end(), cheaper);
@@ -180,8 +184,8 @@ double bound_seconds(const Model& model, int64_t limit) { return Bound(model).se
 
 struct Bound::Full {
   int32_t step = 0;
-  int64_t live = 0;  // when everything stays, without workspaces
-  double before = 0, behind = 0;  // seconds of the tasks at their fastest
+  int64_t live = 0;  // bytes if everything stays, without workspaces
+  double before = 0, behind = 0;  // seconds of the other tasks at their fastest
   bool looked_at = false;
   std::vector<Droppable> items = {}, homes = {};
 };
@@ -216,7 +220,7 @@ double Bound::seconds(int64_t limit) {
   if (limit == kNoLimit) return std::max(ideal_, reduced_);
   const auto [known, fresh] = known_.try_emplace(limit, 0);
   if (!fresh) return known->second;
-  double best = 0;  // what a round takes longer than its ideal
+  double best = 0;  // largest excess of a round over its ideal time
   for (Full& full : fullest_) {
     const double over = static_cast<double>(full.live - limit);
     if (over <= 0) break;

@@ -1,4 +1,4 @@
-// What no schedule can beat: the certificate that `auto` prints beside its answer.
+// Lower bounds on all schedules: the certificate that `auto` prints with its answer.
 #pragma once
 
 #include <map>
@@ -8,21 +8,23 @@
 
 namespace plimsoll::search {
 
-// In seconds, of an iteration: no schedule of this model, in its order, that keeps `limit` takes less; kNoLimit: the sum
-// of the tasks' fastest times, behind the load that the first of them waits for, and of several ranks with the waits for sums.
+// A lower bound in seconds per iteration for every schedule of this model, in its order, within `limit` bytes. For
+// kNoLimit it is the sum of the tasks' fastest times after the first load, and with several ranks including waits for
+// sums.
 //
-// While some step runs, what lies in its gap then (model.h) and has no room must have been given up. Each of these tensors
-// costs at least one more run of its own task, behind the step, or a copy to the host before it and one back behind it:
+// While a step runs, tensors in their gap (model.h) that do not fit must be off the device. Each of them costs at least
+// one more run of its own task, after the step, or a copy to the host before the step and one back after it:
 //
-//             before the step            behind it
+//             before the step            after it
 //   compute   ideal                      ideal + again(dropped)        T >= max(ideal before, offloaded / d2h)
-//   copies    offloaded / d2h            offloaded / h2d                  + max(ideal behind + again, offloaded / h2d)
+//   copies    offloaded / d2h            offloaded / h2d                  + max(ideal after + again, offloaded / h2d)
 //
-// Copies also slow the tasks beside them (LinkRates::slowdown), so T >= ideal + again + what those that leave take from them.
-// The best division of the bytes, taken as divisible, bounds all schedules; of all steps the one that says most counts.
+// Copies also slow overlapping tasks (LinkRates::slowdown), so T >= ideal + again + slowdown caused by the offloaded
+// tensors. Treating bytes as divisible, the best split between dropping and offloading bounds all schedules. The step
+// with the largest bound counts.
 double bound_seconds(const schedule::Model& model, int64_t limit);
 
-// The same for many limits: what can be given up at a step is looked for once.
+// The same for many limits: the droppable tensors of a step are found once.
 class Bound {
  public:
   // `model` must outlive this.
@@ -35,12 +37,12 @@ class Bound {
   struct Full;
   const schedule::Model& model_;
   double ideal_ = 0, reduced_ = 0;
-  std::vector<Full> fullest_;  // steps, the fullest first
+  std::vector<Full> fullest_;  // the steps with the most live bytes, most first
   std::map<int64_t, double> known_;
 };
 
-// In bytes, persistent ones included: no schedule in this order needs less. The operands of the largest task and its smallest
-// workspace, beside what the trainer reads when the round is over and is made by then.
+// A lower bound in bytes, persistent tensors included, for every schedule in this order: the operands of the largest
+// task, its smallest workspace, and what the trainer reads at the end of the round and exists by then.
 int64_t bound_bytes(const schedule::Model& model);
 
 }  // namespace plimsoll::search

@@ -16,10 +16,11 @@ using schedule::kTransient;
 using schedule::Model;
 
 constexpr int kMostStages = 65;      // stages
-constexpr int64_t kUnits = 512;   // that everything kept takes, at most: bytes are rounded up to units
+constexpr int64_t kUnits = 512;   // maximum size of everything kept; bytes are rounded up to units
 constexpr float kImpossible = std::numeric_limits<float>::infinity();
 
-// Stage i reads y_{i-1} and writes y_i and its stash; stage 0 is what the chain begins with. Behind the last is the loss.
+// Stage i reads y_{i-1} and writes y_i and the tensors that it saves for backward. Stage 0 is the chain's input. The
+// loss follows the last stage.
 struct Stage {
   int32_t task = -1, output = -1;
   std::vector<int32_t> stash = {};
@@ -34,7 +35,7 @@ std::optional<std::vector<Stage>> find_stages(const Model& model) {
     if (reads.size() != 1 || !model.tasks[at(op.id)].rerunnable) return std::nullopt;
     if (stages.empty()) stages.push_back({.output = reads.front()});
     Stage& last = stages.back();
-    if (last.output < 0) {  // of what the stage before wrote, this one's read is its output
+    if (last.output < 0) {  // among the previous stage's outputs, the one that this stage reads is its y
       const auto output = std::find(last.stash.begin(), last.stash.end(), reads.front());
       if (output == last.stash.end()) return std::nullopt;
       last.output = reads.front();
@@ -92,9 +93,9 @@ class Recurrence {
   }
 
  private:
-  static constexpr int32_t kStash = 0;  // split: the next stage's stash is kept, too
+  static constexpr int32_t kStash = 0;  // split: also keeps the tensors that the next stage saves for backward
   struct Cell {
-    float seconds = kImpossible;  // beside one backward of each stage, and one forward of those behind s
+    float seconds = kImpossible;  // in addition to one backward of each stage, and one forward of those after s
     int32_t split = -1;
   };
 
@@ -116,7 +117,7 @@ class Recurrence {
         else join(s, t);
       }
   }
-  // One stage: its backward, behind another forward for its stash.
+  // A single stage: its backward, after another forward that produces its saved tensors.
   void begin(int32_t s, int32_t t) {
     int32_t need = y(s) + stash_[at(t)] + y(t) + y(s);
     if (stash_[at(t)] > 0) need = std::max(need, y(s) + y(t) + y(t) + stash_[at(t)]);
@@ -145,7 +146,7 @@ class Recurrence {
     if (!model_.tensors[at(id)].movable) return;
     fates[at(id)] = level == 0 ? Fate{} : Fate{FateKind::recompute, level, false};
   }
-  // The right part goes on at the same level, the left one is a level deeper.
+  // The right part stays at the same level; the left part is one level deeper.
   void assign(Fates& fates, int32_t s, int32_t t, int32_t units, uint8_t level) const {
     struct Part { int32_t s, t, units; uint8_t level; };
     std::vector<Part> parts = {{s, t, units, level}};
@@ -169,7 +170,7 @@ class Recurrence {
 
   const Model& model_;
   const std::vector<Stage> stages_;
-  const int32_t end_;  // of t: the loss
+  const int32_t end_;  // the value of t for the loss
   int64_t unit_ = 256;
   int32_t units_ = 0;
   std::vector<int32_t> y_, stash_;

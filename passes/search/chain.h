@@ -1,9 +1,9 @@
-// Where the search begins on chains: Beaumont et al.'s recurrence (rotor, arXiv 1911.13214), which is exact for them among
-// schedules that copy nothing and hold a checkpoint until it has served.
+// Start schedules for chains: the recurrence of Beaumont et al. (rotor, arXiv 1911.13214). It is optimal for chains
+// among schedules that copy nothing and hold a checkpoint until it has been used.
 //
-//   y_s . . . . y_k . . . . y_t     best(s, t, m), seconds from "y_s and the gradient of y_t are there" to that of y_s, in m bytes:
+//   y_s . . . . y_k . . . . y_t     best(s, t, m): seconds from y_s and y_t's gradient to y_s's gradient, in m bytes
 //               keep                run from s to k, keep y_k;  best(k, t, m - y_s);  then best(s, k, m)
-//   levels      0  2  1  0          y_k stays on the way to y_t; splits of the left part, which is run again, are a level deeper
+//   levels      0  2  1  0          y_k stays on the way to y_t; splits of the recomputed left part are a level deeper
 #pragma once
 
 #include <vector>
@@ -14,11 +14,11 @@ namespace plimsoll::search {
 
 struct ChainSeed {
   schedule::Fates fates = {};
-  int64_t limit = 0;  // on live bytes, that the recurrence kept to
+  int64_t limit = 0;  // bytes; the live limit that the recurrence assumed
 };
 
-// By rising limit, each faster than those before it: what the recurrence says for every limit. Empty where forward tasks are no
-// chain, each reading what the one before wrote and nothing else, or one of more than 64.
+// By rising limit, each faster than those before it: the recurrence's answer for every limit. Empty if the forward
+// tasks are not a chain (each reads exactly what the previous one wrote) or the chain has more than 64 tasks.
 std::vector<ChainSeed> chain_seeds(const schedule::Model& model);
 
 }  // namespace plimsoll::search

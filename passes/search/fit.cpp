@@ -25,7 +25,8 @@ class Fitter {
   State run(State state, int64_t limit) {
     constexpr auto kSeconds = Workbench::Seconds::where_it_fits;
     State best = state = bench_.evaluate(std::move(state.fates), limit, kSeconds);
-    // Each turn gives up something more. What one gives up another may need again, so patience has an end.
+    // Each iteration evicts something more. An eviction may be undone by the need of another, so the number of
+    // iterations without progress is limited.
     for (int vain = 0; state.outcome.possible() && !state.outcome.fits(limit) && vain < kPatience && !bench_.deadline.passed(); ++vain) {
       Fates fates = state.fates;
       if (!give_up(fates, state.outcome, limit)) break;
@@ -45,15 +46,15 @@ class Fitter {
   static constexpr int kPeaksPerTurn = 32, kPatience = 8, kNearest = 64;
   struct Candidate {
     int32_t tensor;
-    int32_t first, last;  // steps between which it leaves
+    int32_t first, last;  // range of steps during which it is evicted
     Fate fate;
     double score;  // seconds per byte
-    bool lives_on_host = false;  // it leaves at all steps but those of its parts
+    bool lives_on_host = false;  // resides in the host pool: off the device except during its parts
     int32_t number = 0;
   };
 
-  // Seconds that recomputing the tensor adds: the tasks on the way to what is resident that do not run again anyhow. The
-  // nearest of them only: it is to compare.
+  // Seconds that recomputing the tensor adds: the tasks between it and the resident tensors that are not recomputed
+  // already. Only the nearest ones are counted; the result is for comparison.
   double recompute_seconds(int32_t tensor, const Fates& fates) {
     ++stamp_;
     double seconds = 0;
@@ -79,8 +80,9 @@ class Fitter {
     return copy * (1 - hidden) + 0.02 * copy;
   }
 
-  // Of optimizer state: once in an iteration, beside the backward and what comes back then. A weight comes for the forward and for
-  // the backward of every round; a gradient for the backward of every round but the first.
+  // Cost of host residence. Optimizer state moves once per iteration, overlapping with the backward and competing with
+  // its fetches. A weight is fetched for the forward and the backward of every round. A gradient is fetched for the
+  // backward of every round but the first.
   double home_seconds(const ModelTensor& tensor) const {
     const double rate = std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
     const double copy = static_cast<double>(tensor.copy_bytes) / rate;
@@ -118,8 +120,8 @@ class Fitter {
     }
   }
 
-  // Of what is live at the peak and not used there, gives up the cheapest until the peak is below the limit; then the same
-  // at the next peak, as far as one can tell without evaluating again.
+  // Evicts the cheapest tensors live at the peak and not accessed there, until the peak is below the limit. Then
+  // continues with the next peak, as far as it can be estimated without another evaluation.
   bool give_up(Fates& fates, const Outcome& outcome, int64_t limit) {
     look_at_trace();
     live_.assign(bench_.evaluator.live());
@@ -136,9 +138,9 @@ class Fitter {
     return any;
   }
 
-  // A graph of a hundred thousand tasks has thousands of peaks, one for each block that is run again, and to look for each through all
-  // that lives takes longer than anybody waits. So behind the highest one, all steps in one pass: where there is too much, the
-  // cheapest of what is there leaves.
+  // A graph of a hundred thousand tasks has thousands of peaks, one per recomputed block. Searching all lives for each
+  // of them takes too long. So after the highest peak, one pass visits all steps and evicts the cheapest tensors
+  // wherever too much is live.
   void lower_all(Fates& fates, int64_t limit) {
     const auto& lives = bench_.evaluator.lives();
     std::vector<std::vector<int32_t>> from(bench_.trace.size() + 1);  // of each step: lives that may leave from there on
@@ -190,7 +192,7 @@ class Fitter {
     if (means_.offload) consider_homes(peak, fates, candidates);
     for (size_t i = 0; i < candidates.size(); ++i) candidates[i].number = static_cast<int32_t>(i);
     const auto dearer = [](const Candidate& a, const Candidate& b) { return a.score != b.score ? a.score > b.score : a.number > b.number; };
-    std::make_heap(candidates.begin(), candidates.end(), dearer);  // a few of them mostly do: no need to sort all
+    std::make_heap(candidates.begin(), candidates.end(), dearer);  // mostly a few suffice, so no full sort
     const bool any = !candidates.empty();
     while (live_.at(peak) > limit && !candidates.empty()) {
       std::pop_heap(candidates.begin(), candidates.end(), dearer);
@@ -215,7 +217,8 @@ class Fitter {
       for (const int32_t id : (*lists)[op.id]) touched_[at(id)] = stamp_of_touch_;
   }
 
-  // body(begin, end), half-open: steps at which the tensor would be away if it lived on the host.
+  // Calls body(begin, end), half-open, for the steps at which the tensor would be off the device if it resided in the
+  // host pool.
   template <class Body>
   void for_each_absence(int32_t tensor, Body body) const {
     int32_t behind = 0;
@@ -227,12 +230,13 @@ class Fitter {
     body(behind, static_cast<int32_t>(bench_.trace.size()));
   }
 
-  // Of what is updated: the update comes early, or in turn.
+  // True if the update of this tensor comes early or in turn.
   bool comes_before_its_place(int32_t id, const Fate& fate) const {
     return fate.kind == FateKind::offload ? fate.level == kEarly : fate.kind == FateKind::keep && model_.tensors[at(id)].always_home;
   }
 
-  // Of what lives on the device and is not touched near the peak; and an update that is early and at the peak comes last.
+  // Candidates among tensors that reside on the device and are not accessed near the peak. Also, an early update at the
+  // peak may be moved to the end.
   void consider_homes(int32_t peak, const Fates& fates, std::vector<Candidate>& candidates) {
     const Op& op = bench_.trace[at(peak)];
     const int32_t here = op.kind == StepKind::compute ? op.id : model_.tensors[at(op.id)].update;
@@ -250,7 +254,7 @@ class Fitter {
     }
   }
 
-  // A weight that lives on the host, and is on the device between two uses: it leaves there, too.
+  // A host-resident weight that is on the device between two uses may be evicted there too.
   void consider_more(const Life& life, const Fates& fates, std::vector<Candidate>& candidates) const {
     const Fate& fate = fates[at(life.tensor)];
     const ModelTensor& tensor = model_.tensors[at(life.tensor)];
@@ -258,14 +262,14 @@ class Fitter {
       candidates.push_back({life.tensor, life.first, life.last, {FateKind::offload, fate.level, true}, 2 * home_seconds(tensor) / static_cast<double>(tensor.bytes)});
   }
 
-  // The next fate of a tensor that is in the way, and what it costs.
+  // The next decision for a tensor that takes bytes at the peak, and its cost.
   void consider(const Life& life, const Fates& fates, std::vector<Candidate>& candidates) {
     const int32_t id = life.tensor;
     const ModelTensor& tensor = model_.tensors[at(id)];
     const Fate& fate = fates[at(id)];
     const double bytes = static_cast<double>(tensor.bytes);
     const auto add = [&](Fate next, double seconds) { candidates.push_back({id, life.first, life.last, next, seconds / bytes}); };
-    if (tensor.gap_end == kNever) {  // a source of recomputations only
+    if (tensor.gap_end == kNever) {  // only a source of recomputations
       if (fate.kind == FateKind::keep) add({FateKind::recompute, kTransient, true}, recompute_seconds(id, fates));
       return;
     }
@@ -281,7 +285,7 @@ class Fitter {
         if (!fate.again) add({FateKind::offload, fate.level, true}, copied);
         return;
       case FateKind::recompute:
-        // Held for its own use, on the way to another one.
+        // It is held for its own use after being recomputed on the way to another tensor.
         if (fate.level < 4) add({FateKind::recompute, static_cast<uint8_t>(fate.level + 1), true}, 2 * again + 1e-9);
         else if (copied >= 0) add({FateKind::offload, 1, true}, copied);
         else if (fate.level != kTransient) add({FateKind::recompute, kTransient, true}, 4 * again + 1e-9);
@@ -293,19 +297,20 @@ class Fitter {
   const Model& model_;
   const Means means_;
   std::vector<uint8_t> stuck_;    // of each tensor: cannot be recomputed (schedule/weave.h)
-  std::vector<uint8_t> again_;    // of each task: runs again as things stand
+  std::vector<uint8_t> again_;    // of each task: currently recomputed
   std::vector<int32_t> seen_;     // of each task: the stamp of the last walk
   int32_t stamp_ = 0;
   std::vector<int32_t> stack_;
-  Levels live_;                   // of each step, less what this turn has given up
-  std::vector<int32_t> touched_;  // of each tensor: the stamp of the last step that touches it
+  Levels live_;                   // of each step, minus what this iteration has evicted
+  std::vector<int32_t> touched_;  // of each tensor: the stamp of the last step that accesses it
   int32_t stamp_of_touch_ = 0;
   std::vector<Candidate> candidates_;
-  std::vector<uint8_t> given_;    // of each tensor, in this turn
+  std::vector<uint8_t> given_;    // of each tensor: evicted in this iteration
   struct Part {
     int32_t first = -1, last = -1;
   };
-  std::vector<std::array<Part, 3>> parts_;  // of what may live on the host: the steps of forward, backward and update that touch it
+  // Of host-residence candidates: the steps of forward, backward and update that access it.
+  std::vector<std::array<Part, 3>> parts_;
   int64_t offloaded_ = 0, fetched_ = 0, fetched_forward_ = 0;  // bytes
   double forward_ = 0, backward_ = 0;       // seconds of the tasks
 };

@@ -17,20 +17,21 @@
 namespace plimsoll::search {
 namespace {
 
-// Steps evaluated by the local search, in all (an evaluation of a network of 500 tasks is 500), and evaluations: a small
-// network is done with sooner.
+// Limits of the local search by effort: steps evaluated in total (one evaluation of a network of 500 tasks counts 500),
+// and evaluations, which end the search of small networks sooner.
 constexpr int64_t kWork[] = {500'000, 4'000'000, 40'000'000, 400'000'000};
 constexpr int64_t kEvaluations[] = {400, 20'000, 200'000, 2'000'000};
 
-constexpr int kRoundsFromLeast = 16, kRoundsOfSeed = 3;  // of relax.h
-constexpr int kSeedsTried = 2;  // per target, of those that fit by themselves and of those that nearly do
-constexpr size_t kNearTried = 6;  // per target, of the schedules that need somewhat more
-constexpr int kParts = 4;       // that the way from one limit up to the next is taken in
-constexpr size_t kLimitsOfLeg = 16;  // tighter ones begin from where looser ones end, and legs are searched at once
-constexpr size_t kLimitsBefore = 4;  // above those of a leg, that it comes down from
-constexpr double kShares[] = {1.0, 0.75};  // of the links' time: what is woven may find them less free than was thought
+constexpr int kRoundsFromLeast = 16, kRoundsOfSeed = 3;  // rounds of relax()
+constexpr int kSeedsTried = 2;  // seeds tried per limit: that many that fit, and that many that nearly fit
+constexpr size_t kNearTried = 6;  // schedules tried per limit that need somewhat more
+constexpr int kParts = 4;       // steps from one limit up to the next
+constexpr size_t kLimitsOfLeg = 16;  // tighter limits start from the results of looser ones; segments run in parallel
+constexpr size_t kLimitsBefore = 4;  // warm-up limits above a segment, from which its search descends
+// Fractions of the links' idle time: in the lowered trace the links may have less than estimated.
+constexpr double kShares[] = {1.0, 0.75};
 
-// From high to low: geometric, and closer together where it gets steep, just above the least.
+// Memory limits from high to low: geometric, and denser just above the minimum, where the curve is steep.
 std::vector<int64_t> limits_between(int64_t low, int64_t high, int64_t count) {
   const double ratio = static_cast<double>(low) / static_cast<double>(high);
   std::vector<int64_t> limits;
@@ -46,7 +47,7 @@ std::vector<int64_t> limits_between(int64_t low, int64_t high, int64_t count) {
 
 }  // namespace
 
-// What all legs begin from. Once it has begun, nobody changes it.
+// What all segments start from. Constant once begin() has run.
 struct Descent::Ground {
   Ground(const Model& model, const FrontierOptions& options)
       : model(model), options(options), bench(model, options.deadline, options.pool_limit), decisions(find_decisions(model)), linked(bench) {
@@ -60,7 +61,7 @@ struct Descent::Ground {
     bench.deadline = deadline;
     sow();
     complete = !over();
-    // The least may be out of all proportion (state.h): then the seed that needs least stands for it.
+    // The minimum-memory schedule may be impossible (state.h); then the smallest seed takes its place.
     const int64_t high = whole.outcome.peak_bytes;
     int64_t low = std::min(high, small.outcome.peak_bytes);
     if (!small.outcome.possible())
@@ -69,12 +70,12 @@ struct Descent::Ground {
     const size_t effort = static_cast<size_t>(std::clamp(options.effort, 0, 3));
     const int64_t work = std::min(kWork[effort], kEvaluations[effort] * size);
     limits = limits_between(low, high, std::clamp<int64_t>(work / size / 40, 6, 32));
-    share = 2 * work / static_cast<int64_t>(limits.size());  // as much to begin as to improve
+    share = 2 * work / static_cast<int64_t>(limits.size());  // equal parts for start schedules and for improvement
   }
 
   bool over() const { return bench.deadline.passed(); }
 
-  // What the seeds need and take by themselves tells which of them are worth fitting to a target.
+  // The seeds' own memory and time decide which of them to fit to a limit.
   void sow() {
     if (!options.means.recompute) return;
     for (ChainSeed& seed : chain_seeds(model)) {
@@ -98,7 +99,7 @@ struct Descent::Ground {
     std::stable_sort(sown.begin(), sown.end(), [](const State& a, const State& b) { return a.outcome.seconds < b.outcome.seconds; });
   }
 
-  // Of a leg: the limits that its stretches are within, half-open.
+  // Range of limits of a segment, half-open.
   std::pair<size_t, size_t> limits_of(size_t leg) const {
     return {leg * kLimitsOfLeg, std::min((leg + 1) * kLimitsOfLeg, limits.size())};
   }
@@ -111,10 +112,10 @@ struct Descent::Ground {
   Archive archive;
   State whole, small;
   bool begun = false, complete = true;
-  bool chain = false;       // the archive has exact answers
+  bool chain = false;       // the archive has optimal answers
   std::vector<State> sown;  // fastest first
   std::vector<int64_t> limits;
-  int64_t share = 0;        // of the work, for each limit
+  int64_t share = 0;        // work per limit
 };
 
 class Descent::Leg {
@@ -149,8 +150,8 @@ class Descent::Leg {
  private:
   bool over() const { return bench_.deadline.passed(); }
 
-  // Limits share what is left of the work: where the search soon finds nothing more, the tight ones have the rest. False: there is
-  // no schedule within `limit`.
+  // Limits share the remaining work: if the search ends early at a limit, the tighter ones get the rest. Returns false
+  // if there is no schedule within `limit`.
   bool improve_below(int64_t limit) {
     const int64_t share = std::max<int64_t>(work_ - bench_.work, 0) / static_cast<int64_t>(end_ - at_);
     std::optional<State> best = start(last_, limit, share / 2);
@@ -161,8 +162,9 @@ class Descent::Leg {
     return true;
   }
 
-  // Where nothing can be copied, or the host pool has no room for more, what everything away needs may not be the least: a small tensor that stays spares the detour over
-  // large ones that make it again. So the tightest schedule so far is fitted and disturbed below its own peak, as long as that helps.
+  // Without copies, or with a full host pool, evicting everything may not give the minimum: keeping a small tensor may
+  // avoid recomputing it through large ones. So the tightest schedule so far is fitted and perturbed below its own
+  // peak, as long as that helps.
   void lower() {
     const int64_t share = ground_.share / 2;
     const auto search_below = [&](const State& from, int64_t limit, int64_t work) {
@@ -181,7 +183,8 @@ class Descent::Leg {
     }
   }
 
-  // A schedule within `limit` to begin with, the best of several; of those after the first that fits, as many as `work` allows.
+  // Start schedule within `limit`: the best of several. After the first that fits, more are tried as far as `work`
+  // allows.
   std::optional<State> start(const State& last, int64_t limit, int64_t work) {
     const Means& all = options_.means;
     const int64_t enough = bench_.work + work;
@@ -196,7 +199,8 @@ class Descent::Leg {
     };
     if (const State* known = archive_.fastest(limit); ground_.chain && known) consider(bench_.evaluate(known->fates, limit));
     for (const double share : kShares) fitted({.fates = ground_.linked.fates(limit, share, all)}, all);
-    // From the nearest on. One that is a step away may be at a dead end: what makes room for it is what it gave up before.
+    // Nearest first. A schedule just above the limit may be a dead end: the bytes that it would have to free are those
+    // that it has already freed.
     for (const State& above : archive_.nearest_above(limit, limit + limit / 3, kNearTried)) fitted(above, all);
     for (const Means& means : {all, Means{all.recompute, false}, Means{false, all.offload}})
       for (const State* from : {&last, &ground_.whole}) fitted(*from, means);
@@ -215,7 +219,7 @@ class Descent::Leg {
     return best;
   }
 
-  // A budget between two limits has more room than the lower one: what that buys, in small steps.
+  // A budget between two limits has more room than the lower limit. Uses it in small steps.
   void fill(State state, int64_t limit, int64_t above) {
     for (int part = 1; part < kParts && !over(); ++part) {
       state = relax(bench_, std::move(state), limit + (above - limit) * part / kParts, 1);
@@ -228,11 +232,11 @@ class Descent::Leg {
   Workbench bench_;
   std::mt19937_64 random_;
   Archive archive_;
-  State last_;            // where the limit before ended
-  const bool bottom_;     // there is no leg below
-  size_t begin_ = 0, end_ = 0, at_ = 0;  // limits: its own, half-open, and the next
-  int64_t work_ = 0;      // all that it may do
-  int64_t above_ = 0;     // the limit before
+  State last_;            // where the previous limit ended
+  const bool bottom_;     // there is no lower segment
+  size_t begin_ = 0, end_ = 0, at_ = 0;  // limits: its own range, half-open, and the next one
+  int64_t work_ = 0;      // total work allowed
+  int64_t above_ = 0;     // the previous limit
   bool ended_ = false;
 };
 

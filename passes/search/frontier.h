@@ -1,5 +1,5 @@
-// The whole trade between memory and time, searched at once: schedules from the one that needs least to the one that takes
-// least. A budget only picks from it, so more budget never makes a slower plan.
+// Searches the whole trade-off between memory and time at once: from the minimum-memory schedule to the fastest one. A
+// budget only selects from the result, so a larger budget never gives a slower plan.
 #pragma once
 
 #include <memory>
@@ -9,40 +9,39 @@
 namespace plimsoll::search {
 
 struct FrontierOptions {
-  int effort = 1;  // 0 … 3: each does about ten times the work of the one before
-  Means means = {};  // fewer, to see what a mean is worth
+  int effort = 1;  // 0 to 3; each does about ten times the work of the one before
+  Means means = {};  // restricted to measure what a mean contributes
   Deadline deadline = {};
-  int64_t pool_limit = kNoLimit;  // of the host pool (Workbench)
+  int64_t pool_limit = kNoLimit;  // bytes of the host pool (Workbench)
 };
 
 struct Frontier {
-  std::vector<State> states;  // by rising need; each takes less time than those before it. Never empty
+  std::vector<State> states;  // by rising peak bytes; each takes less time than all before it. Never empty
   int64_t work = 0;
-  bool complete = true;  // false: the deadline came first
+  bool complete = true;  // false: the deadline ended the search
 };
 
-// The schedule that needs least: everything that can leaves the device at once, and comes back when it is needed.
-// Without copies, or without room for them in the host pool, find_frontier() goes on below it, and it is the best of a few. `bench` has just
-// evaluated it.
+// The minimum-memory schedule: every tensor that may be evicted is evicted right after use. Without copies, or without
+// room for them in the host pool, this is the best of a few schedules, and find_frontier() may find a smaller one.
+// `bench` then holds its evaluation.
 State least_schedule(Workbench& bench, const Means& means = {});
 
-// For one sub-batch. Deterministic.
+// The frontier of one sub-batch. Deterministic.
 Frontier find_frontier(const Model& model, const FrontierOptions& options);
 
-// What one limit, or the way down to it, has brought.
+// The results for one memory limit, or for the descent to it.
 struct Stretch {
-  std::vector<State> states = {};  // by falling need
-  int64_t below = kNoLimit;  // what comes behind it needs no more than this; below 0: nothing comes
-  bool last = false;         // of its leg
-  bool complete = true;      // false: a deadline came first
-  bool pool_binds = false;   // by then, some schedule has been corrected for the host pool's limit
+  std::vector<State> states = {};  // by falling peak bytes
+  int64_t below = kNoLimit;  // later stretches need at most this many bytes; negative: nothing follows
+  bool last = false;         // last stretch of its segment
+  bool complete = true;      // false: a deadline ended the search early
+  bool pool_binds = false;   // so far, the host pool's limit has changed some schedule
 };
 
-// The same search in legs, from the schedules that need most to those that need least: each leg goes down some limits, one stretch for
-// each, and knows nothing of the others. So who has a budget begins with the leg that it lies in; who has found what no tighter
-// schedule can beat (bound.h) leaves the rest; and several legs are searched at once by whoever has the hands.
+// The search split into independent segments of decreasing memory limits, with one stretch per limit. A budget needs
+// only the segments at or below it. The bound (bound.h) prunes the rest. Segments run in parallel.
 //
-//   need     high |--.--.--.--|--.--.--.--|--.--.--.--| least
+//   bytes    high |--.--.--.--|--.--.--.--|--.--.--.--| minimum
 //                     leg 0       leg 1  ^    leg 2          a budget at ^: leg 1, then leg 2
 class Descent {
  public:
@@ -50,23 +49,23 @@ class Descent {
   Descent(const Model& model, const FrontierOptions& options);
   ~Descent();
 
-  // Of the schedule that needs least, where that is possible(); else kNoLimit.
+  // Peak bytes of the minimum-memory schedule if it is possible(), else kNoLimit.
   int64_t least_bytes() const;
-  bool pool_binds() const;  // that one, or one to begin with, was corrected for the host pool's limit
+  bool pool_binds() const;  // the host pool's limit has changed the minimum-memory schedule or a start schedule
 
-  // Beyond this call there are legs. What it does is done once.
+  // Finds the start schedules. legs() is valid after this call. Repeated calls do nothing.
   void begin(const Deadline& deadline = {});
-  bool complete() const;  // false: a deadline came before that was done
+  bool complete() const;  // false: a deadline ended begin() early
   size_t legs() const;
-  // Schedules within `limit` are looked for from this leg on.
+  // The first segment that can hold schedules within `limit`.
   size_t leg_of(int64_t limit) const;
-  size_t stretches(size_t leg) const;  // at most
-  int64_t above(size_t leg) const;     // what it brings needs no more
+  size_t stretches(size_t leg) const;  // upper bound
+  int64_t above(size_t leg) const;     // its schedules need at most this many bytes
 
-  // Of the leg, the next one. Legs may be searched at once, each by one thread. Before: it has not ended.
+  // Searches the next stretch of the segment. Segments may run in parallel, one thread each. Requires !ended(leg).
   Stretch next(size_t leg, const Deadline& deadline = {});
   bool ended(size_t leg) const;
-  // As if it had never begun.
+  // Resets the segment to its initial state.
   void forget(size_t leg);
 
  private:

@@ -19,18 +19,19 @@ using schedule::ModelTensor;
 using schedule::Op;
 using schedule::Trace;
 
-// Of one tensor: from its offload to its last fetch before it leaves again; of a home, the whole trace.
+// A tensor's time in the pool: from its offload to its last fetch before the next eviction. A residence lasts for the
+// whole trace.
 struct Wait {
   int32_t tensor = 0;
   int32_t begin = 0, end = 0;  // half-open
 };
 
-// The home of a whole is that of its slices.
+// A whole updated in slices shares the residence of its slices.
 bool has_home_of_its_own(const ModelTensor& tensor) { return !(tensor.always_home && tensor.update < 0); }
 
 std::vector<Wait> waits_of(const Model& model, const Trace& trace) {
   std::vector<Wait> waits;
-  std::vector<int32_t> current(model.tensors.size(), -1);  // place in `waits`
+  std::vector<int32_t> current(model.tensors.size(), -1);  // index into `waits`
   for (int32_t step = 0; step < static_cast<int32_t>(trace.size()); ++step) {
     const Op& op = trace[at(step)];
     if (op.kind != StepKind::offload && op.kind != StepKind::prefetch) continue;
@@ -61,7 +62,7 @@ Levels levels_of(const Model& model, const Trace& trace, const std::vector<Wait>
   return levels;
 }
 
-// Seconds that it costs not to wait in the host pool, for its bytes.
+// Cost in seconds per byte of keeping the tensor out of the host pool.
 double price_of(const Model& model, int32_t id) {
   const ModelTensor& tensor = model.tensors[at(id)];
   if (tensor.home) return std::numeric_limits<double>::infinity();
@@ -107,7 +108,7 @@ bool shrink_pool(const Model& model, const Trace& trace, int64_t limit, Fates& f
     if (tensor.always_home || !levels.exceeds(wait.begin, wait.end, limit)) continue;
     Fate& fate = fates[at(wait.tensor)];
     levels.add(wait.begin, wait.end, -tensor.bytes);
-    if (fate.kind != FateKind::offload) continue;  // it has left twice
+    if (fate.kind != FateKind::offload) continue;  // already changed, because it has left twice
     const bool again = !tensor.home && tensor.rerunnable && tensor.producer >= 0;
     fate = again ? Fate{FateKind::recompute, std::max<uint8_t>(fate.level, 1), fate.again} : Fate{};
     any = true;

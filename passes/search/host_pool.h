@@ -1,23 +1,26 @@
-// Schedules whose host pool keeps a limit: what waits there for longest for its price is run again instead, or stays.
+// Keeps the host pool of a schedule within a limit: tensors that hold slots for long at a low price are recomputed
+// instead, or stay on the device.
 //
-//   host pool   |   a a a a a a a a a a a |         a stays over b's whole gap: without it, or without b, the pool is half of it
-//               |       b b b b           |
-//               | homes: for the whole run|
+//   host pool   |   a a a a a a a a a a a |        a holds its slot during all of b's gap: without a, or without b,
+//               |       b b b b           |        the pool has half the size
+//               | residences: the whole run|
 #pragma once
 
 #include "passes/schedule/weave.h"
 
 namespace plimsoll::search {
 
-// What the pool holds at most at once, addresses not counted: homes for the whole run, what waits from its offload to its last fetch.
+// The maximum bytes in the pool at any time, before addresses: residences for the whole run, other tensors from their
+// offload to their last fetch.
 int64_t pool_bytes(const schedule::Model& model, const schedule::Trace& trace);
 
-// No schedule has a smaller one, and none a larger one.
+// Lower and upper bounds on pool_bytes() over all schedules.
 int64_t least_pool_bytes(const schedule::Model& model);
 int64_t most_pool_bytes(const schedule::Model& model);
 
-// Gives what is cheapest for its bytes another fate until the trace's pool keeps `limit`: it is run again where it may be, or stays on the
-// device; homes come last. Woven again, a trace needs less, though it may still need more than the limit. False: nothing is left to change.
+// Changes the decisions with the lowest cost per byte until the trace's pool keeps `limit`: to recompute where
+// possible, else to keep. Residences come last. The lowered result needs a smaller pool, but may still exceed the
+// limit. Returns false if nothing is left to change.
 bool shrink_pool(const schedule::Model& model, const schedule::Trace& trace, int64_t limit, schedule::Fates& fates);
 
 }  // namespace plimsoll::search

@@ -15,8 +15,8 @@ using schedule::kNever;
 using schedule::kTransient;
 using schedule::ModelTensor;
 
-constexpr uint64_t kRelaxed = 10;  // one repair in so many may have given up more than it had to
-constexpr int64_t kPatience = 2;   // that share of the work without a gain worth the name is the end
+constexpr uint64_t kRelaxed = 10;  // run relax() after every 10th repair
+constexpr int64_t kPatience = 2;   // give up after 1/2 of the work without a clear gain
 constexpr double kGain = 1e-4;
 
 class Improver {
@@ -58,7 +58,7 @@ class Improver {
     else fate = other(id, draw(3) == 0 ? FateKind::offload : FateKind::recompute);
   }
 
-  // Of a few that are given up, the dearest stays; or of a few that stay, the cheapest is given up.
+  // Keeps the most expensive of a few evicted tensors, or evicts the cheapest of a few kept ones.
   void flip_priced(Fates& fates) {
     const bool keep = draw(2) == 0;
     int32_t best = -1;
@@ -74,7 +74,7 @@ class Improver {
     fates[at(id)] = other(id, keep ? FateKind::keep : draw(3) == 0 ? FateKind::offload : FateKind::recompute);
   }
 
-  // One that leaves is run again instead, and a dearer one leaves.
+  // Exchanges the decisions of an offloaded tensor and a recomputed one that is more expensive to recompute.
   void swap(Fates& fates) {
     int32_t leaves = -1, again = -1;
     for (int tries = 0; tries < 32 && (leaves < 0 || again < 0); ++tries) {
@@ -89,7 +89,7 @@ class Improver {
     fates[at(items_[at(again)])] = other(items_[at(again)], FateKind::offload);
   }
 
-  // Of identical blocks, a stretch of them, or every other one: all the same.
+  // Gives twins in a range of identical blocks, or in every other block of it, the same decision.
   void flip_twins(Fates& fates) {
     const std::vector<int32_t>& twins = twins_[draw(twins_.size())];
     const uint64_t count = draw(2) == 0 ? twins.size() : 2 + draw(twins.size() - 1);
@@ -103,7 +103,7 @@ class Improver {
     }
   }
 
-  // What is kept and what is given up change places with a neighbour: a checkpoint moves.
+  // Exchanges the decisions of a kept or offloaded tensor and a neighbour: a checkpoint moves.
   void shift(Fates& fates) {
     const uint64_t start = draw(items_.size());
     for (uint64_t i = 0; i < items_.size(); ++i) {
@@ -167,11 +167,12 @@ State improve(Workbench& bench, State state, int64_t limit, int64_t work, const 
   State best = state;
   const int64_t end = bench.work + work;
   const int64_t begin = bench.work;
-  int64_t gained = begin;  // when the best last got clearly better
+  int64_t gained = begin;  // work at the last clear gain
   while (bench.work < end && bench.work - gained < work / kPatience && !bench.deadline.passed()) {
     State next = state;
     improver.disturb(next.fates);
-    if (next.limit == limit && next.fates == state.fates) bench.work += state.work;  // nothing has changed, and it is known
+    // Nothing changed, so the result is known.
+    if (next.limit == limit && next.fates == state.fates) bench.work += state.work;
     else next = fit(bench, std::move(next), limit, means);
     if (!next.outcome.fits(limit)) continue;
     if (random() % kRelaxed == 0) next = relax(bench, std::move(next), limit, 1);

@@ -1,4 +1,4 @@
-// The local part of the search: disturbs a schedule that fits, repairs it (fit.h), and keeps what is faster.
+// The local search: perturbs a schedule that fits, repairs it (fit.h), and keeps it if it is faster.
 #pragma once
 
 #include <random>
@@ -8,17 +8,17 @@
 
 namespace plimsoll::search {
 
-// What there is to decide: tensors that have a choice, in the order in which their gaps begin, and those of them that are
-// decided together.
+// The decision variables: tensors that have a choice, in the order in which their gaps begin, and groups of them that
+// are changed together.
 struct Decisions {
   std::vector<int32_t> items = {};
-  std::vector<double> prices = {};               // of items: seconds to run it again, for a byte
-  std::vector<std::vector<int32_t>> twins = {};  // twins.h: of items that have any
+  std::vector<double> prices = {};               // of items: seconds of recomputation per byte
+  std::vector<std::vector<int32_t>> twins = {};  // groups of twins (twins.h) with at least two members
 };
 Decisions find_decisions(const Model& model);
 
-// `state` fits `limit`; so does the answer. Everything on the way that fits goes to the archive. Ends when the bench has
-// done `work` more, or half of it in vain.
+// `state` fits `limit`, and so does the result. Every fitting schedule on the way goes to the archive. Ends after
+// `work` more units of work on the bench, or after half of that without a gain.
 State improve(Workbench& bench, State state, int64_t limit, int64_t work, const Decisions& decisions, const Means& means,
               std::mt19937_64& random, Archive& archive);
 

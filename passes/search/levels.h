@@ -1,7 +1,8 @@
-// Bytes by step, of which stretches rise and fall: in blocks, each with what was added to all of it and its highest.
+// Bytes per step, with range additions. Steps are grouped in blocks, each with the amount added to all of it and its
+// maximum.
 //
-//   step     0 … 63    64 … 127   128 … 191        add(40, 150): steps of the first and the last block one by one,
-//   block    +0        +4096      +0               and of those between, the block
+//   step     0 … 63    64 … 127   128 … 191        add(40, 150): steps of the first and last block one by one,
+//   block    +0        +4096      +0               whole blocks in between at once
 #pragma once
 
 #include <cstdint>
@@ -14,17 +15,17 @@ class Levels {
  public:
   void assign(std::span<const int64_t> levels);
 
-  // Half-open.
+  // Ranges are half-open.
   void add(int32_t begin, int32_t end, int64_t bytes);
-  bool exceeds(int32_t begin, int32_t end, int64_t limit) const;  // somewhere
+  bool exceeds(int32_t begin, int32_t end, int64_t limit) const;  // any step exceeds the limit
 
   int64_t at(int32_t step) const;
-  int32_t highest() const;  // the first of the highest steps. Before: there are some
+  int32_t highest() const;  // the first of the maximal steps. Requires at least one step
 
  private:
   static constexpr int32_t kBlock = 64;
   struct Block {
-    int64_t added = 0, highest = 0;  // the highest counts what was added
+    int64_t added = 0, highest = 0;  // highest includes added
   };
   void add_within(size_t block, int32_t begin, int32_t end, int64_t bytes);
 

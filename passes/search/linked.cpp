@@ -13,7 +13,7 @@ using schedule::at;
 using schedule::kNever;
 using schedule::ModelTensor;
 
-constexpr int kNearest = 64;  // tasks looked at on the way to what is resident
+constexpr int kNearest = 64;  // tasks visited on the way to resident tensors
 
 bool uses(const Model& model, const Op& op, int32_t tensor) {
   if (op.kind != StepKind::compute) return op.id == tensor;
@@ -23,10 +23,10 @@ bool uses(const Model& model, const Op& op, int32_t tensor) {
   return false;
 }
 
-// What is left of a link's time: copies wait for each other, so one takes from all windows that it lies in.
+// Remaining idle time of a link. Copies queue up, so a copy takes time from all windows that it spans.
 class Slack {
  public:
-  // `windows`: what each offers; whole nanoseconds.
+  // `windows`: seconds that each offers, rounded down to nanoseconds.
   explicit Slack(const std::vector<double>& windows) {
     std::vector<int64_t> taken;
     for (const double seconds : windows) taken.push_back(-static_cast<int64_t>(seconds * 1e9));
@@ -38,7 +38,7 @@ class Slack {
   void take(int32_t begin, int32_t end, double seconds) { taken_.add(begin, end, static_cast<int64_t>(seconds * 1e9)); }
 
  private:
-  Levels taken_;  // less what the window offers
+  Levels taken_;  // time taken minus time offered
 };
 
 }  // namespace
@@ -63,7 +63,7 @@ double seconds_again(const Model& model, int32_t tensor) {
 LinkedSeeds::LinkedSeeds(Workbench& bench) : model_(bench.model) {
   const State whole = bench.evaluate(schedule::keep_everything(model_), kNoLimit);
   const std::vector<double>&start = bench.evaluator.start(), &end = bench.evaluator.end();
-  // Keeping everything adds no step, so steps of the trace are positions of the order.
+  // Keeping everything adds no step, so steps of the trace are positions in the order.
   const int32_t peak = whole.outcome.peak_op;
   peak_bytes_ = whole.outcome.peak_bytes;
   if (start.empty()) return;
@@ -103,7 +103,7 @@ Fates LinkedSeeds::fates(int64_t limit, double share, const Means& means) const 
   Slack out(before), back(behind);
   const int32_t many = static_cast<int32_t>(items_.size());
   int64_t over = peak_bytes_ - limit;
-  // Off and back: what was made no later shares the time from then on, what is wanted no sooner the time until then.
+  // Copies off share the time after they are written; copies back share the time before they are read.
   for (size_t i = 0; i < items_.size() && over > 0 && means.offload; ++i) {
     const Item& item = items_[i];
     if (!out.has(0, rank_made[i] + 1, item.out) || !back.has(rank_wanted[i], many, item.back)) continue;

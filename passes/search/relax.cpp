@@ -12,18 +12,19 @@ using schedule::kNever;
 using schedule::Life;
 using schedule::ModelTensor;
 
-// A tensor that is away for a while, or several times; what has its home in the host pool, at all steps but those of its lives.
+// A tensor that is off the device for one or several intervals. A host-resident tensor is off the device at all steps
+// except its lives.
 struct Absence {
   int32_t tensor = 0;
   int32_t first = 0, last = 0;  // lives of the tensor, in the order of the trace, as indices of `lives`
-  double score = 0;             // seconds that it costs, for its bytes
+  double score = 0;             // its cost in seconds per byte
 };
 
 class Relaxer {
  public:
   explicit Relaxer(Workbench& bench) : bench_(bench), model_(bench.model) {}
 
-  // Of the state evaluated last: keeps what there is room for. False: nothing.
+  // Keeps evicted tensors of the last evaluated state while there is room. Returns false if none fits.
   bool keep(Fates& fates, int64_t limit) {
     find_absences(fates);
     find_live();
@@ -39,7 +40,7 @@ class Relaxer {
   }
 
  private:
-  // Workspaces take what is free: only the smallest of each task stands in the way.
+  // Workspaces use the free bytes, so only the smallest workspace of each task counts.
   void find_live() {
     steps_ = bench_.evaluator.live();
     for (size_t step = 0; step < bench_.trace.size(); ++step)
@@ -72,12 +73,12 @@ class Relaxer {
     const double copy = static_cast<double>(tensor.copy_bytes) /
                         std::min(model_.links.d2h_bytes_per_second, model_.links.h2d_bytes_per_second);
     if (tensor.home) return tensor.for_update ? copy / static_cast<double>(model_.rounds) : copy * static_cast<double>(lives);
-    if (tensor.input) return 0;  // loaded again, whatever its fate says
+    if (tensor.input) return 0;  // loaded again, whatever its decision
     if (fates[at(id)].kind == FateKind::offload) return copy;
     return static_cast<double>(runs_[at(tensor.producer)]) * model_.seconds_again(tensor.producer);
   }
 
-  // body(begin, end), half-open: steps at which the tensor is away.
+  // Calls body(begin, end), half-open, for the steps at which the tensor is off the device.
   template <class Body>
   void for_each_stretch(const Absence& absence, Body body) const {
     if (model_.tensors[at(absence.tensor)].home) {
@@ -95,10 +96,10 @@ class Relaxer {
 
   Workbench& bench_;
   const Model& model_;
-  std::vector<int32_t> runs_;   // of each task: how often it runs again
+  std::vector<int32_t> runs_;   // of each task: number of recomputations
   std::vector<Life> lives_;     // by tensor
-  std::vector<int64_t> steps_;  // live bytes of each
-  Levels live_;                 // likewise, with what is kept so far
+  std::vector<int64_t> steps_;  // live bytes of each step
+  Levels live_;                 // the same, including what has been kept so far
   std::vector<Absence> absences_;
 };
 

@@ -10,7 +10,7 @@ using schedule::kNever;
 using schedule::kTransient;
 using schedule::ModelTensor;
 
-// Where each tensor is made, as a position of the order.
+// The position in the order at which each tensor is written.
 std::vector<int32_t> find_makers(const Model& model) {
   std::vector<int32_t> made(model.tensors.size(), -1);
   for (int32_t position = 0; position < static_cast<int32_t>(model.order.size()); ++position) {
@@ -30,7 +30,7 @@ double seconds_per_byte(const Model& model, const ModelTensor& tensor) {
 
 Fates segment_fates(const Model& model, const SegmentSeed& seed) {
   const std::vector<int32_t> made = find_makers(model);
-  // Bytes that wait, by the position that makes them.
+  // Bytes held for the backward, by the position that writes them.
   std::vector<int64_t> waiting(model.order.size() + 1, 0);
   int64_t total = 0;
   std::vector<double> prices;
@@ -47,7 +47,7 @@ Fates segment_fates(const Model& model, const SegmentSeed& seed) {
     std::nth_element(prices.begin(), middle, prices.end());
     price = *middle;
   }
-  // Of each position, its part: parts are numbered through, a segment has seed.parts of them.
+  // The part of each position. Parts are numbered consecutively; a segment has seed.parts of them.
   const int parts = seed.segments * seed.parts;
   std::vector<int32_t> part(model.order.size() + 1, 0);
   int64_t sum = 0;

@@ -1,7 +1,7 @@
-// Where the search begins: schedules made by rule, of checkpoints at regular distances (Chen et al.), on one level or two.
+// Start schedules by rule: checkpoints at regular intervals (Chen et al.), on one or two levels.
 //
-//   one level   K . . . K . . . K . . . K      K kept (or offloaded), . run again from the K before it
-//   two levels  K . 1 . K . 1 . K . 1 . K      1 stays when its segment is run again, . is run again from it
+//   one level   K . . . K . . . K . . . K      K kept (or offloaded), . recomputed from the K before it
+//   two levels  K . 1 . K . 1 . K . 1 . K      1 stays when its segment is recomputed, . is recomputed from it
 #pragma once
 
 #include "passes/search/state.h"
@@ -11,11 +11,12 @@ namespace plimsoll::search {
 struct SegmentSeed {
   int segments = 1;
   int parts = 1;                      // of each segment; 1: one level
-  bool cheap_only = false;            // only what is cheap to run again for its bytes is given up within a segment
+  bool cheap_only = false;            // within a segment, evict only tensors that are cheap to recompute per byte
   bool offload_checkpoints = false;
 };
 
-// Segments hold equal shares of the bytes that wait for the backward. A checkpoint is everything that crosses the border.
+// Segments have equal shares of the bytes held for the backward. A checkpoint is every tensor that crosses the
+// boundary.
 Fates segment_fates(const Model& model, const SegmentSeed& seed);
 
 }  // namespace plimsoll::search

@@ -7,13 +7,14 @@
 namespace plimsoll::search {
 namespace {
 
-// A schedule that runs everything several times is none that anybody wants; of few tasks, it may be the only one.
+// Traces that recompute everything several times are rejected, except for graphs with few tasks, where such a trace may
+// be the only one that fits.
 constexpr size_t kLongest = 4, kLongestOfFew = 2'000;
-constexpr int kShrinkings = 8;  // of the host pool; the last spares nothing
+constexpr int kShrinkings = 8;  // attempts to shrink the host pool; the last one empties it as far as possible
 
 }  // namespace
 
-// What is run again may want others back, and later than they were wanted before: so it is looked at anew each time.
+// Recomputing a tensor may extend the time of others in the pool, so the pool is measured again after each change.
 bool Workbench::keep_pool(State& state, size_t longest, Seconds wanted) {
   for (int turn = 1; pool_bytes(model, trace) > pool_limit; ++turn) {
     pool_binds = true;

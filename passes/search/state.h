@@ -1,4 +1,4 @@
-// A schedule under search: fates, and what they come to under a limit on live bytes.
+// A schedule under search: its decisions, and its outcome under a limit on live bytes.
 #pragma once
 
 #include "passes/deadline.h"
@@ -15,7 +15,7 @@ using schedule::Op;
 using schedule::Outcome;
 using schedule::Trace;
 
-// What the search may do with a tensor besides keeping it. An input is loaded again whatever it says.
+// What the search may do with a tensor besides keeping it. A model input may always be loaded again.
 struct Means {
   bool recompute = true;
   bool offload = true;
@@ -23,22 +23,22 @@ struct Means {
 
 struct State {
   Fates fates = {};
-  int64_t limit = kNoLimit;  // under which algorithms were chosen and copies timed
+  int64_t limit = kNoLimit;  // bytes; algorithms were chosen and copies timed under it
   Outcome outcome = {};
-  int64_t work = 0;  // steps that were evaluated for the outcome
+  int64_t work = 0;  // steps evaluated for this outcome
 };
 
-// Evaluates states, and counts the work: effort is a number of steps looked at, never a time, so that the same input
-// gives the same plan.
+// Evaluates states and counts the work. Effort is a number of evaluated steps, never a time, so the same input gives
+// the same plan.
 class Workbench {
  public:
   explicit Workbench(const Model& model, const Deadline& deadline = {}, int64_t pool_limit = kNoLimit)
       : model(model), evaluator(model), deadline(deadline), pool_limit(pool_limit), weaver_(model), timer_(model, evaluator) {}
 
-  // What was asked for last is not worked out once more, but counted as if it were. Fates that cannot be are corrected (weave.h),
-  // and so are those that would have the host pool above its limit (host_pool.h). Where the outcome is not possible(), for the
-  // schedule is out of all proportion, evaluator and trace tell nothing. Where it does not fit and seconds are wanted where it
-  // does, it has none.
+  // Repeating the last request returns the cached state, but counts its work again. Impossible decisions are corrected
+  // (weave.h), and so are decisions that exceed the host pool's limit (host_pool.h). If the outcome is not possible(),
+  // because the trace grew too long, evaluator and trace are meaningless. With where_it_fits, an outcome that does not
+  // fit has no seconds.
   using Seconds = schedule::CopyTimer::Seconds;
   State evaluate(Fates fates, int64_t limit, Seconds wanted = Seconds::always);
 
@@ -47,8 +47,8 @@ class Workbench {
   Trace trace;          // likewise
   int64_t work = 0;     // steps evaluated so far
   Deadline deadline;
-  const int64_t pool_limit;  // of what waits in the host pool, before it has addresses
-  bool pool_binds = false;   // some schedule was corrected for it
+  const int64_t pool_limit;  // bytes, before addresses
+  bool pool_binds = false;   // the limit has changed some schedule
 
  private:
   bool keep_pool(State& state, size_t longest, Seconds wanted);

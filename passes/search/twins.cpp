@@ -11,7 +11,7 @@ using schedule::Model;
 
 constexpr int kUpstream = 3;
 
-// In this order: a tensor and the one that its producer reads must not look like the same two the other way round.
+// Not commutative: a tensor and its producer's input must not hash like the same pair reversed.
 uint64_t mix(uint64_t hash, uint64_t value) {
   hash = (std::rotl(hash, 23) + value) * 0x9e3779b97f4a7c15u;
   return hash ^ (hash >> 29);
@@ -39,7 +39,7 @@ std::vector<std::vector<int32_t>> find_twins(const Model& model, const std::vect
         for (const int32_t read : model.reads[producer]) next[id] = mix(next[id], colors[at(read)]);
     colors = std::move(next);
   }
-  // Readers are summed, for their order tells nothing.
+  // Hashes of readers are added, because their order carries no information.
   std::vector<uint64_t> readers(colors.size(), 0);
   for (int32_t task = 0; task < static_cast<int32_t>(model.tasks.size()); ++task)
     for (const int32_t read : model.reads[task]) readers[at(read)] += mix(1, tasks[at(task)]);

@@ -1,5 +1,5 @@
-// What policy `auto` promises: never slower than another policy that fits, never slower with more budget or without one, nothing under
-// its bound, and its minimum is one.
+// The guarantees of policy `auto`: never slower than another policy that fits, never slower with a larger budget or
+// without one, never below its bound, and its minimum is feasible.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -23,9 +23,9 @@ void hold_laws(const Seeds& all, bool may_split_statistics) {
   for (const uint64_t seed : all) {
     const int64_t batch = 1 + static_cast<int64_t>(seed % 5);
     const TaskGraph graph = shared(random_graph(seed, {.layers = 3 + static_cast<int>(seed % 20), .batch = batch}), 1 + seed % 3);
-    if (may_split_statistics && !mixes_samples(graph)) continue;  // nothing but what the other case has seen
+    if (may_split_statistics && !mixes_samples(graph)) continue;  // same as the other case
     RandomCosts costs(seed);
-    // Each by itself: nothing that was found for one budget helps with another.
+    // Every plan with a new planner, so that cached results of one budget cannot help another.
     const auto plan = [&](std::string_view policy, int64_t budget) {
       return make_plan(graph, costs, {.policy = std::string(policy), .batch = batch, .budget_bytes = budget,
                                       .may_split_statistics = may_split_statistics, .effort = 0});
@@ -34,7 +34,8 @@ void hold_laws(const Seeds& all, bool may_split_statistics) {
     REQUIRE(free.ok());
     const int64_t least = free->summary.minimum_bytes, most = free->summary.arena_bytes;
     REQUIRE(least <= most);
-    // Of orders as fast as each other to a millionth, what has no budget takes the one that needs less memory.
+    // Without a budget, orders within a millionth of each other count as equally fast, and the one with less memory is
+    // taken.
     for (const Policy& other : all_policies()) {
       CAPTURE(seed, other.name);
       CHECK(free->summary.iteration_seconds <= plan(other.name, 0)->summary.iteration_seconds * (1 + 1e-6));
@@ -70,7 +71,7 @@ void hold_laws(const Seeds& all, bool may_split_statistics) {
 
 TEST_CASE("auto is never slower than a policy that fits, nor with more budget, nor faster than its bound") { hold_laws(seeds(40), false); }
 
-// Of three ranks: the plan had a faster algorithm beside a reduction than the search knew of.
+// Three ranks. The plan once had a faster algorithm during a reduction than the search had assumed.
 TEST_CASE("the same on a graph that broke it once") { hold_laws(std::vector<uint64_t>{1007}, false); }
 
 TEST_CASE("the same where batch normalization may see a part of the batch") { hold_laws(seeds(20), true); }
@@ -100,7 +101,7 @@ TEST_CASE("a search without time gives a sound plan, and no bound that a longer 
   }
 }
 
-// The limit is never reached here. Where it is, what less effort has found by then is there.
+// The time limit is never reached here. If it were, the results of less effort would be available by then.
 TEST_CASE("more effort gives no slower plan than less does, with and without a time limit") {
   for (const uint64_t seed : seeds(12)) {
     const TaskGraph graph = random_graph(seed, {.layers = 8 + static_cast<int>(seed % 12), .batch = 2});

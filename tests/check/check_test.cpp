@@ -8,7 +8,7 @@ namespace {
 
 constexpr TensorId x(0), w(1), y(2), loss(3), dy(4), dw(5);
 
-// One layer and a loss. y leaves the device over the loss and comes back to another place:
+// One layer and a loss. y is offloaded during the loss and returns to another address:
 //
 //   load x │ forward x w → y │ offload y │ loss y → loss dy │ prefetch y │ weights y dy → dw │ update w dw
 Plan one_layer() {
@@ -89,7 +89,7 @@ namespace {
 
 constexpr TensorId v(6);
 
-// The same layer with momentum that lives in the host pool: prefetch v │ update w v dw │ offload v, behind the rest.
+// The same layer with momentum in the host pool: prefetch v │ update w v dw │ offload v, after everything else.
 Plan with_state_at_home() {
   Plan plan = one_layer();
   plan.tensors.push_back({.name = "v", .bytes = 256, .kind = TensorKind::optimizer_state, .home_offset = 256});
@@ -106,7 +106,7 @@ Plan with_state_at_home() {
   return plan;
 }
 
-// What is wrong with a plan besides its figures.
+// The violations of a damaged plan, except those about summary figures.
 template <class Damage>
 std::string verdict_on(Plan plan, Damage damage) {
   damage(plan);
@@ -146,7 +146,8 @@ TEST_CASE("state that lives in the host pool is fetched from there, and comes ho
 
 namespace {
 
-// The same layer with its weight in the host pool, beside y: prefetch w │ forward │ … weights │ prefetch w │ update │ offload w.
+// The same layer with its weight in the host pool next to y: prefetch w │ forward │ … weights │ prefetch w │ update │
+// offload w.
 Plan with_weight_at_home() {
   Plan plan = one_layer();
   plan.tensors[w].persistent = false;
@@ -215,7 +216,7 @@ TEST_CASE("a workspace is as large as its step's algorithm needs, where the plan
   CHECK(verdict({}, "direct", 512) == "");
   CHECK(verdict({{"direct", 513}}, "direct", 512) == "workspace: forward has a workspace of 512 bytes, and direct needs 513\n");
   CHECK(verdict({{"direct", 512}}, "gemm", 512) == "workspace: forward runs algorithm gemm, of which its task does not say what it needs\n");
-  // Run again it would be other work.
+  // A recomputation would be different work.
   CHECK(verdict({{"direct", 512, true}}, "direct", 512) == "workspace: forward runs algorithm direct, of which its task does not say what it needs\n");
 }
 
@@ -225,7 +226,8 @@ TEST_CASE("a sub-batch is of the batch") {
 
 namespace {
 
-// The same layer in two rounds with its gradient in the host pool: … prefetch dw │ weights │ update │ offload dw, for the second round.
+// The same layer in two rounds with its gradient in the host pool: … prefetch dw │ weights │ update │ offload dw, for
+// the second round.
 Plan with_gradient_at_home() {
   Plan plan = one_layer();
   plan.batch = plan.rounds = 2;
@@ -242,7 +244,7 @@ Plan with_gradient_at_home() {
   plan.residencies = {{w, 0, 256, -1, 9},    {x, 256, 256, 0, 1}, {y, 512, 256, 1, 3}, {loss, 768, 4, 3, 9},
                       {dy, 1024, 256, 3, 6}, {y, 256, 256, 4, 6}, {dw, 512, 256, 5, 8}};
   plan.summary.host_pool_bytes = 512;
-  plan.summary.offloaded_bytes = plan.summary.prefetched_bytes = 768;  // y in both rounds, dw from one to the other
+  plan.summary.offloaded_bytes = plan.summary.prefetched_bytes = 768;  // y in both rounds, dw between them
   return plan;
 }
 

@@ -1,4 +1,4 @@
-// What the contest of splits and schedules leaves out could not have won.
+// What the best-first search over sub-batches and schedules skips could not have won.
 #include <catch2/catch.hpp>
 
 #include "compiler/ir/plan_json.h"
@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-// Every schedule of every split, searched to the end.
+// Searches all schedules of all sub-batches exhaustively.
 double fastest_of_all(Splits& splits, const Policy& policy, std::span<const int64_t> sizes, int64_t budget) {
   double fastest = std::numeric_limits<double>::infinity();
   for (const int64_t size : sizes) {
@@ -67,14 +67,14 @@ TEST_CASE("a plan is the same, to the bit, with any number of hands") {
     const int64_t batch = 2 + static_cast<int64_t>(seed % 4);
     const TaskGraph graph = random_graph(seed, {.layers = 6 + static_cast<int>(2 * seed), .batch = batch});
     RandomCosts costs(seed);
-    // With little effort a search has but one leg.
+    // With little effort a search has only one segment.
     PlanRequest request{.policy = "auto", .batch = batch, .may_split_statistics = seed % 2 == 0, .effort = static_cast<int>(seed % 4 == 1)};
     const Plan free = make_plan(graph, costs, request).value();
     for (const int percent : {80, 50, 0}) {
       request.budget_bytes = free.summary.minimum_bytes + (free.summary.arena_bytes - free.summary.minimum_bytes) * percent / 100;
       request.hands = 1;
       const std::string alone = without_seconds_of_planning(make_plan(graph, costs, request).value());
-      Planner planner(graph, costs, batch);  // one that is used again finds the same, too
+      Planner planner(graph, costs, batch);  // a reused planner finds the same
       for (const int hands : {2, 4}) {
         request.hands = hands;
         CAPTURE(seed, percent, hands);

@@ -21,7 +21,8 @@ bool touches(const Plan& plan, const Step& step, TensorId tensor) {
   return false;
 }
 
-// Residencies begin where they began and last to their last touch again, so that they do not tell of a moved step.
+// Recomputes the last access of every residency, keeping its beginning, so that residencies do not give away a moved
+// step.
 void refit(Plan& plan) {
   const int32_t count = static_cast<int32_t>(plan.steps.size());
   for (Residency& residency : plan.residencies) {
@@ -87,7 +88,7 @@ class Damager {
       }
   }
 
-  // For the step before on the stream that is waited for, or for the nearest of another stream instead.
+  // Replaces a wait by one for the previous step of that stream, or for the nearest step of another stream.
   void other_waits() {
     for (StepId id : ids_of(good_.steps))
       for (size_t i = 0; i < good_.steps[id].waits.size(); ++i) {
@@ -115,7 +116,7 @@ class Damager {
       for (StepId id : ids_of(good_.steps)) {
         if (id == gone) continue;
         Step step = good_.steps[id];
-        // What was behind it stays behind what it waited for.
+        // Steps after the removed one inherit its waits.
         std::set<int32_t> waits;
         for (StepId wait : step.waits) {
           if (wait != gone) waits.insert(moved(wait.value));
@@ -134,7 +135,7 @@ class Damager {
     }
   }
 
-  // The good plan with its steps in another order: `place[id]` is where a step comes to stand.
+  // The good plan with its steps reordered: `place[id]` is the new position of a step.
   Plan reordered(const std::vector<int32_t>& place) const {
     Plan plan = good_;
     for (StepId id : ids_of(good_.steps)) {
@@ -147,14 +148,15 @@ class Damager {
     return plan;
   }
 
-  // To the next place, to both ends, and over twice as many others each time. What it waited for and now comes before it waits for no more.
+  // Moves a step to the next position, to both ends, and by distances that double each time. Waits for steps that now
+  // come later are dropped.
   void steps_moved() {
     const int32_t count = static_cast<int32_t>(good_.steps.size());
     for (StepId id : ids_of(good_.steps)) {
       std::set<int32_t> places = {0, count - 1};
       for (int32_t by = 1; by < count; by *= 2) places.insert({std::max(id.value - by, 0), std::min(id.value + by, count - 1)});
       places.erase(id.value);
-      places.erase(id.value - 1);  // the same as its neighbour behind
+      places.erase(id.value - 1);  // equivalent to moving its predecessor
       for (const int32_t to : places) {
         std::vector<int32_t> place;
         for (int32_t at = 0; at < count; ++at)
@@ -167,7 +169,7 @@ class Damager {
     }
   }
 
-  // Once more, right behind itself; a task by being run again.
+  // Repeats a step right after itself; a task is recomputed.
   void steps_twice() {
     for (StepId id : ids_of(good_.steps)) {
       Plan plan = good_;
@@ -221,7 +223,7 @@ class Damager {
     }
   }
 
-  // With the residency next in the list, and with others twice as far each time.
+  // Exchanges addresses with the next residency in the list, and with others at doubling distances.
   void addresses_exchanged() {
     for (size_t i = 0; i < good_.residencies.size(); ++i)
       for (size_t by = 1; i + by < good_.residencies.size(); by *= 2) {
@@ -335,7 +337,7 @@ class Damager {
     }
   }
 
-  // Not the task that it should run again but another, one that comes before or behind.
+  // Recomputes another task than intended, before or after it.
   void other_recomputations() {
     for (StepId id : ids_of(good_.steps)) {
       if (good_.steps[id].kind != StepKind::compute || !good_.steps[id].recompute) continue;
@@ -348,7 +350,7 @@ class Damager {
     }
   }
 
-  // As if the step made anew what it remembers.
+  // Treats the step as if it wrote the tensors that its first run saved.
   void given_up() {
     for (StepId id : ids_of(good_.steps)) {
       if (good_.steps[id].kind != StepKind::compute || !good_.steps[id].recompute) continue;

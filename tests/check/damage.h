@@ -1,5 +1,5 @@
-// Every single damage to a plan that we can think of. The checker must notice each, or the damaged plan must be as right
-// as the good one.
+// All single damages to a plan that we know of. The checker must detect each, or the damaged plan must still be
+// correct.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct Damaged {
   Plan plan;
 };
 
-// The good plan must be valid. The arena is made so large that no moved address is refused for its bounds alone.
+// `good` must be valid. The arena is enlarged, so that no moved address is refused for its bounds alone.
 std::vector<Damaged> damages_of(const Plan& good);
 
 }  // namespace plimsoll

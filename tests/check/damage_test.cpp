@@ -1,5 +1,5 @@
-// The checker on damaged plans. Each damage is refused, or stands in the case's list of those that leave a right plan;
-// and no interleaving of what is accepted goes wrong.
+// The checker on damaged plans. Each damage is refused, or is in the case's list of those that leave a correct plan. No
+// interleaving of an accepted plan may go wrong.
 #include "compiler/check/check.h"
 #include "compiler/ir/plan_text.h"
 #include "tests/check/damage.h"
@@ -12,7 +12,7 @@ using namespace plimsoll;
 
 namespace {
 
-// Figures of the summary follow from the rest: a plan is not called noticed for them.
+// Summary figures follow from the rest, so a violation of them alone does not count as detection.
 bool accepted(const Plan& plan) {
   for (const Violation& violation : check_plan(plan))
     if (violation.rule != Rule::summary) return false;

@@ -1,5 +1,5 @@
-// A plan is an answer to its graph and to no other: whatever its tensors and tasks say otherwise is refused. And the figures of the
-// summary are those of the steps.
+// A plan implements its own graph and no other: any difference in its tensors or tasks is refused. The figures of the
+// summary must agree with the steps.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -77,7 +77,7 @@ TEST_CASE("what a plan says of its tensors and tasks is what the graph says") {
       less.tasks[id].in_place.clear();
       CHECK(to_string(check_against_graph(less, good.graph)) == "");
     }
-    // What runs again in the plan, in a graph that forbids it.
+    // A recomputation of a task for which the graph forbids it.
     for (const Step& step : good.plan.steps) {
       if (step.kind != StepKind::compute || !step.recompute) continue;
       TaskGraph strict = good.graph;

@@ -1,4 +1,4 @@
-// What holds beside a budget for the host pool: it is kept, and what `auto` promises without one holds with it.
+// Host budgets: they are kept, and the guarantees of `auto` hold under them.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ using namespace plimsoll;
 
 namespace {
 
-// Behind `key` in one of the notes; -1: in none.
+// The number after `key` in one of the notes; -1: none.
 int64_t number_behind(const Error& error, const std::string& key) {
   for (const std::string& note : error.notes)
     if (const size_t at = note.find(key); at != note.npos) return std::stoll(note.substr(at + key.size()));
@@ -23,7 +23,7 @@ struct Machine {
   uint64_t seed;
   TaskGraph graph;
   int64_t batch;
-  // Each plan by itself: nothing that was found for one helps with another.
+  // Every plan with a new planner, so that cached results of one cannot help another.
   Result<Plan> plan(std::string_view policy, int64_t budget, int64_t host_budget) const {
     RandomCosts costs(seed);
     return make_plan(graph, costs, {.policy = std::string(policy), .batch = batch, .budget_bytes = budget, .host_budget_bytes = host_budget, .effort = 0});

@@ -13,14 +13,14 @@
 namespace plimsoll {
 namespace {
 
-// What a byte holds: a tensor after so many of its updates, or nothing of use.
+// The contents of a byte: a tensor after a number of updates, or garbage.
 struct Value {
   TensorId tensor = {};
   int32_t version = 0;
   friend bool operator==(const Value&, const Value&) = default;
 };
 
-// Bytes by ranges of one value.
+// Bytes, as ranges with the same value.
 class Bytes {
  public:
   void fill(int64_t begin, int64_t end, Value value) {
@@ -60,7 +60,7 @@ struct Piece {
   Bytes* memory = nullptr;
   int64_t begin = 0, end = 0;
   Value value = {};
-  bool overwritten_by_itself = false;  // read in place: checked at the beginning only
+  bool overwritten_by_itself = false;  // read in place: checked only at the beginning
 };
 
 class Run {
@@ -79,7 +79,7 @@ class Run {
       if (const PlanTensor& tensor = plan_.tensors[id]; tensor.at_home_on_host() && slices_[id].empty() && !(first_ && is_gradient(id))) host_.fill(tensor.home_offset, tensor.home_offset + tensor.bytes, {id, 0});
     for (StepId id : ids_of(plan_.steps)) queues_[static_cast<size_t>(plan_.steps[id].stream)].push_back(id);
     finished_ = IdVector<StepId, bool>(plan_.steps.size(), false);
-    // Some runs let one stream lag behind: that finds more than an even interleaving.
+    // Some runs delay one stream: this finds more than an even interleaving.
     const size_t slow = random_() % 5;
     for (;;) {
       std::vector<size_t> able;
@@ -129,7 +129,7 @@ class Run {
       if (!(end && piece.overwritten_by_itself) && !piece.memory->holds(piece.begin, piece.end, piece.value))
         return fmt::format("{} does not find {} at its {}", names_[id], spelled_tensor(plan_.tensors[piece.value.tensor].name),
                            end ? "end" : "beginning");
-    // Nobody else has written what is being written.
+    // Checks that no other step has written the same bytes meanwhile.
     if (end)
       for (const Piece& piece : writes_[stream])
         if (!piece.memory->holds(piece.begin, piece.end, {}))
@@ -144,8 +144,8 @@ class Run {
     return nullptr;
   }
 
-  // How many updates a task wants to find: all of those listed before it. Of several ranks the sum over them is one more, of
-  // a gradient that stands between all other tasks and the update tasks.
+  // The number of updates that a task needs: those of all tasks listed before it. With several ranks, the sum over
+  // ranks counts as one more update of a gradient, between all other tasks and the update tasks.
   int32_t wanted(TensorId tensor, TaskId task) const {
     int32_t count = 0;
     for (TaskId other : ids_of(plan_.tasks)) {
@@ -172,7 +172,7 @@ class Run {
     return count;
   }
 
-  // What a round without updates passes over: its place in its stream is all that is left of it.
+  // True for steps that a round without updates skips; only their position in the stream remains.
   bool waits_for_updates(StepId id) const {
     const Step& step = plan_.steps[id];
     if (step.kind == StepKind::compute) return plan_.tasks[step.task].kind == TaskKind::update;
@@ -192,7 +192,7 @@ class Run {
 
   bool is_gradient(TensorId id) const { return plan_.tensors[id].kind == TensorKind::weight_gradient; }
 
-  // Nobody asks for it any more in the last round.
+  // True for copies that are not needed in the last round.
   bool is_for_next_round(StepId id) const {
     const Step& step = plan_.steps[id];
     if (step.kind != StepKind::offload || !plan_.tensors[step.tensor].at_home_on_host() || !is_gradient(step.tensor)) return false;
@@ -201,7 +201,7 @@ class Run {
     return true;
   }
 
-  // Zeros come with the first fetch of the first round.
+  // True if the first fetch of the first round yields zeros.
   bool begins_with_zeros(StepId id) const {
     if (!first_ || !is_gradient(plan_.steps[id].tensor)) return false;
     for (int32_t i = 0; i < id.value; ++i)
@@ -244,12 +244,13 @@ class Run {
       if (step.workspace.bytes > 0) writes.push_back({&arena_, step.workspace.offset, step.workspace.end(), {}});
     } else {
       const int64_t bytes = plan_.tensors[step.tensor].bytes;
-      // What changes is copied only if it has its home on the host; a copy then carries the updates issued before it.
+      // A tensor that changes is copied only if it resides in the host pool. A copy then contains the updates issued
+      // before it.
       const int32_t version = plan_.tensors[step.tensor].at_home_on_host() ? updates_before(step.tensor, id) : 0;
       const Piece device = piece(step.tensor, version), host{&host_, step.host_offset, step.host_offset + bytes, {step.tensor, version}};
       if (step.kind == StepKind::offload) reads.push_back(device), writes.push_back(host);
       if (step.kind == StepKind::prefetch) {
-        // The home of a whole holds its slices, as they were before their updates.
+        // The slot of a whole contains its slices, before their updates.
         for (TensorId slice : slices_[step.tensor]) {
           const int64_t at = step.host_offset + plan_.tensors[slice].slice_begin;
           reads.push_back({&host_, at, at + plan_.tensors[slice].bytes, {slice, 0}});
@@ -278,14 +279,14 @@ class Run {
     for (TensorId id : ids_of(plan_.tensors)) {
       const PlanTensor& tensor = plan_.tensors[id];
       const int32_t updates = updates_before(id, StepId(static_cast<int64_t>(plan_.steps.size())));
-      if (updates_ && is_gradient(id)) continue;  // the next iteration begins with zeros
+      if (updates_ && is_gradient(id)) continue;  // the next iteration starts from zeros
       if (tensor.at_home_on_host() && slices_[id].empty() && !host_.holds(tensor.home_offset, tensor.home_offset + tensor.bytes, {id, updates}))
         return fmt::format("{} is not at home when the round ends", spelled_tensor(tensor.name));
     }
     for (TaskId task : ids_of(plan_.tasks)) {
       if (plan_.tasks[task].kind == TaskKind::loss)
         for (TensorId tensor : plan_.tasks[task].writes) {
-          bool read = plan_.tensors[tensor].kind == TensorKind::activation_gradient;  // then nobody asks for it
+          bool read = plan_.tensors[tensor].kind == TensorKind::activation_gradient;  // then it has no reader
           for (const PlanTask& other : plan_.tasks)
             for (TensorId each : other.reads) read = read || each == tensor;
           for (const Residency& residency : plan_.residencies)
@@ -300,7 +301,7 @@ class Run {
   }
 
   const Plan& plan_;
-  const bool first_, updates_;  // the latter: the last round of an iteration
+  const bool first_, updates_;  // updates_: the last round of an iteration
   IdVector<StepId, bool> left_out_;
   std::mt19937_64 random_;
   const IdVector<StepId, std::string> names_;

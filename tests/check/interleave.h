@@ -1,6 +1,6 @@
-// An oracle for the checker that shares nothing with it: executes a plan with the streams interleaved at random, on an
-// arena whose bytes remember which value they hold, and tells what goes wrong. What the checker accepts must never go
-// wrong; it is a sample, so what goes wrong in no run may still be unsafe.
+// A test oracle for the checker, without shared code: executes a plan with randomly interleaved streams on an arena
+// that tracks the value of every byte, and reports errors. A plan that the checker accepts must never fail here. It
+// only samples interleavings, so a plan that never fails may still be unsafe.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace plimsoll {
 
-// Empty: every read found the value that the task graph wants, in this interleaving; with several rounds, in one of the first round
-// and one of a round between, too. Else the first that did not.
-// Kernels and copies take time: they read from their beginning to their end, and what they write is garbage until then.
+// Returns an empty string if every read found the value that the task graph specifies, in this interleaving; with
+// several rounds, also in one of the first round and one of a middle round. Otherwise describes the first wrong read.
+// Kernels and copies take time: they read during their whole duration, and their output is garbage until they end.
 std::string run_interleaved(const Plan& plan, uint64_t seed);
 
 }  // namespace plimsoll

@@ -1,5 +1,5 @@
-// The planner on random graphs, with the checker and random interleavings as oracles; and the checker on damaged plans of
-// the planner.
+// The planner on random graphs, verified by the checker and random interleavings; and the checker on damaged versions
+// of these plans.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using namespace plimsoll;
 
 namespace {
 
-// The verdict on a plan, on what comes back of it from both files, and on some interleavings of it.
+// Checks a plan, its round trip through both file formats, and some of its interleavings.
 void expect_sound(const Plan& plan, const TaskGraph& graph, int interleavings) {
   CHECK(to_string(check_plan(plan)) == "");
   CHECK(to_string(check_against_graph(plan, graph)) == "");
@@ -132,7 +132,7 @@ TEST_CASE("a damaged plan of the planner is refused, or goes wrong in no interle
           continue;
         }
         CAPTURE(seed, policy, damaged.what);
-        CHECK_FALSE(damaged.what.ends_with(" runs another algorithm"));  // no interleaving tells
+        CHECK_FALSE(damaged.what.ends_with(" runs another algorithm"));  // no interleaving can detect it
         CHECK_FALSE((damaged.what.starts_with("the workspace of ") && damaged.what.ends_with(" bytes") && !damaged.what.starts_with("the workspace of reduce:")));
         for (uint64_t run = 0; run < 10; ++run) CHECK(run_interleaved(damaged.plan, run) == "");
       }

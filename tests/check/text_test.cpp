@@ -1,4 +1,4 @@
-// Verdicts on plans that are written as text.
+// The checker on plans in text form.
 #include "compiler/check/check.h"
 #include "compiler/ir/plan_text.h"
 #include "tests/text_case.h"

@@ -1,5 +1,5 @@
-// Any fates whatever, woven into random graphs: the checker and random interleavings judge the plan, and the evaluator
-// is held against the passes that it stands for.
+// Arbitrary decisions, lowered on random graphs. The checker and random interleavings verify the plan, and the
+// evaluator is compared with the passes that it replaces.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct Drawn {
   schedule::Outcome outcome = {};
   double least_seconds = 0;
 };
-Drawn drawn;  // what the policy below reads and leaves: a policy is a function without a state
+Drawn drawn;  // input and output of the policy below, because a policy is a stateless function
 
 schedule::Fates random_fates(const schedule::Model& model, uint64_t seed) {
   std::mt19937_64 random(seed);

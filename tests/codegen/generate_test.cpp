@@ -24,7 +24,7 @@ std::string contents(const std::vector<GeneratedFile>& files, const std::string&
   return "";
 }
 
-// With each statement on one line.
+// Joins each statement to one line.
 std::string unbroken(std::string text) {
   for (size_t at; (at = text.find(",\n")) != std::string::npos;) text.replace(at + 1, text.find_first_not_of(' ', at + 2) - at - 1, " ");
   return text;
@@ -36,19 +36,19 @@ std::set<std::string> paths(const std::vector<GeneratedFile>& files) {
   return all;
 }
 
-// The files that say what the program is, one after the other. CMakeLists.txt lists the runtime's files, LICENSE is ours: not of
-// interest.
+// The files that define the program, concatenated. CMakeLists.txt, which lists the runtime's files, and LICENSE are
+// excluded.
 std::string program_text(const std::vector<GeneratedFile>& files) {
   std::string text;
   for (const GeneratedFile& file : files)
     if (!file.path.starts_with("runtime/") && file.path != "CMakeLists.txt" && file.path != "LICENSE") text += "=== " + file.path + "\n" + file.contents;
-  // It changes with every source of the runtime.
+  // The stamp changes with every source file of the runtime.
   const std::string stamp(runtime_stamp());
   for (size_t at; (at = text.find(stamp)) != std::string::npos;) text.replace(at, stamp.size(), "STAMP");
   return text;
 }
 
-// PLIMSOLL_UPDATE=1 rewrites what is expected.
+// PLIMSOLL_UPDATE=1 rewrites the expectations.
 void check_golden(const std::string& name, const std::string& text) {
   const std::string path = PLIMSOLL_TEST_DIR "/" + name;
   if (const char* update = std::getenv("PLIMSOLL_UPDATE"); update && *update == '1') std::ofstream(path) << text;
@@ -109,7 +109,7 @@ TEST_CASE("tasks that are the same work share a kernel, per algorithm") {
     for (size_t at = text.find("k.add<"); at != std::string::npos; at = text.find("k.add<", at + 1)) ++count;
     return count;
   };
-  // Forward, ReLU, loss, its gradient, ReLU backward, both gradients of a convolution, the update.
+  // Forward, ReLU, loss and its gradient, ReLU backward, both gradients of a convolution, the update.
   CHECK(kernels() == 8);
   plan.steps[StepId(1)].algorithm = "winograd";
   CHECK(kernels() == 9);
@@ -143,7 +143,7 @@ TEST_CASE("run again, a task that remembers is another kernel, which reads what 
 TEST_CASE("a tensor that comes back to another place has a second name") {
   const TaskGraph graph = regression(4);
   Plan plan = naive_plan(graph, 4);
-  // x is loaded once more, elsewhere, in front of the gradient.
+  // x is loaded a second time, to another address, before the gradient.
   Plan twice = plan;
   twice.steps = {};
   for (const StepId id : ids_of(plan.steps)) {
@@ -174,7 +174,7 @@ TEST_CASE("an initializer that model.onnx does not have is an internal error") {
 TEST_CASE("evaluation does not run what was moved before the loss") {
   const TaskGraph graph = regression(4);
   Plan plan = naive_plan(graph, 4);
-  std::swap(plan.steps[StepId(3)], plan.steps[StepId(4)]);  // loss behind the gradient of w
+  std::swap(plan.steps[StepId(3)], plan.steps[StepId(4)]);  // loss after the gradient of w
   auto files = generate(graph, plan, {});
   REQUIRE(files.ok());
   const std::string steps = contents(*files, "steps_0.cpp");
@@ -208,7 +208,7 @@ TEST_CASE("a line has at most 120 columns, and a string stays whole") {
         "  r.run(k, {" + name + ",\n      " + name + "}, 0);  // 7 forward\n");
   CHECK(within_columns("  f({" + string + ", 1});\n") == "  f({" + string + ",\n      1});\n");
   CHECK(within_columns("  // " + name + " " + name + "\n") == "  // " + name + "\n  // " + name + "\n");
-  // An operand is not torn apart where there is another place.
+  // An operand is not split if the line can be broken elsewhere.
   CHECK(within_columns("  k.add<K>(k, {read(" + name + "), read(f32({1, 2, 3, 4})), write(f32({1, 2, 3, 4, 5, 6, 7}))});\n") ==
         "  k.add<K>(k, {read(" + name + "), read(f32({1, 2, 3, 4})),\n      write(f32({1, 2, 3, 4, 5, 6, 7}))});\n");
 }

@@ -61,7 +61,7 @@ TaskGraph regression(int64_t batch) {
   const TensorId dw = b.tensor("w.grad", TensorKind::weight_gradient, {{4}, {2}});
   b.task("product", TaskKind::forward, "MatMul", to_attributes(MatMulAttrs{.beta = -1}),
          {b.read(x), b.read(w), b.read(t), b.write(d)});
-  // The kernel sums over dimensions of the same rank.
+  // The kernel sums over dimensions of equal rank.
   Operand sum = b.write(loss);
   sum.type.dims = {{1}, {1}};
   b.task("loss", TaskKind::loss, "ProductSum", to_attributes(ScaleAttrs{.scale = scale}), {b.read(d), b.read(d), sum});

@@ -1,4 +1,4 @@
-// Generated trainers, built against this build's runtime and run.
+// Generated trainers, built against this build's runtime and executed.
 #include <catch2/catch.hpp>
 
 #include <cmath>
@@ -12,7 +12,7 @@ using namespace plimsoll::test;
 namespace {
 
 const std::string kWithRuntime = "-DPLIMSOLL_WERROR=ON -DPLIMSOLL_RUNTIME=" PLIMSOLL_BUILD_DIR;
-constexpr size_t kHeader = 100;  // of the pretended model file, in front of the weights
+constexpr size_t kHeader = 100;  // of the fake model file, before the weights
 
 // x and t = x·W for a W that training must find.
 const std::vector<float> kTrue = {1, -2, 0.5f, 3, -1.5f, 0.25f, 2, -0.75f};
@@ -37,7 +37,7 @@ Regression samples(size_t count) {
   return data;
 }
 
-// One step of SGD on the first `batch` samples, from weights of zero.
+// One step of SGD on the first `batch` samples, with weights starting at zero.
 std::vector<float> one_step(const Regression& data, size_t batch, double rate) {
   std::vector<float> w(8);
   for (size_t k = 0; k < 4; ++k)
@@ -87,7 +87,7 @@ TEST_CASE("a generated trainer builds, takes the step that SGD takes, and finds 
   const std::vector<float> w = floats_of_bytes(saved, kHeader, 8), expected = one_step(data, 8, 0.5);
   for (size_t i = 0; i < 8; ++i) CHECK(w[i] == Approx(expected[i]).margin(1e-5));
 
-  // Each step done when its line is called: the same numbers.
+  // Without overlap, each step completes when its line is called: the same numbers.
   REQUIRE(project.run("--data npy:x.npy,t.npy --no-shuffle --steps 1 --lr 0.5 --save stepped.onnx --no-overlap --test npy:x.npy,t.npy") == 0);
   CHECK(project.read("stepped.onnx") == saved);
 
@@ -96,10 +96,10 @@ TEST_CASE("a generated trainer builds, takes the step that SGD takes, and finds 
   const std::vector<float> trained = floats_of_bytes(project.read("trained.onnx"), kHeader, 8);
   for (size_t i = 0; i < 8; ++i) CHECK(trained[i] == Approx(kTrue[i]).margin(1e-3));
   const std::string metrics = project.read("metrics.jsonl");
-  CHECK(std::count(metrics.begin(), metrics.end(), '\n') == 800 + 100);  // iterations, and an evaluation per epoch
+  CHECK(std::count(metrics.begin(), metrics.end(), '\n') == 800 + 100);  // iterations, and one evaluation per epoch
 }
 
-// Everything that the directory carries, by both compilers, warnings being errors.
+// Everything in the directory, with both compilers, warnings as errors.
 TEST_CASE("a model with names out of a bad dream still becomes a trainer") {
   const std::string worst = "\"; } int x = *(int*)0; /* */ // \\\n#error ?" "?/\n%s%n ${PATH} $(rm) `ls` \xe2\x80\xae\xff\x01)~~~\" end\\";
   TaskGraph graph = regression(4);
@@ -162,7 +162,7 @@ TEST_CASE("a trainer keeps its promises at the command line") {
   project.write_npy("t.npy", "68, 2", data.t);
   const std::string good = "--data npy:x.npy,t.npy ";
 
-  // What is wrong, its exit code, and a word of the message.
+  // Arguments, the expected exit code, and a word of the message.
   struct Case {
     std::string arguments;
     int code;
@@ -237,7 +237,7 @@ TEST_CASE("a trainer keeps its promises at the command line") {
       REQUIRE(said.starts_with(label));
       return std::stoll(said.substr(label.size()));
     };
-    // On a loaded machine two processes with the same work differ by one allocation now and then, in either direction.
+    // On a loaded machine, two processes with the same work may differ by one allocation in either direction.
     CHECK(std::abs(allocations(100) - allocations(1)) <= 1);
   }
   SECTION("interrupted, it finishes the iteration and saves") {
@@ -267,7 +267,7 @@ TEST_CASE("a trainer keeps its promises at the command line") {
   }
 }
 
-// Filters of 36 weights that add up to one: what goes through a thousand of them stays a number.
+// Filters of 36 weights that sum to one, so that values stay finite through a thousand of them.
 TEST_CASE("a program of a thousand layers builds and runs") {
   const TaskGraph graph = tower(4, 1000);
   const std::string model = std::string(kHeader, 'h') + bytes_of_floats(std::vector<float>(1000 * 144, 1.0f / 36));

@@ -1,4 +1,4 @@
-// A generated directory on the disk, built and run.
+// A generated directory on disk, built and run.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@ namespace plimsoll::test {
 
 class TrainerProject {
  public:
-  // Writes files and model.onnx (these bytes) to a fresh directory, which is removed at the end.
+  // Writes files and model.onnx (these bytes) to a new directory, which the destructor removes.
   TrainerProject(const std::vector<GeneratedFile>& files, const std::string& model);
   ~TrainerProject();
   TrainerProject(const TrainerProject&) = delete;
   TrainerProject& operator=(const TrainerProject&) = delete;
 
-  // The exit status; the output of the commands is in output(). `options` are CMake's.
+  // Each returns the exit status; output() has the output of the commands. `options` are CMake's.
   int build(const std::string& options);
   int run(const std::string& arguments, const std::string& environment = "");
   int shell(const std::string& command);
@@ -31,7 +31,7 @@ class TrainerProject {
   std::string directory_, output_;
 };
 
-// The bytes of the values, and back.
+// Converts between values and their bytes.
 std::string bytes_of_floats(const std::vector<float>& values);
 std::vector<float> floats_of_bytes(const std::string& bytes, size_t offset, size_t count);
 

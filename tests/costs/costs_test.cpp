@@ -1,4 +1,4 @@
-// Costs: the roofline, the exchange with the profiler, and the cache between runs.
+// Costs: the roofline model, the exchange with the profiler, and the cache between runs.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A convolution of 3x3, 16 channels, 8x8 pixels, and its ReLU, which may lie in blocks of 8.
+// A convolution of 3x3, 16 channels, 8x8 pixels, and its ReLU, which may be in a layout of 8-channel blocks.
 TaskGraph conv_and_relu(Layout layout = Layout::plain) {
   TaskGraph graph;
   const TensorType image{.dims = {kBatch, {16}, {8}, {8}}, .layout = layout};
@@ -69,7 +69,7 @@ std::string contents(const std::string& path) {
   return text.str();
 }
 
-// A profiler that works once and is told apart from one that was not asked at all.
+// A profiler that works only once, so that a second call is noticed.
 ProfiledOptions with_broken_profiler(const TemporaryDirectory& place, const std::string& cache) {
   const std::string script = place.path + "/profiler";
   std::ofstream(script) << "#!/bin/sh\n[ \"$1\" = --describe ] && exec " PLIMSOLL_PROFILER " --describe\n"
@@ -149,12 +149,12 @@ TEST_CASE("modelled costs follow the roofline and claim nothing else") {
   REQUIRE(costs.prepare(graph, 4).ok());
   const AlgorithmCost conv = costs.algorithms(graph.tasks[TaskId(0)], 4)[0];
   CHECK(conv.name == "implicit_gemm");
-  CHECK(conv.seconds == Approx(4 * 294912 / 0.5e9 + 1e-6));  // computing is what takes long
+  CHECK(conv.seconds == Approx(4 * 294912 / 0.5e9 + 1e-6));  // limited by compute
   CHECK(conv.workspace_bytes == 0);
   CHECK(!conv.time_measured);
   CHECK(!conv.workspace_exact);
   const AlgorithmCost relu = costs.algorithms(graph.tasks[TaskId(1)], 4)[0];
-  CHECK(relu.seconds == Approx(2 * 4 * 4096 / 0.5e9 + 1e-6));  // moving is
+  CHECK(relu.seconds == Approx(2 * 4 * 4096 / 0.5e9 + 1e-6));  // limited by memory
   CHECK(relu.workspace_bytes == 0);
 }
 
@@ -187,14 +187,15 @@ TEST_CASE("tensor cores are a rate of their own, for what they can do and where 
   REQUIRE(both.size() == 2);
   CHECK((both[0].tf32 && both[0].seconds == Approx(seconds) && !both[1].tf32));
   CHECK(fast.algorithms(graph.tasks[TaskId(1)], 4).size() == 1);
-  // However fast they are, operands must come from memory.
+  // Operands must come from memory, however fast the tensor cores are.
   device.tf32_flops_per_second = 1e15;
   CHECK(tf32_algorithm(device, graph.tasks[TaskId(0)], 4)->seconds == Approx(static_cast<double>(graph.tasks[TaskId(0)].bytes_moved(4)) / 0.5e9 + 1e-6));
   for (const char* const name : {"a100", "h100", "h200", "rtx3090", "rtx4090", "l4"}) CHECK(find_device(name)->tf32_flops_per_second > 0);
   for (const char* const name : {"t4", "v100", "p100"}) CHECK(find_device(name)->tf32_flops_per_second == 0);
 }
 
-// cuDNN's exact workspaces say so (tests/cudnn/engines_test.cpp): whoever reads the other way turns the images around first.
+// Agrees with cuDNN's exact workspaces (tests/cudnn/engines_test.cpp): a kernel that reads another layout transposes
+// the images first.
 TEST_CASE("images that lie the wrong way for an algorithm are copied first: time and workspace") {
   Device device = toy();
   device.tf32_flops_per_second = 8e9;
@@ -266,8 +267,8 @@ TEST_CASE("workspaces of the algorithms are what they keep") {
   CHECK(named(costs, "implicit_precomp_gemm").workspace_bytes == align_up(4 * (64 * 9 + 28 * 28)));
   CHECK(named(costs, "gemm").workspace_bytes == align_up(4 * 64 * 9 * 28 * 28));
   const int64_t planes = 8 * 64 + 64 * 128 + 8 * 128;
-  CHECK(named(costs, "fft").workspace_bytes == align_up(planes * 32 * 17 * 8));         // 28 + 2 in 32
-  CHECK(named(costs, "fft_tiling").workspace_bytes == align_up(planes * 32 * 17 * 8));  // in one tile of 30
+  CHECK(named(costs, "fft").workspace_bytes == align_up(planes * 32 * 17 * 8));         // 28 + 2, rounded up to 32
+  CHECK(named(costs, "fft_tiling").workspace_bytes == align_up(planes * 32 * 17 * 8));  // one tile of 30
   CHECK(named(costs, "winograd").workspace_bytes == align_up(64 * 128 * 16 * 4));
   CHECK(named(costs, "winograd_nonfused").workspace_bytes == align_up((49 * 8 * (64 + 128) + 64 * 128) * 36 * 4));
 }
@@ -277,7 +278,7 @@ TEST_CASE("the model has the faces that planning is about") {
     const Device device = *find_device(name);
     if (device.kind != "cuda") continue;
     INFO(name);
-    // Faster costs workspace, and what costs none is slowest of the products.
+    // Faster algorithms need workspace, and the one without any is the slowest of the products.
     const auto costs = convolution_algorithms(device, convolution(32, 256, 256, 28, 3, 1));
     CHECK(costs.front().workspace_bytes > 0);
     CHECK(named(costs, "implicit_gemm").seconds > named(costs, "implicit_precomp_gemm").seconds);
@@ -286,10 +287,10 @@ TEST_CASE("the model has the faces that planning is about") {
     for (const AlgorithmCost& whole : costs)
       CHECK(2 * named(convolution_algorithms(device, convolution(16, 256, 256, 28, 3, 1)), whole.name).seconds >
             whole.seconds);
-    // Wide filters are for Fourier, where the planes are a power of two.
+    // Wide filters favour Fourier transforms if the planes are a power of two.
     const auto wide = convolution_algorithms(device, convolution(32, 64, 64, 22, 11, 5));
     CHECK(named(wide, "fft").seconds < named(wide, "implicit_precomp_gemm").seconds);
-    // A depthwise convolution is far from the peak.
+    // A depthwise convolution is far from peak.
     ConvShape depthwise = convolution(32, 256, 256, 28, 3, 1);
     depthwise.groups = 256;
     CHECK(convolution_algorithms(device, depthwise).front().seconds * device.flops_per_second * 0.1 >
@@ -355,7 +356,7 @@ TEST_CASE("tasks are asked for until all are known, or nothing new comes") {
   ProfiledOptions with = options(place.path + "/cache");
   with.measure = true;
   with.profiler = place.path + "/profiler";
-  // One that takes a moment for long enough, so that it does a task at a time; or one that answers nothing.
+  // Either a profiler slow enough to be asked for one task at a time, or one that does not answer.
   const bool answers = GENERATE(true, false);
   std::ofstream(with.profiler) << "#!/bin/sh\n[ \"$1\" = --describe ] && exec " PLIMSOLL_PROFILER " \"$@\"\n"
                                << "echo >>" << place.path << "/asked\n"
@@ -399,7 +400,7 @@ TEST_CASE("costs are kept between runs") {
   };
   REQUIRE(prepared(graph, 2).ok());
   std::ofstream(place.path + "/broken") << "\n";
-  CHECK(prepared(graph, 2).ok());  // nobody asked the profiler
+  CHECK(prepared(graph, 2).ok());  // without asking the profiler
   const Status unknown = prepared(graph, 5);
   REQUIRE(!unknown.ok());
   CHECK(unknown.error().message.find("it is broken") != std::string::npos);
@@ -409,9 +410,9 @@ TEST_CASE("costs are kept between runs") {
     std::string text = contents(file);
     const size_t second = text.find('\n') + 1;
     text.replace(second, 8, "{\"torn\": ");
-    std::ofstream(file, std::ios::binary) << text.substr(0, text.size() - 1);  // and no newline at the end
+    std::ofstream(file, std::ios::binary) << text.substr(0, text.size() - 1);  // and without the final newline
     fs::remove(place.path + "/broken");
-    CHECK(prepared(graph, 2).ok());  // asks for the one that is gone, behind a torn line
+    CHECK(prepared(graph, 2).ok());  // asks for the missing one, after a torn line
     std::ofstream(place.path + "/broken") << "\n";
     CHECK(prepared(graph, 2).ok());
   }
@@ -432,7 +433,7 @@ TEST_CASE("costs are kept between runs") {
   }
 }
 
-// Each has looked before the other wrote.
+// Both load the cache before either writes to it.
 TEST_CASE("of two compilers that measure the same at once, the first to keep it has measured it for both") {
   const TemporaryDirectory place;
   const CostCache cache(place.path, "a device");
@@ -475,7 +476,7 @@ TEST_CASE("what was disturbed is not kept, and what is asked for again replaces 
   cache.append(first);
   CHECK(kept() == std::map<std::string, double>{{"calm", 1}});
   CHECK(!cache.load().links);
-  CHECK(first.tasks[1].algorithms[0].seconds == 9);  // for this plan it has to do
+  CHECK(first.tasks[1].algorithms[0].seconds == 9);  // this plan has to use it
   CHECK(first.links->ram.alone_d2h == 1e9);
 
   CostCache::Kept busy{{took("calm", 8, true)}, {}};

@@ -6,7 +6,8 @@ using namespace plimsoll;
 
 namespace {
 
-// "direct" needs a byte for each sample; run again, the task that remembers needs 7 whatever the samples.
+// "direct" needs a byte per sample. The recomputation of a task that saves tensors needs 7 bytes for any number of
+// samples.
 class NeedyCosts final : public Costs {
  public:
   std::vector<AlgorithmCost> four = {{.name = "direct", .workspace_bytes = 4}, {.name = "gemm", .workspace_bytes = 0}};
@@ -42,7 +43,7 @@ TEST_CASE("what algorithms need is noted from the costs, whatever the plan has")
   CHECK(plan.tasks[norm].needs == std::vector<WorkspaceNeed>{{"direct", 4}, {"direct", 7, true}});
   CHECK(plan.reduction_needs_bytes == 0);
 
-  plan.last_sub_batch = 3;  // the last round, smaller as it is, needs more
+  plan.last_sub_batch = 3;  // the last round needs more although it is smaller
   plan.steps[StepId(3)].algorithm = "gemm";
   note_needs(plan, graph, costs);
   CHECK(plan.tasks[conv].needs == std::vector<WorkspaceNeed>{{"direct", 300}, {"gemm", 0}});
@@ -51,7 +52,7 @@ TEST_CASE("what algorithms need is noted from the costs, whatever the plan has")
   note_needs(plan, graph, costs);
   CHECK(plan.tasks[conv].needs == std::vector<WorkspaceNeed>{{"gemm", 0}});
 
-  // Several ranks: half as many samples each.
+  // With two ranks: half as many samples per rank.
   plan.ranks = 2;
   plan.sub_batch = plan.last_sub_batch = 8;
   plan.steps[StepId(0)].algorithm = "direct";

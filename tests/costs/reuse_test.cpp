@@ -1,4 +1,4 @@
-// What an iteration touches between two uses of the same bytes.
+// Reuse distances within an iteration.
 #include <catch2/catch.hpp>
 
 #include "compiler/costs/reuse.h"
@@ -8,7 +8,7 @@ using namespace plimsoll;
 
 namespace {
 
-// Tensors of so many floats each; every task reads all of its operands but the last, which it writes.
+// Tensors of given numbers of floats. Every task reads all of its operands except the last, which it writes.
 struct Chain {
   TaskGraph graph;
   std::map<std::string, TensorId> tensors;
@@ -42,9 +42,10 @@ TEST_CASE("what the task before made was touched just now, a weight an iteration
   chain.task("A", {{"x", 1}, {"w", 10}, {"y", 100}});
   chain.task("B", {{"y", 100}, {"z", 1000}});
   chain.task("C", {{"z", 1000}, {"x", 1}, {"d", 10000}});
-  CHECK(chain.of("A") == std::vector<int64_t>{0, 4 * 11101, 4 * 11001});  // w: x y z d since; y: z x d
-  CHECK(chain.of("B") == std::vector<int64_t>{0, 4 * 111});               // z: x, w, y since the last C
-  CHECK(chain.of("C") == std::vector<int64_t>{0, 4 * 1100, 4 * 1111});    // x: y and z since A; d: all else
+  CHECK(chain.of("A") == std::vector<int64_t>{0, 4 * 11101, 4 * 11001});  // since w: x y z d; since y: z x d
+  CHECK(chain.of("B") == std::vector<int64_t>{0, 4 * 111});               // since z: x, w, y after the last C
+  // Since x: y and z after A; since d: everything else.
+  CHECK(chain.of("C") == std::vector<int64_t>{0, 4 * 1100, 4 * 1111});
 }
 
 TEST_CASE("an update follows its gradient, wherever the graph lists it", "[costs]") {
@@ -56,7 +57,7 @@ TEST_CASE("an update follows its gradient, wherever the graph lists it", "[costs
 }
 
 TEST_CASE("tasks of one signature share the median", "[costs]") {
-  //  three times B: its operand is fresh, fresh, and 4000 bytes old
+  // B three times: its operand is recent twice, then 4000 bytes old.
   Chain chain;
   chain.task("A", {{"x", 1}, {"a", 1}});
   chain.task("B", {{"a", 1}, {"b", 1}});
@@ -78,7 +79,7 @@ TEST_CASE("a task that remembers is run again right before the backward reads wh
   chain.task("loss", {{"z", 1000}, {"d", 10000}}, TaskKind::loss);
   chain.task("back", {{"y", 100}, {"d", 10000}, {"e", 100000}}, TaskKind::backward);
   chain.task("bn.back", {{"x", 1}, {"s", 10}, {"f", 100000}}, TaskKind::backward);
-  // Since bn: y, z and d; since conv, which touched y: z and d.
+  // Since bn: y, z and d. Since conv, which accessed y: z and d.
   CHECK(reuse_bytes(chain.graph, 1).at(signature(again, 1)) == std::vector<int64_t>{4 * 11100, 4 * 11100, 4 * 11000});
 }
 

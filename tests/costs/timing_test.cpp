@@ -1,4 +1,4 @@
-// What the profiler makes of the runs of a kernel, some of which something else disturbed.
+// How the profiler evaluates the runs of a kernel, some of which were disturbed.
 #include "runtime/profile/timing.h"
 
 #include <catch2/catch.hpp>
@@ -21,7 +21,7 @@ TEST_CASE("short runs are repeated until they add up, long ones until two agree"
   CHECK(!are_enough({lasting, 1.5 * lasting}));
   CHECK(!are_enough({1.5 * lasting, lasting}));
   CHECK(are_enough({1.5 * lasting, lasting, 1.2 * lasting}));
-  // Long only the first time: it is short, and the first run one of several.
+  // Only the first run is long: the kernel is short, and the first run is one of several.
   CHECK(!are_enough({lasting, brief, brief}));
   CHECK(are_enough({lasting, brief, brief, brief, brief}));
 }
@@ -58,7 +58,7 @@ TEST_CASE("a time is disturbed where runs differ by much, or where other work ha
   CHECK(!profile::is_disturbed(of({1.00, 1.01, 0.99, 1.02, 0.98}), 0.01, 5));
   CHECK(profile::is_disturbed(of({1.0, 1.9, 1.1, 2.2, 1.5}), 0.01, 5));
   CHECK(profile::is_disturbed(of({1.00, 1.01, 0.99, 1.02, 0.98}), 2.5, 5));
-  CHECK(!profile::is_disturbed(of({3e-6, 8e-6, 4e-6, 9e-6, 5e-6}), 0, 1e-3));  // the clock's ticks
+  CHECK(!profile::is_disturbed(of({3e-6, 8e-6, 4e-6, 9e-6, 5e-6}), 0, 1e-3));  // resolution of the clock
 }
 
 TEST_CASE("a disturbed measurement is taken again, and no more where that does not help") {

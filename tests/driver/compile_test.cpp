@@ -1,4 +1,4 @@
-// The compiler without its command line: a request in, files and messages out.
+// The compiler without its command line: a request as input, files and messages as output.
 #include <catch2/catch.hpp>
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ struct Heard {
   }
 };
 
-// A small model in a directory of its own.
+// A small model in its own directory.
 class Workplace {
  public:
   Workplace() {

@@ -1,4 +1,4 @@
-// The graph of iterations of several rounds.
+// The graph for iterations of several rounds.
 #include <catch2/catch.hpp>
 
 #include "compiler/ir/task_graph_text.h"
@@ -6,7 +6,7 @@
 namespace plimsoll {
 namespace {
 
-// A gradient that two update tasks look at: all gradients' factor first, then the update itself.
+// A gradient read by two update tasks: first for the common factor of all gradients, then by the update itself.
 constexpr const char* kClipped = R"(graph clipped v1 batch=8
 tensor %w weight f32[4,2] persistent
 tensor %x input f32[N,4]

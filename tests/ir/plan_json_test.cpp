@@ -7,7 +7,7 @@ using namespace plimsoll;
 
 namespace {
 
-// x -> a.forward -> a.y -> b.forward -> loss; a.y is offloaded and comes back.
+// x -> a.forward -> a.y -> b.forward -> loss; a.y is offloaded and fetched back.
 Plan small_plan() {
   Plan plan{.generator = "plimsoll test",
             .model_name = "small \"quoted\"",
@@ -142,7 +142,8 @@ TEST_CASE("hostile JSON is an error and nothing worse") {
   CHECK(complaint("{\"schema\": 1e999}").find("plan.json: ") == 0);
   const std::string good = to_json(small_plan());
   for (size_t length = 0; length + 2 < good.size(); ++length) CHECK_FALSE(plan_from_json(good.substr(0, length)).ok());
-  // Any one byte may be anything: read or refused, but without a crash, and what is read is written again.
+  // Any single byte may be replaced: the text is either read or refused, without a crash, and a plan that was read can
+  // be written again.
   for (size_t at = 0; at < good.size(); at += 3) {
     for (const char c : {'\0', '9', '"', '-', '{', '\xff', 'e'}) {
       std::string text = good;

@@ -1,4 +1,4 @@
-// The graph whose large weights are updated slice by slice.
+// The graph in which large weights are updated slice by slice.
 #include <catch2/catch.hpp>
 
 #include "compiler/ir/task_graph_text.h"
@@ -6,7 +6,7 @@
 namespace plimsoll {
 namespace {
 
-// Of 640 bytes, with momentum and a factor that is for all elements; %b is small.
+// 640 bytes, with momentum and a factor shared by all elements; %b is small.
 constexpr const char* kMomentum = R"(graph momentum v1 batch=8
 tensor %w weight f32[16,10] persistent
 tensor %b weight f32[10] persistent

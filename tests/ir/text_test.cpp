@@ -1,4 +1,4 @@
-// The text forms: canonical, nothing lost, and errors that say where.
+// The text forms: canonical, lossless, with errors that give the location.
 #include "compiler/ir/network_text.h"
 #include "compiler/ir/plan_json.h"
 #include "compiler/ir/plan_text.h"
@@ -36,7 +36,7 @@ TEST_CASE("text forms") {
     const std::string out = printed(plan);
     if (plan.ok()) {
       CHECK(printed(plan_from_text(out)) == out);
-      // JSON keeps all that the text does.
+      // JSON preserves everything that the text does.
       const auto through_json = plan_from_json(to_json(*plan));
       CHECK(printed(through_json) == out);
     }
@@ -44,7 +44,7 @@ TEST_CASE("text forms") {
   });
 }
 
-// Any text is read or refused, in time and without a crash; what is read is printed canonically.
+// Any text is either read or refused, in bounded time and without a crash; a text that was read prints canonically.
 TEST_CASE("damaged texts are errors and nothing worse") {
   for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(PLIMSOLL_TEST_DIR) / "cases")) {
     const std::string good = read_text_case(entry.path()).input("in");

@@ -28,11 +28,12 @@ TEST_CASE("a ResNet of 992 layers: 48 GB, and 7 GB with the sublinear plan") {
   const ChenFigures shared = figures_of(graph, "liveness"), sublinear = figures_of(graph, "sublinear");
   hold("all tensors", 153.7, gib(shared.all_bytes), 150, 157);  // no published figure: an independent computation
   hold("sharing", 48, gib(shared.matched_bytes), 36, 61);
-  hold("times less by what is shared", 3, static_cast<double>(shared.all_bytes) / static_cast<double>(shared.matched_bytes), 2, 3.3);  // "two to three"
+  // "two to three".
+  hold("times less by what is shared", 3, static_cast<double>(shared.all_bytes) / static_cast<double>(shared.matched_bytes), 2, 3.3);
   hold("sublinear, maps only", 4.57, gib(sublinear.matched_bytes), 4.0, 7.0);
   hold("sublinear with W and dW", 7, gib(sublinear.matched_bytes + sublinear.parameter_bytes), 4.0 + 2.3, 7.0);
   hold("times less, maps only", 48.0 / 7, gib(shared.matched_bytes) / gib(sublinear.matched_bytes), 8.6, 11);
-  CHECK(shared.planned_bytes <= shared.matched_bytes);  // ours is tighter
+  CHECK(shared.planned_bytes <= shared.matched_bytes);  // our placement is tighter
   CHECK(sublinear.planned_bytes <= sublinear.matched_bytes);
   hold("time added, %", 30, 100 * sublinear.recompute_share, 20, 34);
 }

@@ -1,7 +1,7 @@
-// What Dymem's grouping by mobility is worth: addresses from its pool with two ends beside those of a best-fit list, which
-// the systems before it use, and ours, on one trace and one network. The paper's megabytes exclude its images (docs/papers.md).
-// Its saving, of what a best-fit list loses to holes while copies end when they like, is none on a plan whose order is
-// fixed: the list loses next to nothing there, and two ends keep apart what could share bytes.
+// The benefit of Dymem's grouping by mobility: addresses of its two-ended pool, of a best-fit list, which earlier
+// systems use, and ours, on one trace of one network. The paper's megabytes exclude its images (docs/papers.md). The
+// paper's saving is the fragmentation of a best-fit list when copies end at arbitrary times. A plan with a fixed order
+// does not have it: the list hardly fragments there, and two ends separate tensors that could share bytes.
 #include <map>
 #include <set>
 #include <string>
@@ -21,7 +21,7 @@ struct Case {
   int64_t batch;
 };
 
-// ResNet-32 without normalization and Inception v4 are the paper's; the others it names without a figure.
+// ResNet-32 without normalization and Inception v4 are in the paper; it names the others without figures.
 const Case kNetworks[] = {
     {"resnet32:norm=none", 100}, {"inception_v4", 16}, {"resnet50", 32}, {"vgg16", 32}, {"alexnet", 128}, {"densenet121", 16}};
 
@@ -65,12 +65,12 @@ TEST_CASE("Dymem: the high-water of best fit, of two ends and ours, on one trace
     CHECK(found.ours <= found.best_fit);
     CHECK(found.ours <= found.mobility);
     CHECK(found.ours <= 1.001 * static_cast<double>(found.live));
-    CHECK(more >= -31);  // what the paper has
+    CHECK(more >= -31);  // the paper's value
   }
 }
 
-// Section 4.1 counts the steps of ResNet-32 without normalization: 95 layers, forward and backward, where a projection is no
-// layer of its own.
+// Section 4.1 counts the steps of ResNet-32 without normalization: 95 layers, forward and backward; a projection is not
+// a separate layer.
 TEST_CASE("Dymem: the steps of ResNet-32") {
   const ImportedModel model = import_zoo("resnet32:norm=none", 100);
   const Result<TaskGraph> graph = find_rules("dymem")->build(model.network, 100);
@@ -85,7 +85,7 @@ TEST_CASE("Dymem: the steps of ResNet-32") {
   CHECK(projections.size() == 2);
 }
 
-// Sections 2.1 and 2.3.2: whose outputs and gradients take the bytes of Inception v4.
+// Sections 2.1 and 2.3.2: the layers whose outputs and gradients take the bytes of Inception v4.
 TEST_CASE("Dymem: feature maps take more than 90 % of Inception v4, and those of four kinds of layers more than 90 % of them") {
   const Result<TaskGraph> graph = find_rules("dymem")->build(import_zoo("inception_v4", 32).network, 32);
   REQUIRE(graph.ok());

@@ -1,6 +1,6 @@
-// The figures of moDNN, from a model file on: what the paper calls ideal, its lower bound, and the sub-batch of
-// equation 3. The paper prints few numbers; an independent computation under both readings of its rules
-// (rules/modnn.h) gave the references, in bytes.
+// The figures of moDNN, computed from a model file: the paper's ideal, its lower bound, and the sub-batch of equation
+// 3. The paper prints few numbers. The references, in bytes, come from an independent computation under both readings
+// of its rules (papers/modnn.h).
 #include "compiler/papers/modnn.h"
 #include "compiler/papers/superneurons.h"
 #include "passes/candidate.h"
@@ -28,7 +28,8 @@ struct Claim {
   std::string spec;
   int64_t batch;
   std::string published;
-  double least, most;  // of the ideal, GB: what the paper's text and the missing parts of its rules leave open
+  // Bounds on the ideal in GB, given what the paper's text and the missing parts of its rules leave open.
+  double least, most;
   int64_t a, b;        // references: ideal under (A) and (B)
   int64_t bound_w, bound_w_dw;
 };
@@ -56,7 +57,7 @@ TEST_CASE("moDNN's five networks: ideal and lower bound") {
                      claim.spec, claim.batch, claim.published, modnn_gb(a.all_blocks), residual(modnn_gb(a.all_blocks), modnn_gb(claim.a)),
                      modnn_gb(b.two_gradients), residual(modnn_gb(b.two_gradients), modnn_gb(claim.b)), claim.least, claim.most, modnn_gb(bound_w),
                      modnn_gb(a.lower_bound())));
-    // The reference leaves out the biases of FCN's three last convolutions: 8,213 floats, twice.
+    // The reference omits the biases of FCN's last three convolutions: 8,213 floats, twice.
     const int64_t biases = claim.spec == "fcn" ? 2 * 4 * (4096 + 4096 + 21) : 0;
     CHECK(a.all_blocks == claim.a + biases);
     CHECK(b.two_gradients == claim.b + biases);
@@ -74,7 +75,7 @@ TEST_CASE("moDNN's five networks: ideal and lower bound") {
   CHECK(ratios / 5 <= 85);
 }
 
-// Published: 1.4 GB. Neither reading of SW gives it; together they stand on both sides of it.
+// Published: 1.4 GB. Neither reading of SW gives it; it lies between the two.
 TEST_CASE("VGG-101's lower bound lies between W once and W with dW") {
   const ModnnFigures figures = modnn_figures(modnn_graph_of(network_of("vgg:groups=12,12,24,25,25", 128), 128), 128);
   CHECK(modnn_gb(figures.weights + figures.largest_task) < 1.4);
@@ -95,27 +96,28 @@ TEST_CASE("under moDNN's rules, modnn plans VGG-16 at 256 for any budget down to
     return *plan;
   };
   int64_t before = 0;
-  // The lower bound is of exact bytes; an arena rounds every block up to 256.
+  // The lower bound has exact bytes; an arena rounds every block up to a multiple of 256.
   for (const int64_t budget : {figures.lower_bound() + (1 << 16), int64_t{2'000'000'000}, int64_t{6'000'000'000}, int64_t{12'000'000'000}}) {
     const Plan plan = plan_with(budget);
     CHECK(plan.summary.arena_bytes <= budget);
     CHECK(plan.sub_batch >= before);
-    // Equation 3: the largest sub-batch whose largest task fits beside SW, in even rounds.
+    // Equation 3: the largest sub-batch whose largest task fits together with SW, in even rounds.
     const int64_t fits = (budget - 2 * figures.weights) / figures.largest_task;
     CHECK(plan.sub_batch <= std::max<int64_t>(fits, 1));
     before = plan.sub_batch;
   }
 }
 
-// Figure 8: at every budget moDNN is at least as fast as vDNN+, and that as vDNN, which stops where the whole batch does
-// not fit. vDNN+ is read as vDNN in the rounds of moDNN: in fewer samples a round, which these costs do not
-// make any slower, it would need no transfers at all. A planner gives a policy the next lower of its own limits, so that a plan
-// for less is never better (docs/decisions/search.md); here each may have the budget itself, too, as the papers' systems have it.
+// Figure 8: at every budget moDNN is at least as fast as vDNN+, and vDNN+ at least as fast as vDNN, which fails once
+// the whole batch does not fit. vDNN+ is read as vDNN in moDNN's rounds: with fewer samples per round, which does not
+// make it slower under these costs, it would need no transfers at all. A planner gives a policy the next lower of its
+// own limits, so that a plan for a smaller budget is never better (docs/decisions/search.md). Here each policy may also
+// use the budget itself, like the papers' systems.
 TEST_CASE("moDNN, figure 8: modnn, vdnn in rounds and vdnn, from fast to slow at every budget") {
   constexpr double kRounding = 1 + 1e-9;
   struct Best {
-    double seconds = std::numeric_limits<double>::infinity();  // it does not fit
-    double gb = 0;                                             // moved
+    double seconds = std::numeric_limits<double>::infinity();  // infeasible
+    double gb = 0;                                             // transferred
     int64_t sub_batch = 0;
   };
   for (const auto& [spec, batch] : {std::pair<std::string, int64_t>{"vgg16", 256}, {"resnet34", 256}}) {

@@ -1,4 +1,4 @@
-// From a network of the zoo to a plan under a paper's rules, and a published figure held against ours.
+// From a network of the zoo to a plan under a paper's rules, and comparison of a published figure with ours.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -42,7 +42,7 @@ inline Plan plan_graph(const TaskGraph& graph, Costs& costs, const std::string& 
   return std::move(*plan);
 }
 
-// Prints the residual, and demands that ours is in the band that any sensible reading of the paper lands in.
+// Prints the residual, and requires our figure to be in the band of all sensible readings of the paper.
 inline void hold(const std::string& claim, double published, double ours, double least, double most) {
   WARN(fmt::format("{}: published {}, ours {:.3f}, residual {:+.2f} %, band {} to {}", claim, published, ours,
                    100 * (ours - published) / published, least, most));

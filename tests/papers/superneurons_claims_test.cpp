@@ -1,5 +1,5 @@
-// The published figures of SuperNeurons, from a model file to the summary of a plan: the zoo writes the network, and what
-// is planned under the paper's rules is held against what the paper printed.
+// The published figures of SuperNeurons, from a model file to the summary of a plan: the zoo writes the network, it is
+// planned under the paper's rules, and the result is compared with the paper.
 #include <catch2/catch.hpp>
 
 #include "tests/papers/superneurons_plan.h"
@@ -45,12 +45,12 @@ TEST_CASE("AlexNet, batch 200, with liveness: 1489.355 MiB at step 32 with 17 te
   CHECK(plan.summary.arena_bytes >= plan.summary.live_bytes);
   CHECK(plan.summary.arena_bytes < plan.summary.network_wide_bytes);
   const SuperNeuronsFigures figures = superneurons_figures(plan);
-  CHECK(figures.most_live_tensors == 23);  // the paper says "up to 17", which is the count at the peak
+  CHECK(figures.most_live_tensors == 23);  // the paper's "up to 17" is the count at the peak
   hold("largest layer as in table 1, MiB", 886.23, mib(figures.largest_layer_bytes), 0.005);
   hold("saved by liveness, %", 31.9, 100 * (1 - mib(plan.summary.live_bytes) / mib(plan.summary.network_wide_bytes)), 0.1);
 }
 
-// No published figure: an independent computation under the same rules.
+// No published figures: an independent computation under the same rules.
 TEST_CASE("VGG-16 and ResNet-50 under the same rules") {
   struct Reference {
     std::string spec;
@@ -76,12 +76,12 @@ TEST_CASE("VGG-16 and ResNet-50 under the same rules") {
   }
 }
 
-// The published counts have the two layers that feed data.
+// The published counts include the two data layers.
 TEST_CASE("Inception v4 has 515 layers and ResNet-152 has 567") {
   CHECK(superneurons_figures(zoo_plan_of("inception_v4", 32, "liveness")).layers + 2 == 515);
   const Plan resnet = zoo_plan_of("resnet152:pool1_pad=0,input=227", 32, "network-wide");
   CHECK(superneurons_figures(resnet).layers + 2 == 567);
-  // "18.5 GB" with an unknown share of parameters: any sensible count is from 16.2 to 20 GiB; ours has none.
+  // "18.5 GB" includes an unknown share of parameters: sensible counts range from 16.2 to 20 GiB; ours has none.
   hold("ResNet-152, GiB", 18.5, mib(resnet.summary.network_wide_bytes) / 1024, 1.5);
   CHECK(mib(resnet.summary.network_wide_bytes) > 16.2 * 1024);
 }

@@ -1,4 +1,4 @@
-// From a network of the zoo to a plan under the rules of SuperNeurons, and a published figure held against ours.
+// From a network of the zoo to a plan under the rules of SuperNeurons, and comparison of a published figure with ours.
 #pragma once
 
 #include "compiler/papers/superneurons.h"
@@ -14,7 +14,7 @@ inline TaskGraph graph_of(const std::string& spec, int64_t batch) {
   return std::move(*graph);
 }
 
-// Judged by the checker, and counted as the paper counts. Without a budget: the policy's means in full.
+// The plan is checked, and counted as in the paper. Without a budget: the policy's full method.
 inline Plan plan_of(const TaskGraph& graph, const std::string& policy, int64_t budget = 0) {
   SuperNeuronsCosts costs;
   Result<Plan> plan = make_plan(graph, costs, {.policy = policy, .batch = graph.batch, .sub_batch = graph.batch,
@@ -29,14 +29,14 @@ inline Plan plan_of(const TaskGraph& graph, const std::string& policy, int64_t b
 
 inline double mib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
-// Prints the residual, and demands that it is no more than what the source cut off, rounded away or got wrong.
+// Prints the residual, and requires it to be within the source's truncation, rounding and known errors.
 inline void hold(const std::string& claim, double published, double ours, double most) {
   WARN(fmt::format("{}: published {:.3f}, ours {:.4f}, residual {:+.4f} %", claim, published, ours,
                    100 * (ours - published) / published));
   CHECK(std::abs(ours - published) <= most);
 }
 
-// MiB and tensors while a task runs for the first time: at a step of the paper, from 1.
+// MiB and tensors during the first run of a task, at a step of the paper, counted from 1.
 struct Moment {
   double mib = 0;
   int64_t tensors = 0;

@@ -1,4 +1,5 @@
-// What SuperNeurons published about offloading, its cache and its recomputation, planned by its policies under its rules.
+// SuperNeurons' published figures on offloading, its cache and its recomputation, planned by its policies under its
+// rules.
 #include <catch2/catch.hpp>
 
 #include <map>
@@ -18,7 +19,8 @@ namespace {
 double gb(int64_t bytes) { return static_cast<double>(bytes) / 1e9; }
 double gib(double bytes) { return bytes / (1 << 30); }
 
-// Layer i of AlexNet: CONV1 RELU1 LRN1 POOL1 | CONV2 RELU2 LRN2 POOL2 | CONV3 RELU3 | CONV4 RELU4 | CONV5 RELU5 POOL5 | …
+// Layer i of AlexNet: CONV1 RELU1 LRN1 POOL1 | CONV2 RELU2 LRN2 POOL2 | CONV3 RELU3 | CONV4 RELU4 | CONV5 RELU5 POOL5 |
+// …
 constexpr int64_t kPool2Backward = 47 - 8, kPool5Backward = 47 - 15;
 
 struct PolicyRow {
@@ -27,7 +29,7 @@ struct PolicyRow {
   std::string policy;
   int64_t published_again;
   double published_mib, ours_mib;
-  int64_t step, live;  // ours; no figure of the paper but AlexNet's 44
+  int64_t step, live;  // ours; of these the paper only has AlexNet's 44
 };
 
 void hold_row(const TaskGraph& graph, const PolicyRow& row) {
@@ -58,14 +60,14 @@ TEST_CASE("AlexNet, batch 200, with offload: 1132.155 MiB at step 39 with 9 tens
   hold("saved by offload, MiB", 357.2, mib(liveness.summary.live_bytes) - peak, 0.1);
   hold("saved by liveness and offload, %", 48.29, 100 * (1 - peak / baseline), 0.01);
 
-  // "Stash ... before and including POOL5": the outputs of CONV1 to CONV5 and what is between them.
+  // "Stash ... before and including POOL5": the outputs of CONV1 to CONV5 and the layers between them.
   const double all = moment_of(liveness, kPool5Backward).mib;
   int64_t pool5 = 0;
   for (const TensorId tensor : graph.tasks[TaskId(kPool5Backward - 1)].reads()) pool5 += graph.tensors[tensor].bytes(200);
   for (const TensorId tensor : graph.tasks[TaskId(kPool5Backward - 1)].writes()) pool5 += graph.tensors[tensor].bytes(200);
   hold("stashed in front of POOL5, MiB", 1409.277, all - mib(pool5), 0.001);
   hold("touched by POOL5's backward, MiB", 80.078, mib(pool5), 0.001);
-  // The paper's 1075.9 leaves out that CONV4 is away too, which it says it is.
+  // The paper's 1075.9 counts CONV4 as resident, although the text says that it is offloaded.
   const double with_conv4 = moment_of(plan, kPool5Backward).mib;
   hold("POOL5 with offload, MiB", 1075.9, with_conv4, 49.6);
   CHECK(std::abs(with_conv4 - 1026.3916) < 0.0001);
@@ -83,7 +85,7 @@ TEST_CASE("table 1: recomputations and peaks of AlexNet, batch 200") {
        mib(plan_of(graph, "superneurons:offload").summary.live_bytes) - mib(plan.summary.live_bytes), 0.06);
 }
 
-// 401 is no value of the trace, whose largest are 406.125, the stem's ReLU with CONV1's output, and 392.
+// 401 is not a value of the trace. Its largest are 406.125, the stem's ReLU with CONV1's output, and 392.
 TEST_CASE("table 1: recomputations and peaks of ResNet-50, batch 32") {
   const TaskGraph graph = graph_of("resnet50:input=227,pool1_pad=0", 32);
   for (const PolicyRow& row : {PolicyRow{"ResNet-50", 32, "superneurons:speed", 84, 455.125, 455.125, 379, 6},
@@ -92,7 +94,7 @@ TEST_CASE("table 1: recomputations and peaks of ResNet-50, batch 32") {
     hold_row(graph, row);
 }
 
-// No published figure: an independent computation under the same rules.
+// No published figures: an independent computation under the same rules.
 TEST_CASE("recomputations and peaks of VGG-16 under the same rules") {
   const TaskGraph graph = graph_of("vgg16", 32);
   for (const PolicyRow& row : {PolicyRow{"VGG-16", 32, "superneurons:offload", 0, 1911, 1911, 55, 17},
@@ -110,7 +112,8 @@ TEST_CASE("table 3: the cache moves nothing while the peak of liveness fits, and
   for (const Point& point : {Point{256, 2.56}, Point{384, 3.72}, Point{512, 4.88}, Point{640, 6.03}, Point{896, 8.35}, Point{1024, 9.5}}) {
     INFO(point.batch);
     const TaskGraph graph = graph_of("alexnet", point.batch);
-    const int64_t room = int64_t{7} << 30;  // any from 6.52 to 7.45 GiB tells 896 from 1024, as the paper's cache does
+    // Any value from 6.52 to 7.45 GiB separates 896 from 1024, as the paper's cache does.
+    const int64_t room = int64_t{7} << 30;
     const PlanSummary cached = plan_of(graph, "superneurons:offload", room).summary;
     CHECK((cached.offloaded_bytes == 0) == (point.batch < 1024));
     CHECK(cached.prefetched_bytes == cached.offloaded_bytes);
@@ -118,15 +121,16 @@ TEST_CASE("table 3: the cache moves nothing while the peak of liveness fits, and
     CHECK(plan_of(graph, "superneurons:offload", liveness).summary.offloaded_bytes == 0);
     const PlanSummary tight = plan_of(graph, "superneurons:offload", liveness - 1).summary;
     CHECK(tight.offloaded_bytes > 0);
-    // Not reproduced: outputs of CONV and FC, out and back, are 5.27 MB for an image; the paper's points lie on a line of
-    // 9.04 MB for an image, and 0.25 GB.
+    // Not reproduced: outputs of CONV and FC, copied out and back, are 5.27 MB per image. The paper's points lie on a
+    // line of 9.04 MB per image, plus 0.25 GB.
     const PlanSummary full = plan_of(graph, "superneurons:offload").summary;
     const double moved = gb(full.offloaded_bytes + full.prefetched_bytes);
     hold(fmt::format("moved without cache, batch {}, GB", point.batch), point.without_cache, moved, point.without_cache / 2);
     CHECK(std::abs(moved / static_cast<double>(point.batch) - 5.266e-3) < 1e-6);
     CHECK(tight.offloaded_bytes < full.offloaded_bytes);
-    // What meets all six points is nowhere in the paper: each CONV's output out once and back twice (for what is run again from
-    // it, and for the backward of its ACT), the images in twice, and the parameters once.
+    // A formula that fits all six points but is not in the paper: each CONV's output copied out once and back twice
+    // (for the recomputation from it, and for the backward of its ACT), the images loaded twice, and the parameters
+    // once.
     int64_t outputs = 0;
     for (const Task& task : graph.tasks)
       if (task.op == "CONV" && is_forward(task.kind))
@@ -154,7 +158,7 @@ TEST_CASE("a cached policy gives up no more than it has to, and never less than 
   }
 }
 
-// Figure 8b: whose outputs and gradients take the bytes; copies and joins of the graph left out.
+// Figure 8b: the layers whose outputs and gradients take the bytes, without the graph's copies and joins.
 TEST_CASE("figure 8b: POOL, ACT, BN and LRN own half of the bytes, DROPOUT, SOFTMAX and FC almost none") {
   struct Share {
     std::string spec;
@@ -193,7 +197,7 @@ TEST_CASE("liveness saves up to 50 %") {
   }
 }
 
-// Three copies of the parameters and the largest layer: no way to train needs less than that, the paper's included.
+// Three copies of the parameters and the largest layer: a lower bound for any way of training, including the paper's.
 TEST_CASE("tables 4 and 5: what SuperNeurons trained is possible on 12 GB, by what cannot leave") {
   const double card = 11441.0 / 1024;  // GiB of a K40c
   const auto parameters = [](const std::string& spec) { return gib(3 * 4 * static_cast<double>(zoo_facts(spec)->parameters)); };
@@ -213,11 +217,11 @@ TEST_CASE("tables 4 and 5: what SuperNeurons trained is possible on 12 GB, by wh
     hold(row.spec + ", bound of the batch", static_cast<double>(row.most), bound, 2);
     CHECK(bound > static_cast<double>(row.batch));
   }
-  // Depth = 3 (n1 + n2 + n3 + n4) + 2, so 1920 is not one; n3 = 596 is the next.
+  // Depth = 3 (n1 + n2 + n3 + n4) + 2, so 1920 is not a valid depth; n3 = 596 gives the next one.
   hold("1922 layers, parameters, GiB", 7.89, parameters("resnet:n=6,32,596,6"), 0.006);
   CHECK(parameters("resnet:n=6,32,596,6") + 0.20 < card);
-  // "ResNet2500 ... 10^4 basic layers": 832 units and 2498 convolutions and products. Flatten is no layer; forks and the
-  // softmax are no nodes.
+  // "ResNet2500 ... 10^4 basic layers": 832 units and 2498 convolutions and products. Flatten is not a layer; forks and
+  // the softmax are not nodes.
   const ZooFacts deepest = *zoo_facts("resnet:n=6,32,788,6");
   hold("ResNet2500, layers", 1e4, static_cast<double>(deepest.nodes - 1 + 832 + 1 + 2), 832);
   CHECK(deepest.nodes - 1 + 832 + 1 + 2 == 9169);

@@ -1,6 +1,6 @@
-// How far a 12 GB K40 reaches, by plan: batches beyond table 5 of SuperNeurons, and a residual network beyond the 1920
-// layers of its table 4. Everything on the device counts: weights, optimizer state, images, statistics, workspaces. The
-// batch is never split, which would reach any.
+// The reach of a 12 GB K40 under our plans: batches beyond table 5 of SuperNeurons, and a residual network beyond the
+// 1920 layers of its table 4. Everything on the device counts: weights, optimizer state, images, statistics,
+// workspaces. The batch is never split, because with splitting any batch would fit.
 #include <catch2/catch.hpp>
 
 #include "compiler/costs/modelled.h"
@@ -14,9 +14,9 @@ using namespace plimsoll;
 
 namespace {
 
-constexpr int64_t kCard = int64_t{11441} << 20;  // what a K40c has of its 12 GB
+constexpr int64_t kCard = int64_t{11441} << 20;  // usable bytes of a K40c's 12 GB
 
-// Policies that must reach as far as SuperNeurons did.
+// Policies that must reach at least as far as SuperNeurons did.
 constexpr const char* kPolicies[] = {"auto", "superneurons"};
 
 void expect_plan(const std::string& spec, int64_t batch, const std::string& policy) {
@@ -41,7 +41,7 @@ void expect_plan(const std::string& spec, int64_t batch, const std::string& poli
                    plan->summary.iteration_seconds / plan->summary.ideal_seconds));
 }
 
-// One case each: the largest take a while.
+// One test case per network, because the largest take a while.
 void expect_beyond(const std::string& spec, int64_t published) {
   for (const char* policy : kPolicies) expect_plan(spec, published + 1, policy);
 }

@@ -1,4 +1,4 @@
-// The rules of SuperNeurons on a network small enough to be read: what each step touches.
+// The rules of SuperNeurons on a small, readable network: the operands of each step.
 #include <catch2/catch.hpp>
 
 #include <string>
@@ -47,7 +47,7 @@ Network residual() {
   return sketch.network;
 }
 
-// "conv1.forward CONV >conv1.Y": what is read, > what is written.
+// "conv1.forward CONV >conv1.Y": reads, > writes.
 std::vector<std::string> written_out(const TaskGraph& graph) {
   std::vector<std::string> lines;
   for (const Task& task : graph.tasks) {
@@ -61,7 +61,7 @@ std::vector<std::string> written_out(const TaskGraph& graph) {
   return lines;
 }
 
-// Every tensor lives from the first step that touches it to the last, as in the paper's liveness analysis.
+// Every tensor lives from the first step that accesses it to the last, as in the paper's liveness analysis.
 Plan liveness_plan(const TaskGraph& graph) {
   Plan plan{.batch = graph.batch, .sub_batch = graph.batch};
   IdVector<TensorId, Residency> spans(graph.tensors.size(), {.first_step = -1});
@@ -137,8 +137,8 @@ TEST_CASE("figures count exact bytes, and steps from one") {
   CHECK(figures.layers == 10);
   CHECK(figures.tensors == 11 + 6);
   CHECK(figures.network_wide_bytes == 7 * map + 2 * pooled + 2 * scores + (pooled + pooled + map + map + map + image));
-  // Step 14, pool.backward: conv1.Y, relu1.Y (their ReLU's backward reads both), one copy, join.Y, lrn.Y, pool.dX, and
-  // of the pool's size pool.Y and drop.dX. Conv2's output and the other copy have been read for the last time.
+  // Step 14, pool.backward: conv1.Y and relu1.Y (both read by their ReLU's backward), one copy, join.Y, lrn.Y, pool.dX,
+  // and of the pool's size pool.Y and drop.dX. Conv2's output and the other copy are dead.
   CHECK(figures.peak_step == 14);
   CHECK(figures.peak_bytes == 6 * map + 2 * pooled);
   CHECK(figures.peak_live_tensors == 8);
@@ -167,7 +167,7 @@ TEST_CASE("a recomputation counts to the step that it is run for") {
   const Result<TaskGraph> graph = superneurons_graph(residual(), 2);
   REQUIRE(graph.ok());
   Plan plan = liveness_plan(*graph);
-  // relu1 runs again in front of its backward task, and a huge tensor lives just there.
+  // relu1 is recomputed before its backward task, and a huge tensor lives only there.
   plan.steps = {};
   for (const TaskId task : ids_of(plan.tasks)) {
     if (plan.tasks[task].name == "relu1.backward") plan.steps.push_back({.task = TaskId(1), .recompute = true});

@@ -1,4 +1,5 @@
-// The published figures of vDNN. GB are 1000 MiB. Its "VGG-16" is configuration E; its workspaces are unknown, ours none.
+// The published figures of vDNN. GB are 1000 MiB. Its "VGG-16" is configuration E. Its workspaces are unknown; ours are
+// none.
 #include "tests/papers/planned.h"
 
 #include "compiler/papers/vdnn.h"
@@ -26,7 +27,7 @@ int64_t usage_at(const Plan& plan, const VdnnFigures& figures, const std::string
   return 0;
 }
 
-// With W once and with W + dW, both in the band that the workspace's share leaves open.
+// With W once, and with W + dW: both are in the band that the unknown workspace leaves open.
 void hold_baseline(const std::string& spec, int64_t batch, double published, double least, double most) {
   const VdnnFigures figures = vdnn_figures(vdnn_plan_of(spec, batch, "network-wide"));
   const std::string claim = fmt::format("{}({}) baseline", spec, batch);
@@ -44,7 +45,7 @@ TEST_CASE("vDNN's baselines of VGG-16: 28, 15 and 4.9 GB at batch 256, 128 and 3
 
 TEST_CASE("vDNN's VGG-116 to VGG-416, batch 32: up to 67.1 GB") {
   hold_baseline("vgg:conv=416", 32, 67.1, 64.8, 68.1);
-  // The paper shows these in a figure only: held against an independent computation under the same rules.
+  // The paper has these in a figure only, so they are compared with an independent computation under the same rules.
   hold_baseline("vgg:conv=116", 32, 19.2, 18.7, 19.7);
   hold_baseline("vgg:conv=216", 32, 34.8, 34.0, 35.5);
   hold_baseline("vgg:conv=316", 32, 50.3, 49.4, 51.3);
@@ -54,14 +55,15 @@ TEST_CASE("vDNN_all offloads 16 GB of VGG-16(256)") {
   const VdnnFigures all = vdnn_figures(vdnn_plan_of("vgg19", 256, "vdnn-all:m"));
   hold("VGG-16(256) offloaded by vDNN_all", 16, kmib(all.offloaded_bytes), 16.11, 16.13);
   const VdnnFigures conv = vdnn_figures(vdnn_plan_of("vgg19", 256, "vdnn-conv:m"));
-  hold("VGG-16(256) offloaded by vDNN_conv", 10.14, kmib(conv.offloaded_bytes), 10.13, 10.15);  // predicted, a figure there
+  // Predicted; the paper has it in a figure.
+  hold("VGG-16(256) offloaded by vDNN_conv", 10.14, kmib(conv.offloaded_bytes), 10.13, 10.15);
   hold("VGG-16(256) average saving, %", 90, 100 * (1 - kmib(all.average_bytes) / 28), 87, 92);
 }
 
 TEST_CASE("vDNN_all(m) uses at most 4.8 GB of VGG-16(128)") {
   const Plan plan = vdnn_plan_of("vgg19", 128, "vdnn-all:m");
   const VdnnFigures figures = vdnn_figures(plan);
-  // The paper forgets the X that figure 10 fetches while pool1 runs backward; ours is the maximum with it.
+  // The paper's figure omits the X that figure 10 prefetches during the backward of pool1; our maximum includes it.
   hold("VGG-16(128) maximum", 4.8, kmib(figures.peak_bytes), 4.70, 5.49);
   hold("VGG-16(128) at conv1_2's backward", 4.8, kmib(usage_at(plan, figures, "features.2/Conv.backward")), 4.70, 4.80);
 }
@@ -72,7 +74,7 @@ TEST_CASE("vDNN_all(m) saves 89 % of AlexNet on average") {
   hold("AlexNet(128) average saving, %", 89, 100 * (1 - kmib(alexnet.average_bytes) / 1.1), 86, 92);
 }
 
-// The paper has no baseline of these in figures: ours, with W and dW and without its workspace, stands for it.
+// The paper has no figures for these baselines: ours, with W and dW and without workspace, take their place.
 TEST_CASE("vDNN_all(m) saves 91 % of OverFeat and 95 % of GoogLeNet on average") {
   const auto saving = [](const std::string& spec) {
     const VdnnFigures figures = vdnn_figures(vdnn_plan_of(spec, 128, "vdnn-all:m"));
@@ -90,11 +92,11 @@ TEST_CASE("vDNN's VGG-16 trains on 12 GB with 64 images, and not with 128") {
   };
   const int64_t card = int64_t{12} << 30;
   CHECK(most(64) < card);
-  CHECK(kmib(least(128)) + 2.7 > kmib(card));  // with the least workspace that its 15 GB leave room for
+  CHECK(kmib(least(128)) + 2.7 > kmib(card));  // with the smallest workspace that its 15 GB allow
 }
 
-// Section III: how much of the paper's baselines is of the layers before the classifier. W once gives AlexNet's figure, W and dW
-// that of VGG-16.
+// Section III: the share of the layers before the classifier in the paper's baselines. W once gives AlexNet's figure, W
+// and dW that of VGG-16.
 TEST_CASE("layers that extract features take 81 % of AlexNet and 96 % of VGG-16") {
   const auto share = [](const std::string& spec, int64_t batch, int64_t copies, double baseline) {
     const Result<TaskGraph> graph = vdnn_graph(papers::import_zoo(spec, batch).network, batch);
@@ -108,7 +110,7 @@ TEST_CASE("layers that extract features take 81 % of AlexNet and 96 % of VGG-16"
   hold("VGG-16(256), %", 96, share("vgg19", 256, 2, 28), 95.5, 97);
 }
 
-// Section III-A: what lies between the two uses of the first layer's X, in time for its copies.
+// Section III-A: the time between the two uses of the first layer's X, available for its copies.
 TEST_CASE("the first layer's X rests for more than 60 ms in AlexNet and 1.2 s in VGG-16(64)") {
   const auto milliseconds = [](const std::string& spec, int64_t batch) {
     const Plan plan = vdnn_plan_of(spec, batch, "network-wide");
@@ -116,7 +118,7 @@ TEST_CASE("the first layer's X rests for more than 60 ms in AlexNet and 1.2 s in
     for (const Step& step : plan.steps) {
       if (step.kind != StepKind::compute || plan.tasks[step.task].op != "CONV") continue;
       if (is_forward(plan.tasks[step.task].kind)) from = from < 0 ? step.end : from;
-      else to = step.start;  // of the last, which is the first layer's
+      else to = step.start;  // of the last such layer, which is the first layer's
     }
     return 1e3 * (to - from);
   };
@@ -124,7 +126,8 @@ TEST_CASE("the first layer's X rests for more than 60 ms in AlexNet and 1.2 s in
   hold("VGG-16(64), ms", 1200, milliseconds("vgg19", 64), 1200, 3000);
 }
 
-// Section V-A: means over six networks, of what vDNN saves of the whole. Ours has no workspace on either side, so that (m) and (p) are one.
+// Section V-A: average savings of vDNN over six networks, relative to the whole. Ours has no workspace on either side,
+// so (m) and (p) are the same.
 TEST_CASE("vDNN's mean savings over six networks") {
   struct Saved {
     double most = 0, average = 0;

@@ -1,5 +1,5 @@
-// The recipes of moDNN, Dymem, vDNN and Chen et al. on small networks of the zoo, as training has them: whatever the budget from the minimum
-// up, and whatever the sub-batch, the judge accepts the plan and the arena keeps to the budget.
+// The policies of moDNN, Dymem, vDNN and Chen et al. on small networks of the zoo, as used for training: for every
+// budget from the minimum up, and every sub-batch, the checker accepts the plan and the arena is within the budget.
 #include <catch2/catch.hpp>
 
 #include <unistd.h>

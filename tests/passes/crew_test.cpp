@@ -1,4 +1,4 @@
-// Whatever the number of hands: steps in their order, each once, and nobody waits for what nobody does.
+// For any number of threads: steps run in order, each exactly once, without deadlocks.
 #include "passes/crew.h"
 
 #include <atomic>
@@ -75,7 +75,7 @@ TEST_CASE("helpers stop when they are asked to, and leave alone what is not want
     });
     while (!began) std::this_thread::yield();
     CHECK(unwanted == 0);
-    CHECK(crew.reach(last, 4));  // alone
+    CHECK(crew.reach(last, 4));  // runs on the calling thread
   }
   CHECK(unwanted == 4);
 }

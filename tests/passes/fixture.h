@@ -1,4 +1,4 @@
-// Small task graphs by hand, made-up costs, and the judge of plans as oracle.
+// Small hand-made task graphs, artificial costs, and the plan checker as oracle.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace plimsoll::test {
 
-// Tensors of one dimension; `per_sample` elements of four bytes each, times the batch.
+// Tensors of one dimension: `per_sample` elements of four bytes, times the batch.
 class GraphMaker {
  public:
   GraphMaker() { graph_.name = "test"; }
@@ -19,7 +19,7 @@ class GraphMaker {
   TensorId activation(const std::string& name, int64_t per_sample) {
     return tensor(name, TensorKind::activation, per_sample);
   }
-  // Fixed size.
+  // Independent of the batch.
   TensorId weight(const std::string& name, int64_t elements);
   TensorId gradient(const std::string& name, int64_t elements);
 
@@ -35,10 +35,11 @@ class GraphMaker {
 // x → (conv → relu) · layers → loss, with the backward tasks of training and an update per weight.
 TaskGraph chain(int layers, int64_t per_sample = 1024, int64_t weight = 256);
 
-// Random forward tasks with fan-out and skips, then a backward task for each; valid as a training graph.
+// Random forward tasks with fan-out and skips, then a backward task for each; a valid training graph.
 TaskGraph random_graph(unsigned seed, int tasks);
 
-// What a task may cost, by its name; "bn again" is what it costs to run one again that remembers something. All others take a millisecond and no workspace. Workspaces are per sample.
+// Costs by task name; "bn again" are the costs of recomputing a task that saves tensors. All other tasks take a
+// millisecond and no workspace. Workspaces are per sample.
 class FakeCosts : public Costs {
  public:
   std::map<std::string, std::vector<AlgorithmCost>> special = {};
@@ -50,7 +51,7 @@ class FakeCosts : public Costs {
   std::map<std::pair<std::string, int64_t>, std::vector<AlgorithmCost>> known_;
 };
 
-// What the judge of plans says; empty when the plan is valid.
+// The checker's violations; empty for a valid plan.
 std::string flaw(const Plan& plan, const TaskGraph& graph);
 
 }  // namespace plimsoll::test

@@ -1,4 +1,4 @@
-// The recipes of moDNN and Dymem by their pieces: order, sub-batch, what leaves and when.
+// The policies of moDNN and Dymem in parts: order, sub-batch, what leaves and when.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -18,13 +18,13 @@ using test::FakeCosts;
 using test::flaw;
 using test::GraphMaker;
 
-constexpr int64_t kPerSample = 1024, kMap = 4 * kPerSample;  // bytes of a map of one sample
+constexpr int64_t kPerSample = 1024, kMap = 4 * kPerSample;  // bytes of a feature map of one sample
 
 int64_t count(const Plan& plan, StepKind kind) {
   return std::count_if(plan.steps.begin(), plan.steps.end(), [&](const Step& step) { return step.kind == kind; });
 }
 
-// Prefetched, and given up before any task read it.
+// Fetches that were evicted before any task read them.
 int64_t came_for_nothing(const Plan& plan) {
   int64_t found = 0;
   std::vector<bool> waits(plan.tensors.size(), false);
@@ -80,8 +80,8 @@ TEST_CASE("moDNN, equation 3: the sub-batch whose largest task fits beside what 
     if (!one.ok()) return one.error();
     return &made.insert_or_assign(size, std::move(*one)).first->second;
   };
-  // SW: four weights and four gradients of 256 floats. The largest task has three maps: a gradient, what was read, and
-  // the gradient that it makes.
+  // SW: four weights and four gradients of 256 floats. The largest task has three maps: a gradient, its input, and the
+  // gradient that it writes.
   int64_t resident = 0;
   for (const Tensor& tensor : several.tensors)
     if (tensor.persistent) resident += tensor.bytes(1);
@@ -95,7 +95,7 @@ TEST_CASE("moDNN, equation 3: the sub-batch whose largest task fits beside what 
   REQUIRE(maps >= 2);
   for (const int64_t size : {1, 2, 7, 31, 63}) {
     CAPTURE(size);
-    const int64_t just = resident + size * maps * kMap + 1024;  // some tasks have a few bytes more
+    const int64_t just = resident + size * maps * kMap + 1024;  // some tasks have a few more bytes
     CHECK(*modnn_sub_batch(candidate, 64, just) == size);
   }
   CHECK(*modnn_sub_batch(candidate, 64, int64_t{1} << 40) == 64);

@@ -1,4 +1,4 @@
-// Each pass by itself, on graphs small enough to see the whole plan.
+// Each pass by itself, on graphs small enough to compare whole plans.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -67,9 +67,9 @@ TEST_CASE("depth first, an update follows its gradient and the readers of its we
                                  "w1.update"});
 }
 
-// Two branches of large tensors that end in small ones: finish one before the other is begun.
+// Two branches of large tensors that end in small ones: finish one before starting the other.
 //
-//   x ─┬─ a0, b0 (large) as the graph stands: a0 b0 a1 b1, both large ones live at once
+//   x ─┬─ a0, b0 (large) in graph order: a0 b0 a1 b1, both large ones are live at once
 //      └─ a1, b1 (small)
 TEST_CASE("low peak finishes a branch before it begins another") {
   GraphMaker make;
@@ -95,7 +95,7 @@ TEST_CASE("low peak finishes a branch before it begins another") {
 
 //   step        0 load  1 f  2 g  3 h
 //   x           ####### ####
-//   y  over x           #### ####          f and g may work in place, and x and y die there
+//   y  over x           #### ####          f and g may work in place; x and y die there
 //   z  over y                #### ####
 //   loss                          #### …   outlives the round
 TEST_CASE("tensors written in place lie on the bytes of what dies there, chain-wise") {
@@ -137,10 +137,10 @@ TEST_CASE("a tensor that is still needed is not written over, nor one by a large
   CHECK(residency_of(plan, "y").offset != residency_of(plan, "z").offset);
 }
 
-// Labels are loaded late, onto bytes that computing has used before.
+// Labels are loaded late, onto bytes that tasks have used before.
 //
 //   compute  f ──── g ──── loss
-//   h2d      x             labels      labels wait for f, whose big tensor lay there
+//   h2d      x             labels      labels wait for f, whose large tensor lay there
 TEST_CASE("a load waits for the steps whose bytes it takes, and its reader waits for it") {
   GraphMaker make;
   const TensorId x = make.tensor("x", TensorKind::input, 16), labels = make.tensor("labels", TensorKind::input, 5000);
@@ -177,10 +177,10 @@ TEST_CASE("waits that others imply are dropped, and no others") {
   using Ids = std::vector<int64_t>;
   step(StreamKind::h2d, {});
   step(StreamKind::compute, {0});
-  step(StreamKind::compute, {0});     // 1 has waited for 0 already, on this stream
+  step(StreamKind::compute, {0});     // 1 has already waited for 0, on this stream
   step(StreamKind::d2h, {1});
   step(StreamKind::h2d, {1, 3});      // 3 waited for 1
-  step(StreamKind::h2d, {2});         // known up to 1 only
+  step(StreamKind::h2d, {2});         // known only up to 1
   step(StreamKind::d2h, {4, 2});
   const Setting setting(chain(1));
   REQUIRE(prune_waits(plan, setting.context()).ok());
@@ -192,7 +192,7 @@ TEST_CASE("waits that others imply are dropped, and no others") {
   CHECK(waits(6) == Ids{4, 2});
 }
 
-// Copies of 4 bytes take 4 seconds, tasks one.
+// A copy of 4 bytes takes 4 seconds, a task one second.
 //
 //   h2d      |x x x x|l l l l|
 //   compute  |.......|f|.....|loss|     stalls 4 before f, 3 before the loss

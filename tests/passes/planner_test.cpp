@@ -16,7 +16,7 @@ using test::FakeCosts;
 using test::flaw;
 using test::random_graph;
 
-// Every plan that a test looks at has been judged.
+// Every plan of these tests is checked.
 Plan planned(TaskGraph graph, const PlanRequest& request, FakeCosts costs = {}) {
   graph.batch = request.batch;
   const Result<Plan> plan = make_plan(graph, costs, request);
@@ -36,8 +36,9 @@ TEST_CASE("without a budget a plan is unconstrained, and its arena is what it pr
   CHECK(plan.policy == "liveness");
 }
 
-// Four layers of 32 KiB activations at batch 8. As the loss does, conv4.backward_data has six of them live: x, relu1…3,
-// dconv4, drelu3. Besides them there are the loss itself and dw4, which waits for its reader of w4.
+// Four layers with 32 KiB of activations at batch 8. During conv4.backward_data, as during the loss, six of them are
+// live: x, relu1…3, dconv4, drelu3. In addition there are the loss itself and dw4, whose update waits for the reader of
+// w4.
 TEST_CASE("a chain needs what is live at its peak, to the byte") {
   const Plan plan = planned(chain(4, 1024, 64), {.batch = 8});
   const int64_t activation = 1024 * 4 * 8, small = 256;
@@ -56,7 +57,7 @@ TEST_CASE("a budget that the whole batch does not fit is met by the fewest even 
   CHECK(plan.sub_batch == 8);
   for (const PlanTensor& tensor : plan.tensors)
     if (tensor.kind == TensorKind::weight_gradient) CHECK(tensor.persistent);
-  // Updates stand at the end, since they run once per iteration.
+  // Updates come last, because they run once per iteration.
   bool updates = false;
   for (const Step& step : plan.steps) {
     if (step.kind != StepKind::compute) continue;
@@ -66,8 +67,8 @@ TEST_CASE("a budget that the whole batch does not fit is met by the fewest even 
   }
 }
 
-// Rounds keep the gradients of all weights until the last: with weights that are larger than activations that is more than
-// the whole batch takes at once, and no budget at all was given.
+// Rounds keep the gradients of all weights until the last one. With weights larger than activations, this exceeds what
+// the whole batch needs in one round, although no budget was given.
 TEST_CASE("rounds that were asked for fit 100 %, though they take more than one") {
   const TaskGraph graph = chain(6, 16, 65536);
   const Plan free = planned(graph, {.batch = 4});
@@ -89,7 +90,7 @@ TEST_CASE("the last round takes what is left, and workspaces serve both") {
   int64_t workspace = 0;
   for (const Step& step : plan.steps) workspace += step.workspace.bytes;
   CHECK(workspace == 4000);
-  // Ten samples through conv2 and 14 other tasks, and three updates in the last round of two; copies hardly count.
+  // Ten samples through conv2 and 14 other tasks, and three updates in the second of two rounds; copies are negligible.
   CHECK(plan.summary.iteration_seconds == Approx(10 * 1e-4 + 10 * 14 * 1e-3 + 2 * 3 * 1e-3).epsilon(1e-4));
 }
 
@@ -163,7 +164,7 @@ TEST_CASE("a batch is split into each number of rounds, a huge one into hundreds
       const int64_t one = rounds(batch, sizes[i]), next = rounds(batch, sizes[i + 1]);
       CAPTURE(batch, sizes[i], sizes[i + 1]);
       REQUIRE(sizes[i + 1] < sizes[i]);
-      CHECK(sizes[i] == rounds(batch, one));  // the smallest of its rounds
+      CHECK(sizes[i] == rounds(batch, one));  // the smallest sub-batch with this number of rounds
       if (batch == 1000) CHECK(next == rounds(batch, sizes[i] - 1));
       if (one > 32) CHECK(16 * (sizes[i + 1] + 1) >= 15 * sizes[i]);
     }
@@ -179,7 +180,7 @@ TEST_CASE("few sub-batches are profiled") {
   CHECK(costs.prepared == std::vector<int64_t>{256, 1, 64});
 }
 
-// What is trained must not depend on the budget: rounds are asked for, or allowed, or there are none.
+// What is trained must not depend on the budget: several rounds are requested or allowed explicitly, or there is one.
 TEST_CASE("where a task mixes samples, a budget splits no batch unless it may") {
   TaskGraph graph = chain(3);
   graph.tasks[TaskId(2)].mixes_samples = true;

@@ -1,4 +1,4 @@
-// The allocators of the papers, by themselves: the examples that Dymem's paper draws, and what holds for any sequence.
+// The papers' allocators in isolation: the examples in Dymem's paper, and properties of arbitrary sequences.
 #include <catch2/catch.hpp>
 
 #include <random>
@@ -12,8 +12,8 @@ using pool::End;
 using pool::ListPool;
 using pool::TwoEndedPool;
 
-// Dymem, section 2.3.2, figure 6 (CnMem): t0 = 512, t1 = 512, t2 = 1024; t0 and t2 are given back, and t0 finds no
-// neighbour to merge with. Published: what stays free in front is 512, and the tail.
+// Dymem, section 2.3.2, figure 6 (CnMem): t0 = 512, t1 = 512, t2 = 1024. t0 and t2 are released, and t0 has no free
+// neighbour to merge with. Published: 512 stay free at the front, in addition to the tail.
 TEST_CASE("a block given back merges with its free neighbours only") {
   ListPool pool(4096);
   const int64_t t0 = *pool.allocate(512), t1 = *pool.allocate(512), t2 = *pool.allocate(1024);
@@ -28,8 +28,8 @@ TEST_CASE("a block given back merges with its free neighbours only") {
   CHECK(*pool.allocate(1) == 1024);
 }
 
-// Section 2.3.2, figure 7: 200 MB and 300 MB are free with a live block between; 400 MB are asked for. Published: the
-// request fails though 500 MB are free, and best fit grows by 400 MB.
+// Section 2.3.2, figure 7: 200 MB and 300 MB are free with a live block between; 400 MB are requested. Published: the
+// request fails although 500 MB are free, and best fit grows by 400 MB.
 TEST_CASE("a request that no block can hold makes the pool grow by all of it") {
   constexpr int64_t MB = 1'000'000;
   ListPool pool(200 * MB + 100 * MB + 300 * MB);
@@ -42,7 +42,7 @@ TEST_CASE("a request that no block can hold makes the pool grow by all of it") {
   CHECK_FALSE(pool.allocate(400 * MB).has_value());
   CHECK(live == 200 * MB);
 
-  // Where a live block stands behind the 300 MB, too, the addresses end 400 MB higher.
+  // If a live block also follows the 300 MB, the addresses grow by 400 MB.
   ListPool open;
   const int64_t a = *open.allocate(200 * MB);
   (void)open.allocate(100 * MB);
@@ -55,7 +55,7 @@ TEST_CASE("a request that no block can hold makes the pool grow by all of it") {
   CHECK(open.high_water() - before == 400 * MB);
 }
 
-// The same tensors from both ends: what stays lies high, so what goes leaves one hole of 500 MB.
+// The same tensors from both ends: long-lived ones lie high, so the others leave one hole of 500 MB.
 TEST_CASE("grouped by mobility, figure 7's request finds its 400 MB") {
   constexpr int64_t MB = 1'000'000;
   TwoEndedPool pool(600 * MB);

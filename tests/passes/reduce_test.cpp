@@ -25,7 +25,7 @@ class RankCosts : public FakeCosts {
 };
 
 Plan planned(int64_t ranks, RankLink link, int64_t sub_batch = 0, const std::string& policy = "liveness", int64_t budget_bytes = 0) {
-  TaskGraph graph = chain(4, 1024, 250'000);  // a megabyte of gradient each; a task takes eight milliseconds
+  TaskGraph graph = chain(4, 1024, 250'000);  // a megabyte of gradient per layer; a task takes eight milliseconds
   graph.batch = 8 * ranks;
   graph.ranks = ranks;
   RankCosts costs(link);
@@ -60,7 +60,7 @@ TEST_CASE("a slow link has a bucket for each gradient, and updates come when it 
   const Plan plan = planned(2, {.bytes_per_second = 3.1e7, .latency_seconds = 1e-5, .staging_bytes = 4096});
   CHECK(steps_of(plan) == std::vector<std::string>{"reduce loss", "reduce dw4", "reduce dw3", "w4.update", "reduce dw2", "reduce dw1", "w1.update", "w2.update", "w3.update"});
   CHECK(plan.summary.reduced_bytes == 4 * 1'000'000 + 4);
-  // One after the other, in one workspace.
+  // Reductions run one after another and share one workspace.
   std::vector<int64_t> places;
   for (const Step& step : plan.steps)
     if (step.kind == StepKind::reduce) places.push_back(step.workspace.offset);

@@ -1,4 +1,4 @@
-// The search of policy auto, where it can be looked at without a planner around it.
+// Components of the search of policy auto, without a planner.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ TEST_CASE("an archive hands on the fastest of each stretch of 1/256") {
     for (const search::State& each : states) all.push_back(each.outcome.peak_bytes);
     return all;
   };
-  // 31 schedules, evenly over 7 %: each is within 1/256 of the next, and they are no one schedule for that.
+  // 31 schedules, spread evenly over 7 %: neighbours are within 1/256 of each other, yet they are not merged into one.
   search::Archive archive;
   for (int64_t i = 0; i <= 30; ++i) archive.add(state(100'000 + 7'000 * i / 30));
   std::vector<int64_t> kept = peaks(archive.between(0, 200'000));
@@ -56,12 +56,12 @@ TEST_CASE("an archive hands on the fastest of each stretch of 1/256") {
   CHECK(kept.front() == 100'000);
   CHECK(kept.back() == 107'000);
   CHECK(kept.size() == 16);
-  // Nothing that was known is farther than a bucket below what is handed on.
+  // No known schedule is more than a bucket below the nearest kept one.
   for (int64_t i = 0; i <= 30; ++i) {
     const int64_t peak = 100'000 + 7'000 * i / 30;
     CHECK(std::any_of(kept.begin(), kept.end(), [&](int64_t one) { return one >= peak && one - peak <= peak / 256; }));
   }
-  // The nearest above a limit are of these, and the first is always the nearest.
+  // The nearest schedules above a limit come from the kept ones, and the first is always the nearest of all.
   CHECK(peaks(archive.nearest_above(100'000, 200'000, 3)) == std::vector<int64_t>{100'233, 100'700, 101'166});
   CHECK(peaks(archive.nearest_above(106'800, 200'000, 3)) == std::vector<int64_t>{107'000});
   CHECK(archive.nearest_above(107'000, 200'000, 3).empty());
@@ -120,13 +120,13 @@ TEST_CASE("twins are tensors of one part in identical blocks") {
     }
     return classes;
   };
-  // Three tasks upstream: a1 and b0 still see the beginning, b5 the wide one. Another reads b8.
+  // Three tasks upstream: a1 and b0 still see the beginning, b5 the wide one. b8 has another reader.
   CHECK(classes_of(inner) == std::vector<std::string>{"a0", "a1", "a2 a3 a6 a7 a8", "a4", "a5"});
   CHECK(classes_of(outer) == std::vector<std::string>{"b0", "b1 b2 b3 b6 b7", "b4", "b5", "b8"});
 }
 
-// Twenty layers of one size. With room for all of it, 20 forward, 20 backward tasks and the loss; what runs again beside them
-// in tight memory is what rotor's recurrence says (tools/bench/planner/chain_dp.py).
+// Twenty layers of equal size. With room for everything: 20 forward tasks, 20 backward tasks and the loss. The
+// additional recomputations under a tight limit are those of rotor's recurrence (tools/bench/planner/chain_dp.py).
 TEST_CASE("on a chain, recomputation is as cheap as the exact answer") {
   constexpr int kLayers = 20;
   test::GraphMaker make;
@@ -149,7 +149,7 @@ TEST_CASE("on a chain, recomputation is as cheap as the exact answer") {
   policy.order = OrderKind::depth_first;
   const schedule::Model model = ordered_model(candidate, policy);
   const search::Frontier frontier = search::find_frontier(model, {.effort = 0, .means = {.recompute = true, .offload = false}});
-  // y0 is there from the first task on, which takes a millisecond as all others do.
+  // y0 exists from the first task on, which takes a millisecond like all others.
   for (const auto& [tensors, again] : {std::pair(5, 46), {6, 26}, {7, 20}, {8, 14}, {10, 12}, {16, 6}, {22, 0}}) {
     const search::State* fastest = nullptr;
     for (const search::State& state : frontier.states)
@@ -160,7 +160,7 @@ TEST_CASE("on a chain, recomputation is as cheap as the exact answer") {
   }
 }
 
-// What is away is made again through whatever large tensors lie before it: a small one that stays may spare that.
+// An evicted tensor is recomputed through all large tensors before it; keeping a small one may avoid that.
 TEST_CASE("without copies, the least is below what everything away needs, and below it with any one tensor that stays") {
   constexpr search::Means kRecompute = {.recompute = true, .offload = false};
   int lower = 0;
@@ -219,7 +219,7 @@ TEST_CASE("a descent brings the frontier stretch by stretch, leg by leg, and eac
   CHECK(above < 0);
   CHECK(descent.legs() > 1);
   CHECK(stretches > 3);
-  // The frontier knows a little more: what a leg has found below itself.
+  // The frontier contains slightly more: schedules that a segment found below its own range.
   const search::State* least = nullptr;
   for (const search::State& state : found)
     if (!least || state.outcome.peak_bytes < least->outcome.peak_bytes) least = &state;
@@ -284,7 +284,8 @@ TEST_CASE("a descent that nobody waits for ends, and one that a deadline ended b
   CHECK(!late.next(0).complete);
 }
 
-// x → bn → conv → … : bn remembers its statistics. Both of a layer take a millisecond, bn run again a quarter of one.
+// x → bn → conv → …: bn saves its statistics. Each of the two takes a millisecond; recomputing bn takes a quarter of
+// that.
 TEST_CASE("a task that remembers is run again for its own price, and what it remembers stays") {
   constexpr int kLayers = 6;
   constexpr double kAgain = 0.25e-3;
@@ -324,10 +325,11 @@ TEST_CASE("a task that remembers is run again for its own price, and what it rem
     CHECK(search::bound_seconds(model, state.outcome.peak_bytes) <= state.outcome.seconds * (1 + 1e-9));
     again = std::max(again, static_cast<int>(runs));
   }
-  CHECK(again == kLayers - 1);  // the last is wanted at once
+  CHECK(again == kLayers - 1);  // the last is needed at once
 }
 
-// Layers of small activations and large weights, each with a state as large: a chain whose memory is what lives through the run.
+// Layers with small activations and large weights, each with optimizer state of the same size: persistent tensors
+// dominate memory.
 TaskGraph with_momentum(int layers, int64_t elements) {
   test::GraphMaker make;
   make.graph_ = test::chain(layers, 64, elements);
@@ -364,7 +366,7 @@ TEST_CASE("weights and optimizer state live in the host pool where the budget sa
   const Plan liveness = plan_with(graph, {.policy = "liveness", .batch = 8});
   CHECK(away(liveness, kWeight) + away(liveness, kState) == 0);
 
-  // What is left is what an update touches: one weight, its gradient, its state.
+  // The rest is what an update accesses: one weight, its gradient, its state.
   CHECK(free.summary.minimum_bytes < 4 * kBytes);
   CHECK(liveness.summary.minimum_bytes > 2 * kLayers * kBytes);
   for (const int64_t sub_batch : {8, 4}) {
@@ -377,8 +379,9 @@ TEST_CASE("weights and optimizer state live in the host pool where the budget sa
     const bool adds_up = rounds > 1;
     CHECK(away(least, kGradient) == (adds_up ? kLayers : 0));
     CHECK(least.summary.persistent_bytes == 0);
-    // Home once in an iteration, however many rounds there are; weights come for the forward and the backward of each round, gradients
-    // for the backward of all but the first and perhaps for the update, and go home behind the backward.
+    // Written back once per iteration, for any number of rounds. Weights are fetched for the forward and the backward
+    // of each round; gradients for the backward of all rounds but the first, and perhaps for the update, and are
+    // written back after the backward.
     CHECK(least.summary.offloaded_bytes < (2 * kLayers + 1) * kBytes + adds_up * rounds * kLayers * kBytes);
     CHECK(least.summary.prefetched_bytes >= (2 * rounds - 1 + adds_up * (rounds - 1)) * kLayers * kBytes);
     CHECK(least.summary.prefetched_bytes < (2 * rounds + 3 + adds_up * rounds) * kLayers * kBytes);
@@ -389,7 +392,7 @@ TEST_CASE("weights and optimizer state live in the host pool where the budget sa
   }
 }
 
-// The last layer's gradient is complete first. The copies of a slice take longer than its update.
+// The gradient of the last layer is complete first. Copying a slice takes longer than updating it.
 TEST_CASE("over several rounds, slices of a state are updated in turn, as the links bring them beside the backward") {
   constexpr int64_t kElements = 1 << 20, kSlice = kElements;  // four slices each
   const TaskGraph graph = sliced(accumulating(with_momentum(20, kElements)), kSlice, true);
@@ -401,7 +404,8 @@ TEST_CASE("over several rounds, slices of a state are updated in turn, as the li
   schedule::Fates last = schedule::keep_everything(model);
   for (const int32_t id : model.all_homes)
     if (model.tensors[static_cast<size_t>(id)].always_home) last[static_cast<size_t>(id)] = {schedule::FateKind::offload, 1, false};
-  const int64_t limit = bench.evaluate(last, 0).outcome.peak_bytes + 2 * kSlice;  // two more beside what an update touches
+  // Two more slices than an update accesses.
+  const int64_t limit = bench.evaluate(last, 0).outcome.peak_bytes + 2 * kSlice;
   const double seconds_of_last = bench.evaluate(last, limit).outcome.seconds;
   const search::State in_turn = bench.evaluate(schedule::keep_everything(model), limit);
   std::vector<int32_t> updates;

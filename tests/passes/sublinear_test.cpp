@@ -1,4 +1,4 @@
-// Chen's checkpoints on chains, where the paper gives the orders of growth.
+// Chen's checkpoints on chains, for which the paper states the orders of growth.
 #include <catch2/catch.hpp>
 
 #include <cmath>
@@ -16,8 +16,8 @@ namespace {
 constexpr int64_t kLayer = 64 * 1024;  // bytes of one layer's output
 
 struct Planned {
-  double layers_live = 0;  // the peak, in outputs of a layer; weights are not counted
-  double runs = 0;         // recomputed tasks for each forward task
+  double layers_live = 0;  // the peak, in outputs of a layer, without weights
+  double runs = 0;         // recomputed tasks per forward task
 };
 
 Planned plan_chain(int layers, int64_t limit, const std::string& policy = "sublinear") {
@@ -56,7 +56,7 @@ TEST_CASE("recursion keeps O(log n) of n layers and runs the forward pass O(log 
     const Planned planned = plan_chain(layers, 0);
     CHECK(planned.layers_live <= 2 * std::log2(layers) + 4);
     CHECK(planned.runs <= std::log2(layers));
-    // Four times the layers are some more levels, not twice the memory.
+    // Four times the layers need a few more levels, not twice the memory.
     if (before > 0) CHECK(planned.layers_live <= before + 6);
     before = planned.layers_live;
   }

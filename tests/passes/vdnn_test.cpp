@@ -1,4 +1,4 @@
-// vDNN's schedules on networks small enough to be read, and what holds for them on any.
+// vDNN's schedules on small, readable networks, and their properties on arbitrary ones.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -72,7 +72,7 @@ std::string name_of(const Plan& plan, StepId id) {
   return {};
 }
 
-// The schedule as the policy leaves it: steps, and the barriers among them.
+// The schedule that the policy returns: steps and barriers.
 std::vector<std::string> schedule_of(const std::string& policy, int64_t limit = kNoLimit) {
   const TaskGraph graph = network();
   FakeCosts costs;
@@ -117,11 +117,11 @@ TEST_CASE("vDNN offloads while a layer runs, prefetches a layer ahead, and ends 
       "pool2.forward | offload pool1.Y",
       "fc.forward | offload conv2.Y",
       "loss.loss",
-      "prefetch conv2.Y | loss.loss",  // figure 10: fc's window goes past pool2, whose X is away
+      "prefetch conv2.Y | loss.loss",  // figure 10: fc's window extends past pool2, whose X is off the device
       "fc.weights",
       "fc.data",
       "w3.update",
-      "prefetch pool1.Y | w3.update",  // pool2's ends at conv2
+      "prefetch pool1.Y | w3.update",  // pool2's window ends at conv2
       "pool2.data | prefetch conv2.Y",
       "prefetch conv1.Y | pool2.data",
       "conv2.weights | prefetch pool1.Y",

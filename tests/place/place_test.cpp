@@ -35,7 +35,7 @@ TEST_CASE("what does not meet in time shares bytes") {
   }
 }
 
-// minimalloc's own example, which fits 12.
+// An example from minimalloc, which fits 12.
 //
 //  12 +--+-----+-----------+
 //     |b1|  b2 |           |
@@ -102,7 +102,7 @@ TEST_CASE("the validator names what overlaps, and what lies outside") {
   CHECK(validate(apart, {{0, 0}, 4}).ok());
 }
 
-// Nested lifetimes, as a chain's activations have them, with gradients that live for a moment on top.
+// Nested lifetimes, like a chain's activations, plus short-lived gradients on top.
 Problem nested(int layers, std::mt19937& random) {
   Problem problem;
   for (int i = 0; i < layers; ++i) {
@@ -151,8 +151,8 @@ std::string content(const std::string& name) {
   return text.str();
 }
 
-// The eight problems of minimalloc's "challenging" set; each fits 1048576. Where a plan waits for the answer we stop
-// early: the heights are those that the quick effort reaches, and may only come down.
+// The eight problems of minimalloc's "challenging" set; each fits 1048576. A plan stops earlier: these are the heights
+// that the quick effort reaches; they may only decrease.
 TEST_CASE("the challenging problems of minimalloc") {
   const auto [name, height] = GENERATE(table<std::string, int64_t>({{"A", 1086464},
                                                                   {"B", 1048576},
@@ -170,7 +170,7 @@ TEST_CASE("the challenging problems of minimalloc") {
   CHECK(solution.height <= height);
 }
 
-// Greedy orders miss the capacity by a third.
+// Greedy orders exceed the capacity by a third.
 TEST_CASE("at their capacity the search solves all eight, in half a million placements") {
   const std::string name = GENERATE("A", "B", "C", "D", "E", "F", "G", "H");
   CAPTURE(name);
@@ -182,8 +182,8 @@ TEST_CASE("at their capacity the search solves all eight, in half a million plac
   CHECK(solution.height <= 1048576);
 }
 
-// Whether anything fits the capacity, looked for without any cleverness: buffers in the order of their offsets, each as
-// low as those before it allow. `tops` is -1 for what is not placed.
+// Whether any placement fits the capacity, by brute force: buffers in the order of their offsets, each as low as the
+// earlier ones allow. `tops` is -1 for unplaced buffers.
 bool fits(const Problem& problem, int64_t capacity, std::vector<int64_t>& tops, int64_t last) {
   bool all = true;
   for (size_t i = 0; i < tops.size(); ++i) {
@@ -202,7 +202,7 @@ bool fits(const Problem& problem, int64_t capacity, std::vector<int64_t>& tops, 
   return all;
 }
 
-// Full at every moment: what ends is replaced by as many bytes, cut anew.
+// Full at all times: a buffer that ends is replaced by the same number of bytes, divided differently.
 Problem full(int buffers, int64_t capacity, std::mt19937& random) {
   Problem problem;
   std::vector<size_t> live;
@@ -241,7 +241,7 @@ TEST_CASE("the search finds what there is where no byte is to spare") {
     const Solution solution = solve(problem, Method::best_of, {.scans = 0, .nodes = 20'000});
     CHECK(validate(problem, solution).ok());
     CHECK((solution.height == bound) == there_is_one);
-    // The search by itself: greedy orders may have found it before.
+    // The search alone, because greedy orders may have found a solution before it.
     int64_t nodes = 20'000;
     CHECK(search(compact(problem), bound, nodes).has_value() == there_is_one);
     nodes = 20'000;

@@ -1,5 +1,5 @@
-// Loaded in front of a program (LD_PRELOAD): says at its end how often the program's own code asked for memory. What
-// libraries ask for is not counted: oneDNN makes small maps whenever a primitive runs, and packing buffers in its gemm.
+// Preloaded into a program (LD_PRELOAD): reports at exit how often the program's own code allocated memory. Allocations
+// by libraries are not counted: oneDNN creates small maps whenever a primitive runs, and packing buffers in its gemm.
 #include <link.h>
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ struct Range {
   uintptr_t begin = UINTPTR_MAX, end = 0;
 };
 
-// The first object that the loader names is the program itself.
+// The loader lists the program itself first.
 int note_program(dl_phdr_info* info, size_t, void* to) {
   Range& range = *static_cast<Range*>(to);
   for (int i = 0; i < info->dlpi_phnum; ++i) {
