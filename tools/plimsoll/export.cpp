@@ -16,7 +16,7 @@ namespace cl = llvm::cl;
 class ExportCommand final : public Command {
  public:
   ExportCommand()
-      : Command("export", "make one ONNX file of a model: plimsoll export trainer --checkpoint ck/ckpt-000000500 -o trained.onnx"),
+      : Command("export", "write a model, or a checkpoint of a trainer, as one ONNX file: plimsoll export trainer --checkpoint ck/ckpt-000000500 -o trained.onnx"),
         what_(cl::Positional, cl::Required, cl::desc("DIR|MODEL.onnx"), cl::sub(sub)),
         checkpoint_("checkpoint", cl::value_desc("DIR"), cl::desc("with the weights and statistics of a trainer's checkpoint"),
                     cl::sub(sub)),

@@ -29,7 +29,7 @@ namespace cl = llvm::cl;
 class InspectCommand final : public Command {
  public:
   InspectCommand()
-      : Command("inspect", "look at a model, a plan or a generated directory: plimsoll inspect trainer"),
+      : Command("inspect", "report on a model, a plan or a generated directory: plimsoll inspect trainer"),
         what_(cl::Positional, cl::Required, cl::desc("DIR|plan.json|MODEL.onnx"), cl::sub(sub)),
         batch_("batch", cl::init(1), cl::value_desc("N"), cl::desc("for a model: samples to size it for"), cl::sub(sub)),
         explain_("explain", cl::value_desc("TENSOR|LAYER"), cl::desc("of a plan: why it is where it is, and why it leaves or stays"), cl::sub(sub)),

@@ -22,7 +22,7 @@ namespace cl = llvm::cl;
 class ProfileCommand final : public Command {
  public:
   ProfileCommand()
-      : Command("profile", "measure a model's tasks: plimsoll profile net.onnx --batch 64 --sub-batch 64,32 -o P.json"),
+      : Command("profile", "measure the kernels of a model: plimsoll profile net.onnx --batch 64 --sub-batch 64,32 -o P.json"),
         options_(sub),
         sub_batches_("sub-batch", cl::CommaSeparated, cl::value_desc("N,N…"),
                      cl::desc("samples in one round, each of them measured; by default the batch"), cl::sub(sub)),
