@@ -14,11 +14,11 @@ namespace {
 
 constexpr Policy kPolicies[] = {
     {.name = "auto",
-     .summary = "the fastest plan found within the budget: decides per tensor (keep, offload, recompute), algorithms and sub-batch",
+     .summary = "the fastest plan found: chooses decisions per tensor, algorithms and sub-batch",
      .schedule = auto_schedule,
      .searches = true},
     {.name = "liveness",
-     .summary = "tensors share memory if their lifetimes do not overlap; in-place operations; workspaces use free memory"},
+     .summary = "tensors with disjoint lifetimes share memory; in-place operations; workspaces use free memory"},
     // Frameworks before liveness analysis, and the baseline of the literature: all tensors of the network at once, and
     // one workspace that all tasks use in turn.
     {.name = "network-wide",
@@ -27,7 +27,7 @@ constexpr Policy kPolicies[] = {
      .share_memory = false,
      .in_place = false},
     {.name = "superneurons",
-     .summary = "SuperNeurons: an LRU cache offloads the outputs of convolutions; cheap layers are recomputed, a segment at once or, if large, layer by layer",
+     .summary = "SuperNeurons: an LRU cache offloads convolutions; cheap layers are recomputed by segment or by layer",
      .order = OrderKind::depth_first,
      .schedule = superneurons_cost},
     {.name = "superneurons:speed",
@@ -39,7 +39,7 @@ constexpr Policy kPolicies[] = {
      .order = OrderKind::depth_first,
      .schedule = superneurons_memory},
     {.name = "superneurons:offload",
-     .summary = "SuperNeurons: an LRU cache offloads the outputs of convolutions; nothing is recomputed",
+     .summary = "SuperNeurons: an LRU cache offloads convolutions; nothing is recomputed",
      .order = OrderKind::depth_first,
      .schedule = superneurons_offload},
     {.name = "vdnn-all:m",
@@ -61,7 +61,7 @@ constexpr Policy kPolicies[] = {
      .summary = "Chen et al.: keeps the tensors at segment boundaries, recomputes the segments",
      .order = OrderKind::depth_first, .schedule = sublinear},
     {.name = "modnn",
-     .summary = "moDNN: evicts the tensor with the latest next use, prefetches into free memory; sub-batch by equation 3",
+     .summary = "moDNN: evicts the tensor with the latest next use, prefetches into free memory, sub-batch by equation 3",
      .order = OrderKind::depth_first, .schedule = modnn, .sub_batch = modnn_sub_batch},
     {.name = "dymem",
      .summary = "Dymem: asynchronous copies, prefetches up to the next convolution, a memory pool filled from both ends",
