@@ -112,7 +112,8 @@ std::string event_file_name() {
   ::gethostname(host, sizeof host - 1);
   for (char* c = host; *c != '\0'; ++c)
     if (*c == '/') *c = '-';
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   std::string digits = std::to_string(seconds);
   digits.insert(0, 10 - std::min<size_t>(10, digits.size()), '0');
   return "events.out.tfevents." + digits + "." + host + "." + std::to_string(::getpid()) + ".0";
@@ -137,10 +138,11 @@ EventFile::EventFile(const std::string& directory) {
   path_ = (std::filesystem::path(directory) / event_file_name()).string();
   file_ = failed && !std::filesystem::is_directory(directory) ? nullptr : std::fopen(path_.c_str(), "wbe");
   if (!file_)
-    throw TrainerError(Exit::unwritable_output,
-                       "cannot write '" + path_ + "': " + (failed ? failed.message() : std::string(std::strerror(errno))));
+    throw TrainerError(Exit::unwritable_output, "cannot write '" + path_ + "': " +
+                                                    (failed ? failed.message() : std::string(std::strerror(errno))));
   Message version;
-  version.fixed64(kWallTime, std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
+  version.fixed64(kWallTime,
+                  std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
   version.text(kFileVersion, "brain.Event:2");
   put_record(file_, version);
 }
@@ -182,7 +184,8 @@ void EventFile::close() {
   if (!file_) return;
   const bool good = std::fflush(file_) == 0 && !std::ferror(file_);
   const bool closed = std::fclose(std::exchange(file_, nullptr)) == 0;
-  if (!good || !closed) throw TrainerError(Exit::unwritable_output, "cannot write '" + path_ + "': the disk may be full");
+  if (!good || !closed)
+    throw TrainerError(Exit::unwritable_output, "cannot write '" + path_ + "': the disk may be full");
 }
 
 }  // namespace plimsoll::train

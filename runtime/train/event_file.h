@@ -1,7 +1,7 @@
-// `train --tensorboard DIR`: an event file as TensorBoard reads it. Its two formats are written by hand, since a trainer has no
-// protobuf library:
-//   TFRecord  tensorflow/core/lib/io/record_writer.h: length (8 bytes), masked CRC32C of it, data, masked CRC32C of the data
-//   Event     tensorflow/core/util/event.proto, with Summary.Value of framework/summary.proto and its simple_value
+// `train --tensorboard DIR`: an event file for TensorBoard. A trainer has no protobuf library, so the two formats are
+// encoded here:
+//   TFRecord  length (8 bytes), its masked CRC-32C, data, its masked CRC-32C (tensorflow/core/lib/io/record_writer.h)
+//   Event     tensorflow/core/util/event.proto, with simple_value of Summary.Value (framework/summary.proto)
 #pragma once
 
 #include <cstddef>
@@ -14,22 +14,23 @@ namespace plimsoll::train {
 struct IterationResult;
 struct Evaluation;
 
-// CRC-32C (Castagnoli), and masked as TFRecord has it: a checksum of data that holds checksums would be weak.
+// CRC-32C (Castagnoli), and its masked form in TFRecord: the CRC of data that contains CRCs is weak.
 uint32_t crc32c(const unsigned char* bytes, size_t count);
 uint32_t masked_crc32c(const unsigned char* bytes, size_t count);
 
-// Scalars: loss/train, accuracy/train, loss/test, accuracy/test, learning_rate, samples_per_second, memory/process_MiB and
-// memory/arena_MiB; the step is the iteration, from 0. Allocates nothing after construction. Each event is on its way to the
-// file when its call returns, so a run can be watched; a file that is cut short is read up to its last whole event.
+// Scalars: loss/train, accuracy/train, loss/test, accuracy/test, learning_rate, samples_per_second, memory/process_MiB
+// and memory/arena_MiB. The step is the iteration, from 0. Allocates nothing after construction. Each event is flushed
+// before its call returns, so TensorBoard can follow a run; of a truncated file it reads all complete events.
 class EventFile {
  public:
-  // Makes the directory if it is not there. Throws TrainerError (unwritable_output).
+  // Creates the directory if needed. Throws TrainerError (unwritable_output).
   explicit EventFile(const std::string& directory);
   ~EventFile();
   EventFile(const EventFile&) = delete;
   EventFile& operator=(const EventFile&) = delete;
 
-  // Once, before the first iteration. TensorBoard then forgets what earlier files of the directory say of it and later ones.
+  // Once, before the first iteration. TensorBoard then discards this and later iterations of earlier files in the
+  // directory.
   void start_at(int64_t iteration, int64_t allocated_bytes);
   void iteration(const IterationResult& result);
   void evaluation(int64_t iteration, const Evaluation& result);

@@ -26,7 +26,7 @@ std::string formatted(const char* format, double value) {
   return text;
 }
 
-// JSON has no word for what is not a number.
+// JSON has no NaN.
 std::string number_or_null(double value) { return std::isfinite(value) ? formatted("%.9g", value) : "null"; }
 
 std::string in_html(std::string_view text) {
@@ -40,7 +40,7 @@ std::string in_html(std::string_view text) {
   return safe;
 }
 
-// A JSON string that cannot end the script element that it stands in.
+// A JSON string without "<", so it cannot end the script element that contains it.
 std::string in_script(std::string_view text) {
   std::string safe = "\"";
   for (const char c : text) {
@@ -55,7 +55,7 @@ std::string in_script(std::string_view text) {
   return safe + "\"";
 }
 
-// The array under `name`: numbers, and NaN for null. Reads what this file writes; of anything else, nothing.
+// The array of key `name`, as written by this file; null becomes NaN. Empty if there is none.
 std::vector<double> numbers_under(std::string_view json, std::string_view name) {
   std::vector<double> numbers;
   const std::string key = "\"" + std::string(name) + "\":[";
@@ -105,7 +105,7 @@ RunPage::~RunPage() {
   if (!open_) return;
   try {
     replace_file(false);
-  } catch (const std::exception&) {  // the error that ends the run is what is told
+  } catch (const std::exception&) {  // the error that ended the run is reported instead
   }
 }
 
@@ -113,7 +113,7 @@ void RunPage::start_at(int64_t iteration, int64_t allocated_bytes) {
   allocated_bytes_ = allocated_bytes;
   next_iteration_ = iteration;
   if (iteration > 0) read_earlier(iteration);
-  // Seen at once: a page of an earlier run would be taken for this one's until the first epoch ends.
+  // Otherwise the page of an earlier run would be taken for this run's until the first epoch ends.
   replace_file(!finished());
   written_at_ = now_seconds();
 }
@@ -125,7 +125,7 @@ void RunPage::read_earlier(int64_t before) {
     page.resize(static_cast<size_t>(file.bytes()));
     file.read(0, reinterpret_cast<std::byte*>(page.data()), file.bytes());
   } catch (const TrainerError&) {
-    return;  // there is none
+    return;  // no earlier page
   }
   const size_t begin = page.find(kDataBegin);
   if (begin == page.npos) return;
@@ -140,7 +140,7 @@ void RunPage::read_earlier(int64_t before) {
   per_point_ = static_cast<int64_t>(per_point[0]);
   const auto each = static_cast<double>(per_point_);
   for (size_t at = 0; at < std::min(columns[0].size(), kMostPoints); ++at) {
-    // Whole points only: of a point that reaches beyond, some iterations are repeated.
+    // Only points whose iterations are all before: the others are repeated.
     if (!(columns[kIteration][at] + (each - 1) / 2 < static_cast<double>(before) - 0.25)) break;
     Point point{.iterations = per_point_};
     for (size_t i = 0; i < kColumns; ++i) {
@@ -154,9 +154,11 @@ void RunPage::read_earlier(int64_t before) {
   const size_t tests = json.find("\"evaluations\":");
   if (tests == json.npos) return;
   const std::string_view of_tests = json.substr(tests);
-  const std::vector<double> iterations = numbers_under(of_tests, "iteration"), elapsed = numbers_under(of_tests, "elapsed"),
-                            losses = numbers_under(of_tests, "loss"), accuracies = numbers_under(of_tests, "accuracy");
-  if (elapsed.size() != iterations.size() || losses.size() != iterations.size() || accuracies.size() != iterations.size())
+  const std::vector<double> iterations = numbers_under(of_tests, "iteration"),
+                            elapsed = numbers_under(of_tests, "elapsed"), losses = numbers_under(of_tests, "loss"),
+                            accuracies = numbers_under(of_tests, "accuracy");
+  if (elapsed.size() != iterations.size() || losses.size() != iterations.size() ||
+      accuracies.size() != iterations.size())
     return;
   for (size_t i = 0; i < std::min(iterations.size(), kMostPoints - 1); ++i)
     if (iterations[i] >= 0 && iterations[i] < static_cast<double>(before))
@@ -177,7 +179,8 @@ void RunPage::iteration(const IterationResult& result) {
     per_point_ *= 2;
   }
   if (points_.empty() || points_.back().iterations >= per_point_) points_.emplace_back();
-  const double accuracy = result.correct >= 0 ? result.correct / static_cast<double>(std::max<int64_t>(1, result.labels)) : kNoNumber;
+  const double accuracy =
+      result.correct >= 0 ? result.correct / static_cast<double>(std::max<int64_t>(1, result.labels)) : kNoNumber;
   const std::array<double, kColumns> values = {static_cast<double>(result.iteration),
                                                elapsed_,
                                                result.loss,
@@ -192,7 +195,7 @@ void RunPage::iteration(const IterationResult& result) {
 }
 
 void RunPage::evaluation(int64_t iteration, const Evaluation& result) {
-  if (tests_.size() == kMostPoints) {  // every other one, from the last back
+  if (tests_.size() == kMostPoints) {  // every other one, and the last
     for (size_t i = 0; i < kMostPoints / 2; ++i) tests_[i] = tests_[2 * i + 1];
     tests_.resize(kMostPoints / 2);
   }
@@ -212,12 +215,14 @@ std::string RunPage::verdict(bool running) const {
     best_accuracy = std::fmax(best_accuracy, test.accuracy);
     best_loss = std::fmin(best_loss, test.loss);
   }
-  if (std::isfinite(best_accuracy)) text += ": best test accuracy " + formatted("%.2f%%", 100 * best_accuracy) + ", loss ";
+  if (std::isfinite(best_accuracy))
+    text += ": best test accuracy " + formatted("%.2f%%", 100 * best_accuracy) + ", loss ";
   else if (std::isfinite(best_loss)) text += ": best test loss " + formatted("%.4g", best_loss) + ", loss ";
   else text += ": loss ";
-  // The loss of one iteration says little: the mean of the last twentieth, and of those that are numbers.
+  // The loss of a single iteration is noisy: the mean of the last twentieth.
   Point last;
-  for (size_t i = points_.size() - std::max<size_t>(1, points_.size() / 20); i < points_.size(); ++i) last.add(points_[i]);
+  for (size_t i = points_.size() - std::max<size_t>(1, points_.size() / 20); i < points_.size(); ++i)
+    last.add(points_[i]);
   const double loss = last.mean(kLoss), speed = last.mean(kSpeed);
   text += std::isfinite(loss) ? formatted("%.4g", loss) : "that is not a number";
   if (std::isfinite(speed)) text += ", " + formatted("%.0f", speed) + " samples/s";
@@ -225,10 +230,11 @@ std::string RunPage::verdict(bool running) const {
 }
 
 std::string RunPage::data(bool running) const {
-  std::string json = "{\"by\":\"train --html\",\"running\":" + std::string(running ? "true" : "false") + ",\"runs\":[{\"name\":" + in_script(model_) +
-                     ",\"iterations\":" + std::to_string(next_iteration_) + ",\"averaged\":" + std::to_string(per_point_) +
-                     ",\"per_point\":[" + std::to_string(per_point_) + "],\"planned\":" + std::to_string(planned_bytes_) +
-                     ",\"allocated\":" + std::to_string(allocated_bytes_);
+  std::string json =
+      "{\"by\":\"train --html\",\"running\":" + std::string(running ? "true" : "false") +
+      ",\"runs\":[{\"name\":" + in_script(model_) + ",\"iterations\":" + std::to_string(next_iteration_) +
+      ",\"averaged\":" + std::to_string(per_point_) + ",\"per_point\":[" + std::to_string(per_point_) +
+      "],\"planned\":" + std::to_string(planned_bytes_) + ",\"allocated\":" + std::to_string(allocated_bytes_);
   for (size_t i = 0; i < kColumns; ++i) {
     json += ",\"" + std::string(kColumnNames[i]) + "\":[";
     for (size_t at = 0; at < points_.size(); ++at)
@@ -258,12 +264,14 @@ std::string RunPage::text(bool running) const {
          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
          "script-src 'unsafe-inline'; img-src data:\">\n<title>" +
          title + "</title>\n<style>\n" + kRunPageStyles +
-         "</style>\n</head>\n<body>\n<header><svg class=\"mark\" viewBox=\"0 0 46 46\" aria-hidden=\"true\"><circle cx=\"23\" "
+         "</style>\n</head>\n<body>\n<header><svg class=\"mark\" viewBox=\"0 0 46 46\" aria-hidden=\"true\"><circle "
+         "cx=\"23\" "
          "cy=\"23\" r=\"14\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"3.4\"/><path d=\"M2 23h42\" "
          "stroke=\"var(--budget)\" stroke-width=\"3.4\"/></svg><div class=\"grow\"><h1>" +
          title + "</h1><p class=\"verdict\">" + in_html(verdict(running)) +
-         "</p></div><button id=\"theme\" class=\"controls\" title=\"light or dark\">◐</button></header>\n" + kRunPageBody +
-         kDataBegin + data(running) + "</script>\n<script>\n\"use strict\";\n" + kRunPageScripts + "</script>\n</body>\n</html>\n";
+         "</p></div><button id=\"theme\" class=\"controls\" title=\"light or dark\">◐</button></header>\n" +
+         kRunPageBody + kDataBegin + data(running) + "</script>\n<script>\n\"use strict\";\n" + kRunPageScripts +
+         "</script>\n</body>\n</html>\n";
 }
 
 void RunPage::replace_file(bool running) {
@@ -274,13 +282,13 @@ void RunPage::replace_file(bool running) {
 }
 
 void RunPage::write() {
-  // Short epochs: to write a page and wait for the disk takes longer than they do.
+  // Writing and syncing a page may take longer than a short epoch.
   constexpr double kBetween = 1;
   if (const double now = now_seconds(); now - written_at_ < kBetween) return;
   else written_at_ = now;
   try {
     replace_file(!finished());
-  } catch (const std::exception&) {  // close() tells it, if it is still so
+  } catch (const std::exception&) {  // close() reports it if it persists
   }
 }
 

@@ -1,5 +1,5 @@
-// `train --html FILE`: the curves of the run as one page that needs no network. Written whole, at the end of each epoch and of
-// the run, so a browser always finds a complete page. `plimsoll runs` draws the same charts from metrics files.
+// `train --html FILE`: the curves of the run as one page that needs no network. The page is replaced at the end of each
+// epoch and of the run, so a browser always finds a complete one. `plimsoll runs` draws the same charts from metrics.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@ extern const char kRunPageStyles[];
 extern const char kRunPageBody[];
 extern const char kRunPageScripts[];
 
-// Of the curves a fixed number of points is kept: where a run is longer, a point is the mean of neighbouring iterations.
-// After construction, memory is allocated only by start_at() and while the page is written.
+// Keeps a fixed number of points per curve: in a longer run, a point is the mean of adjacent iterations. After
+// construction, only start_at() and writing the page allocate memory.
 class RunPage {
  public:
   struct Length {
@@ -29,26 +29,26 @@ class RunPage {
   };
   // Throws TrainerError (unwritable_output) if the page cannot be written there.
   RunPage(std::string path, const Program& program, const Length& length);
-  // A run that ends with an error leaves the page as far as it came.
+  // After an error, writes the page with the iterations so far.
   ~RunPage();
   RunPage(const RunPage&) = delete;
   RunPage& operator=(const RunPage&) = delete;
 
-  // Once, before the first iteration. A run that is resumed keeps the curves of an earlier page of this path up to there.
+  // Once, before the first iteration. A resumed run keeps the curves of an earlier page at this path, up to `iteration`.
   // Throws TrainerError (unwritable_output).
   void start_at(int64_t iteration, int64_t allocated_bytes);
   void iteration(const IterationResult& result);
   void evaluation(int64_t iteration, const Evaluation& result);
-  // The page as of now, at most once a second. Training goes on if it cannot be written; the next is tried again.
+  // Writes the page, at most once per second. If that fails, training continues and the next call tries again.
   void write();
-  // The last page. Throws TrainerError (unwritable_output).
+  // Writes the final page. Throws TrainerError (unwritable_output).
   void close();
 
  private:
   enum Column : size_t { kIteration, kElapsed, kLoss, kAccuracy, kRate, kSpeed, kResident, kColumns };
   struct Point {
     std::array<double, kColumns> sum = {};
-    std::array<int64_t, kColumns> numbers = {};  // of those that were finite
+    std::array<int64_t, kColumns> numbers = {};  // of the finite ones
     int64_t iterations = 0;
     void add(const Point& other);
     double mean(Column column) const;  // NaN: there was none
@@ -73,8 +73,8 @@ class RunPage {
   double elapsed_ = 0;     // seconds in iterations
   std::vector<Point> points_;
   std::vector<Test> tests_;
-  bool open_ = false;       // something is recorded that the file may not have
-  double written_at_ = 0;   // by now_seconds()
+  bool open_ = false;      // the file may lack recorded iterations
+  double written_at_ = 0;  // by now_seconds()
 };
 
 }  // namespace plimsoll::train

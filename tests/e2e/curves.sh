@@ -1,4 +1,4 @@
-# train --html and --tensorboard: what is written is what --metrics says, in every epoch, after a resume and after an error.
+# train --html and --tensorboard write what --metrics writes: in every epoch, after a resume and after an error.
 . "$PLIMSOLL_E2E/trainer.bash"
 plimsoll model lenet -o net.onnx -q
 random_data 64 1 32 10
@@ -19,10 +19,12 @@ data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</s
 run = data["runs"][0]
 assert not data["running"] and "Trained for 12 iterations: best test accuracy" in page
 near = lambda a, b: abs(a - b) <= 1e-6 * max(1, abs(b))
-for key, name in (("loss", "loss"), ("accuracy", "accuracy"), ("rate", "lr"), ("speed", "samples_per_second"), ("iteration", "iteration")):
+columns = {"loss": "loss", "accuracy": "accuracy", "rate": "lr", "speed": "samples_per_second", "iteration": "iteration"}
+for key, name in columns.items():
     assert len(run[key]) == 12 and all(near(a, b[name]) for a, b in zip(run[key], iterations)), key
 for key, name in (("loss", "eval_loss"), ("accuracy", "eval_accuracy"), ("iteration", "iteration")):
-    assert len(run["evaluations"][key]) == 3 and all(near(a, b[name]) for a, b in zip(run["evaluations"][key], tests)), key
+    shown = run["evaluations"][key]
+    assert len(shown) == 3 and all(near(a, b[name]) for a, b in zip(shown, tests)), key
 assert run["allocated"] == iterations[0]["arena_allocated_bytes"]
 PY
 
@@ -43,8 +45,8 @@ losses, accuracies = read.Scalars("loss/train"), read.Scalars("accuracy/test")
 assert [event.step for event in losses] == list(range(12))
 assert all(near(event.value, line["loss"]) for event, line in zip(losses, iterations))
 assert all(near(event.value, line["eval_accuracy"]) for event, line in zip(accuracies, tests)) and len(accuracies) == 3
-assert set(read.Tags()["scalars"]) == {"loss/train", "loss/test", "accuracy/train", "accuracy/test", "learning_rate", "samples_per_second",
-                                       "memory/process_MiB", "memory/arena_MiB"}, read.Tags()["scalars"]
+assert set(read.Tags()["scalars"]) == {"loss/train", "loss/test", "accuracy/train", "accuracy/test", "learning_rate",
+                                       "samples_per_second", "memory/process_MiB", "memory/arena_MiB"}, read.Tags()
 PY
 else
   echo "no TensorBoard here: tests/train/run_page_test.cpp reads event files without it"
@@ -93,7 +95,8 @@ for dark in (False, True):
             page.settle()
             assert page.requests == [page.address], page.requests
             text = page.evaluate("document.body.innerText")
-            for wanted in ("Training of lenet", "Trained for 12 iterations", "Loss", "Accuracy", "Learning rate", "Samples a second", "Memory", "Made by train --html"):
+            for wanted in ("Training of lenet", "Trained for 12 iterations", "Loss", "Accuracy", "Learning rate",
+                           "Samples a second", "Memory", "Made by train --html"):
                 assert wanted in text, wanted
             assert page.evaluate("document.querySelectorAll('#plot-0 circle').length") == 3
             assert page.evaluate("document.documentElement.scrollWidth") <= width, "it runs out of the window"
@@ -119,5 +122,6 @@ with Page("running.html") as page:
     assert page.complaints == [], page.complaints
 with Page("empty.html") as page:
     page.wait_for("window.page !== undefined")
-    assert "There is no iteration yet." in page.evaluate("document.body.innerText") and page.complaints == [], page.complaints
+    assert "There is no iteration yet." in page.evaluate("document.body.innerText")
+    assert page.complaints == [], page.complaints
 PY

@@ -33,7 +33,14 @@ Program program_named(const char* name) {
 }
 
 IterationResult iteration_at(int64_t iteration, double loss) {
-  return {.iteration = iteration, .epoch = 0, .samples = 8, .loss = loss, .correct = 4, .labels = 8, .learning_rate = 0.5, .seconds = 0.25};
+  return {.iteration = iteration,
+          .epoch = 0,
+          .samples = 8,
+          .loss = loss,
+          .correct = 4,
+          .labels = 8,
+          .learning_rate = 0.5,
+          .seconds = 0.25};
 }
 
 // The numbers of the first array under `name` of the page's data.
@@ -127,7 +134,8 @@ Record record_of(Wire event) {
 
 std::vector<Record> records_of(const std::string& path) {
   const std::string file = contents_of(path);
-  Wire wire{reinterpret_cast<const unsigned char*>(file.data()), reinterpret_cast<const unsigned char*>(file.data()) + file.size()};
+  Wire wire{reinterpret_cast<const unsigned char*>(file.data()),
+            reinterpret_cast<const unsigned char*>(file.data()) + file.size()};
   const auto checked = [](const unsigned char* from, size_t count, uint32_t masked) {
     const uint32_t word = slow_crc32c(from, count);
     CHECK(((word >> 15 | word << 17) + 0xA282EAD8U) == masked);
@@ -149,9 +157,11 @@ std::vector<Record> records_of(const std::string& path) {
 }  // namespace
 
 TEST_CASE("the checksum of event files is CRC-32C") {
-  const auto of = [](std::string_view text) { return crc32c(reinterpret_cast<const unsigned char*>(text.data()), text.size()); };
+  const auto of = [](std::string_view text) {
+    return crc32c(reinterpret_cast<const unsigned char*>(text.data()), text.size());
+  };
   CHECK(of("") == 0);
-  CHECK(of("123456789") == 0xE3069283U);  // the check value of its catalogue entry
+  CHECK(of("123456789") == 0xE3069283U);            // the check value of its catalogue entry
   CHECK(of(std::string(32, '\0')) == 0x8A9136AAU);  // RFC 3720, B.4
   CHECK(of(std::string(32, '\xff')) == 0x62A8AB43U);
 }
@@ -191,7 +201,8 @@ TEST_CASE("event files and pages that cannot be written are refused before the r
   std::ofstream(directory / "file") << "x";
   CHECK(code_of([&] { EventFile file(directory / "file"); }) == Exit::unwritable_output);
   CHECK(code_of([&] { EventFile file(directory / "file/below"); }) == Exit::unwritable_output);
-  CHECK(code_of([&] { RunPage page(directory / "none/run.html", program_named("net"), {}); }) == Exit::unwritable_output);
+  CHECK(code_of([&] { RunPage page(directory / "none/run.html", program_named("net"), {}); }) ==
+        Exit::unwritable_output);
   CHECK(code_of([&] { RunPage page(directory.path(), program_named("net"), {}); }) == Exit::unwritable_output);
 }
 
@@ -206,7 +217,8 @@ TEST_CASE("the page of a run is whole from the start, and tells how far the run 
   page.evaluation(1, {.samples = 4, .loss = 0.75, .accuracy = 0.5});
   page.close();
   const std::string stopped = contents_of(path);
-  CHECK(stopped.find("Stopped in epoch 1 of 3, after 2 iterations: best test accuracy 50.00%, loss that is not a number, 32 samples/s.") != std::string::npos);
+  CHECK(stopped.find("Stopped in epoch 1 of 3, after 2 iterations: best test accuracy 50.00%, loss that is not a "
+                     "number, 32 samples/s.") != std::string::npos);
   CHECK(stopped.find("Training of &lt;net&gt;&amp;&lt;/script&gt;") != std::string::npos);
   CHECK(stopped.find("<net>") == std::string::npos);
   CHECK(stopped.find("\"running\":false") != std::string::npos);
@@ -239,7 +251,8 @@ TEST_CASE("a run that is resumed keeps the curves of its page up to there") {
   CHECK(column(text, "iteration") == std::vector<std::string>{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"});
   CHECK(column(text, "loss") == std::vector<std::string>{"10", "9", "8", "7", "16", "15", "14", "13", "12", "11"});
   CHECK(column(text, "elapsed").back() == "2.5");
-  CHECK(column(text.substr(text.find("\"evaluations\"") - 20).insert(0, "id=\"data\""), "iteration") == std::vector<std::string>{"3"});
+  CHECK(column(text.substr(text.find("\"evaluations\"") - 20).insert(0, "id=\"data\""), "iteration") ==
+        std::vector<std::string>{"3"});
   CHECK(text.find("Trained for 10 iterations") != std::string::npos);
   // From the start again, or after what is no page: nothing of it.
   std::ofstream(path) << "hello";
