@@ -31,7 +31,6 @@ struct Error {
   ExitCode code = ExitCode::internal;
   std::string message;
   std::vector<std::string> notes = {};
-  std::vector<std::string> details = {};  // further notes, printed with -v
 };
 
 class [[nodiscard]] Status {

@@ -83,7 +83,8 @@ class Reporter {
   Reporter(const Reporter&) = delete;
   Reporter& operator=(const Reporter&) = delete;
 
-  // Also write a page of curves and an event file for TensorBoard; empty paths: neither. Throws TrainerError (unwritable_output).
+  // Also write a page of curves and an event file for TensorBoard; empty paths: neither.
+  // Throws TrainerError (unwritable_output).
   void also_write(const std::string& page, const std::string& events, const Program& program, int64_t steps);
 
   // Once, before the first iteration; `allocated_bytes` is what the arena took from the system.

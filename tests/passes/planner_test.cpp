@@ -120,7 +120,6 @@ TEST_CASE("the error says what is live at the peak and why it cannot leave") {
   REQUIRE(!refused.ok());
   std::string all;
   for (const std::string& note : refused.error().notes) all += note + "\n";
-  for (const std::string& detail : refused.error().details) all += detail + "\n";
   INFO(all);
   CHECK(all.find("the peak is conv2.backward_data: ") != std::string::npos);
   CHECK(all.find("drelu1, activation_gradient of 4.0 KiB: used by this step") != std::string::npos);
