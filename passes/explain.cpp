@@ -76,15 +76,17 @@ Error explain_infeasible(const Plan& least, const TaskGraph& graph, const Policy
       rest += tensor.bytes;
       continue;
     }
-    error.notes.push_back(fmt::format("live at the peak: {}, {} of {}: {}", tensor.name, to_string(tensor.kind),
+    error.notes.push_back(fmt::format("{}{}, {} of {}: {}", kLiveAtPeak, tensor.name, to_string(tensor.kind),
                                       format_bytes(tensor.bytes), why_it_stays(least, policy, *live[i], peak)));
   }
   if (live.size() > kShown)
-    error.notes.push_back(fmt::format("live at the peak: {} of {} together", counted(static_cast<int64_t>(live.size() - kShown), "other tensor"), format_bytes(rest)));
+    error.notes.push_back(fmt::format("{}{} of {} together", kLiveAtPeak,
+                                      counted(static_cast<int64_t>(live.size() - kShown), "other tensor"), format_bytes(rest)));
   if (const int64_t workspace = least.steps[peak].workspace.bytes; workspace > 0)
     error.notes.push_back(least.steps[peak].kind == StepKind::reduce
-                              ? fmt::format("live at the peak: workspace of {}, through which the ranks exchange it", format_bytes(workspace))
-                              : fmt::format("live at the peak: workspace of {} ({}), the smallest that this task has",
+                              ? fmt::format("{}workspace of {}, through which the ranks exchange it", kLiveAtPeak,
+                                            format_bytes(workspace))
+                              : fmt::format("{}workspace of {} ({}), the smallest that this task has", kLiveAtPeak,
                                             format_bytes(workspace), least.steps[peak].algorithm));
   for (const std::string& way : ways_out) error.notes.push_back(way);
   return error;

@@ -32,8 +32,9 @@ std::function<void(size_t)> announcement(const PlanningRequest& request, int64_t
   return [messages, threads, cuda = request.of_model.target == "cuda", told = false](size_t tasks) mutable {
     if (told) return;
     told = true;
-    messages.note(fmt::format("measuring {}, {} to begin with: once, for they are remembered (--costs modelled measures nothing)",
-                             cuda ? "on the GPU" : "with " + counted(threads, "thread"), counted(static_cast<int64_t>(tasks), "task")));
+    messages.note(fmt::format("measuring {} {} (cached for next time; --costs modelled skips this)",
+                              counted(static_cast<int64_t>(tasks), "task"),
+                              cuda ? "on the GPU" : "with " + counted(threads, "thread")));
   };
 }
 

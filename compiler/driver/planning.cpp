@@ -312,16 +312,16 @@ std::string describe(const Plan& plan) {
       plan.rounds == 1 ? counted(plan.batch, "sample") + " at once"
                        : fmt::format("{} in {} rounds of {}", counted(plan.batch, "sample"), plan.rounds, plan.sub_batch);
   const std::string bound =
-      sum.bound_seconds > 0 ? fmt::format("\nbound    {:.1f} ms at least, whatever the schedule: a gap of {:.1f} %",
-                                          1e3 * sum.bound_seconds, 100 * (sum.iteration_seconds / sum.bound_seconds - 1))
+      sum.bound_seconds > 0 ? fmt::format("\nbound    {:.1f} ms at least (optimality gap {:.1f} %)", 1e3 * sum.bound_seconds,
+                                          100 * (sum.iteration_seconds / sum.bound_seconds - 1))
                             : "";
   const std::string ranks = plan.ranks == 1 ? "" : fmt::format(" on {} ranks, {} on each", plan.ranks, plan.batch / plan.ranks);
   const std::string reductions =
       plan.ranks == 1 ? "" : fmt::format("\nranks    {} reduced by each, {:.1f} ms on the comm stream", format_bytes(sum.reduced_bytes), 1e3 * sum.reduce_seconds);
   return fmt::format(
       "arena    {:>10}  ({} bytes) of budget {}\n"
-      "         {:>10}  live at the peak, step {}: placement loses {:.2f} %\n"
-      "         {:>10}  unconstrained, {} minimum\n"
+      "         {:>10}  live at the peak, step {}; fragmentation {:.2f} %\n"
+      "         {:>10}  unlimited, {} minimum\n"
       "batch    {}{}\n{}"
       "steps    {} per round, planned in {:.2f} s, predicted {:.1f} ms per iteration ({}){}{}",
       format_bytes(sum.arena_bytes), format_grouped(sum.arena_bytes),

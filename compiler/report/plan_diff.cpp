@@ -95,7 +95,7 @@ class Diff {
   static std::string_view told(Fate fate, const PlanTensor& tensor) {
     if (fate == Fate::home) return "on the host";
     if (fate != Fate::none) return to_string(fate);
-    return tensor.persistent ? "in the arena" : "no gap";
+    return tensor.persistent ? "in the arena" : "short-lived";
   }
 
   std::vector<DiffGroup> decisions() const {

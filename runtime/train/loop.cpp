@@ -377,6 +377,7 @@ Exit train(const Program& program, const Options& given, const std::string& mode
   });
   const Length length = length_of(options, program, data.training.samples);
   Reporter reporter(options.quiet, options.metrics, program, length.per_epoch, length.epochs);
+  reporter.also_write(options.html, options.tensorboard, program, length.iterations);
   if (!options.quiet) print_start(program, data.training, length.per_epoch, options.spill);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of its write, not our end
   if (!team.speaks()) reporter.silence();

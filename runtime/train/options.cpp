@@ -238,6 +238,11 @@ constexpr Row kRows[] = {
     {"", "", "else"},
     {"--metrics", "FILE", "a line per iteration: a JSON object, or comma-separated where FILE ends in .csv; may be given twice",
      [](Options& o, View, View v) { o.metrics.emplace_back(v); }},
+    {"--html", "FILE", "the curves of the run as a page, written at the end of each epoch: loss, accuracy, learning rate, samples/s,\n"
+     "memory. `plimsoll runs A.jsonl B.jsonl --html FILE` lays several runs over one another",
+     [](Options& o, View, View v) { o.html = v; }},
+    {"--tensorboard", "DIR", "the same curves as event files for `tensorboard --logdir DIR`",
+     [](Options& o, View, View v) { o.tensorboard = v; }},
     {"--trace", "FILE", "when each step of the last round ran, measured.json for example: for ui.perfetto.dev, and beside the plan in\n"
      "`plimsoll inspect DIR --html report.html --measured measured.json`",
      [](Options& o, View, View v) { o.trace = v; }},
@@ -256,12 +261,13 @@ constexpr Row kRows[] = {
      [](Options& o, View, View) { o.graph = false; }},
     {"--no-overlap", "", "run each step when its line in steps_0.cpp is called, on the calling thread: for debuggers",
      [](Options& o, View, View) { o.overlap = false; }},
-    {"--quiet", "", "print errors only", [](Options& o, View, View) { o.quiet = true; }},
+    {"--quiet", "", "print errors only (also -q)", [](Options& o, View, View) { o.quiet = true; }},
     {"--help", "", "this", [](Options& o, View, View) { o.help = true; }},
 };
 
 const Row* find_row(std::string_view name) {
   if (name == "-h") name = "--help";
+  if (name == "-q") name = "--quiet";
   if (name == "--test") name = "--eval-data";
   if (name == "--ckpt-optional") name = "--checkpoint-optional";
   for (const Row& row : kRows)
@@ -311,11 +317,14 @@ void check_together(const Options& options, const std::vector<std::string_view>&
   if (options.predict.empty() != options.out.empty())
     throw TrainerError(Exit::usage, options.out.empty() ? "--predict needs --out FILE.npy" : "--out needs --predict SOURCE");
   if (!options.predict.empty() && !options.save.empty()) throw TrainerError(Exit::usage, "--save is of training; --predict moves no weight");
+  for (const std::string_view option : {"--html", "--tensorboard"})
+    if (given(option) && !(options.predict.empty() && options.measure_ranks.empty()))
+      throw TrainerError(Exit::usage, std::string(option) + " shows training, and " + (options.predict.empty() ? "--measure-ranks" : "--predict") + " trains nothing");
   if (!options.predict.empty() && !options.checkpoint.empty() && options.resume == Resume::no)
     throw TrainerError(Exit::usage, "--predict makes no checkpoints; --checkpoint DIR --resume predicts with the newest there");
   if (!options.measure_ranks.empty() && !(options.save.empty() && options.checkpoint.empty() && options.predict.empty()))
     throw TrainerError(Exit::usage, "--measure-ranks trains nothing: leave out what is of training");
-  std::vector<std::pair<std::string, std::string>> outputs = {{"--save", options.save}, {"--trace", options.trace}, {"--out", options.out}};
+  std::vector<std::pair<std::string, std::string>> outputs = {{"--save", options.save}, {"--html", options.html}, {"--trace", options.trace}, {"--out", options.out}};
   for (const std::string& metrics : options.metrics) outputs.emplace_back("--metrics", metrics);
   for (size_t i = 0; i < outputs.size(); ++i)
     for (size_t j = i + 1; j < outputs.size(); ++j)
@@ -389,6 +398,8 @@ Options of_this_rank(const Options& given, bool speaks) {
   if (speaks) return options;
   options.quiet = true;
   options.metrics.clear();
+  options.html.clear();
+  options.tensorboard.clear();
   options.save.clear();
   options.checkpoint.clear();
   options.trace.clear();

@@ -49,6 +49,8 @@ struct Options {
   std::string out = {};      // file of what the model makes of them
   // What is said, and where else it works.
   std::vector<std::string> metrics = {};  // files; those that end in .csv are of that kind
+  std::string html = {};         // file: a page of curves
+  std::string tensorboard = {};  // directory of event files
   std::string trace = {};  // file: when each step of the last round ran
   std::string spill = {};  // directory of the host pool's file; "": the host pool lies in memory
   bool revalidate = false;  // every kernel as planned, or none

@@ -40,7 +40,7 @@ void check_save(const Program& program, const std::string& save) {
 
 // Found before memory is taken: a file is begun in each place, and dropped. What is there stays as it is.
 void check_outputs(const Options& options) {
-  for (const std::string* path : {&options.save, &options.trace})
+  for (const std::string* path : {&options.save, &options.html, &options.trace})
     if (!path->empty()) const OutputFile begun(*path);
   std::error_code unknown;
   if (!options.checkpoint.empty() && std::filesystem::is_directory(options.checkpoint, unknown)) const OutputFile begun(options.checkpoint + "/probe");

@@ -80,6 +80,8 @@ expect 0 plimsoll plan -batch=4 -q --policy liveness -o p.json net.onnx --strict
 expect 0 plimsoll inspect p.json --csv
 expect 0 plimsoll inspect p.json --csv=layers
 expect 0 plimsoll model lenet -q -o quiet.onnx; [[ ! -s out && ! -s err ]] || fail "model -q says something"
+expect 0 plimsoll model lenet --quiet -o quiet.onnx; [[ ! -s out && ! -s err ]] || fail "model --quiet says something"
+expect 0 plimsoll plan quiet.onnx --batch 2 --costs p100 --verbose -o verbose.json; says " s  "
 expect 0 plimsoll export quiet.onnx -q -o again.onnx; [[ ! -s out && ! -s err ]] || fail "export -q says something"
 # The value of an unknown option is not reported as a second error.
 expect 2 plimsoll plan net.onnx --batch 8 --budgett 3MiB;             says "'--budgett'"; says "Did you mean '--budget'?"

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 class CacheCommand final : public Command {
  public:
   CacheCommand()
-      : Command("cache", "the measured times and trainers that are kept: plimsoll cache, plimsoll cache --clear"),
+      : Command("cache", "list or delete cached measurements and trainers: plimsoll cache, plimsoll cache --clear"),
         clear_("clear",
                cl::desc("delete them: the next command that needs them measures, or compiles and builds, again"),
                cl::sub(sub)),

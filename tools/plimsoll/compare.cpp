@@ -25,7 +25,7 @@ namespace cl = llvm::cl;
 class CompareCommand final : public Command {
  public:
   CompareCommand()
-      : Command("compare", "every policy side by side: plimsoll compare net.onnx --batch 64 --budget 50% --budget 1GiB"),
+      : Command("compare", "compare all policies within given budgets: plimsoll compare net.onnx --batch 64 --budget 50% --budget 1GiB"),
         options_(sub),
         budgets_("budget", cl::OneOrMore, cl::value_desc("SIZE"),
                  cl::desc("most bytes of the arena, as of `plan`, but that a share is of what auto takes, so that all have the same; may be given several times"),

@@ -17,7 +17,7 @@ namespace cl = llvm::cl;
 class CompileCommand final : public Command {
  public:
   CompileCommand()
-      : Command("compile", "make a trainer: plimsoll compile net.onnx --batch 64 --budget 4GiB -o trainer"),
+      : Command("compile", "plan, and generate the trainer: plimsoll compile net.onnx --batch 64 --budget 4GiB -o trainer"),
         options_(sub),
         one_(sub),
         output_("o", cl::Required, cl::value_desc("DIR"), cl::desc("the generated directory"), cl::sub(sub)),

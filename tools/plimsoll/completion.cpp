@@ -117,7 +117,7 @@ std::string for_fish(const std::vector<CommandRow>& table) {
 class CompletionCommand final : public Command {
  public:
   explicit CompletionCommand(const Commands& commands)
-      : Command("completion", "what a shell needs to complete commands and options: plimsoll completion bash"),
+      : Command("completion", "the completion script of a shell: plimsoll completion bash"),
         commands_(commands),
         shell_(cl::Positional, cl::Required, cl::desc("bash|zsh|fish"), cl::sub(sub)) {}
 

@@ -16,7 +16,7 @@ namespace cl = llvm::cl;
 class DiffCommand final : public Command {
  public:
   DiffCommand()
-      : Command("diff", "what changed from one plan to another: plimsoll diff before.json after.json"),
+      : Command("diff", "compare two plans: plimsoll diff before.json after.json"),
         before_(cl::Positional, cl::Required, cl::desc("BEFORE"), cl::sub(sub)),
         after_(cl::Positional, cl::Required, cl::desc("AFTER (each a DIR or a plan.json)"), cl::sub(sub)),
         html_("html", cl::value_desc("FILE.html"), cl::desc("a page with both plans' memory, self-contained, instead of the tables"), cl::sub(sub)),

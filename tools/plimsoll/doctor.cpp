@@ -241,7 +241,7 @@ class Doctor {
 class DoctorCommand final : public Command {
  public:
   DoctorCommand()
-      : Command("doctor", "what this machine has for planning and training, and what is missing: plimsoll doctor"),
+      : Command("doctor", "check what this machine has and lacks for planning and training: plimsoll doctor"),
         json_("json", llvm::cl::desc("as JSON, to stdout"), llvm::cl::sub(sub)) {}
 
   Status run() override {

@@ -103,7 +103,7 @@ std::string help_of(const OptionRow& option) {
 class HelpCommand final : public Command {
  public:
   explicit HelpCommand(const Commands& commands)
-      : Command("help", "what there is, or all of one subcommand: plimsoll help compile"),
+      : Command("help", "list the subcommands, or explain one: plimsoll help compile"),
         commands_(commands),
         about_(cl::Positional, cl::desc("[SUBCOMMAND]"), cl::sub(sub)) {}
 

@@ -29,7 +29,7 @@ namespace cl = llvm::cl;
 class InspectCommand final : public Command {
  public:
   InspectCommand()
-      : Command("inspect", "look at a model, a plan or a generated directory: plimsoll inspect trainer"),
+      : Command("inspect", "report on a model, a plan or a generated directory: plimsoll inspect trainer"),
         what_(cl::Positional, cl::Required, cl::desc("DIR|plan.json|MODEL.onnx"), cl::sub(sub)),
         batch_("batch", cl::init(1), cl::value_desc("N"), cl::desc("for a model: samples to size it for"), cl::sub(sub)),
         explain_("explain", cl::value_desc("TENSOR|LAYER"), cl::desc("of a plan: why it is where it is, and why it leaves or stays"), cl::sub(sub)),
@@ -38,7 +38,7 @@ class InspectCommand final : public Command {
                         clEnumValN(CsvTable::tensors, "tensors", "a line per residency of a tensor"),
                         clEnumValN(CsvTable::steps, "steps", "a line per step"), clEnumValN(CsvTable::layers, "", "")),
              cl::sub(sub)),
-        json_("json", cl::desc("of a plan: its figures, or with --csv that table, as JSON to stdout"), cl::sub(sub)),
+        json_("json", cl::desc("the figures as JSON, to stdout; with --csv that table, with --weights that list"), cl::sub(sub)),
         trace_("trace", cl::value_desc("FILE.json"), cl::desc("of a plan: its timeline, for ui.perfetto.dev and chrome://tracing"), cl::sub(sub)),
         html_("html", cl::value_desc("FILE.html"), cl::desc("of a plan: a page with pictures, self-contained"), cl::sub(sub)),
         dims_("dim", cl::value_desc("NAME=SIZE"), cl::desc("of a model: size of a symbolic dimension other than the batch"), cl::sub(sub)),
@@ -57,7 +57,7 @@ class InspectCommand final : public Command {
       PLIMSOLL_ASSIGN(const Plan plan, read_plan(what_));
       return inspect_plan(plan);
     }
-    for (const cl::Option* option : std::initializer_list<const cl::Option*>{&explain_, &csv_, &json_, &trace_, &html_, &measured_})
+    for (const cl::Option* option : std::initializer_list<const cl::Option*>{&explain_, &csv_, &trace_, &html_, &measured_})
       if (option->getNumOccurrences() > 0)
         return Error{ExitCode::usage, fmt::format("--{} is of plans, and {} is not one", option->ArgStr.str(), what_.getValue()),
                      {"`plimsoll plan MODEL.onnx --batch N --budget SIZE -o plan.json` makes one"}};
@@ -122,10 +122,43 @@ class InspectCommand final : public Command {
     PLIMSOLL_TRY(choose_what_is_trained(model.network, request, model.notes));
     // What is undecided is shown as that: inspect asks nothing.
     if (request.assume != Assume::nothing) PLIMSOLL_TRY(decide_weights(model.network, request.assume, model.notes));
-    if (weights_) fmt::print("{}", report_weights(model.network, model.reasons));
+    if (json_) fmt::print("{}\n", weights_ ? json_of_weights(model) : json_of_model(model));
+    else if (weights_) fmt::print("{}", report_weights(model.network, model.reasons));
     else fmt::print("{}", report_network(model.network, model.notes, Console::color(STDOUT_FILENO)));
     for (const std::string& warning : model.warnings) Console(false).warning(warning);
     return {};
+  }
+
+  static std::string json_of_weights(const ImportedModel& model) {
+    std::vector<std::string> objects;
+    for (const WeightLine& line : weight_lines(model.network, model.reasons))
+      objects.push_back(JsonObject().add("what", line.what).add("name", line.name).add("type", line.type).add("layer", line.layer).add("reason", line.reason).text());
+    return json_list(objects);
+  }
+
+  static std::string json_of_model(const ImportedModel& model) {
+    const Network& network = model.network;
+    const auto signature = [&](const std::vector<ValueId>& values) {
+      std::vector<std::string> objects;
+      for (const ValueId value : values)
+        objects.push_back(JsonObject().add("name", network.values[value].name).add("type", to_string(network.values[value].type)).text());
+      return json_list(objects);
+    };
+    JsonObject operators, weights;
+    for (const OperatorCount& one : operator_counts(network)) operators.add(one.op, one.nodes);
+    for (const WeightGroup& group : weight_groups(network))
+      weights.add_text(group.name, JsonObject().add("tensors", group.tensors).add("elements", group.elements).add("bytes", group.bytes).text());
+    std::vector<std::string> notes;
+    for (const std::string& note : model.notes) notes.push_back(json_text(note));
+    return JsonObject()
+        .add("model", network.name)
+        .add("nodes", network.nodes.size())
+        .add_text("inputs", signature(network.inputs))
+        .add_text("outputs", signature(network.outputs))
+        .add_text("operators", operators.text())
+        .add_text("weights", weights.text())
+        .add_text("notes", json_list(notes))
+        .text();
   }
 
   cl::opt<std::string> what_;

@@ -79,6 +79,14 @@ int run(int argc, char** argv) {
     given.resize(1);
     given.insert(given.end(), command->own_arguments.begin(), command->own_arguments.end());
   }
+  // The long names of the two options of one letter.
+  for (const auto& command : commands) {
+    if (command->sub.getName() != verb) continue;
+    for (size_t i = 1; i < given.size() && given[i] != "--"; ++i) {
+      if (given[i] == "--quiet" && command->sub.OptionsMap.count("q") > 0) given[i] = "-q";
+      if (given[i] == "--verbose" && command->sub.OptionsMap.count("v") > 0) given[i] = "-v";
+    }
+  }
   for (const auto& command : commands)
     if (command->sub.getName() == verb)
       if (const Status right = check_command_line(*command, commands, std::span(given).subspan(1)); !right.ok()) return ask_for_help(right.error());
@@ -101,7 +109,7 @@ int run(int argc, char** argv) {
     command->invocation = "plimsoll " + for_shell({argv + 1, argv + argc});
     const Status status = command->run();
     if (status.ok()) return 0;
-    console.error(status.error());
+    Console(false, std::ranges::count(given, "-v") > 0).error(status.error());
     return static_cast<int>(status.error().code);
   }
   return static_cast<int>(ExitCode::usage);

@@ -19,11 +19,10 @@ class ModelCommand final : public Command {
         spec_(cl::Positional, cl::desc("NAME[:key=value,…]"), cl::sub(sub)),
         output_("o", cl::value_desc("FILE.onnx"), cl::desc("where to write it"), cl::sub(sub)),
         list_("list", cl::desc("the networks and their parameters"), cl::sub(sub)),
-        json_("json", cl::desc("of --list: as JSON, to stdout"), cl::sub(sub)),
+        json_("json", cl::desc("the list, or what was written, as JSON to stdout"), cl::sub(sub)),
         quiet_("q", cl::desc("print nothing but errors"), cl::sub(sub)) {}
 
   Status run() override {
-    if (json_ && !list_) return Error{ExitCode::usage, "--json is of --list"};
     if (list_) {
       if (json_) print_list_as_json();
       else print_list();
@@ -32,7 +31,8 @@ class ModelCommand final : public Command {
     if (spec_.empty()) return Error{ExitCode::usage, "name a network; `plimsoll model --list` lists them"};
     if (output_.empty()) return Error{ExitCode::usage, "where to? give -o FILE.onnx"};
     PLIMSOLL_ASSIGN(const std::string line, write_zoo_model(spec_.getValue(), output_));
-    Console(quiet_).say(line);
+    if (json_) fmt::print("{}\n", JsonObject().add("model", spec_.getValue()).add("file", output_.getValue()).add("summary", line).text());
+    else Console(quiet_).say(line);
     return {};
   }
 

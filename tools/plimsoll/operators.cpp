@@ -98,7 +98,7 @@ std::string as_page(const std::vector<Row>& rows) {
 class OperatorsCommand final : public Command {
  public:
   OperatorsCommand()
-      : Command("operators", "the ONNX operators that a model may be made of: plimsoll operators"),
+      : Command("operators", "list the supported ONNX operators: plimsoll operators"),
         markdown_("markdown", cl::desc("as a page, with the instances that tests walk over"), cl::sub(sub)),
         json_("json", cl::desc("as JSON, to stdout"), cl::sub(sub)) {}
 

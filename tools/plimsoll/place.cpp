@@ -15,7 +15,7 @@ namespace cl = llvm::cl;
 class PlaceCommand final : public Command {
  public:
   PlaceCommand()
-      : Command("place", "place buffers by their lifetimes: plimsoll place buffers.csv -o placed.csv"),
+      : Command("place", "assign addresses to buffers with given lifetimes: plimsoll place buffers.csv -o placed.csv"),
         csv_(cl::Positional, cl::Required, cl::desc("FILE.csv (id,lower,upper,size)"), cl::sub(sub)),
         output_("o", cl::value_desc("FILE"), cl::desc("write the same rows with their offsets; - is stdout"), cl::sub(sub)),
         capacity_("capacity", cl::value_desc("SIZE"), cl::desc("a height that is enough; fail (6) where more is needed"), cl::sub(sub)),

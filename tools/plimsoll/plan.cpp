@@ -16,7 +16,7 @@ namespace cl = llvm::cl;
 class PlanCommand final : public Command {
  public:
   PlanCommand()
-      : Command("plan", "compile without code: plimsoll plan net.onnx --batch 64 --budget 60% -o plan.json"),
+      : Command("plan", "plan without generating code: plimsoll plan net.onnx --batch 64 --budget 60% -o plan.json"),
         options_(sub),
         one_(sub),
         output_("o", cl::init("-"), cl::value_desc("FILE"), cl::desc("plan.json; - is stdout (default)"), cl::sub(sub)),
