@@ -83,7 +83,7 @@ Result<Policy> find_policy(std::string_view name) {
     if (policy.name == name) return policy;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", policy.name);
   }
-  return Error{ExitCode::usage, fmt::format("unknown policy '{}'; there are {}", name, names)};
+  return Error{ExitCode::usage, fmt::format("unknown policy '{}'; policies: {}", name, names)};
 }
 
 }  // namespace plimsoll

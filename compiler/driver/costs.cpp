@@ -32,7 +32,7 @@ std::function<void(size_t)> announcement(const PlanningRequest& request, int64_t
   return [messages, threads, cuda = request.of_model.target == "cuda", told = false](size_t tasks) mutable {
     if (told) return;
     told = true;
-    messages.note(fmt::format("measuring {} {} (cached for next time; --costs modelled skips this)",
+    messages.note(fmt::format("profiling {} {} (cached for next time; --costs modelled skips this)",
                               counted(static_cast<int64_t>(tasks), "task"),
                               cuda ? "on the GPU" : "with " + counted(threads, "thread")));
   };
@@ -43,10 +43,10 @@ std::function<void(size_t, size_t)> disturbance(const std::string& profile_file,
   return [messages, profile_file, told = false](size_t disturbed, size_t tasks) mutable {
     if (told) return;
     told = true;
-    const std::string which = fmt::format("of {}, {} {} measured while other processes used the processors: times may be too long, and the predicted one with them",
+    const std::string which = fmt::format("of {}, {} {} measured while other processes used the CPU: these times, and the predicted time, may be too long",
                                           counted(static_cast<int64_t>(tasks), "task"), disturbed, disturbed == 1 ? "was" : "were");
-    messages.warning(profile_file.empty() ? which + "; they are not kept, and the next command measures them again. --costs modelled measures nothing"
-                                         : which + fmt::format("; make '{}' again on an idle machine, with `plimsoll profile --remeasure`", profile_file));
+    messages.warning(profile_file.empty() ? which + "; they are not cached, so the next command measures them again (--costs modelled skips measuring)"
+                                         : which + fmt::format("; write '{}' again on an idle machine, with `plimsoll profile --remeasure`", profile_file));
   };
 }
 

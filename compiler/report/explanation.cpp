@@ -283,7 +283,7 @@ Result<std::string> explain(const Plan& plan, const PlanFacts& facts, const std:
     if (all.size() > 1) {
       std::string list;
       for (size_t i = 0; i < std::min<size_t>(5, all.size()); ++i) list += (i ? ", " : "") + spelled(all[i]);
-      return Error{ExitCode::usage, fmt::format("'{}' may be any of {} names", shortened(name, 60), all.size()), {"it may be: " + list}};
+      return Error{ExitCode::usage, fmt::format("'{}' matches {} names", shortened(name, 60), all.size()), {"candidates: " + list}};
     }
     if (all.size() == 1) bare = all.front();
   }
@@ -316,7 +316,7 @@ Result<std::string> explain(const Plan& plan, const PlanFacts& facts, const std:
   if (!text.empty()) return text;
   std::string near;
   for (const std::string& other : nearest_names(bare, names)) near += (near.empty() ? "" : ", ") + spelled(other);
-  return Error{ExitCode::usage, fmt::format("no tensor or layer is called '{}'", shortened(name, 60)), {"the nearest names: " + near}};
+  return Error{ExitCode::usage, fmt::format("no tensor or layer is named '{}'", shortened(name, 60)), {"similar names: " + near}};
 }
 
 }  // namespace plimsoll

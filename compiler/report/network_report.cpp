@@ -76,14 +76,14 @@ std::string parameters(const Network& network, bool color) {
   text += groups.empty() ? "  none\n" : table.print(color);
   if (may_be_trained) text += "  --weights lists them\n";
   if (largest)
-    text += fmt::format("  the largest is {}, {}, {}\n", shortened(largest->name, 40), to_string(largest->type), format_bytes(largest->type.at(1).bytes()));
+    text += fmt::format("  largest: {}, {}, {}\n", shortened(largest->name, 40), to_string(largest->type), format_bytes(largest->type.at(1).bytes()));
   return text;
 }
 
 }  // namespace
 
 std::string report_network(const Network& network, const std::vector<std::string>& notes, bool color) {
-  std::string text = heading(network.name.empty() ? "model without a name" : shortened(network.name, kReportWidth), color);
+  std::string text = heading(network.name.empty() ? "unnamed model" : shortened(network.name, kReportWidth), color);
   text += "\n" + signature_of(network, network.inputs, color, "inputs");
   text += "\n" + signature_of(network, network.outputs, color, "outputs");
   text += "\n" + operators(network, color) + "\n" + parameters(network, color);

@@ -48,7 +48,7 @@ std::string memory(const Plan& plan, bool color) {
   row("persistent", summary.persistent_bytes);
   if (summary.minimum_bytes > 0) row("minimum", summary.minimum_bytes);
   if (summary.unconstrained_bytes > 0) row("unlimited", summary.unconstrained_bytes, summary.unconstrained_bytes <= whole);
-  if (summary.network_wide_bytes > 0) row("each tensor on its own", summary.network_wide_bytes, summary.network_wide_bytes <= whole);
+  if (summary.network_wide_bytes > 0) row("without sharing memory", summary.network_wide_bytes, summary.network_wide_bytes <= whole);
   if (summary.host_pool_bytes > 0) row("host pool", summary.host_pool_bytes, false);
   int64_t weights = 0, states = 0, gradients = 0;
   for (const PlanTensor& tensor : plan.tensors)
@@ -139,7 +139,7 @@ std::string why(const Plan& plan, const PlanFacts& facts, const Residency& resid
   }
   if (residency.first_step < 0) return "persistent";
   const StepId next = next_touch(residency, facts.tensors[tensor], at);
-  if (!next.valid()) return "kept until the round ends";
+  if (!next.valid()) return "kept until the end of the round";
   if (plan.steps[next].kind == StepKind::offload) return fmt::format("until its offload, step {}", next.value);
   const double waits = plan.steps[next].start - step.end;
   const std::string wait = waits > 0 ? "in " + format_seconds(waits) : "at once";
@@ -172,7 +172,7 @@ std::string absent(const Plan& plan, const PlanFacts& facts, StepId peak) {
     bytes += plan.tensors[id].bytes;
   }
   std::string text;
-  if (tensors > 0) text += fmt::format("  away: {}, {}, offloaded or to be recomputed\n", counted(tensors, "tensor"), format_bytes(bytes));
+  if (tensors > 0) text += fmt::format("  absent: {}, {}, offloaded or to be recomputed\n", counted(tensors, "tensor"), format_bytes(bytes));
   if (homes == 0) return text;
   std::string of;
   for (const auto& [kind, what] : {std::pair(TensorKind::weight, "weights"), std::pair(TensorKind::optimizer_state, "optimizer state"),

@@ -33,7 +33,7 @@ std::string cells_of(const PlanFigures& figures, bool splits) {
 constexpr const char* kCellHeads =
     "<th>time</th><th>overhead</th><th>arena</th><th>sub-batch</th><th>transferred</th><th>recomputed</th>";
 constexpr const char* kSplitNote =
-    "<p class=\"muted\">† batch normalization sees a sub-batch at a time, which trains something else</p>\n";
+    "<p class=\"muted\">† batch normalization computes over a sub-batch, which changes the result of training</p>\n";
 
 // "5.8% slower than unlimited"
 std::string against(double overhead) {

@@ -118,7 +118,7 @@ std::string report_runs(const std::vector<TrainingRun>& runs, bool color) {
                std::isfinite(figures.best_accuracy) ? accuracy_text(figures.best_accuracy) : "-", format_seconds(figures.seconds),
                std::isfinite(figures.samples_per_second) ? fmt::format("{:.1f}", figures.samples_per_second) : "-", format_bytes_or_dash(run.arena_allocated_bytes), format_bytes_or_dash(figures.resident_bytes)});
   }
-  return table.print(color) + "\nloss: the mean of the last twentieth; test accuracy: the best; process: its largest resident size\n";
+  return table.print(color) + "\nloss: mean of the last 5 %; test accuracy: best; process: largest resident size\n";
 }
 
 std::string run_page(const std::vector<TrainingRun>& runs) {

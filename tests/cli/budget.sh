@@ -35,10 +35,10 @@ expect 6 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --budget "$(
 expect 0 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --budget "$rounds" --batch-norm split -o split.json
 samples=$(/usr/bin/python3 -c 'import json; print(json.load(open("split.json"))["sub_batch"])')
 [[ $samples -lt 16 ]] || fail "a budget that only rounds meet left the batch whole"
-says "batch normalization sees $samples samples at a time, not 16"; says "--batch-norm whole forbids it"
+says "batch normalization sees $samples samples at a time, not 16"; says "--batch-norm whole prevents this"
 expect 6 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --budget "$((rounds - 256))" --batch-norm split -o none.json
 expect 0 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --sub-batch 8 -o rounds.json
-says "batch normalization sees 8 samples at a time, not 16"; says "--sub-batch asked for it"
+says "batch normalization sees 8 samples at a time, not 16"; says "requested by --sub-batch"
 expect 2 plimsoll plan norm.onnx --batch 16 --batch-norm halved -o none.json; says "batch-norm"
 
 # A device smaller than the plan gives a warning; the plan is made all the same.

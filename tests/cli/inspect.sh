@@ -65,7 +65,7 @@ gone=$(/usr/bin/python3 -c 'import csv; print(next(r["tensor"] for r in csv.Dict
 expect 0 plimsoll inspect plan.json --explain "$gone";  says "made by"; says "gap"; says "kept, "
 layer=$(/usr/bin/python3 -c 'import csv; print(next(csv.DictReader(open("layers.csv")))["layer"])')
 expect 0 plimsoll inspect plan.json --explain "$layer"; says "layer $layer"
-expect 2 plimsoll inspect plan.json --explain "${gone}x"; says "the nearest names: $gone"
+expect 2 plimsoll inspect plan.json --explain "${gone}x"; says "similar names: $gone"
 
 # A trace that viewers accept; a complete page. If it cannot be written, nothing is left.
 expect 0 plimsoll inspect plan.json --trace trace.json --html page.html

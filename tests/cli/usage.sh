@@ -32,7 +32,7 @@ expect 2 plimsoll plan net.onnx --batch --budget 60%;                 says "--ba
 expect 2 plimsoll plan net.onnx --batch=;                             says "--batch is ''; expected an integer"
 expect 2 plimsoll plan net.onnx --batch 4 --batch 8;                  says "--batch is given twice: 4 and 8"
 expect 2 plimsoll plan net.onnx --batch 4 --strict --strict;          says "--strict is given twice"
-expect 2 plimsoll plan net.onnx --batch 4 --strict=maybe;             says "--strict takes no value, and is given 'maybe'"
+expect 2 plimsoll plan net.onnx --batch 4 --strict=maybe;             says "--strict takes no value, but 'maybe' is given"
 expect 2 plimsoll plan net.onnx --batch 99999999999999999999;         says "; expected a smaller number"
 expect 2 plimsoll plan net.onnx --batch 4 --effort x;                 says "--effort is 'x'; expected an integer"
 expect 2 plimsoll plan net.onnx --batch 4 --effort 9;                 says "--effort is 9; expected 0 to 3"
@@ -88,7 +88,7 @@ expect 2 plimsoll plan net.onnx --batch 8 --budgett 3MiB;             says "'--b
 [[ $(wc -l <err) -eq 3 ]] || { cat err; fail "more is said of --budgett than that it is not there"; }
 # An error is one message, which ends with a pointer to the help and contains no path.
 for wrong in "--batch 4.5" "--batch" "--batch 8 --loss sum" "--batch 8 --bugdet 60%" "--batch 8 second.onnx"; do
-  expect 2 plimsoll plan net.onnx $wrong;                             says '`plimsoll plan --help` tells more'
+  expect 2 plimsoll plan net.onnx $wrong;                             says 'see `plimsoll plan --help`'
   [[ $(grep -c '^error: ' err) -eq 1 && $(wc -l <err) -le 3 ]] || { cat err; fail "more than one message: $wrong"; }
   ! grep -E '^error: *$|/plimsoll|rng-seed' err || fail "says it badly: $wrong"
 done
@@ -98,7 +98,7 @@ expect 2 plimsoll plan net.onnx --batch 8 --print-after nothing;      says "unkn
 expect 2 plimsoll model nothing-net -o x.onnx;                        says "resnet18"
 expect 2 plimsoll model resnet18:colour=red -o x.onnx;                says "colour"
 expect 2 plimsoll model resnet18;                                     says "-o FILE.onnx"
-expect 2 plimsoll plan net.onnx --batch 8 -q -v;                      says "-q and -v exclude each other"
+expect 2 plimsoll plan net.onnx --batch 8 -q -v;                      says "-q and -v are mutually exclusive"
 expect 0 plimsoll compile net.onnx --batch 8 --costs modelled -v -o told
 for told in "s  read net.onnx: " "s  costs are modelled" "s  task graph: " "s  planned by auto and checked: " "s  wrote told"; do says "$told"; done
 expect 0 plimsoll --help

@@ -125,7 +125,7 @@ TEST_CASE("the error says what is live at the peak and why it cannot leave") {
   CHECK(all.find("drelu1, activation_gradient of 4.0 KiB: used by this step") != std::string::npos);
   CHECK(all.find("relu1, activation of 4.0 KiB: still needed by relu1.backward, and policy 'liveness' moves "
                  "and recomputes nothing") != std::string::npos);
-  CHECK(all.find("w1, weight of 1.0 KiB: kept through the whole run") != std::string::npos);
+  CHECK(all.find("w1, weight of 1.0 KiB: persistent") != std::string::npos);
 }
 
 TEST_CASE("a binding budget takes a smaller workspace before it splits the batch") {
@@ -220,7 +220,7 @@ TEST_CASE("an unknown policy is refused with the names of all") {
   FakeCosts costs;
   const Result<Plan> plan = make_plan(chain(2), costs, {.policy = "magic"});
   REQUIRE(!plan.ok());
-  CHECK(plan.error().message.rfind("unknown policy 'magic'; there are auto, liveness, network-wide", 0) == 0);
+  CHECK(plan.error().message.rfind("unknown policy 'magic'; policies: auto, liveness, network-wide", 0) == 0);
   for (const Policy& policy : all_policies()) CHECK(plan.error().message.find(policy.name) != std::string::npos);
 }
 

@@ -126,7 +126,7 @@ class CompletionCommand final : public Command {
     if (shell_ == "bash") fmt::print("{}", for_bash(table));
     else if (shell_ == "zsh") fmt::print("{}", for_zsh(table));
     else if (shell_ == "fish") fmt::print("{}", for_fish(table));
-    else return Error{ExitCode::usage, fmt::format("there is no completion for '{}'; shells: bash, zsh, fish", shell_.getValue())};
+    else return Error{ExitCode::usage, fmt::format("no completion for '{}'; shells: bash, zsh, fish", shell_.getValue())};
     return {};
   }
 

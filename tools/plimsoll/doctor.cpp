@@ -242,7 +242,7 @@ class DoctorCommand final : public Command {
  public:
   DoctorCommand()
       : Command("doctor", "check what this machine has and lacks for planning and training: plimsoll doctor"),
-        json_("json", llvm::cl::desc("as JSON, to stdout"), llvm::cl::sub(sub)) {}
+        json_("json", llvm::cl::desc("print JSON"), llvm::cl::sub(sub)) {}
 
   Status run() override {
     Doctor doctor;

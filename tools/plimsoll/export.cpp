@@ -18,12 +18,12 @@ class ExportCommand final : public Command {
   ExportCommand()
       : Command("export", "write a model, or a checkpoint of a trainer, as one ONNX file: plimsoll export trainer --checkpoint ck/ckpt-000000500 -o trained.onnx"),
         what_(cl::Positional, cl::Required, cl::desc("DIR|MODEL.onnx"), cl::sub(sub)),
-        checkpoint_("checkpoint", cl::value_desc("DIR"), cl::desc("with the weights and statistics of a trainer's checkpoint"),
+        checkpoint_("checkpoint", cl::value_desc("DIR"), cl::desc("take weights and statistics from a trainer's checkpoint"),
                     cl::sub(sub)),
-        inference_("inference", cl::desc("as it is used after training: running statistics, no dropout, where the model was exported for training"),
+        inference_("inference", cl::desc("write the model for inference, with running statistics and without dropout, if it was exported for training"),
                    cl::sub(sub)),
-        output_("o", cl::Required, cl::value_desc("FILE.onnx"), cl::desc("where to write it"), cl::sub(sub)),
-        json_("json", cl::desc("what was written, as JSON to stdout"), cl::sub(sub)),
+        output_("o", cl::Required, cl::value_desc("FILE.onnx"), cl::desc("the file to write"), cl::sub(sub)),
+        json_("json", cl::desc("print what was written as JSON"), cl::sub(sub)),
         quiet_("q", cl::desc("print nothing but errors"), cl::sub(sub)) {}
 
   Status run() override {

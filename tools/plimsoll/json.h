@@ -14,7 +14,7 @@
 
 namespace plimsoll {
 
-inline constexpr const char* kJsonHelp = "figures as JSON, to stdout";
+inline constexpr const char* kJsonHelp = "print the figures as JSON";
 
 // An object under construction. Keys keep their order; bytes and seconds have all their digits.
 class JsonObject {

@@ -161,7 +161,7 @@ void OnePlanOptions::let_from_replace(PlanningOptions& options) const {
 
 Result<PlanningRequest> OnePlanOptions::planning_request(const PlanningOptions& options) const {
   if (from.empty() && options.model.empty()) return usage(fmt::format("{} is missing", options.model.HelpStr.str()));
-  if (from.empty() && options.batch.getNumOccurrences() == 0) return usage(fmt::format("--batch N is needed: {}", options.batch.HelpStr.str()));
+  if (from.empty() && options.batch.getNumOccurrences() == 0) return usage(fmt::format("--batch N is required: {}", options.batch.HelpStr.str()));
   PLIMSOLL_ASSIGN(PlanningRequest request, request_of(options));
   request.from = from;
   if (options.batch.getNumOccurrences() == 0) request.of_model.batch = 0;  // the dump says it, or it is asked for
@@ -230,11 +230,11 @@ Result<std::optional<int64_t>> bytes_given(const char* flag, const cl::opt<std::
 }  // namespace
 
 Result<ModelRequest> request_of(const ModelOptions& options) {
-  if (options.quiet && options.verbose) return usage("-q and -v exclude each other");
+  if (options.quiet && options.verbose) return usage("-q and -v are mutually exclusive");
   PLIMSOLL_ASSIGN(auto dims, sizes_by_name(options.dims));
   PLIMSOLL_ASSIGN(LossRequest loss, loss_request(options));
   if (!options.loss_output.empty() && !options.weights.output.empty())
-    return usage("--loss output:NAME and --output NAME exclude each other");
+    return usage("--loss output:NAME and --output NAME are mutually exclusive");
   return ModelRequest{.model = options.model,
                       .batch = options.batch,
                       .network = {.loss = std::move(loss),
@@ -278,7 +278,7 @@ Result<OnePlanRequest> request_of(const OnePlanOptions& options) {
                   bytes_given("--what-if", options.what_if, fmt::format("--what-if is '{}'; expected a number of bytes, for example 256MiB",
                                                                         options.what_if.getValue())));
   PLIMSOLL_ASSIGN(const std::optional<int64_t> process_budget,
-                  bytes_given("--process-budget", options.process_budget, "--process-budget takes bytes: 12GiB"));
+                  bytes_given("--process-budget", options.process_budget, "--process-budget must be a number of bytes, for example 12GiB"));
   return OnePlanRequest{.budget = budget,
                         .process_budget = process_budget,
                         .policy = options.policy,

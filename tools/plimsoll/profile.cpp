@@ -25,19 +25,19 @@ class ProfileCommand final : public Command {
       : Command("profile", "measure the kernels of a model: plimsoll profile net.onnx --batch 64 --sub-batch 64,32 -o P.json"),
         options_(sub),
         sub_batches_("sub-batch", cl::CommaSeparated, cl::value_desc("N,N…"),
-                     cl::desc("samples in one round, each of them measured; by default the batch"), cl::sub(sub)),
+                     cl::desc("sizes of a round to measure; default: the batch"), cl::sub(sub)),
         spill_("spill", cl::value_desc("DIR"),
-               cl::desc("where copies to a spill file are measured; by default the directory for temporary files"),
+               cl::desc("measure copies to a spill file in DIR; default: the directory for temporary files"),
                cl::sub(sub)),
-        tasks_only_("tasks-only", cl::desc("write what the profiler is to be asked (tasks.json), to be carried to another machine"),
+        tasks_only_("tasks-only", cl::desc("write the profiler's input (tasks.json), to measure on another machine"),
                     cl::sub(sub)),
-        output_("o", cl::Required, cl::value_desc("FILE"), cl::desc("profile.json; - is stdout"), cl::sub(sub)),
-        json_("json", cl::desc("what was measured, in figures, as JSON to stdout"), cl::sub(sub)) {}
+        output_("o", cl::Required, cl::value_desc("FILE"), cl::desc("profile.json; -: stdout"), cl::sub(sub)),
+        json_("json", cl::desc("print the measured figures as JSON"), cl::sub(sub)) {}
 
   Status run() override {
     const Console console(options_.quiet, options_.verbose);
     if (json_ && output_ == "-") return Error{ExitCode::usage, "--json and -o - both write to stdout"};
-    if (json_ && tasks_only_) return Error{ExitCode::usage, "--json is of what was measured, and --tasks-only measures nothing"};
+    if (json_ && tasks_only_) return Error{ExitCode::usage, "--json prints measurements, but --tasks-only measures nothing"};
     for (const long long samples : sub_batches_)
       if (samples < 1 || samples > options_.batch)
         return Error{ExitCode::usage, fmt::format("--sub-batch is {}; expected 1 to the batch, {}", samples,
@@ -60,7 +60,7 @@ class ProfileCommand final : public Command {
     if (json_) fmt::print("{}\n", json_of(profile));
     else console.say(describe(profile));
     if (const int64_t disturbed = disturbed_of(profile); disturbed > 0)
-      console.warning(fmt::format("{} measured while other processes used the processors, {} in '{}' and not kept: measure again on an idle machine",
+      console.warning(fmt::format("{} measured while other processes used the CPU, {} in '{}' and not cached: measure again on an idle machine",
                                   disturbed == 1 ? "1 time was" : fmt::format("{} times were", disturbed),
                                   disturbed == 1 ? "it is marked" : "they are marked", output_.getValue()));
     return {};
@@ -146,10 +146,10 @@ class ProfileCommand final : public Command {
         if (algorithm.seconds > 0) spreads.push_back(algorithm.spread_seconds / algorithm.seconds);
     std::sort(spreads.begin(), spreads.end());
     if (!spreads.empty())
-      text += fmt::format("\nspread   of a time {:.1f} %, of one in ten more than {:.1f} %", 100 * spreads[spreads.size() / 2], 100 * spreads[spreads.size() * 9 / 10]);
+      text += fmt::format("\nspread   of the times: median {:.1f} %, 90th percentile {:.1f} %", 100 * spreads[spreads.size() / 2], 100 * spreads[spreads.size() * 9 / 10]);
     if (!profile.links) return text;
     const auto line = [&](const char* name, const MeasuredLink& link) {
-      text += fmt::format("\n{:8} {:.1f} GB/s out, {:.1f} back; beside kernels {:.1f} and {:.1f} at once, kernels {:.0f} % slower",
+      text += fmt::format("\n{:8} {:.1f} GB/s out, {:.1f} back; with kernels running: {:.1f} and {:.1f} at once, kernels {:.0f} % slower",
                           name, link.alone_d2h / 1e9, link.alone_h2d / 1e9, link.beside_d2h / 1e9, link.beside_h2d / 1e9,
                           100 * link.slowdown);
     };
