@@ -58,8 +58,9 @@ Error explain_infeasible(const Plan& least, const TaskGraph& graph, const Policy
                          const std::vector<std::string>& ways_out) {
   const StepId peak(least.summary.peak_step);
   Error error{ExitCode::budget_infeasible,
-              fmt::format("{} needs at least {} at batch {} with policy '{}'; the budget is {}", graph.name,
-                          apart_from(least.summary.arena_bytes, budget_bytes), least.batch, policy.name,
+              fmt::format("{} needs at least {} at batch {}{} (budget: {})", graph.name,
+                          apart_from(least.summary.arena_bytes, budget_bytes), least.batch,
+                          policy.name == "auto" ? "" : fmt::format(" with policy '{}'", policy.name),
                           apart_from(budget_bytes, least.summary.arena_bytes))};
   if (!least.steps.contains(peak)) return error;
   error.notes.push_back(fmt::format("the peak is {}{}: {}", describe(least, peak),

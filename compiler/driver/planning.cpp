@@ -312,23 +312,22 @@ std::string describe(const Plan& plan) {
       plan.rounds == 1 ? counted(plan.batch, "sample") + " at once"
                        : fmt::format("{} in {} rounds of {}", counted(plan.batch, "sample"), plan.rounds, plan.sub_batch);
   const std::string bound =
-      sum.bound_seconds > 0 ? fmt::format("\nbound    {:.1f} ms at least (optimality gap {:.1f} %)", 1e3 * sum.bound_seconds,
+      sum.bound_seconds > 0 ? fmt::format("\nlower bound {:.1f} ms  (optimality gap {:.1f} %)", 1e3 * sum.bound_seconds,
                                           100 * (sum.iteration_seconds / sum.bound_seconds - 1))
                             : "";
   const std::string ranks = plan.ranks == 1 ? "" : fmt::format(" on {} ranks, {} on each", plan.ranks, plan.batch / plan.ranks);
   const std::string reductions =
       plan.ranks == 1 ? "" : fmt::format("\nranks    {} reduced per rank, {:.1f} ms on the comm stream", format_bytes(sum.reduced_bytes), 1e3 * sum.reduce_seconds);
   return fmt::format(
-      "arena    {:>10}  ({} bytes) of budget {}\n"
-      "         {:>10}  live at the peak, step {}; fragmentation {:.2f} %\n"
-      "         {:>10}  unlimited, {} minimum\n"
+      "arena    {:>10}  ({} bytes; peak at step {}; fragmentation {:.2f} %)\n"
+      "budget   {:>10}  (unlimited {}, minimum {})\n"
       "batch    {}{}\n{}"
       "steps    {} per round, planned in {:.2f} s, predicted {:.1f} ms per iteration ({}){}{}",
-      format_bytes(sum.arena_bytes), format_grouped(sum.arena_bytes),
-      plan.budget_bytes > 0 ? format_bytes(plan.budget_bytes) : "unlimited", format_bytes(sum.live_bytes), sum.peak_step,
+      format_bytes(sum.arena_bytes), format_grouped(sum.arena_bytes), sum.peak_step,
       sum.live_bytes > 0 ? 100.0 * static_cast<double>(sum.arena_bytes - sum.live_bytes) / static_cast<double>(sum.live_bytes)
                          : 0.0,
-      format_bytes(sum.unconstrained_bytes), format_bytes(sum.minimum_bytes), rounds, ranks,
+      plan.budget_bytes > 0 ? format_bytes(plan.budget_bytes) : "none", format_bytes(sum.unconstrained_bytes),
+      format_bytes(sum.minimum_bytes), rounds, ranks,
       plan.layout.empty() ? "" : fmt::format("layout   {}\n", plan.layout),
       plan.steps.size(), sum.planning_seconds, sum.iteration_seconds * 1e3, plan.costs, reductions, bound);
 }

@@ -20,7 +20,7 @@ done
 
 # Neither budget alone is too small: the message says which one binds, and its suggestion works.
 expect 6 plan --budget "$least" --host-budget 0 -o none.json
-says "it is the host budget that binds"; says "keeps its host pool to 0 bytes"
+says "the host budget is too small"; says "fits its host pool into 0 bytes"
 works=$(sed -n 's/.*--host-budget \([0-9]*\) works with this budget.*/\1/p' err)
 arena=$(sed -n 's/.*fits with this host budget; the minimum is \([0-9]*\) bytes.*/\1/p' err)
 [[ ! -e none.json && $works -gt 0 && $arena -gt $least ]] || fail "the way out is not said: '$works' '$arena'"
@@ -29,7 +29,7 @@ expect 0 plan --budget "$arena" --host-budget 0 -o works.json
 [[ $(field works.json minimum_bytes) -eq $arena && $(field works.json host_pool_bytes) -eq 0 ]] || fail "another minimum than was said"
 # The other budget is too small by itself.
 expect 6 plan --budget "$((least - 256))" --host-budget "$((1 << 40))" -o none.json; says "the minimum is $least bytes"
-! grep "host budget that binds" err || fail "a host budget of a tebibyte binds"
+! grep "host budget is too small" err || fail "a host budget of a tebibyte binds"
 
 # The same budgets in a comparison of all policies.
 expect 0 plimsoll compare net.onnx --batch 16 --costs k40m --effort 0 --budget "$arena" --host-budget 0 --csv

@@ -2,7 +2,7 @@
 . "$PLIMSOLL_CLI/common.sh"
 small_model
 
-expect 2 plimsoll;                                                    says "a subcommand is needed"
+expect 2 plimsoll;                                                    says "a subcommand is required"
 expect 2 plimsoll compress net.onnx;                                  says "'compress' is not a subcommand"
 expect 2 plimsoll plan net.onnx;                                      says "batch"
 expect 2 plimsoll plan net.onnx --batch 0;                            says "--batch is 0"
@@ -92,7 +92,7 @@ for wrong in "--batch 4.5" "--batch" "--batch 8 --loss sum" "--batch 8 --bugdet 
   [[ $(grep -c '^error: ' err) -eq 1 && $(wc -l <err) -le 3 ]] || { cat err; fail "more than one message: $wrong"; }
   ! grep -E '^error: *$|/plimsoll|rng-seed' err || fail "says it badly: $wrong"
 done
-expect 2 plimsoll --nonsense;                                         says '`plimsoll --help` tells more'
+expect 2 plimsoll --nonsense;                                         says 'see `plimsoll --help`'
 ! grep rng-seed err || fail "offers an option that is not ours"
 expect 2 plimsoll plan net.onnx --batch 8 --print-after nothing;      says "unknown pass 'nothing'"
 expect 2 plimsoll model nothing-net -o x.onnx;                        says "resnet18"

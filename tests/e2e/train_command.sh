@@ -59,7 +59,7 @@ plimsoll cache | grep -q "trainers of .plimsoll train." || fail "the cache does 
 # A trainer that another process is making is not deleted.
 (cd cache/plimsoll/trainers && busy=$(ls -d net-* | head -1) && exec 9>"$busy.making" && flock 9 &&
   plimsoll cache --clear >../../../cleared && [[ -e $busy/build/train ]]) || fail "a trainer in the making is deleted"
-grep -q "stays: it is being made" cleared || { cat cleared; fail "what stays is not told"; }
+grep -q "is kept: it is being built" cleared || { cat cleared; fail "what stays is not told"; }
 plimsoll cache --clear | grep -q "1 trainer of" || fail "the cache does not clear trainers"
 [[ $(trainers) -eq 0 ]] || fail "trainers are left after --clear"
 XDG_CACHE_HOME=/proc/none expect 7 plimsoll train "${plan[@]}" "${run[@]}"; says "cannot create"

@@ -178,7 +178,7 @@ class CommandLine {
     if (!positional_.empty())
       if (const std::vector<std::string> words = words_of(command_.sub.getName().str()); !words.empty()) {
         const string_view name = positional_[0].substr(0, positional_[0].find(':'));
-        if (const auto meant = nearest_name(name, words); meant && !is_one_of(words, name)) return wrong(fmt::format("`plimsoll {1}` has no '{0}'\nDid you mean '{}'?", name, command_.sub.getName().str(), *meant));
+        if (const auto meant = nearest_name(name, words); meant && !is_one_of(words, name)) return wrong(fmt::format("`plimsoll {1}` has no '{0}'\nDid you mean '{2}'?", name, command_.sub.getName().str(), *meant));
       }
     if (positional_.size() <= wanted.size() || endless) return {};
     return wrong(fmt::format("unexpected argument '{}': `plimsoll {}` takes {}", positional_[wanted.size()], command_.sub.getName().str(),

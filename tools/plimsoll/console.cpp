@@ -33,6 +33,7 @@ void Console::error(const Error& error) const {
   for (const std::string& note : error.notes) {
     const bool detail = error.code == ExitCode::budget_infeasible && note.starts_with(kLiveAtPeak);
     if (detail && !verbose_) left_out = true;
+    else if (note.starts_with("--")) tagged("help", "1;32", note);  // an option that solves the problem
     else tagged("note", "1;36", note);
   }
   if (left_out) tagged("note", "1;36", "-v lists what is live at the peak");
