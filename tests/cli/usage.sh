@@ -73,7 +73,7 @@ expect 2 plimsoll inspect;                                            says "MODE
 expect 2 plimsoll inspect net.onnx --csv=colours;                     says "--csv is 'colours'; expected one of "
 expect 2 plimsoll compile net.onnx --batch 4;                         says "-o DIR is required"
 expect 2 plimsoll profile net.onnx --batch 4 --sub-batch 4,x -o p;    says "--sub-batch is '4,x'; expected"
-expect 2 plimsoll --batch 4 plan net.onnx;                            says "a subcommand comes first"
+expect 2 plimsoll --batch 4 plan net.onnx;                            says "the subcommand comes first"
 expect 3 plimsoll plan $'n\xff.onnx' --batch 4;                       says "cannot read model"
 expect 0 plimsoll plan --batch 4 -q --policy liveness -o p.json -- net.onnx
 expect 0 plimsoll plan -batch=4 -q --policy liveness -o p.json net.onnx --strict=false
