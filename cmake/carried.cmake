@@ -11,7 +11,8 @@ file(GLOB carried CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
   ${PROJECT_SOURCE_DIR}/runtime/cuda/ops/*.h ${PROJECT_SOURCE_DIR}/runtime/cuda/ops/*.cpp ${PROJECT_SOURCE_DIR}/runtime/cuda/ops/*.cu
   ${PROJECT_SOURCE_DIR}/runtime/dist/*.h ${PROJECT_SOURCE_DIR}/runtime/dist/*.cpp
   ${PROJECT_SOURCE_DIR}/runtime/dist/*/*.h ${PROJECT_SOURCE_DIR}/runtime/dist/*/*.cpp ${PROJECT_SOURCE_DIR}/runtime/dist/*/*.cmake
-  ${PROJECT_SOURCE_DIR}/runtime/train/*.h ${PROJECT_SOURCE_DIR}/runtime/train/*.cpp ${PROJECT_SOURCE_DIR}/runtime/train/*.cmake)
+  ${PROJECT_SOURCE_DIR}/runtime/train/*.h ${PROJECT_SOURCE_DIR}/runtime/train/*.cpp ${PROJECT_SOURCE_DIR}/runtime/train/*.cmake
+  ${PROJECT_SOURCE_DIR}/runtime/train/page/*)
 
 # plimsoll_stamp(OUT TEMPLATE): a C++ source made of TEMPLATE, with a hash of the carried sources in place of {STAMP}. The runtime
 # library defines a symbol of that name and a generated program refers to it, so they link only where they are of the same sources.

@@ -27,13 +27,13 @@ bool touches(const Plan& plan, StepId id, TensorId tensor) {
 
 std::string why_it_stays(const Plan& plan, const Policy& policy, const Residency& residency, StepId peak) {
   if (touches(plan, peak, residency.tensor)) return "used by this step";
-  if (plan.tensors[residency.tensor].persistent) return "kept through the whole run";
+  if (plan.tensors[residency.tensor].persistent) return "persistent";
   if (!policy.share_memory) return fmt::format("policy '{}' keeps every tensor for the whole round", policy.name);
   for (StepId next(peak.value + 1); next.value <= residency.last_step && plan.steps.contains(next); ++next.value)
     if (touches(plan, next, residency.tensor))
       return fmt::format("still needed by {}, and policy '{}' {}", describe(plan, next), policy.name,
-                         policy.schedule ? "does not let it leave before" : "moves and recomputes nothing");
-  return "read by the trainer when the round is over";
+                         policy.schedule ? "does not evict it before" : "offloads and recomputes nothing");
+  return "read by the trainer after the round";
 }
 
 std::string both(int64_t bytes) {
@@ -48,8 +48,8 @@ std::string peak_bytes(const Plan& plan) {
   int64_t persistent = 0;
   for (const PlanTensor& tensor : plan.tensors) persistent += tensor.persistent ? tensor.bytes : 0;
   const int64_t lost = plan.summary.arena_bytes - plan.summary.live_bytes;
-  return fmt::format("{} live, of which {} persistent{}", format_bytes(plan.summary.live_bytes), format_bytes(persistent),
-                     lost * 20 > plan.summary.arena_bytes ? fmt::format("; {} more are lost between tensors", format_bytes(lost)) : "");
+  return fmt::format("{} live, {} of it persistent{}", format_bytes(plan.summary.live_bytes), format_bytes(persistent),
+                     lost * 20 > plan.summary.arena_bytes ? fmt::format("; fragmentation takes {}", format_bytes(lost)) : "");
 }
 
 }  // namespace
@@ -58,8 +58,9 @@ Error explain_infeasible(const Plan& least, const TaskGraph& graph, const Policy
                          const std::vector<std::string>& ways_out) {
   const StepId peak(least.summary.peak_step);
   Error error{ExitCode::budget_infeasible,
-              fmt::format("{} needs at least {} at batch {} with policy '{}'; the budget is {}", graph.name,
-                          apart_from(least.summary.arena_bytes, budget_bytes), least.batch, policy.name,
+              fmt::format("{} needs at least {} at batch {}{} (budget: {})", graph.name,
+                          apart_from(least.summary.arena_bytes, budget_bytes), least.batch,
+                          policy.name == "auto" ? "" : fmt::format(" with policy '{}'", policy.name),
                           apart_from(budget_bytes, least.summary.arena_bytes))};
   if (!least.steps.contains(peak)) return error;
   error.notes.push_back(fmt::format("the peak is {}{}: {}", describe(least, peak),
@@ -76,15 +77,17 @@ Error explain_infeasible(const Plan& least, const TaskGraph& graph, const Policy
       rest += tensor.bytes;
       continue;
     }
-    error.notes.push_back(fmt::format("live at the peak: {}, {} of {}: {}", tensor.name, to_string(tensor.kind),
+    error.notes.push_back(fmt::format("{}{}, {} of {}: {}", kLiveAtPeak, tensor.name, to_string(tensor.kind),
                                       format_bytes(tensor.bytes), why_it_stays(least, policy, *live[i], peak)));
   }
   if (live.size() > kShown)
-    error.notes.push_back(fmt::format("live at the peak: {} of {} together", counted(static_cast<int64_t>(live.size() - kShown), "other tensor"), format_bytes(rest)));
+    error.notes.push_back(fmt::format("{}{} of {} together", kLiveAtPeak,
+                                      counted(static_cast<int64_t>(live.size() - kShown), "other tensor"), format_bytes(rest)));
   if (const int64_t workspace = least.steps[peak].workspace.bytes; workspace > 0)
     error.notes.push_back(least.steps[peak].kind == StepKind::reduce
-                              ? fmt::format("live at the peak: workspace of {}, through which the ranks exchange it", format_bytes(workspace))
-                              : fmt::format("live at the peak: workspace of {} ({}), the smallest that this task has",
+                              ? fmt::format("{}workspace of {} for the exchange between ranks", kLiveAtPeak,
+                                            format_bytes(workspace))
+                              : fmt::format("{}workspace of {} ({}), the smallest of this task", kLiveAtPeak,
                                             format_bytes(workspace), least.steps[peak].algorithm));
   for (const std::string& way : ways_out) error.notes.push_back(way);
   return error;
@@ -93,7 +96,7 @@ Error explain_infeasible(const Plan& least, const TaskGraph& graph, const Policy
 Error explain_host_budget(const HostBudgetTooSmall& found) {
   const std::string within = found.budget_bytes == kNoLimit ? "" : fmt::format(" within {}", both(found.budget_bytes));
   Error error{ExitCode::budget_infeasible,
-              fmt::format("{}: no plan of policy '{}'{} keeps its host pool to {}{}: it is the host budget that binds", found.name, found.policy, within,
+              fmt::format("{}: no plan of policy '{}'{} fits its host pool into {}{}: the host budget is too small", found.name, found.policy, within,
                           both(found.host_budget_bytes),
                           found.host_budget_source.empty() ? "" : fmt::format(", {}", found.host_budget_source)), {}};
   error.notes.push_back(fmt::format("--host-budget {} works{}: {}", found.working_host_budget, found.budget_bytes == kNoLimit ? "" : " with this budget",

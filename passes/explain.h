@@ -2,12 +2,16 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "passes/context.h"
 #include "passes/policies.h"
 
 namespace plimsoll {
+
+// The notes that begin so list what is live at the peak: details that the command line prints with -v only.
+inline constexpr std::string_view kLiveAtPeak = "live at the peak: ";
 
 // Error: budget_infeasible. `least` is the plan with the smallest arena. `graph` is its graph, accumulating when it has
 // several rounds. The notes name the step at the peak and the largest tensors live there, each with its bytes, its kind

@@ -27,24 +27,24 @@ constexpr Pass kPasses[] = {
     // From here on, tensors and tasks are fixed.
 
     {"order", "decide the order of the tasks and the loads", order},
-    {"schedule", "decide what leaves the device and what is run again, as the policy says", schedule_steps},
-    {"reduce", "add up loss and gradients over the ranks, beside the backward", reduce},
+    {"schedule", "decide by policy what to offload and what to recompute", schedule_steps},
+    {"reduce", "reduce loss and gradients over the ranks, concurrently with the backward pass", reduce},
     // From here on, steps are neither added nor moved, so lifetimes are fixed.
 
-    {"liveness", "find from which step to which each tensor is there", liveness},
-    {"conv_algorithm", "choose algorithms by the room for their workspaces", conv_algorithm},
+    {"liveness", "find the first and last step of each residency", liveness},
+    {"conv_algorithm", "choose algorithms whose workspaces fit", conv_algorithm},
     // From here on, the size and lifetime of everything that takes bytes are known.
 
-    {"place", "give every tensor and workspace its address", place},
-    {"host_pool", "give every offloaded tensor its slot in the host pool", host_pool},
+    {"place", "assign an address to every tensor and workspace", place},
+    {"host_pool", "assign a host pool slot to every offloaded tensor", host_pool},
     // From here on, the memory layout is fixed. Reuse of bytes is known, and so is every reason to wait.
 
-    {"sync", "wait for data, and for bytes that are still in use", sync},
-    {"prune_waits", "drop waits that others imply", prune_waits},
+    {"sync", "add waits for data and for bytes still in use", sync},
+    {"prune_waits", "remove waits that others imply", prune_waits},
     // From here on, the program is complete and safe, whatever the duration of any step.
 
     {"simulate", "predict when each step runs", simulate},
-    {"summarize", "fill the figures of the summary", summarize},
+    {"summarize", "fill in the summary", summarize},
 };
 
 bool reaches(const Plan& plan, const Context& context, const Ceiling& ceiling) {

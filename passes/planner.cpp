@@ -91,16 +91,16 @@ Result<std::string> Planning::way_out_by_rounds() {
   if (rounds.arena() >= least_->arena()) return std::string();
   const IdVector<TaskId, Task>& tasks = splits_.graph().tasks;
   const auto mixes = [](const Task& task) { return task.mixes_samples; };
-  return fmt::format("{} computes over all samples, so the batch stays whole; --batch-norm split fits from {} ({} bytes) on: "
-                     "statistics are then of as few as {}, and something else is trained",
-                     std::find_if(tasks.begin(), tasks.end(), mixes)->layer, format_bytes(rounds.arena()), rounds.arena(),
+  return fmt::format("--batch-norm split fits from {} ({} bytes), but changes the result of training: {} then computes over "
+                     "as few as {}",
+                     format_bytes(rounds.arena()), rounds.arena(), std::find_if(tasks.begin(), tasks.end(), mixes)->layer,
                      counted(rounds.candidate->sub_batch, "sample"));
 }
 
 Error Planning::infeasible() {
   std::vector<std::string> ways_out;
   if (request_.sub_batch != 0 && request_.sub_batch > 1)
-    ways_out.push_back(fmt::format("the sub-batch of {} was asked for; a smaller one, or the planner's choice, needs less",
+    ways_out.push_back(fmt::format("--sub-batch {} was requested; a smaller one, or the planner's choice, needs less",
                                    request_.sub_batch));
   if (request_.sub_batch == 0 && request_.batch > 1 && !may_split() && !splits_.of_whole_batch()) {
     const Result<std::string> rounds = way_out_by_rounds();

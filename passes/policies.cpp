@@ -14,42 +14,58 @@ namespace {
 
 constexpr Policy kPolicies[] = {
     {.name = "auto",
-     .summary = "whatever is fastest within the budget: keep, offload or recompute each tensor, algorithms, sub-batch",
+     .summary = "the fastest plan found: chooses decisions per tensor, algorithms and sub-batch",
      .schedule = auto_schedule,
      .searches = true},
     {.name = "liveness",
-     .summary = "tensors share memory when their lifetimes allow, tasks work in place, workspaces take what is free"},
+     .summary = "tensors with disjoint lifetimes share memory; in-place operations; workspaces use free memory"},
     // Frameworks before liveness analysis, and the baseline of the literature: all tensors of the network at once, and
     // one workspace that all tasks use in turn.
     {.name = "network-wide",
-     .summary = "every tensor has its own memory for the whole round",
+     .summary = "every tensor has memory of its own for the whole round",
      .order = OrderKind::depth_first,
      .share_memory = false,
      .in_place = false},
     {.name = "superneurons",
-     .summary = "convolutions leave through an LRU cache, cheap layers run again: all at once, or bit by bit where they are large",
+     .summary = "SuperNeurons: an LRU cache offloads convolutions; cheap layers are recomputed by segment or by layer",
      .order = OrderKind::depth_first,
      .schedule = superneurons_cost},
     {.name = "superneurons:speed",
-     .summary = "the same, and what runs again stays until it has been used",
+     .summary = "SuperNeurons: recomputed segments are kept until used",
      .order = OrderKind::depth_first,
      .schedule = superneurons_speed},
     {.name = "superneurons:memory",
-     .summary = "the same, and what runs again stays for one task only",
+     .summary = "SuperNeurons: recomputed tensors are kept for one task only",
      .order = OrderKind::depth_first,
      .schedule = superneurons_memory},
     {.name = "superneurons:offload",
-     .summary = "convolutions leave through an LRU cache, nothing runs again",
+     .summary = "SuperNeurons: an LRU cache offloads convolutions; nothing is recomputed",
      .order = OrderKind::depth_first,
      .schedule = superneurons_offload},
-    {.name = "vdnn-all:m", .summary = "vDNN: every feature layer's input is offloaded, smallest workspaces", .order = OrderKind::depth_first, .algorithms = AlgorithmKind::smallest, .schedule = vdnn_all, .heeds_limit = false},
-    {.name = "vdnn-all:p", .summary = "vDNN: every feature layer's input is offloaded, fastest algorithms", .order = OrderKind::depth_first, .algorithms = AlgorithmKind::fastest, .schedule = vdnn_all, .heeds_limit = false},
-    {.name = "vdnn-conv:m", .summary = "vDNN: convolutions' inputs are offloaded, smallest workspaces", .order = OrderKind::depth_first, .algorithms = AlgorithmKind::smallest, .schedule = vdnn_conv, .heeds_limit = false},
-    {.name = "vdnn-conv:p", .summary = "vDNN: convolutions' inputs are offloaded, fastest algorithms", .order = OrderKind::depth_first, .algorithms = AlgorithmKind::fastest, .schedule = vdnn_conv, .heeds_limit = false},
-    {.name = "vdnn-dyn", .summary = "vDNN: as little offloading, and as fast algorithms, as the budget allows", .order = OrderKind::depth_first, .schedule = vdnn_dyn},
-    {.name = "sublinear", .summary = "Chen et al.: keeps what crosses a few splits, runs the segments between them again", .order = OrderKind::depth_first, .schedule = sublinear},
-    {.name = "modnn", .summary = "moDNN: what is wanted last leaves for the next task, what is free fetches early, sub-batch by equation 3", .order = OrderKind::depth_first, .schedule = modnn, .sub_batch = modnn_sub_batch},
-    {.name = "dymem", .summary = "Dymem: copies without barriers, everything fetched up to the next convolution, a pool with two ends", .order = OrderKind::arrivals, .place = PlaceKind::by_mobility, .schedule = dymem},
+    {.name = "vdnn-all:m",
+     .summary = "vDNN: offloads the input of every feature layer; algorithms with the smallest workspaces",
+     .order = OrderKind::depth_first, .algorithms = AlgorithmKind::smallest, .schedule = vdnn_all, .heeds_limit = false},
+    {.name = "vdnn-all:p",
+     .summary = "vDNN: offloads the input of every feature layer; fastest algorithms",
+     .order = OrderKind::depth_first, .algorithms = AlgorithmKind::fastest, .schedule = vdnn_all, .heeds_limit = false},
+    {.name = "vdnn-conv:m",
+     .summary = "vDNN: offloads the inputs of convolutions; algorithms with the smallest workspaces",
+     .order = OrderKind::depth_first, .algorithms = AlgorithmKind::smallest, .schedule = vdnn_conv, .heeds_limit = false},
+    {.name = "vdnn-conv:p",
+     .summary = "vDNN: offloads the inputs of convolutions; fastest algorithms",
+     .order = OrderKind::depth_first, .algorithms = AlgorithmKind::fastest, .schedule = vdnn_conv, .heeds_limit = false},
+    {.name = "vdnn-dyn",
+     .summary = "vDNN: the least offloading and the fastest algorithms that fit the budget",
+     .order = OrderKind::depth_first, .schedule = vdnn_dyn},
+    {.name = "sublinear",
+     .summary = "Chen et al.: keeps the tensors at segment boundaries, recomputes the segments",
+     .order = OrderKind::depth_first, .schedule = sublinear},
+    {.name = "modnn",
+     .summary = "moDNN: evicts the tensor with the latest next use, prefetches into free memory, sub-batch by equation 3",
+     .order = OrderKind::depth_first, .schedule = modnn, .sub_batch = modnn_sub_batch},
+    {.name = "dymem",
+     .summary = "Dymem: asynchronous copies, prefetches up to the next convolution, a memory pool filled from both ends",
+     .order = OrderKind::arrivals, .place = PlaceKind::by_mobility, .schedule = dymem},
 };
 
 // Aliases of rows above: a policy's default, spelled out.
@@ -67,7 +83,7 @@ Result<Policy> find_policy(std::string_view name) {
     if (policy.name == name) return policy;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", policy.name);
   }
-  return Error{ExitCode::usage, fmt::format("unknown policy '{}'; there are {}", name, names)};
+  return Error{ExitCode::usage, fmt::format("unknown policy '{}'; policies: {}", name, names)};
 }
 
 }  // namespace plimsoll

@@ -55,9 +55,9 @@ class Handovers {
   void compare(const Claim& earlier, const Claim& later) {
     if (earlier.forever || earlier.to_the_end) {
       verdict_.refuse(!earlier.forever ? Rule::result : host_ ? Rule::host_slot : Rule::overlap, step_of(later), later.tensor,
-                      fmt::format("{} and {} share {}, and {} keeps them {}", described(earlier), described(later),
+                      fmt::format("{} and {} share {}, but {} holds them {}", described(earlier), described(later),
                                   shared(earlier, later), described(earlier),
-                                  earlier.forever ? "through the whole run" : "until the round ends"));
+                                  earlier.forever ? "for the whole run" : "until the round ends"));
       return;
     }
     for (StepId a : earlier.last) {
@@ -83,12 +83,12 @@ class Handovers {
     const std::string where = shared(earlier, later);
     std::string message;
     if (a == b)
-      message = fmt::format("{} uses {} for {} and for {} at once", verdict_.name(a), where, described(earlier), described(later));
+      message = fmt::format("{} uses {} for {} and for {} at the same time", verdict_.name(a), where, described(earlier), described(later));
     else if (a < b)
       message = fmt::format("{} uses {} for {} but does not wait for {}, which uses them for {}", verdict_.name(b), where,
                             described(later), verdict_.name(a), described(earlier));
     else
-      message = fmt::format("{} uses {} for {} while they hold {}, needed until {}", verdict_.name(b), where,
+      message = fmt::format("{} uses {} for {} while they still hold {}, which {} needs", verdict_.name(b), where,
                             described(later), described(earlier), verdict_.name(a));
     verdict_.refuse(host_ ? Rule::host_slot : Rule::overlap, b, later.tensor, std::move(message));
   }

@@ -16,7 +16,7 @@ void check_reductions(const Plan& plan, Verdict& verdict) {
       if (!wanted[tensor])
         verdict.refuse(
             Rule::execution, id, tensor,
-            fmt::format("{} adds up {}, which nobody wants the sum of", verdict.name(id), verdict.name(tensor)));
+            fmt::format("{} reduces {}, whose sum is not used", verdict.name(id), verdict.name(tensor)));
       if (reduced[tensor].valid())
         verdict.refuse(Rule::execution, id, tensor,
                        fmt::format("{} is reduced twice, at steps {} and {}", verdict.name(tensor),
@@ -67,11 +67,11 @@ void check_execution(const Plan& plan, Verdict& verdict) {
       ran[step.task] = id;
     } else if (plan.tasks[step.task].kind != TaskKind::forward) {
       verdict.refuse(Rule::execution, id, {},
-                     fmt::format("{} runs a task of kind {} again; only forward tasks may be", verdict.name(id),
+                     fmt::format("{} recomputes a task of kind {}; only forward tasks may be recomputed", verdict.name(id),
                                  to_string(plan.tasks[step.task].kind)));
     } else if (!ran[step.task].valid()) {
       verdict.refuse(Rule::execution, id, {},
-                     fmt::format("{}, step {}, comes before the task itself has run", verdict.name(id), id.value));
+                     fmt::format("{}, step {}, precedes the first run of its task", verdict.name(id), id.value));
     }
   }
   check_reductions(plan, verdict);

@@ -46,7 +46,7 @@ void check_rounds(const Plan& plan, Verdict& verdict) {
   const int64_t rounds = plan.batch / plan.sub_batch + (plan.batch % plan.sub_batch != 0);
   const int64_t last = plan.batch - (rounds - 1) * plan.sub_batch;
   if (plan.rounds != rounds || plan.last_sub_batch != last)
-    verdict.refuse(Rule::form, fmt::format("batch {} in sub-batches of {} is {}, the last of {}, not {}, the last of {}", plan.batch,
+    verdict.refuse(Rule::form, fmt::format("batch {} in sub-batches of {} needs {}, the last of {}, not {}, the last of {}", plan.batch,
                                            plan.sub_batch, counted(rounds, "round"), last, counted(plan.rounds, "round"), plan.last_sub_batch));
 }
 
@@ -55,17 +55,17 @@ void check_home(const Plan& plan, TensorId id, Verdict& verdict) {
   if (tensor.kind == TensorKind::weight_gradient) {
     // At the beginning of a round it holds the parts of earlier rounds; a sum over ranks has no such value.
     if (plan.rounds == 1 || plan.ranks > 1)
-      verdict.refuse(Rule::form, {}, id, fmt::format("{} has its home in the host pool, as gradients may that add up over several rounds of one rank, and this is a "
+      verdict.refuse(Rule::form, {}, id, fmt::format("{} resides in the host pool, which only gradients accumulated over several rounds of one rank may, but this is a "
                                                      "plan of {} and {}",
                                                      verdict.name(id), counted(plan.rounds, "round"), counted(plan.ranks, "rank")));
   } else if (tensor.kind != TensorKind::optimizer_state && tensor.kind != TensorKind::weight) {
-    verdict.refuse(Rule::form, {}, id, fmt::format("{} has its home in the host pool and is of kind {}, neither weight nor optimizer_state nor weight_gradient",
+    verdict.refuse(Rule::form, {}, id, fmt::format("{} resides in the host pool and is of kind {}, neither weight nor optimizer_state nor weight_gradient",
                                                    verdict.name(id), to_string(tensor.kind)));
   }
   if (tensor.persistent)
-    verdict.refuse(Rule::form, {}, id, fmt::format("{} has its home in the host pool and a residency for the whole run, too", verdict.name(id)));
+    verdict.refuse(Rule::form, {}, id, fmt::format("{} resides in the host pool, but has a residency for the whole run", verdict.name(id)));
   if (!fits(tensor.home_offset, tensor.bytes))
-    verdict.refuse(Rule::form, {}, id, fmt::format("{} has its home at {} with {} bytes", verdict.name(id), tensor.home_offset, tensor.bytes));
+    verdict.refuse(Rule::form, {}, id, fmt::format("{} resides at offset {} of the host pool with {} bytes", verdict.name(id), tensor.home_offset, tensor.bytes));
 }
 
 // A slice is part of its whole's host residence. The slices of a whole cover it exactly, without overlap.
@@ -75,17 +75,17 @@ void check_slices(const Plan& plan, Verdict& verdict) {
     const PlanTensor& slice = plan.tensors[id];
     if (!slice.slice_of.valid()) continue;
     if (!plan.tensors.contains(slice.slice_of) || plan.tensors[slice.slice_of].slice_of.valid()) {
-      verdict.refuse(Rule::form, {}, id, fmt::format("{} is a slice of what there is not, or is a slice itself", verdict.name(id)));
+      verdict.refuse(Rule::form, {}, id, fmt::format("{} is a slice of a tensor that does not exist or is itself a slice", verdict.name(id)));
       continue;
     }
     const PlanTensor& whole = plan.tensors[slice.slice_of];
     slices[slice.slice_of].push_back(id);
     if (slice.kind != whole.kind)
-      verdict.refuse(Rule::form, {}, id, fmt::format("{} is of kind {}, and a slice of {} of kind {}", verdict.name(id), to_string(slice.kind),
+      verdict.refuse(Rule::form, {}, id, fmt::format("{} is of kind {}, but a slice of {} of kind {}", verdict.name(id), to_string(slice.kind),
                                                      verdict.name(slice.slice_of), to_string(whole.kind)));
     if (!slice.at_home_on_host() || !whole.at_home_on_host() || !fits(whole.home_offset, slice.slice_begin) ||
         slice.home_offset != whole.home_offset + slice.slice_begin)
-      verdict.refuse(Rule::form, {}, id, fmt::format("{} is the slice of {} from byte {} on, and has its home at {} when that has its at {}", verdict.name(id),
+      verdict.refuse(Rule::form, {}, id, fmt::format("{} is the slice of {} from byte {} on, but resides at {} while that tensor resides at {}", verdict.name(id),
                                                      verdict.name(slice.slice_of), slice.slice_begin, slice.home_offset, whole.home_offset));
   }
   for (TensorId whole : ids_of(plan.tensors)) {
@@ -98,7 +98,7 @@ void check_slices(const Plan& plan, Verdict& verdict) {
       covered = fits(covered, plan.tensors[part].bytes) ? covered + plan.tensors[part].bytes : -1;
     }
     if (covered != plan.tensors[whole].bytes || plan.tensors[parts.back()].slice_begin >= plan.tensors[whole].bytes)
-      verdict.refuse(Rule::form, {}, whole, fmt::format("the slices of {} are not its {} bytes, each once", verdict.name(whole), plan.tensors[whole].bytes));
+      verdict.refuse(Rule::form, {}, whole, fmt::format("the slices of {} do not cover its {} bytes exactly once", verdict.name(whole), plan.tensors[whole].bytes));
   }
 }
 
@@ -114,22 +114,22 @@ void check_uses_of_slices(const Plan& plan, Verdict& verdict) {
     for (TensorId tensor : task.updates) {
       if (!plan.tensors.contains(tensor)) continue;
       if (first_slice[tensor].valid())
-        verdict.refuse(Rule::form, {}, tensor, fmt::format("task {} updates {}, which has slices for that", verdict.name(id), verdict.name(tensor)));
+        verdict.refuse(Rule::form, {}, tensor, fmt::format("task {} updates {} as a whole, but it is updated in slices", verdict.name(id), verdict.name(tensor)));
       if (const TensorId whole = plan.tensors[tensor].slice_of; plan.tensors.contains(whole) && !updated[whole].valid()) updated[whole] = id;
     }
     for (TensorId tensor : task.reads) {
       if (!plan.tensors.contains(tensor)) continue;
       if (updated[tensor].valid())
-        verdict.refuse(Rule::form, {}, tensor, fmt::format("task {} reads {} behind {}, which updates a slice of it", verdict.name(id),
+        verdict.refuse(Rule::form, {}, tensor, fmt::format("task {} reads {} after {}, which updates a slice of it", verdict.name(id),
                                                            verdict.name(tensor), verdict.name(updated[tensor])));
       if (plan.tensors[tensor].slice_of.valid() && task.kind != TaskKind::update)
-        verdict.refuse(Rule::form, {}, tensor, fmt::format("task {} of kind {} reads {}, a slice, which is for updates", verdict.name(id),
+        verdict.refuse(Rule::form, {}, tensor, fmt::format("task {} of kind {} reads {}, a slice, which only updates may read", verdict.name(id),
                                                            to_string(task.kind), verdict.name(tensor)));
     }
   }
   for (StepId id : ids_of(plan.steps))
     if (const TensorId tensor = plan.steps[id].tensor; plan.steps[id].kind == StepKind::offload && plan.tensors.contains(tensor) && first_slice[tensor].valid())
-      verdict.refuse(Rule::form, id, tensor, fmt::format("{} brings {} home, whose slices are brought home", verdict.name(id), verdict.name(tensor)));
+      verdict.refuse(Rule::form, id, tensor, fmt::format("{} writes {} back to the host pool, but its slices are written back", verdict.name(id), verdict.name(tensor)));
 }
 
 void check_tensors(const Plan& plan, Verdict& verdict) {
@@ -144,12 +144,12 @@ void check_tensors(const Plan& plan, Verdict& verdict) {
     }
     if ((lives_through_the_run(tensor.kind) || accumulates) && !tensor.persistent)
       verdict.refuse(Rule::form, {}, id,
-                     fmt::format("{} is of kind {} and has no residency for the whole run{}", verdict.name(id),
+                     fmt::format("{} is of kind {}, but has no residency for the whole run{}", verdict.name(id),
                                  to_string(tensor.kind),
-                                 accumulates ? fmt::format(", when {} add to it", counted(plan.rounds, "round")) : ""));
+                                 accumulates ? fmt::format(", although {} add to it", counted(plan.rounds, "round")) : ""));
     if (tensor.persistent && !may_change_in_place(tensor.kind))
       verdict.refuse(Rule::form, {}, id,
-                     fmt::format("{} is persistent and of kind {}, which lives for a round only", verdict.name(id),
+                     fmt::format("{} is persistent, but of kind {}, which lives for one round only", verdict.name(id),
                                  to_string(tensor.kind)));
   }
 }
@@ -165,7 +165,7 @@ void check_tasks(const Plan& plan, Verdict& verdict) {
     for (const Task::InPlace& pair : task.in_place)
       ids_ok = ids_ok && plan.tensors.contains(pair.read) && plan.tensors.contains(pair.written);
     if (!ids_ok) {
-      verdict.refuse(Rule::form, fmt::format("task {} names a tensor that there is not", verdict.name(id)));
+      verdict.refuse(Rule::form, fmt::format("task {} names a tensor that does not exist", verdict.name(id)));
       continue;
     }
     seen.clear();
@@ -174,13 +174,13 @@ void check_tasks(const Plan& plan, Verdict& verdict) {
     const auto twice = std::adjacent_find(seen.begin(), seen.end());
     if (twice != seen.end())
       verdict.refuse(Rule::form, {}, *twice,
-                     fmt::format("task {} lists {} twice among what it reads, writes and updates", verdict.name(id),
+                     fmt::format("task {} lists {} twice among its operands", verdict.name(id),
                                  verdict.name(*twice)));
     for (TensorId tensor : task.writes) {
       const PlanTensor& written = plan.tensors[tensor];
       if (maker[tensor].valid())
         verdict.refuse(Rule::form, {}, tensor,
-                       fmt::format("{} is made by two tasks, {} and {}", verdict.name(tensor), verdict.name(maker[tensor]),
+                       fmt::format("{} is written by two tasks, {} and {}", verdict.name(tensor), verdict.name(maker[tensor]),
                                    verdict.name(id)));
       else if (written.persistent || written.at_home_on_host() || written.kind == TensorKind::input)
         verdict.refuse(Rule::form, {}, tensor,
@@ -192,27 +192,27 @@ void check_tasks(const Plan& plan, Verdict& verdict) {
     for (TensorId tensor : task.updates)
       if (task.kind != TaskKind::update && plan.tensors[tensor].at_home_on_host() && plan.tensors[tensor].kind != TensorKind::weight_gradient)
         verdict.refuse(Rule::form, {}, tensor,
-                       fmt::format("task {} of kind {} changes {}, which has its home in the host pool and is changed by updates only",
+                       fmt::format("task {} of kind {} changes {}, which resides in the host pool and may be changed by updates only",
                                    verdict.name(id), to_string(task.kind), verdict.name(tensor)));
     for (TensorId tensor : task.reads)
       if (task.kind != TaskKind::update && plan.tensors[tensor].at_home_on_host() && plan.tensors[tensor].kind == TensorKind::optimizer_state)
         verdict.refuse(Rule::form, {}, tensor,
-                       fmt::format("task {} of kind {} reads {}, which has its home in the host pool and comes for updates only",
+                       fmt::format("task {} of kind {} reads {}, which resides in the host pool and is fetched for updates only",
                                    verdict.name(id), to_string(task.kind), verdict.name(tensor)));
     // Some papers accumulate gradients in place; order and copies of such tensors are checked like those of a gradient.
     for (TensorId tensor : task.updates)
       if (plan.rules == "true" && !may_change_in_place(plan.tensors[tensor].kind))
         verdict.refuse(Rule::form, {}, tensor,
-                       fmt::format("task {} updates {}, and a tensor of kind {} never changes", verdict.name(id),
+                       fmt::format("task {} updates {}, but a tensor of kind {} never changes", verdict.name(id),
                                    verdict.name(tensor), to_string(plan.tensors[tensor].kind)));
     for (TensorId tensor : task.remembers)
       if (task.kind != TaskKind::forward || !holds(task.writes, tensor))
         verdict.refuse(Rule::form, {}, tensor,
-                       fmt::format("task {} remembers {}, which {}", verdict.name(id), verdict.name(tensor),
-                                   holds(task.writes, tensor) ? "no task but a forward one does" : "it does not write"));
+                       fmt::format("task {} saves {}, which {}", verdict.name(id), verdict.name(tensor),
+                                   holds(task.writes, tensor) ? "only forward tasks may" : "it does not write"));
     for (const Task::InPlace& pair : task.in_place)
       if (!holds(task.reads, pair.read) || !holds(task.writes, pair.written))
-        verdict.refuse(Rule::form, fmt::format("task {} allows {} on the bytes of {}, but does not read the one and write "
+        verdict.refuse(Rule::form, fmt::format("task {} allows {} on the bytes of {}, but does not read one and write "
                                                "the other",
                                                verdict.name(id), verdict.name(pair.written), verdict.name(pair.read)));
   }
@@ -245,35 +245,35 @@ void check_parts(const Plan& plan, Verdict& verdict) {
         }
         added[tensor] = id;
         if (taken[tensor].valid())
-          verdict.refuse(Rule::form, {}, tensor, fmt::format("task {} touches {} behind {}, which takes the sum of it", verdict.name(id), verdict.name(tensor),
+          verdict.refuse(Rule::form, {}, tensor, fmt::format("task {} accesses {} after {}, which uses its sum", verdict.name(id), verdict.name(tensor),
                                                              verdict.name(taken[tensor])));
       }
   }
   for (TensorId id : ids_of(plan.tensors))
     if (at_home(id) && !added[id].valid())
-      verdict.refuse(Rule::form, {}, id, fmt::format("{} has its home in the host pool, and no task adds anything to it", verdict.name(id)));
+      verdict.refuse(Rule::form, {}, id, fmt::format("{} resides in the host pool, but no task accumulates into it", verdict.name(id)));
 }
 
 // A bucket holds either gradients, reduced when they are complete, or results of the loss task, reduced in every round.
 void check_bucket(const Plan& plan, StepId id, Verdict& verdict) {
   const Step& step = plan.steps[id];
-  if (plan.ranks == 1) verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} adds up over ranks, and there is one", verdict.name(id)));
+  if (plan.ranks == 1) verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} reduces over ranks, but there is only one", verdict.name(id)));
   if (step.bucket.empty() || step.bucket.front() != step.tensor)
-    verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} is not called by the first of its bucket", verdict.name(id)));
+    verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} is not named after the first tensor of its bucket", verdict.name(id)));
   std::vector<TensorId> seen = step.bucket;
   std::sort(seen.begin(), seen.end());
   if (std::adjacent_find(seen.begin(), seen.end()) != seen.end())
-    verdict.refuse(Rule::form, id, step.tensor, fmt::format("the bucket of {} has a tensor twice", verdict.name(id)));
+    verdict.refuse(Rule::form, id, step.tensor, fmt::format("the bucket of {} contains a tensor twice", verdict.name(id)));
   int64_t gradients = 0;
   for (TensorId tensor : step.bucket) {
-    if (!plan.tensors.contains(tensor)) return verdict.refuse(Rule::form, id, {}, fmt::format("{} names a tensor that there is not", verdict.name(id)));
+    if (!plan.tensors.contains(tensor)) return verdict.refuse(Rule::form, id, {}, fmt::format("{} names a tensor that does not exist", verdict.name(id)));
     gradients += plan.tensors[tensor].kind == TensorKind::weight_gradient;
     if (plan.tensors[tensor].kind != TensorKind::weight_gradient && plan.tensors[tensor].kind != TensorKind::activation)
-      verdict.refuse(Rule::form, id, tensor, fmt::format("{} adds up {} of kind {}, which is each rank's own", verdict.name(id),
+      verdict.refuse(Rule::form, id, tensor, fmt::format("{} reduces {} of kind {}, which is private to each rank", verdict.name(id),
                                                          verdict.name(tensor), to_string(plan.tensors[tensor].kind)));
   }
   if (gradients != 0 && gradients != static_cast<int64_t>(step.bucket.size()))
-    verdict.refuse(Rule::form, id, step.tensor, fmt::format("the bucket of {} is not of gradients only", verdict.name(id)));
+    verdict.refuse(Rule::form, id, step.tensor, fmt::format("the bucket of {} contains tensors other than gradients", verdict.name(id)));
 }
 
 void check_steps(const Plan& plan, Verdict& verdict) {
@@ -281,15 +281,15 @@ void check_steps(const Plan& plan, Verdict& verdict) {
     const Step& step = plan.steps[id];
     const bool computes = step.kind == StepKind::compute, reduces = step.kind == StepKind::reduce;
     if (computes ? !plan.tasks.contains(step.task) : !plan.tensors.contains(step.tensor)) {
-      verdict.refuse(Rule::form, id, {}, fmt::format("step {} names a {} that there is not", id.value, computes ? "task" : "tensor"));
+      verdict.refuse(Rule::form, id, {}, fmt::format("step {} names a {} that does not exist", id.value, computes ? "task" : "tensor"));
       continue;
     }
     if (step.stream != stream_of(step.kind))
-      verdict.refuse(Rule::form, id, {}, fmt::format("{} is on stream {} when it should be on {}", verdict.name(id),
+      verdict.refuse(Rule::form, id, {}, fmt::format("{} is on stream {}; expected {}", verdict.name(id),
                                                      to_string(step.stream), to_string(stream_of(step.kind))));
     for (StepId wait : step.waits) {
       if (!plan.steps.contains(wait) || wait >= id)
-        verdict.refuse(Rule::form, id, {}, fmt::format("{}, step {}, waits for step {}, which is not before it",
+        verdict.refuse(Rule::form, id, {}, fmt::format("{}, step {}, waits for step {}, which does not precede it",
                                                        verdict.name(id), id.value, wait.value));
       else if (plan.steps[wait].stream == step.stream)
         verdict.refuse(Rule::form, id, {}, fmt::format("{} waits for {} on its own stream", verdict.name(id), verdict.name(wait)));
@@ -300,12 +300,12 @@ void check_steps(const Plan& plan, Verdict& verdict) {
                                                      step.workspace.bytes, step.workspace.offset));
     if ((step.kind == StepKind::offload || step.kind == StepKind::prefetch) &&
         !fits(step.host_offset, plan.tensors[step.tensor].bytes))
-      verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} has no place in the host pool", verdict.name(id)));
+      verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} has no slot in the host pool", verdict.name(id)));
     if (step.kind == StepKind::load && plan.tensors[step.tensor].kind != TensorKind::input)
       verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} loads a tensor of kind {}, not an input", verdict.name(id),
                                                               to_string(plan.tensors[step.tensor].kind)));
     if (!computes && !reduces && plan.tensors[step.tensor].persistent)
-      verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} copies a tensor that lives through the whole run", verdict.name(id)));
+      verdict.refuse(Rule::form, id, step.tensor, fmt::format("{} copies a tensor that is resident for the whole run", verdict.name(id)));
   }
 }
 
@@ -313,10 +313,10 @@ void check_residencies(const Plan& plan, Verdict& verdict) {
   for (size_t i = 0; i < plan.residencies.size(); ++i) {
     const Residency& residency = plan.residencies[i];
     if (!plan.tensors.contains(residency.tensor)) {
-      verdict.refuse(Rule::form, fmt::format("residency {} is of a tensor that there is not", i));
+      verdict.refuse(Rule::form, fmt::format("residency {} is of a tensor that does not exist", i));
     } else if (!fits(residency.offset, residency.bytes)) {
       verdict.refuse(Rule::form, {}, residency.tensor,
-                     fmt::format("{} lies at {} with {} bytes", verdict.name(residency.tensor), residency.offset, residency.bytes));
+                     fmt::format("{} is at offset {} with {} bytes", verdict.name(residency.tensor), residency.offset, residency.bytes));
     }
   }
 }

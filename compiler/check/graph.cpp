@@ -11,7 +11,7 @@ namespace {
 template <class T>
 void expect_equal(Verdict& verdict, const std::string& of, const char* field, const T& said, const T& wanted) {
   if (said != wanted)
-    verdict.refuse(Rule::graph, fmt::format("{}: {} is {} in the plan when it is {} in the graph", of, field, said, wanted));
+    verdict.refuse(Rule::graph, fmt::format("{}: {} is {} in the plan, but {} in the graph", of, field, said, wanted));
 }
 
 std::string listed(const TaskGraph& graph, const std::vector<TensorId>& tensors) {
@@ -28,8 +28,8 @@ std::vector<Violation> check_against_graph(const Plan& plan, const TaskGraph& gi
   const TaskGraph graph = planned_graph(given, plan.rounds, plan.slice_bytes, plan.whole_weights);
   expect_equal(verdict, "batch", "samples", plan.batch, graph.batch);
   expect_equal(verdict, "batch", "ranks", plan.ranks, graph.ranks);
-  expect_equal(verdict, "tensors", "their number", plan.tensors.size(), graph.tensors.size());
-  expect_equal(verdict, "tasks", "their number", plan.tasks.size(), graph.tasks.size());
+  expect_equal(verdict, "tensors", "count", plan.tensors.size(), graph.tensors.size());
+  expect_equal(verdict, "tasks", "count", plan.tasks.size(), graph.tasks.size());
   if (!verdict.clean()) return verdict.take();
 
   for (TensorId id : ids_of(graph.tensors)) {
@@ -57,19 +57,19 @@ std::vector<Violation> check_against_graph(const Plan& plan, const TaskGraph& gi
     expect_equal(verdict, of, "remembers", listed(graph, said.remembers), listed(graph, task.remembers));
     expect_equal(verdict, of, "flops", said.flops, task.flops.at(plan.rank_samples()));
     if (task.whole_batch && plan.rounds * plan.ranks > 1)
-      verdict.refuse(Rule::graph, fmt::format("{} needs the whole batch at once, and the plan parts it", of));
+      verdict.refuse(Rule::graph, fmt::format("{} needs the whole batch at once, but the plan splits it", of));
     expect_equal(verdict, of, "bytes_moved", said.bytes_moved, task.bytes_moved(plan.rank_samples()));
     // A plan may use fewer permissions than the graph gives.
     for (const Task::InPlace& pair : said.in_place)
       if (std::find(task.in_place.begin(), task.in_place.end(), pair) == task.in_place.end())
-        verdict.refuse(Rule::graph, fmt::format("{}: {} in place is allowed in the plan, and not in the graph", of,
+        verdict.refuse(Rule::graph, fmt::format("{}: {} in place is allowed in the plan, but not in the graph", of,
                                                 listed(graph, {pair.read, pair.written})));
   }
   for (StepId id : ids_of(plan.steps)) {
     const Step& step = plan.steps[id];
     if (step.kind == StepKind::compute && step.recompute && graph.tasks.contains(step.task) &&
         !graph.tasks[step.task].may_run_again)
-      verdict.refuse(Rule::graph, id, {}, fmt::format("{} runs again what may not", verdict.name(id)));
+      verdict.refuse(Rule::graph, id, {}, fmt::format("{} recomputes a task that must not be recomputed", verdict.name(id)));
   }
   return verdict.take();
 }

@@ -12,10 +12,10 @@ void Homes::claim(std::vector<Claim>& host_slots) {
     if (!has(id) || plan_.tensors[id].slice_of.valid()) continue;
     const Block slot{plan_.tensors[id].home_offset, plan_.tensors[id].bytes};
     if (slot.offset % kAlignment != 0)
-      verdict_.refuse(Rule::bounds, {}, id, fmt::format("{} has its home at {:#x} of the host pool, no multiple of {}", verdict_.name(id),
+      verdict_.refuse(Rule::bounds, {}, id, fmt::format("{} resides at {:#x} of the host pool, not a multiple of {}", verdict_.name(id),
                                                         slot.offset, kAlignment));
     if (slot.end() > plan_.summary.host_pool_bytes)
-      verdict_.refuse(Rule::bounds, {}, id, fmt::format("the home of {} ends at {:#x}, outside the host pool of {} bytes", verdict_.name(id),
+      verdict_.refuse(Rule::bounds, {}, id, fmt::format("the slot of {} ends at {:#x}, outside the host pool of {} bytes", verdict_.name(id),
                                                         slot.end(), plan_.summary.host_pool_bytes));
     host_slots.push_back({.block = slot, .tensor = id, .from = -1, .forever = true});
   }
@@ -24,7 +24,7 @@ void Homes::claim(std::vector<Claim>& host_slots) {
 void Homes::expect_at_home(StepId step) {
   const TensorId tensor = plan_.steps[step].tensor;
   if (plan_.steps[step].host_offset == plan_.tensors[tensor].home_offset) return;
-  verdict_.refuse(Rule::host_slot, step, tensor, fmt::format("{} is at {:#x} of the host pool, and the home of {} is at {:#x}", verdict_.name(step),
+  verdict_.refuse(Rule::host_slot, step, tensor, fmt::format("{} is at {:#x} of the host pool, but {} resides at {:#x}", verdict_.name(step),
                                                              plan_.steps[step].host_offset, verdict_.name(tensor), plan_.tensors[tensor].home_offset));
 }
 
@@ -33,11 +33,11 @@ int32_t Homes::fetch(StepId step) {
   const TensorId tensor = plan_.steps[step].tensor;
   Slot& slot = slots_[tensor];
   if (slot.stored.valid() && !before_(slot.stored, step))
-    verdict_.refuse(Rule::host_slot, step, tensor, fmt::format("{} does not wait for {}, which brings {} home", verdict_.name(step),
+    verdict_.refuse(Rule::host_slot, step, tensor, fmt::format("{} does not wait for {}, which writes {} back", verdict_.name(step),
                                                                verdict_.name(slot.stored), verdict_.name(tensor)));
   for (const TensorId slice : slices_[tensor])
     if (slots_[slice].stored.valid())
-      verdict_.refuse(Rule::current, step, tensor, fmt::format("{} comes behind {}, and {} is updated there already", verdict_.name(step),
+      verdict_.refuse(Rule::current, step, tensor, fmt::format("{} comes after {}, where {} is already updated", verdict_.name(step),
                                                                verdict_.name(slots_[slice].stored), verdict_.name(slice)));
   slot.fetched[static_cast<size_t>(plan_.steps[step].stream)] = step;
   return slot.version;
@@ -57,7 +57,7 @@ void Homes::store(StepId step, int32_t version) {
 void Homes::expect_behind_fetches(StepId step, TensorId of) {
   for (const StepId fetched : slots_[of].fetched)
     if (fetched.valid() && !before_(fetched, step))
-      verdict_.refuse(Rule::host_slot, step, of, fmt::format("{} does not wait for {}, which reads the home of {}", verdict_.name(step),
+      verdict_.refuse(Rule::host_slot, step, of, fmt::format("{} does not wait for {}, which reads the slot of {}", verdict_.name(step),
                                                              verdict_.name(fetched), verdict_.name(of)));
 }
 
@@ -66,13 +66,13 @@ void Homes::check_end(TensorId tensor, int32_t updates, int32_t parts) {
   if (plan_.tensors[tensor].kind == TensorKind::weight_gradient) {
     // In a round without updates, a write-back after updates has all parts: they come first (check_form).
     if (slot.without_updates < parts)
-      verdict_.refuse(Rule::host_slot, slot.stored, tensor, fmt::format("{} lives in the host pool, and holds {} of {} there for the next round", verdict_.name(tensor),
+      verdict_.refuse(Rule::host_slot, slot.stored, tensor, fmt::format("{} resides in the host pool, but holds {} of {} there for the next round", verdict_.name(tensor),
                                                                         slot.without_updates, counted(parts, "part")));
     return;
   }
   if (slot.version == updates) return;
   verdict_.refuse(Rule::host_slot, slots_[tensor].stored, tensor,
-                  fmt::format("{} lives in the host pool, and holds {} of {} updates there when the round ends", verdict_.name(tensor),
+                  fmt::format("{} resides in the host pool, but holds {} of {} updates there when the round ends", verdict_.name(tensor),
                               slot.version, updates));
 }
 

@@ -87,9 +87,9 @@ class Memory {
   std::string out_of_order(StepId id, TensorId tensor, int32_t version, int32_t wanted) const {
     const int32_t own = parts(tensor);
     const std::string name = verdict_.name(tensor), step = verdict_.name(id);
-    if (version <= own && wanted > own) return fmt::format("{} takes {}, which is not yet the sum over the ranks", step, name);
-    if (version > own && wanted <= own) return fmt::format("{} touches {} when it is the sum over the ranks already", step, name);
-    return fmt::format("{} touches {} when it holds {} of its updates and should hold {}", step, name, version, wanted);
+    if (version <= own && wanted > own) return fmt::format("{} reads {} before it is reduced over the ranks", step, name);
+    if (version > own && wanted <= own) return fmt::format("{} accesses {} after it was reduced over the ranks", step, name);
+    return fmt::format("{} accesses {} when it holds {} of its updates, expected {}", step, name, version, wanted);
   }
 
   void lay_out() {
@@ -102,13 +102,13 @@ class Memory {
         verdict_.refuse(rule, {}, residency.tensor, fmt::format("{} at {:#x} {}", name, residency.offset, what));
       };
       if (residency.bytes != tensor.bytes)
-        refuse(Rule::residency, fmt::format("has {} bytes there when the tensor has {}", residency.bytes, tensor.bytes));
-      if (residency.offset % kAlignment != 0) refuse(Rule::bounds, fmt::format("is not at a multiple of {}", kAlignment));
+        refuse(Rule::residency, fmt::format("has {} bytes there, but the tensor has {}", residency.bytes, tensor.bytes));
+      if (residency.offset % kAlignment != 0) refuse(Rule::bounds, fmt::format("is not aligned to {} bytes", kAlignment));
       if (residency.block().end() > plan_.summary.arena_bytes)
         refuse(Rule::bounds, fmt::format("ends at {:#x}, outside the arena of {} bytes", residency.block().end(),
                                          plan_.summary.arena_bytes));
       if (tensor.persistent && !forever)
-        refuse(Rule::residency, fmt::format("is persistent, from -1 to {}, and is resident from {} to {} only", step_count(),
+        refuse(Rule::residency, fmt::format("is persistent, from -1 to {}, but resident from {} to {} only", step_count(),
                                             residency.first_step, residency.last_step));
       else if (!tensor.persistent && (residency.first_step < 0 || residency.first_step > residency.last_step ||
                                       residency.first_step >= step_count() || residency.last_step > step_count()))
@@ -134,7 +134,7 @@ class Memory {
                                       b.first_step, a.offset, b.offset));
       }
       if (plan_.tensors[tensor].persistent && mine.empty())
-        verdict_.refuse(Rule::residency, {}, tensor, fmt::format("{} is persistent and lies nowhere", verdict_.name(tensor)));
+        verdict_.refuse(Rule::residency, {}, tensor, fmt::format("{} is persistent, but has no residency", verdict_.name(tensor)));
     }
   }
 
@@ -167,7 +167,7 @@ class Memory {
     const bool persistent = plan_.tensors[tensor].persistent, changes = touch.access != Access::read;
     if (life->first_touch < 0 && !persistent && touch.access != Access::write)
       verdict_.refuse(Rule::value, step, tensor,
-                      fmt::format("{} {} {} at {:#x}, where nobody has put it", verdict_.name(step), verb(touch.access),
+                      fmt::format("{} {} {} at {:#x}, where it was never written", verdict_.name(step), verb(touch.access),
                                   verdict_.name(tensor), life->claim.block.offset));
     expect_order(step, touch, life->changed);
     if (changes) expect_order(step, touch, life->read);
@@ -210,7 +210,7 @@ class Memory {
         if (homes_.has(tensor)) return homes_.store(id, life.version);
         const Block slot{step.host_offset, plan_.tensors[tensor].bytes};
         if (slot.offset % kAlignment != 0)
-          verdict_.refuse(Rule::bounds, id, tensor, fmt::format("{} is not to a multiple of {} in the host pool", verdict_.name(id), kAlignment));
+          verdict_.refuse(Rule::bounds, id, tensor, fmt::format("the host pool slot of {} is not aligned to {} bytes", verdict_.name(id), kAlignment));
         if (slot.end() > plan_.summary.host_pool_bytes)
           verdict_.refuse(Rule::bounds, id, tensor,
                           fmt::format("{} ends at {:#x}, outside the host pool of {} bytes", verdict_.name(id), slot.end(),
@@ -228,13 +228,13 @@ class Memory {
         const auto copy = copies_.find({tensor, step.host_offset});
         if (copy == copies_.end()) {
           verdict_.refuse(Rule::host_slot, id, tensor,
-                          fmt::format("{} fetches {} from {:#x} of the host pool, where no offload has put it",
+                          fmt::format("{} fetches {} from {:#x} of the host pool, where no offload has written it",
                                       verdict_.name(id), verdict_.name(tensor), step.host_offset));
           return;
         }
         if (!before_(copy->second.made, id))
           verdict_.refuse(Rule::host_slot, id, tensor,
-                          fmt::format("{} does not wait for {}, which puts {} into the host pool", verdict_.name(id),
+                          fmt::format("{} does not wait for {}, which copies {} into the host pool", verdict_.name(id),
                                       verdict_.name(copy->second.made), verdict_.name(tensor)));
         host_slots_[copy->second.claim].touch(id, step.stream);
         life.version = copy->second.version;
@@ -254,7 +254,7 @@ class Memory {
     } else if (life.version != wanted) {
       const bool late = life.version > wanted;
       verdict_.refuse(Rule::current, id, tensor,
-                      fmt::format("{} {} {} {} {}: it holds {} of {} updates when it should hold {}", verdict_.name(id),
+                      fmt::format("{} {} {} {} {}: it holds {} of {} updates, expected {}", verdict_.name(id),
                                   verb(touch.access), verdict_.name(tensor), late ? "after the update by" : "before the update by",
                                   verdict_.name(updaters_[tensor][static_cast<size_t>(late ? wanted : life.version)]),
                                   life.version, all, wanted));
@@ -268,7 +268,7 @@ class Memory {
     expect_enough(id);
     if (block.bytes == 0) return;
     if (block.offset % kAlignment != 0)
-      verdict_.refuse(Rule::bounds, id, {}, fmt::format("the workspace of {} at {:#x} is not at a multiple of {}",
+      verdict_.refuse(Rule::bounds, id, {}, fmt::format("the workspace of {} at {:#x} is not aligned to {} bytes",
                                                         verdict_.name(id), block.offset, kAlignment));
     if (block.end() > plan_.summary.arena_bytes)
       verdict_.refuse(Rule::bounds, id, {}, fmt::format("the workspace of {} ends at {:#x}, outside the arena of {} bytes",
@@ -283,13 +283,13 @@ class Memory {
     const Step& step = plan_.steps[id];
     const auto refuse = [&](std::string message) { verdict_.refuse(Rule::workspace, id, {}, std::move(message)); };
     if (step.kind == StepKind::reduce && step.workspace.bytes < plan_.reduction_needs_bytes)
-      refuse(fmt::format("{} has a workspace of {} bytes, and a reduction needs {}", verdict_.name(id), step.workspace.bytes, plan_.reduction_needs_bytes));
+      refuse(fmt::format("{} has a workspace of {} bytes, but a reduction needs {}", verdict_.name(id), step.workspace.bytes, plan_.reduction_needs_bytes));
     if (step.kind != StepKind::compute || plan_.tasks[step.task].needs.empty()) return;
     const WorkspaceNeed* const need = plan_.need_of(step);
     if (!need)
-      refuse(fmt::format("{} runs algorithm {}, of which its task does not say what it needs", verdict_.name(id), spelled(step.algorithm)));
+      refuse(fmt::format("{} runs algorithm {}, whose workspace its task does not state", verdict_.name(id), spelled(step.algorithm)));
     else if (step.workspace.bytes < need->workspace_bytes)
-      refuse(fmt::format("{} has a workspace of {} bytes, and {} needs {}", verdict_.name(id), step.workspace.bytes, spelled(step.algorithm),
+      refuse(fmt::format("{} has a workspace of {} bytes, but {} needs {}", verdict_.name(id), step.workspace.bytes, spelled(step.algorithm),
                          need->workspace_bytes));
   }
 
@@ -303,9 +303,9 @@ class Memory {
       const std::string name = verdict_.name(residency.tensor);
       verdict_.refuse(Rule::residency, {}, residency.tensor,
                       life.first_touch < 0
-                          ? fmt::format("{} at {:#x} is resident from step {} to {}, and nothing touches it then", name,
+                          ? fmt::format("{} at {:#x} is resident from step {} to {}, but not accessed in between", name,
                                         residency.offset, residency.first_step, residency.last_step)
-                          : fmt::format("{} at {:#x} is resident from step {} to {}, but touched from {} to {}", name,
+                          : fmt::format("{} at {:#x} is resident from step {} to {}, but accessed from {} to {}", name,
                                         residency.offset, residency.first_step, residency.last_step, life.first_touch,
                                         life.last_touch));
     }
@@ -333,7 +333,7 @@ class Memory {
 void check_memory(const Plan& plan, Verdict& verdict) {
   Memory(plan, verdict).run();
   if (plan.summary.arena_bytes > plan.budget_bytes)
-    verdict.refuse(Rule::bounds, fmt::format("the arena of {} bytes is above the budget of {}", plan.summary.arena_bytes,
+    verdict.refuse(Rule::bounds, fmt::format("the arena of {} bytes exceeds the budget of {}", plan.summary.arena_bytes,
                                              plan.budget_bytes));
 }
 

@@ -118,8 +118,8 @@ class Summary {
  private:
   void expect(const char* field, int64_t said, int64_t least, int64_t most) {
     if (said >= least && said <= most) return;
-    verdict_.refuse(Rule::summary, least == most ? fmt::format("{} is {} when it should be {}", field, said, least)
-                                                 : fmt::format("{} is {} when it should be from {} to {}", field, said,
+    verdict_.refuse(Rule::summary, least == most ? fmt::format("{} is {}; expected {}", field, said, least)
+                                                 : fmt::format("{} is {}; expected {} to {}", field, said,
                                                                least, most));
   }
 
@@ -135,7 +135,7 @@ class Summary {
     const Live& peak = live[static_cast<size_t>(said.peak_step)];
     if (peak.bytes != most)
       verdict_.refuse(Rule::summary, StepId(said.peak_step), {},
-                      fmt::format("peak_step is {}, where {} bytes are live, when {} are elsewhere", said.peak_step,
+                      fmt::format("peak_step is {}, where {} bytes are live, but {} are live elsewhere", said.peak_step,
                                   peak.bytes, most));
     expect("peak_live_tensors", said.peak_live_tensors, peak.tensors, peak.tensors);
   }

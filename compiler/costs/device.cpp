@@ -44,21 +44,21 @@ std::string fault_of(const Device& device) {
   for (const double figure : {static_cast<double>(device.memory_bytes), device.flops_per_second,
                               device.memory_bytes_per_second, device.ranks.bytes_per_second, device.d2h_bytes_per_second, device.h2d_bytes_per_second,
                               static_cast<double>(device.units)})
-    if (!(figure > 0)) return "its figures must be positive";
+    if (!(figure > 0)) return "its values must be positive";
   if (device.process_bytes < 0 || device.tf32_flops_per_second < 0 || device.launch_seconds < 0 || device.link_latency_seconds < 0 ||
       device.ranks.latency_seconds < 0)
-    return "its figures must be positive";
+    return "its values must be positive";
   const Efficiency& e = device.efficiency;
   std::vector<double> shares = {e.memory, e.tf32, e.matrix_product, e.grouped, e.depthwise, e.backward_data, e.backward_weights};
   for (const auto& [name, share] : device.algorithms) {
-    if (!is_convolution_algorithm(name)) return "there is no model of algorithm '" + name + "'";
+    if (!is_convolution_algorithm(name)) return "there is no cost model for algorithm '" + name + "'";
     shares.push_back(share);
   }
   for (const double share : shares)
     if (!(share > 0 && share <= 1)) return "an efficiency must be in (0, 1]";
   // At least one algorithm must support every shape.
   if (!device.algorithms.contains("implicit_gemm") && !device.algorithms.contains("direct"))
-    return "it needs algorithm 'implicit_gemm' or 'direct'";
+    return "it needs the algorithm 'implicit_gemm' or 'direct'";
   return "";
 }
 
@@ -69,7 +69,7 @@ Result<Device> parse_device(const std::string& text) {
   try {
     device = device_from(parse_json(text));
   } catch (const Json::exception& error) {
-    return Error{ExitCode::unreadable_input, std::string("not a device descriptor: ") + error.what()};
+    return Error{ExitCode::unreadable_input, std::string("not a device description: ") + error.what()};
   }
   if (const std::string fault = fault_of(device); !fault.empty())
     return Error{ExitCode::unreadable_input, "device '" + device.name + "': " + fault};
@@ -91,7 +91,7 @@ Result<Device> find_device(const std::string& name) {
     if (file.path.ends_with("/" + name + ".json")) return parse_device(std::string(file.contents));
   }
   for (const std::string& other : device_names()) known += (known.empty() ? "" : ", ") + other;
-  return Error{ExitCode::usage, "unknown device '" + name + "'; known are " + known};
+  return Error{ExitCode::usage, "unknown device '" + name + "'; known devices: " + known};
 }
 
 }  // namespace plimsoll

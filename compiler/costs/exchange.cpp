@@ -45,7 +45,7 @@ std::string task_json(const Task& task, int64_t samples, const std::vector<int64
 using Place = JsonReader::Place;
 
 JsonReader reader() {
-  return {"profile.json", ExitCode::unreadable_input, "make it again with `plimsoll profile`; docs/profile-format.md has the form"};
+  return {"profile.json", ExitCode::unreadable_input, "run `plimsoll profile` again; docs/profile-format.md documents the format"};
 }
 
 AlgorithmCost algorithm_from(JsonReader& read, const Place& entry) {
@@ -69,7 +69,7 @@ ProfiledTask task_from(JsonReader& read, const Place& entry) {
   ProfiledTask task{.signature = read.text(entry, "signature", true), .algorithms = {}, .error = read.text(entry, "error")};
   if (!task.error.empty()) return task;
   read.array(entry, "algorithms", true, [&](const Place& algorithm) { task.algorithms.push_back(algorithm_from(read, algorithm)); });
-  if (task.algorithms.empty()) read.complain(JsonReader::field(entry, "algorithms"), "is empty: nothing runs '" + task.signature + "'");
+  if (task.algorithms.empty()) read.complain(JsonReader::field(entry, "algorithms"), "is empty: no algorithm runs '" + task.signature + "'");
   return task;
 }
 
@@ -210,7 +210,7 @@ std::string profiled_task_json(const ProfiledTask& task) {
 Result<ProfiledTask> parse_profiled_task(std::string_view text) { return read_all(text, task_from); }
 
 Result<MeasuredRanks> parse_rank_rates(std::string_view text) {
-  JsonReader read{"rates between ranks", ExitCode::unreadable_input, "a trainer of several ranks measures them: train --measure-ranks FILE.json"};
+  JsonReader read{"rates between ranks", ExitCode::unreadable_input, "measure them with a trainer of several ranks: train --measure-ranks FILE.json"};
   const Json document = read.parse(text);
   const Place root = JsonReader::root(document);
   read.object(root);

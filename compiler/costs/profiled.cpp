@@ -56,10 +56,10 @@ std::string last_line(const std::string& text) {
 // Advice if the profiler does not run.
 std::vector<std::string> advice(const ProfiledOptions& options) {
   if (access(options.profiler.c_str(), X_OK) == 0) return {};
-  std::vector<std::string> notes = {fmt::format("it names the workspaces{}: set PLIMSOLL_PROFILER to its path", options.measure ? " and measures" : ", with modelled times too")};
+  std::vector<std::string> notes = {fmt::format("it determines workspaces{}: set PLIMSOLL_PROFILER to its path", options.measure ? " and measures" : ", with modelled times too")};
   if (options.target != "cuda") return notes;
-  notes.emplace_back("it is built with Plimsoll where CMake finds nvcc and cuDNN, 9.8 or later; `plimsoll doctor` looks for them");
-  notes.emplace_back("`plimsoll plan --target cuda --costs h200` does without it: workspaces are modelled then");
+  notes.emplace_back("it is built with Plimsoll if CMake finds nvcc and cuDNN 9.8 or later; `plimsoll doctor` looks for them");
+  notes.emplace_back("`plimsoll plan --target cuda --costs h200` works without it, with modelled workspaces");
   return notes;
 }
 
@@ -93,12 +93,12 @@ Result<ProfileFile> read_profile(const std::string& path) {
   Result<ProfileFile> file = parse_profile(text.str());
   if (!file.ok()) return Error{ExitCode::unreadable_input, path + ": " + file.error().message, file.error().notes};
   if (!file->links)
-    return Error{ExitCode::unreadable_input, path + ": has no links, the times of copies", {"make it again with `plimsoll profile`"}};
+    return Error{ExitCode::unreadable_input, path + ": has no links (the times of copies)", {"run `plimsoll profile` again"}};
   for (const ProfiledTask& task : file->tasks)
     for (const AlgorithmCost& cost : task.algorithms)
       if (!cost.time_measured)
         return Error{ExitCode::unreadable_input, path + ": has no time for " + task.signature,
-                     {"times are measured where the device is, by `plimsoll profile` without --tasks-only"}};
+                     {"measure times on the device: `plimsoll profile` without --tasks-only"}};
   return file;
 }
 
@@ -231,10 +231,10 @@ Status ProfiledCosts::prepare(const TaskGraph& graph, int64_t samples) {
       if (!known_.contains(key)) unknown.emplace(key, std::move(entry));
   if (!unknown.empty() && elsewhere_)
     return Error{ExitCode::environment,
-                 fmt::format("'{}' lacks {} of rounds of {}, and it is of another machine: {}, {}",
+                 fmt::format("'{}' lacks {} of rounds of {}, and was measured on another machine: {}, {}",
                              options_.profile_file, counted(static_cast<int64_t>(unknown.size()), "task"), counted(samples, "sample"), profile_.device,
                              counted(profile_.threads, "thread")),
-                 {fmt::format("profile the model there, with --sub-batch {}", samples)}};
+                 {fmt::format("profile the model on that machine with --sub-batch {}", samples)}};
   if (!unknown.empty() && options_.measure && options_.before_measuring) options_.before_measuring(unknown.size());
   PLIMSOLL_TRY(ask_for(std::move(unknown)));
   Error refused{ExitCode::environment, "the backend cannot run some tasks"};

@@ -46,7 +46,7 @@ class UnnamedFile {
 Result<ProcessResult> run_process(const std::vector<std::string>& arguments, std::string_view input, bool show_errors) {
   const UnnamedFile given, output, errors;
   if (!given.write(input) || output.descriptor() < 0)
-    return Error{ExitCode::unwritable_output, "there is no room for what '" + arguments[0] + "' is asked and answers: " + std::strerror(errno)};
+    return Error{ExitCode::unwritable_output, "cannot create temporary files for '" + arguments[0] + "': " + std::strerror(errno)};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, given.descriptor(), STDIN_FILENO);

@@ -13,10 +13,10 @@ namespace {
 // A task graph states its number of samples and ranks.
 Status take_sizes(PlanningRequest& asked, const TaskGraph& graph) {
   if (asked.of_model.batch != 0 && asked.of_model.batch != graph.batch)
-    return usage(fmt::format("--batch is {}, and the task graph of {} is of {}", asked.of_model.batch, asked.from,
+    return usage(fmt::format("--batch is {}, but the task graph of {} has batch {}", asked.of_model.batch, asked.from,
                              counted(graph.batch, "sample")));
   if (asked.ranks != 1 && asked.ranks != graph.ranks)
-    return usage(fmt::format("--ranks is {}, and the task graph of {} is of {}", asked.ranks, asked.from,
+    return usage(fmt::format("--ranks is {}, but the task graph of {} has {}", asked.ranks, asked.from,
                              counted(graph.ranks, "rank")));
   asked.of_model.batch = graph.batch;
   asked.ranks = graph.ranks;
@@ -26,9 +26,9 @@ Status take_sizes(PlanningRequest& asked, const TaskGraph& graph) {
 Status take_graph(Beginning& made, TaskGraph graph) {
   const PlanningRequest& asked = made.asked;
   if (asked.rules != "true")
-    return usage(fmt::format("--rules {} counts a network, and {} is a task graph", asked.rules, asked.from));
+    return usage(fmt::format("--rules {} needs a network, but {} is a task graph", asked.rules, asked.from));
   if (graph.slice_bytes > 0)
-    return usage(fmt::format("{} has its weights in slices, which a plan chooses", asked.from));
+    return usage(fmt::format("{} has sliced weights; slices are chosen during planning", asked.from));
   PLIMSOLL_TRY(take_sizes(made.asked, graph));
   made.graph = std::move(graph);
   return {};
@@ -56,7 +56,7 @@ Result<Beginning> begin_planning(const PlanningRequest& asked, PlanFor purpose, 
     PLIMSOLL_ASSIGN(Dump dump, read_dump(asked.from));
     if (std::holds_alternative<Plan>(dump))
       return usage(fmt::format(
-          "{} is a plan, which has no kernels: `plimsoll verify` judges it, `plimsoll inspect` reports on it",
+          "{} is a plan, which has no kernels: use `plimsoll verify` or `plimsoll inspect` on it",
           asked.from));
     if (TaskGraph* const graph = std::get_if<TaskGraph>(&dump))
       PLIMSOLL_TRY(take_graph(made, std::move(*graph)));
@@ -64,11 +64,11 @@ Result<Beginning> begin_planning(const PlanningRequest& asked, PlanFor purpose, 
       network = std::move(std::get<Network>(dump));
     if (purpose == PlanFor::trainer && asked.of_model.model.empty())
       return usage(fmt::format(
-          "a trainer carries the weights of its model, and {0} holds none: plimsoll compile MODEL.onnx --from={0}",
+          "a trainer contains the weights of its model, but {0} has none: plimsoll compile MODEL.onnx --from={0}",
           asked.from));
   }
   if (made.asked.of_model.batch == 0 && !asked.from.empty())
-    return usage(fmt::format("--batch N is needed: {} does not say how many samples an iteration has", asked.from));
+    return usage(fmt::format("--batch N is required: {} does not contain the number of samples in an iteration", asked.from));
   PLIMSOLL_TRY(check_usage(made.asked));
   if (!asked.of_model.model.empty()) {
     PLIMSOLL_ASSIGN(made.model, import_model(made.asked.of_model, purpose != PlanFor::report));
@@ -81,9 +81,9 @@ Result<Beginning> begin_planning(const PlanningRequest& asked, PlanFor purpose, 
   made.model.network = std::move(*network);
   if (made.model.network.stage == NetworkStage::imported) return made;
   if (asked.rules != "true")
-    return usage(fmt::format("--rules {} counts a network as it is imported, and {} went through passes", asked.rules,
+    return usage(fmt::format("--rules {} needs a network as imported, but {} has been through passes", asked.rules,
                              asked.from));
-  messages.note(fmt::format("the loss, and what is trained, are those of {}", asked.from));
+  messages.note(fmt::format("the loss and the set of trained weights are those of {}", asked.from));
   return made;
 }
 
@@ -91,7 +91,7 @@ Status check_weights(const TaskGraph& graph, const Beginning& beginning) {
   for (const Parameter& parameter : graph.parameters)
     if (!beginning.weights.contains(parameter.initializer))
       return Error{ExitCode::invalid_model,
-                   fmt::format("{} has a weight '{}', and {} has none of that name", beginning.asked.from,
+                   fmt::format("{} has a weight '{}', but {} has none of this name", beginning.asked.from,
                                parameter.initializer, beginning.asked.of_model.model)};
   return {};
 }

@@ -59,7 +59,7 @@ Status write(const CompileRequest& request, const Planned& planned) {
 
 Result<Planned> compile(const CompileRequest& request, const Messages& messages) {
   if (request.planning.rules != "true")
-    return usage(fmt::format("--rules {} builds graphs for reports, not for trainers; use `plimsoll plan`",
+    return usage(fmt::format("--rules {} builds graphs for reports only; use `plimsoll plan`",
                              request.planning.rules));
   PLIMSOLL_ASSIGN(Planned planned, plan_model(request.planning, request.plan, messages, PlanFor::trainer));
   if (!request.dry_run) {

@@ -20,7 +20,7 @@ Result<RankLink> measured_ranks(const PlanningRequest& request, const RankLink& 
   Result<MeasuredRanks> measured = parse_rank_rates(text);
   if (!measured.ok()) return Error{measured.error().code, request.rank_costs + ": " + measured.error().message, measured.error().notes};
   if (measured->ranks != request.ranks)
-    return usage(fmt::format("'{}' was measured with {} ranks, and --ranks is {}: measure with so many", request.rank_costs,
+    return usage(fmt::format("'{}' was measured with {} ranks, but --ranks is {}: measure with that number", request.rank_costs,
                              measured->ranks, request.ranks));
   RankLink link = measured->beside;
   link.staging_bytes = assumed.staging_bytes;
@@ -32,8 +32,9 @@ std::function<void(size_t)> announcement(const PlanningRequest& request, int64_t
   return [messages, threads, cuda = request.of_model.target == "cuda", told = false](size_t tasks) mutable {
     if (told) return;
     told = true;
-    messages.note(fmt::format("measuring {}, {} to begin with: once, for they are remembered (--costs modelled measures nothing)",
-                             cuda ? "on the GPU" : "with " + counted(threads, "thread"), counted(static_cast<int64_t>(tasks), "task")));
+    messages.note(fmt::format("profiling {} {} (cached for next time; --costs modelled skips this)",
+                              counted(static_cast<int64_t>(tasks), "task"),
+                              cuda ? "on the GPU" : "with " + counted(threads, "thread")));
   };
 }
 
@@ -42,10 +43,10 @@ std::function<void(size_t, size_t)> disturbance(const std::string& profile_file,
   return [messages, profile_file, told = false](size_t disturbed, size_t tasks) mutable {
     if (told) return;
     told = true;
-    const std::string which = fmt::format("of {}, {} {} measured while other processes used the processors: times may be too long, and the predicted one with them",
+    const std::string which = fmt::format("of {}, {} {} measured while other processes used the CPU: these times, and the predicted time, may be too long",
                                           counted(static_cast<int64_t>(tasks), "task"), disturbed, disturbed == 1 ? "was" : "were");
-    messages.warning(profile_file.empty() ? which + "; they are not kept, and the next command measures them again. --costs modelled measures nothing"
-                                         : which + fmt::format("; make '{}' again on an idle machine, with `plimsoll profile --remeasure`", profile_file));
+    messages.warning(profile_file.empty() ? which + "; they are not cached, so the next command measures them again (--costs modelled skips measuring)"
+                                         : which + fmt::format("; write '{}' again on an idle machine, with `plimsoll profile --remeasure`", profile_file));
   };
 }
 
@@ -76,7 +77,7 @@ Result<OpenedCosts> open_costs(const PlanningRequest& request, PlanFor purpose, 
   const bool measure = filed || if_here || source.kind == CostSource::Kind::profiled;
   // For modelled times without a named device, cuda means an H200.
   PLIMSOLL_ASSIGN(Device device, find_device(named ? source.name : cuda ? "h200" : "host"));
-  if (cuda && device.kind != "cuda") return usage(fmt::format("--costs {} is no GPU", device.name));
+  if (cuda && device.kind != "cuda") return usage(fmt::format("--costs {} is not a GPU", device.name));
   if (!request.rank_costs.empty()) {
     PLIMSOLL_ASSIGN(device.ranks, measured_ranks(request, device.ranks));
   }
@@ -107,9 +108,9 @@ Result<OpenedCosts> open_costs(const PlanningRequest& request, PlanFor purpose, 
   PLIMSOLL_ASSIGN(std::unique_ptr<ProfiledCosts> costs, std::move(opened));
   const Profile& profile = costs->profile();
   if (filed && model.threads && profile.threads != threads)
-    return usage(fmt::format("--threads {} when '{}' holds for {}", threads, source.name, profile.threads));
+    return usage(fmt::format("--threads is {}, but '{}' was measured with {}", threads, source.name, profile.threads));
   if (if_here && !costs->measures())
-    messages.note(fmt::format("there is no GPU here: workspaces are cuDNN's for an {0}, and times are modelled, as with --costs {0}", device.name));
+    messages.note(fmt::format("no GPU found: workspaces are cuDNN's for an {0}, and times are modelled, as with --costs {0}", device.name));
   const int64_t of_process = costs->process_bytes();
   OpenedCosts result{.source = costs->measures() ? "profiled" : "modelled",
                      .device = named ? device.name : profile.device,
@@ -124,7 +125,7 @@ Result<OpenedCosts> open_costs(const PlanningRequest& request, PlanFor purpose, 
 Result<HostBudget> host_budget_of(const PlanningRequest& request, PlanFor purpose) {
   constexpr double kDefaultPercent = 50;
   const bool given = request.host_budget.has_value();
-  if (given && request.rules != "true") return usage(fmt::format("--rules {} knows no --host-budget", request.rules));
+  if (given && request.rules != "true") return usage(fmt::format("--rules {} does not support --host-budget", request.rules));
   if (const CostSource source = costs_of(request, purpose);
       !given && (source.names_a_device() || source.names_a_file() || request.rules != "true"))
     return HostBudget{};
@@ -133,19 +134,19 @@ Result<HostBudget> host_budget_of(const PlanningRequest& request, PlanFor purpos
   if (size.kind == SizeSpec::Kind::bytes) return HostBudget{.bytes = size.bytes};
   const std::optional<HostMemory> memory = host_memory();
   if (!memory && !given) return HostBudget{};
-  if (!memory) return Error{ExitCode::environment, fmt::format("--host-budget {:g}%: this machine does not say how much memory it has available; give bytes: 8GiB", size.percent)};
+  if (!memory) return Error{ExitCode::environment, fmt::format("--host-budget {:g}%: the available memory is unknown; specify a number of bytes, for example 8GiB", size.percent)};
   const int64_t bytes = static_cast<int64_t>(static_cast<double>(memory->available) * size.percent / 100);
-  const char* const whose = memory->limited_by_group ? "what the control group of this process may still take" : "the memory that this machine has available";
+  const char* const whose = memory->limited_by_group ? "the memory that the control group of this process has left" : "the memory available on this machine";
   return HostBudget{.bytes = bytes, .source = fmt::format("{:g} % of {}{}", size.percent, whose, given ? "" : " (--host-budget)")};
 }
 
 Result<int64_t> arena_within(int64_t process_budget, const ProcessBytes& process, const Messages& messages) {
-  if (process.bytes == 0) return usage("--process-budget counts what a GPU's context takes; on the host, use --budget");
+  if (process.bytes == 0) return usage("--process-budget includes a GPU's context; on the host, use --budget");
   const std::string overhead = fmt::format("{} for the context and the libraries ({})", format_bytes(process.bytes),
-                                           process.measured ? "measured" : "assumed: `plimsoll profile` measures it on the device");
+                                           process.measured ? "measured" : "assumed; `plimsoll profile` measures it on the device");
   if (process_budget <= process.bytes)
-    return Error{ExitCode::budget_infeasible, fmt::format("--process-budget {} leaves nothing beside {}", format_bytes(process_budget), overhead)};
-  messages.note(fmt::format("of --process-budget {}: {}, {} for the arena", format_bytes(process_budget), overhead,
+    return Error{ExitCode::budget_infeasible, fmt::format("--process-budget {} leaves nothing for the arena: {}", format_bytes(process_budget), overhead)};
+  messages.note(fmt::format("--process-budget {}: {}, {} for the arena", format_bytes(process_budget), overhead,
                            format_bytes(process_budget - process.bytes)));
   return process_budget - process.bytes;
 }

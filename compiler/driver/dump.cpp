@@ -42,11 +42,11 @@ Status PassDump::finish(const TaskGraph& graph) {
     previous = made.text;
   }
   if (!print_after_.empty() && !printed)
-    return Error{ExitCode::usage, fmt::format("no pass is called '{}'; passes: {}", print_after_, known)};
+    return Error{ExitCode::usage, fmt::format("unknown pass '{}'; passes: {}", print_after_, known)};
   if (directory_.empty()) return {};
   std::error_code failure;
   std::filesystem::create_directories(directory_, failure);
-  if (failure) return Error{ExitCode::unwritable_output, fmt::format("cannot make {}: {}", directory_, failure.message())};
+  if (failure) return Error{ExitCode::unwritable_output, fmt::format("cannot create {}: {}", directory_, failure.message())};
   int number = 0;
   for (const Text& made : texts)
     PLIMSOLL_TRY(write_file(fmt::format("{}/{:02}.{}.{}", directory_, number++, made.pass, made.suffix), made.text));

@@ -38,7 +38,7 @@ Result<Dump> read_dump(const std::string& path) {
     return Dump(std::move(plan));
   }
   return Error{ExitCode::unreadable_input,
-               fmt::format("{} is no text of a network, a task graph or a plan: its first word should be network, graph or plan", path)};
+               fmt::format("{} is not a dump of a network, a task graph or a plan: its first word must be network, graph or plan", path)};
 }
 
 }  // namespace plimsoll

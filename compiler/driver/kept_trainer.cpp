@@ -41,7 +41,7 @@ class MakingLock {
       MakingLock lock(path, descriptor);
       if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         if (if_taken == IfTaken::give_up) return lock.without();
-        messages.note("another process is making the same trainer; waiting for it");
+        messages.note("another process is building the same trainer; waiting for it");
         while (::flock(descriptor, LOCK_EX) != 0 && errno == EINTR) {
         }
       }
@@ -119,11 +119,11 @@ Status run_cmake(const std::vector<std::string>& arguments, const std::string& l
   if (result.exit_code == 0) return {};
   const std::string output = result.output + result.errors;
   Error error{ExitCode::environment,
-              fmt::format("the trainer cannot be built: cmake ended with exit code {}", result.exit_code),
+              fmt::format("building the trainer failed: cmake exited with code {}", result.exit_code),
               last_lines(output)};
   if (result.exit_code == 127)
-    error.notes = {"building needs cmake and a C++ compiler: apt install cmake ninja-build g++"};
-  else if (write_file(log, output).ok()) error.notes.push_back(fmt::format("the whole output is in {}", log));
+    error.notes = {"install CMake and a C++ compiler: apt install cmake ninja-build g++"};
+  else if (write_file(log, output).ok()) error.notes.push_back(fmt::format("the full output is in {}", log));
   return error;
 }
 
@@ -180,7 +180,7 @@ Status make_trainer(const TrainerToMake& trainer, const Messages& messages) {
   const fs::path parent = fs::path(trainer.directory).parent_path();
   if (!parent.empty()) fs::create_directories(parent, failed);
   if (failed)
-    return Error{ExitCode::unwritable_output, fmt::format("cannot make '{}': {}", parent.string(), failed.message())};
+    return Error{ExitCode::unwritable_output, fmt::format("cannot create '{}': {}", parent.string(), failed.message())};
   PLIMSOLL_ASSIGN(const MakingLock lock,
                   MakingLock::take(lock_of(trainer.directory), MakingLock::IfTaken::wait, messages));
   const std::string built = trainer.directory + "/" + kBuilt;

@@ -57,7 +57,7 @@ Result<LaidOut> lay_out(const PlanningRequest& request, Network& network, bool p
       if (choice->nodes_last > 0) assign_layouts(network, Layout::nhwc, choice->last);
       result.layout = told(*choice, source);
     } else {
-      messages.note("nhwc does not come into question: " + choice.error().message);
+      messages.note("nhwc is not possible: " + choice.error().message);
     }
   }
   network.stage = NetworkStage::laid_out;

@@ -18,7 +18,7 @@ Result<Plan> read_plan(const std::string& path) {
   if (std::filesystem::is_directory(path, ignored)) {
     file = path + "/plan.json";
     if (!std::filesystem::exists(file, ignored))
-      return Error{ExitCode::unreadable_input, path + " holds no plan.json; was it made by `plimsoll compile`?"};
+      return Error{ExitCode::unreadable_input, path + " contains no plan.json; was it written by `plimsoll compile`?"};
   }
   PLIMSOLL_ASSIGN(const std::string text, read_file(file));
   if (first_word(text) == "plan") return plan_from_text(text, file);
@@ -29,7 +29,7 @@ Result<Plan> read_plan(const std::string& path) {
 
 Error refusal(const Plan& plan, const std::vector<Violation>& violations) {
   return Error{ExitCode::verification_failed,
-               fmt::format("the plan of '{}' breaks {}\n{}", plan.model_name,
+               fmt::format("the plan of '{}' violates {}\n{}", plan.model_name,
                            counted(static_cast<int64_t>(violations.size()), "rule"), to_string(violations))};
 }
 

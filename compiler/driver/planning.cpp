@@ -79,7 +79,7 @@ Result<Plannable> prepare_plans(const PlanningRequest& given, const Messages& me
   tell(model, notes, messages);
   if (purpose == PlanFor::report) model.file.reset();
   PLIMSOLL_ASSIGN(OpenedCosts opened, open_costs(asked, purpose, messages));
-  messages.detail(fmt::format("costs are {} of {}", opened.source, opened.device));
+  messages.detail(fmt::format("costs: {}, {}", opened.source, opened.device));
   std::optional<Plan> other;
   if (!asked.algorithms_of.empty()) {
     PLIMSOLL_ASSIGN(other, read_plan(asked.algorithms_of));
@@ -207,12 +207,12 @@ Status note_what_more_would_buy(const Plannable& plannable, PlanRequest request,
 // --algorithms-of promises the bits of another plan. Warns if this plan cannot keep the promise.
 void warn_of_other_bits(const Plan& plan, const Plan& other, const Messages& messages) {
   if (plan.sub_batch != other.sub_batch)
-    messages.warning(fmt::format("weights get other bits than those of the plan that --algorithms-of names: it has rounds of {}, this plan of {}; "
-                                "--sub-batch {} makes them equal",
+    messages.warning(fmt::format("the weights will differ in bits from the plan of --algorithms-of: its rounds have {}, those of this plan {}; "
+                                "use --sub-batch {} to make them equal",
                                 counted(other.sub_batch, "sample"), counted(plan.sub_batch, "sample"), other.sub_batch));
   const std::vector<std::string> tasks = pins_not_kept(plan, algorithms_of(other));
   if (!tasks.empty())
-    messages.warning(fmt::format("weights may get other bits than those of the plan that --algorithms-of names: {} {} an algorithm that is not offered "
+    messages.warning(fmt::format("the weights may differ in bits from the plan of --algorithms-of: {} {} an algorithm that is not available "
                                 "here, the first is '{}'",
                                 counted(static_cast<int64_t>(tasks.size()), "task"), tasks.size() == 1 ? "has" : "have", tasks.front()));
 }
@@ -221,7 +221,7 @@ void warn_of_other_bits(const Plan& plan, const Plan& other, const Messages& mes
 std::string note_on_whole_batch(const TaskGraph& graph) {
   for (const Task& task : graph.tasks)
     if (task.whole_batch)
-      return fmt::format("the batch stays whole: layer '{}' ({}) makes no sum over samples of what it reads, so the loss of rounds would not add up to that of "
+      return fmt::format("the batch stays whole: layer '{}' ({}) does not sum over samples, so the losses of rounds would not sum to that of "
                          "the batch", task.layer, task.op);
   return "";
 }
@@ -231,7 +231,7 @@ void warn_of_small_device(const CostSource& source, const Plan& plan, const Mess
   if (!source.names_a_device()) return;
   const Result<Device> device = find_device(source.name);
   if (!device.ok() || device->kind == "host" || plan.summary.arena_bytes <= device->memory_bytes) return;
-  messages.warning(fmt::format("the arena of {} is more than {} has, {}: a trainer would not start there; --budget says how much it may take",
+  messages.warning(fmt::format("the arena of {} exceeds the memory of {}, {}: a trainer would not start there; set --budget",
                               format_bytes(plan.summary.arena_bytes), device->name, format_bytes(device->memory_bytes)));
 }
 
@@ -278,16 +278,16 @@ Result<Planned> plan_model(const PlanningRequest& asked, const OnePlanRequest& o
   if (plannable.algorithms_of) warn_of_other_bits(plan, *plannable.algorithms_of, messages);
   if (!plannable.as_paper) warn_of_small_device(costs_of(asked, purpose), plan, messages);
   if (host_budget_binds)
-    messages.note(fmt::format("the host pool takes {} of a host budget of {}{}, which binds: a larger one may be faster", format_bytes(plan.summary.host_pool_bytes),
+    messages.note(fmt::format("the host pool takes {} of a host budget of {}{}; a larger host budget may be faster", format_bytes(plan.summary.host_pool_bytes),
                              format_bytes(request.host_budget_bytes), request.host_budget_source.empty() ? "" : ", " + request.host_budget_source));
   if (plan.batch > 1 && !note_on_whole_batch(plannable.graph).empty()) messages.note(note_on_whole_batch(plannable.graph));
   if (plannable.splits_statistics(plan))
-    messages.warning(fmt::format("batch normalization sees {} at a time, not {}: statistics are per sub-batch, and something else is "
-                                "trained; {}",
+    messages.warning(fmt::format("batch normalization computes over {} at a time, not {}: statistics are per sub-batch, which changes the result of "
+                                "training ({})",
                                 counted(plan.rank_samples(), "sample"), plan.batch,
-                                asked.sub_batch ? "--sub-batch asked for it" : "--batch-norm whole forbids it"));
+                                asked.sub_batch ? "requested by --sub-batch" : "--batch-norm whole prevents this"));
   if (plan.ranks > 1 && plannable.mixes_samples())
-    messages.note(fmt::format("batch normalization sees {} at a time, each rank its own, of the batch of {}", counted(plan.rank_samples(), "sample"), plan.batch));
+    messages.note(fmt::format("batch normalization computes over {} at a time, on each rank separately, of the batch of {}", counted(plan.rank_samples(), "sample"), plan.batch));
   TaskGraph whole = plan.rounds > 1 ? plannable.planner->graph_of(plan) : std::move(plannable.graph);
   TaskGraph graph = planned_graph(std::move(whole), plan.rounds, plan.slice_bytes, plan.whole_weights);
   return Planned{std::move(plannable.model), std::move(graph), std::move(plan), plannable.threads, cut_short};
@@ -295,15 +295,15 @@ Result<Planned> plan_model(const PlanningRequest& asked, const OnePlanRequest& o
 
 Status last_word(const Planned& planned) {
   if (!planned.cut_short) return {};
-  return Error{ExitCode::time_limit, fmt::format("--time-limit ended the search after {:.1f} s: the plan is valid, and a longer "
+  return Error{ExitCode::time_limit, fmt::format("--time-limit ended the search after {:.1f} s: the plan is valid, but a longer "
                                                  "search may find a faster one", planned.plan.summary.planning_seconds)};
 }
 
 std::string note_on_statistics(const Plannable& plannable, bool splits) {
   if (const std::string whole = note_on_whole_batch(plannable.graph); !whole.empty() && plannable.request.batch > 1) return "no rounds: " + whole + "\n";
-  if (splits) return "† batch normalization sees a sub-batch at a time, which trains something else\n";
+  if (splits) return "† batch normalization computes over a sub-batch, which changes the result of training\n";
   if (!plannable.mixes_samples() || plannable.request.may_split_statistics || plannable.request.batch == 1) return "";
-  return "no rounds: batch normalization sees the whole batch (--batch-norm split: a part at a time)\n";
+  return "no rounds: batch normalization computes over the whole batch (--batch-norm split: over a sub-batch)\n";
 }
 
 std::string describe(const Plan& plan) {
@@ -312,23 +312,22 @@ std::string describe(const Plan& plan) {
       plan.rounds == 1 ? counted(plan.batch, "sample") + " at once"
                        : fmt::format("{} in {} rounds of {}", counted(plan.batch, "sample"), plan.rounds, plan.sub_batch);
   const std::string bound =
-      sum.bound_seconds > 0 ? fmt::format("\nbound    {:.1f} ms at least, whatever the schedule: a gap of {:.1f} %",
-                                          1e3 * sum.bound_seconds, 100 * (sum.iteration_seconds / sum.bound_seconds - 1))
+      sum.bound_seconds > 0 ? fmt::format("\nlower bound {:.1f} ms  (optimality gap {:.1f} %)", 1e3 * sum.bound_seconds,
+                                          100 * (sum.iteration_seconds / sum.bound_seconds - 1))
                             : "";
   const std::string ranks = plan.ranks == 1 ? "" : fmt::format(" on {} ranks, {} on each", plan.ranks, plan.batch / plan.ranks);
   const std::string reductions =
-      plan.ranks == 1 ? "" : fmt::format("\nranks    {} reduced by each, {:.1f} ms on the comm stream", format_bytes(sum.reduced_bytes), 1e3 * sum.reduce_seconds);
+      plan.ranks == 1 ? "" : fmt::format("\nranks    {} reduced per rank, {:.1f} ms on the comm stream", format_bytes(sum.reduced_bytes), 1e3 * sum.reduce_seconds);
   return fmt::format(
-      "arena    {:>10}  ({} bytes) of budget {}\n"
-      "         {:>10}  live at the peak, step {}: placement loses {:.2f} %\n"
-      "         {:>10}  unconstrained, {} minimum\n"
+      "arena    {:>10}  ({} bytes; peak at step {}; fragmentation {:.2f} %)\n"
+      "budget   {:>10}  (unlimited {}, minimum {})\n"
       "batch    {}{}\n{}"
       "steps    {} per round, planned in {:.2f} s, predicted {:.1f} ms per iteration ({}){}{}",
-      format_bytes(sum.arena_bytes), format_grouped(sum.arena_bytes),
-      plan.budget_bytes > 0 ? format_bytes(plan.budget_bytes) : "unlimited", format_bytes(sum.live_bytes), sum.peak_step,
+      format_bytes(sum.arena_bytes), format_grouped(sum.arena_bytes), sum.peak_step,
       sum.live_bytes > 0 ? 100.0 * static_cast<double>(sum.arena_bytes - sum.live_bytes) / static_cast<double>(sum.live_bytes)
                          : 0.0,
-      format_bytes(sum.unconstrained_bytes), format_bytes(sum.minimum_bytes), rounds, ranks,
+      plan.budget_bytes > 0 ? format_bytes(plan.budget_bytes) : "none", format_bytes(sum.unconstrained_bytes),
+      format_bytes(sum.minimum_bytes), rounds, ranks,
       plan.layout.empty() ? "" : fmt::format("layout   {}\n", plan.layout),
       plan.steps.size(), sum.planning_seconds, sum.iteration_seconds * 1e3, plan.costs, reductions, bound);
 }

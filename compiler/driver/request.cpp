@@ -22,14 +22,14 @@ bool chooses_weights(const TrainedRequest& trained) {
 
 Status check_ranks(const PlanningRequest& request) {
   const int64_t ranks = request.ranks;
-  if (ranks < 1 || ranks > 1024) return usage(fmt::format("--ranks is {} when it should be between 1 and 1024", ranks));
-  if (ranks > 1 && request.rules != "true") return usage(fmt::format("--rules {} knows one rank only", request.rules));
-  if (ranks == 1 && !request.rank_costs.empty()) return usage("--rank-costs is of several ranks: --ranks N");
+  if (ranks < 1 || ranks > 1024) return usage(fmt::format("--ranks is {}; expected 1 to 1024", ranks));
+  if (ranks > 1 && request.rules != "true") return usage(fmt::format("--rules {} supports one rank only", request.rules));
+  if (ranks == 1 && !request.rank_costs.empty()) return usage("--rank-costs requires several ranks: --ranks N");
   const int64_t sub_batch = request.sub_batch.value_or(0);
   for (const auto& [flag, samples] : {std::pair{"--batch", request.of_model.batch}, {"--sub-batch", sub_batch}}) {
     if (samples % ranks == 0) continue;
     const int64_t less = samples / ranks * ranks;
-    return usage(fmt::format("{} {} cannot be shared evenly by {} ranks; {}{} can", flag, samples, ranks,
+    return usage(fmt::format("{} {} is not divisible by {} ranks; {}{} would be", flag, samples, ranks,
                              less > 0 ? fmt::format("{} and ", less) : "", less + ranks));
   }
   return {};
@@ -63,36 +63,36 @@ TrainingOptions training_options_of(const ModelRequest& request) {
 }
 
 Status check_usage(const ModelRequest& request) {
-  if (request.batch < 1) return usage(fmt::format("--batch is {} when it should be at least 1", request.batch));
-  if (request.batch > (int64_t{1} << 31)) return usage(fmt::format("--batch {} is out of reach", request.batch));
+  if (request.batch < 1) return usage(fmt::format("--batch is {}; expected at least 1", request.batch));
+  if (request.batch > (int64_t{1} << 31)) return usage(fmt::format("--batch {} is too large", request.batch));
   if (request.target != "host" && request.target != "cuda")
-    return usage(fmt::format("there is no target '{}'; targets: host, cuda", request.target));
+    return usage(fmt::format("unknown target '{}'; targets: host, cuda", request.target));
   if (request.target == "cuda" && request.layout.starts_with("nChw"))
-    return usage(fmt::format("--layout {} is of the host's vector units; on cuda there are nchw and nhwc",
+    return usage(fmt::format("--layout {} is for the host; cuda supports nchw and nhwc",
                              request.layout));
   if (request.target == "host" && (request.layout == "nchw" || request.layout == "nhwc"))
-    return usage(fmt::format("--layout {} is of GPUs; on the host there are plain, nChw8c and nChw16c",
+    return usage(fmt::format("--layout {} is for GPUs; the host supports plain, nChw8c and nChw16c",
                              request.layout));
   if (request.math != "fp32" && request.math != "tf32")
-    return usage(fmt::format("there is no arithmetic '{}'; --math takes fp32 or tf32", request.math));
+    return usage(fmt::format("--math is '{}'; expected fp32 or tf32", request.math));
   if (request.math == "tf32" && request.target != "cuda")
-    return usage("--math tf32 is of GPUs; the host computes in fp32");
+    return usage("--math tf32 is for GPUs; the host computes in fp32");
   if (request.threads && (*request.threads < 1 || *request.threads > 1024))
-    return usage(fmt::format("--threads is {} when it should be between 1 and 1024", *request.threads));
+    return usage(fmt::format("--threads is {}; expected 1 to 1024", *request.threads));
   constexpr double kMost = std::numeric_limits<float>::max();  // kernels compute with it in f32
   if (request.clip_norm && (!(*request.clip_norm > 0) || *request.clip_norm > kMost))
-    return usage(fmt::format("--clip-norm is {} when it should be above 0, and at most {:g}", *request.clip_norm,
+    return usage(fmt::format("--clip-norm is {}; expected above 0 and at most {:g}", *request.clip_norm,
                              kMost));
   const std::pair<const char*, double> numbers[] = {{"--momentum", request.momentum},
                                                     {"--weight-decay", request.weight_decay}};
   for (const auto& [flag, value] : numbers)
     if (!(value >= 0) || value > kMost)
-      return usage(fmt::format("{} is {} when it should be a number from 0 on, and at most {:g}", flag, value, kMost));
+      return usage(fmt::format("{} is {}; expected 0 to {:g}", flag, value, kMost));
   if (request.nesterov && (request.optimizer != OptimizerKind::momentum || !(request.momentum > 0)))
-    return usage("--nesterov is a form of --optimizer momentum, with --momentum above 0");
+    return usage("--nesterov requires --optimizer momentum and --momentum above 0");
   for (const char* layout : {"auto", "plain", "nChw8c", "nChw16c", "nchw", "nhwc"})
     if (request.layout == layout) return {};
-  return usage(fmt::format("there is no layout '{}'; layouts: auto, plain, nChw8c, nChw16c, and on cuda nchw, nhwc",
+  return usage(fmt::format("unknown layout '{}'; layouts: auto, plain, nChw8c, nChw16c, and on cuda nchw, nhwc",
                            request.layout));
 }
 
@@ -100,31 +100,31 @@ Status check_usage(const PlanningRequest& request) {
   const ModelRequest& model = request.of_model;
   PLIMSOLL_TRY(check_usage(model));
   if (request.sub_batch && (*request.sub_batch < 1 || *request.sub_batch > model.batch))
-    return usage(fmt::format("--sub-batch is {} when it should be between 1 and the batch, {}", *request.sub_batch,
+    return usage(fmt::format("--sub-batch is {}; expected 1 to the batch, {}", *request.sub_batch,
                              model.batch));
   PLIMSOLL_TRY(check_ranks(request));
   const bool as_paper = request.rules != "true";
   if (as_paper && find_rules(request.rules) == nullptr)
-    return usage(fmt::format("there are no rules '{}'; rules: {}", request.rules, names_of_rules()));
-  if (as_paper && request.sub_batch) return usage(fmt::format("--rules {} knows no --sub-batch", request.rules));
+    return usage(fmt::format("unknown rules '{}'; rules: {}", request.rules, names_of_rules()));
+  if (as_paper && request.sub_batch) return usage(fmt::format("--rules {} does not support --sub-batch", request.rules));
   if (as_paper && (chooses_weights(model.network.trained) || model.clip_norm))
-    return usage(fmt::format("--rules {} knows neither --freeze, --trainable, --frozen-statistics nor --clip-norm",
+    return usage(fmt::format("--rules {} does not support --freeze, --trainable, --frozen-statistics or --clip-norm",
                              request.rules));
   if (request.jobs && (*request.jobs < 1 || *request.jobs > kMostJobs))
-    return usage(fmt::format("--jobs is {} when it should be between 1 and {}", *request.jobs, kMostJobs));
+    return usage(fmt::format("--jobs is {}; expected 1 to {}", *request.jobs, kMostJobs));
   if (!(request.time_limit_seconds >= 0) || !std::isfinite(request.time_limit_seconds))
-    return usage(fmt::format("--time-limit is {} when it should be a number of seconds", request.time_limit_seconds));
+    return usage(fmt::format("--time-limit is {}; expected a number of seconds", request.time_limit_seconds));
   if (request.effort < 0 || request.effort > 3)
-    return usage(fmt::format("--effort is {} when it should be between 0 and 3", request.effort));
+    return usage(fmt::format("--effort is {}; expected 0 to 3", request.effort));
   return {};
 }
 
 Status check_usage(const OnePlanRequest& request) {
   if (request.budget && request.budget->kind == SizeSpec::Kind::bytes && request.budget->bytes < 1)
-    return usage("--budget is 0 when it should be at least a byte");
+    return usage("--budget is 0; expected at least 1 byte");
   if (request.what_if && *request.what_if < 1)
-    return usage(fmt::format("--what-if is {} when it should be at least a byte", *request.what_if));
-  if (request.process_budget && request.budget) return usage("--budget and --process-budget exclude each other");
+    return usage(fmt::format("--what-if is {}; expected at least 1 byte", *request.what_if));
+  if (request.process_budget && request.budget) return usage("--budget and --process-budget are mutually exclusive");
   return {};
 }
 

@@ -11,7 +11,7 @@ constexpr const char* kKey = "plimsoll.export";
 constexpr int64_t kSchema = 1;
 
 Error invalid(const std::string& what) {
-  return {ExitCode::invalid_model, fmt::format("the model's metadata '{}' {}", kKey, what),
+  return {ExitCode::invalid_model, fmt::format("the model's metadata entry '{}' {}", kKey, what),
           {"export the model again with plimsoll.export"}};
 }
 
@@ -26,12 +26,12 @@ Result<std::optional<AuthorNotes>> author_notes_of(const onnx::ModelProto& model
     if (const Json& schema = json["schema"]; schema != kSchema)
       return Error{
           ExitCode::unsupported,
-          fmt::format("the model's metadata '{}' has schema {}, this compiler reads {}", kKey, dump(schema), kSchema),
-          {"use a compiler of the version of the Python package, or export with an older package"}};
+          fmt::format("the model's metadata entry '{}' has schema {}; this compiler reads schema {}", kKey, dump(schema), kSchema),
+          {"use a compiler of the same version as the Python package, or export with an older package"}};
     AuthorNotes notes;
-    if (!json.contains("trained") || !json["trained"].is_array()) return invalid("does not list what is trained");
+    if (!json.contains("trained") || !json["trained"].is_array()) return invalid("does not list the trained parameters");
     for (const Json& name : json["trained"]) {
-      if (!name.is_string()) return invalid("lists a trained parameter that is no name");
+      if (!name.is_string()) return invalid("lists a trained parameter whose name is not a string");
       notes.trained.insert(name.get<std::string>());
     }
     const auto add_names = [&](const char* key, std::unordered_set<std::string>& to) {

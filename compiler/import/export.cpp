@@ -38,7 +38,7 @@ Result<std::string> read_weights(const std::string& checkpoint) {
   PLIMSOLL_ASSIGN(std::string bytes, read_whole(path));
   PLIMSOLL_ASSIGN(const std::string manifest, read_whole(checkpoint + "/manifest.sha256"));
   if (manifest.find(sha256_hex(bytes) + "  weights.safetensors\n") == std::string::npos)
-    return Error{ExitCode::unreadable_input, fmt::format("'{}' is damaged: it is not what manifest.sha256 was made of", path)};
+    return Error{ExitCode::unreadable_input, fmt::format("'{}' is damaged: it does not match manifest.sha256", path)};
   return bytes;
 }
 
@@ -56,13 +56,13 @@ std::string safetensors_type(int element) {
 Status put_weights(ModelFile& file, const std::string& checkpoint) {
   PLIMSOLL_ASSIGN(const std::string bytes, read_weights(checkpoint));
   const auto refuse = [&](const std::string& why) {
-    return Error{ExitCode::invalid_model, fmt::format("'{}' does not fit the model: {}", checkpoint, why)};
+    return Error{ExitCode::invalid_model, fmt::format("'{}' does not match the model: {}", checkpoint, why)};
   };
   uint64_t length = 0;
   if (bytes.size() >= 8) std::memcpy(&length, bytes.data(), 8);
   if (bytes.size() < 8 || length > bytes.size() - 8) return refuse("weights.safetensors has no header");
   const Json header = json_or_null(std::string_view(bytes).substr(8, length));
-  if (!header.is_object()) return refuse("the header of weights.safetensors is no JSON");
+  if (!header.is_object()) return refuse("the header of weights.safetensors is not JSON");
   std::unordered_map<std::string_view, const Json*> described;
   for (const auto& entry : header.items()) described.emplace(entry.key(), &entry.value());
   size_t put = 0;
@@ -77,12 +77,12 @@ Status put_weights(ModelFile& file, const std::string& checkpoint) {
       dims = found->second->value("shape", dims);
       offsets = found->second->value("data_offsets", offsets);
     } catch (const Json::exception&) {
-      return refuse(fmt::format("'{}' is not described as safetensors are", tensor.name()));
+      return refuse(fmt::format("'{}' has a malformed entry in weights.safetensors", tensor.name()));
     }
     const size_t size = tensor.raw_data().size(), data = bytes.size() - 8 - length;
     const std::vector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
     if (type != safetensors_type(tensor.data_type()) || dims != shape || offsets.size() != 2 || offsets[0] > data || size > data - offsets[0])
-      return refuse(fmt::format("'{}' has another shape or element type there", tensor.name()));
+      return refuse(fmt::format("'{}' differs in shape or element type", tensor.name()));
     tensor.set_raw_data(bytes.substr(8 + length + offsets[0], size));
     ++put;
   }

@@ -39,7 +39,7 @@ Result<Reference> parse_reference(const onnx::TensorProto& tensor, const std::st
       const std::optional<int64_t> count = parse_count(entry.value());
       if (!count)
         return Error{ExitCode::invalid_model,
-                     fmt::format("{}: external data has {} '{}', which is not a number of bytes", who, key, entry.value())};
+                     fmt::format("{}: external data has {} '{}', expected a number of bytes", who, key, entry.value())};
       if (key == "offset") reference.offset = *count;
       else reference.length = *count;
     } else if (key != "checksum" && key != "basepath") {
@@ -98,13 +98,13 @@ Result<ModelDirectory::OpenFile> ModelDirectory::open(const std::string& locatio
                  {"external data must be a regular file in the model's directory or below"}};
   };
   const auto unreadable = [&](int error) {
-    if (error == ELOOP || error == ENOTDIR) return refuse("a part of the path is a symbolic link or no directory");
+    if (error == ELOOP || error == ENOTDIR) return refuse("a component of the path is a symbolic link or not a directory");
     return Error{ExitCode::unreadable_input,
                  fmt::format("cannot open '{}/{}', the external data of {}: {}", path_, location, who, std::strerror(error)),
-                 {"the model keeps its weights outside of the .onnx file: copy that file beside the model"}};
+                 {"the model keeps its weights in a separate file: copy it next to the .onnx file"}};
   };
   const auto components = components_of(location);
-  if (!components) return refuse("the path is not relative, or leaves the model's directory");
+  if (!components) return refuse("the path is absolute or leaves the model's directory");
 
   Descriptor directory{::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (directory.value < 0) return unreadable(errno);
@@ -123,8 +123,8 @@ Result<ModelDirectory::OpenFile> ModelDirectory::open(const std::string& locatio
   if (file.value < 0) return unreadable(errno);
   if (::fstat(file.value, &after) != 0) return unreadable(errno);
   if (!S_ISREG(after.st_mode) || after.st_ino != before.st_ino || after.st_dev != before.st_dev)
-    return refuse("it changed while it was opened");
-  if (after.st_nlink != 1) return refuse("it has several hard links, one of which may be a file elsewhere");
+    return refuse("it changed while being opened");
+  if (after.st_nlink != 1) return refuse("it has several hard links, so it may be a file of another directory");
   return OpenFile{.descriptor = file.release(), .bytes = static_cast<int64_t>(after.st_size)};
 }
 
@@ -149,16 +149,16 @@ Status ModelDirectory::pass_over(const onnx::TensorProto& tensor, int64_t bytes,
   OpenFile& file = found->second;
   if (reference.length && *reference.length != bytes)
     return Error{ExitCode::invalid_model,
-                 fmt::format("{}: its shape needs {} bytes, its external data has {}", who, bytes, *reference.length)};
+                 fmt::format("{}: its shape needs {} bytes, but its external data has {}", who, bytes, *reference.length)};
   if (reference.offset > file.bytes || bytes > file.bytes - reference.offset)
     return Error{ExitCode::unreadable_input,
-                 fmt::format("{}: its external data is {} bytes at {} of '{}', which has {}", who, bytes,
+                 fmt::format("{}: its external data is {} bytes at offset {} of '{}', which has {} bytes", who, bytes,
                              reference.offset, reference.location, file.bytes)};
   // Tensors may share bytes, but referring to a small file repeatedly could exhaust memory.
   file.handed_out += bytes;
   if (file.handed_out / 4 > file.bytes)
     return Error{ExitCode::invalid_model,
-                 fmt::format("{}: the tensors in '{}' overlap: they are more than four times the file's {} bytes", who,
+                 fmt::format("{}: the tensors in '{}' overlap: together they exceed four times the file's {} bytes", who,
                              reference.location, file.bytes)};
   piece_.resize(static_cast<size_t>(kPiece));
   for (int64_t done = 0; done < bytes;) {

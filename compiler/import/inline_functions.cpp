@@ -56,7 +56,7 @@ class Inliner {
  private:
   Status place(onnx::NodeProto node) {
     if (++placed_ > kNodeLimit)
-      return Error{ExitCode::unsupported, fmt::format("with its functions inlined the model has more than {} nodes", kNodeLimit)};
+      return Error{ExitCode::unsupported, fmt::format("with its functions inlined, the model has more than {} nodes", kNodeLimit)};
     const auto found = functions_.find({domain_of(node.domain()), node.op_type(), node.overload()});
     if (found == functions_.end()) {
       *result_.Add() = std::move(node);
@@ -70,7 +70,7 @@ class Inliner {
       if (stack_[i].function == &function) return cycle(i);
     if (call.input_size() > function.input_size() || call.output_size() > function.output_size())
       return Error{ExitCode::invalid_model,
-                   fmt::format("{}: calls function '{}' with {} and {}, it has {} and {}", describe(plain_node(call)),
+                   fmt::format("{}: calls function '{}' with {} and {}, but it has {} and {}", describe(plain_node(call)),
                                function.name(), counted(call.input_size(), "input"), counted(call.output_size(), "output"), function.input_size(), function.output_size())};
     ++calls_;
     Frame frame{.function = &function, .prefix = prefix_of(call)};
@@ -106,7 +106,7 @@ class Inliner {
     std::string chain;
     for (size_t i = from; i < stack_.size(); ++i) chain += fmt::format("'{}' calls ", stack_[i].function->name());
     return Error{ExitCode::invalid_model,
-                 fmt::format("functions call each other in a circle: {}'{}'", chain, stack_[from].function->name())};
+                 fmt::format("functions call each other recursively: {}'{}'", chain, stack_[from].function->name())};
   }
 
   // Two calls may have the same name, or none: the prefix must distinguish them.
@@ -160,8 +160,8 @@ class Inliner {
 
 // The meaning of a node depends on its opset, and the network has one opset for all nodes.
 Status check_opsets(const onnx::ModelProto& model) {
-  Error error{ExitCode::unsupported, fmt::format("functions are written for another opset than the model's, {}; its operators may mean "
-                                                 "something else there", opset_of(model))};
+  Error error{ExitCode::unsupported, fmt::format("functions use another opset than the model's, {}; operators may differ between "
+                                                 "opsets", opset_of(model))};
   for (const onnx::FunctionProto& function : model.functions())
     for (const auto& import : function.opset_import())
       if (is_onnx_domain(import.domain()) && import.version() != opset_of(model))
@@ -176,7 +176,7 @@ Status check_opsets(const onnx::ModelProto& model) {
 Status inline_functions(ModelFile& file, std::vector<std::string>& notes) {
   onnx::ModelProto& model = file.model;
   if (model.graph().node_size() > kNodeLimit)
-    return Error{ExitCode::unsupported, fmt::format("the model has {} nodes, at most {} are read", model.graph().node_size(), kNodeLimit)};
+    return Error{ExitCode::unsupported, fmt::format("the model has {} nodes; at most {} are supported", model.graph().node_size(), kNodeLimit)};
   if (model.functions_size() == 0) return {};
   PLIMSOLL_TRY(check_opsets(model));
   google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;

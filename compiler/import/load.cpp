@@ -104,22 +104,22 @@ Error not_a_model(const std::string& path, const std::string& bytes, int64_t siz
   if (bytes.starts_with("version https://git-lfs"))
     return error("it is a Git LFS pointer; the model itself was not downloaded", {"git lfs pull"});
   if (bytes[0] == '\x08')
-    return error(fmt::format("it begins like one but is cut short or damaged ({} bytes, first bytes {})", size,
+    return error(fmt::format("it starts like one, but is truncated or damaged ({} bytes, first bytes {})", size,
                              first_bytes(bytes)));
-  return error(fmt::format("no ONNX protobuf (first bytes {})", first_bytes(bytes)));
+  return error(fmt::format("it is not an ONNX protobuf (first bytes {})", first_bytes(bytes)));
 }
 
 Status check_versions(const onnx::ModelProto& model, const std::string& path) {
   if (model.ir_version() < kOldestIr || model.ir_version() > kNewestIr)
-    return Error{ExitCode::unsupported, fmt::format("model '{}' has IR version {}, supported are {} to {}", path,
+    return Error{ExitCode::unsupported, fmt::format("model '{}' has IR version {}; supported are {} to {}", path,
                                                     model.ir_version(), kOldestIr, kNewestIr),
-                 {"export it again with an exporter of today; if only the number is another, set it: model.ir_version = 8"}};
+                 {"export it again with a current exporter, or set the version if only the number differs: model.ir_version = 8"}};
   const int64_t opset = opset_of(model);
   if (opset == 0)
-    return Error{ExitCode::invalid_model, fmt::format("model '{}' imports no opset of the domain ai.onnx", path)};
+    return Error{ExitCode::invalid_model, fmt::format("model '{}' does not import an opset of the domain ai.onnx", path)};
   if (opset < kOldestOpset || opset > kNewestOpset)
     return Error{ExitCode::unsupported,
-                 fmt::format("model '{}' uses opset {}, supported are {} to {}", path, opset, kOldestOpset, kNewestOpset),
+                 fmt::format("model '{}' uses opset {}; supported are {} to {}", path, opset, kOldestOpset, kNewestOpset),
                  {"export it again with opset_version=17, or convert it: onnx.version_converter.convert_version(model, 17)"}};
   return {};
 }
@@ -168,8 +168,8 @@ Result<std::shared_ptr<ModelFile>> load_model(const std::string& path) {
   if (!S_ISREG(info.st_mode)) return unreadable("it is not a regular file");
   if (info.st_size > kModelBytesLimit)
     return Error{ExitCode::invalid_model,
-                 fmt::format("model '{}' has {} bytes; an ONNX file ends at 2 GiB", path, static_cast<int64_t>(info.st_size)),
-                 {"larger models keep their weights in a file of their own: onnx.save(model, path, save_as_external_data=True)"}};
+                 fmt::format("model '{}' has {} bytes; ONNX files are limited to 2 GiB", path, static_cast<int64_t>(info.st_size)),
+                 {"larger models keep their weights in a separate file: onnx.save(model, path, save_as_external_data=True)"}};
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return unreadable(std::strerror(errno));
   HashedFile bytes(descriptor);
@@ -184,7 +184,7 @@ Result<std::shared_ptr<ModelFile>> load_model(const std::string& path) {
   }
   if (bytes.error() != 0) return unreadable(std::strerror(bytes.error()));
   if (!parsed || !file->model.has_graph() || !file->model.has_ir_version()) return not_a_model(path, bytes.head(), info.st_size);
-  if (bytes.bytes() != info.st_size) return unreadable("the file changed while it was read");
+  if (bytes.bytes() != info.st_size) return unreadable("the file changed while being read");
   PLIMSOLL_TRY(check_versions(file->model, path));
   PLIMSOLL_ASSIGN(file->author, author_notes_of(file->model));
   file->sha256 = bytes.sha256();
@@ -194,7 +194,7 @@ Result<std::shared_ptr<ModelFile>> load_model(const std::string& path) {
 Status load_data(ModelFile& file, bool holds_weights) {
   onnx::GraphProto& graph = *file.model.mutable_graph();
   if (graph.sparse_initializer_size() > 0)
-    return Error{ExitCode::unsupported, fmt::format("initializer '{}' is a sparse tensor, which no kernel reads",
+    return Error{ExitCode::unsupported, fmt::format("initializer '{}' is a sparse tensor, which is not supported",
                                                     graph.sparse_initializer(0).values().name())};
   ModelDirectory directory(file.path);
   for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {

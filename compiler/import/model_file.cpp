@@ -187,7 +187,7 @@ Result<TwoFiles> write_model_in_two(ModelFile& file, const std::string& path) {
   onnx::GraphProto& graph = *file.model.mutable_graph();
   const std::map<std::string, Outside> outside = take_outside(graph);
   if (is_too_large_for_one_file(file))
-    return Error{ExitCode::unsupported, fmt::format("without its weights the model has {} bytes; an ONNX file ends at 2 GiB", file.model.ByteSizeLong())};
+    return Error{ExitCode::unsupported, fmt::format("without its weights, the model has {} bytes; ONNX files are limited to 2 GiB", file.model.ByteSizeLong())};
   const auto skeleton = [&](const std::string& name) {
     describe_outside(graph, outside, name);
     return file.model.SerializeAsString();
@@ -206,8 +206,8 @@ Result<TwoFiles> write_model_in_two(ModelFile& file, const std::string& path) {
 Status write_model(const ModelFile& file, int descriptor, const std::string& path) {
   if (is_too_large_for_one_file(file))
     return Error{ExitCode::unsupported,
-                 fmt::format("with its weights inside, the model would have {} bytes; an ONNX file ends at 2 GiB", file.model.ByteSizeLong()),
-                 {"it stays in two files then, the model and the weights beside it, which every tool reads together"}};
+                 fmt::format("with its weights, the model would have {} bytes; ONNX files are limited to 2 GiB", file.model.ByteSizeLong()),
+                 {"keep it in two files, the model and the weights next to it; every tool reads both"}};
   google::protobuf::io::FileOutputStream stream(descriptor);
   if (file.model.SerializeToZeroCopyStream(&stream) && stream.Flush()) return {};
   return unwritable_model(path, stream.GetErrno());

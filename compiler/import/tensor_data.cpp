@@ -75,7 +75,7 @@ Status normalise_data(TensorProto& tensor, ModelDirectory& directory, const std:
   if (!elements)
     return Error{ExitCode::invalid_model, fmt::format("{}: the shape {} is negative or too large", who, shape_text(tensor))};
   if (tensor.has_segment())
-    return Error{ExitCode::unsupported, fmt::format("{}: tensors in segments are not read", who)};
+    return Error{ExitCode::unsupported, fmt::format("{}: segmented tensors are not supported", who)};
   if (!onnx::TensorProto_DataType_IsValid(tensor.data_type()) || tensor.data_type() == TensorProto::UNDEFINED)
     return Error{ExitCode::invalid_model, fmt::format("{}: unknown element type {}", who, tensor.data_type())};
 
@@ -83,7 +83,7 @@ Status normalise_data(TensorProto& tensor, ModelDirectory& directory, const std:
   if (!width) return {};  // rejected at its use, by the name of its type
   if (tensor.data_location() == TensorProto::EXTERNAL) {
     if (tensor.has_raw_data() || typed_count(tensor) > 0)
-      return Error{ExitCode::invalid_model, fmt::format("{}: has data both inside the file and outside", who)};
+      return Error{ExitCode::invalid_model, fmt::format("{}: has both internal and external data", who)};
     PLIMSOLL_ASSIGN(std::string data, directory.read(tensor, *elements * *width, who));
     tensor.set_raw_data(std::move(data));
     tensor.clear_external_data();
@@ -101,7 +101,7 @@ Status normalise_data(TensorProto& tensor, ModelDirectory& directory, const std:
   }
   if (static_cast<int64_t>(tensor.raw_data().size()) != *elements * *width)
     return Error{ExitCode::invalid_model,
-                 fmt::format("{}: {} needs {} bytes of data, it has {}", who, shape_text(tensor), *elements * *width,
+                 fmt::format("{}: {} needs {} bytes of data, but has {}", who, shape_text(tensor), *elements * *width,
                              tensor.raw_data().size())};
   return {};
 }

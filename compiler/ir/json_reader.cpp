@@ -37,11 +37,11 @@ std::string stumble(std::string_view text, size_t at) {
   const std::string_view before = text.substr(0, at);
   const size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
   const auto line = std::count(before.begin(), before.end(), '\n') + 1;
-  std::string what = "it ends there; was it cut short?";
+  std::string what = "it ends there; is it truncated?";
   if (at < text.size()) {
     const auto c = static_cast<unsigned char>(text[at]);
-    what = c >= ' ' && c < 0x7f ? fmt::format("'{}' cannot stand there", static_cast<char>(c))
-                                : fmt::format("byte 0x{:02x} cannot stand there", c);
+    what = c >= ' ' && c < 0x7f ? fmt::format("unexpected '{}'", static_cast<char>(c))
+                                : fmt::format("unexpected byte 0x{:02x}", c);
   }
   return fmt::format("line {}, column {}: {}", line, at - line_begin + 1, what);
 }
@@ -73,9 +73,9 @@ Json JsonReader::parse(std::string_view text) {
   try {
     return parse_json(text);
   } catch (const Json::parse_error& failure) {
-    fail("is no JSON: " + stumble(text, failure.byte == 0 ? 0 : failure.byte - 1));
+    fail("is not JSON: " + stumble(text, failure.byte == 0 ? 0 : failure.byte - 1));
   } catch (const Json::exception&) {
-    fail("holds a number that no type can");
+    fail("contains a number outside the range of every type");
   }
   return {};
 }
@@ -101,19 +101,19 @@ bool JsonReader::is_there(const Place& place, bool need) {
 
 bool JsonReader::is_array(const Place& place, bool need) {
   if (!is_there(place, need)) return false;
-  if (!place.json->is_array()) complain(place, fmt::format("is {} when it should be an array", shown(*place.json)));
+  if (!place.json->is_array()) complain(place, fmt::format("is {}; expected an array", shown(*place.json)));
   return place.json->is_array();
 }
 
 void JsonReader::object(const Place& place) {
   if (is_there(place, true) && !place.json->is_object())
-    complain(place, fmt::format("is {} when it should be an object", shown(*place.json)));
+    complain(place, fmt::format("is {}; expected an object", shown(*place.json)));
 }
 
 void JsonReader::schema(const Place& document, int64_t known) {
   const int64_t found = integer(document, "schema", 0, std::numeric_limits<int32_t>::max());
   if (found != known)
-    complain(field(document, "schema"), fmt::format("is {} when this reader knows {} only; use the plimsoll that wrote it", found, known));
+    complain(field(document, "schema"), fmt::format("is {}, but only {} is supported; use the version of plimsoll that wrote it", found, known));
 }
 
 int64_t JsonReader::integer(const Place& place, int64_t least, int64_t most, bool need) {
@@ -122,13 +122,13 @@ int64_t JsonReader::integer(const Place& place, int64_t least, int64_t most, boo
   // Unsigned numbers of 2^63 and above would become negative in get<int64_t>().
   const bool too_large = place.json->is_number_unsigned() && place.json->get<uint64_t>() > static_cast<uint64_t>(kLargest);
   if (!place.json->is_number_integer() || too_large) {
-    complain(place, fmt::format("is {} when it should be a whole number", shown(*place.json)));
+    complain(place, fmt::format("is {}; expected an integer", shown(*place.json)));
     return least;
   }
   const int64_t value = place.json->get<int64_t>();
   if (value >= least && value <= most) return value;
-  complain(place, most == kLargest ? fmt::format("is {} when it should be at least {}", value, least)
-                                   : fmt::format("is {} when it should be from {} to {}", value, least, most));
+  complain(place, most == kLargest ? fmt::format("is {}; expected at least {}", value, least)
+                                   : fmt::format("is {}; expected {} to {}", value, least, most));
   return least;
 }
 
@@ -136,7 +136,7 @@ double JsonReader::number(const Place& object, const char* key, const char* unit
   const Place place = field(object, key);
   if (!is_there(place, need)) return 0;
   if (place.json->is_number()) return place.json->get<double>();
-  complain(place, fmt::format("is {} when it should be a number of {}", shown(*place.json), unit));
+  complain(place, fmt::format("is {}; expected a number of {}", shown(*place.json), unit));
   return 0;
 }
 
@@ -144,7 +144,7 @@ bool JsonReader::flag(const Place& object, const char* key, bool need) {
   const Place place = field(object, key);
   if (!is_there(place, need)) return false;
   if (place.json->is_boolean()) return place.json->get<bool>();
-  complain(place, fmt::format("is {} when it should be true or false", shown(*place.json)));
+  complain(place, fmt::format("is {}; expected true or false", shown(*place.json)));
   return false;
 }
 
@@ -152,7 +152,7 @@ std::string JsonReader::text(const Place& object, const char* key, bool need) {
   const Place place = field(object, key);
   if (!is_there(place, need)) return "";
   if (place.json->is_string()) return place.json->get<std::string>();
-  complain(place, fmt::format("is {} when it should be a string", shown(*place.json)));
+  complain(place, fmt::format("is {}; expected a string", shown(*place.json)));
   return "";
 }
 

@@ -4,7 +4,7 @@
 //   JsonReader read("plan.json", ExitCode::invalid_model, "make it again with `plimsoll plan`");
 //   const Json document = read.parse(text);
 //   const JsonReader::Place root = JsonReader::root(document);
-//   plan.batch = read.integer(root, "batch", 1, most);     plan.json: batch is -3 when it should be at least 1
+//   plan.batch = read.integer(root, "batch", 1, most);     plan.json: batch is -3; expected at least 1
 //   if (read.error()) return *read.error();
 #pragma once
 
@@ -66,7 +66,7 @@ class JsonReader {
   Enum word(const Place& object, const char* key) {
     const std::string given = text(object, key, true);
     if (const std::optional<Enum> known = from_word<Enum>(given)) return *known;
-    complain(field(object, key), "is '" + given + "' when it should be one of " + known_words<Enum>());
+    complain(field(object, key), "is '" + given + "'; expected one of " + known_words<Enum>());
     return {};
   }
 

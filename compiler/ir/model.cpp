@@ -74,7 +74,7 @@ const ModelAttribute* find_attribute(const ModelNode& node, std::string_view nam
 
 std::string describe(const ModelNode& node) {
   if (node.name.empty() && !node.outputs.empty())
-    return fmt::format("the node that makes '{}' ({})", node.outputs[0], node.op);
+    return fmt::format("the node that produces '{}' ({})", node.outputs[0], node.op);
   return fmt::format("node '{}' ({})", node.name, node.op);
 }
 

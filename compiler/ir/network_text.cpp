@@ -89,7 +89,7 @@ class NetworkParser {
   NetworkParser(std::string_view text, const std::string& what) : cursor_(text, what) {}
 
   Result<Network> run() {
-    if (!cursor_.next_line()) cursor_.fail("there is nothing to read");
+    if (!cursor_.next_line()) cursor_.fail("the text is empty");
     header();
     while (!cursor_.error() && cursor_.next_line()) line();
     if (cursor_.error()) return *cursor_.error();
@@ -100,7 +100,7 @@ class NetworkParser {
   void header() {
     if (!cursor_.accept_word("network")) return cursor_.fail("expected 'network'");
     network_.name = cursor_.name();
-    if (!cursor_.accept_word("v1")) return cursor_.fail("expected 'v1', the only version there is");
+    if (!cursor_.accept_word("v1")) return cursor_.fail("expected 'v1', the only supported version");
     network_.stage = static_cast<NetworkStage>(one_of(kStages, "stage"));
     network_.modes_are_stated = cursor_.accept_word("modes_are_stated");
     network_.states_modes = cursor_.accept_word("states_modes");
@@ -112,7 +112,7 @@ class NetworkParser {
     const std::string word = cursor_.word();
     for (size_t i = 0; i < N; ++i)
       if (words[i] == word) return i;
-    cursor_.fail(fmt::format("'{}' is no {}", word, what));
+    cursor_.fail(fmt::format("'{}' is not a {}", word, what));
     return 0;
   }
 
@@ -136,7 +136,7 @@ class NetworkParser {
     if (cursor_.accept("initializer=")) value.initializer = cursor_.name();
     if (cursor_.accept("=")) value.constant = constant();
     if (!cursor_.error() && value.constant.has_value() != (value.kind == ValueKind::constant))
-      cursor_.fail("a constant has elements, and no other value has");
+      cursor_.fail("only constants have elements");
     if (!cursor_.error() && value.constant) check_size(value);
     made_.push_back(value.kind != ValueKind::intermediate);
     network_.values.push_back(std::move(value));
@@ -159,13 +159,13 @@ class NetworkParser {
   // Reads the name of a value that must be defined already.
   ValueId there(const char* reader) {
     const ValueId id = known();
-    if (!cursor_.error() && !made_[id]) cursor_.fail(fmt::format("{} reads {} before it is made", reader, spelled_tensor(network_.values[id].name)));
+    if (!cursor_.error() && !made_[id]) cursor_.fail(fmt::format("{} reads {} before it is written", reader, spelled_tensor(network_.values[id].name)));
     return id;
   }
 
   void input() {
     const ValueId id = known();
-    if (!cursor_.error() && network_.values[id].kind != ValueKind::input) cursor_.fail("this value is no input");
+    if (!cursor_.error() && network_.values[id].kind != ValueKind::input) cursor_.fail("this value is not an input");
     network_.inputs.push_back(id);
   }
 
@@ -192,8 +192,8 @@ class NetworkParser {
   ValueId written() {
     const ValueId id = known();
     if (cursor_.error()) return id;
-    if (network_.values[id].kind != ValueKind::intermediate) cursor_.fail("a node makes intermediate values only");
-    else if (made_[id]) cursor_.fail("this value is made already");
+    if (network_.values[id].kind != ValueKind::intermediate) cursor_.fail("a node can only produce intermediate values");
+    else if (made_[id]) cursor_.fail("this value is already produced by another node");
     else made_[id] = true;
     return id;
   }
@@ -203,7 +203,7 @@ class NetworkParser {
       const std::string name = cursor_.name();
       cursor_.expect("=");
       NodeAttribute value = attribute();
-      if (!cursor_.error() && !node.attributes.emplace(name, std::move(value)).second) cursor_.fail(fmt::format("attribute '{}' is here twice", name));
+      if (!cursor_.error() && !node.attributes.emplace(name, std::move(value)).second) cursor_.fail(fmt::format("attribute '{}' is duplicated", name));
     }
   }
 
@@ -213,7 +213,7 @@ class NetworkParser {
     if (cursor_.accept_word("reals")) return constant().reals;
     if (cursor_.sees("[")) {
       ConstantData list = constant();
-      if (!list.reals.empty()) cursor_.fail("a list of reals says so: reals [0.5]");
+      if (!list.reals.empty()) cursor_.fail("expected 'reals' before a list of real numbers: reals [0.5]");
       return std::move(list.ints);
     }
     const ConstantData one = numbers({cursor_.number_text()});
@@ -237,12 +237,12 @@ class NetworkParser {
     for (const std::string& digits : texts) {
       if (cursor_.error()) return {};
       const bool real = digits.find_first_of(".en") != std::string::npos;
-      if (!texts.empty() && real != (texts[0].find_first_of(".en") != std::string::npos)) cursor_.fail("a list is of whole numbers, or of reals");
+      if (!texts.empty() && real != (texts[0].find_first_of(".en") != std::string::npos)) cursor_.fail("a list must hold either integers or real numbers");
       const char* const end = digits.data() + digits.size();
       double as_real = 0;
       int64_t as_whole = 0;
       const auto [after, failure] = real ? std::from_chars(digits.data(), end, as_real) : std::from_chars(digits.data(), end, as_whole);
-      if (failure != std::errc{} || after != end) cursor_.fail(fmt::format("'{}' is no number", digits));
+      if (failure != std::errc{} || after != end) cursor_.fail(fmt::format("'{}' is not a number", digits));
       if (real) data.reals.push_back(as_real);
       else data.ints.push_back(as_whole);
     }

@@ -15,7 +15,7 @@ class PlanParser {
   PlanParser(std::string_view text, const std::string& what) : cursor_(text, what) {}
 
   Result<Plan> run() {
-    if (!cursor_.next_line()) cursor_.fail("there is nothing to read");
+    if (!cursor_.next_line()) cursor_.fail("the text is empty");
     header();
     while (cursor_.next_line()) line();
     if (cursor_.error()) return *cursor_.error();
@@ -32,7 +32,7 @@ class PlanParser {
   void header() {
     if (!cursor_.accept_word("plan")) return cursor_.fail("expected 'plan'");
     plan_.model_name = cursor_.name();
-    if (!cursor_.accept_word("v1")) return cursor_.fail("expected 'v1', the only version there is");
+    if (!cursor_.accept_word("v1")) return cursor_.fail("expected 'v1', the only supported version");
     cursor_.expect("batch=");
     plan_.batch = read_count(cursor_, 0);
     cursor_.expect("sub_batch=");
@@ -115,7 +115,7 @@ class PlanParser {
     if (cursor_.accept_word("slice")) {
       tensor.slice_of = known_tensor();
       if (cursor_.accept_word("from")) tensor.slice_begin = read_count(cursor_, 1);
-      if (tensor.slice_of == TensorId(static_cast<int64_t>(plan_.tensors.size()))) cursor_.fail("a tensor is no slice of itself");
+      if (tensor.slice_of == TensorId(static_cast<int64_t>(plan_.tensors.size()))) cursor_.fail("a tensor cannot be a slice of itself");
     }
     plan_.tensors.push_back(std::move(tensor));
   }
@@ -174,7 +174,7 @@ class PlanParser {
   }
 
   void expect_fit(int64_t offset, int64_t bytes) {
-    if (!cursor_.error() && offset > std::numeric_limits<int64_t>::max() - bytes) cursor_.fail("this ends beyond 63 bits");
+    if (!cursor_.error() && offset > std::numeric_limits<int64_t>::max() - bytes) cursor_.fail("this ends above 2^63");
   }
 
   void hold() {
@@ -196,7 +196,7 @@ class PlanParser {
 
   int32_t step_number() {
     const int64_t number = read_count(cursor_, -1);
-    if (!cursor_.error() && number > static_cast<int64_t>(plan_.steps.size())) cursor_.fail("there are not so many steps above");
+    if (!cursor_.error() && number > static_cast<int64_t>(plan_.steps.size())) cursor_.fail("there are fewer steps above");
     return static_cast<int32_t>(number);
   }
 

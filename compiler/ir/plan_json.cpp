@@ -104,7 +104,7 @@ Block read_workspace(JsonReader& read, const Place& item) {
   if (!place.json) return {};
   read.object(place);
   const Block block{read.bytes(place, "offset"), read.bytes(place, "bytes")};
-  if (block.offset > std::numeric_limits<int64_t>::max() - block.bytes) read.complain(place, "ends beyond 63 bits");
+  if (block.offset > std::numeric_limits<int64_t>::max() - block.bytes) read.complain(place, "ends above 2^63");
   return block;
 }
 
@@ -120,7 +120,7 @@ Step read_step(JsonReader& read, const Place& item, const Plan& plan, int64_t te
     step.workspace = read_workspace(read, item);
   } else if (step.kind == StepKind::reduce) {
     step.bucket = read.ids<TensorId>(item, "tensors", tensors);
-    if (step.bucket.empty()) read.complain(JsonReader::field(item, "tensors"), "should name what is reduced");
+    if (step.bucket.empty()) read.complain(JsonReader::field(item, "tensors"), "must name what is reduced");
     else step.tensor = step.bucket.front();
     step.workspace = read_workspace(read, item);
   } else {
@@ -128,7 +128,7 @@ Step read_step(JsonReader& read, const Place& item, const Plan& plan, int64_t te
     if (step.kind != StepKind::load) {
       step.host_offset = read.bytes(item, "host_offset");
       if (!read.error() && step.host_offset > std::numeric_limits<int64_t>::max() - plan.tensors[step.tensor].bytes)
-        read.complain(JsonReader::field(item, "host_offset"), "ends beyond 63 bits");
+        read.complain(JsonReader::field(item, "host_offset"), "ends above 2^63");
     }
   }
   step.waits = read.ids<StepId>(item, "waits", index);
@@ -180,7 +180,7 @@ void read_lists(JsonReader& read, const Place& root, Plan& plan) {
     const Place home = JsonReader::field(item, "home_offset");
     if (home.json) {
       tensor.home_offset = read.bytes(item, "home_offset");
-      if (!read.error() && tensor.home_offset > std::numeric_limits<int64_t>::max() - tensor.bytes) read.complain(home, "ends beyond 63 bits");
+      if (!read.error() && tensor.home_offset > std::numeric_limits<int64_t>::max() - tensor.bytes) read.complain(home, "ends above 2^63");
     }
     if (JsonReader::field(item, "slice_of").json) {
       tensor.slice_of = TensorId(read.integer(item, "slice_of", 0, static_cast<int64_t>(item.index) - 1));
@@ -204,7 +204,7 @@ void read_lists(JsonReader& read, const Place& root, Plan& plan) {
     read.array(item, "in_place", false, [&](const Place& pair) {
       std::vector<TensorId> both;
       read.array(pair, true, [&](const Place& id) { both.push_back(TensorId(read.integer(id, 0, tensors - 1, true))); });
-      if (both.size() != 2) read.complain(pair, "should be a pair [read, written]");
+      if (both.size() != 2) read.complain(pair, "is not a pair [read, written]");
       else task.in_place.push_back({both[0], both[1]});
     });
     const Place fastest = JsonReader::field(item, "fastest");
@@ -234,7 +234,7 @@ void read_lists(JsonReader& read, const Place& root, Plan& plan) {
                         .bytes = read.bytes(item, "bytes"),
                         .first_step = static_cast<int32_t>(read.integer(item, "first_step", -1, steps)),
                         .last_step = static_cast<int32_t>(read.integer(item, "last_step", -1, steps))};
-    if (residency.offset > std::numeric_limits<int64_t>::max() - residency.bytes) read.complain(item, "ends beyond 63 bits");
+    if (residency.offset > std::numeric_limits<int64_t>::max() - residency.bytes) read.complain(item, "ends above 2^63");
     if (read.error()) return;
     if (residency.first_step == -1) plan.tensors[residency.tensor].persistent = true;
     plan.residencies.push_back(residency);
@@ -290,7 +290,7 @@ std::string to_json(const Plan& plan) {
 }
 
 Result<Plan> plan_from_json(std::string_view text) {
-  JsonReader read("plan.json", ExitCode::invalid_model, "make it again with `plimsoll plan`");
+  JsonReader read("plan.json", ExitCode::invalid_model, "run `plimsoll plan` again");
   const Json document = read.parse(text);
   const Place root = JsonReader::root(document);
   read.object(root);

@@ -73,14 +73,14 @@ class TaskGraphParser {
 
  private:
   Error empty() {
-    cursor_.fail("there is nothing to read");
+    cursor_.fail("the text is empty");
     return *cursor_.error();
   }
 
   void header() {
     if (!cursor_.accept_word("graph")) return cursor_.fail("expected 'graph'");
     graph_.name = cursor_.name();
-    if (!cursor_.accept_word("v1")) return cursor_.fail("expected 'v1', the only version there is");
+    if (!cursor_.accept_word("v1")) return cursor_.fail("expected 'v1', the only supported version");
     cursor_.expect("batch=");
     graph_.batch = read_count(cursor_, 1);
     if (cursor_.accept("ranks=")) graph_.ranks = read_count(cursor_, 1);
@@ -116,7 +116,7 @@ class TaskGraphParser {
       tensor.end_label = read_count(cursor_, tensor.first_label + 1);
     }
     if (cursor_.accept_word("weighed_by")) tensor.class_weights = known_tensor();
-    if (!cursor_.error() && tensor.class_weights.valid() && !graph_.tensors.contains(tensor.class_weights)) cursor_.fail("a tensor does not weigh itself");
+    if (!cursor_.error() && tensor.class_weights.valid() && !graph_.tensors.contains(tensor.class_weights)) cursor_.fail("a tensor cannot weight itself");
     if (cursor_.accept("onnx=")) tensor.onnx_name = cursor_.name();
     if (cursor_.accept_word("slice")) slice(tensor);
     graph_.tensors.push_back(std::move(tensor));
@@ -125,12 +125,12 @@ class TaskGraphParser {
   void slice(Tensor& tensor) {
     tensor.slice_of = known_tensor();
     if (cursor_.accept_word("from")) tensor.slice_begin = read_count(cursor_, 1);
-    if (!cursor_.error() && !graph_.tensors.contains(tensor.slice_of)) cursor_.fail("a tensor is no slice of itself");
+    if (!cursor_.error() && !graph_.tensors.contains(tensor.slice_of)) cursor_.fail("a tensor cannot be a slice of itself");
     if (cursor_.error()) return;
     const Tensor& whole = graph_.tensors[tensor.slice_of];
-    if (whole.type.depends_on_batch() || tensor.type.depends_on_batch()) return cursor_.fail("a slice is of a fixed number of bytes, of as many");
+    if (whole.type.depends_on_batch() || tensor.type.depends_on_batch()) return cursor_.fail("a slice and its tensor have a fixed size");
     if (tensor.slice_begin > whole.bytes(1) - tensor.bytes(1))
-      cursor_.fail(fmt::format("a slice of {} bytes from {} on ends outside {} bytes", tensor.bytes(1), tensor.slice_begin, whole.bytes(1)));
+      cursor_.fail(fmt::format("a slice of {} bytes from {} on ends beyond {} bytes", tensor.bytes(1), tensor.slice_begin, whole.bytes(1)));
   }
 
   void parameter() {
@@ -178,7 +178,7 @@ class TaskGraphParser {
       operand.begin = read_count(cursor_, 1);
       const Tensor& tensor = graph_.tensors[operand.tensor];
       if (!cursor_.error() && (tensor.type.depends_on_batch() || operand.type.depends_on_batch() || operand.begin > tensor.bytes(1) - operand.type.at(1).bytes()))
-        cursor_.fail(fmt::format("{} from byte {} on is no part of {}", to_string(operand.type), operand.begin, spelled_tensor(tensor.name)));
+        cursor_.fail(fmt::format("{} from byte {} on is not part of {}", to_string(operand.type), operand.begin, spelled_tensor(tensor.name)));
     }
     task.operands.push_back(operand);
   }
@@ -187,7 +187,7 @@ class TaskGraphParser {
     const TensorId tensor = known_tensor();
     const auto writes = [&](const Operand& operand) { return operand.access == Access::write && operand.tensor == tensor; };
     if (!cursor_.error() && std::none_of(task.operands.begin(), task.operands.end(), writes))
-      cursor_.fail("a task remembers what it writes, and nothing else");
+      cursor_.fail("a task can only save tensors that it writes");
     task.remembers.push_back(tensor);
   }
 
@@ -221,12 +221,12 @@ class TaskGraphParser {
     if (digits.find_first_of(".en") == std::string::npos) {
       int64_t whole = 0;
       const auto [after, failure] = std::from_chars(digits.data(), end, whole);
-      if (failure != std::errc{} || after != end) cursor_.fail(fmt::format("'{}' is no number", digits));
+      if (failure != std::errc{} || after != end) cursor_.fail(fmt::format("'{}' is not a number", digits));
       return whole;
     }
     double real = 0;
     const auto [after, failure] = std::from_chars(digits.data(), end, real);
-    if (failure != std::errc{} || after != end) cursor_.fail(fmt::format("'{}' is no number", digits));
+    if (failure != std::errc{} || after != end) cursor_.fail(fmt::format("'{}' is not a number", digits));
     return real;
   }
 

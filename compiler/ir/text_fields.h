@@ -51,17 +51,17 @@ Enum read_word(TextCursor& cursor) {
   const std::string word = cursor.word();
   if (cursor.error()) return {};
   if (const std::optional<Enum> known = from_word<Enum>(word)) return *known;
-  cursor.fail("'" + word + "' should be one of " + known_words<Enum>());
+  cursor.fail("'" + word + "'; expected one of " + known_words<Enum>());
   return {};
 }
 
 inline int64_t read_count(TextCursor& cursor, int64_t least, int64_t most = std::numeric_limits<int64_t>::max()) {
   const int64_t value = cursor.integer();
   if (!cursor.error() && value > most) {
-    cursor.fail("the number before this should be at most " + std::to_string(most));
+    cursor.fail("the preceding number must be at most " + std::to_string(most));
     return least;
   }
-  if (!cursor.error() && value < least) cursor.fail("the number before this should be at least " + std::to_string(least));
+  if (!cursor.error() && value < least) cursor.fail("the preceding number must be at least " + std::to_string(least));
   return value;
 }
 

@@ -14,7 +14,7 @@ namespace {
 void check_size(TextCursor& cursor, const TensorType& type, int64_t batch) {
   constexpr int64_t kMostPadding = 15;
   if (type.layout != Layout::plain && type.rank() < 4)
-    return cursor.fail(fmt::format("layout {} is for four dimensions", name_of(type.layout)));
+    return cursor.fail(fmt::format("layout {} needs four dimensions", name_of(type.layout)));
   int64_t bytes = bytes_of(type.type);
   int batches = 0;
   bool fits = true;
@@ -36,7 +36,7 @@ TensorType read_type(TextCursor& cursor, int64_t batch) {
   const std::string word = cursor.word();
   size_t at = 0;
   while (at < kDataTypeNames.size() && kDataTypeNames[at] != word) ++at;
-  if (at == kDataTypeNames.size()) cursor.fail(fmt::format("'{}' should be one of f32, i32, i64, u8", word));
+  if (at == kDataTypeNames.size()) cursor.fail(fmt::format("'{}'; expected one of f32, i32, i64, u8", word));
   else type.type = static_cast<DataType>(at);
   cursor.expect("[");
   while (!cursor.error() && !cursor.accept("]")) {
@@ -53,7 +53,7 @@ TensorType read_type(TextCursor& cursor, int64_t batch) {
     const std::string layout = cursor.word();
     size_t known = 0;
     while (known < kLayoutNames.size() && kLayoutNames[known] != layout) ++known;
-    if (known == kLayoutNames.size()) cursor.fail(fmt::format("'{}' is no layout", layout));
+    if (known == kLayoutNames.size()) cursor.fail(fmt::format("'{}' is not a layout", layout));
     else type.layout = static_cast<Layout>(known);
   }
   if (!cursor.error()) check_size(cursor, type, batch);

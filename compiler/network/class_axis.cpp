@@ -97,12 +97,12 @@ Dims labels_of(const Dims& scores, size_t axis) {
 Error unclear_class_axis(const Value& output) {
   Error error{
       ExitCode::usage,
-      fmt::format("output '{}' is {}, and nothing says which of its axes holds the classes; name it: --class-axis K",
+      fmt::format("output '{}' is {}: which axis holds the classes is ambiguous; choose it with --class-axis K",
                   output.name, to_string(output.type))};
   for (size_t axis = 0; axis < output.type.rank(); ++axis) {
     const Dim dim = output.type.dims[axis];
     if (dim.batch || dim.value < 2) continue;
-    error.notes.push_back(fmt::format("--class-axis {}: {} classes, the labels are i32{}", axis, dim.value,
+    error.notes.push_back(fmt::format("--class-axis {}: {} classes, labels i32{}", axis, dim.value,
                                       to_string(labels_of(output.type.dims, axis))));
   }
   return error;
@@ -110,9 +110,9 @@ Error unclear_class_axis(const Value& output) {
 
 Error one_class(const Value& output) {
   return {ExitCode::invalid_model,
-          fmt::format("output '{}' is {}: softmax cross entropy of one class is always 0; choose another loss",
+          fmt::format("output '{}' is {}: the softmax cross entropy of one class is always 0; choose another loss",
                       output.name, to_string(output.type)),
-          {"--loss mse, if the output is a number", "--loss bce-logits, if the output is the logit of a yes or no"}};
+          {"--loss mse for regression", "--loss bce-logits for binary classification"}};
 }
 
 }  // namespace
@@ -140,17 +140,16 @@ Result<size_t> class_axis_of(const Network& network, ValueId scores, std::option
       std::any_of(output.type.dims.begin(), output.type.dims.end(), [](const Dim& dim) { return dim.batch; });
   if (rank < 2 || !has_samples)
     return Error{ExitCode::invalid_model,
-                 fmt::format("output '{}' is {} when scores should be [N,classes]; choose another loss, as in --loss "
-                             "mse, --loss bce-logits, or --loss output if it is "
-                             "the loss",
+                 fmt::format("output '{}' is {}, but class scores are [N,classes]; choose another loss: --loss "
+                             "mse, --loss bce-logits, or --loss output if the output is the loss",
                              output.name, to_string(output.type))};
   std::optional<size_t> axis;
   if (asked) {
     const int64_t at = *asked < 0 ? *asked + rank : *asked;
     if (at < 0 || at >= rank || output.type.dims[static_cast<size_t>(at)].batch) {
       Error error = unclear_class_axis(output);
-      error.message = fmt::format("--class-axis {} of output '{}', {}, {}", *asked, output.name, to_string(output.type),
-                                  at < 0 || at >= rank ? "is not there" : "holds the samples");
+      error.message = fmt::format("--class-axis {}: this axis of output '{}', {}, {}", *asked, output.name,
+                                  to_string(output.type), at < 0 || at >= rank ? "does not exist" : "is the batch");
       return error;
     }
     axis = static_cast<size_t>(at);

@@ -28,7 +28,7 @@ void compact(Network& network, std::vector<std::string>& notes) {
   std::vector<ValueId> inputs;
   for (const ValueId input : network.inputs) {
     if (mentioned[input]) inputs.push_back(input);
-    else notes.push_back(fmt::format("input '{}' is left out: no output depends on it", network.values[input].name));
+    else notes.push_back(fmt::format("input '{}' is ignored: no output depends on it", network.values[input].name));
   }
   for (const ValueId id : ids_of(network.values))
     if (mentioned[id]) moved[id] = values.push_back(std::move(network.values[id]));

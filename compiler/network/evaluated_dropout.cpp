@@ -44,9 +44,9 @@ void leave_out_evaluated_dropouts(Network& network, std::vector<std::string>& no
   const auto count = static_cast<int64_t>(evaluated.size());
   if (!tells) {
     notes.push_back(fmt::format(
-        "{} {} in evaluation mode, as the whole file is: training drops all the same. If {} should not, set the "
-        "ratio to 0 before the export",
-        counted(count, "dropout"), is_or_are(count), count == 1 ? "it" : "they"));
+        "{} {} in evaluation mode, like the whole file, but active in training. To disable {}, set the ratio to 0 "
+        "before the export",
+        counted(count, "dropout"), is_or_are(count), count == 1 ? "it" : "them"));
     return;
   }
   for (Node* node : evaluated) {
@@ -54,9 +54,9 @@ void leave_out_evaluated_dropouts(Network& network, std::vector<std::string>& no
     node->inputs.resize(1);
     node->attributes.clear();
   }
-  notes.push_back(fmt::format("{} {} in evaluation mode beside other nodes in training: {} nothing: {}{}",
-                              counted(count, "dropout"), is_or_are(count), count == 1 ? "it drops" : "they drop",
-                              evaluated[0]->name, count > 1 ? ", …" : ""));
+  notes.push_back(fmt::format("{} {} in evaluation mode while other nodes are in training mode, and {} disabled: {}{}",
+                              counted(count, "dropout"), is_or_are(count), is_or_are(count), evaluated[0]->name,
+                              count > 1 ? ", …" : ""));
 }
 
 }  // namespace plimsoll

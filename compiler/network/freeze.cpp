@@ -36,7 +36,7 @@ Error no_match(const Network& network, const char* option, const std::string& pa
   size_t count = 0;
   for (const Value& value : network.values)
     if (is_trained(value) && count++ < kShown) shown += (shown.empty() ? "" : ", ") + value.name;
-  error.notes.push_back(fmt::format("trained weights are {}{}", shown, count > kShown ? ", …; `plimsoll inspect MODEL.onnx --weights` lists them" : ""));
+  error.notes.push_back(fmt::format("trainable weights: {}{}", shown, count > kShown ? ", …; `plimsoll inspect MODEL.onnx --weights` lists them" : ""));
   return error;
 }
 
@@ -80,7 +80,7 @@ Status freeze_weights(Network& network, const WeightPatterns& patterns, std::vec
   }
   if (trained == 0)
     return Error{ExitCode::usage, fmt::format("{} leaves none of the model's {} to train",
-                                              patterns.trainable.empty() ? "--freeze" : "--freeze beside --trainable", counted(count, "weight"))};
+                                              patterns.trainable.empty() ? "--freeze" : "--freeze together with --trainable", counted(count, "weight"))};
   if (count > 0 || only_these)
     notes.push_back(fmt::format("{} {} frozen, {} {} trained", counted(count, "weight"), is_or_are(count), trained, is_or_are(trained)));
   return {};

@@ -51,16 +51,16 @@ Status freeze_statistics(Network& network, const std::vector<std::string>& patte
     for (size_t i = 0; i < std::min(kShown, normalizations.size()); ++i)
       shown += (i ? ", " : "") + (normalizations[i]->module_path.empty() ? normalizations[i]->name : normalizations[i]->module_path);
     error.notes.push_back(normalizations.empty() ? "the model has none"
-                                                 : fmt::format("batch normalizations are {}{}", shown, normalizations.size() > kShown ? ", …" : ""));
+                                                 : fmt::format("batch normalizations: {}{}", shown, normalizations.size() > kShown ? ", …" : ""));
     return error;
   }
   if (by_file > 0)
     notes.push_back(fmt::format("{} {} in evaluation mode{}: {} running statistics are used and kept",
                                 counted(by_file, "batch normalization"), is_or_are(by_file),
-                                by_file == std::ssize(normalizations) ? "" : " beside others in training",
+                                by_file == std::ssize(normalizations) ? "" : " (others are in training mode)",
                                 by_file == 1 ? "its" : "their"));
   if (by_pattern > 0)
-    notes.push_back(fmt::format("{} {} running statistics, as --frozen-statistics says", counted(by_pattern, "batch normalization"),
+    notes.push_back(fmt::format("{} {} running statistics (--frozen-statistics)", counted(by_pattern, "batch normalization"),
                                 by_pattern == 1 ? "keeps its" : "keep their"));
   return {};
 }

@@ -86,7 +86,7 @@ Result<ValueId> samples_first(Network& network, ValueId output, std::vector<std:
   if (samples == dims.begin() || samples == dims.end()) return output;
   const auto order = order_with(dims.size(), static_cast<size_t>(samples - dims.begin()), 0);
   PLIMSOLL_ASSIGN(const ValueId result, turned(network, output, "samples_first", order));
-  notes.push_back(fmt::format("output '{}' is {}; targets have their samples one behind the other, as {}", network.values[output].name,
+  notes.push_back(fmt::format("output '{}' is {}; targets are read with the batch first: {}", network.values[output].name,
                               to_string(dims), to_string(network.values[result].type.dims)));
   return result;
 }
@@ -103,13 +103,13 @@ std::vector<std::string_view> asked_of_added_loss(const LossRequest& request) {
 
 Status check_weighing(const LossRequest& request, int64_t classes) {
   if (const auto index = request.ignore_index; index && *index >= classes)
-    return Error{ExitCode::usage, fmt::format("--ignore-index {} is no label: there are {} classes, and what is negative is none, either", *index, classes)};
+    return Error{ExitCode::usage, fmt::format("--ignore-index {} is not a label: there are {} classes (negative labels are always ignored)", *index, classes)};
   if (!request.class_weights.empty() && static_cast<int64_t>(request.class_weights.size()) != classes)
-    return Error{ExitCode::usage, fmt::format("--class-weights has {} weights when there are {} classes", request.class_weights.size(), classes)};
+    return Error{ExitCode::usage, fmt::format("--class-weights has {} weights, but there are {} classes", request.class_weights.size(), classes)};
   if (std::any_of(request.class_weights.begin(), request.class_weights.end(), [](float w) { return !(w >= 0) || std::isinf(w); }))
-    return Error{ExitCode::usage, "--class-weights takes numbers from 0 on"};
+    return Error{ExitCode::usage, "--class-weights must be at least 0"};
   if (const auto smoothing = request.label_smoothing; smoothing && !(*smoothing >= 0 && *smoothing <= 1))
-    return Error{ExitCode::usage, fmt::format("--label-smoothing {} is not from 0 to 1", *smoothing)};
+    return Error{ExitCode::usage, fmt::format("--label-smoothing {} is not between 0 and 1", *smoothing)};
   return {};
 }
 
@@ -132,7 +132,7 @@ Status choose_output(Network& network, const std::string& name, std::vector<std:
   if (!name.empty()) {
     const auto named = std::find_if(outputs.begin(), outputs.end(), [&](ValueId id) { return network.values[id].name == name; });
     if (named == outputs.end())
-      return Error{ExitCode::usage, fmt::format("--output '{}' is no output of the model; outputs: {}", name, outputs_in_words(network))};
+      return Error{ExitCode::usage, fmt::format("the model has no output '{}' (--output); outputs: {}", name, outputs_in_words(network))};
     chosen = *named;
   } else if (std::all_of(outputs.begin(), outputs.end(), [&](ValueId id) { return id == outputs[0]; })) {
     chosen = outputs[0];
@@ -141,12 +141,12 @@ Status choose_output(Network& network, const std::string& name, std::vector<std:
   }
   if (!chosen)
     return Error{ExitCode::invalid_model,
-                 fmt::format("the model has {} outputs, and nothing says which of them the loss is of: {}; name it, as in --output '{}'",
+                 fmt::format("the model has {} outputs: {}; choose the one that the loss reads, for example --output '{}'",
                              outputs.size(), outputs_in_words(network), network.values[outputs[0]].name),
-                 {"what makes only the other outputs is not trained then"}};
+                 {"layers that feed only the other outputs are then not trained"}};
   for (const ValueId id : outputs)
     if (id != *chosen)
-      notes.push_back(fmt::format("output '{}' is dropped: the loss is of output '{}'", network.values[id].name, network.values[*chosen].name));
+      notes.push_back(fmt::format("output '{}' is ignored: the loss reads output '{}'", network.values[id].name, network.values[*chosen].name));
   outputs = {*chosen};
   const auto needed = made_of(network, *chosen);
   for (const ValueId id : ids_of(network.values))
@@ -166,9 +166,9 @@ Status attach_loss(Network& network, const LossRequest& request, std::vector<std
   const bool classes = kind == LossKind::softmax_cross_entropy, binary = kind == LossKind::binary_cross_entropy;
   const auto own = own_loss(network, output);
   if (const auto flags = asked_of_added_loss(request); !flags.empty() && (own || !classes))
-    return Error{ExitCode::usage, own ? fmt::format("{} is of a loss that is added; the model has its own, {}", flags[0],
+    return Error{ExitCode::usage, own ? fmt::format("{} applies to a loss that Plimsoll adds; the model has its own loss, {}", flags[0],
                                                     NodeView(network, network.nodes[*own]).describe())
-                                      : fmt::format("{} is of --loss softmax-cross-entropy", flags[0])};
+                                      : fmt::format("{} requires --loss softmax-cross-entropy", flags[0])};
   if (is_output && !own) {
     end_in_output(network);
     return {};
@@ -178,10 +178,10 @@ Status attach_loss(Network& network, const LossRequest& request, std::vector<std
     return {};
   }
   if (kind == LossKind::none)
-    return Error{ExitCode::usage, "the model has no loss of its own; choose one, as in --loss softmax-cross-entropy, or --loss output where an output is the loss"};
+    return Error{ExitCode::usage, "the model has no loss; choose one, for example --loss softmax-cross-entropy, or --loss output if an output is the loss"};
   if (const TensorType& type = network.values[output].type; type.type != DataType::f32)
     return Error{ExitCode::invalid_model,
-                 fmt::format("output '{}' is {}: no loss of it can be minimised", network.values[output].name, to_string(type))};
+                 fmt::format("output '{}' is {}: a loss needs an f32 output", network.values[output].name, to_string(type))};
 
   size_t axis = 0;
   bool tokens = false;
@@ -224,7 +224,7 @@ Status attach_loss(Network& network, const LossRequest& request, std::vector<std
   if (classes) weigh(network, node, request);
   if (tokens) {
     node.marks.classes_last = true;
-    notes.push_back(fmt::format("the scores {} are of each token: the labels are {}", to_string(type.dims), to_string(given.dims)));
+    notes.push_back(fmt::format("per-token loss: logits {}, labels {}", to_string(type.dims), to_string(given.dims)));
   }
   const TensorType number{DataType::f32, {{1}}};
   node.outputs.push_back(add_value(network, "loss", ValueKind::intermediate, number));

@@ -22,9 +22,9 @@ Status decide_modes(Network& network, bool states_modes, Modes modes, bool stati
       ExitCode::invalid_model,
       fmt::format("the model was exported for evaluation: its {} in evaluation mode, and no node is in training mode",
                   fmt::format("{} {}", counted(evaluated, "batch normalization"), is_or_are(evaluated))),
-      {"to train as after model.train(), by the statistics of each batch: --modes train",
-       "to keep all running statistics, as after model.eval(): --modes as-exported",
-       "dropouts are left out of such an export: export the model again to have them (model.train(), "
+      {"--modes train: train with the statistics of each batch, as after model.train()",
+       "--modes as-exported: keep all running statistics, as after model.eval()",
+       "such an export contains no dropouts; to have them, export the model again (model.train(), "
        "training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False), or with plimsoll.export"}};
 }
 

@@ -27,9 +27,9 @@ std::string all_with_types(const Network& network, const std::vector<ValueId>& i
 }
 
 Error no_number(const Network& network, ValueId id) {
-  Error error{ExitCode::invalid_model, fmt::format("output {} is no loss: a loss is one f32", with_type(network, id))};
+  Error error{ExitCode::invalid_model, fmt::format("output {} is not a loss: a loss is a single f32", with_type(network, id))};
   if (network.values[id].type.depends_on_batch())
-    error.notes.push_back("end the model in the mean or the sum over all samples, as .mean() does");
+    error.notes.push_back("reduce the loss over all samples in the model, for example with .mean()");
   return error;
 }
 
@@ -51,7 +51,7 @@ Result<std::string> find_output_loss(const Network& network, const std::string& 
   if (outputs.size() == 1 && numbers.empty()) return no_number(network, outputs[0]);
   if (numbers.size() != 1)
     return Error{ExitCode::invalid_model,
-                 fmt::format("{} of the model's outputs are numbers, so nothing says which is the loss: {}; name it, as in --loss output:{}",
+                 fmt::format("{} of the model's outputs are scalars: {}; choose the loss, for example --loss output:{}",
                              numbers.empty() ? "none" : "several", all_with_types(network, numbers.empty() ? outputs : numbers),
                              network.values[numbers.empty() ? outputs[0] : numbers[0]].name)};
   const std::string& loss = network.values[numbers[0]].name;
@@ -59,8 +59,8 @@ Result<std::string> find_output_loss(const Network& network, const std::string& 
   for (const ValueId id : outputs)
     if (!parts[id])
       return Error{ExitCode::invalid_model,
-                   fmt::format("output {} is no part of the loss '{}', so what makes only this output would not be trained", with_type(network, id), loss),
-                   {fmt::format("--loss output:{} trains without it", loss)}};
+                   fmt::format("output {} does not contribute to the loss '{}': layers that feed only this output would not be trained", with_type(network, id), loss),
+                   {fmt::format("--loss output:{} trains without them", loss)}};
   return loss;
 }
 

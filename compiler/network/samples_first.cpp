@@ -98,7 +98,7 @@ Status put_samples_first(Network& network, std::vector<std::string>& notes) {
     Node node = turn(network, input);
     const auto types = find_op(node.op)->infer(NodeView(network, node));
     if (!types.ok()) return types.error();
-    notes.push_back(fmt::format("input '{}' is {}; files have its samples one behind the other, as {}", whole.name,
+    notes.push_back(fmt::format("input '{}' is {}; data is read with the batch first: {}", whole.name,
                                 to_string(whole.type.dims), to_string(network.values[input].type.dims)));
     insert_at(network, NodeId(turns++), std::move(node));
   }

@@ -101,24 +101,23 @@ Status decide_weights(Network& network, Assume assume, std::vector<std::string>&
   if (assume == Assume::nothing) {
     Error error{
         ExitCode::invalid_model,
-        fmt::format("the model does not say of {} whether {} trained: a parameter and a buffer look the same there",
-                    counted(count, "tensor"), count == 1 ? "it is" : "they are")};
+        fmt::format("the model does not say whether {} {} trained: the file does not distinguish parameters from buffers",
+                    counted(count, "tensor"), is_or_are(count))};
     for (const ValueId id : weights)
       error.notes.push_back(fmt::format("'{}' {}, read by {}", network.values[id].name,
                                         to_string(network.values[id].type), readers_of(network, id)));
     const std::vector<std::string> patterns = patterns_of(network, weights);
     error.notes.push_back("to train: " + flags_of(patterns, "trainable"));
-    error.notes.push_back("to leave as it is: " + flags_of(patterns, "freeze"));
-    error.notes.push_back("all of them: --assume trainable, or --assume frozen");
-    error.notes.push_back(
-        "plimsoll.export (docs/python.md) writes into the file what is trained, and nothing is asked");
+    error.notes.push_back("to freeze: " + flags_of(patterns, "freeze"));
+    error.notes.push_back("for all of them: --assume trainable or --assume frozen");
+    error.notes.push_back("plimsoll.export (docs/python.md) records what is trained, so that no flag is needed");
     return error;
   }
   for (const ValueId id : weights) {
     network.values[id].undecided = false;
     network.values[id].trainable = assume == Assume::trainable;
   }
-  notes.push_back(fmt::format("{} {} taken as {}, as --assume says", counted(count, "tensor"), is_or_are(count),
+  notes.push_back(fmt::format("{} {} treated as {} (--assume)", counted(count, "tensor"), is_or_are(count),
                               assume == Assume::trainable ? "parameters" : "constants"));
   return {};
 }

@@ -41,16 +41,16 @@ bool has_whole_batch(const Network& network) {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   for (size_t i = 0; i < 5; ++i)
-    if (!node.has_input(i)) return node.invalid("needs x, scale, bias, running mean and running variance");
+    if (!node.has_input(i)) return node.invalid("requires x, scale, bias, running mean and running variance");
   const TensorType& x = node.input_type(0);
   // A value computed from weights alone is recomputed in every round, which would update its running statistics each
   // time.
   if (x.rank() < 2 || x.dims[1].batch || (!x.dims[0].batch && !has_whole_batch(node.network())))
-    return node.unsupported("input is " + to_string(x.dims) + ", not samples by channels");
+    return node.unsupported("input is " + to_string(x.dims) + ", expected [N, C, …]");
   for (size_t i = 1; i < 5; ++i)
     if (node.input_type(i).dims != Dims{x.dims[1]})
       return node.invalid("input " + std::to_string(i) + " is " + to_string(node.input_type(i).dims) +
-                          " when there are " + std::to_string(x.dims[1].value) + " channels");
+                          ", expected " + std::to_string(x.dims[1].value) + " channels");
   if (node.has_input(kAddend) && node.input_type(kAddend) != x)
     return node.invalid("adds " + to_string(node.input_type(kAddend)) + " to " + to_string(x));
   // The running statistics are updated in place, so the outputs that ONNX has for them do not exist here.

@@ -13,7 +13,7 @@ namespace bernoulli {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has("probability") || !node.has("shape"))
-    return node.unsupported("its probabilities are not one number that is known while compiling");
+    return node.unsupported("its probability is not a single number known at compile time");
   const double probability = node.real("probability", 0);
   if (!(probability >= 0 && probability <= 1)) return node.invalid("the probability is " + std::to_string(probability));
   TensorType y{DataType::f32, {}};

@@ -22,22 +22,22 @@ std::optional<double> number_at(const NodeView& node, size_t i) {
 }
 
 Result<std::vector<TensorType>> infer_binary(const NodeView& node) {
-  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs two operands");
+  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("requires two operands");
   if (is_whole(node) && node.input_type(0).type == node.input_type(1).type) return infer_whole(node);
   const TensorType &a = node.input_type(0), &b = node.input_type(1);
   for (size_t i = 0; i < 2; ++i) {
     if (node.input_type(i).type != DataType::f32)
       return node.unsupported("operand " + std::to_string(i) + " is " + to_string(node.input_type(i)) +
-                              "; only f32 has kernels");
+                              "; only f32 is supported");
     if (node.input(i).constant && !number_at(node, i))
       return node.unsupported("operand " + std::to_string(i) + " is a constant " + to_string(node.input_type(i)) +
-                              "; a constant of more than one element has to be an initializer");
+                              "; a constant with more than one element must be an initializer");
   }
-  if (number_at(node, 0) && number_at(node, 1)) return node.unsupported("both operands are constants; fold them");
+  if (number_at(node, 0) && number_at(node, 1)) return node.unsupported("both operands are constants");
   PLIMSOLL_ASSIGN(const Dims dims, broadcast(node, a.dims, b.dims));
   const size_t tensor = tensor_operand(node);
   if ((number_at(node, 0) || number_at(node, 1)) && node.input_type(tensor).dims != dims)
-    return node.unsupported("a constant " + to_string(node.input_type(1 - tensor).dims) + " stretches operand " +
+    return node.unsupported("a constant " + to_string(node.input_type(1 - tensor).dims) + " broadcasts operand " +
                             to_string(node.input_type(tensor).dims) + " to " + to_string(dims));
   return std::vector{TensorType{a.type, dims}};
 }

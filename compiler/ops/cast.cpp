@@ -13,14 +13,14 @@ namespace cast {
 constexpr int64_t kFloat = 1, kUint8 = 2, kInt32 = 6, kInt64 = 7, kBool = 9;
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0)) return node.invalid("needs an input");
+  if (!node.has_input(0)) return node.invalid("requires an input");
   const TensorType& x = node.input_type(0);
   switch (node.integer("to", 0)) {
     case kFloat: return std::vector{TensorType{DataType::f32, x.dims}};
     case kInt32: return std::vector{TensorType{DataType::i32, x.dims}};
     case kInt64: return std::vector{TensorType{DataType::i64, x.dims}};
     case kUint8: case kBool: return std::vector{TensorType{DataType::u8, x.dims}};
-    default: return node.unsupported("element type " + std::to_string(node.integer("to", 0)) + " of ONNX; f32, i32, i64, u8 and bool have kernels");
+    default: return node.unsupported("element type " + std::to_string(node.integer("to", 0)) + " of ONNX; f32, i32, i64, u8 and bool are supported");
   }
 }
 

@@ -27,23 +27,23 @@ Dims factors_of(const NodeView& node, size_t i) {
 }  // namespace
 
 Result<int64_t> channels_of(const NodeView& node) {
-  if (!node.has_input(0)) return node.invalid("needs an input");
+  if (!node.has_input(0)) return node.invalid("requires an input");
   const Dims& x = node.input_type(0).dims;
-  if (x.size() < 3) return node.invalid("its input is " + to_string(x) + ", not samples by channels by pixels");
+  if (x.size() < 3) return node.invalid("its input is " + to_string(x) + ", expected [N, C, spatial…]");
   for (size_t axis = 1; axis < x.size(); ++axis)
-    if (x[axis].batch) return node.unsupported("normalises over the samples of " + to_string(x));
+    if (x[axis].batch) return node.unsupported("normalizes over the batch of " + to_string(x));
   return x[1].value;
 }
 
 Result<std::vector<TensorType>> infer_channel_normalization(const NodeView& node, int64_t groups, int64_t factors) {
   const TensorType& x = node.input_type(0);
-  if (x.type != DataType::f32) return node.unsupported("only f32 has kernels, the input is " + to_string(x));
+  if (x.type != DataType::f32) return node.unsupported("only f32 is supported, the input is " + to_string(x));
   PLIMSOLL_TRY(groups_and_elements(node, groups));
   for (size_t i = 1; i < 3; ++i) {
-    if (!node.has_input(i)) return node.invalid("its input " + std::to_string(i) + " is left out");
+    if (!node.has_input(i)) return node.invalid("its input " + std::to_string(i) + " is missing");
     const TensorType& given = node.input_type(i);
     if (given.type != DataType::f32)
-      return node.unsupported("only f32 has kernels, input " + std::to_string(i) + " is " + to_string(given));
+      return node.unsupported("only f32 is supported, input " + std::to_string(i) + " is " + to_string(given));
     if (given.depends_on_batch() || given.elements().fixed != factors)
       return node.invalid("input " + std::to_string(i) + " is not one number for each of " + std::to_string(factors) +
                           (factors == x.dims[1].value ? " channels" : " groups"));

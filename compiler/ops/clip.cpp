@@ -13,7 +13,7 @@ namespace clip {
 Result<double> bound(const NodeView& node, size_t i, std::string_view attribute, double missing) {
   if (!node.has_input(i)) return node.real(attribute, missing);
   const auto number = node.constant_real(i);
-  if (!number) return node.unsupported(std::string(attribute) + " is not a number known while compiling");
+  if (!number) return node.unsupported(std::string(attribute) + " is not a number known at compile time");
   // Infinity means unbounded; attributes are finite.
   return std::isinf(*number) ? std::copysign(ClipAttrs{}.max, *number) : *number;
 }

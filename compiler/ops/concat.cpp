@@ -24,27 +24,27 @@ Result<Dims> concatenated(const std::vector<Dims>& parts, int64_t axis) {
     const auto misfit = [&](const std::string& how) {
       return dims::invalid("input " + std::to_string(i) + " is " + to_string(parts[i]) + how + to_string(parts[0]));
     };
-    if (parts[i].size() != result.size()) return misfit(" beside ");
-    if (parts[i][along].batch) return dims::unsupported("samples are put one after the other along the batch");
-    if (__builtin_add_overflow(extent, parts[i][along].value, &extent)) return misfit(", too many beside ");
+    if (parts[i].size() != result.size()) return misfit(", and input 0 is ");
+    if (parts[i][along].batch) return dims::unsupported("concatenates along the batch");
+    if (__builtin_add_overflow(extent, parts[i][along].value, &extent)) return misfit(", too large to concatenate with ");
     Dims others = parts[i];
     others[along] = result[along];
-    if (others != result) return misfit(", which does not go along axis " + std::to_string(along) + " with ");
+    if (others != result) return misfit(", which cannot be concatenated along axis " + std::to_string(along) + " with ");
   }
   result[along] = {extent};
   return result;
 }
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0)) return node.invalid("needs an input");
+  if (!node.has_input(0)) return node.invalid("requires an input");
   TensorType y = node.input_type(0);
   std::vector<Dims> parts;
   for (size_t i = 0; i < node.input_count(); ++i) {
-    if (!node.has_input(i)) return node.invalid("input " + std::to_string(i) + " is left out");
+    if (!node.has_input(i)) return node.invalid("input " + std::to_string(i) + " is missing");
     if (node.input(i).constant) return node.unsupported("input " + std::to_string(i) + " is a constant");
     const TensorType& x = node.input_type(i);
     if (x.type != y.type)
-      return node.invalid("input " + std::to_string(i) + " is " + to_string(x) + " beside " + to_string(y));
+      return node.invalid("input " + std::to_string(i) + " is " + to_string(x) + ", and input 0 is " + to_string(y));
     parts.push_back(x.dims);
   }
   PLIMSOLL_ASSIGN(y.dims, named(node, concatenated(parts, node.integer("axis", kAxis))));

@@ -19,7 +19,7 @@ ConvAttrs attrs_of(const NodeView& node) {
 }
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs an input and weights");
+  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("requires an input and weights");
   const TensorType &x = node.input_type(0), &w = node.input_type(1);
   if (!has_window_rank(x)) return node.unsupported("only convolutions over one, two or three dimensions have kernels, input is " + to_string(x.dims));
   if (w.rank() != x.rank()) return node.invalid("weights " + to_string(w.dims) + " do not fit input " + to_string(x.dims));
@@ -28,7 +28,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
     return node.invalid("weights " + to_string(w.dims) + " do not fit input " + to_string(x.dims) + " in " +
                         std::to_string(group) + " groups");
   if (node.has_input(2) && node.input_type(2).dims != Dims{w.dims[0]})
-    return node.invalid("bias is " + to_string(node.input_type(2).dims) + " when it should be " +
+    return node.invalid("bias is " + to_string(node.input_type(2).dims) + "; expected " +
                         to_string(Dims{w.dims[0]}));
   PLIMSOLL_ASSIGN(const Window window, window_of(node, spatial_of(w)));
   PLIMSOLL_ASSIGN(const auto spatial, window.output(node, x));

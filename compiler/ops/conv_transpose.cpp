@@ -35,7 +35,7 @@ Result<Shape> shape_of(const NodeView& node) {
       // The padding follows from the requested size; an odd row goes to the end only for SAME_UPPER, as ONNX specifies.
       const int64_t size = wanted.size() >= rank ? wanted[wanted.size() - rank + i] : stride * x.dims[2 + i].value;
       const int64_t total = whole - size;
-      if (total < 0) return node.unsupported("an output_shape beyond the reach of the input");
+      if (total < 0) return node.unsupported("output_shape is larger than the input can produce");
       shape.attrs.pads[i] = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
       shape.attrs.pads[i + rank] = total - shape.attrs.pads[i];
     }
@@ -46,7 +46,7 @@ Result<Shape> shape_of(const NodeView& node) {
 }
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs an input and weights");
+  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("requires an input and weights");
   const TensorType &x = node.input_type(0), &w = node.input_type(1);
   if (!has_window_rank(x)) return node.unsupported("only convolutions over one, two or three dimensions have kernels, input is " + to_string(x.dims));
   if (w.rank() != x.rank()) return node.invalid("weights " + to_string(w.dims) + " do not fit input " + to_string(x.dims));
@@ -56,7 +56,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
                         std::to_string(group) + " groups");
   const Dim channels{w.dims[1].value * group};
   if (node.has_input(2) && node.input_type(2).dims != Dims{channels})
-    return node.invalid("bias is " + to_string(node.input_type(2).dims) + " when it should be " +
+    return node.invalid("bias is " + to_string(node.input_type(2).dims) + "; expected " +
                         to_string(Dims{channels}));
   PLIMSOLL_ASSIGN(const Shape shape, shape_of(node));
   return std::vector{TensorType{x.type, image_dims(x.dims[0], channels, shape.spatial)}};

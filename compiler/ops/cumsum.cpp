@@ -14,18 +14,18 @@ namespace cumsum {
 Result<Dims> view_of(const NodeView& node) {
   const Dims& x = node.input_type(0).dims;
   const auto given = node.constant_integers(1);
-  if (!given || given->size() != 1) return node.unsupported("the axis (input 1) is not known while compiling");
+  if (!given || given->size() != 1) return node.unsupported("the axis (input 1) is not known at compile time");
   PLIMSOLL_ASSIGN(const size_t axis, axis_of(node, (*given)[0], x.size()));
-  if (x[axis].batch) return node.unsupported("sums over the samples of " + to_string(x));
+  if (x[axis].batch) return node.unsupported("sums over the batch of " + to_string(x));
   PLIMSOLL_ASSIGN(const Dim outer, product_of(node, x, 0, axis));
   PLIMSOLL_ASSIGN(const Dim inner, product_of(node, x, axis + 1, x.size()));
   return Dims{outer, x[axis], inner};
 }
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0)) return node.invalid("needs an input");
+  if (!node.has_input(0)) return node.invalid("requires an input");
   if (node.input_type(0).type == DataType::u8)
-    return node.unsupported("only f32, i32 and i64 have kernels, the input is " + to_string(node.input_type(0)));
+    return node.unsupported("only f32, i32 and i64 are supported, the input is " + to_string(node.input_type(0)));
   PLIMSOLL_TRY(view_of(node));
   return std::vector{TensorType{node.input_type(0).type, node.input_type(0).dims}};
 }

@@ -28,7 +28,7 @@ Result<Dim> product_of(const Dims& dims, size_t first, size_t last) {
   for (size_t i = first; i < last; ++i) {
     const auto value = checked_mul(product.value, dims[i].value);
     if (!value) return invalid("dimensions " + to_string(dims) + " have more than 2^63 elements");
-    if (product.batch && dims[i].batch) return unsupported("samples are in two dimensions of " + to_string(dims));
+    if (product.batch && dims[i].batch) return unsupported("two dimensions depend on the batch: " + to_string(dims));
     product = {*value, product.batch || dims[i].batch};
   }
   return product;
@@ -40,7 +40,7 @@ Result<Dims> broadcast(const Dims& a, const Dims& b) {
   for (size_t i = 0; i < shorter.size(); ++i) {
     Dim& common = result[longer.size() - shorter.size() + i];
     if (common != shorter[i] && common != Dim{1} && shorter[i] != Dim{1})
-      return invalid("operands " + to_string(a) + " and " + to_string(b) + " do not broadcast to one another");
+      return invalid("operands " + to_string(a) + " and " + to_string(b) + " cannot be broadcast together");
     if (common == Dim{1}) common = shorter[i];
   }
   return result;

@@ -9,7 +9,7 @@ namespace div {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   PLIMSOLL_ASSIGN(auto types, infer_binary(node));
-  if (number_at(node, 0)) return node.unsupported("a constant divided by a tensor has no kernel");
+  if (number_at(node, 0)) return node.unsupported("dividing a constant by a tensor is not supported");
   if (const auto b = number_at(node, 1); b && *b == 0) return node.invalid("divides by the constant 0");
   return types;
 }

@@ -18,7 +18,7 @@ std::optional<double> ratio_of(const NodeView& node) {
 }
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0)) return node.invalid("needs an input");
+  if (!node.has_input(0)) return node.invalid("requires an input");
   const std::optional<double> ratio = ratio_of(node);
   if (!ratio) return node.unsupported("the ratio is not a constant");
   if (!(*ratio >= 0 && *ratio <= 1)) return node.invalid("the ratio is " + std::to_string(*ratio));

@@ -9,7 +9,7 @@ Attributes attributes(const NodeView& node) { return to_attributes(SlopeAttrs{.a
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (const double alpha = node.real("alpha", 1); alpha < 0)
-    return node.unsupported("alpha is " + std::to_string(alpha) + "; only alpha >= 0 has a gradient here");
+    return node.unsupported("alpha is " + std::to_string(alpha) + "; only alpha >= 0 has a gradient");
   return infer_same(node);
 }
 

@@ -13,10 +13,10 @@ namespace plimsoll {
 namespace expand {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0)) return node.invalid("needs an input");
+  if (!node.has_input(0)) return node.invalid("requires an input");
   const TensorType& x = node.input_type(0);
   const auto target = node.constant_integers(1);
-  if (!target) return node.unsupported("the shape (input 1) is not known while compiling");
+  if (!target) return node.unsupported("the shape (input 1) is not known at compile time");
   Dims shape;
   for (const int64_t entry : *target) shape.push_back(entry == -1 ? kBatch : Dim{entry});
   PLIMSOLL_ASSIGN(const Dims dims, broadcast(node, x.dims, shape));

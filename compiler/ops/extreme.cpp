@@ -3,7 +3,7 @@
 namespace plimsoll {
 
 Result<std::vector<TensorType>> infer_extreme(const NodeView& node) {
-  if (node.input_count() != 2) return node.unsupported("has kernels for two operands");
+  if (node.input_count() != 2) return node.unsupported("requires two operands");
   return infer_binary(node);
 }
 

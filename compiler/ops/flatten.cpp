@@ -18,7 +18,7 @@ Result<Dims> flattened(const Dims& x, int64_t axis) {
 }
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0)) return node.invalid("needs an input");
+  if (!node.has_input(0)) return node.invalid("requires an input");
   const TensorType& x = node.input_type(0);
   PLIMSOLL_ASSIGN(Dims dims, named(node, flattened(x.dims, node.integer("axis", kAxis))));
   return std::vector{TensorType{x.type, std::move(dims)}};

@@ -15,7 +15,7 @@ Attributes attributes(const NodeView& node) {
 }
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs two operands");
+  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("requires two operands");
   const TensorType &a = node.input_type(0), &b = node.input_type(1);
   if (a.type != DataType::f32 || a != b)
     return node.unsupported("its operands are " + to_string(a) + " and " + to_string(b));

@@ -48,16 +48,16 @@ Result<Run> run_of(const NodeView& node, const std::vector<int64_t>& indices) {
   Run run{.count = static_cast<int64_t>(indices.size())};
   PLIMSOLL_ASSIGN(run.axis, axis_of(node, node.integer("axis", 0), x.size()));
   const int64_t n = x[run.axis].value;
-  if (x[run.axis].batch) return node.unsupported("picks samples by number");
+  if (x[run.axis].batch) return node.unsupported("indexes the batch");
   std::vector<int64_t> at;
   for (const int64_t index : indices) {
     if (index < -n || index >= n)
-      return node.invalid("index " + std::to_string(index) + " is outside of axis " + std::to_string(run.axis) + " of " +
+      return node.invalid("index " + std::to_string(index) + " is out of range for axis " + std::to_string(run.axis) + " of " +
                           to_string(x));
     at.push_back(index < 0 ? index + n : index);
   }
-  if (at.empty()) return node.invalid("picks nothing");
-  if (!evenly_spaced(at)) return node.unsupported("its indices are known but not evenly spaced: they belong into the arena");
+  if (at.empty()) return node.invalid("selects nothing");
+  if (!evenly_spaced(at)) return node.unsupported("its constant indices are not evenly spaced");
   run.first = at[0];
   if (at.size() > 1) run.step = at[1] - at[0];
   return run;
@@ -76,7 +76,7 @@ Dims gathered(const Dims& x, const Dims& indices, size_t axis) {
 }
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs a table and indices");
+  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("requires a table and indices");
   const TensorType &x = node.input_type(0), &indices = node.input_type(1);
   if (x.rank() == 0) return node.invalid("a scalar has no rows");
   PLIMSOLL_ASSIGN(const size_t axis, axis_of(node, node.integer("axis", 0), x.rank()));
@@ -84,12 +84,12 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
     PLIMSOLL_TRY(run_of(node, *known));
   } else {
     if (indices.type != DataType::i32 && indices.type != DataType::i64)
-      return node.invalid("indices are " + to_string(indices) + " when they should be integers");
-    if (x.dims[axis].batch) return node.unsupported("picks samples by number");
+      return node.invalid("indices are " + to_string(indices) + "; expected integers");
+    if (x.dims[axis].batch) return node.unsupported("indexes the batch");
     if (indices.depends_on_batch() && axis != 0)
-      return node.unsupported("picks along axis " + std::to_string(axis) + "; by numbers of each sample only 0 has a kernel");
+      return node.unsupported("selects along axis " + std::to_string(axis) + "; with indices of each sample only axis 0 is supported");
     if (indices.depends_on_batch() && x.depends_on_batch())
-      return node.unsupported("the table " + to_string(x) + " depends on the samples, and so do the numbers");
+      return node.unsupported("the table " + to_string(x) + " and its indices both depend on the batch");
     PLIMSOLL_TRY(table_of(node));
   }
   return std::vector{TensorType{x.type, gathered(x.dims, indices.dims, axis)}};

@@ -9,7 +9,7 @@ namespace plimsoll {
 namespace gather_elements {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs an input and indices");
+  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("requires an input and indices");
   PLIMSOLL_TRY(check_elements(node, node.input_type(1)));
   return std::vector{TensorType{node.input_type(0).type, node.input_type(1).dims}};
 }

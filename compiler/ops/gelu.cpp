@@ -12,7 +12,7 @@ Attributes attributes(const NodeView& node) {
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   const std::string approximate = node.text("approximate", "none");
   if (approximate != "none" && approximate != "tanh")
-    return node.invalid("approximate is '" + approximate + "' when it should be 'none' or 'tanh'");
+    return node.invalid("approximate is '" + approximate + "'; expected 'none' or 'tanh'");
   return infer_same(node);
 }
 

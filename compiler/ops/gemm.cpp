@@ -20,14 +20,14 @@ Product product_of(const NodeView& node) {
 }
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs two matrices");
+  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("requires two matrices");
   const TensorType &a = node.input_type(0), &b = node.input_type(1);
   if (a.rank() != 2 || b.rank() != 2)
-    return node.invalid("needs two matrices and has " + to_string(a.dims) + " and " + to_string(b.dims));
+    return node.invalid("requires two matrices, got " + to_string(a.dims) + " and " + to_string(b.dims));
   const Product product = product_of(node);
   if (a.dims[product.transpose_a ? 0 : 1] != b.dims[product.transpose_b ? 1 : 0])
     return node.invalid(to_string(a.dims) + (product.transpose_a ? " transposed" : "") + " times " +
-                        to_string(b.dims) + (product.transpose_b ? " transposed" : "") + " has no product");
+                        to_string(b.dims) + (product.transpose_b ? " transposed" : "") + ": the shapes do not match");
   if (node.has_input(2)) {
     PLIMSOLL_ASSIGN(const Dims sum, broadcast(node, product.y, node.input_type(2).dims));
     if (sum != product.y)

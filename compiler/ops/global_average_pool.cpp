@@ -6,11 +6,11 @@ namespace plimsoll {
 namespace global_average_pool {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0)) return node.invalid("needs an input");
+  if (!node.has_input(0)) return node.invalid("requires an input");
   TensorType y = node.input_type(0);
-  if (y.rank() < 3) return node.invalid("input is " + to_string(y.dims) + ", not samples by channels by pixels");
+  if (y.rank() < 3) return node.invalid("input is " + to_string(y.dims) + ", expected [N, C, spatial…]");
   for (size_t axis = 1; axis < y.rank(); ++axis)
-    if (y.dims[axis].batch) return node.unsupported("a dimension behind the samples depends on the batch");
+    if (y.dims[axis].batch) return node.unsupported("a dimension after the first depends on the batch");
   for (size_t axis = 2; axis < y.rank(); ++axis) y.dims[axis] = {1};
   return std::vector{y};
 }

@@ -13,7 +13,7 @@ Result<GridSampleAttrs> attrs_of(const NodeView& node) {
   GridSampleAttrs attrs{.align_corners = node.integer("align_corners", 0) != 0};
   const std::string mode = node.text("mode", "linear"), padding = node.text("padding_mode", "zeros");
   if (mode == "cubic" || mode == "bicubic")
-    return node.unsupported("mode " + mode + "; kernels know nearest and linear");
+    return node.unsupported("mode " + mode + "; supported are nearest and linear");
   attrs.nearest = mode == "nearest";
   if (padding == "border") attrs.padding = GridSampleAttrs::kBorder;
   if (padding == "reflection") attrs.padding = GridSampleAttrs::kReflection;
@@ -21,18 +21,18 @@ Result<GridSampleAttrs> attrs_of(const NodeView& node) {
 }
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs an input and a grid");
+  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("requires an input and a grid");
   const TensorType &x = node.input_type(0), &grid = node.input_type(1);
   const std::string given = "the grid is " + to_string(grid) + " for " + to_string(x);
-  if (x.type != DataType::f32 || grid.type != DataType::f32) return node.unsupported("only f32 has kernels, " + given);
+  if (x.type != DataType::f32 || grid.type != DataType::f32) return node.unsupported("only f32 is supported, " + given);
   if (x.rank() != 4 && x.rank() != 5)
-    return node.unsupported(given + "; kernels read [N, C, H, W] and [N, C, D, H, W]");
+    return node.unsupported(given + "; supported are [N, C, H, W] and [N, C, D, H, W]");
   if (grid.rank() != x.rank() || grid.dims.back() != Dim{static_cast<int64_t>(x.rank()) - 2})
     return node.invalid(given);
-  if (grid.dims[0] != x.dims[0]) return node.unsupported(given + ", of another number of samples");
+  if (grid.dims[0] != x.dims[0]) return node.unsupported(given + ", with a different batch");
   for (size_t i = 1; i < x.rank(); ++i)
     if (x.dims[i].batch || grid.dims[i].batch)
-      return node.unsupported(given + ": the samples lie along another axis than the first");
+      return node.unsupported(given + ": the batch is not the first axis");
   PLIMSOLL_TRY(attrs_of(node));
   TensorType y{x.type, {x.dims[0], x.dims[1]}};
   y.dims.insert(y.dims.end(), grid.dims.begin() + 1, grid.dims.end() - 1);

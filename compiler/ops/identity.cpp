@@ -7,7 +7,7 @@ namespace plimsoll {
 namespace identity {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0)) return node.invalid("needs an input");
+  if (!node.has_input(0)) return node.invalid("requires an input");
   return std::vector{node.input_type(0)};
 }
 

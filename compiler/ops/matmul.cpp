@@ -25,9 +25,9 @@ struct Shapes {
 };
 
 Result<Shapes> shapes_of(const NodeView& node) {
-  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs two operands");
+  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("requires two operands");
   Dims a = node.input_type(0).dims, b = node.input_type(1).dims;
-  if (a.empty() || b.empty()) return node.invalid("a scalar has no matrix product");
+  if (a.empty() || b.empty()) return node.invalid("an operand is a scalar");
   const bool row = a.size() == 1, column = b.size() == 1;
   const bool ta = node.node().marks.transposed_a, tb = node.node().marks.transposed_b;
   if (row) a.insert(a.begin(), Dim{1});
@@ -35,7 +35,7 @@ Result<Shapes> shapes_of(const NodeView& node) {
   const Dims left = turned(a, ta), right = turned(b, tb);
   if (left.back() != right[right.size() - 2])
     return node.invalid(to_string(node.input_type(0).dims) + " times " + to_string(node.input_type(1).dims) +
-                        " has no product");
+                        ": the shapes do not match");
   PLIMSOLL_ASSIGN(const Dims leading, broadcast(node, Dims(a.begin(), a.end() - 2), Dims(b.begin(), b.end() - 2)));
   Dims y = leading;
   y.push_back(left[left.size() - 2]);

@@ -10,7 +10,7 @@ namespace max_pool {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   PLIMSOLL_ASSIGN(TensorType y, infer_pool(node));
-  if (node.has_output(1)) return node.unsupported("the output Indices is used");
+  if (node.has_output(1)) return node.unsupported("the output Indices is read, but not supported");
   return std::vector{y};
 }
 

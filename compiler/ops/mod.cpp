@@ -6,7 +6,7 @@ namespace plimsoll {
 namespace mod {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (node.integer("fmod", 0) != 0) return node.unsupported("the remainder with the sign of the dividend (fmod) has no kernel");
+  if (node.integer("fmod", 0) != 0) return node.unsupported("fmod, the remainder with the sign of the dividend, is not supported");
   return infer_whole(node);
 }
 

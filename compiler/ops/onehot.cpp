@@ -20,7 +20,7 @@ struct Shape {
 Result<Shape> shape_of(const NodeView& node) {
   Shape shape;
   const auto depth = node.constant_real(1);
-  if (!depth || !node.has_input(2) || !node.input(2).constant) return node.unsupported("depth and values (inputs 1 and 2) are not known while compiling");
+  if (!depth || !node.has_input(2) || !node.input(2).constant) return node.unsupported("depth and values (inputs 1 and 2) are not known at compile time");
   const ConstantData& values = *node.input(2).constant;
   if (values.ints.size() + values.reals.size() != 2) return node.invalid("values (input 2) are not two numbers");
   shape.off = values.reals.empty() ? static_cast<double>(values.ints[0]) : values.reals[0];

@@ -11,7 +11,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0)) return node.invalid("needs a number");
   const TensorType& x = node.input_type(0);
   if (x.type != DataType::f32 || x.elements() != Affine{.fixed = 1})
-    return node.invalid("the loss is " + to_string(x) + " when it should be one f32");
+    return node.invalid("the loss is " + to_string(x) + "; expected one f32");
   return std::vector{TensorType{DataType::f32, {{1}}}};
 }
 

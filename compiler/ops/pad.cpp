@@ -45,7 +45,7 @@ Result<Pads> pads_of(const NodeView& node) {
     return node.invalid(std::to_string(pads.size()) + " pads for " + std::to_string(axes.size()) + " axes");
   for (size_t i = 0; i < axes.size(); ++i) {
     const int64_t axis = axes[i] < 0 ? axes[i] + static_cast<int64_t>(rank) : axes[i];
-    if (axis < 0 || axis >= static_cast<int64_t>(rank)) return node.invalid("axis " + std::to_string(axes[i]) + " is not of the input");
+    if (axis < 0 || axis >= static_cast<int64_t>(rank)) return node.invalid("axis " + std::to_string(axes[i]) + " is out of range");
     found.begin[static_cast<size_t>(axis)] = pads[i];
     found.end[static_cast<size_t>(axis)] = pads[axes.size() + i];
   }
@@ -59,12 +59,12 @@ Result<PadAxisAttrs> by_axis(const NodeView& node, const Pads& pads) {
   PadAxisAttrs attrs;
   if (const std::string mode = node.text("mode", ""); mode == "reflect") attrs.mode = PadAxisAttrs::kReflect;
   else if (mode == "wrap") attrs.mode = PadAxisAttrs::kWrap;
-  else if (mode != "edge") return node.invalid("mode '" + mode + "' is none of constant, reflect, edge and wrap");
+  else if (mode != "edge") return node.invalid("mode '" + mode + "' is not one of constant, reflect, edge, wrap");
   int axes = 0;
   for (size_t axis = 0; axis < pads.begin.size(); ++axis) {
     if (pads.begin[axis] == 0 && pads.end[axis] == 0) continue;
     if (++axes > 1)
-      return node.unsupported("mode '" + node.text("mode", "") + "' pads several axes; the kernel pads one");
+      return node.unsupported("mode '" + node.text("mode", "") + "' pads several axes; only one is supported");
     attrs.axis = static_cast<int64_t>(axis);
     attrs.begin = pads.begin[axis];
   }
@@ -72,21 +72,21 @@ Result<PadAxisAttrs> by_axis(const NodeView& node, const Pads& pads) {
 }
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0)) return node.invalid("needs an input");
+  if (!node.has_input(0)) return node.invalid("requires an input");
   PLIMSOLL_ASSIGN(const Pads pads, pads_of(node));
   if (!is_constant(node)) PLIMSOLL_TRY(by_axis(node, pads));
-  if (!is_constant(node) && is_whole_input(node)) return node.unsupported("mode '" + node.text("mode", "") + "' has kernels of f32 only");
+  if (!is_constant(node) && is_whole_input(node)) return node.unsupported("mode '" + node.text("mode", "") + "' is supported for f32 only");
   TensorType y = node.input_type(0);
   constexpr int64_t kLargest = int64_t{1} << 40;
   for (size_t axis = 0; axis < y.rank(); ++axis) {
     const int64_t begin = pads.begin[axis], end = pads.end[axis];
     if (begin == 0 && end == 0) continue;
-    if (y.dims[axis].batch) return node.unsupported("padding of the samples");
+    if (y.dims[axis].batch) return node.unsupported("padding of the batch");
     if (begin < -kLargest || begin > kLargest || end < -kLargest || end > kLargest)
       return node.invalid("pads of " + std::to_string(begin) + " and " + std::to_string(end));
     y.dims[axis].value += begin + end;
     if (y.dims[axis].value < 1)
-      return node.invalid("pads of " + std::to_string(begin) + " and " + std::to_string(end) + " leave nothing of " +
+      return node.invalid("pads of " + std::to_string(begin) + " and " + std::to_string(end) + " remove all of " +
                           to_string(node.input_type(0).dims));
   }
   return std::vector{y};

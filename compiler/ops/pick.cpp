@@ -9,7 +9,7 @@ Result<PickView> pick_view(const NodeView& node, int64_t given) {
   const Dims& x = node.input_type(0).dims;
   PickView view;
   PLIMSOLL_ASSIGN(view.axis, axis_of(node, given, x.size()));
-  if (x[view.axis].batch) return node.unsupported("picks from the samples of " + to_string(x));
+  if (x[view.axis].batch) return node.unsupported("selects from the batch of " + to_string(x));
   PLIMSOLL_ASSIGN(view.outer, product_of(node, x, 0, view.axis));
   PLIMSOLL_ASSIGN(view.inner, product_of(node, x, view.axis + 1, x.size()));
   view.n = x[view.axis].value;
@@ -17,7 +17,7 @@ Result<PickView> pick_view(const NodeView& node, int64_t given) {
 }
 
 Result<std::vector<TensorType>> infer_arg(const NodeView& node) {
-  if (!node.has_input(0)) return node.invalid("needs an input");
+  if (!node.has_input(0)) return node.invalid("requires an input");
   PLIMSOLL_ASSIGN(const PickView view, pick_view(node, node.integer("axis", 0)));
   Dims dims = node.input_type(0).dims;
   if (node.integer("keepdims", 1) != 0) dims[view.axis] = {1};

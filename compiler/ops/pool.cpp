@@ -8,7 +8,7 @@ namespace {
 Result<PoolAttrs> attrs_of(const NodeView& node) {
   const auto kernel = node.integers("kernel_shape");
   if (kernel.size() + 2 != node.input_type(0).rank())
-    return node.invalid("kernel_shape has another number of entries than the input has dimensions after the channels");
+    return node.invalid("kernel_shape does not have one entry per spatial dimension");
   IntList size;
   for (int64_t item : kernel) {
     if (item < 1) return node.invalid("kernel_shape is below 1");
@@ -27,14 +27,14 @@ Result<PoolAttrs> attrs_of(const NodeView& node) {
 PoolAttrs pool_attrs(const NodeView& node) { return attrs_of(node).value(); }
 
 Result<TensorType> infer_pool(const NodeView& node) {
-  if (!node.has_input(0)) return node.invalid("needs an input");
+  if (!node.has_input(0)) return node.invalid("requires an input");
   const TensorType& x = node.input_type(0);
   if (!has_window_rank(x)) return node.unsupported("only pools over one, two or three dimensions have kernels, input is " + to_string(x.dims));
   PLIMSOLL_ASSIGN(const PoolAttrs attrs, attrs_of(node));
   const size_t rank = attrs.kernel.size();
   for (size_t i = 0; i < 2 * rank; ++i)
     if (attrs.pads[i] >= (attrs.kernel[i % rank] - 1) * attrs.dilations[i % rank] + 1)
-      return node.unsupported("a window that lies in the padding altogether: pads are not below the window");
+      return node.unsupported("a window that lies entirely in the padding: pads must be smaller than the window");
   PLIMSOLL_ASSIGN(const Window window, window_of(node, attrs.kernel));
   PLIMSOLL_ASSIGN(const auto spatial, window.output(node, x));
   return TensorType{x.type, image_dims(x.dims[0], x.dims[1], spatial)};

@@ -15,7 +15,7 @@ namespace pow {
 Attributes attributes(const NodeView& node) { return to_attributes(PowAttrs{.exponent = *number_at(node, 1)}); }
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(1)) return node.invalid("needs an exponent");
+  if (!node.has_input(1)) return node.invalid("requires an exponent");
   return number_at(node, 1) ? infer_same(node) : infer_binary(node);
 }
 

@@ -8,7 +8,7 @@ namespace plimsoll {
 Result<std::vector<TensorType>> infer_random(const NodeView& node) {
   if (!node.has("shape")) return node.invalid("has no shape");
   if (const int64_t type = node.integer("dtype", 1); type != 1)
-    return node.unsupported("draws numbers of element type " + std::to_string(type) + " of ONNX; f32 has a kernel");
+    return node.unsupported("draws numbers of element type " + std::to_string(type) + " of ONNX; only f32 is supported");
   TensorType y{DataType::f32, {}};
   for (const int64_t entry : node.integers("shape")) y.dims.push_back(entry == -1 ? kBatch : Dim{entry});
   return std::vector{y};

@@ -51,9 +51,9 @@ Attributes share_of(const TaskBuilder& build, const Reduction& reduction, bool m
 }  // namespace
 
 Result<std::vector<TensorType>> infer_reduce(const NodeView& node) {
-  if (!node.has_input(0)) return node.invalid("needs an input");
+  if (!node.has_input(0)) return node.invalid("requires an input");
   const TensorType& x = node.input_type(0);
-  if (x.type != DataType::f32) return node.unsupported("only f32 has kernels, the input is " + to_string(x));
+  if (x.type != DataType::f32) return node.unsupported("only f32 is supported, the input is " + to_string(x));
   PLIMSOLL_ASSIGN(const Reduction reduction, reduction_of(node));
   return std::vector{TensorType{x.type, reduction.result}};
 }

@@ -12,9 +12,9 @@ namespace reshape {
 Result<std::vector<int64_t>> target_of(const NodeView& node) {
   if (!node.has_input(1) && node.has("shape")) return node.integers("shape");
   const auto target = node.constant_integers(1);
-  if (!target) return node.unsupported("the shape (input 1) is not known while compiling");
+  if (!target) return node.unsupported("the shape (input 1) is not known at compile time");
   if (target->size() > static_cast<size_t>(kMaxRank))
-    return node.unsupported(std::to_string(target->size()) + " dimensions are more than " + std::to_string(kMaxRank));
+    return node.unsupported(std::to_string(target->size()) + " dimensions; the limit is " + std::to_string(kMaxRank));
   return *target;
 }
 
@@ -50,7 +50,7 @@ Result<Dims> reshaped(const Dims& x, const std::vector<int64_t>& target, bool ze
     result[*open] = {all.value / known.value, all.batch && !known.batch};
   } else if (all.batch && !known.batch) {
     return dims::invalid("the target " + text(target) + " of " + to_string(x) +
-                         " hard-codes the batch; use 0 or -1 for it");
+                         " fixes the batch; use 0 or -1 instead");
   } else if (known != all) {
     return mismatch();
   }
@@ -58,7 +58,7 @@ Result<Dims> reshaped(const Dims& x, const std::vector<int64_t>& target, bool ze
 }
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0)) return node.invalid("needs an input");
+  if (!node.has_input(0)) return node.invalid("requires an input");
   const TensorType& x = node.input_type(0);
   PLIMSOLL_ASSIGN(const std::vector<int64_t> target, target_of(node));
   PLIMSOLL_ASSIGN(Dims dims, named(node, reshaped(x.dims, target, node.integer("allowzero", 0) != 0)));

@@ -23,7 +23,7 @@ Result<std::optional<std::vector<size_t>>> axes_of(const NodeView& node, size_t 
   std::vector<int64_t> given = node.integers("axes");
   if (node.has_input(i)) {
     const auto constant = node.constant_integers(i);
-    if (!constant) return node.unsupported("axes (input " + std::to_string(i) + ") are not known while compiling");
+    if (!constant) return node.unsupported("axes (input " + std::to_string(i) + ") are not known at compile time");
     given = *constant;
   } else if (!node.has("axes")) {
     return std::optional<std::vector<size_t>>{};

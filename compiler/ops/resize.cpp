@@ -45,8 +45,8 @@ Result<std::vector<Axis>> resized_axes(const NodeView& node) {
   const auto scales = node.constant_reals(scales_at);
   const auto sizes = node.opset() < 11 ? std::nullopt : node.constant_integers(3);
   const bool has_scales = scales && !scales->empty(), has_sizes = sizes && !sizes->empty();
-  if (!has_scales && !has_sizes) return node.unsupported("its scales and sizes are not known while compiling");
-  if (has_scales && has_sizes) return node.invalid("has both scales and sizes");
+  if (!has_scales && !has_sizes) return node.unsupported("its scales and sizes are not known at compile time");
+  if (has_scales && has_sizes) return node.invalid("has both scales and sizes, expected one");
   std::vector<Axis> axes;
   std::vector<double> given;
   if (has_sizes) {
@@ -59,7 +59,7 @@ Result<std::vector<Axis>> resized_axes(const NodeView& node) {
     const bool kept = has_sizes ? static_cast<int64_t>(given[i]) == kKeep || (given[i] == static_cast<double>(axis.in) && !x[i].batch) : given[i] == 1;
     if (!kept) {
       if (x[i].batch || i < 2)
-        return node.unsupported("resizes axis " + std::to_string(i) + " of " + to_string(x) + "; kernels resize what is behind the channels");
+        return node.unsupported("resizes axis " + std::to_string(i) + " of " + to_string(x) + "; only spatial axes are supported");
       if (!(given[i] > 0 && given[i] < 1e9)) return node.invalid("resizes axis " + std::to_string(i) + " by " + std::to_string(given[i]));
       axis.scale = has_sizes ? given[i] / static_cast<double>(axis.in) : given[i];
       axis.out = has_sizes ? static_cast<int64_t>(given[i]) : static_cast<int64_t>(std::floor(static_cast<double>(axis.in) * given[i]));
@@ -95,7 +95,7 @@ Result<ResizeAttrs> attrs_of(const NodeView& node) {
   ResizeAttrs attrs{.row_start = row.start, .row_step = row.step, .column_start = column.start, .column_step = column.step};
   const std::string mode = node.text("mode", "nearest"), nearest = node.opset() < 11 ? "floor" : node.text("nearest_mode", "round_prefer_floor");
   if (mode == "linear") return attrs;
-  if (mode != "nearest") return node.unsupported("mode " + mode + "; kernels know nearest and linear");
+  if (mode != "nearest") return node.unsupported("mode " + mode + "; supported are nearest and linear");
   if (nearest == "floor") attrs.nearest = ResizeAttrs::kFloor;
   else if (nearest == "ceil") attrs.nearest = ResizeAttrs::kCeil;
   else if (nearest == "round_prefer_floor") attrs.nearest = ResizeAttrs::kPreferFloor;
@@ -105,10 +105,10 @@ Result<ResizeAttrs> attrs_of(const NodeView& node) {
 }
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0)) return node.invalid("needs an input");
+  if (!node.has_input(0)) return node.invalid("requires an input");
   const TensorType& x = node.input_type(0);
-  if (x.type != DataType::f32) return node.unsupported("only f32 has kernels, the input is " + to_string(x));
-  if (x.rank() != 3 && x.rank() != 4) return node.unsupported("the input is " + to_string(x) + "; kernels resize [N, C, W] and [N, C, H, W]");
+  if (x.type != DataType::f32) return node.unsupported("only f32 is supported, the input is " + to_string(x));
+  if (x.rank() != 3 && x.rank() != 4) return node.unsupported("the input is " + to_string(x) + "; supported are [N, C, W] and [N, C, H, W]");
   if (node.integer("antialias", 0) != 0) return node.unsupported("antialias");
   if (node.text("keep_aspect_ratio_policy", "stretch") != "stretch") return node.unsupported("keep_aspect_ratio_policy");
   if (node.integer("exclude_outside", 0) != 0) return node.unsupported("exclude_outside");

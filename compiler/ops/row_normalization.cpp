@@ -13,7 +13,7 @@ Result<Dims> rows_and_columns(const NodeView& node) {
   PLIMSOLL_ASSIGN(const size_t axis, axis_of(node, node.integer("axis", -1), x.size()));
   PLIMSOLL_ASSIGN(const Dim rows, product_of(node, x, 0, axis));
   PLIMSOLL_ASSIGN(const Dim columns, product_of(node, x, axis, x.size()));
-  if (columns.batch) return node.unsupported("normalises over the samples of " + to_string(x));
+  if (columns.batch) return node.unsupported("normalizes over the batch of " + to_string(x));
   return Dims{rows, columns};
 }
 
@@ -24,9 +24,9 @@ Attributes normalization_attributes(const NodeView& node) {
 }  // namespace
 
 Result<std::vector<TensorType>> infer_row_normalization(const NodeView& node) {
-  if (!node.has_input(0)) return node.invalid("needs an input");
+  if (!node.has_input(0)) return node.invalid("requires an input");
   const TensorType& x = node.input_type(0);
-  if (x.type != DataType::f32) return node.unsupported("only f32 has kernels, the input is " + to_string(x));
+  if (x.type != DataType::f32) return node.unsupported("only f32 is supported, the input is " + to_string(x));
   PLIMSOLL_ASSIGN(const Dims view, rows_and_columns(node));
   for (size_t i = 1; i < 3; ++i) {
     if (!node.has_input(i)) continue;
@@ -34,7 +34,7 @@ Result<std::vector<TensorType>> infer_row_normalization(const NodeView& node) {
     if (node.input_type(i).depends_on_batch() || node.input_type(i).elements().fixed != view[1].value)
       return node.unsupported("input " + std::to_string(i) + " is " + to_string(dims) + " when " +
                               std::to_string(view[1].value) + " elements of " + to_string(x.dims) +
-                              " are normalised together");
+                              " are normalized together");
   }
   return std::vector{x};
 }

@@ -14,13 +14,13 @@ bool adds(const NodeView& node) { return node.text("reduction", "none") == "add"
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
   for (size_t i = 0; i < 3; ++i)
-    if (!node.has_input(i)) return node.invalid("needs an input, indices and updates");
+    if (!node.has_input(i)) return node.invalid("requires an input, indices and updates");
   const TensorType &x = node.input_type(0), &indices = node.input_type(1), &updates = node.input_type(2);
   PLIMSOLL_TRY(check_elements(node, indices));
   if (updates.type != x.type || updates.dims != indices.dims)
     return node.invalid("updates are " + to_string(updates) + " for indices " + to_string(indices) + " into " + to_string(x));
   if (!adds(node) && node.text("reduction", "none") != "none")
-    return node.unsupported("reduction '" + node.text("reduction", "") + "' has no kernel; 'none' and 'add' have");
+    return node.unsupported("reduction '" + node.text("reduction", "") + "' is not supported; 'none' and 'add' are");
   return std::vector{TensorType{x.type, x.dims}};
 }
 

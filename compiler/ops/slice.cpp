@@ -51,7 +51,7 @@ Result<std::vector<AxisCut>> cuts_of(const Dims& x, Bounds bounds) {
     if (x[axis].batch) {
       // The whole batch, for any number of samples: [0, a very large number).
       if (start == 0 && step == 1 && end >= INT32_MAX) continue;
-      return dims::unsupported("takes [" + std::to_string(start) + ", " + std::to_string(end) + ") of the samples");
+      return dims::unsupported("selects [" + std::to_string(start) + ", " + std::to_string(end) + ") of the batch");
     }
     cuts.push_back({axis, slice_range(start, end, step, x[axis].value), step});
   }
@@ -69,7 +69,7 @@ Result<Ints> list_of(const NodeView& node, size_t i, std::string_view name) {
   if (!node.has_input(i)) return Ints{};
   const auto given = node.constant_integers(i);
   if (!given) return node.unsupported(std::string(name) + " (input " + std::to_string(i) +
-                                      ") are not known while compiling");
+                                      ") are not known at compile time");
   return *given;
 }
 
@@ -96,7 +96,7 @@ Result<Cut> cut_of(const NodeView& node) {
     const auto [first, count] = range;
     const int64_t n = x[axis].value;
     if (count == 0)
-      return node.invalid("nothing is left of axis " + std::to_string(axis) + " of " + to_string(x) + " from " +
+      return node.invalid("selects nothing of axis " + std::to_string(axis) + " of " + to_string(x) + " from " +
                           text(bounds.starts) + " to " + text(bounds.ends));
     cut.attrs.starts[axis] = first;
     cut.attrs.steps[axis] = count == 1 ? 1 : step;
@@ -106,7 +106,7 @@ Result<Cut> cut_of(const NodeView& node) {
 }
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0)) return node.invalid("needs an input");
+  if (!node.has_input(0)) return node.invalid("requires an input");
   const TensorType& x = node.input_type(0);
   PLIMSOLL_ASSIGN(const Cut cut, cut_of(node));
   return std::vector{TensorType{x.type, cut.dims}};

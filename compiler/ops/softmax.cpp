@@ -16,7 +16,7 @@ Result<Dims> view_of(const NodeView& node) {
   PLIMSOLL_ASSIGN(const Dim outer, product_of(node, x, 0, axis));
   PLIMSOLL_ASSIGN(const Dim classes, product_of(node, x, axis, end));
   PLIMSOLL_ASSIGN(const Dim inner, product_of(node, x, end, x.size()));
-  if (classes.batch) return node.unsupported("normalises over the samples of " + to_string(x));
+  if (classes.batch) return node.unsupported("normalizes over the batch of " + to_string(x));
   return Dims{outer, classes, inner};
 }
 

@@ -96,14 +96,14 @@ Result<std::vector<TensorType>> infer_class_loss(const NodeView& node) {
   if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs scores and labels");
   const std::string reduction = softmaxcrossentropyloss::reduction_of(node);
   if (reduction != "mean" && reduction != "sum" && reduction != "none")
-    return node.invalid("reduction '" + reduction + "' is none of mean, sum and none");
+    return node.invalid("reduction '" + reduction + "' is not one of mean, sum, none");
   if (softmaxcrossentropyloss::is_read(node, 1)) return node.unsupported("its second output, log_prob, is read by another node");
   const TensorType &scores = node.input_type(0), &labels = node.input_type(1);
-  if (scores.rank() < 2) return node.invalid("scores " + to_string(scores.dims) + " have no dimension of classes");
+  if (scores.rank() < 2) return node.invalid("scores " + to_string(scores.dims) + " have no class dimension");
   const size_t axis = softmaxcrossentropyloss::axis_of_classes(node);
-  if (scores.dims[axis].batch) return node.unsupported("the classes of scores " + to_string(scores.dims) + " are samples");
+  if (scores.dims[axis].batch) return node.unsupported("the class axis of scores " + to_string(scores.dims) + " is the batch");
   if (labels.type != DataType::i32 && labels.type != DataType::i64)
-    return node.invalid("labels are " + to_string(labels) + " when they should be integers");
+    return node.invalid("labels are " + to_string(labels) + "; expected integers");
   Dims expected = scores.dims;
   expected.erase(expected.begin() + static_cast<int64_t>(axis));
   const bool one_pixel = std::all_of(expected.begin() + 1, expected.end(), [](const Dim& d) { return d == Dim{1}; });
@@ -111,7 +111,7 @@ Result<std::vector<TensorType>> infer_class_loss(const NodeView& node) {
     return node.invalid("labels are " + to_string(labels.dims) + " when scores " + to_string(scores.dims) +
                         " need " + to_string(expected));
   if (node.has_input(2) && node.input_type(2) != TensorType{DataType::f32, {scores.dims[axis]}})
-    return node.invalid("the weights of the classes are " + to_string(node.input_type(2)) + " when there are " + std::to_string(scores.dims[axis].value) +
+    return node.invalid("the class weights are " + to_string(node.input_type(2)) + ", expected " + std::to_string(scores.dims[axis].value) +
                         " classes");
   if (reduction == "none") return std::vector{TensorType{DataType::f32, labels.dims}};
   return std::vector{TensorType{DataType::f32, {}}, TensorType{DataType::f32, {{1}}}};
@@ -228,7 +228,7 @@ const Op op_SoftmaxCrossEntropyLoss{.name = "SoftmaxCrossEntropyLoss",
                                     .first_opset = 12,
                                     .required_inputs = 2,
                                     .most_outputs = 2,
-                                    .unmade_output = "the logarithms of the probabilities",
+                                    .unmade_output = "the log probabilities",
                                     .attributes = {attribute::integer("ignore_index").since(12),
                                                    attribute::text("reduction", attribute::kReductions).since(12)},
                                     .without_gradient = {1, 2},

@@ -17,7 +17,7 @@ Result<std::vector<int64_t>> extents_of(const NodeView& node, int64_t whole) {
   std::vector<int64_t> extents = node.integers("split");
   if (node.has_input(1)) {
     const auto given = node.constant_integers(1);
-    if (!given) return node.unsupported("the lengths (input 1) are not known while compiling");
+    if (!given) return node.unsupported("the lengths (input 1) are not known at compile time");
     extents = *given;
   }
   if (extents.empty()) {
@@ -25,7 +25,7 @@ Result<std::vector<int64_t>> extents_of(const NodeView& node, int64_t whole) {
     if (count < 1) return node.invalid("num_outputs is " + std::to_string(count));
     const int64_t each = (whole + count - 1) / count;
     if (node.has("num_outputs") ? each * (count - 1) >= whole : whole % count != 0)
-      return node.invalid(std::to_string(whole) + " cannot be split in " + std::to_string(count) + " parts");
+      return node.invalid(std::to_string(whole) + " cannot be split into " + std::to_string(count) + " parts");
     extents.assign(static_cast<size_t>(count), each);
     extents.back() = whole - each * (count - 1);
   }
@@ -35,16 +35,16 @@ Result<std::vector<int64_t>> extents_of(const NodeView& node, int64_t whole) {
     sum += extent;
   }
   if (sum != whole || extents.size() != parts)
-    return node.invalid(std::to_string(extents.size()) + " lengths that add up to " + std::to_string(sum) + " for " +
+    return node.invalid(std::to_string(extents.size()) + " lengths that sum to " + std::to_string(sum) + " for " +
                         std::to_string(parts) + " parts of " + std::to_string(whole));
   return extents;
 }
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0)) return node.invalid("needs an input");
+  if (!node.has_input(0)) return node.invalid("requires an input");
   const TensorType& x = node.input_type(0);
   PLIMSOLL_ASSIGN(const size_t along, axis_of(node, node.integer("axis", 0), x.rank()));
-  if (x.dims[along].batch) return node.unsupported("splits the samples of " + to_string(x.dims));
+  if (x.dims[along].batch) return node.unsupported("splits the batch of " + to_string(x.dims));
   PLIMSOLL_ASSIGN(const std::vector<int64_t> extents, extents_of(node, x.dims[along].value));
   std::vector<TensorType> types;
   for (const int64_t extent : extents) {

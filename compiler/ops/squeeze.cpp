@@ -21,7 +21,7 @@ Result<Dims> squeezed(const Dims& x, const std::optional<std::vector<size_t>>& a
 }
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0)) return node.invalid("needs an input");
+  if (!node.has_input(0)) return node.invalid("requires an input");
   const TensorType& x = node.input_type(0);
   PLIMSOLL_ASSIGN(const auto axes, axes_of(node, 1, x.rank()));
   PLIMSOLL_ASSIGN(Dims dims, named(node, squeezed(x.dims, axes)));

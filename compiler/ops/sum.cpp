@@ -10,7 +10,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (node.input_count() == 0) return node.invalid("needs an operand");
   Dims dims = node.input_type(0).dims;
   for (size_t i = 0; i < node.input_count(); ++i) {
-    if (!node.has_input(i)) return node.invalid("operand " + std::to_string(i) + " is left out");
+    if (!node.has_input(i)) return node.invalid("operand " + std::to_string(i) + " is missing");
     if (node.input(i).constant || node.input_type(i).type != DataType::f32)
       return node.unsupported("operand " + std::to_string(i) + " is " + to_string(node.input_type(i)) +
                               "; only f32 tensors have kernels");

@@ -10,7 +10,7 @@ namespace top_k {
 Result<int64_t> k_of(const NodeView& node) {
   if (node.opset() < 10) return node.integer("k", 0);
   const auto given = node.constant_integers(1);
-  if (!given || given->size() != 1) return node.unsupported("k (input 1) is not known while compiling");
+  if (!given || given->size() != 1) return node.unsupported("k (input 1) is not known at compile time");
   return (*given)[0];
 }
 
@@ -20,10 +20,10 @@ Dims view_of(const NodeView& node, int64_t k) {
 }
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0)) return node.invalid("needs an input");
+  if (!node.has_input(0)) return node.invalid("requires an input");
   PLIMSOLL_ASSIGN(const PickView view, pick_view(node, node.integer("axis", -1)));
   PLIMSOLL_ASSIGN(const int64_t k, k_of(node));
-  if (k < 1 || k > view.n) return node.invalid("picks " + std::to_string(k) + " of " + std::to_string(view.n));
+  if (k < 1 || k > view.n) return node.invalid("k is " + std::to_string(k) + ", expected 1 to " + std::to_string(view.n));
   TensorType values{node.input_type(0).type, node.input_type(0).dims};
   values.dims[view.axis] = {k};
   return std::vector{values, TensorType{DataType::i64, values.dims}};

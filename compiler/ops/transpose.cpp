@@ -24,7 +24,7 @@ Result<Axes> permutation(Axes given, size_t rank) {
   std::vector<bool> seen(rank, false);
   for (const int64_t axis : given) {
     if (given.size() != rank || axis < 0 || axis >= static_cast<int64_t>(rank) || seen[static_cast<size_t>(axis)])
-      return dims::invalid("perm is no permutation of " + std::to_string(rank) + " axes");
+      return dims::invalid("perm is not a permutation of " + std::to_string(rank) + " axes");
     seen[static_cast<size_t>(axis)] = true;
   }
   if (given.size() != rank) return dims::invalid("perm is empty for " + std::to_string(rank) + " axes");
@@ -34,7 +34,7 @@ Result<Axes> permutation(Axes given, size_t rank) {
 Result<IntList> perm_of(const NodeView& node) {
   const size_t rank = node.input_type(0).rank();
   if (rank > static_cast<size_t>(kMaxRank))
-    return node.unsupported(std::to_string(rank) + " dimensions are more than " + std::to_string(kMaxRank));
+    return node.unsupported(std::to_string(rank) + " dimensions; the limit is " + std::to_string(kMaxRank));
   PLIMSOLL_ASSIGN(const Axes axes, named(node, permutation(node.integers("perm", reversed(rank)), rank)));
   IntList perm;
   for (const int64_t axis : axes) perm.push_back(axis);
@@ -66,7 +66,7 @@ IntList inverse(const IntList& perm) {
 }
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0)) return node.invalid("needs an input");
+  if (!node.has_input(0)) return node.invalid("requires an input");
   const TensorType& x = node.input_type(0);
   PLIMSOLL_ASSIGN(const IntList perm, perm_of(node));
   return std::vector{TensorType{x.type, permuted(x.dims, perm)}};

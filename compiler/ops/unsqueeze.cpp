@@ -13,13 +13,13 @@ Dims unsqueezed(Dims dims, const std::vector<size_t>& axes) {
 }
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0)) return node.invalid("needs an input");
+  if (!node.has_input(0)) return node.invalid("requires an input");
   const TensorType& x = node.input_type(0);
   // Axes are counted in the result, whose rank depends on their number.
   const size_t more = node.has_input(1) ? node.constant_integers(1).value_or(std::vector<int64_t>{}).size()
                                         : node.integers("axes").size();
   if (x.rank() + more > static_cast<size_t>(kMaxRank))
-    return node.unsupported(std::to_string(x.rank() + more) + " dimensions are more than " + std::to_string(kMaxRank));
+    return node.unsupported(std::to_string(x.rank() + more) + " dimensions; the limit is " + std::to_string(kMaxRank));
   PLIMSOLL_ASSIGN(const auto axes, axes_of(node, 1, x.rank() + more));
   if (!axes) return node.invalid("needs axes");
   return std::vector{TensorType{x.type, unsqueezed(x.dims, *axes)}};

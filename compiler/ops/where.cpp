@@ -37,10 +37,10 @@ bool is_fill(const NodeView& node) {
 Status check_number(const NodeView& node, size_t i) {
   if (!node.input(i).constant) return {};
   const auto number = node.constant_real(i);
-  if (!number) return node.unsupported("operand " + std::to_string(i) + " is a constant of more than one element");
-  if (std::isnan(*number)) return node.unsupported("fills with what is no number");
+  if (!number) return node.unsupported("operand " + std::to_string(i) + " is a constant with more than one element");
+  if (std::isnan(*number)) return node.unsupported("the fill value is NaN");
   if (node.input_type(i).type == DataType::i64 && std::fabs(*number) > 0x1p53)
-    return node.unsupported("operand " + std::to_string(i) + " is a number beyond 2^53");
+    return node.unsupported("operand " + std::to_string(i) + " is a number above 2^53");
   return {};
 }
 
@@ -48,7 +48,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   for (size_t i = 0; i < 3; ++i)
     if (!node.has_input(i)) return node.invalid("needs a condition and two operands");
   if (node.input_type(0).type != DataType::u8)
-    return node.unsupported("the condition is " + to_string(node.input_type(0)) + " when it should be of booleans");
+    return node.unsupported("the condition is " + to_string(node.input_type(0)) + "; expected booleans");
   if (node.input_type(1).type != node.input_type(2).type)
     return node.invalid("its operands are " + to_string(node.input_type(1)) + " and " + to_string(node.input_type(2)) + ", of different types");
   for (size_t i = 1; i < 3; ++i) PLIMSOLL_TRY(check_number(node, i));

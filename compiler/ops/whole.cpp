@@ -23,12 +23,12 @@ bool is_number(const NodeView& node, size_t i) { return node.input(i).constant.h
 
 // Two operands of one type, at most one of which is a number.
 Result<Dims> dims_of_pair(const NodeView& node) {
-  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs two operands");
+  if (!node.has_input(0) || !node.has_input(1)) return node.invalid("requires two operands");
   const TensorType &a = node.input_type(0), &b = node.input_type(1);
   if (a.type != b.type) return node.invalid("its operands are " + to_string(a) + " and " + to_string(b) + ", of different types");
   for (size_t i = 0; i < 2; ++i)
-    if (is_number(node, i) && !node.constant_real(i)) return node.unsupported("operand " + std::to_string(i) + " is a constant of more than one element");
-  if (is_number(node, 0) && is_number(node, 1)) return node.unsupported("both operands are constants; fold them");
+    if (is_number(node, i) && !node.constant_real(i)) return node.unsupported("operand " + std::to_string(i) + " is a constant with more than one element");
+  if (is_number(node, 0) && is_number(node, 1)) return node.unsupported("both operands are constants");
   return broadcast(node, a.dims, b.dims);
 }
 
@@ -77,7 +77,7 @@ Result<std::vector<TensorType>> infer_whole(const NodeView& node) {
   PLIMSOLL_ASSIGN(const Dims dims, dims_of_pair(node));
   const DataType type = node.input_type(0).type;
   if (type != DataType::i32 && type != DataType::i64)
-    return node.unsupported("only f32, i32 and i64 have kernels, operand 0 is " + to_string(node.input_type(0)));
+    return node.unsupported("only f32, i32 and i64 are supported, operand 0 is " + to_string(node.input_type(0)));
   return std::vector{TensorType{type, dims}};
 }
 

@@ -7,7 +7,7 @@ namespace plimsoll {
 namespace wholebatch {
 
 Result<std::vector<TensorType>> infer(const NodeView& node) {
-  if (!node.has_input(0)) return node.invalid("needs an input");
+  if (!node.has_input(0)) return node.invalid("requires an input");
   TensorType type = node.input_type(0);
   for (Dim& dim : type.dims) dim = Dim{dim.at(node.integer("samples", 1))};
   return std::vector{type};

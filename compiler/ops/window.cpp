@@ -51,9 +51,9 @@ Result<Window> window_of(const NodeView& node, const IntList& kernel) {
   // Bounds them so that sums and products cannot overflow.
   for (const auto* list : {&strides, &dilations, &pads})
     for (int64_t value : *list)
-      if (value > kMostOfWindow) return node.invalid(fmt::format("{} is no size of a stride, a dilation or padding", value));
+      if (value > kMostOfWindow) return node.invalid(fmt::format("{} is too large for a stride, a dilation or padding", value));
   if (const int64_t largest = *std::max_element(kernel.begin(), kernel.end()); largest > kMostOfWindow)
-    return node.invalid(fmt::format("{} is no size of a window", largest));
+    return node.invalid(fmt::format("{} is too large for a window", largest));
   Window window{.kernel = kernel,
                 .strides = to_list(strides),
                 .dilations = to_list(dilations),
@@ -95,7 +95,7 @@ Result<IntList> Window::output(const NodeView& node, const TensorType& x) const 
       continue;
     }
     if (room < 0)
-      return node.invalid(fmt::format("a window of {} does not fit an input of {} padded by {}", reach, input.value,
+      return node.invalid(fmt::format("a window of {} does not fit into an input of {} padded by {}", reach, input.value,
                                       pads[i] + pads[i + rank()]));
     sizes[i] = room / strides[i] + 1;
     if (ceil_mode && room % strides[i] != 0) {

@@ -53,7 +53,7 @@ Result<ReadNetwork> read_network(const Network& network, std::string_view whose,
   ReadNetwork read{.root = IdVector<ValueId, ValueId>(network.values.size())};
   for (const ValueId value : ids_of(network.values)) read.root[value] = value;
   const IdVector<NodeId, bool> needed = find_needed(network);
-  Error unknown{ExitCode::unsupported, "the rules of " + std::string(whose) + " have no layer for some operators"};
+  Error unknown{ExitCode::unsupported, "the rules of " + std::string(whose) + " do not cover some operators"};
   std::vector<std::string_view> named;
   for (const NodeId id : ids_of(network.nodes)) {
     const Node& node = network.nodes[id];

@@ -105,7 +105,7 @@ class SuperNeuronsBuilder {
   // One note per operator, with its first node.
   Error refused(const std::vector<const Node*>& unknown) const {
     Error error{ExitCode::unsupported,
-                "the rules of SuperNeurons have no layer for " + std::to_string(unknown.size()) + " of the nodes"};
+                "the rules of SuperNeurons do not cover " + std::to_string(unknown.size()) + " of the nodes"};
     std::vector<std::string> listed;
     for (auto node = unknown.rbegin(); node != unknown.rend(); ++node) {
       if (std::find(listed.begin(), listed.end(), (*node)->op) != listed.end()) continue;
@@ -142,7 +142,7 @@ class SuperNeuronsBuilder {
       if (!needed_[id]) continue;
       const Node& node = network_.nodes[id];
       const std::vector<ValueId> data = data_of(node);
-      if (data.empty()) return NodeView(network_, node).unsupported("works on weights alone, which are not counted");
+      if (data.empty()) return NodeView(network_, node).unsupported("reads weights only, which these rules do not count");
       if (meaning_of(node)->alias) {
         root_[node.outputs[0]] = data[0];
       } else {

@@ -26,10 +26,10 @@ class Explanation {
     const PlanTensor& tensor = plan_.tensors[id];
     const TensorFacts& facts = facts_.tensors[id];
     Table table({{}, {.most = 86}});
-    table.row({"made by", facts.maker.valid() ? task_and_layer(facts.maker) : "nobody: it is given"});
+    table.row({"made by", facts.maker.valid() ? task_and_layer(facts.maker) : "none: an input"});
     const std::vector<std::string> readers = readers_of(id);
     for (size_t i = 0; i < readers.size(); ++i) table.row({i == 0 ? "read by" : "", readers[i]});
-    for (const size_t i : facts.residencies) table.row({"lies", placed(plan_.residencies[i])});
+    for (const size_t i : facts.residencies) table.row({"address", placed(plan_.residencies[i])});
     if (facts.fate == Fate::home) table.row({"decision", fate(id)});
     else if (facts.fate != Fate::none) {
       table.row({"gap", fmt::format("{} from {} to {}", format_seconds(gap_seconds(facts)), facts_.step_names[facts.gap_from],
@@ -49,7 +49,7 @@ class Explanation {
         const Step& step = plan_.steps[id];
         if (step.kind == StepKind::compute && step.task == task)
           table.row({plan_.tasks[task].name, std::to_string(id.value), format_seconds(step.end - step.start),
-                     step.algorithm.empty() ? "-" : step.algorithm, format_bytes_or_dash(step.workspace.bytes), step.recompute ? "again" : ""});
+                     step.algorithm.empty() ? "-" : step.algorithm, format_bytes_or_dash(step.workspace.bytes), step.recompute ? "recomputed" : ""});
       }
     std::string text = heading(fmt::format("layer {}, {}", shortened(layer.name, 60), layer.op), color_) + table.print(color_);
     for (const TaskId task : layer.tasks) {
@@ -62,7 +62,7 @@ class Explanation {
     std::string lost;
     for (const auto& [what, seconds] : losses)
       if (seconds > 0) lost += fmt::format("{}{} {}", lost.empty() ? "" : ", ", what, format_seconds(seconds));
-    text += lost.empty() ? "  memory costs it no time\n" : fmt::format("  memory costs it {}: {}\n", format_seconds(layer.lost()), lost);
+    text += lost.empty() ? "  the budget costs it no time\n" : fmt::format("  the budget costs it {}: {}\n", format_seconds(layer.lost()), lost);
     return text;
   }
 
@@ -72,7 +72,7 @@ class Explanation {
     std::string steps;
     for (const StepId at : ids_of(plan_.steps))
       if (plan_.steps[at].kind == StepKind::compute && plan_.steps[at].task == id)
-        steps += fmt::format("{}step {}{}", steps.empty() ? "" : ", ", at.value, plan_.steps[at].recompute ? " again" : "");
+        steps += fmt::format("{}step {}{}", steps.empty() ? "" : ", ", at.value, plan_.steps[at].recompute ? " (recomputed)" : "");
     return fmt::format("{} ({})", shortened(task.name, 44), shortened(steps, 36));
   }
 
@@ -91,8 +91,8 @@ class Explanation {
   }
 
   std::string placed(const Residency& residency) const {
-    if (residency.first_step < 0) return fmt::format("at {:#x} through the run", residency.offset);
-    return fmt::format("at {:#x} from {} to {}", residency.offset, moment(residency.first_step, true), moment(residency.last_step, false));
+    if (residency.first_step < 0) return fmt::format("{:#x}, for the whole run", residency.offset);
+    return fmt::format("{:#x}, {} to {}", residency.offset, moment(residency.first_step, true), moment(residency.last_step, false));
   }
 
   // "step 13 (made)", "step 50 (offload)"
@@ -121,7 +121,7 @@ class Explanation {
     switch (facts.fate) {
       case Fate::offload:
         return fmt::format("offload: {} of copying, compute waits {} for it", format_seconds(copying), format_seconds(exposed));
-      case Fate::recompute: return fmt::format("recompute: its task takes {} once more", format_seconds(again));
+      case Fate::recompute: return fmt::format("recompute: its task runs again, {}", format_seconds(again));
       case Fate::reload: return fmt::format("reload: {} of copying, compute waits {} for it", format_seconds(copying), format_seconds(exposed));
       case Fate::home:
         return fmt::format("kept on the host, at {:#x} of the host pool: {} of copying, compute waits {} for it", plan_.tensors[id].home_offset,
@@ -156,15 +156,15 @@ class Explanation {
     for (const StepId at : ids_of(plan_.steps))
       if (const int64_t bytes = facts_.live[at] + tensor.bytes; bytes > worst.bytes && !residency_at(plan_, facts, at)) worst = {bytes, at};
     std::vector<std::string> lines = {tensor.kind == TensorKind::weight
-                                          ? "it is fetched before the tasks that read it, in every round; its update is brought home behind it, once in an iteration"
-                                          : "it is fetched before its update and brought home behind it, once in an iteration"};
+                                          ? "prefetched before the tasks that read it, in every round; offloaded after its update, once per iteration"
+                                          : "prefetched before its update and offloaded after it, once per iteration"};
     if (tensor.kind == TensorKind::weight && std::none_of(facts.touches.begin(), facts.touches.end(), [&](StepId at) { return plan_.steps[at].kind == StepKind::offload; }))
-      lines.front() = "it is fetched before the tasks that read it, in every round, and never changes";
+      lines.front() = "prefetched before the tasks that read it, in every round; it never changes";
     if (tensor.kind == TensorKind::weight_gradient)
-      lines.front() = "it is fetched before the tasks that add to it, in every round but the first, and brought home behind them, for the next round";
+      lines.front() = "prefetched before the tasks that add to it, in every round but the first; offloaded after them, for the next round";
     if (!worst.at.valid()) return lines;
     const int64_t over = worst.bytes - plan_.budget_bytes;
-    lines.push_back(fmt::format("in the arena, {} would be live at {} (step {}), {} {} the budget", format_bytes(worst.bytes),
+    lines.push_back(fmt::format("if it stayed in the arena, {} would be live at {} (step {}), {} {} the budget", format_bytes(worst.bytes),
                                 shortened(facts_.step_names[worst.at], 34), worst.at.value, format_bytes(std::abs(over)), over > 0 ? "above" : "below"));
     return lines;
   }
@@ -172,11 +172,11 @@ class Explanation {
   std::vector<std::string> why(TensorId id) const {
     const PlanTensor& tensor = plan_.tensors[id];
     const TensorFacts& facts = facts_.tensors[id];
-    if (tensor.persistent) return {"persistent: it holds its value from round to round, so it cannot leave"};
+    if (tensor.persistent) return {"persistent: it keeps its value from round to round, so it cannot leave the device"};
     if (facts.fate == Fate::home) return why_it_lives_on_the_host(id);
-    if (facts.fate == Fate::none) return {"no gap: it dies before the backward begins, or is made and used in it, so there is no time to leave"};
+    if (facts.fate == Fate::none) return {"short-lived: its uses are close together, in the forward pass or in the backward pass, so there is no gap to free its memory in"};
     const Worst worst = worst_if_kept(id);
-    if (!worst.at.valid()) return {"its gap is empty: the backward begins with it"};
+    if (!worst.at.valid()) return {"its gap is empty: the backward pass begins with it"};
     const std::string where = fmt::format("{} (step {})", shortened(facts_.step_names[worst.at], 34), worst.at.value);
     if (facts.fate != Fate::keep) return {why_it_leaves(worst, where)};
     std::vector<std::string> lines = {fmt::format("with it, {} are live at {}, {} below the budget", format_bytes(worst.bytes), where,
@@ -184,7 +184,7 @@ class Explanation {
     if (facts_.offload_rate > 0 && facts_.prefetch_rate > 0) {
       const double bytes = static_cast<double>(tensor.bytes);
       const double way = bytes / facts_.offload_rate + bytes / facts_.prefetch_rate;
-      lines.push_back(fmt::format("out and back would keep the links busy for {} of its gap of {}", format_seconds(way), format_seconds(gap_seconds(facts))));
+      lines.push_back(fmt::format("to offload and prefetch it would take {} of its gap of {}", format_seconds(way), format_seconds(gap_seconds(facts))));
     }
     if (facts.maker.valid()) lines.push_back(to_make_again(facts.maker));
     return lines;
@@ -192,19 +192,19 @@ class Explanation {
 
   std::string why_it_leaves(const Worst& worst, const std::string& where) const {
     const int64_t over = worst.bytes - plan_.budget_bytes;
-    if (over > 0) return fmt::format("kept, {} would be live at {}: {} above the budget", format_bytes(worst.bytes), where, format_bytes(over));
+    if (over > 0) return fmt::format("if it were kept, {} would be live at {}: {} above the budget", format_bytes(worst.bytes), where, format_bytes(over));
     const int64_t beyond = worst.bytes - plan_.summary.live_bytes;
     if (beyond > 0)
-      return fmt::format("kept, {} would be live at {}: within the budget, but {} more than now, for a placement to lose", format_bytes(worst.bytes),
+      return fmt::format("if it were kept, {} would be live at {}: within the budget, but {} more than now, which leaves less room for fragmentation", format_bytes(worst.bytes),
                          where, format_bytes(beyond));
-    return fmt::format("kept, at most {} would be live, at {}: it leaves for policy {} has it so, not for want of room", format_bytes(worst.bytes), where,
+    return fmt::format("if it were kept, at most {} would be live, at {}: policy {} frees its memory although there is room", format_bytes(worst.bytes), where,
                        plan_.policy);
   }
 
   std::string to_make_again(TaskId maker) const {
     for (const Step& step : plan_.steps)
       if (step.kind == StepKind::compute && step.task == maker && !step.recompute)
-        return fmt::format("to recompute it would take {}, and the inputs of {}", format_seconds(step.end - step.start),
+        return fmt::format("to recompute it would take {} and the inputs of {}", format_seconds(step.end - step.start),
                            shortened(plan_.tasks[maker].name, 40));
     return "";
   }
@@ -283,7 +283,7 @@ Result<std::string> explain(const Plan& plan, const PlanFacts& facts, const std:
     if (all.size() > 1) {
       std::string list;
       for (size_t i = 0; i < std::min<size_t>(5, all.size()); ++i) list += (i ? ", " : "") + spelled(all[i]);
-      return Error{ExitCode::usage, fmt::format("'{}' may be any of {} names", shortened(name, 60), all.size()), {"it may be: " + list}};
+      return Error{ExitCode::usage, fmt::format("'{}' matches {} names", shortened(name, 60), all.size()), {"candidates: " + list}};
     }
     if (all.size() == 1) bare = all.front();
   }
@@ -316,7 +316,7 @@ Result<std::string> explain(const Plan& plan, const PlanFacts& facts, const std:
   if (!text.empty()) return text;
   std::string near;
   for (const std::string& other : nearest_names(bare, names)) near += (near.empty() ? "" : ", ") + spelled(other);
-  return Error{ExitCode::usage, fmt::format("no tensor or layer is called '{}'", shortened(name, 60)), {"the nearest names: " + near}};
+  return Error{ExitCode::usage, fmt::format("no tensor or layer is named '{}'", shortened(name, 60)), {"similar names: " + near}};
 }
 
 }  // namespace plimsoll

@@ -65,10 +65,10 @@ std::string report_layers(const Plan& plan, const PlanFacts& facts, bool color) 
     table.row(std::move(cells));
   }
   std::string text = heading("layers, one round", color) + table.print(color);
-  text += "  kept" + std::string(moves ? ", offloaded, recomputed" : "") + ": outputs that the backward reads, by decision\n";
+  text += "  kept" + std::string(moves ? ", offloaded, recomputed" : "") + ": outputs that the backward pass reads, by decision\n";
   double lost = 0;
   for (const LayerFacts& layer : facts.layers) lost += layer.lost();
-  if (lost > 0) text += fmt::format("  lost to memory: recomputation, slower algorithms, waiting for copies; {} in all\n", format_seconds(lost));
+  if (lost > 0) text += fmt::format("  lost to the budget: recomputation, slower algorithms, waiting for copies; {} in total\n", format_seconds(lost));
   return text;
 }
 

@@ -113,9 +113,9 @@ Result<TrainingRun> read_metrics(std::string_view text, std::string name) {
     const bool read = head.empty() ? numbers_of_json(line, numbers) : numbers_of_csv(line, head, numbers);
     if (read && numbers.contains("iteration")) add_numbers(run, numbers);
     else if (newline != std::string_view::npos)
-      return Error{ExitCode::unreadable_input, fmt::format("{}: line {} holds no metrics", run.name, place), {"a trainer writes them: train --metrics FILE.jsonl"}};
+      return Error{ExitCode::unreadable_input, fmt::format("{}: line {} contains no metrics", run.name, place), {"a trainer writes them: train --metrics FILE.jsonl"}};
   }
-  if (run.lines.empty()) return Error{ExitCode::unreadable_input, fmt::format("{} holds no iteration", run.name), {"a trainer writes them: train --metrics FILE.jsonl"}};
+  if (run.lines.empty()) return Error{ExitCode::unreadable_input, fmt::format("{} contains no iterations", run.name), {"a trainer writes them: train --metrics FILE.jsonl"}};
   return run;
 }
 

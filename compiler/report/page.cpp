@@ -26,7 +26,7 @@ std::string base64(std::string_view bytes) {
 
 std::string_view page_source(std::string_view name) {
   for (const EmbeddedFile& file : page_files())
-    if (file.path == fmt::format("compiler/report/html/{}", name)) return file.contents;
+    if (file.path.substr(file.path.rfind('/') + 1) == name) return file.contents;
   PLIMSOLL_CHECK(false, fmt::format("no page source is called '{}'", name));
   return "";
 }

@@ -95,7 +95,7 @@ class Diff {
   static std::string_view told(Fate fate, const PlanTensor& tensor) {
     if (fate == Fate::home) return "on the host";
     if (fate != Fate::none) return to_string(fate);
-    return tensor.persistent ? "in the arena" : "no gap";
+    return tensor.persistent ? "in the arena" : "short-lived";
   }
 
   std::vector<DiffGroup> decisions() const {
@@ -173,7 +173,7 @@ std::string one_sided(const std::vector<std::string>& tasks, const char* where) 
   if (tasks.empty()) return "";
   std::string list;
   for (size_t i = 0; i < std::min<size_t>(2, tasks.size()); ++i) list += (i ? ", " : "") + shortened(spelled(tasks[i]), 28);
-  return fmt::format("only {}: {}, as {}\n", where, counted(static_cast<int64_t>(tasks.size()), "task"), list);
+  return fmt::format("only {}: {}, such as {}\n", where, counted(static_cast<int64_t>(tasks.size()), "task"), list);
 }
 
 // "After takes 1.66 GiB, 580.0 MiB more than before, and is 2.8% faster; the decision on 36 tensors changed."
@@ -259,7 +259,7 @@ std::string report_diff(const Plan& before, const Plan& after, bool color) {
   std::string others;
   for (const std::string& line : {one_sided(found.only_before, "before"), one_sided(found.only_after, "after")})
     if (!line.empty()) others += "  " + line;
-  if (!others.empty()) others = heading("another task graph", color) + others;
+  if (!others.empty()) others = heading("task graphs differ", color) + others;
   std::string text;
   for (const std::string& part : {figures, print_groups("decision", found.decisions, "tensors", true, color), print_groups("algorithm", found.algorithms, "tasks", false, color), others})
     if (!part.empty()) text += (text.empty() ? "" : "\n") + part;

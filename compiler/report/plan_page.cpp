@@ -227,7 +227,7 @@ std::string plan_page(const Plan& plan, const PlanFacts& facts, const MeasuredSt
   return assemble_page({.title = fmt::format("Memory plan of {} in {}", plan.model_name, format_bytes(plan.budget_bytes)),
                         .body = std::string(page_source("plan.html")),
                         .styles = {"page.css", "plan.css"},
-                        .scripts = {"data.js", "page.js", "figure.js", "marks.js", "layers.js", "head.js", "view.js", "plan.js"},
+                        .scripts = {"units.js", "data.js", "page.js", "figure.js", "marks.js", "layers.js", "head.js", "view.js", "plan.js"},
                         .data = pack(plan_page_data(plan, facts, measured))});
 }
 

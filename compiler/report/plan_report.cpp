@@ -48,7 +48,7 @@ std::string memory(const Plan& plan, bool color) {
   row("persistent", summary.persistent_bytes);
   if (summary.minimum_bytes > 0) row("minimum", summary.minimum_bytes);
   if (summary.unconstrained_bytes > 0) row("unlimited", summary.unconstrained_bytes, summary.unconstrained_bytes <= whole);
-  if (summary.network_wide_bytes > 0) row("each tensor on its own", summary.network_wide_bytes, summary.network_wide_bytes <= whole);
+  if (summary.network_wide_bytes > 0) row("without sharing memory", summary.network_wide_bytes, summary.network_wide_bytes <= whole);
   if (summary.host_pool_bytes > 0) row("host pool", summary.host_pool_bytes, false);
   int64_t weights = 0, states = 0, gradients = 0;
   for (const PlanTensor& tensor : plan.tensors)
@@ -96,25 +96,27 @@ std::string times(const Plan& plan, bool color) {
     table.row({"unlimited", format_seconds(summary.unconstrained_seconds),
                against_unlimited(summary.iteration_seconds / summary.unconstrained_seconds - 1)});
   if (summary.bound_seconds > 0)
-    table.row({"at least", format_seconds(summary.bound_seconds), fmt::format("whatever the schedule within the budget: a gap of {:.1f} %", 100 * (summary.iteration_seconds / summary.bound_seconds - 1))});
+    table.row({"lower bound", format_seconds(summary.bound_seconds),
+               fmt::format("within the budget; optimality gap {:.1f} %",
+                           100 * (summary.iteration_seconds / summary.bound_seconds - 1))});
   if (summary.stall_seconds > 0) table.row({plan.ranks > 1 ? "waiting for streams" : "waiting for copies", format_seconds(summary.stall_seconds), ""});
   if (summary.recomputed_tasks > 0)
     table.row({"recomputing", format_seconds(summary.recompute_seconds),
                fmt::format("{} in each round", counted(summary.recomputed_tasks, "task"))});
   if (summary.reduced_bytes > 0)
     table.row({"reducing over ranks", format_seconds(summary.reduce_seconds),
-               fmt::format("{} of each rank, beside the work of compute", format_bytes(summary.reduced_bytes))});
+               fmt::format("{} per rank, concurrent with compute", format_bytes(summary.reduced_bytes))});
   if (summary.offloaded_bytes > 0 || summary.prefetched_bytes > 0)
     table.row({"offloaded", format_bytes(summary.offloaded_bytes),
                fmt::format("and {} prefetched; {} in each round", format_bytes(summary.prefetched_bytes), counted(offloads, "tensor"))});
   if (!plan.steps.empty() && summary.iteration_seconds > 0) {
     const Robustness robust = robustness_of(plan);
     table.row({"robust to ±20 %", format_overhead(worst_of(robust)),
-               fmt::format("by chance {}, links slower {}, tasks slower {}", format_overhead(robust.by_chance), format_overhead(robust.slower_links),
+               fmt::format("random times {}, slower links {}, slower tasks {}", format_overhead(robust.by_chance), format_overhead(robust.slower_links),
                            format_overhead(robust.slower_tasks))});
   }
   if (summary.more_bytes > 0) table.row({format_bytes(summary.more_bytes) + " more", format_seconds(summary.more_seconds), bought(summary)});
-  else if (plan.rules == "true") table.row({"256.0 MiB more", "?", "`plimsoll plan … --what-if 256MiB` plans twice, and says"});
+  else if (plan.rules == "true") table.row({"256.0 MiB more", "?", "`plimsoll plan … --what-if 256MiB` plans again to answer"});
   if (summary.planning_seconds > 0) table.row({"planning took", format_seconds(summary.planning_seconds), ""});
   const std::string source = plan.costs.empty() ? "one iteration" : fmt::format("one iteration, times {}", plan.costs);
   return heading(source, color) + table.print(color);
@@ -137,7 +139,7 @@ std::string why(const Plan& plan, const PlanFacts& facts, const Residency& resid
   }
   if (residency.first_step < 0) return "persistent";
   const StepId next = next_touch(residency, facts.tensors[tensor], at);
-  if (!next.valid()) return "kept until the round ends";
+  if (!next.valid()) return "kept until the end of the round";
   if (plan.steps[next].kind == StepKind::offload) return fmt::format("until its offload, step {}", next.value);
   const double waits = plan.steps[next].start - step.end;
   const std::string wait = waits > 0 ? "in " + format_seconds(waits) : "at once";
@@ -170,7 +172,7 @@ std::string absent(const Plan& plan, const PlanFacts& facts, StepId peak) {
     bytes += plan.tensors[id].bytes;
   }
   std::string text;
-  if (tensors > 0) text += fmt::format("  away: {}, {}, offloaded or to be recomputed\n", counted(tensors, "tensor"), format_bytes(bytes));
+  if (tensors > 0) text += fmt::format("  absent: {}, {}, offloaded or to be recomputed\n", counted(tensors, "tensor"), format_bytes(bytes));
   if (homes == 0) return text;
   std::string of;
   for (const auto& [kind, what] : {std::pair(TensorKind::weight, "weights"), std::pair(TensorKind::optimizer_state, "optimizer state"),
@@ -192,7 +194,7 @@ std::string report_summary(const Plan& plan, const PlanFacts& facts, bool color)
   text += wrapped(verdict_of(plan, facts), 96);
   text += fmt::format("  policy {}, target {}{}{}\n", plan.policy, plan.target_kind, device, shortened(libraries, 40));
   if (!plan.layout.empty()) text += fmt::format("  layout {}\n", plan.layout);
-  if (plan.rules != "true") text += fmt::format("  graph and figures as {} has them: a plan for reports, not for a trainer\n", plan.rules);
+  if (plan.rules != "true") text += fmt::format("  graph and figures by the rules of {}: a plan for reports, not for a trainer\n", plan.rules);
   text += fmt::format("  {}, {} of {}\n\n", counted(static_cast<int64_t>(plan.tensors.size()), "tensor"),
                       counted(static_cast<int64_t>(plan.steps.size()), "step"),
                       counted(static_cast<int64_t>(plan.tasks.size()), "task"));

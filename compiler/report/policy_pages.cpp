@@ -24,14 +24,16 @@ std::string hint_of(const std::string& what, int64_t budget, const PlanFigures& 
 }
 
 std::string cells_of(const PlanFigures& figures, bool splits) {
-  return fmt::format("<td>{}</td><td>{}{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>", format_bytes(figures.arena_bytes), figures.sub_batch,
-                     splits ? "†" : "", format_seconds(figures.iteration_seconds), format_overhead(figures.overhead),
+  return fmt::format("<td>{}</td><td>{}</td><td>{}</td><td>{}{}</td><td>{}</td><td>{}</td>",
+                     format_seconds(figures.iteration_seconds), format_overhead(figures.overhead),
+                     format_bytes(figures.arena_bytes), figures.sub_batch, splits ? "†" : "",
                      format_bytes_or_dash(figures.moved_bytes()), format_bytes_or_dash(figures.recomputed_bytes));
 }
 
-constexpr const char* kCellHeads = "<th>arena</th><th>sub-batch</th><th>time</th><th>overhead</th><th>transferred</th><th>recomputed</th>";
+constexpr const char* kCellHeads =
+    "<th>time</th><th>overhead</th><th>arena</th><th>sub-batch</th><th>transferred</th><th>recomputed</th>";
 constexpr const char* kSplitNote =
-    "<p class=\"muted\">† batch normalization sees a sub-batch at a time, which trains something else</p>\n";
+    "<p class=\"muted\">† batch normalization computes over a sub-batch, which changes the result of training</p>\n";
 
 // "5.8% slower than unlimited"
 std::string against(double overhead) {
@@ -68,6 +70,23 @@ std::string verdict_of_budget(const std::vector<const PolicyEntry*>& entries) {
   if (more > 0) text = fmt::format("{} and {} more are equally fast: {}, {}.", best.policy, more, format_seconds(least), against(best.figures->overhead));
   if (next != nullptr && least > 0) text += fmt::format(" Next is {}, {:.0f}% slower.", next->policy, 100 * (next->figures->iteration_seconds / least - 1));
   return text;
+}
+
+// "auto is the fastest within each of 2 budgets." Of one budget, its own sentence says it.
+std::string verdict_of_budgets(const std::vector<BudgetEntries>& budgets) {
+  if (budgets.size() < 2) return "";
+  std::vector<std::string> fastest;
+  for (const BudgetEntries& budget : budgets) {
+    const std::vector<const PolicyEntry*> entries = sorted_by_time(budget);
+    fastest.push_back(entries.empty() || !entries.front()->figures ? "" : entries.front()->policy);
+  }
+  const std::string& first = fastest.front();
+  if (!first.empty() && std::ranges::count(fastest, first) == std::ssize(fastest))
+    return fmt::format("{} is the fastest within each of {} budgets.", first, budgets.size());
+  std::string text;
+  for (size_t i = 0; i < budgets.size(); ++i)
+    text += fmt::format("{}{} within {}", i == 0 ? "Fastest: " : "; ", fastest[i].empty() ? "none" : fastest[i], format_bytes(budgets[i].bytes));
+  return text + ".";
 }
 
 std::string bars_of(const std::vector<const PolicyEntry*>& entries, int64_t budget, double unlimited) {
@@ -122,7 +141,7 @@ std::string table_of(const std::vector<const PolicyEntry*>& entries) {
   std::string text = fmt::format("<details><summary>All figures</summary><div class=\"scroll\"><table><thead><tr><th>policy</th>{}</tr></thead><tbody>\n", kCellHeads);
   for (const PolicyEntry* entry : entries)
     text += entry->figures ? fmt::format("<tr><td>{}</td>{}</tr>\n", html_escaped(entry->policy), cells_of(*entry->figures, entry->splits_statistics))
-                           : fmt::format("<tr><td>{}</td><td>{}</td><td></td><td></td><td></td><td></td><td></td></tr>\n", html_escaped(entry->policy),
+                           : fmt::format("<tr><td>{}</td><td></td><td></td><td>{}</td><td></td><td></td><td></td></tr>\n", html_escaped(entry->policy),
                                          entry->least_bytes > 0 ? "≥ " + format_bytes(entry->least_bytes) : "none");
   return text + "</tbody></table></div></details>\n";
 }
@@ -176,7 +195,7 @@ std::string page_header(const std::string& title, const std::string& verdict, co
 }
 
 std::string compare_page(const Comparison& about, const std::vector<BudgetEntries>& budgets) {
-  std::string body = page_header(fmt::format("Policies compared on {}", about.model), "",
+  std::string body = page_header(fmt::format("Policies compared on {}", about.model), html_escaped(verdict_of_budgets(budgets)),
                              fmt::format("Batch {}; {}. Unlimited, auto takes {} and {} an iteration.", about.batch, times_of(about.costs, about.device),
                                          format_bytes(about.unconstrained_bytes), format_seconds(about.unconstrained_seconds)));
   const std::vector<ChartLine> lines = lines_of(budgets);
@@ -226,10 +245,12 @@ std::string frontier_page(const Plan& least, const std::vector<FrontierPoint>& p
     body += fmt::format("<p class=\"none\">The minimum fits a {} card, unlimited a {} card. A driver and its libraries take some of a card's memory: <code>plimsoll doctor</code>.</p>\n",
                         small, large);
   body += "</section>\n";
-  body += fmt::format("<section class=\"long\"><div class=\"scroll\"><table><thead><tr><th>budget</th><th>share</th>{}<th>to use it</th></tr></thead><tbody>\n", kCellHeads);
+  body += fmt::format("<section class=\"long\"><div class=\"scroll\"><table><thead><tr><th>budget</th><th class=\"left\">option</th><th>share</th>{}</tr></thead><tbody>\n", kCellHeads);
   for (size_t i = 0; i < points.size(); ++i)
-    body += fmt::format("<tr{}><td>{}</td><td>{}</td>{}<td>{}</td></tr>\n", knee > 0 && i == knee ? " class=\"knee\"" : "", format_bytes(points[i].budget), share(points[i].budget),
-                        cells_of(points[i].figures, points[i].splits_statistics), copy_button(points[i].budget));
+    body += fmt::format("<tr{}><td>{}</td><td class=\"left\">{}</td><td>{}</td>{}</tr>\n",
+                        knee > 0 && i == knee ? " class=\"knee\"" : "", format_bytes(points[i].budget),
+                        copy_button(points[i].budget), share(points[i].budget),
+                        cells_of(points[i].figures, points[i].splits_statistics));
   body += "</tbody></table></div></section>\n";
   if (splits) body += kSplitNote;
   body += "<footer>Share: of what the policy takes unlimited. Overhead is against auto, unlimited. Made by plimsoll frontier --html.</footer>\n";

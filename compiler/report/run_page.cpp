@@ -63,30 +63,6 @@ std::string json_of(const TrainingRun& run) {
   return text + fmt::format(",\"evaluations\":{{\"iteration\":[{}],\"elapsed\":[{}],\"loss\":[{}],\"accuracy\":[{}]}}}}", iterations, times, losses, accuracies);
 }
 
-struct RunFigures {
-  double loss = NAN, best_accuracy = NAN, best_loss = NAN, speed = NAN, seconds = 0;
-  int64_t resident = 0;
-};
-
-// The last loss is the mean of the last twentieth of the run, because the loss of a single iteration is noisy.
-RunFigures run_figures(const TrainingRun& run) {
-  RunFigures figures;
-  double sum = 0, samples = 0;
-  int64_t numbers = 0;
-  for (size_t i = run.lines.size() - std::max<size_t>(1, run.lines.size() / 20); i < run.lines.size(); ++i)
-    if (std::isfinite(run.lines[i].loss)) sum += run.lines[i].loss, ++numbers;
-  if (numbers > 0) figures.loss = sum / static_cast<double>(numbers);
-  for (const MetricsEvaluation& evaluation : run.evaluations) {
-    figures.best_accuracy = std::fmax(figures.best_accuracy, evaluation.accuracy);
-    figures.best_loss = std::fmin(figures.best_loss, evaluation.loss);
-  }
-  for (const MetricsLine& line : run.lines)
-    if (std::isfinite(line.seconds)) figures.seconds += line.seconds, samples += static_cast<double>(line.samples);
-  if (figures.seconds > 0) figures.speed = samples / figures.seconds;
-  for (const int64_t bytes : run.resident_bytes) figures.resident = std::max(figures.resident, bytes);
-  return figures;
-}
-
 std::string accuracy_text(double share) { return fmt::format("{:.2f}%", 100 * share); }
 
 // "digits: test accuracy 97.50%, loss 0.0823 after 132 iterations, 412 samples/s."
@@ -97,7 +73,7 @@ std::string verdict_of_run(const TrainingRun& run) {
   else if (std::isfinite(figures.best_loss)) text += fmt::format("best test loss {:.4g}, ", figures.best_loss);
   text += std::isfinite(figures.loss) ? fmt::format("loss {:.4g}", figures.loss) : "the loss is not a number";
   text += fmt::format(" after {}", counted(static_cast<int64_t>(run.lines.size()), "iteration"));
-  if (std::isfinite(figures.speed)) text += fmt::format(", {:.0f} samples/s", figures.speed);
+  if (std::isfinite(figures.samples_per_second)) text += fmt::format(", {:.0f} samples/s", figures.samples_per_second);
   return text + ".";
 }
 
@@ -116,15 +92,33 @@ std::string verdict_of_runs(const std::vector<TrainingRun>& runs) {
 
 }  // namespace
 
+RunFigures run_figures(const TrainingRun& run) {
+  RunFigures figures;
+  double sum = 0, samples = 0;
+  int64_t numbers = 0;
+  for (size_t i = run.lines.size() - std::max<size_t>(1, run.lines.size() / 20); i < run.lines.size(); ++i)
+    if (std::isfinite(run.lines[i].loss)) sum += run.lines[i].loss, ++numbers;
+  if (numbers > 0) figures.loss = sum / static_cast<double>(numbers);
+  for (const MetricsEvaluation& evaluation : run.evaluations) {
+    figures.best_accuracy = std::fmax(figures.best_accuracy, evaluation.accuracy);
+    figures.best_loss = std::fmin(figures.best_loss, evaluation.loss);
+  }
+  for (const MetricsLine& line : run.lines)
+    if (std::isfinite(line.seconds)) figures.seconds += line.seconds, samples += static_cast<double>(line.samples);
+  if (figures.seconds > 0) figures.samples_per_second = samples / figures.seconds;
+  for (const int64_t bytes : run.resident_bytes) figures.resident_bytes = std::max(figures.resident_bytes, bytes);
+  return figures;
+}
+
 std::string report_runs(const std::vector<TrainingRun>& runs, bool color) {
   Table table({{"run", false, 28}, {"iterations", true}, {"loss", true}, {"test accuracy", true}, {"time", true}, {"samples/s", true}, {"arena", true}, {"process", true}});
   for (const TrainingRun& run : runs) {
     const RunFigures figures = run_figures(run);
     table.row({run.name, format_grouped(static_cast<int64_t>(run.lines.size())), std::isfinite(figures.loss) ? fmt::format("{:.4g}", figures.loss) : "not a number",
                std::isfinite(figures.best_accuracy) ? accuracy_text(figures.best_accuracy) : "-", format_seconds(figures.seconds),
-               std::isfinite(figures.speed) ? fmt::format("{:.1f}", figures.speed) : "-", format_bytes_or_dash(run.arena_allocated_bytes), format_bytes_or_dash(figures.resident)});
+               std::isfinite(figures.samples_per_second) ? fmt::format("{:.1f}", figures.samples_per_second) : "-", format_bytes_or_dash(run.arena_allocated_bytes), format_bytes_or_dash(figures.resident_bytes)});
   }
-  return table.print(color) + "\nloss: the mean of the last twentieth; test accuracy: the best; process: its largest resident size\n";
+  return table.print(color) + "\nloss: mean of the last 5 %; test accuracy: best; process: largest resident size\n";
 }
 
 std::string run_page(const std::vector<TrainingRun>& runs) {
@@ -134,7 +128,7 @@ std::string run_page(const std::vector<TrainingRun>& runs) {
   return assemble_page({.title = title,
                         .body = page_header(title, html_escaped(verdict_of_runs(runs)), "") + std::string(page_source("runs.html")),
                         .styles = {"page.css", "runs.css"},
-                        .scripts = {"data.js", "page.js", "runs.js"},
+                        .scripts = {"units.js", "page.js", "runs.js"},
                         .data = pack("{\"runs\":[" + data + "]}")});
 }
 

@@ -122,12 +122,12 @@ Result<MeasuredSteps> measured_from_trace(std::string_view text, const Plan& pla
   const Json* events = &document;
   if (document.is_object()) {
     const auto found = document.find("traceEvents");
-    if (found == document.end()) return wrong("there are no traceEvents");
+    if (found == document.end()) return wrong("it has no traceEvents");
     events = &*found;
     // Two plans of one model may have the same number of steps.
     if (const auto about = document.find("otherData"); about != document.end() && about->is_object())
       if (const auto arena = about->find("arena_bytes"); arena != about->end() && arena->is_number_integer() && arena->get<int64_t>() != plan.summary.arena_bytes)
-        return wrong(fmt::format("it is of a plan with an arena of {} bytes when this one's has {}; is it a trace of this plan?", arena->dump(), plan.summary.arena_bytes));
+        return wrong(fmt::format("its plan has an arena of {} bytes, but this plan has {}; is it a trace of this plan?", arena->dump(), plan.summary.arena_bytes));
   }
   if (!events->is_array()) return wrong("traceEvents is not a list");
   MeasuredSteps measured{.start = IdVector<StepId, double>(plan.steps.size(), -1), .end = IdVector<StepId, double>(plan.steps.size(), -1)};
@@ -144,10 +144,10 @@ Result<MeasuredSteps> measured_from_trace(std::string_view text, const Plan& pla
     const auto step = args->find("step");
     if (step == args->end()) continue;
     if (!step->is_number_integer() || step->get<int64_t>() < 0 || step->get<int64_t>() >= static_cast<int64_t>(plan.steps.size()))
-      return wrong(fmt::format("args.step is {} when the plan has {}; is it a trace of this plan?", step->dump(), counted(static_cast<int64_t>(plan.steps.size()), "step")));
+      return wrong(fmt::format("args.step is {}, but the plan has {}; is it a trace of this plan?", step->dump(), counted(static_cast<int64_t>(plan.steps.size()), "step")));
     const StepId id(step->get<int64_t>());
     const double start = number(event, "ts"), duration = number(event, "dur");
-    if (start < 0 || duration < 0) return wrong(fmt::format("the slice of step {} has no ts and dur of its own", id.value));
+    if (start < 0 || duration < 0) return wrong(fmt::format("the slice of step {} has no valid ts and dur", id.value));
     measured.start[id] = start * 1e-6;
     measured.end[id] = (start + duration) * 1e-6;
     seen = true;

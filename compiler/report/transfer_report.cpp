@@ -111,7 +111,7 @@ std::string report_transfers(const Plan& plan, const PlanFacts& facts, bool colo
                                          copying > 0 ? fmt::format(", {} of it", format_share(sum.exposed / copying)) : ""), color);
   text += table.print(color);
   if (transfers.size() > most)
-    text += fmt::format("  and {} more, {}, exposed {}\n", transfers.size() - most, format_bytes(rest_bytes), format_seconds(rest.exposed));
+    text += fmt::format("  and {} more, {}, non-overlapped {}\n", transfers.size() - most, format_bytes(rest_bytes), format_seconds(rest.exposed));
   return text;
 }
 

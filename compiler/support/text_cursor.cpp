@@ -119,7 +119,7 @@ int64_t TextCursor::integer() {
   int64_t value = 0;
   const auto [after, failure] = std::from_chars(from, text_.data() + end_, value, hex ? 16 : 10);
   if (failure != std::errc{} || (hex && value < 0)) {
-    fail(failure == std::errc::result_out_of_range ? "this number does not fit 63 bits" : "expected a whole number");
+    fail(failure == std::errc::result_out_of_range ? "this number does not fit 63 bits" : "expected an integer");
     return 0;
   }
   at_ = static_cast<size_t>(after - text_.data());

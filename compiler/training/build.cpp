@@ -48,14 +48,14 @@ Result<IdVector<ValueId, ValueId>> find_trained(const Network& network) {
   IdVector<ValueId, ValueId> behind(network.values.size());
   for (const ValueId id : ids_of(network.values))
     if (network.values[id].kind == ValueKind::parameter && network.values[id].trainable) behind[id] = id;
-  Error missing{ExitCode::unsupported, "no gradient for some operators between a trained parameter and the loss"};
+  Error missing{ExitCode::unsupported, "some operators between a trained parameter and the loss have no gradient"};
   for (const Node& node : network.nodes) {
     ValueId parameter;
     for (const ValueId input : node.inputs)
       if (input.valid() && behind[input].valid()) parameter = behind[input];
     if (!parameter.valid() || node.marks.detached) continue;
     if (!op_of(node).backward) {
-      missing.notes.push_back(fmt::format("{} has no gradient, needed by parameter '{}'",
+      missing.notes.push_back(fmt::format("{} has no gradient; parameter '{}' needs it",
                                           NodeView(network, node).describe(), network.values[parameter].name));
       continue;
     }

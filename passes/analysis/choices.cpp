@@ -35,7 +35,7 @@ Result<std::vector<Choice>> choices_of(const Task& task, const Costs& costs, int
   if (all.empty()) all = common(usual, last, false);
   if (all.empty())
     return Error{ExitCode::environment,
-                 fmt::format("{}: no algorithm runs both {} and {} samples; choose a sub-batch that divides the batch",
+                 fmt::format("{}: no algorithm supports both {} and {} samples; choose a sub-batch that divides the batch",
                              task.name, sub_batch, last_sub_batch)};
   std::stable_sort(all.begin(), all.end(), [](const Choice& a, const Choice& b) { return a.seconds < b.seconds; });
   std::vector<Choice> worthwhile;

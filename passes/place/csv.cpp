@@ -41,12 +41,12 @@ Result<std::vector<size_t>> parse_header(std::string_view line, size_t number) {
     if (column == kColumns.size())
       return refuse(number, fmt::format("unknown column '{}'; a header is id,lower,upper,size[,offset]", field));
     if (std::find(columns.begin(), columns.end(), column) != columns.end())
-      return refuse(number, fmt::format("column '{}' twice", field));
+      return refuse(number, fmt::format("duplicate column '{}'", field));
     columns.push_back(column);
   }
   for (const size_t column : {kId, kLower, kUpper, kSize})
     if (std::find(columns.begin(), columns.end(), column) == columns.end())
-      return refuse(number, fmt::format("no column '{}'; a header is id,lower,upper,size[,offset]", kColumns[column]));
+      return refuse(number, fmt::format("missing column '{}'; a header is id,lower,upper,size[,offset]", kColumns[column]));
   return columns;
 }
 
@@ -68,19 +68,19 @@ Result<Instance> parse_csv(std::string_view text) {
     }
     const std::vector<std::string_view> fields = fields_of(line);
     if (fields.size() != columns.size())
-      return refuse(number, fmt::format("{} fields when the header has {}", fields.size(), columns.size()));
+      return refuse(number, fmt::format("{} fields, but the header has {}", fields.size(), columns.size()));
     std::array<int64_t, kColumns.size()> numbers = {};
     Buffer buffer;
     for (size_t i = 0; i < fields.size(); ++i) {
       if (columns[i] == kId) {
         buffer.id = fields[i];
-        if (!ids.insert(fields[i]).second) return refuse(number, fmt::format("buffer '{}' twice", fields[i]));
+        if (!ids.insert(fields[i]).second) return refuse(number, fmt::format("duplicate buffer '{}'", fields[i]));
         continue;
       }
       const char* const last = fields[i].data() + fields[i].size();
       const auto [rest, failure] = std::from_chars(fields[i].data(), last, numbers[columns[i]]);
       if (failure != std::errc() || rest != last)
-        return refuse(number, fmt::format("{} '{}' is not a number of 64 bits", kColumns[columns[i]], fields[i]));
+        return refuse(number, fmt::format("{} '{}' is not a 64-bit integer", kColumns[columns[i]], fields[i]));
     }
     buffer.lower = numbers[kLower];
     buffer.upper = numbers[kUpper];

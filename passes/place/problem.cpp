@@ -40,7 +40,7 @@ Status check(const Problem& problem) {
       return Error{ExitCode::unreadable_input, fmt::format("buffer {} has size {}", buffer.id, buffer.size)};
     if (buffer.size > (int64_t{1} << 62) - total)
       return Error{ExitCode::unreadable_input,
-                   fmt::format("the sizes up to buffer {} add up to more than 2^62 bytes", buffer.id)};
+                   fmt::format("the sizes up to buffer {} sum to more than 2^62 bytes", buffer.id)};
     total += buffer.size;
   }
   return {};

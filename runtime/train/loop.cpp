@@ -403,6 +403,7 @@ Exit train(const Program& compiled, const Options& given, const std::string& mod
   });
   const Length length = length_of(options, program, data.training.samples);
   Reporter reporter(options.quiet, options.metrics, program, length.per_epoch, length.epochs);
+  reporter.also_write(options.html, options.tensorboard, program, length.iterations);
   if (!options.quiet) print_start(program, data.training, length.per_epoch, options.spill);
   std::signal(SIGXFSZ, SIG_IGN);  // at a file size limit, write() fails instead
   if (!team.speaks()) reporter.silence();

@@ -294,6 +294,12 @@ constexpr OptionRow kRows[] =
     {"--metrics", "FILE",
      "write a line for each iteration: a JSON object, or CSV if FILE ends in .csv; may be repeated",
      [](Options& o, View, View v) { o.metrics.emplace_back(v); }},
+    {"--html", "FILE",
+     "write a page with the curves of the run at the end of each epoch: loss, accuracy, learning rate,\n"
+     "samples/s, memory. `plimsoll runs A.jsonl B.jsonl --html FILE` overlays several runs",
+     [](Options& o, View, View v) { o.html = v; }},
+    {"--tensorboard", "DIR", "write the same curves as event files, for `tensorboard --logdir DIR`",
+     [](Options& o, View, View v) { o.tensorboard = v; }},
     {"--trace", "FILE",
      "write the timeline of the last round, for ui.perfetto.dev and for\n"
      "`plimsoll inspect DIR --html report.html --measured FILE`",
@@ -317,7 +323,7 @@ constexpr OptionRow kRows[] =
      [](Options& o, View, View) { o.graph = false; }},
     {"--no-overlap", "", "run each step on the calling thread when its line in steps_0.cpp is called; for debuggers",
      [](Options& o, View, View) { o.overlap = false; }},
-    {"--quiet", "", "print errors only", [](Options& o, View, View) { o.quiet = true; }},
+    {"--quiet", "", "print errors only (also -q)", [](Options& o, View, View) { o.quiet = true; }},
     {"--help", "", "print this help", [](Options& o, View, View) { o.help = true; }},
     };
 

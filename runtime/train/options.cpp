@@ -13,6 +13,7 @@ namespace {
 
 const OptionRow* find_row(std::string_view name) {
   if (name == "-h") name = "--help";
+  if (name == "-q") name = "--quiet";
   if (name == "--test") name = "--eval-data";
   if (name == "--ckpt-optional") name = "--checkpoint-optional";
   for (const OptionRow& row : option_rows())
@@ -100,6 +101,8 @@ Options of_this_rank(const Options& given, bool speaks) {
   if (speaks) return options;
   options.quiet = true;
   options.metrics.clear();
+  options.html.clear();
+  options.tensorboard.clear();
   options.save.clear();
   options.checkpoint.clear();
   options.trace.clear();

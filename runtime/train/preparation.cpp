@@ -41,7 +41,7 @@ void check_save(const Program& program, const std::string& save) {
 
 // Opens a new file in each place and discards it. Existing files stay as they are.
 void check_outputs(const Options& options) {
-  for (const std::string* path : {&options.save, &options.trace})
+  for (const std::string* path : {&options.save, &options.html, &options.trace})
     if (!path->empty()) const OutputFile begun(*path);
   std::error_code unknown;
   if (!options.checkpoint.empty() && std::filesystem::is_directory(options.checkpoint, unknown))

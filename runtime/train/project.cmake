@@ -20,6 +20,7 @@ endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/images.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/batches.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/page.cmake)
 
 # plimsoll_built(NAME): imports the library of that name from PLIMSOLL_RUNTIME.
 function(plimsoll_built name)
@@ -48,7 +49,8 @@ function(plimsoll_trainer backend)
     if(cores LESS 4 AND PLIMSOLL_BATCH GREATER 1)
       set(PLIMSOLL_BATCH 64)
     endif()
-    plimsoll_batches(sources ${backend} ONLY "/(${backend}|cudnn|ops|train)$" ${ARG_RUNTIME})
+    plimsoll_run_page(page)
+    plimsoll_batches(sources ${backend} ONLY "/(${backend}|cudnn|ops|train)$" ${ARG_RUNTIME} ${page})
     # Data, checkpoints and metrics take half of the compile time and have no inner loops, so they are optimized less.
     set(around_the_loop ${sources})
     list(FILTER around_the_loop INCLUDE REGEX "runtime[_/]train[_/]")

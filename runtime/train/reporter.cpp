@@ -47,7 +47,15 @@ Reporter::Reporter(bool quiet, const std::vector<std::string>& metrics, const Pr
 
 Reporter::~Reporter() { clear_bar(); }
 
+void Reporter::also_write(const std::string& page, const std::string& events, const Program& program, int64_t steps) {
+  if (!page.empty())
+    page_.emplace(page, program, RunPage::Length{.per_epoch = iterations_per_epoch_, .epochs = epochs_, .steps = steps});
+  if (!events.empty()) events_.emplace(events);
+}
+
 void Reporter::start_at(int64_t iteration, int64_t allocated_bytes) {
+  if (page_) page_->start_at(iteration, allocated_bytes);
+  if (events_) events_->start_at(iteration, allocated_bytes);
   for (Metrics& one : metrics_) {
     one.start_at(iteration);
     one.set_allocated(allocated_bytes);
@@ -61,6 +69,8 @@ void Reporter::clear_bar() {
 
 void Reporter::iteration(const IterationResult& result) {
   for (Metrics& one : metrics_) one.iteration(result);
+  if (page_) page_->iteration(result);
+  if (events_) events_->iteration(result);
   if (!bar_) return;
   const double now = now_seconds();
   const int64_t done = result.iteration % iterations_per_epoch_ + 1;
@@ -81,6 +91,8 @@ void Reporter::iteration(const IterationResult& result) {
 
 void Reporter::evaluation(int64_t iteration, int64_t epoch, const Evaluation& result, bool in_epoch_line) {
   for (Metrics& one : metrics_) one.evaluation(iteration, epoch, result);
+  if (page_) page_->evaluation(iteration, result);
+  if (events_) events_->evaluation(iteration, result);
   if (in_epoch_line || quiet_) return;
   clear_bar();
   std::printf("iteration %lld  test loss %.6f", static_cast<long long>(iteration + 1), result.loss);
@@ -90,6 +102,7 @@ void Reporter::evaluation(int64_t iteration, int64_t epoch, const Evaluation& re
 }
 
 void Reporter::epoch(const EpochResult& result) {
+  if (page_) page_->write();
   clear_bar();
   if (quiet_) return;
   std::printf("epoch %lld  ", static_cast<long long>(result.epoch + 1));
@@ -122,6 +135,8 @@ void Reporter::warn(const std::string& line) {
 void Reporter::close() {
   clear_bar();
   for (Metrics& one : metrics_) one.close();
+  if (events_) events_->close();
+  if (page_) page_->close();
 }
 
 }  // namespace plimsoll::train

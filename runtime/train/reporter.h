@@ -3,10 +3,13 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/program.h"
+#include "runtime/train/event_file.h"
+#include "runtime/train/run_page.h"
 
 namespace plimsoll::train {
 
@@ -80,6 +83,10 @@ class Reporter {
   Reporter(const Reporter&) = delete;
   Reporter& operator=(const Reporter&) = delete;
 
+  // Also write a page of curves and an event file for TensorBoard; empty paths: neither.
+  // Throws TrainerError (unwritable_output).
+  void also_write(const std::string& page, const std::string& events, const Program& program, int64_t steps);
+
   // Once, before the first iteration; `allocated_bytes` is what the arena took from the system.
   void start_at(int64_t iteration, int64_t allocated_bytes);
   void iteration(const IterationResult& result);
@@ -99,6 +106,8 @@ class Reporter {
   bool bar_shown_ = false;
   double bar_drawn_at_ = 0;
   std::vector<Metrics> metrics_;
+  std::optional<RunPage> page_;
+  std::optional<EventFile> events_;
   double predicted_seconds_;
   int64_t iterations_per_epoch_, epochs_;
 };

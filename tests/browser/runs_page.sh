@@ -16,7 +16,7 @@ expect 0 plimsoll runs a/metrics.jsonl b/metrics.jsonl; says "90.00%"; says "320
 expect 0 plimsoll runs a/metrics.jsonl b/metrics.jsonl --html runs.html; says "wrote runs.html"
 expect 3 plimsoll runs none.jsonl
 echo hello >none.jsonl
-expect 3 plimsoll runs none.jsonl; says "line 1 holds no metrics"
+expect 3 plimsoll runs none.jsonl; says "line 1 contains no metrics"
 exec /usr/bin/python3 - <<'PY'
 import os, sys
 sys.path.insert(0, os.environ["PLIMSOLL_BROWSER"])

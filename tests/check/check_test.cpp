@@ -60,9 +60,9 @@ TEST_CASE("a plan with an offload and a prefetch is accepted") { CHECK(to_string
 
 TEST_CASE("what a task remembers it writes, and forward") {
   CHECK(verdict_after([](Plan& plan) { plan.tasks[TaskId(0)].remembers = {x}; }) ==
-        "form: task forward remembers %x, which it does not write\n");
+        "form: task forward saves %x, which it does not write\n");
   CHECK(verdict_after([](Plan& plan) { plan.tasks[TaskId(1)].remembers = {loss}; }) ==
-        "form: task loss remembers %loss, which no task but a forward one does\n");
+        "form: task loss saves %loss, which only forward tasks may\n");
 }
 
 TEST_CASE("what is refused is told with names and numbers") {
@@ -72,15 +72,15 @@ TEST_CASE("what is refused is told with names and numbers") {
         "value: offload:y reads %y but does not wait for forward, which writes it\n"
         "overlap: prefetch:y uses bytes [0x100, 0x200) for %y but does not wait for forward, which uses them for %x\n");
   CHECK(verdict_after([](Plan& p) { p.steps[StepId(4)].waits.clear(); }) ==
-        "host slot: prefetch:y does not wait for offload:y, which puts %y into the host pool\n"
+        "host slot: prefetch:y does not wait for offload:y, which copies %y into the host pool\n"
         "overlap: prefetch:y uses bytes [0x100, 0x200) for %y but does not wait for forward, which uses them for %x\n"
         "overlap: weights uses bytes [0x200, 0x300) for %dw but does not wait for offload:y, which uses them for %y\n");
   CHECK(verdict_after([](Plan& p) { p.steps[StepId(1)].workspace.offset = 0; }) ==
-        "overlap: %w and the workspace of forward share bytes [0x0, 0x100), and %w keeps them through the whole run\n"
-        "overlap: forward uses bytes [0x100, 0x200) for %x and for the workspace of forward at once\n"
-        "summary: arena_bytes is 1536 when it should be 1280\n");
+        "overlap: %w and the workspace of forward share bytes [0x0, 0x100), but %w holds them for the whole run\n"
+        "overlap: forward uses bytes [0x100, 0x200) for %x and for the workspace of forward at the same time\n"
+        "summary: arena_bytes is 1536; expected 1280\n");
   CHECK(verdict_after([](Plan& p) { p.budget_bytes = 1535; }) ==
-        "bounds: the arena of 1536 bytes is above the budget of 1535\n");
+        "bounds: the arena of 1536 bytes exceeds the budget of 1535\n");
   CHECK(verdict_after([](Plan& p) { p.residencies[2].last_step = 2; }) ==
         "residency: loss reads %y, which is not resident then\n");
 }
@@ -124,24 +124,24 @@ TEST_CASE("state that lives in the host pool is fetched from there, and comes ho
           p.steps.resize(8);
           for (Residency& residency : p.residencies)
             if (residency.last_step >= 8) residency.last_step = residency.first_step == 6 ? 7 : 8;
-        }) == "%v lives in the host pool, and holds 0 of 1 updates there when the round ends\n");
+        }) == "%v resides in the host pool, but holds 0 of 1 updates there when the round ends\n");
   CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.steps[StepId(8)].waits.clear(); }) ==
         "offload:v reads %v but does not wait for update, which updates it\n"
         "offload:v reads %v but does not wait for prefetch:v, which writes it\n"
-        "offload:v does not wait for prefetch:v, which reads the home of %v\n");
+        "offload:v does not wait for prefetch:v, which reads the slot of %v\n");
   CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.steps[StepId(8)].host_offset = 0; }) ==
-        "offload:v is at 0x0 of the host pool, and the home of %v is at 0x100\n");
+        "offload:v is at 0x0 of the host pool, but %v resides at 0x100\n");
   CHECK(verdict_on(with_state_at_home(), [](Plan& p) {
           p.tensors[v].home_offset = p.steps[StepId(6)].host_offset = p.steps[StepId(8)].host_offset = 0;
-        }) == "%v and %y share bytes of the host pool [0x0, 0x100), and %v keeps them through the whole run\n");
+        }) == "%v and %y share bytes of the host pool [0x0, 0x100), but %v holds them for the whole run\n");
   CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.tensors[v].kind = TensorKind::statistic; }) ==
-        "%v has its home in the host pool and is of kind statistic, neither weight nor optimizer_state nor weight_gradient\n");
+        "%v resides in the host pool and is of kind statistic, neither weight nor optimizer_state nor weight_gradient\n");
   CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.tasks[TaskId(3)].kind = TaskKind::backward_weights; }) ==
-        "task update of kind backward_weights changes %v, which has its home in the host pool and is changed by updates only\n");
+        "task update of kind backward_weights changes %v, which resides in the host pool and may be changed by updates only\n");
   CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.tasks[TaskId(2)].reads.push_back(v); }) ==
-        "task weights of kind backward_weights reads %v, which has its home in the host pool and comes for updates only\n");
-  CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.tensors[v].home_offset = 384; }).starts_with("%v has its home at 0x180 of the host pool, no multiple of 256\n"));
-  CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.summary.host_pool_bytes = 256; }).starts_with("the home of %v ends at 0x200, outside the host pool of 256 bytes\n"));
+        "task weights of kind backward_weights reads %v, which resides in the host pool and is fetched for updates only\n");
+  CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.tensors[v].home_offset = 384; }).starts_with("%v resides at 0x180 of the host pool, not a multiple of 256\n"));
+  CHECK(verdict_on(with_state_at_home(), [](Plan& p) { p.summary.host_pool_bytes = 256; }).starts_with("the slot of %v ends at 0x200, outside the host pool of 256 bytes\n"));
 }
 
 namespace {
@@ -191,16 +191,16 @@ TEST_CASE("a weight that lives in the host pool is there for who reads it, and c
   CHECK(verdict_on(with_weight_at_home(), [](Plan& p) { p.steps[StepId(9)].waits.clear(); }) ==
         "offload:w reads %w but does not wait for update, which updates it\n"
         "offload:w reads %w but does not wait for prefetch:w~2, which writes it\n"
-        "offload:w does not wait for prefetch:w~2, which reads the home of %w\n");
+        "offload:w does not wait for prefetch:w~2, which reads the slot of %w\n");
   CHECK(verdict_on(with_weight_at_home(), [](Plan& p) { p.tasks[TaskId(2)].reads.push_back(w); }) == "weights reads %w, which is not resident then\n");
   CHECK(verdict_on(with_weight_at_home(), [](Plan& p) {
           p.steps.resize(9);
           for (Residency& residency : p.residencies) residency.last_step = std::min(residency.last_step, residency.tensor == loss ? 9 : 8);
-        }) == "%w lives in the host pool, and holds 0 of 1 updates there when the round ends\n");
+        }) == "%w resides in the host pool, but holds 0 of 1 updates there when the round ends\n");
   CHECK(verdict_on(with_weight_at_home(), [](Plan& p) { p.tensors[w].home_offset = 0; }).starts_with(
-      "prefetch:w is at 0x100 of the host pool, and the home of %w is at 0x0\n"));
+      "prefetch:w is at 0x100 of the host pool, but %w resides at 0x0\n"));
   CHECK(verdict_on(with_weight_at_home(), [](Plan& p) { p.tasks[TaskId(2)].updates = {w}; }).starts_with(
-      "task weights of kind backward_weights changes %w, which has its home in the host pool and is changed by updates only\n"));
+      "task weights of kind backward_weights changes %w, which resides in the host pool and may be changed by updates only\n"));
 }
 
 TEST_CASE("a workspace is as large as its step's algorithm needs, where the plan says so") {
@@ -214,10 +214,10 @@ TEST_CASE("a workspace is as large as its step's algorithm needs, where the plan
   CHECK(verdict({{"direct", 512}}, "direct", 512) == "");
   CHECK(verdict({{"direct", 500}, {"gemm", 4096}}, "direct", 512) == "");
   CHECK(verdict({}, "direct", 512) == "");
-  CHECK(verdict({{"direct", 513}}, "direct", 512) == "workspace: forward has a workspace of 512 bytes, and direct needs 513\n");
-  CHECK(verdict({{"direct", 512}}, "gemm", 512) == "workspace: forward runs algorithm gemm, of which its task does not say what it needs\n");
+  CHECK(verdict({{"direct", 513}}, "direct", 512) == "workspace: forward has a workspace of 512 bytes, but direct needs 513\n");
+  CHECK(verdict({{"direct", 512}}, "gemm", 512) == "workspace: forward runs algorithm gemm, whose workspace its task does not state\n");
   // A recomputation would be different work.
-  CHECK(verdict({{"direct", 512, true}}, "direct", 512) == "workspace: forward runs algorithm direct, of which its task does not say what it needs\n");
+  CHECK(verdict({{"direct", 512, true}}, "direct", 512) == "workspace: forward runs algorithm direct, whose workspace its task does not state\n");
 }
 
 TEST_CASE("a sub-batch is of the batch") {
@@ -258,19 +258,19 @@ TEST_CASE("a gradient that lives in the host pool adds up there from round to ro
   CHECK(verdict_on(with_gradient_at_home(), [](Plan& p) {
           p.steps.resize(8);
           for (Residency& residency : p.residencies) residency.last_step = std::min(residency.last_step, residency.tensor == dw ? 7 : 8);
-        }) == "%dw lives in the host pool, and holds 0 of 1 part there for the next round\n");
+        }) == "%dw resides in the host pool, but holds 0 of 1 part there for the next round\n");
   CHECK(verdict_on(with_gradient_at_home(), [](Plan& p) { p.steps[StepId(6)].waits = {StepId(4)}; }) ==
         "weights updates %dw but does not wait for prefetch:dw, which writes it\n"
         "update updates %dw but does not wait for prefetch:dw, which writes it\n"
         "offload:dw reads %dw but does not wait for prefetch:dw, which writes it\n"
-        "offload:dw does not wait for prefetch:dw, which reads the home of %dw\n");
+        "offload:dw does not wait for prefetch:dw, which reads the slot of %dw\n");
   CHECK(verdict_on(with_gradient_at_home(), [](Plan& p) { p.tasks[TaskId(2)].kind = TaskKind::update; }) ==
-        "%dw has its home in the host pool, and no task adds anything to it\n");
+        "%dw resides in the host pool, but no task accumulates into it\n");
   CHECK(verdict_on(with_gradient_at_home(), [](Plan& p) {
           p.tasks.push_back({.name = "late", .kind = TaskKind::backward_weights, .updates = {dw}});
-        }) == "task late touches %dw behind update, which takes the sum of it\n");
+        }) == "task late accesses %dw after update, which uses its sum\n");
   CHECK(verdict_on(with_gradient_at_home(), [](Plan& p) { p.batch = p.rounds = 1; }) ==
-        "%dw has its home in the host pool, as gradients may that add up over several rounds of one rank, and this is a plan of 1 round and 1 rank\n");
+        "%dw resides in the host pool, which only gradients accumulated over several rounds of one rank may, but this is a plan of 1 round and 1 rank\n");
   CHECK(verdict_on(with_gradient_at_home(), [](Plan& p) { p.batch = p.ranks = p.sub_batch = p.last_sub_batch = 2, p.rounds = 1; })
-            .starts_with("%dw has its home in the host pool, as gradients may that add up over several rounds of one rank, and this is a plan of 1 round and 2 ranks\n"));
+            .starts_with("%dw resides in the host pool, which only gradients accumulated over several rounds of one rank may, but this is a plan of 1 round and 2 ranks\n"));
 }

@@ -29,7 +29,7 @@ expect 3 plimsoll verify missing.json;   says "missing.json"
 echo '{"schema": 99}' > future.json
 expect 4 plimsoll verify future.json;    says "schema"
 echo '[[[[' > broken.json
-expect 4 plimsoll verify broken.json;    says "broken.json: plan.json: is no JSON: line 2, column 1: it ends there"; says "plimsoll plan"
+expect 4 plimsoll verify broken.json;    says "broken.json: plan.json: is not JSON: line 2, column 1: it ends there"; says "plimsoll plan"
 mkdir nothing_here
 expect 3 plimsoll verify nothing_here;   says "plan.json"
 [[ ! -e plan.json && ! -e trainer ]] || fail "a command that failed left plan.json behind"

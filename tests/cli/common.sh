@@ -11,7 +11,7 @@ expect() {
   local wanted=$1 got=0
   shift
   "$@" >out 2>err || got=$?
-  [[ $got -eq $wanted ]] || { cat out err >&2; fail "exit $got when it should be $wanted: $*"; }
+  [[ $got -eq $wanted ]] || { cat out err >&2; fail "exit $got; expected $wanted: $*"; }
 }
 
 # says TEXT: the last command's stderr or stdout contains the text.

@@ -45,7 +45,7 @@ expect 0 plimsoll plan net.onnx --batch 16 --costs k40m --policy liveness --budg
 expect 6 plimsoll plan net.onnx --batch 16 --costs k40m --policy liveness --budget "$((least - 256))" -o less.json
 
 # Rounds that split batch normalization must be requested, and are marked.
-expect 0 plimsoll compare net.onnx --batch 16 --costs k40m --effort 0 --budget 50%; says "batch normalization sees the whole batch"
+expect 0 plimsoll compare net.onnx --batch 16 --costs k40m --effort 0 --budget 50%; says "batch normalization computes over the whole batch"
 ! grep -q '†' out || fail "batch normalization was split, and nobody asked for it"
 expect 0 plimsoll compare net.onnx --batch 16 --costs k40m --effort 0 --budget 50% --batch-norm split; says "† batch normalization"
 

@@ -29,8 +29,8 @@ expect 0 plimsoll compile $net --costs modelled -o modelled; says "(modelled)"
 [[ $(costs_of modelled/plan.json) == modelled ]] || fail "modelled costs are $(costs_of modelled/plan.json)"
 [[ $(asked) -eq 0 ]] || fail "measured where it should not"
 
-expect 0 plimsoll compile $net -o trainer;                   says "(profiled)"; says "measuring "; says "--costs modelled"
-[[ $(grep -c "measuring " err) -eq 1 ]] || fail "says more than once that it measures"
+expect 0 plimsoll compile $net -o trainer;                   says "(profiled)"; says "profiling "; says "--costs modelled"
+[[ $(grep -c "profiling " err) -eq 1 ]] || fail "says more than once that it measures"
 ! grep "profiling \[" err >/dev/null || fail "a bar where no terminal is"
 [[ $(costs_of trainer/plan.json) == profiled ]] || fail "a trainer's costs are $(costs_of trainer/plan.json)"
 once=$(asked)

@@ -10,7 +10,7 @@ plimsoll=$(command -v plimsoll)
 mkdir empty
 expect 8 env PATH="$PWD/empty" "$plimsoll" doctor
 says "apt-get install cmake"; says "apt-get install g++"; says "tools/setup.sh"
-says "cannot be looked for without a compiler"; says "apt-get install libopenmpi-dev openmpi-bin"
+says "cannot be checked without a compiler"; says "apt-get install libopenmpi-dev openmpi-bin"
 # A compiler and CMake need a build program; CMAKE_GENERATOR says which.
 mkdir tools-only && ln -s "$(command -v cmake)" "$(command -v c++)" tools-only/ && ln -s "$(type -P true)" tools-only/ninja
 expect 8 env -u CMAKE_GENERATOR PATH="$PWD/tools-only" "$plimsoll" doctor

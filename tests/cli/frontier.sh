@@ -4,7 +4,7 @@
 plimsoll model resnet18:input=32,stem=cifar,width=8,channels=1,classes=10 -o net.onnx 2>/dev/null
 
 expect 0 plimsoll frontier net.onnx --batch 16 --costs k40m --effort 0
-says "What binds at the minimum"; says "the peak:"; says "% "
+says "The peak at the minimum"; says "the peak:"; says "% "
 [[ ! -s err ]] || fail "something is said beside the table"
 [[ $(LC_ALL=C.UTF-8 wc -L <out) -le 100 ]] || fail "a line is longer than 100 characters"
 # Policy liveness uses rounds only to save memory.
@@ -52,7 +52,7 @@ expect 0 plimsoll frontier net.onnx --batch 16 --costs k40m --effort 0 --policy 
 # A large layer with small activations: in three rounds it is updated in slices, some early and some last, one after the
 # other.
 plimsoll model lenet -o lenet.onnx 2>/dev/null
-expect 0 plimsoll frontier lenet.onnx --batch 16 --costs k40m --effort 0;   says "What binds at the minimum"
+expect 0 plimsoll frontier lenet.onnx --batch 16 --costs k40m --effort 0;   says "The peak at the minimum"
 
 expect 2 plimsoll frontier net.onnx;                                says "batch"
 expect 2 plimsoll frontier net.onnx --batch 16 --policy magic;      says "unknown policy 'magic'"

@@ -28,7 +28,7 @@ done
 # The most important options come first, in groups; an option without a group is still listed.
 expect 0 plimsoll help compile
 [[ $(grep -o '^  --\?[a-z-]*' out | head -3 | xargs) == "--batch --budget -o" ]] || fail "the help of compile does not begin with what is needed"
-says "how the budget is met"; says "softmax-cross-entropy   of logits and class labels"
+says "how to meet the budget"; says "softmax-cross-entropy   of logits and class labels"
 ! grep '^others' out || fail "an option of compile is in no group: see help.cpp"
 expect 2 plimsoll help nothing; says "'nothing' is not a subcommand"
 sed -n '/^\.SS plimsoll plan/,/^\.SS/p' page.1 | tr -d '\\' >section

@@ -20,7 +20,7 @@ done
 
 # Neither budget alone is too small: the message says which one binds, and its suggestion works.
 expect 6 plan --budget "$least" --host-budget 0 -o none.json
-says "it is the host budget that binds"; says "keeps its host pool to 0 bytes"
+says "the host budget is too small"; says "fits its host pool into 0 bytes"
 works=$(sed -n 's/.*--host-budget \([0-9]*\) works with this budget.*/\1/p' err)
 arena=$(sed -n 's/.*fits with this host budget; the minimum is \([0-9]*\) bytes.*/\1/p' err)
 [[ ! -e none.json && $works -gt 0 && $arena -gt $least ]] || fail "the way out is not said: '$works' '$arena'"
@@ -29,7 +29,7 @@ expect 0 plan --budget "$arena" --host-budget 0 -o works.json
 [[ $(field works.json minimum_bytes) -eq $arena && $(field works.json host_pool_bytes) -eq 0 ]] || fail "another minimum than was said"
 # The other budget is too small by itself.
 expect 6 plan --budget "$((least - 256))" --host-budget "$((1 << 40))" -o none.json; says "the minimum is $least bytes"
-! grep "host budget that binds" err || fail "a host budget of a tebibyte binds"
+! grep "host budget is too small" err || fail "a host budget of a tebibyte binds"
 
 # The same budgets in a comparison of all policies.
 expect 0 plimsoll compare net.onnx --batch 16 --costs k40m --effort 0 --budget "$arena" --host-budget 0 --csv
@@ -43,7 +43,7 @@ expect 0 plimsoll frontier net.onnx --batch 16 --costs k40m --effort 0 --host-bu
 [[ $(sed -n 2p out | cut -d, -f1) -eq $arena ]] || fail "the frontier begins elsewhere than at the least budget"
 
 expect 2 plan --host-budget lots -o none.json;                 says "'lots' is not a size"
-expect 2 plan --host-budget 1MiB --rules vdnn -o none.json;    says "knows no --host-budget"
+expect 2 plan --host-budget 1MiB --rules vdnn -o none.json;    says "does not support --host-budget"
 
 # The default, for plans for this machine: half of the available memory. Here a control group has two of its three MiB
 # in use, one of them by caches.
@@ -58,7 +58,7 @@ there() { MACHINE=machine LD_PRELOAD="$PWD/machine.so" plimsoll plan net.onnx --
 expect 0 plimsoll plan net.onnx --batch 16 --effort 0 --host-budget auto -o free.json
 least=$(field free.json minimum_bytes)
 expect 6 there --budget "$least" -o none.json
-says "1.0 MiB (1,048,576 bytes), 50 % of what the control group of this process may still take (--host-budget)"
+says "1.0 MiB (1,048,576 bytes), 50 % of the memory that the control group of this process has left (--host-budget)"
 expect 0 there --budget "$least" --host-budget auto -o least.json
 [[ $(field least.json host_pool_bytes) -gt $((1 << 20)) ]] || fail "the least plan has no host pool to speak of"
 expect 0 there --budget "$((least * 3))" --host-budget 40% -o part.json

@@ -34,7 +34,7 @@ assert asked["more_seconds"] <= unasked["more_seconds"] * (1 + 1e-9) and unasked
 PY
 expect 0 plimsoll inspect splits.json; says "256.0 MiB more"; says "would save"
 splits --time-limit 1000 -o limited.json
-expect 0 plimsoll inspect limited.json; says "\`plimsoll plan … --what-if 256MiB\` plans twice, and says"
+expect 0 plimsoll inspect limited.json; says "\`plimsoll plan … --what-if 256MiB\` plans again to answer"
 
 # The CSV tables agree with the summary and with each other.
 for table in layers tensors steps; do expect 0 plimsoll inspect plan.json --csv=$table; cp out $table.csv; done
@@ -65,7 +65,7 @@ gone=$(/usr/bin/python3 -c 'import csv; print(next(r["tensor"] for r in csv.Dict
 expect 0 plimsoll inspect plan.json --explain "$gone";  says "made by"; says "gap"; says "kept, "
 layer=$(/usr/bin/python3 -c 'import csv; print(next(csv.DictReader(open("layers.csv")))["layer"])')
 expect 0 plimsoll inspect plan.json --explain "$layer"; says "layer $layer"
-expect 2 plimsoll inspect plan.json --explain "${gone}x"; says "the nearest names: $gone"
+expect 2 plimsoll inspect plan.json --explain "${gone}x"; says "similar names: $gone"
 
 # A trace that viewers accept; a complete page. If it cannot be written, nothing is left.
 expect 0 plimsoll inspect plan.json --trace trace.json --html page.html

@@ -22,9 +22,21 @@ printf 'id,lower,upper,size\na,0,2,10\nb,1,3,20\n' >buffers.csv
 expect 0 plimsoll place buffers.csv --json;               is 'it == {"buffers": 2, "height": 30, "lower_bound": 30}'
 expect 0 plimsoll operators --json;                       is 'any(row["operator"] == "Conv" and row["gradient"] == "yes" for row in it)'
 expect 0 plimsoll model --list --json;                    is 'any(row["name"] == "resnet18" and row["parameters"] for row in it)'
+expect 0 plimsoll model lenet -o lenet.onnx --json;       is 'it["model"] == "lenet" and it["file"] == "lenet.onnx"'
+expect 0 plimsoll inspect lenet.onnx --json;              is 'it["operators"]["Conv"] == 2 and it["weights"]["trained"]["tensors"] > 5 and it["inputs"][0]["type"]'
+expect 0 plimsoll inspect lenet.onnx --json --weights;    is 'len(it) > 5 and all(row["what"] == "trained" and row["name"] for row in it)'
+expect 0 plimsoll export lenet.onnx -o same.onnx --json;  is 'it == {"file": "same.onnx", "weights_file": None}'
+expect 0 plimsoll profile lenet.onnx --batch 2 -o profile.json --json -q; is 'it["tasks"] > 5 and it["algorithms"] >= it["tasks"] and it["file"] == "profile.json"'
+expect 2 plimsoll profile lenet.onnx --batch 2 -o - --json; says "both write to stdout"
+printf '{"iteration":0,"loss":2.5,"samples":20,"seconds":0.5}\n{"iteration":1,"loss":null,"samples":20,"seconds":0.5}\n' >run.jsonl
+expect 0 plimsoll runs run.jsonl --json;                  is 'it[0]["iterations"] == 2 and it[0]["loss"] is None and it[0]["samples_per_second"] == 40 and it[0]["best_eval_accuracy"] is None'
 XDG_CACHE_HOME=$PWD/cache expect 0 plimsoll cache --json; is 'it["files"] == []'
 expect 0 plimsoll doctor --json;                          is 'it["healthy"] and any(row["what"] == "CMake" for row in it["findings"])'
 # An infeasible budget is answered in the first line, in readable units, before the reasons.
 expect 6 plimsoll plan net.onnx --batch 64 --budget 100KiB -o none.json
-head -1 err | grep -Eq 'needs at least [0-9.]+ [KM]iB at batch 64 with policy .*; the budget is 100.0 KiB' || { cat err; fail "the first line does not say the least budget"; }
+head -1 err | grep -Eq 'needs at least [0-9.]+ [KM]iB at batch 64 \(budget: 100.0 KiB\)' || { cat err; fail "the first line does not state the minimum"; }
 sed -n 2p err | grep -Eq -e '--budget [0-9.]+[KM]iB fits; the minimum is [0-9]+ bytes' || { cat err; fail "the second line is no budget to copy"; }
+# What is live at the peak is a screenful: it is listed where -v asks for it.
+says "-v lists what is live at the peak"
+! grep -q "used by this step" err || { cat err; fail "details without -v"; }
+expect 6 plimsoll plan net.onnx --batch 64 --budget 100KiB -o none.json -v; says "live at the peak: "; says "used by this step"

@@ -4,7 +4,7 @@
 
 page="$PLIMSOLL_CLI/../../docs/operators.md"
 expect 0 plimsoll operators
-says "Conv "; says "of constants and shapes only:"
+says "Conv "; says "for constants and shapes only:"
 if grep -q '^MseLoss\|^Reorder' out; then fail "an operator that is in no model"; fi
 expect 0 plimsoll operators --markdown
 sed -n '/^## ONNX.s node tests/,$p' "$page" >counted

@@ -22,7 +22,7 @@ save("dropouts.onnx", [node("Dropout", ["x", "half", "on"], ["a"], "kept"), node
      [weight("w", 7, 5), numpy_helper.from_array(np.float32(0.5), "half"), mode("on", True), mode("off", False)])
 PY
 planning=(--batch 8 --costs k40m --effort 0 -q)
-several="the model has 2 outputs, and nothing says which of them the loss is of: 'h' f32[N,5], 'logits' f32[N,3]; name it, as in --output 'h'"
+several="the model has 2 outputs: 'h' f32[N,5], 'logits' f32[N,3]; choose the one that the loss reads, for example --output 'h'"
 for command in "plan -o plan.json" "compile -o trainer" "compare --budget 100%" "frontier" "plan --rules vdnn -o plan.json"; do
   expect 4 plimsoll ${command%% *} heads.onnx ${command#"${command%% *}"} "${planning[@]}"; says "$several"
 done
@@ -30,7 +30,7 @@ expect 4 plimsoll profile heads.onnx --batch 8 -o p.json;                       
 [[ ! -e trainer && ! -e plan.json ]] || fail "something is written"
 expect 2 plimsoll plan heads.onnx "${planning[@]}" --output scores -o plan.json;  says "--output 'scores' is no output of the model"
 expect 0 plimsoll plan heads.onnx --batch 8 --costs k40m --output logits -o plan.json
-says "output 'h' is dropped: the loss is of output 'logits'"
+says "output 'h' is ignored: the loss reads output 'logits'"
 grep -q 'head.w.update' plan.json || fail "the head is not trained"
 expect 0 plimsoll plan heads.onnx "${planning[@]}" --output h -o plan.json
 ! grep -q 'head.w.update' plan.json || fail "the head that was dropped is trained"
@@ -44,12 +44,12 @@ expect 0 plimsoll inspect heads.onnx --weights --output logits;                 
 expect 2 plimsoll inspect plan.json --output h;                                   says "--output is of models"
 
 expect 2 plimsoll plan frames.onnx "${planning[@]}" -o plan.json
-says "output 'scores' is f32[N,11,6], and nothing says which of its axes holds the classes; name it: --class-axis K"
-says "--class-axis 1: 11 classes, the labels are i32[N,6]"; says "--class-axis 2: 6 classes, the labels are i32[N,11]"
+says "output 'scores' is f32[N,11,6]: which axis holds the classes is ambiguous; choose it with --class-axis K"
+says "--class-axis 1: 11 classes, labels i32[N,6]"; says "--class-axis 2: 6 classes, labels i32[N,11]"
 expect 0 plimsoll plan frames.onnx "${planning[@]}" --class-axis 2 -o plan.json
 expect 0 plimsoll plan frames.onnx "${planning[@]}" --class-axis=-1 -o plan.json
 expect 2 plimsoll plan frames.onnx "${planning[@]}" --loss mse --class-axis 2 -o plan.json
-says "--class-axis is of --loss softmax-cross-entropy"
+says "--class-axis requires --loss softmax-cross-entropy"
 
 expect 4 plimsoll plan number.onnx "${planning[@]}" -o plan.json
 says "output 'price' is f32[N,1]: softmax cross entropy of one class is always 0"; says "--loss mse"; says "--loss bce-logits"
@@ -57,7 +57,7 @@ expect 0 plimsoll plan number.onnx "${planning[@]}" --loss mse -o plan.json
 
 # A dropout in evaluation mode next to one in training mode drops nothing.
 expect 0 plimsoll plan dropouts.onnx --batch 8 --costs k40m -o plan.json
-says "1 dropout is in evaluation mode beside other nodes in training: it drops nothing: evaluated"
+says "1 dropout is in evaluation mode while other nodes are in training mode, and is disabled: evaluated"
 grep -q 'kept.forward' plan.json || fail "the dropout in training is gone"
 ! grep -q 'evaluated.forward' plan.json || fail "the dropout in evaluation mode drops"
 expect 0 plimsoll inspect dropouts.onnx;                                          says "it drops nothing: evaluated"

@@ -39,7 +39,7 @@ expect 3 plimsoll plan net.onnx --batch 8 --costs nowhere.json;         says "no
 echo '{"schema": 2}' >other.json
 expect 3 plimsoll plan net.onnx --batch 8 --costs other.json;           says "other.json: profile.json: schema is 2"; says "plimsoll profile"
 head -c 300 P.json >short.json
-expect 3 plimsoll plan net.onnx --batch 8 --costs short.json;           says "short.json: profile.json: is no JSON: line "
+expect 3 plimsoll plan net.onnx --batch 8 --costs short.json;           says "short.json: profile.json: is not JSON: line "
 expect 2 plimsoll profile net.onnx --batch 8 --sub-batch 9 -o P.json;   says "sub-batch"
 
 # Disturbed measurements are marked, reported, and repeated the next time. Undisturbed ones are kept until the user
@@ -47,9 +47,9 @@ expect 2 plimsoll profile net.onnx --batch 8 --sub-batch 9 -o P.json;   says "su
 profiler busy 's/"deterministic":true,/&"disturbed":true,/g; s/"disturbed":true,"disturbed":true/"disturbed":true/g'
 export XDG_CACHE_HOME=$PWD/apart
 expect 0 env PLIMSOLL_PROFILER="$PWD/busy" plimsoll profile net.onnx --batch 8 --threads 1 -o busy.json
-says "measured while other processes used the processors, they are marked in 'busy.json' and not kept"
+says "measured while other processes used the CPU, they are marked in 'busy.json' and not cached"
 expect 0 env PLIMSOLL_PROFILER="$PWD/busy" plimsoll plan net.onnx --batch 8 --costs busy.json -o plan.json
-says "were measured while other processes used the processors"; says "make 'busy.json' again"
+says "were measured while other processes used the CPU"; says "write 'busy.json' again"
 expect 0 env PLIMSOLL_PROFILER="$PWD/busy" plimsoll plan net.onnx --batch 8 --threads 1 --costs profiled -o plan.json
 says "they are not kept, and the next command measures them again"
 [[ $(cat apart/plimsoll/*.jsonl | grep -c signature) -eq 0 ]] || fail "disturbed times are kept"

@@ -15,7 +15,7 @@ means compile compil net.onnx
 means compile build net.onnx
 means inspect show net.onnx
 means model zoo
-expect 2 plimsoll train net.onnx; says "--data SOURCE is needed"
+expect 2 plimsoll train net.onnx; says "--data SOURCE is required"
 means train fit net.onnx
 means --batch plan net.onnx --batch-size 8
 means --batch plan net.onnx --batch_size=8

@@ -22,9 +22,9 @@ PY
 planning=(--batch 8 --costs k40m --effort 0 -q)
 for command in "plan -o plan.json" "compile -o trainer" "compare --budget 100%" "frontier"; do
   expect 4 plimsoll ${command%% *} scaled.onnx ${command#"${command%% *}"} "${planning[@]}"
-  says "the model does not say of 2 tensors whether they are trained"
+  says "the model does not say whether 2 tensors are trained"
   says "'shift' f32[6], read by node '/Add' (Add)"; says "'gamma' f32[5], read by node '/Mul' (Mul)"
-  says "to train: --trainable 'shift' --trainable 'gamma'"; says "to leave as it is: --freeze 'shift' --freeze 'gamma'"
+  says "to train: --trainable 'shift' --trainable 'gamma'"; says "to freeze: --freeze 'shift' --freeze 'gamma'"
   says "--assume trainable, or --assume frozen"
 done
 expect 4 plimsoll profile scaled.onnx --batch 8 -o p.json
@@ -39,7 +39,7 @@ trains gamma.updateshift.updatew.update --trainable shift --trainable gamma
 trains w.update --freeze shift --freeze gamma
 trains w.update --trainable w
 expect 4 plimsoll plan scaled.onnx "${planning[@]}" --freeze shift -o plan.json; says "of 1 tensor whether it is trained"
-expect 0 plimsoll plan scaled.onnx --batch 8 --costs k40m --effort 0 --assume frozen -o plan.json; says "2 tensors are taken as constants, as --assume says"
+expect 0 plimsoll plan scaled.onnx --batch 8 --costs k40m --effort 0 --assume frozen -o plan.json; says "2 tensors are treated as constants (--assume)"
 
 expect 0 plimsoll inspect scaled.onnx --weights
 says "undecided  shift"; says "nothing says whether it is a parameter or a buffer"; says "trained    w"

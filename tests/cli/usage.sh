@@ -2,18 +2,18 @@
 . "$PLIMSOLL_CLI/common.sh"
 small_model
 
-expect 2 plimsoll;                                                    says "a subcommand is needed"
+expect 2 plimsoll;                                                    says "a subcommand is required"
 expect 2 plimsoll compress net.onnx;                                  says "'compress' is not a subcommand"
 expect 2 plimsoll plan net.onnx;                                      says "batch"
 expect 2 plimsoll plan net.onnx --batch 0;                            says "--batch is 0"
 expect 2 plimsoll plan net.onnx --batch -4;                           says "--batch is -4"
 expect 2 plimsoll plan net.onnx --batch 8 --sub-batch 9;              says "between 1 and the batch, 8"
-expect 2 plimsoll plan net.onnx --batch 8 --sub-batch 0;              says "--sub-batch is 0 when it should be between 1 and the batch, 8"
-expect 2 plimsoll plan net.onnx --batch 8 --threads 0;                says "--threads is 0 when it should be between 1 and 1024"
-expect 2 plimsoll plan net.onnx --batch 8 --clip-norm 0;              says "--clip-norm is 0 when it should be above 0"
+expect 2 plimsoll plan net.onnx --batch 8 --sub-batch 0;              says "--sub-batch is 0; expected 1 to the batch, 8"
+expect 2 plimsoll plan net.onnx --batch 8 --threads 0;                says "--threads is 0; expected 1 to 1024"
+expect 2 plimsoll plan net.onnx --batch 8 --clip-norm 0;              says "--clip-norm is 0; expected above 0"
 expect 2 plimsoll plan net.onnx --batch 8 --momentum nan;             says "--momentum is nan"
-expect 2 plimsoll plan net.onnx --batch 8 --momentum -0.5;            says "--momentum is -0.5 when it should be a number from 0 on"
-expect 2 plimsoll plan net.onnx --batch 8 --weight-decay -1;          says "--weight-decay is -1 when it should be a number from 0 on"
+expect 2 plimsoll plan net.onnx --batch 8 --momentum -0.5;            says "--momentum is -0.5; expected 0 to"
+expect 2 plimsoll plan net.onnx --batch 8 --weight-decay -1;          says "--weight-decay is -1; expected a number from 0 on"
 expect 2 plimsoll plan net.onnx --batch 8 --weight-decay inf;         says "--weight-decay is inf"
 expect 2 plimsoll plan net.onnx --batch 8 --budget 4Gb;               says "'4Gb' is not a size"
 expect 2 plimsoll plan net.onnx --batch 8 --budget 0;                 says "--budget is 0"
@@ -22,31 +22,31 @@ expect 2 plimsoll plan net.onnx --batch 8 --optimizer rmsprop
 expect 2 plimsoll plan net.onnx --batch 8 --target tpu;               says "targets: host"
 expect 2 plimsoll plan net.onnx --batch 8 --costs abacus;             says "abacus"
 expect 2 plimsoll plan net.onnx --batch 8 --dim seq;                  says "NAME=SIZE"
-expect 2 plimsoll plan net.onnx --batch 8 --dim seq=4;               says "--dim seq=4: the model has no dimension of that name"
-expect 2 plimsoll inspect net.onnx --dim seq=4;                       says "--dim seq=4: the model has no dimension of that name"
+expect 2 plimsoll plan net.onnx --batch 8 --dim seq=4;               says "--dim seq=4: the model has no dimension of this name"
+expect 2 plimsoll inspect net.onnx --dim seq=4;                       says "--dim seq=4: the model has no dimension of this name"
 expect 2 plimsoll plan net.onnx --batch 8 --dim n=4 --dim n=5;       says "--dim n is given twice: 4 and 5"
 expect 2 plimsoll plan net.onnx --batch 8 --no-such-flag;             says "no-such-flag"
 expect 2 plimsoll plan net.onnx --batch 8 --lr 0.1;                   says "that is a trainer's flag"
 expect 2 plimsoll plan net.onnx --batch;                              says "--batch needs a value: N"
 expect 2 plimsoll plan net.onnx --batch --budget 60%;                 says "--batch needs a value: N"
-expect 2 plimsoll plan net.onnx --batch=;                             says "--batch is '' when it should be a whole number"
+expect 2 plimsoll plan net.onnx --batch=;                             says "--batch is ''; expected an integer"
 expect 2 plimsoll plan net.onnx --batch 4 --batch 8;                  says "--batch is given twice: 4 and 8"
 expect 2 plimsoll plan net.onnx --batch 4 --strict --strict;          says "--strict is given twice"
-expect 2 plimsoll plan net.onnx --batch 4 --strict=maybe;             says "--strict takes no value, and is given 'maybe'"
-expect 2 plimsoll plan net.onnx --batch 99999999999999999999;         says "when it should be a smaller number"
-expect 2 plimsoll plan net.onnx --batch 4 --effort x;                 says "--effort is 'x' when it should be a whole number"
-expect 2 plimsoll plan net.onnx --batch 4 --effort 9;                 says "--effort is 9 when it should be between 0 and 3"
-expect 2 plimsoll plan net.onnx --batch 4 --jobs 0;                   says "--jobs is 0 when it should be between 1 and 256"
-expect 2 plimsoll plan net.onnx --batch 4 --momentum nine;            says "--momentum is 'nine' when it should be a number"
-expect 2 plimsoll plan net.onnx --batch 4 --optimizer rmsprop;        says "when it should be one of sgd, momentum, adam, adamw, lamb, lion"
+expect 2 plimsoll plan net.onnx --batch 4 --strict=maybe;             says "--strict takes no value, but 'maybe' is given"
+expect 2 plimsoll plan net.onnx --batch 99999999999999999999;         says "; expected a smaller number"
+expect 2 plimsoll plan net.onnx --batch 4 --effort x;                 says "--effort is 'x'; expected an integer"
+expect 2 plimsoll plan net.onnx --batch 4 --effort 9;                 says "--effort is 9; expected 0 to 3"
+expect 2 plimsoll plan net.onnx --batch 4 --jobs 0;                   says "--jobs is 0; expected 1 to 256"
+expect 2 plimsoll plan net.onnx --batch 4 --momentum nine;            says "--momentum is 'nine'; expected a number"
+expect 2 plimsoll plan net.onnx --batch 4 --optimizer rmsprop;        says "; expected one of sgd, momentum, adam, adamw, lamb, lion"
 expect 2 plimsoll plan net.onnx --batch 4 --checkpoint ck;            says 'of `plimsoll plan`; export has it'
-expect 2 plimsoll plan net.onnx --batch 4 -o '';                      says "-o is given nothing"
-expect 2 plimsoll plan '' --batch 4;                                  says "MODEL.onnx is given nothing"
+expect 2 plimsoll plan net.onnx --batch 4 -o '';                      says "-o is empty"
+expect 2 plimsoll plan '' --batch 4;                                  says "MODEL.onnx is empty"
 expect 2 plimsoll plan --batch 4;                                     says "MODEL.onnx is missing"
-expect 2 plimsoll plan net.onnx --batch 4 second.onnx;                says "'second.onnx' is one too many"
-expect 2 plimsoll plan -- net.onnx --batch 4;                         says "'--batch' is one too many"
-expect 2 plimsoll plan net.onnx --batch 4 -;                          says "'-' is one too many"
-expect 2 plimsoll plan net.onnx --batch $'\xff';                      says "when it should be a whole number"
+expect 2 plimsoll plan net.onnx --batch 4 second.onnx;                says "unexpected argument 'second.onnx'"
+expect 2 plimsoll plan -- net.onnx --batch 4;                         says "unexpected argument '--batch'"
+expect 2 plimsoll plan net.onnx --batch 4 -;                          says "unexpected argument '-'"
+expect 2 plimsoll plan net.onnx --batch $'\xff';                      says "expected an integer"
 # No number overflows or is taken for another number.
 for option in batch sub-batch threads jobs effort ranks; do
   for number in -1 1e30 9223372036854775807 9223372036854775808 99999999999999999999 '' 12x nan; do
@@ -70,33 +70,35 @@ for number in 0 -1 1e30 9223372036854775808 '' 12x; do
 done
 [[ ! -e none.json && ! -e none.onnx ]] || fail "a refused number left a file behind"
 expect 2 plimsoll inspect;                                            says "MODEL.onnx is missing"
-expect 2 plimsoll inspect net.onnx --csv=colours;                     says "--csv is 'colours' when it should be one of "
-expect 2 plimsoll compile net.onnx --batch 4;                         says "-o DIR is needed"
-expect 2 plimsoll profile net.onnx --batch 4 --sub-batch 4,x -o p;    says "--sub-batch is '4,x' when it should be"
-expect 2 plimsoll --batch 4 plan net.onnx;                            says "a subcommand comes first"
+expect 2 plimsoll inspect net.onnx --csv=colours;                     says "--csv is 'colours'; expected one of "
+expect 2 plimsoll compile net.onnx --batch 4;                         says "-o DIR is required"
+expect 2 plimsoll profile net.onnx --batch 4 --sub-batch 4,x -o p;    says "--sub-batch is '4,x'; expected"
+expect 2 plimsoll --batch 4 plan net.onnx;                            says "the subcommand comes first"
 expect 3 plimsoll plan $'n\xff.onnx' --batch 4;                       says "cannot read model"
 expect 0 plimsoll plan --batch 4 -q --policy liveness -o p.json -- net.onnx
 expect 0 plimsoll plan -batch=4 -q --policy liveness -o p.json net.onnx --strict=false
 expect 0 plimsoll inspect p.json --csv
 expect 0 plimsoll inspect p.json --csv=layers
 expect 0 plimsoll model lenet -q -o quiet.onnx; [[ ! -s out && ! -s err ]] || fail "model -q says something"
+expect 0 plimsoll model lenet --quiet -o quiet.onnx; [[ ! -s out && ! -s err ]] || fail "model --quiet says something"
+expect 0 plimsoll plan quiet.onnx --batch 2 --costs p100 --verbose -o verbose.json; says " s  "
 expect 0 plimsoll export quiet.onnx -q -o again.onnx; [[ ! -s out && ! -s err ]] || fail "export -q says something"
 # The value of an unknown option is not reported as a second error.
 expect 2 plimsoll plan net.onnx --batch 8 --budgett 3MiB;             says "'--budgett'"; says "Did you mean '--budget'?"
 [[ $(wc -l <err) -eq 3 ]] || { cat err; fail "more is said of --budgett than that it is not there"; }
 # An error is one message, which ends with a pointer to the help and contains no path.
 for wrong in "--batch 4.5" "--batch" "--batch 8 --loss sum" "--batch 8 --bugdet 60%" "--batch 8 second.onnx"; do
-  expect 2 plimsoll plan net.onnx $wrong;                             says '`plimsoll plan --help` tells more'
+  expect 2 plimsoll plan net.onnx $wrong;                             says 'see `plimsoll plan --help`'
   [[ $(grep -c '^error: ' err) -eq 1 && $(wc -l <err) -le 3 ]] || { cat err; fail "more than one message: $wrong"; }
   ! grep -E '^error: *$|/plimsoll|rng-seed' err || fail "says it badly: $wrong"
 done
-expect 2 plimsoll --nonsense;                                         says '`plimsoll --help` tells more'
+expect 2 plimsoll --nonsense;                                         says 'see `plimsoll --help`'
 ! grep rng-seed err || fail "offers an option that is not ours"
-expect 2 plimsoll plan net.onnx --batch 8 --print-after nothing;      says "no pass is called 'nothing'"
+expect 2 plimsoll plan net.onnx --batch 8 --print-after nothing;      says "unknown pass 'nothing'"
 expect 2 plimsoll model nothing-net -o x.onnx;                        says "resnet18"
 expect 2 plimsoll model resnet18:colour=red -o x.onnx;                says "colour"
 expect 2 plimsoll model resnet18;                                     says "-o FILE.onnx"
-expect 2 plimsoll plan net.onnx --batch 8 -q -v;                      says "-q and -v exclude each other"
+expect 2 plimsoll plan net.onnx --batch 8 -q -v;                      says "-q and -v are mutually exclusive"
 expect 0 plimsoll compile net.onnx --batch 8 --costs modelled -v -o told
 for told in "s  read net.onnx: " "s  costs are modelled" "s  task graph: " "s  planned by auto and checked: " "s  wrote told"; do says "$told"; done
 expect 0 plimsoll --help

@@ -542,18 +542,18 @@ TEST_CASE("what is wrong in a profile is told with its place") {
     return complaint(text.replace(text.find(from), from.size(), to));
   };
   REQUIRE(parse_profile(good).ok());
-  CHECK(complaint("{") == "profile.json: is no JSON: line 1, column 2: it ends there; was it cut short?");
-  CHECK(complaint("[]") == "profile.json: is an array when it should be an object");
-  CHECK(complaint("{\"schema\": 2}") == "profile.json: schema is 2 when this reader knows 1 only; use the plimsoll that wrote it");
+  CHECK(complaint("{") == "profile.json: is not JSON: line 1, column 2: it ends there; is it truncated?");
+  CHECK(complaint("[]") == "profile.json: is an array; expected an object");
+  CHECK(complaint("{\"schema\": 2}") == "profile.json: schema is 2, but only 1 is supported; use the version of plimsoll that wrote it");
   CHECK(complaint("{\"schema\": 1}") == "profile.json: device is missing");
   CHECK(broken("\"workspace_bytes\":64", "\"workspace_bytes\":-1") ==
-        "profile.json: tasks[0].algorithms[0].workspace_bytes is -1 when it should be at least 0");
+        "profile.json: tasks[0].algorithms[0].workspace_bytes is -1; expected at least 0");
   CHECK(broken("\"seconds\":0.25", "\"seconds\":\"fast\"") ==
-        "profile.json: tasks[0].algorithms[0].seconds is \"fast\" when it should be a number of seconds");
+        "profile.json: tasks[0].algorithms[0].seconds is \"fast\"; expected a number of seconds");
   CHECK(broken("\"seconds\":0.25", "\"seconds\":-0.25") == "profile.json: tasks[0].algorithms[0].seconds is negative");
   CHECK(broken("\"latency_seconds\":1e-05", "\"latency_seconds\":0") == "profile.json: links.latency_seconds is not above 0");
   CHECK(broken("\"d2h_bytes_per_second\":3000000000.0", "\"d2h_bytes_per_second\":null") ==
-        "profile.json: links.ram.beside.d2h_bytes_per_second is null when it should be a number of bytes per second");
+        "profile.json: links.ram.beside.d2h_bytes_per_second is null; expected a number of bytes per second");
   for (size_t length = 0; length + 2 < good.size(); ++length) CHECK(!parse_profile(good.substr(0, length)).ok());
 }
 

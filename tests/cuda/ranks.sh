@@ -47,7 +47,7 @@ ended() { # CODE RANKS…
   shift
   for rank in "$@"; do
     code=0; wait "${pids[$rank]}" || code=$?
-    [[ $code -eq $wanted ]] || { cat err.*; fail "rank $rank ended with $code when it should be $wanted"; }
+    [[ $code -eq $wanted ]] || { cat err.*; fail "rank $rank ended with $code; expected $wanted"; }
   done
 }
 trains() { while [[ $(cat life.jsonl 2>/dev/null | wc -l) -lt 3 ]]; do kill -0 "${pids[0]}" || { cat err.*; fail "it did not train"; }; sleep 0.05; done; }

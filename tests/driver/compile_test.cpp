@@ -64,21 +64,21 @@ TEST_CASE("a request that says nothing is one that can be met") {
 }
 
 TEST_CASE("what is given is checked, with the flag's name") {
-  CHECK(complaint(check_usage(ModelRequest{.threads = 0})) == "--threads is 0 when it should be between 1 and 1024");
+  CHECK(complaint(check_usage(ModelRequest{.threads = 0})) == "--threads is 0; expected 1 to 1024");
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  CHECK(complaint(check_usage(ModelRequest{.clip_norm = 0.0})).starts_with("--clip-norm is 0 when it should be"));
+  CHECK(complaint(check_usage(ModelRequest{.clip_norm = 0.0})).starts_with("--clip-norm is 0; expected"));
   CHECK(complaint(check_usage(ModelRequest{.clip_norm = nan})).starts_with("--clip-norm is nan"));
-  CHECK(complaint(check_usage(ModelRequest{.target = "tpu"})) == "there is no target 'tpu'; targets: host, cuda");
+  CHECK(complaint(check_usage(ModelRequest{.target = "tpu"})) == "unknown target 'tpu'; targets: host, cuda");
   CHECK(complaint(check_usage(PlanningRequest{.of_model = {.batch = 4}, .sub_batch = 8})) ==
-        "--sub-batch is 8 when it should be between 1 and the batch, 4");
-  CHECK(complaint(check_usage(PlanningRequest{.jobs = 0})) == "--jobs is 0 when it should be between 1 and 256");
+        "--sub-batch is 8; expected 1 to the batch, 4");
+  CHECK(complaint(check_usage(PlanningRequest{.jobs = 0})) == "--jobs is 0; expected 1 to 256");
   CHECK(complaint(check_usage(PlanningRequest{.of_model = {.batch = 5}, .ranks = 2})) ==
-        "--batch 5 cannot be shared evenly by 2 ranks; 4 and 6 can");
+        "--batch 5 is not divisible by 2 ranks; 4 and 6 would be");
   CHECK(complaint(check_usage(PlanningRequest{.of_model = {.batch = 4}, .sub_batch = 2, .rules = "vdnn"})) ==
-        "--rules vdnn knows no --sub-batch");
+        "--rules vdnn does not support --sub-batch");
   const SizeSpec half = {.kind = SizeSpec::Kind::percent, .percent = 50};
   CHECK(complaint(check_usage(OnePlanRequest{.budget = half, .process_budget = 1})) ==
-        "--budget and --process-budget exclude each other");
+        "--budget and --process-budget are mutually exclusive");
 }
 
 TEST_CASE("a request becomes a directory that holds the plan it promises") {

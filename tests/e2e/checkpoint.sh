@@ -157,7 +157,7 @@ fi
 expect 2 train --checkpoint-optional;                           says "--checkpoint-optional needs --checkpoint DIR"
 ends_by() { # CODE: the run goes on until it is asked to end
   kill -INT $child; code=0; wait $child || code=$?
-  [[ $code -eq $1 ]] || { cat log; fail "exit $code when it should be $1"; }
+  [[ $code -eq $1 ]] || { cat log; fail "exit $code; expected $1"; }
 }
 waits_for() { while ! grep -q "$1" log; do kill -0 $child || { cat log; fail "it does not say: $1"; }; sleep 0.02; done; }
 for may in "" --checkpoint-optional; do

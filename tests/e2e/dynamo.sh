@@ -12,7 +12,7 @@ torch.onnx.export(model.train(), (torch.randn(2, 3, 64, 64),), "folded.onnx", dy
 PY
 expect 0 plimsoll plan folded.onnx --batch 8 --policy liveness -o plan.json
 says "folded 52 batch normalizations"; says "dynamo=True, optimize=False"
-expect 4 plimsoll plan folded.onnx --batch 8 --policy liveness --require-bn -o none.json; says "error: the exporter has folded 52 batch normalizations"
+expect 4 plimsoll plan folded.onnx --batch 8 --policy liveness --require-bn -o none.json; says "error: the exporter folded 52 batch normalizations"
 # Splits into sequences, masks of stochastic depth and of dropout drawn in several steps, resized images.
 "$newer" "$PLIMSOLL_SOURCE/tools/bench/torchvision_models.py" --plimsoll "$(command -v plimsoll)" --exporter dynamo --work exported \
   --models shufflenet_v2_x0_5,mobilenet_v3_small,lraspp_mobilenet_v3_large >out 2>log || { cat log; fail "the exporter"; }

@@ -20,7 +20,7 @@ done
 for name in $("${losses[@]}" list whole); do
   build_trainer $name-whole $name.onnx "${options[@]}"
   trains $name $name-whole
-  expect 2 plimsoll plan $name.onnx "${options[@]}" --sub-batch 3 -q -o plan.json; says "the batch of 8 has to stay whole, and --sub-batch parts it"
+  expect 2 plimsoll plan $name.onnx "${options[@]}" --sub-batch 3 -q -o plan.json; says "the batch of 8 must stay whole, but --sub-batch splits it"
 done
 
 # The loss compares samples with each other, for this number of samples only. The last 5 are left for the next epoch.
@@ -29,9 +29,9 @@ expect 0 pairs/build/train --data npy:x.npy,t.npy --no-shuffle --epochs 1 --lr 0
 "${losses[@]}" check contrastive pairs.jsonl pairs.onnx 8 2 0.1 || fail "pairs: not as numpy"
 expect 2 pairs/build/train --data npy:x.npy,t.npy --last keep;  says "the model computes with its samples beside each other, and is compiled for 8 of them"
 expect 0 plimsoll plan contrastive.onnx "${options[@]}" -o plan.json
-says "the number of samples is 8 from here on"; says "has the batch in several dimensions"; says "the batch stays whole"
-expect 2 plimsoll plan contrastive.onnx "${options[@]}" --sub-batch 4 -q -o plan.json;  says "the batch of 8 has to stay whole"
-expect 5 plimsoll plan contrastive.onnx --batch 4 --loss output -q -o plan.json;  says "has the batch in several dimensions"
+says "the batch is fixed to 8"; says "has the batch in more than one dimension"; says "the batch stays whole"
+expect 2 plimsoll plan contrastive.onnx "${options[@]}" --sub-batch 4 -q -o plan.json;  says "the batch of 8 must stay whole"
+expect 5 plimsoll plan contrastive.onnx --batch 4 --loss output -q -o plan.json;  says "has the batch in more than one dimension"
 
 # The model's own inputs are the only inputs. Synthetic data fits them; evaluation and prediction report what they
 # support.
@@ -45,10 +45,10 @@ expect 0 plimsoll plan mse.onnx --batch 8 --loss output:loss -q -o plan.json
 expect 2 plimsoll plan mse.onnx --batch 8 --loss output:lost -q -o plan.json
 says "--loss output:lost: the model has no such output; outputs: 'loss' f32[]"
 expect 2 plimsoll plan mse.onnx --batch 8 --loss output:loss --output loss -o plan.json;  says "exclude each other"
-expect 2 plimsoll plan mse.onnx --batch 8 --loss output: -o plan.json;                    says "output:NAME, NAME being an output of the model"
+expect 2 plimsoll plan mse.onnx --batch 8 --loss output: -o plan.json;                    says "output:NAME, where NAME is an output of the model"
 expect 4 plimsoll plan heads.onnx --batch 8 --loss output:likelihood -q -o plan.json
-says "output 'likelihood' f32[N,3] is no loss: a loss is one f32"; says "the mean or the sum over all samples"
+says "output 'likelihood' f32[N,3] is not a loss: a loss is a single f32"; says "reduce the loss over all samples"
 expect 0 plimsoll plan rmse.onnx --batch 8 --loss output -o plan.json;                    says "the batch stays whole: layer 'loss' (Sqrt)"
 expect 2 plimsoll plan rmse.onnx --batch 8 --loss output --ranks 2 -q -o plan.json;       says "--ranks parts it"
 expect 2 plimsoll plan rmse.onnx --batch 8 --loss output --batch-norm split --sub-batch 4 -q -o plan.json
-says "the batch of 8 has to stay whole"
+says "the batch of 8 must stay whole"

@@ -29,7 +29,7 @@ ended() {
   for rank in "$@"; do
     got=0
     wait "${pids[$rank]}" || got=$?
-    [[ $got -eq $wanted ]] || { cat err.*; fail "rank $rank ended with $got when it should be $wanted"; }
+    [[ $got -eq $wanted ]] || { cat err.*; fail "rank $rank ended with $got; expected $wanted"; }
   done
 }
 

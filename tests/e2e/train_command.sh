@@ -9,7 +9,7 @@ run=(--data npy:x.npy,y.npy --no-shuffle --epochs 2 --lr 0.05)
 trainers() { find cache/plimsoll/trainers -mindepth 1 -maxdepth 1 -type d 2>/dev/null | wc -l; }
 
 # Before anything is made: missing arguments and missing files.
-expect 2 plimsoll train "${plan[@]}";                              says "--data SOURCE is needed"
+expect 2 plimsoll train "${plan[@]}";                              says "--data SOURCE is required"
 expect 2 plimsoll train "${plan[@]}" "${run[@]}" --epoch 3;        says "Did you mean '--epochs'?"
 expect 2 plimsoll train "${plan[@]}" "${run[@]}" --batchsize 3;    says "Did you mean '--batch'?"
 expect 0 plimsoll train "${plan[@]}" "${run[@]}" --dry-run
@@ -59,8 +59,8 @@ plimsoll cache | grep -q "trainers of .plimsoll train." || fail "the cache does 
 # A trainer that another process is making is not deleted.
 (cd cache/plimsoll/trainers && busy=$(ls -d net-* | head -1) && exec 9>"$busy.making" && flock 9 &&
   plimsoll cache --clear >../../../cleared && [[ -e $busy/build/train ]]) || fail "a trainer in the making is deleted"
-grep -q "stays: it is being made" cleared || { cat cleared; fail "what stays is not told"; }
+grep -q "is kept: it is being built" cleared || { cat cleared; fail "what stays is not told"; }
 plimsoll cache --clear | grep -q "1 trainer of" || fail "the cache does not clear trainers"
 [[ $(trainers) -eq 0 ]] || fail "trainers are left after --clear"
-XDG_CACHE_HOME=/proc/none expect 7 plimsoll train "${plan[@]}" "${run[@]}"; says "cannot make"
+XDG_CACHE_HOME=/proc/none expect 7 plimsoll train "${plan[@]}" "${run[@]}"; says "cannot create"
 expect 8 env -u HOME -u XDG_CACHE_HOME "$(command -v plimsoll)" train "${plan[@]}" "${run[@]}"; says "--trainer DIR"

@@ -74,11 +74,11 @@ expect 0 plimsoll compile flags-all.onnx --batch 8 --class-weights 1,1,1,2 -q --
 
 # A mismatch is an error that names the flag.
 planning=(--batch 8 --costs modelled -q -o plan.json)
-expect 2 plimsoll plan flags.onnx "${planning[@]}" --class-weights 1,2,3;             says "--class-weights has 3 weights when there are 4 classes"
-expect 2 plimsoll plan flags.onnx "${planning[@]}" --class-weights 1,2,3,-1;          says "--class-weights takes numbers from 0 on"
+expect 2 plimsoll plan flags.onnx "${planning[@]}" --class-weights 1,2,3;             says "--class-weights has 3 weights, but there are 4 classes"
+expect 2 plimsoll plan flags.onnx "${planning[@]}" --class-weights 1,2,3,-1;          says "--class-weights must be at least 0"
 expect 3 plimsoll plan flags.onnx "${planning[@]}" --class-weights missing.npy;       says "neither numbers nor a file that can be read"
 expect 3 plimsoll plan flags.onnx "${planning[@]}" --class-weights x.npy;             says "no array of f32 or f64 with one dimension"
 expect 2 plimsoll plan flags.onnx "${planning[@]}" --ignore-index 4;                  says "--ignore-index 4 is no label"
-expect 2 plimsoll plan flags.onnx "${planning[@]}" --label-smoothing 1.5;             says "--label-smoothing 1.5 is not from 0 to 1"
-expect 2 plimsoll plan flags.onnx "${planning[@]}" --loss mse --label-smoothing 0.1;  says "--label-smoothing is of --loss softmax-cross-entropy"
+expect 2 plimsoll plan flags.onnx "${planning[@]}" --label-smoothing 1.5;             says "--label-smoothing 1.5 is not between 0 and 1"
+expect 2 plimsoll plan flags.onnx "${planning[@]}" --loss mse --label-smoothing 0.1;  says "--label-smoothing requires --loss softmax-cross-entropy"
 expect 2 plimsoll plan weighted.onnx "${planning[@]}" --loss none --ignore-index 1;   says "--ignore-index is of a loss that is added"

@@ -155,14 +155,14 @@ TEST_CASE("dimensions that are no dimensions") {
 TEST_CASE("data of another size or type than the shape says") {
   ModelBuilder shorter = small_model();
   shorter.graph().mutable_initializer(0)->mutable_raw_data()->resize(kWeightBytes - 2);
-  CHECK_THAT(outcome(shorter.import()), StartsWith("4: initializer 'w': f32[4,3,3,3] needs 432 bytes of data, it has 430"));
+  CHECK_THAT(outcome(shorter.import()), StartsWith("4: initializer 'w': f32[4,3,3,3] needs 432 bytes of data, but has 430"));
   ModelBuilder longer = small_model();
   longer.graph().mutable_initializer(0)->mutable_raw_data()->append("x");
   CHECK_THAT(outcome(longer.import()), StartsWith("4: initializer 'w'"));
   ModelBuilder typed = small_model();
   typed.graph().mutable_initializer(1)->clear_raw_data();
   for (int i = 0; i < 3; ++i) typed.graph().mutable_initializer(1)->add_float_data(1);
-  CHECK_THAT(outcome(typed.import()), StartsWith("4: initializer 'b': f32[4] needs 16 bytes of data, it has 12"));
+  CHECK_THAT(outcome(typed.import()), StartsWith("4: initializer 'b': f32[4] needs 16 bytes of data, but has 12"));
   ModelBuilder both = small_model();
   both.graph().mutable_initializer(1)->add_float_data(1);
   CHECK_THAT(outcome(both.import()), StartsWith("4: initializer 'b': has both"));
@@ -202,17 +202,17 @@ TEST_CASE("attributes that an operator does not have, and words that an attribut
   };
   CHECK(with("MatMul", 17, [](onnx::NodeProto&) {}) == "ok");
   CHECK(with("MatMul", 17, [](onnx::NodeProto& node) { ModelBuilder::integer(node, "transB", 1); }) ==
-        "4: node 'it' (MatMul): ONNX has no attribute 'transB' for it in opset 17");
+        "4: node 'it' (MatMul): it has no attribute 'transB' in opset 17 of ONNX");
   const auto keeps = [](onnx::NodeProto& node) { ModelBuilder::ints(node, "axes", {2, 3}); };
   CHECK(with("ReduceMean", 17, keeps) == "ok");
-  CHECK(with("ReduceMean", 18, keeps) == "4: node 'it' (ReduceMean): ONNX has no attribute 'axes' for it in opset 18");
+  CHECK(with("ReduceMean", 18, keeps) == "4: node 'it' (ReduceMean): it has no attribute 'axes' in opset 18 of ONNX");
   CHECK(with("Gelu", 20, [&](onnx::NodeProto& node) { text(node, "approximate", "tanh"); }) == "ok");
   CHECK(with("Gelu", 20, [&](onnx::NodeProto& node) { text(node, "approximate", "tan"); }) ==
-        "4: node 'it' (Gelu): its attribute 'approximate' is 'tan'; ONNX has none, tanh");
+        "4: node 'it' (Gelu): attribute 'approximate' is 'tan'; ONNX allows none, tanh");
   CHECK_THAT(with("Resize", 17, [&](onnx::NodeProto& node) { text(node, "nearest_mode", "banana"); }),
-             StartsWith("4: node 'it' (Resize): its attribute 'nearest_mode' is 'banana'; ONNX has round_prefer_floor,"));
+             StartsWith("4: node 'it' (Resize): attribute 'nearest_mode' is 'banana'; ONNX allows round_prefer_floor,"));
   CHECK_THAT(with("Resize", 17, [&](onnx::NodeProto& node) { text(node, "coordinate_transformation_mode", "halfpixel"); }),
-             StartsWith("4: node 'it' (Resize): its attribute 'coordinate_transformation_mode' is 'halfpixel'"));
+             StartsWith("4: node 'it' (Resize): attribute 'coordinate_transformation_mode' is 'halfpixel'"));
 }
 
 TEST_CASE("NaN in weights: a warning, an error when strict") {
@@ -254,9 +254,9 @@ TEST_CASE("attributes of another type, and beyond all measure") {
     return outcome(build.import());
   };
   CHECK_THAT(with([](onnx::AttributeProto& pads) { pads.set_type(onnx::AttributeProto::STRING); }),
-             StartsWith("4: node 'conv' (Conv): its attribute 'pads' is a text when it should be a list of whole numbers"));
+             StartsWith("4: node 'conv' (Conv): attribute 'pads' is a string; expected a list of integers"));
   CHECK_THAT(with([](onnx::AttributeProto& pads) { pads.set_ints(2, int64_t{1} << 62); }),
-             StartsWith("4: node 'conv' (Conv): 4611686018427387904 is no size of a stride, a dilation or padding"));
+             StartsWith("4: node 'conv' (Conv): 4611686018427387904 is too large for a stride, a dilation or padding"));
   for (const char* name : {"strides", "dilations"}) {
     ModelBuilder build = small_model();
     ModelBuilder::ints(*build.graph().mutable_node(0), name, {1, int64_t{1} << 62});
@@ -266,7 +266,7 @@ TEST_CASE("attributes of another type, and beyond all measure") {
   pool.input("x", {"N", "3", "8", "8"});
   ModelBuilder::ints(pool.node("MaxPool", {"x"}, {"y"}, "pool"), "kernel_shape", {1, int64_t{1} << 62});
   pool.output("y");
-  CHECK_THAT(outcome(pool.import()), StartsWith("4: node 'pool' (MaxPool): 4611686018427387904 is no size of a window"));
+  CHECK_THAT(outcome(pool.import()), StartsWith("4: node 'pool' (MaxPool): 4611686018427387904 is too large for a window"));
 }
 
 TEST_CASE("whole numbers where real ones are computed with") {
@@ -404,13 +404,13 @@ TEST_CASE("symbolic dimensions want a number") {
   CHECK(find_value(imported->network, "y")->type.dims == Dims{kBatch, {128}, {8}});
   CHECK_THAT(outcome(build.import({.batch = 4, .dims = {{"seq", 0}, {"width", 8}}})), StartsWith("2: "));
   CHECK_THAT(outcome(build.import({.batch = 4, .dims = {{"seq", 4}, {"width", 8}, {"heigth", 8}}})),
-             StartsWith("2: --dim heigth=8: the model has no dimension of that name; those that have one are 'N', 'seq', 'width'"));
+             StartsWith("2: --dim heigth=8: the model has no dimension of this name; symbolic dimensions: 'N', 'seq', 'width'"));
   CHECK_THAT(outcome(build.import({.batch = 4, .dims = {{"seq", 4}, {"width", 8}, {"N", 8}}})),
              StartsWith("2: --dim leaves no dimension for the samples"));
   ModelBuilder nameless;
   nameless.input("x", {"N", "", "8"}).node("Relu", {"x"}, {"y"});
   nameless.output("y");
-  CHECK_THAT(outcome(nameless.import()), StartsWith("2: ") && Contains("dimension 1 of input 'x', which has no name: export the model with a size there"));
+  CHECK_THAT(outcome(nameless.import()), StartsWith("2: ") && Contains("dimension 1 of input 'x', which has neither name nor size: export the model with a size"));
 }
 
 TEST_CASE("weights that do not fit their operator") {
@@ -470,8 +470,8 @@ TEST_CASE("what only the compiler gives a node is not taken from a file") {
   };
   const std::vector<std::string> five = {"x", "ones", "zeros", "mean", "var"}, six = {"x", "ones", "zeros", "mean", "var", "x"};
   CHECK_THAT(normalized(five, nullptr), StartsWith("ok"));
-  CHECK_THAT(normalized(six, nullptr), StartsWith("4: node 'bn' (BatchNormalization): has 6 inputs, it takes 5"));
-  CHECK_THAT(normalized(five, "relu"), StartsWith("4: node 'bn' (BatchNormalization): ONNX has no attribute 'relu'"));
+  CHECK_THAT(normalized(six, nullptr), StartsWith("4: node 'bn' (BatchNormalization): has 6 inputs, expected 5"));
+  CHECK_THAT(normalized(five, "relu"), StartsWith("4: node 'bn' (BatchNormalization): it has no attribute 'relu'"));
 }
 
 // Covers every part of a file that the import reads.

@@ -136,7 +136,7 @@ TEST_CASE("a dimension that is called a batch is it, also behind one that is not
   REQUIRE(outcome(imported) == "ok");
   CHECK(to_string(imported->network.values[imported->network.inputs[0]].type.dims) == "[N,7,3]");
   CHECK(to_string(imported->network.values[imported->network.outputs[0]].type.dims) == "[7,N,2]");
-  CHECK_THAT(imported->notes[0], Contains("input 'x' is [7,N,3]; files have its samples one behind the other, as [N,7,3]"));
+  CHECK_THAT(imported->notes[0], Contains("input 'x' is [7,N,3]; data is read with the batch first: [N,7,3]"));
 
   ModelBuilder tokens(17);
   tokens.input("ids", {"7", "batch"}, onnx::TensorProto::INT64).weight("table", {9, 3});

@@ -80,7 +80,7 @@ TEST_CASE("a class token that is repeated for the example's samples is repeated 
   std::vector<std::string> notes;
   CHECK(said({"2", "3", "4"}, token, &notes) == "Expand Concat [N,4,4]");
   REQUIRE(notes.size() == 2);
-  CHECK_THAT(notes[1], Contains("repeated something for the batch of 2"));
+  CHECK_THAT(notes[1], Contains("with a fixed batch of 2"));
   CHECK(said({"N", "3", "4"}, [](ModelBuilder& build) {
           build.weight("token", {1, 1, 4}).constant("rest", {1, 4});
           onnx::NodeProto& shape = build.node("Shape", {"x"}, {"n"});

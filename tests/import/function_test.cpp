@@ -63,7 +63,7 @@ TEST_CASE("a function of another opset than the model's is refused by its name")
   build.node("Old", {"x"}, {"y"}).set_domain("local");
   build.output("y");
   CHECK(outcome(build.import()) ==
-        "5: functions are written for another opset than the model's, 18; its operators may mean something else there | "
+        "5: functions use another opset than the model's, 18; operators may differ between opsets | "
         "function 'Old': opset 17 | inline them: model = onnx.inliner.inline_local_functions(model, convert_version=True)");
   build.model.mutable_functions(0)->mutable_opset_import(0)->set_version(18);
   CHECK(outcome(build.import()) == "ok");
@@ -90,7 +90,7 @@ TEST_CASE("functions that call each other in a circle end in an error") {
   body(add_function(build, "Pong", {"p"}, {"q"}), "Ping", {"p"}, {"q"}).set_domain("local");
   build.node("Ping", {"x"}, {"y"}, "call").set_domain("local");
   build.output("y");
-  CHECK_THAT(outcome(build.import()), StartsWith("4: functions call each other in a circle: 'Ping' calls 'Pong' calls 'Ping'"));
+  CHECK_THAT(outcome(build.import()), StartsWith("4: functions call each other recursively: 'Ping' calls 'Pong' calls 'Ping'"));
 }
 
 TEST_CASE("functions that double are stopped") {

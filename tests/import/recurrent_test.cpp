@@ -113,7 +113,7 @@ TEST_CASE("states are read where they are given, and zeros are none") {
   CHECK_THAT(given.said(), Contains("Gemm 6") && Contains("Sigmoid 15"));
   Recurrent wrong("LSTM", 4, {"x", "w", "r", "b", "", "h0", "c0"});
   wrong.build.input("h0", {"1", "N", "3"}).input("c0", {"1", "N", "2"});
-  CHECK_THAT(wrong.said(), Contains("4: node 'cell' (LSTM): its initial_h is [1,N,3] when it should be [1,N,2]"));
+  CHECK_THAT(wrong.said(), Contains("4: node 'cell' (LSTM): its initial_h is [1,N,3]; expected [1,N,2]"));
 
   // As torch exports an omitted state: zeros of the batch's size, layer by layer.
   Recurrent zeros("RNN", 1, {"x", "w", "r", "b", "", "slice"});
@@ -205,20 +205,20 @@ TEST_CASE("what an unrolled network cannot be is refused by name") {
 
   Recurrent ragged("RNN", 1, {"x", "w", "r", "b", "lengths"});
   ragged.build.input("lengths", {"N"}, onnx::TensorProto::INT32);
-  CHECK_THAT(ragged.said(), Contains("5: node 'cell' (RNN): its sequences have lengths of their own (sequence_lens, input 4): pad them to 5 steps"));
+  CHECK_THAT(ragged.said(), Contains("5: node 'cell' (RNN): its sequences differ in length (sequence_lens, input 4): pad them to 5 steps"));
 
   Recurrent turned("RNN", 1);
   turned.build.graph().clear_input();
   turned.build.input("x", {"N", "5", "3"});
-  CHECK_THAT(turned.said(), Contains("5: node 'cell' (RNN): its steps would be the samples of the input [N,5,3]"));
+  CHECK_THAT(turned.said(), Contains("5: node 'cell' (RNN): the first dimension of its input [N,5,3] is steps, not the batch"));
 
   Recurrent endless("LSTM", 4);
   endless.build.graph().clear_input();
   endless.build.input("x", {"1000000000", "N", "3"});
-  CHECK_THAT(endless.said(), Contains("5: node 'cell' (LSTM): has 1,000,000,000 steps, each of which becomes nodes of its own: 16384 at most"));
+  CHECK_THAT(endless.said(), Contains("5: node 'cell' (LSTM): has 1,000,000,000 steps, which are unrolled; at most 16384 are supported"));
 
   Recurrent narrow("LSTM", 3);
-  CHECK_THAT(narrow.said(), Contains("4: node 'cell' (LSTM): its W is [1,6,3] when it should be [1,8,3]"));
+  CHECK_THAT(narrow.said(), Contains("4: node 'cell' (LSTM): its W is [1,6,3]; expected [1,8,3]"));
 }
 
 TEST_CASE("a state of one number for every sample, in a loop that was written out, is stretched to them") {
@@ -253,5 +253,5 @@ TEST_CASE("biases that the exporter merged are apart again") {
   const auto imported = build.import();
   REQUIRE(outcome(imported) == "ok");
   REQUIRE_FALSE(imported->notes.empty());
-  CHECK(imported->notes[0] == "the exporter had merged 1 weight with an equal one; it is a weight of its own again: 'onnx::LSTM_175'");
+  CHECK(imported->notes[0] == "the exporter merged 1 weight with an equal one; it is separated: 'onnx::LSTM_175'");
 }

@@ -115,7 +115,7 @@ TEST_CASE("what is written at a computed place of each sample") {
       "Gather Unsqueeze Gather Reshape Reshape Expand Reshape ScatterElements Reshape [N,10,8]";
   CHECK(said("none") == expected);
   CHECK(said("add") == expected);
-  CHECK_THAT(said("mul"), Contains("5: ") && Contains("reduction mul by numbers of each sample"));
+  CHECK_THAT(said("mul"), Contains("5: ") && Contains("reduction mul with indices of each sample"));
 }
 
 TEST_CASE("numbers of samples are refused where something else is made of them") {
@@ -125,7 +125,7 @@ TEST_CASE("numbers of samples are refused where something else is made of them")
   kept.build.node("Add", {"begins", "i"}, {"numbers"});
   onnx::NodeProto& cast = kept.pick("Cast", {"numbers"});
   ModelBuilder::integer(cast, "to", onnx::TensorProto::FLOAT);
-  CHECK_THAT(kept.said(), Contains("5: ") && Contains("depends on the number of samples"));
+  CHECK_THAT(kept.said(), Contains("5: ") && Contains("depends on the batch"));
 
   Indexed other;  // steps of 7 in rows of 10
   other.build.constant_scalar("rows", 7).constant("flat", {-1, 8});
@@ -159,7 +159,7 @@ TEST_CASE("known rows of each sample are written by Split and Concat where they 
   CHECK(said({1, 7, 4}, "none") == "Slice Reshape Reshape Gather Where Reshape [N,10,8]");
   CHECK(said({1, 7, 4}, "max") == "Slice Reshape Reshape Gather Max Where Reshape [N,10,8]");
   CHECK(said({1, 7, 1}, "add") == "Slice Reshape Reshape Expand ScatterElements Reshape [N,10,8]");
-  CHECK_THAT(said({1, 7, 1}, "mul"), Contains("5: ") && Contains("writes twice at one place, by mul"));
+  CHECK_THAT(said({1, 7, 1}, "mul"), Contains("5: ") && Contains("writes an element twice with reduction mul"));
 }
 
 // More indices than are stored: those of each dimension are enough.

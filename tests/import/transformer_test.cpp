@@ -24,7 +24,7 @@ ModelBuilder masked() {
   return build;
 }
 
-const std::string kNothingTrained = "nothing of the model is trained: it has no float32 initializer that a gradient would reach";
+const std::string kNothingTrained = "the model has nothing to train: no gradient reaches a float32 initializer";
 
 }  // namespace
 
@@ -125,7 +125,7 @@ TEST_CASE("what cannot be picked or filled is said, with the node") {
   build.output("y");
   const std::string said = outcome(build.import());
   CHECK(said.find("'beyond'") != std::string::npos);
-  CHECK(said.find("index 3 is outside of axis 1") != std::string::npos);
+  CHECK(said.find("index 3 is out of range for axis 1") != std::string::npos);
 
   ModelBuilder other;
   other.input("x", {"N", "3", "4"}).input("ids", {"N", "2"}, onnx::TensorProto::INT64);
@@ -153,7 +153,7 @@ TEST_CASE("what only replaces NaN is left out, with a note") {
   const Node* values = find_node(imported->network, "values");
   REQUIRE(values);
   CHECK(imported->network.values[values->inputs[0]].name == "p");
-  CHECK(imported->notes == std::vector<std::string>{"1 Where node that only replaces NaN is left out; NaN in training ends it, by name"});
+  CHECK(imported->notes == std::vector<std::string>{"1 Where node that only replaces NaN is removed; training stops at the first NaN and names its origin"});
   // Everything else is computed as it is written: the test for one value that guards another, and another number than 0.
   const auto ops_of = [](const auto& made) {
     REQUIRE(outcome(made) == "ok");

@@ -104,37 +104,37 @@ TEST_CASE("slices come back from plan.json, and are of a tensor before them") {
   const auto state = plan_from_json(to_json(plan));
   REQUIRE(state.ok());
   CHECK(state->whole_weights);
-  CHECK(complaint(replaced(text, "\"slice_of\":3", "\"slice_of\":4")) == "plan.json: tensors[4].slice_of is 4 when it should be from 0 to 3");
-  CHECK(complaint(replaced(text, "\"slice_begin\":8", "\"slice_begin\":-8")) == "plan.json: tensors[4].slice_begin is -8 when it should be at least 0");
+  CHECK(complaint(replaced(text, "\"slice_of\":3", "\"slice_of\":4")) == "plan.json: tensors[4].slice_of is 4; expected 0 to 3");
+  CHECK(complaint(replaced(text, "\"slice_begin\":8", "\"slice_begin\":-8")) == "plan.json: tensors[4].slice_begin is -8; expected at least 0");
 }
 
 TEST_CASE("what is wrong in plan.json is told with its place") {
   const std::string good = to_json(small_plan());
   const auto broken = [&](const char* from, const char* to) { return complaint(replaced(good, from, to)); };
-  CHECK(broken("\"waits\":[1]", "\"waits\":[2]") == "plan.json: steps[2].waits[0] is 2 when it should be from 0 to 1");
-  CHECK(broken("\"waits\":[1]", "\"waits\":[1.5]") == "plan.json: steps[2].waits[0] is 1.5 when it should be a whole number");
+  CHECK(broken("\"waits\":[1]", "\"waits\":[2]") == "plan.json: steps[2].waits[0] is 2; expected 0 to 1");
+  CHECK(broken("\"waits\":[1]", "\"waits\":[1.5]") == "plan.json: steps[2].waits[0] is 1.5; expected an integer");
   CHECK(broken("\"schema\": 1", "\"schema\": 2") ==
-        "plan.json: schema is 2 when this reader knows 1 only; use the plimsoll that wrote it");
-  CHECK(broken("\"home_offset\":512", "\"home_offset\":-1") == "plan.json: tensors[3].home_offset is -1 when it should be at least 0");
-  CHECK(broken("\"home_offset\":512", "\"home_offset\":9223372036854775807") == "plan.json: tensors[3].home_offset ends beyond 63 bits");
-  CHECK(broken("\"bytes\":512", "\"bytes\":-1") == "plan.json: tensors[2].bytes is -1 when it should be at least 0");
+        "plan.json: schema is 2, but only 1 is supported; use the version of plimsoll that wrote it");
+  CHECK(broken("\"home_offset\":512", "\"home_offset\":-1") == "plan.json: tensors[3].home_offset is -1; expected at least 0");
+  CHECK(broken("\"home_offset\":512", "\"home_offset\":9223372036854775807") == "plan.json: tensors[3].home_offset ends above 2^63");
+  CHECK(broken("\"bytes\":512", "\"bytes\":-1") == "plan.json: tensors[2].bytes is -1; expected at least 0");
   CHECK(broken("\"bytes\":512", "\"bytes\":18446744073709551615") ==
-        "plan.json: tensors[2].bytes is 18446744073709551615 when it should be a whole number");
+        "plan.json: tensors[2].bytes is 18446744073709551615; expected an integer");
   CHECK(broken("\"offset\":256,\"bytes\":512", "\"offset\":9223372036854775807,\"bytes\":512") ==
-        "plan.json: residencies[2] ends beyond 63 bits");
+        "plan.json: residencies[2] ends above 2^63");
   CHECK(broken("\"kind\":\"load\"", "\"kind\":\"leap\"") ==
-        "plan.json: steps[0].kind is 'leap' when it should be one of compute, offload, prefetch, load, reduce");
-  CHECK(broken("[[0,2]]", "[[0]]") == "plan.json: tasks[0].in_place[0] should be a pair [read, written]");
-  CHECK(broken("\"reads\":[0,1]", "\"reads\":[0,4]") == "plan.json: tasks[0].reads[1] is 4 when it should be from 0 to 3");
+        "plan.json: steps[0].kind is 'leap'; expected one of compute, offload, prefetch, load, reduce");
+  CHECK(broken("[[0,2]]", "[[0]]") == "plan.json: tasks[0].in_place[0] is not a pair [read, written]");
+  CHECK(broken("\"reads\":[0,1]", "\"reads\":[0,4]") == "plan.json: tasks[0].reads[1] is 4; expected 0 to 3");
   CHECK(broken("{\"id\":1,\"name\":\"a.w\"", "{\"id\":0,\"name\":\"a.w\"") ==
-        "plan.json: tensors[1].id is 0 when it should be from 1 to 1");
-  CHECK(broken("\"workspace_bytes\":200", "\"workspace_bytes\":-200") == "plan.json: tasks[0].needs[0].workspace_bytes is -200 when it should be at least 0");
+        "plan.json: tensors[1].id is 0; expected 1 to 1");
+  CHECK(broken("\"workspace_bytes\":200", "\"workspace_bytes\":-200") == "plan.json: tasks[0].needs[0].workspace_bytes is -200; expected at least 0");
   CHECK(complaint("{\"schema\": 1}") == "plan.json: model is missing");
-  CHECK(complaint("[]") == "plan.json: is an array when it should be an object");
-  CHECK(complaint("{\"schema\"") == "plan.json: is no JSON: line 1, column 10: it ends there; was it cut short?");
-  CHECK(complaint("{\n \"schema\": 1,\n model") == "plan.json: is no JSON: line 3, column 2: 'm' cannot stand there");
-  CHECK(complaint("{\"schema\": \xff}") == "plan.json: is no JSON: line 1, column 12: byte 0xff cannot stand there");
-  CHECK(complaint(" \n") == "plan.json: is no JSON: it is empty");
+  CHECK(complaint("[]") == "plan.json: is an array; expected an object");
+  CHECK(complaint("{\"schema\"") == "plan.json: is not JSON: line 1, column 10: it ends there; is it truncated?");
+  CHECK(complaint("{\n \"schema\": 1,\n model") == "plan.json: is not JSON: line 3, column 2: unexpected 'm'");
+  CHECK(complaint("{\"schema\": \xff}") == "plan.json: is not JSON: line 1, column 12: unexpected byte 0xff");
+  CHECK(complaint(" \n") == "plan.json: is not JSON: it is empty");
 }
 
 TEST_CASE("hostile JSON is an error and nothing worse") {

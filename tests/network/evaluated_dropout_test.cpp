@@ -50,7 +50,7 @@ TEST_CASE("a dropout in evaluation mode beside nodes in training is an identity"
   CHECK(chain.after(notes) == "Dropout Identity ");
   CHECK(chain.network.nodes[NodeId(1)].inputs.size() == 1);
   CHECK(notes == std::vector<std::string>{
-                     "1 dropout is in evaluation mode beside other nodes in training: it drops nothing: off"});
+                     "1 dropout is in evaluation mode while other nodes are in training mode, and is disabled: off"});
 
   Chain normalized;
   normalized.normalization(true);
@@ -59,7 +59,7 @@ TEST_CASE("a dropout in evaluation mode beside nodes in training is an identity"
   notes.clear();
   CHECK(normalized.after(notes) == "BatchNormalization Identity Identity ");
   CHECK(notes == std::vector<std::string>{
-                     "2 dropouts are in evaluation mode beside other nodes in training: they drop nothing: off, …"});
+                     "2 dropouts are in evaluation mode while other nodes are in training mode, and are disabled: off, …"});
 }
 
 TEST_CASE("in a file that is in evaluation as a whole, and before opset 12, dropouts stay") {
@@ -69,8 +69,8 @@ TEST_CASE("in a file that is in evaluation as a whole, and before opset 12, drop
   std::vector<std::string> notes;
   CHECK(whole.after(notes) == "BatchNormalization Dropout ");
   CHECK(notes == std::vector<std::string>{
-                     "1 dropout is in evaluation mode, as the whole file is: training drops all the same. If it should "
-                     "not, set the ratio to 0 before the export"});
+                     "1 dropout is in evaluation mode, like the whole file, but active in training. To disable it, set the ratio to 0 "
+                     "before the export"});
   Chain old;
   old.normalization(true);
   old.dropout("old", Says::nothing, 10);

@@ -60,11 +60,11 @@ std::string frozen(const std::string& training, const std::vector<std::string>& 
 TEST_CASE("running statistics stay where the file says so, and where the user does") {
   CHECK(frozen("abc") == "");
   CHECK(frozen("") == "");  // an export for evaluation, or dynamo's: the mode is unknown
-  CHECK(frozen("b") == "ac; 2 batch normalizations are in evaluation mode beside others in training: their running statistics are used and kept");
-  CHECK(frozen("bc") == "a; 1 batch normalization is in evaluation mode beside others in training: its running statistics are used and kept");
+  CHECK(frozen("b") == "ac; 2 batch normalizations are in evaluation mode (others are in training mode): their running statistics are used and kept");
+  CHECK(frozen("bc") == "a; 1 batch normalization is in evaluation mode (others are in training mode): its running statistics are used and kept");
   CHECK(frozen("", {}, true) == "abc; 3 batch normalizations are in evaluation mode: their running statistics are used and kept");
-  CHECK(frozen("", {"backbone.b"}) == "b; 1 batch normalization keeps its running statistics, as --frozen-statistics says");
-  CHECK(frozen("abc", {"/[ab]/*"}) == "ab; 2 batch normalizations keep their running statistics, as --frozen-statistics says");
+  CHECK(frozen("", {"backbone.b"}) == "b; 1 batch normalization keeps its running statistics (--frozen-statistics)");
+  CHECK(frozen("abc", {"/[ab]/*"}) == "ab; 2 batch normalizations keep their running statistics (--frozen-statistics)");
   CHECK(frozen("abc", {"backbone.a", "backbone.conv"}) == "2: --frozen-statistics 'backbone.conv' matches no batch normalization; batch "
                                                           "normalizations are backbone.a, backbone.b, backbone.c");
 }
@@ -83,7 +83,7 @@ TEST_CASE("a pattern that matches nothing is told, and so is nothing to train") 
   CHECK(trained({.trainable = {"table"}}) == "2: --trainable 'table' matches no trained weight");
   CHECK(trained({.freeze = {"conv9"}}) == "2: --freeze 'conv9' matches no trained weight");
   CHECK(trained({.freeze = {"*"}}) == "2: --freeze leaves none of the model's 5 weights to train");
-  CHECK(trained({.trainable = {"fc.*"}, .freeze = {"fc.*"}}) == "2: --freeze beside --trainable leaves none of the model's 5 weights to train");
+  CHECK(trained({.trainable = {"fc.*"}, .freeze = {"fc.*"}}) == "2: --freeze together with --trainable leaves none of the model's 5 weights to train");
 }
 
 }  // namespace plimsoll

@@ -57,7 +57,7 @@ TEST_CASE("a loss is attached to the output that is named, and other heads go") 
   std::vector<std::string> notes;
   const Status status = attach_loss(b.network, {LossKind::softmax_cross_entropy, "Relu1.0"}, notes);
   REQUIRE(status.ok());
-  CHECK(notes == std::vector<std::string>{"output 'Gemm2.0' is dropped: the loss is of output 'Relu1.0'"});
+  CHECK(notes == std::vector<std::string>{"output 'Gemm2.0' is ignored: the loss reads output 'Relu1.0'"});
   for (const Value& value : b.network.values)
     if (value.kind == ValueKind::parameter) CHECK(value.trainable == (value.name == "w"));
   REQUIRE(b.network.nodes.size() == 3);
@@ -89,8 +89,8 @@ TEST_CASE("of several outputs none is taken by its place") {
     REQUIRE_FALSE(status.ok());
     CHECK(status.error().code == ExitCode::invalid_model);
     CHECK(status.error().message ==
-          "the model has 2 outputs, and nothing says which of them the loss is of: 'Relu1.0' f32[N,5], 'Gemm2.0' f32[N,3]; "
-          "name it, as in --output 'Relu1.0'");
+          "the model has 2 outputs: 'Relu1.0' f32[N,5], 'Gemm2.0' f32[N,3]; "
+          "choose the one that the loss reads, for example --output 'Relu1.0'");
     CHECK(notes.empty());
   }
   Builder b = classifier();
@@ -98,7 +98,7 @@ TEST_CASE("of several outputs none is taken by its place") {
   const Status unknown = attach_loss(b.network, {LossKind::mse, "scores"}, notes);
   REQUIRE_FALSE(unknown.ok());
   CHECK(unknown.error().code == ExitCode::usage);
-  CHECK(unknown.error().message == "--output 'scores' is no output of the model; outputs: 'Relu1.0' f32[N,5], 'Gemm2.0' f32[N,3]");
+  CHECK(unknown.error().message == "the model has no output 'scores' (--output); outputs: 'Relu1.0' f32[N,5], 'Gemm2.0' f32[N,3]");
   b.network.outputs = {b.network.outputs[1], b.network.outputs[1]};  // one value under two names
   CHECK(attach_loss(b.network, LossKind::mse, notes).ok());
 }
@@ -131,9 +131,9 @@ TEST_CASE("one class is no classification") {
   const Status status = attach_loss(b.network, LossKind::softmax_cross_entropy, notes);
   REQUIRE_FALSE(status.ok());
   CHECK(status.error().code == ExitCode::invalid_model);
-  CHECK(status.error().message == "output 'Gemm3.0' is f32[N,1]: softmax cross entropy of one class is always 0; choose another loss");
-  CHECK(status.error().notes == std::vector<std::string>{"--loss mse, if the output is a number",
-                                                         "--loss bce-logits, if the output is the logit of a yes or no"});
+  CHECK(status.error().message == "output 'Gemm3.0' is f32[N,1]: the softmax cross entropy of one class is always 0; choose another loss");
+  CHECK(status.error().notes == std::vector<std::string>{"--loss mse for regression",
+                                                         "--loss bce-logits for binary classification"});
   CHECK(attach_loss(b.network, LossKind::mse, notes).ok());
 }
 
@@ -174,25 +174,25 @@ TEST_CASE("where the axis of the classes is clear it is taken, and else it is as
   CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul", "Softmax"})) == "[N,3]");  // over the last axis
   CHECK(labels_of(ends_in({kBatch, {3}, {6}, {8}}, {"Conv", "Relu", "Neg"})) == "[N,6,8]");
   CHECK(labels_of(ends_in({kBatch, {3}, {6}, {8}}, {"Relu"})) != "[N,6,8]");  // [N,3,6,8] in and out: ambiguous
-  const std::string asked = "output 'MatMul0.0' is f32[N,3,4], and nothing says which of its axes holds the classes; name it: --class-axis K";
+  const std::string asked = "output 'MatMul0.0' is f32[N,3,4]: which axis holds the classes is ambiguous; choose it with --class-axis K";
   CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"})) == asked);
   CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), 2) == "[N,3]");
   CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), -1) == "[N,3]");
   CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), 1) == "[N,4]");
   CHECK(labels_of(ends_in({kBatch, {3}, {6}, {7}}, {"MatMul"}), 2) == "[N,3,4]");  // transposed to axis 1
-  CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), 3) == "--class-axis 3 of output 'MatMul0.0', f32[N,3,4], is not there");
-  CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), 0) == "--class-axis 0 of output 'MatMul0.0', f32[N,3,4], holds the samples");
+  CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), 3) == "--class-axis 3: this axis of output 'MatMul0.0', f32[N,3,4], does not exist");
+  CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), 0) == "--class-axis 0: this axis of output 'MatMul0.0', f32[N,3,4], is the batch");
 
   Builder b = ends_in({kBatch, {3}, {7}}, {"MatMul"});
   std::vector<std::string> notes;
   const Status status = attach_loss(b.network, LossKind::softmax_cross_entropy, notes);
   REQUIRE_FALSE(status.ok());
   CHECK(status.error().code == ExitCode::usage);
-  CHECK(status.error().notes == std::vector<std::string>{"--class-axis 1: 3 classes, the labels are i32[N,4]",
-                                                         "--class-axis 2: 4 classes, the labels are i32[N,3]"});
+  CHECK(status.error().notes == std::vector<std::string>{"--class-axis 1: 3 classes, labels i32[N,4]",
+                                                         "--class-axis 2: 4 classes, labels i32[N,3]"});
   const Status other = attach_loss(b.network, {LossKind::mse, "", 1}, notes);
   REQUIRE_FALSE(other.ok());
-  CHECK(other.error().message == "--class-axis is of --loss softmax-cross-entropy");
+  CHECK(other.error().message == "--class-axis requires --loss softmax-cross-entropy");
 }
 
 TEST_CASE("an operator whose gradient is zero has no backward task, and is no error downstream of a trained parameter") {
@@ -221,7 +221,7 @@ TEST_CASE("where tokens are read and each is scored, each has a label") {
   b.network.outputs = {b.node("MatMul", {b.node("Gather", {table, ids}), head})};
   std::vector<std::string> notes;
   REQUIRE(attach_loss(b.network, LossKind::softmax_cross_entropy, notes).ok());
-  CHECK(notes == std::vector<std::string>{"the scores [N,4,9] are of each token: the labels are [N,4]"});
+  CHECK(notes == std::vector<std::string>{"per-token loss: logits [N,4,9], labels [N,4]"});
   CHECK(b.network.values[b.network.inputs.back()].type == TensorType{DataType::i32, {kBatch, {4}}});
 
   const auto graph = build_task_graph(b.network, {.batch = 8, .optimizer = {.kind = OptimizerKind::sgd}});
@@ -275,7 +275,7 @@ TEST_CASE("an output with its steps first is turned for its target, which has it
   REQUIRE(attach_loss(b.network, LossKind::mse, notes).ok());
   CHECK(b.network.values[b.network.inputs.back()].type == TensorType{DataType::f32, {kBatch, {7}, {3}}});
   CHECK(b.network.values[b.network.nodes.back().inputs[0]].type == TensorType{DataType::f32, {kBatch, {7}, {3}}});
-  CHECK(notes == std::vector<std::string>{"output 'Transpose0.0' is [7,N,3]; targets have their samples one behind the other, as [N,7,3]"});
+  CHECK(notes == std::vector<std::string>{"output 'Transpose0.0' is [7,N,3]; targets are read with the batch first: [N,7,3]"});
 }
 
 TEST_CASE("a trailing softmax is removed") {
@@ -361,7 +361,7 @@ TEST_CASE("no loss at all is an error") {
   const Status status = attach_loss(b.network, {LossKind::none, "Relu1.0"}, notes);
   REQUIRE_FALSE(status.ok());
   CHECK(status.error().code == ExitCode::usage);
-  CHECK(status.error().message == "the model has no loss of its own; choose one, as in --loss softmax-cross-entropy, or --loss output where an output is the loss");
+  CHECK(status.error().message == "the model has no loss; choose one, for example --loss softmax-cross-entropy, or --loss output if an output is the loss");
 }
 
 TEST_CASE("a weight behind an operator without a gradient is refused, with both names") {
@@ -374,7 +374,7 @@ TEST_CASE("a weight behind an operator without a gradient is refused, with both 
   REQUIRE(!graph.ok());
   CHECK(graph.error().code == ExitCode::unsupported);
   REQUIRE(graph.error().notes.size() == 1);
-  CHECK(graph.error().notes[0] == "node 'draw' (Bernoulli) has no gradient, needed by parameter 'p'");
+  CHECK(graph.error().notes[0] == "node 'draw' (Bernoulli) has no gradient; parameter 'p' needs it");
 }
 
 TEST_CASE("scores need a dimension of classes") {
@@ -385,7 +385,7 @@ TEST_CASE("scores need a dimension of classes") {
   const Status status = attach_loss(b.network, LossKind::softmax_cross_entropy, notes);
   REQUIRE_FALSE(status.ok());
   CHECK(status.error().message ==
-        "output 'Relu0.0' is f32[N] when scores should be [N,classes]; choose another loss, as in --loss mse, --loss bce-logits, "
+        "output 'Relu0.0' is f32[N], but class scores are [N,classes]; choose another loss: --loss mse, --loss bce-logits, "
         "or --loss output if it is the loss");
   CHECK(status.error().code == ExitCode::invalid_model);
 }

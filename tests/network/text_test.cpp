@@ -18,7 +18,7 @@ namespace {
 Layout layout_named(const std::string& name) {
   for (size_t i = 0; i < kLayoutNames.size(); ++i)
     if (kLayoutNames[i] == name) return static_cast<Layout>(i);
-  FAIL("'" << name << "' is no layout");
+  FAIL("'" << name << "' is not a layout");
   return Layout::plain;
 }
 
@@ -73,10 +73,10 @@ TEST_CASE("a network of a text is checked before a pass sees it") {
   };
   using Catch::Matchers::Contains;
   CHECK(error("value %y intermediate f32[N,3]\nnode n MatMul opset=13 read %x %w write %y\n") == "");
-  CHECK_THAT(error("value %y intermediate f32[N,4]\nnode n MatMul opset=13 read %x %w write %y\n"), Contains("f32[N,4] when it should be f32[N,3]"));
-  CHECK_THAT(error("value %y intermediate f32[N,3]\nnode n MatMul opset=13 read %x write %y\n"), Contains("input 1 is left out"));
+  CHECK_THAT(error("value %y intermediate f32[N,4]\nnode n MatMul opset=13 read %x %w write %y\n"), Contains("f32[N,4]; expected f32[N,3]"));
+  CHECK_THAT(error("value %y intermediate f32[N,3]\nnode n MatMul opset=13 read %x write %y\n"), Contains("input 1 is missing"));
   CHECK_THAT(error("value %y intermediate f32[N,3]\nnode n MatMul opset=2147483648 read %x %w write %y\n"), Contains("at most 2147483647"));
-  CHECK_THAT(error("value %y intermediate f32[N,3]\nnode n Matmul opset=13 read %x %w write %y\n"), Contains("there is no such operator"));
+  CHECK_THAT(error("value %y intermediate f32[N,3]\nnode n Matmul opset=13 read %x %w write %y\n"), Contains("unknown operator"));
   CHECK_THAT(error("value %y intermediate f32[N,3]\nnode n MatMul opset=13 read %x %w write %y relu\n"), Contains("end in a Relu"));
   CHECK_THAT(error("value %y intermediate f32[N,4]\nnode n Relu opset=13 read %x write %y transposed_a\n"), Contains("does not know"));
   CHECK_THAT(error("value %y intermediate f32[N,4]\nnode n Relu opset=13 read %x write %y detached\n"), Contains("does not know"));

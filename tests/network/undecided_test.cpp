@@ -54,10 +54,10 @@ std::string decided(const std::vector<std::string>& names, const WeightPatterns&
 TEST_CASE("weights of which nothing says whether they are trained are asked about, all of them") {
   CHECK(decided({}, {}) == "fc.weight");
   const std::string asked = decided({"scale", "it's[0]"}, {});
-  CHECK_THAT(asked, Contains("4: the model does not say of 2 tensors whether they are trained") &&
+  CHECK_THAT(asked, Contains("4: the model does not say whether 2 tensors are trained") &&
                         Contains("'scale' f32[4], read by node 'mul' (Mul, block)") &&
                         Contains("to train: --trainable 'scale' --trainable 'it'\\''s\\[0]'") &&
-                        Contains("to leave as it is: --freeze 'scale'") &&
+                        Contains("to freeze: --freeze 'scale'") &&
                         Contains("--assume trainable, or --assume frozen"));
   // A weight that no node of the loss reads is not asked about.
   Network unread = with_undecided({"scale"});

@@ -150,10 +150,10 @@ std::string difference(const NodeTensor& wanted, const TensorType& type, int64_t
   const bool number =
       wanted.dims.empty() && dims == std::vector<int64_t>{1};  // the compiler's losses have one dimension
   if (dims != wanted.dims && !number)
-    return fmt::format("its shape is [{}] when it should be [{}]", fmt::join(dims, ","), fmt::join(wanted.dims, ","));
+    return fmt::format("its shape is [{}]; expected [{}]", fmt::join(dims, ","), fmt::join(wanted.dims, ","));
   for (size_t i = 0; i < values.size(); ++i)
     if (!is_near(values[i], wanted.values[i]))
-      return fmt::format("element {} is {} when it should be {}", i, values[i], wanted.values[i]);
+      return fmt::format("element {} is {}; expected {}", i, values[i], wanted.values[i]);
   return "";
 }
 

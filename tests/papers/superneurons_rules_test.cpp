@@ -158,7 +158,7 @@ TEST_CASE("what the paper has no layer for is refused, all of it at once") {
   REQUIRE(!graph.ok());
   CHECK(graph.error().code == ExitCode::unsupported);
   REQUIRE(graph.error().notes.size() == 2);
-  CHECK(graph.error().message == "the rules of SuperNeurons have no layer for 3 of the nodes");
+  CHECK(graph.error().message == "the rules of SuperNeurons do not cover 3 of the nodes");
   CHECK(graph.error().notes[0] == "node 'first' (Sqrt) and 1 more of them");
   CHECK(graph.error().notes[1].find("second") != std::string::npos);
 }

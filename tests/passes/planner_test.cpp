@@ -102,7 +102,7 @@ TEST_CASE("the least budget that an error names then works, and one byte less do
     REQUIRE(!refused.ok());
     CHECK(refused.error().code == ExitCode::budget_infeasible);
     CHECK(refused.error().message.find("test needs at least ") == 0);
-    CHECK(refused.error().message.find("; the budget is 1000 B") != std::string::npos);
+    CHECK(refused.error().message.find("(budget: 1000 B)") != std::string::npos);
     const std::string first = refused.error().notes.front();
     INFO(first);
     const int64_t least = std::stoll(first.substr(first.find("minimum is ") + 11));
@@ -123,9 +123,9 @@ TEST_CASE("the error says what is live at the peak and why it cannot leave") {
   INFO(all);
   CHECK(all.find("the peak is conv2.backward_data: ") != std::string::npos);
   CHECK(all.find("drelu1, activation_gradient of 4.0 KiB: used by this step") != std::string::npos);
-  CHECK(all.find("relu1, activation of 4.0 KiB: still needed by relu1.backward, and policy 'liveness' moves "
-                 "and recomputes nothing") != std::string::npos);
-  CHECK(all.find("w1, weight of 1.0 KiB: kept through the whole run") != std::string::npos);
+  CHECK(all.find("relu1, activation of 4.0 KiB: still needed by relu1.backward, and policy 'liveness' "
+                 "offloads and recomputes nothing") != std::string::npos);
+  CHECK(all.find("w1, weight of 1.0 KiB: persistent") != std::string::npos);
 }
 
 TEST_CASE("a binding budget takes a smaller workspace before it splits the batch") {
@@ -220,7 +220,7 @@ TEST_CASE("an unknown policy is refused with the names of all") {
   FakeCosts costs;
   const Result<Plan> plan = make_plan(chain(2), costs, {.policy = "magic"});
   REQUIRE(!plan.ok());
-  CHECK(plan.error().message.rfind("unknown policy 'magic'; there are auto, liveness, network-wide", 0) == 0);
+  CHECK(plan.error().message.rfind("unknown policy 'magic'; policies: auto, liveness, network-wide", 0) == 0);
   for (const Policy& policy : all_policies()) CHECK(plan.error().message.find(policy.name) != std::string::npos);
 }
 

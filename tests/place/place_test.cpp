@@ -279,18 +279,18 @@ TEST_CASE("a file is read, solved and written") {
 TEST_CASE("a bad file is refused with the line") {
   const auto [text, message] = GENERATE(table<std::string, std::string>({
       {"", "line 1: the file is empty; a header is id,lower,upper,size[,offset]"},
-      {"id,lower,upper\n", "line 1: no column 'size'; a header is id,lower,upper,size[,offset]"},
+      {"id,lower,upper\n", "line 1: missing column 'size'; a header is id,lower,upper,size[,offset]"},
       {"id,lower,upper,size,color\n", "line 1: unknown column 'color'; a header is id,lower,upper,size[,offset]"},
-      {"id,lower,upper,size,id\n", "line 1: column 'id' twice"},
-      {"id,lower,upper,size\na,0,1\n", "line 2: 3 fields when the header has 4"},
-      {"id,lower,upper,size\na,0,1,x\n", "line 2: size 'x' is not a number of 64 bits"},
-      {"id,lower,upper,size\na,0,1,\n", "line 2: size '' is not a number of 64 bits"},
-      {"id,lower,upper,size\na,0,1,99999999999999999999\n", "line 2: size '99999999999999999999' is not a number of 64 bits"},
-      {"id,lower,upper,size\na,0,1,2\na,0,1,2\n", "line 3: buffer 'a' twice"},
+      {"id,lower,upper,size,id\n", "line 1: duplicate column 'id'"},
+      {"id,lower,upper,size\na,0,1\n", "line 2: 3 fields, but the header has 4"},
+      {"id,lower,upper,size\na,0,1,x\n", "line 2: size 'x' is not a 64-bit integer"},
+      {"id,lower,upper,size\na,0,1,\n", "line 2: size '' is not a 64-bit integer"},
+      {"id,lower,upper,size\na,0,1,99999999999999999999\n", "line 2: size '99999999999999999999' is not a 64-bit integer"},
+      {"id,lower,upper,size\na,0,1,2\na,0,1,2\n", "line 3: duplicate buffer 'a'"},
       {"id,lower,upper,size\na,1,1,2\n", "buffer a lives in [1, 1), which is empty"},
       {"id,lower,upper,size\na,0,1,-2\n", "buffer a has size -2"},
       {"id,lower,upper,size\na,0,1,4611686018427387904\nb,0,1,1\n",
-       "the sizes up to buffer b add up to more than 2^62 bytes"},
+       "the sizes up to buffer b sum to more than 2^62 bytes"},
   }));
   const Result<Instance> instance = parse_csv(text);
   REQUIRE(!instance.ok());

@@ -39,13 +39,13 @@ TEST_CASE("metrics are read as JSON lines and as comma-separated values, and bot
   }
 }
 
-TEST_CASE("a last line that is cut short is left out, and what holds no metrics is refused with its line") {
+TEST_CASE("a last line that is cut short is left out, and what contains no metrics is refused with its line") {
   const auto cut = read_metrics(std::string(kLines) + "{\"iteration\":2,\"lo", "a");
   REQUIRE(cut.ok());
   CHECK(cut->lines.size() == 2);
   const auto wrong = read_metrics(std::string(kLines) + "hello\n", "a");
   REQUIRE_FALSE(wrong.ok());
-  CHECK(wrong.error().message == "a: line 4 holds no metrics");
+  CHECK(wrong.error().message == "a: line 4 contains no metrics");
   CHECK(wrong.error().code == ExitCode::unreadable_input);
   for (const char* empty : {"", "\n", "{\"iteration\":1,\"eval_loss\":1}\n", "iteration,loss\n"}) CHECK_FALSE(read_metrics(empty, "a").ok());
 }

@@ -121,7 +121,7 @@ TEST_CASE("the report of a network counts operators and parameters") {
         "  frozen            1         3     12 B\n"
         "  statistics        1        16     64 B\n"
         "  --weights lists them\n"
-        "  the largest is conv.weight, f32[16,3,3,3], 1.7 KiB\n"
+        "  largest: conv.weight, f32[16,3,3,3], 1.7 KiB\n"
         "\n"
         "notes\n"
         "  dropped an Identity\n");

@@ -122,8 +122,8 @@ TEST_CASE("what is no trace of this plan is refused with the reason") {
     CHECK(measured.error().code == ExitCode::invalid_model);
     return measured.error().message;
   };
-  CHECK(complaint("{") == "trace: is no JSON: line 1, column 2: it ends there; was it cut short?");
-  CHECK(complaint("{}") == "trace: there are no traceEvents");
+  CHECK(complaint("{") == "trace: is not JSON: line 1, column 2: it ends there; is it truncated?");
+  CHECK(complaint("{}") == "trace: it has no traceEvents");
   CHECK(complaint("{\"traceEvents\":3}") == "trace: traceEvents is not a list");
   CHECK(complaint("[{\"ph\":\"X\"}, 7]").find("no slice has args.step") != std::string::npos);
   CHECK(complaint("[{\"ph\":\"X\",\"ts\":1,\"dur\":1,\"args\":{\"step\":999}}]").find("the plan has 17 steps") != std::string::npos);
@@ -131,5 +131,5 @@ TEST_CASE("what is no trace of this plan is refused with the reason") {
   // Another budget may give the same number of steps.
   Plan other = plan;
   ++other.summary.arena_bytes;
-  CHECK(complaint(report_trace(other, facts_of(other)).c_str()).find("arena of 36725953 bytes when this one's has 36725952") != std::string::npos);
+  CHECK(complaint(report_trace(other, facts_of(other)).c_str()).find("arena of 36725953 bytes, but this plan has 36725952") != std::string::npos);
 }

@@ -31,7 +31,6 @@ with report("auto", 1240, 1000) as page:
     take(page, "report.png")
 with report("auto", 1240, 1200, dark=True) as page:
     page.wait_for("window.page !== undefined")
-    page.evaluate("page.setFate(true)")
     # The largest offloaded tensor.
     page.evaluate("""(() => { const t = page.plan.tensors; let best = -1;
       t.fate.forEach((fate, i) => { if (fate === FATE_OFFLOAD && (best < 0 || t.bytes[i] > t.bytes[best])) best = i; });
@@ -40,7 +39,6 @@ with report("auto", 1240, 1200, dark=True) as page:
 for policy in ("auto", "superneurons", "sublinear", "vdnn-all-p", "modnn", "dymem"):
     with report(policy, 860, 900) as page:
         page.wait_for("window.page !== undefined")
-        page.evaluate("page.setFate(true)")
         page.evaluate(f"{FIGURE}.scrollIntoView()")
         take(page, f"resnet50-{policy}.png", of=FIGURE)
 for name, size in (("compare", (1000, 1800)), ("frontier", (1000, 640))):

@@ -20,19 +20,19 @@ namespace fs = std::filesystem;
 class CacheCommand final : public Command {
  public:
   CacheCommand()
-      : Command("cache", "the measured times and trainers that are kept: plimsoll cache, plimsoll cache --clear"),
+      : Command("cache", "list or delete cached measurements and trainers: plimsoll cache, plimsoll cache --clear"),
         clear_("clear",
-               cl::desc("delete them: the next command that needs them measures, or compiles and builds, again"),
+               cl::desc("delete them; the next command that needs one measures or builds it again"),
                cl::sub(sub)),
-        json_("json", cl::desc("the list as JSON, to stdout"), cl::sub(sub)) {}
+        json_("json", cl::desc("print the list as JSON"), cl::sub(sub)) {}
 
   Status run() override {
     const std::string directory = default_cache_directory();
     if (directory.empty())
-      return Error{ExitCode::environment, "neither HOME nor XDG_CACHE_HOME is set: measured times are not kept"};
+      return Error{ExitCode::environment, "neither HOME nor XDG_CACHE_HOME is set: there is no cache"};
     const std::vector<CacheFile> files = cache_files(directory);
     const std::vector<KeptTrainer> trainers = kept_trainers(trainers_directory());
-    if (clear_ && json_) return Error{ExitCode::usage, "--json is of the list, and --clear prints none"};
+    if (clear_ && json_) return Error{ExitCode::usage, "--json applies to the list; --clear prints none"};
     if (json_) return list_as_json(directory, files, trainers);
     return clear_ ? clear(directory, files, trainers) : list(directory, files, trainers);
   }
@@ -63,7 +63,7 @@ class CacheCommand final : public Command {
     for (const KeptTrainer& trainer : trainers) {
       PLIMSOLL_ASSIGN(const bool removed, remove_trainer(trainer.path));
       if (removed) deleted.push_back(trainer);
-      else fmt::print("{} stays: it is being made\n", fs::path(trainer.path).filename().string());
+      else fmt::print("{} is kept: it is being built\n", fs::path(trainer.path).filename().string());
     }
     const std::string of_trainers =
         deleted.empty() ? "" : fmt::format(", {} of {}", counted_trainers(deleted), format_bytes(bytes_of(deleted)));

@@ -28,7 +28,7 @@ cl::Option* find_option(const cl::SubCommand& sub, string_view name) {
 }
 
 Error unknown_option(const Command& command, const Commands& commands, string_view given, string_view name) {
-  std::string text = fmt::format("there is no option '{}' of `plimsoll {}`", given.substr(0, given.find('=')), command.sub.getName().str());
+  std::string text = fmt::format("`plimsoll {1}` has no option '{0}'", given.substr(0, given.find('=')), command.sub.getName().str());
   if (const std::optional<std::string> meant = option_called(name); meant && find_option(command.sub, *meant))
     return wrong(fmt::format("{}\nDid you mean '{}'?", text, with_dashes(*meant)));
   std::vector<std::string> others;
@@ -36,9 +36,9 @@ Error unknown_option(const Command& command, const Commands& commands, string_vi
     if (const cl::Option* const there = find_option(other->sub, name); there && is_own(other->sub, *there)) others.push_back(other->sub.getName().str());
   const std::string elsewhere = others.empty() ? "" : fmt::format("; {} {} it", fmt::join(others, ", "), others.size() == 1 ? "has" : "have");
   if (const auto flag = command.takes_trainer_flags ? nearest_trainer_flag(name) : std::nullopt)
-    return wrong(fmt::format("{}, nor of its trainer\nDid you mean '{}'?", text, with_dashes(*flag)));
+    return wrong(fmt::format("{}, and neither has its trainer\nDid you mean '{}'?", text, with_dashes(*flag)));
   if (is_of_trainer(name))
-    return wrong(fmt::format("{}{}; that is a trainer's flag: `DIR/build/train {} …`, DIR being what `plimsoll compile` wrote", text, elsewhere,
+    return wrong(fmt::format("{}{}; that is a trainer's flag: `DIR/build/train {} …`, where DIR is the output of `plimsoll compile`", text, elsewhere,
                              with_dashes(name)));
   unsigned nearest = static_cast<unsigned>(name.size()) / 3 + 1;
   const cl::Option* near = nullptr;
@@ -89,13 +89,13 @@ Error with_suggestion(Error error, const cl::Option& option, string_view value, 
 Status check_value(cl::Option& option, string_view value) {
   const std::string name = with_dashes(option.ArgStr.str());
   const llvm::StringRef text(value.data(), value.size());
-  const auto should_be = [&](const std::string& what) { return wrong(fmt::format("{} is '{}' when it should be {}", name, value, what)); };
+  const auto should_be = [&](const std::string& what) { return wrong(fmt::format("{} is '{}'; expected {}", name, value, what)); };
   if (reads<long long>(option) || reads<int>(option)) {
     llvm::SmallVector<llvm::StringRef, 4> parts;
     text.split(parts, ',');
-    if (parts.size() > 1 && !(option.getMiscFlags() & cl::CommaSeparated)) return should_be("a whole number");
+    if (parts.size() > 1 && !(option.getMiscFlags() & cl::CommaSeparated)) return should_be("an integer");
     const bool too_large = !value.empty() && value.find_first_not_of("0123456789") == value.npos;
-    if (!std::all_of(parts.begin(), parts.end(), is_whole_number)) return should_be(too_large ? "a smaller number" : "a whole number");
+    if (!std::all_of(parts.begin(), parts.end(), is_whole_number)) return should_be(too_large ? "a smaller number" : "an integer");
     return {};
   }
   double number;
@@ -104,15 +104,15 @@ Status check_value(cl::Option& option, string_view value) {
     if (is_one_of(names, value)) return {};
     // The only value with a suffix (loss_parser.h).
     if (option.ArgStr == "loss" && value.starts_with("output:"))
-      return value == "output:" ? Status(should_be("output:NAME, NAME being an output of the model")) : Status();
+      return value == "output:" ? Status(should_be("output:NAME, where NAME is an output of the model")) : Status();
     return with_suggestion(should_be(fmt::format("one of {}", fmt::join(names, ", "))), option, value, names);
   }
   // Other values are checked later; names that are almost one of these are reported now.
   if (const std::vector<std::string> names = values_of(option); !names.empty() && !is_one_of(names, value) && !(option.ArgStr == "policy" && find_policy(value).ok())) {
     if (const std::optional<std::string> meant = meant_value(option, value, names))
-      return wrong(fmt::format("{} is '{}'; it takes {}\nDid you mean '{}'?", name, value, fmt::join(names, ", "), *meant));
+      return wrong(fmt::format("{} is '{}'; expected {}\nDid you mean '{}'?", name, value, fmt::join(names, ", "), *meant));
   }
-  return value.empty() ? Status(wrong(fmt::format("{} is given nothing", name))) : Status();
+  return value.empty() ? Status(wrong(fmt::format("{} is empty", name))) : Status();
 }
 
 class CommandLine {
@@ -131,7 +131,7 @@ class CommandLine {
     PLIMSOLL_TRY(check_positional());
     for (const auto& entry : command_.sub.OptionsMap)
       if (entry.second->getNumOccurrencesFlag() == cl::Required && !given_.contains(entry.second))
-        return wrong(fmt::format("{}{} is needed: {}", with_dashes(entry.first().str()),
+        return wrong(fmt::format("{}{} is required: {}", with_dashes(entry.first().str()),
                                  entry.second->ValueStr.empty() ? "" : " " + entry.second->ValueStr.str(), first_line(entry.second->HelpStr.str())));
     return {};
   }
@@ -154,7 +154,7 @@ class CommandLine {
     } else if (equals != argument.npos && !enumerated(*option).empty()) {
       PLIMSOLL_TRY(check_value(*option, value));
     } else if (equals != argument.npos && std::ranges::find(kTruths, value) == std::end(kTruths)) {
-      return wrong(fmt::format("{} takes no value, and is given '{}'", with_dashes(name), value));
+      return wrong(fmt::format("{} takes no value, but '{}' is given", with_dashes(name), value));
     }
     const auto [before, fresh] = given_.emplace(option, value);
     const bool may_be_repeated = option->getNumOccurrencesFlag() == cl::ZeroOrMore || option->getNumOccurrencesFlag() == cl::OneOrMore;
@@ -173,16 +173,16 @@ class CommandLine {
     for (size_t i = 0; i < wanted.size(); ++i) {
       const bool needed = wanted[i]->getNumOccurrencesFlag() == cl::Required || wanted[i]->getNumOccurrencesFlag() == cl::OneOrMore;
       if (i >= positional_.size() && needed) return wrong(fmt::format("{} is missing", wanted[i]->HelpStr.str()));
-      if (i < positional_.size() && positional_[i].empty()) return wrong(fmt::format("{} is given nothing", wanted[i]->HelpStr.str()));
+      if (i < positional_.size() && positional_[i].empty()) return wrong(fmt::format("{} is empty", wanted[i]->HelpStr.str()));
     }
     if (!positional_.empty())
       if (const std::vector<std::string> words = words_of(command_.sub.getName().str()); !words.empty()) {
         const string_view name = positional_[0].substr(0, positional_[0].find(':'));
-        if (const auto meant = nearest_name(name, words); meant && !is_one_of(words, name)) return wrong(fmt::format("there is no '{}' of `plimsoll {}`\nDid you mean '{}'?", name, command_.sub.getName().str(), *meant));
+        if (const auto meant = nearest_name(name, words); meant && !is_one_of(words, name)) return wrong(fmt::format("`plimsoll {1}` has no '{0}'\nDid you mean '{2}'?", name, command_.sub.getName().str(), *meant));
       }
     if (positional_.size() <= wanted.size() || endless) return {};
-    return wrong(fmt::format("'{}' is one too many: `plimsoll {}` takes {}", positional_[wanted.size()], command_.sub.getName().str(),
-                             wanted.empty() ? "options only" : list_of_positional()));
+    return wrong(fmt::format("unexpected argument '{}': `plimsoll {}` takes {}", positional_[wanted.size()], command_.sub.getName().str(),
+                             wanted.empty() ? "only options" : list_of_positional()));
   }
 
   std::string list_of_positional() const {

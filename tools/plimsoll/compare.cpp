@@ -25,14 +25,14 @@ namespace cl = llvm::cl;
 class CompareCommand final : public Command {
  public:
   CompareCommand()
-      : Command("compare", "every policy side by side: plimsoll compare net.onnx --batch 64 --budget 50% --budget 1GiB"),
+      : Command("compare", "compare all policies within given budgets: plimsoll compare net.onnx --batch 64 --budget 50% --budget 1GiB"),
         options_(sub),
         budgets_("budget", cl::OneOrMore, cl::value_desc("SIZE"),
-                 cl::desc("most bytes of the arena, as of `plan`, but that a share is of what auto takes, so that all have the same; may be given several times"),
+                 cl::desc("limit of the arena, as for `plan`, except that a percentage is of the unlimited arena of auto, so that all policies get the same budget; may be repeated"),
                  cl::sub(sub)),
-        csv_("csv", cl::desc("for machines: a line per budget and policy, bytes and seconds"), cl::sub(sub)),
-        json_("json", cl::desc("as --csv, as JSON"), cl::sub(sub)),
-        html_("html", cl::value_desc("FILE.html"), cl::desc("a page with plots, self-contained, instead of tables"), cl::sub(sub)) {}
+        csv_("csv", cl::desc("print CSV: a line per budget and policy, in bytes and seconds"), cl::sub(sub)),
+        json_("json", cl::desc("print the same as JSON"), cl::sub(sub)),
+        html_("html", cl::value_desc("FILE.html"), cl::desc("write a self-contained page with plots instead of tables"), cl::sub(sub)) {}
 
   Status run() override {
     const Console console(options_.quiet, options_.verbose);
@@ -40,7 +40,7 @@ class CompareCommand final : public Command {
     for (const std::string& text : budgets_) {
       PLIMSOLL_ASSIGN(const SizeSpec size, parse_size("--budget", text));
       if (size.kind == SizeSpec::Kind::bytes && size.bytes < 1)
-        return Error{ExitCode::usage, "--budget is 0 when it should be at least a byte"};
+        return Error{ExitCode::usage, "--budget is 0; expected at least 1 byte"};
       sizes.push_back(size);
     }
     PLIMSOLL_ASSIGN(const PlanningRequest asked, request_of(options_));
@@ -136,8 +136,8 @@ class CompareCommand final : public Command {
       }
       text += table.print(color);
     }
-    text += "\n≥: the smallest budget that the policy fits; overhead: against auto, unlimited;\n"
-            "transferred: offloaded and prefetched in an iteration\n";
+    text += "\n≥: the minimum of the policy; overhead: relative to unlimited auto;\n"
+            "transferred: offloaded and prefetched per iteration\n";
     text += note_on_statistics(plannable, splits);
     return text;
   }

@@ -118,7 +118,7 @@ std::string for_fish(const std::vector<CommandRow>& table) {
 class CompletionCommand final : public Command {
  public:
   explicit CompletionCommand(const Commands& commands)
-      : Command("completion", "what a shell needs to complete commands and options: plimsoll completion bash"),
+      : Command("completion", "the completion script of a shell: plimsoll completion bash"),
         commands_(commands),
         shell_(cl::Positional, cl::Required, cl::desc("bash|zsh|fish"), cl::sub(sub)) {}
 
@@ -127,7 +127,7 @@ class CompletionCommand final : public Command {
     if (shell_ == "bash") fmt::print("{}", for_bash(table));
     else if (shell_ == "zsh") fmt::print("{}", for_zsh(table));
     else if (shell_ == "fish") fmt::print("{}", for_fish(table));
-    else return Error{ExitCode::usage, fmt::format("there is no completion for '{}'; shells: bash, zsh, fish", shell_.getValue())};
+    else return Error{ExitCode::usage, fmt::format("no completion for '{}'; shells: bash, zsh, fish", shell_.getValue())};
     return {};
   }
 

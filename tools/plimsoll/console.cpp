@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 
+#include "passes/explain.h"
+
 namespace plimsoll {
 
 bool Console::color(int file_descriptor) {
@@ -27,7 +29,14 @@ void Console::error(const Error& error) const {
   } else {
     tagged("error", "1;31", error.message);
   }
-  for (const std::string& note : error.notes) tagged("note", "1;36", note);
+  bool left_out = false;
+  for (const std::string& note : error.notes) {
+    const bool detail = error.code == ExitCode::budget_infeasible && note.starts_with(kLiveAtPeak);
+    if (detail && !verbose_) left_out = true;
+    else if (note.starts_with("--")) tagged("help", "1;32", note);  // an option that solves the problem
+    else tagged("note", "1;36", note);
+  }
+  if (left_out) tagged("note", "1;36", "-v lists what is live at the peak");
 }
 
 void Console::warning(std::string_view text) const { tagged("warning", "1;33", text); }

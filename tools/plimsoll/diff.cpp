@@ -16,11 +16,11 @@ namespace cl = llvm::cl;
 class DiffCommand final : public Command {
  public:
   DiffCommand()
-      : Command("diff", "what changed from one plan to another: plimsoll diff before.json after.json"),
+      : Command("diff", "compare two plans: plimsoll diff before.json after.json"),
         before_(cl::Positional, cl::Required, cl::desc("BEFORE"), cl::sub(sub)),
         after_(cl::Positional, cl::Required, cl::desc("AFTER (each a DIR or a plan.json)"), cl::sub(sub)),
-        html_("html", cl::value_desc("FILE.html"), cl::desc("a page with both plans' memory, self-contained, instead of the tables"), cl::sub(sub)),
-        json_("json", cl::desc("the figures of both as JSON, to stdout"), cl::sub(sub)) {}
+        html_("html", cl::value_desc("FILE.html"), cl::desc("write a self-contained page with the memory of both plans instead of the tables"), cl::sub(sub)),
+        json_("json", cl::desc("print the figures of both as JSON"), cl::sub(sub)) {}
 
   Status run() override {
     PLIMSOLL_ASSIGN(const Plan before, read_plan(before_));

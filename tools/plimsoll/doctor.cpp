@@ -81,16 +81,16 @@ class Doctor {
     program("CMake", "cmake", "apt-get install cmake");
     build_program();
     header("oneDNN", {"oneapi/dnnl/dnnl.hpp"}, Finding::State::missing, "trainers for this CPU: apt-get install libdnnl-dev");
-    header("PNG", {"png.h"}, Finding::State::without, "pictures of that kind (--data images:DIR): apt-get install libpng-dev");
-    header("JPEG", {"cstdio", "jpeglib.h"}, Finding::State::without, "pictures of that kind (--data images:DIR): apt-get install libjpeg62-turbo-dev");
+    header("PNG", {"png.h"}, Finding::State::without, "images of that kind (--data images:DIR): apt-get install libpng-dev");
+    header("JPEG", {"cstdio", "jpeglib.h"}, Finding::State::without, "images of that kind (--data images:DIR): apt-get install libjpeg62-turbo-dev");
     mpi();
     section("for GPUs");
     gpus();
     if (const std::vector<std::string> nvcc = lines_of({find_program("nvcc"), "--version"}); nvcc.empty())
-      add(Finding::State::without, "CUDA compiler", "none: trainers for GPUs are built where nvcc is");
+      add(Finding::State::without, "CUDA compiler", "none: trainers for GPUs must be built on a machine with nvcc");
     else add(Finding::State::ok, "CUDA compiler", release_of(nvcc));
     nccl();
-    profiler("profiler", "cuda", Finding::State::without, "none: GPUs can be planned for (--costs h200), no trainer can be made for them");
+    profiler("profiler", "cuda", Finding::State::without, "none: planning for GPUs works (--costs h200), generating trainers for them does not");
   }
 
   bool healthy() const { return healthy_; }
@@ -127,7 +127,7 @@ class Doctor {
     const char* const units = flags.find(" avx512f ") != std::string::npos ? ", AVX-512" : flags.find(" avx2 ") != std::string::npos ? ", AVX2" : "";
     const int64_t all_cores = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)), usable = processors();
     add(Finding::State::ok, "CPU", fmt::format("{}, {}{}{}", model.empty() ? "unknown" : model, counted(all_cores, "core"),
-                                               usable < all_cores ? fmt::format(", of which this process may use {}", usable) : "", units));
+                                               usable < all_cores ? fmt::format(", {} of them available to this process", usable) : "", units));
     const int64_t all = kibibytes(field_of("/proc/meminfo", "MemTotal")), free = kibibytes(field_of("/proc/meminfo", "MemAvailable"));
     if (all > 0) add(Finding::State::ok, "memory", fmt::format("{}, {} available", format_bytes(all), format_bytes(free)));
   }
@@ -167,7 +167,7 @@ class Doctor {
         ++files;
         bytes += static_cast<int64_t>(entry.file_size(failed));
       }
-    if (directory.empty()) return add(Finding::State::without, "cache", "neither HOME nor XDG_CACHE_HOME is set: measured costs are forgotten");
+    if (directory.empty()) return add(Finding::State::without, "cache", "neither HOME nor XDG_CACHE_HOME is set: measurements are not cached");
     add(Finding::State::ok, "cache", fmt::format("{}: {}, {}", directory, counted(files, "file"), format_bytes(bytes)));
   }
 
@@ -180,7 +180,7 @@ class Doctor {
   // The C++ compiler reports its search path.
   void header(const char* what, const std::vector<std::string>& names, Finding::State otherwise, const std::string& advice) {
     const std::string compiler = compiler_.find('/') == std::string::npos ? find_program(compiler_) : compiler_;
-    if (compiler.empty()) return add(otherwise, what, "cannot be looked for without a compiler");
+    if (compiler.empty()) return add(otherwise, what, "cannot be checked without a compiler");
     std::vector<std::string> command = {compiler, "-E", "-x", "c++", "-o", "/dev/null"};
     for (const std::string& name : names) command.insert(command.end(), {"-include", name});
     command.push_back("/dev/null");
@@ -209,7 +209,7 @@ class Doctor {
       if (access(file.c_str(), R_OK) != 0) continue;
       return add(Finding::State::ok, "NCCL", fmt::format("{}.{}.{}, {}", defined(file, "NCCL_MAJOR"), defined(file, "NCCL_MINOR"), defined(file, "NCCL_PATCH"), file));
     }
-    add(Finding::State::without, "NCCL", "no nccl.h: trainers of several GPUs are built where NVIDIA's libnccl-dev is, or NCCL_ROOT says");
+    add(Finding::State::without, "NCCL", "no nccl.h: trainers for several GPUs need NVIDIA's libnccl-dev, or NCCL_ROOT");
   }
 
   // "#define NAME 2": 2
@@ -229,7 +229,7 @@ class Doctor {
   void gpus() {
     const std::vector<std::string> lines =
         lines_of({find_program("nvidia-smi"), "--query-gpu=name,driver_version,memory.total,memory.free", "--format=csv,noheader"});
-    if (lines.empty()) return add(Finding::State::without, "GPU", "none that nvidia-smi shows: GPUs can be planned for, not run");
+    if (lines.empty()) return add(Finding::State::without, "GPU", "nvidia-smi lists none: planning for GPUs works, running on them does not");
     for (const std::string& line : lines) add(Finding::State::ok, "GPU", line);
   }
 
@@ -241,8 +241,8 @@ class Doctor {
 class DoctorCommand final : public Command {
  public:
   DoctorCommand()
-      : Command("doctor", "what this machine has for planning and training, and what is missing: plimsoll doctor"),
-        json_("json", llvm::cl::desc("as JSON, to stdout"), llvm::cl::sub(sub)) {}
+      : Command("doctor", "check what this machine has and lacks for planning and training: plimsoll doctor"),
+        json_("json", llvm::cl::desc("print JSON"), llvm::cl::sub(sub)) {}
 
   Status run() override {
     Doctor doctor;
@@ -250,7 +250,7 @@ class DoctorCommand final : public Command {
     if (json_) fmt::print("{}\n", doctor.json());
     else fmt::print("plimsoll {}\n\n{}", PLIMSOLL_VERSION, doctor.print(Console::color(STDOUT_FILENO)));
     if (doctor.healthy()) return {};
-    return Error{ExitCode::environment, "trainers cannot be made here: see what is missing above", {"on Debian, `tools/setup.sh` installs what a build needs"}};
+    return Error{ExitCode::environment, "trainers cannot be built on this machine: see what is missing above", {"on Debian, `tools/setup.sh` installs what a build needs"}};
   }
 
  private:

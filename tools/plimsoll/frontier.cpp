@@ -49,12 +49,12 @@ std::vector<int64_t> budgets_between(int64_t minimum, int64_t unconstrained) {
 class FrontierCommand final : public Command {
  public:
   FrontierCommand()
-      : Command("frontier", "time against budget: plimsoll frontier net.onnx --batch 64"),
+      : Command("frontier", "iteration time against budget: plimsoll frontier net.onnx --batch 64"),
         options_(sub),
         policy_("policy", cl::init(kDefaultPolicy), cl::value_desc("NAME"), cl::desc(policy_help(kDefaultPolicy)), cl::sub(sub)),
-        csv_("csv", cl::desc("for machines: a line per budget, bytes and seconds"), cl::sub(sub)),
-        json_("json", cl::desc("as --csv, as JSON"), cl::sub(sub)),
-        html_("html", cl::value_desc("FILE.html"), cl::desc("a page with a plot, self-contained, instead of the table"), cl::sub(sub)) {}
+        csv_("csv", cl::desc("print CSV: a line per budget, in bytes and seconds"), cl::sub(sub)),
+        json_("json", cl::desc("print the same as JSON"), cl::sub(sub)),
+        html_("html", cl::value_desc("FILE.html"), cl::desc("write a self-contained page with a plot instead of the table"), cl::sub(sub)) {}
 
   Status run() override {
     const Console console(options_.quiet, options_.verbose);
@@ -113,10 +113,10 @@ class FrontierCommand final : public Command {
                  bar(figures.iteration_seconds / slowest, kBarWidth)});
     }
     text += table.print(color);
-    text += "\nshare: of the unlimited arena; overhead: against auto, unlimited;\n"
-            "transferred: offloaded and prefetched in an iteration\n";
+    text += "\nshare: of the unlimited arena; overhead: relative to unlimited auto;\n"
+            "transferred: offloaded and prefetched per iteration\n";
     text += note_on_statistics(plannable, splits);
-    text += fmt::format("\nWhat binds at the minimum of {}, in rounds of {}\n", format_bytes(points.front().budget), least.sub_batch);
+    text += fmt::format("\nThe peak at the minimum of {}, in rounds of {}\n", format_bytes(points.front().budget), least.sub_batch);
     return text + report_peak(least, facts_of(least), color);
   }
 

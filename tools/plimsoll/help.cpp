@@ -22,17 +22,17 @@ struct NamedGroup {
 
 const std::vector<NamedGroup>& option_groups() {
   static const std::vector<NamedGroup> groups = {
-      {"the most important", {"batch", "budget", "o", "target", "optimizer", "loss", "checkpoint", "inference", "explain", "clear", "list"}},
-      {"what is trained, and how",
+      {"basics", {"batch", "budget", "o", "target", "optimizer", "loss", "checkpoint", "inference", "explain", "clear", "list"}},
+      {"what to train, and how",
        {"trainable", "freeze", "frozen-statistics", "momentum", "nesterov", "weight-decay", "clip-norm", "class-axis", "class-weights", "ignore-index",
         "label-smoothing", "output"}},
-      {"what the model does not say", {"dim", "assume", "modes", "assume-shared", "strict", "require-bn"}},
-      {"how the budget is met", {"policy", "sub-batch", "batch-norm", "process-budget", "host-budget", "algorithms-of", "capacity"}},
+      {"what the model leaves open", {"dim", "assume", "modes", "assume-shared", "strict", "require-bn"}},
+      {"how to meet the budget", {"policy", "sub-batch", "batch-norm", "process-budget", "host-budget", "algorithms-of", "capacity"}},
       {"several ranks", {"ranks", "rank-costs"}},
-      {"how long planning takes", {"effort", "time-limit", "jobs", "quick"}},
-      {"where times come from", {"costs", "remeasure", "tasks-only", "spill"}},
+      {"planning effort", {"effort", "time-limit", "jobs", "quick"}},
+      {"where costs come from", {"costs", "remeasure", "tasks-only", "spill"}},
       {"kernels and layouts", {"threads", "layout", "math", "allow-nondeterministic"}},
-      {"what is printed and written",
+      {"output",
        {"json", "csv", "html", "trace", "measured", "weights", "markdown", "external-data", "trainer", "force", "dry-run",
         "q", "v"}},
       {"reports and debugging", {"what-if", "rules", "print-after", "dump", "from"}},
@@ -47,10 +47,10 @@ struct CommandGroup {
 
 const std::vector<CommandGroup>& command_groups() {
   static const std::vector<CommandGroup> groups = {
-      {"make a trainer", {"train", "compile", "plan", "model", "export"}},
+      {"build a trainer", {"train", "compile", "plan", "model", "export"}},
       {"understand a plan", {"inspect", "compare", "frontier", "diff", "verify"}},
       {"understand a training run", {"runs"}},
-      {"this machine and this compiler", {"doctor", "profile", "cache", "operators", "place"}},
+      {"this machine, this compiler", {"doctor", "profile", "cache", "operators", "place"}},
       {"help", {"help", "man", "completion"}},
   };
   return groups;
@@ -103,7 +103,7 @@ std::string help_of(const OptionRow& option) {
 class HelpCommand final : public Command {
  public:
   explicit HelpCommand(const Commands& commands)
-      : Command("help", "what there is, or all of one subcommand: plimsoll help compile"),
+      : Command("help", "list the subcommands, or explain one: plimsoll help compile"),
         commands_(commands),
         about_(cl::Positional, cl::desc("[SUBCOMMAND]"), cl::sub(sub)) {}
 
@@ -163,7 +163,7 @@ std::string general_help(const std::vector<CommandRow>& commands) {
   }
   for (const CommandRow& row : commands)
     if (std::find(told.begin(), told.end(), row.name) == told.end()) tell(row);
-  return text + "\n`plimsoll help SUBCOMMAND` tells its options; `plimsoll --version` the version and the commit.\n";
+  return text + "\n`plimsoll help SUBCOMMAND` lists its options; `plimsoll --version` prints the version and the commit.\n";
 }
 
 std::string command_help(const CommandRow& command) {
@@ -182,7 +182,7 @@ std::string command_help(const CommandRow& command) {
   }
   if (!command.of_trainer.empty()) {
     const std::string of_trainer = fmt::format(
-        "Options of the trainer, which may stand among these: {}. What follows -- goes to the trainer as it is; "
+        "Options of the trainer may be mixed with these: {}. Arguments after -- go to the trainer unchanged; "
         "DIR/build/train --help explains them.",
         fmt::join(command.of_trainer, ", "));
     text += fmt::format("\n{}\n", wrapped(of_trainer, 0));

@@ -29,23 +29,23 @@ namespace cl = llvm::cl;
 class InspectCommand final : public Command {
  public:
   InspectCommand()
-      : Command("inspect", "look at a model, a plan or a generated directory: plimsoll inspect trainer"),
+      : Command("inspect", "report on a model, a plan or a generated directory: plimsoll inspect trainer"),
         what_(cl::Positional, cl::Required, cl::desc("DIR|plan.json|MODEL.onnx"), cl::sub(sub)),
-        batch_("batch", cl::init(1), cl::value_desc("N"), cl::desc("for a model: samples to size it for"), cl::sub(sub)),
-        explain_("explain", cl::value_desc("TENSOR|LAYER"), cl::desc("of a plan: why it is where it is, and why it leaves or stays"), cl::sub(sub)),
-        csv_("csv", cl::ValueOptional, cl::value_desc("TABLE"), cl::desc("of a plan, for machines, to stdout:"),
+        batch_("batch", cl::init(1), cl::value_desc("N"), cl::desc("for a model: the batch to size it for"), cl::sub(sub)),
+        explain_("explain", cl::value_desc("TENSOR|LAYER"), cl::desc("for a plan: explain the address and the decision of a tensor, or the tasks of a layer"), cl::sub(sub)),
+        csv_("csv", cl::ValueOptional, cl::value_desc("TABLE"), cl::desc("for a plan: print CSV"),
              cl::values(clEnumValN(CsvTable::layers, "layers", "a line per layer (default)"),
                         clEnumValN(CsvTable::tensors, "tensors", "a line per residency of a tensor"),
                         clEnumValN(CsvTable::steps, "steps", "a line per step"), clEnumValN(CsvTable::layers, "", "")),
              cl::sub(sub)),
-        json_("json", cl::desc("of a plan: its figures, or with --csv that table, as JSON to stdout"), cl::sub(sub)),
-        trace_("trace", cl::value_desc("FILE.json"), cl::desc("of a plan: its timeline, for ui.perfetto.dev and chrome://tracing"), cl::sub(sub)),
-        html_("html", cl::value_desc("FILE.html"), cl::desc("of a plan: a page with pictures, self-contained"), cl::sub(sub)),
-        dims_("dim", cl::value_desc("NAME=SIZE"), cl::desc("of a model: size of a symbolic dimension other than the batch"), cl::sub(sub)),
-        weights_("weights", cl::desc("of a model: its weights, one a line, and which of them are trained"), cl::sub(sub)),
+        json_("json", cl::desc("print the figures as JSON; with --csv that table, with --weights that list"), cl::sub(sub)),
+        trace_("trace", cl::value_desc("FILE.json"), cl::desc("for a plan: write its timeline, for ui.perfetto.dev and chrome://tracing"), cl::sub(sub)),
+        html_("html", cl::value_desc("FILE.html"), cl::desc("for a plan: write a self-contained page"), cl::sub(sub)),
+        dims_("dim", cl::value_desc("NAME=SIZE"), cl::desc("for a model: size of a symbolic dimension other than the batch"), cl::sub(sub)),
+        weights_("weights", cl::desc("for a model: list its weights, and which of them are trained"), cl::sub(sub)),
         patterns_(sub),
         measured_("measured", cl::value_desc("FILE.json"),
-                  cl::desc("for --html: what `train --trace measured.json` wrote, to be laid beside the prediction; of DIR, DIR/measured.json if it is there"),
+                  cl::desc("for --html: compare the prediction with the output of `train --trace measured.json`; default for DIR: DIR/measured.json, if it exists"),
                   cl::sub(sub)) {}
 
   Status run() override {
@@ -53,14 +53,14 @@ class InspectCommand final : public Command {
     if (std::filesystem::is_directory(what_.getValue(), ignored) || what_.getValue().ends_with(".json") || what_.getValue().ends_with(".plan")) {
       for (const cl::Option& option : std::initializer_list<std::reference_wrapper<const cl::Option>>{dims_, weights_, patterns_.trainable, patterns_.freeze,
                                                                                                           patterns_.frozen_statistics, patterns_.assume, patterns_.output})
-        if (option.getNumOccurrences() > 0) return Error{ExitCode::usage, fmt::format("--{} is of models, and {} is a plan", option.ArgStr.str(), what_.getValue())};
+        if (option.getNumOccurrences() > 0) return Error{ExitCode::usage, fmt::format("--{} applies to models, but {} is a plan", option.ArgStr.str(), what_.getValue())};
       PLIMSOLL_ASSIGN(const Plan plan, read_plan(what_));
       return inspect_plan(plan);
     }
-    for (const cl::Option* option : std::initializer_list<const cl::Option*>{&explain_, &csv_, &json_, &trace_, &html_, &measured_})
+    for (const cl::Option* option : std::initializer_list<const cl::Option*>{&explain_, &csv_, &trace_, &html_, &measured_})
       if (option->getNumOccurrences() > 0)
-        return Error{ExitCode::usage, fmt::format("--{} is of plans, and {} is not one", option->ArgStr.str(), what_.getValue()),
-                     {"`plimsoll plan MODEL.onnx --batch N --budget SIZE -o plan.json` makes one"}};
+        return Error{ExitCode::usage, fmt::format("--{} applies to plans, but {} is not a plan", option->ArgStr.str(), what_.getValue()),
+                     {"`plimsoll plan MODEL.onnx --batch N --budget SIZE -o plan.json` writes one"}};
     return inspect_model();
   }
 
@@ -69,7 +69,7 @@ class InspectCommand final : public Command {
     const Console console(false);
     const bool color = Console::color(STDOUT_FILENO);
     const PlanFacts facts = facts_of(plan);
-    if (!measured_.empty() && html_.empty()) return Error{ExitCode::usage, "--measured is laid beside the prediction in --html FILE.html"};
+    if (!measured_.empty() && html_.empty()) return Error{ExitCode::usage, "--measured requires --html FILE.html"};
     if (!trace_.empty()) {
       PLIMSOLL_TRY(write_file(trace_, report_trace(plan, facts)));
       console.say(fmt::format("wrote {}; open it at ui.perfetto.dev or in chrome://tracing", trace_.getValue()));
@@ -100,7 +100,7 @@ class InspectCommand final : public Command {
       Result<MeasuredSteps> read = measured_from_trace(text, plan);
       if (read.ok()) measured = std::move(*read);
       else if (!found) return Error{read.error().code, from + ": " + read.error().message, read.error().notes};
-      else console.warning(fmt::format("{} is left out: {}", from, read.error().message));
+      else console.warning(fmt::format("{} is ignored: {}", from, read.error().message));
     }
     PLIMSOLL_TRY(write_file(html_, plan_page(plan, facts, measured ? &*measured : nullptr)));
     console.say(fmt::format("wrote {}{}; open it in a browser", html_.getValue(), measured ? ", with the times measured in " + from : ""));
@@ -108,7 +108,7 @@ class InspectCommand final : public Command {
   }
 
   Status inspect_model() const {
-    if (batch_ < 1) return Error{ExitCode::usage, "--batch should be at least 1"};
+    if (batch_ < 1) return Error{ExitCode::usage, "--batch is less than 1"};
     PLIMSOLL_ASSIGN(const auto dims, sizes_by_name(dims_));
     PLIMSOLL_ASSIGN(ImportedModel model, import_onnx(what_, {.batch = batch_, .dims = dims}));
     if (!patterns_.output.empty()) {
@@ -122,10 +122,43 @@ class InspectCommand final : public Command {
     PLIMSOLL_TRY(choose_what_is_trained(model.network, request, model.notes));
     // Undecided weights are shown as such; inspect does not ask.
     if (request.assume != Assume::nothing) PLIMSOLL_TRY(decide_weights(model.network, request.assume, model.notes));
-    if (weights_) fmt::print("{}", report_weights(model.network, model.reasons));
+    if (json_) fmt::print("{}\n", weights_ ? json_of_weights(model) : json_of_model(model));
+    else if (weights_) fmt::print("{}", report_weights(model.network, model.reasons));
     else fmt::print("{}", report_network(model.network, model.notes, Console::color(STDOUT_FILENO)));
     for (const std::string& warning : model.warnings) Console(false).warning(warning);
     return {};
+  }
+
+  static std::string json_of_weights(const ImportedModel& model) {
+    std::vector<std::string> objects;
+    for (const WeightLine& line : weight_lines(model.network, model.reasons))
+      objects.push_back(JsonObject().add("what", line.what).add("name", line.name).add("type", line.type).add("layer", line.layer).add("reason", line.reason).text());
+    return json_list(objects);
+  }
+
+  static std::string json_of_model(const ImportedModel& model) {
+    const Network& network = model.network;
+    const auto signature = [&](const std::vector<ValueId>& values) {
+      std::vector<std::string> objects;
+      for (const ValueId value : values)
+        objects.push_back(JsonObject().add("name", network.values[value].name).add("type", to_string(network.values[value].type)).text());
+      return json_list(objects);
+    };
+    JsonObject operators, weights;
+    for (const OperatorCount& one : operator_counts(network)) operators.add(one.op, one.nodes);
+    for (const WeightGroup& group : weight_groups(network))
+      weights.add_text(group.name, JsonObject().add("tensors", group.tensors).add("elements", group.elements).add("bytes", group.bytes).text());
+    std::vector<std::string> notes;
+    for (const std::string& note : model.notes) notes.push_back(json_text(note));
+    return JsonObject()
+        .add("model", network.name)
+        .add("nodes", network.nodes.size())
+        .add_text("inputs", signature(network.inputs))
+        .add_text("outputs", signature(network.outputs))
+        .add_text("operators", operators.text())
+        .add_text("weights", weights.text())
+        .add_text("notes", json_list(notes))
+        .text();
   }
 
   cl::opt<std::string> what_;

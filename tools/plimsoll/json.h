@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <concepts>
 #include <string>
 #include <string_view>
@@ -13,7 +14,7 @@
 
 namespace plimsoll {
 
-inline constexpr const char* kJsonHelp = "figures as JSON, to stdout";
+inline constexpr const char* kJsonHelp = "print the figures as JSON";
 
 // Builds an object. Keys keep their order; bytes and seconds keep all digits.
 class JsonObject {
@@ -23,6 +24,8 @@ class JsonObject {
   JsonObject& add(std::string_view key, bool value) { return add_text(key, value ? "true" : "false"); }
   JsonObject& add(std::string_view key, std::integral auto value) { return add_text(key, fmt::format("{}", value)); }
   JsonObject& add(std::string_view key, double value) { return add_text(key, fmt::format("{}", value)); }
+  // Of a number that may be unknown: JSON has none that is not finite.
+  JsonObject& add_or_null(std::string_view key, double value) { return std::isfinite(value) ? add(key, value) : add_text(key, "null"); }
   // A value that is already JSON.
   JsonObject& add_text(std::string_view key, std::string_view json);
   std::string text() const { return "{" + members_ + "}"; }

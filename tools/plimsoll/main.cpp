@@ -62,7 +62,7 @@ int run(int argc, char** argv) {
     return 0;
   }
   const auto ask_for_help = [&](Error error) {
-    error.notes.push_back(fmt::format("`plimsoll {}--help` tells more", named(verb) ? verb + " " : ""));
+    error.notes.push_back(fmt::format("see `plimsoll {}--help`", named(verb) ? verb + " " : ""));
     console.error(error);
     return static_cast<int>(ExitCode::usage);
   };
@@ -79,6 +79,14 @@ int run(int argc, char** argv) {
     given.resize(1);
     given.insert(given.end(), command->own_arguments.begin(), command->own_arguments.end());
   }
+  // The long names of the two options of one letter.
+  for (const auto& command : commands) {
+    if (command->sub.getName() != verb) continue;
+    for (size_t i = 1; i < given.size() && given[i] != "--"; ++i) {
+      if (given[i] == "--quiet" && command->sub.OptionsMap.count("q") > 0) given[i] = "-q";
+      if (given[i] == "--verbose" && command->sub.OptionsMap.count("v") > 0) given[i] = "-v";
+    }
+  }
   for (const auto& command : commands)
     if (command->sub.getName() == verb)
       if (const Status right = check_command_line(*command, commands, std::span(given).subspan(1)); !right.ok()) return ask_for_help(right.error());
@@ -94,14 +102,14 @@ int run(int argc, char** argv) {
   const int count = static_cast<int>(arguments.size());
   if (!llvm::cl::ParseCommandLineOptions(count, arguments.data(), kOverview, &complaints)) {
     complaints.flush();
-    return ask_for_help({ExitCode::usage, named(verb) ? complaint : fmt::format("'{}' is not known here: a subcommand comes first, its options behind it", verb)});
+    return ask_for_help({ExitCode::usage, named(verb) ? complaint : fmt::format("unexpected '{}': the subcommand comes first, then its options", verb)});
   }
   for (const auto& command : commands) {
     if (!command->sub) continue;
     command->invocation = "plimsoll " + for_shell({argv + 1, argv + argc});
     const Status status = command->run();
     if (status.ok()) return 0;
-    console.error(status.error());
+    Console(false, std::ranges::count(given, "-v") > 0).error(status.error());
     return static_cast<int>(status.error().code);
   }
   return static_cast<int>(ExitCode::usage);
@@ -128,8 +136,8 @@ Error unknown_command(const std::string& name, const Commands& commands) {
   std::vector<std::string> names;
   for (const auto& command : commands) names.push_back(command->sub.getName().str());
   const std::string list = fmt::format("{}", fmt::join(names, ", "));
-  Error error{ExitCode::usage, name.empty() ? "a subcommand is needed: " + list : fmt::format("'{}' is not a subcommand; there are {}", name, list),
-              {"`plimsoll --help` and `plimsoll SUBCOMMAND --help` tell more"}};
+  Error error{ExitCode::usage, name.empty() ? "a subcommand is required: " + list : fmt::format("'{}' is not a subcommand; expected one of {}", name, list),
+              {"see `plimsoll --help` and `plimsoll SUBCOMMAND --help`"}};
   if (std::optional<std::string> meant = command_called(name); meant || (meant = nearest_name(name, names)))
     error.message += fmt::format("\nDid you mean '{}'?", *meant);
   return error;
@@ -145,7 +153,7 @@ int main(int argc, char** argv) {
   try {
     return plimsoll::run(argc, argv);
   } catch (const std::bad_alloc&) {
-    Console(false).error(Error{ExitCode::environment, "out of host memory"});
+    Console(false).error(Error{ExitCode::environment, "out of memory"});
     return static_cast<int>(ExitCode::environment);
   } catch (const std::system_error& failure) {
     if (std::ferror(stdout)) plimsoll::end_without_stdout(failure.code().value());  // fmt::print's

@@ -54,7 +54,7 @@ std::string described(const CommandRow& row) {
 
 class ManCommand final : public Command {
  public:
-  explicit ManCommand(const Commands& commands) : Command("man", "the manual page: plimsoll man | man -l -"), commands_(commands) {}
+  explicit ManCommand(const Commands& commands) : Command("man", "print the manual page: plimsoll man | man -l -"), commands_(commands) {}
 
   Status run() override {
     fmt::print(".TH PLIMSOLL 1 \"\" \"plimsoll {}\" \"\"\n.SH NAME\nplimsoll \\- {}\n", PLIMSOLL_VERSION,

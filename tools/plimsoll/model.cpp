@@ -17,22 +17,22 @@ class ModelCommand final : public Command {
   ModelCommand()
       : Command("model", "write a network as ONNX: plimsoll model resnet50:input=64 -o resnet50.onnx"),
         spec_(cl::Positional, cl::desc("NAME[:key=value,…]"), cl::sub(sub)),
-        output_("o", cl::value_desc("FILE.onnx"), cl::desc("where to write it"), cl::sub(sub)),
-        list_("list", cl::desc("the networks and their parameters"), cl::sub(sub)),
-        json_("json", cl::desc("of --list: as JSON, to stdout"), cl::sub(sub)),
+        output_("o", cl::value_desc("FILE.onnx"), cl::desc("the file to write"), cl::sub(sub)),
+        list_("list", cl::desc("list the networks and their parameters"), cl::sub(sub)),
+        json_("json", cl::desc("print the list, or what was written, as JSON"), cl::sub(sub)),
         quiet_("q", cl::desc("print nothing but errors"), cl::sub(sub)) {}
 
   Status run() override {
-    if (json_ && !list_) return Error{ExitCode::usage, "--json is of --list"};
     if (list_) {
       if (json_) print_list_as_json();
       else print_list();
       return {};
     }
-    if (spec_.empty()) return Error{ExitCode::usage, "name a network; `plimsoll model --list` lists them"};
-    if (output_.empty()) return Error{ExitCode::usage, "where to? give -o FILE.onnx"};
+    if (spec_.empty()) return Error{ExitCode::usage, "a network is required; `plimsoll model --list` lists them"};
+    if (output_.empty()) return Error{ExitCode::usage, "-o FILE.onnx is required"};
     PLIMSOLL_ASSIGN(const std::string line, write_zoo_model(spec_.getValue(), output_));
-    Console(quiet_).say(line);
+    if (json_) fmt::print("{}\n", JsonObject().add("model", spec_.getValue()).add("file", output_.getValue()).add("summary", line).text());
+    else Console(quiet_).say(line);
     return {};
   }
 

@@ -64,11 +64,11 @@ Result<std::vector<float>> read_numbers(const char* flag, const std::string& giv
   std::ifstream file(given, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (!file.good() && !file.eof())
-    return Error{ExitCode::unreadable_input, fmt::format("{} '{}' is neither numbers nor a file that can be read", flag, given)};
+    return Error{ExitCode::unreadable_input, fmt::format("{} '{}' is neither a list of numbers nor a readable file", flag, given)};
   const bool npy = text.size() > 6 && text.compare(1, 5, "NUMPY") == 0;
   if (const auto numbers = npy ? numbers_of_npy(text) : numbers_of(text)) return *numbers;
-  return Error{ExitCode::unreadable_input, npy ? fmt::format("{}: '{}' is no array of f32 or f64 with one dimension", flag, given)
-                                               : fmt::format("{}: '{}' holds something else than numbers", flag, given)};
+  return Error{ExitCode::unreadable_input, npy ? fmt::format("{}: '{}' is not a one-dimensional array of f32 or f64", flag, given)
+                                               : fmt::format("{}: '{}' contains something other than numbers", flag, given)};
 }
 
 }  // namespace plimsoll

@@ -63,7 +63,7 @@ std::string as_text(const std::vector<Row>& rows) {
   for (const Row& row : rows) width = std::max(width, row.name.size());
   std::string text = fmt::format("{:<{}}  {:<8}  {:<8}  {}\n", "operator", width, "opsets", "gradient", "layouts");
   for (const Row& row : rows) text += fmt::format("{:<{}}  {:<8}  {:<8}  {}\n", row.name, width, row.opsets, row.gradient, row.layouts);
-  return text + "\nrewritten as other operators:\n" + list_of(spelled_operators(), 100) + "\n\nof constants and shapes only:\n" +
+  return text + "\nrewritten as other operators:\n" + list_of(spelled_operators(), 100) + "\n\nfor constants and shapes only:\n" +
          list_of(folded_operators(), 100) + "\n";
 }
 
@@ -98,9 +98,9 @@ std::string as_page(const std::vector<Row>& rows) {
 class OperatorsCommand final : public Command {
  public:
   OperatorsCommand()
-      : Command("operators", "the ONNX operators that a model may be made of: plimsoll operators"),
-        markdown_("markdown", cl::desc("as a page, with the instances that tests walk over"), cl::sub(sub)),
-        json_("json", cl::desc("as JSON, to stdout"), cl::sub(sub)) {}
+      : Command("operators", "list the supported ONNX operators: plimsoll operators"),
+        markdown_("markdown", cl::desc("print a Markdown page that includes the tested instances"), cl::sub(sub)),
+        json_("json", cl::desc("print JSON"), cl::sub(sub)) {}
 
   Status run() override {
     const std::vector<Row> rows = rows_of_operators();

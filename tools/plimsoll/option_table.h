@@ -32,7 +32,7 @@ struct OptionRow {
 
 struct CommandRow {
   std::string name = {};
-  std::string summary = {};  // "make a trainer"
+  std::string summary = {};  // "build a trainer"
   std::string example = {};  // "plimsoll compile net.onnx …"
   std::vector<std::string> positional = {};  // "MODEL.onnx"
   std::vector<std::string> words = {};       // values of the positional argument; empty: a file

@@ -15,18 +15,18 @@ namespace cl = llvm::cl;
 class PlaceCommand final : public Command {
  public:
   PlaceCommand()
-      : Command("place", "place buffers by their lifetimes: plimsoll place buffers.csv -o placed.csv"),
+      : Command("place", "assign addresses to buffers with given lifetimes: plimsoll place buffers.csv -o placed.csv"),
         csv_(cl::Positional, cl::Required, cl::desc("FILE.csv (id,lower,upper,size)"), cl::sub(sub)),
-        output_("o", cl::value_desc("FILE"), cl::desc("write the same rows with their offsets; - is stdout"), cl::sub(sub)),
-        capacity_("capacity", cl::value_desc("SIZE"), cl::desc("a height that is enough; fail (6) where more is needed"), cl::sub(sub)),
+        output_("o", cl::value_desc("FILE"), cl::desc("write the same rows with offsets; -: stdout"), cl::sub(sub)),
+        capacity_("capacity", cl::value_desc("SIZE"), cl::desc("stop as soon as the height fits SIZE; exit with 6 if it does not"), cl::sub(sub)),
         json_("json", cl::desc(kJsonHelp), cl::sub(sub)),
-        quick_("quick", cl::desc("a second of effort at most, instead of the thorough one"), cl::sub(sub)) {}
+        quick_("quick", cl::desc("search for at most a second"), cl::sub(sub)) {}
 
   Status run() override {
     int64_t capacity = 0;
     if (!capacity_.empty()) {
       PLIMSOLL_ASSIGN(const SizeSpec size, parse_size("--capacity", capacity_.getValue()));
-      if (size.kind != SizeSpec::Kind::bytes) return Error{ExitCode::usage, "--capacity is a number of bytes"};
+      if (size.kind != SizeSpec::Kind::bytes) return Error{ExitCode::usage, "--capacity must be a number of bytes"};
       capacity = size.bytes;
     }
     PLIMSOLL_ASSIGN(const std::string text, read_file(csv_));
@@ -43,7 +43,7 @@ class PlaceCommand final : public Command {
     const int64_t bound = placement::lower_bound(problem);
     if (json_ && output_ == "-") return Error{ExitCode::usage, "--json and -o - both write to stdout"};
     if (json_) fmt::print("{}\n", JsonObject().add("buffers", problem.buffers.size()).add("height", solution.height).add("lower_bound", bound).text());
-    else fmt::print(stderr, "{} buffers, height {}, lower bound {}: {:.4f} of it\n", problem.buffers.size(), solution.height, bound,
+    else fmt::print(stderr, "{} buffers, height {}, lower bound {}: ratio {:.4f}\n", problem.buffers.size(), solution.height, bound,
                bound > 0 ? static_cast<double>(solution.height) / static_cast<double>(bound) : 1.0);
     if (output_ == "-") {
       fmt::print("{}", placement::to_csv(problem, solution));
@@ -52,7 +52,7 @@ class PlaceCommand final : public Command {
     }
     if (capacity > 0 && solution.height > capacity)
       return Error{ExitCode::budget_infeasible,
-                   fmt::format("the best placement found needs {} when there are {}", solution.height, capacity)};
+                   fmt::format("the best placement found needs {}, more than the capacity of {}", solution.height, capacity)};
     return {};
   }
 

@@ -16,11 +16,11 @@ namespace cl = llvm::cl;
 class PlanCommand final : public Command {
  public:
   PlanCommand()
-      : Command("plan", "compile without code: plimsoll plan net.onnx --batch 64 --budget 60% -o plan.json"),
+      : Command("plan", "plan without generating code: plimsoll plan net.onnx --batch 64 --budget 60% -o plan.json"),
         options_(sub),
         one_(sub),
-        output_("o", cl::init("-"), cl::value_desc("FILE"), cl::desc("plan.json; - is stdout (default)"), cl::sub(sub)),
-        json_("json", cl::desc("the plan's figures as JSON, to stdout; the plan goes where -o says, or nowhere"), cl::sub(sub)) {
+        output_("o", cl::init("-"), cl::value_desc("FILE"), cl::desc("plan.json; -: stdout (default)"), cl::sub(sub)),
+        json_("json", cl::desc("print the plan's figures as JSON; the plan itself is written only with -o"), cl::sub(sub)) {
     one_.let_from_replace(options_);
   }
 

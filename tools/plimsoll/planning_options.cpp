@@ -17,29 +17,29 @@ namespace cl = llvm::cl;
 
 WeightOptions::WeightOptions(cl::SubCommand& sub)
     : trainable("trainable", cl::value_desc("PATTERN"),
-                cl::desc("train only weights whose name, or whose layer's, matches: --trainable 'fc.*'; may be repeated"), cl::sub(sub)),
+                cl::desc("train only weights whose name or layer name matches: --trainable 'fc.*'; may be repeated"), cl::sub(sub)),
       freeze("freeze", cl::value_desc("PATTERN"),
-             cl::desc("leave weights as they are whose name, or whose layer's, matches: --freeze 'layer1.*'; may be repeated"),
+             cl::desc("do not train weights whose name or layer name matches: --freeze 'layer1.*'; may be repeated"),
              cl::sub(sub)),
       frozen_statistics("frozen-statistics", cl::value_desc("PATTERN"),
-                        cl::desc("batch normalizations whose name or module path matches use their running statistics in training, and "
-                                 "keep them: --frozen-statistics 'backbone.*'; may be repeated"),
+                        cl::desc("batch normalizations whose name or module path matches use their running statistics in training and do "
+                                 "not update them: --frozen-statistics 'backbone.*'; may be repeated"),
                         cl::sub(sub)),
       assume("assume", cl::init(Assume::nothing),
-             cl::desc("tensors of which the model does not say whether they are trained; without it they are asked about"),
+             cl::desc("what to do with tensors if the model does not say whether they are trained; default: an error that asks"),
              cl::values(clEnumValN(Assume::trainable, "trainable", "all of them are parameters"),
                         clEnumValN(Assume::frozen, "frozen", "all of them are constants")),
              cl::sub(sub)),
       modes("modes", cl::init(Modes::asked),
-            cl::desc("of a model that was exported for evaluation as a whole; without it, it is asked about"),
-            cl::values(clEnumValN(Modes::train, "train", "normalizations take the statistics of each batch, as after model.train()"),
-                       clEnumValN(Modes::as_exported, "as-exported", "running statistics stay, and dropouts drop nothing")),
+            cl::desc("for a model that was exported in evaluation mode; default: an error that asks"),
+            cl::values(clEnumValN(Modes::train, "train", "normalizations use the statistics of each batch, as after model.train()"),
+                       clEnumValN(Modes::as_exported, "as-exported", "running statistics are not updated, and dropout is off")),
             cl::sub(sub)),
       assume_shared("assume-shared",
-                    cl::desc("of a model of dynamo's optimizer: a weight that several modules read is shared by them; without it, "
-                             "it is asked about"), cl::sub(sub)),
+                    cl::desc("for a model from dynamo's optimizer: a weight that several modules read is shared; default: an error "
+                             "that asks"), cl::sub(sub)),
       output("output", cl::value_desc("NAME"),
-             cl::desc("of a model with several outputs: the one that the loss is of; what makes only the others is not trained"),
+             cl::desc("for a model with several outputs: the one that the loss is applied to; weights of the others are not trained"),
              cl::sub(sub)) {}
 
 TrainedRequest WeightOptions::request() const {
@@ -53,106 +53,106 @@ TrainedRequest WeightOptions::request() const {
 ModelOptions::ModelOptions(cl::SubCommand& sub)
     : model(cl::Positional, cl::Required, cl::desc("MODEL.onnx"), cl::sub(sub)),
       batch("batch", cl::Required, cl::value_desc("N"), cl::desc("samples in one training iteration"), cl::sub(sub)),
-      loss("loss", cl::init(LossKind::softmax_cross_entropy), cl::desc("what training lowers"),
+      loss("loss", cl::init(LossKind::softmax_cross_entropy), cl::desc("the loss"),
            cl::values(clEnumValN(LossKind::softmax_cross_entropy, "softmax-cross-entropy", "of logits and class labels"),
                       clEnumValN(LossKind::mse, "mse", "mean squared error of outputs and targets"),
                       clEnumValN(LossKind::binary_cross_entropy, "bce-logits", "binary cross entropy of logits and targets from 0 to 1"),
-                      clEnumValN(LossKind::none, "none", "the model ends in a loss"),
-                      clEnumValN(LossKind::output, "output", "output[:NAME]: an output of the model, a number, is the loss")),
+                      clEnumValN(LossKind::none, "none", "the model computes its loss itself"),
+                      clEnumValN(LossKind::output, "output", "output[:NAME]: an output of the model, a scalar, is the loss")),
            cl::sub(sub)),
       class_axis("class-axis", cl::init(1), cl::value_desc("K"),
-                 cl::desc("of --loss softmax-cross-entropy: the axis of the scores that holds the classes, where the model does not say; "
-                          "from the end where K is negative"),
+                 cl::desc("for --loss softmax-cross-entropy: the class axis of the logits, if the model does not say; negative: counted "
+                          "from the end"),
                  cl::sub(sub)),
       ignore_index("ignore-index", cl::init(-100), cl::value_desc("I"),
-                   cl::desc("of --loss softmax-cross-entropy: the label that counts nowhere; negative ones never do (-100 by default)"), cl::sub(sub)),
+                   cl::desc("for --loss softmax-cross-entropy: the label to ignore (default -100); negative labels are always ignored"), cl::sub(sub)),
       class_weights("class-weights", cl::value_desc("FILE|W,W,…"),
-                    cl::desc("of --loss softmax-cross-entropy: what labels of each class count for; numbers, a .npy file, or a file of numbers"), cl::sub(sub)),
+                    cl::desc("for --loss softmax-cross-entropy: a weight for each class; numbers, a .npy file, or a text file of numbers"), cl::sub(sub)),
       label_smoothing("label-smoothing", cl::init(0.0), cl::value_desc("S"),
-                      cl::desc("of --loss softmax-cross-entropy: so much of the label's probability is dealt out to all classes; from 0 to 1"), cl::sub(sub)),
-      optimizer("optimizer", cl::init(OptimizerKind::momentum), cl::desc("how weights are stepped"),
+                      cl::desc("for --loss softmax-cross-entropy: the share of the label's probability to spread over all classes; from 0 to 1"), cl::sub(sub)),
+      optimizer("optimizer", cl::init(OptimizerKind::momentum), cl::desc("the optimizer"),
                 cl::values(clEnumValN(OptimizerKind::sgd, "sgd", "plain"),
                            clEnumValN(OptimizerKind::momentum, "momentum", "SGD with momentum (default)"),
                            clEnumValN(OptimizerKind::adam, "adam", "Adam"),
                            clEnumValN(OptimizerKind::adamw, "adamw", "Adam with decoupled weight decay"),
-                           clEnumValN(OptimizerKind::lamb, "lamb", "AdamW whose step is as long as the weight: for large batches"),
-                           clEnumValN(OptimizerKind::lion, "lion", "the sign of a momentum, with decoupled weight decay")),
+                           clEnumValN(OptimizerKind::lamb, "lamb", "AdamW with a step scaled to the norm of the weight: for large batches"),
+                           clEnumValN(OptimizerKind::lion, "lion", "the sign of the momentum, with decoupled weight decay")),
                 cl::sub(sub)),
-      momentum("momentum", cl::init(0.9), cl::desc("of --optimizer momentum; trainers take another with a flag of this name"), cl::sub(sub)),
-      weight_decay("weight-decay", cl::init(0.0), cl::desc("L2 penalty, decoupled for adamw, lamb and lion; trainers take another with a flag of this name"), cl::sub(sub)),
+      momentum("momentum", cl::init(0.9), cl::desc("for --optimizer momentum; the trainer has a flag of the same name to change it"), cl::sub(sub)),
+      weight_decay("weight-decay", cl::init(0.0), cl::desc("L2 penalty, decoupled for adamw, lamb and lion; the trainer has a flag of the same name to change it"), cl::sub(sub)),
       clip_norm("clip-norm", cl::init(0.0), cl::value_desc("X"),
-                cl::desc("scale all gradients together so that their 2-norm is at most X; they are alive together then"), cl::sub(sub)),
-      nesterov("nesterov", cl::desc("Nesterov's form of --optimizer momentum"), cl::sub(sub)),
+                cl::desc("scale all gradients so that their global 2-norm is at most X; this keeps all of them in memory at once"), cl::sub(sub)),
+      nesterov("nesterov", cl::desc("Nesterov momentum, for --optimizer momentum"), cl::sub(sub)),
       weights(sub),
       target("target", cl::init("host"), cl::value_desc("NAME"),
-             cl::desc("host: this CPU, through oneDNN (default); cuda: an NVIDIA GPU, here or elsewhere"), cl::sub(sub)),
+             cl::desc("host: this CPU, with oneDNN (default); cuda: an NVIDIA GPU, in this machine or another"), cl::sub(sub)),
       math("math", cl::init("fp32"), cl::value_desc("NAME"),
-           cl::desc("cuda: fp32 (default), or tf32: multiply on tensor cores, with 10 bits of mantissa"), cl::sub(sub)),
-      nondeterministic("allow-nondeterministic", cl::desc("cuda: algorithms may be used that give other bits at every run"), cl::sub(sub)),
-      remeasure("remeasure", cl::desc("measure again what is in the cache (`plimsoll cache` shows it), and replace it"), cl::sub(sub)),
+           cl::desc("cuda: fp32 (default), or tf32: matrix products on tensor cores, with 10 bits of mantissa"), cl::sub(sub)),
+      nondeterministic("allow-nondeterministic", cl::desc("cuda: permit algorithms whose results differ in bits from run to run"), cl::sub(sub)),
+      remeasure("remeasure", cl::desc("measure again and replace the cached measurements (`plimsoll cache` lists them)"), cl::sub(sub)),
       threads("threads", cl::init(0), cl::value_desc("N"),
-              cl::desc("of the trainer, fixed because the bits of its results depend on it; by default the processors that this process may use"), cl::sub(sub)),
+              cl::desc("threads of the trainer, fixed because the bits of its results depend on the number; default: the processors that this process may use"), cl::sub(sub)),
       dims("dim", cl::value_desc("NAME=SIZE"), cl::desc("size of a symbolic dimension other than the batch"), cl::sub(sub)),
       layout("layout", cl::init("auto"), cl::value_desc("NAME"),
-             cl::desc("of images: auto (default); on the host plain, nChw8c, nChw16c; on cuda nchw, nhwc: by default what the tasks' times say"),
+             cl::desc("tensor layout for images: auto (default) chooses by the times of the tasks; on the host plain, nChw8c, nChw16c; on cuda nchw, nhwc"),
              cl::sub(sub)),
-      strict("strict", cl::desc("refuse a model that otherwise gets a warning: NaN in weights, nothing to train, an export for evaluation"), cl::sub(sub)),
-      require_bn("require-bn", cl::desc("refuse a model without batch normalizations, or with ones that an exporter folded or wrote for evaluation"), cl::sub(sub)),
-      quiet("q", cl::desc("print nothing but errors and warnings"), cl::sub(sub)),
-      verbose("v", cl::desc("say what is done, and how many seconds after the beginning"), cl::sub(sub)) {
+      strict("strict", cl::desc("refuse what otherwise gets a warning: NaN in weights, nothing to train, an export in evaluation mode"), cl::sub(sub)),
+      require_bn("require-bn", cl::desc("refuse a model without batch normalizations, or with ones that were folded or exported in evaluation mode"), cl::sub(sub)),
+      quiet("q", cl::desc("print nothing but errors and warnings (also --quiet)"), cl::sub(sub)),
+      verbose("v", cl::desc("print each step with the seconds since the start, and the details of errors (also --verbose)"), cl::sub(sub)) {
   loss.getParser().output = &loss_output;
 }
 
 PlanningOptions::PlanningOptions(cl::SubCommand& sub)
     : ModelOptions(sub),
       sub_batch("sub-batch", cl::init(0), cl::value_desc("N"),
-                cl::desc("samples in one round; by default whatever is fastest"), cl::sub(sub)),
+                cl::desc("samples in one round; default: the fastest"), cl::sub(sub)),
       ranks("ranks", cl::init(1), cl::value_desc("N"),
-            cl::desc("processes that share an iteration, by `mpirun -np N`; batch and sub-batch are of all, the budget is each one's"), cl::sub(sub)),
+            cl::desc("processes that share an iteration, with `mpirun -np N`; --batch and --sub-batch count all of them, --budget is per process"), cl::sub(sub)),
       rank_costs("rank-costs", cl::value_desc("FILE.json"),
-                 cl::desc("rates between ranks, as a trainer measured them (train --measure-ranks FILE.json); assumed by default"), cl::sub(sub)),
+                 cl::desc("rates between ranks, measured by a trainer (train --measure-ranks FILE.json); default: assumed"), cl::sub(sub)),
       effort("effort", cl::init(PlanRequest{}.effort), cl::value_desc("0..3"),
-             cl::desc("of policies that search: each step does about ten times the work of the one before; 1 is the default"),
+             cl::desc("for policies that search: each level does about ten times the work of the previous one (default 1)"),
              cl::sub(sub)),
       jobs("jobs", cl::init(0), cl::value_desc("N"),
-           cl::desc("threads that plan; the plan is the same with any number. By default the processors that this process may use"), cl::sub(sub)),
+           cl::desc("threads for planning; they do not change the plan. Default: the processors that this process may use"), cl::sub(sub)),
       time_limit("time-limit", cl::init(0.0), cl::value_desc("SECONDS"),
-                 cl::desc("of policies that search: the best plan found by then, and exit code 10; reading the model and measuring the whole batch do not count"), cl::sub(sub)),
+                 cl::desc("for policies that search: stop then with the best plan so far and exit code 10; reading the model and measuring the whole batch do not count"), cl::sub(sub)),
       rules("rules", cl::init("true"), cl::value_desc("NAME"),
-            cl::desc("true (default), or superneurons, modnn, dymem, vdnn, chen: build and count as that paper does, for reports"), cl::sub(sub)),
+            cl::desc("true (default), or superneurons, modnn, dymem, vdnn, chen: build and count as in that paper, for reports"), cl::sub(sub)),
       costs("costs", cl::value_desc("SOURCE"),
-            cl::desc("profiled: measure here, once; P.json: as `plimsoll profile` measured; modelled or a device's name: measure nothing. "
-                     "By default compile's are profiled (on cuda where there is a GPU), and those of plan, compare and frontier modelled"),
+            cl::desc("profiled: measure here, once; P.json: measurements of `plimsoll profile`; modelled, or a device's name: measure nothing. "
+                     "Default: profiled for compile (on cuda if there is a GPU), modelled for plan, compare and frontier"),
             cl::sub(sub)),
       algorithms_of("algorithms-of", cl::value_desc("PLAN"),
-                    cl::desc("run each task by the algorithm that another plan has for it (plan.json, or a trainer's directory): "
-                             "with the same --sub-batch, weights then get the same bits"),
+                    cl::desc("use the algorithms of another plan (plan.json, or a trainer's directory): with the same --sub-batch, "
+                             "weights then get the same bits"),
                     cl::sub(sub)),
-      batch_norm("batch-norm", cl::init(BatchNorm::whole), cl::desc("what batch normalization sees of a batch that does not fit at once"),
-                 cl::values(clEnumValN(BatchNorm::whole, "whole", "all of it: its networks run in rounds only where --sub-batch says so (default)"),
-                            clEnumValN(BatchNorm::split, "split", "a sub-batch at a time: its networks run in rounds like others, wherever that is faster")),
+      batch_norm("batch-norm", cl::init(BatchNorm::whole), cl::desc("what batch normalization computes over if the batch does not fit at once"),
+                 cl::values(clEnumValN(BatchNorm::whole, "whole", "the whole batch: such networks run in rounds only if --sub-batch asks for it (default)"),
+                            clEnumValN(BatchNorm::split, "split", "one sub-batch: such networks run in rounds like others, if that is faster")),
                  cl::sub(sub)),
       host_budget("host-budget", cl::value_desc("SIZE"),
-                  cl::desc("most bytes of the host pool (pinned on cuda), where what leaves the device waits: 8GiB, or a share of the memory that this machine has "
-                           "available: 25%; auto: no limit. 50% by default, and no limit where costs are of a named device or a file: the plan may be for another machine"),
+                  cl::desc("limit of the host pool (pinned on cuda), which holds offloaded tensors: 8GiB, or a share of this machine's available memory: 25%; "
+                           "auto: no limit. Default: 50%, or no limit if costs are of a named device or a file, because the plan may be for another machine"),
                   cl::sub(sub)) {}
 
 OnePlanOptions::OnePlanOptions(cl::SubCommand& sub)
     : budget("budget", cl::init("100%"), cl::value_desc("SIZE"),
-             cl::desc("most bytes of the arena: 4GiB, 512MiB, 1.5GB, or a share of what the same policy takes without a budget: 60%"),
+             cl::desc("limit of the arena: 4GiB, 512MiB, 1.5GB, or a share of what the same policy takes unlimited: 60%"),
              cl::sub(sub)),
       process_budget("process-budget", cl::value_desc("SIZE"),
-                     cl::desc("cuda, instead of --budget: most bytes of the whole process, its context and libraries included, as nvidia-smi counts"),
+                     cl::desc("cuda, instead of --budget: limit of the whole process, including its context and libraries, as nvidia-smi counts"),
                      cl::sub(sub)),
       policy("policy", cl::init(kDefaultPolicy), cl::value_desc("NAME"), cl::desc(policy_help(kDefaultPolicy)),
              cl::sub(sub)),
       what_if("what-if", cl::value_desc("SIZE"),
-              cl::desc("plan once more with so many more bytes, and note in the plan what they would buy: 256MiB"), cl::sub(sub)),
+              cl::desc("plan again with this much more memory, and note in the plan what it would gain: 256MiB"), cl::sub(sub)),
       print_after("print-after", cl::value_desc("PASS|all"), cl::desc("print the network or the plan after a pass, to stdout"), cl::sub(sub)),
       dump("dump", cl::value_desc("DIR"), cl::desc("write the network after each pass, the task graph, and the plan after each pass"),
            cl::sub(sub)),
       from("from", cl::value_desc("FILE"),
-           cl::desc("go on from a network or a task graph that --dump wrote; without MODEL there are no weights, so `compile` takes both"), cl::sub(sub)) {}
+           cl::desc("continue from a network or a task graph that --dump wrote; `compile` needs MODEL too, for its weights"), cl::sub(sub)) {}
 
 void OnePlanOptions::let_from_replace(PlanningOptions& options) const {
   options.model.setNumOccurrencesFlag(cl::Optional);
@@ -161,7 +161,7 @@ void OnePlanOptions::let_from_replace(PlanningOptions& options) const {
 
 Result<PlanningRequest> OnePlanOptions::planning_request(const PlanningOptions& options) const {
   if (from.empty() && options.model.empty()) return usage(fmt::format("{} is missing", options.model.HelpStr.str()));
-  if (from.empty() && options.batch.getNumOccurrences() == 0) return usage(fmt::format("--batch N is needed: {}", options.batch.HelpStr.str()));
+  if (from.empty() && options.batch.getNumOccurrences() == 0) return usage(fmt::format("--batch N is required: {}", options.batch.HelpStr.str()));
   PLIMSOLL_ASSIGN(PlanningRequest request, request_of(options));
   request.from = from;
   if (options.batch.getNumOccurrences() == 0) request.of_model.batch = 0;  // from the dump, or an error later
@@ -230,11 +230,11 @@ Result<std::optional<int64_t>> bytes_given(const char* flag, const cl::opt<std::
 }  // namespace
 
 Result<ModelRequest> request_of(const ModelOptions& options) {
-  if (options.quiet && options.verbose) return usage("-q and -v exclude each other");
+  if (options.quiet && options.verbose) return usage("-q and -v are mutually exclusive");
   PLIMSOLL_ASSIGN(auto dims, sizes_by_name(options.dims));
   PLIMSOLL_ASSIGN(LossRequest loss, loss_request(options));
   if (!options.loss_output.empty() && !options.weights.output.empty())
-    return usage("--loss output:NAME and --output NAME exclude each other");
+    return usage("--loss output:NAME and --output NAME are mutually exclusive");
   return ModelRequest{.model = options.model,
                       .batch = options.batch,
                       .network = {.loss = std::move(loss),
@@ -275,10 +275,10 @@ Result<PlanningRequest> request_of(const PlanningOptions& options) {
 Result<OnePlanRequest> request_of(const OnePlanOptions& options) {
   PLIMSOLL_ASSIGN(const std::optional<SizeSpec> budget, size_given("--budget", options.budget));
   PLIMSOLL_ASSIGN(const std::optional<int64_t> what_if,
-                  bytes_given("--what-if", options.what_if, fmt::format("--what-if is '{}' when it should be so many bytes more, for example 256MiB",
+                  bytes_given("--what-if", options.what_if, fmt::format("--what-if is '{}'; expected a number of bytes, for example 256MiB",
                                                                         options.what_if.getValue())));
   PLIMSOLL_ASSIGN(const std::optional<int64_t> process_budget,
-                  bytes_given("--process-budget", options.process_budget, "--process-budget takes bytes: 12GiB"));
+                  bytes_given("--process-budget", options.process_budget, "--process-budget must be a number of bytes, for example 12GiB"));
   return OnePlanRequest{.budget = budget,
                         .process_budget = process_budget,
                         .policy = options.policy,

@@ -11,6 +11,7 @@
 #include "compiler/support/output.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/console.h"
+#include "tools/plimsoll/json.h"
 #include "tools/plimsoll/planning_options.h"
 
 namespace plimsoll {
@@ -21,22 +22,25 @@ namespace cl = llvm::cl;
 class ProfileCommand final : public Command {
  public:
   ProfileCommand()
-      : Command("profile", "measure a model's tasks: plimsoll profile net.onnx --batch 64 --sub-batch 64,32 -o P.json"),
+      : Command("profile", "measure the kernels of a model: plimsoll profile net.onnx --batch 64 --sub-batch 64,32 -o P.json"),
         options_(sub),
         sub_batches_("sub-batch", cl::CommaSeparated, cl::value_desc("N,N…"),
-                     cl::desc("samples in one round, each of them measured; by default the batch"), cl::sub(sub)),
+                     cl::desc("sizes of a round to measure; default: the batch"), cl::sub(sub)),
         spill_("spill", cl::value_desc("DIR"),
-               cl::desc("where copies to a spill file are measured; by default the directory for temporary files"),
+               cl::desc("measure copies to a spill file in DIR; default: the directory for temporary files"),
                cl::sub(sub)),
-        tasks_only_("tasks-only", cl::desc("write what the profiler is to be asked (tasks.json), to be carried to another machine"),
+        tasks_only_("tasks-only", cl::desc("write the profiler's input (tasks.json), to measure on another machine"),
                     cl::sub(sub)),
-        output_("o", cl::Required, cl::value_desc("FILE"), cl::desc("profile.json; - is stdout"), cl::sub(sub)) {}
+        output_("o", cl::Required, cl::value_desc("FILE"), cl::desc("profile.json; -: stdout"), cl::sub(sub)),
+        json_("json", cl::desc("print the measured figures as JSON"), cl::sub(sub)) {}
 
   Status run() override {
     const Console console(options_.quiet, options_.verbose);
+    if (json_ && output_ == "-") return Error{ExitCode::usage, "--json and -o - both write to stdout"};
+    if (json_ && tasks_only_) return Error{ExitCode::usage, "--json prints measurements, but --tasks-only measures nothing"};
     for (const long long samples : sub_batches_)
       if (samples < 1 || samples > options_.batch)
-        return Error{ExitCode::usage, fmt::format("--sub-batch is {} when it should be between 1 and the batch, {}", samples,
+        return Error{ExitCode::usage, fmt::format("--sub-batch is {}; expected 1 to the batch, {}", samples,
                                                   options_.batch.getValue())};
     PLIMSOLL_ASSIGN(const ModelRequest request, request_of(options_));
     PLIMSOLL_ASSIGN(const std::vector<TaskGraph> graphs, load_graphs(request, console.messages()));
@@ -53,9 +57,10 @@ class ProfileCommand final : public Command {
     PLIMSOLL_TRY(for_each_round(graphs, [&](const TaskGraph& graph, int64_t samples) { return costs->prepare(graph, samples); }));
     const ProfileFile profile = costs->file();
     PLIMSOLL_TRY(write(profile_json(profile)));
-    console.say(describe(profile));
+    if (json_) fmt::print("{}\n", json_of(profile));
+    else console.say(describe(profile));
     if (const int64_t disturbed = disturbed_of(profile); disturbed > 0)
-      console.warning(fmt::format("{} measured while other processes used the processors, {} in '{}' and not kept: measure again on an idle machine",
+      console.warning(fmt::format("{} measured while other processes used the CPU, {} in '{}' and not cached: measure again on an idle machine",
                                   disturbed == 1 ? "1 time was" : fmt::format("{} times were", disturbed),
                                   disturbed == 1 ? "it is marked" : "they are marked", output_.getValue()));
     return {};
@@ -114,9 +119,25 @@ class ProfileCommand final : public Command {
     return disturbed;
   }
 
-  static std::string describe(const ProfileFile& profile) {
+  static int64_t algorithms_of(const ProfileFile& profile) {
     int64_t algorithms = 0;
     for (const ProfiledTask& task : profile.tasks) algorithms += static_cast<int64_t>(task.algorithms.size());
+    return algorithms;
+  }
+
+  std::string json_of(const ProfileFile& profile) const {
+    return JsonObject()
+        .add("file", output_.getValue())
+        .add("device", profile.device)
+        .add("threads", profile.threads)
+        .add("tasks", profile.tasks.size())
+        .add("algorithms", algorithms_of(profile))
+        .add("disturbed", disturbed_of(profile))
+        .text();
+  }
+
+  static std::string describe(const ProfileFile& profile) {
+    const int64_t algorithms = algorithms_of(profile);
     std::string text = fmt::format("profile  {}, {}, of {} with {}", counted(static_cast<int64_t>(profile.tasks.size()), "task"),
                                    counted(algorithms, "algorithm"), profile.device, counted(profile.threads, "thread"));
     std::vector<double> spreads;
@@ -125,10 +146,10 @@ class ProfileCommand final : public Command {
         if (algorithm.seconds > 0) spreads.push_back(algorithm.spread_seconds / algorithm.seconds);
     std::sort(spreads.begin(), spreads.end());
     if (!spreads.empty())
-      text += fmt::format("\nspread   of a time {:.1f} %, of one in ten more than {:.1f} %", 100 * spreads[spreads.size() / 2], 100 * spreads[spreads.size() * 9 / 10]);
+      text += fmt::format("\nspread   of the times: median {:.1f} %, 90th percentile {:.1f} %", 100 * spreads[spreads.size() / 2], 100 * spreads[spreads.size() * 9 / 10]);
     if (!profile.links) return text;
     const auto line = [&](const char* name, const MeasuredLink& link) {
-      text += fmt::format("\n{:8} {:.1f} GB/s out, {:.1f} back; beside kernels {:.1f} and {:.1f} at once, kernels {:.0f} % slower",
+      text += fmt::format("\n{:8} {:.1f} GB/s out, {:.1f} back; with kernels running: {:.1f} and {:.1f} at once, kernels {:.0f} % slower",
                           name, link.alone_d2h / 1e9, link.alone_h2d / 1e9, link.beside_d2h / 1e9, link.beside_h2d / 1e9,
                           100 * link.slowdown);
     };
@@ -142,6 +163,7 @@ class ProfileCommand final : public Command {
   cl::opt<std::string> spill_;
   cl::opt<bool> tasks_only_;
   cl::opt<std::string> output_;
+  cl::opt<bool> json_;
 };
 
 }  // namespace

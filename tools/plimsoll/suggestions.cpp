@@ -41,9 +41,10 @@ constexpr Called kVerbs[] = {{"", "build", "compile"}, {"", "generate", "compile
 // tests/e2e/keep_best.sh compares the list with a trainer's --help.
 constexpr std::string_view kOfTrainer[] = {
     "beta1", "beta2", "checkpoint", "checkpoint-every", "color-jitter", "cutmix", "data", "early-stop", "ema", "epochs", "epsilon",
-    "eval-data", "eval-every", "group", "init", "keep", "keep-best", "last", "learning-rate", "lr", "lr-gamma", "lr-min",
+    "eval-data", "eval-every", "group", "html", "init", "keep", "keep-best", "last", "learning-rate", "lr", "lr-gamma", "lr-min",
     "lr-range-test", "lr-schedule", "lr-step", "mean", "measure-ranks", "metrics", "mixup", "normalize", "on-nan", "out",
-    "patience", "predict", "resize", "save", "seed", "slack", "spill", "std", "steps", "warmup", "workers"};
+    "patience", "predict", "resize", "save", "seed", "slack", "spill", "std", "steps", "tensorboard", "trace",
+    "warmup", "workers"};
 // Options of the trainer without a value.
 constexpr std::string_view kSwitchesOfTrainer[] = {
     "checkpoint-optional", "flip", "no-decay-on-norms-and-biases", "no-graph", "no-overlap", "no-shuffle",

@@ -64,7 +64,7 @@ class TrainCommand final : public Command {
         options_(sub),
         one_(sub),
         trainer_("trainer", cl::value_desc("DIR"),
-                 cl::desc("make the trainer there (default: in the cache, which `plimsoll cache` lists)"),
+                 cl::desc("build the trainer in DIR (default: in the cache, which `plimsoll cache` lists)"),
                  cl::sub(sub)),
         dry_run_("dry-run", cl::desc("print the three commands instead of running them"), cl::sub(sub)) {
     one_.let_from_replace(options_);
@@ -76,8 +76,8 @@ class TrainCommand final : public Command {
     if (!has_trainer_flag("data") && !has_trainer_flag("predict"))
       return Error{
           ExitCode::usage,
-          "--data SOURCE is needed: what to train on",
-          {"npy:X.npy,Y.npy, tokens:FILE, images:DIR, cifar10:DIR, mnist:DIR, or synthetic to see that it runs"}};
+          "--data SOURCE is required: the training data",
+          {"npy:X.npy,Y.npy, tokens:FILE, images:DIR, cifar10:DIR, mnist:DIR, or synthetic for a trial run"}};
     PLIMSOLL_ASSIGN(PlanningRequest planning, one_.planning_request(options_));
     PLIMSOLL_ASSIGN(OnePlanRequest plan, request_of(one_));
     TrainerToMake trainer{.key = key(compile_arguments()),
@@ -190,8 +190,8 @@ class TrainCommand final : public Command {
     const std::string kept = trainers_directory();
     if (kept.empty())
       return Error{ExitCode::environment,
-                   "neither HOME nor XDG_CACHE_HOME is set: there is no place for the trainer",
-                   {"--trainer DIR makes it in DIR"}};
+                   "neither HOME nor XDG_CACHE_HOME is set: there is no cache for the trainer",
+                   {"--trainer DIR builds it in DIR"}};
     return fmt::format("{}/{}-{}", kept, stem(), key.substr(0, 16));
   }
 

@@ -16,7 +16,7 @@ namespace cl = llvm::cl;
 class VerifyCommand final : public Command {
  public:
   VerifyCommand()
-      : Command("verify", "judge a plan: plimsoll verify trainer"),
+      : Command("verify", "check a plan: plimsoll verify trainer"),
         plan_(cl::Positional, cl::Required, cl::desc("DIR|plan.json"), cl::sub(sub)),
         json_("json", cl::desc(kJsonHelp), cl::sub(sub)),
         quiet_("q", cl::desc("print nothing but errors"), cl::sub(sub)) {}

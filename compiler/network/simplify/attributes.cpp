@@ -27,14 +27,14 @@ const AttributeRule* find_rule(const Op& op, std::string_view name, int64_t opse
 
 std::string_view in_words(AttributeKind kind) {
   switch (kind) {
-    case AttributeKind::integer: return "a whole number";
+    case AttributeKind::integer: return "an integer";
     case AttributeKind::real: return "a real number";
-    case AttributeKind::text: return "a text";
-    case AttributeKind::integers: return "a list of whole numbers";
+    case AttributeKind::text: return "a string";
+    case AttributeKind::integers: return "a list of integers";
     case AttributeKind::reals: return "a list of real numbers";
     case AttributeKind::tensor: return "a tensor";
-    case AttributeKind::texts: return "a list of texts";
-    default: return "none of these";
+    case AttributeKind::texts: return "a list of strings";
+    default: return "of an unknown type";
   }
 }
 
@@ -50,12 +50,12 @@ Status check_attributes(const Model& model, int64_t opset) {
         return Error{ExitCode::invalid_model, fmt::format("{}: {}", describe(node), what)};
       };
       const AttributeRule* rule = find_rule(*op, attribute.name, opset);
-      if (!rule) return invalid(fmt::format("ONNX has no attribute '{}' for it in opset {}", attribute.name, opset));
+      if (!rule) return invalid(fmt::format("it has no attribute '{}' in opset {} of ONNX", attribute.name, opset));
       if (rule->kind != AttributeKind::any && kind_of(attribute) != rule->kind)
-        return invalid(fmt::format("its attribute '{}' is {} when it should be {}", attribute.name, in_words(kind_of(attribute)),
+        return invalid(fmt::format("attribute '{}' is {}; expected {}", attribute.name, in_words(kind_of(attribute)),
                                    in_words(rule->kind)));
       if (!rule->words.empty() && std::find(rule->words.begin(), rule->words.end(), attribute.text()) == rule->words.end())
-        return invalid(fmt::format("its attribute '{}' is '{}'; ONNX has {}", attribute.name, attribute.text(),
+        return invalid(fmt::format("attribute '{}' is '{}'; ONNX allows {}", attribute.name, attribute.text(),
                                    fmt::join(rule->words, ", ")));
     }
   }

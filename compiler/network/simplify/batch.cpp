@@ -63,11 +63,11 @@ Status check_given_dims(const std::vector<const DeclaredValue*>& inputs, const M
         symbols += (symbols.empty() ? "" : ", ") + shown;
   for (const auto& [name, size] : options.dims)
     if (symbols.find("'" + name + "'") == std::string::npos)
-      return Error{ExitCode::usage, fmt::format("--dim {}={}: the model has no dimension of that name; {}", name, size,
-                                                symbols.empty() ? "none of its dimensions has one" : "those that have one are " + symbols)};
+      return Error{ExitCode::usage, fmt::format("--dim {}={}: the model has no dimension of this name; {}", name, size,
+                                                symbols.empty() ? "it has no symbolic dimensions" : "symbolic dimensions: " + symbols)};
   const bool any = std::any_of(found.inputs.begin(), found.inputs.end(), [](const ModelInput& input) { return input.type.depends_on_batch(); });
   if (!any && !options.dims.empty() && !found.inputs.empty())
-    return Error{ExitCode::usage, fmt::format("--dim leaves no dimension for the samples, whose number is --batch; the model has {}", symbols)};
+    return Error{ExitCode::usage, fmt::format("--dim sets every symbolic dimension, and none is left for the batch; the model has {}", symbols)};
   return {};
 }
 
@@ -85,14 +85,14 @@ Result<ModelInputs> find_inputs(const Model& model, const SimplifyOptions& optio
       return Error{ExitCode::invalid_model, fmt::format("input '{}': {}", input->name, what)};
     };
     if (!input->is_tensor)
-      return Error{ExitCode::unsupported, fmt::format("input '{}' is no tensor (a sequence, map or optional)", input->name)};
+      return Error{ExitCode::unsupported, fmt::format("input '{}' is not a tensor but a sequence, map or optional", input->name)};
     const auto element = data_type_of(input->type);
     if (!element)
       return Error{ExitCode::unsupported, fmt::format("input '{}' is {}; inputs may be f32, i32, i64, u8 or bool",
                                                       input->name, element_name(input->type))};
     if (!input->dims) return invalid("has no shape; run onnx.shape_inference or export with a sample input");
     if (input->dims->size() > static_cast<size_t>(kMaxRank))
-      return Error{ExitCode::unsupported, fmt::format("input '{}' has {} dimensions, at most {} are supported",
+      return Error{ExitCode::unsupported, fmt::format("input '{}' has {} dimensions; at most {} are supported",
                                                       input->name, input->dims->size(), kMaxRank)};
     TensorType type{.type = *element};
     for (size_t i = 0; i < input->dims->size(); ++i) {
@@ -102,7 +102,7 @@ Result<ModelInputs> find_inputs(const Model& model, const SimplifyOptions& optio
       if (dim.size && *dim.size <= 0) return invalid(fmt::format("dimension {} is {}", i, *dim.size));
       if (given != options.dims.end()) {
         if (given->second <= 0)
-          return Error{ExitCode::usage, fmt::format("--dim {}={}: a dimension is positive", name, given->second)};
+          return Error{ExitCode::usage, fmt::format("--dim {}={}: a dimension must be positive", name, given->second)};
         type.dims.push_back({given->second});
       } else if (!dim.size && (name.empty() ? i == 0 : name == symbol)) {
         type.dims.push_back(kBatch);
@@ -115,25 +115,25 @@ Result<ModelInputs> find_inputs(const Model& model, const SimplifyOptions& optio
       } else if (i == 0 && !looks_like_batch(symbol)) {
         type.dims.push_back(kBatch);
       } else {
-        const std::string shown = name.empty() ? fmt::format("dimension {} of input '{}', which has no name: export the model with a size there", i, input->name)
+        const std::string shown = name.empty() ? fmt::format("dimension {} of input '{}', which has neither name nor size: export the model with a size", i, input->name)
                                                : fmt::format("'{}' (dimension {} of input '{}')", name, i, input->name);
         open.push_back(shown);
         type.dims.push_back({1});
       }
     }
     if (std::count_if(type.dims.begin(), type.dims.end(), [](Dim dim) { return dim.batch; }) > 1)
-      return invalid(fmt::format("more than one dimension is the batch: {}", to_string(type.dims)));
+      return invalid(fmt::format("more than one dimension depends on the batch: {}", to_string(type.dims)));
     const auto count = count_of(type.dims);
     const auto total = count ? checked_mul(count->value, count->batch ? options.batch : 1) : std::nullopt;
     if (!total || *total > kElementLimit)
-      return invalid(fmt::format("{} with a batch of {} has too many elements", to_string(type.dims), options.batch));
+      return invalid(fmt::format("{} at batch {} has too many elements", to_string(type.dims), options.batch));
     found.inputs.push_back({input->name, type});
   }
   if (open.empty()) {
     PLIMSOLL_TRY(check_given_dims(inputs, found, options));
     return found;
   }
-  Error error{ExitCode::usage, "the model has symbolic dimensions besides the batch; give each a number, as --dim NAME=128"};
+  Error error{ExitCode::usage, "the model has symbolic dimensions besides the batch; give each a size, for example --dim NAME=128"};
   error.notes = std::move(open);
   return error;
 }
@@ -156,7 +156,7 @@ ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool
     const bool copied = dim == Dim{0} && zero_copies;
     result.entries.push_back(dim.value);
     if (copied) {
-      if (i >= x.size()) return fail(fmt::format("entry {} copies a dimension that is not there", i));
+      if (i >= x.size()) return fail(fmt::format("entry {} copies a dimension that does not exist", i));
       dim = x[i];
     }
     if (dim.batch) {
@@ -164,7 +164,7 @@ ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool
       if (copied) stays = true;
       else symbol = i;
     } else if (dim.value == -1) {
-      if (open) return fail("two entries are open");
+      if (open) return fail("two entries are -1");
       open = i;
     } else {
       const auto product = dim.value < 0 ? std::nullopt : checked_mul(rest, dim.value);
@@ -224,7 +224,7 @@ ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool
     }
   }
   if (open) return result;  // the open entry takes the batch; the operator checks divisibility
-  return fail(fmt::format("it was exported for a batch of {}, and which entry is the batch cannot be proved; export with a "
+  return fail(fmt::format("it was exported for a batch of {}, and it is ambiguous which entry is the batch; export with a "
                           "dynamic batch: dynamic_shapes=({{0: 'batch'}},), or dynamic_axes={{'input': {{0: 'batch'}}}} with dynamo=False", batch));
 }
 

@@ -161,7 +161,7 @@ Status NetworkBuilder::add_operator(const ModelNode& source) {
   // be folded: with known types they might not be nodes at all.
   const bool of_shapes = blocked && computes_shapes(source);
   if (source.op == "Constant" && is_of_onnx(source))
-    unsupported_.add_message(fmt::format("{}: has no value that is read; sparse tensors and texts are not", describe(source)));
+    unsupported_.add_message(fmt::format("{}: its value is of an unsupported kind, such as a sparse tensor or a string", describe(source)));
   else if (!known && !(blocked && is_of_onnx(source) && can_fold(source.op)))
     unsupported_.add_operator(source, op);
   if (!known || blocked) {
@@ -170,7 +170,7 @@ Status NetworkBuilder::add_operator(const ModelNode& source) {
   }
   PLIMSOLL_TRY(check_inputs(source, *op));
   if (op->addend >= 0 && source.inputs.size() > static_cast<size_t>(op->addend))
-    return Error{ExitCode::invalid_model, fmt::format("{}: has {}, it takes {}", describe(source), counted(static_cast<int64_t>(source.inputs.size()), "input"), op->addend)};
+    return Error{ExitCode::invalid_model, fmt::format("{}: has {}, expected {}", describe(source), counted(static_cast<int64_t>(source.inputs.size()), "input"), op->addend)};
   return place(source, *op);
 }
 
@@ -250,12 +250,12 @@ Status NetworkBuilder::infer(const ModelNode& given, const Op& op) {
 
   const NodeView view(network_, node);
   if (!op.unmade_output.empty() && node.outputs.size() > 1)
-    return view.unsupported(fmt::format("output 1, {}, is read, but no kernel makes it", op.unmade_output));
+    return view.unsupported(fmt::format("output 1, {}, is read, but not supported", op.unmade_output));
   PLIMSOLL_ASSIGN(const std::vector<TensorType> types, op.infer(view));
   PLIMSOLL_TRY(check_inputs_are_real(view, op));
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (!node.outputs[i].valid()) continue;
-    if (i >= types.size()) return view.unsupported(fmt::format("output {} is read, but no kernel makes it", i));
+    if (i >= types.size()) return view.unsupported(fmt::format("output {} is read, but not supported", i));
     PLIMSOLL_TRY(check_type(view, types[i], options_.batch));
     network_.values[node.outputs[i]].type = types[i];
     if (!source.outputs[i].empty())
@@ -282,16 +282,16 @@ std::string NetworkBuilder::unique_name(const ModelNode& source) {
 
 void NetworkBuilder::say_what_was_rewritten() {
   if (exported_batch_)
-    notes_.push_back(fmt::format("the model was exported for a batch of {}; its first dimension is taken as the batch",
+    notes_.push_back(fmt::format("the model was exported for a batch of {}; the first dimension of its inputs is taken as the batch",
                                  *exported_batch_));
   if (inputs_.reshapes_rewritten() > 0)
-    notes_.push_back(fmt::format("{} had the batch of {} written into the target; it follows the batch now",
+    notes_.push_back(fmt::format("{} with a fixed batch of {} in the target: adapted to any batch",
                                  counted(inputs_.reshapes_rewritten(), "Reshape node"), *exported_batch_));
   if (const int followed = fitted_.followed + inputs_.expands_rewritten() + masks_followed_; followed > 0)
-    notes_.push_back(fmt::format("{} repeated something for the batch of {}; it is repeated for each sample now", counted(followed, "node"), *exported_batch_));
+    notes_.push_back(fmt::format("{} with a fixed batch of {}: adapted to any batch", counted(followed, "node"), *exported_batch_));
   if (guards_left_out_ > 0) {
     const bool one = guards_left_out_ == 1;
-    notes_.push_back(fmt::format("{} that only {} NaN {} left out; NaN in training ends it, by name",
+    notes_.push_back(fmt::format("{} that only {} NaN {} removed; training stops at the first NaN and names its origin",
                                  counted(guards_left_out_, "Where node"), one ? "replaces" : "replace", one ? "is" : "are"));
   }
 }
@@ -328,7 +328,7 @@ Result<Network> build_network(Model& model, const GraphOrder& order, const Simpl
     whole.fix_batches();
     if (Result<Network> fixed = whole.build(order); fixed.ok()) {
       notes = std::move(said_then);
-      notes.push_back(fmt::format("the number of samples is {} from here on, for with any number the model is none: {}", options.batch,
+      notes.push_back(fmt::format("the batch is fixed to {}: the model is not valid for an arbitrary batch: {}", options.batch,
                                   network.error().notes.empty() ? network.error().message : network.error().notes[0]));
       return fixed;
     }
@@ -336,7 +336,7 @@ Result<Network> build_network(Model& model, const GraphOrder& order, const Simpl
   notes = std::move(said);
   if (network.ok() || network.error().code != ExitCode::invalid_model || !builder.exported_batch()) return network;
   Error error = network.error();
-  error.notes.push_back(fmt::format("the model was exported for a batch of {}, and what follows from that cannot be told everywhere; export it with a dynamic "
+  error.notes.push_back(fmt::format("the model was exported for a batch of {}, and some constants that depend on it cannot be adapted; export it with a dynamic "
                                     "batch: dynamic_shapes=({{0: 'batch'}},), or dynamic_axes={{'input': {{0: 'batch'}}}} with dynamo=False",
                                     *builder.exported_batch()));
   return error;

@@ -55,8 +55,8 @@ Status find_folded_normalization(const Model& model, const Network& network, boo
     return {};
   };
   if (const int64_t told = count_told_folded(model); told > 0)
-    return found(fmt::format("the exporter has folded {} into the layers before them: it says so in the "
-                             "model. Export it without that: {}", counted(told, "batch normalization"), kDynamoLine));
+    return found(fmt::format("the exporter folded {} into the preceding layers, according to the model's "
+                             "metadata. Export it without folding: {}", counted(told, "batch normalization"), kDynamoLine));
   int convolutions = 0, with_bias = 0, renamed = 0, frozen = 0;
   for (const Node& node : network.nodes) {
     if (node.op == "BatchNormalization") {
@@ -77,15 +77,15 @@ Status find_folded_normalization(const Model& model, const Network& network, boo
   // If the file states the modes, the user is asked (compiler/network/modes.h).
   if (frozen > 0 && !required && states_modes(model)) return {};
   if (frozen > 0)
-    return found(fmt::format("the model has {} in evaluation mode; training takes the "
+    return found(fmt::format("the model has {} in evaluation mode; training uses the "
                              "statistics of each batch. To export it for training: {}", counted(frozen, "batch normalization"), kTorchLine));
   const bool torch = model.producer == "pytorch";
   // VGG has biases and no normalization by design, and its weights keep their names.
   if (convolutions >= kConvolutions && with_bias * 4 >= convolutions * 3 && renamed * 2 >= convolutions && torch)
     return found(fmt::format("{} of {} convolutions have a bias, none is followed by a batch normalization, and {} weights "
-                             "have lost their names: the model looks exported for evaluation, with its batch normalizations "
+                             "lost their names: the model was probably exported for evaluation, with its batch normalizations "
                              "folded into the convolutions. Export it for training: {}", with_bias, convolutions, renamed, kTorchLine));
-  if (required) return found(fmt::format("the model has no batch normalization. If it is exported from one that has, the exporter folded them: {}", kTorchLine));
+  if (required) return found(fmt::format("the model has no batch normalization. If the original module has some, the exporter folded them: {}", kTorchLine));
   return {};
 }
 
@@ -95,7 +95,7 @@ bool states_modes(const Model& model) {
 
 void find_nothing_to_train(const Network& network, std::vector<std::string>& warnings) {
   const bool any = std::any_of(network.values.begin(), network.values.end(), [](const Value& value) { return value.trainable; });
-  if (!any) warnings.push_back("nothing of the model is trained: it has no float32 initializer that a gradient would reach");
+  if (!any) warnings.push_back("the model has nothing to train: no gradient reaches a float32 initializer");
 }
 
 Status find_bad_weights(const Model& model, const Network& network, bool strict, std::vector<std::string>& warnings) {

@@ -58,14 +58,14 @@ Result<std::vector<bool>> find_needed(const Model& model, const Makers& makers) 
   if (model.outputs.empty()) return Error{ExitCode::invalid_model, "the model has no outputs"};
   for (const auto& output : model.outputs)
     if (!need(output.name))
-      return Error{ExitCode::invalid_model, fmt::format("model output '{}' is made by no node", output.name)};
+      return Error{ExitCode::invalid_model, fmt::format("model output '{}' is not produced by any node", output.name)};
   while (!open.empty()) {
     const ModelNode& node = model.nodes[open.back()];
     open.pop_back();
     for (const std::string& input : node.inputs)
       if (!input.empty() && !need(input))
         return Error{ExitCode::invalid_model,
-                     fmt::format("{}: its input '{}' is neither an input of the model, an initializer, nor made by a node",
+                     fmt::format("{}: its input '{}' is neither an input of the model, nor an initializer, nor produced by a node",
                                  describe(node), input)};
   }
   return needed;
@@ -143,9 +143,8 @@ void notes_of_order(const GraphOrder& order, std::vector<std::string>& notes) {
   const auto left = static_cast<int64_t>(order.unused.size());
   std::string shown;
   for (size_t i = 0; i < std::min<size_t>(order.unused.size(), 3); ++i) shown += (i ? ", " : "") + order.unused[i];
-  notes.push_back(fmt::format("{} left out because no output depends on what {}: {}{}",
-                              counted(left, "node") + (left == 1 ? " is" : " are"), left == 1 ? "it makes" : "they make",
-                              shown, order.unused.size() > 3 ? ", …" : ""));
+  notes.push_back(fmt::format("{} removed because no output depends on {}: {}{}", counted(left, "node"),
+                              left == 1 ? "it" : "them", shown, order.unused.size() > 3 ? ", …" : ""));
 }
 
 }  // namespace plimsoll

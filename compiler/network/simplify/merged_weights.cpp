@@ -100,8 +100,8 @@ Status find_merged_weights(const Model& model, const Network& network, std::stri
       return Error{
           ExitCode::invalid_model,
           fmt::format(
-              "initializer '{}' is a parameter of '{}' and a running statistic of '{}': an optimizer of models has "
-              "merged what was equal, and nothing tells it apart again",
+              "initializer '{}' is a parameter of '{}' and a running statistic of '{}': the exporter's optimizer merged "
+              "equal tensors, and they can no longer be told apart",
               value.initializer, of.parameter->name, of.statistic->name),
           {fmt::format("export the model without that optimizer: {}", kDynamoExportLine)}};
     const bool may_be_merged =
@@ -114,8 +114,8 @@ Status find_merged_weights(const Model& model, const Network& network, std::stri
   }
   if (count > 0)
     perhaps_merged = fmt::format(
-        "{} {} read by several modules: {}{}. Either the model shares them, or the exporter's optimizer has merged "
-        "them because they were equal",
+        "{} {} read by several modules: {}{}. Either the model shares them, or the exporter's optimizer merged "
+        "equal weights",
         counted(count, "weight"), is_or_are(count), shown, count > 3 ? ", …" : "");
   if (!missing) return {};
   const std::vector<std::string> left_out = find_left_out(network, *missing);
@@ -124,7 +124,7 @@ Status find_merged_weights(const Model& model, const Network& network, std::stri
   std::string names;
   for (size_t i = 0; i < std::min<size_t>(left_out.size(), 3); ++i) names += (i ? ", '" : "'") + left_out[i] + "'";
   warnings.push_back(fmt::format(
-      "the exporter has left out {}, which {} not trained: {}{}. Its optimizer drops biases that are zero: {}",
+      "the exporter dropped {}, which {} not trained: {}{}. Its optimizer drops biases that are zero: {}",
       counted(lost, "parameter"), is_or_are(lost), names, lost > 3 ? ", …" : "", kDynamoExportLine));
   return {};
 }

@@ -14,18 +14,18 @@ Status check_outputs(const ModelNode& source) {
   size_t count = source.outputs.size();
   while (count > 0 && source.outputs[count - 1].empty()) --count;
   if (count <= op->most_outputs) return {};
-  return Error{ExitCode::invalid_model, fmt::format("{}: has {}, ONNX gives it at most {}", describe(source),
+  return Error{ExitCode::invalid_model, fmt::format("{}: has {}, at most {} are allowed", describe(source),
                                                     counted(static_cast<int64_t>(count), "output"), op->most_outputs)};
 }
 
 Status check_inputs(const ModelNode& source, const Op& op) {
   if (source.inputs.size() < op.required_inputs)
     return Error{ExitCode::invalid_model,
-                 fmt::format("{}: has {}, it needs {}", describe(source),
+                 fmt::format("{}: has {}, requires {}", describe(source),
                              counted(static_cast<int64_t>(source.inputs.size()), "input"), op.required_inputs)};
   for (size_t i = 0; i < op.required_inputs; ++i)
     if (source.inputs[i].empty())
-      return Error{ExitCode::invalid_model, fmt::format("{}: its input {} is left out", describe(source), i)};
+      return Error{ExitCode::invalid_model, fmt::format("{}: input {} is missing", describe(source), i)};
   return {};
 }
 
@@ -34,16 +34,16 @@ Status check_inputs_are_real(const NodeView& view, const Op& op) {
   for (size_t i = 0; i < view.input_count(); ++i)
     if (view.has_input(i) && view.input(i).kind != ValueKind::constant && view.input_type(i).type != DataType::f32 &&
         static_cast<int>(i) != op.whole_numbers)
-      return view.unsupported(fmt::format("only f32 has kernels, input {} is {}", i, to_string(view.input_type(i))));
+      return view.unsupported(fmt::format("only f32 is supported, input {} is {}", i, to_string(view.input_type(i))));
   return {};
 }
 
 Status check_type(const NodeView& view, const TensorType& type, int64_t batch) {
   if (type.type != DataType::f32 && !find_op(view.node().op)->moves_only && !find_op(view.node().op)->any_type)
-    return view.unsupported("only f32 has kernels, the input is " + to_string(view.input_type(0)));
+    return view.unsupported("only f32 is supported, the input is " + to_string(view.input_type(0)));
   if (type.rank() > kMaxRank)
     return view.unsupported(
-        fmt::format("its output has {} dimensions, at most {} are supported", type.rank(), kMaxRank));
+        fmt::format("its output has {} dimensions; at most {} are supported", type.rank(), kMaxRank));
   int64_t count = batch;
   int of_samples = 0;
   for (const Dim dim : type.dims) {
@@ -55,7 +55,7 @@ Status check_type(const NodeView& view, const TensorType& type, int64_t batch) {
     of_samples += dim.batch;
   }
   if (of_samples > 1)
-    return view.unsupported(fmt::format("its output {} has the batch in several dimensions", to_string(type.dims)));
+    return view.unsupported(fmt::format("its output {} has the batch in more than one dimension", to_string(type.dims)));
   return {};
 }
 

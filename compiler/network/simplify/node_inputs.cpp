@@ -66,7 +66,7 @@ bool NodeInputs::picks_rows_at_random(const ModelNode& source, const KnownValue&
 Result<ValueId> NodeInputs::add_reshape_target(const ModelNode& source, const KnownValue& known) {
   const Dims* x = table_.dims(table_.find(source.inputs[0]));
   if (!x || known.real() || known.dims.size() != 1 || !known.elements() || *known.elements() > kMaxRank)
-    return Error{ExitCode::invalid_model, fmt::format("its target '{}' is no list of at most {} integers", source.inputs[1], kMaxRank)};
+    return Error{ExitCode::invalid_model, fmt::format("its target '{}' is not a list of at most {} integers", source.inputs[1], kMaxRank)};
   const ModelAttribute* allowzero = find_attribute(source, "allowzero");
   std::vector<Dim> entries;
   for (size_t i = 0; i < static_cast<size_t>(*known.elements()); ++i) entries.push_back(known.integer(i));
@@ -109,7 +109,7 @@ Result<ValueId> NodeInputs::add_resize_target(const ModelNode& source, KnownValu
     const Dim dim = (*x)[j], given = known.ints[j];
     const bool same = given == dim || (dim.batch && !given.batch && exported_batch_ && given.value == dim.value * *exported_batch_);
     if (dim.batch && same) known.ints[j] = {-1};
-    else if (given.batch) return Error{ExitCode::unsupported, fmt::format("its input 3 ('{}') depends on the number of samples", source.inputs[3])};
+    else if (given.batch) return Error{ExitCode::unsupported, fmt::format("its input 3 ('{}') depends on the batch", source.inputs[3])};
   }
   return table_.add_constant(source.inputs[3], known);
 }
@@ -136,7 +136,7 @@ Result<ValueId> NodeInputs::add_batch_constant(const ModelNode& source, size_t i
     }
   }
   if (!said)
-    return Error{ExitCode::unsupported, fmt::format("its input {} ('{}') depends on the number of samples", i,
+    return Error{ExitCode::unsupported, fmt::format("its input {} ('{}') depends on the batch", i,
                                                     source.inputs[i])};
   return table_.add_constant(source.inputs[i], known);
 }

@@ -192,8 +192,7 @@ Status NetworkBuilder::add_mask(const ModelNode& source, const RandomMask& mask)
   const auto drawn = drawn_mask(source, table_.dims(like), table_.known(probability), inputs_, masks_followed_);
   if (drawn) return infer(*drawn, op_Bernoulli);
   unsupported_.add_message(
-      fmt::format("{}: draws a random mask; its probability is no single number that is known while "
-                  "compiling",
+      fmt::format("{}: draws a random mask whose probability is not a single number known at compile time",
                   describe(source)));
   return give_up(source, false), Status{};
 }

@@ -23,7 +23,7 @@ Result<Nodes> widen(Writer& w) {
   std::vector<std::string> inputs = {w.write("Unsqueeze", {w.input(0)}, "axes", {2})};
   const bool weighted = w.node().op.starts_with("Conv");
   if (weighted) {
-    if (!w.dims(1) || w.dims(1)->size() != 3) return w.invalid("its weight is not of three dimensions, as its input is");
+    if (!w.dims(1) || w.dims(1)->size() != 3) return w.invalid("its input has three dimensions and its weight has not");
     inputs.push_back(w.write("Unsqueeze", {w.input(1)}, "axes", {2}));
     if (!w.input(2).empty()) inputs.push_back(w.input(2));
   }
@@ -32,10 +32,10 @@ Result<Nodes> widen(Writer& w) {
   for (const ModelAttribute& attribute : w.node().attributes) {
     const Ints& items = attribute.integers();
     if (const auto found = in_front.find(attribute.name); found != in_front.end()) {
-      if (items.size() != 1) return w.invalid(fmt::format("{} has {} for one dimension", attribute.name, counted(static_cast<int64_t>(items.size()), "number")));
+      if (items.size() != 1) return w.invalid(fmt::format("{} has {}, expected 1", attribute.name, counted(static_cast<int64_t>(items.size()), "number")));
       w.set(attribute.name, {found->second, items[0]});
     } else if (attribute.name == "pads") {
-      if (items.size() != 2) return w.invalid(fmt::format("pads has {} for one dimension", counted(static_cast<int64_t>(items.size()), "number")));
+      if (items.size() != 2) return w.invalid(fmt::format("pads has {}, expected 2", counted(static_cast<int64_t>(items.size()), "number")));
       w.set("pads", {0, items[0], 0, items[1]});
     } else {
       w.take_over(attribute);
@@ -124,7 +124,7 @@ Result<Nodes> spell_clip(Writer& w) {
 }
 
 Result<Nodes> spell_global_max_pool(Writer& w) {
-  if (w.x().size() < 3) return w.invalid("its input is " + to_string(w.x()) + ", not samples by channels by pixels");
+  if (w.x().size() < 3) return w.invalid("its input is " + to_string(w.x()) + ", expected [N, C, spatial…]");
   Ints window;
   for (size_t axis = 2; axis < w.x().size(); ++axis) window.push_back(w.x()[axis].value);
   const bool series = window.size() == 1;
@@ -142,7 +142,7 @@ Result<Nodes> spell_depth_and_space(Writer& w) {
   if (w.x().size() != 4 || squared == 0) return w.invalid(fmt::format("blocks of {} in {}", block, to_string(w.x())));
   const int64_t channels = w.x()[1].value, height = w.x()[2].value, width = w.x()[3].value;
   if (to_space ? channels % squared != 0 : height % block != 0 || width % block != 0)
-    return w.invalid(fmt::format("{} cannot be divided in blocks of {}", to_string(w.x()), block));
+    return w.invalid(fmt::format("{} cannot be divided into blocks of {}", to_string(w.x()), block));
   const bool depth_first = w.text("mode", "DCR") == "DCR";
   Ints apart, order, together;
   if (to_space) {
@@ -173,7 +173,7 @@ Result<Nodes> spell_einsum(Writer& w) {
     return spelling::einsum(w, equation);
   const std::string a = equation.substr(0, comma), b = equation.substr(comma + 1, arrow - comma - 1), y = equation.substr(arrow + 2);
   if (!w.dims(1) || a.size() != w.dims(0)->size() || b.size() != w.dims(1)->size())
-    return w.invalid(fmt::format("'{}' does not fit its inputs", equation));
+    return w.invalid(fmt::format("'{}' does not match its inputs", equation));
   const auto has = [](const std::string& letters, char c) { return letters.find(c) != std::string::npos; };
   std::string batch, summed, rows, columns;
   for (size_t i = 0; i < a.size(); ++i) {
@@ -205,7 +205,7 @@ Result<Nodes> spell_einsum(Writer& w) {
 // alpha · Elu(x / alpha)
 Result<Nodes> spell_celu(Writer& w) {
   const float alpha = w.real("alpha", 1);
-  if (!(alpha > 0)) return w.unsupported(fmt::format("alpha is {}; only alpha > 0 is known here", alpha));
+  if (!(alpha > 0)) return w.unsupported(fmt::format("alpha is {}; only alpha > 0 is supported", alpha));
   std::string x = w.input(0);
   if (alpha != 1) {
     const std::string divisor = w.number(alpha);
@@ -229,7 +229,7 @@ Result<Nodes> spell_tan(Writer& w) {
 Result<Nodes> spell_extreme(Writer& w) {
   const size_t count = w.node().inputs.size();
   for (size_t i = 0; i < count; ++i)
-    if (w.input(i).empty()) return w.invalid(fmt::format("its operand {} is left out", i));
+    if (w.input(i).empty()) return w.invalid(fmt::format("operand {} is missing", i));
   if (count == 2) return Nodes{};
   if (count == 1) w.write("Identity", {w.input(0)});
   std::string so_far = w.input(0);

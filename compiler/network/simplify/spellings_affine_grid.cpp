@@ -23,11 +23,11 @@ Result<Nodes> affine_grid(Writer& w) {
   const Dims& theta = w.x();
   const KnownValue* size = w.known(1);
   if (!size || size->real() || size->dims.size() != 1 || !size->steps.empty() || !size->probes.empty())
-    return w.unsupported("its size is not known while compiling");
+    return w.unsupported("its size is not known at compile time");
   const size_t rank = static_cast<size_t>(size->dims[0].value), axes = rank - 2;
   if (size->dims[0].batch || (rank != 4 && rank != 5) || theta.size() != 3 ||
       theta[1] != Dim{static_cast<int64_t>(axes)} || theta[2] != Dim{static_cast<int64_t>(axes) + 1})
-    return w.invalid(fmt::format("theta is {} for a size of {} numbers", to_string(theta), to_string(size->dims)));
+    return w.invalid(fmt::format("theta is {}, but the size has {} entries", to_string(theta), to_string(size->dims)));
   const Dim samples = size->integer(0);
   const bool of_example = theta[0] == kBatch && w.exported_batch() && samples == Dim{*w.exported_batch()};
   if (samples != theta[0] && !of_example)
@@ -39,11 +39,11 @@ Result<Nodes> affine_grid(Writer& w) {
   for (size_t i = 2; i < rank; ++i) {
     const Dim along = size->integer(i);
     if (along.batch || along.value < 1 || along.value > kKnownLimit || places > kKnownLimit)
-      return w.unsupported("a grid of a size that is no number, or too large");
+      return w.unsupported("the grid's size is not constant, or too large");
     shape.push_back(along.value);
     places *= along.value;
   }
-  if (places > kKnownLimit) return w.unsupported(fmt::format("a grid of {} places", places));
+  if (places > kKnownLimit) return w.unsupported(fmt::format("a grid of {} points", places));
   const bool align_corners = w.integer("align_corners", 0) != 0;
   KnownValue grid{.element = ElementType::f32, .dims = {{1}, {places}, {static_cast<int64_t>(axes) + 1}}};
   for (int64_t place = 0; place < places; ++place) {

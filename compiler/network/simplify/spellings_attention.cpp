@@ -25,24 +25,24 @@ Result<Heads> heads_of(const Writer& w) {
     const auto text = [](const Dims* dims) { return dims ? to_string(*dims) : std::string("unknown"); };
     return w.invalid(fmt::format("Q {}, K {} and V {}: {}", text(q), text(k), text(v), why));
   };
-  if (!q || !k || !v || q->size() != k->size() || q->size() != v->size() || (q->size() != 3 && q->size() != 4)) return wrong("need three or four dimensions each");
+  if (!q || !k || !v || q->size() != k->size() || q->size() != v->size() || (q->size() != 3 && q->size() != 4)) return wrong("each needs three or four dimensions");
   for (const Dims* dims : {q, k, v})
     for (size_t i = 1; i < dims->size(); ++i)
-      if ((*dims)[i].batch) return wrong("have the samples behind the first dimension");
+      if ((*dims)[i].batch) return wrong("the batch must be the first dimension");
   Heads heads;
   if (q->size() == 4) {
     heads = {.queries = (*q)[1].value, .keys = (*k)[1].value, .rows = (*q)[2].value, .columns = (*k)[2].value, .size = (*q)[3].value, .value_size = (*v)[3].value};
-    if ((*v)[1] != (*k)[1] || (*v)[2] != (*k)[2] || (*k)[3] != (*q)[3]) return wrong("do not fit each other");
+    if ((*v)[1] != (*k)[1] || (*v)[2] != (*k)[2] || (*k)[3] != (*q)[3]) return wrong("the shapes do not match");
   } else {
     heads = {.queries = w.integer("q_num_heads", 0), .keys = w.integer("kv_num_heads", 0), .rows = (*q)[1].value, .columns = (*k)[1].value};
     if (heads.queries < 1 || heads.keys < 1) return w.invalid("three dimensions need q_num_heads and kv_num_heads");
     if ((*q)[2].value % heads.queries != 0 || (*k)[2].value % heads.keys != 0 || (*v)[2].value % heads.keys != 0)
-      return wrong(fmt::format("cannot be divided in {} and {} heads", heads.queries, heads.keys));
+      return wrong(fmt::format("not divisible into {} and {} heads", heads.queries, heads.keys));
     heads.size = (*q)[2].value / heads.queries, heads.value_size = (*v)[2].value / heads.keys;
-    if ((*k)[2].value / heads.keys != heads.size || (*v)[1] != (*k)[1]) return wrong("do not fit each other");
+    if ((*k)[2].value / heads.keys != heads.size || (*v)[1] != (*k)[1]) return wrong("the shapes do not match");
   }
   if (heads.queries % heads.keys != 0) return wrong(fmt::format("{} heads of queries cannot share {} of keys", heads.queries, heads.keys));
-  if ((*q)[0] != (*k)[0] || (*q)[0] != (*v)[0]) return wrong("are not of the same samples");
+  if ((*q)[0] != (*k)[0] || (*q)[0] != (*v)[0]) return wrong("they differ in the batch");
   return heads;
 }
 
@@ -78,12 +78,12 @@ Result<std::string> masked(Writer& w, const Heads& heads, std::string scores) {
     scores = w.write("Where", {seen, scores, hidden});
   };
   if (const Sight sight = sight_of(w); !sight.everything()) {
-    if (heads.rows > kKnownLimit / heads.columns) return w.unsupported(fmt::format("its mask of {} queries by {} keys is too large", heads.rows, heads.columns));
+    if (heads.rows > kKnownLimit / heads.columns) return w.unsupported(fmt::format("its mask of {} queries × {} keys is too large", heads.rows, heads.columns));
     hide(w.constant(seen_keys(heads, sight)));
   }
   if (w.input(3).empty()) return scores;
   const Dims* mask = w.dims(3);
-  if (!mask || mask->empty() || mask->size() > 4) return w.invalid("its mask (input 3) does not fit its scores");
+  if (!mask || mask->empty() || mask->size() > 4) return w.invalid("its mask (input 3) does not match its scores");
   if (mask->back() != Dim{heads.columns} && mask->back() != Dim{1})
     return w.unsupported(fmt::format("its mask {} is shorter than the {} keys", to_string(*mask), heads.columns));
   if (w.element(3) == ElementType::f32) scores = w.write("Add", {scores, w.input(3)});
@@ -96,9 +96,9 @@ Result<std::string> masked(Writer& w, const Heads& heads, std::string scores) {
 Result<Nodes> attention(Writer& w) {
   for (size_t i = 4; i < 7; ++i)
     if (!w.input(i).empty())
-      return w.unsupported(fmt::format("reads {} (input {}), which is for generating, not for training", i < 6 ? "a cache of past keys and values" : "lengths of its samples", i));
+      return w.unsupported(fmt::format("reads {} (input {}), which only inference uses", i < 6 ? "a cache of past keys and values" : "the lengths of sequences", i));
   for (size_t i = 1; i < 4; ++i)
-    if (w.wants(i)) return w.unsupported(fmt::format("its output {} ({}) is asked for", i, i < 3 ? "present keys or values" : "scores"));
+    if (w.wants(i)) return w.unsupported(fmt::format("its output {} ({}) is read, but not supported", i, i < 3 ? "present keys or values" : "scores"));
   PLIMSOLL_ASSIGN(const attending::Heads heads, attending::heads_of(w));
   const bool flat = w.x().size() == 3;
   std::string q = attending::by_heads(w, 0, heads.queries, heads.rows, heads.size);
@@ -133,13 +133,13 @@ Result<Nodes> rotary_embedding(Writer& w) {
   const bool flat = w.x().size() == 3;
   const int64_t heads = flat ? w.integer("num_heads", 0) : 0;
   if ((w.x().size() != 4 && !flat) || (flat && (heads < 1 || w.x()[2].value % heads != 0)))
-    return w.invalid(fmt::format("its input is {} and num_heads {}", to_string(w.x()), heads));
+    return w.invalid(fmt::format("its input is {} and num_heads is {}", to_string(w.x()), heads));
   const int64_t size = flat ? w.x()[2].value / heads : w.x()[3].value, given = w.integer("rotary_embedding_dim", 0), turned = given == 0 ? size : given, half = turned / 2;
-  if (turned < 2 || turned % 2 != 0 || turned > size) return w.invalid(fmt::format("turns {} numbers of {}", turned, size));
+  if (turned < 2 || turned % 2 != 0 || turned > size) return w.invalid(fmt::format("rotates {} of {} elements", turned, size));
   const bool by_position = !w.input(3).empty(), interleaved = w.integer("interleaved", 0) != 0;
   for (size_t i = 1; i < 3; ++i)
     if (!w.dims(i) || w.dims(i)->size() != (by_position ? 2 : 3) || w.dims(i)->back() != Dim{half})
-      return w.invalid(fmt::format("input {} is {}, not {} numbers for each {}", i, w.dims(i) ? to_string(*w.dims(i)) : "unknown", half, by_position ? "position" : "token"));
+      return w.invalid(fmt::format("input {} is {}, expected {} elements for each {}", i, w.dims(i) ? to_string(*w.dims(i)) : "unknown", half, by_position ? "position" : "token"));
   const auto angles = [&](size_t i) {
     const std::string table = by_position ? w.write("Gather", {w.input(i), w.input(3)}) : w.input(i);
     return w.write("Unsqueeze", {table}, "axes", {flat ? 2 : 1});
@@ -178,13 +178,13 @@ Result<Nodes> rotary_embedding(Writer& w) {
 Result<Nodes> tensor_scatter(Writer& w) {
   const Dims *past = w.dims(0), *update = w.dims(1);
   const int64_t rank = past ? static_cast<int64_t>(past->size()) : 0, given = w.integer("axis", -2), axis = given < 0 ? given + rank : given;
-  if (!past || !update || past->size() != update->size() || axis < 1 || axis >= rank) return w.invalid("its cache and what is new do not fit each other");
+  if (!past || !update || past->size() != update->size() || axis < 1 || axis >= rank) return w.invalid("the shapes of its cache and its update do not match");
   const int64_t all = (*past)[static_cast<size_t>(axis)].value, fresh = (*update)[static_cast<size_t>(axis)].value;
   int64_t first = 0;
   if (!w.input(2).empty()) {
     const KnownValue* places = w.known(2);
     if (!places || places->real() || places->ints.empty() || std::any_of(places->ints.begin(), places->ints.end(), [&](Dim at) { return at != places->ints[0]; }) || places->ints[0].batch)
-      return w.unsupported("writes each sample at a place of its own (write_indices, input 2)");
+      return w.unsupported("writes each sample at a different index (write_indices, input 2)");
     first = places->ints[0].value;
   }
   if (first < 0 || first + fresh > all) return w.unsupported(fmt::format("writes [{}, {}) of {}", first, first + fresh, all));

@@ -19,7 +19,7 @@ Result<Nodes> gather_once(Writer& w, const KnownValue& indices) {
   if (axis < 0 || axis >= rank) return w.invalid(fmt::format("axis {} of {}", given, to_string(w.x())));
   KnownValue one = indices;
   if (std::count_if(one.dims.begin(), one.dims.end(), [](Dim dim) { return dim.batch; }) != 1)
-    return w.unsupported("its indices depend on the number of samples");
+    return w.unsupported("its indices depend on the batch");
   Ints shape;
   for (int64_t i = 0; i < rank; ++i) {
     if (i != axis) shape.push_back(w.x()[static_cast<size_t>(i)].value);
@@ -104,7 +104,7 @@ std::optional<Nodes> gather_within_samples(Writer& w, const KnownValue& indices)
 Result<Nodes> cast_like(Writer& w) {
   const ElementType to = w.element(1);
   if (to == ElementType::undefined)
-    return w.unsupported(fmt::format("whether '{}' is of booleans or of bytes is not known; write Cast with the type instead", w.input(1)));
+    return w.unsupported(fmt::format("'{}' may hold booleans or bytes; use Cast with an explicit type instead", w.input(1)));
   w.write("Cast", {w.input(0)});
   w.set_integer("to", static_cast<int64_t>(to));
   return w.finish();
@@ -113,7 +113,7 @@ Result<Nodes> cast_like(Writer& w) {
 // Only the shape of the input is read. In it -1 is the number of samples; no file contains it.
 Result<Nodes> random_like(Writer& w) {
   if (std::any_of(w.x().begin(), w.x().end(), [](Dim dim) { return dim.batch && dim != kBatch; }))
-    return w.unsupported("draws for a multiple of the samples, " + to_string(w.x()));
+    return w.unsupported("draws random numbers for a multiple of the batch, " + to_string(w.x()));
   Ints shape;
   for (const Dim dim : w.x()) shape.push_back(dim.batch ? -1 : dim.value);
   w.write(w.node().op == "RandomNormalLike" ? "RandomNormal" : "RandomUniform", {}, "shape", shape);
@@ -140,7 +140,7 @@ Result<Nodes> gather(Writer& w) {
   if (!picks && axis == 0 && !w.x().empty() && w.exported_batch()) picks = picks_of_each_sample(w.x()[0], *indices, *w.exported_batch());
   if (!picks && !indices->depends_on_batch()) return Nodes{};
   if (!picks)
-    return Error{ExitCode::unsupported, fmt::format("{}: its indices depend on the number of samples, and are not the same for each sample of {}",
+    return Error{ExitCode::unsupported, fmt::format("{}: its indices depend on the batch and differ between the samples of {}",
                                                     describe(w.node()), to_string(w.x()))};
   Ints shape = {-1};
   if (picks->all())
@@ -164,10 +164,10 @@ Result<Nodes> gather_nd_computed(Writer& w) {
   const Dims *indices = w.dims(1), &x = w.x();
   if (!indices || indices->empty() || indices->back().batch) return w.unsupported("how many numbers pick is not known");
   if (w.element(1) != ElementType::i64) return w.unsupported("its indices are not i64");
-  if (w.integer("batch_dims", 0) != 0) return w.unsupported("picks for each of a batch (batch_dims) by itself");
+  if (w.integer("batch_dims", 0) != 0) return w.unsupported("batch_dims above 0 is not supported");
   const int64_t rank = static_cast<int64_t>(indices->size()), depth = indices->back().value;
   if (depth < 1 || depth > static_cast<int64_t>(x.size()))
-    return w.invalid(fmt::format("picks along {} axes of {}", depth, to_string(x)));
+    return w.invalid(fmt::format("indexes {} axes of {}", depth, to_string(x)));
   Ints shape = {1};
   for (size_t i = 0; i < x.size(); ++i) {
     if (x[i].batch) return w.unsupported("picks from samples by computed numbers");
@@ -213,13 +213,13 @@ Result<Nodes> gather_nd(Writer& w) {
   // The same for each sample, and stored for one of them.
   const bool alike = indices && indices->alike_for_each_sample() && !indices->splat();
   if (!indices || indices->real() || (indices->depends_on_batch() && !alike) || indices->dims.empty())
-    return unsupported("its indices are not known while compiling");
-  if (w.integer("batch_dims", 0) != 0) return unsupported("picks for each of a batch (batch_dims) by itself");
+    return unsupported("its indices are not known at compile time");
+  if (w.integer("batch_dims", 0) != 0) return unsupported("batch_dims above 0 is not supported");
   const size_t depth = static_cast<size_t>(indices->dims.back().value);
-  if (depth < 1 || depth > w.x().size()) return w.invalid(fmt::format("picks along {} axes of {}", depth, to_string(w.x())));
+  if (depth < 1 || depth > w.x().size()) return w.invalid(fmt::format("indexes {} axes of {}", depth, to_string(w.x())));
   int64_t rows = 1;
   for (size_t i = 0; i < depth; ++i) {
-    if (w.x()[i].batch) return unsupported("picks samples by number");
+    if (w.x()[i].batch) return unsupported("indexes the batch");
     rows *= w.x()[i].value;
   }
   Ints shape = {rows};
@@ -227,12 +227,12 @@ Result<Nodes> gather_nd(Writer& w) {
   Ints at((alike ? indices->ints.size() : static_cast<size_t>(*indices->elements())) / depth, 0);
   for (size_t i = 0; i < at.size() * depth; ++i) {
     const int64_t size = w.x()[i % depth].value, given = indices->integer(i).value;
-    if (given < -size || given >= size) return w.invalid(fmt::format("index {} is outside of axis {} of {}", given, i % depth, to_string(w.x())));
+    if (given < -size || given >= size) return w.invalid(fmt::format("index {} is out of range for axis {} of {}", given, i % depth, to_string(w.x())));
     at[i / depth] = at[i / depth] * size + (given < 0 ? given + size : given);
   }
   const Dims places(indices->dims.begin(), indices->dims.end() - 1);
   if (alike) {
-    if (depth > 1) return unsupported("its indices, the same for each sample, pick along several axes");
+    if (depth > 1) return unsupported("indices shared by all samples index several axes");
     KnownValue numbers{.element = ElementType::i64, .dims = places};
     for (const int64_t item : at) numbers.ints.push_back({item});
     return gather_once(w, numbers);
@@ -271,7 +271,7 @@ Result<Ints> known_places(const Writer& w, const KnownValue& indices, size_t dep
     for (size_t axis = 0; axis < depth; ++axis) {
       const int64_t size = w.x()[axis].value, given = indices.integer(i + axis).value;
       if (given < -size || given >= size)
-        return w.invalid(fmt::format("index {} is outside of axis {} of {}", given, axis, to_string(w.x())));
+        return w.invalid(fmt::format("index {} is out of range for axis {} of {}", given, axis, to_string(w.x())));
       at = at * size + (given < 0 ? given + size : given);
     }
     places.push_back(at);
@@ -299,19 +299,19 @@ Result<Nodes> scatter_nd(Writer& w) {
     const size_t depth = static_cast<size_t>(indices->dims.back().value);
     KnownPlaces places{.axis = 1, .around = {-1, 1}};
     for (size_t i = 1; i < x.size(); ++i) (i < depth ? places.length : places.around[1]) *= x[i].value;
-    if (places.length > kKnownLimit) return w.unsupported(fmt::format("picks of {} places", places.length));
+    if (places.length > kKnownLimit) return w.unsupported(fmt::format("selects from {} elements, too many", places.length));
     return scatter_known(w, *at, places);
   }
   if (!indices || indices->real() || indices->depends_on_batch() || indices->dims.empty())
-    return w.unsupported("its indices are not known while compiling");
+    return w.unsupported("its indices are not known at compile time");
   const size_t depth = static_cast<size_t>(indices->dims.back().value);
-  if (depth < 1 || depth > x.size()) return w.invalid(fmt::format("writes along {} axes of {}", depth, to_string(x)));
+  if (depth < 1 || depth > x.size()) return w.invalid(fmt::format("writes {} axes of {}", depth, to_string(x)));
   KnownPlaces places;
   for (size_t i = 0; i < depth; ++i) {
-    if (x[i].batch) return w.unsupported("writes into samples by number");
+    if (x[i].batch) return w.unsupported("writes into the batch by index");
     places.length *= x[i].value;
   }
-  if (places.length > kKnownLimit) return w.unsupported(fmt::format("picks of {} places", places.length));
+  if (places.length > kKnownLimit) return w.unsupported(fmt::format("selects from {} elements, too many", places.length));
   PLIMSOLL_ASSIGN(const Ints at, known_places(w, *indices, depth));
   if (w.text("reduction", "none") != "none" || !is_one_number(updates)) {
     for (size_t i = depth; i < x.size(); ++i) places.around.push_back(x[i].batch ? -1 : x[i].value);

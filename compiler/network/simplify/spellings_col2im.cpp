@@ -30,24 +30,24 @@ Ints integers_of(const Writer& w, const char* name, Ints missing) {
 Result<Nodes> col2im(Writer& w) {
   const auto image = two_numbers(w.known(1), 1), window = two_numbers(w.known(2), 1);
   if (!image || !window)
-    return w.unsupported("image and window (inputs 1 and 2) are not two sizes that are known while compiling");
+    return w.unsupported("the sizes of image and window (inputs 1 and 2) are not known at compile time");
   const Ints strides = integers_of(w, "strides", {1, 1}), dilations = integers_of(w, "dilations", {1, 1}),
              pads = integers_of(w, "pads", {0, 0, 0, 0});
   const Dims& x = w.x();
   const int64_t pixels = (*window)[0] * (*window)[1];
   if (strides.size() != 2 || dilations.size() != 2 || pads.size() != 4 || x.size() != 3 || pixels > kKnownLimit ||
       x[1].batch || x[2].batch || x[1].value % pixels != 0)
-    return w.invalid(fmt::format("its input is {} for windows of {} by {}", to_string(x), (*window)[0], (*window)[1]));
+    return w.invalid(fmt::format("its input is {}, with windows of {}×{}", to_string(x), (*window)[0], (*window)[1]));
   Ints windows, more;  // along each axis, and the remainder after the last one
   for (size_t i = 0; i < 2; ++i) {
     const int64_t wide = (*image)[i] + pads[i] + pads[i + 2] - dilations[i] * ((*window)[i] - 1) - 1;
     if (strides[i] < 1 || dilations[i] < 1 || pads[i] < 0 || pads[i + 2] < 0 || wide < 0)
-      return w.invalid(fmt::format("a window of {} does not fit an image of {}", (*window)[i], (*image)[i]));
+      return w.invalid(fmt::format("a window of {} does not fit into an image of {}", (*window)[i], (*image)[i]));
     windows.push_back(wide / strides[i] + 1);
     more.push_back(wide % strides[i]);
   }
   if (windows[0] * windows[1] != x[2].value)
-    return w.invalid(fmt::format("its input is {} for {} by {} windows", to_string(x), windows[0], windows[1]));
+    return w.invalid(fmt::format("its input is {}, with {}×{} windows", to_string(x), windows[0], windows[1]));
 
   KnownValue places{.element = ElementType::f32, .dims = {{pixels}, {1}, {(*window)[0]}, {(*window)[1]}}};
   if (pixels > kKnownLimit / pixels) return w.unsupported("its windows are too large");

@@ -43,7 +43,7 @@ class EinsumWriter {
     for (size_t i = 0; i < term.letters.size(); ++i) {
       const char c = term.letters[i];
       if (std::count(term.letters.begin(), term.letters.end(), c) > 1) {
-        if (sizes_.at(c).batch) return w_.unsupported("takes a diagonal over the samples");
+        if (sizes_.at(c).batch) return w_.unsupported("takes a diagonal over the batch");
         term = diagonal(term, c);
         i = static_cast<size_t>(-1);
       }
@@ -185,7 +185,7 @@ Result<std::string> spelled_dots(const Writer& w, const std::string& letters, si
 }  // namespace
 
 Result<Nodes> einsum(Writer& w, const std::string& equation) {
-  const auto invalid = [&] { return w.invalid(fmt::format("'{}' does not fit its inputs", equation)); };
+  const auto invalid = [&] { return w.invalid(fmt::format("'{}' does not match its inputs", equation)); };
   const size_t arrow = equation.find("->");
   std::vector<Term> terms;
   std::map<char, Dim> sizes;

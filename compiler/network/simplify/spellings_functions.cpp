@@ -48,11 +48,11 @@ Result<Nodes> triangle(Writer& w) {
   const Dims& x = w.x();
   if (x.size() < 2) return w.invalid("its input is " + to_string(x) + ", not matrices");
   const Dim rows = x[x.size() - 2], columns = x.back();
-  if (rows.batch || columns.batch) return w.unsupported("takes samples by their number");
+  if (rows.batch || columns.batch) return w.unsupported("its rows or columns are the batch");
   if (rows.value * columns.value > kKnownLimit) return w.unsupported("a mask of " + to_string(x) + " is too large");
   const KnownValue* const known = w.known(1);
   if (!w.input(1).empty() && (!known || known->real() || known->elements() != 1 || known->depends_on_batch()))
-    return w.unsupported("which diagonal is not known while compiling");
+    return w.unsupported("which diagonal is not known at compile time");
   const int64_t k = known ? known->integer(0).value : 0;
   const bool upper = w.integer("upper", 1) != 0;
   KnownValue mask{.element = ElementType::boolean, .dims = {rows, columns}};

@@ -84,9 +84,9 @@ Result<Nodes> tile(Writer& w) {
   constexpr int64_t kMost = int64_t{1} << 30;
   const KnownValue* repeats = w.known(1);
   const Dims& dims = w.x();
-  if (!repeats) return w.unsupported("its repeats are not known while compiling");
+  if (!repeats) return w.unsupported("its repeats are not known at compile time");
   if (repeats->real() || repeats->elements() != static_cast<int64_t>(dims.size()))
-    return w.invalid(fmt::format("its repeats are not one whole number for each dimension of {}", to_string(dims)));
+    return w.invalid(fmt::format("its repeats are not one integer per dimension of {}", to_string(dims)));
   Ints shape;
   bool stretches = false;
   for (size_t axis = 0; axis < dims.size(); ++axis) {
@@ -97,7 +97,7 @@ Result<Nodes> tile(Writer& w) {
     if (times.value > kMost || (times.batch && times != kBatch) ||
         ((times.batch || dims[axis].batch) && times != Dim{1} && dims[axis] != Dim{1} && !by_samples))
       return w.unsupported(fmt::format(
-          "repeats axis {} of {}: samples cannot be repeated, and another axis than the first cannot be repeated by their number", axis,
+          "repeats axis {} of {}: the batch cannot be repeated, and no other axis can be repeated by the batch", axis,
           to_string(dims)));
     const bool stretched = dims[axis] == Dim{1} && times != Dim{1};
     stretches |= stretched;

@@ -98,21 +98,21 @@ class Unrolled {
     directions_ = direction_ == "bidirectional" ? 2 : 1;
     samples_first_ = w_.integer("layout", 0) != 0;
     const Dims& x = w_.x();
-    if (x.size() != 3) return w_.invalid(fmt::format("its input is {}, not steps by samples by features", to_string(x)));
+    if (x.size() != 3) return w_.invalid(fmt::format("its input is {}, expected [steps, N, features]", to_string(x)));
     const Dim steps = x[samples_first_ ? 1 : 0];
     samples_ = x[samples_first_ ? 0 : 1];
     if (steps.batch)
-      return w_.unsupported(fmt::format("its steps would be the samples of the input {}: it takes steps first, so export the model with batch_first, "
-                                        "or with dynamic axes that name the batch in the second place", to_string(x)));
+      return w_.unsupported(fmt::format("the first dimension of its input {} is steps, not the batch: export the model with batch_first, "
+                                        "or with dynamic axes that name the batch as the second dimension", to_string(x)));
     steps_ = steps.value;
     if (steps_ > kMostSteps)
-      return w_.unsupported(fmt::format("has {}, each of which becomes nodes of its own: {} at most; cut the sequences", counted(steps_, "step"), kMostSteps));
+      return w_.unsupported(fmt::format("has {}, which are unrolled; at most {} are supported: use shorter sequences", counted(steps_, "step"), kMostSteps));
     const Dims* r = w_.dims(2);
-    if (!r || r->size() != 3 || (*r)[2].batch) return w_.invalid("its R is not of three dimensions");
+    if (!r || r->size() != 3 || (*r)[2].batch) return w_.invalid("its R does not have three dimensions");
     hidden_ = (*r)[2].value;
     const Dim gates{gates_ * hidden_}, directions{static_cast<int64_t>(directions_)}, hidden{hidden_};
     if (const int64_t said = w_.integer("hidden_size", hidden_); said != hidden_)
-      return w_.invalid(fmt::format("its hidden_size is {} and R is {}", said, to_string(*r)));
+      return w_.invalid(fmt::format("its hidden_size is {}, but R is {}", said, to_string(*r)));
     PLIMSOLL_TRY(check(1, "W", {directions, gates, x[2]}));
     PLIMSOLL_TRY(check(2, "R", {directions, gates, hidden}));
     PLIMSOLL_TRY(check(3, "B", {directions, {2 * gates.value}}));
@@ -135,12 +135,12 @@ class Unrolled {
     if (w_.input(i).empty()) return {};
     const Dims* dims = w_.dims(i);
     if (!dims || *dims != wanted)
-      return w_.invalid(fmt::format("its {} is {} when it should be {}", name, dims ? to_string(*dims) : "unknown", to_string(wanted)));
+      return w_.invalid(fmt::format("its {} is {}; expected {}", name, dims ? to_string(*dims) : "unknown", to_string(wanted)));
     return {};
   }
 
   Status read_attributes() {
-    if (find_attribute(w_.node(), "clip")) return w_.unsupported("clips what its gates are given (clip), which no kernel does");
+    if (find_attribute(w_.node(), "clip")) return w_.unsupported("clips its gates (clip)");
     if (w_.integer("input_forget", 0) != 0) return w_.unsupported("couples its input and forget gates (input_forget)");
     if (lstm_ && !w_.input(7).empty() && !w_.is_all(7, 0)) return w_.unsupported("has peepholes (P, input 7)");
     if (!w_.input(4).empty()) {
@@ -148,7 +148,7 @@ class Unrolled {
       const bool full = lengths && !lengths->real() &&
                         std::all_of(lengths->ints.begin(), lengths->ints.end(), [&](Dim length) { return length == Dim{steps_}; });
       if (!full)
-        return w_.unsupported(fmt::format("its sequences have lengths of their own (sequence_lens, input 4): pad them to {} and leave out "
+        return w_.unsupported(fmt::format("its sequences differ in length (sequence_lens, input 4): pad them to {} and omit "
                                           "sequence_lens", counted(steps_, "step")));
     }
     return read_activations();
@@ -169,12 +169,12 @@ class Unrolled {
       Activation& activation = activations_[i];
       activation.op = given->texts()[i];
       if (std::find(kHad.begin(), kHad.end(), activation.op) == kHad.end())
-        return w_.unsupported(fmt::format("its activation {} is none of Elu, HardSigmoid, LeakyRelu, Relu, Sigmoid, Softplus, Tanh", activation.op));
+        return w_.unsupported(fmt::format("its activation {} is not one of Elu, HardSigmoid, LeakyRelu, Relu, Sigmoid, Softplus, Tanh", activation.op));
       const bool shaped = activation.op == "Elu" || activation.op == "HardSigmoid" || activation.op == "LeakyRelu";
       for (const auto& [numbers, to] : {std::pair{alpha, &activation.alpha}, {beta, &activation.beta}}) {
         if (!shaped || !numbers || numbers->reals().empty() || (to == &activation.beta && activation.op != "HardSigmoid")) continue;
         if (numbers->reals().size() != activations_.size())
-          return w_.unsupported(fmt::format("{} has {} for {}: which of them are whose is not said", numbers->name,
+          return w_.unsupported(fmt::format("{} has {} for {}: the assignment is ambiguous", numbers->name,
                                             counted(static_cast<int64_t>(numbers->reals().size()), "number"), counted(static_cast<int64_t>(activations_.size()), "activation")));
         *to = numbers->reals()[i];
       }

@@ -13,7 +13,7 @@ Result<Ints> axes_of(const Writer& w) {
   const int64_t rank = static_cast<int64_t>(w.x().size());
   Ints axes;
   const KnownValue* const known = w.known(1);
-  if (!w.input(1).empty() && (!known || known->real())) return w.unsupported("its axes are not known while compiling");
+  if (!w.input(1).empty() && (!known || known->real())) return w.unsupported("its axes are not known at compile time");
   if (known)
     for (int64_t i = 0; i < known->elements().value_or(0); ++i)
       axes.push_back(known->integer(static_cast<size_t>(i)).value);
@@ -26,7 +26,7 @@ Result<Ints> axes_of(const Writer& w) {
   for (int64_t& axis : axes) {
     if (axis < -rank || axis >= rank) return w.invalid(fmt::format("axis {} of {}", axis, to_string(w.x())));
     if (axis < 0) axis += rank;
-    if (w.x()[static_cast<size_t>(axis)].batch) return w.unsupported("reduces whole numbers of different samples");
+    if (w.x()[static_cast<size_t>(axis)].batch) return w.unsupported("reduces integers across samples");
   }
   return axes;
 }

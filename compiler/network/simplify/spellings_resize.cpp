@@ -100,7 +100,7 @@ Result<Nodes> upsample(Writer& w) {
     known.reals.assign(listed->reals().begin(), listed->reals().end());
     scales = &known;
   }
-  if (!scales) return w.unsupported("its scales are not known while compiling");
+  if (!scales) return w.unsupported("its scales are not known at compile time");
   if (w.x().size() == 5) return resize_volume(w, scales);
   const std::string mode = w.text("mode", "nearest");
   w.write("Resize", {w.input(0), w.constant(*scales)});

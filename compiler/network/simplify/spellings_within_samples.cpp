@@ -53,7 +53,7 @@ std::string spread(Writer& w, const WithinView& view, const SampleIndices& indic
 Result<WithinView> view_of(const Writer& w, const SampleIndices& indices, const Dims& x, size_t depth) {
   if (x.size() <= depth || x[0] != kBatch || std::any_of(x.begin() + 1, x.end(), [](Dim dim) { return dim.batch; }))
     return w.unsupported(
-        fmt::format("its indices are of {} dimensions of each sample, which {} has not", depth, to_string(x)));
+        fmt::format("its indices address {} dimensions of each sample, more than {} has", depth, to_string(x)));
   WithinView view;
   for (size_t i = 1; i <= depth; ++i) view.sizes.push_back(x[i].value);
   view.length = product_of_dims(x, 1, depth + 1);
@@ -88,7 +88,7 @@ Result<Nodes> gather_of_samples(Writer& w, const SampleIndices& indices) {
   const Dims& x = w.x();
   if (w.integer("axis", 0) != 0 || x.empty() || x[0] != Dim{indices.length, true})
     return w.unsupported(
-        fmt::format("its indices step by {} from sample to sample, and it picks of {}", indices.length, to_string(x)));
+        fmt::format("its indices step by {} from sample to sample, but it reads {}", indices.length, to_string(x)));
   const Dims rest(x.begin() + 1, x.end());
   const WithinView view{.length = indices.length,
                         .width = product_of_dims(rest, 0, rest.size()),
@@ -123,7 +123,7 @@ Result<Nodes> write_box(Writer& w, const std::vector<IndexRun>& box) {
   Ints shape = as_target(w.x());
   for (size_t i = 0; i < box.size(); ++i) {
     const int64_t size = w.x()[1 + i].value, behind = size - box[i].first - box[i].count;
-    if (behind < 0) return w.invalid(fmt::format("writes beyond axis {} of {}", 1 + i, to_string(w.x())));
+    if (behind < 0) return w.invalid(fmt::format("writes past the end of axis {} of {}", 1 + i, to_string(w.x())));
     shape[1 + i] = box[i].count;
     if (box[i].count == size) continue;
     Ints lengths = {box[i].count};
@@ -150,7 +150,7 @@ Result<Nodes> scatter_nd_of_samples(Writer& w, const SampleIndices& indices) {
   if (!indices.box.empty() && fits) return write_box(w, indices.box);
   const std::string reduction = w.text("reduction", "none");
   if (reduction != "none" && reduction != "add")
-    return w.unsupported("reduction " + reduction + " by numbers of each sample; 'none' and 'add' have kernels");
+    return w.unsupported("reduction " + reduction + " with indices of each sample; only 'none' and 'add' are supported");
   PLIMSOLL_ASSIGN(const WithinView view, view_of(w, indices, w.x(), indices.parts.size()));
   const std::string rows = as_rows(w, w.input(0), view.length, view.width), numbers = spread(w, view, indices);
   const std::string updates = as_rows(w, w.input(2), view.count, view.width);
@@ -215,7 +215,7 @@ Result<Nodes> scatter_known(Writer& w, const Ints& at, const KnownPlaces& places
     w.set_integer("axis", axis);
     w.take_over({.name = "reduction", .value = reduction});
   } else {
-    if (of_updates.twice && reduction != "none") return w.unsupported("writes twice at one place, by " + reduction);
+    if (of_updates.twice && reduction != "none") return w.unsupported("writes an element twice with reduction " + reduction);
     Ints rows = of_updates.of_row;
     KnownValue mask{.element = ElementType::boolean, .dims = {{places.length}}};
     mask.dims.resize(static_cast<size_t>(static_cast<int64_t>(shape.size()) - axis), Dim{1});

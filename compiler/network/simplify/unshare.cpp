@@ -39,8 +39,8 @@ class Unsharer {
       if (made.insert(name).second && made.size() <= 3) shown += (shown.empty() ? "'" : ", '") + name + "'";
     }
     const auto count = static_cast<int64_t>(made.size());
-    notes.push_back(fmt::format("the exporter had merged {} with an equal one; {} again: {}{}", counted(count, "weight"),
-                                count == 1 ? "it is a weight of its own" : "they are weights of their own", shown,
+    notes.push_back(fmt::format("the exporter merged {} with {}; {} separated: {}{}", counted(count, "weight"),
+                                count == 1 ? "an equal one" : "equal ones", count == 1 ? "it is" : "they are", shown,
                                 made.size() > 3 ? ", …" : ""));
     remove_makers(model_, made);
     return true;

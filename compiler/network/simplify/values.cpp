@@ -123,18 +123,18 @@ Result<ValueId> ValueTable::as_data(Index index, Slot slot) {
   if (entry.data.valid()) return entry.data;
   const std::string what = fmt::format("{} '{}'", entry.initializer ? "initializer" : "constant", entry.name);
   if (!entry.initializer && !entry.known)
-    return Error{ExitCode::unsupported, fmt::format("'{}' is read but has no data", entry.name)};
+    return Error{ExitCode::unsupported, fmt::format("'{}' is read, but has no data", entry.name)};
 
   const ElementType element = entry.initializer ? entry.initializer->type : entry.known->element;
   const auto type = data_type_of(element);
   if (!type)
-    return Error{ExitCode::unsupported, fmt::format("{} is {}; kernels read f32, i32, i64 and u8: export the model in float32",
+    return Error{ExitCode::unsupported, fmt::format("{} is {}; supported are f32, i32, i64 and u8: export the model in float32",
                                                     what, element_name(element))};
   if (!entry.initializer && entry.known->depends_on_batch())
-    return Error{ExitCode::unsupported, fmt::format("{} depends on the number of samples", what)};
+    return Error{ExitCode::unsupported, fmt::format("{} depends on the batch", what)};
   Value value{.name = entry.name, .type = {.type = *type, .dims = *dims(index)}, .initializer = entry.name};
   if (value.type.rank() > kMaxRank)
-    return Error{ExitCode::unsupported, fmt::format("{} has {} dimensions, at most {} are supported", what,
+    return Error{ExitCode::unsupported, fmt::format("{} has {} dimensions; at most {} are supported", what,
                                                     value.type.rank(), kMaxRank)};
   if (std::any_of(value.type.dims.begin(), value.type.dims.end(), [](Dim dim) { return dim.value == 0; }))
     return Error{ExitCode::invalid_model, fmt::format("{} is {}: it has no elements", what, to_string(value.type.dims))};
@@ -155,7 +155,7 @@ Result<ValueId> ValueTable::as_data(Index index, Slot slot) {
     }
     const int64_t bytes = entry.known->elements().value_or(kElementLimit) * bytes_of(*type);
     if (bytes > kModelBytesLimit - materialised_bytes_)
-      return Error{ExitCode::unsupported, fmt::format("{}: with it, the model's weights are larger than 2 GiB", what)};
+      return Error{ExitCode::unsupported, fmt::format("{}: with it, the model's weights exceed 2 GiB", what)};
     materialised_bytes_ += bytes;
     materialised_.push_back(index);
     if (alike) alike->push_back(index);

@@ -106,16 +106,16 @@ class RoleFinder {
       const bool weight = is_weight(slot_of(op, i)) && fed_.contains(node.inputs[0]);
       if (weight && (roots->second.size() == 1 || is_recurrent(op)))
         for (const ModelTensor* root : roots->second)
-          roles_[root->name] = {WeightRole::Kind::parameter, fmt::format("a weight of {}", describe(node))};
+          roles_[root->name] = {WeightRole::Kind::parameter, fmt::format("weight of {}", describe(node))};
       if (weight || roots->second.size() != 1) continue;
       const ModelTensor& tensor = *roots->second[0];
       if (op == "Add" && node.inputs.size() == 2) look_at_addend(node, node.inputs[1 - i], tensor);
       if (op == "Mul" && node.inputs.size() == 2 && is_normalized(node.inputs[1 - i]))
         roles_.try_emplace(tensor.name, WeightRole{WeightRole::Kind::parameter,
-                                                     fmt::format("a scale of a normalization, by {}", describe(node))});
+                                                     fmt::format("normalization scale, read by {}", describe(node))});
       if (op == "Gather" && i == 0 && node.inputs.size() == 2 && fed_.contains(node.inputs[1]) && tensor.dims.size() == 2)
         roles_.try_emplace(tensor.name, WeightRole{WeightRole::Kind::parameter,
-                                                     fmt::format("a table of embeddings of {}", describe(node))});
+                                                     fmt::format("embedding table of {}", describe(node))});
     }
   }
 
@@ -123,14 +123,14 @@ class RoleFinder {
     const int64_t longer = longer_axes(tensor);
     const ModelNode* const layer = computed_by(other);
     if (layer && longer <= 1 && is_layer(*layer))
-      roles_[tensor.name] = {WeightRole::Kind::parameter, fmt::format("a bias of {}", describe(*layer))};
+      roles_[tensor.name] = {WeightRole::Kind::parameter, fmt::format("bias of {}", describe(*layer))};
     else if (layer && layer->op == "Mul" && layer->inputs.size() == 2 && is_scaled_normalization(*layer))
       roles_.try_emplace(tensor.name, WeightRole{WeightRole::Kind::parameter,
-                                                   fmt::format("a shift of a normalization, by {}", describe(node))});
+                                                   fmt::format("normalization shift, read by {}", describe(node))});
     else if (longer == 0 && goes_under_a_root(node) && readers_[tensor.name].size() == count_additions(tensor.name))
       roles_.try_emplace(tensor.name,
                          WeightRole{WeightRole::Kind::epsilon,
-                                    fmt::format("an epsilon: {} adds it to what a square root reads", describe(node))});
+                                    fmt::format("epsilon that {} adds under a square root", describe(node))});
   }
 
   bool is_layer(const ModelNode& node) const {
@@ -207,7 +207,7 @@ std::unordered_map<std::string, WeightRole> find_weight_roles(const Model& model
     for (const ModelTensor& tensor : model.initializers)
       if (tensor.type == ElementType::f32)
         roles.try_emplace(tensor.name, WeightRole{WeightRole::Kind::parameter,
-                                                    "a parameter: networks of `plimsoll model` have no other tensors"});
+                                                    "a parameter, as in every network of `plimsoll model`"});
   for (const auto& [name, kind] : exporter_marks(model))
     if (kind == "PARAMETER") roles[name] = {WeightRole::Kind::parameter, "the exporter marks it as a parameter"};
   if (model.author)

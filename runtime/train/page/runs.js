@@ -6,6 +6,9 @@ const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;"
 const short = (value) => (value === 0 ? "0" : Math.abs(value) >= 1e5 || Math.abs(value) < 1e-3 ? value.toExponential(2) : String(Number(value.toPrecision(4))));
 const durationText = (seconds) => (seconds < 120 ? secondsText(seconds) : seconds < 7200 ? `${(seconds / 60).toFixed(1)} min` : `${(seconds / 3600).toFixed(2)} h`);
 
+// Of ticks, which are round.
+const roundedText = (text) => text.replace(/\.0+ /, " ");
+
 const CHARTS = [
   { key: "loss", title: "Loss", evaluated: "loss", text: short, smooth: true },
   { key: "accuracy", title: "Accuracy", evaluated: "accuracy", text: (value) => `${(100 * value).toFixed(1)} %`, smooth: true, top: 1 },
@@ -25,35 +28,60 @@ function smoothed(values, weight) {
   });
 }
 
-function roundTicks(from, to, wanted, bytes) {
+const SECONDS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 18000, 36000, 86400];
+
+function roundTicks(from, to, wanted, { bytes = false, seconds = false, whole = false } = {}) {
   const raw = (to - from) / wanted;
   if (!(raw > 0)) return [from];
   const base = bytes ? 2 : 10, power = base ** Math.floor(Math.log(raw) / Math.log(base));
-  const tick = bytes ? power * 2 : power * [1, 2, 5, 10].find((m) => m * power >= raw);
+  let tick = bytes ? power * 2 : power * [1, 2, 5, 10].find((m) => m * power >= raw * (1 - 1e-9));
+  if (seconds && raw > 1) tick = SECONDS.find((one) => one >= raw) ?? tick;
+  if (whole) tick = Math.max(1, tick);
   const ticks = [];
   for (let at = Math.ceil(from / tick - 1e-9) * tick; at <= to + tick * 1e-9; at += tick) ticks.push(at || 0);
   return ticks;
 }
 
 class Runs {
-  constructor(runs) {
+  constructor({ runs, by = "plimsoll runs --html" }) {
     this.runs = runs;
     this.hidden = new Set();
     this.axis = "iteration";
     this.log = false;
     this.smoothing = 0.6;
     this.cross = null;
+    this.restore();
     this.charts = CHARTS.filter((chart) => runs.some((run) => run[chart.key].some((value) => value !== null)));
     byId("charts").innerHTML = this.charts.map((chart, i) => `<section class="plot" style="margin:0"><h2>${chart.title}<span>${this.note(chart)}</span></h2><svg id="plot-${i}" height="210" role="img" aria-label="${chart.title}"></svg><div class="said" id="said-${i}"></div></section>`).join("");
-    byId("runs").innerHTML = runs.map((run, i) => `<button data-run="${i}"><i style="border-color:${this.colour(i)}"></i>${escaped(run.name)}</button>`).join("");
+    byId("runs").innerHTML = runs.length === 1 ? "" : runs.map((run, i) => `<button data-run="${i}"><i style="border-color:${this.colour(i)}"></i>${escaped(run.name)}</button>`).join("");
     const averaged = runs.filter((run) => run.averaged > 1);
-    byId("footer").textContent = (averaged.length ? `Of ${averaged.map((run) => `${run.name} every ${run.averaged} neighbouring iterations`).join(", of ")} are averaged. ` : "") + "Made by plimsoll runs --html.";
+    byId("footer").textContent = (averaged.length ? `Of ${averaged.map((run) => `${run.name} every ${run.averaged} neighbouring iterations`).join(", of ")} are averaged. ` : "") + `Made by ${by}.`;
+    if (!this.charts.length) byId("charts").innerHTML = "<p>There is no iteration yet.</p>";
     this.listen();
     this.draw();
   }
+  // What is shown, in the page's address: a link leads to it, and it outlasts a reload.
+  restore() {
+    const view = new URLSearchParams(location.hash.slice(1));
+    if (view.get("axis") === "time") this.axis = "elapsed";
+    this.log = view.get("loss") === "log";
+    const smoothing = Number(view.get("smoothing") ?? this.smoothing);
+    if (smoothing >= 0 && smoothing < 1) this.smoothing = smoothing;
+    for (const name of view.getAll("hide")) this.runs.forEach((run, i) => { if (run.name === name) this.hidden.add(i); });
+    byId("smoothing").value = this.smoothing;
+  }
+  keep() {
+    const view = new URLSearchParams();
+    if (this.axis === "elapsed") view.set("axis", "time");
+    if (this.log) view.set("loss", "log");
+    if (this.smoothing !== 0.6) view.set("smoothing", this.smoothing);
+    for (const i of this.hidden) view.append("hide", this.runs[i].name);
+    const text = view.toString();
+    if (text !== location.hash.slice(1)) history.replaceState(null, "", text ? "#" + text : location.pathname + location.search);
+  }
   colour(i) { return `var(${RUN_COLOURS[i % RUN_COLOURS.length]})`; }
   note(chart) {
-    if (chart.evaluated && this.runs.some((run) => run.evaluations[chart.evaluated].some((value) => value !== null))) return "line: training · dots: test";
+    if (chart.evaluated && this.runs.some((run) => run.evaluations[chart.evaluated].some((value) => value !== null))) return "line: training · rings: test";
     return chart.level ? "line: the process's peak · dashed: the arena" : "";
   }
 
@@ -62,10 +90,12 @@ class Runs {
     for (const button of byId("runs").children) button.setAttribute("aria-pressed", !this.hidden.has(Number(button.dataset.run)));
     this.charts.forEach((chart, i) => this.drawChart(chart, i));
     this.say();
+    clearTimeout(this.keeping);  // browsers limit how often an address may change
+    this.keeping = setTimeout(() => this.keep(), 200);
   }
 
   drawChart(chart, i) {
-    const svg = byId(`plot-${i}`), width = Math.max(240, svg.clientWidth), height = 210, left = 62, right = 10, top = 8, bottom = 24;
+    const svg = byId(`plot-${i}`), width = Math.max(240, svg.clientWidth), height = 210, left = 66, right = 10, top = 8, bottom = 24;
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const shown = this.runs.map((run, at) => ({ run, at })).filter(({ at }) => !this.hidden.has(at));
     const all = [], log = this.log && chart.key === "loss";
@@ -87,13 +117,15 @@ class Runs {
     const scale = (value) => (log ? Math.log(Math.max(value, low) / low) / Math.log(high / low) : (value - low) / (high - low));
     const x = (value) => left + (value / end) * (width - left - right), y = (value) => height - bottom - Math.max(-0.02, Math.min(1.02, scale(value))) * (height - top - bottom);
     chart.place = { x, y, left, right, width, end };
-    const ticks = log ? roundTicks(Math.log10(low), Math.log10(high), 4).map((power) => 10 ** power) : roundTicks(low, high, 4, chart.bytes);
+    const ticks = log ? roundTicks(Math.log10(low), Math.log10(high), 4).map((power) => 10 ** power) : roundTicks(low, high, 5, chart);
     let text = "";
-    for (const tick of ticks) text += `<line class="grid" x1="${left}" x2="${width - right}" y1="${y(tick).toFixed(1)}" y2="${y(tick).toFixed(1)}"/><text class="muted" text-anchor="end" x="${left - 6}" y="${(y(tick) + 4).toFixed(1)}">${chart.text(tick)}</text>`;
-    for (const tick of roundTicks(0, end, Math.max(2, Math.floor(width / 130)))) {
-      if (x(tick) > width - 26 && tick > 0) continue;
-      text += `<text class="muted" text-anchor="middle" x="${x(tick).toFixed(1)}" y="${height - 6}">${this.axis === "elapsed" ? durationText(tick) : numberText(Math.round(tick))}</text>`;
+    for (const tick of ticks) text += `<line class="grid" x1="${left}" x2="${width - right}" y1="${y(tick).toFixed(1)}" y2="${y(tick).toFixed(1)}"/><text class="muted" text-anchor="end" x="${left - 6}" y="${(y(tick) + 4).toFixed(1)}">${roundedText(chart.text(tick))}</text>`;
+    const elapsed = this.axis === "elapsed", unit = elapsed ? "" : "iterations";
+    for (const tick of roundTicks(0, end, Math.max(2, Math.floor(width / 60)), { seconds: elapsed, whole: !elapsed })) {
+      if (x(tick) > width - (elapsed ? 26 : 86) && tick > 0) continue;
+      text += `<text class="muted" text-anchor="middle" x="${x(tick).toFixed(1)}" y="${height - 6}">${elapsed ? roundedText(durationText(tick)) : numberText(Math.round(tick))}</text>`;
     }
+    text += `<text class="muted" text-anchor="end" x="${width - right}" y="${height - 6}">${unit}</text>`;
     const path = (xs, ys) => {
       let d = "", down = false;
       ys.forEach((value, j) => {
@@ -114,7 +146,7 @@ class Runs {
       if (chart.level && chart.level(run)) text += `<path class="curve dash" ${colour} d="M${left} ${y(chart.level(run)).toFixed(1)}H${width - right}"/>`;
       if (!chart.evaluated) continue;
       run.evaluations[chart.evaluated].forEach((value, j) => {
-        if (value !== null) text += `<circle r="3.6" cx="${x(run.evaluations[this.axis][j]).toFixed(1)}" cy="${y(value).toFixed(1)}" style="fill:${this.colour(place)};stroke:var(--paper)"/>`;
+        if (value !== null) text += `<circle r="3.6" cx="${x(run.evaluations[this.axis][j]).toFixed(1)}" cy="${y(value).toFixed(1)}" class="test" style="stroke:${this.colour(place)}"/>`;
       });
     }
     svg.innerHTML = text + `<line class="cross" y1="${top}" y2="${height - bottom}" visibility="hidden"/>`;
@@ -184,7 +216,9 @@ class Runs {
 }
 
 unpack(document.getElementById("data").textContent).then((data) => {
-  window.page = new Runs(data.runs);
+  window.page = new Runs(data);
+  // A trainer writes its page again while it runs.
+  if (data.running) setTimeout(() => location.reload(), 20000);
 }).catch((error) => {
   document.getElementById("charts").textContent = "This browser cannot open the report: " + error.message;
   console.error(error);
